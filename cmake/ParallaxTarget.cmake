@@ -1,0 +1,15 @@
+# What every target of this project is compiled with.
+function(parallax_target target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+  # A fused multiply-add would round once where the reference rounds twice: results must not depend on the machine.
+  target_compile_options(${target} PRIVATE -ffp-contract=off -Wall -Wextra)
+  if(PARALLAX_DEVELOPER_MODE)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(PARALLAX_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${PARALLAX_SANITIZE} -fno-sanitize-recover=all
+                                             -fno-omit-frame-pointer)
+    target_link_options(${target} PRIVATE -fsanitize=${PARALLAX_SANITIZE})
+  endif()
+endfunction()

@@ -1,0 +1,156 @@
+/// \file
+/// Images: views on memory that somebody else owns, and planes that own theirs.
+///
+/// Row 0 is the top row, column 0 the left column. Sizes are counted in pixels. Views never own, never copy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+namespace parallax {
+
+struct Size {
+  int width = 0;
+  int height = 0;
+
+  /// Number of pixels; never overflows, whatever the size.
+  std::size_t pixels() const { return static_cast<std::size_t>(width) * static_cast<std::size_t>(height); }
+  bool operator==(const Size&) const = default;
+};
+
+/// A view on one channel of any type: rows of `size.width` elements, `stride` elements apart.
+template <class T>
+struct View {
+  T* data = nullptr;
+  Size size;
+  std::ptrdiff_t stride = 0;  ///< elements from one row to the next; may be larger than the width, or negative
+
+  View() = default;
+  View(T* first, Size extent) : View(first, extent, extent.width) {}
+  View(T* first, Size extent, std::ptrdiff_t row_stride) : data(first), size(extent), stride(row_stride) {}
+
+  T* row(int y) const { return data + static_cast<std::ptrdiff_t>(y) * stride; }
+  T& at(int x, int y) const { return row(y)[x]; }
+  bool empty() const { return data == nullptr; }
+
+  operator View<const T>() const
+    requires(!std::is_const_v<T>)
+  {
+    return {data, size, stride};
+  }
+};
+
+/// One channel that owns its memory; every row starts on a 64-byte boundary. Elements start as zero.
+template <class T>
+class Plane {
+  static_assert(std::is_trivially_copyable_v<T>);
+  static constexpr std::size_t alignment = 64;
+
+ public:
+  Plane() = default;
+  explicit Plane(Size size) : size_(size) {
+    constexpr std::size_t step = alignment / sizeof(T);
+    stride_ = (static_cast<std::size_t>(size.width) + step - 1) / step * step;
+    const std::size_t bytes = stride_ * static_cast<std::size_t>(size.height) * sizeof(T);
+    if (bytes == 0) return;
+    memory_.reset(static_cast<T*>(::operator new(bytes, std::align_val_t{alignment})));
+    std::memset(static_cast<void*>(memory_.get()), 0, bytes);
+  }
+  Plane(Size size, T value) : Plane(size) {
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) at(x, y) = value;
+  }
+
+  Size size() const { return size_; }
+  int width() const { return size_.width; }
+  int height() const { return size_.height; }
+  View<T> view() { return {memory_.get(), size_, static_cast<std::ptrdiff_t>(stride_)}; }
+  View<const T> view() const { return {memory_.get(), size_, static_cast<std::ptrdiff_t>(stride_)}; }
+  T* row(int y) { return view().row(y); }
+  const T* row(int y) const { return view().row(y); }
+  T& at(int x, int y) { return row(y)[x]; }
+  const T& at(int x, int y) const { return row(y)[x]; }
+
+ private:
+  struct Release {
+    void operator()(T* memory) const { ::operator delete(memory, std::align_val_t{alignment}); }
+  };
+  Size size_;
+  std::size_t stride_ = 0;
+  std::unique_ptr<T, Release> memory_;
+};
+
+/// Bits of one channel of an input image.
+enum class Depth { bits8 = 8, bits16 = 16 };
+
+/// What a matcher is planned for.
+struct ImageFormat {
+  Size size;
+  Depth depth = Depth::bits8;
+  bool operator==(const ImageFormat&) const = default;
+};
+
+/// An input image: 8 or 16 bits a channel, 1 channel (gray) or 3 interleaved channels in the order R, G, B.
+/// Colour becomes gray as (9797 R + 19234 G + 3737 B) >> 15.
+struct ImageView {
+  const void* data = nullptr;
+  ImageFormat format;
+  int channels = 1;
+  std::ptrdiff_t stride_bytes = 0;  ///< bytes from one row to the next
+
+  ImageView() = default;
+  /// A gray image.
+  ImageView(View<const std::uint8_t> gray)
+      : data(gray.data), format{gray.size, Depth::bits8}, stride_bytes(gray.stride) {}
+  ImageView(View<std::uint8_t> gray) : ImageView(View<const std::uint8_t>(gray)) {}
+  ImageView(View<const std::uint16_t> gray)
+      : data(gray.data), format{gray.size, Depth::bits16}, stride_bytes(gray.stride * 2) {}
+  ImageView(View<std::uint16_t> gray) : ImageView(View<const std::uint16_t>(gray)) {}
+  ImageView(const void* first, ImageFormat image_format, int image_channels, std::ptrdiff_t row_stride_bytes)
+      : data(first), format(image_format), channels(image_channels), stride_bytes(row_stride_bytes) {}
+
+  const void* row(int y) const {
+    return static_cast<const std::byte*>(data) + static_cast<std::ptrdiff_t>(y) * stride_bytes;
+  }
+};
+
+/// A rectified pair: left (x, y) shows the same point as right (x − d, y), d being the disparity.
+/// A mask says where its image is valid: 0 = not, anything else = valid; an empty mask = valid everywhere.
+/// A masked pixel takes part in no match as its centre; the windows of its neighbours still see its value.
+struct StereoPair {
+  ImageView left;
+  ImageView right;
+  View<const std::uint8_t> left_mask;
+  View<const std::uint8_t> right_mask;
+};
+
+/// Why a pixel of a disparity map has the value it has, or none.
+enum class Status : std::uint8_t {
+  matched = 0,       ///< the matcher decided it
+  filled = 1,        ///< it had no value, and a neighbour's was taken
+  out_of_range = 2,  ///< every right pixel of its search range lies outside the image, or is masked
+  inconsistent = 3,  ///< the left-right check rejected it
+  ambiguous = 4,     ///< another disparity is almost as good
+  textureless = 5,   ///< too little texture to decide
+  speckle = 6,       ///< part of a small region of its own
+  input_masked = 7,  ///< the mask of the left image excludes it
+};
+
+/// Number of values of Status.
+inline constexpr int status_count = 8;
+
+/// Name of a status, as it is spelled above.
+const char* name(Status status);
+
+/// Where a result goes: both views have the size of the left image and every pixel of both is written.
+/// `disparity` is in pixels, +infinity where there is none; `status` holds values of Status.
+struct DisparityMap {
+  View<float> disparity;
+  View<std::uint8_t> status;
+};
+
+}  // namespace parallax

@@ -1,0 +1,80 @@
+/// \file
+/// The life of a match: plan once, run often.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "parallax/block.h"
+#include "parallax/device.h"
+#include "parallax/image.h"
+
+namespace parallax {
+
+/// The parameters name the algorithm.
+using MatcherParameters = std::variant<BlockParameters>;
+
+/// What a plan may use.
+struct PlanLimits {
+  std::size_t max_memory_bytes = 0;  ///< 0 = the memory of the device
+};
+
+/// Milliseconds one stage of a run took.
+struct StageTime {
+  const char* stage;
+  double milliseconds;
+};
+
+namespace detail {
+class Plan;
+}
+
+/// One algorithm with its parameters, on one device, for images of one format, with all the memory it needs.
+///
+///     parallax::Matcher matcher(parallax::block_preset("default"), parallax::Device::parse("cpu"), {{640, 480}});
+///     matcher.run({left, right}, {disparity, status});
+///
+/// One matcher runs one pair at a time; several matchers may run at once, also on one device.
+class Matcher {
+ public:
+  /// Checks everything, then allocates everything.
+  /// \throws Error (argument) for a parameter or size out of range, (device) when the device is not there or does not
+  /// run this algorithm, (memory) when the plan needs more than the limit: then nothing was allocated.
+  Matcher(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
+          const PlanLimits& limits = {});
+  ~Matcher();
+  Matcher(Matcher&&) noexcept;
+  Matcher& operator=(Matcher&&) noexcept;
+
+  /// Matches one pair. Allocates nothing. Writes every pixel of `map`; the inputs must not overlap it.
+  /// \throws Error (argument) when an image is not of the planned format, or a view is missing or of another size.
+  void run(const StereoPair& pair, const DisparityMap& map);
+
+  /// Bytes this matcher holds, beyond the caller's images.
+  std::size_t memory_bytes() const;
+
+  /// Stages of the last run, in order; empty before the first.
+  const std::vector<StageTime>& stage_times() const;
+
+ private:
+  std::unique_ptr<detail::Plan> plan_;
+  ImageFormat format_;
+};
+
+/// What memory_bytes() would say, allocating nothing.
+/// \throws Error as the constructor of Matcher does, save for memory.
+std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device, const ImageFormat& format);
+
+/// A cell of the table of what runs where.
+struct MatcherOnDevice {
+  std::string method;  ///< as the command line spells it: "block"
+  DeviceKind device;
+};
+
+/// Every algorithm on every device it runs on in this build.
+std::vector<MatcherOnDevice> list_matchers();
+
+}  // namespace parallax

@@ -1,0 +1,15 @@
+/// \file
+/// Everything of the public interface.
+#pragma once
+
+#include "parallax/block.h"
+#include "parallax/device.h"
+#include "parallax/error.h"
+#include "parallax/evaluate.h"
+#include "parallax/formats.h"
+#include "parallax/geometry.h"
+#include "parallax/image.h"
+#include "parallax/matcher.h"
+#include "parallax/refine.h"
+#include "parallax/synth.h"
+#include "parallax/version.h"

@@ -1,0 +1,50 @@
+/// \file
+/// Synthetic pairs with exact truth, for tests, measurements and demonstrations without a data set.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "parallax/geometry.h"
+#include "parallax/image.h"
+
+namespace parallax {
+
+enum class Scene {
+  dots,    ///< random dots: raised squares of whole disparities, independent dots of noise
+  planes,  ///< slanted planes under smooth texture: every fraction of a pixel occurs
+  layers,  ///< overlapping discs at different depths, facing the cameras: occlusions of every width
+};
+
+/// \throws Error (argument) for an unknown name.
+Scene parse_scene(std::string_view name);
+
+struct SynthParameters {
+  Size size{640, 480};
+  int disparities = 64;  ///< every true disparity lies in [0, disparities − 1]
+  Scene scene = Scene::layers;
+  std::uint64_t seed = 1;
+
+  /// \throws Error (argument) naming the field, its value and the allowed range.
+  void validate() const;
+};
+
+/// Colour pair, truth and masks. Truth is exact: it is computed, not measured from the pictures.
+struct SynthPair {
+  Plane<std::uint8_t> left;   ///< R, G, B interleaved: three times as wide as the image
+  Plane<std::uint8_t> right;
+  Plane<float> left_truth;  ///< disparity of every left pixel
+  Plane<float> right_truth;
+  Plane<std::uint8_t> left_mask;  ///< Middlebury: 255 = seen by both cameras, 128 = occluded
+  Plane<std::uint8_t> right_mask;
+  Calibration calibration;
+
+  Size size() const { return left_truth.size(); }
+  ImageView left_view() const { return {left.row(0), {size(), Depth::bits8}, 3, left.view().stride}; }
+  ImageView right_view() const { return {right.row(0), {size(), Depth::bits8}, 3, right.view().stride}; }
+};
+
+/// Renders a pair. The same parameters give the same bytes, on every machine.
+SynthPair synthesize(const SynthParameters& parameters);
+
+}  // namespace parallax

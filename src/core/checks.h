@@ -1,0 +1,54 @@
+// Checks of what callers give, with messages to act on.
+#pragma once
+
+#include <cmath>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "parallax/error.h"
+#include "parallax/image.h"
+
+namespace parallax {
+
+// The one wording of "this value is out of range": "window is 8: choose an odd number from 1 to 31".
+template <class T>
+[[noreturn]] void refuse(std::string_view field, T value, std::string_view choose) {
+  std::ostringstream message;
+  message << field << " is " << value << ": choose " << choose;
+  throw Error(ErrorCategory::argument, message.str());
+}
+
+template <class T>
+void check_range(std::string_view field, T value, T lowest, T highest) {
+  if (value >= lowest && value <= highest) return;
+  std::ostringstream choose;
+  choose << "a number from " << lowest << " to " << highest;
+  refuse(field, value, choose.str());
+}
+
+template <class T>
+void check_not_negative(std::string_view field, T value) {
+  if (!(value >= T{0}) || !std::isfinite(static_cast<double>(value))) refuse(field, value, "0 or more");
+}
+
+inline std::string text(Size size) {
+  return std::to_string(size.width) + "×" + std::to_string(size.height);
+}
+
+template <class T>
+void check_view(std::string_view what, const View<T>& view, Size size) {
+  if (view.size != size)
+    throw Error(ErrorCategory::argument, std::string(what) + " is " + text(view.size) + ": give one of " + text(size));
+  if (view.empty()) throw Error(ErrorCategory::argument, std::string(what) + " has no memory: give a view on some");
+}
+
+// Images have at least one pixel, and columns that an int can count with room for any search range.
+inline void check_size(Size size) {
+  constexpr int most = 1'000'000;
+  if (size.width < 1 || size.height < 1 || size.width > most || size.height > most)
+    throw Error(ErrorCategory::argument,
+                "image is " + text(size) + ": each side must have from 1 to " + std::to_string(most) + " pixels");
+}
+
+}  // namespace parallax

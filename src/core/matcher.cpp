@@ -1,0 +1,115 @@
+#include "parallax/matcher.h"
+
+#include <unistd.h>
+
+#include <sstream>
+
+#include "core/checks.h"
+#include "core/plan.h"
+#include "core/registry.h"
+
+namespace parallax {
+namespace {
+
+const detail::Door& find_door(const MatcherParameters& parameters, const Device& device) {
+  const char* method = nullptr;
+  std::string elsewhere;
+  for (const detail::Door& door : detail::doors()) {
+    if (door.parameters != parameters.index()) continue;
+    if (door.device == device.kind) return door;
+    method = door.method;
+    elsewhere += std::string(elsewhere.empty() ? "" : ", ") + name(door.device);
+  }
+  throw Error(ErrorCategory::device, std::string("method ") + (method ? method : "?") + " does not run on device " +
+                                         device.text() + " in this build: choose one of " + elsewhere);
+}
+
+std::unique_ptr<detail::Plan> make_plan(const MatcherParameters& parameters, const Device& device,
+                                        const ImageFormat& format) {
+  check_size(format.size);
+  if (device.threads != 0) check_range("threads", device.threads, 1, 4096);
+  std::visit([](const auto& p) { p.validate(); }, parameters);
+  return find_door(parameters, device).make(parameters, device, format);
+}
+
+std::string mebibytes(std::size_t bytes) {
+  std::ostringstream text;
+  text.precision(1);
+  text << std::fixed << static_cast<double>(bytes) / (1 << 20) << " MiB";
+  return text.str();
+}
+
+std::size_t physical_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : SIZE_MAX;
+}
+
+void check_memory(std::size_t needed, const PlanLimits& limits) {
+  const bool limited = limits.max_memory_bytes != 0;
+  const std::size_t available = limited ? limits.max_memory_bytes : physical_memory();
+  if (needed <= available) return;
+  throw Error(ErrorCategory::memory,
+              "the match needs " + mebibytes(needed) + ", and " + mebibytes(available) +
+                  (limited ? " are allowed: raise the limit" : " are there: use a machine with more memory") +
+                  ", or search fewer disparities, use fewer threads or a smaller image");
+}
+
+void check_image(const char* what, const ImageView& image, const ImageFormat& format) {
+  const std::string which = std::string(what) + " image";
+  if (image.data == nullptr) throw Error(ErrorCategory::argument, which + " has no memory: give a view on some");
+  if (image.format.size != format.size)
+    throw Error(ErrorCategory::argument, which + " is " + text(image.format.size) + ", the matcher was planned for " +
+                                             text(format.size) + ": give images of that size, or plan again");
+  if (image.format.depth != format.depth)
+    throw Error(ErrorCategory::argument, which + " has " + std::to_string(static_cast<int>(image.format.depth)) +
+                                             " bits a channel, the matcher was planned for " +
+                                             std::to_string(static_cast<int>(format.depth)) +
+                                             ": give images of that depth, or plan again");
+  if (image.channels != 1 && image.channels != 3) refuse(which + " channels", image.channels, "1 (gray) or 3 (R, G, B)");
+}
+
+}  // namespace
+
+Matcher::Matcher(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
+                 const PlanLimits& limits)
+    : plan_(make_plan(parameters, device, format)), format_(format) {
+  check_memory(plan_->memory_bytes(), limits);
+  try {
+    plan_->allocate();
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCategory::memory, "the system refused the " + mebibytes(plan_->memory_bytes()) +
+                                           " that the match needs: free some memory or search fewer disparities");
+  }
+}
+
+Matcher::~Matcher() = default;
+Matcher::Matcher(Matcher&&) noexcept = default;
+Matcher& Matcher::operator=(Matcher&&) noexcept = default;
+
+void Matcher::run(const StereoPair& pair, const DisparityMap& map) {
+  check_image("left", pair.left, format_);
+  check_image("right", pair.right, format_);
+  if (!pair.left_mask.empty()) check_view("left mask", pair.left_mask, format_.size);
+  if (!pair.right_mask.empty()) check_view("right mask", pair.right_mask, format_.size);
+  check_view("disparity map", map.disparity, format_.size);
+  check_view("status map", map.status, format_.size);
+  plan_->run(pair, map);
+}
+
+std::size_t Matcher::memory_bytes() const { return plan_->memory_bytes(); }
+
+const std::vector<StageTime>& Matcher::stage_times() const { return plan_->stage_times; }
+
+std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device,
+                                  const ImageFormat& format) {
+  return make_plan(parameters, device, format)->memory_bytes();
+}
+
+std::vector<MatcherOnDevice> list_matchers() {
+  std::vector<MatcherOnDevice> list;
+  for (const detail::Door& door : detail::doors()) list.push_back({door.method, door.device});
+  return list;
+}
+
+}  // namespace parallax

@@ -1,0 +1,42 @@
+// What stands behind a parallax::Matcher: one algorithm on one device, planned for one format.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <vector>
+
+#include "parallax/matcher.h"
+
+namespace parallax::detail {
+
+class Plan {
+ public:
+  virtual ~Plan() = default;
+
+  // Says what allocate() will take. A plan is made without allocating anything of a size that depends on the image.
+  virtual std::size_t memory_bytes() const = 0;
+  virtual void allocate() = 0;
+  // The pair and the map are checked against the format.
+  virtual void run(const StereoPair& pair, const DisparityMap& map) = 0;
+
+  std::vector<StageTime> stage_times;
+};
+
+// Measures the stages of a run, one after the other.
+class StageClock {
+ public:
+  explicit StageClock(std::vector<StageTime>& times) : times_(times) { times_.clear(); }
+
+  // The stage that began with the last call, or with the clock, ends here.
+  void finish(const char* stage) {
+    const auto now = std::chrono::steady_clock::now();
+    times_.push_back({stage, std::chrono::duration<double, std::milli>(now - start_).count()});
+    start_ = now;
+  }
+
+ private:
+  std::vector<StageTime>& times_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace parallax::detail

@@ -1,0 +1,49 @@
+// Parallel loops, on oneTBB, in an arena of the device's size: nothing global, and composable with the caller's threads.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <type_traits>
+
+namespace parallax {
+
+class Workers {
+ public:
+  // 0 = one thread for each core this process may use.
+  explicit Workers(int threads);
+  ~Workers();
+  Workers(Workers&&) noexcept;
+
+  int threads() const { return threads_; }
+
+  // Calls body(index, slot) once for each index in [0, count), in any order. Calls that overlap in time have different
+  // slots in [0, threads()), so that a slot can own scratch memory. Rethrows what a body throws.
+  template <class Body>
+  void for_each(int count, Body&& body) const {
+    run(
+        count, [](void* context, int index, int slot) { (*static_cast<std::remove_reference_t<Body>*>(context))(index, slot); },
+        &body);
+  }
+
+ private:
+  using Call = void (*)(void* context, int index, int slot);
+  void run(int count, Call call, void* context) const;
+
+  struct Implementation;
+  int threads_;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+// Calls body(first, last, slot) for ranges of rows that cover [0, rows); slots are those of for_each().
+template <class Body>
+void for_row_ranges(const Workers& workers, int rows, Body&& body) {
+  // Enough ranges to even out the load, large enough that handing one out costs nothing.
+  constexpr int smallest = 8;
+  const int ranges = std::max(1, std::min(workers.threads() * 4, rows / smallest));
+  workers.for_each(ranges, [&](int range, int slot) {
+    const auto bound = [&](int i) { return static_cast<int>(static_cast<long long>(rows) * i / ranges); };
+    body(bound(range), bound(range + 1), slot);
+  });
+}
+
+}  // namespace parallax

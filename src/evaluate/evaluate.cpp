@@ -1,0 +1,79 @@
+#include "parallax/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/checks.h"
+
+namespace parallax {
+namespace {
+
+float round_to_nearest(float value) { return std::floor(value + 0.5f); }
+
+// Sums over the evaluated pixels, in row order.
+class Tally {
+ public:
+  void add(float disparity, float truth) {
+    ++metrics_.count;
+    if (!std::isfinite(disparity)) return add_missing();
+    const double error = std::abs(static_cast<double>(disparity) - truth);
+    errors_.push_back(static_cast<float>(error));
+    metrics_.bad05 += error > 0.5;
+    metrics_.bad1 += error > 1;
+    metrics_.bad2 += error > 2;
+    metrics_.bad4 += error > 4;
+    metrics_.d1 += error > 3 && error > 0.05 * std::abs(truth);
+    metrics_.mismatches += round_to_nearest(disparity) != round_to_nearest(truth);
+    metrics_.average += error;
+    metrics_.rms += error * error;
+  }
+
+  // Turns counts into shares, sums into means.
+  ErrorMetrics finish() {
+    if (metrics_.count == 0)
+      throw Error(ErrorCategory::argument, "no pixel to evaluate: the truth is unknown, or masked out, everywhere");
+    for (double* share : {&metrics_.bad05, &metrics_.bad1, &metrics_.bad2, &metrics_.bad4, &metrics_.d1})
+      *share /= static_cast<double>(metrics_.count);
+    const auto valid = static_cast<double>(errors_.size());
+    metrics_.coverage = valid / static_cast<double>(metrics_.count);
+    metrics_.average /= valid;  // 0 / 0 = NaN where nothing is valid
+    metrics_.rms = std::sqrt(metrics_.rms / valid);
+    std::sort(errors_.begin(), errors_.end());
+    metrics_.a50 = quantile(50);
+    metrics_.a90 = quantile(90);
+    metrics_.a95 = quantile(95);
+    metrics_.a99 = quantile(99);
+    return metrics_;
+  }
+
+ private:
+  void add_missing() {
+    for (double* count : {&metrics_.bad05, &metrics_.bad1, &metrics_.bad2, &metrics_.bad4, &metrics_.d1}) ++*count;
+    ++metrics_.mismatches;
+  }
+
+  double quantile(std::size_t per_cent) const {
+    if (errors_.empty()) return std::numeric_limits<double>::quiet_NaN();
+    return errors_[errors_.size() * per_cent / 100];
+  }
+
+  ErrorMetrics metrics_;
+  std::vector<float> errors_;
+};
+
+}  // namespace
+
+ErrorMetrics evaluate(View<const float> disparity, View<const float> truth, View<const std::uint8_t> mask) {
+  check_view("truth", truth, disparity.size);
+  if (!mask.empty()) check_view("mask", mask, disparity.size);
+  Tally tally;
+  for (int y = 0; y < disparity.size.height; ++y)
+    for (int x = 0; x < disparity.size.width; ++x)
+      if (std::isfinite(truth.at(x, y)) && (mask.empty() || mask.at(x, y) == 255))
+        tally.add(disparity.at(x, y), truth.at(x, y));
+  return tally.finish();
+}
+
+}  // namespace parallax

@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <locale>
+#include <optional>
+#include <sstream>
+
+#include "formats/text.h"
+#include "parallax/error.h"
+#include "parallax/formats.h"
+
+namespace parallax {
+namespace {
+
+[[noreturn]] void fail(const std::string& name, std::string_view key, std::string_view why) {
+  throw Error(ErrorCategory::file, name + ": " + std::string(key) + " " + std::string(why));
+}
+
+// The text behind "key=" at the start of a line.
+std::optional<std::string_view> find_value(std::string_view text, std::string_view key) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.starts_with(key) && line.substr(key.size()).starts_with('=')) return line.substr(key.size() + 1);
+  }
+  return std::nullopt;
+}
+
+double number_in(std::string_view value, std::string_view key, const std::string& name) {
+  const auto number = parse_number<double>(next_word(value));
+  if (!number || !std::isfinite(*number) || !next_word(value).empty()) fail(name, key, "is no number");
+  return *number;
+}
+
+double number_of(std::string_view text, std::string_view key, const std::string& name) {
+  const auto value = find_value(text, key);
+  return value ? number_in(*value, key, name) : 0;
+}
+
+int count_of(std::string_view text, std::string_view key, const std::string& name) {
+  const double number = number_of(text, key, name);
+  if (number < 0 || number > 1'000'000 || number != std::floor(number))
+    fail(name, key, "is no whole number from 0 to 1000000");
+  return static_cast<int>(number);
+}
+
+// A 3×3 matrix in MATLAB's notation: [a b c; d e f; g h i].
+std::array<double, 9> matrix_of(std::string_view value, std::string_view key, const std::string& name) {
+  std::string numbers(value);
+  for (char& c : numbers)
+    if (c == '[' || c == ']' || c == ';' || c == ',') c = ' ';
+  std::string_view rest = numbers;
+  std::array<double, 9> matrix;
+  for (double& element : matrix) {
+    const auto number = parse_number<double>(next_word(rest));
+    if (!number || !std::isfinite(*number)) fail(name, key, "is no 3×3 matrix [f 0 cx; 0 f cy; 0 0 1]");
+    element = *number;
+  }
+  if (!next_word(rest).empty()) fail(name, key, "is no 3×3 matrix [f 0 cx; 0 f cy; 0 0 1]");
+  return matrix;
+}
+
+}  // namespace
+
+Calibration parse_middlebury_calibration(std::string_view text, const std::string& name) {
+  const auto camera = find_value(text, "cam0");
+  if (!camera) fail(name, "cam0", "is missing: this is no Middlebury calib.txt");
+  const std::array<double, 9> left = matrix_of(*camera, "cam0", name);
+  Calibration calibration;
+  calibration.focal = left[0];
+  calibration.centre_x = left[2];
+  calibration.centre_y = left[5];
+  if (!(calibration.focal > 0)) fail(name, "cam0", "has a focal length that is not above 0");
+  if (!find_value(text, "baseline")) fail(name, "baseline", "is missing: this is no Middlebury calib.txt");
+  calibration.baseline = number_of(text, "baseline", name);
+  if (!(calibration.baseline > 0)) fail(name, "baseline", "is not above 0");
+  if (find_value(text, "doffs")) {
+    calibration.doffs = number_of(text, "doffs", name);
+  } else if (const auto other = find_value(text, "cam1")) {
+    calibration.doffs = matrix_of(*other, "cam1", name)[2] - calibration.centre_x;
+  }
+  calibration.width = count_of(text, "width", name);
+  calibration.height = count_of(text, "height", name);
+  calibration.disparities = count_of(text, "ndisp", name);
+  return calibration;
+}
+
+Calibration read_middlebury_calibration(const std::string& path) {
+  const std::vector<std::byte> bytes = read_file(path);
+  return parse_middlebury_calibration({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+}
+
+std::string encode_middlebury_calibration(const Calibration& c) {
+  std::ostringstream text;
+  text.imbue(std::locale::classic());
+  text.precision(17);
+  const auto camera = [&](const char* key, double centre_x) {
+    text << key << "=[" << c.focal << " 0 " << centre_x << "; 0 " << c.focal << " " << c.centre_y << "; 0 0 1]\n";
+  };
+  camera("cam0", c.centre_x);
+  camera("cam1", c.centre_x + c.doffs);
+  text << "doffs=" << c.doffs << "\nbaseline=" << c.baseline << "\nwidth=" << c.width << "\nheight=" << c.height
+       << "\nndisp=" << c.disparities << "\n";
+  return text.str();
+}
+
+}  // namespace parallax

@@ -1,0 +1,107 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "parallax/error.h"
+#include "parallax/formats.h"
+
+namespace parallax {
+namespace {
+
+[[noreturn]] void fail(const std::string& what, const std::string& path, int reason) {
+  throw Error(ErrorCategory::file, "cannot " + what + " " + path + ": " + std::strerror(reason));
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+
+  int number() const { return number_; }
+  // Some systems report a failed write only here.
+  int close() { return ::close(std::exchange(number_, -1)); }
+
+ private:
+  int number_;
+};
+
+// errno of the first failure, or 0.
+int write_all(int file, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+void write_directly(const std::string& path, std::span<const std::byte> bytes) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.number() < 0) fail("write", path, errno);
+  int reason = write_all(file.number(), bytes);
+  if (reason == 0 && file.close() != 0) reason = errno;
+  if (reason != 0) fail("write", path, reason);
+}
+
+// The permissions that a file newly made by open() would have.
+mode_t default_permissions() {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return 0666 & ~mask;
+}
+
+int fill_temporary(int number, std::span<const std::byte> bytes, mode_t permissions) {
+  Descriptor file(number);
+  if (const int reason = write_all(file.number(), bytes)) return reason;
+  if (::fchmod(file.number(), permissions) != 0) return errno;
+  return file.close() == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+std::vector<std::byte> read_file(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0) fail("read", path, errno);
+  struct stat about {};
+  if (::fstat(file.number(), &about) != 0) fail("read", path, errno);
+  if (S_ISDIR(about.st_mode)) fail("read", path, EISDIR);
+  std::vector<std::byte> bytes;
+  std::size_t length = 0;
+  for (;;) {
+    // One byte more than the file has finds its end without growing.
+    if (length == bytes.size()) bytes.resize(std::max<std::size_t>(static_cast<std::size_t>(about.st_size) + 1, 2 * length));
+    const ssize_t count = ::read(file.number(), bytes.data() + length, bytes.size() - length);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail("read", path, errno);
+    if (count == 0) break;
+    length += static_cast<std::size_t>(count);
+  }
+  bytes.resize(length);
+  return bytes;
+}
+
+void write_file(const std::string& path, std::span<const std::byte> bytes) {
+  struct stat about {};
+  const bool exists = ::stat(path.c_str(), &about) == 0;
+  if (exists && S_ISDIR(about.st_mode)) fail("write", path, EISDIR);
+  if (exists && !S_ISREG(about.st_mode)) return write_directly(path, bytes);
+  std::string temporary = path + ".XXXXXX";
+  const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (file < 0) fail("write", path, errno);
+  int reason = fill_temporary(file, bytes, exists ? about.st_mode & 07777 : default_permissions());
+  if (reason == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) reason = errno;
+  if (reason == 0) return;
+  ::unlink(temporary.c_str());
+  fail("write", path, reason);
+}
+
+}  // namespace parallax

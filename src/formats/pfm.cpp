@@ -1,0 +1,79 @@
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+
+#include "formats/text.h"
+#include "parallax/error.h"
+#include "parallax/formats.h"
+
+namespace parallax {
+namespace {
+
+[[noreturn]] void fail(const std::string& name, const std::string& why) {
+  throw Error(ErrorCategory::file, name + ": " + why);
+}
+
+struct Header {
+  Size size;
+  bool little_endian;
+  std::size_t bytes;  // of the header itself
+};
+
+// The header is three lines of text, "Pf", "width height" and the scale; one white-space byte ends it.
+Header parse_header(std::string_view text, const std::string& name) {
+  const std::size_t length = text.size();
+  const std::string_view magic = next_word(text);
+  if (magic == "PF") fail(name, "is a PFM of three channels: give one of a single channel (Pf)");
+  if (magic != "Pf") fail(name, "is no PFM: it does not begin with Pf");
+  const auto width = parse_number<long long>(next_word(text));
+  const auto height = parse_number<long long>(next_word(text));
+  const auto scale = parse_number<double>(next_word(text));
+  constexpr long long most = 1'000'000;
+  if (!width || !height || *width < 1 || *height < 1 || *width > most || *height > most)
+    fail(name, "has a width or height that is no number from 1 to " + std::to_string(most));
+  if (!scale || !std::isfinite(*scale) || *scale == 0) fail(name, "has a scale that is no number, or 0");
+  if (text.empty()) fail(name, "ends within its header");
+  return {{static_cast<int>(*width), static_cast<int>(*height)}, *scale < 0, length - text.size() + 1};
+}
+
+float load(const std::byte* bytes, bool little_endian) {
+  std::uint32_t value;
+  std::memcpy(&value, bytes, sizeof value);
+  if (little_endian != (std::endian::native == std::endian::little)) value = __builtin_bswap32(value);
+  return std::bit_cast<float>(value);
+}
+
+}  // namespace
+
+Plane<float> parse_pfm(std::span<const std::byte> bytes, const std::string& name) {
+  // More than any header needs; the rest may hold anything.
+  const std::string_view start(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 1024));
+  const Header header = parse_header(start, name);
+  const std::size_t needed = header.bytes + header.size.pixels() * sizeof(float);
+  if (bytes.size() < needed)
+    fail(name, "is cut short: its header promises " + std::to_string(needed) + " bytes, there are " +
+                   std::to_string(bytes.size()));
+  Plane<float> image(header.size);
+  const std::byte* pixel = bytes.data() + header.bytes;
+  for (int y = header.size.height - 1; y >= 0; --y)
+    for (int x = 0; x < header.size.width; ++x, pixel += sizeof(float))
+      image.at(x, y) = load(pixel, header.little_endian);
+  return image;
+}
+
+Plane<float> read_pfm(const std::string& path) { return parse_pfm(read_file(path), path); }
+
+std::vector<std::byte> encode_pfm(View<const float> image) {
+  static_assert(std::endian::native == std::endian::little, "rows are copied as they are");
+  const std::string header =
+      "Pf\n" + std::to_string(image.size.width) + " " + std::to_string(image.size.height) + "\n-1.0\n";
+  const std::size_t row_bytes = static_cast<std::size_t>(image.size.width) * sizeof(float);
+  std::vector<std::byte> bytes(header.size() + row_bytes * static_cast<std::size_t>(image.size.height));
+  std::memcpy(bytes.data(), header.data(), header.size());
+  std::byte* out = bytes.data() + header.size();
+  for (int y = image.size.height - 1; y >= 0; --y, out += row_bytes) std::memcpy(out, image.row(y), row_bytes);
+  return bytes;
+}
+
+}  // namespace parallax

@@ -1,0 +1,40 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/checks.h"
+#include "parallax/formats.h"
+
+namespace parallax {
+namespace {
+
+constexpr float no_value = std::numeric_limits<float>::infinity();
+
+template <class In, class Out, class Convert>
+Plane<Out> convert(View<const In> in, const Convert& each) {
+  Plane<Out> out(in.size);
+  for (int y = 0; y < in.size.height; ++y) std::transform(in.row(y), in.row(y) + in.size.width, out.row(y), each);
+  return out;
+}
+
+}  // namespace
+
+Plane<std::uint16_t> encode_kitti(View<const float> disparity) {
+  return convert<float, std::uint16_t>(disparity, [](float d) -> std::uint16_t {
+    if (!std::isfinite(d)) return 0;
+    return static_cast<std::uint16_t>(std::clamp(std::floor(d * 256.0f + 0.5f), 1.0f, 65535.0f));
+  });
+}
+
+Plane<float> decode_kitti(View<const std::uint16_t> values) {
+  return convert<std::uint16_t, float>(
+      values, [](std::uint16_t v) { return v == 0 ? no_value : static_cast<float>(v) / 256.0f; });
+}
+
+Plane<float> decode_scaled_truth(View<const std::uint8_t> values, double scale) {
+  if (!(scale > 0) || !std::isfinite(scale)) refuse("truth scale", scale, "a number above 0");
+  return convert<std::uint8_t, float>(
+      values, [scale](std::uint8_t v) { return v == 0 ? no_value : static_cast<float>(v / scale); });
+}
+
+}  // namespace parallax

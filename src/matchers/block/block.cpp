@@ -1,0 +1,73 @@
+#include "matchers/block/block.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/checks.h"
+
+namespace parallax {
+
+void BlockParameters::validate() const {
+  check_range("min_disparity", min_disparity, -1'000'000, 1'000'000);
+  check_range("disparities", disparities, 1, 1'000'000);
+  if (window < 1 || window > 31 || window % 2 == 0) refuse("window", window, "an odd number from 1 to 31");
+  check_range("prefilter_cap", prefilter_cap, 1, 32767);
+  check_range("uniqueness", uniqueness, 0, 100);
+  check_not_negative("texture_threshold", texture_threshold);
+  refine.validate();
+}
+
+std::vector<std::string_view> block_presets() { return {"default", "sad-full-row"}; }
+
+BlockParameters block_preset(std::string_view name) {
+  BlockParameters parameters;
+  if (name == "default") return parameters;
+  if (name == "sad-full-row") {
+    parameters.full_row = true;
+    parameters.window = 5;
+    parameters.prefilter = Prefilter::none;
+    parameters.sub_pixel = SubPixel::none;
+    parameters.refine.left_right_check = false;
+    parameters.refine.fill = Fill::none;
+    parameters.refine.median = 0;
+    return parameters;
+  }
+  refuse("preset", name, "default or sad-full-row");
+}
+
+namespace block {
+namespace {
+
+void check_reachable(const Search& search, int width) {
+  const int highest = search.lowest + search.labels - 1;
+  if (search.lowest < width && highest > -width) return;
+  throw Error(ErrorCategory::argument, "disparities " + std::to_string(search.lowest) + " to " +
+                                           std::to_string(highest) + " lead out of an image " + std::to_string(width) +
+                                           " pixels wide everywhere: choose min_disparity and disparities within it");
+}
+
+std::uint64_t highest_cost(const BlockParameters& parameters, std::uint64_t highest_value) {
+  const auto pixels = static_cast<std::uint64_t>(parameters.window) * static_cast<std::uint64_t>(parameters.window);
+  if (parameters.cost == BlockCost::sad) return pixels * highest_value;
+  return pixels * highest_value * highest_value;  // ΣLR of ZNCC, too
+}
+
+}  // namespace
+
+Search plan_search(const BlockParameters& parameters, const ImageFormat& format) {
+  const int width = format.size.width;
+  Search search{};
+  search.lowest = parameters.full_row ? 1 - width : parameters.min_disparity;
+  search.labels = parameters.full_row ? 2 * width - 1 : parameters.disparities;
+  search.highest_value = format.depth == Depth::bits8 ? 255 : 65535;
+  if (parameters.prefilter == Prefilter::x_sobel) {
+    if (format.depth == Depth::bits8) check_range("prefilter_cap, for 8-bit images,", parameters.prefilter_cap, 1, 127);
+    search.highest_value = 2 * parameters.prefilter_cap;
+  }
+  search.highest_cost = highest_cost(parameters, static_cast<std::uint64_t>(search.highest_value));
+  check_reachable(search, width);
+  return search;
+}
+
+}  // namespace block
+}  // namespace parallax

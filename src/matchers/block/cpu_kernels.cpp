@@ -1,0 +1,406 @@
+#include "matchers/block/cpu_kernels.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "matchers/block/block.h"
+#include "refine/refine.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "matchers/block/cpu_kernels.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace parallax::block::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using refine::code;
+using refine::no_value;
+
+// Terms of a window sum, in lanes of the sums: of one left value and the right values at `right`, neighbouring labels.
+// `highest value` is what plan_search() says of the filtered images.
+
+// Sums of 16 bits: values below 2¹⁵.
+template <BlockCost cost, class D>
+HWY_INLINE hn::Vec<D> term(D d, hwy::SizeTag<2>, std::uint16_t left, const std::uint16_t* right) {
+  static_assert(cost == BlockCost::sad);
+  const hn::RebindToSigned<D> d_signed;
+  const auto difference = hn::Sub(hn::BitCast(d_signed, hn::Set(d, left)), hn::BitCast(d_signed, hn::LoadU(d, right)));
+  return hn::BitCast(d, hn::Abs(difference));
+}
+
+// Sums of 32 bits: products of values below 2⁸, differences of any.
+template <BlockCost cost, class D>
+HWY_INLINE hn::Vec<D> term(D d, hwy::SizeTag<4>, std::uint16_t left, const std::uint16_t* right) {
+  const hn::Rebind<std::uint16_t, D> d16;
+  const auto l = hn::Set(d16, left), r = hn::LoadU(d16, right);
+  if constexpr (cost == BlockCost::zncc) return hn::PromoteTo(d, hn::Mul(l, r));
+  const auto difference = hn::Or(hn::SaturatedSub(l, r), hn::SaturatedSub(r, l));
+  return hn::PromoteTo(d, cost == BlockCost::ssd ? hn::Mul(difference, difference) : difference);
+}
+
+// Sums of 64 bits: anything.
+template <BlockCost cost, class D>
+HWY_INLINE hn::Vec<D> term(D d, hwy::SizeTag<8>, std::uint16_t left, const std::uint16_t* right) {
+  const hn::Rebind<std::uint16_t, D> d16;
+  const hn::Rebind<std::uint32_t, D> d32;
+  const auto l = hn::Set(d32, static_cast<std::uint32_t>(left)), r = hn::PromoteTo(d32, hn::LoadU(d16, right));
+  const hn::RebindToUnsigned<D> d_unsigned;
+  if constexpr (cost == BlockCost::zncc) return hn::BitCast(d, hn::PromoteTo(d_unsigned, hn::Mul(l, r)));
+  const auto difference = hn::Sub(hn::Max(l, r), hn::Min(l, r));
+  return hn::BitCast(d, hn::PromoteTo(d_unsigned, hn::Mul(difference, difference)));
+}
+
+// One sweep's arithmetic: Sum is the lane type of the sums.
+template <class Sum, BlockCost cost>
+class Sweeper {
+  using Cost = std::conditional_t<cost == BlockCost::zncc, std::uint32_t, Sum>;
+  using SumTag = hn::ScalableTag<Sum>;
+  using CostTag = hn::ScalableTag<Cost>;
+  static constexpr Cost no_cost = std::numeric_limits<Cost>::max();
+
+ public:
+  explicit Sweeper(const Sweep& sweep)
+      : s_(sweep),
+        shape_(sweep.shape),
+        columns_(static_cast<Sum*>(sweep.memory.columns)),
+        zeros_(static_cast<Sum*>(sweep.memory.zeros)),
+        window_sums_(static_cast<Sum*>(sweep.memory.window_sums)),
+        costs_(static_cast<Cost*>(sweep.memory.costs)),
+        excluded_(static_cast<Cost*>(sweep.memory.excluded)),
+        right_costs_(static_cast<Cost*>(sweep.memory.right_costs)),
+        right_labels_(static_cast<Cost*>(sweep.memory.right_labels)) {}
+
+  void run(int first, int last) {
+    start(first);
+    for (int y = first; y < last; ++y) match_row(y);
+  }
+
+ private:
+  int row_in_image(int y) const { return std::clamp(y, 0, shape_.height - 1); }
+  Sum* column(int u) const {
+    return columns_ + static_cast<std::size_t>(u + shape_.radius) * static_cast<std::size_t>(shape_.padded_labels);
+  }
+
+  // Column sums of the window of the row above `first`.
+  void start(int first) {
+    std::fill_n(columns_, static_cast<std::size_t>(shape_.columns()) * static_cast<std::size_t>(shape_.padded_labels), Sum{0});
+    std::fill_n(zeros_, shape_.padded_labels, Sum{0});
+    for (int y = first - 1 - shape_.radius; y < first + shape_.radius; ++y) add_row(row_in_image(y));
+    if constexpr (cost == BlockCost::zncc) start_statistics(first);
+  }
+
+  void add_row(int y) {
+    const SumTag d;
+    const int lanes = static_cast<int>(hn::Lanes(d));
+    for (int u = -shape_.radius; u < shape_.width + shape_.radius; ++u) {
+      const std::uint16_t left = s_.left.row(y)[u + shape_.radius];
+      const std::uint16_t* right = s_.right.row(y) + shape_.mirrored(u);
+      Sum* sums = column(u);
+      const int end = shape_.end_label(u);
+      for (int k = shape_.first_label(u) / lanes * lanes; k < end; k += lanes)
+        hn::Store(hn::Add(hn::Load(d, sums + k), term<cost>(d, hwy::SizeTag<sizeof(Sum)>(), left, right + k)), d, sums + k);
+    }
+  }
+
+  // Moves the window down to row `y`: the sums of column u, and the window sums with it. Column u − w leaves the window.
+  HWY_INLINE void enter_column(int u, const std::uint16_t* left_new, const std::uint16_t* left_old,
+                               const std::uint16_t* right_new, const std::uint16_t* right_old) {
+    const SumTag d;
+    const hwy::SizeTag<sizeof(Sum)> size;
+    const int lanes = static_cast<int>(hn::Lanes(d));
+    const std::uint16_t l_new = left_new[u + shape_.radius], l_old = left_old[u + shape_.radius];
+    const std::uint16_t* HWY_RESTRICT r_new = right_new + shape_.mirrored(u);
+    const std::uint16_t* HWY_RESTRICT r_old = right_old + shape_.mirrored(u);
+    Sum* HWY_RESTRICT entering = column(u);
+    const Sum* HWY_RESTRICT leaving = u > shape_.radius ? column(u - shape_.window()) : zeros_;
+    Sum* HWY_RESTRICT window = window_sums_;
+    const int end = shape_.end_label(u);
+    for (int k = shape_.first_label(u) / lanes * lanes; k < end; k += lanes) {
+      const auto change = hn::Sub(term<cost>(d, size, l_new, r_new + k), term<cost>(d, size, l_old, r_old + k));
+      const auto sum = hn::Add(hn::Load(d, entering + k), change);
+      hn::Store(sum, d, entering + k);
+      hn::Store(hn::Add(hn::Load(d, window + k), hn::Sub(sum, hn::Load(d, leaving + k))), d, window + k);
+    }
+  }
+
+  void match_row(int y) {
+    const int y_new = row_in_image(y + shape_.radius), y_old = row_in_image(y - shape_.radius - 1);
+    std::fill_n(window_sums_, shape_.padded_labels, Sum{0});
+    if constexpr (cost == BlockCost::zncc) move_statistics(y_new, y_old);
+    if (!s_.right_mask.empty()) exclude_masked(y);
+    const bool right_wanted = !s_.right_disparity.empty();
+    if (right_wanted) std::fill_n(right_costs_, shape_.right_columns(), no_cost);
+    for (int u = -shape_.radius; u < shape_.width + shape_.radius; ++u) {
+      enter_column(u, s_.left.row(y_new), s_.left.row(y_old), s_.right.row(y_new), s_.right.row(y_old));
+      if (u >= shape_.radius) match_pixel(u - shape_.radius, y, right_wanted);
+    }
+    if (right_wanted) write_right_row(s_.right_disparity.row(y));
+  }
+
+  void match_pixel(int x, int y, bool right_wanted) {
+    const int first = shape_.first_candidate(x), end = shape_.end_candidate(x);
+    Status status = Status::out_of_range;
+    float disparity = no_value;
+    if (!s_.left_mask.empty() && s_.left_mask.at(x, y) == 0) {
+      status = Status::input_masked;
+    } else if (first < end) {
+      const Cost* costs = costs_of_pixel(x, first, end);
+      if (right_wanted) offer_to_right(costs, x, first, end);
+      const Cost lowest = lowest_cost(costs, first, end);
+      if (lowest != no_cost) {
+        const int label = first_label_of_cost(costs, first, lowest);
+        status = judge(costs, x, y, first, end, label);
+        if (status == Status::matched) disparity = refined(costs, first, end, label);
+      }
+    }
+    s_.map.status.at(x, y) = code(status);
+    s_.map.disparity.at(x, y) = disparity;
+  }
+
+  // The costs of pixel x at the labels [first, end); beyond them, any value.
+  const Cost* costs_of_pixel(int x, int first, int end) {
+    if constexpr (cost == BlockCost::zncc) {
+      correlate(x, first, end);
+      if (!s_.right_mask.empty()) exclude(costs_, x, first, end);
+      return costs_;
+    } else {
+      if (s_.right_mask.empty()) return window_sums_;
+      exclude(window_sums_, x, first, end);
+      return costs_;
+    }
+  }
+
+  // costs = in, or no_cost where the right pixel is masked.
+  void exclude(const Cost* in, int x, int first, int end) {
+    const CostTag d;
+    const int lanes = static_cast<int>(hn::Lanes(d));
+    const Cost* excluded = excluded_ + shape_.mirrored(x);
+    for (int k = first; k < end; k += lanes)
+      hn::StoreU(hn::Or(hn::LoadU(d, in + k), hn::LoadU(d, excluded + k)), d, costs_ + k);
+  }
+
+  void exclude_masked(int y) {
+    for (int j = 0; j < shape_.right_columns(); ++j) {
+      const std::int64_t x = static_cast<std::int64_t>(shape_.mirrored(0)) - shape_.lowest - j;
+      const bool masked = x >= 0 && x < shape_.width && s_.right_mask.at(static_cast<int>(x), y) == 0;
+      excluded_[j] = masked ? no_cost : Cost{0};
+    }
+  }
+
+  // Calls each(costs of some labels, first of them, which of them count) for all labels of [first, end).
+  template <class Each>
+  HWY_INLINE void for_labels(const Cost* costs, int first, int end, const Each& each) const {
+    const CostTag d;
+    const int lanes = static_cast<int>(hn::Lanes(d));
+    int k = first;
+    for (; k + lanes <= end; k += lanes) each(hn::LoadU(d, costs + k), k);
+    if (k == end) return;
+    const auto inside = hn::FirstN(d, static_cast<std::size_t>(end - k));
+    each(hn::IfThenElse(inside, hn::LoadU(d, costs + k), hn::Set(d, no_cost)), k);
+  }
+
+  HWY_INLINE Cost lowest_cost(const Cost* costs, int first, int end) const {
+    const CostTag d;
+    auto lowest = hn::Set(d, no_cost);
+    for_labels(costs, first, end, [&](auto c, int) HWY_ATTR { lowest = hn::Min(lowest, c); });
+    return hn::GetLane(hn::MinOfLanes(d, lowest));
+  }
+
+  // The label is known to exist.
+  HWY_INLINE int first_label_of_cost(const Cost* costs, int first, Cost wanted) const {
+    const CostTag d;
+    const auto value = hn::Set(d, wanted);
+    for (int k = first;; k += static_cast<int>(hn::Lanes(d))) {
+      const auto lane = hn::FindFirstTrue(d, hn::Eq(hn::LoadU(d, costs + k), value));
+      if (lane >= 0) return k + static_cast<int>(lane);
+    }
+  }
+
+  Status judge(const Cost* costs, int x, int y, int first, int end, int label) const {
+    if (!s_.textureless.empty() && s_.textureless.at(x, y) != 0) return Status::textureless;
+    if (s_.uniqueness > 0 && ambiguous(costs, first, end, label)) return Status::ambiguous;
+    return Status::matched;
+  }
+
+  bool ambiguous(const Cost* costs, int first, int end, int label) const {
+    const CostTag d;
+    const std::uint64_t bound = ambiguity_bound(static_cast<std::uint64_t>(costs[label]), s_.uniqueness);
+    const Cost highest = static_cast<Cost>(std::min<std::uint64_t>(bound, static_cast<std::uint64_t>(no_cost) - 1));
+    const auto limit = hn::Set(d, static_cast<Cost>(highest + 1));
+    std::size_t as_good = 0;
+    for_labels(costs, first, end, [&](auto c, int) HWY_ATTR { as_good += hn::CountTrue(d, hn::Lt(c, limit)); });
+    for (int k = std::max(first, label - 1); k < std::min(end, label + 2); ++k) as_good -= costs[k] <= highest;
+    return as_good > 0;
+  }
+
+  float refined(const Cost* costs, int first, int end, int label) const {
+    const float disparity = static_cast<float>(shape_.lowest + label);
+    if (!s_.sub_pixel || label == first || label + 1 == end) return disparity;
+    if (costs[label - 1] == no_cost || costs[label + 1] == no_cost) return disparity;
+    return disparity + parabola_offset(static_cast<std::int64_t>(costs[label - 1]), static_cast<std::int64_t>(costs[label]),
+                                       static_cast<std::int64_t>(costs[label + 1]));
+  }
+
+  // Every right pixel keeps the lowest of the costs it is offered. Left pixels come from left to right, so equal costs
+  // come in the order of their labels.
+  HWY_INLINE void offer_to_right(const Cost* costs, int x, int first, int end) {
+    const CostTag d;
+    Cost* best = right_costs_ + shape_.mirrored(x);
+    Cost* labels = right_labels_ + shape_.mirrored(x);
+    for_labels(costs, first, end, [&](auto c, int k) HWY_ATTR {
+      const auto old = hn::LoadU(d, best + k);
+      const auto better = hn::Lt(c, old);
+      hn::StoreU(hn::Min(c, old), d, best + k);
+      hn::StoreU(hn::IfThenElse(better, hn::Iota(d, static_cast<Cost>(k)), hn::LoadU(d, labels + k)), d, labels + k);
+    });
+  }
+
+  void write_right_row(float* row) const {
+    for (int x = 0; x < shape_.width; ++x) {
+      const std::int64_t j = static_cast<std::int64_t>(shape_.mirrored(0)) - shape_.lowest - x;
+      const bool seen = j >= 0 && j < shape_.right_columns() && right_costs_[j] != no_cost;
+      row[x] = seen ? static_cast<float>(shape_.lowest + static_cast<int>(right_labels_[j])) : no_value;
+    }
+  }
+
+  // ZNCC. Column statistics: [Σ left | Σ left² | Σ right | Σ right²], of the w rows of the window.
+
+  struct ColumnStatistics {
+    std::int64_t* sums;
+    std::int64_t* squares;
+    int count;
+  };
+  ColumnStatistics left_columns() const {
+    return {s_.memory.column_statistics, s_.memory.column_statistics + shape_.columns(), shape_.columns()};
+  }
+  ColumnStatistics right_columns() const {
+    std::int64_t* sums = s_.memory.column_statistics + 2 * static_cast<std::ptrdiff_t>(shape_.columns());
+    return {sums, sums + shape_.right_columns(), shape_.right_columns()};
+  }
+
+  static void change(const ColumnStatistics& columns, const std::uint16_t* row, int sign) {
+    for (int i = 0; i < columns.count; ++i) {
+      const std::int64_t value = row[i];
+      columns.sums[i] += sign * value;
+      columns.squares[i] += sign * value * value;
+    }
+  }
+
+  void start_statistics(int first) {
+    for (const ColumnStatistics& columns : {left_columns(), right_columns()}) {
+      std::fill_n(columns.sums, columns.count, 0);
+      std::fill_n(columns.squares, columns.count, 0);
+    }
+    for (int y = first - 1 - shape_.radius; y < first + shape_.radius; ++y) {
+      change(left_columns(), s_.left.row(row_in_image(y)), 1);
+      change(right_columns(), s_.right.row(row_in_image(y)), 1);
+    }
+  }
+
+  // Sum and 1/√(n·Σ² − (Σ)²) of every window; the window of result i begins at column i.
+  void window_statistics(const ColumnStatistics& columns, double* sums, double* scales) const {
+    const std::int64_t n = static_cast<std::int64_t>(shape_.window()) * shape_.window();
+    std::int64_t sum = 0, squares = 0;
+    for (int i = 0; i < columns.count; ++i) {
+      sum += columns.sums[i];
+      squares += columns.squares[i];
+      const int begin = i - shape_.window() + 1;
+      if (begin < 0) continue;
+      const std::int64_t variance = n * squares - sum * sum;
+      sums[begin] = static_cast<double>(sum);
+      scales[begin] = variance > 0 ? 1.0 / std::sqrt(static_cast<double>(variance)) : 0.0;
+      sum -= columns.sums[begin];
+      squares -= columns.squares[begin];
+    }
+  }
+
+  void move_statistics(int y_new, int y_old) {
+    change(left_columns(), s_.left.row(y_new), 1);
+    change(left_columns(), s_.left.row(y_old), -1);
+    change(right_columns(), s_.right.row(y_new), 1);
+    change(right_columns(), s_.right.row(y_old), -1);
+    window_statistics(left_columns(), s_.memory.left_sums, s_.memory.left_scales);
+    // A right window is centred at its index.
+    window_statistics(right_columns(), s_.memory.right_sums + shape_.radius, s_.memory.right_scales + shape_.radius);
+  }
+
+  // Costs from the window sums ΣLR of pixel x. Sums and their products are whole numbers below 2⁵³: exact.
+  void correlate(int x, int first, int end) {
+    using RealTag = hn::ScalableTag<double>;
+    const RealTag d;
+    const hn::Rebind<std::int32_t, RealTag> d32;
+    const int lanes = static_cast<int>(hn::Lanes(d));
+    const auto n = hn::Set(d, static_cast<double>(shape_.window() * shape_.window()));
+    const auto left_sum = hn::Set(d, s_.memory.left_sums[x]), left_scale = hn::Set(d, s_.memory.left_scales[x]);
+    const auto one = hn::Set(d, 1.0), unit = hn::Set(d, zncc_unit), half = hn::Set(d, 0.5);
+    const double* right_sums = s_.memory.right_sums + shape_.mirrored(x);
+    const double* right_scales = s_.memory.right_scales + shape_.mirrored(x);
+    for (int k = first; k < end; k += lanes) {
+      const auto covariance =
+          hn::Sub(hn::Mul(n, sums_as_real(d, window_sums_ + k)), hn::Mul(left_sum, hn::LoadU(d, right_sums + k)));
+      const auto correlation = hn::Mul(hn::Mul(covariance, left_scale), hn::LoadU(d, right_scales + k));
+      const auto clamped = hn::Max(hn::Set(d, -1.0), hn::Min(correlation, one));
+      const auto scaled = hn::Add(hn::Mul(hn::Sub(one, clamped), unit), half);
+      // Not negative, so that cutting the fraction off is rounding down.
+      hn::StoreU(hn::BitCast(hn::RebindToUnsigned<decltype(d32)>(), hn::DemoteTo(d32, scaled)),
+                 hn::RebindToUnsigned<decltype(d32)>(), costs_ + k);
+    }
+  }
+
+  template <class D>
+  static HWY_INLINE hn::Vec<D> sums_as_real(D d, const Sum* sums) {
+    if constexpr (sizeof(Sum) == 4) {
+      const hn::Rebind<std::int32_t, D> d32;
+      return hn::PromoteTo(d, hn::LoadU(d32, reinterpret_cast<const std::int32_t*>(sums)));
+    } else {
+      return hn::ConvertTo(d, hn::LoadU(hn::RebindToSigned<D>(), sums));
+    }
+  }
+
+  const Sweep& s_;
+  const SweepShape shape_;
+  Sum* const columns_;
+  Sum* const zeros_;
+  Sum* const window_sums_;
+  Cost* const costs_;
+  Cost* const excluded_;
+  Cost* const right_costs_;
+  Cost* const right_labels_;
+};
+
+template <class Sum, BlockCost cost>
+void sweep_with(const Sweep& sweep, int first, int last) {
+  Sweeper<Sum, cost>(sweep).run(first, last);
+}
+
+void sweep_rows_here(const Sweep& sweep, int first, int last) {
+  const bool wide = sweep.sums == Sums::bits64;
+  switch (sweep.cost) {
+    case BlockCost::sad:
+      return sweep.sums == Sums::bits16 ? sweep_with<std::uint16_t, BlockCost::sad>(sweep, first, last)
+                                        : sweep_with<std::uint32_t, BlockCost::sad>(sweep, first, last);
+    case BlockCost::ssd:
+      return wide ? sweep_with<std::int64_t, BlockCost::ssd>(sweep, first, last)
+                  : sweep_with<std::uint32_t, BlockCost::ssd>(sweep, first, last);
+    case BlockCost::zncc:
+      return wide ? sweep_with<std::int64_t, BlockCost::zncc>(sweep, first, last)
+                  : sweep_with<std::uint32_t, BlockCost::zncc>(sweep, first, last);
+  }
+}
+
+}  // namespace parallax::block::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace parallax::block {
+
+HWY_EXPORT(sweep_rows_here);
+
+void sweep_rows(const Sweep& sweep, int first, int last) { HWY_DYNAMIC_DISPATCH(sweep_rows_here)(sweep, first, last); }
+
+}  // namespace parallax::block
+#endif

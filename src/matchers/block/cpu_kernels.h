@@ -1,0 +1,89 @@
+// The inner loops of block matching on the CPU, compiled once for each vector instruction set.
+//
+// Lanes are neighbouring labels. For every column u of the left image (extended by the window's radius) and label k there
+// is a running sum over the w rows of the window, the column sum; a row of results comes from one sweep over u:
+//
+//   column(u, k) += term(new row) − term(row that left the window)
+//   window(k)    += column(u, k) − column(u − w, k)
+//
+// So a label-pixel costs the same for any window, and what is kept is one row of column sums, never a volume.
+//
+// The right image is stored mirrored: index j grows with the label. Column u of label k reads right pixel
+// u − lowest − k, which stands at j = (width − 1 + radius − u) + k.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "parallax/block.h"
+#include "parallax/image.h"
+
+namespace parallax::block {
+
+// What sums of terms are kept in.
+enum class Sums { bits16, bits32, bits64 };
+
+inline constexpr int widest_vector_bytes = 64;
+
+struct SweepShape {
+  int width, height;
+  int radius;
+  int lowest;         // lowest disparity
+  int labels;
+  int padded_labels;  // a whole number of vectors
+
+  int window() const { return 2 * radius + 1; }
+  int columns() const { return width + 2 * radius; }
+  // Of the mirrored right image.
+  int right_columns() const { return columns() + padded_labels - 1; }
+  // Index of the right pixel of label 0 that belongs to left column u, which may lie in the extension.
+  int mirrored(int u) const { return width - 1 + radius - u; }
+  // Labels of column u that any window needs: those whose right pixel is in the extended right image.
+  int first_label(int u) const { return bounded(static_cast<std::int64_t>(u) - lowest - (width - 1 + radius)); }
+  int end_label(int u) const { return bounded(static_cast<std::int64_t>(u) - lowest + radius + 1); }
+  // Labels of left pixel x whose right pixel exists.
+  int first_candidate(int x) const { return bounded(static_cast<std::int64_t>(x) - lowest - (width - 1)); }
+  int end_candidate(int x) const { return bounded(static_cast<std::int64_t>(x) - lowest + 1); }
+
+ private:
+  int bounded(std::int64_t label) const {
+    return static_cast<int>(label < 0 ? 0 : label > labels ? labels : label);
+  }
+};
+
+// Memory of one thread. Element types in brackets: S the type of the sums, C of the costs.
+struct SweepMemory {
+  void* columns;      // [S] columns × padded_labels
+  void* zeros;        // [S] padded_labels
+  void* window_sums;  // [S] padded_labels + a vector
+  void* costs;        // [C] padded_labels + a vector; where costs are not the sums themselves
+  // In the order of the mirrored right image, right_columns + a vector:
+  void* excluded;       // [C] all bits set: masked
+  void* right_costs;    // [C] lowest cost so far of a right pixel
+  void* right_labels;   // [C] its label
+  double* right_sums;   // ZNCC: ΣR
+  double* right_scales; // ZNCC: 1/√(n·ΣR² − (ΣR)²)
+  std::int64_t* column_statistics;  // ZNCC: Σ and Σ² of each column, of left and right
+  double* left_sums;    // ZNCC, by left pixel
+  double* left_scales;
+};
+
+struct Sweep {
+  SweepShape shape;
+  BlockCost cost;
+  Sums sums;
+  int uniqueness;
+  bool sub_pixel;
+  View<const std::uint16_t> left;   // columns() wide
+  View<const std::uint16_t> right;  // mirrored, right_columns() wide
+  View<const std::uint8_t> left_mask, right_mask;  // may be empty
+  View<const std::uint8_t> textureless;            // may be empty; not 0 = textureless
+  DisparityMap map;
+  View<float> right_disparity;  // empty: not wanted
+  SweepMemory memory;
+};
+
+// Matches the rows [first, last).
+void sweep_rows(const Sweep& sweep, int first, int last);
+
+}  // namespace parallax::block

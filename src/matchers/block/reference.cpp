@@ -1,0 +1,198 @@
+// The specification of block matching, straight from block.h: every window is summed on its own. Slow on purpose.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
+#include "core/arena.h"
+#include "core/gray.h"
+#include "matchers/block/block.h"
+#include "refine/refine.h"
+
+namespace parallax::block {
+namespace {
+
+using refine::code;
+using refine::no_value;
+
+// A gray image that repeats its border pixels for ever.
+struct Extended {
+  View<const std::uint16_t> image;
+  int at(int x, int y) const {
+    return image.at(std::clamp(x, 0, image.size.width - 1), std::clamp(y, 0, image.size.height - 1));
+  }
+};
+
+// Horizontal Sobel response, clipped to ±cap.
+int clipped_sobel(const Extended& p, int x, int y, int cap) {
+  const auto slope = [&](int row) { return p.at(x + 1, row) - p.at(x - 1, row); };
+  return std::clamp(slope(y - 1) + 2 * slope(y) + slope(y + 1), -cap, cap);
+}
+
+class Reference final : public detail::Plan {
+ public:
+  Reference(const BlockParameters& parameters, const ImageFormat& format)
+      : parameters_(parameters),
+        search_(plan_search(parameters, format)),
+        size_(format.size),
+        refinement_(parameters.refine, size_, true, layout_) {
+    for (auto* plane : {&gray_[0], &gray_[1], &filtered_[0], &filtered_[1]})
+      *plane = layout_.reserve_plane<std::uint16_t>(size_);
+    right_disparity_ = layout_.reserve_plane<float>(size_);
+  }
+
+  std::size_t memory_bytes() const override { return layout_.bytes(); }
+  void allocate() override { arena_ = Arena(layout_); }
+
+  void run(const StereoPair& pair, const DisparityMap& map) override {
+    detail::StageClock clock(stage_times);
+    prepare(pair.left, 0);
+    prepare(pair.right, 1);
+    clock.finish("prepare");
+    left_mask_ = pair.left_mask;
+    right_mask_ = pair.right_mask;
+    for (int y = 0; y < size_.height; ++y)
+      for (int x = 0; x < size_.width; ++x) match_left(x, y, map);
+    clock.finish("match");
+    if (parameters_.refine.left_right_check) {
+      for (int y = 0; y < size_.height; ++y)
+        for (int x = 0; x < size_.width; ++x) right_disparity_.in(arena_.data()).at(x, y) = match_right(x, y);
+      clock.finish("right match");
+    }
+    refinement_.run(map, right_disparity_.in(arena_.data()), arena_.data(), workers_, clock);
+  }
+
+ private:
+  Extended gray(int side) const { return {gray_[side].in(arena_.data())}; }
+  Extended filtered(int side) const {
+    return {(parameters_.prefilter == Prefilter::none ? gray_ : filtered_)[side].in(arena_.data())};
+  }
+
+  void prepare(const ImageView& image, int side) {
+    for (int y = 0; y < size_.height; ++y) gray_row(image, y, gray_[side].in(arena_.data()).row(y));
+    const int cap = parameters_.prefilter_cap;
+    for (int y = 0; y < size_.height; ++y)
+      for (int x = 0; x < size_.width; ++x)
+        filtered_[side].in(arena_.data()).at(x, y) =
+            static_cast<std::uint16_t>(clipped_sobel(gray(side), x, y, cap) + cap);
+  }
+
+  template <class Term>
+  std::int64_t window_sum(const Term& term) const {
+    const int radius = parameters_.window / 2;
+    std::int64_t sum = 0;
+    for (int j = -radius; j <= radius; ++j)
+      for (int i = -radius; i <= radius; ++i) sum += term(i, j);
+    return sum;
+  }
+
+  std::int64_t cost(int x, int y, int d) const {
+    const Extended left = filtered(0), right = filtered(1);
+    const auto l = [&](int i, int j) -> std::int64_t { return left.at(x + i, y + j); };
+    const auto r = [&](int i, int j) -> std::int64_t { return right.at(x + i - d, y + j); };
+    if (parameters_.cost == BlockCost::sad) return window_sum([&](int i, int j) { return std::abs(l(i, j) - r(i, j)); });
+    if (parameters_.cost == BlockCost::ssd)
+      return window_sum([&](int i, int j) { return (l(i, j) - r(i, j)) * (l(i, j) - r(i, j)); });
+    const std::int64_t n = parameters_.window * parameters_.window;
+    const std::int64_t sum_l = window_sum(l), sum_r = window_sum(r);
+    const std::int64_t sum_ll = window_sum([&](int i, int j) { return l(i, j) * l(i, j); });
+    const std::int64_t sum_rr = window_sum([&](int i, int j) { return r(i, j) * r(i, j); });
+    const std::int64_t sum_lr = window_sum([&](int i, int j) { return l(i, j) * r(i, j); });
+    const double correlation = static_cast<double>(n * sum_lr - sum_l * sum_r) *
+                               inverse_root(n * sum_ll - sum_l * sum_l) * inverse_root(n * sum_rr - sum_r * sum_r);
+    return static_cast<std::int64_t>(std::floor((1.0 - std::clamp(correlation, -1.0, 1.0)) * zncc_unit + 0.5));
+  }
+
+  static double inverse_root(std::int64_t variance) {
+    return variance > 0 ? 1.0 / std::sqrt(static_cast<double>(variance)) : 0.0;
+  }
+
+  // Whether left (x, y) may match right (x − d, y).
+  bool candidate(int x, int y, int d) const {
+    if (x < 0 || x >= size_.width || x - d < 0 || x - d >= size_.width) return false;
+    return (left_mask_.empty() || left_mask_.at(x, y) != 0) && (right_mask_.empty() || right_mask_.at(x - d, y) != 0);
+  }
+
+  int label_end() const { return search_.lowest + search_.labels; }
+
+  // The cheapest candidate, the lowest of equals; with `from_right`, of the right pixel (x, y).
+  std::optional<int> winner(int x, int y, bool from_right) const {
+    std::optional<int> best;
+    std::int64_t best_cost = 0;
+    for (int d = search_.lowest; d < label_end(); ++d) {
+      const int left_x = from_right ? x + d : x;
+      if (!candidate(left_x, y, d)) continue;
+      const std::int64_t c = cost(left_x, y, d);
+      if (best && c >= best_cost) continue;
+      best = d;
+      best_cost = c;
+    }
+    return best;
+  }
+
+  float match_right(int x, int y) const {
+    const std::optional<int> best = winner(x, y, true);
+    return best ? static_cast<float>(*best) : no_value;
+  }
+
+  bool textureless(int x, int y) const {
+    // The response at a repeated border pixel is the response at the border.
+    const auto response = [&](int i, int j) -> std::int64_t {
+      const int u = std::clamp(x + i, 0, size_.width - 1), v = std::clamp(y + j, 0, size_.height - 1);
+      return std::abs(clipped_sobel(gray(0), u, v, parameters_.prefilter_cap));
+    };
+    return parameters_.texture_threshold > 0 && window_sum(response) < parameters_.texture_threshold;
+  }
+
+  bool ambiguous(int x, int y, int best) const {
+    if (parameters_.uniqueness == 0) return false;
+    const auto bound = static_cast<std::int64_t>(
+        ambiguity_bound(static_cast<std::uint64_t>(cost(x, y, best)), parameters_.uniqueness));
+    for (int d = search_.lowest; d < label_end(); ++d)
+      if (std::abs(d - best) > 1 && candidate(x, y, d) && cost(x, y, d) <= bound) return true;
+    return false;
+  }
+
+  float refined(int x, int y, int d) const {
+    const bool inside = d > search_.lowest && d + 1 < label_end() && candidate(x, y, d - 1) && candidate(x, y, d + 1);
+    if (parameters_.sub_pixel == SubPixel::none || !inside) return static_cast<float>(d);
+    return static_cast<float>(d) + parabola_offset(cost(x, y, d - 1), cost(x, y, d), cost(x, y, d + 1));
+  }
+
+  void match_left(int x, int y, const DisparityMap& map) const {
+    const std::optional<int> best = winner(x, y, false);
+    Status status = Status::matched;
+    if (!left_mask_.empty() && left_mask_.at(x, y) == 0)
+      status = Status::input_masked;
+    else if (!best)
+      status = Status::out_of_range;
+    else if (textureless(x, y))
+      status = Status::textureless;
+    else if (ambiguous(x, y, *best))
+      status = Status::ambiguous;
+    map.status.at(x, y) = code(status);
+    map.disparity.at(x, y) = status == Status::matched ? refined(x, y, *best) : no_value;
+  }
+
+  BlockParameters parameters_;
+  Search search_;
+  Size size_;
+  ArenaLayout layout_;
+  refine::Pipeline refinement_;
+  PlaneBuffer<std::uint16_t> gray_[2], filtered_[2];
+  PlaneBuffer<float> right_disparity_;
+  Arena arena_;
+  Workers workers_{1};
+  View<const std::uint8_t> left_mask_, right_mask_;
+};
+
+}  // namespace
+
+std::unique_ptr<detail::Plan> make_reference(const BlockParameters& parameters, const Device&,
+                                             const ImageFormat& format) {
+  return std::make_unique<Reference>(parameters, format);
+}
+
+}  // namespace parallax::block

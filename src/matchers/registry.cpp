@@ -1,0 +1,27 @@
+#include "core/registry.h"
+
+#include "matchers/block/block.h"
+
+namespace parallax::detail {
+namespace {
+
+template <class Parameters, std::unique_ptr<Plan> (*make)(const Parameters&, const Device&, const ImageFormat&)>
+Door door(const char* method, DeviceKind device) {
+  const MatcherParameters example = Parameters{};
+  return {method, example.index(), device,
+          [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format) {
+            return make(std::get<Parameters>(parameters), where, format);
+          }};
+}
+
+}  // namespace
+
+std::span<const Door> doors() {
+  static const Door table[] = {
+      door<BlockParameters, block::make_reference>("block", DeviceKind::reference),
+      door<BlockParameters, block::make_cpu>("block", DeviceKind::cpu),
+  };
+  return table;
+}
+
+}  // namespace parallax::detail

@@ -1,0 +1,52 @@
+#include <algorithm>
+
+#include "core/checks.h"
+#include "refine/refine.h"
+
+namespace parallax {
+namespace refine {
+namespace {
+
+// Fills columns [first, last), a whole run of pixels without a value, from its two ends. An end outside the image is
+// infinite, so never the lower one. Masked pixels belong to runs, but stay as they are.
+void fill_run(float* disparity, std::uint8_t* status, int first, int last, int width) {
+  const float left = first > 0 ? disparity[first - 1] : no_value;
+  const float right = last < width ? disparity[last] : no_value;
+  const float lower = std::min(left, right);
+  if (!has_value(lower)) return;
+  for (int x = first; x < last; ++x) {
+    if (status[x] == code(Status::input_masked)) continue;
+    disparity[x] = lower;
+    status[x] = code(Status::filled);
+  }
+}
+
+void fill_one_row(float* disparity, std::uint8_t* status, int width) {
+  for (int x = 0; x < width;) {
+    if (has_value(disparity[x])) {
+      ++x;
+      continue;
+    }
+    const int first = x;
+    while (x < width && !has_value(disparity[x])) ++x;
+    fill_run(disparity, status, first, x, width);
+  }
+}
+
+}  // namespace
+
+void fill_row(const DisparityMap& map, const Workers& workers) {
+  const Size size = map.disparity.size;
+  for_row_ranges(workers, size.height, [&](int first, int last, int) {
+    for (int y = first; y < last; ++y) fill_one_row(map.disparity.row(y), map.status.row(y), size.width);
+  });
+}
+
+}  // namespace refine
+
+void fill_row(const DisparityMap& map, int threads) {
+  check_view("status map", map.status, map.disparity.size);
+  refine::fill_row(map, Workers(threads));
+}
+
+}  // namespace parallax

@@ -1,0 +1,213 @@
+// Scenes are sets of planar surfaces, each of a disparity d = a + b·x + c·y in left coordinates, inside a shape. Every
+// pixel of either view is cast onto all of them and shows the nearest; texture is a function of the place on the surface.
+// So truth and occlusion are exact. Only +, −, ×, ÷ and floor are used, so that every machine renders the same bytes.
+
+#include "parallax/synth.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "core/checks.h"
+
+namespace parallax {
+namespace {
+
+// SplitMix64 (Steele, Lea, Flood 2014).
+std::uint64_t scramble(std::uint64_t value) {
+  value += 0x9e3779b97f4a7c15u;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+  return value ^ (value >> 31);
+}
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() { return state_ = scramble(state_); }
+  // In [low, high).
+  double between(double low, double high) {
+    return low + (high - low) * static_cast<double>(next() >> 11) * 0x1p-53;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+enum class Shape { everywhere, rectangle, disc };
+
+struct Surface {
+  double a = 0, b = 0, c = 0;
+  Shape shape = Shape::everywhere;
+  double centre_x = 0, centre_y = 0, half_width = 0, half_height = 0;
+  std::uint64_t texture = 0;
+
+  double disparity(double x, double y) const { return a + b * x + c * y; }
+  // The left column of the point that the right view shows at `right_x`: x − d(x, y) = right_x.
+  double left_column(double right_x, double y) const { return (right_x + a + c * y) / (1 - b); }
+
+  bool covers(double x, double y) const {
+    const double u = (x - centre_x) / half_width;
+    const double v = (y - centre_y) / half_height;
+    if (shape == Shape::rectangle) return u >= -1 && u < 1 && v >= -1 && v < 1;
+    if (shape == Shape::disc) return u * u + v * v < 1;
+    return true;
+  }
+};
+
+using Colour = std::array<std::uint8_t, 3>;
+
+double lattice(std::uint64_t seed, std::int64_t x, std::int64_t y) {
+  const std::uint64_t cell = static_cast<std::uint64_t>(x) * 0x100000001b3u + static_cast<std::uint64_t>(y);
+  return static_cast<double>(scramble(seed ^ scramble(cell)) >> 40) * 0x1p-24;
+}
+
+// Value noise in [0, 1]: random values on a lattice of the given spacing, smoothly interpolated.
+double smooth_noise(std::uint64_t seed, double x, double y, double spacing) {
+  const double column = std::floor(x / spacing), row = std::floor(y / spacing);
+  const auto ease = [](double t) { return t * t * (3 - 2 * t); };
+  const double u = ease(x / spacing - column), v = ease(y / spacing - row);
+  const auto i = static_cast<std::int64_t>(column), j = static_cast<std::int64_t>(row);
+  const double top = lattice(seed, i, j) * (1 - u) + lattice(seed, i + 1, j) * u;
+  const double bottom = lattice(seed, i, j + 1) * (1 - u) + lattice(seed, i + 1, j + 1) * u;
+  return top * (1 - v) + bottom * v;
+}
+
+std::uint8_t level(double brightness) { return static_cast<std::uint8_t>(std::floor(brightness * 255 + 0.5)); }
+
+// A tint for each surface, so that people tell them apart, and three octaves of brightness.
+Colour smooth_texture(std::uint64_t seed, double x, double y) {
+  const double brightness = 0.45 * smooth_noise(seed, x, y, 4) + 0.35 * smooth_noise(seed + 1, x, y, 9) +
+                            0.2 * smooth_noise(seed + 2, x, y, 31);
+  Colour colour;
+  for (int c = 0; c < 3; ++c) colour[c] = level(brightness * (0.7 + 0.3 * lattice(seed + 3, c, 0)));
+  return colour;
+}
+
+Colour dot_texture(std::uint64_t seed, double x, double y) {
+  const std::uint8_t brightness = level(lattice(seed, static_cast<std::int64_t>(x), static_cast<std::int64_t>(y)));
+  return {brightness, brightness, brightness};
+}
+
+Surface shape_anywhere(Shape shape, Size size, Random& random) {
+  Surface surface;
+  surface.shape = shape;
+  surface.centre_x = random.between(0.1, 0.9) * size.width;
+  surface.centre_y = random.between(0.1, 0.9) * size.height;
+  surface.half_width = random.between(0.05, 0.2) * size.width + 1;
+  surface.half_height = shape == Shape::disc ? surface.half_width : random.between(0.08, 0.25) * size.height + 1;
+  surface.texture = random.next();
+  return surface;
+}
+
+// Slopes that keep the disparity within [0, highest] all over the image.
+void slant(Surface& surface, Size size, double highest, Random& random) {
+  const double middle = random.between(0.3, 0.7) * highest;
+  const double reach = 0.9 * std::min(middle, highest - middle);
+  const double share = random.between(0.2, 0.8);
+  const double sign_x = random.between(-1, 1) < 0 ? -1 : 1, sign_y = random.between(-1, 1) < 0 ? -1 : 1;
+  // Steeper than 0.3 the right view would squeeze, or stretch, the texture too far.
+  surface.b = sign_x * std::min(0.3, share * reach / (0.5 * size.width));
+  surface.c = sign_y * std::min(0.3, (1 - share) * reach / (0.5 * size.height));
+  surface.a = middle - surface.b * 0.5 * size.width - surface.c * 0.5 * size.height;
+}
+
+std::vector<Surface> make_scene(const SynthParameters& parameters) {
+  Random random(scramble(parameters.seed) ^ static_cast<std::uint64_t>(parameters.scene));
+  const double highest = parameters.disparities - 1;
+  std::vector<Surface> surfaces;
+  Surface background;
+  background.texture = random.next();
+  background.a = std::floor(0.1 * highest);
+  if (parameters.scene == Scene::planes) slant(background, parameters.size, highest, random);
+  surfaces.push_back(background);
+  constexpr int in_front = 7;
+  for (int i = 0; i < in_front; ++i) {
+    const Shape shape = parameters.scene == Scene::layers ? Shape::disc : Shape::rectangle;
+    Surface surface = shape_anywhere(shape, parameters.size, random);
+    surface.a = random.between(0.2, 1) * highest;
+    if (parameters.scene == Scene::dots) surface.a = std::floor(surface.a);
+    if (parameters.scene == Scene::planes) slant(surface, parameters.size, highest, random);
+    surfaces.push_back(surface);
+  }
+  return surfaces;
+}
+
+struct Hit {
+  const Surface* surface;
+  double left_column;
+  double disparity;
+};
+
+// The nearest surface at a place of the left, or of the right view.
+Hit cast(const std::vector<Surface>& surfaces, double column, double row, bool from_right) {
+  Hit nearest{nullptr, 0, 0};
+  for (const Surface& surface : surfaces) {
+    const double x = from_right ? surface.left_column(column, row) : column;
+    if (!surface.covers(x, row)) continue;
+    const double disparity = surface.disparity(x, row);
+    if (nearest.surface == nullptr || disparity > nearest.disparity) nearest = {&surface, x, disparity};
+  }
+  return nearest;
+}
+
+// Whether the other view, too, shows the place that this view shows at `column`.
+bool seen_by_both(const std::vector<Surface>& surfaces, const Hit& hit, double column, double row, int width,
+                  bool from_right) {
+  const double other_column = from_right ? column + hit.disparity : column - hit.disparity;
+  if (other_column < 0 || other_column > width - 1) return false;
+  // Another surface hides it only when it is nearer by more than rounding.
+  return cast(surfaces, other_column, row, !from_right).disparity < hit.disparity + 1e-6;
+}
+
+void render(const std::vector<Surface>& surfaces, Scene scene, bool from_right, Plane<std::uint8_t>& image,
+            Plane<float>& truth, Plane<std::uint8_t>& mask) {
+  for (int y = 0; y < truth.height(); ++y) {
+    for (int x = 0; x < truth.width(); ++x) {
+      const Hit hit = cast(surfaces, x, y, from_right);
+      const Colour colour = scene == Scene::dots ? dot_texture(hit.surface->texture, hit.left_column, y)
+                                                 : smooth_texture(hit.surface->texture, hit.left_column, y);
+      std::copy(colour.begin(), colour.end(), image.row(y) + 3 * static_cast<std::ptrdiff_t>(x));
+      truth.at(x, y) = static_cast<float>(hit.disparity);
+      mask.at(x, y) = seen_by_both(surfaces, hit, x, y, truth.width(), from_right) ? 255 : 128;
+    }
+  }
+}
+
+}  // namespace
+
+Scene parse_scene(std::string_view name) {
+  if (name == "dots") return Scene::dots;
+  if (name == "planes") return Scene::planes;
+  if (name == "layers") return Scene::layers;
+  refuse("scene", name, "dots, planes or layers");
+}
+
+void SynthParameters::validate() const {
+  check_range("width", size.width, 1, 1'000'000);
+  check_range("height", size.height, 1, 1'000'000);
+  check_range("disparities", disparities, 1, 1'000'000);
+}
+
+SynthPair synthesize(const SynthParameters& parameters) {
+  parameters.validate();
+  const Size size = parameters.size;
+  const Size colour_size{3 * size.width, size.height};
+  const std::vector<Surface> surfaces = make_scene(parameters);
+  SynthPair pair{Plane<std::uint8_t>(colour_size), Plane<std::uint8_t>(colour_size), Plane<float>(size),
+                 Plane<float>(size), Plane<std::uint8_t>(size), Plane<std::uint8_t>(size), {}};
+  render(surfaces, parameters.scene, false, pair.left, pair.left_truth, pair.left_mask);
+  render(surfaces, parameters.scene, true, pair.right, pair.right_truth, pair.right_mask);
+  Calibration& calibration = pair.calibration;
+  calibration.focal = size.width;
+  calibration.centre_x = 0.5 * (size.width - 1);
+  calibration.centre_y = 0.5 * (size.height - 1);
+  calibration.baseline = 100;
+  calibration.width = size.width;
+  calibration.height = size.height;
+  calibration.disparities = parameters.disparities;
+  return pair;
+}
+
+}  // namespace parallax
