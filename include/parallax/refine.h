@@ -30,7 +30,7 @@ struct RefineParameters {
 };
 
 /// Left-right consistency check: a left pixel (x, y) of disparity d keeps its value if the right map has a value at
-/// column ⌈x − d − ½⌉ rounded to the nearest pixel that differs from d by no more than `tolerance`. Otherwise it becomes
+/// column x − ⌈d − ½⌉ (the nearest; ties to the lower disparity) that differs from d by no more than `tolerance`. Otherwise it becomes
 /// Status::inconsistent. `right` holds the disparity of every right pixel, in the convention of the left map.
 void left_right_check(const DisparityMap& left, View<const float> right, float tolerance, int threads = 0);
 

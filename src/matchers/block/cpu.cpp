@@ -30,7 +30,9 @@ std::size_t bytes_of(Sums sums) {
 SweepShape make_shape(const BlockParameters& parameters, const Search& search, Size size, Sums sums) {
   const int lanes = widest_vector_bytes / static_cast<int>(bytes_of(sums));
   const int padded = (search.labels + lanes - 1) / lanes * lanes;
-  return {size.width, size.height, parameters.window / 2, search.lowest, search.labels, padded};
+  // The costs of a block are to stay in the first-level cache.
+  const int block = std::clamp(16384 / (padded * static_cast<int>(bytes_of(sums))), 2, most_block);
+  return {size.width, size.height, parameters.window / 2, search.lowest, search.labels, padded, block};
 }
 
 // Repeats the border pixels `radius` times.
@@ -121,8 +123,9 @@ class MemoryPlan {
     };
     columns_ = lanes(columns * labels, sum_bytes);
     zeros_ = lanes(labels, sum_bytes);
-    window_sums_ = lanes(labels, sum_bytes);
-    costs_ = lanes(labels, cost_bytes);
+    const auto block = static_cast<std::size_t>(shape.block);
+    window_sums_ = lanes(block * labels, sum_bytes);
+    costs_ = lanes(block * labels, cost_bytes);
     excluded_ = lanes(right_columns, cost_bytes);
     if (right_map) {
       right_costs_ = lanes(right_columns, cost_bytes);

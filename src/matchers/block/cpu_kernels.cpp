@@ -72,7 +72,8 @@ class Sweeper {
         costs_(static_cast<Cost*>(sweep.memory.costs)),
         excluded_(static_cast<Cost*>(sweep.memory.excluded)),
         right_costs_(static_cast<Cost*>(sweep.memory.right_costs)),
-        right_labels_(static_cast<Cost*>(sweep.memory.right_labels)) {}
+        right_labels_(static_cast<Cost*>(sweep.memory.right_labels)),
+        plain_(sweep.left_mask.empty() && sweep.textureless.empty() && sweep.uniqueness == 0) {}
 
   void run(int first, int last) {
     start(first);
@@ -106,81 +107,127 @@ class Sweeper {
     }
   }
 
-  // Moves the window down to row `y`: the sums of column u, and the window sums with it. Column u − w leaves the window.
-  HWY_INLINE void enter_column(int u, const std::uint16_t* left_new, const std::uint16_t* left_old,
-                               const std::uint16_t* right_new, const std::uint16_t* right_old) {
+  int rounded_down(int label) const { return label / static_cast<int>(sum_lanes()) * static_cast<int>(sum_lanes()); }
+  int rounded_up(int label) const { return rounded_down(label + static_cast<int>(sum_lanes()) - 1); }
+  static std::size_t sum_lanes() { return hn::Lanes(SumTag()); }
+
+  // Window sums of the pixels of a block, side by side, so that the work on one need not wait for that on another.
+  Sum* window_sums(int i) const {
+    return window_sums_ + static_cast<std::size_t>(i) * static_cast<std::size_t>(shape_.padded_labels);
+  }
+  Cost* costs(int i) const { return costs_ + static_cast<std::size_t>(i) * static_cast<std::size_t>(shape_.padded_labels); }
+
+  // The rows that the window gains and loses, and where column u stands in them.
+  struct Place {
+    int u;
+    const std::uint16_t *left_new, *left_old;    // the pixel of column u
+    const std::uint16_t *right_new, *right_old;  // the pixel of its label 0
+    Sum* column;
+
+    void advance(int padded_labels) {
+      ++u, ++left_new, ++left_old, --right_new, --right_old;
+      column += padded_labels;
+    }
+  };
+
+  // Moves a column down by a row, and lets it enter the window while `leaving` leaves: after = before + column − leaving.
+  HWY_INLINE void enter_column(const Place& place, const Sum* HWY_RESTRICT leaving, Sum* HWY_RESTRICT before,
+                               Sum* HWY_RESTRICT after) {
     const SumTag d;
     const hwy::SizeTag<sizeof(Sum)> size;
     const int lanes = static_cast<int>(hn::Lanes(d));
-    const std::uint16_t l_new = left_new[u + shape_.radius], l_old = left_old[u + shape_.radius];
-    const std::uint16_t* HWY_RESTRICT r_new = right_new + shape_.mirrored(u);
-    const std::uint16_t* HWY_RESTRICT r_old = right_old + shape_.mirrored(u);
-    Sum* HWY_RESTRICT entering = column(u);
-    const Sum* HWY_RESTRICT leaving = u > shape_.radius ? column(u - shape_.window()) : zeros_;
-    Sum* HWY_RESTRICT window = window_sums_;
-    const int end = shape_.end_label(u);
-    for (int k = shape_.first_label(u) / lanes * lanes; k < end; k += lanes) {
+    const std::uint16_t l_new = *place.left_new, l_old = *place.left_old;
+    const std::uint16_t* HWY_RESTRICT r_new = place.right_new;
+    const std::uint16_t* HWY_RESTRICT r_old = place.right_old;
+    Sum* HWY_RESTRICT column = place.column;
+    const int end = rounded_up(shape_.end_label(place.u));
+    // Labels whose first column this is.
+    for (; labels_begun_ < end; labels_begun_ += lanes) hn::Store(hn::Zero(d), d, before + labels_begun_);
+    for (int k = rounded_down(shape_.first_label(place.u)); k < end; k += lanes) {
       const auto change = hn::Sub(term<cost>(d, size, l_new, r_new + k), term<cost>(d, size, l_old, r_old + k));
-      const auto sum = hn::Add(hn::Load(d, entering + k), change);
-      hn::Store(sum, d, entering + k);
-      hn::Store(hn::Add(hn::Load(d, window + k), hn::Sub(sum, hn::Load(d, leaving + k))), d, window + k);
+      const auto sum = hn::Add(hn::Load(d, column + k), change);
+      hn::Store(sum, d, column + k);
+      hn::Store(hn::Add(hn::Load(d, before + k), hn::Sub(sum, hn::Load(d, leaving + k))), d, after + k);
     }
   }
 
   void match_row(int y) {
     const int y_new = row_in_image(y + shape_.radius), y_old = row_in_image(y - shape_.radius - 1);
-    std::fill_n(window_sums_, shape_.padded_labels, Sum{0});
     if constexpr (cost == BlockCost::zncc) move_statistics(y_new, y_old);
     if (!s_.right_mask.empty()) exclude_masked(y);
     const bool right_wanted = !s_.right_disparity.empty();
     if (right_wanted) std::fill_n(right_costs_, shape_.right_columns(), no_cost);
-    for (int u = -shape_.radius; u < shape_.width + shape_.radius; ++u) {
-      enter_column(u, s_.left.row(y_new), s_.left.row(y_old), s_.right.row(y_new), s_.right.row(y_old));
-      if (u >= shape_.radius) match_pixel(u - shape_.radius, y, right_wanted);
+    const int radius = shape_.radius, labels = shape_.padded_labels, last = shape_.block - 1;
+    const int mirrored = shape_.mirrored(-radius);
+    Place place{-radius,        s_.left.row(y_new), s_.left.row(y_old), s_.right.row(y_new) + mirrored,
+                s_.right.row(y_old) + mirrored, columns_};
+    labels_begun_ = 0;
+    for (; place.u < radius; place.advance(labels)) enter_column(place, zeros_, window_sums(last), window_sums(last));
+    for (int x = 0; x < shape_.width; x += shape_.block) {
+      const int count = std::min(shape_.block, shape_.width - x);
+      Sum* before = window_sums(last);
+      Sum* after = window_sums(0);
+      for (int i = 0; i < count; ++i) {
+        const Sum* leaving = x + i == 0 ? zeros_ : place.column - static_cast<std::ptrdiff_t>(shape_.window()) * labels;
+        enter_column(place, leaving, before, after);
+        place.advance(labels);
+        before = after;
+        after += labels;
+      }
+      match_block(x, count, y, right_wanted);
     }
     if (right_wanted) write_right_row(s_.right_disparity.row(y));
   }
 
-  void match_pixel(int x, int y, bool right_wanted) {
+  // One step after the other for all pixels of a block.
+  HWY_INLINE void match_block(int x, int count, int y, bool right_wanted) {
+    Candidates candidates[most_block];
+    Cost lowest[most_block];
+    int labels[most_block];
+    for (int i = 0; i < count; ++i) candidates[i] = candidates_of(i, x + i, y);
+    if (right_wanted)
+      for (int i = 0; i < count; ++i) offer_to_right(candidates[i], x + i);
+    for (int i = 0; i < count; ++i) lowest[i] = lowest_cost(candidates[i]);
+    for (int i = 0; i < count; ++i)
+      labels[i] = lowest[i] == no_cost ? candidates[i].first : first_label_of_cost(candidates[i], lowest[i]);
+    for (int i = 0; i < count; ++i) {
+      Status status = Status::matched;
+      if (lowest[i] == no_cost || plain_ == false) status = judge(candidates[i], x + i, y, labels[i], lowest[i]);
+      s_.map.status.at(x + i, y) = code(status);
+      s_.map.disparity.at(x + i, y) = status == Status::matched ? refined(candidates[i], labels[i]) : no_value;
+    }
+  }
+
+  // The labels [first, end) of a pixel and their costs; what `costs` holds for other labels means nothing.
+  struct Candidates {
+    const Cost* costs;
+    int first, end;
+  };
+
+  bool masked(int x, int y) const { return !s_.left_mask.empty() && s_.left_mask.at(x, y) == 0; }
+
+  // Of pixel x, the i-th of its block.
+  HWY_INLINE Candidates candidates_of(int i, int x, int y) {
     const int first = shape_.first_candidate(x), end = shape_.end_candidate(x);
-    Status status = Status::out_of_range;
-    float disparity = no_value;
-    if (!s_.left_mask.empty() && s_.left_mask.at(x, y) == 0) {
-      status = Status::input_masked;
-    } else if (first < end) {
-      const Cost* costs = costs_of_pixel(x, first, end);
-      if (right_wanted) offer_to_right(costs, x, first, end);
-      const Cost lowest = lowest_cost(costs, first, end);
-      if (lowest != no_cost) {
-        const int label = first_label_of_cost(costs, first, lowest);
-        status = judge(costs, x, y, first, end, label);
-        if (status == Status::matched) disparity = refined(costs, first, end, label);
-      }
-    }
-    s_.map.status.at(x, y) = code(status);
-    s_.map.disparity.at(x, y) = disparity;
-  }
-
-  // The costs of pixel x at the labels [first, end); beyond them, any value.
-  const Cost* costs_of_pixel(int x, int first, int end) {
+    if (first >= end || masked(x, y)) return {nullptr, 0, 0};
     if constexpr (cost == BlockCost::zncc) {
-      correlate(x, first, end);
-      if (!s_.right_mask.empty()) exclude(costs_, x, first, end);
-      return costs_;
+      correlate(window_sums(i), x, first, end, costs(i));
+      if (!s_.right_mask.empty()) exclude(costs(i), x, first, end, costs(i));
+      return {costs(i), first, end};
     } else {
-      if (s_.right_mask.empty()) return window_sums_;
-      exclude(window_sums_, x, first, end);
-      return costs_;
+      if (s_.right_mask.empty()) return {window_sums(i), first, end};
+      exclude(window_sums(i), x, first, end, costs(i));
+      return {costs(i), first, end};
     }
   }
 
-  // costs = in, or no_cost where the right pixel is masked.
-  void exclude(const Cost* in, int x, int first, int end) {
+  // out = in, or no_cost where the right pixel is masked.
+  void exclude(const Cost* in, int x, int first, int end, Cost* out) const {
     const CostTag d;
     const int lanes = static_cast<int>(hn::Lanes(d));
     const Cost* excluded = excluded_ + shape_.mirrored(x);
     for (int k = first; k < end; k += lanes)
-      hn::StoreU(hn::Or(hn::LoadU(d, in + k), hn::LoadU(d, excluded + k)), d, costs_ + k);
+      hn::StoreU(hn::Or(hn::LoadU(d, in + k), hn::LoadU(d, excluded + k)), d, out + k);
   }
 
   void exclude_masked(int y) {
@@ -191,70 +238,73 @@ class Sweeper {
     }
   }
 
-  // Calls each(costs of some labels, first of them, which of them count) for all labels of [first, end).
+  // Calls each(costs of some labels, first of them) for all candidates; a vector's lanes beyond the last hold no_cost.
   template <class Each>
-  HWY_INLINE void for_labels(const Cost* costs, int first, int end, const Each& each) const {
+  HWY_INLINE void for_labels(const Candidates& c, const Each& each) const {
     const CostTag d;
     const int lanes = static_cast<int>(hn::Lanes(d));
-    int k = first;
-    for (; k + lanes <= end; k += lanes) each(hn::LoadU(d, costs + k), k);
-    if (k == end) return;
-    const auto inside = hn::FirstN(d, static_cast<std::size_t>(end - k));
-    each(hn::IfThenElse(inside, hn::LoadU(d, costs + k), hn::Set(d, no_cost)), k);
+    int k = c.first;
+    for (; k + lanes <= c.end; k += lanes) each(hn::LoadU(d, c.costs + k), k);
+    if (k == c.end) return;
+    const auto inside = hn::FirstN(d, static_cast<std::size_t>(c.end - k));
+    each(hn::IfThenElse(inside, hn::LoadU(d, c.costs + k), hn::Set(d, no_cost)), k);
   }
 
-  HWY_INLINE Cost lowest_cost(const Cost* costs, int first, int end) const {
+  // no_cost when there is no candidate.
+  HWY_INLINE Cost lowest_cost(const Candidates& c) const {
     const CostTag d;
     auto lowest = hn::Set(d, no_cost);
-    for_labels(costs, first, end, [&](auto c, int) HWY_ATTR { lowest = hn::Min(lowest, c); });
+    for_labels(c, [&](auto costs, int) HWY_ATTR { lowest = hn::Min(lowest, costs); });
     return hn::GetLane(hn::MinOfLanes(d, lowest));
   }
 
-  // The label is known to exist.
-  HWY_INLINE int first_label_of_cost(const Cost* costs, int first, Cost wanted) const {
+  // `wanted` is known to occur.
+  HWY_INLINE int first_label_of_cost(const Candidates& c, Cost wanted) const {
     const CostTag d;
     const auto value = hn::Set(d, wanted);
-    for (int k = first;; k += static_cast<int>(hn::Lanes(d))) {
-      const auto lane = hn::FindFirstTrue(d, hn::Eq(hn::LoadU(d, costs + k), value));
+    for (int k = c.first;; k += static_cast<int>(hn::Lanes(d))) {
+      const auto lane = hn::FindFirstTrue(d, hn::Eq(hn::LoadU(d, c.costs + k), value));
       if (lane >= 0) return k + static_cast<int>(lane);
     }
   }
 
-  Status judge(const Cost* costs, int x, int y, int first, int end, int label) const {
+  Status judge(const Candidates& c, int x, int y, int label, Cost lowest) const {
+    if (masked(x, y)) return Status::input_masked;
+    if (lowest == no_cost) return Status::out_of_range;
     if (!s_.textureless.empty() && s_.textureless.at(x, y) != 0) return Status::textureless;
-    if (s_.uniqueness > 0 && ambiguous(costs, first, end, label)) return Status::ambiguous;
+    if (s_.uniqueness > 0 && ambiguous(c, label)) return Status::ambiguous;
     return Status::matched;
   }
 
-  bool ambiguous(const Cost* costs, int first, int end, int label) const {
+  bool ambiguous(const Candidates& c, int label) const {
     const CostTag d;
-    const std::uint64_t bound = ambiguity_bound(static_cast<std::uint64_t>(costs[label]), s_.uniqueness);
-    const Cost highest = static_cast<Cost>(std::min<std::uint64_t>(bound, static_cast<std::uint64_t>(no_cost) - 1));
-    const auto limit = hn::Set(d, static_cast<Cost>(highest + 1));
+    const std::uint64_t bound = ambiguity_bound(static_cast<std::uint64_t>(c.costs[label]), s_.uniqueness);
+    const Cost limit = static_cast<Cost>(std::min<std::uint64_t>(bound + 1, static_cast<std::uint64_t>(no_cost)));
     std::size_t as_good = 0;
-    for_labels(costs, first, end, [&](auto c, int) HWY_ATTR { as_good += hn::CountTrue(d, hn::Lt(c, limit)); });
-    for (int k = std::max(first, label - 1); k < std::min(end, label + 2); ++k) as_good -= costs[k] <= highest;
+    for_labels(c, [&](auto costs, int) HWY_ATTR { as_good += hn::CountTrue(d, hn::Lt(costs, hn::Set(d, limit))); });
+    for (int k = std::max(c.first, label - 1); k < std::min(c.end, label + 2); ++k) as_good -= c.costs[k] < limit;
     return as_good > 0;
   }
 
-  float refined(const Cost* costs, int first, int end, int label) const {
+  HWY_INLINE float refined(const Candidates& c, int label) const {
     const float disparity = static_cast<float>(shape_.lowest + label);
-    if (!s_.sub_pixel || label == first || label + 1 == end) return disparity;
-    if (costs[label - 1] == no_cost || costs[label + 1] == no_cost) return disparity;
-    return disparity + parabola_offset(static_cast<std::int64_t>(costs[label - 1]), static_cast<std::int64_t>(costs[label]),
-                                       static_cast<std::int64_t>(costs[label + 1]));
+    if (!s_.sub_pixel || label == c.first || label + 1 == c.end) return disparity;
+    const Cost before = c.costs[label - 1], best = c.costs[label], after = c.costs[label + 1];
+    if (before == no_cost || after == no_cost) return disparity;
+    return disparity + parabola_offset(static_cast<std::int64_t>(before), static_cast<std::int64_t>(best),
+                                       static_cast<std::int64_t>(after));
   }
 
   // Every right pixel keeps the lowest of the costs it is offered. Left pixels come from left to right, so equal costs
   // come in the order of their labels.
-  HWY_INLINE void offer_to_right(const Cost* costs, int x, int first, int end) {
+  HWY_INLINE void offer_to_right(const Candidates& c, int x) {
     const CostTag d;
     Cost* best = right_costs_ + shape_.mirrored(x);
     Cost* labels = right_labels_ + shape_.mirrored(x);
-    for_labels(costs, first, end, [&](auto c, int k) HWY_ATTR {
+    for_labels(c, [&](auto costs, int k) HWY_ATTR {
       const auto old = hn::LoadU(d, best + k);
-      const auto better = hn::Lt(c, old);
-      hn::StoreU(hn::Min(c, old), d, best + k);
+      const auto better = hn::Lt(costs, old);
+      hn::StoreU(hn::Min(costs, old), d, best + k);
       hn::StoreU(hn::IfThenElse(better, hn::Iota(d, static_cast<Cost>(k)), hn::LoadU(d, labels + k)), d, labels + k);
     });
   }
@@ -329,7 +379,7 @@ class Sweeper {
   }
 
   // Costs from the window sums ΣLR of pixel x. Sums and their products are whole numbers below 2⁵³: exact.
-  void correlate(int x, int first, int end) {
+  void correlate(const Sum* sums, int x, int first, int end, Cost* out) const {
     using RealTag = hn::ScalableTag<double>;
     const RealTag d;
     const hn::Rebind<std::int32_t, RealTag> d32;
@@ -341,13 +391,13 @@ class Sweeper {
     const double* right_scales = s_.memory.right_scales + shape_.mirrored(x);
     for (int k = first; k < end; k += lanes) {
       const auto covariance =
-          hn::Sub(hn::Mul(n, sums_as_real(d, window_sums_ + k)), hn::Mul(left_sum, hn::LoadU(d, right_sums + k)));
+          hn::Sub(hn::Mul(n, sums_as_real(d, sums + k)), hn::Mul(left_sum, hn::LoadU(d, right_sums + k)));
       const auto correlation = hn::Mul(hn::Mul(covariance, left_scale), hn::LoadU(d, right_scales + k));
       const auto clamped = hn::Max(hn::Set(d, -1.0), hn::Min(correlation, one));
       const auto scaled = hn::Add(hn::Mul(hn::Sub(one, clamped), unit), half);
       // Not negative, so that cutting the fraction off is rounding down.
       hn::StoreU(hn::BitCast(hn::RebindToUnsigned<decltype(d32)>(), hn::DemoteTo(d32, scaled)),
-                 hn::RebindToUnsigned<decltype(d32)>(), costs_ + k);
+                 hn::RebindToUnsigned<decltype(d32)>(), out + k);
     }
   }
 
@@ -370,6 +420,8 @@ class Sweeper {
   Cost* const excluded_;
   Cost* const right_costs_;
   Cost* const right_labels_;
+  const bool plain_;  // a pixel with a candidate is a matched pixel
+  int labels_begun_ = 0;  // labels below this have window sums in this row
 };
 
 template <class Sum, BlockCost cost>

@@ -24,6 +24,7 @@ namespace parallax::block {
 enum class Sums { bits16, bits32, bits64 };
 
 inline constexpr int widest_vector_bytes = 64;
+inline constexpr int most_block = 16;
 
 struct SweepShape {
   int width, height;
@@ -31,6 +32,7 @@ struct SweepShape {
   int lowest;         // lowest disparity
   int labels;
   int padded_labels;  // a whole number of vectors
+  int block;          // pixels that are decided together; at most most_block
 
   int window() const { return 2 * radius + 1; }
   int columns() const { return width + 2 * radius; }
@@ -55,8 +57,8 @@ struct SweepShape {
 struct SweepMemory {
   void* columns;      // [S] columns × padded_labels
   void* zeros;        // [S] padded_labels
-  void* window_sums;  // [S] padded_labels + a vector
-  void* costs;        // [C] padded_labels + a vector; where costs are not the sums themselves
+  void* window_sums;  // [S] block × padded_labels + a vector
+  void* costs;        // [C] the same; where costs are not the sums themselves
   // In the order of the mirrored right image, right_columns + a vector:
   void* excluded;       // [C] all bits set: masked
   void* right_costs;    // [C] lowest cost so far of a right pixel
