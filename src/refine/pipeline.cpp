@@ -23,7 +23,7 @@ void Pipeline::run(const DisparityMap& map, View<const float> right, std::byte* 
                    detail::StageClock& clock) const {
   if (parameters_.left_right_check) {
     left_right_check(map, right, parameters_.left_right_tolerance, workers);
-    clock.finish("left-right check");
+    clock.finish("left_right_check");
   }
   if (parameters_.speckle_size > 1) {
     speckle_filter(map, parameters_.speckle_size, parameters_.speckle_range, regions_.in(arena));

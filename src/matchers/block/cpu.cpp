@@ -188,7 +188,7 @@ class Cpu final : public detail::Plan {
     prepare(pair);
     clock.finish("prepare");
     match(pair, map);
-    clock.finish("match");
+    clock.finish("search");
     const View<float> right = right_map() ? right_disparity_.in(arena_.data()) : View<float>();
     refinement_.run(map, right, arena_.data(), workers_, clock);
   }

@@ -55,11 +55,11 @@ class Reference final : public detail::Plan {
     right_mask_ = pair.right_mask;
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x) match_left(x, y, map);
-    clock.finish("match");
+    clock.finish("search");
     if (parameters_.refine.left_right_check) {
       for (int y = 0; y < size_.height; ++y)
         for (int x = 0; x < size_.width; ++x) right_disparity_.in(arena_.data()).at(x, y) = match_right(x, y);
-      clock.finish("right match");
+      clock.finish("right_search");
     }
     refinement_.run(map, right_disparity_.in(arena_.data()), arena_.data(), workers_, clock);
   }

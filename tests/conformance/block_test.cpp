@@ -1,0 +1,192 @@
+// Block matching: the cpu device gives the bytes of the reference, on every vector target and thread count, for
+// random images and parameters.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ostream>
+#include <tuple>
+
+#include "support.h"
+
+namespace parallax::test {
+namespace {
+
+// An input image of any kind the library takes, with room around its rows.
+struct Input {
+  std::vector<std::uint16_t> memory;
+  ImageView view;
+};
+
+class Case {
+ public:
+  explicit Case(unsigned seed) : random_(seed) {
+    static constexpr Size sizes[] = {{1, 1}, {1, 7}, {9, 1}, {2, 3}, {7, 5}, {13, 11}, {31, 17}, {64, 5}, {101, 13}, {53, 29}, {37, 41}};
+    size_ = sizes[static_cast<std::size_t>(any(0, std::size(sizes) - 1))];
+    depth_ = any(0, 2) == 0 ? Depth::bits16 : Depth::bits8;
+    channels_ = any(0, 1) == 0 ? 1 : 3;
+    choose_parameters();
+    left_ = make_image();
+    right_ = make_image();
+    shift_left_into_right();
+    if (any(0, 2) == 0) make_mask(left_mask_);
+    if (any(0, 2) == 0) make_mask(right_mask_);
+  }
+
+  StereoPair pair() const {
+    StereoPair pair{left_.view, right_.view, {}, {}};
+    if (left_mask_.width() > 0) pair.left_mask = left_mask_.view();
+    if (right_mask_.width() > 0) pair.right_mask = right_mask_.view();
+    return pair;
+  }
+  const BlockParameters& parameters() const { return parameters_; }
+
+  std::string description() const {
+    const BlockParameters& p = parameters_;
+    const auto number = [](auto value) { return std::to_string(static_cast<int>(value)); };
+    return "size " + number(size_.width) + "x" + number(size_.height) + " depth " + number(depth_) + " channels " +
+           number(channels_) + " min " + number(p.min_disparity) + " labels " + number(p.disparities) + " full row " +
+           number(p.full_row) + " window " + number(p.window) + " cost " + number(p.cost) + " prefilter " +
+           number(p.prefilter) + " cap " + number(p.prefilter_cap) + " uniqueness " + number(p.uniqueness) +
+           " texture " + number(p.texture_threshold) + " sub-pixel " + number(p.sub_pixel) + " check " +
+           number(p.refine.left_right_check) + " fill " + number(p.refine.fill) + " median " + number(p.refine.median) +
+           " speckle " + number(p.refine.speckle_size);
+  }
+
+ private:
+  int any(int low, std::size_t high) { return std::uniform_int_distribution<int>(low, static_cast<int>(high))(random_); }
+
+  void choose_parameters() {
+    BlockParameters& p = parameters_;
+    p.cost = static_cast<BlockCost>(any(0, 2));
+    // At least one label must lead into the image.
+    p.min_disparity = any(-size_.width - 5, static_cast<std::size_t>(size_.width) - 1);
+    p.disparities = std::max(any(1, 90), 2 - size_.width - p.min_disparity);
+    p.full_row = any(0, 7) == 0;
+    static constexpr int windows[] = {1, 3, 5, 7, 9, 15, 17, 31};
+    p.window = windows[any(0, 7)];
+    p.prefilter = any(0, 1) == 0 ? Prefilter::none : Prefilter::x_sobel;
+    p.prefilter_cap = any(0, 2) == 0 ? 127 : any(1, 63);
+    if (depth_ == Depth::bits16 && any(0, 1) == 0) p.prefilter_cap = 32767;
+    p.uniqueness = any(0, 1) == 0 ? 0 : any(1, 100);
+    p.texture_threshold = any(0, 1) == 0 ? 0 : any(1, 2000);
+    p.sub_pixel = any(0, 1) == 0 ? SubPixel::none : SubPixel::parabola;
+    p.refine.left_right_check = any(0, 1) == 0;
+    p.refine.left_right_tolerance = static_cast<float>(any(0, 4)) / 2;
+    p.refine.fill = any(0, 1) == 0 ? Fill::none : Fill::row;
+    p.refine.median = any(0, 2) == 0 ? 0 : any(0, 1) == 0 ? 3 : 5;
+    p.refine.speckle_size = any(0, 2) == 0 ? any(1, 30) : 0;
+  }
+
+  std::uint16_t* element(const Input& image, int x, int y) const {
+    return const_cast<std::uint16_t*>(static_cast<const std::uint16_t*>(image.view.row(y))) + x;
+  }
+
+  // Noise of few or many levels: few make ties, many make large sums.
+  Input make_image() {
+    const int row_elements = size_.width * channels_;
+    const int padding = any(0, 9);
+    const int stride = row_elements + padding;
+    const int highest = depth_ == Depth::bits8 ? 255 : 65535;
+    const int levels = any(0, 1) == 0 ? 3 : highest;
+    Input image;
+    image.memory.resize(static_cast<std::size_t>(stride) * static_cast<std::size_t>(size_.height));
+    const bool wide = depth_ == Depth::bits16;
+    auto* bytes = reinterpret_cast<std::uint8_t*>(image.memory.data());
+    for (int y = 0; y < size_.height; ++y) {
+      for (int i = 0; i < row_elements; ++i) {
+        const int value = any(0, static_cast<std::size_t>(levels)) * (highest / levels);
+        const std::size_t at = static_cast<std::size_t>(y) * static_cast<std::size_t>(stride) + static_cast<std::size_t>(i);
+        if (wide)
+          image.memory[at] = static_cast<std::uint16_t>(value);
+        else
+          bytes[at] = static_cast<std::uint8_t>(value);
+      }
+    }
+    image.view = ImageView(image.memory.data(), {size_, depth_}, channels_, stride * (wide ? 2 : 1));
+    return image;
+  }
+
+  // Half of the rows of the right image show the left one, shifted, so that some matches are good.
+  void shift_left_into_right() {
+    const int element_bytes = channels_ * (depth_ == Depth::bits16 ? 2 : 1);
+    const int shift = parameters_.min_disparity + parameters_.disparities / 2;
+    for (int y = 0; y < size_.height; y += 2) {
+      const auto* from = static_cast<const std::uint8_t*>(left_.view.row(y));
+      auto* to = const_cast<std::uint8_t*>(static_cast<const std::uint8_t*>(right_.view.row(y)));
+      for (int x = std::max(0, shift); x < std::min(size_.width, size_.width + shift); ++x)
+        std::copy_n(from + x * element_bytes, element_bytes, to + (x - shift) * element_bytes);
+    }
+  }
+
+  void make_mask(Plane<std::uint8_t>& mask) {
+    mask = Plane<std::uint8_t>(size_);
+    for (int y = 0; y < size_.height; ++y)
+      for (int x = 0; x < size_.width; ++x) mask.at(x, y) = static_cast<std::uint8_t>(any(0, 3) == 0 ? 0 : any(1, 255));
+  }
+
+  std::mt19937 random_;
+  Size size_;
+  Depth depth_;
+  int channels_;
+  BlockParameters parameters_;
+  Input left_, right_;
+  Plane<std::uint8_t> left_mask_, right_mask_;
+};
+
+class BlockConformance : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { force_cpu_target(GetParam()); }
+  void TearDown() override { force_cpu_target(""); }
+};
+
+TEST_P(BlockConformance, EqualsTheReferenceOnRandomCases) {
+  for (unsigned seed = 0; seed < 250; ++seed) {
+    const Case random_case(seed);
+    const Result expected = match(random_case.parameters(), reference, random_case.pair(), 0x11);
+    for (const int threads : {1, 2, 7}) {
+      const Result actual = match(random_case.parameters(), cpu(threads), random_case.pair(), 0xEE);
+      ASSERT_TRUE(same_bytes(expected.status, actual.status))
+          << "status, seed " << seed << ", " << threads << " threads: " << random_case.description();
+      ASSERT_TRUE(same_bytes(expected.disparity, actual.disparity))
+          << "disparity, seed " << seed << ", " << threads << " threads: " << random_case.description();
+    }
+  }
+}
+
+TEST_P(BlockConformance, KeepsNothingFromTheRunBefore) {
+  for (unsigned seed = 1000; seed < 1040; ++seed) {
+    const Case random_case(seed);
+    const StereoPair pair = random_case.pair();
+    const StereoPair other{pair.right, pair.left, pair.right_mask, {}};
+    Matcher matcher(random_case.parameters(), cpu(2), pair.left.format);
+    Result first(pair.left.format.size, 0x11), second(pair.left.format.size, 0xEE);
+    matcher.run(pair, first.map());
+    matcher.run(other, second.map());
+    matcher.run(pair, second.map());
+    ASSERT_TRUE(same_bytes(first, second)) << "seed " << seed << ": " << random_case.description();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Target, BlockConformance, testing::ValuesIn(cpu_targets()),
+                         [](const auto& target) { return target.param; });
+
+// Larger than a band and a block of pixels, so that their seams are crossed.
+TEST(BlockConformanceTest, EqualsTheReferenceOnALargerPair) {
+  SynthParameters synth;
+  synth.size = {331, 211};
+  synth.disparities = 37;
+  const SynthPair pair = synthesize(synth);
+  BlockParameters parameters;
+  parameters.disparities = 40;
+  parameters.window = 7;
+  for (const BlockCost cost : {BlockCost::sad, BlockCost::ssd, BlockCost::zncc}) {
+    parameters.cost = cost;
+    const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+    const Result expected = match(parameters, reference, views);
+    for (const int threads : {1, 2, 7}) EXPECT_TRUE(same_bytes(expected, match(parameters, cpu(threads), views)));
+  }
+}
+
+}  // namespace
+}  // namespace parallax::test

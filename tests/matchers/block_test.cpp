@@ -1,0 +1,189 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "support.h"
+
+namespace parallax::test {
+namespace {
+
+Status status_at(const Result& result, int x, int y) { return static_cast<Status>(result.status.at(x, y)); }
+
+SynthPair synth(Scene scene, Size size = {160, 96}, int disparities = 20) {
+  SynthParameters parameters;
+  parameters.scene = scene;
+  parameters.size = size;
+  parameters.disparities = disparities;
+  return synthesize(parameters);
+}
+
+Result match_synth(const SynthPair& pair, const BlockParameters& parameters) {
+  return match(parameters, cpu(2), {pair.left_view(), pair.right_view(), {}, {}});
+}
+
+TEST(BlockTest, FindsTheDisparitiesOfRandomDots) {
+  const SynthPair pair = synth(Scene::dots);
+  for (const BlockCost cost : {BlockCost::sad, BlockCost::ssd, BlockCost::zncc}) {
+    BlockParameters parameters;
+    parameters.disparities = 20;
+    parameters.cost = cost;
+    parameters.prefilter = Prefilter::none;
+    const Result result = match_synth(pair, parameters);
+    const ErrorMetrics error = evaluate(result.disparity.view(), pair.left_truth.view(), pair.left_mask.view());
+    EXPECT_LT(error.bad1, 0.06) << "cost " << static_cast<int>(cost);
+    EXPECT_EQ(error.coverage, 1.0);
+  }
+}
+
+TEST(BlockTest, CorrelationIsBlindToGainAndOffset) {
+  const SynthPair pair = synth(Scene::layers);
+  Plane<std::uint8_t> dimmed(pair.right.size());
+  for (int y = 0; y < dimmed.height(); ++y)
+    for (int x = 0; x < dimmed.width(); ++x)
+      dimmed.at(x, y) = static_cast<std::uint8_t>(pair.right.at(x, y) * 2 / 5 + 60);
+  BlockParameters parameters;
+  parameters.disparities = 20;
+  parameters.prefilter = Prefilter::none;
+  const ImageView right(dimmed.row(0), {pair.size(), Depth::bits8}, 3, dimmed.view().stride);
+  const auto error = [&](BlockCost cost) {
+    parameters.cost = cost;
+    const Result result = match(parameters, cpu(1), {pair.left_view(), right, {}, {}});
+    return evaluate(result.disparity.view(), pair.left_truth.view(), pair.left_mask.view()).bad1;
+  };
+  EXPECT_LT(error(BlockCost::zncc), 0.1);
+  EXPECT_GT(error(BlockCost::sad), 0.3);
+}
+
+TEST(BlockTest, ParabolaFindsFractionsOfSlantedPlanes) {
+  const SynthPair pair = synth(Scene::planes);
+  BlockParameters parameters;
+  parameters.disparities = 20;
+  const auto average = [&](SubPixel sub_pixel) {
+    parameters.sub_pixel = sub_pixel;
+    return evaluate(match_synth(pair, parameters).disparity.view(), pair.left_truth.view(), pair.left_mask.view()).a50;
+  };
+  EXPECT_LT(average(SubPixel::parabola), 0.6 * average(SubPixel::none));
+}
+
+// A parabola through costs of 10, 4, 8: minimum at (10 − 8) / (2·(10 − 8 + 8)) = 0.1.
+TEST(BlockTest, ParabolaGoesThroughTheThreeCosts) {
+  const auto left = plane<std::uint8_t>({{100, 100, 100, 100, 100}});
+  const auto right = plane<std::uint8_t>({{0, 108, 104, 110, 0}});
+  BlockParameters parameters = plain_block();
+  parameters.window = 1;
+  parameters.min_disparity = 0;
+  parameters.disparities = 3;
+  parameters.sub_pixel = SubPixel::parabola;
+  const Result result = match(parameters, cpu(1), {left.view(), right.view(), {}, {}});
+  EXPECT_FLOAT_EQ(result.disparity.at(3, 0), 1.1f);
+}
+
+TEST(BlockTest, NoSubPixelAtTheEndsOfTheRange) {
+  const auto left = plane<std::uint8_t>({{100, 100, 100, 100, 100}});
+  const auto right = plane<std::uint8_t>({{0, 108, 104, 110, 0}});
+  BlockParameters parameters = plain_block();
+  parameters.window = 1;
+  parameters.min_disparity = 1;
+  parameters.disparities = 2;
+  parameters.sub_pixel = SubPixel::parabola;
+  const Result result = match(parameters, cpu(1), {left.view(), right.view(), {}, {}});
+  EXPECT_EQ(result.disparity.at(3, 0), 1.0f);
+}
+
+// Costs of left pixel 4 at disparities 0…4: 50, 20, 40, 22, 50. 22 is 10 % more than 20, and two labels away.
+TEST(BlockTest, UniquenessRejectsWhenAnotherDisparityIsAlmostAsGood) {
+  const auto left = plane<std::uint8_t>({{100, 100, 100, 100, 100}});
+  const auto right = plane<std::uint8_t>({{150, 122, 140, 120, 150}});
+  BlockParameters parameters = plain_block();
+  parameters.window = 1;
+  parameters.disparities = 5;
+  const auto status = [&](int uniqueness) {
+    parameters.uniqueness = uniqueness;
+    return status_at(match(parameters, cpu(1), {left.view(), right.view(), {}, {}}), 4, 0);
+  };
+  EXPECT_EQ(status(0), Status::matched);
+  EXPECT_EQ(status(9), Status::matched);
+  EXPECT_EQ(status(10), Status::ambiguous);
+}
+
+TEST(BlockTest, NeighboursOfTheBestDisparityAreNoRivals) {
+  const auto left = plane<std::uint8_t>({{100, 100, 100, 100, 100}});
+  const auto right = plane<std::uint8_t>({{150, 150, 121, 120, 121}});
+  BlockParameters parameters = plain_block();
+  parameters.window = 1;
+  parameters.disparities = 5;
+  parameters.uniqueness = 50;
+  EXPECT_EQ(status_at(match(parameters, cpu(1), {left.view(), right.view(), {}, {}}), 4, 0), Status::matched);
+}
+
+TEST(BlockTest, FlatWindowsAreTextureless) {
+  Plane<std::uint8_t> image({40, 9}, 90);
+  for (int y = 0; y < 9; ++y)
+    for (int x = 0; x < 10; ++x) image.at(x, y) = static_cast<std::uint8_t>(30 * (x % 2) + 40);
+  BlockParameters parameters = plain_block();
+  parameters.window = 3;
+  parameters.disparities = 4;
+  parameters.texture_threshold = 1;
+  const Result result = match(parameters, cpu(1), {image.view(), image.view(), {}, {}});
+  EXPECT_EQ(status_at(result, 30, 4), Status::textureless);
+  EXPECT_EQ(status_at(result, 9, 4), Status::matched);
+}
+
+TEST(BlockTest, FullRowSearchesEveryColumn) {
+  Plane<std::uint8_t> left({50, 3}, 10), right({50, 3}, 10);
+  left.at(48, 1) = 250;
+  right.at(1, 1) = 250;
+  left.at(2, 1) = 130;
+  right.at(45, 1) = 130;
+  BlockParameters parameters = block_preset("sad-full-row");
+  parameters.window = 1;
+  const Result result = match(parameters, cpu(1), {left.view(), right.view(), {}, {}});
+  EXPECT_EQ(result.disparity.at(48, 1), 47.0f);
+  EXPECT_EQ(result.disparity.at(2, 1), -43.0f);
+}
+
+TEST(BlockTest, RightMaskBehavesAsAShorterRange) {
+  const SynthPair pair = synth(Scene::layers);
+  const Plane<std::uint8_t> nothing(pair.size(), 0);
+  BlockParameters parameters = plain_block();
+  parameters.disparities = 20;
+  const Result result = match(parameters, cpu(1), {pair.left_view(), pair.right_view(), {}, nothing.view()});
+  for (int x = 0; x < pair.size().width; ++x) EXPECT_EQ(status_at(result, x, 50), Status::out_of_range);
+}
+
+TEST(BlockTest, LeftRightCheckFindsOcclusions) {
+  const SynthPair pair = synth(Scene::layers, {320, 192}, 40);
+  BlockParameters parameters;
+  parameters.disparities = 40;
+  parameters.refine.fill = Fill::none;
+  parameters.refine.median = 0;
+  const Result result = match_synth(pair, parameters);
+  int occluded = 0, found = 0, seen = 0, wrongly = 0;
+  for (int y = 0; y < pair.size().height; ++y) {
+    for (int x = 0; x < pair.size().width; ++x) {
+      const bool rejected = status_at(result, x, y) == Status::inconsistent;
+      const bool hidden = pair.left_mask.at(x, y) == 128 && static_cast<float>(x) >= pair.left_truth.at(x, y);
+      hidden ? ++occluded : ++seen;
+      hidden ? found += rejected : wrongly += rejected;
+    }
+  }
+  EXPECT_GT(occluded, 1000);
+  EXPECT_GT(found, occluded * 6 / 10);
+  EXPECT_LT(wrongly, seen / 10);
+}
+
+TEST(BlockTest, EveryPresetIsValid) {
+  for (const std::string_view preset : block_presets()) EXPECT_NO_THROW(block_preset(preset).validate()) << preset;
+  EXPECT_THROW(block_preset("fastest"), Error);
+}
+
+// 1920×1080 with 256 labels and two threads: the promise of docs/block.md.
+TEST(BlockTest, NeverHoldsAVolume) {
+  BlockParameters parameters;
+  parameters.disparities = 256;
+  EXPECT_LT(estimate_memory_bytes(parameters, cpu(2), {{1920, 1080}, Depth::bits8}), 64u << 20);
+}
+
+}  // namespace
+}  // namespace parallax::test

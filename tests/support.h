@@ -1,0 +1,70 @@
+// What several tests share.
+#pragma once
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "parallax/parallax.h"
+
+namespace parallax::test {
+
+// A map whose memory held garbage before, so that a pixel that nobody writes shows.
+struct Result {
+  Plane<float> disparity;
+  Plane<std::uint8_t> status;
+
+  explicit Result(Size size, int poison = 0xA5) : disparity(size), status(size) {
+    for (int y = 0; y < size.height; ++y) {
+      std::memset(disparity.row(y), poison, static_cast<std::size_t>(size.width) * sizeof(float));
+      std::memset(status.row(y), poison, static_cast<std::size_t>(size.width));
+    }
+  }
+
+  DisparityMap map() { return {disparity.view(), status.view()}; }
+};
+
+template <class T>
+bool same_bytes(const Plane<T>& a, const Plane<T>& b) {
+  if (a.size() != b.size()) return false;
+  for (int y = 0; y < a.height(); ++y)
+    if (std::memcmp(a.row(y), b.row(y), static_cast<std::size_t>(a.width()) * sizeof(T)) != 0) return false;
+  return true;
+}
+
+inline bool same_bytes(const Result& a, const Result& b) {
+  return same_bytes(a.disparity, b.disparity) && same_bytes(a.status, b.status);
+}
+
+inline Result match(const MatcherParameters& parameters, const Device& device, const StereoPair& pair,
+                    int poison = 0xA5) {
+  Result result(pair.left.format.size, poison);
+  Matcher(parameters, device, pair.left.format).run(pair, result.map());
+  return result;
+}
+
+inline Device cpu(int threads) {
+  Device device;
+  device.threads = threads;
+  return device;
+}
+
+inline const Device reference{DeviceKind::reference};
+
+// Block matching without any refinement of its map.
+inline BlockParameters plain_block() {
+  BlockParameters parameters = block_preset("sad-full-row");
+  parameters.full_row = false;
+  return parameters;
+}
+
+template <class T>
+Plane<T> plane(std::vector<std::vector<T>> rows) {
+  Plane<T> result({static_cast<int>(rows.front().size()), static_cast<int>(rows.size())});
+  for (int y = 0; y < result.height(); ++y)
+    for (int x = 0; x < result.width(); ++x) result.at(x, y) = rows[static_cast<std::size_t>(y)][static_cast<std::size_t>(x)];
+  return result;
+}
+
+}  // namespace parallax::test
