@@ -1,0 +1,26 @@
+# `cmake --install`, find_package(parallax) and pkg-config.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS parallax EXPORT parallaxTargets)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/parallax ${PROJECT_BINARY_DIR}/include/parallax
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(PARALLAX_TOOLS)
+  install(TARGETS parallax_command)
+endif()
+
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/parallax)
+install(EXPORT parallaxTargets NAMESPACE parallax:: DESTINATION ${package_folder})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/parallaxConfig.cmake.in ${PROJECT_BINARY_DIR}/parallaxConfig.cmake
+                              INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/parallaxConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/parallaxConfig.cmake ${PROJECT_BINARY_DIR}/parallaxConfigVersion.cmake
+        DESTINATION ${package_folder})
+
+# A static library needs the libraries it uses wherever it is linked; a shared one brings them along.
+if(BUILD_SHARED_LIBS)
+  set(pkg_config_requires "Requires.private: libhwy, tbb")
+else()
+  set(pkg_config_requires "Requires: libhwy, tbb")
+endif()
+configure_file(${CMAKE_CURRENT_LIST_DIR}/parallax.pc.in ${PROJECT_BINARY_DIR}/parallax.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/parallax.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

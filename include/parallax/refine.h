@@ -20,10 +20,10 @@ enum class Fill {
 struct RefineParameters {
   bool left_right_check = true;
   float left_right_tolerance = 1.0f;  ///< pixels by which the two maps may differ; 0 or more
-  int speckle_size = 0;               ///< regions of fewer pixels than this lose their value; 0 = no filter
+  int speckle_size = 50;              ///< regions of fewer pixels than this lose their value; 0 = no filter
   float speckle_range = 1.0f;         ///< pixels by which neighbours of one region may differ; 0 or more
   Fill fill = Fill::row;
-  int median = 3;  ///< window of the median: 0 (none), 3 or 5
+  int median = 5;  ///< window of the median: 0 (none), 3 or 5
 
   /// \throws Error (argument) naming the field, its value and the allowed range.
   void validate() const;

@@ -32,10 +32,14 @@ std::unique_ptr<detail::Plan> make_plan(const MatcherParameters& parameters, con
   return find_door(parameters, device).make(parameters, device, format);
 }
 
-std::string mebibytes(std::size_t bytes) {
+std::string bytes_text(std::size_t bytes) {
+  static constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  auto value = static_cast<double>(bytes);
+  for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
   std::ostringstream text;
-  text.precision(1);
-  text << std::fixed << static_cast<double>(bytes) / (1 << 20) << " MiB";
+  text.precision(unit == 0 ? 0 : 1);
+  text << std::fixed << value << " " << units[unit];
   return text.str();
 }
 
@@ -50,7 +54,7 @@ void check_memory(std::size_t needed, const PlanLimits& limits) {
   const std::size_t available = limited ? limits.max_memory_bytes : physical_memory();
   if (needed <= available) return;
   throw Error(ErrorCategory::memory,
-              "the match needs " + mebibytes(needed) + ", and " + mebibytes(available) +
+              "the match needs " + bytes_text(needed) + ", and " + bytes_text(available) +
                   (limited ? " are allowed: raise the limit" : " are there: use a machine with more memory") +
                   ", or search fewer disparities, use fewer threads or a smaller image");
 }
@@ -78,7 +82,7 @@ Matcher::Matcher(const MatcherParameters& parameters, const Device& device, cons
   try {
     plan_->allocate();
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorCategory::memory, "the system refused the " + mebibytes(plan_->memory_bytes()) +
+    throw Error(ErrorCategory::memory, "the system refused the " + bytes_text(plan_->memory_bytes()) +
                                            " that the match needs: free some memory or search fewer disparities");
   }
 }

@@ -1,0 +1,190 @@
+// Block matching beside OpenCV's StereoBM, in one process, on the same pixels, with the same window and label count:
+//
+//   PARALLAX_DATA=... build/release/benchmarks/benchmark_block --benchmark_filter=speed
+//   PARALLAX_DATA=... build/release/benchmarks/benchmark_block --benchmark_filter=error
+//
+// Without PARALLAX_DATA only the synthetic pair is there. `ratio` is StereoBM's time by ours, of interleaved runs.
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <opencv2/calib3d.hpp>
+#include <opencv2/imgproc.hpp>
+
+#include "parallax/parallax.h"
+#include "tools/parallax/pictures.h"
+
+namespace {
+
+using namespace parallax;
+namespace fs = std::filesystem;
+
+struct GrayPair {
+  cv::Mat left, right;
+
+  Size size() const { return {left.cols, left.rows}; }
+  static View<const std::uint8_t> view(const cv::Mat& image) {
+    return {image.ptr<std::uint8_t>(), {image.cols, image.rows}, static_cast<std::ptrdiff_t>(image.step[0])};
+  }
+  StereoPair views() const { return {view(left), view(right), {}, {}}; }
+};
+
+cv::Mat gray(const cv::Mat& rgb) {
+  cv::Mat result = rgb;
+  if (rgb.channels() == 3) cv::cvtColor(rgb, result, cv::COLOR_RGB2GRAY);
+  return result;
+}
+
+GrayPair load(const fs::path& folder) {
+  return {gray(tool::read_picture((folder / "left.png").string()).pixels),
+          gray(tool::read_picture((folder / "right.png").string()).pixels)};
+}
+
+const GrayPair& synthetic() {
+  static const GrayPair pair = [] {
+    const SynthPair colour = synthesize({.size = {1920, 1080}, .disparities = 128});
+    const auto wrap = [](const Plane<std::uint8_t>& image) {
+      return cv::Mat(image.height(), image.width() / 3, CV_8UC3, const_cast<std::uint8_t*>(image.row(0)),
+                     static_cast<std::size_t>(image.view().stride));
+    };
+    return GrayPair{gray(wrap(colour.left)).clone(), gray(wrap(colour.right)).clone()};
+  }();
+  return pair;
+}
+
+// What StereoBM does, too: costs of Sobel-filtered images, winner takes all, parabola; nothing after.
+BlockParameters bare_block(int window, int labels) {
+  BlockParameters parameters;
+  parameters.window = window;
+  parameters.disparities = labels;
+  parameters.refine.left_right_check = false;
+  parameters.refine.speckle_size = 0;
+  parameters.refine.fill = Fill::none;
+  parameters.refine.median = 0;
+  return parameters;
+}
+
+template <class Run>
+double milliseconds(const Run& run) {
+  const auto start = std::chrono::steady_clock::now();
+  run();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+void speed(benchmark::State& state, const GrayPair& pair, int labels, int window, int threads) {
+  cv::setNumThreads(threads);
+  const cv::Ptr<cv::StereoBM> peer = cv::StereoBM::create(labels, window);
+  cv::Mat peer_disparity;
+  Matcher matcher(bare_block(window, labels), {.threads = threads}, {pair.size()});
+  Plane<float> disparity(pair.size());
+  Plane<std::uint8_t> status(pair.size());
+  const auto run_peer = [&] { peer->compute(pair.left, pair.right, peer_disparity); };
+  const auto run_ours = [&] { matcher.run(pair.views(), {disparity.view(), status.view()}); };
+  run_peer();
+  run_ours();
+  std::vector<double> peer_times, our_times, ratios;
+  for (auto _ : state) {
+    const double peer_time = milliseconds(run_peer), our_time = milliseconds(run_ours);
+    state.SetIterationTime(our_time / 1e3);
+    peer_times.push_back(peer_time);
+    our_times.push_back(our_time);
+    ratios.push_back(peer_time / our_time);
+  }
+  const double label_pixels = static_cast<double>(pair.size().pixels()) * labels;
+  state.counters["ms"] = median(our_times);
+  state.counters["StereoBM_ms"] = median(peer_times);
+  state.counters["ratio"] = median(ratios);
+  state.counters["ns_per_label_pixel"] = 1e6 * median(our_times) / label_pixels;
+  state.counters["MiB"] = static_cast<double>(matcher.memory_bytes()) / (1 << 20);
+}
+
+struct Truth {
+  const char* name;
+  int labels;
+  double scale;
+};
+
+double bad1(View<const float> disparity, const fs::path& folder, double scale) {
+  const Plane<float> truth = tool::read_disparity((folder / "groundtruth.png").string(), scale);
+  const Plane<std::uint8_t> mask = tool::read_mask((folder / "nonocc.png").string());
+  return 100 * evaluate(disparity, truth.view(), mask.view()).bad1;
+}
+
+// 16ths of a pixel; (minDisparity − 1)·16, here −16, is no value.
+Plane<float> from_opencv(const cv::Mat& fixed) {
+  Plane<float> disparity({fixed.cols, fixed.rows});
+  for (int y = 0; y < fixed.rows; ++y)
+    for (int x = 0; x < fixed.cols; ++x)
+      disparity.at(x, y) = fixed.at<short>(y, x) < 0 ? std::numeric_limits<float>::infinity() : fixed.at<short>(y, x) / 16.0f;
+  return disparity;
+}
+
+Plane<float> our_disparity(const GrayPair& pair, const BlockParameters& parameters) {
+  Matcher matcher(parameters, {}, {pair.size()});
+  Plane<float> disparity(pair.size());
+  Plane<std::uint8_t> status(pair.size());
+  matcher.run(pair.views(), {disparity.view(), status.view()});
+  return disparity;
+}
+
+void error(benchmark::State& state, const fs::path& folder, const Truth& truth, int window) {
+  const GrayPair pair = load(folder);
+  cv::Mat fixed;
+  cv::StereoBM::create((truth.labels + 15) / 16 * 16, window)->compute(pair.left, pair.right, fixed);
+  BlockParameters full;
+  full.disparities = truth.labels;
+  full.window = window;
+  for (auto _ : state) {
+    state.counters["bare_bad1"] = bad1(our_disparity(pair, bare_block(window, truth.labels)).view(), folder, truth.scale);
+    state.counters["default_bad1"] = bad1(our_disparity(pair, full).view(), folder, truth.scale);
+    state.counters["StereoBM_bad1"] = bad1(from_opencv(fixed).view(), folder, truth.scale);
+  }
+}
+
+void register_speed(const std::string& name, const GrayPair& pair, int labels) {
+  for (const int threads : {1, 2})
+    for (const int window : {9, 15})
+      benchmark::RegisterBenchmark(
+          ("speed/" + name + "/labels:" + std::to_string(labels) + "/window:" + std::to_string(window) + "/threads:" + std::to_string(threads)).c_str(),
+          [&pair, labels, window, threads](benchmark::State& state) { speed(state, pair, labels, window, threads); })
+          ->UseManualTime()
+          ->Unit(benchmark::kMillisecond)
+          ->Iterations(31);
+}
+
+void register_error(const fs::path& folder, const Truth& truth, int window) {
+  benchmark::RegisterBenchmark((std::string("error/") + truth.name + "/window:" + std::to_string(window)).c_str(),
+                               [=](benchmark::State& state) { error(state, folder, truth, window); })
+      ->Iterations(1);
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+  benchmark::Initialize(&count, values);
+  const char* folder = std::getenv("PARALLAX_DATA");
+  const fs::path data = folder ? folder : "";
+  GrayPair cones;
+  if (folder) {
+    cones = load(data / "papers/conesHalfSize");
+    register_speed("conesHalfSize_900x750", cones, 128);
+  } else {
+    std::cerr << "PARALLAX_DATA is not set: synthetic pair only\n";
+  }
+  register_speed("synthetic_1920x1080", synthetic(), 128);
+  register_speed("synthetic_1920x1080", synthetic(), 256);
+  if (folder)
+    for (const Truth& truth : {Truth{"tsukuba", 16, 16}, Truth{"venus", 20, 8}, Truth{"teddy", 60, 4}, Truth{"cones", 60, 4}})
+      for (const int window : {9, 15, 21}) register_error(data / "middlebury2003" / truth.name, truth, window);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

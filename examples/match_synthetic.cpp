@@ -1,0 +1,22 @@
+// Plan once, run often: match a pair and print how good it is.
+#include <parallax/parallax.h>
+
+#include <cstdio>
+
+int main() {
+  const parallax::SynthPair pair = parallax::synthesize({.size = {640, 480}, .disparities = 64});
+
+  parallax::BlockParameters parameters = parallax::block_preset("default");
+  parameters.disparities = 64;
+  parallax::Matcher matcher(parameters, parallax::Device::parse("auto"), {pair.size()});
+
+  parallax::Plane<float> disparity(pair.size());
+  parallax::Plane<std::uint8_t> status(pair.size());
+  for (int frame = 0; frame < 3; ++frame)
+    matcher.run({pair.left_view(), pair.right_view(), {}, {}}, {disparity.view(), status.view()});
+
+  const parallax::ErrorMetrics error =
+      parallax::evaluate(disparity.view(), pair.left_truth.view(), pair.left_mask.view());
+  std::printf("%.2f %% of the visible pixels are off by more than 1 px\n", 100 * error.bad1);
+  for (const parallax::StageTime& stage : matcher.stage_times()) std::printf("%-18s %6.2f ms\n", stage.stage, stage.milliseconds);
+}

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Builds everything and runs every test: under the address and undefined-behaviour sanitizers, the fuzz targets for a
+# few seconds each, and optimised. Real pairs are used where PARALLAX_DATA, or ../shared/data, has them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+source scripts/packages.sh
+scripts/install-packages.sh "${build_packages[@]}" "${test_packages[@]}"
+
+for preset in fuzz sanitize developer; do
+  echo "== $preset"
+  cmake --preset $preset >/dev/null
+  cmake --build --preset $preset
+done
+for preset in fuzz sanitize developer; do
+  echo "== $preset"
+  ctest --preset $preset -j "$(nproc)"
+done

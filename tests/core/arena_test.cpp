@@ -1,0 +1,73 @@
+#include "core/arena.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include <gtest/gtest.h>
+
+namespace parallax {
+namespace {
+
+bool aligned(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % buffer_alignment == 0;
+}
+
+TEST(ArenaTest, BuffersFollowEachOtherOnBoundaries) {
+  ArenaLayout layout;
+  EXPECT_EQ(layout.reserve<std::uint8_t>(1).offset, 0u);
+  EXPECT_EQ(layout.reserve<double>(9).offset, 64u);
+  EXPECT_EQ(layout.reserve<std::uint16_t>(32).offset, 192u);
+  EXPECT_EQ(layout.reserve<std::int32_t>(17).offset, 256u);
+  EXPECT_EQ(layout.bytes(), 384u);
+}
+
+TEST(ArenaTest, BufferRemembersItsCount) {
+  ArenaLayout layout;
+  EXPECT_EQ(layout.reserve<double>(9).count, 9u);
+}
+
+TEST(ArenaTest, NothingTakesNothing) {
+  ArenaLayout layout;
+  layout.reserve<float>(0);
+  layout.reserve_plane<float>({0, 5});
+  EXPECT_EQ(layout.bytes(), 0u);
+}
+
+TEST(ArenaTest, PlaneRowsArePaddedToTheAlignment) {
+  ArenaLayout layout;
+  layout.reserve<std::uint8_t>(1);
+  const PlaneBuffer<std::uint16_t> plane = layout.reserve_plane<std::uint16_t>({33, 3});
+  EXPECT_EQ(plane.size, (Size{33, 3}));
+  EXPECT_EQ(plane.stride, 64);
+  EXPECT_EQ(plane.buffer.offset, 64u);
+  EXPECT_EQ(layout.bytes(), 64u + 64 * 3 * sizeof(std::uint16_t));
+}
+
+TEST(ArenaTest, LargeLayoutsAreCountedWithoutOverflow) {
+  ArenaLayout layout;
+  layout.reserve_plane<std::int64_t>({1'000'000, 1'000'000});
+  EXPECT_EQ(layout.bytes(), 8'000'000'000'000u);
+}
+
+TEST(ArenaTest, EveryReservedElementIsMemoryOfItsOwn) {
+  ArenaLayout layout;
+  const Buffer<double> numbers = layout.reserve<double>(9);
+  const PlaneBuffer<std::uint8_t> pixels = layout.reserve_plane<std::uint8_t>({65, 2});
+  const Buffer<std::uint16_t> last = layout.reserve<std::uint16_t>(100);
+  const Arena arena(layout);
+  const View<std::uint8_t> view = pixels.in(arena.data());
+  std::fill_n(numbers.in(arena.data()), 9, 1.5);
+  for (int y = 0; y < 2; ++y) std::fill_n(view.row(y), 65, static_cast<std::uint8_t>(2 + y));
+  std::fill_n(last.in(arena.data()), 100, std::uint16_t{7});
+
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(numbers.in(arena.data())[i], 1.5);
+  for (int y = 0; y < 2; ++y)
+    for (int x = 0; x < 65; ++x) EXPECT_EQ(view.at(x, y), 2 + y);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(last.in(arena.data())[i], 7);
+  for (int y = 0; y < 2; ++y) EXPECT_TRUE(aligned(view.row(y)));
+  EXPECT_TRUE(aligned(numbers.in(arena.data())));
+  EXPECT_TRUE(aligned(last.in(arena.data())));
+}
+
+}  // namespace
+}  // namespace parallax

@@ -1,0 +1,136 @@
+#include "parallax/device.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace parallax {
+namespace {
+
+TEST(DeviceTest, ParsesEveryForm) {
+  struct Case {
+    const char* text;
+    DeviceKind kind;
+    int platform, index;
+  };
+  for (const Case& c : {Case{"reference", DeviceKind::reference, 0, 0},
+                        {"cpu", DeviceKind::cpu, 0, 0},
+                        {"cuda", DeviceKind::cuda, 0, 0},
+                        {"cuda:0", DeviceKind::cuda, 0, 0},
+                        {"cuda:12", DeviceKind::cuda, 0, 12},
+                        {"opencl", DeviceKind::opencl, 0, 0},
+                        {"opencl:3", DeviceKind::opencl, 3, 0},
+                        {"opencl:3.14", DeviceKind::opencl, 3, 14}}) {
+    const Device device = Device::parse(c.text);
+    EXPECT_EQ(device.kind, c.kind) << c.text;
+    EXPECT_EQ(device.platform, c.platform) << c.text;
+    EXPECT_EQ(device.index, c.index) << c.text;
+    EXPECT_EQ(device.threads, 0) << c.text;
+  }
+}
+
+TEST(DeviceTest, AutoIsADeviceOfThisMachine) {
+  const std::vector<DeviceDescription> devices = list_devices();
+  const std::string chosen = Device::parse("auto").text();
+  EXPECT_TRUE(std::any_of(devices.begin(), devices.end(), [&](const auto& d) { return d.device == chosen; }))
+      << chosen;
+}
+
+TEST(DeviceTest, RefusesAnyOtherText) {
+  for (const std::string text : {"",
+                                 " ",
+                                 "gpu",
+                                 "CPU",
+                                 "cpu ",
+                                 " cpu",
+                                 "cpus",
+                                 "cp",
+                                 "cpu:",
+                                 "cpu:0",
+                                 "reference:0",
+                                 "auto:0",
+                                 "cuda:",
+                                 "cuda:-1",
+                                 "cuda:+1",
+                                 "cuda:1x",
+                                 "cuda: 1",
+                                 "cuda:1.0",
+                                 "cuda:4294967296",
+                                 "cuda0",
+                                 "opencl:",
+                                 "opencl:.",
+                                 "opencl:1.",
+                                 "opencl:.1",
+                                 "opencl:1.2.3",
+                                 "opencl:-1",
+                                 "opencl:1.-1",
+                                 "opencl:a.b",
+                                 ":0"}) {
+    try {
+      Device::parse(text);
+      ADD_FAILURE() << "took '" << text << "'";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.category(), ErrorCategory::argument) << text;
+      EXPECT_NE(std::string(error.what()).find("'" + text + "'"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(DeviceTest, TextIsReadBack) {
+  for (const Device& device : {Device{DeviceKind::reference}, Device{DeviceKind::cpu},
+                               Device{DeviceKind::cuda, 0, 2}, Device{DeviceKind::opencl, 1, 0},
+                               Device{DeviceKind::opencl, 0, 1}, Device{DeviceKind::opencl, 4, 5}}) {
+    const Device read = Device::parse(device.text());
+    EXPECT_EQ(read.kind, device.kind) << device.text();
+    EXPECT_EQ(read.platform, device.platform) << device.text();
+    EXPECT_EQ(read.index, device.index) << device.text();
+  }
+}
+
+TEST(DeviceTest, KindsHaveTheNamesOfTheCommandLine) {
+  EXPECT_STREQ(name(DeviceKind::reference), "reference");
+  EXPECT_STREQ(name(DeviceKind::cpu), "cpu");
+  EXPECT_STREQ(name(DeviceKind::cuda), "cuda");
+  EXPECT_STREQ(name(DeviceKind::opencl), "opencl");
+}
+
+TEST(DeviceTest, EveryListedDeviceCanBeParsedAndIsDescribed) {
+  const std::vector<DeviceDescription> devices = list_devices();
+  ASSERT_GE(devices.size(), 2u);
+  for (const DeviceDescription& device : devices) {
+    EXPECT_EQ(Device::parse(device.device).text(), device.device);
+    EXPECT_FALSE(device.description.empty());
+  }
+}
+
+class CpuTargetTest : public ::testing::Test {
+ protected:
+  void TearDown() override { force_cpu_target(""); }
+};
+
+TEST_F(CpuTargetTest, EveryTargetCanBeForcedAndTheRestrictionLifted) {
+  const std::vector<std::string> targets = cpu_targets();
+  ASSERT_FALSE(targets.empty());
+  for (const std::string& target : targets) {
+    force_cpu_target(target);
+    EXPECT_EQ(cpu_targets().front(), target);
+  }
+  force_cpu_target("");
+  EXPECT_EQ(cpu_targets(), targets);
+}
+
+TEST_F(CpuTargetTest, UnknownNameIsRefusedWithTheKnownOnes) {
+  for (const std::string unknown : {"MMX", "avx2", "AVX2 "}) {
+    try {
+      force_cpu_target(unknown);
+      ADD_FAILURE() << "took '" << unknown << "'";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.category(), ErrorCategory::argument);
+      EXPECT_NE(std::string(error.what()).find(unknown), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find(cpu_targets().front()), std::string::npos) << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace parallax

@@ -1,0 +1,105 @@
+#include "core/workers.h"
+
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace parallax {
+namespace {
+
+class WorkersTest : public ::testing::TestWithParam<int> {
+ protected:
+  const int threads_ = GetParam();
+  const Workers workers_{GetParam()};
+};
+
+INSTANTIATE_TEST_SUITE_P(Threads, WorkersTest, ::testing::Values(1, 2, 7));
+
+TEST_P(WorkersTest, HasTheThreadsItWasGiven) {
+  EXPECT_EQ(workers_.threads(), threads_);
+}
+
+TEST_P(WorkersTest, CallsEveryIndexOnce) {
+  for (const int count : {1, 2, 3, 1000}) {
+    std::vector<std::atomic<int>> calls(static_cast<std::size_t>(count));
+    workers_.for_each(count, [&](int index, int) { ++calls[static_cast<std::size_t>(index)]; });
+    for (const auto& c : calls) EXPECT_EQ(c, 1);
+  }
+}
+
+TEST_P(WorkersTest, CallsNothingWhenThereIsNothing) {
+  workers_.for_each(0, [](int, int) { ADD_FAILURE(); });
+}
+
+TEST_P(WorkersTest, OverlappingCallsHaveDifferentSlots) {
+  std::vector<std::atomic<int>> users(static_cast<std::size_t>(threads_));
+  std::atomic<bool> outside = false, shared = false;
+  workers_.for_each(200, [&](int, int slot) {
+    if (slot < 0 || slot >= threads_) {
+      outside = true;
+      return;
+    }
+    std::atomic<int>& user = users[static_cast<std::size_t>(slot)];
+    if (++user != 1) shared = true;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    --user;
+  });
+  EXPECT_FALSE(outside);
+  EXPECT_FALSE(shared);
+}
+
+TEST_P(WorkersTest, RethrowsWhatABodyThrowsAndGoesOn) {
+  auto fail = [](int index, int) {
+    if (index == 5) throw std::runtime_error("five");
+  };
+  EXPECT_THROW(workers_.for_each(10, fail), std::runtime_error);
+  std::atomic<int> calls = 0;
+  workers_.for_each(10, [&](int, int) { ++calls; });
+  EXPECT_EQ(calls, 10);
+}
+
+TEST_P(WorkersTest, RethrowsFromASingleCall) {
+  EXPECT_THROW(workers_.for_each(1, [](int, int) { throw std::runtime_error("one"); }), std::runtime_error);
+}
+
+TEST_P(WorkersTest, RunsOneLoopAfterAnother) {
+  std::vector<int> values(64, 0);
+  for (int round = 0; round < 100; ++round)
+    workers_.for_each(64, [&](int index, int) { ++values[static_cast<std::size_t>(index)]; });
+  EXPECT_EQ(values, std::vector<int>(64, 100));
+}
+
+TEST_P(WorkersTest, RowRangesCoverEveryRowOnce) {
+  for (const int rows : {0, 1, 7, 8, 9, 100, 1023}) {
+    std::vector<std::atomic<int>> calls(static_cast<std::size_t>(rows));
+    std::atomic<bool> outside = false;
+    for_row_ranges(workers_, rows, [&](int first, int last, int slot) {
+      if (first < 0 || first > last || last > rows || slot < 0 || slot >= threads_)
+        outside = true;
+      else
+        for (int y = first; y < last; ++y) ++calls[static_cast<std::size_t>(y)];
+    });
+    EXPECT_FALSE(outside) << rows;
+    for (const auto& c : calls) EXPECT_EQ(c, 1) << rows;
+  }
+}
+
+TEST(WorkersDefaultTest, ZeroMeansAtLeastOneThread) {
+  EXPECT_GE(Workers(0).threads(), 1);
+}
+
+TEST(WorkersDefaultTest, MovedWorkersWork) {
+  Workers first(2);
+  const Workers second = std::move(first);
+  std::atomic<int> calls = 0;
+  second.for_each(10, [&](int, int) { ++calls; });
+  EXPECT_EQ(calls, 10);
+}
+
+}  // namespace
+}  // namespace parallax

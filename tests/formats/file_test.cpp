@@ -1,0 +1,180 @@
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "parallax/error.h"
+#include "parallax/formats.h"
+
+namespace parallax {
+namespace {
+
+namespace fs = std::filesystem;
+using Bytes = std::vector<std::byte>;
+
+Bytes bytes_of(std::string_view text) {
+  const auto* first = reinterpret_cast<const std::byte*>(text.data());
+  return {first, first + text.size()};
+}
+
+class FileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = ::testing::TempDir() + "parallax_file_test.XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return folder_ / name; }
+  mode_t permissions(const std::string& name) const {
+    struct stat about {};
+    EXPECT_EQ(::stat(path(name).c_str(), &about), 0);
+    return about.st_mode & 07777;
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> list;
+    for (const auto& entry : fs::directory_iterator(folder_)) list.push_back(entry.path().filename());
+    return list;
+  }
+  using Names = std::vector<std::string>;
+
+  fs::path folder_;
+};
+
+template <class Call>
+void expect_file_error(const Call& call, const std::string& path, std::string_view reason) {
+  try {
+    call();
+    ADD_FAILURE() << "no error about " << path;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::file);
+    EXPECT_NE(std::string_view(error.what()).find(path), std::string_view::npos) << error.what();
+    EXPECT_NE(std::string_view(error.what()).find(reason), std::string_view::npos) << error.what();
+  }
+}
+
+TEST_F(FileTest, IsReadAsItWasWritten) {
+  Bytes bytes(3'000'000);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 2654435761u >> 24);
+  for (const std::size_t count : {0, 1, 4096, 3'000'000}) {
+    const Bytes part(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(count));
+    write_file(path("file"), part);
+    EXPECT_EQ(read_file(path("file")), part) << count;
+  }
+  EXPECT_EQ(names(), Names{"file"});
+}
+
+TEST_F(FileTest, NewFileHasTheUsualPermissions) {
+  const mode_t before = ::umask(027);
+  write_file(path("file"), bytes_of("new"));
+  EXPECT_EQ(::umask(before), 027u);
+  EXPECT_EQ(permissions("file"), 0640u);
+}
+
+TEST_F(FileTest, ReplacedFileKeepsItsPermissions) {
+  std::ofstream(path("file")) << "a longer text than the new one";
+  for (const mode_t mode : {0600, 0664, 0755}) {
+    ASSERT_EQ(::chmod(path("file").c_str(), mode), 0);
+    write_file(path("file"), bytes_of("new"));
+    EXPECT_EQ(read_file(path("file")), bytes_of("new"));
+    EXPECT_EQ(permissions("file"), mode);
+  }
+  EXPECT_EQ(names(), Names{"file"});
+}
+
+TEST_F(FileTest, ReaderOfTheReplacedFileKeepsItsContent) {
+  write_file(path("file"), bytes_of("old"));
+  std::ifstream reader(path("file"));
+  write_file(path("file"), bytes_of("new"));
+  std::string text;
+  reader >> text;
+  EXPECT_EQ(text, "old");
+}
+
+TEST_F(FileTest, FolderCannotBeWritten) {
+  fs::create_directory(path("folder"));
+  expect_file_error([&] { write_file(path("folder"), bytes_of("x")); }, path("folder"), "Is a directory");
+  EXPECT_EQ(names(), Names{"folder"});
+  EXPECT_TRUE(fs::is_empty(path("folder")));
+}
+
+TEST_F(FileTest, MissingFolderIsNotMade) {
+  expect_file_error([&] { write_file(path("none/file"), bytes_of("x")); }, path("none/file"), "No such file");
+  expect_file_error([&] { write_file(path("none/"), bytes_of("x")); }, path("none/"), "No such file");
+  EXPECT_EQ(names(), Names{});
+}
+
+TEST_F(FileTest, FileIsNoFolder) {
+  write_file(path("file"), bytes_of("text"));
+  expect_file_error([&] { write_file(path("file/inner"), bytes_of("x")); }, path("file/inner"),
+                    "Not a directory");
+  EXPECT_EQ(read_file(path("file")), bytes_of("text"));
+}
+
+TEST_F(FileTest, FailedRenameLeavesNothingBehind) {
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_);
+  expect_file_error([] { write_file("", bytes_of("x")); }, "", "No such file");
+  fs::current_path(before);
+  EXPECT_EQ(names(), Names{});
+}
+
+TEST_F(FileTest, FailedWriteLeavesThePathAsItWas) {
+  write_file(path("file"), bytes_of("previous"));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{1000, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  expect_file_error([&] { write_file(path("file"), Bytes(5000)); }, path("file"), "File too large");
+  expect_file_error([&] { write_file(path("other"), Bytes(5000)); }, path("other"), "File too large");
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(read_file(path("file")), bytes_of("previous"));
+  EXPECT_EQ(names(), Names{"file"});
+}
+
+TEST_F(FileTest, FullDeviceIsReported) {
+  expect_file_error([] { write_file("/dev/full", bytes_of("x")); }, "/dev/full", "No space left");
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+}
+
+TEST_F(FileTest, DeviceIsWrittenToDirectly) {
+  EXPECT_NO_THROW(write_file("/dev/null", bytes_of("x")));
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(FileTest, PipeCarriesMoreThanItHolds) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  const Bytes sent(300'000, std::byte{7});
+  Bytes received;
+  std::thread reader([&] { received = read_file(path("pipe")); });
+  write_file(path("pipe"), sent);
+  reader.join();
+  EXPECT_EQ(received, sent);
+  EXPECT_EQ(names(), Names{"pipe"});
+}
+
+TEST_F(FileTest, FileOfUnknownLengthIsReadWhole) {
+  const Bytes status = read_file("/proc/self/status");
+  EXPECT_GT(status.size(), 100u);
+  EXPECT_EQ(status.back(), std::byte{'\n'});
+}
+
+TEST_F(FileTest, MissingFileCannotBeRead) {
+  expect_file_error([&] { read_file(path("none")); }, path("none"), "No such file");
+}
+
+TEST_F(FileTest, FolderCannotBeRead) {
+  expect_file_error([&] { read_file(folder_); }, folder_, "Is a directory");
+}
+
+}  // namespace
+}  // namespace parallax

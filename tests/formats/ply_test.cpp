@@ -1,0 +1,32 @@
+#include <array>
+
+#include <gtest/gtest.h>
+
+#include "parallax/formats.h"
+
+namespace parallax {
+namespace {
+
+std::string header(int points) {
+  return "ply\nformat binary_little_endian 1.0\nelement vertex " + std::to_string(points) +
+         "\nproperty float x\nproperty float y\nproperty float z\n"
+         "property uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n";
+}
+
+std::string text(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST(PlyTest, TwoPointsAreThirtyBytesBehindTheHeader) {
+  const Point points[] = {{1.0f, -2.5f, 1000.0f, {255, 128, 1}}, {0.0f, -0.0f, 2.0f, {0, 10, 13}}};
+  const unsigned char expected[] = {0, 0, 0x80, 0x3f, 0, 0, 0x20, 0xc0, 0, 0, 0x7a, 0x44, 255, 128, 1,
+                                    0, 0, 0,    0,    0, 0, 0,    0x80, 0, 0, 0,    0x40, 0,   10,  13};
+  EXPECT_EQ(text(encode_ply(points)), header(2) + std::string(std::begin(expected), std::end(expected)));
+}
+
+TEST(PlyTest, NoPointIsAHeaderAlone) {
+  EXPECT_EQ(text(encode_ply({})), header(0));
+}
+
+}  // namespace
+}  // namespace parallax

@@ -1,0 +1,25 @@
+#include <cstdint>
+#include <cstdlib>
+
+#include "tools/parallax/match.h"
+
+// The input holds one argument a line. What is accepted must be valid.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  parallax::tool::Arguments arguments = {"left.png", "right.png"};
+  std::string argument;
+  for (std::size_t i = 0; i < size; ++i) {
+    if (data[i] == '\n')
+      arguments.push_back(std::exchange(argument, {}));
+    else if (data[i] != 0)
+      argument += static_cast<char>(data[i]);
+  }
+  arguments.push_back(argument);
+  try {
+    parallax::tool::parse_match(arguments).block.validate();
+  } catch (const parallax::tool::UsageError&) {
+  } catch (const parallax::tool::HelpRequest&) {
+  } catch (const parallax::Error& error) {
+    if (error.category() != parallax::ErrorCategory::argument) std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,152 @@
+#include "parallax/geometry.h"
+
+#include <array>
+#include <limits>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "parallax/error.h"
+
+namespace parallax {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+using Colour = std::array<std::uint8_t, 3>;
+
+// focal 100, principal point (1, 2), baseline 50.
+Calibration rig(double doffs) {
+  Calibration calibration;
+  calibration.focal = 100;
+  calibration.centre_x = 1;
+  calibration.centre_y = 2;
+  calibration.baseline = 50;
+  calibration.doffs = doffs;
+  return calibration;
+}
+
+void expect_refused(const auto& call, std::string_view reason) {
+  try {
+    call();
+    ADD_FAILURE() << "no error about " << reason;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::argument);
+    EXPECT_NE(std::string_view(error.what()).find(reason), std::string_view::npos) << error.what();
+  }
+}
+
+TEST(DepthTest, IsFocalLengthTimesBaselineOverTheShift) {
+  EXPECT_EQ(depth(rig(0), 10), 500);
+  EXPECT_EQ(depth(rig(0), 0.5f), 10'000);
+  EXPECT_EQ(depth(rig(15), 10), 200);
+  EXPECT_EQ(depth(rig(-6), 10), 1250);
+}
+
+TEST(DepthTest, NoDisparityHasNoDepth) {
+  for (const float none : {infinity, -infinity, nan}) EXPECT_EQ(depth(rig(15), none), 0);
+}
+
+TEST(DepthTest, AtOrBeyondInfinityIsNoDepth) {
+  EXPECT_EQ(depth(rig(0), 0), 0);
+  EXPECT_EQ(depth(rig(0), -1), 0);
+  EXPECT_EQ(depth(rig(-6), 6), 0);
+  EXPECT_EQ(depth(rig(-6), 5), 0);
+  EXPECT_EQ(depth(rig(6), -5), 5000);
+}
+
+TEST(DepthMapTest, IsTheDepthOfEveryPixel) {
+  const std::array<float, 4> disparity{10, infinity, 0, 2};
+  Plane<float> map({2, 2}, -1.0f);
+  depth_map(rig(0), View<const float>(disparity.data(), {2, 2}), map.view());
+  EXPECT_EQ(map.at(0, 0), 500.0f);
+  EXPECT_EQ(map.at(1, 0), 0.0f);
+  EXPECT_EQ(map.at(0, 1), 0.0f);
+  EXPECT_EQ(map.at(1, 1), 2500.0f);
+}
+
+TEST(DepthMapTest, SizesMustAgree) {
+  const Plane<float> disparity({2, 2});
+  Plane<float> map({2, 3});
+  expect_refused([&] { depth_map(rig(0), disparity.view(), map.view()); }, "depth map is 2×3");
+}
+
+TEST(PointCloudTest, PrincipalPointIsStraightAhead) {
+  Plane<float> disparity({3, 4}, infinity);
+  disparity.at(1, 2) = 10;
+  const Plane<std::uint8_t> left({3, 4});
+  const std::vector<Point> points = point_cloud(rig(0), disparity.view(), left.view());
+  ASSERT_EQ(points.size(), 1u);
+  EXPECT_EQ(points[0].x, 0.0f);
+  EXPECT_EQ(points[0].y, 0.0f);
+  EXPECT_EQ(points[0].z, 500.0f);
+}
+
+TEST(PointCloudTest, RightAndDownArePositive) {
+  Plane<float> disparity({4, 4}, infinity);
+  disparity.at(0, 0) = 10;
+  disparity.at(3, 3) = 5;
+  const Plane<std::uint8_t> left({4, 4});
+  const std::vector<Point> points = point_cloud(rig(0), disparity.view(), left.view());
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_EQ(points[0].x, -5.0f);   // −1 pixel · 500 / 100
+  EXPECT_EQ(points[0].y, -10.0f);  // −2 pixels
+  EXPECT_EQ(points[1].x, 20.0f);   // 2 pixels · 1000 / 100
+  EXPECT_EQ(points[1].y, 10.0f);
+  EXPECT_EQ(points[1].z, 1000.0f);
+}
+
+TEST(PointCloudTest, HasAPointForEachDepthRowByRow) {
+  const std::array<float, 6> disparity{1, infinity, 2, 0, nan, 4};
+  const Plane<std::uint8_t> left({3, 2});
+  const std::vector<Point> points =
+      point_cloud(rig(0), View<const float>(disparity.data(), {3, 2}), left.view());
+  ASSERT_EQ(points.size(), 3u);
+  EXPECT_EQ(points[0].z, 5000.0f);
+  EXPECT_EQ(points[1].z, 2500.0f);
+  EXPECT_EQ(points[2].z, 1250.0f);
+}
+
+TEST(PointCloudTest, ColourIsThatOfTheLeftPixel) {
+  const std::array<std::uint8_t, 14> colours{1, 2, 3, 4, 5, 6, 99, 7, 8, 9, 10, 11, 12, 99};
+  const ImageView left(colours.data(), {{2, 2}, Depth::bits8}, 3, 7);
+  const std::array<float, 4> disparity{1, infinity, 1, 1};
+  const std::vector<Point> points = point_cloud(rig(0), View<const float>(disparity.data(), {2, 2}), left);
+  ASSERT_EQ(points.size(), 3u);
+  EXPECT_EQ(points[0].colour, (Colour{1, 2, 3}));
+  EXPECT_EQ(points[1].colour, (Colour{7, 8, 9}));
+  EXPECT_EQ(points[2].colour, (Colour{10, 11, 12}));
+}
+
+TEST(PointCloudTest, GrayIsGivenToAllThreeChannels) {
+  const std::array<std::uint8_t, 2> gray{7, 200};
+  const std::array<float, 2> disparity{1, 1};
+  const std::vector<Point> points = point_cloud(rig(0), View<const float>(disparity.data(), {2, 1}),
+                                                View<const std::uint8_t>(gray.data(), {2, 1}));
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_EQ(points[0].colour, (Colour{7, 7, 7}));
+  EXPECT_EQ(points[1].colour, (Colour{200, 200, 200}));
+}
+
+TEST(PointCloudTest, SixteenBitColoursGiveTheirUpperByte) {
+  const std::array<std::uint16_t, 6> values{0x12ff, 0xff00, 0x00ff, 0x8000, 0x7fff, 0xffff};
+  const std::array<float, 2> disparity{1, 1};
+  const View<const float> map(disparity.data(), {2, 1});
+  const std::vector<Point> colour =
+      point_cloud(rig(0), map, ImageView(values.data(), {{2, 1}, Depth::bits16}, 3, 12));
+  ASSERT_EQ(colour.size(), 2u);
+  EXPECT_EQ(colour[0].colour, (Colour{0x12, 0xff, 0}));
+  EXPECT_EQ(colour[1].colour, (Colour{0x80, 0x7f, 0xff}));
+  const std::vector<Point> gray = point_cloud(rig(0), map, View<const std::uint16_t>(values.data(), {2, 1}));
+  ASSERT_EQ(gray.size(), 2u);
+  EXPECT_EQ(gray[1].colour, (Colour{0xff, 0xff, 0xff}));
+}
+
+TEST(PointCloudTest, SizesMustAgree) {
+  const Plane<float> disparity({2, 2});
+  const Plane<std::uint8_t> left({3, 2});
+  expect_refused([&] { point_cloud(rig(0), disparity.view(), left.view()); }, "3×2");
+}
+
+}  // namespace
+}  // namespace parallax

@@ -1,0 +1,373 @@
+#include "refine/refine.h"
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "parallax/device.h"
+#include "parallax/error.h"
+
+namespace parallax {
+namespace {
+
+using refine::code;
+constexpr float none = refine::no_value;
+
+using Rows = std::vector<std::vector<float>>;
+using Marks = std::vector<std::vector<Status>>;
+constexpr Status ok = Status::matched, lost = Status::inconsistent, spot = Status::speckle,
+                 copied = Status::filled, masked = Status::input_masked;
+
+// A disparity map from rows of values, all of status `matched` where there is one, `ambiguous` elsewhere.
+struct Map {
+  Plane<float> disparity;
+  Plane<std::uint8_t> status;
+
+  explicit Map(const Rows& rows)
+      : disparity({static_cast<int>(rows[0].size()), static_cast<int>(rows.size())}),
+        status(disparity.size()) {
+    for (int y = 0; y < disparity.height(); ++y) {
+      for (int x = 0; x < disparity.width(); ++x) {
+        disparity.at(x, y) = rows[y][x];
+        status.at(x, y) = code(rows[y][x] < none ? ok : Status::ambiguous);
+      }
+    }
+  }
+
+  DisparityMap view() { return {disparity.view(), status.view()}; }
+  Rows values() const {
+    Rows rows;
+    for (int y = 0; y < disparity.height(); ++y)
+      rows.emplace_back(disparity.row(y), disparity.row(y) + disparity.width());
+    return rows;
+  }
+  Marks marks() const {
+    Marks rows(disparity.height());
+    for (int y = 0; y < disparity.height(); ++y)
+      for (int x = 0; x < disparity.width(); ++x) rows[y].push_back(static_cast<Status>(status.at(x, y)));
+    return rows;
+  }
+  bool same_bytes(const Map& other) const {
+    for (int y = 0; y < disparity.height(); ++y)
+      if (std::memcmp(disparity.row(y), other.disparity.row(y), disparity.width() * sizeof(float)) != 0 ||
+          std::memcmp(status.row(y), other.status.row(y), status.width()) != 0)
+        return false;
+    return true;
+  }
+};
+
+// Values in quarters from −4 to 12, some of them missing.
+Rows random_rows(Size size, unsigned seed) {
+  std::mt19937 random(seed);
+  Rows rows(size.height, std::vector<float>(size.width));
+  for (auto& row : rows)
+    for (float& value : row) value = random() % 5 == 0 ? none : static_cast<float>(random() % 64) / 4 - 4;
+  return rows;
+}
+
+template <class Call>
+void expect_refused(const Call& call, const std::string& reason) {
+  try {
+    call();
+    ADD_FAILURE() << "no error about " << reason;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::argument);
+    EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+  }
+}
+
+Map checked(const std::vector<float>& left, const std::vector<float>& right, float tolerance) {
+  Map map({left});
+  left_right_check(map.view(), Map({right}).disparity.view(), tolerance);
+  return map;
+}
+
+TEST(LeftRightCheckTest, ConsistentPixelsStayAndOthersAreMarked) {
+  const Map map = checked({9, 0, 2, 2, 3}, {2, 3, 0, 0, 0}, 0);
+  EXPECT_EQ(map.values(), (Rows{{none, none, 2, none, none}}));
+  EXPECT_EQ(map.marks(), (Marks{{lost, lost, ok, lost, lost}}));
+}
+
+TEST(LeftRightCheckTest, ColumnOutsideTheImageIsInconsistent) {
+  EXPECT_EQ(checked({1, 0, 0}, {1, 0, 0}, 5).marks(), (Marks{{lost, ok, ok}}));
+  EXPECT_EQ(checked({0, 0, -1}, {0, 0, -1}, 5).marks(), (Marks{{ok, ok, lost}}));
+  EXPECT_EQ(checked({1e9f, -1e9f, 3e38f}, {0, 0, 0}, 3e38f).marks(), (Marks{{lost, lost, lost}}));
+}
+
+TEST(LeftRightCheckTest, FirstAndLastColumnsAreInside) {
+  EXPECT_EQ(checked({0, 0, 2}, {2, 0, 0}, 0).marks()[0][2], ok);
+  EXPECT_EQ(checked({-2, 0, 0}, {0, 0, -2}, 0).marks()[0][0], ok);
+}
+
+TEST(LeftRightCheckTest, ToleranceItselfIsAllowed) {
+  EXPECT_EQ(checked({5, 1}, {2, 5}, 1).marks()[0][1], ok);
+  EXPECT_EQ(checked({5, 1}, {0, 5}, 1).marks()[0][1], ok);
+  EXPECT_EQ(checked({5, 1}, {2.25f, 5}, 1).marks()[0][1], lost);
+  EXPECT_EQ(checked({5, 1}, {-0.25f, 5}, 1).marks()[0][1], lost);
+}
+
+TEST(LeftRightCheckTest, RightPixelWithoutAValueIsInconsistent) {
+  EXPECT_EQ(checked({0}, {none}, 3e38f).marks(), (Marks{{lost}}));
+  EXPECT_EQ(checked({0}, {std::numeric_limits<float>::quiet_NaN()}, 3e38f).marks(), (Marks{{lost}}));
+}
+
+TEST(LeftRightCheckTest, PixelWithoutAValueKeepsItsStatus) {
+  const Map map = checked({none, 0}, {0, 0}, 1);
+  EXPECT_EQ(map.values(), (Rows{{none, 0}}));
+  EXPECT_EQ(map.marks(), (Marks{{Status::ambiguous, ok}}));
+}
+
+TEST(LeftRightCheckTest, ColumnIsTheNearestAndTiesGoToTheLowerDisparity) {
+  // Column 4 asks the right map at 4 − 1, and only there.
+  for (const float disparity : {0.75f, 1.0f, 1.25f, 1.5f})
+    EXPECT_EQ(checked({0, 0, 0, 0, disparity}, {9, 9, 9, 1, 9}, 0.5f).marks()[0][4], ok) << disparity;
+  EXPECT_EQ(checked({0, 0, 0, 0, 0.5f}, {9, 9, 9, 9, 0.5f}, 0).marks()[0][4], ok);
+  EXPECT_EQ(checked({0, 0, 0, 0, 1.75f}, {9, 9, 1.75f, 9, 9}, 0).marks()[0][4], ok);
+}
+
+TEST(LeftRightCheckTest, NegativeDisparitiesLookToTheRight) {
+  EXPECT_EQ(checked({-2, 0, 0, 0}, {9, 9, -2, 9}, 0).marks()[0][0], ok);
+  EXPECT_EQ(checked({-1.5f, 0, 0, 0}, {9, 9, -1.5f, 9}, 0).marks()[0][0], ok);  // the lower of −2 and −1
+  EXPECT_EQ(checked({-1.25f, 0, 0, 0}, {9, -1.25f, 9, 9}, 0).marks()[0][0], ok);
+  EXPECT_EQ(checked({-0.5f, 0, 0, 0}, {9, -0.5f, 9, 9}, 0).marks()[0][0], ok);
+}
+
+TEST(LeftRightCheckTest, RowsAreCheckedAgainstTheirOwn) {
+  Map left({{0, 0}, {1, 1}}), right({{0, 1}, {1, 0}});
+  left_right_check(left.view(), right.disparity.view(), 0);
+  EXPECT_EQ(left.marks(), (Marks{{ok, lost}, {lost, ok}}));
+}
+
+TEST(LeftRightCheckTest, BadArgumentsAreRefused) {
+  Map left({{0, 0}});
+  const Map right({{0, 0, 0}});
+  Plane<std::uint8_t> status({1, 1});
+  expect_refused([&] { left_right_check(left.view(), right.disparity.view(), 1); },
+                 "right disparity map is 3×1");
+  expect_refused(
+      [&] {
+        left_right_check({left.disparity.view(), status.view()}, left.disparity.view(), 1);
+      },
+      "status map is 1×1");
+  expect_refused([&] { left_right_check(left.view(), left.disparity.view(), -1); }, "tolerance is -1");
+  expect_refused([&] { left_right_check(left.view(), left.disparity.view(), std::nanf("")); },
+                 "tolerance is nan");
+}
+
+Map filled(const std::vector<float>& row) {
+  Map map({row});
+  fill_row(map.view());
+  return map;
+}
+
+TEST(FillRowTest, TakesTheLowerOfBothSides) {
+  const Map map = filled({5, none, none, 3, none, 4});
+  EXPECT_EQ(map.values(), (Rows{{5, 3, 3, 3, 3, 4}}));
+  EXPECT_EQ(map.marks(), (Marks{{ok, copied, copied, ok, copied, ok}}));
+}
+
+TEST(FillRowTest, LowerIsFartherAlsoBelowZero) {
+  EXPECT_EQ(filled({-5, none, -3}).values(), (Rows{{-5, -5, -3}}));
+}
+
+TEST(FillRowTest, BordersTakeTheOnlySideThereIs) {
+  const Map map = filled({none, none, 4, 2, none});
+  EXPECT_EQ(map.values(), (Rows{{4, 4, 4, 2, 2}}));
+  EXPECT_EQ(map.marks(), (Marks{{copied, copied, ok, ok, copied}}));
+}
+
+TEST(FillRowTest, FilledPixelsAreNoSource) {
+  EXPECT_EQ(filled({9, none, 1, none, 5}).values(), (Rows{{9, 1, 1, 1, 5}}));
+}
+
+TEST(FillRowTest, RowWithoutAnyValueStaysAsItIs) {
+  Map map({{none, none}, {7, none}});
+  fill_row(map.view());
+  EXPECT_EQ(map.values(), (Rows{{none, none}, {7, 7}}));
+  EXPECT_EQ(map.marks(), (Marks{{Status::ambiguous, Status::ambiguous}, {ok, copied}}));
+}
+
+TEST(FillRowTest, MaskedPixelsStayEmptyAndAreSeenThrough) {
+  Map map({{none, 6, none, none, none, 4, none}});
+  for (const int x : {0, 3}) map.status.at(x, 0) = code(masked);
+  fill_row(map.view());
+  EXPECT_EQ(map.values(), (Rows{{none, 6, 4, none, 4, 4, 4}}));
+  EXPECT_EQ(map.marks(), (Marks{{masked, ok, copied, masked, copied, ok, copied}}));
+}
+
+TEST(FillRowTest, StatusMapMustHaveTheSize) {
+  Map map({{0, 0}});
+  Plane<std::uint8_t> status({3, 1});
+  expect_refused([&] { fill_row({map.disparity.view(), status.view()}); }, "status map is 3×1");
+}
+
+class MedianTest : public ::testing::Test {
+ protected:
+  void TearDown() override { force_cpu_target(""); }
+
+  static Rows median_of(const Rows& rows, int window, int threads = 0) {
+    Map map(rows);
+    median(map.disparity.view(), window, threads);
+    return map.values();
+  }
+  static Rows reference_of(const Rows& rows, int window) {
+    Map map(rows);
+    Plane<float> scratch(refine::median_scratch_size(map.disparity.size()));
+    refine::median_reference(map.disparity.view(), window, scratch.view());
+    return map.values();
+  }
+};
+
+TEST_F(MedianTest, IsTheMiddleValueOfTheWindow) {
+  EXPECT_EQ(median_of({{1, 8, 3}, {9, 5, 2}, {7, 4, 6}}, 3)[1][1], 5);
+  EXPECT_EQ(median_of({{1, 1, 1}, {1, 9, 1}, {1, 1, 1}}, 3)[1][1], 1);
+  Rows rows(5, std::vector<float>(5));
+  for (int i = 0; i < 25; ++i) rows[i / 5][i % 5] = static_cast<float>(i * 7 % 25);
+  rows[0][0] = -50;
+  EXPECT_EQ(median_of(rows, 5)[2][2], 12);
+}
+
+TEST_F(MedianTest, NeighbourOutsideTheMapCountsAsThePixelItself) {
+  EXPECT_EQ(median_of({{0, 9}, {9, 9}}, 3), (Rows{{0, 9}, {9, 9}}));
+  EXPECT_EQ(median_of({{5, 9, 9}, {9, 9, 9}, {9, 9, 9}}, 5)[0][0], 5);  // 17 of 25 are the pixel itself
+  EXPECT_EQ(median_of({{4}}, 5), (Rows{{4}}));
+}
+
+TEST_F(MedianTest, NeighbourWithoutAValueCountsAsThePixelItself) {
+  EXPECT_EQ(median_of({{none, none, none}, {none, 1, 9}, {9, 9, 9}}, 3)[1][1], 1);
+  EXPECT_EQ(median_of({{none, none, none}, {9, 1, 9}, {9, 9, 9}}, 3)[1][1], 9);
+}
+
+TEST_F(MedianTest, PixelWithoutAValueKeepsNone) {
+  EXPECT_EQ(median_of({{1, 1, 1}, {1, none, 1}, {1, 1, 1}}, 3)[1][1], none);
+}
+
+TEST_F(MedianTest, EveryPixelReadsTheMapAsItWas) {
+  EXPECT_EQ(median_of({{1, 2, 9, 2, 1, 8}}, 3), (Rows{{1, 2, 9, 2, 1, 8}}));
+  EXPECT_EQ(median_of({{1, 5, 1, 5}, {5, 1, 5, 1}, {1, 5, 1, 5}}, 3)[1], (std::vector<float>{5, 5, 1, 1}));
+}
+
+TEST_F(MedianTest, EqualsTheReferenceOnEveryTarget) {
+  std::vector<std::string> targets = cpu_targets();
+  targets.push_back("");
+  for (const std::string& target : targets) {
+    force_cpu_target(target);
+    for (const Size size : {Size{1, 1}, Size{1, 17}, Size{31, 3}, Size{67, 41}, Size{16, 2}, Size{2, 5}}) {
+      for (const int window : {3, 5}) {
+        const Rows rows = random_rows(size, static_cast<unsigned>(size.width));
+        EXPECT_EQ(median_of(rows, window), reference_of(rows, window))
+            << target << ", " << size.width << "×" << size.height << ", window " << window;
+      }
+    }
+  }
+}
+
+TEST_F(MedianTest, OtherWindowsAreRefused) {
+  Plane<float> map({4, 4});
+  for (const int window : {-3, 0, 1, 2, 4, 7})
+    expect_refused([&] { median(map.view(), window); },
+                   "median is " + std::to_string(window) + ": choose 3 or 5");
+}
+
+Map despeckled(const Rows& rows, int size, float range) {
+  Map map(rows);
+  speckle_filter(map.view(), size, range);
+  return map;
+}
+
+TEST(SpeckleFilterTest, RegionsBelowTheSizeLoseTheirValue) {
+  const Map map = despeckled({{5, 5, 5, 1, 1}}, 3, 1);
+  EXPECT_EQ(map.values(), (Rows{{5, 5, 5, none, none}}));
+  EXPECT_EQ(map.marks(), (Marks{{ok, ok, ok, spot, spot}}));
+}
+
+TEST(SpeckleFilterTest, SizeItselfStays) {
+  EXPECT_EQ(despeckled({{5, 5, 9, 9}}, 2, 1).marks(), (Marks{{ok, ok, ok, ok}}));
+  EXPECT_EQ(despeckled({{5, 5, 9, 9}}, 3, 1).marks(), (Marks{{spot, spot, spot, spot}}));
+}
+
+TEST(SpeckleFilterTest, RangeItselfConnects) {
+  EXPECT_EQ(despeckled({{1, 2, 3}}, 3, 1).marks(), (Marks{{ok, ok, ok}}));
+  EXPECT_EQ(despeckled({{1, 2, 3.25f}}, 3, 1).marks(), (Marks{{spot, spot, spot}}));
+  EXPECT_EQ(despeckled({{3}, {2}, {1}}, 3, 1).marks(), (Marks{{ok}, {ok}, {ok}}));
+  EXPECT_EQ(despeckled({{3.25f}, {2}, {1}}, 2, 1).marks(), (Marks{{spot}, {ok}, {ok}}));
+  EXPECT_EQ(despeckled({{1, 1, 1.25f}}, 2, 0).marks(), (Marks{{ok, ok, spot}}));
+}
+
+TEST(SpeckleFilterTest, DiagonalNeighboursAreNotConnected) {
+  EXPECT_EQ(despeckled({{1, 9}, {9, 1}}, 2, 1).marks(), (Marks{{spot, spot}, {spot, spot}}));
+}
+
+TEST(SpeckleFilterTest, RegionThatJoinsLateIsOne) {
+  const Rows u{{1, 9, 1}, {1, 9, 1}, {1, 1, 1}};
+  EXPECT_EQ(despeckled(u, 7, 1).marks(), (Marks{{ok, spot, ok}, {ok, spot, ok}, {ok, ok, ok}}));
+  const Rows w{{1, 9, 1, 9, 1}, {1, 9, 1, 9, 1}, {1, 1, 1, 1, 1}};
+  EXPECT_EQ(despeckled(w, 11, 1).marks()[0], (std::vector<Status>{ok, spot, ok, spot, ok}));
+  EXPECT_EQ(despeckled(w, 12, 1).marks()[0], (std::vector<Status>{spot, spot, spot, spot, spot}));
+}
+
+TEST(SpeckleFilterTest, SpiralIsOneRegion) {
+  const Rows spiral{{1, 1, 1, 1, 1, 1, 1}, {9, 9, 9, 9, 9, 9, 1}, {1, 1, 1, 1, 1, 9, 1},
+                    {1, 9, 9, 9, 1, 9, 1}, {1, 9, 1, 1, 1, 9, 1}, {1, 9, 9, 9, 9, 9, 1},
+                    {1, 1, 1, 1, 1, 1, 1}};
+  const auto survivors = [&](int size) {
+    int count = 0;
+    for (const auto& row : despeckled(spiral, size, 1).marks())
+      count += std::count(row.begin(), row.end(), ok);
+    return count;
+  };
+  EXPECT_EQ(survivors(1), 49);
+  EXPECT_EQ(survivors(17), 32);
+  EXPECT_EQ(survivors(32), 32);
+  EXPECT_EQ(survivors(33), 0);
+}
+
+TEST(SpeckleFilterTest, PixelsWithoutAValueSeparateAndKeepTheirStatus) {
+  const Map map = despeckled({{1, none, 1, 1}}, 2, 1);
+  EXPECT_EQ(map.values(), (Rows{{none, none, 1, 1}}));
+  EXPECT_EQ(map.marks(), (Marks{{spot, Status::ambiguous, ok, ok}}));
+  EXPECT_EQ(despeckled({{none, none}}, 5, 1).marks(), (Marks{{Status::ambiguous, Status::ambiguous}}));
+}
+
+TEST(SpeckleFilterTest, SizesZeroAndOneRemoveNothing) {
+  for (const int size : {0, 1})
+    EXPECT_EQ(despeckled({{1, 9}, {9, 1}}, size, 0).marks(), (Marks{{ok, ok}, {ok, ok}}));
+}
+
+TEST(SpeckleFilterTest, BadArgumentsAreRefused) {
+  Map map({{0, 0}});
+  Plane<std::uint8_t> status({2, 2});
+  expect_refused([&] { speckle_filter({map.disparity.view(), status.view()}, 5, 1); }, "status map is 2×2");
+  expect_refused([&] { speckle_filter(map.view(), -1, 1); }, "size is -1");
+  expect_refused([&] { speckle_filter(map.view(), 5, -1); }, "range is -1");
+}
+
+TEST(RefineTest, ThreadsNeverChangeAByte) {
+  const Size size{67, 41};
+  const Map right(random_rows(size, 2));
+  const auto refined = [&](int threads, int step) {
+    Map map(random_rows(size, 1));
+    if (step == 0) left_right_check(map.view(), right.disparity.view(), 2, threads);
+    if (step == 1) fill_row(map.view(), threads);
+    if (step == 2) median(map.disparity.view(), 3, threads);
+    if (step == 3) median(map.disparity.view(), 5, threads);
+    return map;
+  };
+  for (int step = 0; step < 4; ++step) {
+    const Map expected = refined(1, step);
+    EXPECT_FALSE(expected.same_bytes(Map(random_rows(size, 1)))) << step;
+    for (const int threads : {0, 2, 7})
+      EXPECT_TRUE(refined(threads, step).same_bytes(expected)) << step << ", " << threads;
+  }
+}
+
+TEST(RefineParametersTest, DefaultsAreValid) {
+  EXPECT_NO_THROW(RefineParameters().validate());
+}
+
+}  // namespace
+}  // namespace parallax

@@ -1,0 +1,290 @@
+// The command line as a user meets it: the binary, its files, its messages, its exit statuses.
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <sstream>
+
+#include "support.h"
+
+namespace parallax::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void write(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+
+struct Outcome {
+  int status;
+  std::string out, err;
+};
+
+class CommandTest : public testing::Test {
+ protected:
+  CommandTest() {
+    std::string name = (fs::temp_directory_path() / "parallax_XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+    write(folder_ / "empty.png", "");
+    write(folder_ / "text.png", "this is no picture\n");
+  }
+  ~CommandTest() override { fs::remove_all(folder_); }
+
+  // A pair in folder "pair", of 96×64 pixels and 16 disparities.
+  void make_pair() { ASSERT_EQ(run("synth pair --size 96x64 --disparities 16 --scene layers").status, 0); }
+
+  // Runs in the folder, by a shell.
+  Outcome run(const std::string& arguments, const std::string& before = "") const {
+    const std::string command = "cd '" + folder_.string() + "' && " + before + " '" PARALLAX_COMMAND "' " + arguments +
+                                " >stdout.txt 2>stderr.txt";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128, contents(folder_ / "stdout.txt"), contents(folder_ / "stderr.txt")};
+  }
+
+  // Fails unless the command ends with `status` and one line on standard error that holds all of `words`.
+  void expect_refusal(const std::string& arguments, int status, const std::vector<std::string>& words,
+                      const std::string& before = "") const {
+    const Outcome outcome = run(arguments, before);
+    EXPECT_EQ(outcome.status, status) << arguments << "\n" << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    for (const std::string& word : words) EXPECT_NE(outcome.err.find(word), std::string::npos) << word << " in: " << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+  }
+
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  fs::path folder_;
+};
+
+const std::string pair_of_files = "match pair/left.png pair/right.png ";
+
+TEST_F(CommandTest, MatchesEvaluatesAndWritesEveryKindOfFile) {
+  make_pair();
+  const Outcome match = run(pair_of_files + "-o d.pfm --image d.png --cloud d.ply --calib pair/calib.txt --json");
+  ASSERT_EQ(match.status, 0) << match.err;
+  const auto report = nlohmann::json::parse(match.out);
+  EXPECT_EQ(report["method"], "block");
+  EXPECT_EQ(report["device"], "cpu");
+  EXPECT_EQ(report["size"]["width"], 96);
+  EXPECT_EQ(report["disparities"], 16);  // calib.txt's ndisp
+  EXPECT_EQ(report["parameters"]["window"], 9);
+  for (const char* key : {"total", "match", "upload", "download", "prepare", "search", "left_right_check", "speckle", "fill", "median"})
+    EXPECT_TRUE(report["milliseconds"].contains(key)) << key;
+  EXPECT_GT(report["memory_bytes"], 0);
+  EXPECT_EQ(report["valid"], 1.0);
+
+  EXPECT_EQ(cv::imread((folder_ / "d.png").string()).size(), cv::Size(96, 64));
+  EXPECT_TRUE(contents(folder_ / "d.ply").starts_with("ply\nformat binary_little_endian 1.0\nelement vertex 6144\n"));
+  const Outcome eval = run("eval d.pfm pair/disp0GT.pfm --mask pair/mask0nocc.png --json");
+  ASSERT_EQ(eval.status, 0) << eval.err;
+  const auto error = nlohmann::json::parse(eval.out);
+  for (const char* key : {"count", "bad0.5", "bad1", "bad2", "bad4", "avgerr", "rms", "a50", "a90", "a95", "a99", "d1", "coverage", "mismatches"})
+    EXPECT_TRUE(error.contains(key)) << key;
+  EXPECT_LT(error["bad1"], 0.2);
+}
+
+TEST_F(CommandTest, DisparityFilesOfAllKindsHoldTheSame) {
+  make_pair();
+  const std::string options = "--disparities 16 --fill none -o ";
+  for (const char* name : {"d.pfm", "d.png", "d.tiff"}) ASSERT_EQ(run(pair_of_files + options + name).status, 0);
+  // 0 is "none" in KITTI's convention and becomes 1/256: no error beyond that.
+  for (const char* name : {"d.png", "d.tiff"}) {
+    const auto error = nlohmann::json::parse(run(std::string("eval ") + name + " d.pfm --json").out);
+    EXPECT_EQ(error["coverage"], 1.0) << name;
+    EXPECT_LE(error["a99"], 1.0 / 256) << name;
+  }
+  const cv::Mat png = cv::imread((folder_ / "d.png").string(), cv::IMREAD_UNCHANGED);
+  const Plane<float> pfm = read_pfm((folder_ / "d.pfm").string());
+  int missing = 0;
+  for (int y = 0; y < png.rows; ++y) {
+    for (int x = 0; x < png.cols; ++x) {
+      const bool none = !(pfm.at(x, y) < 1e9f);
+      missing += none;
+      EXPECT_EQ(png.at<std::uint16_t>(y, x) == 0, none);
+    }
+  }
+  EXPECT_GT(missing, 0);
+}
+
+TEST_F(CommandTest, ReadsGrayColourDeepAndCompressedPictures) {
+  make_pair();
+  const cv::Mat left = cv::imread((folder_ / "pair/left.png").string()), right = cv::imread((folder_ / "pair/right.png").string());
+  for (const char* kind : {".pgm", ".ppm", ".jpg", ".tiff", ".png"}) {
+    for (const bool deep : {false, true}) {
+      if (deep && std::string(kind) == ".jpg") continue;
+      const auto save = [&](const cv::Mat& image, const std::string& name) {
+        cv::Mat converted = image;
+        if (std::string(kind) == ".pgm") cv::extractChannel(image, converted, 1);
+        if (deep) converted.convertTo(converted, CV_16U, 257);
+        ASSERT_TRUE(cv::imwrite((folder_ / (name + kind)).string(), converted));
+      };
+      save(left, "l");
+      save(right, "r");
+      const Outcome outcome = run(std::string("match l") + kind + " r" + kind + " --disparities 16 -o d.pfm");
+      ASSERT_EQ(outcome.status, 0) << kind << outcome.err;
+      const auto error = nlohmann::json::parse(run("eval d.pfm pair/disp0GT.pfm --mask pair/mask0nocc.png --json").out);
+      EXPECT_LT(error["bad1"], 0.25) << kind << " " << deep;
+    }
+  }
+}
+
+TEST_F(CommandTest, SynthGivesTheSameBytesForTheSameSeed) {
+  for (const char* name : {"a", "b"}) ASSERT_EQ(run(std::string("synth ") + name + " --size 50x40 --seed 7").status, 0);
+  ASSERT_EQ(run("synth c --size 50x40 --seed 8").status, 0);
+  for (const char* file : {"left.png", "right.png", "disp0GT.pfm", "disp1GT.pfm", "mask0nocc.png", "mask1nocc.png", "calib.txt"}) {
+    EXPECT_EQ(contents(folder_ / "a" / file), contents(folder_ / "b" / file)) << file;
+    EXPECT_FALSE(contents(folder_ / "a" / file).empty()) << file;
+  }
+  EXPECT_NE(contents(folder_ / "a/left.png"), contents(folder_ / "c/left.png"));
+}
+
+TEST_F(CommandTest, DevicesListsEveryDeviceWithItsMethods) {
+  const auto devices = nlohmann::json::parse(run("devices --json").out);
+  ASSERT_GE(devices.size(), 2u);
+  EXPECT_EQ(devices[0]["device"], "reference");
+  EXPECT_EQ(devices[1]["device"], "cpu");
+  EXPECT_EQ(devices[1]["methods"][0], "block");
+}
+
+TEST_F(CommandTest, HelpAndVersionGoToStandardOutput) {
+  for (const char* arguments : {"--help", "match --help", "match --method block --help", "eval --help", "bench -h", "synth --help", "devices --help", "--version"}) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.status, 0) << arguments;
+    EXPECT_FALSE(outcome.out.empty()) << arguments;
+    EXPECT_EQ(outcome.err, "") << arguments;
+  }
+}
+
+TEST_F(CommandTest, RefusesBadPictures) {
+  make_pair();
+  const std::string left = contents(folder_ / "pair/left.png");
+  write(folder_ / "cut.png", left.substr(0, left.size() / 2));
+  cv::imwrite((folder_ / "whole.jpg").string(), cv::imread((folder_ / "pair/left.png").string()));
+  const std::string jpeg = contents(folder_ / "whole.jpg");
+  write(folder_ / "cut.jpg", jpeg.substr(0, jpeg.size() / 2));
+  expect_refusal("match missing.png pair/right.png", 1, {"missing.png", "No such file"});
+  expect_refusal("match empty.png pair/right.png", 1, {"empty.png", "empty"});
+  expect_refusal("match text.png pair/right.png", 1, {"text.png", "no picture"});
+  expect_refusal("match cut.png pair/right.png", 1, {"cut.png", "damaged"});
+  expect_refusal("match cut.jpg pair/right.png", 1, {"cut.jpg", "cut short"});
+  expect_refusal("match pair pair/right.png", 1, {"pair", "directory"});
+}
+
+TEST_F(CommandTest, RefusesAPairOfTwoSizes) {
+  make_pair();
+  ASSERT_EQ(run("synth other --size 90x64 --disparities 16").status, 0);
+  expect_refusal("match pair/left.png other/right.png", 1, {"96×64", "90×64", "one size"});
+}
+
+TEST_F(CommandTest, RefusesBadParameters) {
+  make_pair();
+  expect_refusal(pair_of_files + "--disparities 0", 2, {"disparities", "0", "1 to"});
+  expect_refusal(pair_of_files + "--disparities -5", 2, {"disparities", "-5"});
+  expect_refusal(pair_of_files + "--disparities 97", 2, {"disparities", "97", "96 pixels wide"});
+  expect_refusal(pair_of_files + "--disparities 99999999999", 2, {"disparities"});
+  expect_refusal(pair_of_files + "--min-disparity 200", 2, {"200", "out of an image 96 pixels wide"});
+  expect_refusal(pair_of_files + "--window 8", 2, {"window", "8", "odd"});
+  expect_refusal(pair_of_files + "--window 33", 2, {"window", "33", "1 to 31"});
+  expect_refusal(pair_of_files + "--cost census", 2, {"--cost", "census", "sad"});
+  expect_refusal(pair_of_files + "--median 4", 2, {"median", "4", "0, 3 or 5"});
+  expect_refusal(pair_of_files + "--preset fastest", 2, {"fastest", "default"});
+  expect_refusal(pair_of_files + "--method magic", 2, {"magic", "block"});
+  expect_refusal(pair_of_files + "--device gpu", 2, {"gpu", "cpu"});
+  expect_refusal(pair_of_files + "--device cuda", 1, {"block", "cuda", "reference, cpu"});
+  expect_refusal(pair_of_files + "--full-row --disparities 16", 2, {"--full-row", "--disparities"});
+  expect_refusal(pair_of_files + "--colour red", 2, {"--colour", "--help"});
+  expect_refusal(pair_of_files + "--cloud c.ply", 2, {"--cloud", "--calib"});
+  expect_refusal(pair_of_files + "-o map.bmp", 2, {"map.bmp", ".pfm"});
+  expect_refusal(pair_of_files + "--max-memory 10k", 1, {"needs", "10.0 KiB", "raise the limit"});
+  expect_refusal("match pair/left.png", 2, {"RIGHT", "required"});
+  expect_refusal("fly", 2, {"fly", "--help"});
+  expect_refusal("bench --suite all", 2, {"all", "standard"});
+  expect_refusal("synth s --size 0x5", 2, {"--size", "0x5"});
+  expect_refusal("synth s --scene sea", 2, {"sea", "dots"});
+}
+
+TEST_F(CommandTest, RefusesBadDisparityFiles) {
+  make_pair();
+  write(folder_ / "absurd.pfm", "Pf\n1000000 1000000\n-1\nxxxx");
+  write(folder_ / "overflow.pfm", "Pf\n99999999999999999999 2\n-1\n");
+  write(folder_ / "cut.pfm", contents(folder_ / "pair/disp0GT.pfm").substr(0, 500));
+  expect_refusal("eval absurd.pfm pair/disp0GT.pfm", 1, {"absurd.pfm", "cut short"});
+  expect_refusal("eval overflow.pfm pair/disp0GT.pfm", 1, {"overflow.pfm", "width or height"});
+  expect_refusal("eval cut.pfm pair/disp0GT.pfm", 1, {"cut.pfm", "cut short"});
+  expect_refusal("eval empty.png pair/disp0GT.pfm", 1, {"empty.png"});
+  expect_refusal("eval pair/disp0GT.pfm pair/mask0nocc.png", 1, {"8 bits", "--truth-scale"});
+  ASSERT_EQ(run("synth other --size 90x64").status, 0);
+  expect_refusal("eval pair/disp0GT.pfm other/disp0GT.pfm", 1, {"96×64", "90×64"});
+  expect_refusal("eval pair/disp0GT.pfm pair/disp0GT.pfm --mask other/mask0nocc.png", 1, {"90×64"});
+}
+
+TEST_F(CommandTest, RefusesBadCalibrations) {
+  make_pair();
+  write(folder_ / "calib.txt", "cam0=[1 2 3]\n");
+  write(folder_ / "calib.yml", "%YAML:1.0\n---\nM1: 5\n");
+  expect_refusal(pair_of_files + "--cloud c.ply --calib calib.txt", 1, {"calib.txt", "cam0"});
+  expect_refusal(pair_of_files + "--cloud c.ply --calib calib.yml", 1, {"calib.yml", "P1"});
+  expect_refusal(pair_of_files + "--cloud c.ply --calib missing.txt", 1, {"missing.txt", "No such file"});
+}
+
+TEST_F(CommandTest, ReadsOpenCvCalibrations) {
+  make_pair();
+  write(folder_ / "calib.yml",
+        "%YAML:1.0\n---\n"
+        "P1: !!opencv-matrix\n   rows: 3\n   cols: 4\n   dt: d\n   data: [96., 0., 47.5, 0., 0., 96., 31.5, 0., 0., 0., 1., 0.]\n"
+        "P2: !!opencv-matrix\n   rows: 3\n   cols: 4\n   dt: d\n   data: [96., 0., 47.5, -9600., 0., 96., 31.5, 0., 0., 0., 1., 0.]\n");
+  ASSERT_EQ(run(pair_of_files + "--disparities 16 --cloud a.ply --calib calib.yml").status, 0);
+  ASSERT_EQ(run(pair_of_files + "--cloud b.ply --calib pair/calib.txt").status, 0);
+  EXPECT_EQ(contents(folder_ / "a.ply"), contents(folder_ / "b.ply"));
+}
+
+TEST_F(CommandTest, LeavesNothingHalfWritten) {
+  make_pair();
+  write(folder_ / "d.pfm", "what was here before");
+  const auto before = files();
+  expect_refusal(pair_of_files + "--disparities 16 -o nowhere/d.pfm", 1, {"nowhere/d.pfm", "No such file"});
+  expect_refusal(pair_of_files + "--disparities 16 -o /dev/full", 2, {"/dev/full"});
+  // A disk with room for 8 blocks of 512 bytes.
+  expect_refusal(pair_of_files + "--disparities 16 -o d.pfm", 1, {"d.pfm", "File too large"}, "ulimit -f 8;");
+  EXPECT_EQ(contents(folder_ / "d.pfm"), "what was here before");
+  EXPECT_EQ(files(), before);
+}
+
+TEST_F(CommandTest, SaysThatTheDiskIsFull) {
+  make_pair();
+  fs::create_symlink("/dev/full", folder_ / "full.pfm");
+  expect_refusal(pair_of_files + "--disparities 16 -o full.pfm", 1, {"full.pfm", "No space left"});
+  EXPECT_EQ(run("devices", "exec >/dev/full;").status, 0);  // the redirection that run() adds comes later
+}
+
+TEST_F(CommandTest, BenchMeasuresSyntheticPairsWithoutData) {
+  const Outcome outcome = run("bench --json b.json", "unset PARALLAX_DATA;");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const auto report = nlohmann::json::parse(contents(folder_ / "b.json"));
+  ASSERT_GE(report["results"].size(), 3u);
+  for (const auto& row : report["results"]) {
+    EXPECT_GT(row["milliseconds"], 0.0);
+    EXPECT_LT(row["nonocc"]["bad1"], 0.1) << row["pair"];
+  }
+}
+
+}  // namespace
+}  // namespace parallax::test

@@ -1,0 +1,38 @@
+#include "tools/parallax/command.h"
+
+#include <charconv>
+
+namespace parallax::tool {
+
+CommandLine::CommandLine(const std::string& subcommand, const std::string& description)
+    : CLI::App(description, "parallax " + subcommand) {
+  set_help_flag("-h,--help", "Print this help and exit");
+  option_defaults()->always_capture_default();
+}
+
+void CommandLine::read(const Arguments& arguments) {
+  const std::string hint = "; see '" + get_name() + " --help'";
+  try {
+    // CLI11 takes the arguments last to first.
+    parse(Arguments(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    throw HelpRequest(help());
+  } catch (const CLI::ExtrasError&) {
+    throw UsageError("unknown option or argument: " + CLI::detail::join(remaining(), " ") + hint);
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(error.what() + hint);
+  }
+}
+
+Size parse_size(const std::string& text) {
+  Size size;
+  const char* end = text.data() + text.size();
+  const auto width = std::from_chars(text.data(), end, size.width);
+  const bool cross = width.ec == std::errc{} && width.ptr != end && (*width.ptr == 'x' || *width.ptr == 'X');
+  const auto height = cross ? std::from_chars(width.ptr + 1, end, size.height) : width;
+  if (!cross || height.ec != std::errc{} || height.ptr != end || size.width < 1 || size.height < 1)
+    throw UsageError("--size is '" + text + "': give width x height, such as 640x480");
+  return size;
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,72 @@
+// One binary of subcommands: each is a function of its arguments, in a file of its own, listed in main.cpp.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parallax/error.h"
+#include "parallax/image.h"
+
+namespace parallax::tool {
+
+using Arguments = std::vector<std::string>;
+
+// Exit statuses of every subcommand.
+inline constexpr int done = 0;
+inline constexpr int failed = 1;
+inline constexpr int wrong_use = 2;
+
+int match_command(const Arguments& arguments);
+int eval_command(const Arguments& arguments);
+int bench_command(const Arguments& arguments);
+int synth_command(const Arguments& arguments);
+int devices_command(const Arguments& arguments);
+
+// The user asked for something that does not exist, or does not fit together: exit status 2.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The user asked for help: its text goes to standard output, exit status 0.
+class HelpRequest : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The CLI11 app of a subcommand.
+class CommandLine : public CLI::App {
+ public:
+  CommandLine(const std::string& subcommand, const std::string& description);
+
+  // \throws UsageError, HelpRequest
+  void read(const Arguments& arguments);
+};
+
+// Option whose values have names.
+template <class Value>
+CLI::Option* add_choice(CLI::App& app, const std::string& option, Value& value,
+                        const std::vector<std::pair<std::string, Value>>& choices, const std::string& help) {
+  std::vector<std::string> names;
+  std::string default_name;
+  for (const auto& [name, choice] : choices) {
+    names.push_back(name);
+    if (choice == value) default_name = name;
+  }
+  const auto set = [&value, choices](const std::string& chosen) {
+    for (const auto& [name, choice] : choices)
+      if (name == chosen) value = choice;
+  };
+  return app.add_option_function<std::string>(option, set, help)
+      ->check(CLI::IsMember(names))
+      ->default_str(default_name)
+      ->run_callback_for_default(false);
+}
+
+// Reads "640x480".
+Size parse_size(const std::string& text);
+
+}  // namespace parallax::tool

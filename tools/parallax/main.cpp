@@ -1,0 +1,85 @@
+#include <csignal>
+#include <iostream>
+
+#include "tools/parallax/command.h"
+#include "parallax/version.h"
+
+namespace parallax::tool {
+namespace {
+
+struct Command {
+  const char* name;
+  int (*run)(const Arguments& arguments);
+  const char* summary;
+};
+
+constexpr Command commands[] = {
+    {"match", match_command, "match a rectified pair: a disparity map, a picture, a point cloud"},
+    {"eval", eval_command, "compare a disparity map with ground truth"},
+    {"bench", bench_command, "measure time and error on standard pairs"},
+    {"synth", synth_command, "render a synthetic pair with exact truth"},
+    {"devices", devices_command, "list the devices of this machine, and what runs on them"},
+};
+
+void print_help(std::ostream& out) {
+  out << "Parallax " PARALLAX_VERSION ": dense stereo matching\n\nUsage: parallax COMMAND [OPTION …]\n\n";
+  for (const Command& command : commands) out << "  " << command.name << std::string(10 - std::string_view(command.name).size(), ' ') << command.summary << "\n";
+  out << "\n'parallax COMMAND --help' lists the options of a command.\n";
+}
+
+int run_command(const Arguments& arguments) {
+  if (arguments.empty()) {
+    print_help(std::cerr);
+    return wrong_use;
+  }
+  const std::string& name = arguments.front();
+  if (name == "--help" || name == "-h") {
+    print_help(std::cout);
+    return done;
+  }
+  if (name == "--version") {
+    std::cout << "parallax " PARALLAX_VERSION "\n";
+    return done;
+  }
+  for (const Command& command : commands)
+    if (name == command.name) return command.run(Arguments(arguments.begin() + 1, arguments.end()));
+  throw UsageError("unknown command '" + name + "'; see 'parallax --help'");
+}
+
+// One line, whatever the message holds.
+int complain(std::string message, int status) {
+  for (char& c : message)
+    if (c == '\n') c = ' ';
+  std::cerr << "parallax: " << message << "\n";
+  return status;
+}
+
+int run(const Arguments& arguments) {
+  try {
+    const int status = run_command(arguments);
+    std::cout.flush();
+    if (!std::cout) return complain("cannot write to standard output", failed);
+    return status;
+  } catch (const HelpRequest& help) {
+    std::cout << help.what() << std::flush;
+    return done;
+  } catch (const UsageError& error) {
+    return complain(error.what(), wrong_use);
+  } catch (const Error& error) {
+    return complain(error.what(), error.category() == ErrorCategory::argument ? wrong_use : failed);
+  } catch (const std::bad_alloc&) {
+    return complain("out of memory: use smaller images or fewer disparities", failed);
+  } catch (const std::exception& error) {
+    return complain(error.what(), failed);
+  }
+}
+
+}  // namespace
+}  // namespace parallax::tool
+
+int main(int count, char** values) {
+  // A file that grows too large, or a reader that went away, is an error of the write, with a message.
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
+  return parallax::tool::run({values + 1, values + count});
+}

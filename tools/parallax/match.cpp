@@ -1,0 +1,235 @@
+#include "tools/parallax/match.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tools/parallax/block_options.h"
+#include "parallax/formats.h"
+#include "tools/parallax/pictures.h"
+
+namespace parallax::tool {
+namespace {
+
+using nlohmann::ordered_json;
+
+// What --method and --preset say: they decide the defaults of all other options, wherever they stand among them.
+void read_method_and_preset(const Arguments& arguments, MatchRequest& request) {
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  app.add_option("--method", request.method);
+  app.add_option("--preset", request.preset);
+  try {
+    app.parse(Arguments(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(std::string(error.what()) + "; see 'parallax match --help'");
+  }
+  if (request.method != "block")
+    throw UsageError("--method is '" + request.method + "': this version has block");
+}
+
+void add_common_options(CLI::App& app, MatchRequest& request) {
+  app.add_option("LEFT", request.left, "Left picture")->required();
+  app.add_option("RIGHT", request.right, "Right picture, rectified with the left one")->required();
+  app.add_option("-o,--output", request.output, "Disparity map: .pfm, .png (16-bit, value/256, 0 = none) or .tiff");
+  app.add_option("--image", request.image, "Coloured picture of the disparities (PNG), for people");
+  app.add_option("--cloud", request.cloud, "Point cloud (PLY); needs --calib");
+  app.add_option("--calib", request.calibration,
+                 "Calibration: Middlebury calib.txt, or OpenCV .yml; its ndisp is the default of --disparities");
+  app.add_option("--left-mask", request.left_mask, "Gray picture: 0 = this pixel of LEFT is not valid");
+  app.add_option("--right-mask", request.right_mask, "Gray picture: 0 = this pixel of RIGHT is not valid");
+  app.add_option("--method", request.method, "Algorithm: block");
+  app.add_option("--preset", request.preset, "Named set of parameters: default, sad-full-row; options override it");
+  app.add_option("--device", request.device, "auto, reference or cpu");
+  app.add_option("--threads", request.threads, "CPU threads; 0 = all cores");
+  app.add_option("--min-disparity", request.block.min_disparity, "Lowest disparity searched, any sign");
+  app.add_option("--disparities", request.block.disparities, "Number of disparities searched");
+  app.add_option("--max-memory", request.max_memory, "Refuse to use more memory than this, such as 2G; 0 = no limit")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--repeat", request.repeat, "Match this often, report median times")->check(CLI::Range(1, 1'000'000));
+  app.add_flag("--json", request.json, "Report as JSON on standard output");
+}
+
+void check_request(const MatchRequest& request) {
+  if (!request.cloud.empty() && request.calibration.empty())
+    throw UsageError("--cloud needs the geometry of the cameras: give --calib");
+  if (!request.output.empty()) encode_disparity(request.output, Plane<float>({1, 1}).view());
+  request.block.validate();
+  Device::parse(request.device);
+}
+
+// Every label beyond the width leads out of the image for every pixel: the user meant something else.
+void check_range_fits(const BlockParameters& block, Size size) {
+  if (block.full_row || block.disparities <= size.width) return;
+  throw UsageError("--disparities is " + std::to_string(block.disparities) + ": the images are " +
+                   std::to_string(size.width) + " pixels wide, give at most that");
+}
+
+struct Inputs {
+  Picture left, right;
+  Plane<std::uint8_t> left_mask, right_mask;
+
+  StereoPair pair() const {
+    StereoPair pair{left.view(), right.view(), {}, {}};
+    if (left_mask.width() > 0) pair.left_mask = left_mask.view();
+    if (right_mask.width() > 0) pair.right_mask = right_mask.view();
+    return pair;
+  }
+  const ImageFormat format() const { return left.view().format; }
+};
+
+std::string text(const ImageFormat& format) {
+  return std::to_string(format.size.width) + "×" + std::to_string(format.size.height) + " with " +
+         std::to_string(static_cast<int>(format.depth)) + " bits";
+}
+
+Plane<std::uint8_t> read_mask_of(const std::string& path, Size size) {
+  if (path.empty()) return {};
+  Plane<std::uint8_t> mask = read_mask(path);
+  if (mask.size() != size) throw Error(ErrorCategory::file, path + " is no mask for this pair: give one of its size");
+  return mask;
+}
+
+Inputs read_inputs(const MatchRequest& request) {
+  Inputs inputs{read_picture(request.left), read_picture(request.right), {}, {}};
+  if (inputs.left.view().format != inputs.right.view().format)
+    throw Error(ErrorCategory::file, request.left + " is " + text(inputs.left.view().format) + ", " + request.right +
+                                         " is " + text(inputs.right.view().format) + ": give a pair of one size and depth");
+  inputs.left_mask = read_mask_of(request.left_mask, inputs.format().size);
+  inputs.right_mask = read_mask_of(request.right_mask, inputs.format().size);
+  return inputs;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Median times over all runs, by stage.
+class Stopwatch {
+ public:
+  void add(const std::vector<StageTime>& stages) {
+    double total = 0;
+    for (const StageTime& stage : stages) {
+      at(stage.stage).push_back(stage.milliseconds);
+      total += stage.milliseconds;
+    }
+    totals_.push_back(total);
+  }
+
+  double total() const { return median(totals_); }
+
+  ordered_json to_json() const {
+    // Nothing travels on the CPU.
+    ordered_json json{{"total", total()}, {"match", total()}, {"upload", 0.0}, {"download", 0.0}};
+    for (const auto& [stage, times] : stages_) json[stage] = median(times);
+    return json;
+  }
+
+ private:
+  std::vector<double>& at(const std::string& stage) {
+    for (auto& [name, times] : stages_)
+      if (name == stage) return times;
+    return stages_.emplace_back(stage, std::vector<double>()).second;
+  }
+
+  std::vector<std::pair<std::string, std::vector<double>>> stages_;
+  std::vector<double> totals_;
+};
+
+ordered_json status_shares(View<const std::uint8_t> status) {
+  std::array<std::size_t, status_count> counts{};
+  for (int y = 0; y < status.size.height; ++y)
+    for (int x = 0; x < status.size.width; ++x) ++counts[status.at(x, y)];
+  ordered_json json;
+  for (int i = 0; i < status_count; ++i)
+    json[name(static_cast<Status>(i))] = static_cast<double>(counts[static_cast<std::size_t>(i)]) / static_cast<double>(status.size.pixels());
+  return json;
+}
+
+double valid_fraction(View<const float> disparity) {
+  std::size_t valid = 0;
+  for (int y = 0; y < disparity.size.height; ++y)
+    valid += static_cast<std::size_t>(
+        std::count_if(disparity.row(y), disparity.row(y) + disparity.size.width, [](float d) { return std::isfinite(d); }));
+  return static_cast<double>(valid) / static_cast<double>(disparity.size.pixels());
+}
+
+// Encodes all files before the first is written.
+void write_outputs(const MatchRequest& request, const Inputs& inputs, const Calibration& calibration,
+                   View<const float> disparity) {
+  std::vector<std::pair<std::string, std::vector<std::byte>>> files;
+  if (!request.output.empty()) files.emplace_back(request.output, encode_disparity(request.output, disparity));
+  if (!request.image.empty()) files.emplace_back(request.image, encode_coloured(disparity));
+  if (!request.cloud.empty())
+    files.emplace_back(request.cloud, encode_ply(point_cloud(calibration, disparity, inputs.left.view())));
+  for (const auto& [path, bytes] : files) write_file(path, bytes);
+}
+
+}  // namespace
+
+MatchRequest parse_match(const Arguments& arguments) {
+  MatchRequest request;
+  read_method_and_preset(arguments, request);
+  request.block = block_preset(request.preset);
+  CommandLine app("match", "Match a rectified stereo pair");
+  add_common_options(app, request);
+  add_block_options(app, request.block);
+  app.read(arguments);
+  settle_block_options(app, request.block);
+  request.range_given = app.count("--disparities") > 0 || request.block.full_row;
+  check_request(request);
+  return request;
+}
+
+int match_command(const Arguments& arguments) {
+  MatchRequest request = parse_match(arguments);
+  Calibration calibration;
+  if (!request.calibration.empty()) calibration = read_calibration(request.calibration);
+  const Inputs inputs = read_inputs(request);
+  const Size size = inputs.format().size;
+  if (!request.range_given && calibration.disparities > 0)
+    request.block.disparities = std::min(calibration.disparities, size.width);
+  else if (!request.range_given)
+    request.block.disparities = std::min(request.block.disparities, size.width);
+  check_range_fits(request.block, size);
+
+  Device device = Device::parse(request.device);
+  device.threads = request.threads;
+  Matcher matcher(request.block, device, inputs.format(), {request.max_memory});
+  Plane<float> disparity(size);
+  Plane<std::uint8_t> status(size);
+  Stopwatch stopwatch;
+  for (int i = 0; i < request.repeat; ++i) {
+    matcher.run(inputs.pair(), {disparity.view(), status.view()});
+    stopwatch.add(matcher.stage_times());
+  }
+  write_outputs(request, inputs, calibration, disparity.view());
+
+  const double valid = valid_fraction(disparity.view());
+  if (request.json) {
+    const ordered_json report{{"method", request.method},
+                              {"device", device.text()},
+                              {"size", {{"width", size.width}, {"height", size.height}}},
+                              {"disparities", request.block.full_row ? 2 * size.width - 1 : request.block.disparities},
+                              {"parameters", to_json(request.block)},
+                              {"milliseconds", stopwatch.to_json()},
+                              {"memory_bytes", matcher.memory_bytes()},
+                              {"valid", valid},
+                              {"status", status_shares(status.view())}};
+    std::cout << report.dump(2) << "\n";
+  } else {
+    std::cerr << std::fixed << std::setprecision(1) << "matched " << size.width << "×" << size.height << " by "
+              << request.method << " on " << device.text() << " in " << stopwatch.total() << " ms, "
+              << 100 * valid << " % of pixels have a disparity\n";
+  }
+  return done;
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,29 @@
+// What 'parallax match' was asked for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tools/parallax/command.h"
+#include "parallax/matcher.h"
+
+namespace parallax::tool {
+
+struct MatchRequest {
+  std::string left, right, left_mask, right_mask;
+  std::string output, image, cloud, calibration;
+  std::string method = "block";
+  std::string preset = "default";
+  std::string device = "auto";
+  int threads = 0;
+  std::uint64_t max_memory = 0;
+  int repeat = 1;
+  bool json = false;
+  bool range_given = false;  // the search range was chosen by the user or by the preset
+  BlockParameters block;
+};
+
+// \throws UsageError, HelpRequest, Error (argument)
+MatchRequest parse_match(const Arguments& arguments);
+
+}  // namespace parallax::tool

@@ -1,0 +1,201 @@
+#include "tools/parallax/pictures.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <opencv2/core/utils/logger.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+
+#include "tools/parallax/command.h"
+#include "parallax/formats.h"
+
+namespace parallax::tool {
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const std::string& why) {
+  throw Error(ErrorCategory::file, path + ": " + why);
+}
+
+// While it lives, what decoders print about broken files is lost: users get one message, ours.
+class Silence {
+ public:
+  Silence() : saved_(::dup(STDERR_FILENO)) {
+    cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
+    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere < 0) return;
+    ::dup2(nowhere, STDERR_FILENO);
+    ::close(nowhere);
+  }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+  ~Silence() {
+    if (saved_ < 0) return;
+    ::dup2(saved_, STDERR_FILENO);
+    ::close(saved_);
+  }
+
+ private:
+  int saved_;
+};
+
+// libjpeg paints what is missing of a file gray, and only warns. Scan data cannot hold either marker.
+bool is_truncated_jpeg(const std::vector<std::byte>& bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!text.starts_with("\xFF\xD8")) return false;
+  const std::size_t scan = text.rfind("\xFF\xDA"), end = text.rfind("\xFF\xD9");
+  return scan == text.npos || end == text.npos || end < scan;
+}
+
+cv::Mat decode(const std::string& path) {
+  const std::vector<std::byte> bytes = read_file(path);
+  if (bytes.empty()) fail(path, "is empty: give a picture");
+  if (is_truncated_jpeg(bytes)) fail(path, "is cut short: copy the picture again");
+  cv::Mat pixels;
+  try {
+    const Silence silence;
+    const cv::Mat encoded(1, static_cast<int>(bytes.size()), CV_8U, const_cast<std::byte*>(bytes.data()));
+    pixels = cv::imdecode(encoded, cv::IMREAD_UNCHANGED);
+  } catch (const cv::Exception&) {
+    pixels.release();
+  }
+  if (pixels.empty()) fail(path, "is no picture that can be read, or is damaged: give PNG, PGM, PPM, JPEG or TIFF");
+  return pixels;
+}
+
+bool has_extension(const std::string& path, std::initializer_list<const char*> extensions) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) { return std::tolower(c); });
+  return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
+}
+
+template <class T>
+View<const T> channel_view(const cv::Mat& pixels) {
+  return {pixels.ptr<T>(), {pixels.cols, pixels.rows}, static_cast<std::ptrdiff_t>(pixels.step1())};
+}
+
+template <class T>
+Plane<T> copy(View<const T> view) {
+  Plane<T> plane(view.size);
+  for (int y = 0; y < view.size.height; ++y) std::copy_n(view.row(y), view.size.width, plane.row(y));
+  return plane;
+}
+
+std::vector<std::byte> encode(const char* extension, const cv::Mat& pixels, const std::vector<int>& settings = {}) {
+  std::vector<unsigned char> bytes;
+  if (!cv::imencode(extension, pixels, bytes, settings))
+    throw Error(ErrorCategory::internal, std::string("OpenCV cannot encode ") + extension);
+  const auto* first = reinterpret_cast<const std::byte*>(bytes.data());
+  return {first, first + bytes.size()};
+}
+
+cv::Mat as_mat(View<const float> view) {
+  return {view.size.height, view.size.width, CV_32F, const_cast<float*>(view.data), static_cast<std::size_t>(view.stride) * sizeof(float)};
+}
+
+}  // namespace
+
+ImageView Picture::view() const {
+  const Depth depth = pixels.depth() == CV_8U ? Depth::bits8 : Depth::bits16;
+  return {pixels.data, {{pixels.cols, pixels.rows}, depth}, pixels.channels(), static_cast<std::ptrdiff_t>(pixels.step[0])};
+}
+
+Picture read_picture(const std::string& path) {
+  cv::Mat pixels = decode(path);
+  if (pixels.depth() != CV_8U && pixels.depth() != CV_16U) fail(path, "has pixels of neither 8 nor 16 bits: convert it");
+  Picture picture;
+  switch (pixels.channels()) {
+    case 1: picture.pixels = pixels; break;
+    case 3: cv::cvtColor(pixels, picture.pixels, cv::COLOR_BGR2RGB); break;
+    case 4: cv::cvtColor(pixels, picture.pixels, cv::COLOR_BGRA2RGB); break;
+    default: fail(path, "has " + std::to_string(pixels.channels()) + " channels: give gray or colour");
+  }
+  return picture;
+}
+
+Plane<float> read_disparity(const std::string& path, double scale) {
+  if (has_extension(path, {".pfm"})) return read_pfm(path);
+  const cv::Mat pixels = decode(path);
+  if (pixels.channels() != 1) fail(path, "has " + std::to_string(pixels.channels()) + " channels: disparities need one");
+  if (pixels.depth() == CV_32F) return copy(channel_view<float>(pixels));
+  if (pixels.depth() == CV_16U) return decode_kitti(channel_view<std::uint16_t>(pixels));
+  if (pixels.depth() != CV_8U) fail(path, "is no disparity map: give PFM, 16-bit PNG or 32-bit TIFF");
+  if (!(scale > 0)) fail(path, "has 8 bits: say with --truth-scale which value one pixel of disparity has");
+  return decode_scaled_truth(channel_view<std::uint8_t>(pixels), scale);
+}
+
+Plane<std::uint8_t> read_mask(const std::string& path) {
+  const cv::Mat pixels = decode(path);
+  if (pixels.type() != CV_8UC1) fail(path, "is no mask: give a gray picture of 8 bits");
+  return copy(channel_view<std::uint8_t>(pixels));
+}
+
+namespace {
+
+Calibration read_opencv_calibration(const std::string& path) {
+  static_cast<void>(read_file(path));  // for its message when the file cannot be read
+  cv::Mat left, right;
+  try {
+    const Silence silence;
+    const cv::FileStorage storage(path, cv::FileStorage::READ);
+    if (storage.isOpened()) {
+      storage["P1"] >> left;
+      storage["P2"] >> right;
+    }
+  } catch (const cv::Exception&) {
+    fail(path, "is no OpenCV calibration that can be read");
+  }
+  if (left.size() != cv::Size(4, 3) || right.size() != cv::Size(4, 3))
+    fail(path, "has no P1 and P2: give the stereo calibration that stereoRectify() made");
+  left.convertTo(left, CV_64F);
+  right.convertTo(right, CV_64F);
+  Calibration calibration;
+  calibration.focal = left.at<double>(0, 0);
+  calibration.centre_x = left.at<double>(0, 2);
+  calibration.centre_y = left.at<double>(1, 2);
+  calibration.doffs = right.at<double>(0, 2) - calibration.centre_x;
+  calibration.baseline = -right.at<double>(0, 3) / right.at<double>(0, 0);
+  if (!(calibration.focal > 0) || !(calibration.baseline > 0) || !std::isfinite(calibration.baseline))
+    fail(path, "describes no pair side by side, left camera first");
+  return calibration;
+}
+
+}  // namespace
+
+Calibration read_calibration(const std::string& path) {
+  if (has_extension(path, {".yml", ".yaml", ".xml", ".json"})) return read_opencv_calibration(path);
+  return read_middlebury_calibration(path);
+}
+
+std::vector<std::byte> encode_disparity(const std::string& path, View<const float> disparity) {
+  if (has_extension(path, {".pfm"})) return encode_pfm(disparity);
+  if (has_extension(path, {".tif", ".tiff"})) return encode(".tiff", as_mat(disparity));
+  if (has_extension(path, {".png"})) {
+    const Plane<std::uint16_t> values = encode_kitti(disparity);
+    cv::Mat pixels(values.height(), values.width(), CV_16U);
+    for (int y = 0; y < values.height(); ++y) std::copy_n(values.row(y), values.width(), pixels.ptr<std::uint16_t>(y));
+    return encode_png(pixels);
+  }
+  throw UsageError(path + " has no known extension: name it .pfm, .png or .tiff");
+}
+
+std::vector<std::byte> encode_png(const cv::Mat& pixels) { return encode(".png", pixels); }
+
+std::vector<std::byte> encode_coloured(View<const float> disparity) {
+  const cv::Mat values = as_mat(disparity);
+  const cv::Mat present = values < std::numeric_limits<float>::max();
+  double low = 0, high = 0;
+  cv::minMaxLoc(values, &low, &high, nullptr, nullptr, present);
+  const double scale = high > low ? 255 / (high - low) : 0;
+  cv::Mat gray(values.size(), CV_8U, cv::Scalar(0)), scaled, coloured;
+  values.convertTo(scaled, CV_8U, scale, -low * scale);
+  scaled.copyTo(gray, present);
+  cv::applyColorMap(gray, coloured, cv::COLORMAP_TURBO);
+  coloured.setTo(cv::Scalar(0, 0, 0), ~present);
+  return encode_png(coloured);
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,42 @@
+// Pictures, through OpenCV: decoding what users have, and the conventions of truth files.
+#pragma once
+
+#include <opencv2/core.hpp>
+#include <string>
+#include <vector>
+
+#include "parallax/geometry.h"
+#include "parallax/image.h"
+
+namespace parallax::tool {
+
+// A picture of 8 or 16 bits, gray or R, G, B.
+struct Picture {
+  cv::Mat pixels;
+  ImageView view() const;
+};
+
+// Reads what OpenCV reads. An alpha channel is left out. \throws Error (file)
+Picture read_picture(const std::string& path);
+
+// Reads a disparity map: PFM, TIFF of 32-bit floats, 16-bit PNG as KITTI; with a scale, also 8-bit pictures of
+// value = disparity · scale, 0 = none. \throws Error (file)
+Plane<float> read_disparity(const std::string& path, double scale = 0);
+
+// Reads a mask: one 8-bit channel. \throws Error (file)
+Plane<std::uint8_t> read_mask(const std::string& path);
+
+// Reads Middlebury's calib.txt, or OpenCV's stereo calibration (.yml, .yaml, .xml, .json with P1 and P2). \throws Error (file)
+Calibration read_calibration(const std::string& path);
+
+// The bytes of a disparity file, by the extension of its path: .pfm, .png (KITTI), .tif or .tiff (32-bit floats).
+// \throws UsageError for another extension
+std::vector<std::byte> encode_disparity(const std::string& path, View<const float> disparity);
+
+// The bytes of a PNG.
+std::vector<std::byte> encode_png(const cv::Mat& pixels);
+
+// A PNG for people: near is red, far is blue, no value is black.
+std::vector<std::byte> encode_coloured(View<const float> disparity);
+
+}  // namespace parallax::tool
