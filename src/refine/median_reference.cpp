@@ -6,7 +6,7 @@
 namespace parallax::refine {
 
 void median_reference(View<float> disparity, int window, View<float> scratch) {
-  const auto [width, height] = disparity.size;
+  const int width = disparity.size.width, height = disparity.size.height;
   const int radius = window / 2;
   for (int y = 0; y < height; ++y) std::copy_n(disparity.row(y), width, scratch.row(y));
   const auto value = [&](int x, int y, float centre) {

@@ -44,7 +44,7 @@ bool connected(float a, float b, float range) { return has_value(a) && has_value
 }  // namespace
 
 void speckle_filter(const DisparityMap& map, int size, float range, std::int64_t* links) {
-  const auto [width, height] = map.disparity.size;
+  const int width = map.disparity.size.width, height = map.disparity.size.height;
   Regions regions(links);
   const auto pixel = [width](int x, int y) { return static_cast<std::int64_t>(y) * width + x; };
   for (int y = 0; y < height; ++y) {
