@@ -61,10 +61,7 @@ BlockParameters bare_block(int window, int labels) {
   BlockParameters parameters;
   parameters.window = window;
   parameters.disparities = labels;
-  parameters.refine.left_right_check = false;
-  parameters.refine.speckle_size = 0;
-  parameters.refine.fill = Fill::none;
-  parameters.refine.median = 0;
+  parameters.refine = RefineParameters::none();
   return parameters;
 }
 

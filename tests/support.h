@@ -2,11 +2,19 @@
 #pragma once
 
 #include <cstring>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "parallax/parallax.h"
+
+namespace parallax {
+
+// For the names of tests.
+inline std::ostream& operator<<(std::ostream& out, DeviceKind kind) { return out << name(kind); }
+
+}  // namespace parallax
 
 namespace parallax::test {
 

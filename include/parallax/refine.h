@@ -25,6 +25,9 @@ struct RefineParameters {
   Fill fill = Fill::row;
   int median = 5;  ///< window of the median: 0 (none), 3 or 5
 
+  /// No step at all: what the matcher decided.
+  static RefineParameters none();
+
   /// \throws Error (argument) naming the field, its value and the allowed range.
   void validate() const;
 };

@@ -3,6 +3,15 @@
 
 namespace parallax {
 
+RefineParameters RefineParameters::none() {
+  RefineParameters parameters;
+  parameters.left_right_check = false;
+  parameters.speckle_size = 0;
+  parameters.fill = Fill::none;
+  parameters.median = 0;
+  return parameters;
+}
+
 void RefineParameters::validate() const {
   check_not_negative("left_right_tolerance", left_right_tolerance);
   check_not_negative("speckle_size", speckle_size);

@@ -157,8 +157,8 @@ TEST(BlockTest, LeftRightCheckFindsOcclusions) {
   const SynthPair pair = synth(Scene::layers, {320, 192}, 40);
   BlockParameters parameters;
   parameters.disparities = 40;
-  parameters.refine.fill = Fill::none;
-  parameters.refine.median = 0;
+  parameters.refine = RefineParameters::none();
+  parameters.refine.left_right_check = true;
   const Result result = match_synth(pair, parameters);
   int occluded = 0, found = 0, seen = 0, wrongly = 0;
   for (int y = 0; y < pair.size().height; ++y) {

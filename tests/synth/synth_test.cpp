@@ -105,6 +105,27 @@ TEST_P(SynthTest, PixelSeenByBothHasItsPartnerInTheOtherImage) {
   }
 }
 
+TEST_P(SynthTest, TruthsOfBothViewsAgreeAwayFromEdges) {
+  const SynthPair pair = render({64, 48});
+  int seen = 0, agreeing = 0;
+  for (int y = 0; y < 48; ++y) {
+    for (int x = 0; x < 64; ++x) {
+      if (pair.left_mask.at(x, y) == 128) continue;
+      ++seen;
+      // Along a row, the truth of a plane is linear in the columns of either view.
+      const float disparity = pair.left_truth.at(x, y);
+      const float column = static_cast<float>(x) - disparity;
+      const int before = static_cast<int>(column);
+      const float share = column - static_cast<float>(before);
+      const float* truth = pair.right_truth.row(y);
+      const float expected =
+          share == 0 ? truth[before] : truth[before] * (1 - share) + truth[before + 1] * share;
+      agreeing += std::abs(expected - disparity) < 1e-4f;
+    }
+  }
+  EXPECT_GT(agreeing, 0.8 * seen);
+}
+
 TEST_P(SynthTest, OneDisparityIsZeroEverywhere) {
   const SynthPair pair = synthesize({{64, 48}, 1, GetParam(), 3});
   for (int y = 0; y < 48; ++y) {

@@ -25,6 +25,8 @@ struct RealPair {
   double bound;  // of bad1, per cent of the pixels that both cameras see; docs/block.md has the figures
 };
 
+std::ostream& operator<<(std::ostream& out, const RealPair& pair) { return out << pair.name; }
+
 class RealPairs : public testing::TestWithParam<RealPair> {};
 
 TEST_P(RealPairs, ErrorStaysWhereItIs) {

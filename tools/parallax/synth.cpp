@@ -1,5 +1,6 @@
 #include "parallax/synth.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <opencv2/imgproc.hpp>
@@ -38,6 +39,7 @@ int synth_command(const Arguments& arguments) {
   app.add_option("--seed", parameters.seed, "Another number, another scene");
   app.read(arguments);
   parameters.size = parse_size(size);
+  if (app.count("--disparities") == 0) parameters.disparities = std::min(parameters.disparities, parameters.size.width);
   if (parameters.disparities > parameters.size.width)
     throw UsageError("--disparities is " + std::to_string(parameters.disparities) + ": give at most the width, " +
                      std::to_string(parameters.size.width));

@@ -27,9 +27,7 @@ BlockParameters block_preset(std::string_view name) {
     parameters.window = 5;
     parameters.prefilter = Prefilter::none;
     parameters.sub_pixel = SubPixel::none;
-    parameters.refine.left_right_check = false;
-    parameters.refine.fill = Fill::none;
-    parameters.refine.median = 0;
+    parameters.refine = RefineParameters::none();
     return parameters;
   }
   refuse("preset", name, "default or sad-full-row");
