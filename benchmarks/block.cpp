@@ -1,21 +1,24 @@
-// Block matching beside OpenCV's StereoBM, in one process, on the same pixels, with the same window and label count:
+// Block matching beside OpenCV's StereoBM, in one process, on the same pixels, with the same window and label
+// count:
 //
 //   PARALLAX_DATA=... build/release/benchmarks/benchmark_block --benchmark_filter=speed
 //   PARALLAX_DATA=... build/release/benchmarks/benchmark_block --benchmark_filter=error
 //
-// Without PARALLAX_DATA only the synthetic pair is there. `ratio` is StereoBM's time by ours, of interleaved runs.
-
-#include <benchmark/benchmark.h>
+// Without PARALLAX_DATA only the synthetic pair is there. `ratio` is StereoBM's time by ours, of interleaved
+// runs.
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+
+#include <benchmark/benchmark.h>
 #include <opencv2/calib3d.hpp>
 #include <opencv2/imgproc.hpp>
 
 #include "parallax/parallax.h"
+
 #include "tools/parallax/pictures.h"
 
 namespace {
@@ -121,7 +124,8 @@ Plane<float> from_opencv(const cv::Mat& fixed) {
   Plane<float> disparity({fixed.cols, fixed.rows});
   for (int y = 0; y < fixed.rows; ++y)
     for (int x = 0; x < fixed.cols; ++x)
-      disparity.at(x, y) = fixed.at<short>(y, x) < 0 ? std::numeric_limits<float>::infinity() : fixed.at<short>(y, x) / 16.0f;
+      disparity.at(x, y) =
+          fixed.at<short>(y, x) < 0 ? std::numeric_limits<float>::infinity() : fixed.at<short>(y, x) / 16.0f;
   return disparity;
 }
 
@@ -141,7 +145,8 @@ void error(benchmark::State& state, const fs::path& folder, const Truth& truth, 
   full.disparities = truth.labels;
   full.window = window;
   for (auto _ : state) {
-    state.counters["bare_bad1"] = bad1(our_disparity(pair, bare_block(window, truth.labels)).view(), folder, truth.scale);
+    state.counters["bare_bad1"] =
+        bad1(our_disparity(pair, bare_block(window, truth.labels)).view(), folder, truth.scale);
     state.counters["default_bad1"] = bad1(our_disparity(pair, full).view(), folder, truth.scale);
     state.counters["StereoBM_bad1"] = bad1(from_opencv(fixed).view(), folder, truth.scale);
   }
@@ -150,17 +155,21 @@ void error(benchmark::State& state, const fs::path& folder, const Truth& truth, 
 void register_speed(const std::string& name, const GrayPair& pair, int labels) {
   for (const int threads : {1, 2})
     for (const int window : {9, 15})
-      benchmark::RegisterBenchmark(
-          ("speed/" + name + "/labels:" + std::to_string(labels) + "/window:" + std::to_string(window) + "/threads:" + std::to_string(threads)).c_str(),
-          [&pair, labels, window, threads](benchmark::State& state) { speed(state, pair, labels, window, threads); })
+      benchmark::RegisterBenchmark(("speed/" + name + "/labels:" + std::to_string(labels) + "/window:" +
+                                    std::to_string(window) + "/threads:" + std::to_string(threads))
+                                       .c_str(),
+                                   [&pair, labels, window, threads](benchmark::State& state) {
+                                     speed(state, pair, labels, window, threads);
+                                   })
           ->UseManualTime()
           ->Unit(benchmark::kMillisecond)
           ->Iterations(31);
 }
 
 void register_error(const fs::path& folder, const Truth& truth, int window) {
-  benchmark::RegisterBenchmark((std::string("error/") + truth.name + "/window:" + std::to_string(window)).c_str(),
-                               [=](benchmark::State& state) { error(state, folder, truth, window); })
+  benchmark::RegisterBenchmark(
+      (std::string("error/") + truth.name + "/window:" + std::to_string(window)).c_str(),
+      [=](benchmark::State& state) { error(state, folder, truth, window); })
       ->Iterations(1);
 }
 
@@ -180,8 +189,10 @@ int main(int count, char** values) {
   register_speed("synthetic_1920x1080", synthetic(), 128);
   register_speed("synthetic_1920x1080", synthetic(), 256);
   if (folder)
-    for (const Truth& truth : {Truth{"tsukuba", 16, 16}, Truth{"venus", 20, 8}, Truth{"teddy", 60, 4}, Truth{"cones", 60, 4}})
-      for (const int window : {9, 15, 21}) register_error(data / "middlebury2003" / truth.name, truth, window);
+    for (const Truth& truth :
+         {Truth{"tsukuba", 16, 16}, Truth{"venus", 20, 8}, Truth{"teddy", 60, 4}, Truth{"cones", 60, 4}})
+      for (const int window : {9, 15, 21})
+        register_error(data / "middlebury2003" / truth.name, truth, window);
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }

@@ -1,7 +1,7 @@
 // From a pair to metric depth: the distance of the point in the middle of the image.
-#include <parallax/parallax.h>
-
 #include <cstdio>
+
+#include <parallax/parallax.h>
 
 int main() {
   const parallax::SynthPair pair = parallax::synthesize({.scene = parallax::Scene::planes});

@@ -1,7 +1,7 @@
 // Plan once, run often: match a pair and print how good it is.
-#include <parallax/parallax.h>
-
 #include <cstdio>
+
+#include <parallax/parallax.h>
 
 int main() {
   const parallax::SynthPair pair = parallax::synthesize({.size = {640, 480}, .disparities = 64});
@@ -18,5 +18,6 @@ int main() {
   const parallax::ErrorMetrics error =
       parallax::evaluate(disparity.view(), pair.left_truth.view(), pair.left_mask.view());
   std::printf("%.2f %% of the visible pixels are off by more than 1 px\n", 100 * error.bad1);
-  for (const parallax::StageTime& stage : matcher.stage_times()) std::printf("%-18s %6.2f ms\n", stage.stage, stage.milliseconds);
+  for (const parallax::StageTime& stage : matcher.stage_times())
+    std::printf("%-18s %6.2f ms\n", stage.stage, stage.milliseconds);
 }

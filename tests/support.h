@@ -12,7 +12,9 @@
 namespace parallax {
 
 // For the names of tests.
-inline std::ostream& operator<<(std::ostream& out, DeviceKind kind) { return out << name(kind); }
+inline std::ostream& operator<<(std::ostream& out, DeviceKind kind) {
+  return out << name(kind);
+}
 
 }  // namespace parallax
 
@@ -71,7 +73,8 @@ template <class T>
 Plane<T> plane(std::vector<std::vector<T>> rows) {
   Plane<T> result({static_cast<int>(rows.front().size()), static_cast<int>(rows.size())});
   for (int y = 0; y < result.height(); ++y)
-    for (int x = 0; x < result.width(); ++x) result.at(x, y) = rows[static_cast<std::size_t>(y)][static_cast<std::size_t>(x)];
+    for (int x = 0; x < result.width(); ++x)
+      result.at(x, y) = rows[static_cast<std::size_t>(y)][static_cast<std::size_t>(x)];
   return result;
 }
 

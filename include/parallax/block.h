@@ -1,5 +1,6 @@
 /// \file
-/// Block matching: for each pixel of the left image, the disparity whose window in the right image differs least.
+/// Block matching: for each pixel of the left image, the disparity whose window in the right image differs
+/// least.
 #pragma once
 
 #include <string_view>
@@ -18,7 +19,8 @@ enum class BlockCost {
 
 enum class Prefilter {
   none,
-  /// Horizontal Sobel derivative, clipped to ±prefilter_cap: removes slow brightness differences between the cameras.
+  /// Horizontal Sobel derivative, clipped to ±prefilter_cap: removes slow brightness differences between the
+  /// cameras.
   x_sobel,
 };
 
@@ -27,8 +29,8 @@ enum class SubPixel {
   parabola,  ///< minimum of the parabola through the best cost and its two neighbours
 };
 
-/// Parameters of block matching. Every combination of allowed values works on every device that takes the matcher.
-/// docs/block.md has the equations; src/matchers/block/reference.cpp is the specification.
+/// Parameters of block matching. Every combination of allowed values works on every device that takes the
+/// matcher. docs/block.md has the equations; src/matchers/block/reference.cpp is the specification.
 struct BlockParameters {
   int min_disparity = 0;  ///< lowest disparity searched, in pixels, any sign; −1,000,000…1,000,000
   int disparities = 64;   ///< number of whole disparities searched, from min_disparity up; 1…1,000,000
@@ -37,12 +39,13 @@ struct BlockParameters {
   int window = 9;  ///< side of the square window, in pixels: odd, 1…31
   BlockCost cost = BlockCost::sad;
   Prefilter prefilter = Prefilter::x_sobel;
-  int prefilter_cap = 31;  ///< bound of the Sobel response, in gray levels; 1…127 for 8-bit, …32767 for 16-bit images
-  /// A pixel becomes `ambiguous` when a disparity more than 1 away from the best costs at most this many per cent more.
-  /// 0 = accept all; 0…100.
+  int prefilter_cap =
+      31;  ///< bound of the Sobel response, in gray levels; 1…127 for 8-bit, …32767 for 16-bit images
+  /// A pixel becomes `ambiguous` when a disparity more than 1 away from the best costs at most this many per
+  /// cent more. 0 = accept all; 0…100.
   int uniqueness = 0;
-  /// A pixel becomes `textureless` when the absolute Sobel responses (clipped at prefilter_cap) in its left window sum
-  /// to less than this. 0 = accept all; 0 or more.
+  /// A pixel becomes `textureless` when the absolute Sobel responses (clipped at prefilter_cap) in its left
+  /// window sum to less than this. 0 = accept all; 0 or more.
   int texture_threshold = 0;
   SubPixel sub_pixel = SubPixel::parabola;
   RefineParameters refine;
@@ -56,7 +59,8 @@ std::vector<std::string_view> block_presets();
 
 /// A preset by name:
 /// - `default`: the best mean error on the Middlebury pairs of docs/block.md;
-/// - `sad-full-row`: 5×5 SAD over every column of the row, nothing else: the GPU study of Yu Hailin ("GPU-accelerated
+/// - `sad-full-row`: 5×5 SAD over every column of the row, nothing else: the GPU study of Yu Hailin
+/// ("GPU-accelerated
 ///   depth recovery"), whose times docs/block.md sets beside ours.
 /// \throws Error (argument) for any other name.
 BlockParameters block_preset(std::string_view name);

@@ -45,12 +45,13 @@ struct DeviceDescription {
 /// Every device that this build can use on this machine.
 std::vector<DeviceDescription> list_devices();
 
-/// The vector instruction sets that this build and this machine share, best first, by Highway's names ("AVX3").
+/// The vector instruction sets that this build and this machine share, best first, by Highway's names
+/// ("AVX3").
 std::vector<std::string> cpu_targets();
 
-/// Restricts the cpu device to one of cpu_targets(); an empty name lifts the restriction. For tests and measurements;
-/// concerns the whole process and must not be called while a matcher runs. The result of a match never depends on it.
-/// \throws Error (argument) for a name that cpu_targets() does not list.
+/// Restricts the cpu device to one of cpu_targets(); an empty name lifts the restriction. For tests and
+/// measurements; concerns the whole process and must not be called while a matcher runs. The result of a
+/// match never depends on it. \throws Error (argument) for a name that cpu_targets() does not list.
 void force_cpu_target(std::string_view target);
 
 }  // namespace parallax

@@ -19,7 +19,8 @@ enum class ErrorCategory {
 /// Thrown by every function of the library that fails. `what()` is one line: what failed, where, what to do.
 class Error : public std::runtime_error {
  public:
-  Error(ErrorCategory category, const std::string& message) : std::runtime_error(message), category_(category) {}
+  Error(ErrorCategory category, const std::string& message)
+      : std::runtime_error(message), category_(category) {}
   ErrorCategory category() const noexcept { return category_; }
 
  private:

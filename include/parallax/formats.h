@@ -1,6 +1,6 @@
 /// \file
-/// Files and conventions of the stereo world. The library reads PFM and calib.txt, and writes PFM and PLY; pictures
-/// (PNG, JPEG, TIFF …) are read by the command line and come in here as arrays.
+/// Files and conventions of the stereo world. The library reads PFM and calib.txt, and writes PFM and PLY;
+/// pictures (PNG, JPEG, TIFF …) are read by the command line and come in here as arrays.
 #pragma once
 
 #include <cstddef>
@@ -15,26 +15,26 @@
 
 namespace parallax {
 
-/// Parses a PFM file of one channel ("Pf"), either endianness, rows stored bottom-up; the result has row 0 on top.
-/// The magnitude of its scale is ignored. \p name appears in errors.
-/// \throws Error (file) when it is not a PFM, has an impossible size, or is shorter than its header says.
+/// Parses a PFM file of one channel ("Pf"), either endianness, rows stored bottom-up; the result has row 0 on
+/// top. The magnitude of its scale is ignored. \p name appears in errors. \throws Error (file) when it is not
+/// a PFM, has an impossible size, or is shorter than its header says.
 Plane<float> parse_pfm(std::span<const std::byte> bytes, const std::string& name);
 Plane<float> read_pfm(const std::string& path);
 
 /// The bytes of a little-endian PFM of one channel, scale −1.
 std::vector<std::byte> encode_pfm(View<const float> image);
 
-/// KITTI's 16-bit convention: disparity · 256, 0 = none. Encoding rounds to the nearest, and clamps a disparity that
-/// exists to 1…65535.
+/// KITTI's 16-bit convention: disparity · 256, 0 = none. Encoding rounds to the nearest, and clamps a
+/// disparity that exists to 1…65535.
 Plane<std::uint16_t> encode_kitti(View<const float> disparity);
 Plane<float> decode_kitti(View<const std::uint16_t> values);
 
 /// Middlebury's 8-bit ground truth: value / scale, 0 = unknown (+infinity).
 Plane<float> decode_scaled_truth(View<const std::uint8_t> values, double scale);
 
-/// Parses Middlebury's calib.txt. Needed: cam0, baseline; known besides: cam1, doffs, width, height, ndisp. Other keys
-/// are skipped. \p name appears in errors.
-/// \throws Error (file) when a needed key is missing or a value is not a number that makes sense.
+/// Parses Middlebury's calib.txt. Needed: cam0, baseline; known besides: cam1, doffs, width, height, ndisp.
+/// Other keys are skipped. \p name appears in errors. \throws Error (file) when a needed key is missing or a
+/// value is not a number that makes sense.
 Calibration parse_middlebury_calibration(std::string_view text, const std::string& name);
 Calibration read_middlebury_calibration(const std::string& path);
 std::string encode_middlebury_calibration(const Calibration& calibration);
@@ -45,9 +45,9 @@ std::vector<std::byte> encode_ply(std::span<const Point> points);
 /// Reads a file whole. \throws Error (file) with the system's reason.
 std::vector<std::byte> read_file(const std::string& path);
 
-/// Writes a file whole or not at all: into a temporary neighbour that then takes its name. A path that exists and is no
-/// regular file (a device, a pipe) is written to directly.
-/// \throws Error (file) with the system's reason; the path is then as it was.
+/// Writes a file whole or not at all: into a temporary neighbour that then takes its name. A link stays, what
+/// it points to is replaced. A path that exists and is no regular file (a device, a pipe) is written to
+/// directly. \throws Error (file) with the system's reason; the path is then as it was.
 void write_file(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace parallax

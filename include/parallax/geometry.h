@@ -22,8 +22,8 @@ struct Calibration {
   int disparities = 0;  ///< Middlebury's ndisp, a bound of the disparities; 0 = not said
 };
 
-/// Depth Z = focal · baseline / (disparity + doffs), in the unit of the baseline. 0 where there is no disparity, and
-/// where disparity + doffs is not positive (at or beyond infinity).
+/// Depth Z = focal · baseline / (disparity + doffs), in the unit of the baseline. 0 where there is no
+/// disparity, and where disparity + doffs is not positive (at or beyond infinity).
 double depth(const Calibration& calibration, float disparity);
 
 /// depth() for every pixel; the views have one size.
@@ -34,8 +34,9 @@ struct Point {
   std::array<std::uint8_t, 3> colour;  ///< R, G, B
 };
 
-/// One point for each pixel that has a depth, coloured by the left image (16-bit values by their upper byte), row by row.
-/// \throws Error (argument) when the sizes differ.
-std::vector<Point> point_cloud(const Calibration& calibration, View<const float> disparity, const ImageView& left);
+/// One point for each pixel that has a depth, coloured by the left image (16-bit values by their upper byte),
+/// row by row. \throws Error (argument) when the sizes differ.
+std::vector<Point> point_cloud(const Calibration& calibration, View<const float> disparity,
+                               const ImageView& left);
 
 }  // namespace parallax

@@ -27,7 +27,8 @@ template <class T>
 struct View {
   T* data = nullptr;
   Size size;
-  std::ptrdiff_t stride = 0;  ///< elements from one row to the next; may be larger than the width, or negative
+  std::ptrdiff_t stride =
+      0;  ///< elements from one row to the next; may be larger than the width, or negative
 
   View() = default;
   View(T* first, Size extent) : View(first, extent, extent.width) {}
@@ -37,18 +38,14 @@ struct View {
   T& at(int x, int y) const { return row(y)[x]; }
   bool empty() const { return data == nullptr; }
 
-  operator View<const T>() const
-    requires(!std::is_const_v<T>)
-  {
-    return {data, size, stride};
-  }
+  operator View<const T>() const requires(!std::is_const_v<T>) { return {data, size, stride}; }
 };
 
 /// One channel that owns its memory; every row starts on a 64-byte boundary. Elements start as zero.
 template <class T>
 class Plane {
-  static_assert(std::is_trivially_copyable_v<T>);
   static constexpr std::size_t alignment = 64;
+  static_assert(std::is_trivially_copyable_v<T> && alignment % sizeof(T) == 0);
 
  public:
   Plane() = default;
@@ -57,7 +54,7 @@ class Plane {
     stride_ = (static_cast<std::size_t>(size.width) + step - 1) / step * step;
     const std::size_t bytes = stride_ * static_cast<std::size_t>(size.height) * sizeof(T);
     if (bytes == 0) return;
-    memory_.reset(static_cast<T*>(::operator new(bytes, std::align_val_t{alignment})));
+    memory_.reset(static_cast<T*>(::operator new (bytes, std::align_val_t{alignment})));
     std::memset(static_cast<void*>(memory_.get()), 0, bytes);
   }
   Plane(Size size, T value) : Plane(size) {
@@ -77,7 +74,7 @@ class Plane {
 
  private:
   struct Release {
-    void operator()(T* memory) const { ::operator delete(memory, std::align_val_t{alignment}); }
+    void operator()(T* memory) const { ::operator delete (memory, std::align_val_t{alignment}); }
   };
   Size size_;
   std::size_t stride_ = 0;

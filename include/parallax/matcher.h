@@ -34,15 +34,16 @@ class Plan;
 
 /// One algorithm with its parameters, on one device, for images of one format, with all the memory it needs.
 ///
-///     parallax::Matcher matcher(parallax::block_preset("default"), parallax::Device::parse("cpu"), {{640, 480}});
-///     matcher.run({left, right}, {disparity, status});
+///     parallax::Matcher matcher(parallax::block_preset("default"), parallax::Device::parse("cpu"), {{640,
+///     480}}); matcher.run({left, right}, {disparity, status});
 ///
 /// One matcher runs one pair at a time; several matchers may run at once, also on one device.
 class Matcher {
  public:
   /// Checks everything, then allocates everything.
-  /// \throws Error (argument) for a parameter or size out of range, (device) when the device is not there or does not
-  /// run this algorithm, (memory) when the plan needs more than the limit: then nothing was allocated.
+  /// \throws Error (argument) for a parameter or size out of range, (device) when the device is not there or
+  /// does not run this algorithm, (memory) when the plan needs more than the limit: then nothing was
+  /// allocated.
   Matcher(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
           const PlanLimits& limits = {});
   ~Matcher();
@@ -50,7 +51,8 @@ class Matcher {
   Matcher& operator=(Matcher&&) noexcept;
 
   /// Matches one pair. Allocates nothing. Writes every pixel of `map`; the inputs must not overlap it.
-  /// \throws Error (argument) when an image is not of the planned format, or a view is missing or of another size.
+  /// \throws Error (argument) when an image is not of the planned format, or a view is missing or of another
+  /// size.
   void run(const StereoPair& pair, const DisparityMap& map);
 
   /// Bytes this matcher holds, beyond the caller's images.
@@ -66,7 +68,8 @@ class Matcher {
 
 /// What memory_bytes() would say, allocating nothing.
 /// \throws Error as the constructor of Matcher does, save for memory.
-std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device, const ImageFormat& format);
+std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device,
+                                  const ImageFormat& format);
 
 /// A cell of the table of what runs where.
 struct MatcherOnDevice {

@@ -1,6 +1,7 @@
 /// \file
-/// Steps that improve a disparity map once it is matched. Each is a function of its own and works in place; each that
-/// removes or adds a value says so in the status map. All run on the CPU, and give the same bytes for any number of threads.
+/// Steps that improve a disparity map once it is matched. Each is a function of its own and works in place;
+/// each that removes or adds a value says so in the status map. All run on the CPU, and give the same bytes
+/// for any number of threads.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,8 @@ namespace parallax {
 
 enum class Fill {
   none,
-  /// A pixel without a value takes the lower (farther) one of the nearest values to its left and right on its row:
-  /// occlusions belong to the background (Hirschmüller 2008, section 2.5).
+  /// A pixel without a value takes the lower (farther) one of the nearest values to its left and right on its
+  /// row: occlusions belong to the background (Hirschmüller 2008, section 2.5).
   row,
 };
 
@@ -32,22 +33,23 @@ struct RefineParameters {
   void validate() const;
 };
 
-/// Left-right consistency check: a left pixel (x, y) of disparity d keeps its value if the right map has a value at
-/// column x − ⌈d − ½⌉ (the nearest; ties to the lower disparity) that differs from d by no more than `tolerance`. Otherwise it becomes
-/// Status::inconsistent. `right` holds the disparity of every right pixel, in the convention of the left map.
+/// Left-right consistency check: a left pixel (x, y) of disparity d keeps its value if the right map has a
+/// value at column x − ⌈d − ½⌉ (the nearest; ties to the lower disparity) that differs from d by no more than
+/// `tolerance`. Otherwise it becomes Status::inconsistent. `right` holds the disparity of every right pixel,
+/// in the convention of the left map.
 void left_right_check(const DisparityMap& left, View<const float> right, float tolerance, int threads = 0);
 
-/// Gives every pixel without a value one from its row, see Fill::row, and the status `filled`. Pixels of status
-/// `input_masked`, and rows without any value, stay as they are.
+/// Gives every pixel without a value one from its row, see Fill::row, and the status `filled`. Pixels of
+/// status `input_masked`, and rows without any value, stay as they are.
 void fill_row(const DisparityMap& map, int threads = 0);
 
-/// Median over a 3×3 or 5×5 window. A neighbour outside the map or without a value counts as the pixel itself, so that
-/// a median never invents a value; pixels without a value keep none.
-/// \throws Error (argument) when `window` is neither 3 nor 5.
+/// Median over a 3×3 or 5×5 window. A neighbour outside the map or without a value counts as the pixel
+/// itself, so that a median never invents a value; pixels without a value keep none. \throws Error (argument)
+/// when `window` is neither 3 nor 5.
 void median(View<float> disparity, int window, int threads = 0);
 
-/// Speckle filter: pixels are of one region when they are 4-connected by steps of at most `range`. Every region of fewer
-/// than `size` pixels becomes Status::speckle.
+/// Speckle filter: pixels are of one region when they are 4-connected by steps of at most `range`. Every
+/// region of fewer than `size` pixels becomes Status::speckle.
 void speckle_filter(const DisparityMap& map, int size, float range);
 
 }  // namespace parallax

@@ -31,7 +31,7 @@ struct SynthParameters {
 
 /// Colour pair, truth and masks. Truth is exact: it is computed, not measured from the pictures.
 struct SynthPair {
-  Plane<std::uint8_t> left;   ///< R, G, B interleaved: three times as wide as the image
+  Plane<std::uint8_t> left;  ///< R, G, B interleaved: three times as wide as the image
   Plane<std::uint8_t> right;
   Plane<float> left_truth;  ///< disparity of every left pixel
   Plane<float> right_truth;

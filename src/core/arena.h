@@ -1,5 +1,5 @@
-// Memory of a plan: first every buffer is reserved on paper, then one block is allocated for all of them. So the size is
-// known, and can be refused, before anything is allocated; and a run needs no allocation.
+// Memory of a plan: first every buffer is reserved on paper, then one block is allocated for all of them. So
+// the size is known, and can be refused, before anything is allocated; and a run needs no allocation.
 #pragma once
 
 #include <cstddef>
@@ -42,9 +42,11 @@ class ArenaLayout {
 
   template <class T>
   PlaneBuffer<T> reserve_plane(Size size) {
+    static_assert(buffer_alignment % sizeof(T) == 0);
     constexpr std::size_t step = buffer_alignment / sizeof(T);
     const std::size_t stride = (static_cast<std::size_t>(size.width) + step - 1) / step * step;
-    return {reserve<T>(stride * static_cast<std::size_t>(size.height)), size, static_cast<std::ptrdiff_t>(stride)};
+    return {reserve<T>(stride * static_cast<std::size_t>(size.height)), size,
+            static_cast<std::ptrdiff_t>(stride)};
   }
 
   std::size_t bytes() const { return bytes_; }
@@ -57,13 +59,16 @@ class Arena {
  public:
   Arena() = default;
   explicit Arena(const ArenaLayout& layout)
-      : memory_(static_cast<std::byte*>(::operator new(layout.bytes(), std::align_val_t{buffer_alignment}))) {}
+      : memory_(
+            static_cast<std::byte*>(::operator new (layout.bytes(), std::align_val_t{buffer_alignment}))) {}
 
   std::byte* data() const { return memory_.get(); }
 
  private:
   struct Release {
-    void operator()(std::byte* memory) const { ::operator delete(memory, std::align_val_t{buffer_alignment}); }
+    void operator()(std::byte* memory) const {
+      ::operator delete (memory, std::align_val_t{buffer_alignment});
+    }
   };
   std::unique_ptr<std::byte, Release> memory_;
 };

@@ -27,9 +27,17 @@ void check_range(std::string_view field, T value, T lowest, T highest) {
   refuse(field, value, choose.str());
 }
 
+// An enumeration's values count from 0 to `last`.
+template <class Choice>
+void check_choice(std::string_view field, Choice value, Choice last) {
+  const int number = static_cast<int>(value);
+  if (number < 0 || number > static_cast<int>(last)) refuse(field, number, "a value of its enumeration");
+}
+
 template <class T>
 void check_not_negative(std::string_view field, T value) {
-  if (!(value >= T{0}) || !std::isfinite(static_cast<double>(value))) refuse(field, value, "0 or more");
+  if (!(value >= T{0}) || !std::isfinite(static_cast<double>(value)))
+    refuse(field, value, "a finite number, 0 or more");
 }
 
 inline std::string text(Size size) {
@@ -39,16 +47,25 @@ inline std::string text(Size size) {
 template <class T>
 void check_view(std::string_view what, const View<T>& view, Size size) {
   if (view.size != size)
-    throw Error(ErrorCategory::argument, std::string(what) + " is " + text(view.size) + ": give one of " + text(size));
-  if (view.empty()) throw Error(ErrorCategory::argument, std::string(what) + " has no memory: give a view on some");
+    throw Error(ErrorCategory::argument,
+                std::string(what) + " is " + text(view.size) + ": give one of " + text(size));
+  if (view.empty())
+    throw Error(ErrorCategory::argument, std::string(what) + " has no memory: give a view on some");
+}
+
+inline void check_image(std::string_view what, const ImageView& image) {
+  if (image.data == nullptr)
+    throw Error(ErrorCategory::argument, std::string(what) + " has no memory: give a view on some");
+  if (image.channels != 1 && image.channels != 3)
+    refuse(std::string(what) + " channels", image.channels, "1 (gray) or 3 (R, G, B)");
 }
 
 // Images have at least one pixel, and columns that an int can count with room for any search range.
 inline void check_size(Size size) {
   constexpr int most = 1'000'000;
   if (size.width < 1 || size.height < 1 || size.width > most || size.height > most)
-    throw Error(ErrorCategory::argument,
-                "image is " + text(size) + ": each side must have from 1 to " + std::to_string(most) + " pixels");
+    throw Error(ErrorCategory::argument, "image is " + text(size) + ": each side must have from 1 to " +
+                                             std::to_string(most) + " pixels");
 }
 
 }  // namespace parallax

@@ -18,7 +18,8 @@ bool read_numbers(std::string_view text, Device& device) {
   if (device.kind == DeviceKind::opencl) {
     const std::size_t dot = text.find('.');
     const auto platform = whole_number(text.substr(0, dot));
-    const auto index = dot == std::string_view::npos ? std::optional<int>(0) : whole_number(text.substr(dot + 1));
+    const auto index =
+        dot == std::string_view::npos ? std::optional<int>(0) : whole_number(text.substr(dot + 1));
     if (!platform || !index) return false;
     device.platform = *platform;
     device.index = *index;
@@ -34,10 +35,14 @@ bool read_numbers(std::string_view text, Device& device) {
 
 const char* name(DeviceKind kind) {
   switch (kind) {
-    case DeviceKind::reference: return "reference";
-    case DeviceKind::cpu: return "cpu";
-    case DeviceKind::cuda: return "cuda";
-    case DeviceKind::opencl: return "opencl";
+    case DeviceKind::reference:
+      return "reference";
+    case DeviceKind::cpu:
+      return "cpu";
+    case DeviceKind::cuda:
+      return "cuda";
+    case DeviceKind::opencl:
+      return "opencl";
   }
   return "unknown";
 }
@@ -45,19 +50,22 @@ const char* name(DeviceKind kind) {
 Device Device::parse(std::string_view text) {
   if (text == "auto") return {DeviceKind::cpu};
   const std::size_t colon = text.find(':');
-  for (const DeviceKind kind : {DeviceKind::reference, DeviceKind::cpu, DeviceKind::cuda, DeviceKind::opencl}) {
+  for (const DeviceKind kind :
+       {DeviceKind::reference, DeviceKind::cpu, DeviceKind::cuda, DeviceKind::opencl}) {
     if (text.substr(0, colon) != parallax::name(kind)) continue;
     Device device{kind};
     if (colon == std::string_view::npos || read_numbers(text.substr(colon + 1), device)) return device;
   }
-  throw Error(ErrorCategory::argument, "device is '" + std::string(text) +
-                                           "': choose auto, reference, cpu, cuda, cuda:N, opencl, opencl:P or opencl:P.D");
+  throw Error(ErrorCategory::argument,
+              "device is '" + std::string(text) +
+                  "': choose auto, reference, cpu, cuda, cuda:N, opencl, opencl:P or opencl:P.D");
 }
 
 std::string Device::text() const {
   const std::string kind_name = parallax::name(kind);
   if (kind == DeviceKind::cuda) return kind_name + ":" + std::to_string(index);
-  if (kind == DeviceKind::opencl) return kind_name + ":" + std::to_string(platform) + "." + std::to_string(index);
+  if (kind == DeviceKind::opencl)
+    return kind_name + ":" + std::to_string(platform) + "." + std::to_string(index);
   return kind_name;
 }
 

@@ -7,7 +7,8 @@
 
 namespace parallax {
 
-// Rec. 601 luma in 15-bit fixed point, truncated (the weights add up to 32768). 16-bit channels fit in 32 bits.
+// Rec. 601 luma in 15-bit fixed point, truncated (the weights add up to 32768). 16-bit channels fit in 32
+// bits.
 inline std::uint16_t gray(std::uint32_t red, std::uint32_t green, std::uint32_t blue) {
   return static_cast<std::uint16_t>((9797 * red + 19234 * green + 3737 * blue) >> 15);
 }

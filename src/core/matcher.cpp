@@ -1,8 +1,8 @@
 #include "parallax/matcher.h"
 
-#include <unistd.h>
-
 #include <sstream>
+
+#include <unistd.h>
 
 #include "core/checks.h"
 #include "core/plan.h"
@@ -20,14 +20,15 @@ const detail::Door& find_door(const MatcherParameters& parameters, const Device&
     method = door.method;
     elsewhere += std::string(elsewhere.empty() ? "" : ", ") + name(door.device);
   }
-  throw Error(ErrorCategory::device, std::string("method ") + (method ? method : "?") + " does not run on device " +
-                                         device.text() + " in this build: choose one of " + elsewhere);
+  throw Error(ErrorCategory::device, std::string("method ") + (method ? method : "?") +
+                                         " does not run on device " + device.text() +
+                                         " in this build: choose one of " + elsewhere);
 }
 
 std::unique_ptr<detail::Plan> make_plan(const MatcherParameters& parameters, const Device& device,
                                         const ImageFormat& format) {
   check_size(format.size);
-  if (device.threads != 0) check_range("threads", device.threads, 1, 4096);
+  check_range("threads", device.threads, 0, 4096);
   std::visit([](const auto& p) { p.validate(); }, parameters);
   return find_door(parameters, device).make(parameters, device, format);
 }
@@ -59,18 +60,18 @@ void check_memory(std::size_t needed, const PlanLimits& limits) {
                   ", or search fewer disparities, use fewer threads or a smaller image");
 }
 
-void check_image(const char* what, const ImageView& image, const ImageFormat& format) {
-  const std::string which = std::string(what) + " image";
-  if (image.data == nullptr) throw Error(ErrorCategory::argument, which + " has no memory: give a view on some");
+void check_planned(const std::string& which, const ImageView& image, const ImageFormat& format) {
+  check_image(which, image);
   if (image.format.size != format.size)
-    throw Error(ErrorCategory::argument, which + " is " + text(image.format.size) + ", the matcher was planned for " +
-                                             text(format.size) + ": give images of that size, or plan again");
+    throw Error(ErrorCategory::argument, which + " is " + text(image.format.size) +
+                                             ", the matcher was planned for " + text(format.size) +
+                                             ": give images of that size, or plan again");
   if (image.format.depth != format.depth)
-    throw Error(ErrorCategory::argument, which + " has " + std::to_string(static_cast<int>(image.format.depth)) +
+    throw Error(ErrorCategory::argument, which + " has " +
+                                             std::to_string(static_cast<int>(image.format.depth)) +
                                              " bits a channel, the matcher was planned for " +
                                              std::to_string(static_cast<int>(format.depth)) +
                                              ": give images of that depth, or plan again");
-  if (image.channels != 1 && image.channels != 3) refuse(which + " channels", image.channels, "1 (gray) or 3 (R, G, B)");
 }
 
 }  // namespace
@@ -82,8 +83,9 @@ Matcher::Matcher(const MatcherParameters& parameters, const Device& device, cons
   try {
     plan_->allocate();
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorCategory::memory, "the system refused the " + bytes_text(plan_->memory_bytes()) +
-                                           " that the match needs: free some memory or search fewer disparities");
+    throw Error(ErrorCategory::memory,
+                "the system refused the " + bytes_text(plan_->memory_bytes()) +
+                    " that the match needs: free some memory or search fewer disparities");
   }
 }
 
@@ -92,8 +94,8 @@ Matcher::Matcher(Matcher&&) noexcept = default;
 Matcher& Matcher::operator=(Matcher&&) noexcept = default;
 
 void Matcher::run(const StereoPair& pair, const DisparityMap& map) {
-  check_image("left", pair.left, format_);
-  check_image("right", pair.right, format_);
+  check_planned("left image", pair.left, format_);
+  check_planned("right image", pair.right, format_);
   if (!pair.left_mask.empty()) check_view("left mask", pair.left_mask, format_.size);
   if (!pair.right_mask.empty()) check_view("right mask", pair.right_mask, format_.size);
   check_view("disparity map", map.disparity, format_.size);
@@ -101,9 +103,13 @@ void Matcher::run(const StereoPair& pair, const DisparityMap& map) {
   plan_->run(pair, map);
 }
 
-std::size_t Matcher::memory_bytes() const { return plan_->memory_bytes(); }
+std::size_t Matcher::memory_bytes() const {
+  return plan_->memory_bytes();
+}
 
-const std::vector<StageTime>& Matcher::stage_times() const { return plan_->stage_times; }
+const std::vector<StageTime>& Matcher::stage_times() const {
+  return plan_->stage_times;
+}
 
 std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device,
                                   const ImageFormat& format) {

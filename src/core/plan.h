@@ -13,7 +13,8 @@ class Plan {
  public:
   virtual ~Plan() = default;
 
-  // Says what allocate() will take. A plan is made without allocating anything of a size that depends on the image.
+  // Says what allocate() will take. A plan is made without allocating anything of a size that depends on the
+  // image.
   virtual std::size_t memory_bytes() const = 0;
   virtual void allocate() = 0;
   // The pair and the map are checked against the format.

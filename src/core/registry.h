@@ -9,10 +9,11 @@
 namespace parallax::detail {
 
 struct Door {
-  const char* method;           // as the command line spells it
-  std::size_t parameters;       // index of its parameters in MatcherParameters
+  const char* method;      // as the command line spells it
+  std::size_t parameters;  // index of its parameters in MatcherParameters
   DeviceKind device;
-  std::unique_ptr<Plan> (*make)(const MatcherParameters& parameters, const Device& device, const ImageFormat& format);
+  std::unique_ptr<Plan> (*make)(const MatcherParameters& parameters, const Device& device,
+                                const ImageFormat& format);
 };
 
 std::span<const Door> doors();

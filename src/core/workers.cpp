@@ -1,11 +1,13 @@
 #include "core/workers.h"
 
+#include <algorithm>
+
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
-// This file is compiled without ThreadSanitizer, as the packaged oneTBB is: its synchronisation, of which the sanitizer
-// would see only half, is told to it in two lines instead.
+// This file is compiled without ThreadSanitizer, as the packaged oneTBB is: its synchronisation, of which the
+// sanitizer would see only half, is told to it in two lines instead.
 #ifdef PARALLAX_THREAD_SANITIZER
 extern "C" void __tsan_acquire(void*);
 extern "C" void __tsan_release(void*);
@@ -22,7 +24,9 @@ struct Workers::Implementation {
 };
 
 Workers::Workers(int threads) : threads_(threads > 0 ? threads : oneapi::tbb::info::default_concurrency()) {
-  if (threads_ > 1) implementation_ = std::make_unique<Implementation>(threads_);
+  // Asked for more threads than there are cores, oneTBB would give as many, but print a warning.
+  const int cores = oneapi::tbb::info::default_concurrency();
+  if (threads_ > 1) implementation_ = std::make_unique<Implementation>(std::min(threads_, cores));
 }
 
 Workers::~Workers() = default;

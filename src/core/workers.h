@@ -1,4 +1,5 @@
-// Parallel loops, on oneTBB, in an arena of the device's size: nothing global, and composable with the caller's threads.
+// Parallel loops, on oneTBB, in an arena of the device's size: nothing global, and composable with the
+// caller's threads.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +17,16 @@ class Workers {
 
   int threads() const { return threads_; }
 
-  // Calls body(index, slot) once for each index in [0, count), in any order. Calls that overlap in time have different
-  // slots in [0, threads()), so that a slot can own scratch memory. Rethrows what a body throws.
+  // Calls body(index, slot) once for each index in [0, count), in any order. Calls that overlap in time have
+  // different slots in [0, threads()), so that a slot can own scratch memory. Rethrows what a body throws.
   template <class Body>
   void for_each(int count, Body&& body) const {
     run(
-        count, [](void* context, int index, int slot) { (*static_cast<std::remove_reference_t<Body>*>(context))(index, slot); },
-        &body);
+        count,
+        [](void* context, int index, int slot) {
+          (*static_cast<std::remove_reference_t<Body>*>(context))(index, slot);
+        },
+        const_cast<void*>(static_cast<const void*>(&body)));
   }
 
  private:

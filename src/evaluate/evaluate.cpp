@@ -10,7 +10,10 @@
 namespace parallax {
 namespace {
 
-float round_to_nearest(float value) { return std::floor(value + 0.5f); }
+// In double, where the sum is exact.
+double round_to_nearest(double value) {
+  return std::floor(value + 0.5);
+}
 
 // Sums over the evaluated pixels, in row order.
 class Tally {
@@ -33,7 +36,8 @@ class Tally {
   // Turns counts into shares, sums into means.
   ErrorMetrics finish() {
     if (metrics_.count == 0)
-      throw Error(ErrorCategory::argument, "no pixel to evaluate: the truth is unknown, or masked out, everywhere");
+      throw Error(ErrorCategory::argument,
+                  "no pixel to evaluate: the truth is unknown, or masked out, everywhere");
     for (double* share : {&metrics_.bad05, &metrics_.bad1, &metrics_.bad2, &metrics_.bad4, &metrics_.d1})
       *share /= static_cast<double>(metrics_.count);
     const auto valid = static_cast<double>(errors_.size());
@@ -50,7 +54,8 @@ class Tally {
 
  private:
   void add_missing() {
-    for (double* count : {&metrics_.bad05, &metrics_.bad1, &metrics_.bad2, &metrics_.bad4, &metrics_.d1}) ++*count;
+    for (double* count : {&metrics_.bad05, &metrics_.bad1, &metrics_.bad2, &metrics_.bad4, &metrics_.d1})
+      ++*count;
     ++metrics_.mismatches;
   }
 
@@ -66,6 +71,7 @@ class Tally {
 }  // namespace
 
 ErrorMetrics evaluate(View<const float> disparity, View<const float> truth, View<const std::uint8_t> mask) {
+  check_view("disparity map", disparity, disparity.size);
   check_view("truth", truth, disparity.size);
   if (!mask.empty()) check_view("mask", mask, disparity.size);
   Tally tally;

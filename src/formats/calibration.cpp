@@ -5,9 +5,10 @@
 #include <optional>
 #include <sstream>
 
-#include "formats/text.h"
 #include "parallax/error.h"
 #include "parallax/formats.h"
+
+#include "formats/text.h"
 
 namespace parallax {
 namespace {
@@ -96,12 +97,13 @@ std::string encode_middlebury_calibration(const Calibration& c) {
   text.imbue(std::locale::classic());
   text.precision(17);
   const auto camera = [&](const char* key, double centre_x) {
-    text << key << "=[" << c.focal << " 0 " << centre_x << "; 0 " << c.focal << " " << c.centre_y << "; 0 0 1]\n";
+    text << key << "=[" << c.focal << " 0 " << centre_x << "; 0 " << c.focal << " " << c.centre_y
+         << "; 0 0 1]\n";
   };
   camera("cam0", c.centre_x);
   camera("cam1", c.centre_x + c.doffs);
-  text << "doffs=" << c.doffs << "\nbaseline=" << c.baseline << "\nwidth=" << c.width << "\nheight=" << c.height
-       << "\nndisp=" << c.disparities << "\n";
+  text << "doffs=" << c.doffs << "\nbaseline=" << c.baseline << "\nwidth=" << c.width
+       << "\nheight=" << c.height << "\nndisp=" << c.disparities << "\n";
   return text.str();
 }
 

@@ -1,10 +1,14 @@
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <utility>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <utility>
 
 #include "parallax/error.h"
 #include "parallax/formats.h"
@@ -44,6 +48,22 @@ int write_all(int file, std::span<const std::byte> bytes) {
   return 0;
 }
 
+std::vector<std::byte> read_all(const Descriptor& file, std::size_t expected, const std::string& path) {
+  std::vector<std::byte> bytes;
+  std::size_t length = 0;
+  for (;;) {
+    // One byte more than the file has finds its end without growing.
+    if (length == bytes.size()) bytes.resize(std::max(expected + 1, 2 * length));
+    const ssize_t count = ::read(file.number(), bytes.data() + length, bytes.size() - length);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail("read", path, errno);
+    if (count == 0) break;
+    length += static_cast<std::size_t>(count);
+  }
+  bytes.resize(length);
+  return bytes;
+}
+
 void write_directly(const std::string& path, std::span<const std::byte> bytes) {
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (file.number() < 0) fail("write", path, errno);
@@ -52,17 +72,16 @@ void write_directly(const std::string& path, std::span<const std::byte> bytes) {
   if (reason != 0) fail("write", path, reason);
 }
 
-// The permissions that a file newly made by open() would have.
-mode_t default_permissions() {
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  return 0666 & ~mask;
+// A new file beside `path`, of a name that no other call uses.
+std::string temporary_beside(const std::filesystem::path& path) {
+  static std::atomic<unsigned> counter = 0;
+  const std::string name = ".parallax-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+  return (path.parent_path() / name).string();
 }
 
-int fill_temporary(int number, std::span<const std::byte> bytes, mode_t permissions) {
-  Descriptor file(number);
+int fill_temporary(Descriptor& file, std::span<const std::byte> bytes, const mode_t* permissions) {
   if (const int reason = write_all(file.number(), bytes)) return reason;
-  if (::fchmod(file.number(), permissions) != 0) return errno;
+  if (permissions != nullptr && ::fchmod(file.number(), *permissions) != 0) return errno;
   return file.close() == 0 ? 0 : errno;
 }
 
@@ -74,19 +93,11 @@ std::vector<std::byte> read_file(const std::string& path) {
   struct stat about {};
   if (::fstat(file.number(), &about) != 0) fail("read", path, errno);
   if (S_ISDIR(about.st_mode)) fail("read", path, EISDIR);
-  std::vector<std::byte> bytes;
-  std::size_t length = 0;
-  for (;;) {
-    // One byte more than the file has finds its end without growing.
-    if (length == bytes.size()) bytes.resize(std::max<std::size_t>(static_cast<std::size_t>(about.st_size) + 1, 2 * length));
-    const ssize_t count = ::read(file.number(), bytes.data() + length, bytes.size() - length);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail("read", path, errno);
-    if (count == 0) break;
-    length += static_cast<std::size_t>(count);
+  try {
+    return read_all(file, static_cast<std::size_t>(about.st_size), path);
+  } catch (const std::bad_alloc&) {
+    fail("read", path, ENOMEM);
   }
-  bytes.resize(length);
-  return bytes;
 }
 
 void write_file(const std::string& path, std::span<const std::byte> bytes) {
@@ -94,11 +105,14 @@ void write_file(const std::string& path, std::span<const std::byte> bytes) {
   const bool exists = ::stat(path.c_str(), &about) == 0;
   if (exists && S_ISDIR(about.st_mode)) fail("write", path, EISDIR);
   if (exists && !S_ISREG(about.st_mode)) return write_directly(path, bytes);
-  std::string temporary = path + ".XXXXXX";
-  const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (file < 0) fail("write", path, errno);
-  int reason = fill_temporary(file, bytes, exists ? about.st_mode & 07777 : default_permissions());
-  if (reason == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) reason = errno;
+  // A link stays: what it points to is replaced.
+  const std::string target = exists ? std::filesystem::canonical(path).string() : path;
+  const std::string temporary = temporary_beside(target);
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (file.number() < 0) fail("write", path, errno);
+  const mode_t permissions = about.st_mode & 07777;
+  int reason = fill_temporary(file, bytes, exists ? &permissions : nullptr);
+  if (reason == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) reason = errno;
   if (reason == 0) return;
   ::unlink(temporary.c_str());
   fail("write", path, reason);

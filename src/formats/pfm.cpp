@@ -3,9 +3,10 @@
 #include <charconv>
 #include <cmath>
 
-#include "formats/text.h"
 #include "parallax/error.h"
 #include "parallax/formats.h"
+
+#include "formats/text.h"
 
 namespace parallax {
 namespace {
@@ -20,7 +21,8 @@ struct Header {
   std::size_t bytes;  // of the header itself
 };
 
-// The header is three lines of text, "Pf", "width height" and the scale; one white-space byte ends it.
+// The header is three lines of text, "Pf", "width height" and the scale; one white-space byte ends it, or CR
+// and LF.
 Header parse_header(std::string_view text, const std::string& name) {
   const std::size_t length = text.size();
   const std::string_view magic = next_word(text);
@@ -34,7 +36,8 @@ Header parse_header(std::string_view text, const std::string& name) {
     fail(name, "has a width or height that is no number from 1 to " + std::to_string(most));
   if (!scale || !std::isfinite(*scale) || *scale == 0) fail(name, "has a scale that is no number, or 0");
   if (text.empty()) fail(name, "ends within its header");
-  return {{static_cast<int>(*width), static_cast<int>(*height)}, *scale < 0, length - text.size() + 1};
+  text.remove_prefix(text.starts_with("\r\n") ? 2 : 1);
+  return {{static_cast<int>(*width), static_cast<int>(*height)}, *scale < 0, length - text.size()};
 }
 
 float load(const std::byte* bytes, bool little_endian) {
@@ -48,7 +51,8 @@ float load(const std::byte* bytes, bool little_endian) {
 
 Plane<float> parse_pfm(std::span<const std::byte> bytes, const std::string& name) {
   // More than any header needs; the rest may hold anything.
-  const std::string_view start(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 1024));
+  const std::string_view start(reinterpret_cast<const char*>(bytes.data()),
+                               std::min<std::size_t>(bytes.size(), 1024));
   const Header header = parse_header(start, name);
   const std::size_t needed = header.bytes + header.size.pixels() * sizeof(float);
   if (bytes.size() < needed)
@@ -62,7 +66,9 @@ Plane<float> parse_pfm(std::span<const std::byte> bytes, const std::string& name
   return image;
 }
 
-Plane<float> read_pfm(const std::string& path) { return parse_pfm(read_file(path), path); }
+Plane<float> read_pfm(const std::string& path) {
+  return parse_pfm(read_file(path), path);
+}
 
 std::vector<std::byte> encode_pfm(View<const float> image) {
   static_assert(std::endian::native == std::endian::little, "rows are copied as they are");
@@ -72,7 +78,8 @@ std::vector<std::byte> encode_pfm(View<const float> image) {
   std::vector<std::byte> bytes(header.size() + row_bytes * static_cast<std::size_t>(image.size.height));
   std::memcpy(bytes.data(), header.data(), header.size());
   std::byte* out = bytes.data() + header.size();
-  for (int y = image.size.height - 1; y >= 0; --y, out += row_bytes) std::memcpy(out, image.row(y), row_bytes);
+  for (int y = image.size.height - 1; y >= 0; --y, out += row_bytes)
+    std::memcpy(out, image.row(y), row_bytes);
   return bytes;
 }
 

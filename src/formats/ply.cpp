@@ -6,7 +6,8 @@ namespace parallax {
 
 std::vector<std::byte> encode_ply(std::span<const Point> points) {
   static_assert(std::endian::native == std::endian::little, "coordinates are copied as they are");
-  const std::string header = "ply\nformat binary_little_endian 1.0\nelement vertex " + std::to_string(points.size()) +
+  const std::string header = "ply\nformat binary_little_endian 1.0\nelement vertex " +
+                             std::to_string(points.size()) +
                              "\nproperty float x\nproperty float y\nproperty float z\n"
                              "property uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n";
   constexpr std::size_t point_bytes = 3 * sizeof(float) + 3;

@@ -7,7 +7,9 @@
 
 namespace parallax {
 
-inline bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f'; }
+inline bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
+}
 
 // Takes the next word off the front of the text; empty when there is none.
 inline std::string_view next_word(std::string_view& text) {

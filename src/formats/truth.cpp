@@ -2,8 +2,9 @@
 #include <cmath>
 #include <limits>
 
-#include "core/checks.h"
 #include "parallax/formats.h"
+
+#include "core/checks.h"
 
 namespace parallax {
 namespace {
@@ -13,7 +14,8 @@ constexpr float no_value = std::numeric_limits<float>::infinity();
 template <class In, class Out, class Convert>
 Plane<Out> convert(View<const In> in, const Convert& each) {
   Plane<Out> out(in.size);
-  for (int y = 0; y < in.size.height; ++y) std::transform(in.row(y), in.row(y) + in.size.width, out.row(y), each);
+  for (int y = 0; y < in.size.height; ++y)
+    std::transform(in.row(y), in.row(y) + in.size.width, out.row(y), each);
   return out;
 }
 
@@ -32,7 +34,7 @@ Plane<float> decode_kitti(View<const std::uint16_t> values) {
 }
 
 Plane<float> decode_scaled_truth(View<const std::uint8_t> values, double scale) {
-  if (!(scale > 0) || !std::isfinite(scale)) refuse("truth scale", scale, "a number above 0");
+  check_range("truth scale", scale, 1e-6, 1e6);
   return convert<std::uint8_t, float>(
       values, [scale](std::uint8_t v) { return v == 0 ? no_value : static_cast<float>(v / scale); });
 }

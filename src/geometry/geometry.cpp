@@ -25,16 +25,21 @@ double depth(const Calibration& calibration, float disparity) {
 }
 
 void depth_map(const Calibration& calibration, View<const float> disparity, View<float> result) {
+  check_view("disparity map", disparity, disparity.size);
   check_view("depth map", result, disparity.size);
   for (int y = 0; y < disparity.size.height; ++y)
     for (int x = 0; x < disparity.size.width; ++x)
       result.at(x, y) = static_cast<float>(depth(calibration, disparity.at(x, y)));
 }
 
-std::vector<Point> point_cloud(const Calibration& calibration, View<const float> disparity, const ImageView& left) {
+std::vector<Point> point_cloud(const Calibration& calibration, View<const float> disparity,
+                               const ImageView& left) {
+  check_view("disparity map", disparity, disparity.size);
+  check_image("left image", left);
   if (left.format.size != disparity.size)
-    throw Error(ErrorCategory::argument, "left image is " + text(left.format.size) + ", the disparity map is " +
-                                             text(disparity.size) + ": give those of one match");
+    throw Error(ErrorCategory::argument, "left image is " + text(left.format.size) +
+                                             ", the disparity map is " + text(disparity.size) +
+                                             ": give those of one match");
   std::vector<Point> points;
   for (int y = 0; y < disparity.size.height; ++y) {
     for (int x = 0; x < disparity.size.width; ++x) {
@@ -42,7 +47,8 @@ std::vector<Point> point_cloud(const Calibration& calibration, View<const float>
       if (!(z > 0)) continue;
       const double right = (x - calibration.centre_x) * z / calibration.focal;
       const double down = (y - calibration.centre_y) * z / calibration.focal;
-      points.push_back({static_cast<float>(right), static_cast<float>(down), static_cast<float>(z), colour_at(left, x, y)});
+      points.push_back({static_cast<float>(right), static_cast<float>(down), static_cast<float>(z),
+                        colour_at(left, x, y)});
     }
   }
   return points;

@@ -5,7 +5,8 @@
 namespace parallax::detail {
 namespace {
 
-template <class Parameters, std::unique_ptr<Plan> (*make)(const Parameters&, const Device&, const ImageFormat&)>
+template <class Parameters,
+          std::unique_ptr<Plan> (*make)(const Parameters&, const Device&, const ImageFormat&)>
 Door door(const char* method, DeviceKind device) {
   const MatcherParameters example = Parameters{};
   return {method, example.index(), device,

@@ -7,8 +7,8 @@ namespace parallax {
 namespace refine {
 namespace {
 
-// Fills columns [first, last), a whole run of pixels without a value, from its two ends. An end outside the image is
-// infinite, so never the lower one. Masked pixels belong to runs, but stay as they are.
+// Fills columns [first, last), a whole run of pixels without a value, from its two ends. An end outside the
+// image is infinite, so never the lower one. Masked pixels belong to runs, but stay as they are.
 void fill_run(float* disparity, std::uint8_t* status, int first, int last, int width) {
   const float left = first > 0 ? disparity[first - 1] : no_value;
   const float right = last < width ? disparity[last] : no_value;

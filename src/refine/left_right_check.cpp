@@ -16,13 +16,15 @@ bool consistent(float disparity, int x, const float* right, int width, float tol
 
 }  // namespace
 
-void left_right_check(const DisparityMap& left, View<const float> right, float tolerance, const Workers& workers) {
+void left_right_check(const DisparityMap& left, View<const float> right, float tolerance,
+                      const Workers& workers) {
   const Size size = left.disparity.size;
   for_row_ranges(workers, size.height, [&](int first, int last, int) {
     for (int y = first; y < last; ++y) {
       float* disparity = left.disparity.row(y);
       for (int x = 0; x < size.width; ++x) {
-        if (!has_value(disparity[x]) || consistent(disparity[x], x, right.row(y), size.width, tolerance)) continue;
+        if (!has_value(disparity[x]) || consistent(disparity[x], x, right.row(y), size.width, tolerance))
+          continue;
         disparity[x] = no_value;
         left.status.at(x, y) = code(Status::inconsistent);
       }

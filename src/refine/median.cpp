@@ -1,5 +1,5 @@
-// The median of each window by forgetful selection: of the values that are still in play, the smallest and the largest
-// cannot be the median, so both leave and the next value comes in. Lanes are neighbouring pixels.
+// The median of each window by forgetful selection: of the values that are still in play, the smallest and
+// the largest cannot be the median, so both leave and the next value comes in. Lanes are neighbouring pixels.
 
 #include <algorithm>
 
@@ -106,12 +106,13 @@ HWY_EXPORT(filter_median_rows);
 // Copies row `y` of the map, or a row of no values when it lies outside, into the scratch copy.
 static void copy_bordered_row(View<const float> disparity, int y, float* out, int out_width) {
   std::fill_n(out, out_width, no_value);
-  if (y >= 0 && y < disparity.size.height) std::copy_n(disparity.row(y), disparity.size.width, out + median_border);
+  if (y >= 0 && y < disparity.size.height)
+    std::copy_n(disparity.row(y), disparity.size.width, out + median_border);
 }
 
 void median(View<float> disparity, int window, View<float> scratch, const Workers& workers) {
   for_row_ranges(workers, scratch.size.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y) 
+    for (int y = first; y < last; ++y)
       copy_bordered_row(disparity, y - median_border, scratch.row(y), scratch.size.width);
   });
   for_row_ranges(workers, disparity.size.height, [&](int first, int last, int) {

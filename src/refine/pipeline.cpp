@@ -16,7 +16,7 @@ void RefineParameters::validate() const {
   check_not_negative("left_right_tolerance", left_right_tolerance);
   check_not_negative("speckle_size", speckle_size);
   check_not_negative("speckle_range", speckle_range);
-  if (fill != Fill::none && fill != Fill::row) refuse("fill", static_cast<int>(fill), "a value of Fill");
+  check_choice("fill", fill, Fill::row);
   if (median != 0 && median != 3 && median != 5) refuse("median", median, "0, 3 or 5");
 }
 

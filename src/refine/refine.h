@@ -4,23 +4,30 @@
 #include <cstdint>
 #include <limits>
 
+#include "parallax/refine.h"
+
 #include "core/arena.h"
 #include "core/plan.h"
 #include "core/workers.h"
-#include "parallax/refine.h"
 
 namespace parallax::refine {
 
 inline constexpr float no_value = std::numeric_limits<float>::infinity();
 
-inline bool has_value(float disparity) { return disparity < no_value; }
+inline bool has_value(float disparity) {
+  return disparity < no_value;
+}
 
-inline std::uint8_t code(Status status) { return static_cast<std::uint8_t>(status); }
+inline std::uint8_t code(Status status) {
+  return static_cast<std::uint8_t>(status);
+}
 
-void left_right_check(const DisparityMap& left, View<const float> right, float tolerance, const Workers& workers);
+void left_right_check(const DisparityMap& left, View<const float> right, float tolerance,
+                      const Workers& workers);
 void fill_row(const DisparityMap& map, const Workers& workers);
 
-// median() reads a copy of the map with "no value" around it; at the end of a row, as many as a whole vector may read.
+// median() reads a copy of the map with "no value" around it; at the end of a row, as many as a whole vector
+// may read.
 inline constexpr int median_border = 2;
 inline Size median_scratch_size(Size size) {
   constexpr int widest_vector = 64 / sizeof(float);

@@ -8,7 +8,8 @@ namespace parallax {
 namespace refine {
 namespace {
 
-// Disjoint sets of pixels: a root holds minus the size of its set, any other pixel the index of a pixel nearer the root.
+// Disjoint sets of pixels: a root holds minus the size of its set, any other pixel the index of a pixel
+// nearer the root.
 class Regions {
  public:
   explicit Regions(std::int64_t* links) : links_(links) {}
@@ -39,7 +40,9 @@ class Regions {
   std::int64_t* links_;
 };
 
-bool connected(float a, float b, float range) { return has_value(a) && has_value(b) && std::abs(a - b) <= range; }
+bool connected(float a, float b, float range) {
+  return has_value(a) && has_value(b) && std::abs(a - b) <= range;
+}
 
 }  // namespace
 
@@ -52,7 +55,8 @@ void speckle_filter(const DisparityMap& map, int size, float range, std::int64_t
     for (int x = 0; x < width; ++x) {
       regions.start(static_cast<std::size_t>(pixel(x, y)));
       if (x > 0 && connected(row[x], row[x - 1], range)) regions.join(pixel(x, y), pixel(x - 1, y));
-      if (y > 0 && connected(row[x], map.disparity.at(x, y - 1), range)) regions.join(pixel(x, y), pixel(x, y - 1));
+      if (y > 0 && connected(row[x], map.disparity.at(x, y - 1), range))
+        regions.join(pixel(x, y), pixel(x, y - 1));
     }
   }
   for (int y = 0; y < height; ++y) {

@@ -1,6 +1,7 @@
-// Scenes are sets of planar surfaces, each of a disparity d = a + b·x + c·y in left coordinates, inside a shape. Every
-// pixel of either view is cast onto all of them and shows the nearest; texture is a function of the place on the surface.
-// So truth and occlusion are exact. Only +, −, ×, ÷ and floor are used, so that every machine renders the same bytes.
+// Scenes are sets of planar surfaces, each of a disparity d = a + b·x + c·y in left coordinates, inside a
+// shape. Every pixel of either view is cast onto all of them and shows the nearest; texture is a function of
+// the place on the surface. So truth and occlusion are exact. Only +, −, ×, ÷ and floor are used, so that
+// every machine renders the same bytes.
 
 #include "parallax/synth.h"
 
@@ -74,7 +75,9 @@ double smooth_noise(std::uint64_t seed, double x, double y, double spacing) {
   return top * (1 - v) + bottom * v;
 }
 
-std::uint8_t level(double brightness) { return static_cast<std::uint8_t>(std::floor(brightness * 255 + 0.5)); }
+std::uint8_t level(double brightness) {
+  return static_cast<std::uint8_t>(std::floor(brightness * 255 + 0.5));
+}
 
 // A tint for each surface, so that people tell them apart, and three octaves of brightness.
 Colour smooth_texture(std::uint64_t seed, double x, double y) {
@@ -86,7 +89,8 @@ Colour smooth_texture(std::uint64_t seed, double x, double y) {
 }
 
 Colour dot_texture(std::uint64_t seed, double x, double y) {
-  const std::uint8_t brightness = level(lattice(seed, static_cast<std::int64_t>(x), static_cast<std::int64_t>(y)));
+  const std::uint8_t brightness =
+      level(lattice(seed, static_cast<std::int64_t>(x), static_cast<std::int64_t>(y)));
   return {brightness, brightness, brightness};
 }
 
@@ -96,21 +100,24 @@ Surface shape_anywhere(Shape shape, Size size, Random& random) {
   surface.centre_x = random.between(0.1, 0.9) * size.width;
   surface.centre_y = random.between(0.1, 0.9) * size.height;
   surface.half_width = random.between(0.05, 0.2) * size.width + 1;
-  surface.half_height = shape == Shape::disc ? surface.half_width : random.between(0.08, 0.25) * size.height + 1;
+  surface.half_height =
+      shape == Shape::disc ? surface.half_width : random.between(0.08, 0.25) * size.height + 1;
   surface.texture = random.next();
   return surface;
 }
 
-// Slopes that keep the disparity within [0, highest] all over the image.
+// Slopes that keep the disparity within [0, highest] wherever either view looks: the right one sees points
+// whose left column lies up to a disparity beyond the image.
 void slant(Surface& surface, Size size, double highest, Random& random) {
+  const double columns = size.width + highest;
   const double middle = random.between(0.3, 0.7) * highest;
   const double reach = 0.9 * std::min(middle, highest - middle);
   const double share = random.between(0.2, 0.8);
   const double sign_x = random.between(-1, 1) < 0 ? -1 : 1, sign_y = random.between(-1, 1) < 0 ? -1 : 1;
   // Steeper than 0.3 the right view would squeeze, or stretch, the texture too far.
-  surface.b = sign_x * std::min(0.3, share * reach / (0.5 * size.width));
+  surface.b = sign_x * std::min(0.3, share * reach / (0.5 * columns));
   surface.c = sign_y * std::min(0.3, (1 - share) * reach / (0.5 * size.height));
-  surface.a = middle - surface.b * 0.5 * size.width - surface.c * 0.5 * size.height;
+  surface.a = middle - surface.b * 0.5 * columns - surface.c * 0.5 * size.height;
 }
 
 std::vector<Surface> make_scene(const SynthParameters& parameters) {
@@ -195,8 +202,13 @@ SynthPair synthesize(const SynthParameters& parameters) {
   const Size size = parameters.size;
   const Size colour_size{3 * size.width, size.height};
   const std::vector<Surface> surfaces = make_scene(parameters);
-  SynthPair pair{Plane<std::uint8_t>(colour_size), Plane<std::uint8_t>(colour_size), Plane<float>(size),
-                 Plane<float>(size), Plane<std::uint8_t>(size), Plane<std::uint8_t>(size), {}};
+  SynthPair pair{Plane<std::uint8_t>(colour_size),
+                 Plane<std::uint8_t>(colour_size),
+                 Plane<float>(size),
+                 Plane<float>(size),
+                 Plane<std::uint8_t>(size),
+                 Plane<std::uint8_t>(size),
+                 {}};
   render(surfaces, parameters.scene, false, pair.left, pair.left_truth, pair.left_mask);
   render(surfaces, parameters.scene, true, pair.right, pair.right_truth, pair.right_mask);
   Calibration& calibration = pair.calibration;

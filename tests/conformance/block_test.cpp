@@ -1,11 +1,11 @@
-// Block matching: the cpu device gives the bytes of the reference, on every vector target and thread count, for
-// random images and parameters.
-
-#include <gtest/gtest.h>
+// Block matching: the cpu device gives the bytes of the reference, on every vector target and thread count,
+// for random images and parameters.
 
 #include <algorithm>
 #include <ostream>
 #include <tuple>
+
+#include <gtest/gtest.h>
 
 #include "support.h"
 
@@ -21,7 +21,8 @@ struct Input {
 class Case {
  public:
   explicit Case(unsigned seed) : random_(seed) {
-    static constexpr Size sizes[] = {{1, 1}, {1, 7}, {9, 1}, {2, 3}, {7, 5}, {13, 11}, {31, 17}, {64, 5}, {101, 13}, {53, 29}, {37, 41}};
+    static constexpr Size sizes[] = {{1, 1},   {1, 7},  {9, 1},    {2, 3},   {7, 5},  {13, 11},
+                                     {31, 17}, {64, 5}, {101, 13}, {53, 29}, {37, 41}};
     size_ = sizes[static_cast<std::size_t>(any(0, std::size(sizes) - 1))];
     depth_ = any(0, 2) == 0 ? Depth::bits16 : Depth::bits8;
     channels_ = any(0, 1) == 0 ? 1 : 3;
@@ -44,17 +45,20 @@ class Case {
   std::string description() const {
     const BlockParameters& p = parameters_;
     const auto number = [](auto value) { return std::to_string(static_cast<int>(value)); };
-    return "size " + number(size_.width) + "x" + number(size_.height) + " depth " + number(depth_) + " channels " +
-           number(channels_) + " min " + number(p.min_disparity) + " labels " + number(p.disparities) + " full row " +
-           number(p.full_row) + " window " + number(p.window) + " cost " + number(p.cost) + " prefilter " +
-           number(p.prefilter) + " cap " + number(p.prefilter_cap) + " uniqueness " + number(p.uniqueness) +
-           " texture " + number(p.texture_threshold) + " sub-pixel " + number(p.sub_pixel) + " check " +
-           number(p.refine.left_right_check) + " fill " + number(p.refine.fill) + " median " + number(p.refine.median) +
-           " speckle " + number(p.refine.speckle_size);
+    return "size " + number(size_.width) + "x" + number(size_.height) + " depth " + number(depth_) +
+           " channels " + number(channels_) + " min " + number(p.min_disparity) + " labels " +
+           number(p.disparities) + " full row " + number(p.full_row) + " window " + number(p.window) +
+           " cost " + number(p.cost) + " prefilter " + number(p.prefilter) + " cap " +
+           number(p.prefilter_cap) + " uniqueness " + number(p.uniqueness) + " texture " +
+           number(p.texture_threshold) + " sub-pixel " + number(p.sub_pixel) + " check " +
+           number(p.refine.left_right_check) + " fill " + number(p.refine.fill) + " median " +
+           number(p.refine.median) + " speckle " + number(p.refine.speckle_size);
   }
 
  private:
-  int any(int low, std::size_t high) { return std::uniform_int_distribution<int>(low, static_cast<int>(high))(random_); }
+  int any(int low, std::size_t high) {
+    return std::uniform_int_distribution<int>(low, static_cast<int>(high))(random_);
+  }
 
   void choose_parameters() {
     BlockParameters& p = parameters_;
@@ -96,7 +100,8 @@ class Case {
     for (int y = 0; y < size_.height; ++y) {
       for (int i = 0; i < row_elements; ++i) {
         const int value = any(0, static_cast<std::size_t>(levels)) * (highest / levels);
-        const std::size_t at = static_cast<std::size_t>(y) * static_cast<std::size_t>(stride) + static_cast<std::size_t>(i);
+        const std::size_t at =
+            static_cast<std::size_t>(y) * static_cast<std::size_t>(stride) + static_cast<std::size_t>(i);
         if (wide)
           image.memory[at] = static_cast<std::uint16_t>(value);
         else
@@ -122,7 +127,8 @@ class Case {
   void make_mask(Plane<std::uint8_t>& mask) {
     mask = Plane<std::uint8_t>(size_);
     for (int y = 0; y < size_.height; ++y)
-      for (int x = 0; x < size_.width; ++x) mask.at(x, y) = static_cast<std::uint8_t>(any(0, 3) == 0 ? 0 : any(1, 255));
+      for (int x = 0; x < size_.width; ++x)
+        mask.at(x, y) = static_cast<std::uint8_t>(any(0, 3) == 0 ? 0 : any(1, 255));
   }
 
   std::mt19937 random_;
@@ -184,7 +190,8 @@ TEST(BlockConformanceTest, EqualsTheReferenceOnALargerPair) {
     parameters.cost = cost;
     const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
     const Result expected = match(parameters, reference, views);
-    for (const int threads : {1, 2, 7}) EXPECT_TRUE(same_bytes(expected, match(parameters, cpu(threads), views)));
+    for (const int threads : {1, 2, 7})
+      EXPECT_TRUE(same_bytes(expected, match(parameters, cpu(threads), views)));
   }
 }
 

@@ -1,9 +1,9 @@
 // The conventions that files and callers rely on. Each is pinned on a pair small enough to follow by hand.
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
+
+#include <gtest/gtest.h>
 
 #include "support.h"
 
@@ -18,7 +18,8 @@ class Conventions : public testing::TestWithParam<DeviceKind> {
 };
 
 // One bright pixel in each image; window 1.
-Result match_dots(const Device& device, int left_x, int left_y, int right_x, int right_y, BlockParameters parameters) {
+Result match_dots(const Device& device, int left_x, int left_y, int right_x, int right_y,
+                  BlockParameters parameters) {
   Plane<std::uint8_t> left({9, 5}, 10), right({9, 5}, 10);
   left.at(left_x, left_y) = 200;
   right.at(right_x, right_y) = 200;

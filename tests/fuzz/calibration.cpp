@@ -6,10 +6,15 @@
 // What is read makes sense, and survives being written and read again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    const auto once = parallax::parse_middlebury_calibration({reinterpret_cast<const char*>(data), size}, "fuzz");
-    if (!(once.focal > 0) || !(once.baseline > 0) || once.width < 0 || once.height < 0 || once.disparities < 0) std::abort();
-    const auto again = parallax::parse_middlebury_calibration(parallax::encode_middlebury_calibration(once), "again");
-    if (again.focal != once.focal || again.baseline != once.baseline || again.doffs != once.doffs) std::abort();
+    const auto once =
+        parallax::parse_middlebury_calibration({reinterpret_cast<const char*>(data), size}, "fuzz");
+    if (!(once.focal > 0) || !(once.baseline > 0) || once.width < 0 || once.height < 0 ||
+        once.disparities < 0)
+      std::abort();
+    const auto again =
+        parallax::parse_middlebury_calibration(parallax::encode_middlebury_calibration(once), "again");
+    if (again.focal != once.focal || again.baseline != once.baseline || again.doffs != once.doffs)
+      std::abort();
   } catch (const parallax::Error&) {
   }
   return 0;

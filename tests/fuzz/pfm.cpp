@@ -1,8 +1,7 @@
-#include "parallax/formats.h"
-
 #include <cstdlib>
 
 #include "parallax/error.h"
+#include "parallax/formats.h"
 
 // What is read must survive being written and read again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -11,7 +10,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto again = parallax::parse_pfm(parallax::encode_pfm(image.view()), "again");
     if (again.size() != image.size()) std::abort();
     for (int y = 0; y < image.height(); ++y)
-      if (std::memcmp(again.row(y), image.row(y), static_cast<std::size_t>(image.width()) * sizeof(float)) != 0) std::abort();
+      if (std::memcmp(again.row(y), image.row(y), static_cast<std::size_t>(image.width()) * sizeof(float)) !=
+          0)
+        std::abort();
   } catch (const parallax::Error&) {
   }
   return 0;

@@ -1,14 +1,16 @@
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <set>
+
+#include <gtest/gtest.h>
 
 #include "support.h"
 
 namespace parallax::test {
 namespace {
 
-Status status_at(const Result& result, int x, int y) { return static_cast<Status>(result.status.at(x, y)); }
+Status status_at(const Result& result, int x, int y) {
+  return static_cast<Status>(result.status.at(x, y));
+}
 
 SynthPair synth(Scene scene, Size size = {160, 96}, int disparities = 20) {
   SynthParameters parameters;
@@ -30,7 +32,8 @@ TEST(BlockTest, FindsTheDisparitiesOfRandomDots) {
     parameters.cost = cost;
     parameters.prefilter = Prefilter::none;
     const Result result = match_synth(pair, parameters);
-    const ErrorMetrics error = evaluate(result.disparity.view(), pair.left_truth.view(), pair.left_mask.view());
+    const ErrorMetrics error =
+        evaluate(result.disparity.view(), pair.left_truth.view(), pair.left_mask.view());
     EXPECT_LT(error.bad1, 0.06) << "cost " << static_cast<int>(cost);
     EXPECT_EQ(error.coverage, 1.0);
   }
@@ -62,7 +65,9 @@ TEST(BlockTest, ParabolaFindsFractionsOfSlantedPlanes) {
   parameters.disparities = 20;
   const auto average = [&](SubPixel sub_pixel) {
     parameters.sub_pixel = sub_pixel;
-    return evaluate(match_synth(pair, parameters).disparity.view(), pair.left_truth.view(), pair.left_mask.view()).a50;
+    return evaluate(match_synth(pair, parameters).disparity.view(), pair.left_truth.view(),
+                    pair.left_mask.view())
+        .a50;
   };
   EXPECT_LT(average(SubPixel::parabola), 0.6 * average(SubPixel::none));
 }
@@ -175,7 +180,8 @@ TEST(BlockTest, LeftRightCheckFindsOcclusions) {
 }
 
 TEST(BlockTest, EveryPresetIsValid) {
-  for (const std::string_view preset : block_presets()) EXPECT_NO_THROW(block_preset(preset).validate()) << preset;
+  for (const std::string_view preset : block_presets())
+    EXPECT_NO_THROW(block_preset(preset).validate()) << preset;
   EXPECT_THROW(block_preset("fastest"), Error);
 }
 

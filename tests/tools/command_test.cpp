@@ -1,16 +1,16 @@
 // The command line as a user meets it: the binary, its files, its messages, its exit statuses.
 
-#include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgcodecs.hpp>
-#include <sstream>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "support.h"
 
@@ -26,7 +26,9 @@ std::string contents(const fs::path& path) {
   return text.str();
 }
 
-void write(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+void write(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
 
 struct Outcome {
   int status;
@@ -48,10 +50,11 @@ class CommandTest : public testing::Test {
 
   // Runs in the folder, by a shell.
   Outcome run(const std::string& arguments, const std::string& before = "") const {
-    const std::string command = "cd '" + folder_.string() + "' && " + before + " '" PARALLAX_COMMAND "' " + arguments +
-                                " >stdout.txt 2>stderr.txt";
+    const std::string command = "cd '" + folder_.string() + "' && " + before + " '" PARALLAX_COMMAND "' " +
+                                arguments + " >stdout.txt 2>stderr.txt";
     const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128, contents(folder_ / "stdout.txt"), contents(folder_ / "stderr.txt")};
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128, contents(folder_ / "stdout.txt"),
+            contents(folder_ / "stderr.txt")};
   }
 
   // Fails unless the command ends with `status` and one line on standard error that holds all of `words`.
@@ -60,13 +63,15 @@ class CommandTest : public testing::Test {
     const Outcome outcome = run(arguments, before);
     EXPECT_EQ(outcome.status, status) << arguments << "\n" << outcome.err;
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-    for (const std::string& word : words) EXPECT_NE(outcome.err.find(word), std::string::npos) << word << " in: " << outcome.err;
+    for (const std::string& word : words)
+      EXPECT_NE(outcome.err.find(word), std::string::npos) << word << " in: " << outcome.err;
     EXPECT_EQ(outcome.out, "");
   }
 
   std::vector<std::string> files() const {
     std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
+    for (const auto& entry : fs::directory_iterator(folder_))
+      names.push_back(entry.path().filename().string());
     std::sort(names.begin(), names.end());
     return names;
   }
@@ -78,7 +83,8 @@ const std::string pair_of_files = "match pair/left.png pair/right.png ";
 
 TEST_F(CommandTest, MatchesEvaluatesAndWritesEveryKindOfFile) {
   make_pair();
-  const Outcome match = run(pair_of_files + "-o d.pfm --image d.png --cloud d.ply --calib pair/calib.txt --json");
+  const Outcome match =
+      run(pair_of_files + "-o d.pfm --image d.png --cloud d.ply --calib pair/calib.txt --json");
   ASSERT_EQ(match.status, 0) << match.err;
   const auto report = nlohmann::json::parse(match.out);
   EXPECT_EQ(report["method"], "block");
@@ -86,18 +92,21 @@ TEST_F(CommandTest, MatchesEvaluatesAndWritesEveryKindOfFile) {
   EXPECT_EQ(report["size"]["width"], 96);
   EXPECT_EQ(report["disparities"], 16);  // calib.txt's ndisp
   EXPECT_EQ(report["parameters"]["window"], 9);
-  for (const char* key : {"total", "match", "upload", "download", "prepare", "search", "left_right_check", "speckle", "fill", "median"})
+  for (const char* key : {"total", "match", "upload", "download", "prepare", "search", "left_right_check",
+                          "speckle", "fill", "median"})
     EXPECT_TRUE(report["milliseconds"].contains(key)) << key;
   EXPECT_GT(report["memory_bytes"], 0);
   EXPECT_EQ(report["valid"], 1.0);
 
   EXPECT_EQ(cv::imread((folder_ / "d.png").string()).size(), cv::Size(96, 64));
-  EXPECT_TRUE(contents(folder_ / "d.ply").starts_with("ply\nformat binary_little_endian 1.0\nelement vertex "));
+  EXPECT_TRUE(
+      contents(folder_ / "d.ply").starts_with("ply\nformat binary_little_endian 1.0\nelement vertex "));
   EXPECT_GT(fs::file_size(folder_ / "d.ply"), 15u * 96 * 64 * 9 / 10);
   const Outcome eval = run("eval d.pfm pair/disp0GT.pfm --mask pair/mask0nocc.png --json");
   ASSERT_EQ(eval.status, 0) << eval.err;
   const auto error = nlohmann::json::parse(eval.out);
-  for (const char* key : {"count", "bad0.5", "bad1", "bad2", "bad4", "avgerr", "rms", "a50", "a90", "a95", "a99", "d1", "coverage", "mismatches"})
+  for (const char* key : {"count", "bad0.5", "bad1", "bad2", "bad4", "avgerr", "rms", "a50", "a90", "a95",
+                          "a99", "d1", "coverage", "mismatches"})
     EXPECT_TRUE(error.contains(key)) << key;
   EXPECT_LT(error["bad1"], 0.2);
 }
@@ -105,7 +114,8 @@ TEST_F(CommandTest, MatchesEvaluatesAndWritesEveryKindOfFile) {
 TEST_F(CommandTest, DisparityFilesOfAllKindsHoldTheSame) {
   make_pair();
   const std::string options = "--disparities 16 --fill none -o ";
-  for (const char* name : {"d.pfm", "d.png", "d.tiff"}) ASSERT_EQ(run(pair_of_files + options + name).status, 0);
+  for (const char* name : {"d.pfm", "d.png", "d.tiff"})
+    ASSERT_EQ(run(pair_of_files + options + name).status, 0);
   // 0 is "none" in KITTI's convention and becomes 1/256: no error beyond that.
   for (const char* name : {"d.png", "d.tiff"}) {
     const auto error = nlohmann::json::parse(run(std::string("eval ") + name + " d.pfm --json").out);
@@ -127,7 +137,8 @@ TEST_F(CommandTest, DisparityFilesOfAllKindsHoldTheSame) {
 
 TEST_F(CommandTest, ReadsGrayColourDeepAndCompressedPictures) {
   make_pair();
-  const cv::Mat left = cv::imread((folder_ / "pair/left.png").string()), right = cv::imread((folder_ / "pair/right.png").string());
+  const cv::Mat left = cv::imread((folder_ / "pair/left.png").string()),
+                right = cv::imread((folder_ / "pair/right.png").string());
   for (const char* kind : {".pgm", ".ppm", ".jpg", ".tiff", ".png"}) {
     for (const bool deep : {false, true}) {
       if (deep && std::string(kind) == ".jpg") continue;
@@ -141,16 +152,19 @@ TEST_F(CommandTest, ReadsGrayColourDeepAndCompressedPictures) {
       save(right, "r");
       const Outcome outcome = run(std::string("match l") + kind + " r" + kind + " --disparities 16 -o d.pfm");
       ASSERT_EQ(outcome.status, 0) << kind << outcome.err;
-      const auto error = nlohmann::json::parse(run("eval d.pfm pair/disp0GT.pfm --mask pair/mask0nocc.png --json").out);
+      const auto error =
+          nlohmann::json::parse(run("eval d.pfm pair/disp0GT.pfm --mask pair/mask0nocc.png --json").out);
       EXPECT_LT(error["bad1"], 0.25) << kind << " " << deep;
     }
   }
 }
 
 TEST_F(CommandTest, SynthGivesTheSameBytesForTheSameSeed) {
-  for (const char* name : {"a", "b"}) ASSERT_EQ(run(std::string("synth ") + name + " --size 50x40 --seed 7").status, 0);
+  for (const char* name : {"a", "b"})
+    ASSERT_EQ(run(std::string("synth ") + name + " --size 50x40 --seed 7").status, 0);
   ASSERT_EQ(run("synth c --size 50x40 --seed 8").status, 0);
-  for (const char* file : {"left.png", "right.png", "disp0GT.pfm", "disp1GT.pfm", "mask0nocc.png", "mask1nocc.png", "calib.txt"}) {
+  for (const char* file : {"left.png", "right.png", "disp0GT.pfm", "disp1GT.pfm", "mask0nocc.png",
+                           "mask1nocc.png", "calib.txt"}) {
     EXPECT_EQ(contents(folder_ / "a" / file), contents(folder_ / "b" / file)) << file;
     EXPECT_FALSE(contents(folder_ / "a" / file).empty()) << file;
   }
@@ -166,7 +180,8 @@ TEST_F(CommandTest, DevicesListsEveryDeviceWithItsMethods) {
 }
 
 TEST_F(CommandTest, HelpAndVersionGoToStandardOutput) {
-  for (const char* arguments : {"--help", "match --help", "match --method block --help", "eval --help", "bench -h", "synth --help", "devices --help", "--version"}) {
+  for (const char* arguments : {"--help", "match --help", "match --method block --help", "eval --help",
+                                "bench -h", "synth --help", "devices --help", "--version"}) {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.status, 0) << arguments;
     EXPECT_FALSE(outcome.out.empty()) << arguments;
@@ -250,8 +265,10 @@ TEST_F(CommandTest, ReadsOpenCvCalibrations) {
   make_pair();
   write(folder_ / "calib.yml",
         "%YAML:1.0\n---\n"
-        "P1: !!opencv-matrix\n   rows: 3\n   cols: 4\n   dt: d\n   data: [96., 0., 47.5, 0., 0., 96., 31.5, 0., 0., 0., 1., 0.]\n"
-        "P2: !!opencv-matrix\n   rows: 3\n   cols: 4\n   dt: d\n   data: [96., 0., 47.5, -9600., 0., 96., 31.5, 0., 0., 0., 1., 0.]\n");
+        "P1: !!opencv-matrix\n   rows: 3\n   cols: 4\n   dt: d\n   data: [96., 0., 47.5, 0., 0., 96., 31.5, "
+        "0., 0., 0., 1., 0.]\n"
+        "P2: !!opencv-matrix\n   rows: 3\n   cols: 4\n   dt: d\n   data: [96., 0., 47.5, -9600., 0., 96., "
+        "31.5, 0., 0., 0., 1., 0.]\n");
   ASSERT_EQ(run(pair_of_files + "--disparities 16 --cloud a.ply --calib calib.yml").status, 0);
   ASSERT_EQ(run(pair_of_files + "--cloud b.ply --calib pair/calib.txt").status, 0);
   EXPECT_EQ(contents(folder_ / "a.ply"), contents(folder_ / "b.ply"));

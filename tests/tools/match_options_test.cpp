@@ -19,12 +19,36 @@ TEST(MatchOptionsTest, DefaultsAreThoseOfTheLibrary) {
 }
 
 TEST(MatchOptionsTest, EveryOptionReachesItsField) {
-  const BlockParameters block =
-      read({"--min-disparity", "-7", "--disparities", "33", "--window", "5", "--cost", "zncc", "--prefilter", "none",
-            "--prefilter-cap", "20", "--uniqueness", "4", "--texture-threshold", "9", "--sub-pixel", "none",
-            "--no-left-right-check", "--left-right-tolerance", "2.5", "--speckle-size", "11", "--speckle-range", "0.5",
-            "--fill", "none", "--median", "3"})
-          .block;
+  const BlockParameters block = read({"--min-disparity",
+                                      "-7",
+                                      "--disparities",
+                                      "33",
+                                      "--window",
+                                      "5",
+                                      "--cost",
+                                      "zncc",
+                                      "--prefilter",
+                                      "none",
+                                      "--prefilter-cap",
+                                      "20",
+                                      "--uniqueness",
+                                      "4",
+                                      "--texture-threshold",
+                                      "9",
+                                      "--sub-pixel",
+                                      "none",
+                                      "--no-left-right-check",
+                                      "--left-right-tolerance",
+                                      "2.5",
+                                      "--speckle-size",
+                                      "11",
+                                      "--speckle-range",
+                                      "0.5",
+                                      "--fill",
+                                      "none",
+                                      "--median",
+                                      "3"})
+                                    .block;
   EXPECT_EQ(block.min_disparity, -7);
   EXPECT_EQ(block.disparities, 33);
   EXPECT_EQ(block.window, 5);
@@ -46,7 +70,8 @@ TEST(MatchOptionsTest, PresetsSetEverythingAndOptionsOverrideThem) {
   const BlockParameters preset = read({"--preset", "sad-full-row"}).block;
   EXPECT_TRUE(preset.full_row);
   EXPECT_EQ(preset.window, 5);
-  const BlockParameters changed = read({"--window", "7", "--preset", "sad-full-row", "--disparities", "60"}).block;
+  const BlockParameters changed =
+      read({"--window", "7", "--preset", "sad-full-row", "--disparities", "60"}).block;
   EXPECT_EQ(changed.window, 7);
   EXPECT_FALSE(changed.full_row);
   EXPECT_EQ(changed.disparities, 60);

@@ -1,9 +1,9 @@
 // Real pairs with ground truth. Skipped, by name, where the data is not.
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <filesystem>
+
+#include <gtest/gtest.h>
 
 #include "support.h"
 #include "tools/parallax/pictures.h"
@@ -25,7 +25,9 @@ struct RealPair {
   double bound;  // of bad1, per cent of the pixels that both cameras see; docs/block.md has the figures
 };
 
-std::ostream& operator<<(std::ostream& out, const RealPair& pair) { return out << pair.name; }
+std::ostream& operator<<(std::ostream& out, const RealPair& pair) {
+  return out << pair.name;
+}
 
 class RealPairs : public testing::TestWithParam<RealPair> {};
 
@@ -34,7 +36,8 @@ TEST_P(RealPairs, ErrorStaysWhereItIs) {
   const fs::path folder = data_folder() / "middlebury2003" / pair.name;
   if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder << ": set PARALLAX_DATA";
   const auto path = [&](const char* file) { return (folder / file).string(); };
-  const tool::Picture left = tool::read_picture(path("left.png")), right = tool::read_picture(path("right.png"));
+  const tool::Picture left = tool::read_picture(path("left.png")),
+                      right = tool::read_picture(path("right.png"));
   const Plane<float> truth = tool::read_disparity(path("groundtruth.png"), pair.scale);
   const Plane<std::uint8_t> mask = tool::read_mask(path("nonocc.png"));
   BlockParameters parameters;

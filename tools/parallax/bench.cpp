@@ -1,13 +1,14 @@
 #include <algorithm>
-#include <cmath>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <optional>
+
 #include <nlohmann/json.hpp>
 #include <opencv2/core.hpp>
-#include <optional>
 #include <unistd.h>
 
 #include "parallax/evaluate.h"
@@ -15,6 +16,7 @@
 #include "parallax/matcher.h"
 #include "parallax/synth.h"
 #include "parallax/version.h"
+
 #include "tools/parallax/command.h"
 #include "tools/parallax/pictures.h"
 
@@ -46,7 +48,8 @@ BenchPair middlebury_2003(const fs::path& folder, const Table2003& entry) {
   return {entry.name, entry.disparities, [folder, entry] {
             const auto path = [&](const char* file) { return (folder / file).string(); };
             return BenchPair::Loaded{read_picture(path("left.png")), read_picture(path("right.png")),
-                                     read_disparity(path("groundtruth.png"), entry.scale), read_mask(path("nonocc.png"))};
+                                     read_disparity(path("groundtruth.png"), entry.scale),
+                                     read_mask(path("nonocc.png"))};
           }};
 }
 
@@ -62,7 +65,8 @@ BenchPair middlebury_2014(const fs::path& folder) {
 Picture picture_of(const Plane<std::uint8_t>& rgb) {
   Picture picture;
   picture.pixels.create(rgb.height(), rgb.width() / 3, CV_8UC3);
-  for (int y = 0; y < rgb.height(); ++y) std::copy_n(rgb.row(y), rgb.width(), picture.pixels.ptr<std::uint8_t>(y));
+  for (int y = 0; y < rgb.height(); ++y)
+    std::copy_n(rgb.row(y), rgb.width(), picture.pixels.ptr<std::uint8_t>(y));
   return picture;
 }
 
@@ -73,8 +77,8 @@ BenchPair synthetic(const char* name, Scene scene, Size size, int disparities) {
             parameters.size = size;
             parameters.disparities = disparities;
             SynthPair pair = synthesize(parameters);
-            return BenchPair::Loaded{picture_of(pair.left), picture_of(pair.right), std::move(pair.left_truth),
-                                     std::move(pair.left_mask)};
+            return BenchPair::Loaded{picture_of(pair.left), picture_of(pair.right),
+                                     std::move(pair.left_truth), std::move(pair.left_mask)};
           }};
 }
 
@@ -87,7 +91,8 @@ std::vector<BenchPair> standard_suite(const fs::path& data) {
       pairs.push_back(middlebury_2003(data / "middlebury2003" / entry.name, entry));
   std::vector<fs::path> folders;
   if (fs::is_directory(data / "middlebury2014"))
-    for (const auto& folder : fs::directory_iterator(data / "middlebury2014")) folders.push_back(folder.path());
+    for (const auto& folder : fs::directory_iterator(data / "middlebury2014"))
+      folders.push_back(folder.path());
   std::sort(folders.begin(), folders.end());
   for (const fs::path& folder : folders) pairs.push_back(middlebury_2014(folder));
   pairs.push_back(synthetic("layers 640×480", Scene::layers, {640, 480}, 64));
@@ -132,14 +137,19 @@ Row bench_one(const BenchPair& pair, const BenchPair::Loaded& loaded, const Devi
   Plane<std::uint8_t> status(format.size);
   const StereoPair views{loaded.left.view(), loaded.right.view(), {}, {}};
   const double milliseconds = measure(matcher, views, {disparity.view(), status.view()});
-  return {pair.name, "block", device.text(), format.size, pair.disparities, milliseconds,
+  return {pair.name,
+          "block",
+          device.text(),
+          format.size,
+          pair.disparities,
+          milliseconds,
           evaluate(disparity.view(), loaded.truth.view(), loaded.visible.view()),
           evaluate(disparity.view(), loaded.truth.view())};
 }
 
 void print_header() {
-  std::printf("%-28s %-10s %-10s %10s %7s %9s %8s %7s %7s %7s %7s\n", "pair", "method", "device", "size", "labels", "ms",
-              "ns/l-px", "bad1", "bad2", "avgerr", "all bad1");
+  std::printf("%-28s %-10s %-10s %10s %7s %9s %8s %7s %7s %7s %7s\n", "pair", "method", "device", "size",
+              "labels", "ms", "ns/l-px", "bad1", "bad2", "avgerr", "all bad1");
 }
 
 void print_row(const Row& row) {
@@ -149,14 +159,18 @@ void print_row(const Row& row) {
   const int name_width = 28 + static_cast<int>(std::count(row.pair.begin(), row.pair.end(), '\xC3'));
   std::printf("%-*s %-10s %-10s %10s %7d %9.2f %8.3f %7.2f %7.2f %7.2f %7.2f\n", name_width, row.pair.c_str(),
               row.method.c_str(), row.device.c_str(), size.c_str(), row.disparities, row.milliseconds,
-              1e6 * row.milliseconds / label_pixels, 100 * row.visible.bad1, 100 * row.visible.bad2, row.visible.average,
-              100 * row.all.bad1);
+              1e6 * row.milliseconds / label_pixels, 100 * row.visible.bad1, 100 * row.visible.bad2,
+              row.visible.average, 100 * row.all.bad1);
   std::fflush(stdout);
 }
 
 ordered_json to_json(const Row& row) {
   const auto metrics = [](const ErrorMetrics& error) {
-    return ordered_json{{"count", error.count}, {"bad1", error.bad1}, {"bad2", error.bad2}, {"avgerr", error.average}, {"coverage", error.coverage}};
+    return ordered_json{{"count", error.count},
+                        {"bad1", error.bad1},
+                        {"bad2", error.bad2},
+                        {"avgerr", error.average},
+                        {"coverage", error.coverage}};
   };
   return {{"pair", row.pair},
           {"method", row.method},
@@ -186,14 +200,16 @@ int bench_command(const Arguments& arguments) {
   int threads = 0;
   if (const char* folder = std::getenv("PARALLAX_DATA")) data = folder;
   CommandLine app("bench", "Measure time and error on standard pairs: medians of many runs after a warm-up");
-  app.add_option("--suite", suite, "standard: every method with its default preset")->check(CLI::IsMember({"standard"}));
+  app.add_option("--suite", suite, "standard: every method with its default preset")
+      ->check(CLI::IsMember({"standard"}));
   app.add_option("--data", data, "Folder with middlebury2003/ and middlebury2014/; default: PARALLAX_DATA");
   app.add_option("--device", device_list, "Devices, separated by commas");
   app.add_option("--threads", threads, "CPU threads; 0 = all cores");
   app.add_option("--json", json_path, "Also write the results to this file");
   app.read(arguments);
   const std::vector<Device> devices = parse_devices(device_list);
-  if (!data.empty() && !fs::is_directory(data)) throw Error(ErrorCategory::file, "no folder " + data + ": give --data");
+  if (!data.empty() && !fs::is_directory(data))
+    throw Error(ErrorCategory::file, "no folder " + data + ": give --data");
   if (data.empty()) std::cerr << "parallax: no --data and no PARALLAX_DATA: synthetic pairs only\n";
 
   print_header();
@@ -210,7 +226,8 @@ int bench_command(const Arguments& arguments) {
     }
   }
   if (json_path.empty()) return done;
-  const ordered_json report{{"version", PARALLAX_VERSION}, {"suite", suite}, {"threads", threads}, {"results", rows}};
+  const ordered_json report{
+      {"version", PARALLAX_VERSION}, {"suite", suite}, {"threads", threads}, {"results", rows}};
   const std::string text = report.dump(2) + "\n";
   const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
   write_file(json_path, {bytes, text.size()});

@@ -25,10 +25,14 @@ void add_refine_options(CLI::App& app, RefineParameters& refine) {
   app.add_flag("--left-right-check,!--no-left-right-check", refine.left_right_check,
                "Reject pixels on which the left and the right map disagree")
       ->group(group);
-  app.add_option("--left-right-tolerance", refine.left_right_tolerance, "Pixels by which they may differ")->group(group);
-  app.add_option("--speckle-size", refine.speckle_size, "Reject regions of fewer pixels; 0 = none")->group(group);
-  app.add_option("--speckle-range", refine.speckle_range, "Pixels by which neighbours of a region may differ")->group(group);
-  add_choice(app, "--fill", refine.fill, fills, "What pixels without a value get: row = the lower neighbour on the row")
+  app.add_option("--left-right-tolerance", refine.left_right_tolerance, "Pixels by which they may differ")
+      ->group(group);
+  app.add_option("--speckle-size", refine.speckle_size, "Reject regions of fewer pixels; 0 = none")
+      ->group(group);
+  app.add_option("--speckle-range", refine.speckle_range, "Pixels by which neighbours of a region may differ")
+      ->group(group);
+  add_choice(app, "--fill", refine.fill, fills,
+             "What pixels without a value get: row = the lower neighbour on the row")
       ->group(group);
   app.add_option("--median", refine.median, "Window of the median filter: 0 (none), 3 or 5")->group(group);
 }
@@ -42,9 +46,11 @@ void add_block_options(CLI::App& app, BlockParameters& parameters) {
   add_choice(app, "--cost", parameters.cost, costs, "Window cost")->group(group);
   add_choice(app, "--prefilter", parameters.prefilter, prefilters, "Filter of both images")->group(group);
   app.add_option("--prefilter-cap", parameters.prefilter_cap, "Bound of the Sobel response")->group(group);
-  app.add_option("--uniqueness", parameters.uniqueness, "Reject pixels with a rival within this many per cent; 0 = none")
+  app.add_option("--uniqueness", parameters.uniqueness,
+                 "Reject pixels with a rival within this many per cent; 0 = none")
       ->group(group);
-  app.add_option("--texture-threshold", parameters.texture_threshold, "Reject windows with less texture; 0 = none")
+  app.add_option("--texture-threshold", parameters.texture_threshold,
+                 "Reject windows with less texture; 0 = none")
       ->group(group);
   add_choice(app, "--sub-pixel", parameters.sub_pixel, sub_pixels, "Fraction of a pixel")->group(group);
   add_refine_options(app, parameters.refine);

@@ -1,11 +1,12 @@
 // One binary of subcommands: each is a function of its arguments, in a file of its own, listed in main.cpp.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <CLI/CLI.hpp>
 
 #include "parallax/error.h"
 #include "parallax/image.h"

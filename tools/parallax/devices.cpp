@@ -1,10 +1,11 @@
-#include "parallax/device.h"
-
 #include <iostream>
+
 #include <nlohmann/json.hpp>
 
-#include "tools/parallax/command.h"
+#include "parallax/device.h"
 #include "parallax/matcher.h"
+
+#include "tools/parallax/command.h"
 
 namespace parallax::tool {
 namespace {
@@ -28,7 +29,8 @@ int devices_command(const Arguments& arguments) {
     const std::vector<std::string> methods = methods_on(entry.device);
     report.push_back({{"device", entry.device}, {"description", entry.description}, {"methods", methods}});
     if (!json)
-      std::cout << std::left << std::setw(12) << entry.device << entry.description << "  (" << CLI::detail::join(methods, ", ") << ")\n";
+      std::cout << std::left << std::setw(12) << entry.device << entry.description << "  ("
+                << CLI::detail::join(methods, ", ") << ")\n";
   }
   if (json) std::cout << report.dump(2) << "\n";
   return done;

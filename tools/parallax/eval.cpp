@@ -1,15 +1,19 @@
 #include <cmath>
 #include <iostream>
+
 #include <nlohmann/json.hpp>
 
-#include "tools/parallax/command.h"
 #include "parallax/evaluate.h"
+
+#include "tools/parallax/command.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::tool {
 namespace {
 
-std::string text(Size size) { return std::to_string(size.width) + "×" + std::to_string(size.height); }
+std::string text(Size size) {
+  return std::to_string(size.width) + "×" + std::to_string(size.height);
+}
 
 void check_size(const std::string& path, Size size, const std::string& other_path, Size other) {
   if (size == other) return;
@@ -19,24 +23,27 @@ void check_size(const std::string& path, Size size, const std::string& other_pat
 
 nlohmann::ordered_json to_json(const ErrorMetrics& error) {
   // JSON has no NaN: what is unknown is null.
-  return {{"count", error.count},     {"bad0.5", error.bad05}, {"bad1", error.bad1},
-          {"bad2", error.bad2},       {"bad4", error.bad4},    {"avgerr", error.average},
-          {"rms", error.rms},         {"a50", error.a50},      {"a90", error.a90},
-          {"a95", error.a95},         {"a99", error.a99},      {"d1", error.d1},
+  return {{"count", error.count},       {"bad0.5", error.bad05},
+          {"bad1", error.bad1},         {"bad2", error.bad2},
+          {"bad4", error.bad4},         {"avgerr", error.average},
+          {"rms", error.rms},           {"a50", error.a50},
+          {"a90", error.a90},           {"a95", error.a95},
+          {"a99", error.a99},           {"d1", error.d1},
           {"coverage", error.coverage}, {"mismatches", error.mismatches}};
 }
 
 void print_table(const ErrorMetrics& error) {
   const auto share = [](const char* name, double value, const char* meaning) {
-    std::cout << std::left << std::setw(12) << name << std::right << std::setw(8) << std::fixed << std::setprecision(2)
-              << 100 * value << " %   " << meaning << "\n";
+    std::cout << std::left << std::setw(12) << name << std::right << std::setw(8) << std::fixed
+              << std::setprecision(2) << 100 * value << " %   " << meaning << "\n";
   };
   const auto pixels = [](const char* name, double value, const char* meaning) {
-    std::cout << std::left << std::setw(12) << name << std::right << std::setw(8) << std::fixed << std::setprecision(3)
-              << value << " px  " << meaning << "\n";
+    std::cout << std::left << std::setw(12) << name << std::right << std::setw(8) << std::fixed
+              << std::setprecision(3) << value << " px  " << meaning << "\n";
   };
   const auto number = [](const char* name, std::size_t value, const char* meaning) {
-    std::cout << std::left << std::setw(12) << name << std::right << std::setw(8) << value << "     " << meaning << "\n";
+    std::cout << std::left << std::setw(12) << name << std::right << std::setw(8) << value << "     "
+              << meaning << "\n";
   };
   number("count", error.count, "pixels evaluated");
   share("bad0.5", error.bad05, "off by more than 0.5 px, or no value");
@@ -64,7 +71,8 @@ int eval_command(const Arguments& arguments) {
   app.add_option("DISPARITY", disparity_path, "PFM, 16-bit PNG (KITTI) or 32-bit TIFF")->required();
   app.add_option("TRUTH", truth_path, "The same, or an 8-bit picture with --truth-scale")->required();
   app.add_option("--mask", mask_path, "Gray picture: 255 = evaluate this pixel");
-  app.add_option("--truth-scale", scale, "Value of one pixel of disparity in an 8-bit TRUTH, whose 0 is unknown")
+  app.add_option("--truth-scale", scale,
+                 "Value of one pixel of disparity in an 8-bit TRUTH, whose 0 is unknown")
       ->check(CLI::PositiveNumber);
   app.add_flag("--json", json, "Report as JSON");
   app.read(arguments);

@@ -1,8 +1,9 @@
 #include <csignal>
 #include <iostream>
 
-#include "tools/parallax/command.h"
 #include "parallax/version.h"
+
+#include "tools/parallax/command.h"
 
 namespace parallax::tool {
 namespace {
@@ -23,7 +24,9 @@ constexpr Command commands[] = {
 
 void print_help(std::ostream& out) {
   out << "Parallax " PARALLAX_VERSION ": dense stereo matching\n\nUsage: parallax COMMAND [OPTION …]\n\n";
-  for (const Command& command : commands) out << "  " << command.name << std::string(10 - std::string_view(command.name).size(), ' ') << command.summary << "\n";
+  for (const Command& command : commands)
+    out << "  " << command.name << std::string(10 - std::string_view(command.name).size(), ' ')
+        << command.summary << "\n";
   out << "\n'parallax COMMAND --help' lists the options of a command.\n";
 }
 

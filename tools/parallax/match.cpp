@@ -5,11 +5,13 @@
 #include <cmath>
 #include <iostream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "tools/parallax/block_options.h"
+#include <nlohmann/json.hpp>
+
 #include "parallax/formats.h"
+
+#include "tools/parallax/block_options.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::tool {
@@ -17,7 +19,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// What --method and --preset say: they decide the defaults of all other options, wherever they stand among them.
+// What --method and --preset say: they decide the defaults of all other options, wherever they stand among
+// them.
 void read_method_and_preset(const Arguments& arguments, MatchRequest& request) {
   CLI::App app;
   app.set_help_flag();
@@ -36,22 +39,27 @@ void read_method_and_preset(const Arguments& arguments, MatchRequest& request) {
 void add_common_options(CLI::App& app, MatchRequest& request) {
   app.add_option("LEFT", request.left, "Left picture")->required();
   app.add_option("RIGHT", request.right, "Right picture, rectified with the left one")->required();
-  app.add_option("-o,--output", request.output, "Disparity map: .pfm, .png (16-bit, value/256, 0 = none) or .tiff");
+  app.add_option("-o,--output", request.output,
+                 "Disparity map: .pfm, .png (16-bit, value/256, 0 = none) or .tiff");
   app.add_option("--image", request.image, "Coloured picture of the disparities (PNG), for people");
   app.add_option("--cloud", request.cloud, "Point cloud (PLY); needs --calib");
-  app.add_option("--calib", request.calibration,
-                 "Calibration: Middlebury calib.txt, or OpenCV .yml; its ndisp is the default of --disparities");
+  app.add_option(
+      "--calib", request.calibration,
+      "Calibration: Middlebury calib.txt, or OpenCV .yml; its ndisp is the default of --disparities");
   app.add_option("--left-mask", request.left_mask, "Gray picture: 0 = this pixel of LEFT is not valid");
   app.add_option("--right-mask", request.right_mask, "Gray picture: 0 = this pixel of RIGHT is not valid");
   app.add_option("--method", request.method, "Algorithm: block");
-  app.add_option("--preset", request.preset, "Named set of parameters: default, sad-full-row; options override it");
+  app.add_option("--preset", request.preset,
+                 "Named set of parameters: default, sad-full-row; options override it");
   app.add_option("--device", request.device, "auto, reference or cpu");
   app.add_option("--threads", request.threads, "CPU threads; 0 = all cores");
   app.add_option("--min-disparity", request.block.min_disparity, "Lowest disparity searched, any sign");
   app.add_option("--disparities", request.block.disparities, "Number of disparities searched");
-  app.add_option("--max-memory", request.max_memory, "Refuse to use more memory than this, such as 2G; 0 = no limit")
+  app.add_option("--max-memory", request.max_memory,
+                 "Refuse to use more memory than this, such as 2G; 0 = no limit")
       ->transform(CLI::AsSizeValue(false));
-  app.add_option("--repeat", request.repeat, "Match this often, report median times")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--repeat", request.repeat, "Match this often, report median times")
+      ->check(CLI::Range(1, 1'000'000));
   app.add_flag("--json", request.json, "Report as JSON on standard output");
 }
 
@@ -91,15 +99,17 @@ std::string text(const ImageFormat& format) {
 Plane<std::uint8_t> read_mask_of(const std::string& path, Size size) {
   if (path.empty()) return {};
   Plane<std::uint8_t> mask = read_mask(path);
-  if (mask.size() != size) throw Error(ErrorCategory::file, path + " is no mask for this pair: give one of its size");
+  if (mask.size() != size)
+    throw Error(ErrorCategory::file, path + " is no mask for this pair: give one of its size");
   return mask;
 }
 
 Inputs read_inputs(const MatchRequest& request) {
   Inputs inputs{read_picture(request.left), read_picture(request.right), {}, {}};
   if (inputs.left.view().format != inputs.right.view().format)
-    throw Error(ErrorCategory::file, request.left + " is " + text(inputs.left.view().format) + ", " + request.right +
-                                         " is " + text(inputs.right.view().format) + ": give a pair of one size and depth");
+    throw Error(ErrorCategory::file, request.left + " is " + text(inputs.left.view().format) + ", " +
+                                         request.right + " is " + text(inputs.right.view().format) +
+                                         ": give a pair of one size and depth");
   inputs.left_mask = read_mask_of(request.left_mask, inputs.format().size);
   inputs.right_mask = read_mask_of(request.right_mask, inputs.format().size);
   return inputs;
@@ -149,15 +159,16 @@ ordered_json status_shares(View<const std::uint8_t> status) {
     for (int x = 0; x < status.size.width; ++x) ++counts[status.at(x, y)];
   ordered_json json;
   for (int i = 0; i < status_count; ++i)
-    json[name(static_cast<Status>(i))] = static_cast<double>(counts[static_cast<std::size_t>(i)]) / static_cast<double>(status.size.pixels());
+    json[name(static_cast<Status>(i))] =
+        static_cast<double>(counts[static_cast<std::size_t>(i)]) / static_cast<double>(status.size.pixels());
   return json;
 }
 
 double valid_fraction(View<const float> disparity) {
   std::size_t valid = 0;
   for (int y = 0; y < disparity.size.height; ++y)
-    valid += static_cast<std::size_t>(
-        std::count_if(disparity.row(y), disparity.row(y) + disparity.size.width, [](float d) { return std::isfinite(d); }));
+    valid += static_cast<std::size_t>(std::count_if(disparity.row(y), disparity.row(y) + disparity.size.width,
+                                                    [](float d) { return std::isfinite(d); }));
   return static_cast<double>(valid) / static_cast<double>(disparity.size.pixels());
 }
 
@@ -165,7 +176,8 @@ double valid_fraction(View<const float> disparity) {
 void write_outputs(const MatchRequest& request, const Inputs& inputs, const Calibration& calibration,
                    View<const float> disparity) {
   std::vector<std::pair<std::string, std::vector<std::byte>>> files;
-  if (!request.output.empty()) files.emplace_back(request.output, encode_disparity(request.output, disparity));
+  if (!request.output.empty())
+    files.emplace_back(request.output, encode_disparity(request.output, disparity));
   if (!request.image.empty()) files.emplace_back(request.image, encode_coloured(disparity));
   if (!request.cloud.empty())
     files.emplace_back(request.cloud, encode_ply(point_cloud(calibration, disparity, inputs.left.view())));
@@ -214,19 +226,20 @@ int match_command(const Arguments& arguments) {
 
   const double valid = valid_fraction(disparity.view());
   if (request.json) {
-    const ordered_json report{{"method", request.method},
-                              {"device", device.text()},
-                              {"size", {{"width", size.width}, {"height", size.height}}},
-                              {"disparities", request.block.full_row ? 2 * size.width - 1 : request.block.disparities},
-                              {"parameters", to_json(request.block)},
-                              {"milliseconds", stopwatch.to_json()},
-                              {"memory_bytes", matcher.memory_bytes()},
-                              {"valid", valid},
-                              {"status", status_shares(status.view())}};
+    const ordered_json report{
+        {"method", request.method},
+        {"device", device.text()},
+        {"size", {{"width", size.width}, {"height", size.height}}},
+        {"disparities", request.block.full_row ? 2 * size.width - 1 : request.block.disparities},
+        {"parameters", to_json(request.block)},
+        {"milliseconds", stopwatch.to_json()},
+        {"memory_bytes", matcher.memory_bytes()},
+        {"valid", valid},
+        {"status", status_shares(status.view())}};
     std::cout << report.dump(2) << "\n";
   } else {
-    std::cerr << std::fixed << std::setprecision(1) << "matched " << size.width << "×" << size.height << " by "
-              << request.method << " on " << device.text() << " in " << stopwatch.total() << " ms, "
+    std::cerr << std::fixed << std::setprecision(1) << "matched " << size.width << "×" << size.height
+              << " by " << request.method << " on " << device.text() << " in " << stopwatch.total() << " ms, "
               << 100 * valid << " % of pixels have a disparity\n";
   }
   return done;

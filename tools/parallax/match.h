@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <string>
 
-#include "tools/parallax/command.h"
 #include "parallax/matcher.h"
+
+#include "tools/parallax/command.h"
 
 namespace parallax::tool {
 

@@ -1,17 +1,18 @@
 #include "tools/parallax/pictures.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+
+#include <fcntl.h>
 #include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
+#include <unistd.h>
+
+#include "parallax/formats.h"
 
 #include "tools/parallax/command.h"
-#include "parallax/formats.h"
 
 namespace parallax::tool {
 namespace {
@@ -62,13 +63,15 @@ cv::Mat decode(const std::string& path) {
   } catch (const cv::Exception&) {
     pixels.release();
   }
-  if (pixels.empty()) fail(path, "is no picture that can be read, or is damaged: give PNG, PGM, PPM, JPEG or TIFF");
+  if (pixels.empty())
+    fail(path, "is no picture that can be read, or is damaged: give PNG, PGM, PPM, JPEG or TIFF");
   return pixels;
 }
 
 bool has_extension(const std::string& path, std::initializer_list<const char*> extensions) {
   std::string extension = std::filesystem::path(path).extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
 }
 
@@ -84,7 +87,8 @@ Plane<T> copy(View<const T> view) {
   return plane;
 }
 
-std::vector<std::byte> encode(const char* extension, const cv::Mat& pixels, const std::vector<int>& settings = {}) {
+std::vector<std::byte> encode(const char* extension, const cv::Mat& pixels,
+                              const std::vector<int>& settings = {}) {
   std::vector<unsigned char> bytes;
   if (!cv::imencode(extension, pixels, bytes, settings))
     throw Error(ErrorCategory::internal, std::string("OpenCV cannot encode ") + extension);
@@ -93,25 +97,37 @@ std::vector<std::byte> encode(const char* extension, const cv::Mat& pixels, cons
 }
 
 cv::Mat as_mat(View<const float> view) {
-  return {view.size.height, view.size.width, CV_32F, const_cast<float*>(view.data), static_cast<std::size_t>(view.stride) * sizeof(float)};
+  return {view.size.height, view.size.width, CV_32F, const_cast<float*>(view.data),
+          static_cast<std::size_t>(view.stride) * sizeof(float)};
 }
 
 }  // namespace
 
 ImageView Picture::view() const {
   const Depth depth = pixels.depth() == CV_8U ? Depth::bits8 : Depth::bits16;
-  return {pixels.data, {{pixels.cols, pixels.rows}, depth}, pixels.channels(), static_cast<std::ptrdiff_t>(pixels.step[0])};
+  return {pixels.data,
+          {{pixels.cols, pixels.rows}, depth},
+          pixels.channels(),
+          static_cast<std::ptrdiff_t>(pixels.step[0])};
 }
 
 Picture read_picture(const std::string& path) {
   cv::Mat pixels = decode(path);
-  if (pixels.depth() != CV_8U && pixels.depth() != CV_16U) fail(path, "has pixels of neither 8 nor 16 bits: convert it");
+  if (pixels.depth() != CV_8U && pixels.depth() != CV_16U)
+    fail(path, "has pixels of neither 8 nor 16 bits: convert it");
   Picture picture;
   switch (pixels.channels()) {
-    case 1: picture.pixels = pixels; break;
-    case 3: cv::cvtColor(pixels, picture.pixels, cv::COLOR_BGR2RGB); break;
-    case 4: cv::cvtColor(pixels, picture.pixels, cv::COLOR_BGRA2RGB); break;
-    default: fail(path, "has " + std::to_string(pixels.channels()) + " channels: give gray or colour");
+    case 1:
+      picture.pixels = pixels;
+      break;
+    case 3:
+      cv::cvtColor(pixels, picture.pixels, cv::COLOR_BGR2RGB);
+      break;
+    case 4:
+      cv::cvtColor(pixels, picture.pixels, cv::COLOR_BGRA2RGB);
+      break;
+    default:
+      fail(path, "has " + std::to_string(pixels.channels()) + " channels: give gray or colour");
   }
   return picture;
 }
@@ -119,7 +135,8 @@ Picture read_picture(const std::string& path) {
 Plane<float> read_disparity(const std::string& path, double scale) {
   if (has_extension(path, {".pfm"})) return read_pfm(path);
   const cv::Mat pixels = decode(path);
-  if (pixels.channels() != 1) fail(path, "has " + std::to_string(pixels.channels()) + " channels: disparities need one");
+  if (pixels.channels() != 1)
+    fail(path, "has " + std::to_string(pixels.channels()) + " channels: disparities need one");
   if (pixels.depth() == CV_32F) return copy(channel_view<float>(pixels));
   if (pixels.depth() == CV_16U) return decode_kitti(channel_view<std::uint16_t>(pixels));
   if (pixels.depth() != CV_8U) fail(path, "is no disparity map: give PFM, 16-bit PNG or 32-bit TIFF");
@@ -176,13 +193,16 @@ std::vector<std::byte> encode_disparity(const std::string& path, View<const floa
   if (has_extension(path, {".png"})) {
     const Plane<std::uint16_t> values = encode_kitti(disparity);
     cv::Mat pixels(values.height(), values.width(), CV_16U);
-    for (int y = 0; y < values.height(); ++y) std::copy_n(values.row(y), values.width(), pixels.ptr<std::uint16_t>(y));
+    for (int y = 0; y < values.height(); ++y)
+      std::copy_n(values.row(y), values.width(), pixels.ptr<std::uint16_t>(y));
     return encode_png(pixels);
   }
   throw UsageError(path + " has no known extension: name it .pfm, .png or .tiff");
 }
 
-std::vector<std::byte> encode_png(const cv::Mat& pixels) { return encode(".png", pixels); }
+std::vector<std::byte> encode_png(const cv::Mat& pixels) {
+  return encode(".png", pixels);
+}
 
 std::vector<std::byte> encode_coloured(View<const float> disparity) {
   const cv::Mat values = as_mat(disparity);

@@ -1,9 +1,10 @@
 // Pictures, through OpenCV: decoding what users have, and the conventions of truth files.
 #pragma once
 
-#include <opencv2/core.hpp>
 #include <string>
 #include <vector>
+
+#include <opencv2/core.hpp>
 
 #include "parallax/geometry.h"
 #include "parallax/image.h"
@@ -19,18 +20,19 @@ struct Picture {
 // Reads what OpenCV reads. An alpha channel is left out. \throws Error (file)
 Picture read_picture(const std::string& path);
 
-// Reads a disparity map: PFM, TIFF of 32-bit floats, 16-bit PNG as KITTI; with a scale, also 8-bit pictures of
-// value = disparity · scale, 0 = none. \throws Error (file)
+// Reads a disparity map: PFM, TIFF of 32-bit floats, 16-bit PNG as KITTI; with a scale, also 8-bit pictures
+// of value = disparity · scale, 0 = none. \throws Error (file)
 Plane<float> read_disparity(const std::string& path, double scale = 0);
 
 // Reads a mask: one 8-bit channel. \throws Error (file)
 Plane<std::uint8_t> read_mask(const std::string& path);
 
-// Reads Middlebury's calib.txt, or OpenCV's stereo calibration (.yml, .yaml, .xml, .json with P1 and P2). \throws Error (file)
+// Reads Middlebury's calib.txt, or OpenCV's stereo calibration (.yml, .yaml, .xml, .json with P1 and P2).
+// \throws Error (file)
 Calibration read_calibration(const std::string& path);
 
-// The bytes of a disparity file, by the extension of its path: .pfm, .png (KITTI), .tif or .tiff (32-bit floats).
-// \throws UsageError for another extension
+// The bytes of a disparity file, by the extension of its path: .pfm, .png (KITTI), .tif or .tiff (32-bit
+// floats). \throws UsageError for another extension
 std::vector<std::byte> encode_disparity(const std::string& path, View<const float> disparity);
 
 // The bytes of a PNG.

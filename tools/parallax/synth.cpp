@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+
 #include <opencv2/imgproc.hpp>
 
-#include "tools/parallax/command.h"
 #include "parallax/formats.h"
+
+#include "tools/parallax/command.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::tool {
@@ -35,14 +37,16 @@ int synth_command(const Arguments& arguments) {
   app.add_option("--size", size, "Width x height");
   app.add_option("--disparities", parameters.disparities, "True disparities are below this");
   add_choice<Scene>(app, "--scene", parameters.scene,
-                    {{"dots", Scene::dots}, {"planes", Scene::planes}, {"layers", Scene::layers}}, "What to render");
+                    {{"dots", Scene::dots}, {"planes", Scene::planes}, {"layers", Scene::layers}},
+                    "What to render");
   app.add_option("--seed", parameters.seed, "Another number, another scene");
   app.read(arguments);
   parameters.size = parse_size(size);
-  if (app.count("--disparities") == 0) parameters.disparities = std::min(parameters.disparities, parameters.size.width);
+  if (app.count("--disparities") == 0)
+    parameters.disparities = std::min(parameters.disparities, parameters.size.width);
   if (parameters.disparities > parameters.size.width)
-    throw UsageError("--disparities is " + std::to_string(parameters.disparities) + ": give at most the width, " +
-                     std::to_string(parameters.size.width));
+    throw UsageError("--disparities is " + std::to_string(parameters.disparities) +
+                     ": give at most the width, " + std::to_string(parameters.size.width));
 
   const SynthPair pair = synthesize(parameters);
   const std::string calibration = encode_middlebury_calibration(pair.calibration);

@@ -1,11 +1,12 @@
-#include <hwy/highway.h>
-#include <hwy/targets.h>
-
 #include <fstream>
 #include <string>
 
-#include "core/workers.h"
+#include <hwy/highway.h>
+#include <hwy/targets.h>
+
 #include "parallax/device.h"
+
+#include "core/workers.h"
 
 namespace parallax {
 namespace {
@@ -19,24 +20,30 @@ std::string processor_name() {
   return "processor";
 }
 
+// Found once: what Highway says later depends on what was forced.
+const std::vector<std::int64_t>& shared_targets() {
+  static const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+  return targets;
+}
+
 }  // namespace
 
 std::vector<std::string> cpu_targets() {
   std::vector<std::string> names;
-  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) names.emplace_back(hwy::TargetName(target));
+  for (const std::int64_t target : shared_targets()) names.emplace_back(hwy::TargetName(target));
   return names;
 }
 
 void force_cpu_target(std::string_view target) {
-  hwy::SetSupportedTargetsForTest(0);
   std::string known;
-  int64_t chosen = 0;
-  for (const int64_t candidate : hwy::SupportedAndGeneratedTargets()) {
+  std::int64_t chosen = 0;
+  for (const std::int64_t candidate : shared_targets()) {
     if (target == hwy::TargetName(candidate)) chosen = candidate;
     known += std::string(known.empty() ? "" : ", ") + hwy::TargetName(candidate);
   }
   if (!target.empty() && chosen == 0)
-    throw Error(ErrorCategory::argument, "no vector target " + std::string(target) + " here: choose one of " + known);
+    throw Error(ErrorCategory::argument,
+                "no vector target " + std::string(target) + " here: choose one of " + known);
   hwy::SetSupportedTargetsForTest(chosen);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }

@@ -10,6 +10,9 @@ namespace parallax {
 void BlockParameters::validate() const {
   check_range("min_disparity", min_disparity, -1'000'000, 1'000'000);
   check_range("disparities", disparities, 1, 1'000'000);
+  check_choice("cost", cost, BlockCost::zncc);
+  check_choice("prefilter", prefilter, Prefilter::x_sobel);
+  check_choice("sub_pixel", sub_pixel, SubPixel::parabola);
   if (window < 1 || window > 31 || window % 2 == 0) refuse("window", window, "an odd number from 1 to 31");
   check_range("prefilter_cap", prefilter_cap, 1, 32767);
   check_range("uniqueness", uniqueness, 0, 100);
@@ -17,7 +20,9 @@ void BlockParameters::validate() const {
   refine.validate();
 }
 
-std::vector<std::string_view> block_presets() { return {"default", "sad-full-row"}; }
+std::vector<std::string_view> block_presets() {
+  return {"default", "sad-full-row"};
+}
 
 BlockParameters block_preset(std::string_view name) {
   BlockParameters parameters;
@@ -39,13 +44,15 @@ namespace {
 void check_reachable(const Search& search, int width) {
   const int highest = search.lowest + search.labels - 1;
   if (search.lowest < width && highest > -width) return;
-  throw Error(ErrorCategory::argument, "disparities " + std::to_string(search.lowest) + " to " +
-                                           std::to_string(highest) + " lead out of an image " + std::to_string(width) +
-                                           " pixels wide everywhere: choose min_disparity and disparities within it");
+  throw Error(ErrorCategory::argument,
+              "disparities " + std::to_string(search.lowest) + " to " + std::to_string(highest) +
+                  " lead out of an image " + std::to_string(width) +
+                  " pixels wide everywhere: choose min_disparity and disparities within it");
 }
 
 std::uint64_t highest_cost(const BlockParameters& parameters, std::uint64_t highest_value) {
-  const auto pixels = static_cast<std::uint64_t>(parameters.window) * static_cast<std::uint64_t>(parameters.window);
+  const auto pixels =
+      static_cast<std::uint64_t>(parameters.window) * static_cast<std::uint64_t>(parameters.window);
   if (parameters.cost == BlockCost::sad) return pixels * highest_value;
   return pixels * highest_value * highest_value;  // ΣLR of ZNCC, too
 }
@@ -53,15 +60,14 @@ std::uint64_t highest_cost(const BlockParameters& parameters, std::uint64_t high
 }  // namespace
 
 Search plan_search(const BlockParameters& parameters, const ImageFormat& format) {
+  if (format.depth == Depth::bits8)
+    check_range("prefilter_cap, for 8-bit images,", parameters.prefilter_cap, 1, 127);
   const int width = format.size.width;
   Search search{};
   search.lowest = parameters.full_row ? 1 - width : parameters.min_disparity;
   search.labels = parameters.full_row ? 2 * width - 1 : parameters.disparities;
   search.highest_value = format.depth == Depth::bits8 ? 255 : 65535;
-  if (parameters.prefilter == Prefilter::x_sobel) {
-    if (format.depth == Depth::bits8) check_range("prefilter_cap, for 8-bit images,", parameters.prefilter_cap, 1, 127);
-    search.highest_value = 2 * parameters.prefilter_cap;
-  }
+  if (parameters.prefilter == Prefilter::x_sobel) search.highest_value = 2 * parameters.prefilter_cap;
   search.highest_cost = highest_cost(parameters, static_cast<std::uint64_t>(search.highest_value));
   check_reachable(search, width);
   return search;

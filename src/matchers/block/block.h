@@ -1,20 +1,23 @@
-// Block matching (window matching, local matching): Scharstein & Szeliski 2002, "A taxonomy and evaluation of dense
-// two-frame stereo correspondence algorithms", sections 3.1–3.3. Both images are extended by repeating their border
-// pixels. With P the (optionally filtered) gray image and W the window of side w, label d costs at (x, y):
+// Block matching (window matching, local matching): Scharstein & Szeliski 2002, "A taxonomy and evaluation of
+// dense two-frame stereo correspondence algorithms", sections 3.1–3.3. Both images are extended by repeating
+// their border pixels. With P the (optionally filtered) gray image and W the window of side w, label d costs
+// at (x, y):
 //
 //   SAD   Σ_W |P_L(x+i, y+j) − P_R(x+i−d, y+j)|
 //   SSD   Σ_W (P_L(x+i, y+j) − P_R(x+i−d, y+j))²
-//   ZNCC  ⌊(1 − r)·2²⁰ + ½⌋, r = (w²·ΣLR − ΣL·ΣR) / √((w²·ΣL² − (ΣL)²)·(w²·ΣR² − (ΣR)²)), r = 0 for a flat window
+//   ZNCC  ⌊(1 − r)·2²⁰ + ½⌋, r = (w²·ΣLR − ΣL·ΣR) / √((w²·ΣL² − (ΣL)²)·(w²·ΣR² − (ΣR)²)), r = 0 for a flat
+//   window
 //
-// d is a candidate at x when right pixel x − d exists and neither pixel is masked. The cheapest candidate wins, ties go
-// to the lowest. All costs are whole numbers, so every device gives the same bytes.
+// d is a candidate at x when right pixel x − d exists and neither pixel is masked. The cheapest candidate
+// wins, ties go to the lowest. All costs are whole numbers, so every device gives the same bytes.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
-#include "core/plan.h"
 #include "parallax/block.h"
+
+#include "core/plan.h"
 
 namespace parallax::block {
 
@@ -35,8 +38,8 @@ struct Search {
 // Checks the parameters that only the format decides. \throws Error (argument)
 Search plan_search(const BlockParameters& parameters, const ImageFormat& format);
 
-// Offset of the minimum of the parabola through three costs, the middle one being below the first and not above the
-// last; in (−½, ½].
+// Offset of the minimum of the parabola through three costs, the middle one being below the first and not
+// above the last; in (−½, ½].
 inline float parabola_offset(std::int64_t before, std::int64_t best, std::int64_t after) {
   return static_cast<float>(before - after) / static_cast<float>(2 * (before - 2 * best + after));
 }

@@ -1,5 +1,5 @@
-// Block matching on the CPU: the images are filtered, extended and mirrored once; then bands of rows are swept in
-// parallel, each with the running sums of cpu_kernels.h.
+// Block matching on the CPU: the images are filtered, extended and mirrored once; then bands of rows are
+// swept in parallel, each with the running sums of cpu_kernels.h.
 
 #include <algorithm>
 #include <cstdlib>
@@ -45,9 +45,11 @@ void extend_row(const std::uint16_t* row, const SweepShape& shape, std::uint16_t
 // Writes the row right to left, as far as any label reaches, repeating the border pixels.
 void mirror_row(const std::uint16_t* row, const SweepShape& shape, std::uint16_t* out) {
   const std::int64_t count = shape.right_columns();
-  const std::int64_t last = static_cast<std::int64_t>(shape.mirrored(0)) - shape.lowest;  // index of right column 0
-  const std::int64_t first = last - (shape.width - 1);                                    // of the last column
-  const std::int64_t begin = std::clamp<std::int64_t>(first, 0, count), end = std::clamp<std::int64_t>(last + 1, 0, count);
+  const std::int64_t last =
+      static_cast<std::int64_t>(shape.mirrored(0)) - shape.lowest;  // index of right column 0
+  const std::int64_t first = last - (shape.width - 1);              // of the last column
+  const std::int64_t begin = std::clamp<std::int64_t>(first, 0, count),
+                     end = std::clamp<std::int64_t>(last + 1, 0, count);
   std::fill(out, out + begin, row[shape.width - 1]);
   for (std::int64_t j = begin; j < end; ++j) out[j] = row[last - j];
   std::fill(out + end, out + count, row[0]);
@@ -68,13 +70,19 @@ void sobel_row(View<const std::uint16_t> gray, int y, int cap, std::uint16_t* ou
   out[width - 1] = response(std::max(width - 2, 0), width - 1);
 }
 
-// Marks the pixels in whose window the absolute Sobel responses sum to less than a threshold, by running sums.
+// Marks the pixels in whose window the absolute Sobel responses sum to less than a threshold, by running
+// sums.
 class TextureCheck {
  public:
   // The buffers hold one element a column.
-  TextureCheck(View<const std::uint16_t> gray, int radius, int cap, std::int64_t threshold, std::uint16_t* responses,
-               std::int64_t* column_sums)
-      : gray_(gray), radius_(radius), cap_(cap), threshold_(threshold), responses_(responses), column_sums_(column_sums) {}
+  TextureCheck(View<const std::uint16_t> gray, int radius, int cap, std::int64_t threshold,
+               std::uint16_t* responses, std::int64_t* column_sums)
+      : gray_(gray),
+        radius_(radius),
+        cap_(cap),
+        threshold_(threshold),
+        responses_(responses),
+        column_sums_(column_sums) {}
 
   void mark_rows(View<std::uint8_t> textureless, int first, int last) {
     std::fill_n(column_sums_, gray_.size.width, 0);
@@ -116,7 +124,8 @@ class MemoryPlan {
   MemoryPlan(const SweepShape& shape, BlockCost cost, Sums sums, bool right_map, ArenaLayout& layout) {
     const std::size_t sum_bytes = bytes_of(sums);
     const std::size_t cost_bytes = cost == BlockCost::zncc ? 4 : sum_bytes;
-    const auto labels = static_cast<std::size_t>(shape.padded_labels), columns = static_cast<std::size_t>(shape.columns());
+    const auto labels = static_cast<std::size_t>(shape.padded_labels),
+               columns = static_cast<std::size_t>(shape.columns());
     const auto right_columns = static_cast<std::size_t>(shape.right_columns());
     const auto lanes = [&](std::size_t count, std::size_t bytes) {
       return layout.reserve<std::byte>(count * bytes + widest_vector_bytes);
@@ -138,19 +147,15 @@ class MemoryPlan {
   }
 
   SweepMemory in(std::byte* arena) const {
-    const auto real = [arena](const Buffer<std::byte>& buffer) { return reinterpret_cast<double*>(buffer.in(arena)); };
-    return {columns_.in(arena),
-            zeros_.in(arena),
-            window_sums_.in(arena),
-            costs_.in(arena),
-            excluded_.in(arena),
-            right_costs_.in(arena),
-            right_labels_.in(arena),
-            real(right_sums_),
-            real(right_scales_),
-            reinterpret_cast<std::int64_t*>(column_statistics_.in(arena)),
-            real(left_sums_),
-            real(left_scales_)};
+    const auto real = [arena](const Buffer<std::byte>& buffer) {
+      return reinterpret_cast<double*>(buffer.in(arena));
+    };
+    return {columns_.in(arena),      zeros_.in(arena),
+            window_sums_.in(arena),  costs_.in(arena),
+            excluded_.in(arena),     right_costs_.in(arena),
+            right_labels_.in(arena), real(right_sums_),
+            real(right_scales_),     reinterpret_cast<std::int64_t*>(column_statistics_.in(arena)),
+            real(left_sums_),        real(left_scales_)};
   }
 
  private:
@@ -250,7 +255,9 @@ class Cpu final : public detail::Plan {
     workers_.for_each(bands, [&](int band, int slot) {
       Sweep own = sweep;
       own.memory = memory_[static_cast<std::size_t>(slot)].in(arena_.data());
-      const auto bound = [&](int i) { return static_cast<int>(static_cast<std::int64_t>(size_.height) * i / bands); };
+      const auto bound = [&](int i) {
+        return static_cast<int>(static_cast<std::int64_t>(size_.height) * i / bands);
+      };
       sweep_rows(own, bound(band), bound(band + 1));
     });
   }

@@ -20,15 +20,16 @@ namespace hn = hwy::HWY_NAMESPACE;
 using refine::code;
 using refine::no_value;
 
-// Terms of a window sum, in lanes of the sums: of one left value and the right values at `right`, neighbouring labels.
-// `highest value` is what plan_search() says of the filtered images.
+// Terms of a window sum, in lanes of the sums: of one left value and the right values at `right`,
+// neighbouring labels. `highest value` is what plan_search() says of the filtered images.
 
 // Sums of 16 bits: values below 2¹⁵.
 template <BlockCost cost, class D>
 HWY_INLINE hn::Vec<D> term(D d, hwy::SizeTag<2>, std::uint16_t left, const std::uint16_t* right) {
   static_assert(cost == BlockCost::sad);
   const hn::RebindToSigned<D> d_signed;
-  const auto difference = hn::Sub(hn::BitCast(d_signed, hn::Set(d, left)), hn::BitCast(d_signed, hn::LoadU(d, right)));
+  const auto difference =
+      hn::Sub(hn::BitCast(d_signed, hn::Set(d, left)), hn::BitCast(d_signed, hn::LoadU(d, right)));
   return hn::BitCast(d, hn::Abs(difference));
 }
 
@@ -47,7 +48,8 @@ template <BlockCost cost, class D>
 HWY_INLINE hn::Vec<D> term(D d, hwy::SizeTag<8>, std::uint16_t left, const std::uint16_t* right) {
   const hn::Rebind<std::uint16_t, D> d16;
   const hn::Rebind<std::uint32_t, D> d32;
-  const auto l = hn::Set(d32, static_cast<std::uint32_t>(left)), r = hn::PromoteTo(d32, hn::LoadU(d16, right));
+  const auto l = hn::Set(d32, static_cast<std::uint32_t>(left)),
+             r = hn::PromoteTo(d32, hn::LoadU(d16, right));
   const hn::RebindToUnsigned<D> d_unsigned;
   if constexpr (cost == BlockCost::zncc) return hn::BitCast(d, hn::PromoteTo(d_unsigned, hn::Mul(l, r)));
   const auto difference = hn::Sub(hn::Max(l, r), hn::Min(l, r));
@@ -83,12 +85,15 @@ class Sweeper {
  private:
   int row_in_image(int y) const { return std::clamp(y, 0, shape_.height - 1); }
   Sum* column(int u) const {
-    return columns_ + static_cast<std::size_t>(u + shape_.radius) * static_cast<std::size_t>(shape_.padded_labels);
+    return columns_ +
+           static_cast<std::size_t>(u + shape_.radius) * static_cast<std::size_t>(shape_.padded_labels);
   }
 
   // Column sums of the window of the row above `first`.
   void start(int first) {
-    std::fill_n(columns_, static_cast<std::size_t>(shape_.columns()) * static_cast<std::size_t>(shape_.padded_labels), Sum{0});
+    std::fill_n(columns_,
+                static_cast<std::size_t>(shape_.columns()) * static_cast<std::size_t>(shape_.padded_labels),
+                Sum{0});
     std::fill_n(zeros_, shape_.padded_labels, Sum{0});
     for (int y = first - 1 - shape_.radius; y < first + shape_.radius; ++y) add_row(row_in_image(y));
     if constexpr (cost == BlockCost::zncc) start_statistics(first);
@@ -103,19 +108,25 @@ class Sweeper {
       Sum* sums = column(u);
       const int end = shape_.end_label(u);
       for (int k = shape_.first_label(u) / lanes * lanes; k < end; k += lanes)
-        hn::Store(hn::Add(hn::Load(d, sums + k), term<cost>(d, hwy::SizeTag<sizeof(Sum)>(), left, right + k)), d, sums + k);
+        hn::Store(hn::Add(hn::Load(d, sums + k), term<cost>(d, hwy::SizeTag<sizeof(Sum)>(), left, right + k)),
+                  d, sums + k);
     }
   }
 
-  int rounded_down(int label) const { return label / static_cast<int>(sum_lanes()) * static_cast<int>(sum_lanes()); }
+  int rounded_down(int label) const {
+    return label / static_cast<int>(sum_lanes()) * static_cast<int>(sum_lanes());
+  }
   int rounded_up(int label) const { return rounded_down(label + static_cast<int>(sum_lanes()) - 1); }
   static std::size_t sum_lanes() { return hn::Lanes(SumTag()); }
 
-  // Window sums of the pixels of a block, side by side, so that the work on one need not wait for that on another.
+  // Window sums of the pixels of a block, side by side, so that the work on one need not wait for that on
+  // another.
   Sum* window_sums(int i) const {
     return window_sums_ + static_cast<std::size_t>(i) * static_cast<std::size_t>(shape_.padded_labels);
   }
-  Cost* costs(int i) const { return costs_ + static_cast<std::size_t>(i) * static_cast<std::size_t>(shape_.padded_labels); }
+  Cost* costs(int i) const {
+    return costs_ + static_cast<std::size_t>(i) * static_cast<std::size_t>(shape_.padded_labels);
+  }
 
   // The rows that the window gains and loses, and where column u stands in them.
   struct Place {
@@ -130,7 +141,8 @@ class Sweeper {
     }
   };
 
-  // Moves a column down by a row, and lets it enter the window while `leaving` leaves: after = before + column − leaving.
+  // Moves a column down by a row, and lets it enter the window while `leaving` leaves: after = before +
+  // column − leaving.
   HWY_INLINE void enter_column(const Place& place, const Sum* HWY_RESTRICT leaving, Sum* HWY_RESTRICT before,
                                Sum* HWY_RESTRICT after) {
     const SumTag d;
@@ -144,7 +156,8 @@ class Sweeper {
     // Labels whose first column this is.
     for (; labels_begun_ < end; labels_begun_ += lanes) hn::Store(hn::Zero(d), d, before + labels_begun_);
     for (int k = rounded_down(shape_.first_label(place.u)); k < end; k += lanes) {
-      const auto change = hn::Sub(term<cost>(d, size, l_new, r_new + k), term<cost>(d, size, l_old, r_old + k));
+      const auto change =
+          hn::Sub(term<cost>(d, size, l_new, r_new + k), term<cost>(d, size, l_old, r_old + k));
       const auto sum = hn::Add(hn::Load(d, column + k), change);
       hn::Store(sum, d, column + k);
       hn::Store(hn::Add(hn::Load(d, before + k), hn::Sub(sum, hn::Load(d, leaving + k))), d, after + k);
@@ -159,16 +172,22 @@ class Sweeper {
     if (right_wanted) std::fill_n(right_costs_, shape_.right_columns(), no_cost);
     const int radius = shape_.radius, labels = shape_.padded_labels, last = shape_.block - 1;
     const int mirrored = shape_.mirrored(-radius);
-    Place place{-radius,        s_.left.row(y_new), s_.left.row(y_old), s_.right.row(y_new) + mirrored,
-                s_.right.row(y_old) + mirrored, columns_};
+    Place place{-radius,
+                s_.left.row(y_new),
+                s_.left.row(y_old),
+                s_.right.row(y_new) + mirrored,
+                s_.right.row(y_old) + mirrored,
+                columns_};
     labels_begun_ = 0;
-    for (; place.u < radius; place.advance(labels)) enter_column(place, zeros_, window_sums(last), window_sums(last));
+    for (; place.u < radius; place.advance(labels))
+      enter_column(place, zeros_, window_sums(last), window_sums(last));
     for (int x = 0; x < shape_.width; x += shape_.block) {
       const int count = std::min(shape_.block, shape_.width - x);
       Sum* before = window_sums(last);
       Sum* after = window_sums(0);
       for (int i = 0; i < count; ++i) {
-        const Sum* leaving = x + i == 0 ? zeros_ : place.column - static_cast<std::ptrdiff_t>(shape_.window()) * labels;
+        const Sum* leaving =
+            x + i == 0 ? zeros_ : place.column - static_cast<std::ptrdiff_t>(shape_.window()) * labels;
         enter_column(place, leaving, before, after);
         place.advance(labels);
         before = after;
@@ -192,9 +211,11 @@ class Sweeper {
       labels[i] = lowest[i] == no_cost ? candidates[i].first : first_label_of_cost(candidates[i], lowest[i]);
     for (int i = 0; i < count; ++i) {
       Status status = Status::matched;
-      if (lowest[i] == no_cost || plain_ == false) status = judge(candidates[i], x + i, y, labels[i], lowest[i]);
+      if (lowest[i] == no_cost || plain_ == false)
+        status = judge(candidates[i], x + i, y, labels[i], lowest[i]);
       s_.map.status.at(x + i, y) = code(status);
-      s_.map.disparity.at(x + i, y) = status == Status::matched ? refined(candidates[i], labels[i]) : no_value;
+      s_.map.disparity.at(x + i, y) =
+          status == Status::matched ? refined(candidates[i], labels[i]) : no_value;
     }
   }
 
@@ -238,7 +259,8 @@ class Sweeper {
     }
   }
 
-  // Calls each(costs of some labels, first of them) for all candidates; a vector's lanes beyond the last hold no_cost.
+  // Calls each(costs of some labels, first of them) for all candidates; a vector's lanes beyond the last hold
+  // no_cost.
   template <class Each>
   HWY_INLINE void for_labels(const Candidates& c, const Each& each) const {
     const CostTag d;
@@ -279,10 +301,13 @@ class Sweeper {
   bool ambiguous(const Candidates& c, int label) const {
     const CostTag d;
     const std::uint64_t bound = ambiguity_bound(static_cast<std::uint64_t>(c.costs[label]), s_.uniqueness);
-    const Cost limit = static_cast<Cost>(std::min<std::uint64_t>(bound + 1, static_cast<std::uint64_t>(no_cost)));
+    const Cost limit =
+        static_cast<Cost>(std::min<std::uint64_t>(bound + 1, static_cast<std::uint64_t>(no_cost)));
     std::size_t as_good = 0;
-    for_labels(c, [&](auto costs, int) HWY_ATTR { as_good += hn::CountTrue(d, hn::Lt(costs, hn::Set(d, limit))); });
-    for (int k = std::max(c.first, label - 1); k < std::min(c.end, label + 2); ++k) as_good -= c.costs[k] < limit;
+    for_labels(
+        c, [&](auto costs, int) HWY_ATTR { as_good += hn::CountTrue(d, hn::Lt(costs, hn::Set(d, limit))); });
+    for (int k = std::max(c.first, label - 1); k < std::min(c.end, label + 2); ++k)
+      as_good -= c.costs[k] < limit;
     return as_good > 0;
   }
 
@@ -295,8 +320,8 @@ class Sweeper {
                                        static_cast<std::int64_t>(after));
   }
 
-  // Every right pixel keeps the lowest of the costs it is offered. Left pixels come from left to right, so equal costs
-  // come in the order of their labels.
+  // Every right pixel keeps the lowest of the costs it is offered. Left pixels come from left to right, so
+  // equal costs come in the order of their labels.
   HWY_INLINE void offer_to_right(const Candidates& c, int x) {
     const CostTag d;
     Cost* best = right_costs_ + shape_.mirrored(x);
@@ -305,7 +330,8 @@ class Sweeper {
       const auto old = hn::LoadU(d, best + k);
       const auto better = hn::Lt(costs, old);
       hn::StoreU(hn::Min(costs, old), d, best + k);
-      hn::StoreU(hn::IfThenElse(better, hn::Iota(d, static_cast<Cost>(k)), hn::LoadU(d, labels + k)), d, labels + k);
+      hn::StoreU(hn::IfThenElse(better, hn::Iota(d, static_cast<Cost>(k)), hn::LoadU(d, labels + k)), d,
+                 labels + k);
     });
   }
 
@@ -375,7 +401,8 @@ class Sweeper {
     change(right_columns(), s_.right.row(y_old), -1);
     window_statistics(left_columns(), s_.memory.left_sums, s_.memory.left_scales);
     // A right window is centred at its index.
-    window_statistics(right_columns(), s_.memory.right_sums + shape_.radius, s_.memory.right_scales + shape_.radius);
+    window_statistics(right_columns(), s_.memory.right_sums + shape_.radius,
+                      s_.memory.right_scales + shape_.radius);
   }
 
   // Costs from the window sums ΣLR of pixel x. Sums and their products are whole numbers below 2⁵³: exact.
@@ -385,7 +412,8 @@ class Sweeper {
     const hn::Rebind<std::int32_t, RealTag> d32;
     const int lanes = static_cast<int>(hn::Lanes(d));
     const auto n = hn::Set(d, static_cast<double>(shape_.window() * shape_.window()));
-    const auto left_sum = hn::Set(d, s_.memory.left_sums[x]), left_scale = hn::Set(d, s_.memory.left_scales[x]);
+    const auto left_sum = hn::Set(d, s_.memory.left_sums[x]),
+               left_scale = hn::Set(d, s_.memory.left_scales[x]);
     const auto one = hn::Set(d, 1.0), unit = hn::Set(d, zncc_unit), half = hn::Set(d, 0.5);
     const double* right_sums = s_.memory.right_sums + shape_.mirrored(x);
     const double* right_scales = s_.memory.right_scales + shape_.mirrored(x);
@@ -420,7 +448,7 @@ class Sweeper {
   Cost* const excluded_;
   Cost* const right_costs_;
   Cost* const right_labels_;
-  const bool plain_;  // a pixel with a candidate is a matched pixel
+  const bool plain_;      // a pixel with a candidate is a matched pixel
   int labels_begun_ = 0;  // labels below this have window sums in this row
 };
 
@@ -452,7 +480,9 @@ namespace parallax::block {
 
 HWY_EXPORT(sweep_rows_here);
 
-void sweep_rows(const Sweep& sweep, int first, int last) { HWY_DYNAMIC_DISPATCH(sweep_rows_here)(sweep, first, last); }
+void sweep_rows(const Sweep& sweep, int first, int last) {
+  HWY_DYNAMIC_DISPATCH(sweep_rows_here)(sweep, first, last);
+}
 
 }  // namespace parallax::block
 #endif

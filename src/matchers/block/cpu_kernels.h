@@ -1,7 +1,8 @@
 // The inner loops of block matching on the CPU, compiled once for each vector instruction set.
 //
-// Lanes are neighbouring labels. For every column u of the left image (extended by the window's radius) and label k there
-// is a running sum over the w rows of the window, the column sum; a row of results comes from one sweep over u:
+// Lanes are neighbouring labels. For every column u of the left image (extended by the window's radius) and
+// label k there is a running sum over the w rows of the window, the column sum; a row of results comes from
+// one sweep over u:
 //
 //   column(u, k) += term(new row) − term(row that left the window)
 //   window(k)    += column(u, k) − column(u − w, k)
@@ -29,7 +30,7 @@ inline constexpr int most_block = 16;
 struct SweepShape {
   int width, height;
   int radius;
-  int lowest;         // lowest disparity
+  int lowest;  // lowest disparity
   int labels;
   int padded_labels;  // a whole number of vectors
   int block;          // pixels that are decided together; at most most_block
@@ -41,7 +42,9 @@ struct SweepShape {
   // Index of the right pixel of label 0 that belongs to left column u, which may lie in the extension.
   int mirrored(int u) const { return width - 1 + radius - u; }
   // Labels of column u that any window needs: those whose right pixel is in the extended right image.
-  int first_label(int u) const { return bounded(static_cast<std::int64_t>(u) - lowest - (width - 1 + radius)); }
+  int first_label(int u) const {
+    return bounded(static_cast<std::int64_t>(u) - lowest - (width - 1 + radius));
+  }
   int end_label(int u) const { return bounded(static_cast<std::int64_t>(u) - lowest + radius + 1); }
   // Labels of left pixel x whose right pixel exists.
   int first_candidate(int x) const { return bounded(static_cast<std::int64_t>(x) - lowest - (width - 1)); }
@@ -60,13 +63,13 @@ struct SweepMemory {
   void* window_sums;  // [S] block × padded_labels + a vector
   void* costs;        // [C] the same; where costs are not the sums themselves
   // In the order of the mirrored right image, right_columns + a vector:
-  void* excluded;       // [C] all bits set: masked
-  void* right_costs;    // [C] lowest cost so far of a right pixel
-  void* right_labels;   // [C] its label
-  double* right_sums;   // ZNCC: ΣR
-  double* right_scales; // ZNCC: 1/√(n·ΣR² − (ΣR)²)
+  void* excluded;                   // [C] all bits set: masked
+  void* right_costs;                // [C] lowest cost so far of a right pixel
+  void* right_labels;               // [C] its label
+  double* right_sums;               // ZNCC: ΣR
+  double* right_scales;             // ZNCC: 1/√(n·ΣR² − (ΣR)²)
   std::int64_t* column_statistics;  // ZNCC: Σ and Σ² of each column, of left and right
-  double* left_sums;    // ZNCC, by left pixel
+  double* left_sums;                // ZNCC, by left pixel
   double* left_scales;
 };
 
@@ -76,8 +79,8 @@ struct Sweep {
   Sums sums;
   int uniqueness;
   bool sub_pixel;
-  View<const std::uint16_t> left;   // columns() wide
-  View<const std::uint16_t> right;  // mirrored, right_columns() wide
+  View<const std::uint16_t> left;                  // columns() wide
+  View<const std::uint16_t> right;                 // mirrored, right_columns() wide
   View<const std::uint8_t> left_mask, right_mask;  // may be empty
   View<const std::uint8_t> textureless;            // may be empty; not 0 = textureless
   DisparityMap map;

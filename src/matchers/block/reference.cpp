@@ -1,4 +1,5 @@
-// The specification of block matching, straight from block.h: every window is summed on its own. Slow on purpose.
+// The specification of block matching, straight from block.h: every window is summed on its own. Slow on
+// purpose.
 
 #include <algorithm>
 #include <cmath>
@@ -92,7 +93,8 @@ class Reference final : public detail::Plan {
     const Extended left = filtered(0), right = filtered(1);
     const auto l = [&](int i, int j) -> std::int64_t { return left.at(x + i, y + j); };
     const auto r = [&](int i, int j) -> std::int64_t { return right.at(x + i - d, y + j); };
-    if (parameters_.cost == BlockCost::sad) return window_sum([&](int i, int j) { return std::abs(l(i, j) - r(i, j)); });
+    if (parameters_.cost == BlockCost::sad)
+      return window_sum([&](int i, int j) { return std::abs(l(i, j) - r(i, j)); });
     if (parameters_.cost == BlockCost::ssd)
       return window_sum([&](int i, int j) { return (l(i, j) - r(i, j)) * (l(i, j) - r(i, j)); });
     const std::int64_t n = parameters_.window * parameters_.window;
@@ -101,8 +103,10 @@ class Reference final : public detail::Plan {
     const std::int64_t sum_rr = window_sum([&](int i, int j) { return r(i, j) * r(i, j); });
     const std::int64_t sum_lr = window_sum([&](int i, int j) { return l(i, j) * r(i, j); });
     const double correlation = static_cast<double>(n * sum_lr - sum_l * sum_r) *
-                               inverse_root(n * sum_ll - sum_l * sum_l) * inverse_root(n * sum_rr - sum_r * sum_r);
-    return static_cast<std::int64_t>(std::floor((1.0 - std::clamp(correlation, -1.0, 1.0)) * zncc_unit + 0.5));
+                               inverse_root(n * sum_ll - sum_l * sum_l) *
+                               inverse_root(n * sum_rr - sum_r * sum_r);
+    return static_cast<std::int64_t>(
+        std::floor((1.0 - std::clamp(correlation, -1.0, 1.0)) * zncc_unit + 0.5));
   }
 
   static double inverse_root(std::int64_t variance) {
@@ -112,7 +116,8 @@ class Reference final : public detail::Plan {
   // Whether left (x, y) may match right (x − d, y).
   bool candidate(int x, int y, int d) const {
     if (x < 0 || x >= size_.width || x - d < 0 || x - d >= size_.width) return false;
-    return (left_mask_.empty() || left_mask_.at(x, y) != 0) && (right_mask_.empty() || right_mask_.at(x - d, y) != 0);
+    return (left_mask_.empty() || left_mask_.at(x, y) != 0) &&
+           (right_mask_.empty() || right_mask_.at(x - d, y) != 0);
   }
 
   int label_end() const { return search_.lowest + search_.labels; }
@@ -156,7 +161,8 @@ class Reference final : public detail::Plan {
   }
 
   float refined(int x, int y, int d) const {
-    const bool inside = d > search_.lowest && d + 1 < label_end() && candidate(x, y, d - 1) && candidate(x, y, d + 1);
+    const bool inside =
+        d > search_.lowest && d + 1 < label_end() && candidate(x, y, d - 1) && candidate(x, y, d + 1);
     if (parameters_.sub_pixel == SubPixel::none || !inside) return static_cast<float>(d);
     return static_cast<float>(d) + parabola_offset(cost(x, y, d - 1), cost(x, y, d), cost(x, y, d + 1));
   }
