@@ -49,6 +49,9 @@ std::vector<DeviceDescription> list_devices();
 /// ("AVX3").
 std::vector<std::string> cpu_targets();
 
+/// The one of them that the cpu device uses now.
+std::string active_cpu_target();
+
 /// Restricts the cpu device to one of cpu_targets(); an empty name lifts the restriction. For tests and
 /// measurements; concerns the whole process and must not be called while a matcher runs. The result of a
 /// match never depends on it. \throws Error (argument) for a name that cpu_targets() does not list.

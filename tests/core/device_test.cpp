@@ -113,10 +113,11 @@ TEST_F(CpuTargetTest, EveryTargetCanBeForcedAndTheRestrictionLifted) {
   ASSERT_FALSE(targets.empty());
   for (const std::string& target : targets) {
     force_cpu_target(target);
-    EXPECT_EQ(cpu_targets().front(), target);
+    EXPECT_EQ(active_cpu_target(), target);
+    EXPECT_EQ(cpu_targets(), targets);
   }
   force_cpu_target("");
-  EXPECT_EQ(cpu_targets(), targets);
+  EXPECT_EQ(active_cpu_target(), targets.front());
 }
 
 TEST_F(CpuTargetTest, UnknownNameIsRefusedWithTheKnownOnes) {

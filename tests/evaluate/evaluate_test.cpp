@@ -152,6 +152,11 @@ TEST(EvaluateTest, ViewsMayHaveDifferentStrides) {
   EXPECT_EQ(m.average, 1.5);
 }
 
+// In float, 0.49999997 + 0.5 is 1.
+TEST(EvaluateTest, JustBelowAHalfRoundsDown) {
+  EXPECT_EQ(metrics({0.49999997f}, {0}).mismatches, 0u);
+}
+
 TEST(EvaluateTest, SizesMustAgree) {
   const std::vector<float> three(3), four(4);
   const std::vector<std::uint8_t> mask(4, 255);

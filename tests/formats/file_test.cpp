@@ -142,6 +142,31 @@ TEST_F(FileTest, FailedWriteLeavesThePathAsItWas) {
 }
 
 // By links, so that a wrong write_file() run by root replaces those and not the devices.
+TEST_F(FileTest, LinkStaysAndItsTargetIsReplaced) {
+  write_file(path("target"), bytes_of("old"));
+  fs::create_symlink("target", path("link"));
+  write_file(path("link"), bytes_of("new"));
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(read_file(path("target")), bytes_of("new"));
+}
+
+TEST_F(FileTest, LongestNamesCanBeWritten) {
+  const std::string longest(255, 'n');
+  write_file(path(longest), bytes_of("text"));
+  EXPECT_EQ(read_file(path(longest)), bytes_of("text"));
+}
+
+TEST_F(FileTest, FileBeyondMemoryIsRefused) {
+  std::ofstream(path("sparse")).put('x');
+  std::error_code unsupported;
+  fs::resize_file(path("sparse"), std::uintmax_t{1} << 43, unsupported);
+  if (unsupported) GTEST_SKIP() << "no sparse files of 8 TiB here: " << unsupported.message();
+    // AddressSanitizer ends the process instead of throwing.
+#ifndef __SANITIZE_ADDRESS__
+  EXPECT_THROW(read_file(path("sparse")), Error);
+#endif
+}
+
 TEST_F(FileTest, FullDeviceIsReported) {
   fs::create_symlink("/dev/full", path("full"));
   expect_file_error([&] { write_file(path("full"), bytes_of("x")); }, path("full"), "No space left");

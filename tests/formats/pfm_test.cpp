@@ -138,6 +138,10 @@ TEST(PfmTest, ScalesThatAreNoNumberAreRefused) {
     expect_refused(pfm("Pf\n1 1\n" + std::string(scale) + "\n", {0, 0, 0, 0}), "scale");
 }
 
+TEST(PfmTest, HeaderLinesMayEndInCarriageReturns) {
+  EXPECT_EQ(parse_pfm(pfm("Pf\r\n1 1\r\n-1\r\n", {0, 0, 0x80, 0x3f}), "name").at(0, 0), 1.0f);
+}
+
 TEST(PfmTest, IsReadFromAFile) {
   const std::string path = ::testing::TempDir() + "parallax_pfm_test.pfm";
   write_file(path, pfm("Pf\n1 1\n-1\n", {0, 0, 0x80, 0x3f}));

@@ -34,6 +34,10 @@ std::vector<std::string> cpu_targets() {
   return names;
 }
 
+std::string active_cpu_target() {
+  return hwy::TargetName(hwy::SupportedAndGeneratedTargets().front());
+}
+
 void force_cpu_target(std::string_view target) {
   std::string known;
   std::int64_t chosen = 0;
@@ -53,7 +57,7 @@ std::vector<DeviceDescription> list_devices() {
   const int threads = Workers(0).threads();
   return {{"reference", processor + ", 1 thread, scalar"},
           {"cpu", processor + ", " + std::to_string(threads) + (threads == 1 ? " thread, " : " threads, ") +
-                      cpu_targets().front()}};
+                      active_cpu_target()}};
 }
 
 }  // namespace parallax
