@@ -209,13 +209,13 @@ class Sweeper {
     for (int i = 0; i < count; ++i) lowest[i] = lowest_cost(candidates[i]);
     for (int i = 0; i < count; ++i)
       labels[i] = lowest[i] == no_cost ? candidates[i].first : first_label_of_cost(candidates[i], lowest[i]);
+    float* disparity = s_.map.disparity.row(y) + x;
+    write_disparities(candidates, labels, count, disparity);
     for (int i = 0; i < count; ++i) {
       Status status = Status::matched;
-      if (lowest[i] == no_cost || plain_ == false)
-        status = judge(candidates[i], x + i, y, labels[i], lowest[i]);
+      if (lowest[i] == no_cost || !plain_) status = judge(candidates[i], x + i, y, labels[i], lowest[i]);
       s_.map.status.at(x + i, y) = code(status);
-      s_.map.disparity.at(x + i, y) =
-          status == Status::matched ? refined(candidates[i], labels[i]) : no_value;
+      if (status != Status::matched) disparity[i] = no_value;
     }
   }
 
@@ -311,13 +311,30 @@ class Sweeper {
     return as_good > 0;
   }
 
-  HWY_INLINE float refined(const Candidates& c, int label) const {
-    const float disparity = static_cast<float>(shape_.lowest + label);
-    if (!s_.sub_pixel || label == c.first || label + 1 == c.end) return disparity;
+  // The fraction of a pixel by which the minimum differs from the label; 0 where a neighbour is no candidate.
+  HWY_INLINE Fraction fraction(const Candidates& c, int label) const {
+    if (!s_.sub_pixel || label == c.first || label + 1 >= c.end) return {0.0f, 1.0f};
     const Cost before = c.costs[label - 1], best = c.costs[label], after = c.costs[label + 1];
-    if (before == no_cost || after == no_cost) return disparity;
-    return disparity + parabola_offset(static_cast<std::int64_t>(before), static_cast<std::int64_t>(best),
-                                       static_cast<std::int64_t>(after));
+    if (before == no_cost || after == no_cost) return {0.0f, 1.0f};
+    return parabola_offset(static_cast<std::int64_t>(before), static_cast<std::int64_t>(best),
+                           static_cast<std::int64_t>(after));
+  }
+
+  HWY_INLINE void write_disparities(const Candidates* candidates, const int* labels, int count,
+                                    float* out) const {
+    HWY_ALIGN float whole[most_block] = {}, numerator[most_block] = {}, denominator[most_block] = {};
+    for (int i = 0; i < count; ++i) {
+      const Fraction offset = fraction(candidates[i], labels[i]);
+      whole[i] = static_cast<float>(shape_.lowest + labels[i]);
+      numerator[i] = offset.numerator;
+      denominator[i] = offset.denominator;
+    }
+    const hn::CappedTag<float, most_block> d;
+    for (int i = 0; i < count; i += static_cast<int>(hn::Lanes(d))) {
+      const auto offset = hn::Div(hn::Load(d, numerator + i), hn::Load(d, denominator + i));
+      hn::Store(hn::Add(hn::Load(d, whole + i), offset), d, whole + i);
+    }
+    std::copy_n(whole, count, out);
   }
 
   // Every right pixel keeps the lowest of the costs it is offered. Left pixels come from left to right, so

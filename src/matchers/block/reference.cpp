@@ -164,7 +164,8 @@ class Reference final : public detail::Plan {
     const bool inside =
         d > search_.lowest && d + 1 < label_end() && candidate(x, y, d - 1) && candidate(x, y, d + 1);
     if (parameters_.sub_pixel == SubPixel::none || !inside) return static_cast<float>(d);
-    return static_cast<float>(d) + parabola_offset(cost(x, y, d - 1), cost(x, y, d), cost(x, y, d + 1));
+    const Fraction offset = parabola_offset(cost(x, y, d - 1), cost(x, y, d), cost(x, y, d + 1));
+    return static_cast<float>(d) + offset.value();
   }
 
   void match_left(int x, int y, const DisparityMap& map) const {
