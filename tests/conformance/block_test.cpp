@@ -160,6 +160,26 @@ TEST_P(BlockConformance, EqualsTheReferenceOnRandomCases) {
   }
 }
 
+// Ranges that end anywhere in a vector, on images wide enough that most pixels have every label.
+TEST_P(BlockConformance, EqualsTheReferenceForEveryLabelCount) {
+  const SynthPair pair = synthesize({.size = {173, 5}, .disparities = 30});
+  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  for (const int window : {1, 3, 9}) {
+    for (int labels = 1; labels <= 70; ++labels) {
+      BlockParameters parameters = plain_block();
+      parameters.window = window;
+      parameters.disparities = labels;
+      parameters.min_disparity = labels % 2 == 1 ? 0 : labels % 7 - 3;
+      parameters.cost = static_cast<BlockCost>(labels % 3);
+      // A matcher that has run before, so that memory holds sums of another row.
+      Matcher matcher(parameters, cpu(1), pair.left_view().format);
+      Result actual(pair.size());
+      for (int i = 0; i < 2; ++i) matcher.run(views, actual.map());
+      ASSERT_TRUE(same_bytes(match(parameters, reference, views), actual)) << labels << " labels, window " << window;
+    }
+  }
+}
+
 TEST_P(BlockConformance, KeepsNothingFromTheRunBefore) {
   for (unsigned seed = 1000; seed < 1040; ++seed) {
     const Case random_case(seed);

@@ -75,7 +75,8 @@ class Sweeper {
         excluded_(static_cast<Cost*>(sweep.memory.excluded)),
         right_costs_(static_cast<Cost*>(sweep.memory.right_costs)),
         right_labels_(static_cast<Cost*>(sweep.memory.right_labels)),
-        plain_(sweep.left_mask.empty() && sweep.textureless.empty() && sweep.uniqueness == 0) {}
+        plain_(sweep.left_mask.empty() && sweep.right_mask.empty() && sweep.textureless.empty() &&
+               sweep.uniqueness == 0) {}
 
   void run(int first, int last) {
     start(first);
@@ -141,10 +142,10 @@ class Sweeper {
     }
   };
 
-  // Moves a column down by a row, and lets it enter the window while `leaving` leaves: after = before +
-  // column − leaving.
-  HWY_INLINE void enter_column(const Place& place, const Sum* HWY_RESTRICT leaving, Sum* HWY_RESTRICT before,
-                               Sum* HWY_RESTRICT after) {
+  // Moves the labels [begin, end) of a column down by a row, and lets it enter the window while `leaving`
+  // leaves: after = before + column − leaving.
+  HWY_INLINE void enter_column(const Place& place, int begin, int end, const Sum* HWY_RESTRICT leaving,
+                               const Sum* HWY_RESTRICT before, Sum* HWY_RESTRICT after) const {
     const SumTag d;
     const hwy::SizeTag<sizeof(Sum)> size;
     const int lanes = static_cast<int>(hn::Lanes(d));
@@ -152,10 +153,7 @@ class Sweeper {
     const std::uint16_t* HWY_RESTRICT r_new = place.right_new;
     const std::uint16_t* HWY_RESTRICT r_old = place.right_old;
     Sum* HWY_RESTRICT column = place.column;
-    const int end = rounded_up(shape_.end_label(place.u));
-    // Labels whose first column this is.
-    for (; labels_begun_ < end; labels_begun_ += lanes) hn::Store(hn::Zero(d), d, before + labels_begun_);
-    for (int k = rounded_down(shape_.first_label(place.u)); k < end; k += lanes) {
+    for (int k = begin; k < end; k += lanes) {
       const auto change =
           hn::Sub(term<cost>(d, size, l_new, r_new + k), term<cost>(d, size, l_old, r_old + k));
       const auto sum = hn::Add(hn::Load(d, column + k), change);
@@ -164,59 +162,100 @@ class Sweeper {
     }
   }
 
+  // The same for those labels that any window needs of this column.
+  HWY_INLINE void enter_partial_column(const Place& place, const Sum* leaving, Sum* before, Sum* after) {
+    const SumTag d;
+    const int end = rounded_up(shape_.end_label(place.u));
+    // Labels whose first column this is.
+    for (; labels_begun_ < end; labels_begun_ += static_cast<int>(hn::Lanes(d)))
+      hn::Store(hn::Zero(d), d, before + labels_begun_);
+    enter_column(place, rounded_down(shape_.first_label(place.u)), end, leaving, before, after);
+  }
+
   void match_row(int y) {
     const int y_new = row_in_image(y + shape_.radius), y_old = row_in_image(y - shape_.radius - 1);
     if constexpr (cost == BlockCost::zncc) move_statistics(y_new, y_old);
     if (!s_.right_mask.empty()) exclude_masked(y);
-    const bool right_wanted = !s_.right_disparity.empty();
-    if (right_wanted) std::fill_n(right_costs_, shape_.right_columns(), no_cost);
-    const int radius = shape_.radius, labels = shape_.padded_labels, last = shape_.block - 1;
-    const int mirrored = shape_.mirrored(-radius);
-    Place place{-radius,
+    if (right_wanted()) std::fill_n(right_costs_, shape_.right_columns(), no_cost);
+    const int mirrored = shape_.mirrored(-shape_.radius), last = shape_.block - 1;
+    Place place{-shape_.radius,
                 s_.left.row(y_new),
                 s_.left.row(y_old),
                 s_.right.row(y_new) + mirrored,
                 s_.right.row(y_old) + mirrored,
                 columns_};
     labels_begun_ = 0;
-    for (; place.u < radius; place.advance(labels))
-      enter_column(place, zeros_, window_sums(last), window_sums(last));
+    for (; place.u < shape_.radius; place.advance(shape_.padded_labels))
+      enter_partial_column(place, zeros_, window_sums(last), window_sums(last));
     for (int x = 0; x < shape_.width; x += shape_.block) {
       const int count = std::min(shape_.block, shape_.width - x);
-      Sum* before = window_sums(last);
-      Sum* after = window_sums(0);
-      for (int i = 0; i < count; ++i) {
-        const Sum* leaving =
-            x + i == 0 ? zeros_ : place.column - static_cast<std::ptrdiff_t>(shape_.window()) * labels;
-        enter_column(place, leaving, before, after);
-        place.advance(labels);
-        before = after;
-        after += labels;
-      }
-      match_block(x, count, y, right_wanted);
+      if (is_simple(x, count))
+        match_block<true>(place, x, count, y);
+      else
+        match_block<false>(place, x, count, y);
     }
-    if (right_wanted) write_right_row(s_.right_disparity.row(y));
+    if (right_wanted()) write_right_row(s_.right_disparity.row(y));
+  }
+
+  bool right_wanted() const { return !s_.right_disparity.empty(); }
+
+  // Whether all pixels of a block have all labels as candidates, and nothing but the costs decides.
+  bool is_simple(int x, int count) const {
+    return plain_ && labels_begun_ >= shape_.labels && shape_.first_candidate(x + count - 1) == 0 &&
+           shape_.end_candidate(x) == shape_.labels;
   }
 
   // One step after the other for all pixels of a block.
-  HWY_INLINE void match_block(int x, int count, int y, bool right_wanted) {
+  template <bool simple>
+  HWY_INLINE void match_block(Place& place, int x, int count, int y) {
     Candidates candidates[most_block];
     Cost lowest[most_block];
     int labels[most_block];
-    for (int i = 0; i < count; ++i) candidates[i] = candidates_of(i, x + i, y);
-    if (right_wanted)
+    enter_columns<simple>(place, x, count);
+    for (int i = 0; i < count; ++i) {
+      if constexpr (simple && cost != BlockCost::zncc)
+        candidates[i] = {window_sums(i), 0, shape_.labels};
+      else
+        candidates[i] = candidates_of(i, x + i, y);
+    }
+    if (right_wanted())
       for (int i = 0; i < count; ++i) offer_to_right(candidates[i], x + i);
     for (int i = 0; i < count; ++i) lowest[i] = lowest_cost(candidates[i]);
     for (int i = 0; i < count; ++i)
-      labels[i] = lowest[i] == no_cost ? candidates[i].first : first_label_of_cost(candidates[i], lowest[i]);
+      labels[i] = !simple && lowest[i] == no_cost ? candidates[i].first
+                                                  : first_label_of_cost(candidates[i], lowest[i]);
     float* disparity = s_.map.disparity.row(y) + x;
+    std::uint8_t* status = s_.map.status.row(y) + x;
     write_disparities(candidates, labels, count, disparity);
+    std::fill_n(status, count, code(Status::matched));
+    if constexpr (simple) return;
     for (int i = 0; i < count; ++i) {
-      Status status = Status::matched;
-      if (lowest[i] == no_cost || !plain_) status = judge(candidates[i], x + i, y, labels[i], lowest[i]);
-      s_.map.status.at(x + i, y) = code(status);
-      if (status != Status::matched) disparity[i] = no_value;
+      const Status verdict = judge(candidates[i], x + i, y, labels[i], lowest[i]);
+      status[i] = code(verdict);
+      if (verdict != Status::matched) disparity[i] = no_value;
     }
+  }
+
+  // Window sums of the pixels [x, x + count).
+  template <bool simple>
+  HWY_INLINE void enter_columns(Place& place, int x, int count) {
+    Sum* before = window_sums(shape_.block - 1);
+    Sum* after = window_sums(0);
+    for (int i = 0; i < count; ++i) {
+      // Before the first column of all there is none to leave.
+      const Sum* leaving = x + i == 0 ? zeros_ : place.column - window_columns();
+      if constexpr (simple)
+        enter_column(place, 0, rounded_up(shape_.labels), leaving, before, after);
+      else
+        enter_partial_column(place, leaving, before, after);
+      place.advance(shape_.padded_labels);
+      before = after;
+      after += shape_.padded_labels;
+    }
+  }
+
+  std::ptrdiff_t window_columns() const {
+    return static_cast<std::ptrdiff_t>(shape_.window()) * shape_.padded_labels;
   }
 
   // The labels [first, end) of a pixel and their costs; what `costs` holds for other labels means nothing.
@@ -465,7 +504,7 @@ class Sweeper {
   Cost* const excluded_;
   Cost* const right_costs_;
   Cost* const right_labels_;
-  const bool plain_;      // a pixel with a candidate is a matched pixel
+  const bool plain_;      // no mask and no check: a pixel with a candidate is a matched pixel
   int labels_begun_ = 0;  // labels below this have window sums in this row
 };
 
