@@ -25,7 +25,10 @@ namespace refine {
 Pipeline::Pipeline(const RefineParameters& parameters, Size size, bool reference, ArenaLayout& layout)
     : parameters_(parameters), reference_(reference) {
   if (parameters.median > 0) median_scratch_ = layout.reserve_plane<float>(median_scratch_size(size));
-  if (parameters.speckle_size > 1) regions_ = layout.reserve<std::int64_t>(size.pixels());
+  if (parameters.speckle_size > 1) {
+    check_speckle_size(size);
+    regions_ = layout.reserve<std::int32_t>(size.pixels());
+  }
 }
 
 void Pipeline::run(const DisparityMap& map, View<const float> right, std::byte* arena, const Workers& workers,

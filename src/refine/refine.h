@@ -38,8 +38,9 @@ void median(View<float> disparity, int window, View<float> scratch, const Worker
 // The same by sorting, for a reader.
 void median_reference(View<float> disparity, int window, View<float> scratch);
 
-// `regions` has an element for each pixel.
-void speckle_filter(const DisparityMap& map, int size, float range, std::int64_t* regions);
+// `regions` has an element for each pixel, and there are fewer than 2³¹ of them: check_speckle_size().
+void speckle_filter(const DisparityMap& map, int size, float range, std::int32_t* regions);
+void check_speckle_size(Size size);
 
 // All steps of a matcher's RefineParameters, with the memory they need.
 class Pipeline {
@@ -54,7 +55,7 @@ class Pipeline {
   RefineParameters parameters_;
   bool reference_;
   PlaneBuffer<float> median_scratch_;
-  Buffer<std::int64_t> regions_;
+  Buffer<std::int32_t> regions_;
 };
 
 }  // namespace parallax::refine

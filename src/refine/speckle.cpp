@@ -1,4 +1,6 @@
 #include <cmath>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/checks.h"
@@ -12,20 +14,20 @@ namespace {
 // nearer the root.
 class Regions {
  public:
-  explicit Regions(std::int64_t* links) : links_(links) {}
+  explicit Regions(std::int32_t* links) : links_(links) {}
 
   void start(std::size_t pixel) { links_[pixel] = -1; }
 
-  std::int64_t root(std::int64_t pixel) {
+  std::int32_t root(std::int32_t pixel) {
     while (links_[pixel] >= 0) {
-      const std::int64_t next = links_[pixel];
+      const std::int32_t next = links_[pixel];
       if (links_[next] >= 0) links_[pixel] = links_[next];
       pixel = next;
     }
     return pixel;
   }
 
-  void join(std::int64_t a, std::int64_t b) {
+  void join(std::int32_t a, std::int32_t b) {
     a = root(a);
     b = root(b);
     if (a == b) return;
@@ -34,10 +36,10 @@ class Regions {
     links_[b] = a;
   }
 
-  std::int64_t size_of(std::int64_t pixel) { return -links_[root(pixel)]; }
+  std::int32_t size_of(std::int32_t pixel) { return -links_[root(pixel)]; }
 
  private:
-  std::int64_t* links_;
+  std::int32_t* links_;
 };
 
 bool connected(float a, float b, float range) {
@@ -46,10 +48,16 @@ bool connected(float a, float b, float range) {
 
 }  // namespace
 
-void speckle_filter(const DisparityMap& map, int size, float range, std::int64_t* links) {
+void check_speckle_size(Size size) {
+  if (size.pixels() <= std::numeric_limits<std::int32_t>::max()) return;
+  throw Error(ErrorCategory::argument, "the speckle filter takes up to 2^31 − 1 pixels, the map is " + text(size) +
+                                           ": set speckle_size to 0, or match in parts");
+}
+
+void speckle_filter(const DisparityMap& map, int size, float range, std::int32_t* links) {
   const int width = map.disparity.size.width, height = map.disparity.size.height;
   Regions regions(links);
-  const auto pixel = [width](int x, int y) { return static_cast<std::int64_t>(y) * width + x; };
+  const auto pixel = [width](int x, int y) { return static_cast<std::int32_t>(y) * width + x; };
   for (int y = 0; y < height; ++y) {
     const float* row = map.disparity.row(y);
     for (int x = 0; x < width; ++x) {
@@ -75,7 +83,8 @@ void speckle_filter(const DisparityMap& map, int size, float range) {
   check_view("status map", map.status, map.disparity.size);
   check_not_negative("size", size);
   check_not_negative("range", range);
-  std::vector<std::int64_t> links(map.disparity.size.pixels());
+  refine::check_speckle_size(map.disparity.size);
+  std::vector<std::int32_t> links(map.disparity.size.pixels());
   refine::speckle_filter(map, size, range, links.data());
 }
 

@@ -224,8 +224,10 @@ TEST_P(MatcherTest, MemoryLimitIsInclusive) {
 
 TEST_P(MatcherTest, MoreThanTheMachineHasIsAnErrorOfMemory) {
   const ImageFormat huge{{1'000'000, 1'000'000}, Depth::bits16};
-  EXPECT_GT(estimate_memory_bytes(small_search(), device_, huge), std::size_t{1} << 41);
-  EXPECT_EQ(error_of([&] { Matcher(small_search(), device_, huge); }).category(), ErrorCategory::memory);
+  BlockParameters parameters = small_search();
+  parameters.refine.speckle_size = 0;
+  EXPECT_GT(estimate_memory_bytes(parameters, device_, huge), std::size_t{1} << 41);
+  EXPECT_EQ(error_of([&] { Matcher(parameters, device_, huge); }).category(), ErrorCategory::memory);
 }
 
 TEST_P(MatcherTest, ImagesOfAnotherFormatAreRefused) {
@@ -452,6 +454,20 @@ TEST(BlockPresetTest, UnknownPresetIsRefusedWithTheKnownOnes) {
   EXPECT_EQ(error.category(), ErrorCategory::argument);
   EXPECT_TRUE(contains(error, "best")) << error.what();
   for (const std::string_view name : block_presets()) EXPECT_TRUE(contains(error, name)) << error.what();
+}
+
+// 60,000 × 60,000 pixels are more than 2³¹.
+TEST(SpeckleSizeTest, MapsTooLargeForTheFilterAreRefused) {
+  const ImageFormat format{{60000, 60000}};
+  BlockParameters parameters;
+  try {
+    estimate_memory_bytes(parameters, {}, format);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("60000×60000"), std::string::npos) << error.what();
+  }
+  parameters.refine.speckle_size = 0;
+  EXPECT_GT(estimate_memory_bytes(parameters, {}, format), std::size_t{1} << 32);
 }
 
 }  // namespace
