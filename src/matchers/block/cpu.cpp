@@ -56,18 +56,29 @@ void mirror_row(const std::uint16_t* row, const SweepShape& shape, std::uint16_t
 }
 
 // Horizontal Sobel response clipped to ±cap, plus cap. Beyond the border the image repeats its border pixels.
+// Slope holds any response: 16 bits do for 8-bit images, and make the loop twice as wide.
+template <class Slope>
 void sobel_row(View<const std::uint16_t> gray, int y, int cap, std::uint16_t* out) {
-  const auto [width, height] = gray.size;
+  const int width = gray.size.width;
   const std::uint16_t* above = gray.row(std::max(y - 1, 0));
   const std::uint16_t* row = gray.row(y);
-  const std::uint16_t* below = gray.row(std::min(y + 1, height - 1));
+  const std::uint16_t* below = gray.row(std::min(y + 1, gray.size.height - 1));
+  const auto limit = static_cast<Slope>(cap);
   const auto response = [&](int left, int right) {
-    const int slope = above[right] - above[left] + 2 * (row[right] - row[left]) + below[right] - below[left];
-    return static_cast<std::uint16_t>(std::clamp(slope, -cap, cap) + cap);
+    const auto slope = static_cast<Slope>(above[right] - above[left] + 2 * (row[right] - row[left]) +
+                                          below[right] - below[left]);
+    return static_cast<std::uint16_t>(std::clamp<Slope>(slope, static_cast<Slope>(-limit), limit) + limit);
   };
   out[0] = response(0, std::min(1, width - 1));
   for (int x = 1; x + 1 < width; ++x) out[x] = response(x - 1, x + 1);
   out[width - 1] = response(std::max(width - 2, 0), width - 1);
+}
+
+void sobel_row(View<const std::uint16_t> gray, Depth depth, int y, int cap, std::uint16_t* out) {
+  if (depth == Depth::bits8)
+    sobel_row<std::int16_t>(gray, y, cap, out);
+  else
+    sobel_row<std::int32_t>(gray, y, cap, out);
 }
 
 // Marks the pixels in whose window the absolute Sobel responses sum to less than a threshold, by running
@@ -75,9 +86,10 @@ void sobel_row(View<const std::uint16_t> gray, int y, int cap, std::uint16_t* ou
 class TextureCheck {
  public:
   // The buffers hold one element a column.
-  TextureCheck(View<const std::uint16_t> gray, int radius, int cap, std::int64_t threshold,
+  TextureCheck(View<const std::uint16_t> gray, Depth depth, int radius, int cap, std::int64_t threshold,
                std::uint16_t* responses, std::int64_t* column_sums)
       : gray_(gray),
+        depth_(depth),
         radius_(radius),
         cap_(cap),
         threshold_(threshold),
@@ -96,7 +108,7 @@ class TextureCheck {
 
  private:
   void add_row(int y, int sign) {
-    sobel_row(gray_, std::clamp(y, 0, gray_.size.height - 1), cap_, responses_);
+    sobel_row(gray_, depth_, std::clamp(y, 0, gray_.size.height - 1), cap_, responses_);
     for (int x = 0; x < gray_.size.width; ++x) column_sums_[x] += sign * std::abs(responses_[x] - cap_);
   }
 
@@ -112,6 +124,7 @@ class TextureCheck {
   }
 
   View<const std::uint16_t> gray_;
+  Depth depth_;
   int radius_, cap_;
   std::int64_t threshold_;
   std::uint16_t* responses_;
@@ -169,6 +182,7 @@ class Cpu final : public detail::Plan {
       : parameters_(parameters),
         search_(plan_search(parameters, format)),
         size_(format.size),
+        depth_(format.depth),
         workers_(threads),
         sums_(choose_sums(parameters, search_)),
         shape_(make_shape(parameters, search_, size_, sums_)),
@@ -223,14 +237,14 @@ class Cpu final : public detail::Plan {
   // Row `y` of the filtered image, in `buffer` unless there is no filter.
   const std::uint16_t* filtered_row(int side, int y, std::uint16_t* buffer) const {
     if (parameters_.prefilter == Prefilter::none) return gray(side).row(y);
-    sobel_row(gray(side), y, parameters_.prefilter_cap, buffer);
+    sobel_row(gray(side), depth_, y, parameters_.prefilter_cap, buffer);
     return buffer;
   }
 
   void find_textureless() {
     for_row_ranges(workers_, size_.height, [&](int first, int last, int slot) {
       const auto index = static_cast<std::size_t>(slot);
-      TextureCheck(gray(0), shape_.radius, parameters_.prefilter_cap, parameters_.texture_threshold,
+      TextureCheck(gray(0), depth_, shape_.radius, parameters_.prefilter_cap, parameters_.texture_threshold,
                    filtered_rows_[index].in(arena_.data()), texture_sums_[index].in(arena_.data()))
           .mark_rows(textureless_.in(arena_.data()), first, last);
     });
@@ -250,8 +264,10 @@ class Cpu final : public detail::Plan {
                 map,
                 right_map() ? right_disparity_.in(arena_.data()) : View<float>(),
                 {}};
-    // A band begins by summing a window's height of rows, so it should be much higher than that.
-    const int bands = std::clamp(size_.height / (6 * shape_.window()), 1, 4 * workers_.threads());
+    // A band begins by summing a window's height of rows: few bands, and each much higher than that. Two a
+    // thread, so that one that is held up does not hold up all.
+    const int wanted = workers_.threads() == 1 ? 1 : 2 * workers_.threads();
+    const int bands = std::clamp(size_.height / (6 * shape_.window()), 1, wanted);
     workers_.for_each(bands, [&](int band, int slot) {
       Sweep own = sweep;
       own.memory = memory_[static_cast<std::size_t>(slot)].in(arena_.data());
@@ -265,6 +281,7 @@ class Cpu final : public detail::Plan {
   BlockParameters parameters_;
   Search search_;
   Size size_;
+  Depth depth_;
   Workers workers_;
   Sums sums_;
   SweepShape shape_;
