@@ -1,8 +1,10 @@
 // Block matching beside OpenCV's StereoBM, in one process, on the same pixels, with the same window and label
 // count:
 //
-//   PARALLAX_DATA=... build/release/benchmarks/benchmark_block --benchmark_filter=speed
-//   PARALLAX_DATA=... build/release/benchmarks/benchmark_block --benchmark_filter=error
+//   PARALLAX_DATA=... build/developer/benchmarks/benchmark_block --benchmark_filter=speed
+//   PARALLAX_DATA=... build/developer/benchmarks/benchmark_block --benchmark_filter=error
+//
+// and by itself, over windows and costs (`window`), and over the whole row (`full-row`).
 //
 // Without PARALLAX_DATA only the synthetic pair is there. `ratio` is StereoBM's time by ours, of interleaved
 // runs.
@@ -107,6 +109,23 @@ void speed(benchmark::State& state, const GrayPair& pair, int labels, int window
   state.counters["MiB"] = static_cast<double>(matcher.memory_bytes()) / (1 << 20);
 }
 
+// Time of one cost and window alone: it should not depend on the window.
+void window_cost(benchmark::State& state, const GrayPair& pair, BlockCost cost, Prefilter prefilter,
+                 int window) {
+  BlockParameters parameters = bare_block(window, 128);
+  parameters.cost = cost;
+  parameters.prefilter = prefilter;
+  Matcher matcher(parameters, {.threads = 1}, {pair.size()});
+  Plane<float> disparity(pair.size());
+  Plane<std::uint8_t> status(pair.size());
+  std::vector<double> times;
+  for (auto _ : state)
+    times.push_back(milliseconds([&] { matcher.run(pair.views(), {disparity.view(), status.view()}); }));
+  state.counters["ms"] = median(times);
+  state.counters["ns_per_label_pixel"] =
+      1e6 * median(times) / (static_cast<double>(pair.size().pixels()) * 128);
+}
+
 struct Truth {
   const char* name;
   int labels;
@@ -166,6 +185,39 @@ void register_speed(const std::string& name, const GrayPair& pair, int labels) {
           ->Iterations(31);
 }
 
+void register_windows(const GrayPair& pair) {
+  struct Kind {
+    const char* name;
+    BlockCost cost;
+    Prefilter prefilter;
+  };
+  for (const Kind& kind :
+       {Kind{"sad,x-sobel", BlockCost::sad, Prefilter::x_sobel}, Kind{"sad", BlockCost::sad, Prefilter::none},
+        Kind{"ssd", BlockCost::ssd, Prefilter::none}, Kind{"zncc", BlockCost::zncc, Prefilter::none}})
+    for (const int window : {3, 9, 15, 21, 31})
+      benchmark::RegisterBenchmark(
+          (std::string("window/") + kind.name + "/window:" + std::to_string(window)).c_str(),
+          [&pair, kind, window](benchmark::State& state) {
+            window_cost(state, pair, kind.cost, kind.prefilter, window);
+          })
+          ->Unit(benchmark::kMillisecond)
+          ->Iterations(15);
+}
+
+void register_full_row(const fs::path& folder) {
+  benchmark::RegisterBenchmark("full-row/cones_450x375/window:5",
+                               [folder](benchmark::State& state) {
+                                 const GrayPair pair = load(folder);
+                                 Matcher matcher(block_preset("sad-full-row"), {.threads = 1}, {pair.size()});
+                                 Plane<float> disparity(pair.size());
+                                 Plane<std::uint8_t> status(pair.size());
+                                 for (auto _ : state)
+                                   matcher.run(pair.views(), {disparity.view(), status.view()});
+                               })
+      ->Unit(benchmark::kMillisecond)
+      ->Iterations(31);
+}
+
 void register_error(const fs::path& folder, const Truth& truth, int window) {
   benchmark::RegisterBenchmark(
       (std::string("error/") + truth.name + "/window:" + std::to_string(window)).c_str(),
@@ -183,6 +235,8 @@ int main(int count, char** values) {
   if (folder) {
     cones = load(data / "papers/conesHalfSize");
     register_speed("conesHalfSize_900x750", cones, 128);
+    register_windows(cones);
+    register_full_row(data / "middlebury2003/cones");
   } else {
     std::cerr << "PARALLAX_DATA is not set: synthetic pair only\n";
   }
