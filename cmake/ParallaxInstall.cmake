@@ -22,5 +22,7 @@ if(BUILD_SHARED_LIBS)
 else()
   set(pkg_config_requires "Requires: libhwy, tbb")
 endif()
+# The file finds the prefix from where it lies, so that `cmake --install --prefix` may choose it.
+file(RELATIVE_PATH pkg_config_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/parallax.pc.in ${PROJECT_BINARY_DIR}/parallax.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/parallax.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
