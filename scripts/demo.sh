@@ -3,8 +3,8 @@
 #
 #   scripts/demo.sh [FOLDER]      results go to FOLDER; default: out/demo
 set -euo pipefail
+out=$(realpath -m "${1:-$(dirname "$0")/../out/demo}")
 cd "$(dirname "$0")/.."
-out=${1:-out/demo}
 
 source scripts/packages.sh
 scripts/install-packages.sh "${build_packages[@]}"

@@ -13,7 +13,7 @@ done
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
   command -v sudo >/dev/null || { echo "Missing: ${missing[*]}. Run this as root, or install sudo." >&2; exit 1; }
-  as_root=(sudo)
+  as_root=(sudo env DEBIAN_FRONTEND=noninteractive)
 fi
 echo "Installing ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive

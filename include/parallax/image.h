@@ -17,7 +17,7 @@ struct Size {
   int width = 0;
   int height = 0;
 
-  /// Number of pixels; never overflows, whatever the size.
+  /// Number of pixels; never overflows.
   std::size_t pixels() const { return static_cast<std::size_t>(width) * static_cast<std::size_t>(height); }
   bool operator==(const Size&) const = default;
 };

@@ -19,7 +19,7 @@ using MatcherParameters = std::variant<BlockParameters>;
 
 /// What a plan may use.
 struct PlanLimits {
-  std::size_t max_memory_bytes = 0;  ///< 0 = the memory of the device
+  std::size_t max_memory_bytes = 0;  ///< 0 = all memory of the machine, or of its container
 };
 
 /// Milliseconds one stage of a run took.

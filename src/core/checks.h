@@ -53,6 +53,13 @@ void check_view(std::string_view what, const View<T>& view, Size size) {
     throw Error(ErrorCategory::argument, std::string(what) + " has no memory: give a view on some");
 }
 
+inline void check_map(const DisparityMap& map) {
+  check_view("disparity map", map.disparity, map.disparity.size);
+  check_view("status map", map.status, map.disparity.size);
+}
+
+inline void check_threads(int threads) { check_range("threads", threads, 0, 4096); }
+
 inline void check_image(std::string_view what, const ImageView& image) {
   if (image.data == nullptr)
     throw Error(ErrorCategory::argument, std::string(what) + " has no memory: give a view on some");

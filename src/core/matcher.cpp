@@ -1,5 +1,8 @@
 #include "parallax/matcher.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
 #include <sstream>
 
 #include <unistd.h>
@@ -28,7 +31,7 @@ const detail::Door& find_door(const MatcherParameters& parameters, const Device&
 std::unique_ptr<detail::Plan> make_plan(const MatcherParameters& parameters, const Device& device,
                                         const ImageFormat& format) {
   check_size(format.size);
-  check_range("threads", device.threads, 0, 4096);
+  check_threads(device.threads);
   std::visit([](const auto& p) { p.validate(); }, parameters);
   return find_door(parameters, device).make(parameters, device, format);
 }
@@ -44,15 +47,20 @@ std::string bytes_text(std::size_t bytes) {
   return text.str();
 }
 
-std::size_t physical_memory() {
+// Of the machine, or of the container this process is in.
+std::size_t whole_memory() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : SIZE_MAX;
+  const bool known = pages > 0 && page > 0;
+  const std::size_t physical = known ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : SIZE_MAX;
+  std::size_t container = 0;  // stays 0 where the file is missing, or says "max"
+  std::ifstream("/sys/fs/cgroup/memory.max") >> container;
+  return container == 0 ? physical : std::min(physical, container);
 }
 
 void check_memory(std::size_t needed, const PlanLimits& limits) {
   const bool limited = limits.max_memory_bytes != 0;
-  const std::size_t available = limited ? limits.max_memory_bytes : physical_memory();
+  const std::size_t available = limited ? limits.max_memory_bytes : whole_memory();
   if (needed <= available) return;
   throw Error(ErrorCategory::memory,
               "the match needs " + bytes_text(needed) + ", and " + bytes_text(available) +

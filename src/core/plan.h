@@ -11,6 +11,7 @@ namespace parallax::detail {
 
 class Plan {
  public:
+  Plan() { stage_times.reserve(most_stages); }
   virtual ~Plan() = default;
 
   // Says what allocate() will take. A plan is made without allocating anything of a size that depends on the
@@ -20,6 +21,8 @@ class Plan {
   // The pair and the map are checked against the format.
   virtual void run(const StereoPair& pair, const DisparityMap& map) = 0;
 
+  // Never grows in a run.
+  static constexpr std::size_t most_stages = 16;
   std::vector<StageTime> stage_times;
 };
 

@@ -23,10 +23,12 @@ struct Workers::Implementation {
   oneapi::tbb::task_arena arena;
 };
 
-Workers::Workers(int threads) : threads_(threads > 0 ? threads : oneapi::tbb::info::default_concurrency()) {
-  // Asked for more threads than there are cores, oneTBB would give as many, but print a warning.
+Workers::Workers(int threads) {
   const int cores = oneapi::tbb::info::default_concurrency();
-  if (threads_ > 1) implementation_ = std::make_unique<Implementation>(std::min(threads_, cores));
+  threads_ = threads > 0 ? threads : cores;
+  // Asked for more threads than there are cores, oneTBB would give as many, but print a warning.
+  slots_ = std::min(threads_, cores);
+  if (slots_ > 1) implementation_ = std::make_unique<Implementation>(slots_);
 }
 
 Workers::~Workers() = default;

@@ -16,9 +16,11 @@ class Workers {
   Workers(Workers&&) noexcept;
 
   int threads() const { return threads_; }
+  // Threads that can really run at once: no more than there are cores.
+  int slots() const { return slots_; }
 
   // Calls body(index, slot) once for each index in [0, count), in any order. Calls that overlap in time have
-  // different slots in [0, threads()), so that a slot can own scratch memory. Rethrows what a body throws.
+  // different slots in [0, slots()), so that a slot can own scratch memory. Rethrows what a body throws.
   template <class Body>
   void for_each(int count, Body&& body) const {
     run(
@@ -35,6 +37,7 @@ class Workers {
 
   struct Implementation;
   int threads_;
+  int slots_;
   std::unique_ptr<Implementation> implementation_;
 };
 

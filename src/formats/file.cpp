@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <random>
 #include <utility>
 
 #include <fcntl.h>
@@ -16,8 +16,24 @@
 namespace parallax {
 namespace {
 
+const char* remedy(int reason) {
+  switch (reason) {
+    case ENOENT:
+    case ENOTDIR: return "; check its name and folder";
+    case EACCES:
+    case EPERM:
+    case EROFS: return "; check its permissions, or choose another place";
+    case ENOSPC:
+    case EDQUOT: return "; free some space, or choose another disk";
+    case EFBIG: return "; raise the limit of file sizes";
+    case EISDIR: return "; give a file";
+    case ENOMEM: return "; give a smaller file";
+    default: return "";
+  }
+}
+
 [[noreturn]] void fail(const std::string& what, const std::string& path, int reason) {
-  throw Error(ErrorCategory::file, "cannot " + what + " " + path + ": " + std::strerror(reason));
+  throw Error(ErrorCategory::file, "cannot " + what + " " + path + ": " + std::strerror(reason) + remedy(reason));
 }
 
 class Descriptor {
@@ -72,11 +88,15 @@ void write_directly(const std::string& path, std::span<const std::byte> bytes) {
   if (reason != 0) fail("write", path, reason);
 }
 
-// A new file beside `path`, of a name that no other call uses.
-std::string temporary_beside(const std::filesystem::path& path) {
-  static std::atomic<unsigned> counter = 0;
-  const std::string name = ".parallax-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
-  return (path.parent_path() / name).string();
+// Makes a new file beside `path`; its descriptor is negative, and errno set, on failure. Unlike mkstemp(), it asks for
+// the permissions that any new file gets.
+std::pair<std::string, int> make_temporary_beside(const std::filesystem::path& path) {
+  std::random_device random;
+  for (;;) {
+    const std::string name = (path.parent_path() / (".parallax-" + std::to_string(random()))).string();
+    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0 || errno != EEXIST) return {name, file};
+  }
 }
 
 int fill_temporary(Descriptor& file, std::span<const std::byte> bytes, const mode_t* permissions) {
@@ -106,9 +126,11 @@ void write_file(const std::string& path, std::span<const std::byte> bytes) {
   if (exists && S_ISDIR(about.st_mode)) fail("write", path, EISDIR);
   if (exists && !S_ISREG(about.st_mode)) return write_directly(path, bytes);
   // A link stays: what it points to is replaced.
-  const std::string target = exists ? std::filesystem::canonical(path).string() : path;
-  const std::string temporary = temporary_beside(target);
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  std::error_code unresolved;
+  const std::filesystem::path canonical = std::filesystem::canonical(path, unresolved);
+  const std::string target = exists && !unresolved ? canonical.string() : path;
+  const auto [temporary, descriptor] = make_temporary_beside(target);
+  Descriptor file(descriptor);
   if (file.number() < 0) fail("write", path, errno);
   const mode_t permissions = about.st_mode & 07777;
   int reason = fill_temporary(file, bytes, exists ? &permissions : nullptr);

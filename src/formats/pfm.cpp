@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 
 #include "parallax/error.h"
@@ -27,7 +26,7 @@ Header parse_header(std::string_view text, const std::string& name) {
   const std::size_t length = text.size();
   const std::string_view magic = next_word(text);
   if (magic == "PF") fail(name, "is a PFM of three channels: give one of a single channel (Pf)");
-  if (magic != "Pf") fail(name, "is no PFM: it does not begin with Pf");
+  if (magic != "Pf") fail(name, "is no PFM, which begins with Pf: give a disparity map in that format");
   const auto width = parse_number<long long>(next_word(text));
   const auto height = parse_number<long long>(next_word(text));
   const auto scale = parse_number<double>(next_word(text));
@@ -35,7 +34,7 @@ Header parse_header(std::string_view text, const std::string& name) {
   if (!width || !height || *width < 1 || *height < 1 || *width > most || *height > most)
     fail(name, "has a width or height that is no number from 1 to " + std::to_string(most));
   if (!scale || !std::isfinite(*scale) || *scale == 0) fail(name, "has a scale that is no number, or 0");
-  if (text.empty()) fail(name, "ends within its header");
+  if (text.empty()) fail(name, "ends within its header: copy it again");
   text.remove_prefix(text.starts_with("\r\n") ? 2 : 1);
   return {{static_cast<int>(*width), static_cast<int>(*height)}, *scale < 0, length - text.size()};
 }
@@ -57,7 +56,7 @@ Plane<float> parse_pfm(std::span<const std::byte> bytes, const std::string& name
   const std::size_t needed = header.bytes + header.size.pixels() * sizeof(float);
   if (bytes.size() < needed)
     fail(name, "is cut short: its header promises " + std::to_string(needed) + " bytes, there are " +
-                   std::to_string(bytes.size()));
+                   std::to_string(bytes.size()) + ": copy it again");
   Plane<float> image(header.size);
   const std::byte* pixel = bytes.data() + header.bytes;
   for (int y = header.size.height - 1; y >= 0; --y)

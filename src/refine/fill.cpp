@@ -45,8 +45,8 @@ void fill_row(const DisparityMap& map, const Workers& workers) {
 }  // namespace refine
 
 void fill_row(const DisparityMap& map, int threads) {
-  check_view("status map", map.status, map.disparity.size);
-  refine::fill_row(map, Workers(threads));
+  check_map(map);
+  refine::fill_row(map, refine::checked_workers(threads));
 }
 
 }  // namespace parallax

@@ -35,10 +35,10 @@ void left_right_check(const DisparityMap& left, View<const float> right, float t
 }  // namespace refine
 
 void left_right_check(const DisparityMap& left, View<const float> right, float tolerance, int threads) {
-  check_view("status map", left.status, left.disparity.size);
+  check_map(left);
   check_view("right disparity map", right, left.disparity.size);
   check_not_negative("tolerance", tolerance);
-  refine::left_right_check(left, right, tolerance, Workers(threads));
+  refine::left_right_check(left, right, tolerance, refine::checked_workers(threads));
 }
 
 }  // namespace parallax

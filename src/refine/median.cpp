@@ -126,7 +126,7 @@ void median(View<float> disparity, int window, int threads) {
   if (window != 3 && window != 5) refuse("median", window, "3 or 5");
   check_view("disparity map", disparity, disparity.size);
   Plane<float> scratch(refine::median_scratch_size(disparity.size));
-  refine::median(disparity, window, scratch.view(), Workers(threads));
+  refine::median(disparity, window, scratch.view(), refine::checked_workers(threads));
 }
 
 }  // namespace parallax

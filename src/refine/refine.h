@@ -7,6 +7,7 @@
 #include "parallax/refine.h"
 
 #include "core/arena.h"
+#include "core/checks.h"
 #include "core/plan.h"
 #include "core/workers.h"
 
@@ -16,6 +17,11 @@ inline constexpr float no_value = std::numeric_limits<float>::infinity();
 
 inline bool has_value(float disparity) {
   return disparity < no_value;
+}
+
+inline Workers checked_workers(int threads) {
+  check_threads(threads);
+  return Workers(threads);
 }
 
 inline std::uint8_t code(Status status) {

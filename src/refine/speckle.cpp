@@ -80,7 +80,7 @@ void speckle_filter(const DisparityMap& map, int size, float range, std::int32_t
 }  // namespace refine
 
 void speckle_filter(const DisparityMap& map, int size, float range) {
-  check_view("status map", map.status, map.disparity.size);
+  check_map(map);
   check_not_negative("size", size);
   check_not_negative("range", range);
   refine::check_speckle_size(map.disparity.size);

@@ -192,7 +192,7 @@ class Cpu final : public detail::Plan {
     for (auto& plane : gray_) plane = layout_.reserve_plane<std::uint16_t>(size_);
     if (parameters.texture_threshold > 0) textureless_ = layout_.reserve_plane<std::uint8_t>(size_);
     if (right_map()) right_disparity_ = layout_.reserve_plane<float>(size_);
-    for (int i = 0; i < workers_.threads(); ++i) {
+    for (int i = 0; i < workers_.slots(); ++i) {
       filtered_rows_.push_back(layout_.reserve<std::uint16_t>(static_cast<std::size_t>(size_.width)));
       texture_sums_.push_back(layout_.reserve<std::int64_t>(static_cast<std::size_t>(size_.width)));
       memory_.emplace_back(shape_, parameters.cost, sums_, right_map(), layout_);

@@ -1,7 +1,6 @@
 #include "matchers/block/cpu_kernels.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -145,7 +144,7 @@ class Sweeper {
   // Moves the labels [begin, end) of a column down by a row, and lets it enter the window while `leaving`
   // leaves: after = before + column − leaving.
   HWY_INLINE void enter_column(const Place& place, int begin, int end, const Sum* HWY_RESTRICT leaving,
-                               const Sum* HWY_RESTRICT before, Sum* HWY_RESTRICT after) const {
+                               const Sum* before, Sum* HWY_RESTRICT after) const {
     const SumTag d;
     const hwy::SizeTag<sizeof(Sum)> size;
     const int lanes = static_cast<int>(hn::Lanes(d));

@@ -63,7 +63,7 @@ struct SweepMemory {
   void* window_sums;  // [S] block × padded_labels + a vector
   void* costs;        // [C] the same; where costs are not the sums themselves
   // In the order of the mirrored right image, right_columns + a vector:
-  void* excluded;                   // [C] all bits set: masked
+  void* excluded;                   // [C] the highest value: masked
   void* right_costs;                // [C] lowest cost so far of a right pixel
   void* right_labels;               // [C] its label
   double* right_sums;               // ZNCC: ΣR
