@@ -21,6 +21,7 @@
 
 #include "parallax/parallax.h"
 
+#include "tools/parallax/command.h"
 #include "tools/parallax/pictures.h"
 
 namespace {
@@ -77,10 +78,7 @@ double milliseconds(const Run& run) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
+using tool::median;
 
 void speed(benchmark::State& state, const GrayPair& pair, int labels, int window, int threads) {
   cv::setNumThreads(threads);

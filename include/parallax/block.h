@@ -59,7 +59,8 @@ std::vector<std::string_view> block_presets();
 
 /// A preset by name:
 /// - `default`: the best mean error on the Middlebury pairs of docs/block.md;
-/// - `sad-full-row`: 5×5 SAD over every column of the row, nothing else: the study of Yu Hailin, "GPU-accelerated
+/// - `sad-full-row`: 5×5 SAD over every column of the row, nothing else: the study of Yu Hailin,
+/// "GPU-accelerated
 ///   depth recovery", whose times docs/block.md sets beside ours.
 /// \throws Error (argument) for any other name.
 BlockParameters block_preset(std::string_view name);

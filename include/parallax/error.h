@@ -16,7 +16,8 @@ enum class ErrorCategory {
   internal,  ///< a defect of Parallax itself
 };
 
-/// Thrown by every function of the library that fails, but for std::bad_alloc where memory runs out. `what()` is one line: what failed, where, what to do.
+/// Thrown by every function of the library that fails, but for std::bad_alloc where memory runs out. `what()`
+/// is one line: what failed, where, what to do.
 class Error : public std::runtime_error {
  public:
   Error(ErrorCategory category, const std::string& message)

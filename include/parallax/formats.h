@@ -45,9 +45,9 @@ std::vector<std::byte> encode_ply(std::span<const Point> points);
 /// Reads a file whole. \throws Error (file) with the system's reason.
 std::vector<std::byte> read_file(const std::string& path);
 
-/// Writes a file whole or not at all: into a temporary neighbour that then takes its name. A link to a file stays, what
-/// it points to is replaced. A path that exists and is no regular file (a device, a pipe) is written to
-/// directly. \throws Error (file) with the system's reason; the path is then as it was.
+/// Writes a file whole or not at all: into a temporary neighbour that then takes its name. A link to a file
+/// stays, what it points to is replaced. A path that exists and is no regular file (a device, a pipe) is
+/// written to directly. \throws Error (file) with the system's reason; the path is then as it was.
 void write_file(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace parallax

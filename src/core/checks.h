@@ -58,7 +58,9 @@ inline void check_map(const DisparityMap& map) {
   check_view("status map", map.status, map.disparity.size);
 }
 
-inline void check_threads(int threads) { check_range("threads", threads, 0, 4096); }
+inline void check_threads(int threads) {
+  check_range("threads", threads, 0, 4096);
+}
 
 inline void check_image(std::string_view what, const ImageView& image) {
   if (image.data == nullptr)

@@ -52,7 +52,8 @@ std::size_t whole_memory() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page = sysconf(_SC_PAGESIZE);
   const bool known = pages > 0 && page > 0;
-  const std::size_t physical = known ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : SIZE_MAX;
+  const std::size_t physical =
+      known ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : SIZE_MAX;
   std::size_t container = 0;  // stays 0 where the file is missing, or says "max"
   std::ifstream("/sys/fs/cgroup/memory.max") >> container;
   return container == 0 ? physical : std::min(physical, container);

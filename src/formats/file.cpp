@@ -19,21 +19,29 @@ namespace {
 const char* remedy(int reason) {
   switch (reason) {
     case ENOENT:
-    case ENOTDIR: return "; check its name and folder";
+    case ENOTDIR:
+      return "; check its name and folder";
     case EACCES:
     case EPERM:
-    case EROFS: return "; check its permissions, or choose another place";
+    case EROFS:
+      return "; check its permissions, or choose another place";
     case ENOSPC:
-    case EDQUOT: return "; free some space, or choose another disk";
-    case EFBIG: return "; raise the limit of file sizes";
-    case EISDIR: return "; give a file";
-    case ENOMEM: return "; give a smaller file";
-    default: return "";
+    case EDQUOT:
+      return "; free some space, or choose another disk";
+    case EFBIG:
+      return "; raise the limit of file sizes";
+    case EISDIR:
+      return "; give a file";
+    case ENOMEM:
+      return "; give a smaller file";
+    default:
+      return "";
   }
 }
 
 [[noreturn]] void fail(const std::string& what, const std::string& path, int reason) {
-  throw Error(ErrorCategory::file, "cannot " + what + " " + path + ": " + std::strerror(reason) + remedy(reason));
+  throw Error(ErrorCategory::file,
+              "cannot " + what + " " + path + ": " + std::strerror(reason) + remedy(reason));
 }
 
 class Descriptor {
@@ -88,8 +96,8 @@ void write_directly(const std::string& path, std::span<const std::byte> bytes) {
   if (reason != 0) fail("write", path, reason);
 }
 
-// Makes a new file beside `path`; its descriptor is negative, and errno set, on failure. Unlike mkstemp(), it asks for
-// the permissions that any new file gets.
+// Makes a new file beside `path`; its descriptor is negative, and errno set, on failure. Unlike mkstemp(), it
+// asks for the permissions that any new file gets.
 std::pair<std::string, int> make_temporary_beside(const std::filesystem::path& path) {
   std::random_device random;
   for (;;) {

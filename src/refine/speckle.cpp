@@ -50,8 +50,8 @@ bool connected(float a, float b, float range) {
 
 void check_speckle_size(Size size) {
   if (size.pixels() <= std::numeric_limits<std::int32_t>::max()) return;
-  throw Error(ErrorCategory::argument, "the speckle filter takes up to 2^31 − 1 pixels, the map is " + text(size) +
-                                           ": set speckle_size to 0, or match in parts");
+  throw Error(ErrorCategory::argument, "the speckle filter takes up to 2^31 − 1 pixels, the map is " +
+                                           text(size) + ": set speckle_size to 0, or match in parts");
 }
 
 void speckle_filter(const DisparityMap& map, int size, float range, std::int32_t* links) {

@@ -175,7 +175,8 @@ TEST_P(BlockConformance, EqualsTheReferenceForEveryLabelCount) {
       Matcher matcher(parameters, cpu(1), pair.left_view().format);
       Result actual(pair.size());
       for (int i = 0; i < 2; ++i) matcher.run(views, actual.map());
-      ASSERT_TRUE(same_bytes(match(parameters, reference, views), actual)) << labels << " labels, window " << window;
+      ASSERT_TRUE(same_bytes(match(parameters, reference, views), actual))
+          << labels << " labels, window " << window;
     }
   }
 }

@@ -204,6 +204,25 @@ TEST_F(CommandTest, RefusesBadPictures) {
   expect_refusal("match pair pair/right.png", 1, {"pair", "directory"});
 }
 
+TEST_F(CommandTest, PicturesMayBeFollowedByAnything) {
+  make_pair();
+  for (const char* side : {"left", "right"}) {
+    const std::string name = std::string(side) + ".jpg";
+    cv::imwrite((folder_ / name).string(),
+                cv::imread((folder_ / "pair" / (std::string(side) + ".png")).string()));
+    write(folder_ / name, contents(folder_ / name) + "\xFF\xDA a video that a phone put here");
+  }
+  const Outcome outcome = run("match left.jpg right.jpg --disparities 16");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+}
+
+TEST_F(CommandTest, SearchesRangesWiderThanTheImageOnBothSides) {
+  make_pair();
+  const Outcome outcome = run(pair_of_files + "--min-disparity -60 --disparities 120 --json");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["disparities"], 120);
+}
+
 TEST_F(CommandTest, RefusesAPairOfTwoSizes) {
   make_pair();
   ASSERT_EQ(run("synth other --size 90x64 --disparities 16").status, 0);
@@ -214,9 +233,16 @@ TEST_F(CommandTest, RefusesBadParameters) {
   make_pair();
   expect_refusal(pair_of_files + "--disparities 0", 2, {"disparities", "0", "1 to"});
   expect_refusal(pair_of_files + "--disparities -5", 2, {"disparities", "-5"});
-  expect_refusal(pair_of_files + "--disparities 97", 2, {"disparities", "97", "96 pixels wide"});
+  expect_refusal(pair_of_files + "--disparities 97", 2,
+                 {"disparities", "97", "96 pixels wide", "-95 and 95"});
   expect_refusal(pair_of_files + "--disparities 99999999999", 2, {"disparities"});
-  expect_refusal(pair_of_files + "--min-disparity 200", 2, {"200", "out of an image 96 pixels wide"});
+  expect_refusal(pair_of_files + "--min-disparity 200", 2, {"200", "96 pixels wide"});
+  expect_refusal(pair_of_files + "--min-disparity 90 --disparities 7", 2, {"90", "96", "96 pixels wide"});
+  expect_refusal(pair_of_files + "--max-memory -5", 2, {"--max-memory", "negative", "-5"});
+  expect_refusal("synth s --seed -1", 2, {"--seed", "negative", "-1"});
+  expect_refusal(pair_of_files + "--image view.jpg", 2, {"view.jpg", ".png"});
+  expect_refusal(pair_of_files + "-o a.png --image ./a.png", 2, {"a.png", "twice"});
+  expect_refusal(pair_of_files + "-o pair/left.png", 2, {"pair/left.png", "twice"});
   expect_refusal(pair_of_files + "--window 8", 2, {"window", "8", "odd"});
   expect_refusal(pair_of_files + "--window 33", 2, {"window", "33", "1 to 31"});
   expect_refusal(pair_of_files + "--cost census", 2, {"--cost", "census", "sad"});
@@ -246,6 +272,10 @@ TEST_F(CommandTest, RefusesBadDisparityFiles) {
   expect_refusal("eval overflow.pfm pair/disp0GT.pfm", 1, {"overflow.pfm", "width or height"});
   expect_refusal("eval cut.pfm pair/disp0GT.pfm", 1, {"cut.pfm", "cut short"});
   expect_refusal("eval empty.png pair/disp0GT.pfm", 1, {"empty.png"});
+  expect_refusal("eval pair/disp0GT.pfm pair/disp0GT.pfm --truth-scale 4", 1, {"--truth-scale", "leave out"});
+  write(folder_ / "unknown.pfm", std::string("Pf\n1 1\n-1\n\0\0\x80\x7f", 15));
+  write(folder_ / "known.pfm", std::string("Pf\n1 1\n-1\n\0\0\x80\x3f", 15));
+  expect_refusal("eval known.pfm unknown.pfm", 1, {"unknown.pfm", "no pixel to evaluate", "give another"});
   expect_refusal("eval pair/disp0GT.pfm pair/mask0nocc.png", 1, {"8 bits", "--truth-scale"});
   ASSERT_EQ(run("synth other --size 90x64").status, 0);
   expect_refusal("eval pair/disp0GT.pfm other/disp0GT.pfm", 1, {"96×64", "90×64"});
@@ -258,6 +288,8 @@ TEST_F(CommandTest, RefusesBadCalibrations) {
   write(folder_ / "calib.yml", "%YAML:1.0\n---\nM1: 5\n");
   expect_refusal(pair_of_files + "--cloud c.ply --calib calib.txt", 1, {"calib.txt", "cam0"});
   expect_refusal(pair_of_files + "--cloud c.ply --calib calib.yml", 1, {"calib.yml", "P1"});
+  ASSERT_EQ(run("synth other --size 90x64").status, 0);
+  expect_refusal(pair_of_files + "--calib other/calib.txt", 1, {"other/calib.txt", "90×64", "96×64"});
   expect_refusal(pair_of_files + "--cloud c.ply --calib missing.txt", 1, {"missing.txt", "No such file"});
 }
 
@@ -290,7 +322,11 @@ TEST_F(CommandTest, SaysThatTheDiskIsFull) {
   make_pair();
   fs::create_symlink("/dev/full", folder_ / "full.pfm");
   expect_refusal(pair_of_files + "--disparities 16 -o full.pfm", 1, {"full.pfm", "No space left"});
-  EXPECT_EQ(run("devices", "exec >/dev/full;").status, 0);  // the redirection that run() adds comes later
+  for (const char* arguments : {"devices", "match --help"}) {
+    const std::string command =
+        std::string("'" PARALLAX_COMMAND "' ") + arguments + " >/dev/full 2>/dev/null";
+    EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1) << arguments;
+  }
 }
 
 TEST_F(CommandTest, BenchMeasuresSyntheticPairsWithoutData) {

@@ -9,7 +9,6 @@
 
 #include <nlohmann/json.hpp>
 #include <opencv2/core.hpp>
-#include <unistd.h>
 
 #include "parallax/evaluate.h"
 #include "parallax/formats.h"
@@ -92,18 +91,14 @@ std::vector<BenchPair> standard_suite(const fs::path& data) {
   std::vector<fs::path> folders;
   if (fs::is_directory(data / "middlebury2014"))
     for (const auto& folder : fs::directory_iterator(data / "middlebury2014"))
-      folders.push_back(folder.path());
+
+      if (fs::exists(folder.path() / "calib.txt")) folders.push_back(folder.path());
   std::sort(folders.begin(), folders.end());
   for (const fs::path& folder : folders) pairs.push_back(middlebury_2014(folder));
   pairs.push_back(synthetic("layers 640×480", Scene::layers, {640, 480}, 64));
   pairs.push_back(synthetic("planes 640×480", Scene::planes, {640, 480}, 64));
   pairs.push_back(synthetic("layers 1920×1080", Scene::layers, {1920, 1080}, 128));
   return pairs;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 // Median milliseconds of a run, after one to warm up; about a second's worth, but from 3 to 100 runs.
@@ -186,11 +181,6 @@ std::vector<Device> parse_devices(const std::string& list) {
   std::vector<Device> devices;
   for (const std::string& text : CLI::detail::split(list, ',')) devices.push_back(Device::parse(text));
   return devices;
-}
-
-// What is being measured, on a terminal only.
-void show_progress(const std::string& what) {
-  if (::isatty(STDERR_FILENO)) std::cerr << "\r\033[K" << what << std::flush;
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 #include "tools/parallax/command.h"
 
+#include <algorithm>
 #include <charconv>
+#include <iostream>
+
+#include <unistd.h>
 
 namespace parallax::tool {
 
@@ -22,6 +26,25 @@ void CommandLine::read(const Arguments& arguments) {
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what() + hint);
   }
+}
+
+CLI::Validator not_negative() {
+  return CLI::Validator(
+      [](std::string& text) { return text.starts_with('-') ? "must not be negative: " + text : ""; }, "");
+}
+
+std::string text(Size size) {
+  return std::to_string(size.width) + "×" + std::to_string(size.height);
+}
+
+void show_progress(const std::string& what) {
+  if (::isatty(STDERR_FILENO)) std::cerr << "\r\033[K" << what << std::flush;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 Size parse_size(const std::string& text) {

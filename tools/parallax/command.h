@@ -67,7 +67,18 @@ CLI::Option* add_choice(CLI::App& app, const std::string& option, Value& value,
       ->run_callback_for_default(false);
 }
 
+// Refuses a minus sign, which CLI11 would wrap around for an unsigned number.
+CLI::Validator not_negative();
+
 // Reads "640x480".
 Size parse_size(const std::string& text);
+
+// "640×480"
+std::string text(Size size);
+
+// Says on a terminal, in place, what is being done; an empty text clears it.
+void show_progress(const std::string& what);
+
+double median(std::vector<double> values);
 
 }  // namespace parallax::tool

@@ -73,7 +73,7 @@ int eval_command(const Arguments& arguments) {
   app.add_option("--mask", mask_path, "Gray picture: 255 = evaluate this pixel");
   app.add_option("--truth-scale", scale,
                  "Value of one pixel of disparity in an 8-bit TRUTH, whose 0 is unknown")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1e-6, 1e6));
   app.add_flag("--json", json, "Report as JSON");
   app.read(arguments);
 
@@ -85,7 +85,13 @@ int eval_command(const Arguments& arguments) {
     mask = read_mask(mask_path);
     check_size(mask_path, mask.size(), disparity_path, disparity.size());
   }
-  const ErrorMetrics error = evaluate(disparity.view(), truth.view(), std::as_const(mask).view());
+  const ErrorMetrics error = [&] {
+    try {
+      return evaluate(disparity.view(), truth.view(), std::as_const(mask).view());
+    } catch (const Error& nothing) {
+      throw Error(ErrorCategory::file, truth_path + ": " + nothing.what() + "; give another truth, or mask");
+    }
+  }();
   if (json)
     std::cout << to_json(error).dump(2) << "\n";
   else

@@ -49,6 +49,15 @@ int run_command(const Arguments& arguments) {
   throw UsageError("unknown command '" + name + "'; see 'parallax --help'");
 }
 
+int run_or_help(const Arguments& arguments) {
+  try {
+    return run_command(arguments);
+  } catch (const HelpRequest& help) {
+    std::cout << help.what();
+    return done;
+  }
+}
+
 // One line, whatever the message holds.
 int complain(std::string message, int status) {
   for (char& c : message)
@@ -59,13 +68,11 @@ int complain(std::string message, int status) {
 
 int run(const Arguments& arguments) {
   try {
-    const int status = run_command(arguments);
+    const int status = run_or_help(arguments);
     std::cout.flush();
-    if (!std::cout) return complain("cannot write to standard output", failed);
+    if (!std::cout)
+      return complain("cannot write to standard output: free some space, or send it elsewhere", failed);
     return status;
-  } catch (const HelpRequest& help) {
-    std::cout << help.what() << std::flush;
-    return done;
   } catch (const UsageError& error) {
     return complain(error.what(), wrong_use);
   } catch (const Error& error) {

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
-#include <map>
+#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -56,26 +57,55 @@ void add_common_options(CLI::App& app, MatchRequest& request) {
   app.add_option("--min-disparity", request.block.min_disparity, "Lowest disparity searched, any sign");
   app.add_option("--disparities", request.block.disparities, "Number of disparities searched");
   app.add_option("--max-memory", request.max_memory,
-                 "Refuse to use more memory than this, such as 2G; 0 = no limit")
-      ->transform(CLI::AsSizeValue(false));
+                 "Refuse to use more memory than this, such as 2G; 0 = what the machine has")
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(not_negative());  // of two, the later is the first to run
   app.add_option("--repeat", request.repeat, "Match this often, report median times")
       ->check(CLI::Range(1, 1'000'000));
   app.add_flag("--json", request.json, "Report as JSON on standard output");
 }
 
+bool is_picture_for_people(const std::string& path) {
+  return std::filesystem::path(path).extension() == ".png";
+}
+
+// No file may be asked to be two things.
+void check_paths(const MatchRequest& request) {
+  std::set<std::filesystem::path> taken;
+  for (const std::string& path :
+       {request.left, request.right, request.left_mask, request.right_mask, request.calibration})
+    if (!path.empty()) taken.insert(std::filesystem::path(path).lexically_normal());
+  for (const std::string& path : {request.output, request.image, request.cloud})
+    if (!path.empty() && !taken.insert(std::filesystem::path(path).lexically_normal()).second)
+      throw UsageError(path + " is named twice: give every file written a name of its own");
+}
+
 void check_request(const MatchRequest& request) {
   if (!request.cloud.empty() && request.calibration.empty())
     throw UsageError("--cloud needs the geometry of the cameras: give --calib");
-  if (!request.output.empty()) encode_disparity(request.output, Plane<float>({1, 1}).view());
+  if (!request.output.empty()) check_disparity_path(request.output);
+  if (!request.image.empty() && !is_picture_for_people(request.image))
+    throw UsageError("--image is " + request.image + ": name it .png");
+  check_paths(request);
   request.block.validate();
   Device::parse(request.device);
 }
 
-// Every label beyond the width leads out of the image for every pixel: the user meant something else.
+// Some pixel must be able to use every label: the user meant something else otherwise.
 void check_range_fits(const BlockParameters& block, Size size) {
-  if (block.full_row || block.disparities <= size.width) return;
-  throw UsageError("--disparities is " + std::to_string(block.disparities) + ": the images are " +
-                   std::to_string(size.width) + " pixels wide, give at most that");
+  const int lowest = block.min_disparity, highest = block.min_disparity + block.disparities - 1;
+  if (block.full_row || (lowest > -size.width && highest < size.width)) return;
+  throw UsageError("--disparities " + std::to_string(block.disparities) + " from " + std::to_string(lowest) +
+                   " reach to " + std::to_string(highest) + ": the images are " + std::to_string(size.width) +
+                   " pixels wide, keep them between " + std::to_string(1 - size.width) + " and " +
+                   std::to_string(size.width - 1));
+}
+
+void check_calibration_fits(const Calibration& calibration, const std::string& path, Size size) {
+  const Size described{calibration.width, calibration.height};
+  if (described.width == 0 || described.height == 0 || described == size) return;
+  throw Error(ErrorCategory::file, path + " is for images of " + text(described) + ", these are " +
+                                       text(size) + ": give the calibration of this size");
 }
 
 struct Inputs {
@@ -91,34 +121,28 @@ struct Inputs {
   const ImageFormat format() const { return left.view().format; }
 };
 
-std::string text(const ImageFormat& format) {
-  return std::to_string(format.size.width) + "×" + std::to_string(format.size.height) + " with " +
-         std::to_string(static_cast<int>(format.depth)) + " bits";
+std::string describe(const ImageFormat& format) {
+  return text(format.size) + " with " + std::to_string(static_cast<int>(format.depth)) + " bits";
 }
 
 Plane<std::uint8_t> read_mask_of(const std::string& path, Size size) {
   if (path.empty()) return {};
   Plane<std::uint8_t> mask = read_mask(path);
   if (mask.size() != size)
-    throw Error(ErrorCategory::file, path + " is no mask for this pair: give one of its size");
+    throw Error(ErrorCategory::file, path + " is " + text(mask.size()) + ", the pair is " + text(size) +
+                                         ": give a mask of the size of the pair");
   return mask;
 }
 
 Inputs read_inputs(const MatchRequest& request) {
   Inputs inputs{read_picture(request.left), read_picture(request.right), {}, {}};
   if (inputs.left.view().format != inputs.right.view().format)
-    throw Error(ErrorCategory::file, request.left + " is " + text(inputs.left.view().format) + ", " +
-                                         request.right + " is " + text(inputs.right.view().format) +
+    throw Error(ErrorCategory::file, request.left + " is " + describe(inputs.left.view().format) + ", " +
+                                         request.right + " is " + describe(inputs.right.view().format) +
                                          ": give a pair of one size and depth");
   inputs.left_mask = read_mask_of(request.left_mask, inputs.format().size);
   inputs.right_mask = read_mask_of(request.right_mask, inputs.format().size);
   return inputs;
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 // Median times over all runs, by stage.
@@ -206,10 +230,12 @@ int match_command(const Arguments& arguments) {
   if (!request.calibration.empty()) calibration = read_calibration(request.calibration);
   const Inputs inputs = read_inputs(request);
   const Size size = inputs.format().size;
-  if (!request.range_given && calibration.disparities > 0)
-    request.block.disparities = std::min(calibration.disparities, size.width);
-  else if (!request.range_given)
-    request.block.disparities = std::min(request.block.disparities, size.width);
+  if (!request.calibration.empty()) check_calibration_fits(calibration, request.calibration, size);
+  if (!request.range_given) {
+    if (calibration.disparities > 0) request.block.disparities = calibration.disparities;
+    const int reachable = size.width - request.block.min_disparity;
+    request.block.disparities = std::min(request.block.disparities, std::max(reachable, 1));
+  }
   check_range_fits(request.block, size);
 
   Device device = Device::parse(request.device);
@@ -219,9 +245,12 @@ int match_command(const Arguments& arguments) {
   Plane<std::uint8_t> status(size);
   Stopwatch stopwatch;
   for (int i = 0; i < request.repeat; ++i) {
+    if (request.repeat > 1)
+      show_progress("run " + std::to_string(i + 1) + " of " + std::to_string(request.repeat));
     matcher.run(inputs.pair(), {disparity.view(), status.view()});
     stopwatch.add(matcher.stage_times());
   }
+  if (request.repeat > 1) show_progress("");
   write_outputs(request, inputs, calibration, disparity.view());
 
   const double valid = valid_fraction(disparity.view());

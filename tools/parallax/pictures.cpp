@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include <fcntl.h>
 #include <opencv2/core/utils/logger.hpp>
@@ -43,17 +44,29 @@ class Silence {
   int saved_;
 };
 
-// libjpeg paints what is missing of a file gray, and only warns. Scan data cannot hold either marker.
+// libjpeg paints what is missing of a file gray, and only warns. Walks through the segments up to the end of
+// the image; what follows it may be anything.
 bool is_truncated_jpeg(const std::vector<std::byte>& bytes) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (!text.starts_with("\xFF\xD8")) return false;
-  const std::size_t scan = text.rfind("\xFF\xDA"), end = text.rfind("\xFF\xD9");
-  return scan == text.npos || end == text.npos || end < scan;
+  const auto at = [&](std::size_t i) { return i < bytes.size() ? std::to_integer<int>(bytes[i]) : -1; };
+  if (at(0) != 0xFF || at(1) != 0xD8) return false;
+  for (std::size_t i = 2; i < bytes.size();) {
+    const int marker = at(i) == 0xFF ? at(i + 1) : -1;
+    const bool in_scan =
+        marker <= 0 || (marker >= 0xD0 && marker <= 0xD7);  // data, a stuffed byte, a restart
+    if (marker == 0xD9) return false;
+    if (in_scan || marker == 0xFF)
+      ++i;
+    else
+      i += 2 + static_cast<std::size_t>(std::max(0, at(i + 2)) * 256 + std::max(0, at(i + 3)));
+  }
+  return true;
 }
 
 cv::Mat decode(const std::string& path) {
   const std::vector<std::byte> bytes = read_file(path);
   if (bytes.empty()) fail(path, "is empty: give a picture");
+  if (bytes.size() > std::numeric_limits<int>::max())
+    fail(path, "is larger than 2 GiB: give a smaller picture");
   if (is_truncated_jpeg(bytes)) fail(path, "is cut short: copy the picture again");
   cv::Mat pixels;
   try {
@@ -132,9 +145,17 @@ Picture read_picture(const std::string& path) {
   return picture;
 }
 
+[[noreturn]] static void fail_scaled(const std::string& path) {
+  fail(path, "holds disparities in pixels: leave out --truth-scale");
+}
+
 Plane<float> read_disparity(const std::string& path, double scale) {
-  if (has_extension(path, {".pfm"})) return read_pfm(path);
+  if (has_extension(path, {".pfm"})) {
+    if (scale > 0) fail_scaled(path);
+    return read_pfm(path);
+  }
   const cv::Mat pixels = decode(path);
+  if (scale > 0 && pixels.depth() != CV_8U) fail_scaled(path);
   if (pixels.channels() != 1)
     fail(path, "has " + std::to_string(pixels.channels()) + " channels: disparities need one");
   if (pixels.depth() == CV_32F) return copy(channel_view<float>(pixels));
@@ -187,9 +208,14 @@ Calibration read_calibration(const std::string& path) {
   return read_middlebury_calibration(path);
 }
 
+void check_disparity_path(const std::string& path) {
+  if (!has_extension(path, {".pfm", ".png", ".tif", ".tiff"}))
+    throw UsageError(path + " has no known extension: name it .pfm, .png or .tiff");
+}
+
 std::vector<std::byte> encode_disparity(const std::string& path, View<const float> disparity) {
+  check_disparity_path(path);
   if (has_extension(path, {".pfm"})) return encode_pfm(disparity);
-  if (has_extension(path, {".tif", ".tiff"})) return encode(".tiff", as_mat(disparity));
   if (has_extension(path, {".png"})) {
     const Plane<std::uint16_t> values = encode_kitti(disparity);
     cv::Mat pixels(values.height(), values.width(), CV_16U);
@@ -197,7 +223,7 @@ std::vector<std::byte> encode_disparity(const std::string& path, View<const floa
       std::copy_n(values.row(y), values.width(), pixels.ptr<std::uint16_t>(y));
     return encode_png(pixels);
   }
-  throw UsageError(path + " has no known extension: name it .pfm, .png or .tiff");
+  return encode(".tiff", as_mat(disparity));
 }
 
 std::vector<std::byte> encode_png(const cv::Mat& pixels) {

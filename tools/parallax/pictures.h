@@ -21,7 +21,8 @@ struct Picture {
 Picture read_picture(const std::string& path);
 
 // Reads a disparity map: PFM, TIFF of 32-bit floats, 16-bit PNG as KITTI; with a scale, also 8-bit pictures
-// of value = disparity · scale, 0 = none. \throws Error (file)
+// of value = disparity · scale, 0 = none. A scale
+// for any other file is an error. \throws Error (file)
 Plane<float> read_disparity(const std::string& path, double scale = 0);
 
 // Reads a mask: one 8-bit channel. \throws Error (file)
@@ -30,6 +31,9 @@ Plane<std::uint8_t> read_mask(const std::string& path);
 // Reads Middlebury's calib.txt, or OpenCV's stereo calibration (.yml, .yaml, .xml, .json with P1 and P2).
 // \throws Error (file)
 Calibration read_calibration(const std::string& path);
+
+// \throws UsageError when encode_disparity() does not know the extension.
+void check_disparity_path(const std::string& path);
 
 // The bytes of a disparity file, by the extension of its path: .pfm, .png (KITTI), .tif or .tiff (32-bit
 // floats). \throws UsageError for another extension

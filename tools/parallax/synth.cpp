@@ -39,7 +39,7 @@ int synth_command(const Arguments& arguments) {
   add_choice<Scene>(app, "--scene", parameters.scene,
                     {{"dots", Scene::dots}, {"planes", Scene::planes}, {"layers", Scene::layers}},
                     "What to render");
-  app.add_option("--seed", parameters.seed, "Another number, another scene");
+  app.add_option("--seed", parameters.seed, "Another number, another scene")->check(not_negative());
   app.read(arguments);
   parameters.size = parse_size(size);
   if (app.count("--disparities") == 0)
