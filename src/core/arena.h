@@ -5,12 +5,25 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <vector>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 #include "parallax/image.h"
 
 namespace parallax {
 
 inline constexpr std::size_t buffer_alignment = 64;
+
+// Under AddressSanitizer, buffers lie apart and what is between them must not be touched; and they start as
+// garbage, so that a result that depends on what was there shows.
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr std::size_t buffer_gap = 256;
+#else
+inline constexpr std::size_t buffer_gap = 0;
+#endif
 
 // A buffer on paper: its place in the arena that is yet to be made.
 template <class T>
@@ -37,6 +50,8 @@ class ArenaLayout {
   Buffer<T> reserve(std::size_t count) {
     const Buffer<T> buffer{bytes_, count};
     bytes_ += (count * sizeof(T) + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+    if (buffer_gap > 0) gaps_.push_back(bytes_);
+    bytes_ += buffer_gap;
     return buffer;
   }
 
@@ -50,9 +65,12 @@ class ArenaLayout {
   }
 
   std::size_t bytes() const { return bytes_; }
+  // Where the gaps begin.
+  const std::vector<std::size_t>& gaps() const { return gaps_; }
 
  private:
   std::size_t bytes_ = 0;
+  std::vector<std::size_t> gaps_;
 };
 
 class Arena {
@@ -60,9 +78,16 @@ class Arena {
   Arena() = default;
   explicit Arena(const ArenaLayout& layout)
       : memory_(
-            static_cast<std::byte*>(::operator new (layout.bytes(), std::align_val_t{buffer_alignment}))) {}
+            static_cast<std::byte*>(::operator new (layout.bytes(), std::align_val_t{buffer_alignment}))) {
+#ifdef __SANITIZE_ADDRESS__
+    std::memset(memory_.get(), 0xA5, layout.bytes());
+    for (const std::size_t gap : layout.gaps()) __asan_poison_memory_region(memory_.get() + gap, buffer_gap);
+#endif
+  }
 
-  std::byte* data() const { return memory_.get(); }
+  std::byte* data() const {
+    return memory_.get();
+  }
 
  private:
   struct Release {

@@ -181,6 +181,24 @@ TEST_P(BlockConformance, EqualsTheReferenceForEveryLabelCount) {
   }
 }
 
+// Ranges far wider than the image: small blocks of pixels, and labels that no 16-bit lane can count.
+TEST_P(BlockConformance, EqualsTheReferenceOnWideRanges) {
+  const SynthPair pair = synthesize({.size = {41, 3}, .disparities = 9});
+  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  for (const auto& [lowest, labels] :
+       {std::pair{-300, 700}, {-2000, 9000}, {-65000, 66000}, {-1'000'000, 1'000'000}}) {
+    BlockParameters parameters;
+    parameters.window = 3;
+    parameters.min_disparity = lowest;
+    parameters.disparities = labels;
+    for (const BlockCost cost : {BlockCost::sad, BlockCost::zncc}) {
+      parameters.cost = cost;
+      ASSERT_TRUE(same_bytes(match(parameters, reference, views), match(parameters, cpu(2), views)))
+          << labels << " labels";
+    }
+  }
+}
+
 TEST_P(BlockConformance, KeepsNothingFromTheRunBefore) {
   for (unsigned seed = 1000; seed < 1040; ++seed) {
     const Case random_case(seed);

@@ -7,7 +7,12 @@ endfunction()
 
 set(prefix ${work}/installed)
 file(REMOVE_RECURSE ${work})
-if(NOT way STREQUAL "add_subdirectory")
+if(way STREQUAL "shared")
+  run(${CMAKE_COMMAND} -S ${source} -B ${work}/library -G Ninja -D BUILD_SHARED_LIBS=ON -D PARALLAX_TOOLS=OFF
+      -D PARALLAX_DEVELOPER_MODE=OFF -D CMAKE_CXX_COMPILER=${compiler})
+  run(${CMAKE_COMMAND} --build ${work}/library)
+  run(${CMAKE_COMMAND} --install ${work}/library --prefix ${prefix})
+elseif(NOT way STREQUAL "add_subdirectory")
   run(${CMAKE_COMMAND} --install ${build} --prefix ${prefix})
   file(GLOB_RECURSE pc ${prefix}/*/parallax.pc)
   get_filename_component(pc_folder ${pc} DIRECTORY)
