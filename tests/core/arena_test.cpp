@@ -15,10 +15,10 @@ bool aligned(const void* address) {
 TEST(ArenaTest, BuffersFollowEachOtherOnBoundaries) {
   ArenaLayout layout;
   EXPECT_EQ(layout.reserve<std::uint8_t>(1).offset, 0u);
-  EXPECT_EQ(layout.reserve<double>(9).offset, 64u);
-  EXPECT_EQ(layout.reserve<std::uint16_t>(32).offset, 192u);
-  EXPECT_EQ(layout.reserve<std::int32_t>(17).offset, 256u);
-  EXPECT_EQ(layout.bytes(), 384u);
+  EXPECT_EQ(layout.reserve<double>(9).offset, 64u + buffer_gap);
+  EXPECT_EQ(layout.reserve<std::uint16_t>(32).offset, 192u + 2 * buffer_gap);
+  EXPECT_EQ(layout.reserve<std::int32_t>(17).offset, 256u + 3 * buffer_gap);
+  EXPECT_EQ(layout.bytes(), 384u + 4 * buffer_gap);
 }
 
 TEST(ArenaTest, BufferRemembersItsCount) {
@@ -30,7 +30,7 @@ TEST(ArenaTest, NothingTakesNothing) {
   ArenaLayout layout;
   layout.reserve<float>(0);
   layout.reserve_plane<float>({0, 5});
-  EXPECT_EQ(layout.bytes(), 0u);
+  EXPECT_EQ(layout.bytes(), 2 * buffer_gap);
 }
 
 TEST(ArenaTest, PlaneRowsArePaddedToTheAlignment) {
@@ -39,14 +39,14 @@ TEST(ArenaTest, PlaneRowsArePaddedToTheAlignment) {
   const PlaneBuffer<std::uint16_t> plane = layout.reserve_plane<std::uint16_t>({33, 3});
   EXPECT_EQ(plane.size, (Size{33, 3}));
   EXPECT_EQ(plane.stride, 64);
-  EXPECT_EQ(plane.buffer.offset, 64u);
-  EXPECT_EQ(layout.bytes(), 64u + 64 * 3 * sizeof(std::uint16_t));
+  EXPECT_EQ(plane.buffer.offset, 64u + buffer_gap);
+  EXPECT_EQ(layout.bytes(), 64u + 64 * 3 * sizeof(std::uint16_t) + 2 * buffer_gap);
 }
 
 TEST(ArenaTest, LargeLayoutsAreCountedWithoutOverflow) {
   ArenaLayout layout;
   layout.reserve_plane<std::int64_t>({1'000'000, 1'000'000});
-  EXPECT_EQ(layout.bytes(), 8'000'000'000'000u);
+  EXPECT_EQ(layout.bytes(), 8'000'000'000'000u + buffer_gap);
 }
 
 TEST(ArenaTest, EveryReservedElementIsMemoryOfItsOwn) {
