@@ -142,9 +142,10 @@ class Sweeper {
   };
 
   // Moves the labels [begin, end) of a column down by a row, and lets it enter the window while `leaving`
-  // leaves: after = before + column − leaving.
-  HWY_INLINE void enter_column(const Place& place, int begin, int end, const Sum* HWY_RESTRICT leaving,
-                               const Sum* before, Sum* HWY_RESTRICT after) const {
+  // leaves: after = before + column − leaving. Returns the lowest window sums, by lane.
+  HWY_INLINE hn::Vec<SumTag> enter_column(const Place& place, int begin, int end,
+                                          const Sum* HWY_RESTRICT leaving, const Sum* before,
+                                          Sum* HWY_RESTRICT after) const {
     const SumTag d;
     const hwy::SizeTag<sizeof(Sum)> size;
     const int lanes = static_cast<int>(hn::Lanes(d));
@@ -152,13 +153,17 @@ class Sweeper {
     const std::uint16_t* HWY_RESTRICT r_new = place.right_new;
     const std::uint16_t* HWY_RESTRICT r_old = place.right_old;
     Sum* HWY_RESTRICT column = place.column;
+    auto lowest = hn::Set(d, std::numeric_limits<Sum>::max());
     for (int k = begin; k < end; k += lanes) {
       const auto change =
           hn::Sub(term<cost>(d, size, l_new, r_new + k), term<cost>(d, size, l_old, r_old + k));
       const auto sum = hn::Add(hn::Load(d, column + k), change);
       hn::Store(sum, d, column + k);
-      hn::Store(hn::Add(hn::Load(d, before + k), hn::Sub(sum, hn::Load(d, leaving + k))), d, after + k);
+      const auto window = hn::Add(hn::Load(d, before + k), hn::Sub(sum, hn::Load(d, leaving + k)));
+      hn::Store(window, d, after + k);
+      lowest = hn::Min(lowest, window);
     }
+    return lowest;
   }
 
   // The same for those labels that any window needs of this column.
@@ -210,7 +215,8 @@ class Sweeper {
     Candidates candidates[most_block];
     Cost lowest[most_block];
     int labels[most_block];
-    enter_columns<simple>(place, x, count);
+    HWY_ALIGN Sum swept[most_block * HWY_MAX_BYTES / sizeof(Sum)];
+    enter_columns<simple>(place, x, count, swept);
     for (int i = 0; i < count; ++i) {
       if constexpr (simple && cost != BlockCost::zncc)
         candidates[i] = {window_sums(i), 0, shape_.labels};
@@ -219,7 +225,16 @@ class Sweeper {
     }
     if (right_wanted())
       for (int i = 0; i < count; ++i) offer_to_right(candidates[i], x + i);
-    for (int i = 0; i < count; ++i) lowest[i] = lowest_cost(candidates[i]);
+    // Where the labels fill their vectors, the sweep has found the minima on its way.
+    if (simple && cost != BlockCost::zncc && rounded_up(shape_.labels) == shape_.labels) {
+      const SumTag d;
+      for (int i = 0; i < count; ++i) {
+        const auto minima = hn::Load(d, swept + static_cast<std::size_t>(i) * sum_lanes());
+        lowest[i] = static_cast<Cost>(hn::GetLane(hn::MinOfLanes(d, minima)));
+      }
+    } else {
+      for (int i = 0; i < count; ++i) lowest[i] = lowest_cost(candidates[i]);
+    }
     for (int i = 0; i < count; ++i)
       labels[i] = !simple && lowest[i] == no_cost ? candidates[i].first
                                                   : first_label_of_cost(candidates[i], lowest[i]);
@@ -235,16 +250,18 @@ class Sweeper {
     }
   }
 
-  // Window sums of the pixels [x, x + count).
+  // Window sums of the pixels [x, x + count); `minima` gets a vector of minima over the labels for each, if
+  // simple.
   template <bool simple>
-  HWY_INLINE void enter_columns(Place& place, int x, int count) {
+  HWY_INLINE void enter_columns(Place& place, int x, int count, Sum* minima) {
     Sum* before = window_sums(shape_.block - 1);
     Sum* after = window_sums(0);
     for (int i = 0; i < count; ++i) {
       // Before the first column of all there is none to leave.
       const Sum* leaving = x + i == 0 ? zeros_ : place.column - window_columns();
       if constexpr (simple)
-        enter_column(place, 0, rounded_up(shape_.labels), leaving, before, after);
+        hn::Store(enter_column(place, 0, rounded_up(shape_.labels), leaving, before, after), SumTag(),
+                  minima + static_cast<std::size_t>(i) * sum_lanes());
       else
         enter_partial_column(place, leaving, before, after);
       place.advance(shape_.padded_labels);
