@@ -5,7 +5,10 @@
 #include <ostream>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "parallax/parallax.h"
 
@@ -67,6 +70,18 @@ inline BlockParameters plain_block() {
   BlockParameters parameters = block_preset("sad-full-row");
   parameters.full_row = false;
   return parameters;
+}
+
+// Fails unless the call throws an error of bad arguments that says `reason`.
+template <class Call>
+void expect_refused(const Call& call, std::string_view reason) {
+  try {
+    call();
+    ADD_FAILURE() << "no error about " << reason;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::argument);
+    EXPECT_NE(std::string_view(error.what()).find(reason), std::string_view::npos) << error.what();
+  }
 }
 
 template <class T>

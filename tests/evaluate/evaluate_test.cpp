@@ -9,6 +9,8 @@
 
 #include "parallax/error.h"
 
+#include "support.h"
+
 namespace parallax {
 namespace {
 
@@ -24,16 +26,7 @@ ErrorMetrics metrics(const std::vector<float>& disparity, const std::vector<floa
   return evaluate(row(disparity), row(truth));
 }
 
-template <class Call>
-void expect_refused(const Call& call, std::string_view reason) {
-  try {
-    call();
-    ADD_FAILURE() << "no error about " << reason;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::argument);
-    EXPECT_NE(std::string_view(error.what()).find(reason), std::string_view::npos) << error.what();
-  }
-}
+using test::expect_refused;
 
 TEST(EvaluateTest, PerfectMapHasNoError) {
   const ErrorMetrics m = metrics({0, 1.5f, -3}, {0, 1.5f, -3});

@@ -8,6 +8,8 @@
 
 #include "parallax/error.h"
 
+#include "support.h"
+
 namespace parallax {
 namespace {
 
@@ -26,15 +28,7 @@ Calibration rig(double doffs) {
   return calibration;
 }
 
-void expect_refused(const auto& call, std::string_view reason) {
-  try {
-    call();
-    ADD_FAILURE() << "no error about " << reason;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::argument);
-    EXPECT_NE(std::string_view(error.what()).find(reason), std::string_view::npos) << error.what();
-  }
-}
+using test::expect_refused;
 
 TEST(DepthTest, IsFocalLengthTimesBaselineOverTheShift) {
   EXPECT_EQ(depth(rig(0), 10), 500);

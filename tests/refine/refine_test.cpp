@@ -12,6 +12,8 @@
 #include "parallax/device.h"
 #include "parallax/error.h"
 
+#include "support.h"
+
 namespace parallax {
 namespace {
 
@@ -70,16 +72,7 @@ Rows random_rows(Size size, unsigned seed) {
   return rows;
 }
 
-template <class Call>
-void expect_refused(const Call& call, const std::string& reason) {
-  try {
-    call();
-    ADD_FAILURE() << "no error about " << reason;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::argument);
-    EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
-  }
-}
+using test::expect_refused;
 
 Map checked(const std::vector<float>& left, const std::vector<float>& right, float tolerance) {
   Map map({left});
