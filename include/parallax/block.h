@@ -24,11 +24,6 @@ enum class Prefilter {
   x_sobel,
 };
 
-enum class SubPixel {
-  none,
-  parabola,  ///< minimum of the parabola through the best cost and its two neighbours
-};
-
 /// Parameters of block matching. Every combination of allowed values works on every device that takes the
 /// matcher. docs/block.md has the equations; src/matchers/block/reference.cpp is the specification.
 struct BlockParameters {

@@ -115,6 +115,28 @@ struct ImageView {
   }
 };
 
+/// Data costs that the caller computed, for matchers that take them: how badly each label fits each left pixel,
+/// `labels` floats side by side for each pixel. Finite numbers of any sign; the lower the better.
+struct CostVolume {
+  const float* data = nullptr;
+  Size size;
+  int labels = 0;
+  std::ptrdiff_t row_stride = 0;  ///< floats from one row to the next
+
+  CostVolume() = default;
+  /// Rows side by side.
+  CostVolume(const float* first, Size extent, int label_count)
+      : data(first),
+        size(extent),
+        labels(label_count),
+        row_stride(static_cast<std::ptrdiff_t>(extent.width) * label_count) {}
+
+  /// The costs of all labels of a pixel.
+  const float* at(int x, int y) const {
+    return data + static_cast<std::ptrdiff_t>(y) * row_stride + static_cast<std::ptrdiff_t>(x) * labels;
+  }
+};
+
 /// A rectified pair: left (x, y) shows the same point as right (x − d, y), d being the disparity.
 /// A mask says where its image is valid: 0 = not, anything else = valid; an empty mask = valid everywhere.
 /// A masked pixel takes part in no match as its centre; the windows of its neighbours still see its value.
@@ -123,6 +145,7 @@ struct StereoPair {
   ImageView right;
   View<const std::uint8_t> left_mask;
   View<const std::uint8_t> right_mask;
+  CostVolume costs = {};  ///< only for a matcher that was told to take them
 };
 
 /// Why a pixel of a disparity map has the value it has, or none.
@@ -148,6 +171,9 @@ const char* name(Status status);
 struct DisparityMap {
   View<float> disparity;
   View<std::uint8_t> status;
+  /// How sure the matcher is, from 0 to 1, of what it decided before any refinement; 0 where it decided
+  /// nothing. Optional, and only for matchers that tell it.
+  View<float> confidence = {};
 };
 
 }  // namespace parallax

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "parallax/belief_propagation.h"
 #include "parallax/block.h"
 #include "parallax/device.h"
 #include "parallax/image.h"
@@ -15,7 +16,7 @@
 namespace parallax {
 
 /// The parameters name the algorithm.
-using MatcherParameters = std::variant<BlockParameters>;
+using MatcherParameters = std::variant<BlockParameters, BeliefPropagationParameters>;
 
 /// What a plan may use.
 struct PlanLimits {

@@ -2,6 +2,7 @@
 /// Everything of the public interface.
 #pragma once
 
+#include "parallax/belief_propagation.h"
 #include "parallax/block.h"
 #include "parallax/device.h"
 #include "parallax/error.h"

@@ -10,6 +10,11 @@
 
 namespace parallax {
 
+enum class SubPixel {
+  none,
+  parabola,  ///< minimum of the parabola through the best cost and its two neighbours
+};
+
 enum class Fill {
   none,
   /// A pixel without a value takes the lower (farther) one of the nearest values to its left and right on its

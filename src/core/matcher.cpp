@@ -83,6 +83,26 @@ void check_planned(const std::string& which, const ImageView& image, const Image
                                              ": give images of that depth, or plan again");
 }
 
+void check_costs(const CostVolume& costs, int labels, Size size) {
+  if (labels == 0 && costs.data == nullptr) return;
+  if (labels == 0)
+    throw Error(ErrorCategory::argument,
+                "the pair has data costs, and this matcher computes its own: leave them out");
+  if (costs.data == nullptr)
+    throw Error(ErrorCategory::argument, "the pair has no data costs: give the volume this matcher is to use");
+  if (costs.size != size || costs.labels != labels)
+    throw Error(ErrorCategory::argument, "data costs are " + text(costs.size) + " with " +
+                                             std::to_string(costs.labels) + " labels: give " + text(size) +
+                                             " with " + std::to_string(labels));
+}
+
+void check_confidence(View<float> confidence, bool told, Size size) {
+  if (confidence.size == Size{} && confidence.empty()) return;
+  if (!told)
+    throw Error(ErrorCategory::argument, "this matcher does not tell its confidence: leave that map out");
+  check_view("confidence map", confidence, size);
+}
+
 }  // namespace
 
 Matcher::Matcher(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
@@ -109,6 +129,8 @@ void Matcher::run(const StereoPair& pair, const DisparityMap& map) {
   if (!pair.right_mask.empty()) check_view("right mask", pair.right_mask, format_.size);
   check_view("disparity map", map.disparity, format_.size);
   check_view("status map", map.status, format_.size);
+  check_costs(pair.costs, plan_->cost_labels(), format_.size);
+  check_confidence(map.confidence, plan_->tells_confidence(), format_.size);
   plan_->run(pair, map);
 }
 

@@ -18,7 +18,10 @@ class Plan {
   // image.
   virtual std::size_t memory_bytes() const = 0;
   virtual void allocate() = 0;
-  // The pair and the map are checked against the format.
+  // Of the volume that StereoPair::costs must be; 0 = there must be none.
+  virtual int cost_labels() const { return 0; }
+  virtual bool tells_confidence() const { return false; }
+  // The pair and the map are checked against all of this.
   virtual void run(const StereoPair& pair, const DisparityMap& map) = 0;
 
   // Never grows in a run.

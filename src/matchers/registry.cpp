@@ -1,5 +1,6 @@
 #include "core/registry.h"
 
+#include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/block/block.h"
 
 namespace parallax::detail {
@@ -21,6 +22,8 @@ std::span<const Door> doors() {
   static const Door table[] = {
       door<BlockParameters, block::make_reference>("block", DeviceKind::reference),
       door<BlockParameters, block::make_cpu>("block", DeviceKind::cpu),
+      door<BeliefPropagationParameters, belief_propagation::make_reference>("bp", DeviceKind::reference),
+      door<BeliefPropagationParameters, belief_propagation::make_cpu>("bp", DeviceKind::cpu),
   };
   return table;
 }

@@ -38,17 +38,6 @@ struct Search {
 // Checks the parameters that only the format decides. \throws Error (argument)
 Search plan_search(const BlockParameters& parameters, const ImageFormat& format);
 
-struct Fraction {
-  float numerator, denominator;
-  float value() const { return numerator / denominator; }
-};
-
-// Offset of the minimum of the parabola through three costs, the middle one being below the first and not
-// above the last; in (−½, ½].
-inline Fraction parabola_offset(std::int64_t before, std::int64_t best, std::int64_t after) {
-  return {static_cast<float>(before - after), static_cast<float>(2 * (before - 2 * best + after))};
-}
-
 // Cost up to which another label makes the best one ambiguous.
 inline std::uint64_t ambiguity_bound(std::uint64_t best, int uniqueness) {
   return best + best * static_cast<std::uint64_t>(uniqueness) / 100;

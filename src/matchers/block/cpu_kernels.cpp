@@ -6,6 +6,7 @@
 
 #include "matchers/block/block.h"
 #include "refine/refine.h"
+#include "refine/sub_pixel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "matchers/block/cpu_kernels.cpp"
@@ -367,11 +368,11 @@ class Sweeper {
   }
 
   // The fraction of a pixel by which the minimum differs from the label; 0 where a neighbour is no candidate.
-  HWY_INLINE Fraction fraction(const Candidates& c, int label) const {
+  HWY_INLINE refine::Fraction fraction(const Candidates& c, int label) const {
     if (!s_.sub_pixel || label == c.first || label + 1 >= c.end) return {0.0f, 1.0f};
     const Cost before = c.costs[label - 1], best = c.costs[label], after = c.costs[label + 1];
     if (before == no_cost || after == no_cost) return {0.0f, 1.0f};
-    return parabola_offset(static_cast<std::int64_t>(before), static_cast<std::int64_t>(best),
+    return refine::parabola_offset(static_cast<std::int64_t>(before), static_cast<std::int64_t>(best),
                            static_cast<std::int64_t>(after));
   }
 
@@ -379,7 +380,7 @@ class Sweeper {
                                     float* out) const {
     HWY_ALIGN float whole[most_block] = {}, numerator[most_block] = {}, denominator[most_block] = {};
     for (int i = 0; i < count; ++i) {
-      const Fraction offset = fraction(candidates[i], labels[i]);
+      const refine::Fraction offset = fraction(candidates[i], labels[i]);
       whole[i] = static_cast<float>(shape_.lowest + labels[i]);
       numerator[i] = offset.numerator;
       denominator[i] = offset.denominator;

@@ -1,0 +1,104 @@
+/// \file
+/// Hierarchical belief propagation: the labelling of the whole image that costs least, data and smoothness
+/// together.
+///
+/// Felzenszwalb & Huttenlocher 2006, "Efficient belief propagation for early vision"; on GPUs and vector CPUs
+/// Grauer-Gray & Cavazos 2010 and Grauer-Gray 2019. docs/belief_propagation.md has the equations;
+/// src/matchers/belief_propagation/reference.cpp is the specification.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "parallax/image.h"
+#include "parallax/refine.h"
+
+namespace parallax {
+
+enum class DataCost {
+  absolute_difference,         ///< of gray values, in gray levels
+  absolute_difference_colour,  ///< mean over red, green and blue, in gray levels
+  census,  ///< Hamming distance of 9×7 census signatures, in bits (0…62): blind to gain and offset
+  birchfield_tomasi,  ///< Birchfield & Tomasi 1998, of gray values: blind to the sampling of the image
+  volume,             ///< the caller's, in StereoPair::costs
+};
+
+/// What messages and costs are kept and computed in.
+enum class Arithmetic {
+  /// Unsigned bytes: whole numbers, messages of at most 31 units. The same labels on every device.
+  fixed8,
+  /// The same in 16 bits, messages of at most 4095 units, for what 31 steps cannot tell apart.
+  fixed16,
+  /// The published algorithm: messages less their mean; the outermost pixels take part as they come from the
+  /// coarser level, and get no disparity.
+  float32,
+  float16,   ///< float32 with messages and costs kept in IEEE half precision
+  bfloat16,  ///< float32 with messages and costs kept in bfloat16
+};
+
+/// Parameters of hierarchical belief propagation.
+///
+/// Gray levels are those of 8-bit images; of a 16-bit image, 256 values are one gray level.
+struct BeliefPropagationParameters {
+  int min_disparity = 0;  ///< disparity of the first label, in pixels, any sign; −1,000,000…1,000,000
+  int disparities = 64;   ///< number of labels, one a pixel of disparity; 2…1024
+  /// Levels of the pyramid, the image itself included; 1…30. No more are made than it takes to come down to
+  /// one pixel.
+  int levels = 5;
+  /// Half-sweeps on each level: each updates one of the two colours of the checkerboard; 1…1000.
+  int iterations = 7;
+  Arithmetic arithmetic = Arithmetic::fixed8;
+
+  DataCost cost = DataCost::census;
+  float data_weight = 0.04f;  ///< λ: cost of one gray level (or bit) of difference; above 0, to 1000
+  /// τ: differences count up to this, in gray levels or bits; 0 = all of them; 0…256.
+  float data_truncation = 0;
+  /// Cost of a label whose right pixel is outside the image or masked; 0…1000. Without a value, as published:
+  /// a pixel with any such label has no data cost at all.
+  std::optional<float> outside_cost = 1.6f;
+  float smoothing = 0;  ///< σ of a Gaussian over both images before, in pixels; 0 = none; 0…30
+
+  /// T: two neighbours cost one for each label between them, up to this many; 0 = disparities / 7.5; 0…1024.
+  float discontinuity_truncation = 5;
+  /// Where neighbours differ by ΔI gray levels, smoothness is multiplied by
+  /// edge_floor + (1 − edge_floor)·exp(−|ΔI| / edge_contrast). edge_contrast 0 = everywhere alike; 0…256.
+  float edge_contrast = 10;
+  float edge_floor = 0.2f;  ///< 0…1
+
+  SubPixel sub_pixel = SubPixel::parabola;  ///< of the beliefs
+  /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. The confidence is the
+  /// gap between the lowest belief and the lowest more than one label away from it, in units of T, at most 1.
+  float min_confidence = 0;
+  RefineParameters refine = {.speckle_size = 0};
+
+  /// \throws Error (argument) naming the field, its value and the allowed range, also where the arithmetic
+  /// cannot hold the parameters.
+  void validate() const;
+};
+
+/// Names of the presets of belief propagation.
+std::vector<std::string_view> belief_propagation_presets();
+
+/// A preset by name:
+/// - `default`: the best mean error on the Middlebury pairs of docs/belief_propagation.md;
+/// - `grauer-gray-2010`: Grauer-Gray & Cavazos 2010: 15 labels for tsukuba, 10 iterations, σ 1;
+/// - `grauer-gray-2019`: Grauer-Gray 2019: 7 iterations, no smoothing.
+/// The published ones give bare labels, no sub-pixel and no refinement.
+/// \throws Error (argument) for any other name.
+BeliefPropagationParameters belief_propagation_preset(std::string_view name);
+
+/// The data costs of `pair`, before the pyramid, as `parameters.arithmetic` rounds them: label k of pixel
+/// (x, y) is element (y·width + x)·disparities + k. Given back as StereoPair::costs, with DataCost::volume and
+/// otherwise the same parameters, they lead to the same labels.
+/// \throws Error (argument) as a Matcher does
+std::vector<float> belief_propagation_costs(const BeliefPropagationParameters& parameters,
+                                            const StereoPair& pair);
+
+/// The energy that belief propagation lowers: data costs plus discontinuity costs of a disparity map, in
+/// units of one label of discontinuity. Disparities are rounded to labels; what has none is left out, and so
+/// are its edges. \throws Error (argument) as a Matcher does, and for a disparity that is not a label.
+double belief_propagation_energy(const BeliefPropagationParameters& parameters, const StereoPair& pair,
+                                 View<const float> disparity);
+
+}  // namespace parallax

@@ -1,0 +1,109 @@
+// Hierarchical min-sum belief propagation on the 4-connected grid: Felzenszwalb & Huttenlocher 2006,
+// "Efficient belief propagation for early vision". A labelling d of the left image costs
+//
+//   E(d) = Σ_x D(x, d(x)) + Σ_{x~y} w(x, y)·min(|d(x) − d(y)|, T)
+//
+// and pixels send each other messages that lower it:
+//
+//   h(d)     = D(x, d) + Σ messages to x, but for the one from y
+//   m_x→y(d) = min( min_d' h(d') + w·|d − d'|, min_d' h(d') + w·T ), less a constant
+//
+// by a forward and a backward pass over the labels. On each level of a pyramid, `iterations` half-sweeps update
+// the messages of one colour of the checkerboard: first of the pixels with x + y odd, then of the others, and
+// so on, each from the newest messages. The coarsest level starts with messages 0, every other with those of
+// the pixel (x/2, y/2) one level up. The data cost of a coarse pixel is the sum over its up to four children.
+// In the end a pixel takes the label of the lowest belief, D plus the four messages to it; of equals, the
+// lowest.
+//
+// fixed8 and fixed16 (whole numbers): costs are multiplied by `scale`, so that T becomes `bound` units (31 or
+// 4095), and rounded. The constant is the least h, so a message lies in [0, bound]. From the data costs of a
+// pixel their least is subtracted, and they are cut at 4·bound + 1, on every level: against three messages of
+// at most `bound` and a step of `bound`, a label that far above the least can neither win nor shape a message.
+// So a belief is at most 8·bound + 1 = 249 (32761), and unsigned bytes (16 bits) hold everything.
+//
+// float32, float16, bfloat16 (the published algorithm): the constant is the mean of the message; the outermost
+// pixels of each level are not updated, and those of the image get no disparity.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "parallax/belief_propagation.h"
+
+#include "core/plan.h"
+
+namespace parallax::belief_propagation {
+
+std::unique_ptr<detail::Plan> make_reference(const BeliefPropagationParameters&, const Device&,
+                                             const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cpu(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
+
+inline bool is_whole(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::fixed8 || arithmetic == Arithmetic::fixed16;
+}
+
+// Samples and differences are counted in 256ths of a gray level (of a bit, for census).
+inline constexpr int per_level = 256;
+inline constexpr int highest_difference = 65535;
+
+// What follows from the parameters. Costs are in units: whole numbers in whole arithmetic, else floats whose
+// unit is one label of discontinuity.
+struct Model {
+  BeliefPropagationParameters parameters;
+  int labels;
+  float truncation;  // T in labels
+  bool whole;
+  int bound;    // of a message, in units; whole arithmetic only
+  float scale;  // units in one label of discontinuity
+  float cost_scale;   // units in a 256th of a gray level
+  int differences;    // differences count up to this
+  float outside;      // cost of a label whose right pixel is not there
+  // By the rounded difference in gray levels across an edge, 0…256.
+  std::vector<float> slopes, truncations;
+
+  int data_bound() const { return 4 * bound + 1; }
+
+  float data_cost(int difference) const {
+    const float units = static_cast<float>(difference < differences ? difference : differences) * cost_scale;
+    return rounded(units);
+  }
+  float volume_cost(float cost) const { return rounded(cost * scale); }
+  float highest_data_cost() const {
+    return data_cost(differences) < outside ? outside : data_cost(differences);
+  }
+
+  // Whole numbers far beyond any bound are still whole numbers.
+  float rounded(float units) const;
+};
+
+// \throws Error (argument) for what the arithmetic cannot hold
+Model make_model(const BeliefPropagationParameters& parameters);
+
+// Sizes of the levels, the image first.
+std::vector<Size> level_sizes(Size image, int levels);
+
+inline int edge_index(int difference) {
+  return (difference + per_level / 2) / per_level;
+}
+
+// \throws Error (argument) when every label leads out of the image everywhere
+void check_reachable(const BeliefPropagationParameters& parameters, Size size);
+
+// A Gaussian of whole weights that add up to 65536: element i weighs pixels i away, up to 4σ rounded up, as
+// Felzenszwalb's; weights of a side that is cut off at the border fall to the border pixel. Rounds after each
+// direction.
+std::vector<std::uint32_t> smoothing_weights(float sigma);
+// One row; `in` and `out` are apart.
+void smooth_row(const std::uint16_t* in, int width, const std::vector<std::uint32_t>& weights,
+                std::uint16_t* out);
+// Row y of the smoothed columns.
+void smooth_column(View<const std::uint16_t> in, int y, const std::vector<std::uint32_t>& weights,
+                   std::uint16_t* out);
+
+// Samples of one channel of a row, in 256ths of a gray level: 0, 1, 2 for red, green, blue; gray otherwise.
+// Mirrored: the row from right to left.
+inline constexpr int gray_channel = 3;
+void sample_row(const ImageView& image, int channel, int y, bool mirrored, std::uint16_t* out);
+
+}  // namespace parallax::belief_propagation

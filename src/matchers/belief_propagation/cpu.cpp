@@ -1,0 +1,653 @@
+// Belief propagation on the CPU.
+//
+// Each level is swept once, from top to bottom, all iterations together: iteration t of row y needs iteration
+// t − 1 of the rows y − 1, y, y + 1, so it can run when row y + t + 1 comes in. What is in flight is a window of
+// a few more rows than there are iterations, which stays in the cache; data costs of the finest level are
+// computed as a row enters the window, and it is decided as it leaves: neither they nor its messages are ever
+// in memory as a whole. The levels above keep their data costs, made on the way up, and the messages that the
+// next finer level starts from.
+//
+// Threads sweep bands of rows. A band begins and ends as many rows outside as its iterations reach, so that
+// bands need nothing of each other: what two of them compute is the same.
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "core/arena.h"
+#include "matchers/belief_propagation/belief_propagation.h"
+#include "matchers/belief_propagation/cpu_kernels.h"
+#include "matchers/belief_propagation/decision.h"
+#include "matchers/belief_propagation/features.h"
+#include "refine/refine.h"
+
+namespace parallax::belief_propagation {
+namespace {
+
+using refine::no_value;
+
+// Planes lie this much further apart than they are large: as multiples of 4096 bytes they would meet in the
+// same sets of the cache, and a load would wait for a store to another plane.
+constexpr std::size_t plane_offset = 192;
+
+// Sets an element of every label to zero.
+template <class Element>
+void clear_elements(std::byte* first, const PlaneShape& shape) {
+  auto* elements = reinterpret_cast<Element*>(first);
+  for (int label = 0; label < shape.labels; ++label) elements[label * shape.stride] = 0;
+}
+
+void clear(Arithmetic arithmetic, std::byte* first, const PlaneShape& shape) {
+  switch (storage_bytes(arithmetic)) {
+    case 1:
+      return clear_elements<std::uint8_t>(first, shape);
+    case 2:
+      return clear_elements<std::uint16_t>(first, shape);
+    default:
+      return clear_elements<std::uint32_t>(first, shape);
+  }
+}
+
+int whole(int count, int unit) {
+  return (count + unit - 1) / unit * unit;
+}
+
+PlaneShape plane_shape(Size size, const Model& model) {
+  const Arithmetic arithmetic = model.parameters.arithmetic;
+  PlaneShape shape;
+  shape.labels = model.labels;
+  shape.computed = whole((size.width + 1) / 2, computing_unit(arithmetic));
+  shape.copied = whole(shape.computed, copying_unit(arithmetic));
+  // An even number of vectors and a margin: so that successive labels do not meet in the same few sets of the
+  // cache.
+  shape.stride = shape.copied + copying_unit(arithmetic) / 2;
+  return shape;
+}
+
+struct Level {
+  Size size;
+  PlaneShape shape;
+  std::size_t plane_bytes;
+  Buffer<std::byte> data, messages;  // of coarse levels: [row][colour] and [row][colour][direction] planes
+  Buffer<std::byte> edges;           // [row][colour][slopes, then truncations][direction][computed]
+  PlaneBuffer<std::uint16_t> gray;
+};
+
+// Of one thread.
+struct Window {
+  Buffer<std::byte> planes;  // [row % rows][colour][four messages, data costs]
+  Buffer<std::byte> costs;   // of two rows: [row][colour] planes
+  Buffer<std::byte> scratch;
+  Buffer<std::uint16_t> labels;
+  Buffer<float> around[4];
+};
+
+class Cpu final : public detail::Plan {
+ public:
+  Cpu(const BeliefPropagationParameters& parameters, int threads, const ImageFormat& format)
+      : model_(make_model(parameters)),
+        arithmetic_(parameters.arithmetic),
+        iterations_(parameters.iterations),
+        size_(format.size),
+        workers_(threads),
+        features_(model_, format, plane_shape(format.size, model_), workers_.slots(), layout_),
+        refinement_(parameters.refine, size_, false, layout_) {
+    check_reachable(parameters, size_);
+    for (const Size size : level_sizes(size_, parameters.levels)) reserve_level(size);
+    for (int slot = 0; slot < workers_.slots(); ++slot) reserve_window();
+    strip_width_ = choose_strip_width();
+    nothing_ = reserve_planes(1, levels_.front());
+    if (!has_edges()) flat_ = layout_.reserve<std::byte>(edge_row_bytes(levels_.front()));
+    if (parameters.refine.left_right_check) right_disparity_ = layout_.reserve_plane<float>(size_);
+  }
+
+  std::size_t memory_bytes() const override { return layout_.bytes(); }
+  int cost_labels() const override {
+    return model_.parameters.cost == DataCost::volume ? model_.labels : 0;
+  }
+  bool tells_confidence() const override { return true; }
+
+  void allocate() override {
+    arena_ = Arena(layout_);
+    std::memset(nothing_.in(arena_.data()), 0, nothing_.count);
+    for (const Level& level : levels_) std::memset(level.data.in(arena_.data()), 0, level.data.count);
+    for (const Window& window : windows_)
+      std::memset(window.costs.in(arena_.data()), 0, window.costs.count);
+    if (!has_edges()) write_flat_edges();
+  }
+
+  void run(const StereoPair& pair, const DisparityMap& map) override {
+    detail::StageClock clock(stage_times);
+    wants_confidence_ = !map.confidence.empty();
+    match(pair, false, clock, {"prepare", "pyramid", "coarse_levels", "finest_level"},
+          [&](int y, int colour, Range strip, const Window& window) {
+            write_row(y, colour, strip, window, map);
+          });
+    View<float> right;
+    if (model_.parameters.refine.left_right_check) {
+      right = right_disparity_.in(arena_.data());
+      match(pair, true, clock,
+            {"right_prepare", "right_pyramid", "right_coarse_levels", "right_finest_level"},
+            [&](int y, int colour, Range strip, const Window& window) {
+              write_right_row(y, colour, strip, window, right);
+            });
+    }
+    refinement_.run(map, right, arena_.data(), workers_, clock);
+  }
+
+ private:
+  bool has_edges() const { return model_.parameters.edge_contrast > 0; }
+
+  // Planes
+
+  Buffer<std::byte> reserve_planes(std::size_t count, const Level& level) {
+    // A margin before the first, as there is one before each other.
+    return layout_.reserve<std::byte>(count * level.plane_bytes + margin());
+  }
+  static constexpr std::size_t margin() { return widest_vector_bytes; }
+  std::byte* plane(const Buffer<std::byte>& planes, const Level& level, std::size_t index) const {
+    return planes.in(arena_.data()) + margin() + index * level.plane_bytes;
+  }
+
+  std::size_t edge_plane_bytes(const Level& level) const {
+    return static_cast<std::size_t>(level.shape.computed) * computing_bytes(arithmetic_);
+  }
+  std::size_t edge_row_bytes(const Level& level) const {
+    return 2 * 2 * direction_count * edge_plane_bytes(level);
+  }
+
+  void reserve_level(Size size) {
+    Level level;
+    level.size = size;
+    level.shape = plane_shape(size, model_);
+    level.plane_bytes = static_cast<std::size_t>(level.shape.stride) *
+                            static_cast<std::size_t>(model_.labels) * storage_bytes(arithmetic_) +
+                        plane_offset;
+    const auto rows = static_cast<std::size_t>(size.height);
+    if (!levels_.empty()) {
+      level.data = reserve_planes(rows * 2, level);
+      level.messages = reserve_planes(rows * 2 * direction_count, level);
+      if (has_edges()) level.gray = layout_.reserve_plane<std::uint16_t>(size);
+    }
+    if (has_edges()) level.edges = layout_.reserve<std::byte>(rows * edge_row_bytes(level));
+    levels_.push_back(level);
+  }
+
+  // Bytes of one thread's window that the caches can be hoped to hold.
+  static constexpr std::size_t window_target = std::size_t{10} << 20;
+
+  int window_rows() const { return std::min(iterations_ + 3, size_.height); }
+  static constexpr std::size_t window_planes = direction_count + 1;
+
+  void reserve_window() {
+    const Level& finest = levels_.front();
+    Window window;
+    window.planes = reserve_planes(static_cast<std::size_t>(window_rows()) * 2 * window_planes, finest);
+    if (levels_.size() > 1) window.costs = reserve_planes(2 * 2, finest);
+    window.scratch = layout_.reserve<std::byte>(scratch_bytes(model_.labels));
+    window.labels = layout_.reserve<std::uint16_t>(static_cast<std::size_t>(finest.shape.computed));
+    for (auto& buffer : window.around)
+      buffer = layout_.reserve<float>(static_cast<std::size_t>(finest.shape.computed));
+    windows_.push_back(window);
+  }
+
+  // Data costs
+
+  struct StageNames {
+    const char *prepare, *pyramid, *coarse, *finest;
+  };
+
+  template <class Decide>
+  void match(const StereoPair& pair, bool mirrored, detail::StageClock& clock, const StageNames& names,
+             const Decide& decide) {
+    features_.prepare(pair, mirrored, arena_.data(), workers_);
+    if (has_edges()) prepare_edges();
+    clock.finish(names.prepare);
+    for (std::size_t i = 1; i < levels_.size(); ++i) make_level(i);
+    clock.finish(names.pyramid);
+    for (std::size_t i = levels_.size(); i-- > 1;) sweep_level(i, [](auto&&...) {});
+    clock.finish(names.coarse);
+    sweep_level(0, decide);
+    clock.finish(names.finest);
+  }
+
+  void make_level(std::size_t index) {
+    const Level &fine = levels_[index - 1], &coarse = levels_[index];
+    for_row_ranges(workers_, coarse.size.height, [&](int first, int last, int slot) {
+      const Window& window = windows_[static_cast<std::size_t>(slot)];
+      for (int y = first; y < last; ++y) {
+        RowSum sum{fine.shape, coarse.shape, {}, {}, model_.data_bound(), window.scratch.in(arena_.data())};
+        for (int row = 0; row < 2; ++row)
+          for (int parity = 0; parity < 2; ++parity)
+            sum.children[row][parity] = child(index - 1, 2 * y + row, parity, window, slot);
+        for (int parity = 0; parity < 2; ++parity)
+          sum.sums[parity] = data_plane(coarse, y, colour_of(y, parity));
+        sum_row(arithmetic_, sum);
+      }
+    });
+  }
+
+  static int colour_of(int y, int parity) { return (y + parity) % 2; }
+
+  static int pixels_in(const Level& level, int y, int colour) {
+    return (level.size.width - (y + colour) % 2 + 1) / 2;
+  }
+
+  std::byte* data_plane(const Level& level, int y, int colour) const {
+    return plane(level.data, level, static_cast<std::size_t>(y) * 2 + static_cast<std::size_t>(colour));
+  }
+
+  // Data costs of the half of a row.
+  const std::byte* child(std::size_t index, int y, int parity, const Window& window, int slot) const {
+    const Level& level = levels_[index];
+    if (y >= level.size.height) return plane(nothing_, levels_.front(), 0);
+    const int colour = colour_of(y, parity);
+    if (index > 0) return data_plane(level, y, colour);
+    std::byte* costs = plane(window.costs, level, static_cast<std::size_t>(y % 2 * 2 + colour));
+    features_.write_costs(y, colour, {0, level.shape.computed}, arena_.data(), slot, costs);
+    return costs;
+  }
+
+  // Edges
+
+  View<const std::uint16_t> gray(std::size_t index) const {
+    return index == 0 ? features_.gray(arena_.data()) : levels_[index].gray.in(arena_.data());
+  }
+
+  void prepare_edges() {
+    for (std::size_t i = 0; i < levels_.size(); ++i) {
+      for_row_ranges(workers_, levels_[i].size.height, [&](int first, int last, int) {
+        for (int y = first; y < last; ++y)
+          if (i > 0) average_row(gray(i - 1), y, levels_[i].gray.in(arena_.data()));
+      });
+      for_row_ranges(workers_, levels_[i].size.height, [&](int first, int last, int) {
+        for (int y = first; y < last; ++y) {
+          if (arithmetic_ == Arithmetic::fixed8)
+            write_edges<std::uint8_t>(i, y);
+          else if (arithmetic_ == Arithmetic::fixed16)
+            write_edges<std::uint16_t>(i, y);
+          else
+            write_edges<float>(i, y);
+        }
+      });
+    }
+  }
+
+  static void average_row(View<const std::uint16_t> fine, int y, View<std::uint16_t> coarse) {
+    const int rows = std::min(2, fine.size.height - 2 * y);
+    for (int x = 0; x < coarse.size.width; ++x) {
+      const int columns = std::min(2, fine.size.width - 2 * x);
+      int sum = 0;
+      for (int j = 0; j < rows; ++j)
+        for (int i = 0; i < columns; ++i) sum += fine.at(2 * x + i, 2 * y + j);
+      const int children = rows * columns;
+      coarse.at(x, y) = static_cast<std::uint16_t>((sum + children / 2) / children);
+    }
+  }
+
+  std::byte* edge_planes(const Level& level, int y, int colour) const {
+    return level.edges.in(arena_.data()) + static_cast<std::size_t>(y) * edge_row_bytes(level) +
+           static_cast<std::size_t>(colour) * (edge_row_bytes(level) / 2);
+  }
+
+  template <class Value>
+  void write_edges(std::size_t index, int y) const {
+    const Level& level = levels_[index];
+    const View<const std::uint16_t> image = gray(index);
+    const int width = level.size.width, height = level.size.height;
+    const std::uint16_t* row = image.row(y);
+    const std::uint16_t* rows[] = {image.row(std::max(y - 1, 0)), image.row(std::min(y + 1, height - 1)), row,
+                                   row};
+    constexpr int step[] = {0, 0, -1, 1};
+    for (int colour = 0; colour < 2; ++colour) {
+      for (int direction = 0; direction < direction_count; ++direction) {
+        auto* slopes = reinterpret_cast<Value*>(edge_planes(level, y, colour)) +
+                       static_cast<std::ptrdiff_t>(direction) * level.shape.computed;
+        auto* truncations = slopes + static_cast<std::ptrdiff_t>(direction_count) * level.shape.computed;
+        for (int i = 0; i < level.shape.computed; ++i) {
+          const int x = std::min(2 * i + (y + colour) % 2, width - 1);
+          const int neighbour = rows[direction][std::clamp(x + step[direction], 0, width - 1)];
+          const auto edge = static_cast<std::size_t>(edge_index(std::abs(row[x] - neighbour)));
+          slopes[i] = static_cast<Value>(model_.slopes[edge]);
+          truncations[i] = static_cast<Value>(model_.truncations[edge]);
+        }
+      }
+    }
+  }
+
+  // The same everywhere.
+  void write_flat_edges() const {
+    if (arithmetic_ == Arithmetic::fixed8)
+      fill_flat<std::uint8_t>();
+    else if (arithmetic_ == Arithmetic::fixed16)
+      fill_flat<std::uint16_t>();
+    else
+      fill_flat<float>();
+  }
+
+  template <class Value>
+  void fill_flat() const {
+    const int computed = levels_.front().shape.computed;
+    auto* values = reinterpret_cast<Value*>(flat_.in(arena_.data()));
+    std::fill_n(values, computed, static_cast<Value>(model_.slopes[0]));
+    std::fill_n(values + computed, computed, static_cast<Value>(model_.truncations[0]));
+  }
+
+  void give_edges(const Level& level, int y, int colour, RowUpdate& update) const {
+    const std::size_t bytes = edge_plane_bytes(has_edges() ? level : levels_.front());
+    for (std::size_t direction = 0; direction < direction_count; ++direction) {
+      if (has_edges()) {
+        update.slopes[direction] = edge_planes(level, y, colour) + direction * bytes;
+        update.truncations[direction] = edge_planes(level, y, colour) + (direction_count + direction) * bytes;
+      } else {
+        update.slopes[direction] = flat_.in(arena_.data());
+        update.truncations[direction] = flat_.in(arena_.data()) + bytes;
+      }
+    }
+  }
+
+  // The sweep of a level
+
+  // Rows [first, last) of a level, and of them the columns of a strip, by one thread.
+  struct Band {
+    std::size_t level;
+    int first, last;
+    int slot;
+    Range strip;
+    Range computed;  // the strip, and as far beyond it as its iterations reach
+  };
+  static constexpr int start = -1;  // the iteration before the first
+
+  template <class Decide>
+  void sweep_level(std::size_t index, const Decide& decide) {
+    const int rows = levels_[index].size.height;
+    const int bands = std::clamp(rows / iterations_, 1, workers_.slots());
+    workers_.for_each(bands, [&](int band, int slot) {
+      const auto bound = [&](int i) { return static_cast<int>(static_cast<std::int64_t>(rows) * i / bands); };
+      for (const Range& strip : strips_of(index))
+        sweep({index, bound(band), bound(band + 1), slot, strip, computed_for(index, strip)}, decide);
+    });
+  }
+
+  // Floats of many labels are more than the cache holds of a row's width: the finest level, which keeps nothing,
+  // is then swept in strips of columns.
+  std::vector<Range> strips_of(std::size_t index) const {
+    const Level& level = levels_[index];
+    if (index > 0) return {{0, level.shape.computed}};
+    std::vector<Range> strips;
+    for (int first = 0; first < level.shape.computed; first += strip_width_)
+      strips.push_back({first, std::min(first + strip_width_, level.shape.computed)});
+    return strips;
+  }
+
+  // Pixels of one half that the iterations and the decision reach to one side.
+  int reach() const { return whole((iterations_ + 1) / 2 + 1, computing_unit(arithmetic_)); }
+
+  Range computed_for(std::size_t index, Range strip) const {
+    return {std::max(0, strip.first - reach()),
+            std::min(levels_[index].shape.computed, strip.last + reach())};
+  }
+
+  Range copied_for(Range computed) const {
+    const int unit = copying_unit(arithmetic_);
+    return {computed.first / unit * unit, whole(computed.last, unit)};
+  }
+
+  int choose_strip_width() const {
+    const Level& finest = levels_.front();
+    const std::size_t column = static_cast<std::size_t>(window_rows()) * 2 * window_planes *
+                               static_cast<std::size_t>(model_.labels) * storage_bytes(arithmetic_);
+    const int fit = static_cast<int>(window_target / column);
+    if (fit >= finest.shape.computed || fit < 4 * reach()) return finest.shape.computed;
+    const int widest = fit - 2 * reach();
+    const int strips = (finest.shape.computed + widest - 1) / widest;
+    return whole((finest.shape.computed + strips - 1) / strips, computing_unit(arithmetic_));
+  }
+
+  // Rows that an iteration computes for a band: those that the next one reads. The decision of the finest
+  // level is one more reader.
+  std::pair<int, int> rows_of(const Band& band, int iteration) const {
+    const int beyond = iterations_ - 1 - iteration + (band.level == 0 ? 1 : 0);
+    return {std::max(0, band.first - beyond), std::min(levels_[band.level].size.height, band.last + beyond)};
+  }
+
+  template <class Decide>
+  void sweep(const Band& band, const Decide& decide) {
+    const auto [top, bottom] = rows_of(band, start);
+    for (int row = top; row < bottom + iterations_ + 1; ++row) {
+      if (row < bottom) start_row(band, row);
+      for (int iteration = 0; iteration < iterations_; ++iteration) {
+        const int y = row - 1 - iteration;
+        const auto [first, last] = rows_of(band, iteration);
+        if (y >= first && y < last) update(band, y, iteration);
+      }
+      const int y = row - iterations_ - 1;
+      if (band.level == 0 && y >= band.first && y < band.last) decide_rows(band, y, decide);
+    }
+  }
+
+  // In floats, outermost pixels keep the messages they start with.
+  bool keeps_row(const Level& level, int y) const {
+    return !model_.whole && (y == 0 || y == level.size.height - 1);
+  }
+
+  int last_update(const Level& level, int y, int colour) const {
+    if (keeps_row(level, y)) return start;
+    const int last = iterations_ - 1;
+    return (last + 1) % 2 == colour ? last : last - 1;
+  }
+
+  // Messages of a row as they are after an iteration: in the window, and in the end where the next finer level
+  // finds them.
+  std::byte* messages(const Band& band, int y, int colour, int direction, int iteration) const {
+    const Level& level = levels_[band.level];
+    const bool own = y >= band.first && y < band.last;
+    if (band.level > 0 && own && iteration >= last_update(level, y, colour))
+      return final_messages(level, y, colour, direction);
+    return window_plane(band, y, colour, direction);
+  }
+
+  std::byte* final_messages(const Level& level, int y, int colour, int direction) const {
+    return plane(level.messages, level,
+                 (static_cast<std::size_t>(y) * 2 + static_cast<std::size_t>(colour)) * direction_count +
+                     static_cast<std::size_t>(direction));
+  }
+
+  std::byte* window_plane(const Band& band, int y, int colour, int index) const {
+    const auto row = static_cast<std::size_t>(y % window_rows());
+    return plane(windows_[static_cast<std::size_t>(band.slot)].planes, levels_[band.level],
+                 (row * 2 + static_cast<std::size_t>(colour)) * window_planes + static_cast<std::size_t>(index));
+  }
+
+  std::byte* data(const Band& band, int y, int colour) const {
+    return band.level == 0 ? window_plane(band, y, colour, direction_count)
+                           : data_plane(levels_[band.level], y, colour);
+  }
+
+  void start_row(const Band& band, int y) {
+    const Level& level = levels_[band.level];
+    const auto [first, last] = rows_of(band, 0);
+    for (int colour = 0; colour < 2; ++colour) {
+      // The first update of the other colour overwrites all that it would start with.
+      if (colour == 0 || keeps_row(level, y)) start_messages(band, y, colour);
+      for (const int iteration : {start, last_update(level, y, colour)})
+        clear_before(level, messages(band, y, colour, right, iteration));
+      if (band.level == 0 && y >= first && y < last)
+        features_.write_costs(y, colour, band.computed, arena_.data(), band.slot, data(band, y, colour));
+    }
+  }
+
+  void start_messages(const Band& band, int y, int colour) {
+    const Level& level = levels_[band.level];
+    for (int direction = 0; direction < direction_count; ++direction) {
+      std::byte* out = messages(band, y, colour, direction, start);
+      if (band.level + 1 == levels_.size()) {
+        std::memset(out, 0, level.plane_bytes);
+        continue;
+      }
+      const Level& coarse = levels_[band.level + 1];
+      copy_down(arithmetic_, level.shape, coarse.shape, copied_for(band.computed),
+                final_messages(coarse, y / 2, colour_of(y / 2, 0), direction),
+                final_messages(coarse, y / 2, colour_of(y / 2, 1), direction), out);
+    }
+    clear_behind(level, y, colour, messages(band, y, colour, left, start));
+  }
+
+  // Nothing comes from before the first pixel,
+  void clear_before(const Level& level, std::byte* to_right) const {
+    clear(arithmetic_, to_right - storage_bytes(arithmetic_), level.shape);
+  }
+
+  // or from behind the last.
+  void clear_behind(const Level& level, int y, int colour, std::byte* to_left) const {
+    const auto end = static_cast<std::size_t>(pixels_in(level, y, colour));
+    clear(arithmetic_, to_left + end * storage_bytes(arithmetic_), level.shape);
+  }
+
+  // Messages to the pixels of a colour of a row, as of an iteration.
+  template <class Row>
+  void receive(const Band& band, int y, int colour, int iteration, Row& row) const {
+    const Level& level = levels_[band.level];
+    const int other = 1 - colour;
+    const std::byte* none = plane(nothing_, levels_.front(), 0);
+    const auto bytes = static_cast<std::ptrdiff_t>(storage_bytes(arithmetic_));
+    const bool odd = (y + colour) % 2 == 1;
+    row.shape = level.shape;
+    row.data = data(band, y, colour);
+    row.from[above] = y > 0 ? messages(band, y - 1, other, below, iteration) : none;
+    row.from[below] = y + 1 < level.size.height ? messages(band, y + 1, other, above, iteration) : none;
+    row.from[left] = messages(band, y, other, right, iteration) - (odd ? 0 : bytes);
+    row.from[right] = messages(band, y, other, left, iteration) + (odd ? bytes : 0);
+    row.scratch = windows_[static_cast<std::size_t>(band.slot)].scratch.in(arena_.data());
+  }
+
+  void update(const Band& band, int y, int iteration) {
+    const Level& level = levels_[band.level];
+    if (keeps_row(level, y)) return;
+    const int colour = (iteration + 1) % 2;
+    RowUpdate row;
+    row.range = band.computed;
+    receive(band, y, colour, iteration - 1, row);
+    give_edges(level, y, colour, row);
+    for (int direction = 0; direction < direction_count; ++direction)
+      row.to[direction] = messages(band, y, colour, direction, iteration);
+    update_row(arithmetic_, row);
+    if (!model_.whole) restore_outermost(band, y, colour, iteration);
+    clear_behind(level, y, colour, messages(band, y, colour, left, iteration));
+  }
+
+  void restore_outermost(const Band& band, int y, int colour, int iteration) const {
+    const int width = levels_[band.level].size.width;
+    for (const int x : {0, width - 1})
+      if ((x + y) % 2 == colour) restart(band, x, y, colour, iteration);
+  }
+
+  void restart(const Band& band, int x, int y, int colour, int iteration) const {
+    const Level& level = levels_[band.level];
+    const std::size_t bytes = storage_bytes(arithmetic_);
+    const auto at = [&](const Level& where, int label, int column) {
+      return (label * where.shape.stride + column / 2) * static_cast<std::ptrdiff_t>(bytes);
+    };
+    for (int direction = 0; direction < direction_count; ++direction) {
+      std::byte* out = messages(band, y, colour, direction, iteration);
+      for (int label = 0; label < model_.labels; ++label) {
+        std::byte* message = out + at(level, label, x);
+        if (band.level + 1 == levels_.size()) {
+          std::memset(message, 0, bytes);
+          continue;
+        }
+        const Level& coarse = levels_[band.level + 1];
+        const std::byte* from = final_messages(coarse, y / 2, (x / 2 + y / 2) % 2, direction);
+        std::memcpy(message, from + at(coarse, label, x / 2), bytes);
+      }
+    }
+  }
+
+  // Decisions
+
+  bool wants_beliefs() const {
+    return model_.parameters.sub_pixel != SubPixel::none || model_.parameters.min_confidence > 0 ||
+           wants_confidence_;
+  }
+
+  template <class Decide>
+  void decide_rows(const Band& band, int y, const Decide& decide) {
+    const Window& window = windows_[static_cast<std::size_t>(band.slot)];
+    for (int colour = 0; colour < 2; ++colour) {
+      RowDecision row{};
+      row.range = band.strip;
+      receive(band, y, colour, iterations_ - 1, row);
+      row.labels = window.labels.in(arena_.data());
+      if (wants_beliefs()) {
+        float** around[] = {&row.before, &row.best, &row.after, &row.rival};
+        for (std::size_t i = 0; i < 4; ++i) *around[i] = window.around[i].in(arena_.data());
+      }
+      decide_row(arithmetic_, row);
+      decide(y, colour, band.strip, window);
+    }
+  }
+
+  Status status(int x, int y) const {
+    const auto given = static_cast<Status>(features_.status(arena_.data()).at(x, y));
+    const bool outermost = x == 0 || y == 0 || x == size_.width - 1 || y == size_.height - 1;
+    return given == Status::matched && outermost && !model_.whole ? Status::out_of_range : given;
+  }
+
+  int end_of(Range strip, int y, int colour) const {
+    return std::min(strip.last, pixels_in(levels_.front(), y, colour));
+  }
+
+  void write_row(int y, int colour, Range strip, const Window& window, const DisparityMap& map) const {
+    const std::uint16_t* labels = window.labels.in(arena_.data());
+    const float* around[4];
+    for (std::size_t i = 0; i < 4; ++i) around[i] = window.around[i].in(arena_.data());
+    for (int i = strip.first; i < end_of(strip, y, colour); ++i) {
+      const int x = 2 * i + (y + colour) % 2;
+      if (status(x, y) != Status::matched) {
+        write_none(status(x, y), x, y, map);
+      } else if (!wants_beliefs()) {
+        map.status.at(x, y) = refine::code(Status::matched);
+        map.disparity.at(x, y) = static_cast<float>(model_.parameters.min_disparity + labels[i]);
+      } else {
+        write_decision({labels[i], around[0][i], around[1][i], around[2][i], around[3][i]}, model_, x, y, map);
+      }
+    }
+  }
+
+  void write_right_row(int y, int colour, Range strip, const Window& window, View<float> right_map) const {
+    const std::uint16_t* labels = window.labels.in(arena_.data());
+    for (int i = strip.first; i < end_of(strip, y, colour); ++i) {
+      const int x = 2 * i + (y + colour) % 2;
+      right_map.at(size_.width - 1 - x, y) =
+          status(x, y) == Status::matched ? static_cast<float>(model_.parameters.min_disparity + labels[i])
+                                          : no_value;
+    }
+  }
+
+  Model model_;
+  Arithmetic arithmetic_;
+  int iterations_;
+  Size size_;
+  Workers workers_;
+  ArenaLayout layout_;
+  Features features_;
+  refine::Pipeline refinement_;
+  std::vector<Level> levels_;
+  std::vector<Window> windows_;  // by slot
+  int strip_width_ = 0;
+  Buffer<std::byte> nothing_;    // a plane of zeros: what comes from beyond the top and the bottom
+  Buffer<std::byte> flat_;       // slopes, truncations
+  PlaneBuffer<float> right_disparity_;
+  Arena arena_;
+  bool wants_confidence_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<detail::Plan> make_cpu(const BeliefPropagationParameters& parameters, const Device& device,
+                                       const ImageFormat& format) {
+  return std::make_unique<Cpu>(parameters, device.threads, format);
+}
+
+}  // namespace parallax::belief_propagation

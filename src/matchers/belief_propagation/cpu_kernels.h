@@ -1,0 +1,156 @@
+// The inner loops of belief propagation on the CPU, compiled once for each vector instruction set.
+//
+// Lanes are neighbouring pixels of one colour of the checkerboard. The pixels of a row are split by the parity
+// of x: pixel x is element x / 2 of its half. In row y, colour c is the half of parity (y + c) % 2; c = 0 is
+// where x + y is even. A plane holds what there is for each label of one half of a row: [label][stride]
+// elements, of which the last of every `stride` are a margin that stays zero: the messages from beyond the
+// border.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "parallax/belief_propagation.h"
+
+namespace parallax::belief_propagation {
+
+inline constexpr int widest_vector_bytes = 64;
+
+// Where a message goes to, or comes from.
+enum Direction { above, below, left, right, direction_count };
+
+// Shape of the planes of one level.
+struct PlaneShape {
+  int labels;
+  int computed;           // elements of a half that are computed: whole vectors
+  int copied;             // the same, an even number of vectors of stored elements
+  std::ptrdiff_t stride;  // elements from one label to the next, margin included
+};
+
+// Elements [first, last) of a half: whole vectors.
+struct Range {
+  int first, last;
+};
+
+// One row of one colour. Planes are of the storage type of the arithmetic, and so shifted that element i of
+// `from` is for pixel i.
+struct RowUpdate {
+  PlaneShape shape;
+  Range range;
+  const void* data;
+  const void* from[direction_count];
+  void* to[direction_count];
+  // For each pixel, in the type that is computed with: the discontinuity cost of one label, and its bound.
+  const void* slopes[direction_count];
+  const void* truncations[direction_count];
+  void* scratch;  // of scratch_bytes(labels)
+};
+
+struct RowDecision {
+  PlaneShape shape;
+  Range range;
+  const void* data;
+  const void* from[direction_count];
+  void* scratch;  // of scratch_bytes(labels)
+  // For each pixel.
+  std::uint16_t* labels;
+  float *before, *best, *after, *rival;  // null when only labels are wanted
+};
+
+// From two rows of the finer level to one of the coarser. A missing row is given as zeros.
+struct RowSum {
+  PlaneShape fine, coarse;
+  const void* children[2][2];  // [row][parity of x]
+  void* sums[2];               // [parity of x]
+  int bound;                   // whole arithmetic: of the data costs
+  void* scratch;               // of scratch_bytes(labels)
+};
+
+// What the two images are compared by.
+enum class Feature {
+  bytes,   // whole gray levels: |difference|
+  census,  // eight bytes: Hamming distance, in bits
+  gray,    // 256ths of a gray level: |difference|
+  colour,  // three of these: a third of each |difference|
+  birchfield_tomasi,  // sample, lowest and highest around it, in 256ths
+};
+
+inline int feature_planes(Feature feature) {
+  return feature == Feature::census                                                  ? 8
+         : feature == Feature::colour || feature == Feature::birchfield_tomasi ? 3
+                                                                                     : 1;
+}
+inline int feature_bytes(Feature feature) {
+  return feature == Feature::bytes || feature == Feature::census ? 1 : 2;
+}
+
+inline constexpr int most_feature_planes = 8;
+
+// Data costs of one row of one colour.
+//
+// The right row is extended to every column that any label reaches, and split by parity as the left one:
+// label k of left pixel x reads extended column x + labels − 1 − k.
+struct RowCost {
+  PlaneShape shape;
+  Range range;
+  Feature feature;
+  int parity;                                      // of the left pixels
+  const void* left[most_feature_planes];           // the half of this parity
+  const void* right[2][most_feature_planes];       // both halves of the extended row
+  const std::uint8_t* left_valid;                  // 255 where the pixel has data costs, else 0
+  const std::uint8_t* right_valid[2];              // 255 where there is a right pixel, else 0
+  // Whole-level differences 0…255 and the outside cost in bytes, when fixed8 holds them as they are.
+  bool simple;
+  const std::uint8_t* table;
+  int table_end;  // differences from here on cost as much as the one before
+  // Otherwise in floats.
+  float scale;
+  int differences;
+  float outside;
+  int bound;  // whole arithmetic
+  void* out;
+  void* scratch;  // of scratch_bytes(labels)
+};
+
+// Enough for four floats a label and lane.
+inline std::size_t scratch_bytes(int labels) {
+  return static_cast<std::size_t>(labels) * 4 * 64;
+}
+
+// 9×7 census of a row: plane b of the signature of pixel x is byte x of `planes[b]`. The rows around it repeat
+// their border samples: `rows[j][x + i + 4]` is the sample i columns and j − 3 rows from pixel x; what is
+// written, and read, ends at a whole vector.
+struct RowCensus {
+  const std::uint16_t* rows[7];
+  int width;
+  std::uint8_t* planes[8];
+};
+
+std::size_t storage_bytes(Arithmetic arithmetic);
+// Of slopes and truncations.
+std::size_t computing_bytes(Arithmetic arithmetic);
+// Elements that a range is made of.
+int computing_unit(Arithmetic arithmetic);
+int copying_unit(Arithmetic arithmetic);
+
+void update_row(Arithmetic arithmetic, const RowUpdate& row);
+void decide_row(Arithmetic arithmetic, const RowDecision& row);
+void sum_row(Arithmetic arithmetic, const RowSum& row);
+void cost_row(Arithmetic arithmetic, const RowCost& row);
+
+// The end of cost_row(): makes stored data costs of elements whose costs are in `units`, [label][pitch].
+inline constexpr int pitch = 64;
+void settle_costs(Arithmetic arithmetic, const PlaneShape& shape, int count, const float* units, int bound,
+                  void* out);
+void census_row(const RowCensus& row);
+// Even elements and odd ones; a whole vector at a time.
+void split_row(const std::uint8_t* row, int count, std::uint8_t* even, std::uint8_t* odd);
+void split_row(const std::uint16_t* row, int count, std::uint16_t* even, std::uint16_t* odd);
+
+// The start of a level's messages: element i of `out` becomes the coarse pixel i of the same plane, whose even
+// pixels are in `even` and odd ones in `odd`.
+// The range is one of pairs of vectors of stored elements.
+void copy_down(Arithmetic arithmetic, const PlaneShape& fine, const PlaneShape& coarse, Range range,
+               const void* even, const void* odd, void* out);
+
+}  // namespace parallax::belief_propagation

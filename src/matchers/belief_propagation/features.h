@@ -1,0 +1,85 @@
+// What the data costs of both images are made from, in the layout of cpu_kernels.h.
+#pragma once
+
+#include <array>
+
+#include "core/arena.h"
+#include "core/workers.h"
+#include "matchers/belief_propagation/belief_propagation.h"
+#include "matchers/belief_propagation/cpu_kernels.h"
+
+namespace parallax::belief_propagation {
+
+class Features {
+ public:
+  Features(const Model& model, const ImageFormat& format, const PlaneShape& shape, int slots,
+           ArenaLayout& layout);
+
+  // As DataCosts::prepare().
+  void prepare(const StereoPair& pair, bool mirrored, std::byte* arena, const Workers& workers);
+
+  View<const std::uint16_t> gray(std::byte* arena) const { return samples_[0].back().in(arena); }
+  // For each pixel: matched, or the Status it has from the start.
+  View<const std::uint8_t> status(std::byte* arena) const { return status_.in(arena); }
+
+  // Writes data costs of a row of one colour.
+  void write_costs(int y, int colour, Range range, std::byte* arena, int slot, void* out) const;
+
+ private:
+  struct Scratch {
+    Buffer<std::uint16_t> samples, extended;
+    std::array<Buffer<std::uint16_t>, 7> census_rows;
+    std::array<Buffer<std::uint16_t>, most_feature_planes> features;
+    Buffer<std::uint8_t> exists;
+    Buffer<std::byte> costs;
+  };
+  // The halves of all rows of one side: [row][plane][parity][pitch] elements.
+  struct Halves {
+    Buffer<std::byte> buffer;
+    std::ptrdiff_t pitch;
+    int planes, bytes;
+    std::byte* at(std::byte* arena, int y, int plane, int parity) const {
+      return buffer.in(arena) + ((static_cast<std::ptrdiff_t>(y) * planes + plane) * 2 + parity) * pitch * bytes;
+    }
+  };
+
+  Halves reserve_halves(int planes, int bytes, int elements, ArenaLayout& layout) const;
+  int extended_columns() const { return size_.width + model_.labels - 1; }
+  bool takes_volume() const { return model_.parameters.cost == DataCost::volume; }
+  template <class Element>
+  void extend(const Element* row, Element* extended) const;
+  void write_mask(int side, int y, std::uint8_t* out) const;
+  void sample(int side, std::byte* arena, const Workers& workers);
+  void extract_row(int side, int y, std::byte* arena, const Scratch& scratch) const;
+  void write_row_features(int side, int y, std::byte* arena, const Scratch& scratch) const;
+  void write_census(View<const std::uint16_t> gray, int y, std::byte* arena, const Scratch& scratch) const;
+  void write_birchfield_tomasi(const std::uint16_t* gray, std::byte* arena, const Scratch& scratch) const;
+  template <class Element>
+  void split_left(const Element* row, const Halves& halves, int y, int plane, std::byte* arena) const;
+  template <class Element>
+  void split_right(const Element* row, const Halves& halves, int y, int plane, std::byte* arena,
+                   const Scratch& scratch) const;
+  void write_validity(int y, std::byte* arena, const Scratch& scratch) const;
+  RowCost row_cost(int y, int colour, std::byte* arena) const;
+  void write_volume_costs(int y, int colour, Range range, std::byte* arena, float* units, void* out) const;
+
+  Model model_;
+  Size size_;
+  Depth depth_;
+  PlaneShape shape_;
+  Feature feature_;
+  std::vector<std::uint32_t> weights_;
+  std::vector<std::uint8_t> table_;  // costs of whole-level differences, when `simple_`
+  int table_end_ = 0;
+  bool simple_ = false;
+  std::vector<int> channels_;  // gray last
+  std::vector<PlaneBuffer<std::uint16_t>> samples_[2];
+  Halves halves_[2], valid_[2];
+  PlaneBuffer<std::uint16_t> half_smoothed_;
+  PlaneBuffer<std::uint8_t> status_;
+  std::vector<Scratch> scratch_;
+  StereoPair pair_;
+  bool mirrored_ = false;
+};
+
+}  // namespace parallax::belief_propagation

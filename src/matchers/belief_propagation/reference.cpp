@@ -1,0 +1,294 @@
+// The specification of belief propagation, straight from belief_propagation.h: one pixel and one label after
+// the other, everything in floats. Whole arithmetic keeps whole numbers in them, and is exact.
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/arena.h"
+#include "matchers/belief_propagation/belief_propagation.h"
+#include "matchers/belief_propagation/data_cost.h"
+#include "matchers/belief_propagation/decision.h"
+#include "refine/refine.h"
+
+namespace parallax::belief_propagation {
+namespace {
+
+using refine::no_value;
+
+// The nearest number of a shorter format, ties to even.
+float nearest_bfloat16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return std::bit_cast<float>((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000u);
+}
+
+float nearest_half(float value) {
+  constexpr float least_normal = 6.103515625e-05f;
+  // Halves below the least normal one are as far apart as floats from ½ to 1.
+  if (std::abs(value) < least_normal)
+    return std::copysign(std::abs(value) + 0.5f - 0.5f, value);
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return std::bit_cast<float>((bits + 0x0FFF + (bits >> 13 & 1)) & ~0x1FFFu);
+}
+
+float stored(float value, Arithmetic arithmetic) {
+  if (arithmetic == Arithmetic::float16) return nearest_half(value);
+  if (arithmetic == Arithmetic::bfloat16) return nearest_bfloat16(value);
+  return value;
+}
+
+// Where a message goes to, or comes from.
+enum Direction { above, below, left, right };
+// In the order that Felzenszwalb's program adds them up, for floats do mind.
+constexpr Direction directions[] = {below, above, right, left};
+constexpr Direction opposite[] = {below, above, right, left};
+constexpr int step_x[] = {0, 0, -1, 1};
+constexpr int step_y[] = {-1, 1, 0, 0};
+
+// `labels` floats for each pixel of a level.
+struct Volume {
+  float* values = nullptr;
+  int width = 0, labels = 0;
+  float* at(int x, int y) const {
+    return values +
+           (static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)) *
+               static_cast<std::size_t>(labels);
+  }
+};
+
+struct Level {
+  Size size;
+  Buffer<float> data_buffer, message_buffers[4];
+  PlaneBuffer<std::uint16_t> gray_buffer;
+  Volume data;
+  Volume to[4];  // the message a pixel sends in each direction
+  View<std::uint16_t> gray;
+
+  bool contains(int x, int y) const { return x >= 0 && y >= 0 && x < size.width && y < size.height; }
+};
+
+class Reference final : public detail::Plan {
+ public:
+  Reference(const BeliefPropagationParameters& parameters, const ImageFormat& format)
+      : model_(make_model(parameters)),
+        size_(format.size),
+        costs_(model_, size_, layout_),
+        refinement_(parameters.refine, size_, true, layout_) {
+    check_reachable(parameters, size_);
+    for (const Size size : level_sizes(size_, parameters.levels)) {
+      Level level;
+      level.size = size;
+      const std::size_t count = size.pixels() * static_cast<std::size_t>(model_.labels);
+      level.data_buffer = layout_.reserve<float>(count);
+      for (auto& buffer : level.message_buffers) buffer = layout_.reserve<float>(count);
+      level.gray_buffer = layout_.reserve_plane<std::uint16_t>(size);
+      levels_.push_back(level);
+    }
+    message_ = layout_.reserve<float>(static_cast<std::size_t>(model_.labels));
+    right_disparity_ = layout_.reserve_plane<float>(size_);
+  }
+
+  std::size_t memory_bytes() const override { return layout_.bytes(); }
+  int cost_labels() const override {
+    return model_.parameters.cost == DataCost::volume ? model_.labels : 0;
+  }
+  bool tells_confidence() const override { return true; }
+
+  void allocate() override {
+    arena_ = Arena(layout_);
+    for (Level& level : levels_) {
+      level.data = {level.data_buffer.in(arena_.data()), level.size.width, model_.labels};
+      for (const Direction to : directions)
+        level.to[to] = {level.message_buffers[to].in(arena_.data()), level.size.width, model_.labels};
+      level.gray = level.gray_buffer.in(arena_.data());
+    }
+  }
+
+  void run(const StereoPair& pair, const DisparityMap& map) override {
+    detail::StageClock clock(stage_times);
+    propagate(pair, false);
+    for (int y = 0; y < size_.height; ++y)
+      for (int x = 0; x < size_.width; ++x) decide(x, y, map);
+    clock.finish("match");
+    const View<float> right = right_disparity_.in(arena_.data());
+    if (model_.parameters.refine.left_right_check) {
+      propagate(pair, true);
+      for (int y = 0; y < size_.height; ++y)
+        for (int x = 0; x < size_.width; ++x)
+          right.at(size_.width - 1 - x, y) =
+              undecided(x, y) ? no_value
+                              : static_cast<float>(model_.parameters.min_disparity + beliefs(x, y).label);
+      clock.finish("right_match");
+    }
+    refinement_.run(map, right, arena_.data(), workers_, clock);
+  }
+
+ private:
+  float stored(float value) const {
+    return belief_propagation::stored(value, model_.parameters.arithmetic);
+  }
+
+  void propagate(const StereoPair& pair, bool mirrored) {
+    costs_.prepare(pair, mirrored, arena_.data());
+    make_finest_level();
+    for (std::size_t i = 1; i < levels_.size(); ++i) make_level(levels_[i - 1], levels_[i]);
+    for (std::size_t i = levels_.size(); i-- > 0;) {
+      start_messages(levels_[i], i + 1 < levels_.size() ? &levels_[i + 1] : nullptr);
+      for (int iteration = 0; iteration < model_.parameters.iterations; ++iteration)
+        update_colour(levels_[i], (iteration + 1) % 2);
+    }
+  }
+
+  void make_finest_level() {
+    Level& finest = levels_.front();
+    for (int y = 0; y < size_.height; ++y) {
+      for (int x = 0; x < size_.width; ++x) {
+        for (int label = 0; label < model_.labels; ++label)
+          finest.data.at(x, y)[label] = costs_.at(x, y, label);
+        settle(finest.data.at(x, y));
+        finest.gray.at(x, y) = costs_.gray().at(x, y);
+      }
+    }
+  }
+
+  // What is kept of the data costs of a pixel.
+  void settle(float* data) const {
+    const float least = *std::min_element(data, data + model_.labels);
+    for (int label = 0; label < model_.labels; ++label)
+      data[label] = model_.whole
+                        ? std::min(data[label] - least, static_cast<float>(model_.data_bound()))
+                        : stored(data[label]);
+  }
+
+  void make_level(const Level& fine, const Level& coarse) const {
+    for (int y = 0; y < coarse.size.height; ++y) {
+      for (int x = 0; x < coarse.size.width; ++x) {
+        float* data = coarse.data.at(x, y);
+        std::fill_n(data, model_.labels, 0.0f);
+        int gray = 0, children = 0;
+        for (int j = 2 * y; j <= 2 * y + 1; ++j) {
+          for (int i = 2 * x; i <= 2 * x + 1; ++i) {
+            if (!fine.contains(i, j)) continue;
+            for (int label = 0; label < model_.labels; ++label) data[label] += fine.data.at(i, j)[label];
+            gray += fine.gray.at(i, j);
+            ++children;
+          }
+        }
+        settle(data);
+        coarse.gray.at(x, y) = static_cast<std::uint16_t>((gray + children / 2) / children);
+      }
+    }
+  }
+
+  void start_messages(const Level& level, const Level* coarser) const {
+    for (const Direction to : directions)
+      for (int y = 0; y < level.size.height; ++y)
+        for (int x = 0; x < level.size.width; ++x)
+          for (int label = 0; label < model_.labels; ++label)
+            level.to[to].at(x, y)[label] = coarser ? coarser->to[to].at(x / 2, y / 2)[label] : 0.0f;
+  }
+
+  bool outermost(const Level& level, int x, int y) const {
+    return x == 0 || y == 0 || x == level.size.width - 1 || y == level.size.height - 1;
+  }
+
+  void update_colour(const Level& level, int colour) {
+    for (int y = 0; y < level.size.height; ++y)
+      for (int x = 0; x < level.size.width; ++x)
+        if ((x + y) % 2 == colour && (model_.whole || !outermost(level, x, y)))
+          for (const Direction to : directions) send(level, x, y, to);
+  }
+
+  // The message that comes from a direction; nothing comes from outside.
+  static float incoming(const Level& level, int x, int y, Direction from, int label) {
+    const int i = x + step_x[from], j = y + step_y[from];
+    return level.contains(i, j) ? level.to[opposite[from]].at(i, j)[label] : 0.0f;
+  }
+
+  // Weight of the edge, as an index into the model's tables. Beyond the border, all is flat.
+  std::size_t edge(const Level& level, int x, int y, Direction to) const {
+    const int i = x + step_x[to], j = y + step_y[to];
+    if (!level.contains(i, j)) return 0;
+    return static_cast<std::size_t>(edge_index(std::abs(level.gray.at(x, y) - level.gray.at(i, j))));
+  }
+
+  void send(const Level& level, int x, int y, Direction to) {
+    float* h = message_.in(arena_.data());
+    for (int label = 0; label < model_.labels; ++label) {
+      float sum = 0;
+      for (const Direction from : directions)
+        if (from != to) sum += incoming(level, x, y, from, label);
+      h[label] = sum + level.data.at(x, y)[label];
+    }
+    const float slope = model_.slopes[edge(level, x, y, to)];
+    const float least = *std::min_element(h, h + model_.labels);
+    const float highest = least + model_.truncations[edge(level, x, y, to)];
+    for (int label = 1; label < model_.labels; ++label) h[label] = std::min(h[label], h[label - 1] + slope);
+    for (int label = model_.labels - 2; label >= 0; --label)
+      h[label] = std::min(h[label], h[label + 1] + slope);
+    for (int label = 0; label < model_.labels; ++label) h[label] = std::min(h[label], highest);
+    float constant = least;
+    if (!model_.whole) {
+      constant = 0;
+      for (int label = 0; label < model_.labels; ++label) constant += h[label];
+      constant /= static_cast<float>(model_.labels);
+    }
+    for (int label = 0; label < model_.labels; ++label)
+      level.to[to].at(x, y)[label] = stored(h[label] - constant);
+  }
+
+  float belief(int x, int y, int label) const {
+    const Level& finest = levels_.front();
+    float sum = 0;
+    for (const Direction from : directions) sum += incoming(finest, x, y, from, label);
+    return sum + finest.data.at(x, y)[label];
+  }
+
+  Beliefs beliefs(int x, int y) const {
+    Beliefs found{0, 0, belief(x, y, 0), 0, std::numeric_limits<float>::infinity()};
+    for (int label = 1; label < model_.labels; ++label) {
+      if (belief(x, y, label) >= found.best) continue;
+      found.label = label;
+      found.best = belief(x, y, label);
+    }
+    for (int label = 0; label < model_.labels; ++label)
+      if (std::abs(label - found.label) > 1) found.rival = std::min(found.rival, belief(x, y, label));
+    if (found.label > 0) found.before = belief(x, y, found.label - 1);
+    if (found.label + 1 < model_.labels) found.after = belief(x, y, found.label + 1);
+    return found;
+  }
+
+  bool undecided(int x, int y) const {
+    return costs_.masked(x, y) || !costs_.reachable(x, y) ||
+           (!model_.whole && outermost(levels_.front(), x, y));
+  }
+
+  void decide(int x, int y, const DisparityMap& map) const {
+    if (undecided(x, y))
+      write_none(costs_.masked(x, y) ? Status::input_masked : Status::out_of_range, x, y, map);
+    else
+      write_decision(beliefs(x, y), model_, x, y, map);
+  }
+
+  Model model_;
+  Size size_;
+  ArenaLayout layout_;
+  DataCosts costs_;
+  refine::Pipeline refinement_;
+  std::vector<Level> levels_;
+  Buffer<float> message_;
+  PlaneBuffer<float> right_disparity_;
+  Arena arena_;
+  Workers workers_{1};
+};
+
+}  // namespace
+
+std::unique_ptr<detail::Plan> make_reference(const BeliefPropagationParameters& parameters, const Device&,
+                                             const ImageFormat& format) {
+  return std::make_unique<Reference>(parameters, format);
+}
+
+}  // namespace parallax::belief_propagation
