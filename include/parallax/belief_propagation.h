@@ -64,7 +64,7 @@ struct BeliefPropagationParameters {
   /// Where neighbours differ by ΔI gray levels, smoothness is multiplied by
   /// edge_floor + (1 − edge_floor)·exp(−|ΔI| / edge_contrast). edge_contrast 0 = everywhere alike; 0…256.
   float edge_contrast = 10;
-  float edge_floor = 0.2f;  ///< 0…1
+  float edge_floor = 0.05f;  ///< 0…1
 
   SubPixel sub_pixel = SubPixel::parabola;  ///< of the beliefs
   /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. The confidence is the

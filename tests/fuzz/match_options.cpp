@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   arguments.push_back(argument);
   try {
-    parallax::tool::parse_match(arguments).block.validate();
+    const parallax::tool::MatchRequest request = parallax::tool::parse_match(arguments);
+    std::visit([](const auto& parameters) { parameters.validate(); }, request.parameters);
   } catch (const parallax::tool::UsageError&) {
   } catch (const parallax::tool::HelpRequest&) {
   } catch (const parallax::Error& error) {

@@ -1,3 +1,6 @@
+#include <iterator>
+#include <sstream>
+
 #include <gtest/gtest.h>
 
 #include "tools/parallax/match.h"
@@ -10,45 +13,32 @@ MatchRequest read(Arguments arguments) {
   return parse_match(arguments);
 }
 
+Arguments words(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+BlockParameters block_of(const MatchRequest& request) {
+  return std::get<BlockParameters>(request.parameters);
+}
+
+BeliefPropagationParameters bp(const std::string& options) {
+  return std::get<BeliefPropagationParameters>(read(words("--method bp " + options)).parameters);
+}
+
 TEST(MatchOptionsTest, DefaultsAreThoseOfTheLibrary) {
   const MatchRequest request = read({});
   const BlockParameters defaults;
-  EXPECT_EQ(request.block.window, defaults.window);
-  EXPECT_EQ(request.block.refine.median, defaults.refine.median);
-  EXPECT_EQ(request.block.refine.left_right_check, defaults.refine.left_right_check);
+  EXPECT_EQ(block_of(request).window, defaults.window);
+  EXPECT_EQ(block_of(request).refine.median, defaults.refine.median);
+  EXPECT_EQ(block_of(request).refine.left_right_check, defaults.refine.left_right_check);
 }
 
 TEST(MatchOptionsTest, EveryOptionReachesItsField) {
-  const BlockParameters block = read({"--min-disparity",
-                                      "-7",
-                                      "--disparities",
-                                      "33",
-                                      "--window",
-                                      "5",
-                                      "--cost",
-                                      "zncc",
-                                      "--prefilter",
-                                      "none",
-                                      "--prefilter-cap",
-                                      "20",
-                                      "--uniqueness",
-                                      "4",
-                                      "--texture-threshold",
-                                      "9",
-                                      "--sub-pixel",
-                                      "none",
-                                      "--no-left-right-check",
-                                      "--left-right-tolerance",
-                                      "2.5",
-                                      "--speckle-size",
-                                      "11",
-                                      "--speckle-range",
-                                      "0.5",
-                                      "--fill",
-                                      "none",
-                                      "--median",
-                                      "3"})
-                                    .block;
+  const BlockParameters block = block_of(read(words(
+      "--min-disparity -7 --disparities 33 --window 5 --cost zncc --prefilter none --prefilter-cap 20 "
+      "--uniqueness 4 --texture-threshold 9 --sub-pixel none --no-left-right-check "
+      "--left-right-tolerance 2.5 --speckle-size 11 --speckle-range 0.5 --fill none --median 3")));
   EXPECT_EQ(block.min_disparity, -7);
   EXPECT_EQ(block.disparities, 33);
   EXPECT_EQ(block.window, 5);
@@ -67,14 +57,61 @@ TEST(MatchOptionsTest, EveryOptionReachesItsField) {
 }
 
 TEST(MatchOptionsTest, PresetsSetEverythingAndOptionsOverrideThem) {
-  const BlockParameters preset = read({"--preset", "sad-full-row"}).block;
+  const BlockParameters preset = block_of(read({"--preset", "sad-full-row"}));
   EXPECT_TRUE(preset.full_row);
   EXPECT_EQ(preset.window, 5);
   const BlockParameters changed =
-      read({"--window", "7", "--preset", "sad-full-row", "--disparities", "60"}).block;
+      block_of(read({"--window", "7", "--preset", "sad-full-row", "--disparities", "60"}));
   EXPECT_EQ(changed.window, 7);
   EXPECT_FALSE(changed.full_row);
   EXPECT_EQ(changed.disparities, 60);
+}
+
+TEST(MatchOptionsTest, EveryOptionOfBeliefPropagationReachesItsField) {
+  const BeliefPropagationParameters p =
+      bp("--min-disparity -7 --disparities 33 --levels 3 --iterations 9 --arithmetic bfloat16 "
+         "--cost birchfield-tomasi --data-weight 0.5 --data-truncation 21 --outside-cost 2.5 --smoothing 1.5 "
+         "--discontinuity-truncation 3.5 --edge-contrast 12 --edge-floor 0.25 --sub-pixel none "
+         "--min-confidence 0.125 --median 3");
+  EXPECT_EQ(p.min_disparity, -7);
+  EXPECT_EQ(p.disparities, 33);
+  EXPECT_EQ(p.levels, 3);
+  EXPECT_EQ(p.iterations, 9);
+  EXPECT_EQ(p.arithmetic, Arithmetic::bfloat16);
+  EXPECT_EQ(p.cost, DataCost::birchfield_tomasi);
+  EXPECT_EQ(p.data_weight, 0.5f);
+  EXPECT_EQ(p.data_truncation, 21.0f);
+  EXPECT_EQ(p.outside_cost, 2.5f);
+  EXPECT_EQ(p.smoothing, 1.5f);
+  EXPECT_EQ(p.discontinuity_truncation, 3.5f);
+  EXPECT_EQ(p.edge_contrast, 12.0f);
+  EXPECT_EQ(p.edge_floor, 0.25f);
+  EXPECT_EQ(p.sub_pixel, SubPixel::none);
+  EXPECT_EQ(p.min_confidence, 0.125f);
+  EXPECT_EQ(p.refine.median, 3);
+  EXPECT_FALSE(bp("--no-outside-cost").outside_cost);
+}
+
+TEST(MatchOptionsTest, BeliefPropagationHasItsOwnPresets) {
+  const BeliefPropagationParameters published = bp("--iterations 4 --preset grauer-gray-2010");
+  EXPECT_EQ(published.disparities, 15);
+  EXPECT_EQ(published.iterations, 4);
+  EXPECT_EQ(published.smoothing, 1.0f);
+  EXPECT_TRUE(read(words("--method bp --preset grauer-gray-2010")).range_given);
+  EXPECT_FALSE(read(words("--method bp --preset grauer-gray-2019")).range_given);
+  EXPECT_THROW(read(words("--method bp --preset sad-full-row")), Error);
+  EXPECT_THROW(read(words("--preset grauer-gray-2019")), Error);
+}
+
+TEST(MatchOptionsTest, OptionsThatDoNotFitTogetherAreRefused) {
+  EXPECT_THROW(bp("--outside-cost 1 --no-outside-cost"), UsageError);
+  EXPECT_THROW(bp("--window 5"), UsageError);
+  EXPECT_THROW(bp("--energy"), UsageError);
+  EXPECT_THROW(bp("--confidence sure.png"), UsageError);
+  EXPECT_THROW(bp("--cost volume"), UsageError);
+  EXPECT_THROW(read({"--levels", "4"}), UsageError);
+  EXPECT_THROW(read({"--confidence", "sure.pfm"}), UsageError);
+  EXPECT_EQ(bp("--confidence sure.pfm --energy --json").levels, 5);
 }
 
 TEST(MatchOptionsTest, MemoryHasUnits) {

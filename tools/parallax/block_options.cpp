@@ -1,45 +1,16 @@
-#include "tools/parallax/block_options.h"
-
-#include "tools/parallax/command.h"
+#include "tools/parallax/method_options.h"
 
 namespace parallax::tool {
 namespace {
 
-const std::vector<std::pair<std::string, BlockCost>> costs = {
+const Choices<BlockCost> costs = {
     {"sad", BlockCost::sad}, {"ssd", BlockCost::ssd}, {"zncc", BlockCost::zncc}};
-const std::vector<std::pair<std::string, Prefilter>> prefilters = {{"none", Prefilter::none},
+const Choices<Prefilter> prefilters = {{"none", Prefilter::none},
                                                                    {"x-sobel", Prefilter::x_sobel}};
-const std::vector<std::pair<std::string, SubPixel>> sub_pixels = {{"none", SubPixel::none},
-                                                                  {"parabola", SubPixel::parabola}};
-const std::vector<std::pair<std::string, Fill>> fills = {{"none", Fill::none}, {"row", Fill::row}};
-
-template <class Value>
-std::string name_of(const std::vector<std::pair<std::string, Value>>& choices, Value value) {
-  for (const auto& [name, choice] : choices)
-    if (choice == value) return name;
-  return "";
-}
-
-void add_refine_options(CLI::App& app, RefineParameters& refine) {
-  const std::string group = "Refinement";
-  app.add_flag("--left-right-check,!--no-left-right-check", refine.left_right_check,
-               "Reject pixels on which the left and the right map disagree")
-      ->group(group);
-  app.add_option("--left-right-tolerance", refine.left_right_tolerance, "Pixels by which they may differ")
-      ->group(group);
-  app.add_option("--speckle-size", refine.speckle_size, "Reject regions of fewer pixels; 0 = none")
-      ->group(group);
-  app.add_option("--speckle-range", refine.speckle_range, "Pixels by which neighbours of a region may differ")
-      ->group(group);
-  add_choice(app, "--fill", refine.fill, fills,
-             "What pixels without a value get: row = the lower neighbour on the row")
-      ->group(group);
-  app.add_option("--median", refine.median, "Window of the median filter: 0 (none), 3 or 5")->group(group);
-}
 
 }  // namespace
 
-void add_block_options(CLI::App& app, BlockParameters& parameters) {
+void add_options(CLI::App& app, BlockParameters& parameters) {
   const std::string group = "Block matching";
   app.add_flag("--full-row", parameters.full_row, "Search every column of the row")->group(group);
   app.add_option("--window", parameters.window, "Side of the window: odd, 1 to 31")->group(group);
@@ -52,11 +23,11 @@ void add_block_options(CLI::App& app, BlockParameters& parameters) {
   app.add_option("--texture-threshold", parameters.texture_threshold,
                  "Reject windows with less texture; 0 = none")
       ->group(group);
-  add_choice(app, "--sub-pixel", parameters.sub_pixel, sub_pixels, "Fraction of a pixel")->group(group);
+  add_choice(app, "--sub-pixel", parameters.sub_pixel, sub_pixel_choices(), "Fraction of a pixel")->group(group);
   add_refine_options(app, parameters.refine);
 }
 
-void settle_block_options(const CLI::App& app, BlockParameters& parameters) {
+void settle_options(const CLI::App& app, BlockParameters& parameters) {
   const bool range = app.count("--disparities") > 0 || app.count("--min-disparity") > 0;
   if (range && app.count("--full-row") > 0)
     throw UsageError("--full-row searches every column: leave out --disparities and --min-disparity");
@@ -64,8 +35,12 @@ void settle_block_options(const CLI::App& app, BlockParameters& parameters) {
   if (range) parameters.full_row = false;
 }
 
+bool fixes_range(const BlockParameters& preset) {
+  return preset.full_row;
+}
+
 nlohmann::ordered_json to_json(const BlockParameters& p) {
-  return {{"min_disparity", p.min_disparity},
+  nlohmann::ordered_json json{{"min_disparity", p.min_disparity},
           {"disparities", p.disparities},
           {"full_row", p.full_row},
           {"window", p.window},
@@ -74,13 +49,9 @@ nlohmann::ordered_json to_json(const BlockParameters& p) {
           {"prefilter_cap", p.prefilter_cap},
           {"uniqueness", p.uniqueness},
           {"texture_threshold", p.texture_threshold},
-          {"sub_pixel", name_of(sub_pixels, p.sub_pixel)},
-          {"left_right_check", p.refine.left_right_check},
-          {"left_right_tolerance", p.refine.left_right_tolerance},
-          {"speckle_size", p.refine.speckle_size},
-          {"speckle_range", p.refine.speckle_range},
-          {"fill", name_of(fills, p.refine.fill)},
-          {"median", p.refine.median}};
+          {"sub_pixel", name_of(sub_pixel_choices(), p.sub_pixel)}};
+  add_to_json(json, p.refine);
+  return json;
 }
 
 }  // namespace parallax::tool

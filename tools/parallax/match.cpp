@@ -12,13 +12,22 @@
 
 #include "parallax/formats.h"
 
-#include "tools/parallax/block_options.h"
+#include "tools/parallax/method_options.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::tool {
 namespace {
 
 using nlohmann::ordered_json;
+
+bool searches_rows(const MatchRequest& request) {
+  const auto* block = std::get_if<BlockParameters>(&request.parameters);
+  return block != nullptr && block->full_row;
+}
+
+int fewest_disparities(const MatchRequest& request) {
+  return std::holds_alternative<BlockParameters>(request.parameters) ? 1 : 2;
+}
 
 // What --method and --preset say: they decide the defaults of all other options, wherever they stand among
 // them.
@@ -33,8 +42,7 @@ void read_method_and_preset(const Arguments& arguments, MatchRequest& request) {
   } catch (const CLI::ParseError& error) {
     throw UsageError(std::string(error.what()) + "; see 'parallax match --help'");
   }
-  if (request.method != "block")
-    throw UsageError("--method is '" + request.method + "': this version has block");
+  request.parameters = method_preset(request.method, request.preset);
 }
 
 void add_common_options(CLI::App& app, MatchRequest& request) {
@@ -44,18 +52,21 @@ void add_common_options(CLI::App& app, MatchRequest& request) {
                  "Disparity map: .pfm, .png (16-bit, value/256, 0 = none) or .tiff");
   app.add_option("--image", request.image, "Coloured picture of the disparities (PNG), for people");
   app.add_option("--cloud", request.cloud, "Point cloud (PLY); needs --calib");
+  app.add_option("--confidence", request.confidence,
+                 "Map of how sure the matcher is, 0 to 1: .pfm or .tiff; method bp");
+  app.add_flag("--energy", request.energy, "Report the energy of the map in --json; method bp");
   app.add_option(
       "--calib", request.calibration,
       "Calibration: Middlebury calib.txt, or OpenCV .yml; its ndisp is the default of --disparities");
   app.add_option("--left-mask", request.left_mask, "Gray picture: 0 = this pixel of LEFT is not valid");
   app.add_option("--right-mask", request.right_mask, "Gray picture: 0 = this pixel of RIGHT is not valid");
-  app.add_option("--method", request.method, "Algorithm: block");
+  app.add_option("--method", request.method, "Algorithm: " + method_names());
   app.add_option("--preset", request.preset,
-                 "Named set of parameters: default, sad-full-row; options override it");
+                 "Named set of parameters: " + preset_names(request.method) + "; options override it");
   app.add_option("--device", request.device, "auto, reference or cpu");
   app.add_option("--threads", request.threads, "CPU threads; 0 = all cores");
-  app.add_option("--min-disparity", request.block.min_disparity, "Lowest disparity searched, any sign");
-  app.add_option("--disparities", request.block.disparities, "Number of disparities searched");
+  app.add_option("--min-disparity", request.min_disparity(), "Lowest disparity searched, any sign");
+  app.add_option("--disparities", request.disparities(), "Number of disparities searched");
   app.add_option("--max-memory", request.max_memory,
                  "Refuse to use more memory than this, such as 2G; 0 = what the machine has")
       ->transform(CLI::AsSizeValue(false))
@@ -75,9 +86,22 @@ void check_paths(const MatchRequest& request) {
   for (const std::string& path :
        {request.left, request.right, request.left_mask, request.right_mask, request.calibration})
     if (!path.empty()) taken.insert(std::filesystem::path(path).lexically_normal());
-  for (const std::string& path : {request.output, request.image, request.cloud})
+  for (const std::string& path : {request.output, request.image, request.cloud, request.confidence})
     if (!path.empty() && !taken.insert(std::filesystem::path(path).lexically_normal()).second)
       throw UsageError(path + " is named twice: give every file written a name of its own");
+}
+
+// What only a matcher with beliefs can tell.
+void check_beliefs(const MatchRequest& request) {
+  const bool has_beliefs = std::holds_alternative<BeliefPropagationParameters>(request.parameters);
+  if (!request.confidence.empty() && !has_beliefs)
+    throw UsageError("--confidence is for --method bp: method " + request.method + " does not tell it");
+  if (request.energy && (!has_beliefs || !request.json))
+    throw UsageError("--energy is for --method bp with --json: give both");
+  if (request.confidence.empty()) return;
+  check_disparity_path(request.confidence);
+  if (is_picture_for_people(request.confidence))
+    throw UsageError("--confidence is " + request.confidence + ": name it .pfm or .tiff");
 }
 
 void check_request(const MatchRequest& request) {
@@ -86,16 +110,17 @@ void check_request(const MatchRequest& request) {
   if (!request.output.empty()) check_disparity_path(request.output);
   if (!request.image.empty() && !is_picture_for_people(request.image))
     throw UsageError("--image is " + request.image + ": name it .png");
+  check_beliefs(request);
   check_paths(request);
-  request.block.validate();
+  std::visit([](const auto& parameters) { parameters.validate(); }, request.parameters);
   Device::parse(request.device);
 }
 
 // Some pixel must be able to use every label: the user meant something else otherwise.
-void check_range_fits(const BlockParameters& block, Size size) {
-  const int lowest = block.min_disparity, highest = block.min_disparity + block.disparities - 1;
-  if (block.full_row || (lowest > -size.width && highest < size.width)) return;
-  throw UsageError("--disparities " + std::to_string(block.disparities) + " from " + std::to_string(lowest) +
+void check_range_fits(MatchRequest& request, Size size) {
+  const int lowest = request.min_disparity(), highest = lowest + request.disparities() - 1;
+  if (searches_rows(request) || (lowest > -size.width && highest < size.width)) return;
+  throw UsageError("--disparities " + std::to_string(request.disparities()) + " from " + std::to_string(lowest) +
                    " reach to " + std::to_string(highest) + ": the images are " + std::to_string(size.width) +
                    " pixels wide, keep them between " + std::to_string(1 - size.width) + " and " +
                    std::to_string(size.width - 1));
@@ -198,10 +223,12 @@ double valid_fraction(View<const float> disparity) {
 
 // Encodes all files before the first is written.
 void write_outputs(const MatchRequest& request, const Inputs& inputs, const Calibration& calibration,
-                   View<const float> disparity) {
+                   View<const float> disparity, View<const float> confidence) {
   std::vector<std::pair<std::string, std::vector<std::byte>>> files;
   if (!request.output.empty())
     files.emplace_back(request.output, encode_disparity(request.output, disparity));
+  if (!request.confidence.empty())
+    files.emplace_back(request.confidence, encode_disparity(request.confidence, confidence));
   if (!request.image.empty()) files.emplace_back(request.image, encode_coloured(disparity));
   if (!request.cloud.empty())
     files.emplace_back(request.cloud, encode_ply(point_cloud(calibration, disparity, inputs.left.view())));
@@ -210,16 +237,24 @@ void write_outputs(const MatchRequest& request, const Inputs& inputs, const Cali
 
 }  // namespace
 
+int& MatchRequest::min_disparity() {
+  return std::visit([](auto& p) -> int& { return p.min_disparity; }, parameters);
+}
+
+int& MatchRequest::disparities() {
+  return std::visit([](auto& p) -> int& { return p.disparities; }, parameters);
+}
+
 MatchRequest parse_match(const Arguments& arguments) {
   MatchRequest request;
   read_method_and_preset(arguments, request);
-  request.block = block_preset(request.preset);
   CommandLine app("match", "Match a rectified stereo pair");
   add_common_options(app, request);
-  add_block_options(app, request.block);
+  std::visit([&](auto& parameters) { add_options(app, parameters); }, request.parameters);
+  request.range_given = std::visit([](const auto& preset) { return fixes_range(preset); }, request.parameters);
   app.read(arguments);
-  settle_block_options(app, request.block);
-  request.range_given = app.count("--disparities") > 0 || request.block.full_row;
+  std::visit([&](auto& parameters) { settle_options(app, parameters); }, request.parameters);
+  request.range_given = request.range_given || app.count("--disparities") > 0 || searches_rows(request);
   check_request(request);
   return request;
 }
@@ -232,39 +267,46 @@ int match_command(const Arguments& arguments) {
   const Size size = inputs.format().size;
   if (!request.calibration.empty()) check_calibration_fits(calibration, request.calibration, size);
   if (!request.range_given) {
-    if (calibration.disparities > 0) request.block.disparities = calibration.disparities;
-    const int reachable = size.width - request.block.min_disparity;
-    request.block.disparities = std::min(request.block.disparities, std::max(reachable, 1));
+    if (calibration.disparities > 0) request.disparities() = calibration.disparities;
+    const int reachable = size.width - request.min_disparity();
+    request.disparities() = std::min(request.disparities(), std::max(reachable, fewest_disparities(request)));
   }
-  check_range_fits(request.block, size);
+  check_range_fits(request, size);
 
   Device device = Device::parse(request.device);
   device.threads = request.threads;
-  Matcher matcher(request.block, device, inputs.format(), {request.max_memory});
+  Matcher matcher(request.parameters, device, inputs.format(), {request.max_memory});
   Plane<float> disparity(size);
   Plane<std::uint8_t> status(size);
+  Plane<float> confidence(request.confidence.empty() ? Size{} : size);
+  DisparityMap map{disparity.view(), status.view()};
+  if (!request.confidence.empty()) map.confidence = confidence.view();
   Stopwatch stopwatch;
   for (int i = 0; i < request.repeat; ++i) {
     if (request.repeat > 1)
       show_progress("run " + std::to_string(i + 1) + " of " + std::to_string(request.repeat));
-    matcher.run(inputs.pair(), {disparity.view(), status.view()});
+    matcher.run(inputs.pair(), map);
     stopwatch.add(matcher.stage_times());
   }
   if (request.repeat > 1) show_progress("");
-  write_outputs(request, inputs, calibration, disparity.view());
+  write_outputs(request, inputs, calibration, disparity.view(), confidence.view());
 
   const double valid = valid_fraction(disparity.view());
   if (request.json) {
-    const ordered_json report{
+    ordered_json report{
         {"method", request.method},
         {"device", device.text()},
         {"size", {{"width", size.width}, {"height", size.height}}},
-        {"disparities", request.block.full_row ? 2 * size.width - 1 : request.block.disparities},
-        {"parameters", to_json(request.block)},
+        {"disparities", searches_rows(request) ? 2 * size.width - 1 : request.disparities()},
+        {"parameters", std::visit([](const auto& p) { return to_json(p); }, request.parameters)},
         {"milliseconds", stopwatch.to_json()},
         {"memory_bytes", matcher.memory_bytes()},
         {"valid", valid},
         {"status", status_shares(status.view())}};
+    if (request.energy)
+      report["energy"] =
+          belief_propagation_energy(std::get<BeliefPropagationParameters>(request.parameters), inputs.pair(),
+                                    disparity.view());
     std::cout << report.dump(2) << "\n";
   } else {
     std::cerr << std::fixed << std::setprecision(1) << "matched " << size.width << "×" << size.height

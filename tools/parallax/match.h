@@ -12,7 +12,7 @@ namespace parallax::tool {
 
 struct MatchRequest {
   std::string left, right, left_mask, right_mask;
-  std::string output, image, cloud, calibration;
+  std::string output, image, cloud, calibration, confidence;
   std::string method = "block";
   std::string preset = "default";
   std::string device = "auto";
@@ -21,7 +21,11 @@ struct MatchRequest {
   int repeat = 1;
   bool json = false;
   bool range_given = false;  // the search range was chosen by the user or by the preset
-  BlockParameters block;
+  MatcherParameters parameters;
+  bool energy = false;  // report the energy of the map
+
+  int& min_disparity();
+  int& disparities();
 };
 
 // \throws UsageError, HelpRequest, Error (argument)

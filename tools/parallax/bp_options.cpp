@@ -1,0 +1,88 @@
+#include "tools/parallax/method_options.h"
+
+namespace parallax::tool {
+namespace {
+
+// A volume cannot be given on a command line.
+const Choices<DataCost> costs = {{"absolute-difference", DataCost::absolute_difference},
+                                 {"absolute-difference-colour", DataCost::absolute_difference_colour},
+                                 {"census", DataCost::census},
+                                 {"birchfield-tomasi", DataCost::birchfield_tomasi}};
+const Choices<Arithmetic> arithmetics = {{"fixed8", Arithmetic::fixed8},
+                                         {"fixed16", Arithmetic::fixed16},
+                                         {"float32", Arithmetic::float32},
+                                         {"float16", Arithmetic::float16},
+                                         {"bfloat16", Arithmetic::bfloat16}};
+
+}  // namespace
+
+void add_options(CLI::App& app, BeliefPropagationParameters& parameters) {
+  const std::string group = "Belief propagation";
+  app.add_option("--levels", parameters.levels, "Levels of the pyramid")->group(group);
+  app.add_option("--iterations", parameters.iterations, "Iterations on each level")->group(group);
+  add_choice(app, "--arithmetic", parameters.arithmetic, arithmetics, "What messages are kept in")
+      ->group(group);
+  add_choice(app, "--cost", parameters.cost, costs, "Data cost")->group(group);
+  app.add_option("--data-weight", parameters.data_weight, "Cost of a gray level, or bit, of difference")
+      ->group(group);
+  app.add_option("--data-truncation", parameters.data_truncation,
+                 "Differences count up to this many gray levels, or bits; 0 = all")
+      ->group(group);
+  app.add_option_function<float>(
+         "--outside-cost", [&](float cost) { parameters.outside_cost = cost; },
+         "Cost of a label that leads out of the right image")
+      ->default_str(parameters.outside_cost ? CLI::detail::to_string(*parameters.outside_cost) : "none")
+      ->run_callback_for_default(false)
+      ->group(group);
+  app.add_flag_callback(
+         "--no-outside-cost", [&] { parameters.outside_cost.reset(); },
+         "Pixels with labels that lead out of the right image have no data cost")
+      ->group(group);
+  app.add_option("--smoothing", parameters.smoothing, "Sigma of a Gaussian over both images, in pixels")
+      ->group(group);
+  app.add_option("--discontinuity-truncation", parameters.discontinuity_truncation,
+                 "Labels from which a jump costs no more; 0 = disparities / 7.5")
+      ->group(group);
+  app.add_option("--edge-contrast", parameters.edge_contrast,
+                 "Gray levels at which an edge weakens smoothness to 1/e; 0 = none does")
+      ->group(group);
+  app.add_option("--edge-floor", parameters.edge_floor, "Part of smoothness that no edge takes away")
+      ->group(group);
+  add_choice(app, "--sub-pixel", parameters.sub_pixel, sub_pixel_choices(), "Fraction of a pixel")
+      ->group(group);
+  app.add_option("--min-confidence", parameters.min_confidence, "Reject pixels less sure, 0 to 1; 0 = none")
+      ->group(group);
+  add_refine_options(app, parameters.refine);
+}
+
+void settle_options(const CLI::App& app, BeliefPropagationParameters&) {
+  if (app.count("--outside-cost") > 0 && app.count("--no-outside-cost") > 0)
+    throw UsageError("--outside-cost and --no-outside-cost exclude each other: give one of them");
+}
+
+bool fixes_range(const BeliefPropagationParameters& preset) {
+  return preset.disparities != BeliefPropagationParameters{}.disparities;
+}
+
+nlohmann::ordered_json to_json(const BeliefPropagationParameters& p) {
+  nlohmann::ordered_json json{{"min_disparity", p.min_disparity},
+                              {"disparities", p.disparities},
+                              {"levels", p.levels},
+                              {"iterations", p.iterations},
+                              {"arithmetic", name_of(arithmetics, p.arithmetic)},
+                              {"cost", name_of(costs, p.cost)},
+                              {"data_weight", p.data_weight},
+                              {"data_truncation", p.data_truncation},
+                              {"outside_cost", nullptr},
+                              {"smoothing", p.smoothing},
+                              {"discontinuity_truncation", p.discontinuity_truncation},
+                              {"edge_contrast", p.edge_contrast},
+                              {"edge_floor", p.edge_floor},
+                              {"sub_pixel", name_of(sub_pixel_choices(), p.sub_pixel)},
+                              {"min_confidence", p.min_confidence}};
+  if (p.outside_cost) json["outside_cost"] = *p.outside_cost;
+  add_to_json(json, p.refine);
+  return json;
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,73 @@
+#include "tools/parallax/method_options.h"
+
+namespace parallax::tool {
+namespace {
+
+const Choices<Fill> fills = {{"none", Fill::none}, {"row", Fill::row}};
+
+struct Method {
+  const char* name;
+  std::vector<std::string_view> (*presets)();
+  MatcherParameters (*preset)(std::string_view name);
+};
+
+const Method methods[] = {
+    {"block", block_presets, [](std::string_view name) -> MatcherParameters { return block_preset(name); }},
+    {"bp", belief_propagation_presets,
+     [](std::string_view name) -> MatcherParameters { return belief_propagation_preset(name); }},
+};
+
+const Method& find_method(const std::string& name) {
+  for (const Method& method : methods)
+    if (name == method.name) return method;
+  throw UsageError("--method is '" + name + "': this version has " + method_names());
+}
+
+}  // namespace
+
+MatcherParameters method_preset(const std::string& method, const std::string& preset) {
+  return find_method(method).preset(preset);
+}
+
+std::string method_names() {
+  std::vector<std::string> names;
+  for (const Method& method : methods) names.emplace_back(method.name);
+  return CLI::detail::join(names, ", ");
+}
+
+std::string preset_names(const std::string& method) {
+  return CLI::detail::join(find_method(method).presets(), ", ");
+}
+
+const Choices<SubPixel>& sub_pixel_choices() {
+  static const Choices<SubPixel> choices = {{"none", SubPixel::none}, {"parabola", SubPixel::parabola}};
+  return choices;
+}
+
+void add_refine_options(CLI::App& app, RefineParameters& refine) {
+  const std::string group = "Refinement";
+  app.add_flag("--left-right-check,!--no-left-right-check", refine.left_right_check,
+               "Reject pixels on which the left and the right map disagree")
+      ->group(group);
+  app.add_option("--left-right-tolerance", refine.left_right_tolerance, "Pixels by which they may differ")
+      ->group(group);
+  app.add_option("--speckle-size", refine.speckle_size, "Reject regions of fewer pixels; 0 = none")
+      ->group(group);
+  app.add_option("--speckle-range", refine.speckle_range, "Pixels by which neighbours of a region may differ")
+      ->group(group);
+  add_choice(app, "--fill", refine.fill, fills,
+             "What pixels without a value get: row = the lower neighbour on the row")
+      ->group(group);
+  app.add_option("--median", refine.median, "Window of the median filter: 0 (none), 3 or 5")->group(group);
+}
+
+void add_to_json(nlohmann::ordered_json& json, const RefineParameters& refine) {
+  json["left_right_check"] = refine.left_right_check;
+  json["left_right_tolerance"] = refine.left_right_tolerance;
+  json["speckle_size"] = refine.speckle_size;
+  json["speckle_range"] = refine.speckle_range;
+  json["fill"] = name_of(fills, refine.fill);
+  json["median"] = refine.median;
+}
+
+}  // namespace parallax::tool
