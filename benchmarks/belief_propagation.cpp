@@ -4,7 +4,10 @@
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_belief_propagation --benchmark_filter=speed
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_belief_propagation --benchmark_filter=error
 //
-// and by itself, over labels and pixels (`scaling`).
+// With the default preset, beside StereoSGBM and StereoBM with their holes filled along the rows, on the
+// Middlebury pairs (`accuracy`); what each option is worth there (`option`); by itself, over labels and
+// pixels
+// (`scaling`); and the energy over iterations (`energy`).
 //
 // `ratio` is our time by StereoSGBM's, of interleaved runs.
 
@@ -16,6 +19,7 @@
 
 #include <benchmark/benchmark.h>
 #include <opencv2/calib3d.hpp>
+#include <opencv2/imgproc.hpp>
 
 #include "parallax/parallax.h"
 
@@ -34,9 +38,9 @@ struct Set {
   double scale;
 };
 
-constexpr Set sets[] = {{"tsukubaSet", 16, 16},      {"venus", 21, 8},
-                        {"barn1", 32, 8},            {"conesQuarterSize", 64, 4},
-                        {"conesHalfSize", 128, 2},   {"conesFullSizeCropped", 256, 1}};
+constexpr Set sets[] = {{"tsukubaSet", 16, 16},    {"venus", 21, 8},
+                        {"barn1", 32, 8},          {"conesQuarterSize", 64, 4},
+                        {"conesHalfSize", 128, 2}, {"conesFullSizeCropped", 256, 1}};
 
 struct GrayPair {
   cv::Mat left, right;
@@ -136,6 +140,192 @@ void scaling(benchmark::State& state, Size size, int labels) {
   state.counters["bytes_per_label_pixel"] = static_cast<double>(matcher.memory_bytes()) / label_pixels;
 }
 
+// The Middlebury pairs, with the pixels that both cameras see.
+
+struct Scored {
+  GrayPair gray;
+  tool::Picture left, right;
+  Plane<float> truth;
+  Plane<std::uint8_t> visible;
+  int labels;
+  StereoPair views() const { return {left.view(), right.view(), {}, {}}; }
+};
+
+struct PairFolder {
+  std::string name;
+  fs::path folder;
+  int labels;    // 0 = as its calibration says
+  double scale;  // of its truth; 0 = a PFM file
+};
+
+std::vector<PairFolder> pairs_2014(const fs::path& data) {
+  std::vector<PairFolder> folders;
+  for (const char* name :
+       {"Adirondack", "Jadeplant", "Motorcycle", "MotorcycleE", "Piano", "Playtable", "Recycle", "Teddy"})
+    folders.push_back({name, data / "middlebury2014" / name, 0, 0});
+  return folders;
+}
+
+std::vector<PairFolder> pairs_2003(const fs::path& data) {
+  const fs::path folder = data / "middlebury2003";
+  return {{"tsukuba", folder / "tsukuba", 16, 16},
+          {"venus", folder / "venus", 20, 8},
+          {"teddy", folder / "teddy", 60, 4},
+          {"cones", folder / "cones", 60, 4}};
+}
+
+cv::Mat gray_of(const cv::Mat& pixels) {
+  cv::Mat gray = pixels;
+  if (pixels.channels() == 3) cv::cvtColor(pixels, gray, cv::COLOR_RGB2GRAY);
+  return gray;
+}
+
+Scored load(const PairFolder& entry) {
+  const auto path = [&](const char* file) { return (entry.folder / file).string(); };
+  Scored pair;
+  pair.left = tool::read_picture(path("left.png"));
+  pair.right = tool::read_picture(path("right.png"));
+  pair.gray = {gray_of(pair.left.pixels), gray_of(pair.right.pixels)};
+  const bool new_format = entry.scale == 0;
+  pair.truth =
+      new_format ? read_pfm(path("disp0GT.pfm")) : tool::read_disparity(path("groundtruth.png"), entry.scale);
+  pair.visible = tool::read_mask(path(new_format ? "mask0nocc.png" : "nonocc.png"));
+  pair.labels = new_format ? read_middlebury_calibration(path("calib.txt")).disparities : entry.labels;
+  return pair;
+}
+
+// Per cent of pixels off by more than one.
+struct Bad1 {
+  double visible = 0, all = 0, milliseconds = 0;
+};
+
+Bad1 score(View<const float> disparity, const Scored& pair, double time) {
+  return {100 * evaluate(disparity, pair.truth.view(), pair.visible.view()).bad1,
+          100 * evaluate(disparity, pair.truth.view()).bad1, time};
+}
+
+constexpr int timed_runs = 5;
+
+template <class Run>
+double median_time(const Run& run) {
+  run();
+  std::vector<double> times;
+  for (int i = 0; i < timed_runs; ++i) times.push_back(milliseconds(run));
+  return median(times);
+}
+
+Bad1 score_ours(const Scored& pair, BeliefPropagationParameters parameters) {
+  parameters.disparities = pair.labels;
+  Matcher matcher(parameters, {}, pair.left.view().format);
+  Output output(pair.gray.size());
+  const double time = median_time([&] { matcher.run(pair.views(), output.map()); });
+  return score(output.disparity.view(), pair, time);
+}
+
+// OpenCV's disparities are 16ths of a pixel; negative ones are none.
+Bad1 score_peer(const Scored& pair, cv::StereoMatcher& peer) {
+  cv::Mat fixed;
+  const double time = median_time([&] { peer.compute(pair.gray.left, pair.gray.right, fixed); });
+  Output output(pair.gray.size());
+  for (int y = 0; y < fixed.rows; ++y) {
+    for (int x = 0; x < fixed.cols; ++x) {
+      const bool found = fixed.at<short>(y, x) >= 0;
+      output.disparity.at(x, y) =
+          found ? fixed.at<short>(y, x) / 16.0f : std::numeric_limits<float>::infinity();
+      output.status.at(x, y) = static_cast<std::uint8_t>(found ? Status::matched : Status::ambiguous);
+    }
+  }
+  fill_row(output.map());
+  return score(output.disparity.view(), pair, time);
+}
+
+void report(benchmark::State& state, const std::string& prefix, const Bad1& bad1) {
+  state.counters[prefix + "nonocc"] = bad1.visible;
+  state.counters[prefix + "all"] = bad1.all;
+  state.counters[prefix + "ms"] = bad1.milliseconds;
+}
+
+void accuracy(benchmark::State& state, const PairFolder& entry) {
+  const Scored pair = load(entry);
+  const int labels = (pair.labels + 15) / 16 * 16;
+  cv::setNumThreads(0);
+  const auto sgbm = cv::StereoSGBM::create(0, labels, 5, 8 * 25, 32 * 25, 1);
+  const auto bm = cv::StereoBM::create(labels, 15);
+  for (auto _ : state) {
+    report(state, "", score_ours(pair, {}));
+    report(state, "SGBM_", score_peer(pair, *sgbm));
+    report(state, "BM_", score_peer(pair, *bm));
+  }
+}
+
+// Means over pairs of each year.
+void option(benchmark::State& state, const fs::path& data, const BeliefPropagationParameters& parameters) {
+  const auto mean = [&](const std::vector<PairFolder>& folders) {
+    Bad1 sum;
+    for (const PairFolder& folder : folders) {
+      const Bad1 one = score_ours(load(folder), parameters);
+      sum.visible += one.visible / static_cast<double>(folders.size());
+      sum.all += one.all / static_cast<double>(folders.size());
+      sum.milliseconds += one.milliseconds;
+    }
+    return sum;
+  };
+  for (auto _ : state) {
+    report(state, "2014_", mean(pairs_2014(data)));
+    report(state, "2003_", mean(pairs_2003(data)));
+  }
+}
+
+struct Option {
+  const char* name;
+  void (*choose)(BeliefPropagationParameters& parameters);
+};
+
+constexpr Option options[] = {
+    {"default", [](auto&) {}},
+    {"absolute-difference",
+     [](auto& p) { p.cost = DataCost::absolute_difference, p.data_weight = 0.1f, p.data_truncation = 15; }},
+    {"absolute-difference-colour",
+     [](auto& p) {
+       p.cost = DataCost::absolute_difference_colour, p.data_weight = 0.1f, p.data_truncation = 15;
+     }},
+    {"birchfield-tomasi",
+     [](auto& p) { p.cost = DataCost::birchfield_tomasi, p.data_weight = 0.1f, p.data_truncation = 15; }},
+    {"no-outside-cost", [](auto& p) { p.outside_cost.reset(); }},
+    {"no-edges", [](auto& p) { p.edge_contrast = 0; }},
+    {"no-sub-pixel", [](auto& p) { p.sub_pixel = SubPixel::none; }},
+    {"min-confidence-0.2", [](auto& p) { p.min_confidence = 0.2f; }},
+    {"no-left-right-check", [](auto& p) { p.refine.left_right_check = false; }},
+    {"no-fill", [](auto& p) { p.refine.fill = Fill::none; }},
+    {"no-median", [](auto& p) { p.refine.median = 0; }},
+    {"no-refinement", [](auto& p) { p.refine = RefineParameters::none(); }},
+    {"smoothing-0.5", [](auto& p) { p.smoothing = 0.5f; }},
+    {"levels-1", [](auto& p) { p.levels = 1; }},
+    {"levels-3", [](auto& p) { p.levels = 3; }},
+    {"iterations-3", [](auto& p) { p.iterations = 3; }},
+    {"iterations-14", [](auto& p) { p.iterations = 14; }},
+    {"fixed16", [](auto& p) { p.arithmetic = Arithmetic::fixed16; }},
+    {"float32", [](auto& p) { p.arithmetic = Arithmetic::float32; }},
+    {"float16", [](auto& p) { p.arithmetic = Arithmetic::float16; }},
+    {"bfloat16", [](auto& p) { p.arithmetic = Arithmetic::bfloat16; }},
+};
+
+// Of the published model, by iterations on each level.
+void energy(benchmark::State& state, const fs::path& folder, const Set& set) {
+  const GrayPair pair = load(folder);
+  for (auto _ : state) {
+    for (const int iterations : {1, 2, 4, 7, 14, 28}) {
+      BeliefPropagationParameters parameters = published(set.labels, Arithmetic::fixed8);
+      parameters.iterations = iterations;
+      Matcher matcher(parameters, {}, {pair.size()});
+      Output output(pair.size());
+      matcher.run(pair.views(), output.map());
+      state.counters["after_" + std::to_string(iterations)] =
+          belief_propagation_energy(parameters, pair.views(), output.disparity.view());
+    }
+  }
+}
+
 struct NamedArithmetic {
   const char* name;
   Arithmetic arithmetic;
@@ -146,15 +336,27 @@ constexpr NamedArithmetic arithmetics[] = {{"fixed8", Arithmetic::fixed8},
                                            {"float16", Arithmetic::float16},
                                            {"bfloat16", Arithmetic::bfloat16}};
 
+void register_accuracy(const fs::path& data) {
+  for (const auto& folders : {pairs_2014(data), pairs_2003(data)})
+    for (const PairFolder& entry : folders)
+      benchmark::RegisterBenchmark(("accuracy/" + entry.name).c_str(), [=](benchmark::State& state) {
+        accuracy(state, entry);
+      })->Iterations(1);
+  for (const Option& entry : options)
+    benchmark::RegisterBenchmark((std::string("option/") + entry.name).c_str(), [=](benchmark::State& state) {
+      BeliefPropagationParameters parameters;
+      entry.choose(parameters);
+      option(state, data, parameters);
+    })->Iterations(1);
+}
+
 void register_set(const fs::path& folder, const Set& set) {
   for (const NamedArithmetic& entry : arithmetics) {
     for (const int threads : {1, 2})
-      benchmark::RegisterBenchmark((std::string("speed/") + set.name + "/" + entry.name +
-                                    "/threads:" + std::to_string(threads))
-                                       .c_str(),
-                                   [=](benchmark::State& state) {
-                                     speed(state, folder, set, entry.arithmetic, threads);
-                                   })
+      benchmark::RegisterBenchmark(
+          (std::string("speed/") + set.name + "/" + entry.name + "/threads:" + std::to_string(threads))
+              .c_str(),
+          [=](benchmark::State& state) { speed(state, folder, set, entry.arithmetic, threads); })
           ->UseManualTime()
           ->Unit(benchmark::kMillisecond)
           ->Iterations(set.labels > 64 ? 11 : 31);
@@ -163,16 +365,21 @@ void register_set(const fs::path& folder, const Set& set) {
         [=](benchmark::State& state) { error(state, folder, set, entry.arithmetic); })
         ->Iterations(1);
   }
+  benchmark::RegisterBenchmark((std::string("energy/") + set.name).c_str(), [=](benchmark::State& state) {
+    energy(state, folder, set);
+  })->Iterations(1);
 }
 
 }  // namespace
 
 int main(int count, char** values) {
   benchmark::Initialize(&count, values);
-  if (const char* data = std::getenv("PARALLAX_DATA"))
+  if (const char* data = std::getenv("PARALLAX_DATA")) {
     for (const Set& set : sets) register_set(fs::path(data) / "papers" / set.name, set);
-  else
+    register_accuracy(data);
+  } else {
     std::cerr << "PARALLAX_DATA is not set: synthetic pairs only\n";
+  }
   for (const Size size : {Size{480, 360}, Size{960, 720}, Size{1920, 1440}})
     for (const int labels : {64, 128, 256})
       benchmark::RegisterBenchmark(("scaling/" + std::to_string(size.width) + "x" +

@@ -72,6 +72,10 @@ struct BeliefPropagationParameters {
   float min_confidence = 0;
   RefineParameters refine = {.speckle_size = 0};
 
+  /// On the CPU: rows of messages begin on 64-byte boundaries. Never changes a result; false only to measure
+  /// what it is worth.
+  bool aligned = true;
+
   /// \throws Error (argument) naming the field, its value and the allowed range, also where the arithmetic
   /// cannot hold the parameters.
   void validate() const;

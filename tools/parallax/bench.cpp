@@ -17,6 +17,7 @@
 #include "parallax/version.h"
 
 #include "tools/parallax/command.h"
+#include "tools/parallax/method_options.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::tool {
@@ -36,6 +37,23 @@ struct BenchPair {
   };
   std::function<Loaded()> load;
 };
+
+struct PapersEntry {
+  const char* name;
+  int disparities;
+  double scale;
+};
+
+// The pairs that the papers on belief propagation report: all pixels with truth are evaluated.
+BenchPair papers_pair(const fs::path& folder, const PapersEntry& entry) {
+  return {entry.name, entry.disparities, [folder, entry] {
+            const auto path = [&](const char* file) { return (folder / file).string(); };
+            Plane<float> truth = read_disparity(path("truth.png"), entry.scale);
+            Plane<std::uint8_t> everything(truth.size(), 255);
+            return BenchPair::Loaded{read_picture(path("left.png")), read_picture(path("right.png")),
+                                     std::move(truth), std::move(everything)};
+          }};
+}
 
 struct Table2003 {
   const char* name;
@@ -91,7 +109,6 @@ std::vector<BenchPair> standard_suite(const fs::path& data) {
   std::vector<fs::path> folders;
   if (fs::is_directory(data / "middlebury2014"))
     for (const auto& folder : fs::directory_iterator(data / "middlebury2014"))
-
       if (fs::exists(folder.path() / "calib.txt")) folders.push_back(folder.path());
   std::sort(folders.begin(), folders.end());
   for (const fs::path& folder : folders) pairs.push_back(middlebury_2014(folder));
@@ -101,7 +118,65 @@ std::vector<BenchPair> standard_suite(const fs::path& data) {
   return pairs;
 }
 
-// Median milliseconds of a run, after one to warm up; about a second's worth, but from 3 to 100 runs.
+std::vector<BenchPair> papers_suite(const fs::path& data) {
+  std::vector<BenchPair> pairs;
+  constexpr PapersEntry entries[] = {{"tsukubaSet", 16, 16},      {"venus", 21, 8},
+                                     {"barn1", 32, 8},            {"conesQuarterSize", 64, 4},
+                                     {"conesHalfSize", 128, 2},   {"conesFullSizeCropped", 256, 1}};
+  for (const PapersEntry& entry : entries)
+    if (fs::exists(data / "papers" / entry.name))
+      pairs.push_back(papers_pair(data / "papers" / entry.name, entry));
+  return pairs;
+}
+
+// One way to match a pair.
+struct Trial {
+  std::string name;
+  MatcherParameters parameters;
+  Device device;
+  std::string cpu_target = {};  // empty = the best
+};
+
+void set_disparities(MatcherParameters& parameters, int disparities) {
+  std::visit([&](auto& p) { p.disparities = disparities; }, parameters);
+}
+
+std::vector<Trial> standard_trials(const Device& device) {
+  std::vector<Trial> trials;
+  for (const MatcherOnDevice& entry : list_matchers())
+    if (entry.device == device.kind)
+      trials.push_back({entry.method, method_preset(entry.method, "default"), device});
+  return trials;
+}
+
+// Grauer-Gray 2019, section 6, on this machine: what threads, vectors, 16-bit storage and alignment are worth;
+// and then bytes.
+std::vector<Trial> papers_trials(const Device& device) {
+  const auto published = [](Arithmetic arithmetic, bool aligned) {
+    BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2019");
+    parameters.arithmetic = arithmetic;
+    parameters.aligned = aligned;
+    return parameters;
+  };
+  if (device.kind != DeviceKind::cpu)
+    return {{"bp float32", published(Arithmetic::float32, true), device},
+            {"bp fixed8", published(Arithmetic::fixed8, true), device}};
+  Device single = device;
+  single.threads = 1;
+  const std::string scalar = cpu_targets().back();
+  return {{"bp float32, 1 thread", published(Arithmetic::float32, false), single, scalar},
+          {"+ threads", published(Arithmetic::float32, false), device, scalar},
+          {"+ vectors", published(Arithmetic::float32, false), device},
+          {"+ float16", published(Arithmetic::float16, false), device},
+          {"+ alignment", published(Arithmetic::float16, true), device},
+          {"fixed8 instead", published(Arithmetic::fixed8, true), device},
+          {"float32, aligned", published(Arithmetic::float32, true), device},
+          {"bfloat16, aligned", published(Arithmetic::bfloat16, true), device},
+          {"fixed8, 1 thread", published(Arithmetic::fixed8, true), single}};
+}
+
+// Median milliseconds of a run, after one to warm up; about a second's worth, but from 3 to 100 runs. What
+// takes many seconds is run only once more.
 double measure(Matcher& matcher, const StereoPair& pair, const DisparityMap& map) {
   const auto run = [&] {
     const auto start = std::chrono::steady_clock::now();
@@ -109,7 +184,8 @@ double measure(Matcher& matcher, const StereoPair& pair, const DisparityMap& map
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   };
   const double warm_up = run();
-  const int runs = std::clamp(static_cast<int>(1000 / (warm_up + 1e-3)), 3, 100);
+  constexpr double patience = 5000;
+  const int runs = warm_up > patience ? 1 : std::clamp(static_cast<int>(1000 / (warm_up + 1e-3)), 3, 100);
   std::vector<double> times;
   for (int i = 0; i < runs; ++i) times.push_back(run());
   return median(times);
@@ -120,30 +196,34 @@ struct Row {
   Size size;
   int disparities;
   double milliseconds;
+  std::size_t memory_bytes;
   ErrorMetrics visible, all;
 };
 
-Row bench_one(const BenchPair& pair, const BenchPair::Loaded& loaded, const Device& device) {
-  BlockParameters parameters = block_preset("default");
+Row bench_one(const BenchPair& pair, const BenchPair::Loaded& loaded, const Trial& trial) {
+  MatcherParameters parameters = trial.parameters;
+  set_disparities(parameters, pair.disparities);
   const ImageFormat format = loaded.left.view().format;
-  parameters.disparities = pair.disparities;
-  Matcher matcher(parameters, device, format);
+  force_cpu_target(trial.cpu_target);
+  Matcher matcher(parameters, trial.device, format);
   Plane<float> disparity(format.size);
   Plane<std::uint8_t> status(format.size);
   const StereoPair views{loaded.left.view(), loaded.right.view(), {}, {}};
   const double milliseconds = measure(matcher, views, {disparity.view(), status.view()});
+  force_cpu_target("");
   return {pair.name,
-          "block",
-          device.text(),
+          trial.name,
+          trial.device.text(),
           format.size,
           pair.disparities,
           milliseconds,
+          matcher.memory_bytes(),
           evaluate(disparity.view(), loaded.truth.view(), loaded.visible.view()),
           evaluate(disparity.view(), loaded.truth.view())};
 }
 
 void print_header() {
-  std::printf("%-28s %-10s %-10s %10s %7s %9s %8s %7s %7s %7s %7s\n", "pair", "method", "device", "size",
+  std::printf("%-28s %-20s %-10s %10s %7s %9s %8s %7s %7s %7s %7s\n", "pair", "method", "device", "size",
               "labels", "ms", "ns/l-px", "bad1", "bad2", "avgerr", "all bad1");
 }
 
@@ -152,7 +232,7 @@ void print_row(const Row& row) {
   const std::string size = std::to_string(row.size.width) + "x" + std::to_string(row.size.height);
   // Columns are counted in bytes by printf: names with a multiplication sign need one more.
   const int name_width = 28 + static_cast<int>(std::count(row.pair.begin(), row.pair.end(), '\xC3'));
-  std::printf("%-*s %-10s %-10s %10s %7d %9.2f %8.3f %7.2f %7.2f %7.2f %7.2f\n", name_width, row.pair.c_str(),
+  std::printf("%-*s %-20s %-10s %10s %7d %9.2f %8.3f %7.2f %7.2f %7.2f %7.2f\n", name_width, row.pair.c_str(),
               row.method.c_str(), row.device.c_str(), size.c_str(), row.disparities, row.milliseconds,
               1e6 * row.milliseconds / label_pixels, 100 * row.visible.bad1, 100 * row.visible.bad2,
               row.visible.average, 100 * row.all.bad1);
@@ -173,6 +253,7 @@ ordered_json to_json(const Row& row) {
           {"size", {{"width", row.size.width}, {"height", row.size.height}}},
           {"disparities", row.disparities},
           {"milliseconds", row.milliseconds},
+          {"memory_bytes", row.memory_bytes},
           {"nonocc", metrics(row.visible)},
           {"all", metrics(row.all)}};
 }
@@ -190,9 +271,12 @@ int bench_command(const Arguments& arguments) {
   int threads = 0;
   if (const char* folder = std::getenv("PARALLAX_DATA")) data = folder;
   CommandLine app("bench", "Measure time and error on standard pairs: medians of many runs after a warm-up");
-  app.add_option("--suite", suite, "standard: every method with its default preset")
-      ->check(CLI::IsMember({"standard"}));
-  app.add_option("--data", data, "Folder with middlebury2003/ and middlebury2014/; default: PARALLAX_DATA");
+  app.add_option("--suite", suite,
+                 "standard: every method with its default preset; papers: what the papers on belief "
+                 "propagation report, step by step")
+      ->check(CLI::IsMember({"standard", "papers"}));
+  app.add_option("--data", data,
+                 "Folder with middlebury2003/, middlebury2014/ and papers/; default: PARALLAX_DATA");
   app.add_option("--device", device_list, "Devices, separated by commas");
   app.add_option("--threads", threads, "CPU threads; 0 = all cores");
   app.add_option("--json", json_path, "Also write the results to this file");
@@ -200,19 +284,25 @@ int bench_command(const Arguments& arguments) {
   const std::vector<Device> devices = parse_devices(device_list);
   if (!data.empty() && !fs::is_directory(data))
     throw Error(ErrorCategory::file, "no folder " + data + ": give --data");
+  const bool papers = suite == "papers";
+  if (papers && papers_suite(data).empty())
+    throw Error(ErrorCategory::file, "no pairs in " + (data.empty() ? "papers/" : data + "/papers") +
+                                         ": --suite papers needs them, give --data");
   if (data.empty()) std::cerr << "parallax: no --data and no PARALLAX_DATA: synthetic pairs only\n";
 
   print_header();
   ordered_json rows = ordered_json::array();
-  for (const BenchPair& pair : standard_suite(data)) {
-    show_progress(pair.name);
+  for (const BenchPair& pair : papers ? papers_suite(data) : standard_suite(data)) {
     const BenchPair::Loaded loaded = pair.load();
     for (Device device : devices) {
       device.threads = threads;
-      const Row row = bench_one(pair, loaded, device);
-      show_progress("");
-      print_row(row);
-      rows.push_back(to_json(row));
+      for (const Trial& trial : papers ? papers_trials(device) : standard_trials(device)) {
+        show_progress(pair.name + ", " + trial.name);
+        const Row row = bench_one(pair, loaded, trial);
+        show_progress("");
+        print_row(row);
+        rows.push_back(to_json(row));
+      }
     }
   }
   if (json_path.empty()) return done;

@@ -52,6 +52,9 @@ void add_options(CLI::App& app, BeliefPropagationParameters& parameters) {
       ->group(group);
   app.add_option("--min-confidence", parameters.min_confidence, "Reject pixels less sure, 0 to 1; 0 = none")
       ->group(group);
+  app.add_flag("--aligned,!--no-aligned", parameters.aligned,
+               "Messages on 64-byte boundaries; to measure what that is worth on the CPU")
+      ->group(group);
   add_refine_options(app, parameters.refine);
 }
 
@@ -79,7 +82,8 @@ nlohmann::ordered_json to_json(const BeliefPropagationParameters& p) {
                               {"edge_contrast", p.edge_contrast},
                               {"edge_floor", p.edge_floor},
                               {"sub_pixel", name_of(sub_pixel_choices(), p.sub_pixel)},
-                              {"min_confidence", p.min_confidence}};
+                              {"min_confidence", p.min_confidence},
+                              {"aligned", p.aligned}};
   if (p.outside_cost) json["outside_cost"] = *p.outside_cost;
   add_to_json(json, p.refine);
   return json;

@@ -145,7 +145,7 @@ class Cpu final : public detail::Plan {
     // A margin before the first, as there is one before each other.
     return layout_.reserve<std::byte>(count * level.plane_bytes + margin());
   }
-  static constexpr std::size_t margin() { return widest_vector_bytes; }
+  std::size_t margin() const { return widest_vector_bytes + (model_.parameters.aligned ? 0 : sizeof(float)); }
   std::byte* plane(const Buffer<std::byte>& planes, const Level& level, std::size_t index) const {
     return planes.in(arena_.data()) + margin() + index * level.plane_bytes;
   }
