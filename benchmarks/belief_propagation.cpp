@@ -7,11 +7,12 @@
 // With the default preset, beside StereoSGBM and StereoBM with their holes filled along the rows, on the
 // Middlebury pairs (`accuracy`); what each option is worth there (`option`); by itself, over labels and
 // pixels
-// (`scaling`); and the energy over iterations (`energy`).
+// (`scaling`); what confidence says (`confidence`); and the energy over iterations (`energy`).
 //
 // `ratio` is our time by StereoSGBM's, of interleaved runs.
 
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -310,6 +311,35 @@ constexpr Option options[] = {
     {"bfloat16", [](auto& p) { p.arithmetic = Arithmetic::bfloat16; }},
 };
 
+// Of bare labels on the 2014 pairs, pixels that both cameras see: how many are at least this sure, and how
+// many of those are off by more than one.
+void confidence(benchmark::State& state, const fs::path& data, float least) {
+  std::size_t seen = 0, kept = 0, bad = 0;
+  for (auto _ : state) {
+    for (const PairFolder& folder : pairs_2014(data)) {
+      const Scored pair = load(folder);
+      BeliefPropagationParameters parameters;
+      parameters.disparities = pair.labels;
+      parameters.refine = RefineParameters::none();
+      Matcher matcher(parameters, {}, pair.left.view().format);
+      Output output(pair.gray.size());
+      Plane<float> sure(pair.gray.size());
+      matcher.run(pair.views(), {output.disparity.view(), output.status.view(), sure.view()});
+      for (int y = 0; y < sure.height(); ++y) {
+        for (int x = 0; x < sure.width(); ++x) {
+          if (pair.visible.at(x, y) != 255 || !std::isfinite(pair.truth.at(x, y))) continue;
+          ++seen;
+          if (sure.at(x, y) < least) continue;
+          ++kept;
+          bad += std::abs(output.disparity.at(x, y) - pair.truth.at(x, y)) > 1;
+        }
+      }
+    }
+  }
+  state.counters["kept"] = 100 * static_cast<double>(kept) / static_cast<double>(seen);
+  state.counters["bad1_of_kept"] = 100 * static_cast<double>(bad) / static_cast<double>(kept);
+}
+
 // Of the published model, by iterations on each level.
 void energy(benchmark::State& state, const fs::path& folder, const Set& set) {
   const GrayPair pair = load(folder);
@@ -337,6 +367,10 @@ constexpr NamedArithmetic arithmetics[] = {{"fixed8", Arithmetic::fixed8},
                                            {"bfloat16", Arithmetic::bfloat16}};
 
 void register_accuracy(const fs::path& data) {
+  for (const float least : {0.0f, 0.05f, 0.1f, 0.2f, 0.4f, 0.8f})
+    benchmark::RegisterBenchmark(("confidence/at_least:" + std::to_string(least).substr(0, 4)).c_str(),
+                                 [=](benchmark::State& state) { confidence(state, data, least); })
+        ->Iterations(1);
   for (const auto& folders : {pairs_2014(data), pairs_2003(data)})
     for (const PairFolder& entry : folders)
       benchmark::RegisterBenchmark(("accuracy/" + entry.name).c_str(), [=](benchmark::State& state) {

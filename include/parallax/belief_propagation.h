@@ -67,8 +67,8 @@ struct BeliefPropagationParameters {
   float edge_floor = 0.05f;  ///< 0…1
 
   SubPixel sub_pixel = SubPixel::parabola;  ///< of the beliefs
-  /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. The confidence is the
-  /// gap between the lowest belief and the lowest more than one label away from it, in units of T, at most 1.
+  /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. With g the gap between
+  /// the lowest belief and the lowest more than one label away from it, the confidence is g / (g + T).
   float min_confidence = 0;
   RefineParameters refine = {.speckle_size = 0};
 

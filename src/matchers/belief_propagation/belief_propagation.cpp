@@ -204,7 +204,7 @@ Model make_model(const BeliefPropagationParameters& p) {
                           : highest_difference;
   if (p.cost == DataCost::census) model.differences = std::min(model.differences, 62 * per_level);
   model.outside = model.rounded(p.outside_cost.value_or(0) * model.scale);
-  for (int difference = 0; difference <= highest_difference / per_level + 1; ++difference) {
+  for (int difference = 0; difference < static_cast<int>(edge_table_size); ++difference) {
     const double weight =
         p.edge_contrast > 0
             ? p.edge_floor + (1.0 - p.edge_floor) * std::exp(-difference / static_cast<double>(p.edge_contrast))

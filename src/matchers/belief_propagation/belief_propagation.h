@@ -25,6 +25,7 @@
 // pixels of each level are not updated, and those of the image get no disparity.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -82,6 +83,8 @@ Model make_model(const BeliefPropagationParameters& parameters);
 
 // Sizes of the levels, the image first.
 std::vector<Size> level_sizes(Size image, int levels);
+
+inline constexpr std::size_t edge_table_size = highest_difference / per_level + 2;
 
 inline int edge_index(int difference) {
   return (difference + per_level / 2) / per_level;

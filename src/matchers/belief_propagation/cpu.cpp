@@ -98,7 +98,10 @@ class Cpu final : public detail::Plan {
     for (int slot = 0; slot < workers_.slots(); ++slot) reserve_window();
     strip_width_ = choose_strip_width();
     nothing_ = reserve_planes(1, levels_.front());
-    if (!has_edges()) flat_ = layout_.reserve<std::byte>(edge_row_bytes(levels_.front()));
+    if (has_edges())
+      edge_tables_ = layout_.reserve<std::byte>(2 * edge_table_size * computing_bytes(arithmetic_));
+    else
+      flat_ = layout_.reserve<std::byte>(2 * edge_plane_bytes(levels_.front()));
     if (parameters.refine.left_right_check) right_disparity_ = layout_.reserve_plane<float>(size_);
   }
 
@@ -114,7 +117,12 @@ class Cpu final : public detail::Plan {
     for (const Level& level : levels_) std::memset(level.data.in(arena_.data()), 0, level.data.count);
     for (const Window& window : windows_)
       std::memset(window.costs.in(arena_.data()), 0, window.costs.count);
-    if (!has_edges()) write_flat_edges();
+    in_computing_type([&](auto value) {
+      if (has_edges())
+        write_edge_tables<decltype(value)>();
+      else
+        write_flat_edges<decltype(value)>();
+    });
   }
 
   void run(const StereoPair& pair, const DisparityMap& map) override {
@@ -262,14 +270,9 @@ class Cpu final : public detail::Plan {
           if (i > 0) average_row(gray(i - 1), y, levels_[i].gray.in(arena_.data()));
       });
       for_row_ranges(workers_, levels_[i].size.height, [&](int first, int last, int) {
-        for (int y = first; y < last; ++y) {
-          if (arithmetic_ == Arithmetic::fixed8)
-            write_edges<std::uint8_t>(i, y);
-          else if (arithmetic_ == Arithmetic::fixed16)
-            write_edges<std::uint16_t>(i, y);
-          else
-            write_edges<float>(i, y);
-        }
+        in_computing_type([&](auto value) {
+          for (int y = first; y < last; ++y) write_edges<decltype(value)>(i, y);
+        });
       });
     }
   }
@@ -295,43 +298,67 @@ class Cpu final : public detail::Plan {
   void write_edges(std::size_t index, int y) const {
     const Level& level = levels_[index];
     const View<const std::uint16_t> image = gray(index);
-    const int width = level.size.width, height = level.size.height;
-    const std::uint16_t* row = image.row(y);
-    const std::uint16_t* rows[] = {image.row(std::max(y - 1, 0)), image.row(std::min(y + 1, height - 1)), row,
-                                   row};
-    constexpr int step[] = {0, 0, -1, 1};
-    for (int colour = 0; colour < 2; ++colour) {
-      for (int direction = 0; direction < direction_count; ++direction) {
-        auto* slopes = reinterpret_cast<Value*>(edge_planes(level, y, colour)) +
-                       static_cast<std::ptrdiff_t>(direction) * level.shape.computed;
-        auto* truncations = slopes + static_cast<std::ptrdiff_t>(direction_count) * level.shape.computed;
-        for (int i = 0; i < level.shape.computed; ++i) {
-          const int x = std::min(2 * i + (y + colour) % 2, width - 1);
-          const int neighbour = rows[direction][std::clamp(x + step[direction], 0, width - 1)];
-          const auto edge = static_cast<std::size_t>(edge_index(std::abs(row[x] - neighbour)));
-          slopes[i] = static_cast<Value>(model_.slopes[edge]);
-          truncations[i] = static_cast<Value>(model_.truncations[edge]);
-        }
-      }
-    }
+    const int height = level.size.height;
+    const std::uint16_t* rows[] = {image.row(std::max(y - 1, 0)), image.row(std::min(y + 1, height - 1)),
+                                   image.row(y), image.row(y)};
+    constexpr int steps[] = {0, 0, -1, 1};
+    for (int colour = 0; colour < 2; ++colour)
+      for (int direction = 0; direction < direction_count; ++direction)
+        write_edges<Value>(level, y, colour, direction, image.row(y), rows[direction], steps[direction]);
+  }
+
+  // Towards the pixels of `neighbours`, `step` columns away.
+  template <class Value>
+  void write_edges(const Level& level, int y, int colour, int direction, const std::uint16_t* row,
+                   const std::uint16_t* neighbours, int step) const {
+    const Value* slope_table = reinterpret_cast<const Value*>(edge_tables_.in(arena_.data()));
+    const Value* truncation_table = slope_table + edge_table_size;
+    Value* slopes = reinterpret_cast<Value*>(edge_planes(level, y, colour)) +
+                    static_cast<std::ptrdiff_t>(direction) * level.shape.computed;
+    Value* truncations = slopes + static_cast<std::ptrdiff_t>(direction_count) * level.shape.computed;
+    const int parity = (y + colour) % 2, width = level.size.width;
+    const int pixels = pixels_in(level, y, colour);
+    const auto write = [&](int i, int difference) {
+      const int edge = edge_index(std::abs(difference));
+      slopes[i] = slope_table[edge];
+      truncations[i] = truncation_table[edge];
+    };
+    const bool before = parity + step < 0, behind = 2 * (pixels - 1) + parity + step >= width;
+    for (int i = before ? 1 : 0; i < pixels - (behind ? 1 : 0); ++i)
+      write(i, row[2 * i + parity] - neighbours[2 * i + parity + step]);
+    // Beyond the border, all is flat.
+    if (before && pixels > 0) write(0, 0);
+    if (behind && pixels > 0) write(pixels - 1, 0);
+    for (int i = pixels; i < level.shape.computed; ++i) write(i, 0);
   }
 
   // The same everywhere.
-  void write_flat_edges() const {
-    if (arithmetic_ == Arithmetic::fixed8)
-      fill_flat<std::uint8_t>();
-    else if (arithmetic_ == Arithmetic::fixed16)
-      fill_flat<std::uint16_t>();
-    else
-      fill_flat<float>();
-  }
-
   template <class Value>
-  void fill_flat() const {
+  void write_flat_edges() const {
     const int computed = levels_.front().shape.computed;
     auto* values = reinterpret_cast<Value*>(flat_.in(arena_.data()));
     std::fill_n(values, computed, static_cast<Value>(model_.slopes[0]));
     std::fill_n(values + computed, computed, static_cast<Value>(model_.truncations[0]));
+  }
+
+  // The model's tables, in the type that is computed with.
+  template <class Value>
+  void write_edge_tables() const {
+    auto* values = reinterpret_cast<Value*>(edge_tables_.in(arena_.data()));
+    for (std::size_t i = 0; i < edge_table_size; ++i) {
+      values[i] = static_cast<Value>(model_.slopes[i]);
+      values[edge_table_size + i] = static_cast<Value>(model_.truncations[i]);
+    }
+  }
+
+  template <class Action>
+  void in_computing_type(const Action& action) const {
+    if (arithmetic_ == Arithmetic::fixed8)
+      action(std::uint8_t{});
+    else if (arithmetic_ == Arithmetic::fixed16)
+      action(std::uint16_t{});
+    else
+      action(float{});
   }
 
   void give_edges(const Level& level, int y, int colour, RowUpdate& update) const {
@@ -637,7 +664,8 @@ class Cpu final : public detail::Plan {
   std::vector<Window> windows_;  // by slot
   int strip_width_ = 0;
   Buffer<std::byte> nothing_;    // a plane of zeros: what comes from beyond the top and the bottom
-  Buffer<std::byte> flat_;       // slopes, truncations
+  Buffer<std::byte> flat_;       // slopes, truncations of a row
+  Buffer<std::byte> edge_tables_;
   PlaneBuffer<float> right_disparity_;
   Arena arena_;
   bool wants_confidence_ = false;

@@ -1,8 +1,6 @@
 // What becomes of the beliefs of a pixel: the part of the specification that all devices share.
 #pragma once
 
-#include <algorithm>
-
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "refine/refine.h"
 #include "refine/sub_pixel.h"
@@ -18,7 +16,9 @@ struct Beliefs {
 };
 
 inline float confidence(const Beliefs& beliefs, const Model& model) {
-  return std::min(1.0f, (beliefs.rival - beliefs.best) / (model.truncation * model.scale));
+  const float gap = beliefs.rival - beliefs.best;
+  if (gap == refine::no_value) return 1;
+  return gap / (gap + model.truncation * model.scale);
 }
 
 inline float disparity(const Beliefs& beliefs, const Model& model) {
