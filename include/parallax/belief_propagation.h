@@ -67,8 +67,9 @@ struct BeliefPropagationParameters {
   float edge_floor = 0.05f;  ///< 0…1
 
   SubPixel sub_pixel = SubPixel::parabola;  ///< of the beliefs
-  /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. With g the gap between
-  /// the lowest belief and the lowest more than one label away from it, the confidence is g / (g + T).
+  /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. With g the gap
+  /// between the lowest belief and the lowest more than one label away from it, the confidence is g / (g +
+  /// T).
   float min_confidence = 0;
   RefineParameters refine = {.speckle_size = 0};
 
@@ -93,9 +94,9 @@ std::vector<std::string_view> belief_propagation_presets();
 BeliefPropagationParameters belief_propagation_preset(std::string_view name);
 
 /// The data costs of `pair`, before the pyramid, as `parameters.arithmetic` rounds them: label k of pixel
-/// (x, y) is element (y·width + x)·disparities + k. Given back as StereoPair::costs, with DataCost::volume and
-/// otherwise the same parameters, they lead to the same labels.
-/// \throws Error (argument) as a Matcher does
+/// (x, y) is element (y·width + x)·disparities + k. Given back as StereoPair::costs, with DataCost::volume
+/// and otherwise the same parameters, they lead to the same labels. \throws Error (argument) as a Matcher
+/// does
 std::vector<float> belief_propagation_costs(const BeliefPropagationParameters& parameters,
                                             const StereoPair& pair);
 

@@ -115,8 +115,8 @@ struct ImageView {
   }
 };
 
-/// Data costs that the caller computed, for matchers that take them: how badly each label fits each left pixel,
-/// `labels` floats side by side for each pixel. Finite numbers of any sign; the lower the better.
+/// Data costs that the caller computed, for matchers that take them: how badly each label fits each left
+/// pixel, `labels` floats side by side for each pixel. Finite numbers of any sign; the lower the better.
 struct CostVolume {
   const float* data = nullptr;
   Size size;

@@ -89,7 +89,8 @@ void check_costs(const CostVolume& costs, int labels, Size size) {
     throw Error(ErrorCategory::argument,
                 "the pair has data costs, and this matcher computes its own: leave them out");
   if (costs.data == nullptr)
-    throw Error(ErrorCategory::argument, "the pair has no data costs: give the volume this matcher is to use");
+    throw Error(ErrorCategory::argument,
+                "the pair has no data costs: give the volume this matcher is to use");
   if (costs.size != size || costs.labels != labels)
     throw Error(ErrorCategory::argument, "data costs are " + text(costs.size) + " with " +
                                              std::to_string(costs.labels) + " labels: give " + text(size) +

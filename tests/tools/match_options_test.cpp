@@ -35,10 +35,10 @@ TEST(MatchOptionsTest, DefaultsAreThoseOfTheLibrary) {
 }
 
 TEST(MatchOptionsTest, EveryOptionReachesItsField) {
-  const BlockParameters block = block_of(read(words(
-      "--min-disparity -7 --disparities 33 --window 5 --cost zncc --prefilter none --prefilter-cap 20 "
-      "--uniqueness 4 --texture-threshold 9 --sub-pixel none --no-left-right-check "
-      "--left-right-tolerance 2.5 --speckle-size 11 --speckle-range 0.5 --fill none --median 3")));
+  const BlockParameters block = block_of(read(
+      words("--min-disparity -7 --disparities 33 --window 5 --cost zncc --prefilter none --prefilter-cap 20 "
+            "--uniqueness 4 --texture-threshold 9 --sub-pixel none --no-left-right-check "
+            "--left-right-tolerance 2.5 --speckle-size 11 --speckle-range 0.5 --fill none --median 3")));
   EXPECT_EQ(block.min_disparity, -7);
   EXPECT_EQ(block.disparities, 33);
   EXPECT_EQ(block.window, 5);

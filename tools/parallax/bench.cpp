@@ -120,9 +120,9 @@ std::vector<BenchPair> standard_suite(const fs::path& data) {
 
 std::vector<BenchPair> papers_suite(const fs::path& data) {
   std::vector<BenchPair> pairs;
-  constexpr PapersEntry entries[] = {{"tsukubaSet", 16, 16},      {"venus", 21, 8},
-                                     {"barn1", 32, 8},            {"conesQuarterSize", 64, 4},
-                                     {"conesHalfSize", 128, 2},   {"conesFullSizeCropped", 256, 1}};
+  constexpr PapersEntry entries[] = {{"tsukubaSet", 16, 16},    {"venus", 21, 8},
+                                     {"barn1", 32, 8},          {"conesQuarterSize", 64, 4},
+                                     {"conesHalfSize", 128, 2}, {"conesFullSizeCropped", 256, 1}};
   for (const PapersEntry& entry : entries)
     if (fs::exists(data / "papers" / entry.name))
       pairs.push_back(papers_pair(data / "papers" / entry.name, entry));
@@ -149,8 +149,8 @@ std::vector<Trial> standard_trials(const Device& device) {
   return trials;
 }
 
-// Grauer-Gray 2019, section 6, on this machine: what threads, vectors, 16-bit storage and alignment are worth;
-// and then bytes.
+// Grauer-Gray 2019, section 6, on this machine: what threads, vectors, 16-bit storage and alignment are
+// worth; and then bytes.
 std::vector<Trial> papers_trials(const Device& device) {
   const auto published = [](Arithmetic arithmetic, bool aligned) {
     BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2019");

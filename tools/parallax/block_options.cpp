@@ -5,8 +5,7 @@ namespace {
 
 const Choices<BlockCost> costs = {
     {"sad", BlockCost::sad}, {"ssd", BlockCost::ssd}, {"zncc", BlockCost::zncc}};
-const Choices<Prefilter> prefilters = {{"none", Prefilter::none},
-                                                                   {"x-sobel", Prefilter::x_sobel}};
+const Choices<Prefilter> prefilters = {{"none", Prefilter::none}, {"x-sobel", Prefilter::x_sobel}};
 
 }  // namespace
 
@@ -23,7 +22,8 @@ void add_options(CLI::App& app, BlockParameters& parameters) {
   app.add_option("--texture-threshold", parameters.texture_threshold,
                  "Reject windows with less texture; 0 = none")
       ->group(group);
-  add_choice(app, "--sub-pixel", parameters.sub_pixel, sub_pixel_choices(), "Fraction of a pixel")->group(group);
+  add_choice(app, "--sub-pixel", parameters.sub_pixel, sub_pixel_choices(), "Fraction of a pixel")
+      ->group(group);
   add_refine_options(app, parameters.refine);
 }
 
@@ -41,15 +41,15 @@ bool fixes_range(const BlockParameters& preset) {
 
 nlohmann::ordered_json to_json(const BlockParameters& p) {
   nlohmann::ordered_json json{{"min_disparity", p.min_disparity},
-          {"disparities", p.disparities},
-          {"full_row", p.full_row},
-          {"window", p.window},
-          {"cost", name_of(costs, p.cost)},
-          {"prefilter", name_of(prefilters, p.prefilter)},
-          {"prefilter_cap", p.prefilter_cap},
-          {"uniqueness", p.uniqueness},
-          {"texture_threshold", p.texture_threshold},
-          {"sub_pixel", name_of(sub_pixel_choices(), p.sub_pixel)}};
+                              {"disparities", p.disparities},
+                              {"full_row", p.full_row},
+                              {"window", p.window},
+                              {"cost", name_of(costs, p.cost)},
+                              {"prefilter", name_of(prefilters, p.prefilter)},
+                              {"prefilter_cap", p.prefilter_cap},
+                              {"uniqueness", p.uniqueness},
+                              {"texture_threshold", p.texture_threshold},
+                              {"sub_pixel", name_of(sub_pixel_choices(), p.sub_pixel)}};
   add_to_json(json, p.refine);
   return json;
 }

@@ -120,10 +120,10 @@ void check_request(const MatchRequest& request) {
 void check_range_fits(MatchRequest& request, Size size) {
   const int lowest = request.min_disparity(), highest = lowest + request.disparities() - 1;
   if (searches_rows(request) || (lowest > -size.width && highest < size.width)) return;
-  throw UsageError("--disparities " + std::to_string(request.disparities()) + " from " + std::to_string(lowest) +
-                   " reach to " + std::to_string(highest) + ": the images are " + std::to_string(size.width) +
-                   " pixels wide, keep them between " + std::to_string(1 - size.width) + " and " +
-                   std::to_string(size.width - 1));
+  throw UsageError("--disparities " + std::to_string(request.disparities()) + " from " +
+                   std::to_string(lowest) + " reach to " + std::to_string(highest) + ": the images are " +
+                   std::to_string(size.width) + " pixels wide, keep them between " +
+                   std::to_string(1 - size.width) + " and " + std::to_string(size.width - 1));
 }
 
 void check_calibration_fits(const Calibration& calibration, const std::string& path, Size size) {
@@ -251,7 +251,8 @@ MatchRequest parse_match(const Arguments& arguments) {
   CommandLine app("match", "Match a rectified stereo pair");
   add_common_options(app, request);
   std::visit([&](auto& parameters) { add_options(app, parameters); }, request.parameters);
-  request.range_given = std::visit([](const auto& preset) { return fixes_range(preset); }, request.parameters);
+  request.range_given =
+      std::visit([](const auto& preset) { return fixes_range(preset); }, request.parameters);
   app.read(arguments);
   std::visit([&](auto& parameters) { settle_options(app, parameters); }, request.parameters);
   request.range_given = request.range_given || app.count("--disparities") > 0 || searches_rows(request);
@@ -304,9 +305,8 @@ int match_command(const Arguments& arguments) {
         {"valid", valid},
         {"status", status_shares(status.view())}};
     if (request.energy)
-      report["energy"] =
-          belief_propagation_energy(std::get<BeliefPropagationParameters>(request.parameters), inputs.pair(),
-                                    disparity.view());
+      report["energy"] = belief_propagation_energy(std::get<BeliefPropagationParameters>(request.parameters),
+                                                   inputs.pair(), disparity.view());
     std::cout << report.dump(2) << "\n";
   } else {
     std::cerr << std::fixed << std::setprecision(1) << "matched " << size.width << "×" << size.height

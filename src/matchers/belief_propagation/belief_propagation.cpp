@@ -175,7 +175,8 @@ void check_fits(const Model& model) {
 void check_half(const Model& model) {
   const BeliefPropagationParameters& p = model.parameters;
   const double children = std::pow(4.0, p.levels - 1);
-  if (p.cost == DataCost::volume || model.highest_data_cost() * children + 4 * model.truncation < highest_half)
+  if (p.cost == DataCost::volume ||
+      model.highest_data_cost() * children + 4 * model.truncation < highest_half)
     return;
   throw Error(ErrorCategory::argument, "levels is " + std::to_string(p.levels) +
                                            ": data costs add up to more than float16 can hold; choose "
@@ -206,16 +207,15 @@ Model make_model(const BeliefPropagationParameters& p) {
   model.outside = model.rounded(p.outside_cost.value_or(0) * model.scale);
   for (int difference = 0; difference < static_cast<int>(edge_table_size); ++difference) {
     const double weight =
-        p.edge_contrast > 0
-            ? p.edge_floor + (1.0 - p.edge_floor) * std::exp(-difference / static_cast<double>(p.edge_contrast))
-            : 1.0;
+        p.edge_contrast > 0 ? p.edge_floor + (1.0 - p.edge_floor) *
+                                                 std::exp(-difference / static_cast<double>(p.edge_contrast))
+                            : 1.0;
     // The slope is at least one unit: with none, a message would tell nothing; beyond the bound, more is the
     // same.
     const float truncation = model.rounded(static_cast<float>(weight) * model.truncation * model.scale);
     const float slope = model.rounded(static_cast<float>(weight) * model.scale);
     model.truncations.push_back(truncation);
-    model.slopes.push_back(
-        model.whole ? std::clamp(slope, 1.0f, static_cast<float>(model.bound)) : slope);
+    model.slopes.push_back(model.whole ? std::clamp(slope, 1.0f, static_cast<float>(model.bound)) : slope);
   }
   if (model.whole) check_fits(model);
   if (p.arithmetic == Arithmetic::float16) check_half(model);

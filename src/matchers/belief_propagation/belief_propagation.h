@@ -8,21 +8,21 @@
 //   h(d)     = D(x, d) + Σ messages to x, but for the one from y
 //   m_x→y(d) = min( min_d' h(d') + w·|d − d'|, min_d' h(d') + w·T ), less a constant
 //
-// by a forward and a backward pass over the labels. On each level of a pyramid, `iterations` half-sweeps update
-// the messages of one colour of the checkerboard: first of the pixels with x + y odd, then of the others, and
-// so on, each from the newest messages. The coarsest level starts with messages 0, every other with those of
-// the pixel (x/2, y/2) one level up. The data cost of a coarse pixel is the sum over its up to four children.
-// In the end a pixel takes the label of the lowest belief, D plus the four messages to it; of equals, the
-// lowest.
+// by a forward and a backward pass over the labels. On each level of a pyramid, `iterations` half-sweeps
+// update the messages of one colour of the checkerboard: first of the pixels with x + y odd, then of the
+// others, and so on, each from the newest messages. The coarsest level starts with messages 0, every other
+// with those of the pixel (x/2, y/2) one level up. The data cost of a coarse pixel is the sum over its up to
+// four children. In the end a pixel takes the label of the lowest belief, D plus the four messages to it; of
+// equals, the lowest.
 //
 // fixed8 and fixed16 (whole numbers): costs are multiplied by `scale`, so that T becomes `bound` units (31 or
 // 4095), and rounded. The constant is the least h, so a message lies in [0, bound]. From the data costs of a
 // pixel their least is subtracted, and they are cut at 4·bound + 1, on every level: against three messages of
-// at most `bound` and a step of `bound`, a label that far above the least can neither win nor shape a message.
-// So a belief is at most 8·bound + 1 = 249 (32761), and unsigned bytes (16 bits) hold everything.
+// at most `bound` and a step of `bound`, a label that far above the least can neither win nor shape a
+// message. So a belief is at most 8·bound + 1 = 249 (32761), and unsigned bytes (16 bits) hold everything.
 //
-// float32, float16, bfloat16 (the published algorithm): the constant is the mean of the message; the outermost
-// pixels of each level are not updated, and those of the image get no disparity.
+// float32, float16, bfloat16 (the published algorithm): the constant is the mean of the message; the
+// outermost pixels of each level are not updated, and those of the image get no disparity.
 #pragma once
 
 #include <cstddef>
@@ -55,11 +55,11 @@ struct Model {
   int labels;
   float truncation;  // T in labels
   bool whole;
-  int bound;    // of a message, in units; whole arithmetic only
-  float scale;  // units in one label of discontinuity
-  float cost_scale;   // units in a 256th of a gray level
-  int differences;    // differences count up to this
-  float outside;      // cost of a label whose right pixel is not there
+  int bound;         // of a message, in units; whole arithmetic only
+  float scale;       // units in one label of discontinuity
+  float cost_scale;  // units in a 256th of a gray level
+  int differences;   // differences count up to this
+  float outside;     // cost of a label whose right pixel is not there
   // By the rounded difference in gray levels across an edge, 0…256.
   std::vector<float> slopes, truncations;
 

@@ -1,8 +1,8 @@
 // Belief propagation on the CPU.
 //
 // Each level is swept once, from top to bottom, all iterations together: iteration t of row y needs iteration
-// t − 1 of the rows y − 1, y, y + 1, so it can run when row y + t + 1 comes in. What is in flight is a window of
-// a few more rows than there are iterations, which stays in the cache; data costs of the finest level are
+// t − 1 of the rows y − 1, y, y + 1, so it can run when row y + t + 1 comes in. What is in flight is a window
+// of a few more rows than there are iterations, which stays in the cache; data costs of the finest level are
 // computed as a row enters the window, and it is decided as it leaves: neither they nor its messages are ever
 // in memory as a whole. The levels above keep their data costs, made on the way up, and the messages that the
 // next finer level starts from.
@@ -19,6 +19,7 @@
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/cpu_kernels.h"
 #include "matchers/belief_propagation/decision.h"
+#include "matchers/belief_propagation/edges.h"
 #include "matchers/belief_propagation/features.h"
 #include "refine/refine.h"
 
@@ -49,29 +50,11 @@ void clear(Arithmetic arithmetic, std::byte* first, const PlaneShape& shape) {
   }
 }
 
-int whole(int count, int unit) {
-  return (count + unit - 1) / unit * unit;
-}
-
-PlaneShape plane_shape(Size size, const Model& model) {
-  const Arithmetic arithmetic = model.parameters.arithmetic;
-  PlaneShape shape;
-  shape.labels = model.labels;
-  shape.computed = whole((size.width + 1) / 2, computing_unit(arithmetic));
-  shape.copied = whole(shape.computed, copying_unit(arithmetic));
-  // An even number of vectors and a margin: so that successive labels do not meet in the same few sets of the
-  // cache.
-  shape.stride = shape.copied + copying_unit(arithmetic) / 2;
-  return shape;
-}
-
 struct Level {
   Size size;
   PlaneShape shape;
   std::size_t plane_bytes;
   Buffer<std::byte> data, messages;  // of coarse levels: [row][colour] and [row][colour][direction] planes
-  Buffer<std::byte> edges;           // [row][colour][slopes, then truncations][direction][computed]
-  PlaneBuffer<std::uint16_t> gray;
 };
 
 // Of one thread.
@@ -91,38 +74,28 @@ class Cpu final : public detail::Plan {
         iterations_(parameters.iterations),
         size_(format.size),
         workers_(threads),
-        features_(model_, format, plane_shape(format.size, model_), workers_.slots(), layout_),
+        features_(model_, format, plane_shape(format.size, model_.labels, arithmetic_), workers_.slots(),
+                  layout_),
+        edges_(model_, level_sizes(size_, parameters.levels), layout_),
         refinement_(parameters.refine, size_, false, layout_) {
     check_reachable(parameters, size_);
     for (const Size size : level_sizes(size_, parameters.levels)) reserve_level(size);
     for (int slot = 0; slot < workers_.slots(); ++slot) reserve_window();
     strip_width_ = choose_strip_width();
     nothing_ = reserve_planes(1, levels_.front());
-    if (has_edges())
-      edge_tables_ = layout_.reserve<std::byte>(2 * edge_table_size * computing_bytes(arithmetic_));
-    else
-      flat_ = layout_.reserve<std::byte>(2 * edge_plane_bytes(levels_.front()));
     if (parameters.refine.left_right_check) right_disparity_ = layout_.reserve_plane<float>(size_);
   }
 
   std::size_t memory_bytes() const override { return layout_.bytes(); }
-  int cost_labels() const override {
-    return model_.parameters.cost == DataCost::volume ? model_.labels : 0;
-  }
+  int cost_labels() const override { return model_.parameters.cost == DataCost::volume ? model_.labels : 0; }
   bool tells_confidence() const override { return true; }
 
   void allocate() override {
     arena_ = Arena(layout_);
     std::memset(nothing_.in(arena_.data()), 0, nothing_.count);
     for (const Level& level : levels_) std::memset(level.data.in(arena_.data()), 0, level.data.count);
-    for (const Window& window : windows_)
-      std::memset(window.costs.in(arena_.data()), 0, window.costs.count);
-    in_computing_type([&](auto value) {
-      if (has_edges())
-        write_edge_tables<decltype(value)>();
-      else
-        write_flat_edges<decltype(value)>();
-    });
+    for (const Window& window : windows_) std::memset(window.costs.in(arena_.data()), 0, window.costs.count);
+    edges_.allocated(arena_.data());
   }
 
   void run(const StereoPair& pair, const DisparityMap& map) override {
@@ -145,8 +118,6 @@ class Cpu final : public detail::Plan {
   }
 
  private:
-  bool has_edges() const { return model_.parameters.edge_contrast > 0; }
-
   // Planes
 
   Buffer<std::byte> reserve_planes(std::size_t count, const Level& level) {
@@ -158,17 +129,10 @@ class Cpu final : public detail::Plan {
     return planes.in(arena_.data()) + margin() + index * level.plane_bytes;
   }
 
-  std::size_t edge_plane_bytes(const Level& level) const {
-    return static_cast<std::size_t>(level.shape.computed) * computing_bytes(arithmetic_);
-  }
-  std::size_t edge_row_bytes(const Level& level) const {
-    return 2 * 2 * direction_count * edge_plane_bytes(level);
-  }
-
   void reserve_level(Size size) {
     Level level;
     level.size = size;
-    level.shape = plane_shape(size, model_);
+    level.shape = plane_shape(size, model_.labels, arithmetic_);
     level.plane_bytes = static_cast<std::size_t>(level.shape.stride) *
                             static_cast<std::size_t>(model_.labels) * storage_bytes(arithmetic_) +
                         plane_offset;
@@ -176,9 +140,7 @@ class Cpu final : public detail::Plan {
     if (!levels_.empty()) {
       level.data = reserve_planes(rows * 2, level);
       level.messages = reserve_planes(rows * 2 * direction_count, level);
-      if (has_edges()) level.gray = layout_.reserve_plane<std::uint16_t>(size);
     }
-    if (has_edges()) level.edges = layout_.reserve<std::byte>(rows * edge_row_bytes(level));
     levels_.push_back(level);
   }
 
@@ -210,7 +172,7 @@ class Cpu final : public detail::Plan {
   void match(const StereoPair& pair, bool mirrored, detail::StageClock& clock, const StageNames& names,
              const Decide& decide) {
     features_.prepare(pair, mirrored, arena_.data(), workers_);
-    if (has_edges()) prepare_edges();
+    edges_.prepare(features_.gray(arena_.data()), arena_.data(), workers_);
     clock.finish(names.prepare);
     for (std::size_t i = 1; i < levels_.size(); ++i) make_level(i);
     clock.finish(names.pyramid);
@@ -257,123 +219,6 @@ class Cpu final : public detail::Plan {
     return costs;
   }
 
-  // Edges
-
-  View<const std::uint16_t> gray(std::size_t index) const {
-    return index == 0 ? features_.gray(arena_.data()) : levels_[index].gray.in(arena_.data());
-  }
-
-  void prepare_edges() {
-    for (std::size_t i = 0; i < levels_.size(); ++i) {
-      for_row_ranges(workers_, levels_[i].size.height, [&](int first, int last, int) {
-        for (int y = first; y < last; ++y)
-          if (i > 0) average_row(gray(i - 1), y, levels_[i].gray.in(arena_.data()));
-      });
-      for_row_ranges(workers_, levels_[i].size.height, [&](int first, int last, int) {
-        in_computing_type([&](auto value) {
-          for (int y = first; y < last; ++y) write_edges<decltype(value)>(i, y);
-        });
-      });
-    }
-  }
-
-  static void average_row(View<const std::uint16_t> fine, int y, View<std::uint16_t> coarse) {
-    const int rows = std::min(2, fine.size.height - 2 * y);
-    for (int x = 0; x < coarse.size.width; ++x) {
-      const int columns = std::min(2, fine.size.width - 2 * x);
-      int sum = 0;
-      for (int j = 0; j < rows; ++j)
-        for (int i = 0; i < columns; ++i) sum += fine.at(2 * x + i, 2 * y + j);
-      const int children = rows * columns;
-      coarse.at(x, y) = static_cast<std::uint16_t>((sum + children / 2) / children);
-    }
-  }
-
-  std::byte* edge_planes(const Level& level, int y, int colour) const {
-    return level.edges.in(arena_.data()) + static_cast<std::size_t>(y) * edge_row_bytes(level) +
-           static_cast<std::size_t>(colour) * (edge_row_bytes(level) / 2);
-  }
-
-  template <class Value>
-  void write_edges(std::size_t index, int y) const {
-    const Level& level = levels_[index];
-    const View<const std::uint16_t> image = gray(index);
-    const int height = level.size.height;
-    const std::uint16_t* rows[] = {image.row(std::max(y - 1, 0)), image.row(std::min(y + 1, height - 1)),
-                                   image.row(y), image.row(y)};
-    constexpr int steps[] = {0, 0, -1, 1};
-    for (int colour = 0; colour < 2; ++colour)
-      for (int direction = 0; direction < direction_count; ++direction)
-        write_edges<Value>(level, y, colour, direction, image.row(y), rows[direction], steps[direction]);
-  }
-
-  // Towards the pixels of `neighbours`, `step` columns away.
-  template <class Value>
-  void write_edges(const Level& level, int y, int colour, int direction, const std::uint16_t* row,
-                   const std::uint16_t* neighbours, int step) const {
-    const Value* slope_table = reinterpret_cast<const Value*>(edge_tables_.in(arena_.data()));
-    const Value* truncation_table = slope_table + edge_table_size;
-    Value* slopes = reinterpret_cast<Value*>(edge_planes(level, y, colour)) +
-                    static_cast<std::ptrdiff_t>(direction) * level.shape.computed;
-    Value* truncations = slopes + static_cast<std::ptrdiff_t>(direction_count) * level.shape.computed;
-    const int parity = (y + colour) % 2, width = level.size.width;
-    const int pixels = pixels_in(level, y, colour);
-    const auto write = [&](int i, int difference) {
-      const int edge = edge_index(std::abs(difference));
-      slopes[i] = slope_table[edge];
-      truncations[i] = truncation_table[edge];
-    };
-    const bool before = parity + step < 0, behind = 2 * (pixels - 1) + parity + step >= width;
-    for (int i = before ? 1 : 0; i < pixels - (behind ? 1 : 0); ++i)
-      write(i, row[2 * i + parity] - neighbours[2 * i + parity + step]);
-    // Beyond the border, all is flat.
-    if (before && pixels > 0) write(0, 0);
-    if (behind && pixels > 0) write(pixels - 1, 0);
-    for (int i = pixels; i < level.shape.computed; ++i) write(i, 0);
-  }
-
-  // The same everywhere.
-  template <class Value>
-  void write_flat_edges() const {
-    const int computed = levels_.front().shape.computed;
-    auto* values = reinterpret_cast<Value*>(flat_.in(arena_.data()));
-    std::fill_n(values, computed, static_cast<Value>(model_.slopes[0]));
-    std::fill_n(values + computed, computed, static_cast<Value>(model_.truncations[0]));
-  }
-
-  // The model's tables, in the type that is computed with.
-  template <class Value>
-  void write_edge_tables() const {
-    auto* values = reinterpret_cast<Value*>(edge_tables_.in(arena_.data()));
-    for (std::size_t i = 0; i < edge_table_size; ++i) {
-      values[i] = static_cast<Value>(model_.slopes[i]);
-      values[edge_table_size + i] = static_cast<Value>(model_.truncations[i]);
-    }
-  }
-
-  template <class Action>
-  void in_computing_type(const Action& action) const {
-    if (arithmetic_ == Arithmetic::fixed8)
-      action(std::uint8_t{});
-    else if (arithmetic_ == Arithmetic::fixed16)
-      action(std::uint16_t{});
-    else
-      action(float{});
-  }
-
-  void give_edges(const Level& level, int y, int colour, RowUpdate& update) const {
-    const std::size_t bytes = edge_plane_bytes(has_edges() ? level : levels_.front());
-    for (std::size_t direction = 0; direction < direction_count; ++direction) {
-      if (has_edges()) {
-        update.slopes[direction] = edge_planes(level, y, colour) + direction * bytes;
-        update.truncations[direction] = edge_planes(level, y, colour) + (direction_count + direction) * bytes;
-      } else {
-        update.slopes[direction] = flat_.in(arena_.data());
-        update.truncations[direction] = flat_.in(arena_.data()) + bytes;
-      }
-    }
-  }
-
   // The sweep of a level
 
   // Rows [first, last) of a level, and of them the columns of a strip, by one thread.
@@ -392,24 +237,16 @@ class Cpu final : public detail::Plan {
     const int bands = std::clamp(rows / iterations_, 1, workers_.slots());
     workers_.for_each(bands, [&](int band, int slot) {
       const auto bound = [&](int i) { return static_cast<int>(static_cast<std::int64_t>(rows) * i / bands); };
-      for (const Range& strip : strips_of(index))
+      const int width = levels_[index].shape.computed, step = index == 0 ? strip_width_ : width;
+      for (int left_end = 0; left_end < width; left_end += step) {
+        const Range strip{left_end, std::min(left_end + step, width)};
         sweep({index, bound(band), bound(band + 1), slot, strip, computed_for(index, strip)}, decide);
+      }
     });
   }
 
-  // Floats of many labels are more than the cache holds of a row's width: the finest level, which keeps nothing,
-  // is then swept in strips of columns.
-  std::vector<Range> strips_of(std::size_t index) const {
-    const Level& level = levels_[index];
-    if (index > 0) return {{0, level.shape.computed}};
-    std::vector<Range> strips;
-    for (int first = 0; first < level.shape.computed; first += strip_width_)
-      strips.push_back({first, std::min(first + strip_width_, level.shape.computed)});
-    return strips;
-  }
-
   // Pixels of one half that the iterations and the decision reach to one side.
-  int reach() const { return whole((iterations_ + 1) / 2 + 1, computing_unit(arithmetic_)); }
+  int reach() const { return whole_units((iterations_ + 1) / 2 + 1, computing_unit(arithmetic_)); }
 
   Range computed_for(std::size_t index, Range strip) const {
     return {std::max(0, strip.first - reach()),
@@ -418,9 +255,11 @@ class Cpu final : public detail::Plan {
 
   Range copied_for(Range computed) const {
     const int unit = copying_unit(arithmetic_);
-    return {computed.first / unit * unit, whole(computed.last, unit)};
+    return {computed.first / unit * unit, whole_units(computed.last, unit)};
   }
 
+  // Floats of many labels are more than the cache holds of a row's width: the finest level, which keeps
+  // nothing, is then swept in strips of columns.
   int choose_strip_width() const {
     const Level& finest = levels_.front();
     const std::size_t column = static_cast<std::size_t>(window_rows()) * 2 * window_planes *
@@ -429,7 +268,7 @@ class Cpu final : public detail::Plan {
     if (fit >= finest.shape.computed || fit < 4 * reach()) return finest.shape.computed;
     const int widest = fit - 2 * reach();
     const int strips = (finest.shape.computed + widest - 1) / widest;
-    return whole((finest.shape.computed + strips - 1) / strips, computing_unit(arithmetic_));
+    return whole_units((finest.shape.computed + strips - 1) / strips, computing_unit(arithmetic_));
   }
 
   // Rows that an iteration computes for a band: those that the next one reads. The decision of the finest
@@ -465,8 +304,8 @@ class Cpu final : public detail::Plan {
     return (last + 1) % 2 == colour ? last : last - 1;
   }
 
-  // Messages of a row as they are after an iteration: in the window, and in the end where the next finer level
-  // finds them.
+  // Messages of a row as they are after an iteration: in the window, and in the end where the next finer
+  // level finds them.
   std::byte* messages(const Band& band, int y, int colour, int direction, int iteration) const {
     const Level& level = levels_[band.level];
     const bool own = y >= band.first && y < band.last;
@@ -483,8 +322,9 @@ class Cpu final : public detail::Plan {
 
   std::byte* window_plane(const Band& band, int y, int colour, int index) const {
     const auto row = static_cast<std::size_t>(y % window_rows());
-    return plane(windows_[static_cast<std::size_t>(band.slot)].planes, levels_[band.level],
-                 (row * 2 + static_cast<std::size_t>(colour)) * window_planes + static_cast<std::size_t>(index));
+    return plane(
+        windows_[static_cast<std::size_t>(band.slot)].planes, levels_[band.level],
+        (row * 2 + static_cast<std::size_t>(colour)) * window_planes + static_cast<std::size_t>(index));
   }
 
   std::byte* data(const Band& band, int y, int colour) const {
@@ -556,9 +396,11 @@ class Cpu final : public detail::Plan {
     RowUpdate row;
     row.range = band.computed;
     receive(band, y, colour, iteration - 1, row);
-    give_edges(level, y, colour, row);
-    for (int direction = 0; direction < direction_count; ++direction)
+    for (int direction = 0; direction < direction_count; ++direction) {
       row.to[direction] = messages(band, y, colour, direction, iteration);
+      row.slopes[direction] = edges_.slopes(band.level, y, colour, direction, arena_.data());
+      row.truncations[direction] = edges_.truncations(band.level, y, colour, direction, arena_.data());
+    }
     update_row(arithmetic_, row);
     if (!model_.whole) restore_outermost(band, y, colour, iteration);
     clear_behind(level, y, colour, messages(band, y, colour, left, iteration));
@@ -637,7 +479,8 @@ class Cpu final : public detail::Plan {
         map.status.at(x, y) = refine::code(Status::matched);
         map.disparity.at(x, y) = static_cast<float>(model_.parameters.min_disparity + labels[i]);
       } else {
-        write_decision({labels[i], around[0][i], around[1][i], around[2][i], around[3][i]}, model_, x, y, map);
+        write_decision({labels[i], around[0][i], around[1][i], around[2][i], around[3][i]}, model_, x, y,
+                       map);
       }
     }
   }
@@ -659,13 +502,12 @@ class Cpu final : public detail::Plan {
   Workers workers_;
   ArenaLayout layout_;
   Features features_;
+  Edges edges_;
   refine::Pipeline refinement_;
   std::vector<Level> levels_;
   std::vector<Window> windows_;  // by slot
   int strip_width_ = 0;
-  Buffer<std::byte> nothing_;    // a plane of zeros: what comes from beyond the top and the bottom
-  Buffer<std::byte> flat_;       // slopes, truncations of a row
-  Buffer<std::byte> edge_tables_;
+  Buffer<std::byte> nothing_;  // a plane of zeros: what comes from beyond the top and the bottom
   PlaneBuffer<float> right_disparity_;
   Arena arena_;
   bool wants_confidence_ = false;

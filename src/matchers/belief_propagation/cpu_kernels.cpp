@@ -124,8 +124,8 @@ struct Incoming {
   }
   // The order of additions is the reference's: whole numbers do not mind.
   HWY_INLINE Vector belief() const {
-    return hn::Add(hn::Add(hn::Add(hn::Add(messages[below], messages[above]), messages[right]), messages[left]),
-                   costs);
+    return hn::Add(
+        hn::Add(hn::Add(hn::Add(messages[below], messages[above]), messages[right]), messages[left]), costs);
   }
   HWY_INLINE Vector belief_without(int d) const {
     const Vector a = messages[d == below ? above : below], b = messages[d <= below ? right : above],
@@ -140,7 +140,8 @@ struct Incoming {
 };
 
 // The message step for one vector of pixels, in whole numbers: the forward pass of all four directions reads
-// everything once, and leaves its results where the messages will be; the backward pass makes messages of them.
+// everything once, and leaves its results where the messages will be; the backward pass makes messages of
+// them.
 template <class Number>
 HWY_INLINE void send_whole(const RowUpdate& row, std::ptrdiff_t i) {
   using Vector = typename Number::Vector;
@@ -168,8 +169,7 @@ HWY_INLINE void send_whole(const RowUpdate& row, std::ptrdiff_t i) {
   }
   Vector highest[direction_count];
   for (int d = 0; d < direction_count; ++d)
-    reach[d] = highest[d] =
-        hn::SaturatedAdd(least[d], Number::load(storage<Number>(row.truncations[d]) + i));
+    reach[d] = highest[d] = hn::SaturatedAdd(least[d], Number::load(storage<Number>(row.truncations[d]) + i));
   for (int label = labels - 1; label >= 0; --label) {
     for (int d = 0; d < direction_count; ++d) {
       Storage* at = out[d] + label * stride;
@@ -298,8 +298,8 @@ HWY_INLINE void look_around(const RowDecision& row, std::ptrdiff_t i, typename N
   HWY_ALIGN Value rivals[widest_vector_bytes];
   hn::Store(rival, tag, rivals);
   for (int j = 0; j < lanes; ++j)
-    row.rival[i + j] = rivals[j] == Number::highest ? std::numeric_limits<float>::infinity()
-                                                    : static_cast<float>(rivals[j]);
+    row.rival[i + j] =
+        rivals[j] == Number::highest ? std::numeric_limits<float>::infinity() : static_cast<float>(rivals[j]);
 }
 
 template <class Number>
@@ -341,8 +341,8 @@ void sum_row_whole(const RowSum& row) {
       auto even = hn::Zero(wide), odd = hn::Zero(wide);
       for (const auto& children : row.children) {
         for (const void* child : children) {
-          const auto both = hn::LoadU(wide, reinterpret_cast<const Wide*>(storage<Number>(child) + i +
-                                                                          label * row.fine.stride));
+          const auto both = hn::LoadU(
+              wide, reinterpret_cast<const Wide*>(storage<Number>(child) + i + label * row.fine.stride));
           even = hn::Add(even, hn::And(both, low_half));
           odd = hn::Add(odd, hn::ShiftRight<bits>(both));
         }
@@ -475,7 +475,8 @@ void simple_cost_row(const RowCost& row) {
       const auto index = hn::Min(differences.at(right_at), last);
       const auto cost = look_up<chunks>(tag, table, index);
       const auto chosen = hn::Or(hn::And(exists, cost), hn::AndNot(exists, outside));
-      hn::StoreU(hn::And(chosen, valid), tag, static_cast<std::uint8_t*>(row.out) + label * row.shape.stride + i);
+      hn::StoreU(hn::And(chosen, valid), tag,
+                 static_cast<std::uint8_t*>(row.out) + label * row.shape.stride + i);
     }
   }
 }
@@ -491,16 +492,15 @@ void simple_cost_row_of(const RowCost& row) {
 // Differences in 256ths, in the lanes of floats.
 template <Feature feature>
 HWY_INLINE hn::Vec<hn::RebindToSigned<Float::Tag>> differences_256(const RowCost& row, std::ptrdiff_t i,
-                                                                    const RightElements& right_at) {
+                                                                   const RightElements& right_at) {
   const hn::RebindToSigned<Float::Tag> d32;
   if constexpr (feature == Feature::bytes || feature == Feature::census) {
     const hn::Rebind<std::uint8_t, Float::Tag> d8;
     return hn::ShiftLeft<8>(hn::PromoteTo(d32, ByteDifferences<feature, decltype(d8)>(row, i).at(right_at)));
   } else {
     const hn::Rebind<std::uint16_t, Float::Tag> d16;
-    const auto in_left = [&](int p) HWY_ATTR {
-      return hn::PromoteTo(d32, hn::LoadU(d16, words(row.left[p]) + i));
-    };
+    const auto in_left = [&](int p)
+                             HWY_ATTR { return hn::PromoteTo(d32, hn::LoadU(d16, words(row.left[p]) + i)); };
     const auto in_right = [&](int p) HWY_ATTR {
       return hn::PromoteTo(d32, hn::LoadU(d16, words(row.right[right_at.half][p]) + i + right_at.offset));
     };
@@ -518,7 +518,8 @@ HWY_INLINE hn::Vec<hn::RebindToSigned<Float::Tag>> differences_256(const RowCost
       const auto beyond = [&](auto sample, auto lowest, auto highest) HWY_ATTR {
         return hn::Max(hn::Max(hn::Sub(sample, highest), hn::Sub(lowest, sample)), hn::Zero(d32));
       };
-      return hn::Min(beyond(in_left(0), in_right(1), in_right(2)), beyond(in_right(0), in_left(1), in_left(2)));
+      return hn::Min(beyond(in_left(0), in_right(1), in_right(2)),
+                     beyond(in_right(0), in_left(1), in_left(2)));
     }
   }
 }
@@ -742,6 +743,17 @@ int computing_unit(Arithmetic arithmetic) {
 
 int copying_unit(Arithmetic arithmetic) {
   return 2 * widest_vector_bytes / static_cast<int>(storage_bytes(arithmetic));
+}
+
+PlaneShape plane_shape(Size size, int labels, Arithmetic arithmetic) {
+  PlaneShape shape;
+  shape.labels = labels;
+  shape.computed = whole_units((size.width + 1) / 2, computing_unit(arithmetic));
+  shape.copied = whole_units(shape.computed, copying_unit(arithmetic));
+  // An even number of vectors and a margin of one, so that successive labels do not meet in the same few sets
+  // of the cache.
+  shape.stride = shape.copied + copying_unit(arithmetic) / 2;
+  return shape;
 }
 
 void update_row(Arithmetic arithmetic, const RowUpdate& row) {

@@ -1,10 +1,10 @@
 // The inner loops of belief propagation on the CPU, compiled once for each vector instruction set.
 //
-// Lanes are neighbouring pixels of one colour of the checkerboard. The pixels of a row are split by the parity
-// of x: pixel x is element x / 2 of its half. In row y, colour c is the half of parity (y + c) % 2; c = 0 is
-// where x + y is even. A plane holds what there is for each label of one half of a row: [label][stride]
-// elements, of which the last of every `stride` are a margin that stays zero: the messages from beyond the
-// border.
+// Lanes are neighbouring pixels of one colour of the checkerboard. The pixels of a row are split by the
+// parity of x: pixel x is element x / 2 of its half. In row y, colour c is the half of parity (y + c) % 2; c
+// = 0 is where x + y is even. A plane holds what there is for each label of one half of a row:
+// [label][stride] elements, of which the last of every `stride` are a margin that stays zero: the messages
+// from beyond the border.
 #pragma once
 
 #include <cstddef>
@@ -68,17 +68,17 @@ struct RowSum {
 
 // What the two images are compared by.
 enum class Feature {
-  bytes,   // whole gray levels: |difference|
-  census,  // eight bytes: Hamming distance, in bits
-  gray,    // 256ths of a gray level: |difference|
-  colour,  // three of these: a third of each |difference|
+  bytes,              // whole gray levels: |difference|
+  census,             // eight bytes: Hamming distance, in bits
+  gray,               // 256ths of a gray level: |difference|
+  colour,             // three of these: a third of each |difference|
   birchfield_tomasi,  // sample, lowest and highest around it, in 256ths
 };
 
 inline int feature_planes(Feature feature) {
-  return feature == Feature::census                                                  ? 8
+  return feature == Feature::census                                            ? 8
          : feature == Feature::colour || feature == Feature::birchfield_tomasi ? 3
-                                                                                     : 1;
+                                                                               : 1;
 }
 inline int feature_bytes(Feature feature) {
   return feature == Feature::bytes || feature == Feature::census ? 1 : 2;
@@ -94,11 +94,11 @@ struct RowCost {
   PlaneShape shape;
   Range range;
   Feature feature;
-  int parity;                                      // of the left pixels
-  const void* left[most_feature_planes];           // the half of this parity
-  const void* right[2][most_feature_planes];       // both halves of the extended row
-  const std::uint8_t* left_valid;                  // 255 where the pixel has data costs, else 0
-  const std::uint8_t* right_valid[2];              // 255 where there is a right pixel, else 0
+  int parity;                                 // of the left pixels
+  const void* left[most_feature_planes];      // the half of this parity
+  const void* right[2][most_feature_planes];  // both halves of the extended row
+  const std::uint8_t* left_valid;             // 255 where the pixel has data costs, else 0
+  const std::uint8_t* right_valid[2];         // 255 where there is a right pixel, else 0
   // Whole-level differences 0…255 and the outside cost in bytes, when fixed8 holds them as they are.
   bool simple;
   const std::uint8_t* table;
@@ -117,9 +117,9 @@ inline std::size_t scratch_bytes(int labels) {
   return static_cast<std::size_t>(labels) * 4 * 64;
 }
 
-// 9×7 census of a row: plane b of the signature of pixel x is byte x of `planes[b]`. The rows around it repeat
-// their border samples: `rows[j][x + i + 4]` is the sample i columns and j − 3 rows from pixel x; what is
-// written, and read, ends at a whole vector.
+// 9×7 census of a row: plane b of the signature of pixel x is byte x of `planes[b]`. The rows around it
+// repeat their border samples: `rows[j][x + i + 4]` is the sample i columns and j − 3 rows from pixel x; what
+// is written, and read, ends at a whole vector.
 struct RowCensus {
   const std::uint16_t* rows[7];
   int width;
@@ -132,6 +132,11 @@ std::size_t computing_bytes(Arithmetic arithmetic);
 // Elements that a range is made of.
 int computing_unit(Arithmetic arithmetic);
 int copying_unit(Arithmetic arithmetic);
+inline int whole_units(int count, int unit) {
+  return (count + unit - 1) / unit * unit;
+}
+
+PlaneShape plane_shape(Size size, int labels, Arithmetic arithmetic);
 
 void update_row(Arithmetic arithmetic, const RowUpdate& row);
 void decide_row(Arithmetic arithmetic, const RowDecision& row);
@@ -147,9 +152,8 @@ void census_row(const RowCensus& row);
 void split_row(const std::uint8_t* row, int count, std::uint8_t* even, std::uint8_t* odd);
 void split_row(const std::uint16_t* row, int count, std::uint16_t* even, std::uint16_t* odd);
 
-// The start of a level's messages: element i of `out` becomes the coarse pixel i of the same plane, whose even
-// pixels are in `even` and odd ones in `odd`.
-// The range is one of pairs of vectors of stored elements.
+// The start of a level's messages: element i of `out` becomes the coarse pixel i of the same plane, whose
+// even pixels are in `even` and odd ones in `odd`. The range is one of pairs of vectors of stored elements.
 void copy_down(Arithmetic arithmetic, const PlaneShape& fine, const PlaneShape& coarse, Range range,
                const void* even, const void* odd, void* out);
 

@@ -41,8 +41,7 @@ void DataCosts::prepare(const StereoPair& pair, bool mirrored, std::byte* arena)
       for (int y = 0; y < size_.height; ++y) sample_row(image, channel, y, mirrored, unsmoothed.row(y));
       for (int y = 0; y < size_.height; ++y)
         smooth_row(unsmoothed.row(y), size_.width, weights_, half.row(y));
-      for (int y = 0; y < size_.height; ++y)
-        smooth_column(half, y, weights_, samples_[side][channel].row(y));
+      for (int y = 0; y < size_.height; ++y) smooth_column(half, y, weights_, samples_[side][channel].row(y));
     }
   }
 }

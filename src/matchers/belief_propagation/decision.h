@@ -31,8 +31,8 @@ inline float disparity(const Beliefs& beliefs, const Model& model) {
 // Writes a pixel that the matcher decided.
 inline void write_decision(const Beliefs& beliefs, const Model& model, int x, int y,
                            const DisparityMap& map) {
-  const bool sure = model.parameters.min_confidence == 0 ||
-                    confidence(beliefs, model) >= model.parameters.min_confidence;
+  const bool sure =
+      model.parameters.min_confidence == 0 || confidence(beliefs, model) >= model.parameters.min_confidence;
   map.status.at(x, y) = refine::code(sure ? Status::matched : Status::ambiguous);
   map.disparity.at(x, y) = sure ? disparity(beliefs, model) : refine::no_value;
   if (!map.confidence.empty()) map.confidence.at(x, y) = confidence(beliefs, model);

@@ -39,7 +39,8 @@ class Features {
     std::ptrdiff_t pitch;
     int planes, bytes;
     std::byte* at(std::byte* arena, int y, int plane, int parity) const {
-      return buffer.in(arena) + ((static_cast<std::ptrdiff_t>(y) * planes + plane) * 2 + parity) * pitch * bytes;
+      return buffer.in(arena) +
+             ((static_cast<std::ptrdiff_t>(y) * planes + plane) * 2 + parity) * pitch * bytes;
     }
   };
 

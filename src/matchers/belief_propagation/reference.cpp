@@ -27,8 +27,7 @@ float nearest_bfloat16(float value) {
 float nearest_half(float value) {
   constexpr float least_normal = 6.103515625e-05f;
   // Halves below the least normal one are as far apart as floats from ½ to 1.
-  if (std::abs(value) < least_normal)
-    return std::copysign(std::abs(value) + 0.5f - 0.5f, value);
+  if (std::abs(value) < least_normal) return std::copysign(std::abs(value) + 0.5f - 0.5f, value);
   const auto bits = std::bit_cast<std::uint32_t>(value);
   return std::bit_cast<float>((bits + 0x0FFF + (bits >> 13 & 1)) & ~0x1FFFu);
 }
@@ -91,9 +90,7 @@ class Reference final : public detail::Plan {
   }
 
   std::size_t memory_bytes() const override { return layout_.bytes(); }
-  int cost_labels() const override {
-    return model_.parameters.cost == DataCost::volume ? model_.labels : 0;
-  }
+  int cost_labels() const override { return model_.parameters.cost == DataCost::volume ? model_.labels : 0; }
   bool tells_confidence() const override { return true; }
 
   void allocate() override {
@@ -126,9 +123,7 @@ class Reference final : public detail::Plan {
   }
 
  private:
-  float stored(float value) const {
-    return belief_propagation::stored(value, model_.parameters.arithmetic);
-  }
+  float stored(float value) const { return belief_propagation::stored(value, model_.parameters.arithmetic); }
 
   void propagate(const StereoPair& pair, bool mirrored) {
     costs_.prepare(pair, mirrored, arena_.data());
@@ -157,9 +152,8 @@ class Reference final : public detail::Plan {
   void settle(float* data) const {
     const float least = *std::min_element(data, data + model_.labels);
     for (int label = 0; label < model_.labels; ++label)
-      data[label] = model_.whole
-                        ? std::min(data[label] - least, static_cast<float>(model_.data_bound()))
-                        : stored(data[label]);
+      data[label] = model_.whole ? std::min(data[label] - least, static_cast<float>(model_.data_bound()))
+                                 : stored(data[label]);
   }
 
   void make_level(const Level& fine, const Level& coarse) const {
