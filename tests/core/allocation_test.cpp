@@ -43,23 +43,40 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
 namespace parallax::test {
 namespace {
 
-TEST(AllocationTest, RunsAllocateNothing) {
+void expect_no_allocation(const MatcherParameters& parameters) {
   const SynthPair pair = synthesize({.size = {160, 90}, .disparities = 20});
   for (const DeviceKind kind : {DeviceKind::reference, DeviceKind::cpu}) {
-    for (const BlockCost cost : {BlockCost::sad, BlockCost::zncc}) {
-      BlockParameters parameters;
+    Device device{kind};
+    device.threads = 1;  // oneTBB's own bookkeeping is not ours to count
+    Matcher matcher(parameters, device, pair.left_view().format);
+    Result result(pair.size());
+    const int before = allocations;
+    matcher.run({pair.left_view(), pair.right_view(), {}, {}}, result.map());
+    EXPECT_EQ(allocations - before, 0) << kind;
+    EXPECT_GT(matcher.stage_times().size(), 4u);
+  }
+}
+
+TEST(AllocationTest, BlockMatchingAllocatesNothing) {
+  for (const BlockCost cost : {BlockCost::sad, BlockCost::zncc}) {
+    BlockParameters parameters;
+    parameters.disparities = 20;
+    parameters.cost = cost;
+    parameters.uniqueness = 5;
+    parameters.texture_threshold = 10;
+    expect_no_allocation(parameters);
+  }
+}
+
+TEST(AllocationTest, BeliefPropagationAllocatesNothing) {
+  for (const Arithmetic arithmetic : {Arithmetic::fixed8, Arithmetic::float16}) {
+    for (const DataCost cost : {DataCost::census, DataCost::absolute_difference_colour}) {
+      BeliefPropagationParameters parameters;
       parameters.disparities = 20;
+      parameters.arithmetic = arithmetic;
       parameters.cost = cost;
-      parameters.uniqueness = 5;
-      parameters.texture_threshold = 10;
-      Device device{kind};
-      device.threads = 1;  // oneTBB's own bookkeeping is not ours to count
-      Matcher matcher(parameters, device, pair.left_view().format);
-      Result result(pair.size());
-      const int before = allocations;
-      matcher.run({pair.left_view(), pair.right_view(), {}, {}}, result.map());
-      EXPECT_EQ(allocations - before, 0) << kind;
-      EXPECT_GT(matcher.stage_times().size(), 4u);
+      parameters.smoothing = 1;
+      expect_no_allocation(parameters);
     }
   }
 }

@@ -22,7 +22,8 @@ struct RealPair {
   const char* name;
   int disparities;
   double scale;
-  double bound;  // of bad1, per cent of the pixels that both cameras see; docs/block.md has the figures
+  // Of bad1, per cent of the pixels that both cameras see; the figures are in docs/.
+  double block_bound, belief_propagation_bound;
 };
 
 std::ostream& operator<<(std::ostream& out, const RealPair& pair) {
@@ -31,26 +32,79 @@ std::ostream& operator<<(std::ostream& out, const RealPair& pair) {
 
 class RealPairs : public testing::TestWithParam<RealPair> {};
 
-TEST_P(RealPairs, ErrorStaysWhereItIs) {
-  const RealPair pair = GetParam();
-  const fs::path folder = data_folder() / "middlebury2003" / pair.name;
-  if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder << ": set PARALLAX_DATA";
+// Bad1 of the default preset.
+template <class Parameters>
+double bad1(const RealPair& pair, const fs::path& folder) {
   const auto path = [&](const char* file) { return (folder / file).string(); };
   const tool::Picture left = tool::read_picture(path("left.png")),
                       right = tool::read_picture(path("right.png"));
   const Plane<float> truth = tool::read_disparity(path("groundtruth.png"), pair.scale);
   const Plane<std::uint8_t> mask = tool::read_mask(path("nonocc.png"));
-  BlockParameters parameters;
+  Parameters parameters;
   parameters.disparities = pair.disparities;
   const Result result = match(parameters, cpu(2), {left.view(), right.view(), {}, {}});
-  const double bad1 = 100 * evaluate(result.disparity.view(), truth.view(), mask.view()).bad1;
-  EXPECT_LT(bad1, pair.bound);
-  EXPECT_GT(bad1, 0.5 * pair.bound) << "far better than documented: is the evaluation right?";
+  return 100 * evaluate(result.disparity.view(), truth.view(), mask.view()).bad1;
+}
+
+void expect_near_bound(double bad1, double bound) {
+  EXPECT_LT(bad1, bound);
+  EXPECT_GT(bad1, 0.5 * bound) << "far better than documented: is the evaluation right?";
+}
+
+TEST_P(RealPairs, ErrorStaysWhereItIs) {
+  const RealPair pair = GetParam();
+  const fs::path folder = data_folder() / "middlebury2003" / pair.name;
+  if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder << ": set PARALLAX_DATA";
+  expect_near_bound(bad1<BlockParameters>(pair, folder), pair.block_bound);
+  expect_near_bound(bad1<BeliefPropagationParameters>(pair, folder), pair.belief_propagation_bound);
 }
 
 INSTANTIATE_TEST_SUITE_P(Middlebury2003, RealPairs,
-                         testing::Values(RealPair{"tsukuba", 16, 16, 8}, RealPair{"venus", 20, 8, 4},
-                                         RealPair{"teddy", 60, 4, 12}, RealPair{"cones", 60, 4, 7}),
+                         testing::Values(RealPair{"tsukuba", 16, 16, 8, 5}, RealPair{"venus", 20, 8, 4, 0.9},
+                                         RealPair{"teddy", 60, 4, 12, 7}, RealPair{"cones", 60, 4, 7, 4}),
+                         [](const auto& pair) { return std::string(pair.param.name); });
+
+struct PublishedPair {
+  const char* name;
+  int disparities;
+  double scale;
+  double bad1, bad2;  // of float32 with preset grauer-gray-2019, per cent
+};
+
+std::ostream& operator<<(std::ostream& out, const PublishedPair& pair) {
+  return out << pair.name;
+}
+
+class PublishedPairs : public testing::TestWithParam<PublishedPair> {};
+
+TEST_P(PublishedPairs, BytesAreAsGoodAsFloats) {
+  const PublishedPair pair = GetParam();
+  const fs::path folder = data_folder() / "papers" / pair.name;
+  if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder << ": set PARALLAX_DATA";
+  const auto path = [&](const char* file) { return (folder / file).string(); };
+  const tool::Picture left = tool::read_picture(path("left.png")),
+                      right = tool::read_picture(path("right.png"));
+  const Plane<float> truth = tool::read_disparity(path("truth.png"), pair.scale);
+  const auto error = [&](Arithmetic arithmetic) {
+    BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2019");
+    parameters.disparities = pair.disparities;
+    parameters.arithmetic = arithmetic;
+    const Result result = match(parameters, cpu(2), {left.view(), right.view(), {}, {}});
+    return evaluate(result.disparity.view(), truth.view());
+  };
+  const ErrorMetrics bytes = error(Arithmetic::fixed8), floats = error(Arithmetic::float32);
+  constexpr double margin = 0.2;
+  EXPECT_LE(100 * bytes.bad1, 100 * floats.bad1 + margin);
+  EXPECT_LE(100 * bytes.bad2, 100 * floats.bad2 + margin);
+  EXPECT_NEAR(100 * floats.bad1, pair.bad1, 0.1);
+  EXPECT_NEAR(100 * floats.bad2, pair.bad2, 0.1);
+}
+
+INSTANTIATE_TEST_SUITE_P(GrauerGray2019, PublishedPairs,
+                         testing::Values(PublishedPair{"tsukubaSet", 16, 16, 3.93, 3.58},
+                                         PublishedPair{"venus", 21, 8, 3.19, 2.52},
+                                         PublishedPair{"barn1", 32, 8, 4.70, 3.91},
+                                         PublishedPair{"conesQuarterSize", 64, 4, 17.26, 13.42}),
                          [](const auto& pair) { return std::string(pair.param.name); });
 
 }  // namespace
