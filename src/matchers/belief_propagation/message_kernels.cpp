@@ -1,0 +1,412 @@
+#include <algorithm>
+#include <limits>
+
+#include "matchers/belief_propagation/cpu_kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "matchers/belief_propagation/message_kernels.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "matchers/belief_propagation/numbers-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace parallax::belief_propagation::HWY_NAMESPACE {
+
+using Direction::above, Direction::below, Direction::left, Direction::right;
+
+// The four messages to the pixels [i, i + lanes), and their data costs, for one label after the other.
+template <class Number>
+struct Incoming {
+  using Vector = typename Number::Vector;
+  using Storage = typename Number::Storage;
+
+  template <class Row>
+  HWY_INLINE Incoming(const Row& row, std::ptrdiff_t i)
+      : data(storage<Number>(row.data) + i),
+        from{storage<Number>(row.from[above]) + i, storage<Number>(row.from[below]) + i,
+             storage<Number>(row.from[left]) + i, storage<Number>(row.from[right]) + i},
+        stride(row.shape.stride) {}
+
+  HWY_INLINE void load(int label) {
+    const std::ptrdiff_t at = label * stride;
+    for (int d = 0; d < direction_count; ++d) messages[d] = Number::load(from[d] + at);
+    costs = Number::load(data + at);
+  }
+  // The order of additions is the reference's: whole numbers do not mind.
+  HWY_INLINE Vector belief() const {
+    return hn::Add(
+        hn::Add(hn::Add(hn::Add(messages[below], messages[above]), messages[right]), messages[left]), costs);
+  }
+  HWY_INLINE Vector belief_without(int d) const {
+    const Vector a = messages[d == below ? above : below], b = messages[d <= below ? right : above],
+                 c = messages[d == left ? right : left];
+    return hn::Add(hn::Add(hn::Add(a, b), c), costs);
+  }
+
+  const Storage* data;
+  const Storage* from[direction_count];
+  std::ptrdiff_t stride;
+  Vector messages[direction_count], costs;
+};
+
+// The message step for one vector of pixels, in whole numbers: the forward pass of all four directions reads
+// everything once, and leaves its results where the messages will be; the backward pass makes messages of
+// them.
+template <class Number>
+HWY_INLINE void send_whole(const RowUpdate& row, std::ptrdiff_t i) {
+  using Vector = typename Number::Vector;
+  using Storage = typename Number::Storage;
+  const typename Number::Tag tag;
+  const int labels = row.shape.labels;
+  const std::ptrdiff_t stride = row.shape.stride;
+  Incoming<Number> in(row, i);
+  Storage* out[direction_count];
+  Vector slopes[direction_count], least[direction_count], reach[direction_count];
+  for (int d = 0; d < direction_count; ++d) {
+    out[d] = static_cast<Storage*>(row.to[d]) + i;
+    slopes[d] = Number::load(storage<Number>(row.slopes[d]) + i);
+    least[d] = reach[d] = hn::Set(tag, Number::highest);
+  }
+  for (int label = 0; label < labels; ++label) {
+    in.load(label);
+    const Vector belief = in.belief();
+    for (int d = 0; d < direction_count; ++d) {
+      const Vector h = hn::Sub(belief, in.messages[d]);
+      least[d] = hn::Min(least[d], h);
+      reach[d] = hn::Min(h, hn::SaturatedAdd(reach[d], slopes[d]));
+      Number::store(reach[d], out[d] + label * stride);
+    }
+  }
+  Vector highest[direction_count];
+  for (int d = 0; d < direction_count; ++d)
+    reach[d] = highest[d] = hn::SaturatedAdd(least[d], Number::load(storage<Number>(row.truncations[d]) + i));
+  for (int label = labels - 1; label >= 0; --label) {
+    for (int d = 0; d < direction_count; ++d) {
+      Storage* at = out[d] + label * stride;
+      reach[d] = hn::Min(hn::Min(Number::load(at), hn::SaturatedAdd(reach[d], slopes[d])), highest[d]);
+      Number::store(hn::Sub(reach[d], least[d]), at);
+    }
+  }
+}
+
+// The same in floats: one more pass, as the mean is known only after the second.
+template <class Number>
+HWY_INLINE void send_floats(const RowUpdate& row, std::ptrdiff_t i) {
+  using Vector = typename Number::Vector;
+  const typename Number::Tag tag;
+  const int lanes = static_cast<int>(hn::Lanes(tag));
+  const int labels = row.shape.labels;
+  Incoming<Number> in(row, i);
+  float* passes = static_cast<float*>(row.scratch);
+  const auto pass = [&](int d, int label) { return passes + (label * direction_count + d) * lanes; };
+  Vector slopes[direction_count], least[direction_count], reach[direction_count], sums[direction_count];
+  for (int d = 0; d < direction_count; ++d) {
+    slopes[d] = hn::LoadU(tag, static_cast<const float*>(row.slopes[d]) + i);
+    least[d] = reach[d] = hn::Set(tag, Number::highest);
+    sums[d] = hn::Zero(tag);
+  }
+  for (int label = 0; label < labels; ++label) {
+    in.load(label);
+    for (int d = 0; d < direction_count; ++d) {
+      const Vector h = in.belief_without(d);
+      least[d] = hn::Min(least[d], h);
+      reach[d] = hn::Min(h, hn::Add(reach[d], slopes[d]));
+      hn::Store(reach[d], tag, pass(d, label));
+    }
+  }
+  Vector highest[direction_count];
+  for (int d = 0; d < direction_count; ++d) {
+    highest[d] = hn::Add(least[d], hn::LoadU(tag, static_cast<const float*>(row.truncations[d]) + i));
+    reach[d] = hn::Set(tag, Number::highest);
+  }
+  for (int label = labels - 1; label >= 0; --label) {
+    for (int d = 0; d < direction_count; ++d) {
+      reach[d] = hn::Min(hn::Load(tag, pass(d, label)), hn::Add(reach[d], slopes[d]));
+      hn::Store(hn::Min(reach[d], highest[d]), tag, pass(d, label));
+    }
+  }
+  for (int label = 0; label < labels; ++label)
+    for (int d = 0; d < direction_count; ++d) sums[d] = hn::Add(sums[d], hn::Load(tag, pass(d, label)));
+  const Vector count = hn::Set(tag, static_cast<float>(labels));
+  for (int d = 0; d < direction_count; ++d) sums[d] = hn::Div(sums[d], count);
+  for (int d = 0; d < direction_count; ++d) {
+    auto* out = static_cast<typename Number::Storage*>(row.to[d]) + i;
+    for (int label = 0; label < labels; ++label)
+      Number::store(hn::Sub(hn::Load(tag, pass(d, label)), sums[d]), out + label * row.shape.stride);
+  }
+}
+
+template <class Number>
+void update_row_as(const RowUpdate& row) {
+  const int lanes = static_cast<int>(hn::Lanes(typename Number::Tag()));
+  for (int i = row.range.first; i < row.range.last; i += lanes) {
+    if constexpr (Number::whole)
+      send_whole<Number>(row, i);
+    else
+      send_floats<Number>(row, i);
+  }
+}
+
+// Labels of the lowest beliefs, by lane: as numbers of the lanes' own width, and for bytes in two of them.
+template <class Number>
+struct Lowest {
+  using Vector = typename Number::Vector;
+  using Value = typename Number::Value;
+
+  HWY_INLINE Lowest()
+      : best(hn::Set(typename Number::Tag(), Number::highest)),
+        low(hn::Zero(typename Number::Tag())),
+        high(low) {}
+
+  HWY_INLINE void consider(Vector belief, int label) {
+    const typename Number::Tag tag;
+    const auto better = hn::Lt(belief, best);
+    best = hn::Min(belief, best);
+    if constexpr (sizeof(Value) == 1) {
+      low = hn::IfThenElse(better, hn::Set(tag, static_cast<Value>(label % 256)), low);
+      high = hn::IfThenElse(better, hn::Set(tag, static_cast<Value>(label / 256)), high);
+    } else {
+      low = hn::IfThenElse(better, hn::Set(tag, static_cast<Value>(label)), low);
+    }
+  }
+  HWY_INLINE void write(std::uint16_t* labels) const {
+    const typename Number::Tag tag;
+    const int lanes = static_cast<int>(hn::Lanes(tag));
+    HWY_ALIGN Value lows[widest_vector_bytes], highs[widest_vector_bytes];
+    hn::Store(low, tag, lows);
+    hn::Store(high, tag, highs);
+    for (int j = 0; j < lanes; ++j)
+      labels[j] = static_cast<std::uint16_t>(sizeof(Value) == 1 ? highs[j] * 256 + lows[j] : lows[j]);
+  }
+
+  Vector best, low, high;
+};
+
+// Beliefs of the labels around the lowest, and of its rival; `beliefs` has `lanes` for each label, and loses
+// them.
+template <class Number>
+HWY_INLINE void look_around(const RowDecision& row, std::ptrdiff_t i, typename Number::Value* beliefs) {
+  using Value = typename Number::Value;
+  const typename Number::Tag tag;
+  const int lanes = static_cast<int>(hn::Lanes(tag));
+  for (int j = 0; j < lanes; ++j) {
+    const int label = row.labels[i + j];
+    const auto take = [&](int at) {
+      if (at < 0 || at >= row.shape.labels) return 0.0f;
+      Value& belief = beliefs[at * lanes + j];
+      const auto taken = static_cast<float>(belief);
+      belief = Number::highest;
+      return taken;
+    };
+    row.before[i + j] = take(label - 1);
+    row.best[i + j] = take(label);
+    row.after[i + j] = take(label + 1);
+  }
+  auto rival = hn::Set(tag, Number::highest);
+  for (int label = 0; label < row.shape.labels; ++label)
+    rival = hn::Min(rival, hn::Load(tag, beliefs + label * lanes));
+  HWY_ALIGN Value rivals[widest_vector_bytes];
+  hn::Store(rival, tag, rivals);
+  for (int j = 0; j < lanes; ++j)
+    row.rival[i + j] =
+        rivals[j] == Number::highest ? std::numeric_limits<float>::infinity() : static_cast<float>(rivals[j]);
+}
+
+template <class Number>
+void decide_row_as(const RowDecision& row) {
+  const typename Number::Tag tag;
+  const int lanes = static_cast<int>(hn::Lanes(tag));
+  auto* beliefs = static_cast<typename Number::Value*>(row.scratch);
+  const bool around = row.best != nullptr;
+  for (int i = row.range.first; i < row.range.last; i += lanes) {
+    Incoming<Number> in(row, i);
+    Lowest<Number> lowest;
+    for (int label = 0; label < row.shape.labels; ++label) {
+      in.load(label);
+      const auto belief = in.belief();
+      lowest.consider(belief, label);
+      if (around) Number::store_values(belief, beliefs + label * lanes);
+    }
+    lowest.write(row.labels + i);
+    if (around) look_around<Number>(row, i, beliefs);
+  }
+}
+
+// Sums of four children in integers of twice the width: the two halves of each hold an even and an odd coarse
+// pixel.
+template <class Number, class Wide>
+void sum_row_whole(const RowSum& row) {
+  using Storage = typename Number::Storage;
+  const hn::ScalableTag<Wide> wide;
+  const hn::RebindToSigned<decltype(wide)> signed_wide;
+  const hn::Rebind<Storage, decltype(wide)> narrow;
+  constexpr int bits = 8 * sizeof(Storage);
+  const int lanes = static_cast<int>(hn::Lanes(wide));
+  const auto low_half = hn::Set(wide, std::numeric_limits<Storage>::max());
+  const auto bound = hn::Set(wide, static_cast<Wide>(row.bound));
+  Wide* sums = static_cast<Wide*>(row.scratch);
+  for (int i = 0; i < row.fine.copied; i += 2 * lanes) {
+    auto least_even = hn::Set(wide, std::numeric_limits<Wide>::max()), least_odd = least_even;
+    for (int label = 0; label < row.fine.labels; ++label) {
+      auto even = hn::Zero(wide), odd = hn::Zero(wide);
+      for (const auto& children : row.children) {
+        for (const void* child : children) {
+          const auto both = hn::LoadU(
+              wide, reinterpret_cast<const Wide*>(storage<Number>(child) + i + label * row.fine.stride));
+          even = hn::Add(even, hn::And(both, low_half));
+          odd = hn::Add(odd, hn::ShiftRight<bits>(both));
+        }
+      }
+      least_even = hn::Min(least_even, even);
+      least_odd = hn::Min(least_odd, odd);
+      hn::Store(even, wide, sums + 2 * label * lanes);
+      hn::Store(odd, wide, sums + (2 * label + 1) * lanes);
+    }
+    for (int label = 0; label < row.fine.labels; ++label) {
+      for (int parity = 0; parity < 2; ++parity) {
+        const auto sum = hn::Load(wide, sums + (2 * label + parity) * lanes);
+        const auto kept = hn::Min(hn::Sub(sum, parity == 0 ? least_even : least_odd), bound);
+        Storage* out = static_cast<Storage*>(row.sums[parity]) + label * row.coarse.stride + i / 2;
+        hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(signed_wide, kept)), narrow, out);
+      }
+    }
+  }
+}
+
+template <class Number>
+void sum_row_floats(const RowSum& row) {
+  const int lanes = static_cast<int>(hn::Lanes(typename Number::Tag()));
+  for (int label = 0; label < row.fine.labels; ++label) {
+    for (int i = 0; i < row.fine.copied; i += 2 * lanes) {
+      auto even = hn::Zero(typename Number::Tag()), odd = even;
+      for (const auto& children : row.children) {
+        for (const void* child : children) {
+          typename Number::Vector child_even, child_odd;
+          Number::load_pairs(storage<Number>(child) + i + label * row.fine.stride, child_even, child_odd);
+          even = hn::Add(even, child_even);
+          odd = hn::Add(odd, child_odd);
+        }
+      }
+      const std::ptrdiff_t at = label * row.coarse.stride + i / 2;
+      Number::store(even, static_cast<typename Number::Storage*>(row.sums[0]) + at);
+      Number::store(odd, static_cast<typename Number::Storage*>(row.sums[1]) + at);
+    }
+  }
+}
+
+template <class Element>
+void copy_down_as(const PlaneShape& fine, const PlaneShape& coarse, Range range, const Element* even,
+                  const Element* odd, Element* out) {
+  const hn::ScalableTag<Element> tag;
+  const int lanes = static_cast<int>(hn::Lanes(tag));
+  for (int label = 0; label < fine.labels; ++label)
+    for (int i = range.first; i < range.last; i += 2 * lanes)
+      hn::StoreInterleaved2(hn::LoadU(tag, even + label * coarse.stride + i / 2),
+                            hn::LoadU(tag, odd + label * coarse.stride + i / 2), tag,
+                            out + label * fine.stride + i);
+}
+
+void update_row_here(Arithmetic arithmetic, const RowUpdate& row) {
+  as_number(arithmetic, [&](auto number) { update_row_as<decltype(number)>(row); });
+}
+
+void decide_row_here(Arithmetic arithmetic, const RowDecision& row) {
+  as_number(arithmetic, [&](auto number) { decide_row_as<decltype(number)>(row); });
+}
+
+void sum_row_here(Arithmetic arithmetic, const RowSum& row) {
+  as_number(arithmetic, [&](auto number) {
+    using Number = decltype(number);
+    if constexpr (!Number::whole)
+      sum_row_floats<Number>(row);
+    else if constexpr (sizeof(typename Number::Storage) == 1)
+      sum_row_whole<Number, std::uint16_t>(row);
+    else
+      sum_row_whole<Number, std::uint32_t>(row);
+  });
+}
+
+template <class Element>
+void copy_down_elements(const PlaneShape& fine, const PlaneShape& coarse, Range range, const void* even,
+                        const void* odd, void* out) {
+  copy_down_as(fine, coarse, range, static_cast<const Element*>(even), static_cast<const Element*>(odd),
+               static_cast<Element*>(out));
+}
+
+void copy_down_here(Arithmetic arithmetic, const PlaneShape& fine, const PlaneShape& coarse, Range range,
+                    const void* even, const void* odd, void* out) {
+  switch (storage_bytes(arithmetic)) {
+    case 1:
+      return copy_down_elements<std::uint8_t>(fine, coarse, range, even, odd, out);
+    case 2:
+      return copy_down_elements<std::uint16_t>(fine, coarse, range, even, odd, out);
+    default:
+      return copy_down_elements<std::uint32_t>(fine, coarse, range, even, odd, out);
+  }
+}
+
+}  // namespace parallax::belief_propagation::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace parallax::belief_propagation {
+
+HWY_EXPORT(update_row_here);
+HWY_EXPORT(decide_row_here);
+HWY_EXPORT(sum_row_here);
+HWY_EXPORT(copy_down_here);
+
+std::size_t storage_bytes(Arithmetic arithmetic) {
+  switch (arithmetic) {
+    case Arithmetic::fixed8:
+      return 1;
+    case Arithmetic::float32:
+      return 4;
+    default:
+      return 2;
+  }
+}
+
+std::size_t computing_bytes(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::fixed8 ? 1 : arithmetic == Arithmetic::fixed16 ? 2 : 4;
+}
+
+int computing_unit(Arithmetic arithmetic) {
+  return widest_vector_bytes / static_cast<int>(computing_bytes(arithmetic));
+}
+
+int copying_unit(Arithmetic arithmetic) {
+  return 2 * widest_vector_bytes / static_cast<int>(storage_bytes(arithmetic));
+}
+
+PlaneShape plane_shape(Size size, int labels, Arithmetic arithmetic) {
+  PlaneShape shape;
+  shape.labels = labels;
+  shape.computed = whole_units((size.width + 1) / 2, computing_unit(arithmetic));
+  shape.copied = whole_units(shape.computed, copying_unit(arithmetic));
+  // An even number of vectors and a margin of one, so that successive labels do not meet in the same few sets
+  // of the cache.
+  shape.stride = shape.copied + copying_unit(arithmetic) / 2;
+  return shape;
+}
+
+void update_row(Arithmetic arithmetic, const RowUpdate& row) {
+  HWY_DYNAMIC_DISPATCH(update_row_here)(arithmetic, row);
+}
+
+void decide_row(Arithmetic arithmetic, const RowDecision& row) {
+  HWY_DYNAMIC_DISPATCH(decide_row_here)(arithmetic, row);
+}
+
+void sum_row(Arithmetic arithmetic, const RowSum& row) {
+  HWY_DYNAMIC_DISPATCH(sum_row_here)(arithmetic, row);
+}
+
+void copy_down(Arithmetic arithmetic, const PlaneShape& fine, const PlaneShape& coarse, Range range,
+               const void* even, const void* odd, void* out) {
+  HWY_DYNAMIC_DISPATCH(copy_down_here)(arithmetic, fine, coarse, range, even, odd, out);
+}
+
+}  // namespace parallax::belief_propagation
+#endif
