@@ -27,15 +27,19 @@ namespace parallax::test {
 struct Result {
   Plane<float> disparity;
   Plane<std::uint8_t> status;
+  Plane<float> confidence;  // only of a matcher that was asked for it
 
-  explicit Result(Size size, int poison = 0xA5) : disparity(size), status(size) {
+  explicit Result(Size size, int poison = 0xA5, bool with_confidence = false)
+      : disparity(size), status(size), confidence(with_confidence ? size : Size{}) {
     for (int y = 0; y < size.height; ++y) {
       std::memset(disparity.row(y), poison, static_cast<std::size_t>(size.width) * sizeof(float));
       std::memset(status.row(y), poison, static_cast<std::size_t>(size.width));
+      if (with_confidence)
+        std::memset(confidence.row(y), poison, static_cast<std::size_t>(size.width) * sizeof(float));
     }
   }
 
-  DisparityMap map() { return {disparity.view(), status.view()}; }
+  DisparityMap map() { return {disparity.view(), status.view(), confidence.view()}; }
 };
 
 template <class T>
@@ -47,12 +51,13 @@ bool same_bytes(const Plane<T>& a, const Plane<T>& b) {
 }
 
 inline bool same_bytes(const Result& a, const Result& b) {
-  return same_bytes(a.disparity, b.disparity) && same_bytes(a.status, b.status);
+  return same_bytes(a.disparity, b.disparity) && same_bytes(a.status, b.status) &&
+         same_bytes(a.confidence, b.confidence);
 }
 
 inline Result match(const MatcherParameters& parameters, const Device& device, const StereoPair& pair,
-                    int poison = 0xA5) {
-  Result result(pair.left.format.size, poison);
+                    int poison = 0xA5, bool with_confidence = false) {
+  Result result(pair.left.format.size, poison, with_confidence);
   Matcher(parameters, device, pair.left.format).run(pair, result.map());
   return result;
 }
@@ -69,6 +74,15 @@ inline const Device reference{DeviceKind::reference};
 inline BlockParameters plain_block() {
   BlockParameters parameters = block_preset("sad-full-row");
   parameters.full_row = false;
+  return parameters;
+}
+
+// Belief propagation that gives bare labels.
+inline BeliefPropagationParameters plain_belief_propagation() {
+  BeliefPropagationParameters parameters;
+  parameters.edge_contrast = 0;
+  parameters.sub_pixel = SubPixel::none;
+  parameters.refine = RefineParameters::none();
   return parameters;
 }
 

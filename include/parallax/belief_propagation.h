@@ -21,7 +21,8 @@ enum class DataCost {
   absolute_difference_colour,  ///< mean over red, green and blue, in gray levels
   census,  ///< Hamming distance of 9×7 census signatures, in bits (0…62): blind to gain and offset
   birchfield_tomasi,  ///< Birchfield & Tomasi 1998, of gray values: blind to the sampling of the image
-  volume,             ///< the caller's, in StereoPair::costs
+  /// The caller's, in StereoPair::costs. float16 holds no sum over a coarse pixel's children beyond 65504.
+  volume,
 };
 
 /// What messages and costs are kept and computed in.

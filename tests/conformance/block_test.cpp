@@ -2,21 +2,14 @@
 // for random images and parameters.
 
 #include <algorithm>
-#include <ostream>
-#include <tuple>
 
 #include <gtest/gtest.h>
 
+#include "conformance/random_pair.h"
 #include "support.h"
 
 namespace parallax::test {
 namespace {
-
-// An input image of any kind the library takes, with room around its rows.
-struct Input {
-  std::vector<std::uint16_t> memory;
-  ImageView view;
-};
 
 class Case {
  public:
@@ -27,19 +20,11 @@ class Case {
     depth_ = any(0, 2) == 0 ? Depth::bits16 : Depth::bits8;
     channels_ = any(0, 1) == 0 ? 1 : 3;
     choose_parameters();
-    left_ = make_image();
-    right_ = make_image();
-    shift_left_into_right();
-    if (any(0, 2) == 0) make_mask(left_mask_);
-    if (any(0, 2) == 0) make_mask(right_mask_);
+    images_ = RandomPair(random_, {size_, depth_}, channels_,
+                         parameters_.min_disparity + parameters_.disparities / 2);
   }
 
-  StereoPair pair() const {
-    StereoPair pair{left_.view, right_.view, {}, {}};
-    if (left_mask_.width() > 0) pair.left_mask = left_mask_.view();
-    if (right_mask_.width() > 0) pair.right_mask = right_mask_.view();
-    return pair;
-  }
+  StereoPair pair() const { return images_.pair(); }
   const BlockParameters& parameters() const { return parameters_; }
 
   std::string description() const {
@@ -56,9 +41,7 @@ class Case {
   }
 
  private:
-  int any(int low, std::size_t high) {
-    return std::uniform_int_distribution<int>(low, static_cast<int>(high))(random_);
-  }
+  int any(int low, std::size_t high) { return random_number(random_, low, static_cast<int>(high)); }
 
   void choose_parameters() {
     BlockParameters& p = parameters_;
@@ -82,62 +65,12 @@ class Case {
     p.refine.speckle_size = any(0, 2) == 0 ? any(1, 30) : 0;
   }
 
-  std::uint16_t* element(const Input& image, int x, int y) const {
-    return const_cast<std::uint16_t*>(static_cast<const std::uint16_t*>(image.view.row(y))) + x;
-  }
-
-  // Noise of few or many levels: few make ties, many make large sums.
-  Input make_image() {
-    const int row_elements = size_.width * channels_;
-    const int padding = any(0, 9);
-    const int stride = row_elements + padding;
-    const int highest = depth_ == Depth::bits8 ? 255 : 65535;
-    const int levels = any(0, 1) == 0 ? 3 : highest;
-    Input image;
-    image.memory.resize(static_cast<std::size_t>(stride) * static_cast<std::size_t>(size_.height));
-    const bool wide = depth_ == Depth::bits16;
-    auto* bytes = reinterpret_cast<std::uint8_t*>(image.memory.data());
-    for (int y = 0; y < size_.height; ++y) {
-      for (int i = 0; i < row_elements; ++i) {
-        const int value = any(0, static_cast<std::size_t>(levels)) * (highest / levels);
-        const std::size_t at =
-            static_cast<std::size_t>(y) * static_cast<std::size_t>(stride) + static_cast<std::size_t>(i);
-        if (wide)
-          image.memory[at] = static_cast<std::uint16_t>(value);
-        else
-          bytes[at] = static_cast<std::uint8_t>(value);
-      }
-    }
-    image.view = ImageView(image.memory.data(), {size_, depth_}, channels_, stride * (wide ? 2 : 1));
-    return image;
-  }
-
-  // Half of the rows of the right image show the left one, shifted, so that some matches are good.
-  void shift_left_into_right() {
-    const int element_bytes = channels_ * (depth_ == Depth::bits16 ? 2 : 1);
-    const int shift = parameters_.min_disparity + parameters_.disparities / 2;
-    for (int y = 0; y < size_.height; y += 2) {
-      const auto* from = static_cast<const std::uint8_t*>(left_.view.row(y));
-      auto* to = const_cast<std::uint8_t*>(static_cast<const std::uint8_t*>(right_.view.row(y)));
-      for (int x = std::max(0, shift); x < std::min(size_.width, size_.width + shift); ++x)
-        std::copy_n(from + x * element_bytes, element_bytes, to + (x - shift) * element_bytes);
-    }
-  }
-
-  void make_mask(Plane<std::uint8_t>& mask) {
-    mask = Plane<std::uint8_t>(size_);
-    for (int y = 0; y < size_.height; ++y)
-      for (int x = 0; x < size_.width; ++x)
-        mask.at(x, y) = static_cast<std::uint8_t>(any(0, 3) == 0 ? 0 : any(1, 255));
-  }
-
   std::mt19937 random_;
   Size size_;
   Depth depth_;
   int channels_;
   BlockParameters parameters_;
-  Input left_, right_;
-  Plane<std::uint8_t> left_mask_, right_mask_;
+  RandomPair images_;
 };
 
 class BlockConformance : public testing::TestWithParam<std::string> {

@@ -1,4 +1,4 @@
-// The table of what runs where, made by running it. docs/what-runs-where.md must say the same; after a
+// The tables of what runs where, made by running it. docs/what-runs-where.md must say the same; after a
 // change, run
 //
 //   PARALLAX_UPDATE_DOCS=1 build/developer/tests/test_conformance --gtest_filter='TableTest.*'
@@ -15,14 +15,25 @@
 namespace parallax::test {
 namespace {
 
+template <class Parameters>
 struct Sample {
-  BlockParameters parameters;
+  Parameters parameters;
   StereoPair pair;
+  bool with_confidence = false;
 };
 
+template <class Parameters>
 struct Option {
   const char* name;
-  std::function<void(Sample&)> choose;
+  std::function<void(Sample<Parameters>&)> choose;
+};
+
+// What a table is about.
+template <class Parameters>
+struct Method {
+  const char *title, *name;
+  Parameters start;
+  std::vector<Option<Parameters>> options;
 };
 
 // The pictures that samples refer to.
@@ -31,7 +42,8 @@ struct Pictures {
       : colour(synthesize({.size = {64, 40}, .disparities = 12})),
         deep_left({64, 40}),
         deep_right({64, 40}),
-        mask({64, 40}, 255) {
+        mask({64, 40}, 255),
+        volume(64 * 40 * labels) {
     for (int y = 0; y < 40; ++y) {
       for (int x = 0; x < 64; ++x) {
         deep_left.at(x, y) = static_cast<std::uint16_t>(211 * colour.left.at(3 * x, y));
@@ -39,10 +51,13 @@ struct Pictures {
         mask.at(x, y) = static_cast<std::uint8_t>((x + y) % 9 == 0 ? 0 : 1);
       }
     }
+    for (std::size_t i = 0; i < volume.size(); ++i) volume[i] = static_cast<float>(i * i % 101) / 16;
   }
+  static constexpr int labels = 16;
   SynthPair colour;
   Plane<std::uint16_t> deep_left, deep_right;
   Plane<std::uint8_t> mask;
+  std::vector<float> volume;
 };
 
 const Pictures& pictures() {
@@ -50,67 +65,130 @@ const Pictures& pictures() {
   return instance;
 }
 
-std::vector<Option> block_options() {
+template <class Parameters>
+void choose_deep_images(Sample<Parameters>& sample) {
+  sample.pair.left = pictures().deep_left.view();
+  sample.pair.right = pictures().deep_right.view();
+}
+
+template <class Parameters>
+void choose_masks(Sample<Parameters>& sample) {
+  sample.pair.left_mask = sample.pair.right_mask = pictures().mask.view();
+}
+
+Method<BlockParameters> block() {
+  using S = Sample<BlockParameters>&;
+  return {"Block matching",
+          "block",
+          plain_block(),
+          {
+              {"cost sad", [](S s) { s.parameters.cost = BlockCost::sad; }},
+              {"cost ssd", [](S s) { s.parameters.cost = BlockCost::ssd; }},
+              {"cost zncc", [](S s) { s.parameters.cost = BlockCost::zncc; }},
+              {"window 1", [](S s) { s.parameters.window = 1; }},
+              {"window 31", [](S s) { s.parameters.window = 31; }},
+              {"negative disparities", [](S s) { s.parameters.min_disparity = -9; }},
+              {"full row", [](S s) { s.parameters.full_row = true; }},
+              {"prefilter x-sobel", [](S s) { s.parameters.prefilter = Prefilter::x_sobel; }},
+              {"uniqueness", [](S s) { s.parameters.uniqueness = 10; }},
+              {"texture threshold", [](S s) { s.parameters.texture_threshold = 300; }},
+              {"sub-pixel parabola", [](S s) { s.parameters.sub_pixel = SubPixel::parabola; }},
+              {"left-right check", [](S s) { s.parameters.refine.left_right_check = true; }},
+              {"speckle filter", [](S s) { s.parameters.refine.speckle_size = 30; }},
+              {"fill row", [](S s) { s.parameters.uniqueness = 10, s.parameters.refine.fill = Fill::row; }},
+              {"median 3", [](S s) { s.parameters.refine.median = 3; }},
+              {"median 5", [](S s) { s.parameters.refine.median = 5; }},
+              {"16-bit images", choose_deep_images<BlockParameters>},
+              {"masks", choose_masks<BlockParameters>},
+          }};
+}
+
+Method<BeliefPropagationParameters> belief_propagation() {
+  using S = Sample<BeliefPropagationParameters>&;
   return {
-      {"cost sad", [](Sample& s) { s.parameters.cost = BlockCost::sad; }},
-      {"cost ssd", [](Sample& s) { s.parameters.cost = BlockCost::ssd; }},
-      {"cost zncc", [](Sample& s) { s.parameters.cost = BlockCost::zncc; }},
-      {"window 1", [](Sample& s) { s.parameters.window = 1; }},
-      {"window 31", [](Sample& s) { s.parameters.window = 31; }},
-      {"negative disparities", [](Sample& s) { s.parameters.min_disparity = -9; }},
-      {"full row", [](Sample& s) { s.parameters.full_row = true; }},
-      {"prefilter x-sobel", [](Sample& s) { s.parameters.prefilter = Prefilter::x_sobel; }},
-      {"uniqueness", [](Sample& s) { s.parameters.uniqueness = 10; }},
-      {"texture threshold", [](Sample& s) { s.parameters.texture_threshold = 300; }},
-      {"sub-pixel parabola", [](Sample& s) { s.parameters.sub_pixel = SubPixel::parabola; }},
-      {"left-right check", [](Sample& s) { s.parameters.refine.left_right_check = true; }},
-      {"speckle filter", [](Sample& s) { s.parameters.refine.speckle_size = 30; }},
-      {"fill row", [](Sample& s) { s.parameters.uniqueness = 10, s.parameters.refine.fill = Fill::row; }},
-      {"median 3", [](Sample& s) { s.parameters.refine.median = 3; }},
-      {"median 5", [](Sample& s) { s.parameters.refine.median = 5; }},
-      {"16-bit images",
-       [](Sample& s) {
-         s.pair.left = pictures().deep_left.view(), s.pair.right = pictures().deep_right.view();
-       }},
-      {"masks", [](Sample& s) { s.pair.left_mask = s.pair.right_mask = pictures().mask.view(); }},
-  };
+      "Belief propagation",
+      "bp",
+      plain_belief_propagation(),
+      {
+          {"arithmetic fixed8", [](S s) { s.parameters.arithmetic = Arithmetic::fixed8; }},
+          {"arithmetic fixed16", [](S s) { s.parameters.arithmetic = Arithmetic::fixed16; }},
+          {"arithmetic float32", [](S s) { s.parameters.arithmetic = Arithmetic::float32; }},
+          {"arithmetic float16", [](S s) { s.parameters.arithmetic = Arithmetic::float16; }},
+          {"arithmetic bfloat16", [](S s) { s.parameters.arithmetic = Arithmetic::bfloat16; }},
+          {"cost absolute-difference", [](S s) { s.parameters.cost = DataCost::absolute_difference; }},
+          {"cost absolute-difference-colour",
+           [](S s) { s.parameters.cost = DataCost::absolute_difference_colour; }},
+          {"cost census", [](S s) { s.parameters.cost = DataCost::census; }},
+          {"cost birchfield-tomasi", [](S s) { s.parameters.cost = DataCost::birchfield_tomasi; }},
+          {"cost volume",
+           [](S s) {
+             s.parameters.cost = DataCost::volume;
+             s.pair.costs = {pictures().volume.data(), {64, 40}, Pictures::labels};
+           }},
+          {"data truncation", [](S s) { s.parameters.data_truncation = 12.5f; }},
+          {"no outside cost", [](S s) { s.parameters.outside_cost.reset(); }},
+          {"smoothing", [](S s) { s.parameters.smoothing = 0.7f; }},
+          {"edges", [](S s) { s.parameters.edge_contrast = 10; }},
+          {"one level", [](S s) { s.parameters.levels = 1; }},
+          {"sub-pixel parabola", [](S s) { s.parameters.sub_pixel = SubPixel::parabola; }},
+          {"minimum confidence", [](S s) { s.parameters.min_confidence = 0.2f; }},
+          {"confidence map", [](S s) { s.with_confidence = true; }},
+          {"negative disparities", [](S s) { s.parameters.min_disparity = -9; }},
+          {"left-right check", [](S s) { s.parameters.refine.left_right_check = true; }},
+          {"speckle filter", [](S s) { s.parameters.refine.speckle_size = 30; }},
+          {"fill row", [](S s) { s.parameters.min_confidence = 0.2f, s.parameters.refine.fill = Fill::row; }},
+          {"median 3", [](S s) { s.parameters.refine.median = 3; }},
+          {"median 5", [](S s) { s.parameters.refine.median = 5; }},
+          {"16-bit images", choose_deep_images<BeliefPropagationParameters>},
+          {"masks", choose_masks<BeliefPropagationParameters>},
+      }};
 }
 
 // "=" when the device gives the bytes of the reference, "refused" when it says that it lacks the option.
-std::string cell(const Option& option, const Device& device) {
-  Sample sample{plain_block(), {pictures().colour.left_view(), pictures().colour.right_view(), {}, {}}};
-  sample.parameters.disparities = 16;
+template <class Parameters>
+std::string cell(Sample<Parameters> sample, const Option<Parameters>& option, const Device& device) {
+  sample.parameters.disparities = Pictures::labels;
   option.choose(sample);
+  const auto run = [&](const Device& on) {
+    return match(sample.parameters, on, sample.pair, 0xA5, sample.with_confidence);
+  };
   try {
-    const bool same = same_bytes(match(sample.parameters, device, sample.pair),
-                                 match(sample.parameters, reference, sample.pair));
-    return same ? "=" : "**differs**";
+    return same_bytes(run(device), run(reference)) ? "=" : "**differs**";
   } catch (const Error& error) {
     return error.category() == ErrorCategory::device ? "refused" : "**" + std::string(error.what()) + "**";
   }
 }
 
-std::string make_table() {
+template <class Parameters>
+void write_table(const Method<Parameters>& method, std::ostream& text) {
   std::vector<DeviceKind> devices;
   for (const MatcherOnDevice& entry : list_matchers())
-    if (entry.method == "block") devices.push_back(entry.device);
-  std::ostringstream text;
-  text << "# What runs where\n\nMade by `tests/conformance/table_test.cpp`, by running it: `=` is the same "
-          "bytes as the "
-          "reference, `refused` an error that names the option.\n\n## Block matching\n\n| option |";
+    if (entry.method == method.name) devices.push_back(entry.device);
+  text << "\n## " << method.title << "\n\n| option |";
   for (const DeviceKind device : devices) text << " " << device << " |";
   text << "\n|---|";
   for (std::size_t i = 0; i < devices.size(); ++i) text << "---|";
-  for (const Option& option : block_options()) {
+  const StereoPair pair{pictures().colour.left_view(), pictures().colour.right_view(), {}, {}};
+  for (const Option<Parameters>& option : method.options) {
     text << "\n| " << option.name << " |";
-    for (const DeviceKind device : devices) text << " " << cell(option, {device}) << " |";
+    for (const DeviceKind device : devices)
+      text << " " << cell<Parameters>({method.start, pair}, option, {device}) << " |";
   }
   text << "\n";
+}
+
+std::string make_tables() {
+  std::ostringstream text;
+  text << "# What runs where\n\nMade by `tests/conformance/table_test.cpp`, by running it: `=` is the same "
+          "bytes as the "
+          "reference, `refused` an error that names the option.\n";
+  write_table(block(), text);
+  write_table(belief_propagation(), text);
   return text.str();
 }
 
 TEST(TableTest, DocsSayWhatRunsWhere) {
-  const std::string table = make_table();
+  const std::string table = make_tables();
   EXPECT_EQ(table.find("**"), std::string::npos) << table;
   if (std::getenv("PARALLAX_UPDATE_DOCS") != nullptr) std::ofstream(PARALLAX_TABLE) << table;
   std::ostringstream documented;

@@ -107,5 +107,24 @@ INSTANTIATE_TEST_SUITE_P(GrauerGray2019, PublishedPairs,
                                          PublishedPair{"conesQuarterSize", 64, 4, 17.26, 13.42}),
                          [](const auto& pair) { return std::string(pair.param.name); });
 
+TEST(RealPairEnergyTest, FallsWithTheIterations) {
+  const fs::path folder = data_folder() / "papers" / "tsukubaSet";
+  if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder << ": set PARALLAX_DATA";
+  const tool::Picture left = tool::read_picture((folder / "left.png").string()),
+                      right = tool::read_picture((folder / "right.png").string());
+  const StereoPair pair{left.view(), right.view(), {}, {}};
+  for (const Arithmetic arithmetic : {Arithmetic::fixed8, Arithmetic::float32}) {
+    BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2010");
+    parameters.arithmetic = arithmetic;
+    std::vector<double> energies;
+    for (const int iterations : {1, 2, 4, 8}) {
+      parameters.iterations = iterations;
+      const Result result = match(parameters, cpu(2), pair);
+      energies.push_back(belief_propagation_energy(parameters, pair, result.disparity.view()));
+    }
+    EXPECT_LT(energies.back(), energies.front()) << "arithmetic " << static_cast<int>(arithmetic);
+  }
+}
+
 }  // namespace
 }  // namespace parallax::test

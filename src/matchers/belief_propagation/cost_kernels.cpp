@@ -74,6 +74,9 @@ HWY_INLINE hn::Vec<Tag8> look_up(Tag8 tag, const hn::Vec<Tag8>* table, hn::Vec<T
   return found;
 }
 
+// A vector of one lane holds no table.
+inline constexpr bool has_tables = HWY_TARGET != HWY_SCALAR;
+
 // fixed8, where costs fit in bytes as they are.
 template <Feature feature, int chunks>
 void simple_cost_row(const RowCost& row) {
@@ -201,11 +204,11 @@ template <class Number>
 void cost_row_as(const RowCost& row) {
   switch (row.feature) {
     case Feature::bytes:
-      if constexpr (sizeof(typename Number::Storage) == 1)
+      if constexpr (sizeof(typename Number::Storage) == 1 && has_tables)
         if (row.simple) return simple_cost_row_of<Feature::bytes>(row);
       return cost_row_of<Number, Feature::bytes>(row);
     case Feature::census:
-      if constexpr (sizeof(typename Number::Storage) == 1)
+      if constexpr (sizeof(typename Number::Storage) == 1 && has_tables)
         if (row.simple) return simple_cost_row_of<Feature::census>(row);
       return cost_row_of<Number, Feature::census>(row);
     case Feature::gray:

@@ -263,7 +263,7 @@ void Features::write_validity(int y, std::byte* arena, const Scratch& scratch) c
     if (!model_.parameters.outside_cost && count != model_.labels) left[x] = 0;
     count -= right[x] & 1;
   }
-  // What is computed beyond the border must have no data.
+  // What is computed beyond the border must have no data, for coarse pixels at the border sum some of it.
   std::fill_n(left + size_.width, 2 * widest_vector_bytes, std::uint8_t{0});
   for (int parity = 0; parity < 2; ++parity)
     std::fill_n(valid_[0].at(arena, y, 0, parity), shape_.computed, std::byte{0});

@@ -95,7 +95,22 @@ struct HalfFormat {
     return hn::PromoteTo(Float::Tag(), hn::BitCast(HalfTag(), v));
   }
   static HWY_INLINE hn::Vec<StorageTag> narrow(Float::Vector v) {
+#if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SCALAR
+    v = nearest(v);
+#endif
     return hn::BitCast(StorageTag(), hn::DemoteTo(HalfTag(), v));
+  }
+
+ private:
+  // What stands in for the conversion, where the machine has none, cuts off.
+  static HWY_INLINE Float::Vector nearest(Float::Vector v) {
+    const Float::Tag tag;
+    const auto normal = hn::And(nearest_shorter<13>(v), hn::Set(Float::Bits(), 0xFFFFE000u));
+    // Halves below the least normal one are as far apart as floats from ½ to 1.
+    const auto half = hn::Set(tag, 0.5f), magnitude = hn::Abs(v);
+    const auto subnormal = hn::CopySign(hn::Sub(hn::Add(magnitude, half), half), v);
+    return hn::IfThenElse(hn::Lt(magnitude, hn::Set(tag, 6.103515625e-05f)), subnormal,
+                          hn::BitCast(tag, normal));
   }
 };
 
