@@ -59,7 +59,7 @@ struct Level {
 
 // Of one thread.
 struct Window {
-  Buffer<std::byte> planes;  // [row % rows][colour][four messages, data costs]
+  Buffer<std::byte> planes;  // [row % rows][window_plane_index()]
   Buffer<std::byte> costs;   // of two rows: [row][colour] planes
   Buffer<std::byte> scratch;
   Buffer<std::uint16_t> labels;
@@ -148,12 +148,23 @@ class Cpu final : public detail::Plan {
   static constexpr std::size_t window_target = std::size_t{10} << 20;
 
   int window_rows() const { return std::min(iterations_ + 3, size_.height); }
-  static constexpr std::size_t window_planes = direction_count + 1;
+  static constexpr int data_costs = direction_count;  // in place of a direction
+
+  // Both colours keep data costs and messages downwards and to the right. Messages upwards and to the left
+  // are of the colour that was updated last: by then, those of the other colour have been read. Floats keep
+  // all, for the rows that keep their messages.
+  std::size_t window_plane_index(int colour, int direction) const {
+    const auto index = static_cast<std::size_t>(direction), side = static_cast<std::size_t>(colour);
+    if (!model_.whole) return side * (direction_count + 1) + index;
+    constexpr std::size_t shared[] = {0, 2, 1, 4, 6};
+    return direction == above || direction == left ? shared[index] : shared[index] + side;
+  }
+  std::size_t window_planes() const { return model_.whole ? 8 : 2 * (direction_count + 1); }
 
   void reserve_window() {
     const Level& finest = levels_.front();
     Window window;
-    window.planes = reserve_planes(static_cast<std::size_t>(window_rows()) * 2 * window_planes, finest);
+    window.planes = reserve_planes(static_cast<std::size_t>(window_rows()) * window_planes(), finest);
     if (levels_.size() > 1) window.costs = reserve_planes(2 * 2, finest);
     window.scratch = layout_.reserve<std::byte>(scratch_bytes(model_.labels));
     window.labels = layout_.reserve<std::uint16_t>(static_cast<std::size_t>(finest.shape.computed));
@@ -262,7 +273,7 @@ class Cpu final : public detail::Plan {
   // nothing, is then swept in strips of columns.
   int choose_strip_width() const {
     const Level& finest = levels_.front();
-    const std::size_t column = static_cast<std::size_t>(window_rows()) * 2 * window_planes *
+    const std::size_t column = static_cast<std::size_t>(window_rows()) * window_planes() *
                                static_cast<std::size_t>(model_.labels) * storage_bytes(arithmetic_);
     const int fit = static_cast<int>(window_target / column);
     if (fit >= finest.shape.computed || fit < 4 * reach()) return finest.shape.computed;
@@ -281,15 +292,22 @@ class Cpu final : public detail::Plan {
   template <class Decide>
   void sweep(const Band& band, const Decide& decide) {
     const auto [top, bottom] = rows_of(band, start);
+    // The colour that the last iteration updates is decided before, from the messages that this update reads:
+    // its own messages are for the other colour.
+    const int updated_last = iterations_ % 2;
+    const auto decide_own = [&](int y, int colour, int iteration) {
+      if (band.level == 0 && y >= band.first && y < band.last) decide_row(band, y, colour, iteration, decide);
+    };
     for (int row = top; row < bottom + iterations_ + 1; ++row) {
       if (row < bottom) start_row(band, row);
       for (int iteration = 0; iteration < iterations_; ++iteration) {
         const int y = row - 1 - iteration;
         const auto [first, last] = rows_of(band, iteration);
-        if (y >= first && y < last) update(band, y, iteration);
+        if (y < first || y >= last) continue;
+        if (iteration == iterations_ - 1) decide_own(y, updated_last, iteration - 1);
+        update(band, y, iteration);
       }
-      const int y = row - iterations_ - 1;
-      if (band.level == 0 && y >= band.first && y < band.last) decide_rows(band, y, decide);
+      decide_own(row - iterations_ - 1, 1 - updated_last, iterations_ - 1);
     }
   }
 
@@ -320,15 +338,14 @@ class Cpu final : public detail::Plan {
                      static_cast<std::size_t>(direction));
   }
 
-  std::byte* window_plane(const Band& band, int y, int colour, int index) const {
+  std::byte* window_plane(const Band& band, int y, int colour, int direction) const {
     const auto row = static_cast<std::size_t>(y % window_rows());
-    return plane(
-        windows_[static_cast<std::size_t>(band.slot)].planes, levels_[band.level],
-        (row * 2 + static_cast<std::size_t>(colour)) * window_planes + static_cast<std::size_t>(index));
+    return plane(windows_[static_cast<std::size_t>(band.slot)].planes, levels_[band.level],
+                 row * window_planes() + window_plane_index(colour, direction));
   }
 
   std::byte* data(const Band& band, int y, int colour) const {
-    return band.level == 0 ? window_plane(band, y, colour, direction_count)
+    return band.level == 0 ? window_plane(band, y, colour, data_costs)
                            : data_plane(levels_[band.level], y, colour);
   }
 
@@ -441,20 +458,18 @@ class Cpu final : public detail::Plan {
   }
 
   template <class Decide>
-  void decide_rows(const Band& band, int y, const Decide& decide) {
+  void decide_row(const Band& band, int y, int colour, int iteration, const Decide& decide) {
     const Window& window = windows_[static_cast<std::size_t>(band.slot)];
-    for (int colour = 0; colour < 2; ++colour) {
-      RowDecision row{};
-      row.range = band.strip;
-      receive(band, y, colour, iterations_ - 1, row);
-      row.labels = window.labels.in(arena_.data());
-      if (wants_beliefs()) {
-        float** around[] = {&row.before, &row.best, &row.after, &row.rival};
-        for (std::size_t i = 0; i < 4; ++i) *around[i] = window.around[i].in(arena_.data());
-      }
-      decide_row(arithmetic_, row);
-      decide(y, colour, band.strip, window);
+    RowDecision row{};
+    row.range = band.strip;
+    receive(band, y, colour, iteration, row);
+    row.labels = window.labels.in(arena_.data());
+    if (wants_beliefs()) {
+      float** around[] = {&row.before, &row.best, &row.after, &row.rival};
+      for (std::size_t i = 0; i < 4; ++i) *around[i] = window.around[i].in(arena_.data());
     }
+    belief_propagation::decide_row(arithmetic_, row);
+    decide(y, colour, band.strip, window);
   }
 
   Status status(int x, int y) const {
