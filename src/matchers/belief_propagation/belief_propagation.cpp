@@ -157,18 +157,14 @@ constexpr float highest_half = 65504;
 
 void check_fits(const Model& model) {
   const BeliefPropagationParameters& p = model.parameters;
-  const std::string name = p.arithmetic == Arithmetic::fixed8 ? "fixed8" : "fixed16";
   const std::string instead = p.arithmetic == Arithmetic::fixed8 ? "fixed16 or float32" : "float32";
   if (model.scale < least_slope)
-    throw Error(ErrorCategory::argument, "discontinuity_truncation is " + std::to_string(model.truncation) +
-                                             " labels: " + name + " tells " +
-                                             std::to_string(static_cast<int>(model.bound / least_slope)) +
-                                             " apart; choose fewer, or arithmetic " + instead);
+    refuse("discontinuity_truncation", model.truncation,
+           "at most " + std::to_string(static_cast<int>(static_cast<float>(model.bound) / least_slope)) +
+               " labels, or arithmetic " + instead);
   if (p.cost != DataCost::volume && model.data_cost(model.differences) < 1)
-    throw Error(ErrorCategory::argument,
-                "data_weight and data_truncation let differences cost at most " +
-                    std::to_string(static_cast<float>(model.differences) * model.cost_scale / model.scale) +
-                    ": less than half a unit of " + name + "; choose more, or arithmetic " + instead);
+    refuse("data_weight", p.data_weight,
+           "more, or arithmetic " + instead + ": with this data_truncation, all data costs round to 0");
 }
 
 // Sums over the children of the coarsest level, and messages, must be finite.

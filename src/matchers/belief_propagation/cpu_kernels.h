@@ -1,10 +1,10 @@
 // The inner loops of belief propagation on the CPU, compiled once for each vector instruction set.
 //
 // Lanes are neighbouring pixels of one colour of the checkerboard. The pixels of a row are split by the
-// parity of x: pixel x is element x / 2 of its half. In row y, colour c is the half of parity (y + c) % 2; c
-// = 0 is where x + y is even. A plane holds what there is for each label of one half of a row:
-// [label][stride] elements, of which the last of every `stride` are a margin that stays zero: the messages
-// from beyond the border.
+// parity of x: pixel x is element x / 2 of its half. In row y, colour c is the half of parity (y + c) % 2, so
+// that c is 0 where x + y is even. A plane holds what there is for each label of one half of a row,
+// [label][stride] elements. The last of every `stride` are a margin; what is next to the half, before and
+// behind it, must be zero in messages to the right and to the left, for nothing comes from beyond the border.
 #pragma once
 
 #include <cstddef>
