@@ -249,7 +249,7 @@ void report(benchmark::State& state, const std::string& prefix, const Bad1& bad1
 void accuracy(benchmark::State& state, const PairFolder& entry) {
   const Scored pair = load(entry);
   const int labels = (pair.labels + 15) / 16 * 16;
-  cv::setNumThreads(0);
+  cv::setNumThreads(-1);
   const auto sgbm = cv::StereoSGBM::create(0, labels, 5, 8 * 25, 32 * 25, 1);
   const auto bm = cv::StereoBM::create(labels, 15);
   for (auto _ : state) {
@@ -367,7 +367,7 @@ constexpr NamedArithmetic arithmetics[] = {{"fixed8", Arithmetic::fixed8},
                                            {"bfloat16", Arithmetic::bfloat16}};
 
 void register_accuracy(const fs::path& data) {
-  for (const float least : {0.0f, 0.05f, 0.1f, 0.2f, 0.4f, 0.8f})
+  for (const float least : {0.0f, 0.1f, 0.2f, 0.3f, 0.4f, 0.45f})
     benchmark::RegisterBenchmark(("confidence/at_least:" + std::to_string(least).substr(0, 4)).c_str(),
                                  [=](benchmark::State& state) { confidence(state, data, least); })
         ->Iterations(1);
