@@ -27,9 +27,9 @@ Feature choose_feature(const BeliefPropagationParameters& parameters, Depth dept
   return depth == Depth::bits8 && parameters.smoothing == 0 ? Feature::bytes : Feature::gray;
 }
 
-// Elements, and a vector more.
+// Elements, and what whole pairs of vectors read and write beyond them.
 std::size_t padded(int count) {
-  return static_cast<std::size_t>(count) + widest_vector_bytes;
+  return static_cast<std::size_t>(count) + 2 * widest_vector_bytes;
 }
 
 }  // namespace
@@ -38,7 +38,6 @@ Features::Features(const Model& model, const ImageFormat& format, const PlaneSha
                    ArenaLayout& layout)
     : model_(model),
       size_(format.size),
-      depth_(format.depth),
       shape_(shape),
       feature_(choose_feature(model.parameters, format.depth)),
       weights_(smoothing_weights(model.parameters.smoothing)) {
@@ -68,14 +67,14 @@ Features::Features(const Model& model, const ImageFormat& format, const PlaneSha
 
   for (int slot = 0; slot < slots; ++slot) {
     Scratch scratch;
-    const std::size_t row = padded(size_.width + 2 * census_border) + widest_vector_bytes;
+    const std::size_t row = padded(size_.width + 2 * census_border);
     scratch.samples = layout.reserve<std::uint16_t>(row);
-    scratch.extended = layout.reserve<std::uint16_t>(2 * padded(extended_columns()));
+    scratch.extended = layout.reserve<std::uint16_t>(padded(extended_columns()));
     if (feature_ == Feature::census)
       for (auto& buffer : scratch.census_rows) buffer = layout.reserve<std::uint16_t>(row);
     for (int plane = 0; plane < feature_planes(feature_); ++plane)
       scratch.features[static_cast<std::size_t>(plane)] = layout.reserve<std::uint16_t>(row);
-    scratch.exists = layout.reserve<std::uint8_t>(2 * padded(extended_columns()));
+    scratch.exists = layout.reserve<std::uint8_t>(padded(extended_columns()));
     scratch.costs = layout.reserve<std::byte>(scratch_bytes(model.labels));
     scratch_.push_back(scratch);
   }

@@ -66,7 +66,6 @@ class Features {
 
   Model model_;
   Size size_;
-  Depth depth_;
   PlaneShape shape_;
   Feature feature_;
   std::vector<std::uint32_t> weights_;
