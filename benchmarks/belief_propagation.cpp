@@ -11,7 +11,6 @@
 //
 // `ratio` is our time by StereoSGBM's, of interleaved runs.
 
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -20,16 +19,17 @@
 
 #include <benchmark/benchmark.h>
 #include <opencv2/calib3d.hpp>
-#include <opencv2/imgproc.hpp>
 
 #include "parallax/parallax.h"
 
+#include "benchmarks/gray_pair.h"
 #include "tools/parallax/command.h"
 #include "tools/parallax/pictures.h"
 
 namespace {
 
 using namespace parallax;
+using namespace parallax::benchmarks;
 namespace fs = std::filesystem;
 using tool::median;
 
@@ -43,38 +43,11 @@ constexpr Set sets[] = {{"tsukubaSet", 16, 16},    {"venus", 21, 8},
                         {"barn1", 32, 8},          {"conesQuarterSize", 64, 4},
                         {"conesHalfSize", 128, 2}, {"conesFullSizeCropped", 256, 1}};
 
-struct GrayPair {
-  cv::Mat left, right;
-
-  static View<const std::uint8_t> view(const cv::Mat& image) {
-    return {image.ptr<std::uint8_t>(), {image.cols, image.rows}, static_cast<std::ptrdiff_t>(image.step[0])};
-  }
-  Size size() const { return {left.cols, left.rows}; }
-  StereoPair views() const { return {view(left), view(right), {}, {}}; }
-};
-
-GrayPair load(const fs::path& folder) {
-  const auto read = [&](const char* name) {
-    return tool::read_picture((folder / name).string()).pixels.clone();
-  };
-  GrayPair pair{read("left.png"), read("right.png")};
-  for (cv::Mat* image : {&pair.left, &pair.right})
-    if (image->channels() == 3) cv::extractChannel(image->clone(), *image, 1);
-  return pair;
-}
-
 BeliefPropagationParameters published(int labels, Arithmetic arithmetic) {
   BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2019");
   parameters.disparities = labels;
   parameters.arithmetic = arithmetic;
   return parameters;
-}
-
-template <class Run>
-double milliseconds(const Run& run) {
-  const auto start = std::chrono::steady_clock::now();
-  run();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
 struct Output {
@@ -175,18 +148,12 @@ std::vector<PairFolder> pairs_2003(const fs::path& data) {
           {"cones", folder / "cones", 60, 4}};
 }
 
-cv::Mat gray_of(const cv::Mat& pixels) {
-  cv::Mat gray = pixels;
-  if (pixels.channels() == 3) cv::cvtColor(pixels, gray, cv::COLOR_RGB2GRAY);
-  return gray;
-}
-
 Scored load(const PairFolder& entry) {
   const auto path = [&](const char* file) { return (entry.folder / file).string(); };
   Scored pair;
   pair.left = tool::read_picture(path("left.png"));
   pair.right = tool::read_picture(path("right.png"));
-  pair.gray = {gray_of(pair.left.pixels), gray_of(pair.right.pixels)};
+  pair.gray = {gray(pair.left.pixels), gray(pair.right.pixels)};
   const bool new_format = entry.scale == 0;
   pair.truth =
       new_format ? read_pfm(path("disp0GT.pfm")) : tool::read_disparity(path("groundtruth.png"), entry.scale);

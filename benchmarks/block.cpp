@@ -10,45 +10,24 @@
 // runs.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 
 #include <benchmark/benchmark.h>
 #include <opencv2/calib3d.hpp>
-#include <opencv2/imgproc.hpp>
 
 #include "parallax/parallax.h"
 
+#include "benchmarks/gray_pair.h"
 #include "tools/parallax/command.h"
 #include "tools/parallax/pictures.h"
 
 namespace {
 
 using namespace parallax;
+using namespace parallax::benchmarks;
 namespace fs = std::filesystem;
-
-struct GrayPair {
-  cv::Mat left, right;
-
-  Size size() const { return {left.cols, left.rows}; }
-  static View<const std::uint8_t> view(const cv::Mat& image) {
-    return {image.ptr<std::uint8_t>(), {image.cols, image.rows}, static_cast<std::ptrdiff_t>(image.step[0])};
-  }
-  StereoPair views() const { return {view(left), view(right), {}, {}}; }
-};
-
-cv::Mat gray(const cv::Mat& rgb) {
-  cv::Mat result = rgb;
-  if (rgb.channels() == 3) cv::cvtColor(rgb, result, cv::COLOR_RGB2GRAY);
-  return result;
-}
-
-GrayPair load(const fs::path& folder) {
-  return {gray(tool::read_picture((folder / "left.png").string()).pixels),
-          gray(tool::read_picture((folder / "right.png").string()).pixels)};
-}
 
 const GrayPair& synthetic() {
   static const GrayPair pair = [] {
@@ -69,13 +48,6 @@ BlockParameters bare_block(int window, int labels) {
   parameters.disparities = labels;
   parameters.refine = RefineParameters::none();
   return parameters;
-}
-
-template <class Run>
-double milliseconds(const Run& run) {
-  const auto start = std::chrono::steady_clock::now();
-  run();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
 using tool::median;

@@ -23,6 +23,13 @@ inline std::ostream& operator<<(std::ostream& out, DeviceKind kind) {
 
 namespace parallax::test {
 
+// Sanitizers find what they look for in fewer cases, and take ten times as long for each.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
 // A map whose memory held garbage before, so that a pixel that nobody writes shows.
 struct Result {
   Plane<float> disparity;
