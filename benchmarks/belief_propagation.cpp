@@ -59,7 +59,7 @@ struct Output {
 
 void speed(benchmark::State& state, const fs::path& folder, const Set& set, Arithmetic arithmetic,
            int threads) {
-  const GrayPair pair = load(folder);
+  const GrayPair pair = load_gray_pair(folder);
   cv::setNumThreads(1);
   const cv::Ptr<cv::StereoSGBM> peer =
       cv::StereoSGBM::create(0, (set.labels + 15) / 16 * 16, 5, 8 * 25, 32 * 25);
@@ -90,7 +90,7 @@ void speed(benchmark::State& state, const fs::path& folder, const Set& set, Arit
 }
 
 void error(benchmark::State& state, const fs::path& folder, const Set& set, Arithmetic arithmetic) {
-  const GrayPair pair = load(folder);
+  const GrayPair pair = load_gray_pair(folder);
   Matcher matcher(published(set.labels, arithmetic), {}, {pair.size()});
   Output output(pair.size());
   const Plane<float> truth = tool::read_disparity((folder / "truth.png").string(), set.scale);
@@ -309,7 +309,7 @@ void confidence(benchmark::State& state, const fs::path& data, float least) {
 
 // Of the published model, by iterations on each level.
 void energy(benchmark::State& state, const fs::path& folder, const Set& set) {
-  const GrayPair pair = load(folder);
+  const GrayPair pair = load_gray_pair(folder);
   for (auto _ : state) {
     for (const int iterations : {1, 2, 4, 7, 14, 28}) {
       BeliefPropagationParameters parameters = published(set.labels, Arithmetic::fixed8);

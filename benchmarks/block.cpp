@@ -127,7 +127,7 @@ Plane<float> our_disparity(const GrayPair& pair, const BlockParameters& paramete
 }
 
 void error(benchmark::State& state, const fs::path& folder, const Truth& truth, int window) {
-  const GrayPair pair = load(folder);
+  const GrayPair pair = load_gray_pair(folder);
   cv::Mat fixed;
   cv::StereoBM::create((truth.labels + 15) / 16 * 16, window)->compute(pair.left, pair.right, fixed);
   BlockParameters full;
@@ -177,7 +177,7 @@ void register_windows(const GrayPair& pair) {
 void register_full_row(const fs::path& folder) {
   benchmark::RegisterBenchmark("full-row/cones_450x375/window:5",
                                [folder](benchmark::State& state) {
-                                 const GrayPair pair = load(folder);
+                                 const GrayPair pair = load_gray_pair(folder);
                                  Matcher matcher(block_preset("sad-full-row"), {.threads = 1}, {pair.size()});
                                  Plane<float> disparity(pair.size());
                                  Plane<std::uint8_t> status(pair.size());
@@ -203,7 +203,7 @@ int main(int count, char** values) {
   const fs::path data = folder ? folder : "";
   GrayPair cones;
   if (folder) {
-    cones = load(data / "papers/conesHalfSize");
+    cones = load_gray_pair(data / "papers/conesHalfSize");
     register_speed("conesHalfSize_900x750", cones, 128);
     register_windows(cones);
     register_full_row(data / "middlebury2003/cones");

@@ -29,7 +29,7 @@ inline cv::Mat gray(const cv::Mat& rgb) {
   return result;
 }
 
-inline GrayPair load(const std::filesystem::path& folder) {
+inline GrayPair load_gray_pair(const std::filesystem::path& folder) {
   return {gray(tool::read_picture((folder / "left.png").string()).pixels),
           gray(tool::read_picture((folder / "right.png").string()).pixels)};
 }
