@@ -114,4 +114,25 @@ Plane<T> plane(std::vector<std::vector<T>> rows) {
   return result;
 }
 
+inline Status status_at(const Result& result, int x, int y) {
+  return static_cast<Status>(result.status.at(x, y));
+}
+
+inline SynthPair synth(Scene scene, Size size = {160, 96}, int disparities = 20) {
+  SynthParameters parameters;
+  parameters.scene = scene;
+  parameters.size = size;
+  parameters.disparities = disparities;
+  return synthesize(parameters);
+}
+
+// What a camera of less gain and another offset would have seen.
+inline Plane<std::uint8_t> dimmed(const Plane<std::uint8_t>& image) {
+  Plane<std::uint8_t> result(image.size());
+  for (int y = 0; y < result.height(); ++y)
+    for (int x = 0; x < result.width(); ++x)
+      result.at(x, y) = static_cast<std::uint8_t>(image.at(x, y) * 2 / 5 + 60);
+  return result;
+}
+
 }  // namespace parallax::test

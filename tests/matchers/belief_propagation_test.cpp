@@ -15,18 +15,6 @@ namespace {
 constexpr float no_value = std::numeric_limits<float>::infinity();
 const Device devices[] = {reference, cpu(2)};
 
-Status status_at(const Result& result, int x, int y) {
-  return static_cast<Status>(result.status.at(x, y));
-}
-
-SynthPair synth(Scene scene, Size size = {160, 96}, int disparities = 20) {
-  SynthParameters parameters;
-  parameters.scene = scene;
-  parameters.size = size;
-  parameters.disparities = disparities;
-  return synthesize(parameters);
-}
-
 StereoPair views(const SynthPair& pair) {
   return {pair.left_view(), pair.right_view(), {}, {}};
 }
@@ -327,11 +315,8 @@ TEST(BeliefPropagationTest, FindsNegativeDisparities) {
 
 TEST(BeliefPropagationTest, CensusIsBlindToGainAndOffset) {
   const SynthPair pair = synth(Scene::layers);
-  Plane<std::uint8_t> dimmed(pair.right.size());
-  for (int y = 0; y < dimmed.height(); ++y)
-    for (int x = 0; x < dimmed.width(); ++x)
-      dimmed.at(x, y) = static_cast<std::uint8_t>(pair.right.at(x, y) * 2 / 5 + 60);
-  const ImageView right(dimmed.row(0), {pair.size(), Depth::bits8}, 3, dimmed.view().stride);
+  const Plane<std::uint8_t> dim = dimmed(pair.right);
+  const ImageView right(dim.row(0), {pair.size(), Depth::bits8}, 3, dim.view().stride);
   BeliefPropagationParameters parameters = searching(20);
   const auto bad1 = [&](DataCost cost) {
     parameters.cost = cost;

@@ -8,18 +8,6 @@
 namespace parallax::test {
 namespace {
 
-Status status_at(const Result& result, int x, int y) {
-  return static_cast<Status>(result.status.at(x, y));
-}
-
-SynthPair synth(Scene scene, Size size = {160, 96}, int disparities = 20) {
-  SynthParameters parameters;
-  parameters.scene = scene;
-  parameters.size = size;
-  parameters.disparities = disparities;
-  return synthesize(parameters);
-}
-
 Result match_synth(const SynthPair& pair, const BlockParameters& parameters) {
   return match(parameters, cpu(2), {pair.left_view(), pair.right_view(), {}, {}});
 }
@@ -41,14 +29,11 @@ TEST(BlockTest, FindsTheDisparitiesOfRandomDots) {
 
 TEST(BlockTest, CorrelationIsBlindToGainAndOffset) {
   const SynthPair pair = synth(Scene::layers);
-  Plane<std::uint8_t> dimmed(pair.right.size());
-  for (int y = 0; y < dimmed.height(); ++y)
-    for (int x = 0; x < dimmed.width(); ++x)
-      dimmed.at(x, y) = static_cast<std::uint8_t>(pair.right.at(x, y) * 2 / 5 + 60);
+  const Plane<std::uint8_t> dim = dimmed(pair.right);
   BlockParameters parameters;
   parameters.disparities = 20;
   parameters.prefilter = Prefilter::none;
-  const ImageView right(dimmed.row(0), {pair.size(), Depth::bits8}, 3, dimmed.view().stride);
+  const ImageView right(dim.row(0), {pair.size(), Depth::bits8}, 3, dim.view().stride);
   const auto error = [&](BlockCost cost) {
     parameters.cost = cost;
     const Result result = match(parameters, cpu(1), {pair.left_view(), right, {}, {}});

@@ -373,7 +373,7 @@ class Sweeper {
     const Cost before = c.costs[label - 1], best = c.costs[label], after = c.costs[label + 1];
     if (before == no_cost || after == no_cost) return {0.0f, 1.0f};
     return refine::parabola_offset(static_cast<std::int64_t>(before), static_cast<std::int64_t>(best),
-                           static_cast<std::int64_t>(after));
+                                   static_cast<std::int64_t>(after));
   }
 
   HWY_INLINE void write_disparities(const Candidates* candidates, const int* labels, int count,

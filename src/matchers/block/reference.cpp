@@ -165,7 +165,8 @@ class Reference final : public detail::Plan {
     const bool inside =
         d > search_.lowest && d + 1 < label_end() && candidate(x, y, d - 1) && candidate(x, y, d + 1);
     if (parameters_.sub_pixel == SubPixel::none || !inside) return static_cast<float>(d);
-    const refine::Fraction offset = refine::parabola_offset(cost(x, y, d - 1), cost(x, y, d), cost(x, y, d + 1));
+    const refine::Fraction offset =
+        refine::parabola_offset(cost(x, y, d - 1), cost(x, y, d), cost(x, y, d + 1));
     return static_cast<float>(d) + offset.value();
   }
 
