@@ -5,11 +5,12 @@ function(run)
   endif()
 endfunction()
 
+# What is compiled here is so without optimisation: it takes half the time.
 set(prefix ${work}/installed)
 file(REMOVE_RECURSE ${work})
 if(way STREQUAL "shared")
   run(${CMAKE_COMMAND} -S ${source} -B ${work}/library -G Ninja -D BUILD_SHARED_LIBS=ON -D PARALLAX_TOOLS=OFF
-      -D PARALLAX_DEVELOPER_MODE=OFF -D CMAKE_CXX_COMPILER=${compiler})
+      -D PARALLAX_DEVELOPER_MODE=OFF -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_BUILD_TYPE=Debug)
   run(${CMAKE_COMMAND} --build ${work}/library)
   run(${CMAKE_COMMAND} --install ${work}/library --prefix ${prefix})
 elseif(NOT way STREQUAL "add_subdirectory")
@@ -19,6 +20,6 @@ elseif(NOT way STREQUAL "add_subdirectory")
   set(ENV{PKG_CONFIG_PATH} ${pc_folder})
 endif()
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${work}/build -G Ninja -D way=${way} -D parallax_source=${source}
-    -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_BUILD_TYPE=Release)
+    -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_BUILD_TYPE=Debug)
 run(${CMAKE_COMMAND} --build ${work}/build)
 run(${work}/build/consumer)
