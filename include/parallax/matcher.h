@@ -20,7 +20,8 @@ using MatcherParameters = std::variant<BlockParameters, BeliefPropagationParamet
 
 /// What a plan may use.
 struct PlanLimits {
-  std::size_t max_memory_bytes = 0;  ///< 0 = all memory of the machine, or of its container
+  /// 0 = all memory of the machine, or of its container; on a GPU, what is free there.
+  std::size_t max_memory_bytes = 0;
 };
 
 /// Milliseconds one stage of a run took.
@@ -56,13 +57,22 @@ class Matcher {
   /// size.
   void run(const StereoPair& pair, const DisparityMap& map);
 
+  /// Matches one pair in the memory of the GPU that this matcher is planned for: every pointer of `pair` and
+  /// `map` is an address there. All work is enqueued on `stream`, a CUstream or cudaStream_t of that GPU's
+  /// primary context (null = its default stream); nothing is waited for and nothing allocated. Until the work is
+  /// done, the pair and the map must stay, and this matcher must not be run again but on the same stream.
+  /// \throws Error as run() does, and (device) when the matcher is not planned for a GPU.
+  void enqueue(const StereoPair& pair, const DisparityMap& map, void* stream);
+
   /// Bytes this matcher holds, beyond the caller's images.
   std::size_t memory_bytes() const;
 
-  /// Stages of the last run, in order; empty before the first.
+  /// Stages of the last run(), in order; empty before the first, and after enqueue().
   const std::vector<StageTime>& stage_times() const;
 
  private:
+  void check(const StereoPair& pair, const DisparityMap& map) const;
+
   std::unique_ptr<detail::Plan> plan_;
   ImageFormat format_;
 };

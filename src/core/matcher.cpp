@@ -59,14 +59,20 @@ std::size_t whole_memory() {
   return container == 0 ? physical : std::min(physical, container);
 }
 
-void check_memory(std::size_t needed, const PlanLimits& limits) {
-  const bool limited = limits.max_memory_bytes != 0;
-  const std::size_t available = limited ? limits.max_memory_bytes : whole_memory();
-  if (needed <= available) return;
-  throw Error(ErrorCategory::memory,
-              "the match needs " + bytes_text(needed) + ", and " + bytes_text(available) +
-                  (limited ? " are allowed: raise the limit" : " are there: use a machine with more memory") +
-                  ", or search fewer disparities, use fewer threads or a smaller image");
+void check_memory(const detail::Plan& plan, const PlanLimits& limits) {
+  const std::size_t needed = plan.memory_bytes();
+  const auto refuse = [&](std::size_t available, const char* remedy) {
+    if (needed <= available) return;
+    throw Error(ErrorCategory::memory, "the match needs " + bytes_text(needed) + ", and " +
+                                           bytes_text(available) + remedy +
+                                           ", or search fewer disparities, use fewer threads or a smaller image");
+  };
+  if (limits.max_memory_bytes != 0)
+    refuse(limits.max_memory_bytes, " are allowed: raise the limit");
+  else if (const std::optional<std::size_t> free = plan.free_bytes())
+    refuse(*free, " are free on the GPU: see with nvidia-smi who has the rest");
+  else
+    refuse(whole_memory(), " are there: use a machine with more memory");
 }
 
 void check_planned(const std::string& which, const ImageView& image, const ImageFormat& format) {
@@ -109,7 +115,7 @@ void check_confidence(View<float> confidence, bool told, Size size) {
 Matcher::Matcher(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
                  const PlanLimits& limits)
     : plan_(make_plan(parameters, device, format)), format_(format) {
-  check_memory(plan_->memory_bytes(), limits);
+  check_memory(*plan_, limits);
   try {
     plan_->allocate();
   } catch (const std::bad_alloc&) {
@@ -124,6 +130,16 @@ Matcher::Matcher(Matcher&&) noexcept = default;
 Matcher& Matcher::operator=(Matcher&&) noexcept = default;
 
 void Matcher::run(const StereoPair& pair, const DisparityMap& map) {
+  check(pair, map);
+  plan_->run(pair, map);
+}
+
+void Matcher::enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) {
+  check(pair, map);
+  plan_->enqueue(pair, map, stream);
+}
+
+void Matcher::check(const StereoPair& pair, const DisparityMap& map) const {
   check_planned("left image", pair.left, format_);
   check_planned("right image", pair.right, format_);
   if (!pair.left_mask.empty()) check_view("left mask", pair.left_mask, format_.size);
@@ -132,7 +148,6 @@ void Matcher::run(const StereoPair& pair, const DisparityMap& map) {
   check_view("status map", map.status, format_.size);
   check_costs(pair.costs, plan_->cost_labels(), format_.size);
   check_confidence(map.confidence, plan_->tells_confidence(), format_.size);
-  plan_->run(pair, map);
 }
 
 std::size_t Matcher::memory_bytes() const {

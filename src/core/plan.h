@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "parallax/matcher.h"
@@ -23,6 +24,12 @@ class Plan {
   virtual bool tells_confidence() const { return false; }
   // The pair and the map are checked against all of this.
   virtual void run(const StereoPair& pair, const DisparityMap& map) = 0;
+  // The same for images in the memory of the plan's GPU, on a stream of the caller's.
+  virtual void enqueue(const StereoPair&, const DisparityMap&, void*) {
+    throw Error(ErrorCategory::device, "only a matcher planned for a GPU takes images there: use run()");
+  }
+  // Of the memory that memory_bytes() counts, if it is not the host's.
+  virtual std::optional<std::size_t> free_bytes() const { return std::nullopt; }
 
   // Never grows in a run.
   static constexpr std::size_t most_stages = 16;

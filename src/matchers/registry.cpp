@@ -24,6 +24,9 @@ std::span<const Door> doors() {
       door<BlockParameters, block::make_cpu>("block", DeviceKind::cpu),
       door<BeliefPropagationParameters, belief_propagation::make_reference>("bp", DeviceKind::reference),
       door<BeliefPropagationParameters, belief_propagation::make_cpu>("bp", DeviceKind::cpu),
+#ifdef PARALLAX_HAS_CUDA
+      door<BeliefPropagationParameters, belief_propagation::make_cuda>("bp", DeviceKind::cuda),
+#endif
   };
   return table;
 }

@@ -1,0 +1,271 @@
+// What the cuda device reaches, as tables in Markdown. Needs a GPU, and the pairs that gpu_pairs has written:
+//
+//   benchmark_cuda PAIRS                 all tables
+//   benchmark_cuda PAIRS bp|block|first  one of them; `first` times the first match of this process
+//   benchmark_cuda PAIRS run NAME ARITHMETIC   a single match, for a profiler
+//
+// Times are medians of 100 runs or more: on images of the device's, by events; on the host's, by its clock.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "parallax/parallax.h"
+
+#include "devices/cuda/context.h"
+
+namespace {
+
+using namespace parallax;
+namespace fs = std::filesystem;
+
+struct Set {
+  const char *name, *folder;
+  int labels;
+};
+constexpr Set sets[] = {{"tsukuba", "tsukubaSet", 16},      {"venus", "venus", 21},
+                        {"barn1", "barn1", 32},             {"cones-q", "conesQuarterSize", 64},
+                        {"cones-h", "conesHalfSize", 128},  {"cones-f", "conesFullSizeCropped", 256}};
+
+Plane<std::uint8_t> bytes(const Plane<float>& plane) {
+  Plane<std::uint8_t> result(plane.size());
+  for (int y = 0; y < plane.height(); ++y)
+    for (int x = 0; x < plane.width(); ++x) result.at(x, y) = static_cast<std::uint8_t>(plane.at(x, y));
+  return result;
+}
+
+struct Pair {
+  Plane<std::uint8_t> left, right;
+  Plane<float> truth;
+  Size size() const { return left.size(); }
+};
+
+Pair load(const fs::path& folder) {
+  const auto read = [&](const char* file) { return read_pfm((folder / file).string()); };
+  return {bytes(read("left.pfm")), bytes(read("right.pfm")), read("truth.pfm")};
+}
+
+Pair synthetic(Size size, int labels) {
+  SynthPair pair = synthesize({.size = size, .disparities = labels});
+  Pair gray{Plane<std::uint8_t>(size), Plane<std::uint8_t>(size), std::move(pair.left_truth)};
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) {
+      gray.left.at(x, y) = pair.left.at(3 * x, y);
+      gray.right.at(x, y) = pair.right.at(3 * x, y);
+    }
+  return gray;
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+// Images and maps somewhere that the GPU reaches by itself.
+struct Images {
+  StereoPair pair;
+  DisparityMap map;
+};
+
+class Bench {
+ public:
+  explicit Bench(const MatcherParameters& parameters, const Pair& pair)
+      : context_(std::make_shared<cuda::Context>(0)),
+        pair_(pair),
+        matcher_(parameters, {DeviceKind::cuda}, {pair.size()}),
+        disparity_(pair.size()),
+        status_(pair.size()) {}
+
+  Matcher& matcher() { return matcher_; }
+
+  double on_device() {
+    const cuda::Current current(*context_);
+    const cuda::DeviceMemory memory = cuda::allocate(context_, bytes_needed());
+    const Images images = place(reinterpret_cast<std::byte*>(memory.get()));
+    upload(images);
+    const cuda::Stream stream = cuda::make_stream(context_);
+    const cuda::Event from = cuda::make_event(context_), to = cuda::make_event(context_);
+    return timed([&] {
+      cuda::check(cuda::driver().cuEventRecord(from.get(), stream.get()), "cuEventRecord");
+      matcher_.enqueue(images.pair, images.map, stream.get());
+      cuda::check(cuda::driver().cuEventRecord(to.get(), stream.get()), "cuEventRecord");
+      cuda::check(cuda::driver().cuStreamSynchronize(stream.get()), "cuStreamSynchronize");
+      float milliseconds = 0;
+      cuda::check(cuda::driver().cuEventElapsedTime(&milliseconds, from.get(), to.get()), "cuEventElapsedTime");
+      return static_cast<double>(milliseconds);
+    });
+  }
+
+  double from_pinned() {
+    const cuda::PinnedMemory memory = cuda::allocate_pinned(context_, bytes_needed());
+    const Images images = place(static_cast<std::byte*>(memory.get()));
+    copy(pair_.left, static_cast<std::uint8_t*>(const_cast<void*>(images.pair.left.data)));
+    copy(pair_.right, static_cast<std::uint8_t*>(const_cast<void*>(images.pair.right.data)));
+    return by_clock(images.pair, images.map);
+  }
+
+  double from_host() {
+    return by_clock({pair_.left.view(), pair_.right.view(), {}, {}}, {disparity_.view(), status_.view()});
+  }
+
+  // After from_host().
+  ErrorMetrics error() const { return evaluate(disparity_.view(), pair_.truth.view()); }
+
+ private:
+  static constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+  std::size_t bytes_needed() const { return 8 * aligned(pair_.size().pixels()); }
+
+  Images place(std::byte* memory) const {
+    const Size size = pair_.size();
+    const std::size_t plane = aligned(size.pixels());
+    const auto at = [&](int i) { return memory + static_cast<std::size_t>(i) * plane; };
+    const auto image = [&](int i) {
+      return View<const std::uint8_t>(reinterpret_cast<const std::uint8_t*>(at(i)), size);
+    };
+    return {{image(0), image(1), {}, {}},
+            {{reinterpret_cast<float*>(at(2)), size}, {reinterpret_cast<std::uint8_t*>(at(6)), size}}};
+  }
+
+  void copy(const Plane<std::uint8_t>& from, std::uint8_t* to) const {
+    for (int y = 0; y < from.height(); ++y) std::copy_n(from.row(y), from.width(), to + static_cast<std::ptrdiff_t>(y) * from.width());
+  }
+
+  void upload(const Images& images) const {
+    std::vector<std::uint8_t> packed(pair_.size().pixels());
+    for (const auto& [from, to] : {std::pair{&pair_.left, images.pair.left.data}, {&pair_.right, images.pair.right.data}}) {
+      copy(*from, packed.data());
+      cuda::check(cuda::driver().cuMemcpyHtoDAsync_v2(reinterpret_cast<cuda::DeviceAddress>(to), packed.data(), packed.size(), nullptr), "cuMemcpyHtoD");
+      cuda::check(cuda::driver().cuStreamSynchronize(nullptr), "cuStreamSynchronize");
+    }
+  }
+
+  template <class Run>
+  static double timed(const Run& run) {
+    std::vector<double> times;
+    for (int i = 0; i < 10; ++i) run();
+    for (int i = 0; i < 100; ++i) times.push_back(run());
+    return median(times);
+  }
+
+  double by_clock(const StereoPair& pair, const DisparityMap& map) {
+    return timed([&] {
+      const auto start = std::chrono::steady_clock::now();
+      matcher_.run(pair, map);
+      return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    });
+  }
+
+  cuda::SharedContext context_;
+  const Pair& pair_;
+  Matcher matcher_;
+  Plane<float> disparity_;
+  Plane<std::uint8_t> status_;
+};
+
+void print_row(const std::string& what, const std::string& how, Size size, int labels, Bench& bench) {
+  const double device = bench.on_device(), pinned = bench.from_pinned(), host = bench.from_host();
+  const ErrorMetrics error = bench.error();
+  std::printf("| %s | %s | %d×%d | %d | %.4f | %.4f | %.4f | %.2f | %.2f | %.0f |\n", what.c_str(), how.c_str(),
+              size.width, size.height, labels, device, pinned, host, 100 * error.bad1, 100 * error.bad2,
+              static_cast<double>(bench.matcher().memory_bytes()) / 1e6);
+  std::fflush(stdout);
+}
+
+void print_header(const char* title) {
+  std::printf("\n%s\n\n| pair | how | size | labels | device ms | pinned ms | host ms | bad1 %% | bad2 %% | MB |\n"
+              "|---|---|---|---|---|---|---|---|---|---|\n", title);
+}
+
+BeliefPropagationParameters published(int labels, Arithmetic arithmetic) {
+  BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2019");
+  parameters.disparities = labels;
+  parameters.arithmetic = arithmetic;
+  return parameters;
+}
+
+constexpr std::pair<const char*, Arithmetic> arithmetics[] = {{"fixed8", Arithmetic::fixed8},
+                                                              {"fixed16", Arithmetic::fixed16},
+                                                              {"float32", Arithmetic::float32},
+                                                              {"float16", Arithmetic::float16},
+                                                              {"bfloat16", Arithmetic::bfloat16}};
+
+void belief_propagation_table(const fs::path& pairs) {
+  print_header("Hierarchical belief propagation, preset grauer-gray-2019");
+  for (const auto& [name, arithmetic] : arithmetics) {
+    for (const Set& set : sets) {
+      const Pair pair = load(pairs / set.folder);
+      Bench bench(published(set.labels, arithmetic), pair);
+      print_row(set.name, name, pair.size(), set.labels, bench);
+    }
+  }
+  const Pair pair = synthetic({1920, 1080}, 128);
+  Bench bench(published(128, Arithmetic::fixed8), pair);
+  print_row("synthetic", "fixed8", pair.size(), 128, bench);
+}
+
+void dealing_table(const fs::path& pairs) {
+  print_header("fixed8, labels a thread");
+  for (const Set& set : sets) {
+    const Pair pair = load(pairs / set.folder);
+    for (const int labels : {2, 4, 6, 8, 12, 16, 32}) {
+      BeliefPropagationParameters parameters = published(set.labels, Arithmetic::fixed8);
+      parameters.cuda.labels_per_thread = labels;
+      Bench bench(parameters, pair);
+      print_row(set.name, std::to_string(labels), pair.size(), set.labels, bench);
+    }
+  }
+}
+
+void run_once(const fs::path& pairs, const std::string& name, const std::string& arithmetic) {
+  for (const Set& set : sets) {
+    for (const auto& [text, value] : arithmetics) {
+      if (set.name != name || text != arithmetic) continue;
+      const Pair pair = load(pairs / set.folder);
+      Bench bench(published(set.labels, value), pair);
+      Plane<float> disparity(pair.size());
+      Plane<std::uint8_t> status(pair.size());
+      bench.matcher().run({pair.left.view(), pair.right.view(), {}, {}}, {disparity.view(), status.view()});
+    }
+  }
+}
+
+void first_run(const fs::path& pairs) {
+  const auto start = std::chrono::steady_clock::now();
+  const Pair pair = load(pairs / sets[3].folder);
+  const auto loaded = std::chrono::steady_clock::now();
+  Matcher matcher(published(64, Arithmetic::fixed8), {DeviceKind::cuda}, {pair.size()});
+  const auto planned = std::chrono::steady_clock::now();
+  Plane<float> disparity(pair.size());
+  Plane<std::uint8_t> status(pair.size());
+  matcher.run({pair.left.view(), pair.right.view(), {}, {}}, {disparity.view(), status.view()});
+  const auto done = std::chrono::steady_clock::now();
+  const auto milliseconds = [](auto from, auto to) { return std::chrono::duration<double, std::milli>(to - from).count(); };
+  std::printf("first match: loading %.1f ms, planning %.1f ms, running %.1f ms\n", milliseconds(start, loaded),
+              milliseconds(loaded, planned), milliseconds(planned, done));
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count < 2) {
+    std::cerr << "usage: benchmark_cuda PAIRS [bp|dealing|first|run NAME ARITHMETIC]\n";
+    return 2;
+  }
+  try {
+    const fs::path pairs = arguments[1];
+    const std::string which = count > 2 ? arguments[2] : "all";
+    if (which == "first") first_run(pairs);
+    if (which == "run" && count > 4) run_once(pairs, arguments[3], arguments[4]);
+    if (which == "bp" || which == "all") belief_propagation_table(pairs);
+    if (which == "dealing" || which == "all") dealing_table(pairs);
+  } catch (const std::exception& error) {
+    std::cerr << "benchmark_cuda: " << error.what() << "\n";
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,53 @@
+// The pairs that benchmark_cuda reads, as PFM, which needs no library of pictures on the GPU's machine:
+//
+//   gpu_pairs DATA FOLDER      DATA: the folder with papers/
+
+#include <filesystem>
+#include <iostream>
+
+#include "parallax/formats.h"
+
+#include "benchmarks/gray_pair.h"
+#include "tools/parallax/command.h"
+
+namespace {
+
+using namespace parallax;
+namespace fs = std::filesystem;
+
+Plane<float> floats(const cv::Mat& gray) {
+  Plane<float> plane({gray.cols, gray.rows});
+  for (int y = 0; y < gray.rows; ++y)
+    for (int x = 0; x < gray.cols; ++x) plane.at(x, y) = gray.at<std::uint8_t>(y, x);
+  return plane;
+}
+
+void write(const fs::path& path, const Plane<float>& plane) {
+  write_file(path.string(), encode_pfm(plane.view()));
+}
+
+void convert(const fs::path& from, const fs::path& to, double truth_scale) {
+  const benchmarks::GrayPair pair = benchmarks::load_gray_pair(from);
+  fs::create_directories(to);
+  write(to / "left.pfm", floats(pair.left));
+  write(to / "right.pfm", floats(pair.right));
+  write(to / "truth.pfm", tool::read_disparity((from / "truth.png").string(), truth_scale));
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 3) {
+    std::cerr << "usage: gpu_pairs DATA FOLDER\n";
+    return 2;
+  }
+  try {
+    for (const auto& [name, scale] : {std::pair{"tsukubaSet", 16}, {"venus", 8}, {"barn1", 8},
+                                      {"conesQuarterSize", 4}, {"conesHalfSize", 2}, {"conesFullSizeCropped", 1}})
+      convert(fs::path(arguments[1]) / "papers" / name, fs::path(arguments[2]) / name, scale);
+  } catch (const std::exception& error) {
+    std::cerr << "gpu_pairs: " << error.what() << "\n";
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,26 @@
+# See ParallaxKernels.cmake.
+set(text "// Made by the build.\n#include \"devices/cuda/kernel_sources.h\"\n\nnamespace parallax::cuda {\n\n")
+
+function(add_text entry suffix result)
+  string(REGEX REPLACE "=.*" "" name ${entry})
+  string(REGEX REPLACE ".*=" "" path ${entry})
+  file(READ ${FOLDER}/${path} content)
+  set(${result} "{\"${name}.${suffix}\", R\"kernels(${content})kernels\"}" PARENT_SCOPE)
+endfunction()
+
+foreach(entry IN LISTS SOURCES)
+  string(REGEX REPLACE "=.*" "" name ${entry})
+  add_text(${entry} cu source)
+  string(APPEND text "const Source ${name}_cu = ${source};\n\n")
+  list(APPEND source_names ${name}_cu)
+endforeach()
+list(JOIN source_names ", " source_list)
+string(APPEND text "std::span<const Source> sources() {\n  static const Source all[] = {${source_list}};\n  return all;\n}\n\n")
+
+string(APPEND text "std::span<const Source> headers() {\n  static const Source all[] = {\n")
+foreach(entry IN LISTS HEADERS)
+  add_text(${entry} h header)
+  string(APPEND text "      ${header},\n")
+endforeach()
+string(APPEND text "  };\n  return all;\n}\n\n}  // namespace parallax::cuda\n")
+file(WRITE ${OUTPUT} "${text}")

@@ -1,0 +1,109 @@
+// A GPU, and what is had of it: memory, streams, events, graphs. Every object releases what it holds; all
+// errors are thrown, but for those of releasing.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "devices/cuda/driver.h"
+
+namespace parallax::cuda {
+
+// One GPU and its primary context, which it shares with whatever else in this process uses CUDA.
+class Context {
+ public:
+  // \throws Error (device) when there is no such GPU
+  explicit Context(int index);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  int index() const { return index_; }
+  DeviceNumber device() const { return device_; }
+  ContextHandle handle() const { return handle_; }
+  // 90 for compute capability 9.0.
+  int architecture() const { return architecture_; }
+  int multiprocessors() const { return multiprocessors_; }
+  int shared_bytes_per_block() const { return shared_bytes_per_block_; }
+
+ private:
+  int index_;
+  DeviceNumber device_ = 0;
+  ContextHandle handle_ = nullptr;
+  int architecture_ = 0, multiprocessors_ = 0, shared_bytes_per_block_ = 0;
+};
+
+// While it lives, calls of this thread go to the context's GPU.
+class Current {
+ public:
+  explicit Current(const Context& context);
+  ~Current();
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+};
+
+// The GPUs of this machine; empty without a driver, with the reason.
+struct Gpu {
+  std::string name;
+  int architecture;
+  std::size_t memory_bytes;
+};
+struct Gpus {
+  std::vector<Gpu> list;
+  int driver_version = 0;
+  std::string none_because;
+};
+Gpus find_gpus();
+
+// Whatever has to be released by a call while its context is current.
+template <class Handle>
+class Owned {
+ public:
+  using Release = Result (*)(Handle);
+  Owned() = default;
+  Owned(std::shared_ptr<const Context> context, Handle handle, Release release)
+      : context_(std::move(context)), handle_(handle), release_(release) {}
+  Owned(Owned&& other) noexcept { *this = std::move(other); }
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(context_, other.context_);
+    std::swap(handle_, other.handle_);
+    std::swap(release_, other.release_);
+    return *this;
+  }
+  ~Owned() {
+    if (handle_ == Handle{}) return;
+    const Current current(*context_);
+    release_(handle_);
+  }
+  Handle get() const { return handle_; }
+
+ private:
+  std::shared_ptr<const Context> context_;
+  Handle handle_{};
+  Release release_ = nullptr;
+};
+
+using SharedContext = std::shared_ptr<const Context>;
+using Stream = Owned<StreamHandle>;
+using Event = Owned<EventHandle>;
+using DeviceMemory = Owned<DeviceAddress>;
+using PinnedMemory = Owned<void*>;
+using Graph = Owned<GraphExecHandle>;
+
+Stream make_stream(const SharedContext& context);
+Event make_event(const SharedContext& context);
+DeviceMemory allocate(const SharedContext& context, std::size_t bytes);
+// Of the host, for transfers that need no copy on the way.
+PinnedMemory allocate_pinned(const SharedContext& context, std::size_t bytes);
+// What `record` enqueues on the stream becomes a graph; nothing of it runs.
+Graph capture(const SharedContext& context, StreamHandle stream, const std::function<void()>& record);
+std::size_t free_memory(const Context& context);
+
+// Whether a transfer can reach the host's memory there by itself.
+bool is_pinned(const void* memory);
+
+}  // namespace parallax::cuda

@@ -1,0 +1,18 @@
+// The kernels, which the build puts into the library as text: see cmake/ParallaxKernels.cmake.
+#pragma once
+
+#include <span>
+
+#include "devices/cuda/program.h"
+
+namespace parallax::cuda {
+
+// What kernels may include.
+std::span<const Source> headers();
+// Files of kernels.
+std::span<const Source> sources();
+
+extern const Source copy_map_cu;
+extern const Source belief_propagation_features_cu, belief_propagation_whole_cu, belief_propagation_float_cu;
+
+}  // namespace parallax::cuda

@@ -1,0 +1,140 @@
+#include "devices/cuda/program.h"
+
+#include "devices/cuda/kernel_sources.h"
+#include "devices/cuda/program_cache.h"
+
+namespace parallax::cuda {
+namespace {
+
+// Destroys the compiler's program however compile() ends.
+class Compilation {
+ public:
+  Compilation(const Compiler& compiler, const Source& source) : compiler_(compiler) {
+    std::vector<const char*> texts, names;
+    for (const Source& header : headers()) {
+      texts.push_back(header.text);
+      names.push_back(header.name);
+    }
+    check_call(compiler.nvrtcCreateProgram(&program_, source.text, source.name,
+                                           static_cast<int>(texts.size()), texts.data(), names.data()),
+               "nvrtcCreateProgram");
+  }
+  ~Compilation() { compiler_.nvrtcDestroyProgram(&program_); }
+  Compilation(const Compilation&) = delete;
+  Compilation& operator=(const Compilation&) = delete;
+
+  bool compile(const std::vector<std::string>& options) {
+    std::vector<const char*> texts;
+    for (const std::string& option : options) texts.push_back(option.c_str());
+    return compiler_.nvrtcCompileProgram(program_, static_cast<int>(texts.size()), texts.data()) == 0;
+  }
+  std::string log() const { return read(compiler_.nvrtcGetProgramLogSize, compiler_.nvrtcGetProgramLog); }
+  std::string code() const { return read(compiler_.nvrtcGetCUBINSize, compiler_.nvrtcGetCUBIN); }
+
+ private:
+  static void check_call(Result result, const char* call) {
+    if (result != 0)
+      throw Error(ErrorCategory::internal,
+                  std::string("CUDA: ") + call + " failed with error " + std::to_string(result) +
+                      ": please report it");
+  }
+
+  template <class GetSize, class GetText>
+  std::string read(GetSize get_size, GetText get_text) const {
+    std::size_t bytes = 0;
+    check_call(get_size(program_, &bytes), "reading a size from nvrtc");
+    std::string text(bytes, '\0');
+    check_call(get_text(program_, text.data()), "reading from nvrtc");
+    return text;
+  }
+
+  const Compiler& compiler_;
+  CompilerProgram program_ = nullptr;
+};
+
+std::vector<std::string> all_options(const std::vector<std::string>& options, int architecture) {
+  // No fused multiply-add: it would round once where the reference rounds twice.
+  std::vector<std::string> all{"--gpu-architecture=sm_" + std::to_string(architecture), "--std=c++17",
+                               "--fmad=false", "--ptxas-options=-v"};
+  all.insert(all.end(), options.begin(), options.end());
+  return all;
+}
+
+// Everything that decides what the code is.
+std::string cache_key(const Compiler& compiler, int driver_version, const Source& source,
+                      const std::vector<std::string>& options) {
+  std::string key = "nvrtc " + std::to_string(compiler.major) + "." + std::to_string(compiler.minor) +
+                    " driver " + std::to_string(driver_version) + "\n";
+  for (const std::string& option : options) key += option + "\n";
+  for (const Source& header : headers()) key += header.text;
+  return key + source.text;
+}
+
+std::string code_for(const Context& context, const Source& source, const std::vector<std::string>& options) {
+  const Compiler& with = compiler(driver().version);
+  const std::string key =
+      cache_key(with, driver().version, source, all_options(options, context.architecture()));
+  if (std::optional<std::string> code = read_cached(key)) return *std::move(code);
+  std::string code = compile(with, source, options, context.architecture()).code;
+  write_cached(key, code);
+  return code;
+}
+
+}  // namespace
+
+Compiled compile(const Compiler& compiler, const Source& source, const std::vector<std::string>& options,
+                 int architecture) {
+  Compilation compilation(compiler, source);
+  const bool compiled = compilation.compile(all_options(options, architecture));
+  std::string log = compilation.log();
+  if (!compiled)
+    throw Error(ErrorCategory::internal, std::string("CUDA: ") + source.name + " does not compile for sm_" +
+                                             std::to_string(architecture) + ": please report it. " + log);
+  return {compilation.code(), std::move(log)};
+}
+
+Program::Program(const SharedContext& context, const Source& source, const std::vector<std::string>& options)
+    : context_(context) {
+  const std::string code = code_for(*context, source, options);
+  const Current current(*context);
+  ModuleHandle module = nullptr;
+  check(driver().cuModuleLoadData(&module, code.data()), std::string("cuModuleLoadData of ") + source.name);
+  module_ = {context, module, driver().cuModuleUnload};
+}
+
+Kernel Program::kernel(const char* name) const {
+  const Current current(*context_);
+  FunctionHandle function = nullptr;
+  check(driver().cuModuleGetFunction(&function, module_.get(), name),
+        std::string("cuModuleGetFunction of ") + name);
+  return {name, function};
+}
+
+int Kernel::attribute(FunctionAttribute which) const {
+  int value = 0;
+  check(driver().cuFuncGetAttribute(&value, which, function_),
+        std::string("cuFuncGetAttribute of kernel ") + name_);
+  return value;
+}
+
+void Kernel::allow_shared(std::size_t bytes) const {
+  check(driver().cuFuncSetAttribute(function_, dynamic_shared_limit, static_cast<int>(bytes)),
+        "cuFuncSetAttribute to " + std::to_string(bytes) + " bytes of shared memory for kernel " + name_);
+}
+
+void Kernel::launch_with(StreamHandle stream, Shape grid, Shape block, std::size_t shared_bytes,
+                         void** arguments) const {
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+  const LaunchConfiguration configuration{
+      grid.x, grid.y, grid.z, block.x, block.y, block.z, static_cast<unsigned>(shared_bytes), stream, nullptr,
+      0};
+  const Result result = driver().cuLaunchKernelEx(&configuration, function_, arguments, nullptr);
+  if (result == 0) return;
+  const auto text = [](Shape shape) {
+    return std::to_string(shape.x) + "×" + std::to_string(shape.y) + "×" + std::to_string(shape.z);
+  };
+  check(result, std::string("launching kernel ") + name_ + ", " + text(grid) + " blocks of " + text(block) +
+                    " threads with " + std::to_string(shared_bytes) + " bytes of shared memory,");
+}
+
+}  // namespace parallax::cuda

@@ -1,0 +1,82 @@
+// Kernels, compiled for one GPU and one purpose when a plan is made, and kept on disk for the next time.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "devices/cuda/context.h"
+
+namespace parallax::cuda {
+
+// A file of kernels, as the build put it into the library. What it includes is found among headers().
+struct Source {
+  const char* name;
+  const char* text;
+};
+
+// Code for one architecture, and what the compiler says of it: registers and spills of each kernel.
+struct Compiled {
+  std::string code, log;
+};
+
+// `options` specialise the source: "-DLABELS=64". Needs no GPU. \throws Error (internal) when it does not
+// compile
+Compiled compile(const Compiler& compiler, const Source& source, const std::vector<std::string>& options,
+                 int architecture);
+
+// Grid and block are counted in blocks and threads.
+struct Shape {
+  unsigned x = 1, y = 1, z = 1;
+};
+
+class Program;
+
+class Kernel {
+ public:
+  Kernel() = default;
+
+  // Enqueues it. `arguments` are passed by value, as the kernel declares them. While `overlapped`, it may start
+  // before the one ahead of it in the stream has ended; it waits by itself, see kernel.h.
+  template <class... Arguments>
+  void launch(StreamHandle stream, Shape grid, Shape block, std::size_t shared_bytes,
+              Arguments... arguments) const {
+    void* pointers[] = {&arguments..., nullptr};
+    launch_with(stream, grid, block, shared_bytes, pointers);
+  }
+
+  int registers() const { return attribute(registers_a_thread); }
+  int local_bytes() const { return attribute(local_bytes_a_thread); }
+  // Has to be called for more than 48 KB.
+  void allow_shared(std::size_t bytes) const;
+
+ private:
+  friend Program;
+  Kernel(const char* name, FunctionHandle function) : name_(name), function_(function) {}
+  int attribute(FunctionAttribute which) const;
+  void launch_with(StreamHandle stream, Shape grid, Shape block, std::size_t shared_bytes,
+                   void** arguments) const;
+
+  const char* name_ = "";
+  FunctionHandle function_ = nullptr;
+};
+
+// Compiled, or found on disk, and loaded.
+class Program {
+ public:
+  Program() = default;
+  Program(const SharedContext& context, const Source& source, const std::vector<std::string>& options);
+
+  // `name` outlives the kernel, and the program too.
+  Kernel kernel(const char* name) const;
+
+ private:
+  SharedContext context_;
+  Owned<ModuleHandle> module_;
+};
+
+inline unsigned blocks(std::size_t work, std::size_t per_block) {
+  return static_cast<unsigned>((work + per_block - 1) / per_block);
+}
+
+}  // namespace parallax::cuda

@@ -1,0 +1,548 @@
+// Belief propagation on CUDA. What is fixed for a plan, from samples to the finished map, is one graph. The
+// right map is a second match, of the mirrored pair.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/arena.h"
+#include "devices/cuda/kernel_sources.h"
+#include "devices/cuda/plan.h"
+#include "matchers/belief_propagation/belief_propagation.h"
+#include "matchers/belief_propagation/cuda_types.h"
+#include "refine/cuda.h"
+
+namespace parallax::belief_propagation {
+namespace {
+
+using cuda::Kernel;
+using cuda::Shape;
+using cuda::StreamHandle;
+using Options = std::vector<std::string>;
+
+constexpr unsigned block_threads = 128;
+constexpr int directions = 4;
+
+std::string define(const char* name, int value) {
+  return std::string("-D") + name + "=" + std::to_string(value);
+}
+
+int rounded_up(int value, int unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+CudaImage cuda_image(const ImageView& image) {
+  return {image.data, image.stride_bytes, image.channels, static_cast<int>(image.format.depth)};
+}
+
+CudaMask cuda_mask(View<const std::uint8_t> mask) {
+  return {mask.data, mask.stride};
+}
+
+// Everything but the levels.
+class Cuda : public cuda::Plan {
+ public:
+  Cuda(const BeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format)
+      : cuda::Plan(device, format, parameters.cost == DataCost::volume ? parameters.disparities : 0, true),
+        model_(make_model(parameters)),
+        sizes_(level_sizes(format.size, parameters.levels)),
+        weights_(smoothing_weights(parameters.smoothing)),
+        refinement_(parameters.refine, format.size, layout_) {
+    check_reachable(parameters, format.size);
+    stride_ = rounded_up(format.size.width, 64);
+    validity_words_ = (format.size.width + 31) / 32;
+    const auto rows = static_cast<std::size_t>(format.size.height);
+    const auto plane = rows * static_cast<std::size_t>(stride_);
+    for (Pair& pair : pairs_) {
+      if (&pair == &pairs_[1] && !checks_both()) break;
+      for (int side = 0; side < 2; ++side) {
+        pair.samples[side] = layout_.reserve<std::uint16_t>(plane * static_cast<std::size_t>(planes()));
+        pair.validity[side] =
+            layout_.reserve<std::uint32_t>(rows * static_cast<std::size_t>(validity_words_));
+      }
+    }
+    from_start_ = layout_.reserve<std::uint8_t>(plane);
+    if (smooths())
+      for (auto& buffer : half_smoothed_)
+        buffer = layout_.reserve<std::uint16_t>(plane * static_cast<std::size_t>(planes()));
+    for (auto& buffer : features_) buffer = layout_.reserve<std::byte>(plane * feature_bytes());
+    smoothing_ = layout_.reserve<std::uint32_t>(weights_.size());
+    cost_table_ = layout_.reserve<float>(edge_table_size);
+    for (const Size size : sizes_)
+      grays_.push_back(has_edges() && size != format.size ? layout_.reserve_plane<std::uint16_t>(size)
+                                                          : PlaneBuffer<std::uint16_t>{});
+    if (checks_both()) right_disparity_ = layout_.reserve_plane<float>(format.size);
+  }
+
+ protected:
+  const Model& model() const { return model_; }
+  const std::vector<Size>& sizes() const { return sizes_; }
+  bool has_edges() const { return model_.parameters.edge_contrast > 0; }
+
+  // The gray image of a level, of the pair that is being matched.
+  View<const std::uint16_t> gray(std::size_t level, int pair) const {
+    if (level > 0) return at(grays_[level]);
+    const std::int64_t plane = static_cast<std::int64_t>(stride_) * format().size.height;
+    return {at(pairs_[pair].samples[0]) + (planes() - 1) * plane, format().size, stride_};
+  }
+
+  // Differences are whole gray levels, or bits.
+  bool whole_differences() const {
+    const DataCost cost = model_.parameters.cost;
+    return cost == DataCost::census || (cost == DataCost::absolute_difference && !smooths() &&
+                                        format().depth == Depth::bits8);
+  }
+
+  Options common_options() const {
+    const BeliefPropagationParameters& p = model_.parameters;
+    return {define("LABELS", model_.labels),
+            define("BLOCK", block_threads),
+            define("EDGES", has_edges()),
+            define("HAS_OUTSIDE", p.outside_cost.has_value()),
+            define("CONFIDENCE", 1),
+            define("SUB_PIXEL", p.sub_pixel != SubPixel::none),
+            define("COST", static_cast<int>(p.cost)),
+            define("TABLE", whole_differences()),
+            define("TABLE_SIZE", static_cast<int>(edge_table_size))};
+  }
+
+  CudaCosts costs(int pair) const {
+    const BeliefPropagationParameters& p = model_.parameters;
+    return {samples(pair),
+            at(features_[0]),
+            at(features_[1]),
+            validity(pair),
+            at(cost_table_),
+            volume(),
+            static_cast<long long>(format().size.width) * model_.labels,
+            p.min_disparity,
+            model_.differences,
+            model_.cost_scale,
+            model_.outside,
+            model_.scale,
+            pair == mirrored,
+            at(from_start_)};
+  }
+
+  // Loads the kernels of the levels and fills their memory.
+  virtual void prepare_levels(StreamHandle stream) = 0;
+  // Costs, messages and the decision of one pair.
+  virtual void propagate(int pair, const CudaDecision& to, StreamHandle stream) = 0;
+
+ private:
+  enum { as_it_is, mirrored };
+  // As the kernels take it: the pair itself, and mirrored.
+  struct Pair {
+    Buffer<std::uint16_t> samples[2];
+    Buffer<std::uint32_t> validity[2];
+  };
+
+  bool smooths() const { return weights_.size() > 1; }
+  bool checks_both() const { return model_.parameters.refine.left_right_check; }
+  int planes() const { return model_.parameters.cost == DataCost::absolute_difference_colour ? 4 : 1; }
+  std::size_t feature_bytes() const {
+    const DataCost cost = model_.parameters.cost;
+    return cost == DataCost::census ? 8 : cost == DataCost::birchfield_tomasi ? 4 : 0;
+  }
+
+  CudaSamples samples(int pair) const { return samples(pairs_[pair].samples); }
+  CudaSamples samples(const Buffer<std::uint16_t> (&buffers)[2]) const {
+    const Size size = format().size;
+    return {at(buffers[0]), at(buffers[1]), size.width,
+            size.height,    stride_,        planes(),
+            static_cast<long long>(stride_) * size.height};
+  }
+  CudaValidity validity(int pair) const {
+    return {at(pairs_[pair].validity[0]), at(pairs_[pair].validity[1]), validity_words_};
+  }
+
+  // A thread a pixel.
+  Shape rows_of(Size size, unsigned deep = 1) const {
+    return {static_cast<unsigned>(size.height),
+            cuda::blocks(static_cast<std::size_t>(size.width), block_threads), deep};
+  }
+
+  void prepare(StreamHandle stream) final {
+    program_ = cuda::Program(context(), cuda::belief_propagation_features_cu, {});
+    take_samples_ = program_.kernel("take_samples");
+    take_validity_ = program_.kernel("take_validity");
+    smooth_ = program_.kernel("smooth");
+    census_ = program_.kernel("census");
+    half_pixel_range_ = program_.kernel("half_pixel_range");
+    average_ = program_.kernel("average");
+    refinement_.prepare(context(), device_memory());
+    fill(smoothing_, weights_, stream);
+    std::vector<float> table;
+    for (int level = 0; level < static_cast<int>(edge_table_size); ++level)
+      table.push_back(model_.data_cost(level * per_level));
+    fill(cost_table_, table, stream);
+    prepare_levels(stream);
+  }
+
+  void take(const StereoPair& pair, StreamHandle stream) final {
+    take(as_it_is, pair, stream);
+    if (!checks_both()) return;
+    StereoPair swapped = pair;
+    std::swap(swapped.left, swapped.right);
+    std::swap(swapped.left_mask, swapped.right_mask);
+    take(mirrored, swapped, stream);
+  }
+
+  void take(int which, const StereoPair& pair, StreamHandle stream) const {
+    const Size size = format().size;
+    take_samples_.launch(stream, rows_of(size, 2 * static_cast<unsigned>(planes())), {block_threads}, 0,
+                         cuda_image(pair.left), cuda_image(pair.right), samples(which), which);
+    take_validity_.launch(stream, rows_of(size, 2), {block_threads}, 0, cuda_mask(pair.left_mask),
+                          cuda_mask(pair.right_mask), validity(which), size.width, which);
+  }
+
+  void match(const DisparityMap& map, StreamHandle stream) final {
+    const BeliefPropagationParameters& p = model_.parameters;
+    CudaDecision to{map.disparity.data,
+                    map.status.data,
+                    map.confidence.data,
+                    static_cast<int>(map.disparity.stride),
+                    static_cast<int>(map.status.stride),
+                    at(from_start_),
+                    stride_,
+                    p.min_disparity,
+                    as_it_is,
+                    p.min_confidence,
+                    model_.truncation * model_.scale};
+    match_pair(as_it_is, to, stream);
+    View<float> right;
+    if (checks_both()) {
+      right = at(right_disparity_);
+      to.disparity = right.data;
+      to.stride = static_cast<int>(right.stride);
+      to.status = nullptr;
+      to.confidence = nullptr;
+      to.mirrored = mirrored;
+      to.min_confidence = 0;
+      match_pair(mirrored, to, stream);
+    }
+    refinement_.enqueue(map, right, stream);
+  }
+
+  void match_pair(int pair, const CudaDecision& to, StreamHandle stream) {
+    if (smooths()) smooth(pair, stream);
+    const Size size = format().size;
+    if (model_.parameters.cost == DataCost::census)
+      census_.launch(stream, rows_of(size, 2), {block_threads}, 0, samples(pair), at(features_[0]),
+                     at(features_[1]));
+    if (model_.parameters.cost == DataCost::birchfield_tomasi)
+      half_pixel_range_.launch(stream, rows_of(size, 2), {block_threads}, 0, samples(pair), at(features_[0]),
+                               at(features_[1]));
+    for (std::size_t level = 1; has_edges() && level < sizes_.size(); ++level) {
+      const View<const std::uint16_t> fine = gray(level - 1, pair);
+      const View<std::uint16_t> coarse = at(grays_[level]);
+      average_.launch(stream, rows_of(coarse.size), {block_threads}, 0, fine.data, fine.size.width,
+                      fine.size.height, static_cast<int>(fine.stride), coarse.data,
+                      static_cast<int>(coarse.stride));
+    }
+    propagate(pair, to, stream);
+  }
+
+  void smooth(int pair, StreamHandle stream) const {
+    const auto radius = static_cast<int>(weights_.size()) - 1;
+    const Shape grid = rows_of(format().size, 2 * static_cast<unsigned>(planes()));
+    smooth_.launch(stream, grid, {block_threads}, 0, samples(pair), samples(half_smoothed_), at(smoothing_),
+                   radius, 0);
+    smooth_.launch(stream, grid, {block_threads}, 0, samples(half_smoothed_), samples(pair), at(smoothing_),
+                   radius, 1);
+  }
+
+  Model model_;
+  std::vector<Size> sizes_;
+  std::vector<std::uint32_t> weights_;
+  refine::CudaPipeline refinement_;
+  int stride_ = 0, validity_words_ = 0;
+  Pair pairs_[2];
+  Buffer<std::uint8_t> from_start_;
+  Buffer<std::uint16_t> half_smoothed_[2];
+  Buffer<std::byte> features_[2];
+  Buffer<std::uint32_t> smoothing_;
+  Buffer<float> cost_table_;
+  std::vector<PlaneBuffer<std::uint16_t>> grays_;
+  PlaneBuffer<float> right_disparity_;
+  cuda::Program program_;
+  Kernel take_samples_, take_validity_, smooth_, census_, half_pixel_range_, average_;
+};
+
+// How the labels of a group are dealt out, see cuda_whole.cu.
+struct Dealing {
+  int lanes, per_lane;
+  int labels() const { return lanes * per_lane; }
+};
+
+// Few labels a thread mean more threads, many mean fewer shuffles.
+Dealing deal(int labels, int wanted_per_lane) {
+  const int wanted = wanted_per_lane > 0 ? wanted_per_lane : 8;
+  std::optional<Dealing> best;
+  for (int lanes = 1; lanes <= 32; lanes *= 2) {
+    const Dealing dealing{lanes, rounded_up((labels + lanes - 1) / lanes, 2)};
+    const auto worse = [&](const Dealing& d) {
+      return std::pair(d.labels(), std::abs(d.per_lane - wanted));
+    };
+    if (dealing.per_lane > 32) continue;
+    if (!best || worse(dealing) < worse(*best)) best = dealing;
+  }
+  return *best;
+}
+
+class Whole final : public Cuda {
+ public:
+  Whole(const BeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format)
+      : Cuda(parameters, device, format),
+        bits_(parameters.arithmetic == Arithmetic::fixed8 ? 8 : 16),
+        dealing_(deal(parameters.disparities, parameters.cuda.labels_per_thread)) {
+    for (const Size size : sizes()) {
+      Level level;
+      level.groups = ((size.width + 1) / 2 + group_pixels() - 1) / group_pixels();
+      level.plane_words = static_cast<std::size_t>(size.height + 2) *
+                          static_cast<std::size_t>(level.groups + 2) *
+                          static_cast<std::size_t>(dealing_.labels());
+      level.data = layout_.reserve<std::uint32_t>(2 * level.plane_words);
+      level.messages = layout_.reserve<std::uint32_t>(2 * directions * level.plane_words);
+      if (has_edges())
+        level.edges = layout_.reserve<std::uint32_t>(2 * static_cast<std::size_t>(size.height) *
+                                                     static_cast<std::size_t>(level.groups) * 2 * directions);
+      levels_.push_back(level);
+    }
+    edge_tables_ = layout_.reserve<std::uint16_t>(2 * edge_table_size);
+  }
+
+ private:
+  struct Level {
+    int groups = 0;
+    std::size_t plane_words = 0;
+    Buffer<std::uint32_t> data, messages, edges;
+  };
+
+  int group_pixels() const { return 32 / bits_; }
+
+  CudaWholeLevel level(std::size_t index) const {
+    const Level& level = levels_[index];
+    return {sizes()[index].width,
+            sizes()[index].height,
+            level.groups,
+            static_cast<long long>(level.plane_words),
+            at(level.data),
+            at(level.messages),
+            has_edges() ? at(level.edges) : nullptr};
+  }
+
+  // Lanes that a message travels until every slope has brought it to its bound.
+  int reach() const {
+    const auto slope = static_cast<int>(*std::min_element(model().slopes.begin(), model().slopes.end()));
+    int reach = 0;
+    for (int step = 1; step < dealing_.lanes && (step * dealing_.per_lane + 1) * slope < model().bound;
+         step *= 2)
+      reach = step;
+    return reach;
+  }
+
+  void prepare_levels(StreamHandle stream) override {
+    Options options = common_options();
+    options.insert(options.end(), {define("BITS", bits_), define("BOUND", model().bound),
+                                   define("LANES", dealing_.lanes), define("PER_LANE", dealing_.per_lane),
+                                   define("VECTOR", dealing_.per_lane % 4 == 0 ? 4 : 2),
+                                   define("REACH", reach())});
+    program_ = cuda::Program(context(), cuda::belief_propagation_whole_cu, options);
+    find_costs_ = program_.kernel("find_costs");
+    add_up_ = program_.kernel("add_up");
+    find_edges_ = program_.kernel("find_edges");
+    start_ = program_.kernel("start");
+    first_update_ = program_.kernel("first_update");
+    update_ = program_.kernel("update");
+    decide_ = program_.kernel("decide");
+    std::vector<std::uint16_t> tables;
+    for (const auto* values : {&model().slopes, &model().truncations})
+      for (const float value : *values) tables.push_back(static_cast<std::uint16_t>(value));
+    fill(edge_tables_, tables, stream);
+    // What lies around the levels stays zero.
+    for (const Level& level : levels_) {
+      clear(level.data, stream);
+      clear(level.messages, stream);
+    }
+  }
+
+  Shape grid(std::size_t index, unsigned colours = 1) const {
+    const std::size_t groups =
+        static_cast<std::size_t>(sizes()[index].height) * static_cast<std::size_t>(levels_[index].groups);
+    return {cuda::blocks(groups * static_cast<std::size_t>(dealing_.lanes), block_threads), colours};
+  }
+
+  CudaSmoothness alike() const {
+    const auto repeated = [&](float value) {
+      const auto units = static_cast<unsigned>(value);
+      return bits_ == 8 ? units * 0x01010101u : units * 0x00010001u;
+    };
+    return {repeated(model().slopes[0]), repeated(model().truncations[0])};
+  }
+
+  void propagate(int pair, const CudaDecision& to, StreamHandle stream) override {
+    if (has_edges())
+      for (std::size_t index = 0; index < levels_.size(); ++index) find_edges(index, pair, stream);
+    find_costs_.launch(stream, grid(0, 2), {block_threads}, 0, level(0), costs(pair));
+    for (std::size_t index = 1; index < levels_.size(); ++index)
+      add_up_.launch(stream, grid(index), {block_threads}, 0, level(index - 1), level(index));
+    for (std::size_t index = levels_.size(); index-- > 0;) iterate(index, stream);
+    decide_.launch(stream, grid(0, 2), {block_threads}, 0, level(0), to);
+  }
+
+  void find_edges(std::size_t index, int pair, StreamHandle stream) const {
+    const View<const std::uint16_t> image = gray(index, pair);
+    const std::size_t threads = levels_[index].edges.count / 2;
+    find_edges_.launch(stream, {cuda::blocks(threads, block_threads)}, {block_threads}, 0, level(index),
+                       image.data, static_cast<int>(image.stride), at(edge_tables_),
+                       static_cast<int>(edge_table_size), at(levels_[index].edges));
+  }
+
+  void iterate(std::size_t index, StreamHandle stream) const {
+    const int iterations = model().parameters.iterations;
+    const bool coarsest = index + 1 == levels_.size();
+    // The first iteration updates colour 1 from what colour 0 starts with; nobody reads what colour 1 does.
+    if (coarsest)
+      clear(address(levels_[index].messages),
+            directions * levels_[index].plane_words * sizeof(std::uint32_t), stream);
+    else if (iterations == 1)
+      start_.launch(stream, grid(index), {block_threads}, 0, level(index), level(index + 1), 0);
+    for (int iteration = 0; iteration < iterations; ++iteration) {
+      const int colour = (iteration + 1) % 2;
+      if (iteration == 0 && !coarsest)
+        first_update_.launch(stream, grid(index), {block_threads}, 0, level(index), level(index + 1), alike(),
+                             colour);
+      else
+        update_.launch(stream, grid(index), {block_threads}, 0, level(index), alike(), colour);
+    }
+  }
+
+  int bits_;
+  Dealing dealing_;
+  std::vector<Level> levels_;
+  Buffer<std::uint16_t> edge_tables_;
+  cuda::Program program_;
+  Kernel find_costs_, add_up_, find_edges_, start_, first_update_, update_, decide_;
+};
+
+class Float final : public Cuda {
+ public:
+  Float(const BeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format)
+      : Cuda(parameters, device, format) {
+    const std::size_t bytes = parameters.arithmetic == Arithmetic::float32 ? 4 : 2;
+    for (const Size size : sizes()) {
+      Level level;
+      const int pixels = (size.width + 1) / 2;
+      level.pitch = parameters.aligned ? rounded_up(pixels, 64 / static_cast<int>(bytes)) : pixels;
+      level.plane_elements = static_cast<std::size_t>(level.pitch) * static_cast<std::size_t>(size.height) *
+                             static_cast<std::size_t>(parameters.disparities);
+      level.data = layout_.reserve<std::byte>(2 * level.plane_elements * bytes);
+      level.messages = layout_.reserve<std::byte>(2 * directions * level.plane_elements * bytes);
+      levels_.push_back(level);
+    }
+    tables_ = layout_.reserve<float>(2 * edge_table_size);
+  }
+
+ private:
+  struct Level {
+    int pitch = 0;
+    std::size_t plane_elements = 0;
+    Buffer<std::byte> data, messages;
+  };
+
+  CudaFloatLevel level(std::size_t index, int pair) const {
+    const Level& level = levels_[index];
+    const View<const std::uint16_t> image = gray(index, pair);
+    return {sizes()[index].width,
+            sizes()[index].height,
+            level.pitch,
+            static_cast<long long>(level.plane_elements),
+            at(level.data),
+            at(level.messages),
+            image.data,
+            static_cast<int>(image.stride)};
+  }
+
+  int storage() const {
+    const Arithmetic arithmetic = model().parameters.arithmetic;
+    return arithmetic == Arithmetic::float32 ? 32 : arithmetic == Arithmetic::float16 ? 16 : 17;
+  }
+
+  MessageValues values() const {
+    constexpr int most_in_registers = 64;
+    const MessageValues wanted = model().parameters.cuda.message_values;
+    if (wanted != MessageValues::automatic) return wanted;
+    return model().labels <= most_in_registers ? MessageValues::registers : MessageValues::shared_memory;
+  }
+
+  std::size_t shared_bytes() const {
+    if (values() != MessageValues::shared_memory) return 0;
+    return static_cast<std::size_t>(update_block_) * static_cast<std::size_t>(model().labels) * sizeof(float);
+  }
+
+  void prepare_levels(StreamHandle stream) override {
+    update_block_ = values() == MessageValues::shared_memory ? 32 : 64;
+    Options options = common_options();
+    options[1] = define("BLOCK", static_cast<int>(update_block_));
+    const bool naive = model().parameters.cuda.index_order == IndexOrder::naive;
+    const int values_are = values() == MessageValues::registers       ? 0
+                           : values() == MessageValues::shared_memory ? 1
+                                                                      : 2;
+    options.insert(options.end(), {define("STORAGE", storage()), define("NAIVE_ORDER", naive),
+                                   define("VALUES", values_are)});
+    program_ = cuda::Program(context(), cuda::belief_propagation_float_cu, options);
+    find_costs_ = program_.kernel("find_costs");
+    add_up_ = program_.kernel("add_up");
+    start_ = program_.kernel("start");
+    update_ = program_.kernel("update");
+    decide_ = program_.kernel("decide");
+    if (shared_bytes() > 0) update_.allow_shared(shared_bytes());
+    std::vector<float> tables = model().slopes;
+    tables.insert(tables.end(), model().truncations.begin(), model().truncations.end());
+    fill(tables_, tables, stream);
+  }
+
+  // A thread a pixel of one colour.
+  Shape grid(std::size_t index, unsigned threads, unsigned colours = 1) const {
+    const Size size = sizes()[index];
+    return {static_cast<unsigned>(size.height),
+            cuda::blocks(static_cast<std::size_t>(size.width + 1) / 2, threads), colours};
+  }
+
+  void propagate(int pair, const CudaDecision& to, StreamHandle stream) override {
+    find_costs_.launch(stream, grid(0, block_threads, 2), {block_threads}, 0, level(0, pair), costs(pair));
+    for (std::size_t index = 1; index < levels_.size(); ++index)
+      add_up_.launch(stream, grid(index, block_threads, 2), {block_threads}, 0, level(index - 1, pair),
+                     level(index, pair));
+    for (std::size_t index = levels_.size(); index-- > 0;) iterate(index, pair, stream);
+    decide_.launch(stream, grid(0, block_threads, 2), {block_threads}, 0, level(0, pair), to);
+  }
+
+  void iterate(std::size_t index, int pair, StreamHandle stream) const {
+    const bool coarsest = index + 1 == levels_.size();
+    const CudaFloatLevel here = level(index, pair);
+    start_.launch(stream, grid(index, block_threads, 2), {block_threads}, 0, here,
+                  coarsest ? here : level(index + 1, pair), static_cast<int>(coarsest));
+    for (int iteration = 0; iteration < model().parameters.iterations; ++iteration)
+      update_.launch(stream, grid(index, update_block_), {update_block_}, shared_bytes(), here, at(tables_),
+                     static_cast<int>(edge_table_size), (iteration + 1) % 2);
+  }
+
+  std::vector<Level> levels_;
+  Buffer<float> tables_;
+  unsigned update_block_ = 0;
+  cuda::Program program_;
+  Kernel find_costs_, add_up_, start_, update_, decide_;
+};
+
+}  // namespace
+
+std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters& parameters, const Device& device,
+                                        const ImageFormat& format) {
+  if (is_whole(parameters.arithmetic)) return std::make_unique<Whole>(parameters, device, format);
+  return std::make_unique<Float>(parameters, device, format);
+}
+
+}  // namespace parallax::belief_propagation

@@ -1,0 +1,124 @@
+// Belief propagation on CUDA: from the caller's images to what data costs and edges are made of.
+#include "kernel.h"
+#include "belief_propagation_types.h"
+
+using namespace parallax::belief_propagation;
+
+namespace {
+
+constexpr uint32 per_level = 256;
+constexpr int gray_channel = 3;
+
+__device__ uint32 value_at(const CudaImage& image, int x, int y, int channel) {
+  const char* row = static_cast<const char*>(image.data) + y * image.stride_bytes;
+  const int64 element = static_cast<int64>(x) * image.channels + channel;
+  return image.bits == 16 ? reinterpret_cast<const uint16*>(row)[element]
+                          : reinterpret_cast<const uint8*>(row)[element];
+}
+
+__device__ uint32 sample(const CudaImage& image, int x, int y, int channel) {
+  uint32 value = 0;
+  if (image.channels == 1)
+    value = value_at(image, x, y, 0);
+  else if (channel != gray_channel)
+    value = value_at(image, x, y, channel);
+  else
+    value = (9797 * value_at(image, x, y, 0) + 19234 * value_at(image, x, y, 1) +
+             3737 * value_at(image, x, y, 2)) >> 15;
+  return image.bits == 16 ? value : value * per_level;
+}
+
+__device__ int clamped(int value, int end) {
+  return min(max(value, 0), end - 1);
+}
+
+}  // namespace
+
+// In all kernels of this file: a thread a pixel, grid.x = rows, grid.y = blocks of a row.
+
+// grid.z = 2 · planes
+PARALLAX_KERNEL take_samples(CudaImage left, CudaImage right, CudaSamples samples, int mirrored) {
+  wait_for_previous();
+  const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
+  if (x >= samples.width) return;
+  const int side = blockIdx.z / samples.planes, plane = blockIdx.z % samples.planes;
+  const int channel = plane == samples.planes - 1 ? gray_channel : plane;
+  const CudaImage& image = side == 0 ? left : right;
+  uint16* out = (side == 0 ? samples.left : samples.right) + plane * samples.plane + static_cast<int64>(y) * samples.stride;
+  out[mirrored ? samples.width - 1 - x : x] = static_cast<uint16>(sample(image, x, y, channel));
+}
+
+// A warp makes a word; grid.z = 2.
+PARALLAX_KERNEL take_validity(CudaMask left, CudaMask right, CudaValidity validity, int width, int mirrored) {
+  wait_for_previous();
+  const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
+  const CudaMask& mask = blockIdx.z == 0 ? left : right;
+  const int column = mirrored ? width - 1 - x : x;
+  const bool valid = x < width && (mask.data == nullptr || mask.data[y * mask.stride + column] != 0);
+  const uint32 word = __ballot_sync(whole_warp, valid);
+  if (threadIdx.x % 32 == 0 && x / 32 < validity.words)
+    (blockIdx.z == 0 ? validity.left : validity.right)[static_cast<int64>(y) * validity.words + x / 32] = word;
+}
+
+// One direction of the Gaussian: `weights` of a side, `radius` + 1 of them. grid.z = 2 · planes.
+PARALLAX_KERNEL smooth(CudaSamples from, CudaSamples to, const uint32* weights, int radius, int down) {
+  wait_for_previous();
+  const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
+  if (x >= from.width) return;
+  const int side = blockIdx.z / from.planes;
+  const int64 plane = (blockIdx.z % from.planes) * from.plane;
+  const uint16* in = (side == 0 ? from.left : from.right) + plane;
+  const auto at = [&](int step) -> uint32 {
+    const int u = down ? x : clamped(x + step, from.width), v = down ? clamped(y + step, from.height) : y;
+    return in[static_cast<int64>(v) * from.stride + u];
+  };
+  uint32 sum = 32768 + weights[0] * at(0);
+  for (int i = 1; i <= radius; ++i) sum += weights[i] * (at(-i) + at(i));
+  ((side == 0 ? to.left : to.right) + plane)[static_cast<int64>(y) * from.stride + x] = static_cast<uint16>(sum >> 16);
+}
+
+// Census, Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre.
+// grid.z = 2.
+PARALLAX_KERNEL census(CudaSamples samples, uint64* left, uint64* right) {
+  wait_for_previous();
+  const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
+  if (x >= samples.width) return;
+  const uint16* gray = (blockIdx.z == 0 ? samples.left : samples.right) + (samples.planes - 1) * samples.plane;
+  const uint16 centre = gray[static_cast<int64>(y) * samples.stride + x];
+  uint64 signature = 0;
+  for (int j = -3; j <= 3; ++j) {
+    const uint16* row = gray + static_cast<int64>(clamped(y + j, samples.height)) * samples.stride;
+#pragma unroll
+    for (int i = -4; i <= 4; ++i) signature = signature << 1 | (row[clamped(x + i, samples.width)] < centre);
+  }
+  (blockIdx.z == 0 ? left : right)[static_cast<int64>(y) * samples.stride + x] = signature;
+}
+
+// Birchfield & Tomasi 1998: the lowest and the highest value that the row takes within half a pixel; low and
+// high half of a word. grid.z = 2.
+PARALLAX_KERNEL half_pixel_range(CudaSamples samples, uint32* left, uint32* right) {
+  wait_for_previous();
+  const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
+  if (x >= samples.width) return;
+  const uint16* row = (blockIdx.z == 0 ? samples.left : samples.right) +
+                      (samples.planes - 1) * samples.plane + static_cast<int64>(y) * samples.stride;
+  const uint32 here = row[x];
+  const uint32 before = (row[clamped(x - 1, samples.width)] + here + 1) / 2;
+  const uint32 after = (here + row[clamped(x + 1, samples.width)] + 1) / 2;
+  (blockIdx.z == 0 ? left : right)[static_cast<int64>(y) * samples.stride + x] =
+      min(here, min(before, after)) | max(here, max(before, after)) << 16;
+}
+
+// The gray image of a coarser level.
+PARALLAX_KERNEL average(const uint16* fine, int fine_width, int fine_height, int fine_stride, uint16* coarse,
+                        int stride) {
+  wait_for_previous();
+  const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
+  if (2 * x >= fine_width) return;
+  const int columns = min(2, fine_width - 2 * x), rows = min(2, fine_height - 2 * y);
+  int sum = 0;
+  for (int j = 0; j < rows; ++j)
+    for (int i = 0; i < columns; ++i) sum += fine[static_cast<int64>(2 * y + j) * fine_stride + 2 * x + i];
+  const int children = rows * columns;
+  coarse[static_cast<int64>(y) * stride + x] = static_cast<uint16>((sum + children / 2) / children);
+}

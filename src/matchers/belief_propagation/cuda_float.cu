@@ -1,0 +1,336 @@
+// Belief propagation on CUDA in floats, kept as float32, float16 or bfloat16: the published algorithm, every
+// operation in the order of reference.cpp. A thread has a pixel.
+//
+// The choices that Grauer-Gray & Cavazos 2010 and Grauer-Gray 2019 measure are macros:
+//   NAIVE_ORDER  1: all labels of a pixel side by side; 0: neighbours side by side, so that a warp's access is
+//                one contiguous one
+//   VALUES       where a thread keeps the message it is making: 0 registers, 1 shared memory, 2 local memory
+// Specialised further by STORAGE (32, 16 = half, 17 = bfloat16), LABELS, EDGES (0 = alike everywhere),
+// HAS_OUTSIDE, CONFIDENCE, SUB_PIXEL, BLOCK (threads); and by what belief_propagation_common.h says.
+#include "belief_propagation_common.h"
+
+using namespace parallax::belief_propagation;
+
+namespace {
+
+#if STORAGE == 32
+using Stored = float;
+__device__ __forceinline__ float load(Stored value) {
+  return value;
+}
+__device__ __forceinline__ Stored stored(float value) {
+  return value;
+}
+#elif STORAGE == 16
+using Stored = uint16;
+__device__ __forceinline__ float load(Stored value) {
+#ifdef PARALLAX_EMULATED
+  return emulated::half_to_float(value);
+#else
+  float result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value));
+  return result;
+#endif
+}
+// To the nearest, ties to even.
+__device__ __forceinline__ Stored stored(float value) {
+#ifdef PARALLAX_EMULATED
+  return emulated::float_to_half(value);
+#else
+  Stored result;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result) : "f"(value));
+  return result;
+#endif
+}
+#else
+using Stored = uint16;
+__device__ __forceinline__ float load(Stored value) {
+  return __uint_as_float(static_cast<uint32>(value) << 16);
+}
+// To the nearest, ties to even.
+__device__ __forceinline__ Stored stored(float value) {
+  const uint32 bits = __float_as_uint(value);
+  return static_cast<Stored>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+#endif
+
+// Where a label of a colour's pixel is in its plane, and how far it is to the next label.
+__device__ __forceinline__ int64 place_of(const CudaFloatLevel& level, int y, int i) {
+  return NAIVE_ORDER ? (static_cast<int64>(y) * level.pitch + i) * LABELS
+                     : static_cast<int64>(y) * LABELS * level.pitch + i;
+}
+__device__ __forceinline__ int64 label_step(const CudaFloatLevel& level) {
+  return NAIVE_ORDER ? 1 : level.pitch;
+}
+
+// All labels of a pixel.
+struct Column {
+  Stored* first;
+  int64 step;
+  __device__ __forceinline__ float at(int label) const { return load(first[label * step]); }
+  __device__ __forceinline__ void set(int label, float value) const { first[label * step] = stored(value); }
+};
+
+__device__ __forceinline__ Column data_of(const CudaFloatLevel& level, int colour, int y, int i) {
+  return {static_cast<Stored*>(level.data) + colour * level.plane_elements + place_of(level, y, i),
+          label_step(level)};
+}
+
+__device__ __forceinline__ Column message_of(const CudaFloatLevel& level, int colour, int direction, int y,
+                                             int i) {
+  return {static_cast<Stored*>(level.messages) + (colour * directions + direction) * level.plane_elements +
+              place_of(level, y, i),
+          label_step(level)};
+}
+
+// The pixel of a thread: grid.x = rows, grid.y = blocks of a row.
+struct Pixel {
+  int x, y, i;  // i counts pixels of its colour
+};
+
+__device__ __forceinline__ Pixel find_pixel(int colour) {
+  const int y = blockIdx.x, i = blockIdx.y * blockDim.x + threadIdx.x;
+  return {2 * i + parity(y, colour), y, i};
+}
+
+__device__ __forceinline__ bool outermost(const CudaFloatLevel& level, const Pixel& pixel) {
+  return pixel.x == 0 || pixel.y == 0 || pixel.x == level.width - 1 || pixel.y == level.height - 1;
+}
+
+// The messages to an inner pixel, by where they come from.
+struct Incoming {
+  Column from[directions];
+};
+
+__device__ __forceinline__ Incoming incoming(const CudaFloatLevel& level, int colour, const Pixel& pixel) {
+  const int other = 1 - colour, left_i = (pixel.x - 1) / 2, right_i = (pixel.x + 1) / 2;
+  Incoming columns;
+  columns.from[above] = message_of(level, other, below, pixel.y - 1, pixel.i);
+  columns.from[below] = message_of(level, other, above, pixel.y + 1, pixel.i);
+  columns.from[left_side] = message_of(level, other, right_side, pixel.y, left_i);
+  columns.from[right_side] = message_of(level, other, left_side, pixel.y, right_i);
+  return columns;
+}
+
+// In the order that Felzenszwalb's program adds them up, for floats do mind; all but one.
+template <int but>
+__device__ __forceinline__ float sum(const Incoming& columns, const Column& data, int label) {
+  float total = 0;
+  if constexpr (but != below) total += columns.from[below].at(label);
+  if constexpr (but != above) total += columns.from[above].at(label);
+  if constexpr (but != right_side) total += columns.from[right_side].at(label);
+  if constexpr (but != left_side) total += columns.from[left_side].at(label);
+  return total + data.at(label);
+}
+constexpr int none = -1;
+
+// The message in the making.
+struct Values {
+#if VALUES == 1
+  float* first;
+  __device__ __forceinline__ float& operator[](int label) { return first[label * BLOCK]; }
+#else
+  float all[LABELS];
+  __device__ __forceinline__ float& operator[](int label) { return all[label]; }
+#endif
+};
+
+// Registers have no index: their loops must be unrolled. Local memory's must not be, or it would be registers.
+#if VALUES == 0
+#define PARALLAX_LABEL_LOOP _Pragma("unroll")
+#elif VALUES == 1
+#define PARALLAX_LABEL_LOOP _Pragma("unroll 8")
+#else
+#define PARALLAX_LABEL_LOOP _Pragma("unroll 1")
+#endif
+
+template <int direction>
+__device__ __forceinline__ void send(const Incoming& columns, const Column& data, float slope, float truncation,
+                                     Values& h, const Column& to) {
+  float least = 0, before = 0;
+  PARALLAX_LABEL_LOOP
+  for (int label = 0; label < LABELS; ++label) {
+    const float value = sum<direction>(columns, data, label);
+    least = label == 0 ? value : fminf(least, value);
+    before = label == 0 ? value : fminf(value, before + slope);
+    h[label] = before;
+  }
+  const float highest = least + truncation;
+  float after = h[LABELS - 1];
+  h[LABELS - 1] = fminf(after, highest);
+  PARALLAX_LABEL_LOOP
+  for (int label = LABELS - 2; label >= 0; --label) {
+    after = fminf(h[label], after + slope);
+    h[label] = fminf(after, highest);
+  }
+  float mean = 0;
+  PARALLAX_LABEL_LOOP
+  for (int label = 0; label < LABELS; ++label) mean += h[label];
+  mean /= static_cast<float>(LABELS);
+  PARALLAX_LABEL_LOOP
+  for (int label = 0; label < LABELS; ++label) to.set(label, h[label] - mean);
+}
+
+struct Smoothness {
+  float slope, truncation;
+};
+
+// `tables` holds slopes by difference, then truncations.
+__device__ __forceinline__ Smoothness smoothness(const CudaFloatLevel& level, const float* tables, int table_size,
+                                                 const Pixel& pixel, int step_x, int step_y) {
+  int edge = 0;
+  if constexpr (EDGES) {
+    const int here = level.gray[static_cast<int64>(pixel.y) * level.gray_stride + pixel.x];
+    const int there = level.gray[static_cast<int64>(pixel.y + step_y) * level.gray_stride + pixel.x + step_x];
+    edge = (abs(here - there) + 128) / 256;
+  }
+  return {tables[edge], tables[table_size + edge]};
+}
+
+}  // namespace
+
+// One iteration: the messages of one colour.
+PARALLAX_KERNEL __launch_bounds__(BLOCK)
+    update(CudaFloatLevel level, const float* tables, int table_size, int colour) {
+#if VALUES == 1
+  PARALLAX_SHARED(float, shared_values);
+  Values h{shared_values + threadIdx.x};
+#else
+  Values h;
+#endif
+  wait_for_previous();
+  const Pixel pixel = find_pixel(colour);
+  if (pixel.x >= level.width || outermost(level, pixel)) return;
+  const Incoming columns = incoming(level, colour, pixel);
+  const Column data = data_of(level, colour, pixel.y, pixel.i);
+  const auto to = [&](int direction) { return message_of(level, colour, direction, pixel.y, pixel.i); };
+  const auto weight = [&](int x, int y) { return smoothness(level, tables, table_size, pixel, x, y); };
+  const Smoothness up = weight(0, -1), down = weight(0, 1), leftwards = weight(-1, 0), rightwards = weight(1, 0);
+  send<above>(columns, data, up.slope, up.truncation, h, to(above));
+  send<below>(columns, data, down.slope, down.truncation, h, to(below));
+  send<left_side>(columns, data, leftwards.slope, leftwards.truncation, h, to(left_side));
+  send<right_side>(columns, data, rightwards.slope, rightwards.truncation, h, to(right_side));
+}
+
+// What a level starts with: the messages of the pixels (x/2, y/2) of the coarser one; zeros where there is none.
+// grid.z = colour.
+PARALLAX_KERNEL start(CudaFloatLevel level, CudaFloatLevel coarser, int is_coarsest) {
+  wait_for_previous();
+  const int colour = blockIdx.z;
+  const Pixel pixel = find_pixel(colour);
+  if (pixel.x >= level.width) return;
+  const int x = pixel.x / 2, y = pixel.y / 2;
+  for (int direction = 0; direction < directions; ++direction) {
+    const Column to = message_of(level, colour, direction, pixel.y, pixel.i);
+    const Column from = message_of(coarser, (x + y) & 1, direction, y, x / 2);
+    for (int label = 0; label < LABELS; ++label) to.set(label, is_coarsest ? 0.0f : from.at(label));
+  }
+}
+
+// Data costs of a coarser level: sums over up to four children. grid.z = colour.
+PARALLAX_KERNEL add_up(CudaFloatLevel fine, CudaFloatLevel coarse) {
+  wait_for_previous();
+  const int colour = blockIdx.z;
+  const Pixel pixel = find_pixel(colour);
+  if (pixel.x >= coarse.width) return;
+  const Column to = data_of(coarse, colour, pixel.y, pixel.i);
+  for (int label = 0; label < LABELS; ++label) {
+    float total = 0;
+    for (int y = 2 * pixel.y; y <= 2 * pixel.y + 1; ++y)
+      for (int x = 2 * pixel.x; x <= 2 * pixel.x + 1; ++x)
+        if (x < fine.width && y < fine.height) total += data_of(fine, (x + y) & 1, y, x / 2).at(label);
+    to.set(label, total);
+  }
+}
+
+namespace {
+
+// Whether the right pixels of all labels are there, and of any.
+struct Existence {
+  bool all, any;
+};
+
+__device__ __forceinline__ bool leads_nowhere(const CudaCosts& costs) {
+  return COST == volume && !costs.mirrored;
+}
+
+__device__ __forceinline__ Existence existence(const CudaCosts& costs, const Pixel& pixel) {
+  if (leads_nowhere(costs)) return {true, true};
+  Existence found{true, false};
+  for (int label = 0; label < LABELS; label += 64) {
+    const int count = min(64, LABELS - label);
+    const int first = pixel.x - costs.min_disparity - label - (count - 1);
+    const uint64 wanted = count == 64 ? ~0ull : (1ull << count) - 1;
+    const uint64 bits = valid_bits(costs.validity.right, costs.validity.words, pixel.y, first) & wanted;
+    found.all = found.all && bits == wanted;
+    found.any = found.any || bits != 0;
+  }
+  return found;
+}
+
+__device__ __forceinline__ float cost(const CudaCosts& costs, const Pixel& pixel, int label) {
+  const int right = pixel.x - costs.min_disparity - label, width = costs.samples.width;
+  if (!leads_nowhere(costs)) {
+    const bool inside = right >= 0 && right < width;
+    if (!inside || (valid_bits(costs.validity.right, costs.validity.words, pixel.y, right) & 1) == 0)
+      return costs.outside;
+  }
+  if constexpr (COST == volume) {
+    const int x = costs.mirrored ? width - 1 - right : pixel.x;
+    return costs.volume[pixel.y * costs.volume_row_stride + static_cast<int64>(x) * LABELS + label] *
+           costs.volume_scale;
+  } else {
+    const int gap = difference(costs, pixel.y, pixel.x, right);
+    return static_cast<float>(min(gap, costs.differences)) * costs.cost_scale;
+  }
+}
+
+}  // namespace
+
+// Data costs of the image, and what its pixels are from the start. grid.z = colour.
+PARALLAX_KERNEL find_costs(CudaFloatLevel level, CudaCosts costs) {
+  wait_for_previous();
+  const int colour = blockIdx.z;
+  const Pixel pixel = find_pixel(colour);
+  if (pixel.x >= level.width) return;
+  const bool valid = valid_bits(costs.validity.left, costs.validity.words, pixel.y, pixel.x) & 1;
+  const Existence exists = existence(costs, pixel);
+  const bool has_data = valid && (HAS_OUTSIDE || exists.all);
+  const Column to = data_of(level, colour, pixel.y, pixel.i);
+  for (int label = 0; label < LABELS; ++label) to.set(label, has_data ? cost(costs, pixel, label) : 0.0f);
+  uint8 status = !valid ? input_masked : exists.any ? matched : out_of_range;
+  if (status == matched && outermost(level, pixel)) status = out_of_range;
+  costs.status[static_cast<int64>(pixel.y) * costs.samples.stride + pixel.x] = status;
+}
+
+// grid.z = colour.
+PARALLAX_KERNEL decide(CudaFloatLevel level, CudaDecision to) {
+  wait_for_previous();
+  const int colour = blockIdx.z;
+  const Pixel pixel = find_pixel(colour);
+  if (pixel.x >= level.width) return;
+  const float infinity = __uint_as_float(0x7F800000u);
+  Beliefs found = {0, 0, 0, 0, infinity};
+  if (!outermost(level, pixel)) {
+    const Incoming columns = incoming(level, colour, pixel);
+    const Column data = data_of(level, colour, pixel.y, pixel.i);
+    found.best = infinity;
+    for (int label = 0; label < LABELS; ++label) {
+      const float value = sum<none>(columns, data, label);
+      if (label > 0 && !(value < found.best)) continue;
+      found.label = label;
+      found.best = value;
+    }
+    if constexpr (CONFIDENCE || SUB_PIXEL) {
+      for (int label = 0; label < LABELS; ++label) {
+        const float value = sum<none>(columns, data, label);
+        const int distance = label - found.label;
+        if (distance == -1) found.before = value;
+        if (distance == 1) found.after = value;
+        if (distance < -1 || distance > 1) found.rival = fminf(found.rival, value);
+      }
+    }
+  }
+  const uint8 status = to.from_start[static_cast<int64>(pixel.y) * to.from_start_stride + pixel.x];
+  write_decision<CONFIDENCE, SUB_PIXEL>(to, pixel.x, pixel.y, level.width, LABELS, status, found);
+}

@@ -1,0 +1,669 @@
+// Belief propagation on CUDA in whole arithmetic: bytes (fixed8) or 16 bits (fixed16).
+//
+// A word holds the values of neighbours of one colour in a row: four bytes, or two times 16 bits; these pixels
+// are a "group". LANES threads side by side share a group, each has PER_LANE labels of it in registers, so a
+// message's way over the labels is a loop and a few shuffles. Labels are padded to LANES · PER_LANE with data
+// costs at the bound, which neither win nor shape a message: see belief_propagation.h.
+//
+//   plane of one colour   [row + 1][group + 1][piece][lane][VECTOR words]
+//
+// where label lane · PER_LANE + piece · VECTOR + i is word i: the lanes of a group, and groups side by side,
+// are one contiguous access. The rows and groups around, and pixels beyond the width, send zeros.
+//
+// Specialised by BITS of a value (8, 16), LABELS, LANES, PER_LANE, VECTOR, BOUND of a message, REACH (lanes that
+// a message travels until it meets its bound), EDGES (0 = alike everywhere), HAS_OUTSIDE (a cost), CONFIDENCE,
+// SUB_PIXEL, BLOCK (threads); and by what belief_propagation_common.h says.
+#include "belief_propagation_common.h"
+
+using namespace parallax::belief_propagation;
+
+namespace {
+
+constexpr int padded_labels = LANES * PER_LANE;
+constexpr int group_pixels = 32 / BITS;
+// A word as it is computed with: two 16-bit values in each half.
+constexpr int halves = group_pixels / 2;
+constexpr uint32 data_bound = 4 * BOUND + 1;
+
+struct Split {
+  uint32 half[halves];
+};
+
+__device__ __forceinline__ Split split(uint32 word) {
+  if constexpr (halves == 1)
+    return {word};
+  else
+    return {word & 0x00FF00FFu, word >> 8 & 0x00FF00FFu};
+}
+
+__device__ __forceinline__ uint32 join(const Split& split) {
+  if constexpr (halves == 1)
+    return split.half[0];
+  else
+    return split.half[0] | split.half[1] << 8;
+}
+
+__device__ __forceinline__ uint32 both(uint32 value) {
+  return value | value << 16;
+}
+
+__device__ __forceinline__ Split all_halves(uint32 value) {
+  Split result;
+#pragma unroll
+  for (int h = 0; h < halves; ++h) result.half[h] = value;
+  return result;
+}
+
+// Value of pixel p of a word.
+__device__ __forceinline__ uint32 element(uint32 word, int p) {
+  return word >> p * BITS & ((1u << BITS) - 1);
+}
+
+struct Words {
+  uint32 of[PER_LANE];
+};
+
+template <int count>
+__device__ __forceinline__ void load(const uint32* from, uint32* to) {
+  if constexpr (count == 4) {
+    const uint4 v = *reinterpret_cast<const uint4*>(from);
+    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+  } else if constexpr (count == 2) {
+    const uint2 v = *reinterpret_cast<const uint2*>(from);
+    to[0] = v.x, to[1] = v.y;
+  } else {
+    to[0] = *from;
+  }
+}
+
+template <int count>
+__device__ __forceinline__ void store(const uint32* from, uint32* to) {
+  if constexpr (count == 4)
+    *reinterpret_cast<uint4*>(to) = make_uint4(from[0], from[1], from[2], from[3]);
+  else if constexpr (count == 2)
+    *reinterpret_cast<uint2*>(to) = make_uint2(from[0], from[1]);
+  else
+    *to = *from;
+}
+
+// A thread's part of a group.
+__device__ __forceinline__ Words load_words(const uint32* group) {
+  const int lane = threadIdx.x % LANES;
+  Words words;
+#pragma unroll
+  for (int k = 0; k < PER_LANE; k += VECTOR) load<VECTOR>(group + k * LANES + lane * VECTOR, words.of + k);
+  return words;
+}
+
+__device__ __forceinline__ void store_words(const Words& words, uint32* group) {
+  const int lane = threadIdx.x % LANES;
+#pragma unroll
+  for (int k = 0; k < PER_LANE; k += VECTOR) store<VECTOR>(words.of + k, group + k * LANES + lane * VECTOR);
+}
+
+__device__ __forceinline__ int64 group_offset(const CudaWholeLevel& level, int y, int group) {
+  return (static_cast<int64>(y + 1) * (level.groups + 2) + group + 1) * padded_labels;
+}
+
+__device__ __forceinline__ uint32* messages(const CudaWholeLevel& level, int colour, int direction) {
+  return level.messages + (colour * directions + direction) * level.plane_words;
+}
+
+// The pixels of a group that are in the image, as a mask of a word.
+__device__ __forceinline__ uint32 inside_mask(int pixels, int group) {
+  const int count = pixels - group * group_pixels;
+  if (count >= group_pixels) return ~0u;
+  return count <= 0 ? 0 : (1u << count * BITS) - 1;
+}
+
+// Where a thread works.
+struct Place {
+  int y, group, lane;
+  bool inside;
+};
+
+// Threads beyond the last group follow the last: all take part in shuffles, none but the first stores.
+__device__ __forceinline__ Place find_place(int groups, int height) {
+  const int64 index = (static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x) / LANES;
+  const int64 last = static_cast<int64>(groups) * height - 1;
+  const int64 shown = min(index, last);
+  const int y = static_cast<int>(shown / groups);
+  return {y, static_cast<int>(shown - static_cast<int64>(y) * groups), static_cast<int>(threadIdx.x % LANES),
+          index <= last};
+}
+
+template <class Combine>
+__device__ __forceinline__ uint32 over_lanes(uint32 value, const Combine& combine) {
+#pragma unroll
+  for (int step = LANES / 2; step > 0; step /= 2)
+    value = combine(value, __shfl_xor_sync(whole_warp, value, step, LANES));
+  return value;
+}
+
+__device__ __forceinline__ uint32 least_over_lanes(uint32 halves_of_word) {
+  return over_lanes(halves_of_word, [](uint32 a, uint32 b) { return __vminu2(a, b); });
+}
+
+// Messages
+
+// Incoming words from the row of the other colour: the neighbours of a group's pixels one column to the left
+// or to the right lie in the group itself but for one, which is the last or the first of the next group.
+template <class Fetch>
+__device__ __forceinline__ Words from_left(int odd, int group, const Fetch& fetch) {
+  const Words here = fetch(group);
+  if (odd) return here;
+  const Words before = fetch(group - 1);
+  Words words;
+#pragma unroll
+  for (int k = 0; k < PER_LANE; ++k) words.of[k] = __funnelshift_l(before.of[k], here.of[k], BITS);
+  return words;
+}
+
+template <class Fetch>
+__device__ __forceinline__ Words from_right(int odd, int group, const Fetch& fetch) {
+  const Words here = fetch(group);
+  if (!odd) return here;
+  const Words after = fetch(group + 1);
+  Words words;
+#pragma unroll
+  for (int k = 0; k < PER_LANE; ++k) words.of[k] = __funnelshift_r(here.of[k], after.of[k], BITS);
+  return words;
+}
+
+// The messages that a colour starts a level with, those of the pixels (x/2, y/2) of the coarser one, without
+// writing them first. The columns of a colour, halved, count 0, 1, 2, … without a gap.
+__device__ __forceinline__ Words start_words(const CudaWholeLevel& level, const CudaWholeLevel& coarser,
+                                             int colour, int direction, int y, int group) {
+  Words words = {};
+  if (y < 0 || y >= level.height || group < 0 || group >= level.groups) return words;
+  const uint32 mask = inside_mask(pixels_in(level.width, y, colour), group);
+  const int row = y / 2, even = row & 1;  // the colour of even columns in that row
+  const int64 offset = group_offset(coarser, row, group / 2);
+  const Words first = load_words(messages(coarser, even, direction) + offset);
+  const Words second = load_words(messages(coarser, 1 - even, direction) + offset);
+  const uint32 low = halves == 1 ? 0x5410 : 0x5140, high = halves == 1 ? 0x7632 : 0x7362;
+  const uint32 selector = group % 2 == 0 ? low : high;
+#pragma unroll
+  for (int k = 0; k < PER_LANE; ++k)
+    words.of[k] = __byte_perm(first.of[k], second.of[k], selector) & mask;
+  return words;
+}
+
+struct Incoming {
+  Words from[directions];
+};
+
+// The four messages to the pixels of a group.
+template <class Fetch>
+__device__ __forceinline__ Incoming incoming(int y, int colour, int group, const Fetch& fetch) {
+  const int odd = parity(y, colour);
+  Incoming words;
+  words.from[above] = fetch(below, y - 1, group);
+  words.from[below] = fetch(above, y + 1, group);
+  words.from[left_side] = from_left(odd, group, [&](int g) { return fetch(right_side, y, g); });
+  words.from[right_side] = from_right(odd, group, [&](int g) { return fetch(left_side, y, g); });
+  return words;
+}
+
+__device__ __forceinline__ Words beliefs(const Words& data, const Incoming& words) {
+  Words sum;
+#pragma unroll
+  for (int k = 0; k < PER_LANE; ++k)
+    sum.of[k] = data.of[k] + words.from[above].of[k] + words.from[below].of[k] + words.from[left_side].of[k] +
+                words.from[right_side].of[k];
+  return sum;
+}
+
+// From the lanes before (or after) a label, what their labels allow here; nothing at the end.
+template <bool upwards>
+__device__ __forceinline__ uint32 carried(uint32 last, uint32 slope) {
+  constexpr uint32 nothing = 0x7FFF7FFFu;
+  const int lane = threadIdx.x % LANES;
+  const auto neighbour = [&](uint32 value, int step) {
+    const uint32 other = upwards ? __shfl_up_sync(whole_warp, value, step, LANES)
+                                 : __shfl_down_sync(whole_warp, value, step, LANES);
+    return (upwards ? lane >= step : lane + step < LANES) ? other : nothing;
+  };
+#pragma unroll
+  for (int step = 1; step <= REACH && step < LANES; step *= 2) {
+    // A slope too steep for 15 bits of a way tells nothing at its end.
+    constexpr bool may_overflow = BOUND * PER_LANE * REACH > 0x7FFF;
+    const uint32 steepest = both(0x7FFF / (PER_LANE * step));
+    const uint32 way = (may_overflow ? __vminu2(slope, steepest) : slope) * (PER_LANE * step);
+    last = __viaddmin_u16x2(neighbour(last, step), way, last);
+  }
+  return neighbour(last, 1);
+}
+
+// The message of a group: the lower envelope of h, cut at its least plus the truncation, less its least.
+__device__ __forceinline__ Words message(const Words& belief, const Words& opposite, const Split& slope,
+                                         const Split& truncation) {
+  uint32 h[halves][PER_LANE];
+  uint32 least[halves], last[halves];
+#pragma unroll
+  for (int k = 0; k < PER_LANE; ++k) {
+    const Split words = split(belief.of[k] - opposite.of[k]);
+#pragma unroll
+    for (int i = 0; i < halves; ++i) {
+      h[i][k] = words.half[i];
+      least[i] = k == 0 ? h[i][k] : __vminu2(least[i], h[i][k]);
+      last[i] = k == 0 ? h[i][k] : __viaddmin_u16x2(last[i], slope.half[i], h[i][k]);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < halves; ++i) {
+    least[i] = least_over_lanes(least[i]);
+    uint32 carry = carried<true>(last[i], slope.half[i]);
+#pragma unroll
+    for (int k = 0; k < PER_LANE; ++k) h[i][k] = carry = __viaddmin_u16x2(carry, slope.half[i], h[i][k]);
+#pragma unroll
+    for (int k = PER_LANE - 2; k >= 0; --k) carry = __viaddmin_u16x2(carry, slope.half[i], h[i][k]);
+    carry = carried<false>(carry, slope.half[i]);
+    const uint32 highest = least[i] + truncation.half[i];
+#pragma unroll
+    for (int k = PER_LANE - 1; k >= 0; --k) {
+      carry = __viaddmin_u16x2(carry, slope.half[i], h[i][k]);
+      h[i][k] = __vminu2(carry, highest) - least[i];
+    }
+  }
+  Words words;
+#pragma unroll
+  for (int k = 0; k < PER_LANE; ++k) {
+    Split result;
+#pragma unroll
+    for (int i = 0; i < halves; ++i) result.half[i] = h[i][k];
+    words.of[k] = join(result);
+  }
+  return words;
+}
+
+// Slopes and truncations of the edges of a group, by direction.
+struct Weights {
+  uint32 slope[directions], truncation[directions];
+};
+
+__device__ __forceinline__ Weights weights(const CudaWholeLevel& level, const CudaSmoothness& alike, int colour,
+                                           int y, int group) {
+  Weights result;
+#pragma unroll
+  for (int direction = 0; direction < directions; ++direction) {
+    if constexpr (EDGES) {
+      const int64 at = (((static_cast<int64>(colour) * level.height + y) * level.groups + group) * directions +
+                        direction) * 2;
+      uint32 pair[2];
+      load<2>(level.edges + at, pair);
+      result.slope[direction] = pair[0];
+      result.truncation[direction] = pair[1];
+    } else {
+      result.slope[direction] = alike.slope;
+      result.truncation[direction] = alike.truncation;
+    }
+  }
+  return result;
+}
+
+// Sends the messages of a colour's pixels. `fetch` gives what the other colour sent.
+template <class Fetch>
+__device__ __forceinline__ void send(const CudaWholeLevel& level, const CudaSmoothness& alike, int colour,
+                                     const Place& place, const Fetch& fetch) {
+  const int64 offset = group_offset(level, place.y, place.group);
+  const Incoming words = incoming(place.y, colour, place.group, fetch);
+  const Words data = load_words(level.data + colour * level.plane_words + offset);
+  const Weights weight = weights(level, alike, colour, place.y, place.group);
+  const Words belief = beliefs(data, words);
+  const uint32 mask = inside_mask(pixels_in(level.width, place.y, colour), place.group);
+#pragma unroll
+  for (int direction = 0; direction < directions; ++direction) {
+    Words sent = message(belief, words.from[direction], split(weight.slope[direction]),
+                         split(weight.truncation[direction]));
+#pragma unroll
+    for (int k = 0; k < PER_LANE; ++k) sent.of[k] &= mask;
+    if (place.inside) store_words(sent, messages(level, colour, direction) + offset);
+  }
+}
+
+}  // namespace
+
+// One iteration: the messages of one colour.
+PARALLAX_KERNEL __launch_bounds__(BLOCK) update(CudaWholeLevel level, CudaSmoothness alike, int colour) {
+  wait_for_previous();
+  const Place place = find_place(level.groups, level.height);
+  send(level, alike, colour, place, [&](int direction, int y, int group) {
+    return load_words(messages(level, 1 - colour, direction) + group_offset(level, y, group));
+  });
+}
+
+// The first iteration of a level, from the messages of the coarser one.
+PARALLAX_KERNEL __launch_bounds__(BLOCK)
+    first_update(CudaWholeLevel level, CudaWholeLevel coarser, CudaSmoothness alike, int colour) {
+  wait_for_previous();
+  const Place place = find_place(level.groups, level.height);
+  send(level, alike, colour, place, [&](int direction, int y, int group) {
+    return start_words(level, coarser, 1 - colour, direction, y, group);
+  });
+}
+
+// The messages that a colour starts with, for a level on which nothing updates it.
+PARALLAX_KERNEL __launch_bounds__(BLOCK) start(CudaWholeLevel level, CudaWholeLevel coarser, int colour) {
+  wait_for_previous();
+  const Place place = find_place(level.groups, level.height);
+  const int64 offset = group_offset(level, place.y, place.group);
+#pragma unroll
+  for (int direction = 0; direction < directions; ++direction) {
+    const Words words = start_words(level, coarser, colour, direction, place.y, place.group);
+    if (place.inside) store_words(words, messages(level, colour, direction) + offset);
+  }
+}
+
+// Data costs of coarser levels: the sums over up to four children, which all have the column of their parent
+// when the columns of a colour are counted. A thread makes both colours of its words.
+PARALLAX_KERNEL __launch_bounds__(BLOCK) add_up(CudaWholeLevel fine, CudaWholeLevel coarse) {
+  wait_for_previous();
+  const Place place = find_place(coarse.groups, coarse.height);
+  // Of two groups of the finer level; of each, the pixels of even and of odd columns of the coarser.
+  Split sum[2][PER_LANE];
+#pragma unroll
+  for (int part = 0; part < 2; ++part) {
+#pragma unroll
+    for (int k = 0; k < PER_LANE; ++k) sum[part][k] = all_halves(0);
+    const int group = 2 * place.group + part;
+    if (group >= fine.groups) continue;
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+#pragma unroll
+      for (int colour = 0; colour < 2; ++colour) {
+        const int64 offset = group_offset(fine, 2 * place.y + row, group);
+        const Words words = load_words(fine.data + colour * fine.plane_words + offset);
+#pragma unroll
+        for (int k = 0; k < PER_LANE; ++k) {
+          const Split values = split(words.of[k]);
+#pragma unroll
+          for (int i = 0; i < halves; ++i) sum[part][k].half[i] += values.half[i];
+        }
+      }
+    }
+  }
+  const auto settle = [&](uint32 (&values)[PER_LANE]) {
+    uint32 least = values[0];
+#pragma unroll
+    for (int k = 1; k < PER_LANE; ++k) least = __vminu2(least, values[k]);
+    least = least_over_lanes(least);
+#pragma unroll
+    for (int k = 0; k < PER_LANE; ++k) values[k] = __vminu2(values[k] - least, both(data_bound));
+  };
+  const int64 offset = group_offset(coarse, place.y, place.group);
+  Words even, odd;
+  if constexpr (halves == 2) {
+    // half[0] of both parts: pixels of even columns, in order; half[1]: of odd ones.
+    uint32 values[2][2][PER_LANE];
+#pragma unroll
+    for (int part = 0; part < 2; ++part) {
+#pragma unroll
+      for (int i = 0; i < halves; ++i) {
+#pragma unroll
+        for (int k = 0; k < PER_LANE; ++k) values[part][i][k] = sum[part][k].half[i];
+        settle(values[part][i]);
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < PER_LANE; ++k) {
+      even.of[k] = __byte_perm(values[0][0][k], values[1][0][k], 0x6420);
+      odd.of[k] = __byte_perm(values[0][1][k], values[1][1][k], 0x6420);
+    }
+  } else {
+    uint32 values[2][PER_LANE];
+#pragma unroll
+    for (int part = 0; part < 2; ++part) {
+#pragma unroll
+      for (int k = 0; k < PER_LANE; ++k) values[part][k] = sum[part][k].half[0];
+      settle(values[part]);
+    }
+#pragma unroll
+    for (int k = 0; k < PER_LANE; ++k) {
+      even.of[k] = __byte_perm(values[0][k], values[1][k], 0x5410);
+      odd.of[k] = __byte_perm(values[0][k], values[1][k], 0x7632);
+    }
+  }
+  if (!place.inside) return;
+  const int colour_of_even = parity(place.y, 0);
+  store_words(even, coarse.data + colour_of_even * coarse.plane_words + offset);
+  store_words(odd, coarse.data + (1 - colour_of_even) * coarse.plane_words + offset);
+}
+
+// Slopes and truncations of a level: a thread a group, direction and colour. `tables` holds those of each
+// difference, truncations behind slopes.
+PARALLAX_KERNEL find_edges(CudaWholeLevel level, const uint16* gray, int stride, const uint16* tables,
+                           int table_size, uint32* edges) {
+  wait_for_previous();
+  const int64 index = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const int direction = index % directions, group = static_cast<int>(index / directions % level.groups);
+  const int64 row = index / directions / level.groups;
+  if (row >= 2 * static_cast<int64>(level.height)) return;
+  const int colour = row >= level.height, y = static_cast<int>(row) - colour * level.height;
+  const int step_x = direction == right_side ? 1 : direction == left_side ? -1 : 0;
+  const int step_y = direction == below ? 1 : direction == above ? -1 : 0;
+  uint32 slope = 0, truncation = 0;
+  for (int p = 0; p < group_pixels; ++p) {
+    const int x = 2 * (group * group_pixels + p) + parity(y, colour);
+    const int u = x + step_x, v = y + step_y;
+    int edge = 0;  // beyond the border, all is flat
+    if (x < level.width && u >= 0 && u < level.width && v >= 0 && v < level.height) {
+      const int here = gray[static_cast<int64>(y) * stride + x], there = gray[static_cast<int64>(v) * stride + u];
+      edge = (abs(here - there) + 128) / 256;
+    }
+    slope |= static_cast<uint32>(tables[edge]) << p * BITS;
+    truncation |= static_cast<uint32>(tables[table_size + edge]) << p * BITS;
+  }
+  edges[2 * index] = slope;
+  edges[2 * index + 1] = truncation;
+}
+
+// Data costs
+
+namespace {
+
+// The right pixels that a thread's labels lead to, from all pixels of its group: columns `first`, first + 1, …
+constexpr int span = PER_LANE + 2 * (group_pixels - 1);
+static_assert(span <= 64);
+// Where label k of pixel p is among them.
+__device__ __forceinline__ constexpr int in_span(int p, int k) {
+  return 2 * p + PER_LANE - 1 - k;
+}
+
+struct CostPlace {
+  int y, x, first_label, first_right;  // x of pixel 0
+};
+
+// Calls action(p, k, difference) for each pixel and label. What the labels of neighbours share is loaded once.
+template <class Value, class Distance, class Action>
+__device__ __forceinline__ void for_each_in_span(const CudaCosts& costs, const CostPlace& at, const Value* left_row,
+                                                 const Value* right_row, const Distance& distance,
+                                                 const Action& action) {
+  Value right[span];
+#pragma unroll
+  for (int i = 0; i < span; ++i) right[i] = right_row[column_inside(at.first_right + i, costs.samples.width)];
+#pragma unroll
+  for (int p = 0; p < group_pixels; ++p) {
+    const Value left = left_row[column_inside(at.x + 2 * p, costs.samples.width)];
+#pragma unroll
+    for (int k = 0; k < PER_LANE; ++k) action(p, k, distance(left, right[in_span(p, k)]));
+  }
+}
+
+template <class Action>
+__device__ __forceinline__ void for_each_difference(const CudaCosts& costs, const CostPlace& at,
+                                                    const Action& action) {
+  const CudaSamples& samples = costs.samples;
+  if constexpr (COST == census_distance) {
+    const auto* left = row_of(static_cast<const uint64*>(costs.left_features), samples, at.y);
+    const auto* right = row_of(static_cast<const uint64*>(costs.right_features), samples, at.y);
+    for_each_in_span(costs, at, left, right, [](uint64 l, uint64 r) { return __popcll(l ^ r) * 256; }, action);
+  } else if constexpr (COST == absolute_difference) {
+    const uint16 *left = row_of(samples.left, samples, at.y), *right = row_of(samples.right, samples, at.y);
+    for_each_in_span(costs, at, left, right, [](int l, int r) { return abs(l - r); }, action);
+  } else {
+#pragma unroll
+    for (int p = 0; p < group_pixels; ++p) {
+#pragma unroll
+      for (int k = 0; k < PER_LANE; ++k)
+        action(p, k,
+               difference(costs, at.y, column_inside(at.x + 2 * p, samples.width),
+                          column_inside(at.first_right + in_span(p, k), samples.width)));
+    }
+  }
+}
+
+// Before the right pixel's validity is considered.
+template <class Action>
+__device__ __forceinline__ void for_each_cost(const CudaCosts& costs, const CostPlace& at, const float* table,
+                                              const Action& action) {
+  if constexpr (COST == volume) {
+#pragma unroll
+    for (int p = 0; p < group_pixels; ++p) {
+#pragma unroll
+      for (int k = 0; k < PER_LANE; ++k) {
+        const int right = at.first_right + in_span(p, k), label = min(at.first_label + k, LABELS - 1);
+        const int x = column_inside(costs.mirrored ? costs.samples.width - 1 - right : at.x + 2 * p,
+                                    costs.samples.width);
+        const float cost = costs.volume[at.y * costs.volume_row_stride + static_cast<int64>(x) * LABELS + label];
+        action(p, k, floorf(cost * costs.volume_scale + 0.5f));
+      }
+    }
+  } else {
+    for_each_difference(costs, at, [&](int p, int k, int difference) {
+      if constexpr (TABLE)
+        action(p, k, table[difference / 256]);
+      else
+        action(p, k, floorf(static_cast<float>(min(difference, costs.differences)) * costs.cost_scale + 0.5f));
+    });
+  }
+}
+
+}  // namespace
+
+// Data costs of the image, and what its pixels are from the start. Both colours: grid.y = 2.
+PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaWholeLevel level, CudaCosts costs) {
+  __shared__ float table[TABLE_SIZE];
+  wait_for_previous();
+  if constexpr (TABLE) {
+    for (int i = threadIdx.x; i < TABLE_SIZE; i += BLOCK) table[i] = costs.table[i];
+    __syncthreads();
+  }
+  const int colour = blockIdx.y;
+  const Place place = find_place(level.groups, level.height);
+  CostPlace at;
+  at.y = place.y;
+  at.x = 2 * place.group * group_pixels + parity(place.y, colour);
+  at.first_label = place.lane * PER_LANE;
+  at.first_right = at.x - costs.min_disparity - at.first_label - (PER_LANE - 1);
+
+  const int words = costs.validity.words;
+  const uint64 left_valid = valid_bits(costs.validity.left, words, at.y, at.x);
+  // A volume's labels lead nowhere.
+  const bool everywhere = COST == volume && !costs.mirrored;
+  const uint64 right_valid =
+      everywhere ? ~0ull : valid_bits(costs.validity.right, words, at.y, at.first_right);
+  const auto exists = [&](int p, int k) { return (right_valid >> in_span(p, k) & 1) != 0; };
+
+  float cost[group_pixels][PER_LANE];
+  for_each_cost(costs, at, table, [&](int p, int k, float value) {
+    cost[p][k] = exists(p, k) ? value : costs.outside;
+  });
+  Split packed[PER_LANE];
+#pragma unroll
+  for (int k = 0; k < PER_LANE; ++k) packed[k] = all_halves(0);
+  uint8 status[group_pixels];
+  const auto beyond_labels = [&](int k) { return padded_labels > LABELS && at.first_label + k >= LABELS; };
+#pragma unroll
+  for (int p = 0; p < group_pixels; ++p) {
+    bool any = false, all = true;
+    float least = 3e38f;
+#pragma unroll
+    for (int k = 0; k < PER_LANE; ++k) {
+      if (beyond_labels(k)) continue;
+      any = any || exists(p, k);
+      all = all && exists(p, k);
+      least = fminf(least, cost[p][k]);
+    }
+    least = __uint_as_float(over_lanes(__float_as_uint(least), [](uint32 a, uint32 b) {
+      return __float_as_uint(fminf(__uint_as_float(a), __uint_as_float(b)));
+    }));
+    any = over_lanes(any, [](uint32 a, uint32 b) { return a | b; });
+    all = over_lanes(all, [](uint32 a, uint32 b) { return a & b; });
+    const bool valid = (left_valid >> 2 * p & 1) != 0;
+    const bool in_image = at.x + 2 * p < level.width;
+    const bool has_data = in_image && valid && (HAS_OUTSIDE || all);
+    status[p] = !valid ? input_masked : any ? matched : out_of_range;
+#pragma unroll
+    for (int k = 0; k < PER_LANE; ++k) {
+      float kept = has_data ? fminf(cost[p][k] - least, static_cast<float>(data_bound)) : 0.0f;
+      if (beyond_labels(k)) kept = in_image ? static_cast<float>(data_bound) : 0.0f;
+      const uint32 units = static_cast<uint32>(kept);
+      packed[k].half[halves == 1 ? 0 : p % 2] |= units << 16 * (halves == 1 ? p : p / 2);
+    }
+  }
+  if (!place.inside) return;
+  Words words_of_group;
+#pragma unroll
+  for (int k = 0; k < PER_LANE; ++k) words_of_group.of[k] = join(packed[k]);
+  store_words(words_of_group,
+              level.data + colour * level.plane_words + group_offset(level, place.y, place.group));
+#pragma unroll
+  for (int p = 0; p < group_pixels; ++p)
+    if (place.lane == p % LANES && at.x + 2 * p < level.width)
+      costs.status[static_cast<int64>(place.y) * costs.samples.stride + at.x + 2 * p] =
+          status[p];
+}
+
+namespace {
+
+__device__ __forceinline__ uint32 least_value(uint32 value) {
+  return over_lanes(value, [](uint32 a, uint32 b) { return min(a, b); });
+}
+
+__device__ __forceinline__ Beliefs find_best(const Words& belief, int first_label, int p) {
+  uint32 best = ~0u;  // value, then label: of equals, the lowest label
+#pragma unroll
+  for (int k = 0; k < PER_LANE; ++k) best = min(best, element(belief.of[k], p) << 16 | (first_label + k));
+  best = least_value(best);
+  Beliefs found = {static_cast<int>(best & 0xFFFF), 0, static_cast<float>(best >> 16), 0, 0};
+  if constexpr (CONFIDENCE || SUB_PIXEL) {
+    constexpr uint32 none = 0xFFFF;
+    uint32 before = none, after = none, rival = none;
+#pragma unroll
+    for (int k = 0; k < PER_LANE; ++k) {
+      const int label = first_label + k, distance = label - found.label;
+      const uint32 value = element(belief.of[k], p);
+      if (distance == -1) before = value;
+      if (distance == 1) after = value;
+      if ((distance < -1 || distance > 1) && label < LABELS) rival = min(rival, value);
+    }
+    found.before = static_cast<float>(least_value(before));
+    found.after = static_cast<float>(least_value(after));
+    rival = least_value(rival);
+    found.rival = rival == none ? __uint_as_float(0x7F800000u) : static_cast<float>(rival);
+  }
+  return found;
+}
+
+}  // namespace
+
+// Both colours: grid.y = 2.
+PARALLAX_KERNEL __launch_bounds__(BLOCK) decide(CudaWholeLevel level, CudaDecision to) {
+  wait_for_previous();
+  const int colour = blockIdx.y;
+  const Place place = find_place(level.groups, level.height);
+  const int64 offset = group_offset(level, place.y, place.group);
+  const Incoming words = incoming(place.y, colour, place.group, [&](int direction, int y, int group) {
+    return load_words(messages(level, 1 - colour, direction) + group_offset(level, y, group));
+  });
+  const Words belief = beliefs(load_words(level.data + colour * level.plane_words + offset), words);
+#pragma unroll
+  for (int p = 0; p < group_pixels; ++p) {
+    const Beliefs found = find_best(belief, place.lane * PER_LANE, p);
+    const int x = 2 * (place.group * group_pixels + p) + parity(place.y, colour);
+    if (!place.inside || place.lane != p % LANES || x >= level.width) continue;
+    const uint8 status = to.from_start[static_cast<int64>(place.y) * to.from_start_stride + x];
+    write_decision<CONFIDENCE, SUB_PIXEL>(to, x, place.y, level.width, LABELS, status, found);
+  }
+}
