@@ -1,12 +1,122 @@
 #include "refine/cuda.h"
 
+#include <string>
+
+#include "devices/cuda/kernel_sources.h"
+#include "refine/refine.h"
+
 namespace parallax::refine {
+namespace {
 
-CudaPipeline::CudaPipeline(const RefineParameters& parameters, Size size, ArenaLayout&)
-    : parameters_(parameters), size_(size) {}
+using cuda::Shape;
+using cuda::StreamHandle;
 
-void CudaPipeline::prepare(const cuda::SharedContext&, std::byte*) {}
+constexpr unsigned lanes = 32;
+constexpr unsigned warps = 8;
+constexpr unsigned threads = lanes * warps;
+constexpr unsigned tile_size = lanes;
+constexpr unsigned median_rows = 2 * warps;
 
-void CudaPipeline::enqueue(const DisparityMap&, View<const float>, cuda::StreamHandle) const {}
+std::size_t width_of(Size size) {
+  return static_cast<std::size_t>(size.width);
+}
+
+std::size_t height_of(Size size) {
+  return static_cast<std::size_t>(size.height);
+}
+
+// A thread a pixel.
+Shape rows_of(Size size) {
+  return {static_cast<unsigned>(size.height), cuda::blocks(width_of(size), threads)};
+}
+
+// A block has so many rows of a warp's pixels.
+Shape tiles_of(Size size, unsigned rows) {
+  return {cuda::blocks(height_of(size), rows), cuda::blocks(width_of(size), lanes)};
+}
+
+// As kernels take it.
+template <class T>
+long long stride_of(const View<T>& view) {
+  return view.stride;
+}
+
+}  // namespace
+
+CudaPipeline::CudaPipeline(const RefineParameters& parameters, Size size, ArenaLayout& layout)
+    : parameters_(parameters), size_(size) {
+  if (removes_speckles()) {
+    check_speckle_size(size);
+    links_ = layout.reserve<std::int32_t>(size.pixels());
+    sizes_ = layout.reserve<std::int32_t>(size.pixels());
+  }
+  if (takes_median()) before_median_ = layout.reserve_plane<float>(size);
+}
+
+void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory) {
+  memory_ = memory;
+  if (!parameters_.left_right_check && !removes_speckles() && !fills() && !takes_median()) return;
+  program_ = cuda::Program(context, cuda::refine_cu, {"-DWARPS=" + std::to_string(warps)});
+  check_left_right_ = program_.kernel("check_left_right");
+  label_tiles_ = program_.kernel("label_tiles");
+  join_tiles_ = program_.kernel("join_tiles");
+  add_sizes_ = program_.kernel("add_sizes");
+  remove_speckles_ = program_.kernel("remove_speckles");
+  fill_row_ = program_.kernel("fill_row");
+  copy_ = program_.kernel("copy_disparity");
+  median_ = program_.kernel(parameters_.median == 3 ? "median_3" : "median_5");
+}
+
+void CudaPipeline::enqueue(const DisparityMap& map, View<const float> right, StreamHandle stream) const {
+  if (parameters_.left_right_check) check_left_right(map, right, stream);
+  if (removes_speckles()) remove_speckles(map, stream);
+  if (!takes_median()) {
+    if (fills()) fill_row(map, map.disparity, stream);
+    return;
+  }
+  const View<float> before_median = before_median_.in(memory_);
+  if (fills())
+    fill_row(map, before_median, stream);
+  else
+    copy(map.disparity, before_median, stream);
+  median(before_median, map.disparity, stream);
+}
+
+void CudaPipeline::check_left_right(const DisparityMap& map, View<const float> right,
+                                    StreamHandle stream) const {
+  check_left_right_.launch(stream, rows_of(size_), {threads}, 0, map.disparity.data, stride_of(map.disparity),
+                           map.status.data, stride_of(map.status), right.data, stride_of(right), size_.width,
+                           parameters_.left_right_tolerance);
+}
+
+void CudaPipeline::remove_speckles(const DisparityMap& map, StreamHandle stream) const {
+  std::int32_t *links = links_.in(memory_), *sizes = sizes_.in(memory_);
+  const auto pixels = static_cast<unsigned>(size_.pixels());
+  label_tiles_.launch(stream, tiles_of(size_, tile_size), {lanes, warps}, 0, map.disparity.data,
+                      stride_of(map.disparity), size_.width, size_.height, parameters_.speckle_range, links,
+                      sizes);
+  join_tiles_.launch(stream, tiles_of(size_, tile_size), {lanes, 2}, 0, map.disparity.data,
+                     stride_of(map.disparity), size_.width, size_.height, parameters_.speckle_range, links);
+  add_sizes_.launch(stream, {cuda::blocks(pixels, threads)}, {threads}, 0, links, sizes, pixels);
+  remove_speckles_.launch(stream, rows_of(size_), {threads}, 0, map.disparity.data, stride_of(map.disparity),
+                          map.status.data, stride_of(map.status), links, sizes, size_.width,
+                          parameters_.speckle_size);
+}
+
+void CudaPipeline::fill_row(const DisparityMap& map, View<float> to, StreamHandle stream) const {
+  fill_row_.launch(stream, {static_cast<unsigned>(size_.height)}, {threads}, 0, map.disparity.data,
+                   stride_of(map.disparity), to.data, stride_of(to), map.status.data, stride_of(map.status),
+                   size_.width);
+}
+
+void CudaPipeline::copy(View<const float> from, View<float> to, StreamHandle stream) const {
+  copy_.launch(stream, rows_of(size_), {threads}, 0, from.data, stride_of(from), to.data, stride_of(to),
+               size_.width);
+}
+
+void CudaPipeline::median(View<const float> from, View<float> to, StreamHandle stream) const {
+  median_.launch(stream, tiles_of(size_, median_rows), {lanes, warps}, 0, from.data, stride_of(from), to.data,
+                 stride_of(to), size_.width, size_.height);
+}
 
 }  // namespace parallax::refine

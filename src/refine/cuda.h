@@ -1,6 +1,9 @@
 // The steps of parallax/refine.h on a GPU, in the memory and on the stream of a plan.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "parallax/refine.h"
 
 #include "core/arena.h"
@@ -19,8 +22,25 @@ class CudaPipeline {
   void enqueue(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
 
  private:
+  bool removes_speckles() const { return parameters_.speckle_size > 1; }
+  bool fills() const { return parameters_.fill == Fill::row; }
+  bool takes_median() const { return parameters_.median > 0; }
+
+  void check_left_right(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
+  void remove_speckles(const DisparityMap& map, cuda::StreamHandle stream) const;
+  // Leaves the filled disparities in `to`, which may be the map's own.
+  void fill_row(const DisparityMap& map, View<float> to, cuda::StreamHandle stream) const;
+  void copy(View<const float> from, View<float> to, cuda::StreamHandle stream) const;
+  void median(View<const float> from, View<float> to, cuda::StreamHandle stream) const;
+
   RefineParameters parameters_;
   Size size_;
+  Buffer<std::int32_t> links_, sizes_;
+  PlaneBuffer<float> before_median_;
+  std::byte* memory_ = nullptr;
+  cuda::Program program_;
+  cuda::Kernel check_left_right_, label_tiles_, join_tiles_, add_sizes_, remove_speckles_, fill_row_, copy_,
+      median_;
 };
 
 }  // namespace parallax::refine

@@ -14,5 +14,6 @@ std::span<const Source> sources();
 
 extern const Source copy_map_cu;
 extern const Source belief_propagation_features_cu, belief_propagation_whole_cu, belief_propagation_float_cu;
+extern const Source refine_cu;
 
 }  // namespace parallax::cuda

@@ -19,10 +19,6 @@ DeviceAddress address_of(const void* memory) {
   return reinterpret_cast<DeviceAddress>(memory);
 }
 
-bool copies_by_itself(const void* rows, std::ptrdiff_t stride_bytes, std::size_t row_bytes) {
-  return stride_bytes >= static_cast<std::ptrdiff_t>(row_bytes) && is_pinned(rows);
-}
-
 }  // namespace
 
 Plan::Plan(const Device& device, const ImageFormat& format, int volume_labels, bool tells_confidence)
@@ -30,42 +26,39 @@ Plan::Plan(const Device& device, const ImageFormat& format, int volume_labels, b
       format_(format),
       volume_labels_(volume_labels),
       tells_confidence_(tells_confidence),
-      workers_(device.threads),
-      on_device_(reserve(layout_)),
-      on_host_(reserve(host_layout_)) {
+      workers_(device.threads) {
+  const std::size_t pixels = format.size.pixels();
+  const std::size_t sample = format.depth == Depth::bits16 ? 2 : 1;
+  for (auto& image : staged_images_) image = host_layout_.reserve<std::byte>(pixels * sample * most_channels);
+  for (auto& mask : staged_masks_) mask = host_layout_.reserve<std::uint8_t>(pixels);
+  reserve_map(staged_map_, host_layout_);
+  reserve_map(map_, layout_);
   if (volume_labels > 0)
-    volume_ = layout_.reserve<float>(format.size.pixels() * static_cast<std::size_t>(volume_labels));
+    volume_ = layout_.reserve<float>(pixels * static_cast<std::size_t>(volume_labels));
 }
 
-Plan::Staging Plan::reserve(ArenaLayout& layout) const {
-  const std::size_t pixels = format_.size.pixels();
-  const std::size_t sample = format_.depth == Depth::bits16 ? 2 : 1;
-  Staging staging;
-  for (auto& image : staging.images) image = layout.reserve<std::byte>(pixels * sample * most_channels);
-  for (auto& mask : staging.masks) mask = layout.reserve<std::uint8_t>(pixels);
-  staging.disparity = layout.reserve_plane<float>(format_.size);
-  staging.status = layout.reserve_plane<std::uint8_t>(format_.size);
-  if (tells_confidence_) staging.confidence = layout.reserve_plane<float>(format_.size);
-  return staging;
+void Plan::reserve_map(Map& map, ArenaLayout& layout) const {
+  map.disparity = layout.reserve_plane<float>(format_.size);
+  map.status = layout.reserve_plane<std::uint8_t>(format_.size);
+  if (tells_confidence_) map.confidence = layout.reserve_plane<float>(format_.size);
 }
 
-DisparityMap Plan::map_in(const Staging& staging, std::byte* memory) {
-  DisparityMap map{staging.disparity.in(memory), staging.status.in(memory)};
-  if (staging.confidence.buffer.count > 0) map.confidence = staging.confidence.in(memory);
-  return map;
+DisparityMap Plan::map_in(const Map& map, std::byte* memory) const {
+  DisparityMap views{map.disparity.in(memory), map.status.in(memory)};
+  if (tells_confidence_) views.confidence = map.confidence.in(memory);
+  return views;
 }
 
 void Plan::allocate() {
   memory_ = cuda::allocate(context_, layout_.bytes());
   pinned_ = allocate_pinned(context_, host_layout_.bytes());
   stream_ = make_stream(context_);
-  for (Event* event : {&started_, &uploaded_, &matched_, &downloaded_}) *event = make_event(context_);
+  for (Event* event : {&started_, &taken_, &matched_, &finished_}) *event = make_event(context_);
   copy_program_ = Program(context_, copy_map_cu, {});
   copy_map_ = copy_program_.kernel("copy_map");
   const Current current(*context_);
   prepare(stream_.get());
-  graph_ = capture(context_, stream_.get(),
-                   [&] { match(map_in(on_device_, device_memory()), stream_.get()); });
+  graph_ = capture(context_, stream_.get(), [&] { match(map_in(map_, device_memory()), stream_.get()); });
 }
 
 void Plan::fill(DeviceAddress to, const void* values, std::size_t bytes, StreamHandle stream) const {
@@ -79,31 +72,27 @@ void Plan::clear(DeviceAddress first, std::size_t bytes, StreamHandle stream) co
         "cuMemsetD8Async of " + std::to_string(bytes) + " bytes");
 }
 
-void Plan::match_staged(StreamHandle stream) const {
-  check(driver().cuGraphLaunch(graph_.get(), stream), "cuGraphLaunch");
-}
-
+// Kernels read the images over the bus, and write the map there: no copy is waited for.
 void Plan::run(const StereoPair& pair, const DisparityMap& map) {
   const Current current(*context_);
   const StreamHandle stream = stream_.get();
   const auto record = [&](const Event& event) {
     check(driver().cuEventRecord(event.get(), stream), "cuEventRecord");
   };
+  const StereoPair from = reachable(pair);
+  const DisparityMap to = reachable(map);
   record(started_);
-  const StereoPair staged = upload(pair);
-  record(uploaded_);
-  take(staged, stream);
-  match_staged(stream);
+  if (volume_labels_ > 0) copy_volume(pair.costs, host_memory_type, stream);
+  take(from, stream);
+  record(taken_);
+  check(driver().cuGraphLaunch(graph_.get(), stream), "cuGraphLaunch");
   record(matched_);
-  const DisparityMap found = map_in(on_device_, device_memory()), through = map_in(on_host_, host_memory());
-  download(found.disparity, through.disparity, map.disparity);
-  download(found.status, through.status, map.status);
-  if (!map.confidence.empty()) download(found.confidence, through.confidence, map.confidence);
-  record(downloaded_);
+  copy_out(to, stream);
+  record(finished_);
   check(driver().cuStreamSynchronize(stream), "cuStreamSynchronize");
-  unstage(through.disparity, map.disparity);
-  unstage(through.status, map.status);
-  if (!map.confidence.empty()) unstage(through.confidence, map.confidence);
+  unstage(to.disparity, map.disparity);
+  unstage(to.status, map.status);
+  unstage(to.confidence, map.confidence);
   note_stages();
 }
 
@@ -114,9 +103,9 @@ void Plan::note_stages() {
     check(driver().cuEventElapsedTime(&milliseconds, from.get(), to.get()), "cuEventElapsedTime");
     stage_times.push_back({stage, static_cast<double>(milliseconds)});
   };
-  note("upload", started_, uploaded_);
-  note("match", uploaded_, matched_);
-  note("download", matched_, downloaded_);
+  note("upload", started_, taken_);
+  note("match", taken_, matched_);
+  note("download", matched_, finished_);
 }
 
 void Plan::enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) {
@@ -125,65 +114,55 @@ void Plan::enqueue(const StereoPair& pair, const DisparityMap& map, void* stream
   stage_times.clear();
   if (volume_labels_ > 0) copy_volume(pair.costs, device_memory_type, on);
   take(pair, on);
-  match_staged(on);
-  const DisparityMap found = map_in(on_device_, device_memory());
+  check(driver().cuGraphLaunch(graph_.get(), on), "cuGraphLaunch");
+  copy_out(map, on);
+}
+
+void Plan::copy_out(const DisparityMap& to, StreamHandle stream) const {
+  const DisparityMap from = map_in(map_, device_memory());
   constexpr unsigned block = 128;
   const Size size = format_.size;
-  copy_map_.launch(on,
+  copy_map_.launch(stream,
                    {static_cast<unsigned>(size.height), blocks(static_cast<std::size_t>(size.width), block)},
-                   {block}, 0, found.disparity.data, found.status.data, found.confidence.data, size.width,
-                   static_cast<long long>(found.disparity.stride),
-                   static_cast<long long>(found.status.stride), map.disparity.data,
-                   static_cast<long long>(map.disparity.stride), map.status.data,
-                   static_cast<long long>(map.status.stride), map.confidence.data,
-                   static_cast<long long>(map.confidence.stride));
+                   {block}, 0, from.disparity.data, from.status.data, from.confidence.data, size.width,
+                   static_cast<long long>(from.disparity.stride), static_cast<long long>(from.status.stride),
+                   to.disparity.data, static_cast<long long>(to.disparity.stride), to.status.data,
+                   static_cast<long long>(to.status.stride), to.confidence.data,
+                   static_cast<long long>(to.confidence.stride));
 }
 
-StereoPair Plan::upload(const StereoPair& pair) const {
-  StereoPair staged = pair;
-  ImageView* images[] = {&staged.left, &staged.right};
-  View<const std::uint8_t>* masks[] = {&staged.left_mask, &staged.right_mask};
+StereoPair Plan::reachable(const StereoPair& pair) const {
+  StereoPair result = pair;
+  ImageView* images[] = {&result.left, &result.right};
+  View<const std::uint8_t>* masks[] = {&result.left_mask, &result.right_mask};
   for (int side = 0; side < 2; ++side) {
     ImageView& image = *images[side];
-    const std::size_t bytes = row_bytes(image);
-    std::byte* to = at(on_device_.images[side]);
-    upload_rows(image.data, image.stride_bytes, bytes, on_host_.images[side].in(host_memory()), to);
-    image.data = to;
-    image.stride_bytes = static_cast<std::ptrdiff_t>(bytes);
+    if (!is_pinned(image.data)) {
+      const std::size_t bytes = row_bytes(image);
+      std::byte* to = staged_images_[side].in(host_memory());
+      copy_rows(static_cast<const std::byte*>(image.data), image.stride_bytes, to,
+                static_cast<std::ptrdiff_t>(bytes), bytes);
+      image.data = to;
+      image.stride_bytes = static_cast<std::ptrdiff_t>(bytes);
+    }
     View<const std::uint8_t>& mask = *masks[side];
-    if (mask.empty()) continue;
-    std::uint8_t* mask_to = at(on_device_.masks[side]);
-    upload_rows(mask.data, mask.stride, static_cast<std::size_t>(mask.size.width),
-                reinterpret_cast<std::byte*>(on_host_.masks[side].in(host_memory())),
-                reinterpret_cast<std::byte*>(mask_to));
-    mask = {mask_to, mask.size};
+    if (mask.empty() || is_pinned(mask.data)) continue;
+    std::uint8_t* to = staged_masks_[side].in(host_memory());
+    copy_rows(reinterpret_cast<const std::byte*>(mask.data), mask.stride, reinterpret_cast<std::byte*>(to),
+              mask.size.width, static_cast<std::size_t>(mask.size.width));
+    mask = {to, mask.size};
   }
-  if (volume_labels_ > 0) copy_volume(pair.costs, host_memory_type, stream_.get());
-  return staged;
+  return result;
 }
 
-// Rows without gaps on the device.
-void Plan::upload_rows(const void* rows, std::ptrdiff_t stride_bytes, std::size_t row_bytes, std::byte* through,
-                       std::byte* to) const {
-  const auto height = static_cast<std::size_t>(format_.size.height);
-  if (copies_by_itself(rows, stride_bytes, row_bytes)) {
-    Copy2D copy{};
-    copy.source_type = host_memory_type;
-    copy.source_host = rows;
-    copy.source_pitch = static_cast<std::size_t>(stride_bytes);
-    copy.target_type = device_memory_type;
-    copy.target_device = address_of(to);
-    copy.target_pitch = row_bytes;
-    copy.width_bytes = row_bytes;
-    copy.height = height;
-    check(driver().cuMemcpy2DAsync_v2(&copy, stream_.get()),
-          "cuMemcpy2DAsync of " + std::to_string(height) + " rows to the GPU");
-    return;
-  }
-  copy_rows(static_cast<const std::byte*>(rows), stride_bytes, through, static_cast<std::ptrdiff_t>(row_bytes),
-            row_bytes);
-  check(driver().cuMemcpyHtoDAsync_v2(address_of(to), through, row_bytes * height, stream_.get()),
-        "cuMemcpyHtoDAsync of " + std::to_string(row_bytes * height) + " bytes");
+template <class T>
+View<T> Plan::reachable(const View<T>& view, const PlaneBuffer<T>& otherwise) const {
+  return view.empty() || is_pinned(view.data) ? view : otherwise.in(host_memory());
+}
+
+DisparityMap Plan::reachable(const DisparityMap& map) const {
+  return {reachable(map.disparity, staged_map_.disparity), reachable(map.status, staged_map_.status),
+          reachable(map.confidence, staged_map_.confidence)};
 }
 
 void Plan::copy_volume(const CostVolume& costs, MemoryType type, StreamHandle stream) const {
@@ -202,30 +181,12 @@ void Plan::copy_volume(const CostVolume& costs, MemoryType type, StreamHandle st
 }
 
 template <class T>
-void Plan::download(const View<T>& from, const View<T>& through, const View<T>& to) const {
-  const std::size_t bytes = static_cast<std::size_t>(from.size.width) * sizeof(T);
-  const auto stride_bytes = to.stride * static_cast<std::ptrdiff_t>(sizeof(T));
-  const bool direct = copies_by_itself(to.data, stride_bytes, bytes);
-  Copy2D copy{};
-  copy.source_type = device_memory_type;
-  copy.source_device = address_of(from.data);
-  copy.source_pitch = static_cast<std::size_t>(from.stride) * sizeof(T);
-  copy.target_type = host_memory_type;
-  copy.target_host = direct ? to.data : through.data;
-  copy.target_pitch = static_cast<std::size_t>(direct ? to.stride : through.stride) * sizeof(T);
-  copy.width_bytes = bytes;
-  copy.height = static_cast<std::size_t>(from.size.height);
-  check(driver().cuMemcpy2DAsync_v2(&copy, stream_.get()),
-        "cuMemcpy2DAsync of " + std::to_string(copy.height) + " rows from the GPU");
-}
-
-template <class T>
 void Plan::unstage(const View<T>& from, const View<T>& to) const {
-  const std::size_t bytes = static_cast<std::size_t>(from.size.width) * sizeof(T);
+  if (from.data == to.data) return;
   const auto size = static_cast<std::ptrdiff_t>(sizeof(T));
-  if (copies_by_itself(to.data, to.stride * size, bytes)) return;
   copy_rows(reinterpret_cast<const std::byte*>(from.data), from.stride * size,
-            reinterpret_cast<std::byte*>(to.data), to.stride * size, bytes);
+            reinterpret_cast<std::byte*>(to.data), to.stride * size,
+            static_cast<std::size_t>(from.size.width) * sizeof(T));
 }
 
 void Plan::copy_rows(const std::byte* from, std::ptrdiff_t from_stride, std::byte* to, std::ptrdiff_t to_stride,

@@ -27,7 +27,7 @@ class Plan : public detail::Plan {
  protected:
   // Compiles or loads the kernels, and fills what is to be in memory before the first run.
   virtual void prepare(StreamHandle stream) = 0;
-  // Takes what it needs of a pair on the device, whose images and memory change from run to run.
+  // Takes what it needs of a pair that the GPU reaches, here or on the host: it is at another place in each run.
   virtual void take(const StereoPair& pair, StreamHandle stream) = 0;
   // All the rest, up to the finished map; becomes the graph.
   virtual void match(const DisparityMap& map, StreamHandle stream) = 0;
@@ -64,29 +64,25 @@ class Plan : public detail::Plan {
   ArenaLayout layout_;
 
  private:
-  // Between the caller's images and the kernels: images and masks without gaps, the map as kernels write it.
-  struct Staging {
-    Buffer<std::byte> images[2];
-    Buffer<std::uint8_t> masks[2];
+  struct Map {
     PlaneBuffer<float> disparity, confidence;
     PlaneBuffer<std::uint8_t> status;
   };
 
-  void fill(DeviceAddress to, const void* values, std::size_t bytes, StreamHandle stream) const;
   std::byte* host_memory() const { return static_cast<std::byte*>(pinned_.get()); }
-  Staging reserve(ArenaLayout& layout) const;
-  static DisparityMap map_in(const Staging& staging, std::byte* memory);
-  StereoPair upload(const StereoPair& pair) const;
-  void upload_rows(const void* rows, std::ptrdiff_t stride_bytes, std::size_t row_bytes, std::byte* through,
-                   std::byte* to) const;
-  void copy_volume(const CostVolume& costs, MemoryType type, StreamHandle stream) const;
-  void match_staged(StreamHandle stream) const;
+  void fill(DeviceAddress to, const void* values, std::size_t bytes, StreamHandle stream) const;
+  void reserve_map(Map& map, ArenaLayout& layout) const;
+  DisparityMap map_in(const Map& map, std::byte* memory) const;
+  StereoPair reachable(const StereoPair& pair) const;
+  DisparityMap reachable(const DisparityMap& map) const;
   template <class T>
-  void download(const View<T>& from, const View<T>& through, const View<T>& to) const;
+  View<T> reachable(const View<T>& view, const PlaneBuffer<T>& otherwise) const;
   template <class T>
   void unstage(const View<T>& from, const View<T>& to) const;
   void copy_rows(const std::byte* from, std::ptrdiff_t from_stride, std::byte* to, std::ptrdiff_t to_stride,
                  std::size_t row_bytes) const;
+  void copy_volume(const CostVolume& costs, MemoryType type, StreamHandle stream) const;
+  void copy_out(const DisparityMap& to, StreamHandle stream) const;
   void note_stages();
 
   SharedContext context_;
@@ -94,13 +90,15 @@ class Plan : public detail::Plan {
   int volume_labels_;
   bool tells_confidence_;
   Workers workers_;
-  ArenaLayout host_layout_;
-  Staging on_device_, on_host_;
+  ArenaLayout host_layout_;  // of memory that the GPU reaches by itself, for images that lie elsewhere
+  Buffer<std::byte> staged_images_[2];  // without gaps, as the next
+  Buffer<std::uint8_t> staged_masks_[2];
+  Map staged_map_, map_;
   Buffer<float> volume_;
   DeviceMemory memory_;
   PinnedMemory pinned_;
   Stream stream_;
-  Event started_, uploaded_, matched_, downloaded_;
+  Event started_, taken_, matched_, finished_;
   Program copy_program_;
   Kernel copy_map_;
   Graph graph_;

@@ -107,7 +107,9 @@ Kernel Program::kernel(const char* name) const {
   FunctionHandle function = nullptr;
   check(driver().cuModuleGetFunction(&function, module_.get(), name),
         std::string("cuModuleGetFunction of ") + name);
-  return {name, function};
+  // Graphs keep such launches from CUDA 12.3 on.
+  const bool overlaps = context_->architecture() >= 90 && driver().version >= 12030;
+  return {name, function, overlaps};
 }
 
 int Kernel::attribute(FunctionAttribute which) const {
@@ -125,9 +127,12 @@ void Kernel::allow_shared(std::size_t bytes) const {
 void Kernel::launch_with(StreamHandle stream, Shape grid, Shape block, std::size_t shared_bytes,
                          void** arguments) const {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
-  const LaunchConfiguration configuration{
-      grid.x, grid.y, grid.z, block.x, block.y, block.z, static_cast<unsigned>(shared_bytes), stream, nullptr,
-      0};
+  LaunchAttribute overlap{programmatic_serialization, 0, {}};
+  overlap.value.programmatic_serialization = 1;
+  const LaunchConfiguration configuration{grid.x,  grid.y,  grid.z,
+                                          block.x, block.y, block.z,
+                                          static_cast<unsigned>(shared_bytes),
+                                          stream,  &overlap, overlaps_ ? 1u : 0u};
   const Result result = driver().cuLaunchKernelEx(&configuration, function_, arguments, nullptr);
   if (result == 0) return;
   const auto text = [](Shape shape) {

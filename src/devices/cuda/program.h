@@ -36,8 +36,8 @@ class Kernel {
  public:
   Kernel() = default;
 
-  // Enqueues it. `arguments` are passed by value, as the kernel declares them. While `overlapped`, it may start
-  // before the one ahead of it in the stream has ended; it waits by itself, see kernel.h.
+  // Enqueues it. `arguments` are passed by value, as the kernel declares them. Where the GPU can, the kernel is
+  // brought there while the one ahead of it ends, and waits by itself: see kernel.h.
   template <class... Arguments>
   void launch(StreamHandle stream, Shape grid, Shape block, std::size_t shared_bytes,
               Arguments... arguments) const {
@@ -52,13 +52,15 @@ class Kernel {
 
  private:
   friend Program;
-  Kernel(const char* name, FunctionHandle function) : name_(name), function_(function) {}
+  Kernel(const char* name, FunctionHandle function, bool overlaps)
+      : name_(name), function_(function), overlaps_(overlaps) {}
   int attribute(FunctionAttribute which) const;
   void launch_with(StreamHandle stream, Shape grid, Shape block, std::size_t shared_bytes,
                    void** arguments) const;
 
   const char* name_ = "";
   FunctionHandle function_ = nullptr;
+  bool overlaps_ = false;
 };
 
 // Compiled, or found on disk, and loaded.

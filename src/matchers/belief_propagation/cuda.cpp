@@ -2,6 +2,7 @@
 // right map is a second match, of the mirrored pair.
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -165,8 +166,8 @@ class Cuda : public cuda::Plan {
 
   void prepare(StreamHandle stream) final {
     program_ = cuda::Program(context(), cuda::belief_propagation_features_cu, {});
-    take_samples_ = program_.kernel("take_samples");
-    take_validity_ = program_.kernel("take_validity");
+    take_ = program_.kernel("take");
+    mirror_ = program_.kernel("mirror");
     smooth_ = program_.kernel("smooth");
     census_ = program_.kernel("census");
     half_pixel_range_ = program_.kernel("half_pixel_range");
@@ -181,20 +182,12 @@ class Cuda : public cuda::Plan {
   }
 
   void take(const StereoPair& pair, StreamHandle stream) final {
-    take(as_it_is, pair, stream);
-    if (!checks_both()) return;
-    StereoPair swapped = pair;
-    std::swap(swapped.left, swapped.right);
-    std::swap(swapped.left_mask, swapped.right_mask);
-    take(mirrored, swapped, stream);
-  }
-
-  void take(int which, const StereoPair& pair, StreamHandle stream) const {
+    constexpr std::size_t pixels_a_thread = 4;
     const Size size = format().size;
-    take_samples_.launch(stream, rows_of(size, 2 * static_cast<unsigned>(planes())), {block_threads}, 0,
-                         cuda_image(pair.left), cuda_image(pair.right), samples(which), which);
-    take_validity_.launch(stream, rows_of(size, 2), {block_threads}, 0, cuda_mask(pair.left_mask),
-                          cuda_mask(pair.right_mask), validity(which), size.width, which);
+    const Shape grid{static_cast<unsigned>(size.height),
+                     cuda::blocks(static_cast<std::size_t>(size.width), block_threads * pixels_a_thread), 2};
+    take_.launch(stream, grid, {block_threads}, 0, cuda_image(pair.left), cuda_image(pair.right),
+                 cuda_mask(pair.left_mask), cuda_mask(pair.right_mask), samples(as_it_is), validity(as_it_is));
   }
 
   void match(const DisparityMap& map, StreamHandle stream) final {
@@ -210,6 +203,9 @@ class Cuda : public cuda::Plan {
                     as_it_is,
                     p.min_confidence,
                     model_.truncation * model_.scale};
+    if (checks_both())
+      mirror_.launch(stream, rows_of(format().size, 2), {block_threads}, 0, samples(as_it_is),
+                     validity(as_it_is), samples(mirrored), validity(mirrored));
     match_pair(as_it_is, to, stream);
     View<float> right;
     if (checks_both()) {
@@ -267,7 +263,7 @@ class Cuda : public cuda::Plan {
   std::vector<PlaneBuffer<std::uint16_t>> grays_;
   PlaneBuffer<float> right_disparity_;
   cuda::Program program_;
-  Kernel take_samples_, take_validity_, smooth_, census_, half_pixel_range_, average_;
+  Kernel take_, mirror_, smooth_, census_, half_pixel_range_, average_;
 };
 
 // How the labels of a group are dealt out, see cuda_whole.cu.
@@ -276,17 +272,20 @@ struct Dealing {
   int labels() const { return lanes * per_lane; }
 };
 
-// Few labels a thread mean more threads, many mean fewer shuffles.
+// Few labels a thread mean more threads, many mean fewer shuffles; and labels are padded to what is dealt out.
 Dealing deal(int labels, int wanted_per_lane) {
-  const int wanted = wanted_per_lane > 0 ? wanted_per_lane : 8;
+  const int wanted = wanted_per_lane > 0 ? wanted_per_lane : labels <= 32 ? 4 : labels <= 64 ? 8 : 16;
+  constexpr double cost_of_an_octave = 0.15;  // of having half or twice as many as wanted
+  constexpr int most_per_lane = 32;
   std::optional<Dealing> best;
+  constexpr double cost_of_short_words = 0.25;
+  const auto cost = [&](const Dealing& dealing) {
+    return dealing.labels() * (dealing.per_lane % 4 == 0 ? 1 : 1 + cost_of_short_words) *
+           (1 + cost_of_an_octave * std::abs(std::log2(static_cast<double>(dealing.per_lane) / wanted)));
+  };
   for (int lanes = 1; lanes <= 32; lanes *= 2) {
     const Dealing dealing{lanes, rounded_up((labels + lanes - 1) / lanes, 2)};
-    const auto worse = [&](const Dealing& d) {
-      return std::pair(d.labels(), std::abs(d.per_lane - wanted));
-    };
-    if (dealing.per_lane > 32) continue;
-    if (!best || worse(dealing) < worse(*best)) best = dealing;
+    if (dealing.per_lane <= most_per_lane && (!best || cost(dealing) < cost(*best))) best = dealing;
   }
   return *best;
 }
@@ -477,21 +476,24 @@ class Float final : public Cuda {
     return model().labels <= most_in_registers ? MessageValues::registers : MessageValues::shared_memory;
   }
 
+  // So that a multiprocessor holds several blocks.
+  static constexpr std::size_t shared_bytes_worth_taking = 76 * 1024;
+
   std::size_t shared_bytes() const {
     if (values() != MessageValues::shared_memory) return 0;
-    return static_cast<std::size_t>(update_block_) * static_cast<std::size_t>(model().labels) * sizeof(float);
+    return std::size_t{directions} * pixels_ * static_cast<std::size_t>(model().labels) * sizeof(float);
   }
 
   void prepare_levels(StreamHandle stream) override {
-    update_block_ = values() == MessageValues::shared_memory ? 32 : 64;
+    while (shared_bytes() > shared_bytes_worth_taking) pixels_ /= 2;
     Options options = common_options();
-    options[1] = define("BLOCK", static_cast<int>(update_block_));
     const bool naive = model().parameters.cuda.index_order == IndexOrder::naive;
     const int values_are = values() == MessageValues::registers       ? 0
                            : values() == MessageValues::shared_memory ? 1
                                                                       : 2;
     options.insert(options.end(), {define("STORAGE", storage()), define("NAIVE_ORDER", naive),
-                                   define("VALUES", values_are)});
+                                   define("VALUES", values_are),
+                                   define("PIXELS", static_cast<int>(pixels_))});
     program_ = cuda::Program(context(), cuda::belief_propagation_float_cu, options);
     find_costs_ = program_.kernel("find_costs");
     add_up_ = program_.kernel("add_up");
@@ -526,13 +528,13 @@ class Float final : public Cuda {
     start_.launch(stream, grid(index, block_threads, 2), {block_threads}, 0, here,
                   coarsest ? here : level(index + 1, pair), static_cast<int>(coarsest));
     for (int iteration = 0; iteration < model().parameters.iterations; ++iteration)
-      update_.launch(stream, grid(index, update_block_), {update_block_}, shared_bytes(), here, at(tables_),
+      update_.launch(stream, grid(index, pixels_), {directions * pixels_}, shared_bytes(), here, at(tables_),
                      static_cast<int>(edge_table_size), (iteration + 1) % 2);
   }
 
   std::vector<Level> levels_;
   Buffer<float> tables_;
-  unsigned update_block_ = 0;
+  unsigned pixels_ = 32;  // of a block of updates
   cuda::Program program_;
   Kernel find_costs_, add_up_, start_, update_, decide_;
 };

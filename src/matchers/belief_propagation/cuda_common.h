@@ -84,7 +84,7 @@ struct Beliefs {
   float before, best, after, rival;
 };
 
-// Writes what became of pixel (x, y). `status` is what it is from the start.
+// Writes what became of pixel (x, y), of the right map in whole pixels. `status` is what it is from the start.
 template <bool with_confidence, bool sub_pixel>
 __device__ __forceinline__ void write_decision(const CudaDecision& to, int x, int y, int width, int labels,
                                                uint8 status, const Beliefs& found) {
@@ -99,7 +99,7 @@ __device__ __forceinline__ void write_decision(const CudaDecision& to, int x, in
     if (decided && to.min_confidence != 0 && !(confidence >= to.min_confidence)) status = ambiguous;
   }
   if constexpr (sub_pixel) {
-    if (found.label > 0 && found.label + 1 < labels)
+    if (!to.mirrored && found.label > 0 && found.label + 1 < labels)
       disparity += (found.before - found.after) / (2 * (found.before - 2 * found.best + found.after));
   }
   to.disparity[at] = status == matched ? disparity : infinity;

@@ -34,30 +34,92 @@ __device__ int clamped(int value, int end) {
 
 }  // namespace
 
-// In all kernels of this file: a thread a pixel, grid.x = rows, grid.y = blocks of a row.
+namespace {
 
-// grid.z = 2 · planes
-PARALLAX_KERNEL take_samples(CudaImage left, CudaImage right, CudaSamples samples, int mirrored) {
-  wait_for_previous();
-  const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
-  if (x >= samples.width) return;
-  const int side = blockIdx.z / samples.planes, plane = blockIdx.z % samples.planes;
-  const int channel = plane == samples.planes - 1 ? gray_channel : plane;
-  const CudaImage& image = side == 0 ? left : right;
-  uint16* out = (side == 0 ? samples.left : samples.right) + plane * samples.plane + static_cast<int64>(y) * samples.stride;
-  out[mirrored ? samples.width - 1 - x : x] = static_cast<uint16>(sample(image, x, y, channel));
+// Neighbours that a thread takes: a word of bytes, for which the bus is as fast as it gets.
+constexpr int taken = 4;
+struct Neighbours {
+  uint32 of[taken];
+};
+
+__device__ bool word_aligned(const void* rows, int64 stride_bytes) {
+  return ((reinterpret_cast<uint64>(rows) | static_cast<uint64>(stride_bytes)) & 3) == 0;
 }
 
-// A warp makes a word; grid.z = 2.
-PARALLAX_KERNEL take_validity(CudaMask left, CudaMask right, CudaValidity validity, int width, int mirrored) {
+__device__ Neighbours bytes_of(uint32 word) {
+  return {{word & 0xFF, word >> 8 & 0xFF, word >> 16 & 0xFF, word >> 24}};
+}
+
+// Of columns x, x + 1, … as far as there are any.
+__device__ Neighbours samples_of(const CudaImage& image, int x, int y, int width, int channel) {
+  Neighbours values = {};
+  if (image.channels == 1 && image.bits == 8 && x + taken <= width && word_aligned(image.data, image.stride_bytes)) {
+    const char* row = static_cast<const char*>(image.data) + y * image.stride_bytes;
+    values = bytes_of(*reinterpret_cast<const uint32*>(row + x));
+    for (int i = 0; i < taken; ++i) values.of[i] *= per_level;
+    return values;
+  }
+  for (int i = 0; i < taken && x + i < width; ++i) values.of[i] = sample(image, x + i, y, channel);
+  return values;
+}
+
+__device__ Neighbours validity_of(const CudaMask& mask, int x, int y, int width) {
+  const uint8* row = mask.data + y * mask.stride;
+  if (mask.data != nullptr && x + taken <= width && word_aligned(mask.data, mask.stride))
+    return bytes_of(*reinterpret_cast<const uint32*>(row + x));
+  Neighbours valid = {};
+  for (int i = 0; i < taken && x + i < width; ++i) valid.of[i] = mask.data == nullptr || row[x + i] != 0;
+  return valid;
+}
+
+}  // namespace
+
+// Samples and validity of both images: grid.x = rows, grid.y = blocks of a row, each thread taking four pixels;
+// grid.z = 2.
+PARALLAX_KERNEL take(CudaImage left, CudaImage right, CudaMask left_mask, CudaMask right_mask,
+                     CudaSamples samples, CudaValidity validity) {
+  wait_for_previous();
+  const int x = (blockIdx.y * blockDim.x + threadIdx.x) * taken, y = blockIdx.x;
+  const bool is_left = blockIdx.z == 0;
+  const CudaImage image = is_left ? left : right;
+  const CudaMask mask = is_left ? left_mask : right_mask;
+
+  const Neighbours valid = validity_of(mask, x, y, samples.width);
+  uint32 word = 0;
+  for (int i = 0; i < taken; ++i) word |= static_cast<uint32>(valid.of[i] != 0) << (x + i) % 32;
+  constexpr int threads_of_a_word = 32 / taken;
+  for (int step = 1; step < threads_of_a_word; step *= 2) word |= __shfl_xor_sync(whole_warp, word, step);
+  if (x % 32 == 0 && x / 32 < validity.words)
+    (is_left ? validity.left : validity.right)[static_cast<int64>(y) * validity.words + x / 32] = word;
+  if (x >= samples.width) return;
+
+  uint16* out = (is_left ? samples.left : samples.right) + static_cast<int64>(y) * samples.stride + x;
+  for (int plane = 0; plane < samples.planes; ++plane) {
+    const int channel = plane == samples.planes - 1 ? gray_channel : plane;
+    const Neighbours values = samples_of(image, x, y, samples.width, channel);
+    // Rows have room for whole words.
+    *reinterpret_cast<ushort4*>(out + plane * samples.plane) =
+        make_ushort4(values.of[0], values.of[1], values.of[2], values.of[3]);
+  }
+}
+
+// In all other kernels of this file: a thread a pixel, grid.x = rows, grid.y = blocks of a row.
+
+// What the mirrored pair is taken as: the right image from right to left, and the left one. grid.z = 2.
+PARALLAX_KERNEL mirror(CudaSamples from, CudaValidity valid, CudaSamples to, CudaValidity valid_to) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
-  const CudaMask& mask = blockIdx.z == 0 ? left : right;
-  const int column = mirrored ? width - 1 - x : x;
-  const bool valid = x < width && (mask.data == nullptr || mask.data[y * mask.stride + column] != 0);
-  const uint32 word = __ballot_sync(whole_warp, valid);
-  if (threadIdx.x % 32 == 0 && x / 32 < validity.words)
-    (blockIdx.z == 0 ? validity.left : validity.right)[static_cast<int64>(y) * validity.words + x / 32] = word;
+  const bool to_left = blockIdx.z == 0, inside = x < from.width;
+  const int column = from.width - 1 - x;
+  const int64 words = static_cast<int64>(y) * valid.words;
+  const uint32* bits = (to_left ? valid.right : valid.left) + words;
+  const uint32 word = __ballot_sync(whole_warp, inside && (bits[max(column, 0) / 32] >> max(column, 0) % 32 & 1));
+  if (threadIdx.x % 32 == 0 && x / 32 < valid.words) (to_left ? valid_to.left : valid_to.right)[words + x / 32] = word;
+  if (!inside) return;
+  const int64 row = static_cast<int64>(y) * from.stride;
+  for (int plane = 0; plane < from.planes; ++plane)
+    ((to_left ? to.left : to.right) + plane * from.plane + row)[x] =
+        ((to_left ? from.right : from.left) + plane * from.plane + row)[column];
 }
 
 // One direction of the Gaussian: `weights` of a side, `radius` + 1 of them. grid.z = 2 · planes.

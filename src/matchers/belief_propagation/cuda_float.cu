@@ -1,12 +1,13 @@
 // Belief propagation on CUDA in floats, kept as float32, float16 or bfloat16: the published algorithm, every
-// operation in the order of reference.cpp. A thread has a pixel.
+// operation in the order of reference.cpp. A thread sends one message of one pixel; PIXELS neighbours of one
+// colour and their four messages are a block.
 //
 // The choices that Grauer-Gray & Cavazos 2010 and Grauer-Gray 2019 measure are macros:
 //   NAIVE_ORDER  1: all labels of a pixel side by side; 0: neighbours side by side, so that a warp's access is
 //                one contiguous one
 //   VALUES       where a thread keeps the message it is making: 0 registers, 1 shared memory, 2 local memory
 // Specialised further by STORAGE (32, 16 = half, 17 = bfloat16), LABELS, EDGES (0 = alike everywhere),
-// HAS_OUTSIDE, CONFIDENCE, SUB_PIXEL, BLOCK (threads); and by what belief_propagation_common.h says.
+// HAS_OUTSIDE, CONFIDENCE, SUB_PIXEL, PIXELS; and by what belief_propagation_common.h says.
 #include "belief_propagation_common.h"
 
 using namespace parallax::belief_propagation;
@@ -63,11 +64,11 @@ __device__ __forceinline__ int64 label_step(const CudaFloatLevel& level) {
   return NAIVE_ORDER ? 1 : level.pitch;
 }
 
-// All labels of a pixel.
+// All labels of a pixel. What is read is never written by the same kernel.
 struct Column {
   Stored* first;
   int64 step;
-  __device__ __forceinline__ float at(int label) const { return load(first[label * step]); }
+  __device__ __forceinline__ float at(int label) const { return load(__ldg(first + label * step)); }
   __device__ __forceinline__ void set(int label, float value) const { first[label * step] = stored(value); }
 };
 
@@ -112,23 +113,40 @@ __device__ __forceinline__ Incoming incoming(const CudaFloatLevel& level, int co
   return columns;
 }
 
-// In the order that Felzenszwalb's program adds them up, for floats do mind; all but one.
-template <int but>
-__device__ __forceinline__ float sum(const Incoming& columns, const Column& data, int label) {
+// In the order that Felzenszwalb's program adds them up, for floats do mind.
+__device__ __forceinline__ float belief(const Incoming& columns, const Column& data, int label) {
   float total = 0;
-  if constexpr (but != below) total += columns.from[below].at(label);
-  if constexpr (but != above) total += columns.from[above].at(label);
-  if constexpr (but != right_side) total += columns.from[right_side].at(label);
-  if constexpr (but != left_side) total += columns.from[left_side].at(label);
+  total += columns.from[below].at(label);
+  total += columns.from[above].at(label);
+  total += columns.from[right_side].at(label);
+  total += columns.from[left_side].at(label);
   return total + data.at(label);
 }
-constexpr int none = -1;
+
+// What a message is made from: the other three messages in that order, and the data.
+struct Sources {
+  Column first, second, third, data;
+  __device__ __forceinline__ float at(int label) const {
+    float total = 0;
+    total += first.at(label);
+    total += second.at(label);
+    total += third.at(label);
+    return total + data.at(label);
+  }
+};
+
+__device__ __forceinline__ Sources all_but(int direction, const Incoming& columns, const Column& data) {
+  const bool vertical = direction == above || direction == below;
+  return {direction == below ? columns.from[above] : columns.from[below],
+          vertical ? columns.from[right_side] : columns.from[above],
+          direction == left_side ? columns.from[right_side] : columns.from[left_side], data};
+}
 
 // The message in the making.
 struct Values {
 #if VALUES == 1
   float* first;
-  __device__ __forceinline__ float& operator[](int label) { return first[label * BLOCK]; }
+  __device__ __forceinline__ float& operator[](int label) { return first[label * PIXELS * directions]; }
 #else
   float all[LABELS];
   __device__ __forceinline__ float& operator[](int label) { return all[label]; }
@@ -137,38 +155,50 @@ struct Values {
 
 // Registers have no index: their loops must be unrolled. Local memory's must not be, or it would be registers.
 #if VALUES == 0
-#define PARALLAX_LABEL_LOOP _Pragma("unroll")
-#elif VALUES == 1
-#define PARALLAX_LABEL_LOOP _Pragma("unroll 8")
+#define PARALLAX_PIECES_LOOP _Pragma("unroll")
 #else
-#define PARALLAX_LABEL_LOOP _Pragma("unroll 1")
+#define PARALLAX_PIECES_LOOP _Pragma("unroll 1")
 #endif
+// Labels whose values are under way at once.
+constexpr int piece = VALUES == 2 ? 1 : 8;
 
-template <int direction>
-__device__ __forceinline__ void send(const Incoming& columns, const Column& data, float slope, float truncation,
-                                     Values& h, const Column& to) {
-  float least = 0, before = 0;
-  PARALLAX_LABEL_LOOP
-  for (int label = 0; label < LABELS; ++label) {
-    const float value = sum<direction>(columns, data, label);
-    least = label == 0 ? value : fminf(least, value);
-    before = label == 0 ? value : fminf(value, before + slope);
-    h[label] = before;
+// Calls action(label, value) for all labels in order, upwards or downwards; `read` gives their values.
+template <bool upwards, class Read, class Action>
+__device__ __forceinline__ void for_each_label(const Read& read, const Action& action) {
+  PARALLAX_PIECES_LOOP
+  for (int done = 0; done < LABELS; done += piece) {
+    float values[piece];
+#pragma unroll
+    for (int i = 0; i < piece; ++i)
+      if (done + i < LABELS) values[i] = read(upwards ? done + i : LABELS - 1 - done - i);
+#pragma unroll
+    for (int i = 0; i < piece; ++i)
+      if (done + i < LABELS) action(upwards ? done + i : LABELS - 1 - done - i, values[i]);
   }
+}
+
+__device__ __forceinline__ void send(const Sources& sources, float slope, float truncation, Values& h,
+                                     const Column& to) {
+  const float infinity = __uint_as_float(0x7F800000u);
+  float least = infinity, before = infinity;
+  for_each_label<true>([&](int label) { return sources.at(label); },
+                       [&](int label, float value) {
+                         least = fminf(least, value);
+                         before = fminf(value, before + slope);
+                         h[label] = before;
+                       });
   const float highest = least + truncation;
-  float after = h[LABELS - 1];
-  h[LABELS - 1] = fminf(after, highest);
-  PARALLAX_LABEL_LOOP
-  for (int label = LABELS - 2; label >= 0; --label) {
-    after = fminf(h[label], after + slope);
-    h[label] = fminf(after, highest);
-  }
+  float after = infinity;
+  for_each_label<false>([&](int label) { return h[label]; },
+                        [&](int label, float value) {
+                          after = fminf(value, after + slope);
+                          h[label] = fminf(after, highest);
+                        });
   float mean = 0;
-  PARALLAX_LABEL_LOOP
-  for (int label = 0; label < LABELS; ++label) mean += h[label];
+  for_each_label<true>([&](int label) { return h[label]; }, [&](int, float value) { mean += value; });
   mean /= static_cast<float>(LABELS);
-  PARALLAX_LABEL_LOOP
-  for (int label = 0; label < LABELS; ++label) to.set(label, h[label] - mean);
+  for_each_label<true>([&](int label) { return h[label]; },
+                       [&](int label, float value) { to.set(label, value - mean); });
 }
 
 struct Smoothness {
@@ -189,8 +219,12 @@ __device__ __forceinline__ Smoothness smoothness(const CudaFloatLevel& level, co
 
 }  // namespace
 
-// One iteration: the messages of one colour.
-PARALLAX_KERNEL __launch_bounds__(BLOCK)
+// Registers of a thread that holds all labels; as many blocks as there are registers for.
+constexpr int registers = LABELS + 48;
+constexpr int least_blocks = VALUES == 0 ? 65536 / (PIXELS * directions * registers) : 1;
+
+// One iteration: the messages of one colour. A block is PIXELS · 4 threads.
+PARALLAX_KERNEL __launch_bounds__(PIXELS * directions, least_blocks > 0 ? least_blocks : 1)
     update(CudaFloatLevel level, const float* tables, int table_size, int colour) {
 #if VALUES == 1
   PARALLAX_SHARED(float, shared_values);
@@ -199,17 +233,16 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
   Values h;
 #endif
   wait_for_previous();
-  const Pixel pixel = find_pixel(colour);
+  const int y = blockIdx.x, i = blockIdx.y * PIXELS + threadIdx.x % PIXELS;
+  const Pixel pixel = {2 * i + parity(y, colour), y, i};
   if (pixel.x >= level.width || outermost(level, pixel)) return;
-  const Incoming columns = incoming(level, colour, pixel);
-  const Column data = data_of(level, colour, pixel.y, pixel.i);
-  const auto to = [&](int direction) { return message_of(level, colour, direction, pixel.y, pixel.i); };
-  const auto weight = [&](int x, int y) { return smoothness(level, tables, table_size, pixel, x, y); };
-  const Smoothness up = weight(0, -1), down = weight(0, 1), leftwards = weight(-1, 0), rightwards = weight(1, 0);
-  send<above>(columns, data, up.slope, up.truncation, h, to(above));
-  send<below>(columns, data, down.slope, down.truncation, h, to(below));
-  send<left_side>(columns, data, leftwards.slope, leftwards.truncation, h, to(left_side));
-  send<right_side>(columns, data, rightwards.slope, rightwards.truncation, h, to(right_side));
+  const int direction = threadIdx.x / PIXELS;
+  const int step_x = direction == right_side ? 1 : direction == left_side ? -1 : 0;
+  const int step_y = direction == below ? 1 : direction == above ? -1 : 0;
+  const Smoothness smooth = smoothness(level, tables, table_size, pixel, step_x, step_y);
+  const Sources sources =
+      all_but(direction, incoming(level, colour, pixel), data_of(level, colour, pixel.y, pixel.i));
+  send(sources, smooth.slope, smooth.truncation, h, message_of(level, colour, direction, pixel.y, pixel.i));
 }
 
 // What a level starts with: the messages of the pixels (x/2, y/2) of the coarser one; zeros where there is none.
@@ -316,14 +349,14 @@ PARALLAX_KERNEL decide(CudaFloatLevel level, CudaDecision to) {
     const Column data = data_of(level, colour, pixel.y, pixel.i);
     found.best = infinity;
     for (int label = 0; label < LABELS; ++label) {
-      const float value = sum<none>(columns, data, label);
+      const float value = belief(columns, data, label);
       if (label > 0 && !(value < found.best)) continue;
       found.label = label;
       found.best = value;
     }
     if constexpr (CONFIDENCE || SUB_PIXEL) {
       for (int label = 0; label < LABELS; ++label) {
-        const float value = sum<none>(columns, data, label);
+        const float value = belief(columns, data, label);
         const int distance = label - found.label;
         if (distance == -1) found.before = value;
         if (distance == 1) found.after = value;

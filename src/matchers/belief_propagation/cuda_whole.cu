@@ -30,17 +30,14 @@ struct Split {
 };
 
 __device__ __forceinline__ Split split(uint32 word) {
-  if constexpr (halves == 1)
-    return {word};
-  else
-    return {word & 0x00FF00FFu, word >> 8 & 0x00FF00FFu};
+  Split result;
+  result.half[0] = halves == 1 ? word : word & 0x00FF00FFu;
+  if constexpr (halves == 2) result.half[halves - 1] = word >> 8 & 0x00FF00FFu;
+  return result;
 }
 
 __device__ __forceinline__ uint32 join(const Split& split) {
-  if constexpr (halves == 1)
-    return split.half[0];
-  else
-    return split.half[0] | split.half[1] << 8;
+  return halves == 1 ? split.half[0] : split.half[0] | split.half[halves - 1] << 8;
 }
 
 __device__ __forceinline__ uint32 both(uint32 value) {

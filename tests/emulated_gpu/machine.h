@@ -1,0 +1,65 @@
+// The machine that runs a kernel, as the kernel reaches it, and how the machine calls the kernel.
+#pragma once
+
+#include "interface.h"
+
+using size_t = decltype(sizeof 0);
+using ptrdiff_t = decltype(static_cast<char*>(nullptr) - static_cast<char*>(nullptr));
+
+extern "C" {
+__attribute__((visibility("default"))) const emulated::Machine* emulated_machine = nullptr;
+// By this one the memory of all __shared__ variables is found. Aligned, because the leak sanitizer takes what
+// lies 16 bytes behind the begin of a page for something else.
+__attribute__((visibility("default"), aligned(128))) thread_local char emulated_shared_begin;
+}
+
+namespace emulated {
+
+inline const Machine& machine() {
+  return *emulated_machine;
+}
+
+inline void* dynamic_shared() {
+  return machine().dynamic_shared;
+}
+
+inline void require(bool condition, const char* reason) {
+  if (!condition) machine().trap(reason);
+}
+
+template <class To, class From>
+inline To bits_as(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  __builtin_memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+template <unsigned... indices>
+struct Indices {};
+template <unsigned count, unsigned... indices>
+struct CountTo : CountTo<count - 1, count - 1, indices...> {};
+template <unsigned... indices>
+struct CountTo<0, indices...> : Indices<indices...> {};
+
+template <auto kernel>
+struct Describe;
+
+template <class... Arguments, void (*kernel)(Arguments...)>
+struct Describe<kernel> {
+  static constexpr unsigned long bytes[] = {sizeof(Arguments)..., 0};
+
+  template <unsigned... indices>
+  static void call_with(void** arguments, Indices<indices...>) {
+    kernel(*static_cast<Arguments*>(arguments[indices])...);
+  }
+  static void call(void** arguments) { call_with(arguments, CountTo<sizeof...(Arguments)>()); }
+};
+
+template <auto kernel>
+constexpr Kernel describe(unsigned most_threads_a_block = 1024, unsigned = 0, unsigned = 0) {
+  return {Describe<kernel>::call, Describe<kernel>::bytes,
+          sizeof Describe<kernel>::bytes / sizeof(unsigned long) - 1, most_threads_a_block};
+}
+
+}  // namespace emulated

@@ -1,0 +1,337 @@
+#include "multiprocessor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+
+namespace emulated {
+
+struct Multiprocessor::Worker {
+  Worker(Multiprocessor& owner) : multiprocessor(owner), fiber(work, this) {}
+
+  static void work(void* worker) {
+    auto& self = *static_cast<Worker*>(worker);
+    self.multiprocessor.work(self);
+  }
+
+  Multiprocessor& multiprocessor;
+  Fiber fiber;
+};
+
+struct Multiprocessor::Thread {
+  Index index{};
+  std::size_t number = 0;
+  Worker* worker = nullptr;
+  Waiting waiting = Waiting::no;
+  // Of the collective that it waits in.
+  Collective kind{};
+  unsigned mask = 0, source_lane = 0;
+  unsigned long long value = 0, result = 0;
+
+  unsigned lane() const { return static_cast<unsigned>(number % warp_lanes); }
+};
+
+namespace {
+
+// There is one, and its calls have no argument for it.
+Multiprocessor* running = nullptr;
+
+bool is_in(unsigned mask, unsigned lane) {
+  return (mask >> lane & 1) != 0;
+}
+
+std::string hexadecimal(unsigned mask) {
+  std::ostringstream text;
+  text << "0x" << std::hex << mask;
+  return text.str();
+}
+
+std::string text_of(Index index) {
+  std::ostringstream text;
+  text << "(" << index.x << ", " << index.y << ", " << index.z << ")";
+  return text.str();
+}
+
+unsigned reduced(Collective kind, unsigned a, unsigned b) {
+  switch (kind) {
+    case Collective::add:
+      return a + b;
+    case Collective::least:
+      return std::min(a, b);
+    case Collective::most:
+      return std::max(a, b);
+    case Collective::least_signed:
+      return static_cast<unsigned>(std::min(static_cast<int>(a), static_cast<int>(b)));
+    case Collective::most_signed:
+      return static_cast<unsigned>(std::max(static_cast<int>(a), static_cast<int>(b)));
+    case Collective::all_bits:
+      return a & b;
+    case Collective::any_bits:
+      return a | b;
+    default:
+      return a ^ b;
+  }
+}
+
+}  // namespace
+
+Multiprocessor::Multiprocessor() {
+  machine_.barrier = [](bool predicate) { return running->barrier(predicate); };
+  machine_.collective = [](Collective kind, unsigned mask, unsigned long long value, unsigned source_lane) {
+    return running->collective(kind, mask, value, source_lane);
+  };
+  machine_.trap = [](const char* reason) {
+    running->fail(reason);
+    running->abandon();
+  };
+}
+
+Multiprocessor::~Multiprocessor() = default;
+
+std::string Multiprocessor::run(const Launch& launch, void** arguments) {
+  prepare_launch(launch, arguments);
+  const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+  for (std::uint64_t turn = 0; turn < blocks; ++turn) {
+    const std::uint64_t number = last_first_ ? blocks - 1 - turn : turn;
+    const auto row = number / launch.grid.x;
+    prepare_block(launch,
+                  {static_cast<unsigned>(number % launch.grid.x), static_cast<unsigned>(row % launch.grid.y),
+                   static_cast<unsigned>(row / launch.grid.y)});
+    run_block();
+    if (failure_.empty()) continue;
+    // Threads were left in the middle.
+    workers_.clear();
+    return std::string("kernel ") + launch.name + ", block " + text_of(machine_.block) + ": " + failure_;
+  }
+  return "";
+}
+
+void Multiprocessor::prepare_launch(const Launch& launch, void** arguments) {
+  running = this;
+  kernel_ = launch.kernel;
+  arguments_ = arguments;
+  failure_.clear();
+  machine_.grid_size = launch.grid;
+  machine_.block_size = launch.block;
+  dynamic_shared_ =
+      launch.dynamic_shared_bytes == 0 ? GarbageMemory() : GarbageMemory(launch.dynamic_shared_bytes);
+  machine_.dynamic_shared = dynamic_shared_.get();
+  idle_.clear();
+  for (const std::unique_ptr<Worker>& worker : workers_) idle_.push_back(worker.get());
+}
+
+void Multiprocessor::prepare_block(const Launch& launch, Index block) {
+  machine_.block = block;
+  dynamic_shared_.fill();
+  if (launch.static_shared_bytes > 0) std::memset(launch.static_shared, garbage, launch.static_shared_bytes);
+  threads_.clear();
+  Index index{};
+  for (index.z = 0; index.z < launch.block.z; ++index.z)
+    for (index.y = 0; index.y < launch.block.y; ++index.y)
+      for (index.x = 0; index.x < launch.block.x; ++index.x) {
+        Thread& thread = threads_.emplace_back();
+        thread.index = index;
+        thread.number = threads_.size() - 1;
+      }
+  ready_.clear();
+  next_ = next_ready_ = ended_ = 0;
+  at_barrier_ = true_at_barrier_ = 0;
+}
+
+void Multiprocessor::run_block() {
+  while (failure_.empty() && (next_ready_ < ready_.size() || next_ < threads_.size())) run_ready_or_next();
+  if (!failure_.empty()) return;
+  if (ended_ < threads_.size()) {
+    failure_ = describe_deadlock();
+  } else if (!dynamic_shared_.is_guard_intact()) {
+    failure_ = "it wrote behind the " + std::to_string(dynamic_shared_.bytes()) +
+               " bytes of its dynamic shared memory";
+  }
+}
+
+void Multiprocessor::run_ready_or_next() {
+  Worker* worker = nullptr;
+  if (next_ready_ < ready_.size()) {
+    Thread& thread = *ready_[next_ready_++];
+    if (next_ready_ == ready_.size()) {
+      ready_.clear();
+      next_ready_ = 0;
+    }
+    become(thread);
+    worker = thread.worker;
+  } else {
+    worker = idle_worker();
+  }
+  worker->fiber.resume();
+}
+
+Multiprocessor::Worker* Multiprocessor::idle_worker() {
+  if (idle_.empty()) {
+    workers_.push_back(std::make_unique<Worker>(*this));
+    return workers_.back().get();
+  }
+  Worker* worker = idle_.back();
+  idle_.pop_back();
+  return worker;
+}
+
+// A worker runs one thread after another; when one waits, the worker waits with it, and another takes the
+// next.
+void Multiprocessor::work(Worker& worker) {
+  for (;;) {
+    while (failure_.empty() && next_ < threads_.size()) run_thread(threads_[in_order(next_++)], worker);
+    idle_.push_back(&worker);
+    worker.fiber.suspend();
+  }
+}
+
+void Multiprocessor::run_thread(Thread& thread, Worker& worker) {
+  thread.worker = &worker;
+  become(thread);
+  kernel_->call(arguments_);
+  ++ended_;
+  open_barrier_when_complete();
+}
+
+std::size_t Multiprocessor::in_order(std::size_t turn) const {
+  return last_first_ ? threads_.size() - 1 - turn : turn;
+}
+
+void Multiprocessor::become(Thread& thread) {
+  current_ = &thread;
+  machine_.thread = thread.index;
+  machine_.lane = thread.lane();
+}
+
+void Multiprocessor::wait(Waiting why) {
+  current_->waiting = why;
+  current_->worker->fiber.suspend();
+}
+
+void Multiprocessor::make_ready(Thread& thread) {
+  thread.waiting = Waiting::no;
+  ready_.push_back(&thread);
+}
+
+void Multiprocessor::fail(const std::string& reason) {
+  failure_ = "thread " + text_of(current_->index) + ": " + reason;
+}
+
+// Leaves the thread for good. Nobody on its stack may own anything then.
+void Multiprocessor::abandon() {
+  current_->worker->fiber.suspend();
+}
+
+unsigned Multiprocessor::barrier(bool predicate) {
+  ++at_barrier_;
+  true_at_barrier_ += predicate ? 1 : 0;
+  Thread& self = *current_;
+  self.waiting = Waiting::at_barrier;
+  open_barrier_when_complete();
+  // The last to come is ready too; it takes its turn behind the others.
+  wait(self.waiting);
+  return barrier_result_;
+}
+
+// Threads that ended are not waited for.
+void Multiprocessor::open_barrier_when_complete() {
+  if (at_barrier_ == 0 || at_barrier_ + ended_ < threads_.size()) return;
+  barrier_result_ = true_at_barrier_;
+  at_barrier_ = true_at_barrier_ = 0;
+  for (std::size_t i = 0; i < threads_.size(); ++i)
+    if (Thread& thread = threads_[in_order(i)]; thread.waiting == Waiting::at_barrier) make_ready(thread);
+}
+
+unsigned long long Multiprocessor::collective(Collective kind, unsigned mask, unsigned long long value,
+                                              unsigned source_lane) {
+  Thread& self = *current_;
+  self.kind = kind;
+  self.mask = mask;
+  self.value = value;
+  self.source_lane = source_lane;
+  const bool is_complete = all_have_come(self);
+  if (!failure_.empty()) abandon();
+  if (is_complete)
+    complete(self);
+  else
+    wait(Waiting::in_collective);
+  return self.result;
+}
+
+Multiprocessor::Thread* Multiprocessor::lane_of_current_warp(unsigned lane) {
+  const std::size_t number = current_->number / warp_lanes * warp_lanes + lane;
+  return number < threads_.size() ? &threads_[number] : nullptr;
+}
+
+bool Multiprocessor::all_have_come(const Thread& last) {
+  if (!is_in(last.mask, last.lane())) {
+    fail("a collective with the mask " + hexadecimal(last.mask) + ", without itself");
+    return false;
+  }
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    if (!is_in(last.mask, lane) || lane == last.lane()) continue;
+    const Thread* other = lane_of_current_warp(lane);
+    if (other == nullptr || other->waiting != Waiting::in_collective || other->mask != last.mask)
+      return false;
+    if (other->kind != last.kind) {
+      fail("another collective than lane " + std::to_string(lane) + " waits in");
+      return false;
+    }
+  }
+  return true;
+}
+
+// Each lane gets its result before any of them goes on.
+void Multiprocessor::complete(const Thread& last) {
+  for (unsigned lane = 0; lane < warp_lanes; ++lane)
+    if (is_in(last.mask, lane)) lane_of_current_warp(lane)->result = result_for(*lane_of_current_warp(lane));
+  for (unsigned lane = 0; lane < warp_lanes; ++lane)
+    if (is_in(last.mask, lane) && lane != last.lane()) make_ready(*lane_of_current_warp(lane));
+}
+
+unsigned long long Multiprocessor::result_for(const Thread& self) {
+  if (self.kind == Collective::synchronise) return 0;
+  if (self.kind == Collective::exchange) {
+    // Of a lane that takes no part there is nothing to be had.
+    constexpr unsigned long long nothing = 0xA5A5A5A5A5A5A5A5;
+    return is_in(self.mask, self.source_lane) ? lane_of_current_warp(self.source_lane)->value : nothing;
+  }
+  unsigned result = 0;
+  bool is_first = true;
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    if (!is_in(self.mask, lane)) continue;
+    const unsigned long long value = lane_of_current_warp(lane)->value;
+    if (self.kind == Collective::ballot) {
+      result |= static_cast<unsigned>(value) << lane;
+    } else if (self.kind == Collective::match) {
+      result |= (value == self.value ? 1u : 0u) << lane;
+    } else {
+      result =
+          is_first ? static_cast<unsigned>(value) : reduced(self.kind, result, static_cast<unsigned>(value));
+    }
+    is_first = false;
+  }
+  return result;
+}
+
+std::string Multiprocessor::describe_deadlock() {
+  std::string text = "its threads wait for what cannot come: " + std::to_string(ended_) + " of " +
+                     std::to_string(threads_.size()) + " have ended, " + std::to_string(at_barrier_) +
+                     " wait at a barrier";
+  for (Thread& thread : threads_) {
+    if (thread.waiting != Waiting::in_collective) continue;
+    current_ = &thread;
+    unsigned missing = 0;
+    for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+      const Thread* other = lane_of_current_warp(lane);
+      if (is_in(thread.mask, lane) &&
+          (other == nullptr || other->waiting != Waiting::in_collective || other->mask != thread.mask))
+        missing |= 1u << lane;
+    }
+    return text + ", thread " + text_of(thread.index) + " waits in a collective with the mask " +
+           hexadecimal(thread.mask) + " for the lanes " + hexadecimal(missing);
+  }
+  return text;
+}
+
+}  // namespace emulated

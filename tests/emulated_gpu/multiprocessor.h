@@ -1,0 +1,93 @@
+// Runs the blocks of a launch, one after another: their threads are fibers, which take turns where they wait
+// for each other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fiber.h"
+#include "garbage_memory.h"
+#include "interface.h"
+
+namespace emulated {
+
+constexpr unsigned warp_lanes = 32;
+
+struct Launch {
+  const char* name = "";
+  const Kernel* kernel = nullptr;
+  Index grid{}, block{};
+  std::size_t dynamic_shared_bytes = 0;
+  // The range of memory that holds the module's __shared__ variables.
+  void* static_shared = nullptr;
+  std::size_t static_shared_bytes = 0;
+};
+
+class Multiprocessor {
+ public:
+  Multiprocessor();
+  ~Multiprocessor();
+  Multiprocessor(const Multiprocessor&) = delete;
+  Multiprocessor& operator=(const Multiprocessor&) = delete;
+
+  // What modules are told.
+  const Machine& machine() const { return machine_; }
+
+  // Blocks and threads take their turns from the last to the first: what lacks a barrier comes out
+  // differently.
+  void set_last_first(bool last_first) { last_first_ = last_first; }
+
+  // Empty when all is well, otherwise why the launch failed.
+  std::string run(const Launch& launch, void** arguments);
+
+ private:
+  enum class Waiting { no, at_barrier, in_collective };
+  struct Thread;
+  struct Worker;
+
+  void prepare_launch(const Launch& launch, void** arguments);
+  void prepare_block(const Launch& launch, Index block);
+  void run_block();
+  void run_ready_or_next();
+  Worker* idle_worker();
+  void work(Worker& worker);
+  void run_thread(Thread& thread, Worker& worker);
+  std::size_t in_order(std::size_t turn) const;
+  void become(Thread& thread);
+  void wait(Waiting why);
+  void make_ready(Thread& thread);
+  void fail(const std::string& reason);
+  void abandon();
+  std::string describe_deadlock();
+
+  unsigned barrier(bool predicate);
+  void open_barrier_when_complete();
+  unsigned long long collective(Collective kind, unsigned mask, unsigned long long value,
+                                unsigned source_lane);
+  bool all_have_come(const Thread& last);
+  void complete(const Thread& last);
+  unsigned long long result_for(const Thread& self);
+  // Null where the block has no such thread.
+  Thread* lane_of_current_warp(unsigned lane);
+
+  Machine machine_{};
+  bool last_first_ = false;
+  const Kernel* kernel_ = nullptr;
+  void** arguments_ = nullptr;
+  GarbageMemory dynamic_shared_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<Worker*> idle_;
+  std::string failure_;
+
+  // Of the block that runs.
+  std::vector<Thread> threads_;
+  std::vector<Thread*> ready_;
+  std::size_t next_ = 0, next_ready_ = 0, ended_ = 0;
+  Thread* current_ = nullptr;
+  unsigned at_barrier_ = 0, true_at_barrier_ = 0, barrier_result_ = 0;
+};
+
+}  // namespace emulated

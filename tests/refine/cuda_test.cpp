@@ -1,0 +1,268 @@
+#include "refine/cuda.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <ostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "devices/cuda/context.h"
+#include "refine/refine.h"
+
+namespace parallax {
+namespace {
+
+constexpr float none = refine::no_value;
+
+// A map whose rows have something behind them that nobody may write.
+struct Map {
+  std::vector<float> disparities;
+  std::vector<std::uint8_t> statuses;
+  Size size;
+
+  explicit Map(Size extent) : size(extent) {
+    const auto rows = static_cast<std::size_t>(size.height);
+    disparities.resize(rows * static_cast<std::size_t>(stride()), -77);
+    statuses.resize(rows * static_cast<std::size_t>(status_stride()), 99);
+  }
+  int stride() const { return size.width + 13; }
+  int status_stride() const { return size.width + 5; }
+  DisparityMap view() { return view_at(disparities.data(), statuses.data()); }
+  DisparityMap view_at(float* disparity, std::uint8_t* status) const {
+    return {{disparity, size, stride()}, {status, size, status_stride()}};
+  }
+};
+
+std::string first_difference(const Map& a, const Map& b) {
+  for (std::size_t i = 0; i < a.disparities.size(); ++i)
+    if (std::memcmp(&a.disparities[i], &b.disparities[i], sizeof(float)) != 0)
+      return "disparity at (" + std::to_string(i % a.stride()) + ", " + std::to_string(i / a.stride()) +
+             ") is " + std::to_string(a.disparities[i]) + ", not " + std::to_string(b.disparities[i]);
+  for (std::size_t i = 0; i < a.statuses.size(); ++i)
+    if (a.statuses[i] != b.statuses[i])
+      return "status at (" + std::to_string(i % a.status_stride()) + ", " +
+             std::to_string(i / a.status_stride()) + ") is " + std::to_string(a.statuses[i]) + ", not " +
+             std::to_string(b.statuses[i]);
+  return "";
+}
+
+class Random {
+ public:
+  explicit Random(unsigned seed) : generator_(seed) {}
+  // From 0 to `end` − 1; the same on every machine.
+  int below(int end) { return static_cast<int>(generator_() % static_cast<unsigned>(end)); }
+  bool one_in(int times) { return below(times) == 0; }
+
+ private:
+  std::mt19937 generator_;
+};
+
+struct Picture {
+  const char* name;
+  float (*value)(Random& random, int x, int y);
+};
+
+std::ostream& operator<<(std::ostream& out, const Picture& picture) {
+  return out << picture.name;
+}
+
+const Picture pictures[] = {
+    {"noise", [](Random& random, int,
+                 int) { return random.one_in(5) ? none : static_cast<float>(random.below(64)) / 4 - 4; }},
+    // Regions of every size, about as many as there can be.
+    {"clusters", [](Random& random, int, int) { return static_cast<float>(random.below(10) < 6 ? 3 : 8); }},
+    {"sparse", [](Random& random, int,
+                  int) { return random.one_in(40) ? static_cast<float>(random.below(32)) / 8 : none; }},
+    {"plane", [](Random&, int x, int y) { return static_cast<float>(x + y) / 16; }},
+    {"nothing", [](Random&, int, int) { return none; }},
+    // One region that comes back to every tile from another side.
+    {"serpent",
+     [](Random&, int x, int y) {
+       const bool gap = y % 2 == 1 && (y % 4 == 1 ? x != 0 : x % 64 != 63);
+       return gap ? none : 5.0f;
+     }},
+    {"comb", [](Random& random, int x,
+                int y) { return x % 2 == 0 || y % 50 == 49 || random.one_in(200) ? 2.0f : 9.0f; }},
+    {"odd values",
+     [](Random& random, int, int) {
+       const float odd[] = {-none, std::numeric_limits<float>::quiet_NaN(), none, 3e38f, -3e38f, 1e-40f, 2};
+       return odd[random.below(7)];
+     }},
+};
+
+Map random_map(const Picture& picture, Size size, unsigned seed) {
+  Random random(seed);
+  Map map(size);
+  for (int y = 0; y < size.height; ++y) {
+    const bool empty_row = random.one_in(20);
+    for (int x = 0; x < size.width; ++x) {
+      const float value = empty_row ? none : picture.value(random, x, y);
+      map.view().disparity.at(x, y) = value;
+      map.view().status.at(x, y) = static_cast<std::uint8_t>(value < none ? 0 : random.below(status_count));
+    }
+  }
+  return map;
+}
+
+// The right map that a left one would be consistent with, but for some pixels.
+Map right_of(Map left, unsigned seed) {
+  Random random(seed);
+  const Size size = left.size;
+  Map right(size);
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x)
+      right.view().disparity.at(x, y) = random.one_in(3) ? none : static_cast<float>(random.below(12));
+    for (int x = 0; x < size.width; ++x) {
+      const float disparity = left.view().disparity.at(x, y);
+      const float column = static_cast<float>(x) - std::ceil(disparity - 0.5f);
+      if (column >= 0 && column < static_cast<float>(size.width) && !random.one_in(4))
+        right.view().disparity.at(static_cast<int>(column), y) =
+            disparity + static_cast<float>(random.below(5)) / 2 - 1;
+    }
+  }
+  return right;
+}
+
+Map refined_on_cpu(const RefineParameters& parameters, Map map, Map right) {
+  ArenaLayout layout;
+  const refine::Pipeline pipeline(parameters, map.size, true, layout);
+  const Arena arena(layout);
+  std::vector<StageTime> times;
+  detail::StageClock clock(times);
+  pipeline.run(map.view(), right.view().disparity, arena.data(), Workers(1), clock);
+  return map;
+}
+
+class CudaRefineTest : public ::testing::TestWithParam<Picture> {
+ protected:
+  void SetUp() override {
+    const cuda::Gpus gpus = cuda::find_gpus();
+    if (gpus.list.empty()) GTEST_SKIP() << gpus.none_because;
+    context_ = std::make_shared<cuda::Context>(0);
+    stream_ = cuda::make_stream(context_);
+  }
+
+  template <class T>
+  cuda::DeviceMemory uploaded(const std::vector<T>& values) {
+    cuda::DeviceMemory memory = cuda::allocate(context_, values.size() * sizeof(T));
+    upload(memory, values);
+    return memory;
+  }
+
+  template <class T>
+  void upload(const cuda::DeviceMemory& to, const std::vector<T>& values) {
+    cuda::check(cuda::driver().cuMemcpyHtoDAsync_v2(to.get(), values.data(), values.size() * sizeof(T),
+                                                    stream_.get()),
+                "uploading");
+  }
+
+  template <class T>
+  void download(std::vector<T>& values, const cuda::DeviceMemory& from) {
+    cuda::check(cuda::driver().cuMemcpyDtoHAsync_v2(values.data(), from.get(), values.size() * sizeof(T),
+                                                    stream_.get()),
+                "downloading");
+    cuda::check(cuda::driver().cuStreamSynchronize(stream_.get()), "waiting");
+  }
+
+  // Twice, for the second run finds what the first one left in memory.
+  void expect_as_on_cpu(const RefineParameters& parameters, Size size) {
+    const Map map = random_map(GetParam(), size, 1), right = right_of(map, 2);
+    const cuda::Current current(*context_);
+    const cuda::DeviceMemory disparity = uploaded(map.disparities), status = uploaded(map.statuses);
+    const cuda::DeviceMemory right_disparity = uploaded(right.disparities);
+    ArenaLayout layout;
+    refine::CudaPipeline pipeline(parameters, size, layout);
+    const cuda::DeviceMemory arena = cuda::allocate(context_, layout.bytes() + 1);
+    pipeline.prepare(context_, pointer<std::byte>(arena));
+    const cuda::Graph graph = cuda::capture(context_, stream_.get(), [&] {
+      pipeline.enqueue(map.view_at(pointer<float>(disparity), pointer<std::uint8_t>(status)),
+                       {pointer<float>(right_disparity), size, right.stride()}, stream_.get());
+    });
+    for (int run = 0; run < 2; ++run) {
+      upload(disparity, map.disparities);
+      upload(status, map.statuses);
+      cuda::check(cuda::driver().cuGraphLaunch(graph.get(), stream_.get()), "refining");
+      Map result = map;
+      download(result.disparities, disparity);
+      download(result.statuses, status);
+      EXPECT_EQ(first_difference(result, refined_on_cpu(parameters, map, right)), "")
+          << size.width << "×" << size.height << ", run " << run;
+    }
+  }
+
+  void expect_as_on_cpu(const RefineParameters& parameters) {
+    for (const Size size :
+         {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{64, 5}, Size{331, 111}, Size{1000, 3}})
+      expect_as_on_cpu(parameters, size);
+  }
+
+ private:
+  template <class T>
+  static T* pointer(const cuda::DeviceMemory& memory) {
+    return reinterpret_cast<T*>(memory.get());
+  }
+
+  cuda::SharedContext context_;
+  cuda::Stream stream_;
+};
+
+TEST_P(CudaRefineTest, NothingAskedForChangesNothing) {
+  expect_as_on_cpu(RefineParameters::none());
+}
+
+TEST_P(CudaRefineTest, LeftRightCheck) {
+  RefineParameters parameters = RefineParameters::none();
+  parameters.left_right_check = true;
+  for (const float tolerance : {0.0f, 1.0f, 3e38f}) {
+    parameters.left_right_tolerance = tolerance;
+    expect_as_on_cpu(parameters);
+  }
+}
+
+TEST_P(CudaRefineTest, SpeckleFilter) {
+  RefineParameters parameters = RefineParameters::none();
+  for (const int size : {2, 9, 50, 40000}) {
+    for (const float range : {0.0f, 1.0f}) {
+      parameters.speckle_size = size;
+      parameters.speckle_range = range;
+      expect_as_on_cpu(parameters);
+    }
+  }
+}
+
+TEST_P(CudaRefineTest, FillRow) {
+  RefineParameters parameters = RefineParameters::none();
+  parameters.fill = Fill::row;
+  expect_as_on_cpu(parameters);
+}
+
+TEST_P(CudaRefineTest, Median) {
+  RefineParameters parameters = RefineParameters::none();
+  for (const int window : {3, 5}) {
+    parameters.median = window;
+    expect_as_on_cpu(parameters);
+  }
+}
+
+TEST_P(CudaRefineTest, AllSteps) {
+  RefineParameters parameters;
+  for (const int window : {0, 3, 5}) {
+    parameters.median = window;
+    expect_as_on_cpu(parameters);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, CudaRefineTest, ::testing::ValuesIn(pictures), [](const auto& info) {
+  std::string name = info.param.name;
+  for (char& c : name)
+    if (c == ' ') c = '_';
+  return name;
+});
+
+}  // namespace
+}  // namespace parallax
