@@ -194,9 +194,10 @@ constexpr std::pair<const char*, Arithmetic> arithmetics[] = {{"fixed8", Arithme
                                                               {"float16", Arithmetic::float16},
                                                               {"bfloat16", Arithmetic::bfloat16}};
 
-void belief_propagation_table(const fs::path& pairs) {
+void belief_propagation_table(const fs::path& pairs, bool only_fixed8) {
   print_header("Hierarchical belief propagation, preset grauer-gray-2019");
   for (const auto& [name, arithmetic] : arithmetics) {
+    if (only_fixed8 && arithmetic != Arithmetic::fixed8) continue;
     for (const Set& set : sets) {
       const Pair pair = load(pairs / set.folder);
       Bench bench(published(set.labels, arithmetic), pair);
@@ -206,6 +207,55 @@ void belief_propagation_table(const fs::path& pairs) {
   const Pair pair = synthetic({1920, 1080}, 128);
   Bench bench(published(128, Arithmetic::fixed8), pair);
   print_row("synthetic", "fixed8", pair.size(), 128, bench);
+}
+
+BlockParameters plain_block(int labels, int window) {
+  BlockParameters parameters;
+  parameters.disparities = labels;
+  parameters.window = window;
+  parameters.sub_pixel = SubPixel::none;
+  parameters.refine = RefineParameters::none();
+  return parameters;
+}
+
+void block_table(const fs::path& pairs) {
+  print_header("Block matching");
+  const auto row = [&](const std::string& what, const std::string& how, const Pair& pair, const BlockParameters& parameters) {
+    Bench bench(parameters, pair);
+    print_row(what, how, pair.size(), parameters.full_row ? 2 * pair.size().width - 1 : parameters.disparities, bench);
+  };
+  for (const Set& set : sets) {
+    const Pair pair = load(pairs / set.folder);
+    row(set.name, "SAD, window 9", pair, plain_block(set.labels, 9));
+  }
+  const Pair half = load(pairs / "conesHalfSize");
+  for (const auto& [name, cost] : {std::pair{"SSD", BlockCost::ssd}, {"ZNCC", BlockCost::zncc}}) {
+    BlockParameters parameters = plain_block(128, 9);
+    parameters.cost = cost;
+    row("cones-h", std::string(name) + ", window 9", half, parameters);
+  }
+  BlockParameters everything;
+  everything.disparities = 128;
+  row("cones-h", "default preset", half, everything);
+  const Pair large = synthetic({1920, 1080}, 128);
+  row("synthetic", "SAD, window 9", large, plain_block(128, 9));
+  row("synthetic", "default preset", large, everything);
+  const Pair quarter = load(pairs / "conesQuarterSize");
+  for (const auto& [name, strategy] :
+       {std::pair{"automatic", CudaStrategy::automatic},
+        {"global memory", CudaStrategy::global_memory},
+        {"shared memory", CudaStrategy::shared_memory},
+        {"constant and shared memory", CudaStrategy::constant_and_shared_memory},
+        {"streams", CudaStrategy::streams},
+        {"device launch", CudaStrategy::device_launch}}) {
+    BlockParameters parameters = block_preset("sad-full-row");
+    parameters.cuda.strategy = strategy;
+    try {
+      row("cones-q", std::string("5x5 SAD, full row, ") + name, quarter, parameters);
+    } catch (const Error& error) {
+      std::printf("| cones-q | 5x5 SAD, full row, %s | %s |\n", name, error.what());
+    }
+  }
 }
 
 void dealing_table(const fs::path& pairs) {
@@ -261,7 +311,8 @@ int main(int count, char** arguments) {
     const std::string which = count > 2 ? arguments[2] : "all";
     if (which == "first") first_run(pairs);
     if (which == "run" && count > 4) run_once(pairs, arguments[3], arguments[4]);
-    if (which == "bp" || which == "all") belief_propagation_table(pairs);
+    if (which == "bp" || which == "bp8" || which == "all") belief_propagation_table(pairs, which == "bp8");
+    if (which == "block" || which == "all") block_table(pairs);
     if (which == "dealing" || which == "all") dealing_table(pairs);
   } catch (const std::exception& error) {
     std::cerr << "benchmark_cuda: " << error.what() << "\n";

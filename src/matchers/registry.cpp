@@ -25,6 +25,7 @@ std::span<const Door> doors() {
       door<BeliefPropagationParameters, belief_propagation::make_reference>("bp", DeviceKind::reference),
       door<BeliefPropagationParameters, belief_propagation::make_cpu>("bp", DeviceKind::cpu),
 #ifdef PARALLAX_HAS_CUDA
+      door<BlockParameters, block::make_cuda>("block", DeviceKind::cuda),
       door<BeliefPropagationParameters, belief_propagation::make_cuda>("bp", DeviceKind::cuda),
 #endif
   };

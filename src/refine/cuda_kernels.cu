@@ -104,6 +104,14 @@ __device__ __forceinline__ uint32 find_starts(float value, float range, int lane
   return __ballot_sync(whole_warp, lane == 0 || !connected(before, value, range));
 }
 
+// A warp a row.
+template <class Body>
+__device__ __forceinline__ void for_rows_of_tile(const Body& body) {
+  static_assert(tile_size % WARPS == 0);
+#pragma unroll
+  for (int first = 0; first < tile_size; first += WARPS) body(first + static_cast<int>(threadIdx.y));
+}
+
 struct Tile {
   float values[tile_size][tile_size];
   uint32 starts[tile_size];  // a bit for each pixel that is not connected with the one to its left
@@ -139,7 +147,7 @@ __device__ __forceinline__ void add_run(Tile& tile, int row, int lane, int root)
 }  // namespace
 
 // Finds the sets of each tile, and their sizes: 0 at every pixel but roots. A block a tile: grid.x = rows of
-// tiles, grid.y = tiles of a row; a warp a row.
+// tiles, grid.y = tiles of a row.
 PARALLAX_KERNEL __launch_bounds__(block_threads)
     label_tiles(const float* disparity, int64 stride, int width, int height, float range, int* links,
                 int* sizes) {
@@ -147,25 +155,26 @@ PARALLAX_KERNEL __launch_bounds__(block_threads)
   __shared__ Tile tile;
   const int lane = threadIdx.x, left = blockIdx.y * tile_size, top = blockIdx.x * tile_size, x = left + lane;
   const auto inside = [&](int row) { return x < width && top + row < height; };
-#pragma unroll
-  for (int row = threadIdx.y; row < tile_size; row += WARPS) {
+  for_rows_of_tile([&](int row) {
     const float value = inside(row) ? disparity[static_cast<int64>(top + row) * stride + x] : no_value;
     find_runs(tile, row, lane, value, range);
-  }
+  });
   __syncthreads();
-  for (int row = threadIdx.y; row < tile_size; row += WARPS)
+  for_rows_of_tile([&](int row) {
     if (row > 0) join_with_row_above(tile, row, lane, range);
+  });
   __syncthreads();
-  for (int row = threadIdx.y; row < tile_size; row += WARPS) {
+  for_rows_of_tile([&](int row) {
     const int pixel = row * tile_size + lane, root = root_of(tile.links, pixel);
     add_run(tile, row, lane, root);
     if (inside(row))
       links[(top + row) * width + x] =
           root == pixel ? no_link : (top + root / tile_size) * width + left + root % tile_size;
-  }
+  });
   __syncthreads();
-  for (int row = threadIdx.y; row < tile_size; row += WARPS)
+  for_rows_of_tile([&](int row) {
     if (inside(row)) sizes[(top + row) * width + x] = tile.sizes[row * tile_size + lane];
+  });
 }
 
 // Joins each tile's sets with those of the tiles above and to the left of it. Blocks as in label_tiles, of
@@ -379,9 +388,8 @@ __device__ __forceinline__ bool load(MedianTile<window>& tile, const float* from
   return __syncthreads_or(!all_have_values) != 0;
 }
 
-// A neighbour without a value counts as the pixel itself. So the median is no higher than if these neighbours
-// were all infinite, no lower than if they were all minus infinite; and between the two it is the pixel
-// itself.
+// A neighbour without a value counts as the pixel itself. So the median is no higher than with infinite
+// values there, no lower than with minus infinite ones, and the pixel itself if that lies between.
 template <int window>
 __device__ __forceinline__ void filter(const float* from, int64 stride, float* to, int64 to_stride, int width,
                                        int height) {

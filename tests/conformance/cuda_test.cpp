@@ -17,11 +17,13 @@ namespace parallax::test {
 namespace {
 
 const Device cuda_device{DeviceKind::cuda};
+constexpr unsigned seeds_a_test = 16, most_seeds = 256;
 
-// Each case compiles kernels of its own; where they are emulated, by the host's compiler.
+// How many random cases of each method. Each compiles kernels of its own, and an emulated GPU takes its time.
 unsigned seeds() {
-  const char* wanted = std::getenv("PARALLAX_CUDA_SEEDS");
-  return wanted != nullptr ? static_cast<unsigned>(std::atoi(wanted)) : 250;
+  if (const char* wanted = std::getenv("PARALLAX_CUDA_SEEDS")) return static_cast<unsigned>(std::atoi(wanted));
+  const bool emulated = cuda::find_gpus().list.front().name == "Emulated GPU";
+  return !emulated ? most_seeds : sanitized ? seeds_a_test : 2 * seeds_a_test;
 }
 
 class CudaConformance : public testing::TestWithParam<unsigned> {
@@ -54,15 +56,30 @@ void expect_conformance(const MatcherParameters& parameters, const StereoPair& p
   expect_same(expected, run_on_device(matcher, pair, with_confidence), which + ", on the device's images");
 }
 
-// A case a test, so that a GPU's compiler can work on several at once.
-TEST_P(CudaConformance, BeliefPropagationEqualsTheReference) {
-  if (GetParam() >= seeds()) GTEST_SKIP() << "PARALLAX_CUDA_SEEDS";
-  const BeliefPropagationCase random_case(GetParam());
-  expect_conformance(random_case.parameters(), random_case.pair(), random_case.with_confidence(),
-                     "seed " + std::to_string(GetParam()) + ": " + random_case.description());
+// Calls action(seed) for the seeds of a test: several tests, so that they can run side by side.
+template <class Action>
+void for_each_seed(unsigned test, const Action& action) {
+  if (test * seeds_a_test >= seeds()) GTEST_SKIP() << "PARALLAX_CUDA_SEEDS is " << seeds();
+  for (unsigned i = 0; i < seeds_a_test; ++i) action(test * seeds_a_test + i);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seed, CudaConformance, testing::Range(0u, 250u));
+TEST_P(CudaConformance, BeliefPropagationEqualsTheReference) {
+  for_each_seed(GetParam(), [](unsigned seed) {
+    const BeliefPropagationCase random_case(seed);
+    expect_conformance(random_case.parameters(), random_case.pair(), random_case.with_confidence(),
+                       "seed " + std::to_string(seed) + ": " + random_case.description());
+  });
+}
+
+TEST_P(CudaConformance, BlockMatchingEqualsTheReference) {
+  for_each_seed(GetParam(), [](unsigned seed) {
+    const BlockCase random_case(seed);
+    expect_conformance(random_case.parameters(), random_case.pair(), false,
+                       "seed " + std::to_string(seed) + ": " + random_case.description());
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, CudaConformance, testing::Range(0u, most_seeds / seeds_a_test));
 
 TEST_F(CudaTest, EqualsTheReferenceForEveryWayToDealLabels) {
   const SynthPair pair = synthesize({.size = {71, 5}, .disparities = 30});

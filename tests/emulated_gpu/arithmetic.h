@@ -8,11 +8,11 @@
 // Integers.
 
 #define EMULATED_EXTREMES(A, B, Result)                                              \
-  constexpr Result min(A a, B b) {                                                   \
+  inline Result min(A a, B b) {                                                      \
     return static_cast<Result>(a) < static_cast<Result>(b) ? static_cast<Result>(a)  \
                                                            : static_cast<Result>(b); \
   }                                                                                  \
-  constexpr Result max(A a, B b) {                                                   \
+  inline Result max(A a, B b) {                                                      \
     return static_cast<Result>(a) > static_cast<Result>(b) ? static_cast<Result>(a)  \
                                                            : static_cast<Result>(b); \
   }
@@ -32,19 +32,19 @@ inline unsigned umax(unsigned a, unsigned b) {
   return max(a, b);
 }
 
-constexpr int abs(int a) {
+inline int abs(int a) {
   return a < 0 ? -a : a;
 }
-constexpr long abs(long a) {
+inline long abs(long a) {
   return a < 0 ? -a : a;
 }
-constexpr long long abs(long long a) {
+inline long long abs(long long a) {
   return a < 0 ? -a : a;
 }
-constexpr long labs(long a) {
+inline long labs(long a) {
   return abs(a);
 }
-constexpr long long llabs(long long a) {
+inline long long llabs(long long a) {
   return abs(a);
 }
 

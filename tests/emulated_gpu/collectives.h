@@ -25,6 +25,7 @@ inline void __nanosleep(unsigned) {}
 inline void __trap() {
   emulated::machine().trap("the kernel called __trap()");
 }
+#define assert(condition) emulated::require(condition, "the assertion " #condition " is false")
 
 namespace emulated {
 

@@ -6,6 +6,8 @@
 #define PARALLAX_EMULATED 1
 #define __CUDACC__ 1
 #define __CUDACC_RTC__ 1
+#define __CUDACC_VER_MAJOR__ 13
+#define __CUDACC_VER_MINOR__ 0
 #define __device__
 #define __host__
 #define __constant__
@@ -30,3 +32,5 @@
 #define blockIdx (emulated::machine().block)
 #define blockDim (emulated::machine().block_size)
 #define gridDim (emulated::machine().grid_size)
+
+extern "C" int printf(const char* format, ...);

@@ -18,8 +18,9 @@ namespace {
 // Results of the driver and of the compiler.
 constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, invalid_device = 101, invalid_image = 200,
                  invalid_context = 201, no_binary_for_gpu = 209, invalid_handle = 400, illegal_state = 401,
-                 not_found = 500, illegal_address = 700, launch_failed = 719, capture_unsupported = 900,
-                 capture_invalidated = 901, capture_unjoined = 904, capture_isolation = 905;
+                 not_found = 500, not_ready = 600, illegal_address = 700, launch_failed = 719,
+                 capture_unsupported = 900, capture_invalidated = 901, capture_unjoined = 904,
+                 capture_isolation = 905;
 constexpr Result invalid_option = 5, compilation_failure = 6;
 
 constexpr unsigned char garbage = 0xA5;
@@ -377,8 +378,10 @@ TEST_F(Failure, of_a_barrier_that_others_do_not_reach) {
         if (threadIdx.x < 40) __syncthreads();
         else __syncwarp();
       })",
-      "kernel failing, block (0, 0, 0): its threads wait for what cannot come: 0 of 64 have "
-      "ended, 40 wait at a barrier, thread (40, 0, 0) waits in a collective with the mask "
+      "kernel failing, block (0, 0, 0): its threads wait for what cannot come: "
+      "0 of 64 have "
+      "ended, 40 wait at a barrier, thread (40, 0, 0) waits in a collective "
+      "with the mask "
       "0xffffffff for the lanes 0xff",
       {64});
 }
@@ -401,7 +404,9 @@ TEST_F(Failure, of_a_collective_with_lanes_that_the_block_does_not_have) {
 TEST_F(Failure, of_a_lane_that_is_not_in_its_own_mask) {
   expect_launch_to_fail(R"(
       extern "C" __global__ void failing(int* out) { out[threadIdx.x] = __any_sync(0x7fffffff, 1); })",
-                        "thread (31, 0, 0): a collective with the mask 0x7fffffff, without itself", {32});
+                        "thread (31, 0, 0): a collective with the mask "
+                        "0x7fffffff, without itself",
+                        {32});
 }
 
 TEST_F(Failure, of_lanes_that_meet_in_different_collectives) {
@@ -422,18 +427,55 @@ TEST_F(Failure, of_a_trap) {
                         "thread (7, 0, 0): the kernel called __trap()", {32});
 }
 
+TEST_F(Failure, of_an_assertion) {
+  expect_launch_to_fail(R"(
+      extern "C" __global__ void failing(int* out) { assert(threadIdx.x < 3); })",
+                        "thread (3, 0, 0): the assertion threadIdx.x < 3 is false", {8});
+}
+
 TEST_F(Failure, of_writing_behind_dynamic_shared_memory) {
   if (emulated::address_sanitizer) GTEST_SKIP() << "the address sanitizer ends the process";
-  expect_launch_to_fail(R"(
+  expect_launch_to_fail(
+      R"(
       extern "C" __global__ void failing(int* out) { PARALLAX_SHARED(int, line); line[threadIdx.x] = 0; })",
-                        "wrote behind the 256 bytes of its dynamic shared memory", {65});
+      "wrote behind the 256 bytes of its dynamic shared memory", {65});
 }
 
 TEST_F(Failure, of_writing_behind_an_allocation) {
   if (emulated::address_sanitizer) GTEST_SKIP() << "the address sanitizer ends the process";
-  expect_launch_to_fail(R"(
+  expect_launch_to_fail(
+      R"(
       extern "C" __global__ void failing(int* out) { out[1023 + threadIdx.x] = 0; })",
-                        "kernel failing wrote behind an allocation of 4096 bytes", {2}, illegal_address);
+      "kernel failing wrote behind an allocation of 4096 bytes", {2}, illegal_address);
+}
+
+// The address sanitizer sees kernels too.
+class SanitizedFailure : public Gpu {
+ protected:
+  void expect_report(const std::string& source, const std::string& report) {
+    if (!emulated::address_sanitizer) GTEST_SKIP() << "built without the address sanitizer";
+    const FunctionHandle failing = kernel(load(source), "failing");
+    const DeviceAddress out = allocate(4096);
+    EXPECT_DEATH(launch(failing, {1}, {2}, 256, out), report);
+  }
+};
+
+TEST_F(SanitizedFailure, of_reading_behind_an_allocation) {
+  expect_report(R"(
+      extern "C" __global__ void failing(int* out) { out[0] = out[1023 + threadIdx.x]; })",
+                "heap-buffer-overflow");
+}
+
+TEST_F(SanitizedFailure, of_reading_behind_dynamic_shared_memory) {
+  expect_report(R"(
+      extern "C" __global__ void failing(int* out) { PARALLAX_SHARED(int, line); out[0] = line[63 + threadIdx.x]; })",
+                "heap-buffer-overflow");
+}
+
+TEST_F(SanitizedFailure, of_reading_behind_shared_memory) {
+  expect_report(R"(
+      extern "C" __global__ void failing(int* out) { __shared__ int line[63]; out[0] = line[62 + threadIdx.x]; })",
+                "index 63 out of bounds");
 }
 
 // The context is new once nobody holds it; kernels run again.
@@ -473,8 +515,10 @@ using Modules = Gpu;
 
 TEST_F(Modules, that_are_none_are_refused) {
   ModuleHandle module = nullptr;
-  const std::vector<char> nonsense(4096, 'x');
-  EXPECT_EQ(driver.cuModuleLoadData(&module, nonsense.data()), invalid_image);
+  const std::string nonsense(4096, 'x');
+  const Result refused = driver.cuModuleLoadData(&module, nonsense.c_str());
+  EXPECT_EQ(refused, controls.fail_call == nullptr ? refused : invalid_image);
+  EXPECT_NE(refused, success);
   FunctionHandle function = nullptr;
   EXPECT_EQ(driver.cuModuleGetFunction(&function, load("extern \"C\" __global__ void a() {}"), "b"),
             not_found);
@@ -519,8 +563,9 @@ TEST(Compiler, says_where_a_program_is_wrong) {
 TEST(Compiler, has_no_headers_but_those_it_is_given) {
   EXPECT_EQ(compile("#include <no_such_header>").result, compilation_failure);
   EXPECT_EQ(compile("#include <cstdint>").result, compilation_failure);
-  EXPECT_EQ(compile("#include \"folder/one.h\"\n#include <two.h>\nstatic_assert(one + two == 3);", {},
-                    {{"folder/one.h", "constexpr int one = 1;"}, {"two.h", "constexpr int two = 2;"}})
+  EXPECT_EQ(compile("#include \"folder/one.h\"\n#include "
+                    "<two.h>\nstatic_assert(one + two == 3);",
+                    {}, {{"folder/one.h", "constexpr int one = 1;"}, {"two.h", "constexpr int two = 2;"}})
                 .result,
             success);
 }
@@ -609,18 +654,19 @@ TEST_F(Memory, is_freed_once) {
 }
 
 TEST_F(Memory, is_told_apart) {
-  constexpr int memory_type = 2;
-  unsigned type = 0;
+  const auto type_of = [&](DeviceAddress address) {
+    int memory_type = 2;
+    unsigned type = 99;
+    void* values[] = {&type};
+    EXPECT_EQ(driver.cuPointerGetAttributes(1, &memory_type, values, address), success);
+    return type;
+  };
   void* pinned = nullptr;
   int own = 0;
   ASSERT_EQ(driver.cuMemHostAlloc(&pinned, 100, 0), success);
-  EXPECT_EQ(driver.cuPointerGetAttribute(&type, memory_type, reinterpret_cast<DeviceAddress>(pinned) + 99),
-            success);
-  EXPECT_EQ(type, 1u);
-  EXPECT_EQ(driver.cuPointerGetAttribute(&type, memory_type, allocate(100) + 99), success);
-  EXPECT_EQ(type, 2u);
-  EXPECT_EQ(driver.cuPointerGetAttribute(&type, memory_type, reinterpret_cast<DeviceAddress>(&own)),
-            invalid_value);
+  EXPECT_EQ(type_of(reinterpret_cast<DeviceAddress>(pinned) + 99), 1u);
+  EXPECT_EQ(type_of(allocate(100) + 99), 2u);
+  EXPECT_EQ(type_of(reinterpret_cast<DeviceAddress>(&own)), 0u);
   EXPECT_EQ(driver.cuMemFreeHost(pinned), success);
 }
 
@@ -744,7 +790,8 @@ class Graphs : public Gpu {
   static constexpr int thread_local_mode = 1;
 
   FunctionHandle increment() {
-    return kernel(load("extern \"C\" __global__ void increment(int* value, int by) { *value += by; }"),
+    return kernel(load("extern \"C\" __global__ void increment(int* value, int "
+                       "by) { *value += by; }"),
                   "increment");
   }
   void begin() { ASSERT_EQ(driver.cuStreamBeginCapture_v2(stream, thread_local_mode), success); }
@@ -862,6 +909,89 @@ TEST_F(Events, measure_time) {
   for (EventHandle event : {from, to, timeless}) EXPECT_EQ(driver.cuEventDestroy_v2(event), success);
 }
 
+// What a stream is told, it may do at once or later.
+class Laziness : public Gpu {
+ protected:
+  void SetUp() override {
+    Gpu::SetUp();
+    if (controls.set_lazy != nullptr) controls.set_lazy(1);
+    ASSERT_EQ(driver.cuMemHostAlloc(&memory_, sizeof(int), 0), success);
+    pinned() = 0;
+  }
+  void TearDown() override {
+    EXPECT_EQ(driver.cuMemFreeHost(memory_), success);
+    if (controls.set_lazy != nullptr) controls.set_lazy(0);
+    Gpu::TearDown();
+  }
+  int& pinned() { return *static_cast<int*>(memory_); }
+
+ private:
+  void* memory_ = nullptr;
+};
+
+TEST_F(Laziness, shows_who_does_not_wait) {
+  NEEDS_CONTROLS();
+  const DeviceAddress value = allocate(sizeof(int));
+  ASSERT_EQ(driver.cuMemsetD8Async(value, 1, sizeof(int), stream), success);
+  ASSERT_EQ(driver.cuMemcpyDtoHAsync_v2(&pinned(), value, sizeof(int), stream), success);
+  EXPECT_EQ(pinned(), 0);
+  ASSERT_EQ(driver.cuStreamSynchronize(stream), success);
+  EXPECT_EQ(pinned(), 0x01010101);
+}
+
+TEST_F(Laziness, ends_where_memory_is_not_pinned) {
+  int host = 0;
+  const DeviceAddress value = allocate(sizeof(int));
+  ASSERT_EQ(driver.cuMemsetD8Async(value, 1, sizeof(int), stream), success);
+  ASSERT_EQ(driver.cuMemcpyDtoHAsync_v2(&host, value, sizeof(int), stream), success);
+  EXPECT_EQ(host, 0x01010101);
+}
+
+TEST_F(Laziness, respects_events) {
+  StreamHandle other = nullptr;
+  EventHandle filled = nullptr, copied = nullptr;
+  float milliseconds = -1;
+  const DeviceAddress value = allocate(sizeof(int));
+  ASSERT_EQ(driver.cuStreamCreate(&other, 1), success);
+  ASSERT_EQ(driver.cuEventCreate(&filled, 0), success);
+  ASSERT_EQ(driver.cuEventCreate(&copied, 0), success);
+  ASSERT_EQ(driver.cuMemsetD8Async(value, 1, sizeof(int), other), success);
+  ASSERT_EQ(driver.cuEventRecord(filled, other), success);
+  ASSERT_EQ(driver.cuMemsetD8Async(value, 2, sizeof(int), stream), success);
+  ASSERT_EQ(driver.cuStreamWaitEvent(stream, filled, 0), success);
+  ASSERT_EQ(driver.cuMemcpyDtoHAsync_v2(&pinned(), value, sizeof(int), stream), success);
+  ASSERT_EQ(driver.cuEventRecord(copied, stream), success);
+  if (controls.set_lazy != nullptr) {
+    EXPECT_EQ(driver.cuEventElapsedTime(&milliseconds, filled, copied), not_ready);
+  }
+  ASSERT_EQ(driver.cuStreamSynchronize(stream), success);
+  EXPECT_EQ(driver.cuEventElapsedTime(&milliseconds, filled, copied), success);
+  if (controls.set_lazy != nullptr) {
+    EXPECT_EQ(pinned(), 0x01010101);
+  }
+  for (EventHandle event : {filled, copied}) EXPECT_EQ(driver.cuEventDestroy_v2(event), success);
+  EXPECT_EQ(driver.cuStreamDestroy_v2(other), success);
+}
+
+TEST_F(Laziness, ends_before_memory_is_freed) {
+  DeviceAddress value = 0;
+  ASSERT_EQ(driver.cuMemAlloc_v2(&value, sizeof(int)), success);
+  ASSERT_EQ(driver.cuMemsetD8Async(value, 1, sizeof(int), stream), success);
+  ASSERT_EQ(driver.cuMemcpyDtoHAsync_v2(&pinned(), value, sizeof(int), stream), success);
+  ASSERT_EQ(driver.cuMemFree_v2(value), success);
+  EXPECT_EQ(driver.cuStreamSynchronize(stream), success);
+  EXPECT_EQ(pinned(), 0x01010101);
+}
+
+TEST_F(Laziness, leaves_kernels_their_arguments) {
+  const FunctionHandle store = kernel(load("extern \"C\" __global__ void store(int* to, int value) { "
+                                           "*to = value; }"),
+                                      "store");
+  const DeviceAddress value = allocate(sizeof(int));
+  ASSERT_EQ(launch(store, {1}, {1}, 0, value, 7), success);
+  EXPECT_EQ(download<int>(value, 1)[0], 7);
+}
+
 class Control : public Gpu {
   void SetUp() override {
     NEEDS_CONTROLS();
@@ -908,6 +1038,22 @@ TEST_F(Control, counts) {
   EXPECT_EQ(controls.allocations(), allocations + 2);
   EXPECT_EQ(controls.synchronisations(), synchronisations + 1);
   EXPECT_EQ(controls.compilations(), compilations + 1);
+}
+
+TEST_F(Control, turns_the_order_of_threads_round) {
+  const FunctionHandle order = kernel(load(R"(
+      extern "C" __global__ void order(unsigned* turns) {
+        turns[atomicAdd(&turns[0], 1) + 1] = blockIdx.x * 100 + threadIdx.x;
+      })"),
+                                      "order");
+  const DeviceAddress turns = upload<unsigned>({0, 0, 0, 0, 0});
+  ASSERT_EQ(launch(order, {2}, {2}, 0, turns), success);
+  EXPECT_EQ(download<unsigned>(turns, 5), (std::vector<unsigned>{4, 0, 1, 100, 101}));
+  ASSERT_EQ(driver.cuMemsetD8Async(turns, 0, 4, stream), success);
+  controls.set_last_first(1);
+  ASSERT_EQ(launch(order, {2}, {2}, 0, turns), success);
+  controls.set_last_first(0);
+  EXPECT_EQ(download<unsigned>(turns, 5), (std::vector<unsigned>{4, 101, 100, 1, 0}));
 }
 
 TEST_F(Control, failures_have_names) {

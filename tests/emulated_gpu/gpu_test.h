@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <dlfcn.h>
@@ -42,6 +44,8 @@ struct Controls {
   void (*set_memory)(std::size_t bytes) = nullptr;
   void (*set_device_count)(int count) = nullptr;
   void (*set_architecture)(int architecture) = nullptr;
+  void (*set_lazy)(int is_lazy) = nullptr;
+  void (*set_last_first)(int last_first) = nullptr;
   int (*compilations)() = nullptr;
 };
 
@@ -77,6 +81,8 @@ inline const Libraries& libraries() {
     find(driver, "emulated_set_memory", found.controls.set_memory);
     find(driver, "emulated_set_device_count", found.controls.set_device_count);
     find(driver, "emulated_set_architecture", found.controls.set_architecture);
+    find(driver, "emulated_set_lazy", found.controls.set_lazy);
+    find(driver, "emulated_set_last_first", found.controls.set_last_first);
     find(compiler, "emulated_compilations", found.controls.compilations);
     return found;
   }();

@@ -1,16 +1,18 @@
 #include "module.h"
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
-#include <system_error>
+#include <utility>
 
 #include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
 
+#include "garbage_memory.h"
 #include "image.h"
 
 namespace emulated {
@@ -61,7 +63,6 @@ int find_thread_local_size(dl_phdr_info* info, std::size_t, void* data) {
 
 Module::~Module() {
   if (library_ != nullptr) dlclose(library_);
-  // Kept so long, that sanitizers can tell where in a kernel something happened.
   if (!file_.empty()) unlink(file_.c_str());
 }
 
@@ -77,11 +78,13 @@ Result Module::load(const void* image, int architecture, const Machine& machine)
     return invalid_image;
   }
   *static_cast<const Machine**>(told) = &machine;
+  // A sanitizer needs the file to tell where in a kernel something happened.
+  if (!address_sanitizer) unlink(std::exchange(file_, "").c_str());
   return success;
 }
 
 Function* Module::function(const std::string& name) {
-  for (const auto& [handle, function] : functions)
+  for (const auto& [handle, function] : functions_)
     if (function->name == name) return function.get();
   const auto* kernel = static_cast<const Kernel*>(dlsym(library_, ("emulated_" + name).c_str()));
   if (kernel == nullptr) return nullptr;
@@ -89,7 +92,7 @@ Function* Module::function(const std::string& name) {
   function->module = this;
   function->name = name;
   function->kernel = kernel;
-  return functions.find(functions.add<Function*>(std::move(function)));
+  return functions_.add<Function*>(std::move(function));
 }
 
 SharedRange Module::static_shared() const {

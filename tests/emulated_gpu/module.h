@@ -5,32 +5,49 @@
 #include <memory>
 #include <string>
 
+#include "context.h"
 #include "interface.h"
-#include "objects.h"
+#include "registry.h"
 
 namespace emulated {
+
+class Module;
+
+struct Function {
+  const Module* module = nullptr;
+  std::string name;
+  const Kernel* kernel = nullptr;
+  std::size_t dynamic_shared_limit = 48 * 1024;
+};
 
 struct SharedRange {
   void* begin = nullptr;
   std::size_t bytes = 0;
 };
 
-struct Module {
-  Context* context = nullptr;
-  Registry<Function> functions;
-
-  Module() = default;
+class Module {
+ public:
+  explicit Module(const Context& context) : context_(context) {}
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
+  // Kernels will find the machine that runs them there.
   Result load(const void* image, int architecture, const Machine& machine);
+
+  const Context& context() const { return context_; }
   // Null when there is none of that name.
   Function* function(const std::string& name);
-  // Where this thread of the host has the module's __shared__ variables.
+  template <class Handle>
+  Function* find(Handle handle) const {
+    return functions_.find(handle);
+  }
+  // Where this thread of the host has the __shared__ variables.
   SharedRange static_shared() const;
 
  private:
+  const Context& context_;
+  Registry<Function> functions_;
   std::string file_;
   void* library_ = nullptr;
 };

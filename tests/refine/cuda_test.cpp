@@ -13,6 +13,7 @@
 
 #include "devices/cuda/context.h"
 #include "refine/refine.h"
+#include "support.h"
 
 namespace parallax {
 namespace {
@@ -255,6 +256,21 @@ TEST_P(CudaRefineTest, AllSteps) {
     parameters.median = window;
     expect_as_on_cpu(parameters);
   }
+}
+
+TEST(CudaPipelineTest, MapTooLargeForTheSpeckleFilterIsRefused) {
+  ArenaLayout layout;
+  test::expect_refused(
+      [&] {
+        refine::CudaPipeline({}, {65536, 32768}, layout);
+      },
+      "the speckle filter takes up to 2^31 − 1 pixels");
+}
+
+TEST(CudaPipelineTest, StepsNobodyAskedForTakeNoMemory) {
+  ArenaLayout layout;
+  refine::CudaPipeline(RefineParameters::none(), {65536, 32768}, layout);
+  EXPECT_EQ(layout.bytes(), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(, CudaRefineTest, ::testing::ValuesIn(pictures), [](const auto& info) {

@@ -54,7 +54,11 @@ Current::Current(const Context& context) {
   check(driver().cuCtxPushCurrent_v2(context.handle()), "cuCtxPushCurrent");
 }
 
+Current::Current(const Context& context, std::nothrow_t) noexcept
+    : pushed_(driver().cuCtxPushCurrent_v2(context.handle()) == 0) {}
+
 Current::~Current() {
+  if (!pushed_) return;
   ContextHandle popped = nullptr;
   driver().cuCtxPopCurrent_v2(&popped);
 }
@@ -134,11 +138,12 @@ std::size_t free_memory(const Context& context) {
 }
 
 bool is_pinned(const void* memory) {
-  constexpr int memory_type = 2;
-  unsigned type = 0;
-  // Fails for memory that CUDA knows nothing of.
-  return driver().cuPointerGetAttribute(&type, memory_type, reinterpret_cast<DeviceAddress>(memory)) == 0 &&
-         type == host_memory_type;
+  int memory_type = 2;
+  unsigned type = 0;  // stays, for memory that CUDA knows nothing of
+  void* values[] = {&type};
+  check(driver().cuPointerGetAttributes(1, &memory_type, values, reinterpret_cast<DeviceAddress>(memory)),
+        "cuPointerGetAttributes");
+  return type == host_memory_type;
 }
 
 }  // namespace parallax::cuda

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,9 +42,14 @@ class Context {
 class Current {
  public:
   explicit Current(const Context& context);
+  // For what must not throw. The driver may have ended before its users: then calls fail by themselves.
+  Current(const Context& context, std::nothrow_t) noexcept;
   ~Current();
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
+
+ private:
+  bool pushed_ = true;
 };
 
 // The GPUs of this machine; empty without a driver, with the reason.
@@ -76,7 +82,7 @@ class Owned {
   }
   ~Owned() {
     if (handle_ == Handle{}) return;
-    const Current current(*context_);
+    const Current current(*context_, std::nothrow);
     release_(handle_);
   }
   Handle get() const { return handle_; }

@@ -87,7 +87,7 @@ enum FunctionAttribute { local_bytes_a_thread = 3, registers_a_thread = 4, dynam
   X(cuMemFree_v2, (DeviceAddress address))                                                                 \
   X(cuMemHostAlloc, (void** memory, std::size_t bytes, unsigned flags))                                    \
   X(cuMemFreeHost, (void* memory))                                                                         \
-  X(cuPointerGetAttribute, (void* value, int attribute, DeviceAddress address))                            \
+  X(cuPointerGetAttributes, (unsigned count, int* attributes, void** values, DeviceAddress address))       \
   X(cuMemcpy2DAsync_v2, (const Copy2D* copy, StreamHandle stream))                                         \
   X(cuMemcpyHtoDAsync_v2, (DeviceAddress to, const void* from, std::size_t bytes, StreamHandle stream))    \
   X(cuMemcpyDtoHAsync_v2, (void* to, DeviceAddress from, std::size_t bytes, StreamHandle stream))          \

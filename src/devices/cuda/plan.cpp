@@ -79,8 +79,8 @@ void Plan::run(const StereoPair& pair, const DisparityMap& map) {
   const auto record = [&](const Event& event) {
     check(driver().cuEventRecord(event.get(), stream), "cuEventRecord");
   };
-  const StereoPair from = reachable(pair);
-  const DisparityMap to = reachable(map);
+  const StereoPair from = within_reach(pair);
+  const DisparityMap to = within_reach(map);
   record(started_);
   if (volume_labels_ > 0) copy_volume(pair.costs, host_memory_type, stream);
   take(from, stream);
@@ -131,7 +131,7 @@ void Plan::copy_out(const DisparityMap& to, StreamHandle stream) const {
                    static_cast<long long>(to.confidence.stride));
 }
 
-StereoPair Plan::reachable(const StereoPair& pair) const {
+StereoPair Plan::within_reach(const StereoPair& pair) const {
   StereoPair result = pair;
   ImageView* images[] = {&result.left, &result.right};
   View<const std::uint8_t>* masks[] = {&result.left_mask, &result.right_mask};
@@ -156,13 +156,13 @@ StereoPair Plan::reachable(const StereoPair& pair) const {
 }
 
 template <class T>
-View<T> Plan::reachable(const View<T>& view, const PlaneBuffer<T>& otherwise) const {
+View<T> Plan::within_reach(const View<T>& view, const PlaneBuffer<T>& otherwise) const {
   return view.empty() || is_pinned(view.data) ? view : otherwise.in(host_memory());
 }
 
-DisparityMap Plan::reachable(const DisparityMap& map) const {
-  return {reachable(map.disparity, staged_map_.disparity), reachable(map.status, staged_map_.status),
-          reachable(map.confidence, staged_map_.confidence)};
+DisparityMap Plan::within_reach(const DisparityMap& map) const {
+  return {within_reach(map.disparity, staged_map_.disparity), within_reach(map.status, staged_map_.status),
+          within_reach(map.confidence, staged_map_.confidence)};
 }
 
 void Plan::copy_volume(const CostVolume& costs, MemoryType type, StreamHandle stream) const {

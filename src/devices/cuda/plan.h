@@ -73,10 +73,10 @@ class Plan : public detail::Plan {
   void fill(DeviceAddress to, const void* values, std::size_t bytes, StreamHandle stream) const;
   void reserve_map(Map& map, ArenaLayout& layout) const;
   DisparityMap map_in(const Map& map, std::byte* memory) const;
-  StereoPair reachable(const StereoPair& pair) const;
-  DisparityMap reachable(const DisparityMap& map) const;
+  StereoPair within_reach(const StereoPair& pair) const;
+  DisparityMap within_reach(const DisparityMap& map) const;
   template <class T>
-  View<T> reachable(const View<T>& view, const PlaneBuffer<T>& otherwise) const;
+  View<T> within_reach(const View<T>& view, const PlaneBuffer<T>& otherwise) const;
   template <class T>
   void unstage(const View<T>& from, const View<T>& to) const;
   void copy_rows(const std::byte* from, std::ptrdiff_t from_stride, std::byte* to, std::ptrdiff_t to_stride,

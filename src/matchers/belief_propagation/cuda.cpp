@@ -309,6 +309,7 @@ class Whole final : public Cuda {
                                                      static_cast<std::size_t>(level.groups) * 2 * directions);
       levels_.push_back(level);
     }
+    check_countable();
     edge_tables_ = layout_.reserve<std::uint16_t>(2 * edge_table_size);
   }
 
@@ -320,6 +321,12 @@ class Whole final : public Cuda {
   };
 
   int group_pixels() const { return 32 / bits_; }
+
+  // Kernels count threads in 32 bits.
+  void check_countable() const {
+    if (groups_of(0) * static_cast<std::size_t>(dealing_.lanes) < UINT32_MAX - block_threads) return;
+    throw Error(ErrorCategory::device, "the image has more pixels and labels than the cuda device counts: match it in parts");
+  }
 
   CudaWholeLevel level(std::size_t index) const {
     const Level& level = levels_[index];
@@ -368,9 +375,11 @@ class Whole final : public Cuda {
   }
 
   Shape grid(std::size_t index, unsigned colours = 1) const {
-    const std::size_t groups =
-        static_cast<std::size_t>(sizes()[index].height) * static_cast<std::size_t>(levels_[index].groups);
-    return {cuda::blocks(groups * static_cast<std::size_t>(dealing_.lanes), block_threads), colours};
+    return {cuda::blocks(groups_of(index) * static_cast<std::size_t>(dealing_.lanes), block_threads), colours};
+  }
+
+  std::size_t groups_of(std::size_t index) const {
+    return static_cast<std::size_t>(sizes()[index].height) * static_cast<std::size_t>(levels_[index].groups);
   }
 
   CudaSmoothness alike() const {
@@ -399,23 +408,23 @@ class Whole final : public Cuda {
                        static_cast<int>(edge_table_size), at(levels_[index].edges));
   }
 
+  // The grid of an iteration. Where a level has so few groups that most of the GPU would idle, four blocks share
+  // the directions of a group.
+  Shape iteration_grid(std::size_t index) const {
+    constexpr std::size_t few = 8000;
+    const std::size_t threads = groups_of(index) * static_cast<std::size_t>(dealing_.lanes);
+    return grid(index, threads <= few ? directions : 1);
+  }
+
   void iterate(std::size_t index, StreamHandle stream) const {
     const int iterations = model().parameters.iterations;
-    const bool coarsest = index + 1 == levels_.size();
+    const CudaWholeLevel here = level(index);
+    const CudaWholeLevel coarser = index + 1 < levels_.size() ? level(index + 1) : CudaWholeLevel{};
     // The first iteration updates colour 1 from what colour 0 starts with; nobody reads what colour 1 does.
-    if (coarsest)
-      clear(address(levels_[index].messages),
-            directions * levels_[index].plane_words * sizeof(std::uint32_t), stream);
-    else if (iterations == 1)
-      start_.launch(stream, grid(index), {block_threads}, 0, level(index), level(index + 1), 0);
-    for (int iteration = 0; iteration < iterations; ++iteration) {
-      const int colour = (iteration + 1) % 2;
-      if (iteration == 0 && !coarsest)
-        first_update_.launch(stream, grid(index), {block_threads}, 0, level(index), level(index + 1), alike(),
-                             colour);
-      else
-        update_.launch(stream, grid(index), {block_threads}, 0, level(index), alike(), colour);
-    }
+    if (iterations == 1) start_.launch(stream, grid(index), {block_threads}, 0, here, coarser, 0);
+    first_update_.launch(stream, iteration_grid(index), {block_threads}, 0, here, coarser, alike(), 1);
+    for (int iteration = 1; iteration < iterations; ++iteration)
+      update_.launch(stream, iteration_grid(index), {block_threads}, 0, here, alike(), (iteration + 1) % 2);
   }
 
   int bits_;

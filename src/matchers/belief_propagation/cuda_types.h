@@ -55,7 +55,7 @@ struct CudaWholeLevel {
   int groups;             // in a row
   long long plane_words;  // of one colour
   unsigned* data;         // [colour]
-  unsigned* messages;     // [colour][direction]
+  unsigned* messages;     // [colour][direction]; null: there is no such level
   const unsigned* edges;  // [colour][row][group][direction][slope, truncation]; null = alike everywhere
 };
 

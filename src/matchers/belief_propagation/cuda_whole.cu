@@ -65,11 +65,9 @@ __device__ __forceinline__ void load(const uint32* from, uint32* to) {
   if constexpr (count == 4) {
     const uint4 v = *reinterpret_cast<const uint4*>(from);
     to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
-  } else if constexpr (count == 2) {
+  } else {
     const uint2 v = *reinterpret_cast<const uint2*>(from);
     to[0] = v.x, to[1] = v.y;
-  } else {
-    to[0] = *from;
   }
 }
 
@@ -77,10 +75,8 @@ template <int count>
 __device__ __forceinline__ void store(const uint32* from, uint32* to) {
   if constexpr (count == 4)
     *reinterpret_cast<uint4*>(to) = make_uint4(from[0], from[1], from[2], from[3]);
-  else if constexpr (count == 2)
-    *reinterpret_cast<uint2*>(to) = make_uint2(from[0], from[1]);
   else
-    *to = *from;
+    *reinterpret_cast<uint2*>(to) = make_uint2(from[0], from[1]);
 }
 
 // A thread's part of a group.
@@ -120,12 +116,12 @@ struct Place {
 };
 
 // Threads beyond the last group follow the last: all take part in shuffles, none but the first stores.
-__device__ __forceinline__ Place find_place(int groups, int height) {
-  const int64 index = (static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x) / LANES;
-  const int64 last = static_cast<int64>(groups) * height - 1;
-  const int64 shown = min(index, last);
-  const int y = static_cast<int>(shown / groups);
-  return {y, static_cast<int>(shown - static_cast<int64>(y) * groups), static_cast<int>(threadIdx.x % LANES),
+__device__ __forceinline__ Place find_place(const CudaWholeLevel& level) {
+  const uint32 groups = level.groups, last = groups * level.height - 1;
+  const uint32 index = (blockIdx.x * BLOCK + threadIdx.x) / LANES;
+  const uint32 shown = min(index, last);
+  const uint32 y = shown / groups;
+  return {static_cast<int>(y), static_cast<int>(shown - y * groups), static_cast<int>(threadIdx.x % LANES),
           index <= last};
 }
 
@@ -143,28 +139,25 @@ __device__ __forceinline__ uint32 least_over_lanes(uint32 halves_of_word) {
 
 // Messages
 
-// Incoming words from the row of the other colour: the neighbours of a group's pixels one column to the left
-// or to the right lie in the group itself but for one, which is the last or the first of the next group.
+// A colour's columns, halved, count 0, 1, 2, … in each row. So the neighbours of a group's pixels, some columns to
+// the left or to the right, are those of the same number, or of the next one before or after: then all but one lie
+// in the group, and that one is the last or the first of the next group. `steps` is −1, 0 or 1.
 template <class Fetch>
-__device__ __forceinline__ Words from_left(int odd, int group, const Fetch& fetch) {
+__device__ __forceinline__ Words stepped(int steps, int group, const Fetch& fetch) {
   const Words here = fetch(group);
-  if (odd) return here;
-  const Words before = fetch(group - 1);
+  if (steps == 0) return here;
+  const Words next = fetch(group + steps);
   Words words;
 #pragma unroll
-  for (int k = 0; k < PER_LANE; ++k) words.of[k] = __funnelshift_l(before.of[k], here.of[k], BITS);
+  for (int k = 0; k < PER_LANE; ++k)
+    words.of[k] = steps < 0 ? __funnelshift_l(next.of[k], here.of[k], BITS)
+                            : __funnelshift_r(here.of[k], next.of[k], BITS);
   return words;
 }
 
-template <class Fetch>
-__device__ __forceinline__ Words from_right(int odd, int group, const Fetch& fetch) {
-  const Words here = fetch(group);
-  if (!odd) return here;
-  const Words after = fetch(group + 1);
-  Words words;
-#pragma unroll
-  for (int k = 0; k < PER_LANE; ++k) words.of[k] = __funnelshift_r(here.of[k], after.of[k], BITS);
-  return words;
+// From columns of this parity to those `columns` away.
+__device__ __forceinline__ int steps_to(int columns, int odd) {
+  return (columns + odd) >> 1;
 }
 
 // The messages that a colour starts a level with, those of the pixels (x/2, y/2) of the coarser one, without
@@ -172,7 +165,8 @@ __device__ __forceinline__ Words from_right(int odd, int group, const Fetch& fet
 __device__ __forceinline__ Words start_words(const CudaWholeLevel& level, const CudaWholeLevel& coarser,
                                              int colour, int direction, int y, int group) {
   Words words = {};
-  if (y < 0 || y >= level.height || group < 0 || group >= level.groups) return words;
+  const bool coarsest = coarser.messages == nullptr;
+  if (coarsest || y < 0 || y >= level.height || group < 0 || group >= level.groups) return words;
   const uint32 mask = inside_mask(pixels_in(level.width, y, colour), group);
   const int row = y / 2, even = row & 1;  // the colour of even columns in that row
   const int64 offset = group_offset(coarser, row, group / 2);
@@ -197,8 +191,8 @@ __device__ __forceinline__ Incoming incoming(int y, int colour, int group, const
   Incoming words;
   words.from[above] = fetch(below, y - 1, group);
   words.from[below] = fetch(above, y + 1, group);
-  words.from[left_side] = from_left(odd, group, [&](int g) { return fetch(right_side, y, g); });
-  words.from[right_side] = from_right(odd, group, [&](int g) { return fetch(left_side, y, g); });
+  words.from[left_side] = stepped(steps_to(-1, odd), group, [&](int g) { return fetch(right_side, y, g); });
+  words.from[right_side] = stepped(steps_to(1, odd), group, [&](int g) { return fetch(left_side, y, g); });
   return words;
 }
 
@@ -233,13 +227,12 @@ __device__ __forceinline__ uint32 carried(uint32 last, uint32 slope) {
 }
 
 // The message of a group: the lower envelope of h, cut at its least plus the truncation, less its least.
-__device__ __forceinline__ Words message(const Words& belief, const Words& opposite, const Split& slope,
-                                         const Split& truncation) {
+__device__ __forceinline__ Words message(const Words& all_of_h, const Split& slope, const Split& truncation) {
   uint32 h[halves][PER_LANE];
   uint32 least[halves], last[halves];
 #pragma unroll
   for (int k = 0; k < PER_LANE; ++k) {
-    const Split words = split(belief.of[k] - opposite.of[k]);
+    const Split words = split(all_of_h.of[k]);
 #pragma unroll
     for (int i = 0; i < halves; ++i) {
       h[i][k] = words.half[i];
@@ -299,52 +292,73 @@ __device__ __forceinline__ Weights weights(const CudaWholeLevel& level, const Cu
   return result;
 }
 
-// Sends the messages of a colour's pixels. `fetch` gives what the other colour sent.
-template <class Fetch>
-__device__ __forceinline__ void send(const CudaWholeLevel& level, const CudaSmoothness& alike, int colour,
-                                     const Place& place, const Fetch& fetch) {
-  const int64 offset = group_offset(level, place.y, place.group);
-  const Incoming words = incoming(place.y, colour, place.group, fetch);
-  const Words data = load_words(level.data + colour * level.plane_words + offset);
-  const Weights weight = weights(level, alike, colour, place.y, place.group);
+__device__ __forceinline__ Words masked(Words words, uint32 mask) {
+#pragma unroll
+  for (int k = 0; k < PER_LANE; ++k) words.of[k] &= mask;
+  return words;
+}
+
+// Sends the messages of a colour's pixels, from those that they got. With grid.y = 4, the blocks share the
+// directions: more is loaded, but each thread is done sooner.
+__device__ __forceinline__ void send(const CudaWholeLevel& level, int colour, const Place& place,
+                                     const Words& data, const Weights& weight, const Incoming& words) {
   const Words belief = beliefs(data, words);
   const uint32 mask = inside_mask(pixels_in(level.width, place.y, colour), place.group);
 #pragma unroll
   for (int direction = 0; direction < directions; ++direction) {
-    Words sent = message(belief, words.from[direction], split(weight.slope[direction]),
-                         split(weight.truncation[direction]));
+    if (gridDim.y == directions && direction != blockIdx.y) continue;
+    Words h;
 #pragma unroll
-    for (int k = 0; k < PER_LANE; ++k) sent.of[k] &= mask;
-    if (place.inside) store_words(sent, messages(level, colour, direction) + offset);
+    for (int k = 0; k < PER_LANE; ++k) h.of[k] = belief.of[k] - words.from[direction].of[k];
+    const Words sent = message(h, split(weight.slope[direction]), split(weight.truncation[direction]));
+    if (place.inside)
+      store_words(masked(sent, mask),
+                  messages(level, colour, direction) + group_offset(level, place.y, place.group));
   }
+}
+
+// What the other colour sent.
+__device__ __forceinline__ Incoming incoming(const CudaWholeLevel& level, int colour, const Place& place) {
+  return incoming(place.y, colour, place.group, [&](int direction, int y, int group) {
+    return load_words(messages(level, 1 - colour, direction) + group_offset(level, y, group));
+  });
+}
+
+__device__ __forceinline__ Words data_of(const CudaWholeLevel& level, int colour, const Place& place) {
+  return load_words(level.data + colour * level.plane_words + group_offset(level, place.y, place.group));
 }
 
 }  // namespace
 
-// One iteration: the messages of one colour.
+// One iteration: the messages of one colour. What is read before the wait was written before the kernel ahead
+// began: by then, the ones ahead of that have ended.
 PARALLAX_KERNEL __launch_bounds__(BLOCK) update(CudaWholeLevel level, CudaSmoothness alike, int colour) {
+  const Place place = find_place(level);
+  const Words data = data_of(level, colour, place);
+  const Weights weight = weights(level, alike, colour, place.y, place.group);
   wait_for_previous();
-  const Place place = find_place(level.groups, level.height);
-  send(level, alike, colour, place, [&](int direction, int y, int group) {
-    return load_words(messages(level, 1 - colour, direction) + group_offset(level, y, group));
-  });
+  send(level, colour, place, data, weight, incoming(level, colour, place));
 }
 
 // The first iteration of a level, from the messages of the coarser one.
 PARALLAX_KERNEL __launch_bounds__(BLOCK)
     first_update(CudaWholeLevel level, CudaWholeLevel coarser, CudaSmoothness alike, int colour) {
+  const Place place = find_place(level);
   wait_for_previous();
-  const Place place = find_place(level.groups, level.height);
-  send(level, alike, colour, place, [&](int direction, int y, int group) {
+  const Words data = data_of(level, colour, place);
+  const Weights weight = weights(level, alike, colour, place.y, place.group);
+  const Incoming words = incoming(place.y, colour, place.group, [&](int direction, int y, int group) {
     return start_words(level, coarser, 1 - colour, direction, y, group);
   });
+  send(level, colour, place, data, weight, words);
 }
 
 // The messages that a colour starts with, for a level on which nothing updates it.
-PARALLAX_KERNEL __launch_bounds__(BLOCK) start(CudaWholeLevel level, CudaWholeLevel coarser, int colour) {
-  wait_for_previous();
-  const Place place = find_place(level.groups, level.height);
+PARALLAX_KERNEL __launch_bounds__(BLOCK)
+    start(CudaWholeLevel level, CudaWholeLevel coarser, int colour) {
+  const Place place = find_place(level);
   const int64 offset = group_offset(level, place.y, place.group);
+  wait_for_previous();
 #pragma unroll
   for (int direction = 0; direction < directions; ++direction) {
     const Words words = start_words(level, coarser, colour, direction, place.y, place.group);
@@ -355,8 +369,8 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) start(CudaWholeLevel level, CudaWholeLe
 // Data costs of coarser levels: the sums over up to four children, which all have the column of their parent
 // when the columns of a colour are counted. A thread makes both colours of its words.
 PARALLAX_KERNEL __launch_bounds__(BLOCK) add_up(CudaWholeLevel fine, CudaWholeLevel coarse) {
+  const Place place = find_place(coarse);
   wait_for_previous();
-  const Place place = find_place(coarse.groups, coarse.height);
   // Of two groups of the finer level; of each, the pixels of even and of odd columns of the coarser.
   Split sum[2][PER_LANE];
 #pragma unroll
@@ -510,6 +524,28 @@ __device__ __forceinline__ void for_each_difference(const CudaCosts& costs, cons
   }
 }
 
+// Which pixels of a group have a label whose right pixel exists, and which have one whose does not.
+struct Existence {
+  uint32 some, some_not;
+  __device__ __forceinline__ bool any(int p) const { return (some >> p & 1) != 0; }
+  __device__ __forceinline__ bool all(int p) const { return (some_not >> p & 1) == 0; }
+};
+
+__device__ __forceinline__ Existence existence(uint64 right_valid, int first_label) {
+  constexpr int apart = 16;
+  const int labels = min(max(LABELS - first_label, 0), PER_LANE);
+  const uint64 of_pixel_0 = ((1ull << labels) - 1) << (PER_LANE - labels);
+  uint32 flags = 0;
+#pragma unroll
+  for (int p = 0; p < group_pixels; ++p) {
+    const uint64 wanted = of_pixel_0 << 2 * p, found = right_valid & wanted;
+    if (found != 0) flags |= 1u << p;
+    if (found != wanted) flags |= 1u << (apart + p);
+  }
+  flags = over_lanes(flags, [](uint32 a, uint32 b) { return a | b; });
+  return {flags & 0xFFFF, flags >> apart};
+}
+
 // Before the right pixel's validity is considered.
 template <class Action>
 __device__ __forceinline__ void for_each_cost(const CudaCosts& costs, const CostPlace& at, const float* table,
@@ -547,7 +583,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaWholeLevel level, CudaCo
     __syncthreads();
   }
   const int colour = blockIdx.y;
-  const Place place = find_place(level.groups, level.height);
+  const Place place = find_place(level);
   CostPlace at;
   at.y = place.y;
   at.x = 2 * place.group * group_pixels + parity(place.y, colour);
@@ -560,12 +596,12 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaWholeLevel level, CudaCo
   const bool everywhere = COST == volume && !costs.mirrored;
   const uint64 right_valid =
       everywhere ? ~0ull : valid_bits(costs.validity.right, words, at.y, at.first_right);
-  const auto exists = [&](int p, int k) { return (right_valid >> in_span(p, k) & 1) != 0; };
 
   float cost[group_pixels][PER_LANE];
   for_each_cost(costs, at, table, [&](int p, int k, float value) {
-    cost[p][k] = exists(p, k) ? value : costs.outside;
+    cost[p][k] = (right_valid >> in_span(p, k) & 1) != 0 ? value : costs.outside;
   });
+  const Existence exists = existence(right_valid, at.first_label);
   Split packed[PER_LANE];
 #pragma unroll
   for (int k = 0; k < PER_LANE; ++k) packed[k] = all_halves(0);
@@ -573,24 +609,17 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaWholeLevel level, CudaCo
   const auto beyond_labels = [&](int k) { return padded_labels > LABELS && at.first_label + k >= LABELS; };
 #pragma unroll
   for (int p = 0; p < group_pixels; ++p) {
-    bool any = false, all = true;
     float least = 3e38f;
 #pragma unroll
-    for (int k = 0; k < PER_LANE; ++k) {
-      if (beyond_labels(k)) continue;
-      any = any || exists(p, k);
-      all = all && exists(p, k);
-      least = fminf(least, cost[p][k]);
-    }
+    for (int k = 0; k < PER_LANE; ++k)
+      if (!beyond_labels(k)) least = fminf(least, cost[p][k]);
     least = __uint_as_float(over_lanes(__float_as_uint(least), [](uint32 a, uint32 b) {
       return __float_as_uint(fminf(__uint_as_float(a), __uint_as_float(b)));
     }));
-    any = over_lanes(any, [](uint32 a, uint32 b) { return a | b; });
-    all = over_lanes(all, [](uint32 a, uint32 b) { return a & b; });
     const bool valid = (left_valid >> 2 * p & 1) != 0;
     const bool in_image = at.x + 2 * p < level.width;
-    const bool has_data = in_image && valid && (HAS_OUTSIDE || all);
-    status[p] = !valid ? input_masked : any ? matched : out_of_range;
+    const bool has_data = in_image && valid && (HAS_OUTSIDE || exists.all(p));
+    status[p] = !valid ? input_masked : exists.any(p) ? matched : out_of_range;
 #pragma unroll
     for (int k = 0; k < PER_LANE; ++k) {
       float kept = has_data ? fminf(cost[p][k] - least, static_cast<float>(data_bound)) : 0.0f;
@@ -647,14 +676,11 @@ __device__ __forceinline__ Beliefs find_best(const Words& belief, int first_labe
 
 // Both colours: grid.y = 2.
 PARALLAX_KERNEL __launch_bounds__(BLOCK) decide(CudaWholeLevel level, CudaDecision to) {
-  wait_for_previous();
   const int colour = blockIdx.y;
-  const Place place = find_place(level.groups, level.height);
-  const int64 offset = group_offset(level, place.y, place.group);
-  const Incoming words = incoming(place.y, colour, place.group, [&](int direction, int y, int group) {
-    return load_words(messages(level, 1 - colour, direction) + group_offset(level, y, group));
-  });
-  const Words belief = beliefs(load_words(level.data + colour * level.plane_words + offset), words);
+  const Place place = find_place(level);
+  wait_for_previous();
+  const Incoming words = incoming(level, colour, place);
+  const Words belief = beliefs(data_of(level, colour, place), words);
 #pragma unroll
   for (int p = 0; p < group_pixels; ++p) {
     const Beliefs found = find_best(belief, place.lane * PER_LANE, p);

@@ -18,6 +18,9 @@ void BlockParameters::validate() const {
   check_range("uniqueness", uniqueness, 0, 100);
   check_not_negative("texture_threshold", texture_threshold);
   refine.validate();
+  check_choice("cuda.strategy", cuda.strategy, CudaStrategy::device_launch);
+  check_range("cuda.rows_per_thread", cuda.rows_per_thread, 0, 128);
+  check_range("cuda.streams", cuda.streams, 1, 16);
 }
 
 std::vector<std::string_view> block_presets() {

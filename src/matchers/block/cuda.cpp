@@ -1,0 +1,429 @@
+// Block matching on CUDA. A search over images of bytes, see cuda_search.cu, leaves a key for each pixel, and a
+// decision makes the map of them; images of 16-bit values are matched in one plain step. The right map is a
+// second search, with the images exchanged and the labels counted backwards.
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <vector>
+
+#include "core/arena.h"
+#include "devices/cuda/kernel_sources.h"
+#include "devices/cuda/plan.h"
+#include "matchers/block/block.h"
+#include "matchers/block/cuda_study.h"
+#include "matchers/block/cuda_types.h"
+#include "refine/cuda.h"
+
+namespace parallax::block {
+namespace {
+
+using cuda::Kernel;
+using cuda::Shape;
+using cuda::StreamHandle;
+using Options = std::vector<std::string>;
+
+constexpr unsigned block_threads = 128;
+enum Side { left_side, right_side };
+
+std::string define(const char* name, int value) {
+  return std::string("-D") + name + "=" + std::to_string(value);
+}
+
+int rounded_up(int value, int unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+CudaImage cuda_image(const ImageView& image) {
+  return {image.data, image.stride_bytes, image.channels, static_cast<int>(image.format.depth)};
+}
+
+CudaMask cuda_mask(View<const std::uint8_t> mask) {
+  return {mask.data, mask.stride};
+}
+
+// Labels that lead out of the image everywhere are left out.
+Search clipped_search(Search search, int width) {
+  const int highest = std::min(search.lowest + search.labels - 1, width - 1);
+  search.lowest = std::max(search.lowest, 1 - width);
+  search.labels = highest - search.lowest + 1;
+  return search;
+}
+
+// What both ways have in common: from a pair to filtered images, and from a map to the refined one.
+class Cuda : public cuda::Plan {
+ public:
+  Cuda(const BlockParameters& parameters, const Device& device, const ImageFormat& format, std::size_t element_bytes,
+       int rows)
+      : cuda::Plan(device, format, 0, false),
+        parameters_(parameters),
+        search_(clipped_search(plan_search(parameters, format), format.size.width)),
+        element_bytes_(element_bytes),
+        refinement_(parameters.refine, format.size, layout_) {
+    const int radius = parameters.window / 2;
+    frame_ = {format.size.width, format.size.height, radius + before_window, radius, 0, rows + 2 * radius + rows_behind};
+    frame_.pitch = rounded_up(frame_.before + frame_.width + radius + behind_window, 64);
+    gray_stride_ = rounded_up(format.size.width, 64);
+    validity_stride_ = rounded_up(format.size.width + 2 * validity_margin, 64);
+    const auto rows_of = [&](int stride, int count) {
+      return static_cast<std::size_t>(stride) * static_cast<std::size_t>(count);
+    };
+    const std::size_t elements = rows_of(frame_.pitch, frame_.rows);
+    for (int side : {left_side, right_side}) {
+      gray_[side] = layout_.reserve<std::byte>(rows_of(gray_stride_, frame_.height) * gray_bytes() + behind_window);
+      filtered_[side] = layout_.reserve<std::byte>(elements * element_bytes_);
+      validity_[side] = layout_.reserve<std::uint8_t>(rows_of(validity_stride_, frame_.height));
+    }
+    masked_ = layout_.reserve<int>(2);
+    if (has_texture_plane())
+      responses_ = layout_.reserve<std::byte>(elements * element_bytes_);
+    if (right_map()) right_disparity_ = layout_.reserve_plane<float>(format.size);
+  }
+
+ protected:
+  const BlockParameters& parameters() const { return parameters_; }
+  const Search& search() const { return search_; }
+  const CudaFrame& frame() const { return frame_; }
+  bool right_map() const { return parameters_.refine.left_right_check; }
+
+  // Pixel (0, 0).
+  std::byte* filtered(int side) const { return pixels(filtered_[side]); }
+  CudaValidity validity() const {
+    const auto first = [this](int side) { return at(validity_[side]) + validity_margin; };
+    return {{first(left_side), first(right_side)}, at(masked_), validity_stride_};
+  }
+
+  // A thread a pixel; with the right map, too, if that is wanted.
+  Shape map_grid() const {
+    return {static_cast<unsigned>(frame_.height),
+            cuda::blocks(static_cast<std::size_t>(frame_.width), block_threads), right_map() ? 2u : 1u};
+  }
+
+  Options common_options() const {
+    return {define("WINDOW", parameters_.window), define("COST", static_cast<int>(parameters_.cost)),
+            define("UNIQUENESS", parameters_.uniqueness), define("TEXTURE", parameters_.texture_threshold > 0),
+            define("SUB_PIXEL", parameters_.sub_pixel == SubPixel::parabola)};
+  }
+
+  CudaDecision decision(const DisparityMap& map) const {
+    CudaDecision decision{};
+    decision.frame = frame_;
+    decision.left = filtered(left_side);
+    decision.right = filtered(right_side);
+    decision.responses = has_texture_plane() ? pixels(responses_) : filtered(left_side);
+    decision.validity = validity();
+    decision.lowest = search_.lowest;
+    decision.labels = search_.labels;
+    decision.cap = parameters_.prefilter_cap;
+    decision.texture_threshold = parameters_.texture_threshold;
+    decision.disparity = map.disparity.data;
+    decision.status = map.status.data;
+    decision.stride = static_cast<int>(map.disparity.stride);
+    decision.status_stride = static_cast<int>(map.status.stride);
+    if (!right_map()) return decision;
+    const View<float> right = at(right_disparity_);
+    decision.right_disparity = right.data;
+    decision.right_stride = static_cast<int>(right.stride);
+    return decision;
+  }
+
+  virtual void prepare_search(StreamHandle stream) = 0;
+  // What a search is to find, if there is one.
+  virtual CudaFound found() const = 0;
+  // Both maps, before refinement.
+  virtual void decide(const CudaDecision& decision, StreamHandle stream) = 0;
+
+ private:
+  // What is read, or skipped, beside the windows of the first and of the last column, and below the last row.
+  static constexpr int before_window = 8, behind_window = 20, rows_behind = 1, validity_margin = 8;
+
+  // The filtered left image may do.
+  bool has_texture_plane() const {
+    return parameters_.texture_threshold > 0 && parameters_.prefilter != Prefilter::x_sobel;
+  }
+
+  std::byte* pixels(const Buffer<std::byte>& buffer) const {
+    const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(frame_.radius) * frame_.pitch + frame_.before;
+    return at(buffer) + first * static_cast<std::ptrdiff_t>(element_bytes_);
+  }
+
+  std::size_t gray_bytes() const { return format().depth == Depth::bits16 ? 2 : 1; }
+
+  // A thread four columns of both images.
+  Shape images_grid(int width, int rows) const {
+    return {static_cast<unsigned>(rows), cuda::blocks(static_cast<std::size_t>(width), 4 * block_threads), 2};
+  }
+
+  void prepare(StreamHandle stream) final {
+    images_program_ = cuda::Program(context(), cuda::block_images_cu,
+                                    {define("GRAY_BITS", 8 * static_cast<int>(gray_bytes())),
+                                     define("FILTERED_BITS", 8 * static_cast<int>(element_bytes_)),
+                                     define("X_SOBEL", parameters_.prefilter == Prefilter::x_sobel)});
+    take_ = images_program_.kernel("take");
+    filter_ = images_program_.kernel("filter");
+    refinement_.prepare(context(), device_memory());
+    for (const auto& buffer : validity_) clear(buffer, stream);
+    prepare_search(stream);
+  }
+
+  void take(const StereoPair& pair, StreamHandle stream) final {
+    check_strategy(parameters_, pair);
+    take_.launch(stream, images_grid(frame_.width, frame_.height), {block_threads}, 0,
+                 CudaTake{{cuda_image(pair.left), cuda_image(pair.right)},
+                          {cuda_mask(pair.left_mask), cuda_mask(pair.right_mask)},
+                          frame_.width,
+                          {at(gray_[left_side]), at(gray_[right_side])},
+                          gray_stride_,
+                          validity(),
+                          found()});
+  }
+
+  void filter(StreamHandle stream) const {
+    CudaFilter filter{};
+    filter.frame = frame_;
+    filter.gray_stride = gray_stride_;
+    filter.cap = parameters_.prefilter_cap;
+    for (int side : {left_side, right_side}) {
+      filter.gray[side] = at(gray_[side]);
+      filter.filtered[side] = filtered(side);
+    }
+    filter.responses = has_texture_plane() ? pixels(responses_) : nullptr;
+    filter_.launch(stream, images_grid(frame_.pitch, frame_.rows), {block_threads}, 0, filter);
+  }
+
+  void match(const DisparityMap& map, StreamHandle stream) final {
+    filter(stream);
+    decide(decision(map), stream);
+    refinement_.enqueue(map, right_map() ? at(right_disparity_) : View<float>(), stream);
+  }
+
+  BlockParameters parameters_;
+  Search search_;
+  std::size_t element_bytes_;
+  refine::CudaPipeline refinement_;
+  CudaFrame frame_;
+  int gray_stride_, validity_stride_;
+  Buffer<std::byte> gray_[2], filtered_[2], responses_;
+  Buffer<std::uint8_t> validity_[2];
+  Buffer<int> masked_;
+  PlaneBuffer<float> right_disparity_;
+  cuda::Program images_program_;
+  Kernel take_, filter_;
+};
+
+class Values final : public Cuda {
+ public:
+  Values(const BlockParameters& parameters, const Device& device, const ImageFormat& format)
+      : Cuda(parameters, device, format, 2, format.size.height) {}
+
+ private:
+  void prepare_search(StreamHandle) override {
+    program_ = cuda::Program(context(), cuda::block_values_cu, common_options());
+    match_ = program_.kernel("match");
+  }
+  CudaFound found() const override { return {}; }
+  void decide(const CudaDecision& decision, StreamHandle stream) override {
+    match_.launch(stream, map_grid(), {block_threads}, 0, decision);
+  }
+
+  cuda::Program program_;
+  Kernel match_;
+};
+
+// How the search over bytes is laid out, see cuda_search.cu.
+struct Layout {
+  bool packed;
+  int key_bits, label_bits;
+  int group;  // labels that a thread takes together
+  int rows;   // of a strip
+
+  static constexpr int columns = 4, lanes = 32, slices_in_block = 4;
+};
+
+std::uint64_t highest_byte_cost(const BlockParameters& parameters, const Search& search) {
+  return parameters.cost == BlockCost::zncc ? static_cast<std::uint64_t>(2 * zncc_unit) : search.highest_cost;
+}
+
+Layout lay_out(const BlockParameters& parameters, const Search& search, int height) {
+  const int window = parameters.window;
+  const std::uint64_t highest = highest_byte_cost(parameters, search);
+  // The key with all bits set is kept free.
+  const int cost_bits = std::bit_width(highest + 1),
+            label_bits = std::bit_width(static_cast<unsigned>(search.labels - 1));
+  Layout layout{};
+  layout.packed = parameters.cost != BlockCost::zncc && cost_bits <= 16 && label_bits <= 16;
+  layout.key_bits = layout.packed || cost_bits + label_bits <= 32 ? 32 : 64;
+  layout.label_bits = layout.packed ? 16 : layout.key_bits == 32 ? label_bits : 32;
+
+  // Registers of the ring: few labels at once for high windows.
+  constexpr int most_registers = 96;
+  const int sums = (layout.packed ? 2 : 4) * window;
+  layout.group = 4;
+  while (layout.group > 1 && layout.group * sums > most_registers) layout.group /= 2;
+
+  // High strips sum fewer rows twice; but a tile of keys has to fit into a block's shared memory.
+  constexpr int usual_rows = 36, shared_bytes = 48 * 1024;
+  const int wanted = parameters.cuda.rows_per_thread > 0 ? parameters.cuda.rows_per_thread : usual_rows;
+  const int most = shared_bytes / (Layout::columns * Layout::lanes * layout.key_bits / 8);
+  const int windows = std::clamp((wanted + window / 2) / window, 1, most / window);
+  layout.rows = window * std::min(windows, (height + window - 1) / window);
+  return layout;
+}
+
+class Bytes final : public Cuda {
+ public:
+  Bytes(const BlockParameters& parameters, const Device& device, const ImageFormat& format, const Layout& layout)
+      : Cuda(parameters, device, format, 1, rounded_up(format.size.height, layout.rows)),
+        search_layout_(layout),
+        study_(make_study(parameters, frame().pitch)) {
+    best_stride_ = rounded_up(format.size.width, 32);
+    const auto height = static_cast<std::size_t>(format.size.height);
+    const auto rows = static_cast<std::size_t>(rounded_up(format.size.height, layout.rows));
+    const std::size_t plane = rows * static_cast<std::size_t>(best_stride_);
+    for (int side = 0; side < (right_map() ? 2 : 1); ++side)
+      best_[side] = layout_.reserve<std::byte>(plane * static_cast<std::size_t>(layout.key_bits) / 8);
+    if (rejects_ambiguous()) ambiguous_ = layout_.reserve<std::uint8_t>(plane);
+    if (parameters.cost == BlockCost::zncc)
+      for (auto& buffer : statistics_)
+        buffer = layout_.reserve<CudaStatistics>(height * static_cast<std::size_t>(statistics_stride()));
+  }
+
+ private:
+  // Statistics are read, not used, of that many columns beside the image.
+  static constexpr int statistics_margin = 8;
+
+  bool rejects_ambiguous() const { return parameters().uniqueness > 0; }
+  bool has_statistics() const { return parameters().cost == BlockCost::zncc; }
+  int statistics_stride() const { return best_stride_ + 2 * statistics_margin; }
+  // Pixel (0, 0).
+  CudaStatistics* statistics(int side) const {
+    return has_statistics() ? at(statistics_[side]) + statistics_margin : nullptr;
+  }
+
+  void prepare_search(StreamHandle) override {
+    Options options = common_options();
+    options.insert(options.end(),
+                   {define("PITCH", frame().pitch), define("BEST_STRIDE", best_stride_), define("KEY_BITS", search_layout_.key_bits),
+                    define("LABEL_BITS", search_layout_.label_bits), define("PACKED", search_layout_.packed),
+                    define("GROUP", search_layout_.group), define("ROWS", search_layout_.rows)});
+    if (study_ != nullptr) study_->prepare(context(), options);
+    search_program_ = cuda::Program(context(), cuda::block_search_cu, options);
+    find_best_ = search_program_.kernel("find_best");
+    if (rejects_ambiguous()) find_rivals_ = search_program_.kernel("find_rivals");
+    if (has_statistics()) find_statistics_ = search_program_.kernel("find_statistics");
+    decide_program_ = cuda::Program(context(), cuda::block_decide_cu, options);
+    decide_ = decide_program_.kernel("decide");
+  }
+
+  CudaFound found() const override {
+    const auto plane = [this](int side) { return side == left_side || right_map() ? at(best_[side]) : nullptr; };
+    return {{plane(left_side), plane(right_side)},
+            rejects_ambiguous() ? at(ambiguous_) : nullptr,
+            best_stride_,
+            search_layout_.key_bits / 8};
+  }
+
+  void decide(const CudaDecision& common, StreamHandle stream) override {
+    if (has_statistics())
+      find_statistics_.launch(stream, pixels_of_both(), {block_threads}, 0, frame(), filtered(left_side),
+                              filtered(right_side), statistics(left_side), statistics(right_side),
+                              statistics_stride());
+    find_best(left_side, stream);
+    if (right_map()) find_best(right_side, stream);
+    if (rejects_ambiguous()) search_from(left_side, find_rivals_, stream);
+    CudaDecision decision = common;
+    decision.left_statistics = statistics(left_side);
+    decision.right_statistics = statistics(right_side);
+    decision.statistics_stride = statistics_stride();
+    decision.found = found();
+    decide_.launch(stream, map_grid(), {block_threads}, 0, decision);
+  }
+
+  Shape pixels_of_both() const {
+    return {static_cast<unsigned>(frame().height),
+            cuda::blocks(static_cast<std::size_t>(frame().width), block_threads), 2};
+  }
+
+  void find_best(int side, StreamHandle stream) const {
+    if (study_ != nullptr) return study_->find_best(search_of(side), stream);
+    search_from(side, find_best_, stream);
+  }
+
+  void search_from(int side, const Kernel& kernel, StreamHandle stream) const {
+    CudaSearch task = search_of(side);
+    const auto strips = static_cast<std::size_t>(task.columns) * static_cast<std::size_t>(task.strips);
+    const unsigned blocks = cuda::blocks(strips, Layout::lanes);
+    const int groups = most_groups(task);
+    task.groups_per_slice = groups_per_slice(blocks, groups);
+    const auto slices = static_cast<std::size_t>((groups + task.groups_per_slice - 1) / task.groups_per_slice);
+    kernel.launch(stream, {blocks, cuda::blocks(slices, Layout::slices_in_block)},
+                  {Layout::lanes, Layout::slices_in_block}, 0, task);
+  }
+
+  CudaSearch search_of(int side) const {
+    const int other = 1 - side, lowest = search().lowest, highest = lowest + search().labels - 1;
+    const CudaValidity valid = validity();
+    CudaSearch task{};
+    task.base = filtered(side);
+    task.other = filtered(other);
+    task.frame = frame();
+    task.other_validity = valid.of[other];
+    task.validity_stride = valid.stride;
+    task.other_masked = valid.masked + other;
+    task.base_statistics = statistics(side);
+    task.other_statistics = statistics(other);
+    task.statistics_stride = statistics_stride();
+    task.first_shift = side == left_side ? lowest : -highest;
+    task.last_shift = side == left_side ? highest : -lowest;
+    task.label_offset = -lowest;
+    task.label_step = side == left_side ? 1 : -1;
+    task.columns = rounded_up(frame().width, Layout::columns) / Layout::columns;
+    task.strips = rounded_up(frame().height, search_layout_.rows) / search_layout_.rows;
+    task.best = found().best[side];
+    task.ambiguous = found().ambiguous;
+    return task;
+  }
+
+  // Groups of labels that the strip with the most of them has.
+  int most_groups(const CudaSearch& task) const {
+    const int last_column = frame().width - 1;
+    int most = 1;
+    for (int x = 0; x <= last_column; x += Layout::columns) {
+      const int lowest = std::max(task.first_shift, x - last_column);
+      const int highest = std::min(task.last_shift, std::min(x + Layout::columns - 1, last_column));
+      const int first = lowest & -search_layout_.group;
+      if (highest >= lowest) most = std::max(most, (highest - first) / search_layout_.group + 1);
+    }
+    return most;
+  }
+
+  // As many as leave enough warps to fill the GPU several times.
+  int groups_per_slice(unsigned blocks, int groups) const {
+    constexpr std::size_t warps_wanted = 12 * 6;
+    const std::size_t warps = std::size_t{blocks} * static_cast<std::size_t>(groups);
+    const std::size_t wanted = warps_wanted * static_cast<std::size_t>(context()->multiprocessors());
+    return static_cast<int>(std::max<std::size_t>(1, warps / wanted));
+  }
+
+  Layout search_layout_;
+  std::unique_ptr<CudaStudy> study_;
+  int best_stride_;
+  Buffer<std::byte> best_[2];
+  Buffer<std::uint8_t> ambiguous_;
+  Buffer<CudaStatistics> statistics_[2];
+  cuda::Program search_program_, decide_program_;
+  Kernel find_best_, find_rivals_, find_statistics_, decide_;
+};
+
+}  // namespace
+
+std::unique_ptr<detail::Plan> make_cuda(const BlockParameters& parameters, const Device& device,
+                                        const ImageFormat& format) {
+  const Search search = clipped_search(plan_search(parameters, format), format.size.width);
+  constexpr int highest_byte = 255;
+  check_strategy(parameters, search);
+  if (search.highest_value > highest_byte) return std::make_unique<Values>(parameters, device, format);
+  return std::make_unique<Bytes>(parameters, device, format, lay_out(parameters, search, format.size.height));
+}
+
+}  // namespace parallax::block

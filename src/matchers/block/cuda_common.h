@@ -1,0 +1,76 @@
+// What the search over bytes and the decision share.
+//
+// Specialised by WINDOW, COST (a BlockCost), PITCH of the extended images, BEST_STRIDE of what is found, KEY_BITS (32,
+// 64) of a key, LABEL_BITS of them for the label.
+#pragma once
+
+#include "kernel.h"
+#include "block_types.h"
+
+namespace parallax::block {
+
+// Values of BlockCost.
+constexpr int sad = 0, ssd = 1, zncc = 2;
+
+constexpr int radius = WINDOW / 2;
+constexpr int window_pixels = WINDOW * WINDOW;
+
+// A cost and its label: the least key is the lowest of the cheapest labels.
+#if KEY_BITS == 32
+using Key = uint32;
+#else
+using Key = uint64;
+#endif
+constexpr Key no_key = ~Key{0};
+
+__device__ __forceinline__ Key make_key(uint32 cost, uint32 label) {
+  return static_cast<Key>(cost) << LABEL_BITS | label;
+}
+
+__device__ __forceinline__ uint32 cost_of(Key key) {
+  return static_cast<uint32>(key >> LABEL_BITS);
+}
+
+__device__ __forceinline__ int label_of(Key key) {
+  return static_cast<int>(key & ((Key{1} << LABEL_BITS) - 1));
+}
+
+// Bytes from `first` to before `end`, of word `index` of a row of bytes, as a mask.
+__device__ constexpr uint32 bytes_between(int first, int end, int index) {
+  uint32 mask = 0;
+  for (int byte = 0; byte < 4; ++byte)
+    if (4 * index + byte >= first && 4 * index + byte < end) mask |= 0xFFu << 8 * byte;
+  return mask;
+}
+
+// Adds the costs of four pixels, those in `mask`: of the products, for ZNCC.
+__device__ __forceinline__ uint32 add_costs(uint32 left, uint32 right, uint32 mask, uint32 sum) {
+  if constexpr (COST == zncc) return __dp4a(left & mask, right, sum);
+  const uint32 difference = __vabsdiffu4(left, right);
+  return __dp4a(difference, (COST == sad ? 0x01010101u : difference) & mask, sum);
+}
+
+// The same of all four. For SAD, that is one instruction on most architectures.
+__device__ __forceinline__ uint32 add_all_costs(uint32 left, uint32 right, uint32 sum) {
+#if !defined(PARALLAX_EMULATED) && __CUDA_ARCH__ < 1200
+  if constexpr (COST == sad) {
+    uint32 result;
+    asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(result) : "r"(left), "r"(right), "r"(sum));
+    return result;
+  }
+#endif
+  return add_costs(left, right, ~0u, sum);
+}
+
+// Of ΣLR and both windows' statistics.
+__device__ __forceinline__ uint32 zncc_cost(uint32 products, const CudaStatistics& left,
+                                            const CudaStatistics& right) {
+  constexpr double unit = 1 << 20;
+  // Whole numbers below 2⁵³: exact.
+  const double covariance = static_cast<double>(window_pixels) * products - left.sum * right.sum;
+  const double correlation = covariance * left.scale * right.scale;
+  // Rounding takes it no farther than 1 + 2⁻⁵⁰, which costs the same as 1.
+  return __double2uint_rd((1.0 - correlation) * unit + 0.5);
+}
+
+}  // namespace parallax::block

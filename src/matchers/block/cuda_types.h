@@ -1,0 +1,109 @@
+// What the host tells the kernels of block matching; included by both.
+#pragma once
+
+namespace parallax::block {
+
+// A caller's image on the device.
+struct CudaImage {
+  const void* data;
+  long long stride_bytes;
+  int channels, bits;
+};
+
+struct CudaMask {
+  const unsigned char* data;  // null = valid everywhere
+  long long stride;
+};
+
+// Both images as they are compared: filtered, and extended by repeating their border pixels. Pixel (x, y) is
+// element y · pitch + x, also of the extension: `before` columns, `radius` rows, and whatever fills the pitch
+// and `rows`. Elements are bytes, or 16 bits.
+struct CudaFrame {
+  int width, height;
+  int before, radius;
+  int pitch, rows;
+};
+
+// A byte for each pixel: 1 where the image has a valid one. Zeros lie beside the columns of the image.
+struct CudaValidity {
+  unsigned char* of[2];  // [side]: pixel (0, 0)
+  int* masked;           // [side]: whether there is a mask at all
+  int stride;
+};
+
+// What the search finds, in rows of whole strips.
+struct CudaFound {
+  void* best[2];             // [side]: of each pixel a key, its cheapest cost and label; null = not wanted
+  unsigned char* ambiguous;  // of the left image: 0 or 1; null = not wanted
+  int stride, key_bytes;
+};
+
+// What takes a pair from its caller, each value once, and forgets what was found in the one before.
+struct CudaTake {
+  CudaImage images[2];
+  CudaMask masks[2];
+  int width;
+  void* gray[2];
+  int gray_stride;
+  CudaValidity validity;
+  CudaFound found;
+};
+
+// What filters it.
+struct CudaFilter {
+  CudaFrame frame;
+  const void* gray[2];
+  int gray_stride;
+  int cap;
+  void* filtered[2];
+  void* responses;  // of the left image, plus cap; null = not wanted
+};
+
+// A mean and a deviation, nearly: Σ and 1/√(n·Σ² − (Σ)²) of a window, for ZNCC.
+struct CudaStatistics {
+  double sum, scale;
+};
+
+// The search for the best labels of one image, the "base", in the other one. Labels are shifts: base column x
+// is compared with other column x − shift.
+struct CudaSearch {
+  const void* base;
+  const void* other;
+  CudaFrame frame;
+  const unsigned char* other_validity;
+  int validity_stride;
+  const int* other_masked;
+  const CudaStatistics* base_statistics;  // pixel (0, 0), rows of `statistics_stride`
+  const CudaStatistics* other_statistics;
+  int statistics_stride;
+  int first_shift, last_shift;
+  int label_offset, label_step;  // label = offset + step · shift
+  int columns;                   // of four pixels, in a row
+  int strips;
+  int groups_per_slice;
+  void* best;  // of CudaFound
+  unsigned char* ambiguous;
+};
+
+// From keys to the map.
+struct CudaDecision {
+  CudaFrame frame;
+  const void* left;
+  const void* right;
+  const void* responses;
+  CudaValidity validity;
+  const CudaStatistics* left_statistics;
+  const CudaStatistics* right_statistics;
+  int statistics_stride;
+  CudaFound found;
+  int lowest, labels;
+  int cap;
+  long long texture_threshold;
+  float* disparity;
+  unsigned char* status;
+  int stride, status_stride;
+  float* right_disparity;  // null = not wanted
+  int right_stride;
+};
+
+}  // namespace parallax::block

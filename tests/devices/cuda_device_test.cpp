@@ -1,0 +1,647 @@
+// The life of plans on GPUs: what is missing, what is allocated and where, streams, threads, and whatever images may
+// look like.
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "device_images.h"
+#include "devices/gpu_test.h"
+#include "devices/plan_once.h"
+
+namespace parallax::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// ---- What is missing -------------------------------------------------------------------------------------------
+
+class MissingTest : public testing::Test {
+ protected:
+  void SetUp() override { PARALLAX_NEEDS_EMULATED_GPU(); }
+
+  // A library of the emulated GPU, or one that lacks a function.
+  void add(const char* library, const char* lacking = nullptr) const {
+    std::string content = read(folder_of(library) / library);
+    if (lacking != nullptr) rename_symbol(content, lacking);
+    std::ofstream(folder_.path() / library, std::ios::binary) << content;
+  }
+
+  // With the libraries that were added.
+  std::map<std::string, std::string> plan_with_these(const char* device = "cuda") const {
+    const Variable libraries("LD_LIBRARY_PATH", folder_.path().string());
+    return plan_once(device);
+  }
+
+ private:
+  static std::string read(const fs::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  static fs::path folder_of(const char* library) {
+    std::istringstream folders(std::getenv("LD_LIBRARY_PATH"));
+    for (std::string folder; std::getline(folders, folder, ':');)
+      if (fs::exists(fs::path(folder) / library)) return folder;
+    return {};
+  }
+  // Names of symbols stand between zeros; one that is spelled otherwise is not found.
+  static void rename_symbol(std::string& content, const std::string& name) {
+    const std::string whole = std::string(1, '\0') + name + '\0';
+    for (std::size_t at = 0; (at = content.find(whole, at)) != std::string::npos; ++at) content[at + 1] = '_';
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(MissingTest, Nothing) {
+  add("libcuda.so.1");
+  add("libnvrtc.so.13");
+  auto found = plan_with_these();
+  EXPECT_EQ(found["match"], "the bytes of the reference");
+  EXPECT_EQ(found["GPUs"], "2 ");
+}
+
+TEST_F(MissingTest, TheDriver) {
+  if (has_library("libcuda.so.1")) GTEST_SKIP() << "this machine has a driver";
+  auto found = plan_with_these();
+  const std::string reason =
+      "no CUDA driver on this machine (libcuda.so.1): install NVIDIA's driver, or choose device cpu";
+  EXPECT_EQ(found["match"], "device: " + reason);
+  EXPECT_EQ(found["GPUs"], "0 " + reason);
+  EXPECT_EQ(found["devices"], "listed");
+}
+
+TEST_F(MissingTest, ADriverThatIsNewEnough) {
+  const Variable version("PARALLAX_EMULATED_DRIVER_VERSION", "11080");
+  auto found = plan_once("cuda");
+  const std::string reason =
+      "the CUDA driver is too old (it knows CUDA 11.8): update it to one for CUDA 12.0 or later, or choose device cpu";
+  EXPECT_EQ(found["match"], "device: " + reason);
+  EXPECT_EQ(found["GPUs"], "0 " + reason);
+  EXPECT_EQ(found["devices"], "listed");
+}
+
+TEST_F(MissingTest, AFunctionOfTheDriver) {
+  for (const char* name : {"cuGraphInstantiateWithFlags", "cuDriverGetVersion", "cuGetErrorName"}) {
+    add("libcuda.so.1", name);
+    auto found = plan_with_these();
+    EXPECT_TRUE(contains(found["match"], "device: the CUDA driver is too old (it knows CUDA ")) << found["match"];
+    EXPECT_TRUE(contains(found["match"], std::string("and no ") + name + "): update it")) << found["match"];
+    EXPECT_EQ(found["devices"], "listed");
+  }
+}
+
+TEST_F(MissingTest, ACompilerThatIsOldEnough) {
+  if (has_library("libnvrtc.so.12")) GTEST_SKIP() << "this machine has one";
+  const Variable version("PARALLAX_EMULATED_DRIVER_VERSION", "12000");
+  EXPECT_EQ(plan_once("cuda")["match"],
+            "device: libnvrtc.so.13 is newer than the driver, which knows CUDA 12.0: install libnvrtc.so.12 (NVIDIA's "
+            "package cuda-nvrtc), or put its folder on LD_LIBRARY_PATH");
+}
+
+TEST_F(MissingTest, TheCompiler) {
+  const char* reason =
+      "device: CUDA's run-time compiler is not on this machine: install libnvrtc.so.13 (NVIDIA's package cuda-nvrtc), "
+      "or put its folder on LD_LIBRARY_PATH";
+  if (has_library("libnvrtc.so.12")) GTEST_SKIP() << "this machine has an older one";
+  add("libcuda.so.1");
+  if (!has_library("libnvrtc.so.13")) {
+    EXPECT_EQ(plan_with_these()["match"], reason);
+  }
+  add("libnvrtc.so.13", "nvrtcGetCUBIN");
+  EXPECT_EQ(plan_with_these()["match"], reason);
+}
+
+TEST_F(MissingTest, TheGpu) {
+  const Variable devices("PARALLAX_EMULATED_DEVICES", "0");
+  auto found = plan_once("cuda");
+  EXPECT_TRUE(contains(found["match"], "device: the CUDA driver does not start: CUDA_ERROR_NO_DEVICE"))
+      << found["match"];
+  EXPECT_TRUE(contains(found["match"], "check that nvidia-smi lists a GPU")) << found["match"];
+  EXPECT_EQ("device: " + found["GPUs"].substr(2), found["match"]);
+  EXPECT_EQ(found["devices"], "listed");
+}
+
+class CudaDeviceTest : public GpuTest {
+ protected:
+  const SynthPair pair_ = small_pair();
+
+  static void expect_refused(const Device& device, ErrorCategory category, std::initializer_list<std::string> parts) {
+    for (const MatcherParameters& parameters : {MatcherParameters(small_belief_propagation()),
+                                                MatcherParameters(small_block())}) {
+      expect_error(error_of([&] { Matcher(parameters, device, {small_size}); }), category, parts);
+      expect_error(error_of([&] { estimate_memory_bytes(parameters, device, {small_size}); }), category, parts);
+    }
+  }
+};
+
+TEST_F(CudaDeviceTest, AGpuThatIsNotThereIsRefusedWithThoseThatAre) {
+  const std::string last = std::to_string(cuda::find_gpus().list.size() - 1);
+  expect_refused(gpu(700), ErrorCategory::device, {"no GPU cuda:700", "choose one from cuda:0 to cuda:" + last});
+  expect_refused(gpu(-1), ErrorCategory::device, {"no GPU cuda:-1", "choose one from cuda:0 to cuda:" + last});
+}
+
+TEST_F(CudaDeviceTest, GpusMayBeGone) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  emulated()->set_device_count(0);
+  expect_refused(gpu(), ErrorCategory::device, {"no GPU cuda:0: this machine has 0, choose device cpu"});
+  EXPECT_EQ(cuda::find_gpus().none_because, "the CUDA driver finds no GPU");
+  EXPECT_FALSE(list_devices().empty());
+}
+
+TEST_F(CudaDeviceTest, AnOldArchitectureIsRefused) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  emulated()->set_architecture(61);
+  expect_refused(gpu(), ErrorCategory::device, {"cuda:0 is of architecture sm_61", "choose a GPU of sm_75 or later"});
+  EXPECT_EQ(cuda::find_gpus().list.size(), 2u);
+}
+
+TEST_F(CudaDeviceTest, ListingNeverThrows) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  const int before = emulated()->calls();
+  cuda::find_gpus();
+  const int calls = emulated()->calls() - before;
+  EXPECT_GT(calls, 5);
+  for (int k = 1; k <= calls; ++k) {
+    emulated()->fail_call(nullptr, k, 999);
+    const cuda::Gpus gpus = cuda::find_gpus();
+    EXPECT_TRUE(gpus.list.empty());
+    EXPECT_TRUE(contains(gpus.none_because, "CUDA_ERROR_UNKNOWN")) << gpus.none_because;
+    for (int until = k; until > 0; --until) list_devices();
+  }
+  EXPECT_EQ(cuda::find_gpus().list.size(), 2u);
+}
+
+// ---- Memory ----------------------------------------------------------------------------------------------------
+
+struct Case {
+  const char* name;
+  MatcherParameters parameters;
+  bool with_confidence;
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& c) {
+  return out << c.name;
+}
+
+const Case cases[] = {{"Fixed8", small_belief_propagation(), true},
+                      {"Float32", small_belief_propagation(Arithmetic::float32), true},
+                      {"Block", small_block(), false}};
+
+class CudaPlanTest : public GpuTest, public testing::WithParamInterface<Case> {
+ protected:
+  const MatcherParameters& parameters() const { return GetParam().parameters; }
+  bool with_confidence() const { return GetParam().with_confidence; }
+
+  Result on_reference(const StereoPair& pair) const {
+    return match(parameters(), reference, pair, 0x11, with_confidence());
+  }
+  Result run(Matcher& matcher, const StereoPair& pair) const {
+    Result result(small_size, 0xEE, with_confidence());
+    matcher.run(pair, result.map());
+    return result;
+  }
+  Matcher plan(int index = 0) const { return Matcher(parameters(), gpu(index), {small_size}); }
+
+  // What the first call of that name asks for, as its failure says.
+  std::size_t bytes_asked_for(const char* call) const {
+    emulated()->fail_call(call, 1, cuda::out_of_memory);
+    const std::optional<Error> error = error_of([&] { plan(); });
+    const std::string message = error ? error->what() : "";
+    const std::size_t of = message.find(" of ");
+    return of == std::string::npos ? 0 : std::stoul(message.substr(of + 4));
+  }
+
+  const SynthPair pair_ = small_pair();
+};
+
+INSTANTIATE_TEST_SUITE_P(, CudaPlanTest, testing::ValuesIn(cases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(CudaPlanTest, HoldsTheMemoryItSays) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  const std::size_t on_gpu = bytes_asked_for("cuMemAlloc_v2"), pinned = bytes_asked_for("cuMemHostAlloc");
+  const cuda::Context context(0);
+  const std::size_t free = cuda::free_memory(context);
+  const int allocations = emulated()->allocations();
+  EXPECT_EQ(estimate_memory_bytes(parameters(), gpu(), {small_size}), on_gpu + pinned);
+  EXPECT_EQ(emulated()->allocations(), allocations);
+  {
+    const Matcher matcher = plan();
+    EXPECT_EQ(matcher.memory_bytes(), on_gpu + pinned);
+    EXPECT_EQ(free - cuda::free_memory(context), on_gpu);
+    EXPECT_EQ(emulated()->allocations(), allocations + 2);
+  }
+  EXPECT_EQ(cuda::free_memory(context), free);
+}
+
+TEST_P(CudaPlanTest, MoreThanIsFreeIsRefusedBeforeAnythingIsAllocated) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  const std::size_t needed = estimate_memory_bytes(parameters(), gpu(), {small_size});
+  emulated()->set_memory(needed - 1);
+  const int allocations = emulated()->allocations();
+  const std::size_t live_objects = emulated()->live_objects();
+  expect_error(error_of([&] { plan(); }), ErrorCategory::memory,
+               {"the match needs ", "KiB", " are free on the GPU", "nvidia-smi", "search fewer disparities",
+                "smaller image"});
+  EXPECT_EQ(emulated()->allocations(), allocations);
+  EXPECT_EQ(emulated()->live_objects(), live_objects);
+  emulated()->set_memory(needed);
+  Matcher matcher = plan();
+  EXPECT_TRUE(same_bytes(run(matcher, views(pair_)), on_reference(views(pair_))));
+}
+
+TEST_P(CudaPlanTest, MoreThanIsAllowedIsRefused) {
+  const std::size_t needed = estimate_memory_bytes(parameters(), gpu(), {small_size});
+  expect_error(error_of([&] { Matcher(parameters(), gpu(), {small_size}, {needed - 1}); }), ErrorCategory::memory,
+               {"the match needs ", " are allowed: raise the limit"});
+  Matcher(parameters(), gpu(), {small_size}, {needed});
+}
+
+// Others may take it in between.
+TEST_P(CudaPlanTest, MemoryThatTheDriverRefusesIsToldWithItsSize) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  for (const char* call : {"cuMemAlloc", "cuMemHostAlloc"}) {
+    emulated()->fail_call(std::string(call) == "cuMemAlloc" ? "cuMemAlloc_v2" : call, 1, cuda::out_of_memory);
+    expect_error(error_of([&] { plan(); }), ErrorCategory::memory,
+                 {std::string(call) + " of ", " bytes failed", "out of memory", "match a smaller image"});
+  }
+}
+
+TEST_P(CudaPlanTest, AThousandRunsGiveTheSameBytesInTheSameMemory) {
+  const auto context = std::make_shared<cuda::Context>(0);
+  Matcher matcher = plan();
+  const Result expected = on_reference(views(pair_));
+  ASSERT_TRUE(same_bytes(run(matcher, views(pair_)), expected));
+  const std::size_t free = cuda::free_memory(*context);
+  const int allocations = emulated() != nullptr ? emulated()->allocations() : 0;
+  const std::size_t live_objects = emulated() != nullptr ? emulated()->live_objects() : 0;
+  for (int i = 0; i < 1000; ++i)
+    ASSERT_TRUE(same_bytes(run(matcher, views(pair_)), expected)) << "run " << i;
+  EXPECT_EQ(cuda::free_memory(*context), free);
+  if (emulated() == nullptr) return;
+  EXPECT_EQ(emulated()->allocations(), allocations);
+  EXPECT_EQ(emulated()->live_objects(), live_objects);
+}
+
+// ---- Several GPUs, streams and threads -------------------------------------------------------------------------
+
+TEST_P(CudaPlanTest, AllocatesOnTheGpuItIsPlannedFor) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  const cuda::Context first(0), second(1);
+  const std::size_t free_on_first = cuda::free_memory(first), free_on_second = cuda::free_memory(second);
+  Matcher matcher = plan(1);
+  EXPECT_EQ(cuda::free_memory(first), free_on_first);
+  EXPECT_LT(cuda::free_memory(second), free_on_second);
+  EXPECT_TRUE(same_bytes(run(matcher, views(pair_)), on_reference(views(pair_))));
+}
+
+// Each matches its own pair, again and again, while the other does.
+void match_at_once(const std::vector<Matcher*>& matchers, const std::vector<StereoPair>& pairs,
+                   const std::vector<Result>& expected, bool with_confidence) {
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < matchers.size(); ++i)
+    threads.emplace_back([&, i] {
+      for (int time = 0; time < 20; ++time) {
+        Result result(small_size, time, with_confidence);
+        matchers[i]->run(pairs[i], result.map());
+        EXPECT_TRUE(same_bytes(result, expected[i])) << "matcher " << i << ", run " << time;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+StereoPair swapped(const StereoPair& pair) {
+  return {pair.right, pair.left, pair.right_mask, pair.left_mask};
+}
+
+TEST_P(CudaPlanTest, TwoPlansMatchAtOnceAsEachAlone) {
+  Matcher first = plan(), second = plan();
+  const StereoPair pair = views(pair_);
+  const std::vector<StereoPair> pairs{pair, swapped(pair)};
+  const std::vector<Result> expected = [&] {
+    std::vector<Result> results;
+    for (const StereoPair& p : pairs) results.push_back(on_reference(p));
+    return results;
+  }();
+  match_at_once({&first, &second}, pairs, expected, with_confidence());
+  match_at_once({&second, &first}, pairs, expected, with_confidence());
+}
+
+TEST_P(CudaPlanTest, TwoPlansMatchAtOnceOnTwoGpus) {
+  if (!has_second_gpu()) GTEST_SKIP() << "needs two GPUs";
+  Matcher first = plan(0), second = plan(1);
+  const StereoPair pair = views(pair_);
+  std::vector<Result> expected;
+  expected.push_back(on_reference(pair));
+  expected.push_back(on_reference(swapped(pair)));
+  match_at_once({&first, &second}, {pair, swapped(pair)}, expected, with_confidence());
+}
+
+TEST_P(CudaPlanTest, PlansAreMadeRunAndReleasedInAnyThread) {
+  const Result expected = on_reference(views(pair_));
+  std::optional<Matcher> matcher;
+  const auto elsewhere = [](const auto& body) { std::thread(body).join(); };
+  elsewhere([&] { matcher.emplace(plan()); });
+  elsewhere([&] { EXPECT_TRUE(same_bytes(run(*matcher, views(pair_)), expected)); });
+  EXPECT_TRUE(same_bytes(run(*matcher, views(pair_)), expected));
+  elsewhere([&] { matcher.reset(); });
+
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&] {
+      for (int time = 0; time < 5; ++time) {
+        Matcher here = plan();
+        EXPECT_TRUE(same_bytes(run(here, views(pair_)), expected));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_P(CudaPlanTest, MatchersAreMoved) {
+  const Result expected = on_reference(views(pair_));
+  Matcher first = plan();
+  Matcher second(std::move(first));
+  EXPECT_TRUE(same_bytes(run(second, views(pair_)), expected));
+  first = std::move(second);
+  EXPECT_TRUE(same_bytes(run(first, views(pair_)), expected));
+  first = plan();
+  EXPECT_TRUE(same_bytes(run(first, views(pair_)), expected));
+}
+
+// A pair and a map on the device, and the stream of a caller.
+class Caller {
+ public:
+  explicit Caller(const StereoPair& pair, bool with_confidence)
+      : context_(std::make_shared<cuda::Context>(0)),
+        stream_(cuda::make_stream(context_)),
+        current_(*context_),
+        images_(context_),
+        there_(images_.pair(pair)),
+        map_(images_.map(pair.left.format.size, with_confidence)) {
+    cuda::check(cuda::driver().cuStreamSynchronize(nullptr), "uploading");
+  }
+
+  const cuda::SharedContext& context() const { return context_; }
+  cuda::StreamHandle stream() const { return stream_.get(); }
+  void enqueue(Matcher& matcher) const { matcher.enqueue(there_, map_, stream()); }
+  void wait() const { cuda::check(cuda::driver().cuStreamSynchronize(stream()), "waiting"); }
+  Result result() const { return images_.result(map_); }
+
+ private:
+  cuda::SharedContext context_;
+  cuda::Stream stream_;
+  cuda::Current current_;
+  DeviceImages images_;
+  StereoPair there_;
+  DisparityMap map_;
+};
+
+TEST_P(CudaPlanTest, EnqueuesOnTheStreamOfItsCallerAndWaitsForNothing) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  const Caller caller(views(pair_), with_confidence());
+  Matcher matcher = plan();
+  const int allocations = emulated()->allocations(), synchronisations = emulated()->synchronisations();
+  const Result before = caller.result();
+  emulated()->set_lazy(1);
+  caller.enqueue(matcher);
+  EXPECT_EQ(emulated()->allocations(), allocations);
+  EXPECT_EQ(emulated()->synchronisations(), synchronisations + 1);  // of result(), above
+  EXPECT_TRUE(same_bytes(caller.result(), before)) << "something was not left to the stream";
+  caller.wait();
+  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
+}
+
+TEST_P(CudaPlanTest, EverythingIsInItsMemoryOnceItIsPlanned) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  const Caller caller(views(pair_), with_confidence());
+  emulated()->set_lazy(1);
+  Matcher matcher = plan();
+  caller.enqueue(matcher);
+  caller.wait();
+  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
+}
+
+TEST_P(CudaPlanTest, AThousandMatchesAreEnqueuedWithoutAWait) {
+  const Caller caller(views(pair_), with_confidence());
+  Matcher matcher = plan();
+  caller.enqueue(matcher);
+  caller.wait();
+  const std::size_t free = cuda::free_memory(*caller.context());
+  for (int i = 0; i < 1000; ++i) caller.enqueue(matcher);
+  caller.wait();
+  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
+  EXPECT_EQ(cuda::free_memory(*caller.context()), free);
+}
+
+TEST_P(CudaPlanTest, TwoStreamsMatchAtOnceAsEachAlone) {
+  const StereoPair pair = views(pair_);
+  Matcher first = plan(), second = plan();
+  const Caller one(pair, with_confidence()), other(swapped(pair), with_confidence());
+  for (int i = 0; i < 20; ++i) {
+    one.enqueue(first);
+    other.enqueue(second);
+  }
+  one.wait();
+  other.wait();
+  EXPECT_TRUE(same_bytes(one.result(), on_reference(pair)));
+  EXPECT_TRUE(same_bytes(other.result(), on_reference(swapped(pair))));
+}
+
+TEST_P(CudaPlanTest, EnqueuesIntoTheGraphOfItsCaller) {
+  const Caller caller(views(pair_), with_confidence());
+  Matcher matcher = plan();
+  const cuda::Graph graph =
+      cuda::capture(caller.context(), caller.stream(), [&] { caller.enqueue(matcher); });
+  for (int i = 0; i < 3; ++i)
+    cuda::check(cuda::driver().cuGraphLaunch(graph.get(), caller.stream()), "cuGraphLaunch");
+  caller.wait();
+  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
+}
+
+TEST_P(CudaPlanTest, RunsAndEnqueuesByTurns) {
+  const StereoPair pair = views(pair_);
+  const Caller caller(pair, with_confidence());
+  Matcher matcher = plan();
+  EXPECT_TRUE(matcher.stage_times().empty());
+  for (int i = 0; i < 2; ++i) {
+    caller.enqueue(matcher);
+    caller.wait();
+    EXPECT_TRUE(matcher.stage_times().empty());
+    EXPECT_TRUE(same_bytes(caller.result(), on_reference(pair)));
+    EXPECT_TRUE(same_bytes(run(matcher, swapped(pair)), on_reference(swapped(pair))));
+    EXPECT_EQ(matcher.stage_times().size(), 3u);
+  }
+}
+
+TEST_P(CudaPlanTest, MatchersThatAreStillAtWorkCanGo) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  const Caller caller(views(pair_), with_confidence());
+  emulated()->set_lazy(1);
+  {
+    Matcher matcher = plan();
+    caller.enqueue(matcher);
+  }
+  caller.wait();
+  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
+}
+
+TEST_P(CudaPlanTest, OnlyAGpuTakesImagesThere) {
+  Matcher matcher(parameters(), cpu(1), {small_size});
+  Result result(small_size, 0xEE, with_confidence());
+  expect_error(error_of([&] { matcher.enqueue(views(pair_), result.map(), nullptr); }), ErrorCategory::device,
+               {"only a matcher planned for a GPU"});
+}
+
+// ---- Images of every kind --------------------------------------------------------------------------------------
+
+// Memory that the GPU reaches by itself, for as long as this lives.
+class Pinned {
+ public:
+  explicit Pinned(std::size_t bytes)
+      : memory_(cuda::allocate_pinned(std::make_shared<cuda::Context>(0), bytes)) {
+    std::memset(memory_.get(), 0xEE, bytes);
+  }
+  std::byte* data() const { return static_cast<std::byte*>(memory_.get()); }
+
+ private:
+  cuda::PinnedMemory memory_;
+};
+
+// Hands out memory, one piece after the other, with what is around it filled with 0xEE.
+class Pieces {
+ public:
+  explicit Pieces(std::byte* memory) : next_(memory) {}
+
+  // Rows of the plane, in memory from the last to the first where the stride is negative; all shifted by some bytes.
+  template <class T>
+  View<T> plane(Size size, int stride, int shift) {
+    const std::ptrdiff_t rows = size.height, step = std::abs(stride);
+    auto* first = reinterpret_cast<T*>(next_ + shift) + (stride < 0 ? (rows - 1) * step : 0);
+    next_ += (static_cast<std::ptrdiff_t>(sizeof(T)) * rows * step + shift + 64) / 64 * 64;
+    return {first, size, stride};
+  }
+
+ private:
+  std::byte* next_;
+};
+
+template <class T>
+void copy_rows(View<const T> from, View<T> to) {
+  for (int y = 0; y < from.size.height; ++y)
+    std::memcpy(to.row(y), from.row(y), static_cast<std::size_t>(from.size.width) * sizeof(T));
+}
+
+// How images lie in memory: gaps behind rows, rows from the last to the first, addresses of bytes shifted.
+struct Placing {
+  const char* name;
+  int gap, sign, shift;
+};
+
+constexpr Placing placings[] = {{"side by side", 0, 1, 0},
+                                {"with gaps", 3, 1, 0},
+                                {"upside down", 3, -1, 0},
+                                {"at odd addresses", 2, 1, 1},
+                                {"upside down, at odd addresses", 4, -1, 3}};
+
+// A pair and a map somewhere, all in one piece of memory.
+struct Placed {
+  StereoPair pair;
+  DisparityMap map;
+
+  Placed(const SynthPair& from, const Placing& how, bool with_confidence, std::byte* memory) {
+    Pieces pieces(memory);
+    const Size size = from.size(), colour{3 * size.width, size.height};
+    const auto stride = [&](int width) { return how.sign * (width + how.gap); };
+    const auto image = [&](const Plane<std::uint8_t>& plane) {
+      const View<std::uint8_t> to = pieces.plane<std::uint8_t>(colour, stride(colour.width), how.shift);
+      copy_rows(plane.view(), to);
+      return ImageView(to.data, {size}, 3, to.stride);
+    };
+    const auto mask = [&](const Plane<std::uint8_t>& plane) {
+      const View<std::uint8_t> to = pieces.plane<std::uint8_t>(size, stride(size.width), how.shift);
+      copy_rows(plane.view(), to);
+      return View<const std::uint8_t>(to);
+    };
+    pair = {image(from.left), image(from.right), mask(from.left_mask), mask(from.right_mask)};
+    map.disparity = pieces.plane<float>(size, stride(size.width), 0);
+    map.status = pieces.plane<std::uint8_t>(size, stride(size.width), how.shift);
+    if (with_confidence) map.confidence = pieces.plane<float>(size, stride(size.width), 0);
+  }
+
+  // Bytes that all of it takes, and more.
+  static constexpr std::size_t most_bytes = 1 << 14;
+
+  Result result() const {
+    Result result(map.disparity.size, 0xEE, !map.confidence.empty());
+    copy_rows<float>(map.disparity, result.disparity.view());
+    copy_rows<std::uint8_t>(map.status, result.status.view());
+    if (!map.confidence.empty()) copy_rows<float>(map.confidence, result.confidence.view());
+    return result;
+  }
+};
+
+TEST_P(CudaPlanTest, ImagesOfTheHostLieAnyWayTheyLike) {
+  const Result expected = on_reference(views(pair_));
+  Matcher matcher = plan();
+  for (const Placing& placing : placings) {
+    std::vector<std::byte> memory(Placed::most_bytes, std::byte{0xEE});
+    const Placed placed(pair_, placing, with_confidence(), memory.data());
+    matcher.run(placed.pair, placed.map);
+    EXPECT_TRUE(same_bytes(placed.result(), expected)) << placing.name;
+  }
+}
+
+TEST_P(CudaPlanTest, ImagesInPinnedMemoryLieAnyWayTheyLike) {
+  const Result expected = on_reference(views(pair_));
+  Matcher matcher = plan();
+  for (const Placing& placing : placings) {
+    const Pinned memory(Placed::most_bytes);
+    const Placed placed(pair_, placing, with_confidence(), memory.data());
+    matcher.run(placed.pair, placed.map);
+    EXPECT_TRUE(same_bytes(placed.result(), expected)) << placing.name;
+  }
+}
+
+// Written in pinned memory by the host, then copied as a whole: so pointers there are offsets from its begin.
+TEST_P(CudaPlanTest, ImagesOnTheDeviceLieAnyWayTheyLike) {
+  const Result expected = on_reference(views(pair_));
+  Matcher matcher = plan();
+  const auto context = std::make_shared<cuda::Context>(0);
+  const cuda::Current current(*context);
+  const cuda::DeviceMemory there = cuda::allocate(context, Placed::most_bytes);
+  for (const Placing& placing : placings) {
+    std::vector<std::byte> memory(Placed::most_bytes, std::byte{0xEE});
+    const Placed here(pair_, placing, with_confidence(), memory.data());
+    const auto move = [&](auto* pointer) {
+      using T = std::remove_pointer_t<decltype(pointer)>;
+      if (pointer == nullptr) return pointer;
+      const std::ptrdiff_t offset = reinterpret_cast<const std::byte*>(pointer) - memory.data();
+      return reinterpret_cast<T*>(there.get() + static_cast<cuda::DeviceAddress>(offset));
+    };
+    StereoPair pair = here.pair;
+    DisparityMap map = here.map;
+    for (ImageView* image : {&pair.left, &pair.right})
+      image->data = move(static_cast<const std::byte*>(image->data));
+    for (View<const std::uint8_t>* mask : {&pair.left_mask, &pair.right_mask}) mask->data = move(mask->data);
+    map.disparity.data = move(map.disparity.data);
+    map.status.data = move(map.status.data);
+    map.confidence.data = move(map.confidence.data);
+
+    cuda::check(cuda::driver().cuMemcpyHtoDAsync_v2(there.get(), memory.data(), memory.size(), nullptr), "uploading");
+    matcher.enqueue(pair, map, nullptr);
+    cuda::check(cuda::driver().cuMemcpyDtoHAsync_v2(memory.data(), there.get(), memory.size(), nullptr),
+                "downloading");
+    cuda::check(cuda::driver().cuStreamSynchronize(nullptr), "waiting");
+    EXPECT_TRUE(same_bytes(here.result(), expected)) << placing.name;
+  }
+}
+
+}  // namespace
+}  // namespace parallax::test

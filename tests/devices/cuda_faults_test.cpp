@@ -1,0 +1,228 @@
+// Every call of the driver fails once, in the life of a plan: what is thrown says so, nothing is left behind, and the
+// next plan works.
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "device_images.h"
+#include "devices/gpu_test.h"
+
+namespace parallax::test {
+namespace {
+
+constexpr cuda::Result invalid_context = 201, illegal_address = 700;
+
+struct Case {
+  const char* name;
+  MatcherParameters parameters;
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& c) {
+  return out << c.name;
+}
+
+const Case cases[] = {{"Fixed8", small_belief_propagation()},
+                      {"Float32", small_belief_propagation(Arithmetic::float32)},
+                      {"Block", small_block()}};
+
+using Counts = std::map<std::string, int>;
+
+// As messages spell it.
+std::string short_name(std::string name) {
+  for (const std::string_view suffix : {"_v2", "WithFlags"})
+    if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
+  return name == "cuLaunchKernelEx" ? "launching" : name;
+}
+
+// The call that an error of the driver's names.
+std::string call_in(const std::string& message) {
+  const std::string begin = "CUDA: ";
+  if (!message.starts_with(begin)) return message;
+  return message.substr(begin.size(), message.find(' ', begin.size()) - begin.size());
+}
+
+template <class... Arguments>
+cuda::Result call_with_nothing(cuda::Result (*function)(Arguments...)) {
+  return function(Arguments{}...);
+}
+
+class CudaFaultsTest : public GpuTest, public testing::WithParamInterface<Case> {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    PARALLAX_NEEDS_EMULATED_GPU();
+    live();  // compiles
+    expected_ = match(parameters(), reference, views(pair_));
+  }
+
+  const MatcherParameters& parameters() const { return GetParam().parameters; }
+
+  // All there is to a plan, from its making to its end.
+  Result live() const {
+    Result result(small_size);
+    Matcher matcher(parameters(), gpu(), {small_size});
+    matcher.run(views(pair_), result.map());
+    return result;
+  }
+
+  bool lives() const { return same_bytes(live(), expected_); }
+
+  // Of every kind of call that fails when it is asked to, even if its arguments are nonsense.
+  Counts count_calls() const;
+
+  const SynthPair pair_ = small_pair();
+  Result expected_{small_size};
+};
+
+// The calls that release something, and what they release is made by. How often they are called follows.
+constexpr std::string_view makers[] = {"cuMemAlloc_v2",    "cuMemHostAlloc",   "cuStreamCreate",
+                                       "cuEventCreate",    "cuModuleLoadData", "cuStreamEndCapture",
+                                       "cuGraphInstantiateWithFlags"};
+bool releases(std::string_view name) {
+  for (const std::string_view part : {"Free", "Destroy", "Unload", "Release", "Pop"})
+    if (name.find(part) != std::string_view::npos) return true;
+  return false;
+}
+
+// No failure can be taken back: so one is planned that is farther away than any call, and what is left of the way is
+// counted.
+Counts CudaFaultsTest::count_calls() const {
+  constexpr cuda::Result mark = 4711;
+  constexpr int far = 1000;
+  Counts counts;
+  const auto each = [](const auto& body) {
+#define PARALLAX_VISIT(name, arguments) \
+  if (!releases(#name) && !std::string_view(#name).starts_with("cuGetError")) body(#name, cuda::driver().name);
+    PARALLAX_DRIVER_FUNCTIONS(PARALLAX_VISIT)
+#undef PARALLAX_VISIT
+  };
+  each([](const char* name, auto) { emulated()->fail_call(name, far, mark); });
+  live();
+  each([&](const char* name, auto function) {
+    int left = 1;
+    while (call_with_nothing(function) != mark) ++left;
+    if (left < far) counts[name] = far - left;
+  });
+  return counts;
+}
+
+// The one that is current in this thread, without which none is.
+bool is_only_context(cuda::ContextHandle wanted) {
+  cuda::ContextHandle top = nullptr, below = nullptr;
+  const bool only = cuda::driver().cuCtxPopCurrent_v2(&top) == 0 && top == wanted &&
+                    cuda::driver().cuCtxPopCurrent_v2(&below) == invalid_context;
+  cuda::driver().cuCtxPushCurrent_v2(wanted);
+  return only;
+}
+
+TEST_P(CudaFaultsTest, EveryCallThatFailsIsNamedAndLeavesNothingBehind) {
+  Counts expected = count_calls();
+  const int before = emulated()->calls();
+  ASSERT_TRUE(lives());
+  const int calls = emulated()->calls() - before;
+
+  const cuda::Context other(1);
+  const cuda::Current current(other);
+  const std::size_t live_objects = emulated()->live_objects();
+  Counts named;
+  for (int k = 1; k <= calls; ++k) {
+    SCOPED_TRACE("call " + std::to_string(k) + " of " + std::to_string(calls));
+    emulated()->fail_call(nullptr, k, illegal_address);
+    bool right = false;
+    const std::optional<Error> error = error_of([&] { right = lives(); });
+    EXPECT_TRUE(error || right);
+    if (error) {
+      expect_error(error, ErrorCategory::device, {"CUDA_ERROR_ILLEGAL_ADDRESS"});
+      ++named[call_in(error->what())];
+    }
+    ASSERT_EQ(emulated()->live_objects(), live_objects) << (error ? error->what() : "no error");
+    ASSERT_TRUE(is_only_context(other.handle())) << (error ? error->what() : "no error");
+    ASSERT_TRUE(lives());
+  }
+
+  // To release something, its context is made current. Then nobody is told of a failure.
+  for (const std::string_view maker : makers) expected["cuCtxPushCurrent_v2"] -= expected[std::string(maker)];
+  // What is not known as pinned memory is copied, whatever the reason.
+  expected.erase("cuPointerGetAttribute");
+  Counts expected_names;
+  for (const auto& [name, count] : expected) expected_names[short_name(name)] += count;
+  EXPECT_EQ(named, expected_names);
+}
+
+TEST_P(CudaFaultsTest, MemoryThatRunsOutIsAnErrorOfMemory) {
+  const std::size_t live_objects = emulated()->live_objects();
+  for (const char* name : {"cuDevicePrimaryCtxRetain", "cuMemAlloc_v2", "cuMemHostAlloc", "cuStreamCreate",
+                           "cuEventCreate", "cuModuleLoadData", "cuStreamBeginCapture_v2", "cuStreamEndCapture",
+                           "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuLaunchKernelEx"}) {
+    emulated()->fail_call(name, 1, cuda::out_of_memory);
+    expect_error(error_of([&] { live(); }), ErrorCategory::memory,
+                 {short_name(name), "CUDA_ERROR_OUT_OF_MEMORY", "free memory of the GPU"});
+    EXPECT_EQ(emulated()->live_objects(), live_objects) << name;
+  }
+  EXPECT_TRUE(lives());
+}
+
+// As when the process ends, and the driver ends before its users.
+TEST_P(CudaFaultsTest, NothingIsThrownWhenEveryCallOfTheEndFails) {
+  {
+    Matcher matcher(parameters(), gpu(), {small_size});
+    for (int k = 1; k <= 200; ++k) emulated()->fail_call(nullptr, k, illegal_address);
+  }
+  int calls = 0;
+  for (std::size_t free = 0, total = 0; calls < 200; ++calls)
+    if (cuda::driver().cuMemGetInfo_v2(&free, &total) != illegal_address) break;
+  EXPECT_LT(calls, 200) << "nothing was released";
+}
+
+// A run that has failed leaves nothing behind that the next one could see.
+TEST_P(CudaFaultsTest, APlanRunsAgainAfterARunThatFailed) {
+  Matcher matcher(parameters(), gpu(), {small_size});
+  Result first(small_size);
+  const int before = emulated()->calls();
+  matcher.run(views(pair_), first.map());
+  const int calls = emulated()->calls() - before;
+  int errors = 0;
+  for (int k = 1; k <= calls; ++k) {
+    emulated()->fail_call(nullptr, k, illegal_address);
+    Result failed(small_size), again(small_size);
+    errors += error_of([&] { matcher.run(views(pair_), failed.map()); }).has_value();
+    matcher.run(views(pair_), again.map());
+    EXPECT_TRUE(same_bytes(again, expected_)) << "call " << k;
+  }
+  EXPECT_GT(errors, calls / 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(, CudaFaultsTest, testing::ValuesIn(cases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_F(GpuTest, ACaptureThatFailsLeavesTheStreamAsItWas) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  const auto context = std::make_shared<cuda::Context>(0);
+  const cuda::Stream stream = cuda::make_stream(context);
+  const cuda::Current current(*context);
+  const std::size_t live_objects = emulated()->live_objects();
+  const auto expect_usable = [&] {
+    EXPECT_EQ(emulated()->live_objects(), live_objects);
+    EXPECT_EQ(cuda::driver().cuStreamSynchronize(stream.get()), 0);
+  };
+
+  EXPECT_THROW(cuda::capture(context, stream.get(), [] { throw std::bad_alloc(); }), std::bad_alloc);
+  expect_usable();
+  // Nobody may wait for a stream that captures.
+  const auto wait = [&] { cuda::check(cuda::driver().cuStreamSynchronize(stream.get()), "waiting"); };
+  expect_error(error_of([&] { cuda::capture(context, stream.get(), wait); }), ErrorCategory::device,
+               {"waiting", "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"});
+  expect_usable();
+  const auto ignore = [&] { cuda::driver().cuStreamSynchronize(stream.get()); };
+  expect_error(error_of([&] { cuda::capture(context, stream.get(), ignore); }), ErrorCategory::device,
+               {"cuStreamEndCapture", "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"});
+  expect_usable();
+}
+
+}  // namespace
+}  // namespace parallax::test

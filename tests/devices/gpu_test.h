@@ -1,0 +1,198 @@
+// What tests of the cuda device share: a GPU, which may be the emulated one, and what that one can be told.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "parallax/parallax.h"
+
+#include "devices/cuda/context.h"
+
+#include "support.h"
+
+namespace parallax::test {
+
+// The functions of tests/emulated_gpu that no real driver or compiler has.
+struct Emulated {
+  void (*fail_call)(const char* name, int nth, int result);
+  std::size_t (*live_objects)();
+  int (*calls)();
+  int (*allocations)();
+  int (*synchronisations)();
+  void (*set_memory)(std::size_t bytes);
+  void (*set_device_count)(int count);
+  void (*set_architecture)(int architecture);
+  void (*set_lazy)(int is_lazy);
+  int (*compilations)();
+};
+
+template <class Function>
+bool find_emulated(const char* library, const char* name, Function& function) {
+  void* loaded = dlopen(library, RTLD_NOW);
+  function = loaded == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(loaded, name));
+  return function != nullptr;
+}
+
+inline std::optional<Emulated> find_emulated() {
+  Emulated e;
+  const auto find = [](const char* name, auto& function) {
+    return find_emulated("libcuda.so.1", name, function);
+  };
+  const bool complete = find("emulated_fail_call", e.fail_call) && find("emulated_live_objects", e.live_objects) &&
+                        find("emulated_calls", e.calls) && find("emulated_allocations", e.allocations) &&
+                        find("emulated_synchronisations", e.synchronisations) &&
+                        find("emulated_set_memory", e.set_memory) &&
+                        find("emulated_set_device_count", e.set_device_count) &&
+                        find("emulated_set_architecture", e.set_architecture) &&
+                        find("emulated_set_lazy", e.set_lazy) &&
+                        find_emulated("libnvrtc.so.13", "emulated_compilations", e.compilations);
+  return complete ? std::optional(e) : std::nullopt;
+}
+
+// Null where the GPU is a real one, or there is none.
+inline const Emulated* emulated() {
+  static const std::optional<Emulated> found = find_emulated();
+  return found ? &*found : nullptr;
+}
+
+#define PARALLAX_NEEDS_EMULATED_GPU() \
+  if (emulated() == nullptr) GTEST_SKIP() << "needs the emulated GPU: see tests/emulated_gpu/README.md"
+
+// A folder of its own, removed at its end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "parallax-test-XXXXXX").string()) {
+    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::filesystem::path path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// A variable of the environment has another value, or none, for as long as this lives.
+class Variable {
+ public:
+  Variable(const char* name, const std::optional<std::string>& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    set(value);
+  }
+  ~Variable() { set(before_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  void set(const std::optional<std::string>& value) const {
+    if (value)
+      setenv(name_, value->c_str(), 1);
+    else
+      unsetenv(name_);
+  }
+
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+// Whatever the emulated GPU is told, it is told for one test.
+class GpuTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const cuda::Gpus gpus = cuda::find_gpus();
+    if (gpus.list.empty()) GTEST_SKIP() << "no GPU: " << gpus.none_because;
+    count_ = static_cast<int>(gpus.list.size());
+    first_ = gpus.list.front();
+  }
+
+  void TearDown() override {
+    if (emulated() == nullptr || count_ == 0) return;
+    emulated()->set_lazy(0);
+    emulated()->set_device_count(count_);
+    emulated()->set_architecture(first_.architecture);
+    emulated()->set_memory(first_.memory_bytes);
+  }
+
+  bool has_second_gpu() const { return count_ > 1; }
+
+ private:
+  int count_ = 0;
+  cuda::Gpu first_;
+};
+
+inline Device gpu(int index = 0) {
+  Device device{DeviceKind::cuda};
+  device.index = index;
+  return device;
+}
+
+// Small, and with every step that a match can have.
+inline BeliefPropagationParameters small_belief_propagation(Arithmetic arithmetic = Arithmetic::fixed8) {
+  BeliefPropagationParameters parameters;
+  parameters.disparities = 5;
+  parameters.levels = 2;
+  parameters.iterations = 2;
+  parameters.arithmetic = arithmetic;
+  parameters.refine.speckle_size = 3;
+  return parameters;
+}
+
+inline BlockParameters small_block() {
+  BlockParameters parameters;
+  parameters.disparities = 5;
+  parameters.window = 5;
+  parameters.uniqueness = 5;
+  parameters.texture_threshold = 10;
+  parameters.refine.speckle_size = 3;
+  return parameters;
+}
+
+inline constexpr Size small_size{9, 7};
+
+inline SynthPair small_pair(std::uint64_t seed = 1) {
+  return synthesize({.size = small_size, .disparities = 5, .seed = seed});
+}
+
+inline StereoPair views(const SynthPair& pair) {
+  return {pair.left_view(), pair.right_view(), pair.left_mask.view(), pair.right_mask.view()};
+}
+
+// What a call throws; none when it throws nothing.
+template <class Call>
+std::optional<Error> error_of(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// An error for people: one line, with all of these in it.
+inline void expect_error(const std::optional<Error>& error, ErrorCategory category,
+                         std::initializer_list<std::string> parts) {
+  ASSERT_TRUE(error.has_value()) << "no error";
+  const std::string message = error->what();
+  EXPECT_EQ(error->category(), category) << message;
+  EXPECT_FALSE(contains(message, "\n")) << message;
+  for (const std::string& part : parts) EXPECT_TRUE(contains(message, part)) << message << "\nlacks " << part;
+}
+
+}  // namespace parallax::test

@@ -1,0 +1,39 @@
+// Plans and runs one match in a process of its own, and says what came of it: for what a process finds only once, such
+// as a driver.
+//
+//   plan_once DEVICE
+#include <iostream>
+#include <string>
+
+#include "devices/gpu_test.h"
+
+namespace {
+
+using namespace parallax;
+using namespace parallax::test;
+
+const char* name_of(ErrorCategory category) {
+  constexpr const char* names[] = {"argument", "file", "device", "memory", "internal"};
+  return names[static_cast<int>(category)];
+}
+
+std::string match_once(const Device& device) {
+  const SynthPair pair = small_pair();
+  const BeliefPropagationParameters parameters = small_belief_propagation();
+  const Result expected = match(parameters, reference, views(pair));
+  return same_bytes(match(parameters, device, views(pair)), expected) ? "the bytes of the reference" : "other bytes";
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  const cuda::Gpus gpus = cuda::find_gpus();
+  std::cout << "devices: " << (list_devices().empty() ? "none" : "listed") << "\nGPUs: " << gpus.list.size() << " "
+            << gpus.none_because << "\n";
+  try {
+    std::cout << "match: " << match_once(Device::parse(arguments[1])) << "\n";
+  } catch (const Error& error) {
+    std::cout << "match: " << name_of(error.category()) << ": " << error.what() << "\n";
+  }
+  if (emulated() != nullptr) std::cout << "compilations: " << emulated()->compilations() << "\n";
+}

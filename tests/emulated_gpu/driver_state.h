@@ -1,0 +1,108 @@
+// Everything that the emulated driver keeps, and what its calls have in common.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "memory.h"
+#include "module.h"
+#include "multiprocessor.h"
+#include "streams.h"
+
+namespace emulated {
+
+inline constexpr int most_devices = 8;
+inline constexpr std::size_t most_shared_bytes = 227 * 1024;
+
+// A call that has been asked to fail.
+struct PlannedFailure {
+  std::string name;  // of any call, when empty
+  int calls_until = 0;
+  Result result = success;
+};
+
+class DriverState {
+ public:
+  DriverState();
+
+  std::mutex mutex;
+  bool is_initialised = false;
+  int version, device_count;
+  int architecture = 90;
+  std::size_t memory_bytes = std::size_t{2} << 30;
+  // Whether streams put off what they are told, for as long as a GPU may.
+  bool is_lazy = false;
+
+  std::vector<std::unique_ptr<Context>> contexts;
+  std::vector<std::unique_ptr<Stream>> default_streams;
+  Memory device_memory, pinned_memory;
+  Registry<Stream> streams;
+  Registry<Event> events;
+  Registry<Module> modules;
+  Registry<Graph> graphs;
+  Registry<ExecutableGraph> executables;
+  Multiprocessor multiprocessor;
+
+  int calls = 0, allocations = 0, synchronisations = 0;
+  std::vector<PlannedFailure> planned_failures;
+
+  bool has_device(int device) const { return device >= 0 && device < device_count; }
+  // What this call is asked to result in.
+  Result count_call(const std::string& name);
+  std::size_t live_objects() const;
+  // A call that no graph can hold makes captures in progress invalid, and fails.
+  Result check_no_capture();
+  // Null for a handle that is none.
+  Stream* stream(parallax::cuda::StreamHandle handle, const Context& current) const;
+  Function* function(parallax::cuda::FunctionHandle handle) const;
+  // Tells the stream, which does it at once, unless it is lazy and need not.
+  Result enqueue(Stream& stream, Operation operation, bool at_once = false);
+  void finish_all_streams();
+};
+
+DriverState& driver();
+
+// The contexts that this thread has pushed.
+std::vector<Context*>& current_contexts();
+Result find_current_context(Context*& context);
+
+template <class Body>
+Result call(const char* name, Body body) {
+  const std::lock_guard lock(driver().mutex);
+  if (const Result failure = driver().count_call(name)) return failure;
+  if (!driver().is_initialised) return not_initialized;
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return out_of_memory;
+  }
+}
+
+// `body` gets the current context.
+template <class Body>
+Result call_in_context(const char* name, Body body) {
+  return call(name, [&]() -> Result {
+    Context* context = nullptr;
+    if (const Result failure = find_current_context(context)) return failure;
+    return context->failure != success ? context->failure : body(*context);
+  });
+}
+
+// Something is released even if the call is to fail, or a kernel has failed before: nobody could release it
+// later.
+template <class Body>
+Result release_call(const char* name, Body body) {
+  const std::lock_guard lock(driver().mutex);
+  const Result planned = driver().count_call(name);
+  if (!driver().is_initialised) return not_initialized;
+  Context* context = nullptr;
+  if (const Result failure = find_current_context(context)) return failure;
+  if (const Result failure = body()) return failure;
+  return planned != success ? planned : context->failure;
+}
+
+}  // namespace emulated

@@ -1,0 +1,30 @@
+// What streams can be told: to copy, to fill, to run a kernel. Arguments are checked when they are told, and
+// memory once more when they do it: it may be gone by then.
+#pragma once
+
+#include <cstddef>
+
+#include "devices/cuda/driver.h"
+#include "module.h"
+#include "results.h"
+#include "streams.h"
+
+namespace emulated {
+
+// Rows of memory.
+struct Rectangle {
+  void* begin = nullptr;
+  std::size_t pitch = 0, width = 0, height = 0;
+  bool is_on_device = false;
+};
+
+Rectangle line_of_device(parallax::cuda::DeviceAddress begin, std::size_t bytes);
+Rectangle line_of_host(const void* begin, std::size_t bytes);
+
+Result copy(Stream& stream, const Rectangle& from, const Rectangle& to);
+Result copy(Stream& stream, const parallax::cuda::Copy2D& copy);
+Result fill(Stream& stream, parallax::cuda::DeviceAddress to, unsigned char value, std::size_t bytes);
+Result launch(Stream& stream, parallax::cuda::FunctionHandle handle, const Function& function,
+              const parallax::cuda::LaunchConfiguration& configuration, void** arguments);
+
+}  // namespace emulated
