@@ -1,6 +1,7 @@
 // What several tests share.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <ostream>
 #include <random>
@@ -76,6 +77,20 @@ inline Device cpu(int threads) {
 }
 
 inline const Device reference{DeviceKind::reference};
+
+// That any method runs on.
+inline std::vector<DeviceKind> device_kinds() {
+  std::vector<DeviceKind> kinds;
+  for (const MatcherOnDevice& entry : list_matchers())
+    if (std::find(kinds.begin(), kinds.end(), entry.device) == kinds.end()) kinds.push_back(entry.device);
+  return kinds;
+}
+
+inline bool is_here(DeviceKind kind) {
+  for (const DeviceDescription& device : list_devices())
+    if (Device::parse(device.device).kind == kind) return true;
+  return false;
+}
 
 // Block matching without any refinement of its map.
 inline BlockParameters plain_block() {

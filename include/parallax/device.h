@@ -39,7 +39,8 @@ struct Device {
 /// A device of this machine, for people.
 struct DeviceDescription {
   std::string device;       ///< text for Device::parse
-  std::string description;  ///< processor name, threads, vector instructions
+  /// Name; threads and vector instructions of a processor, memory, architecture and driver of a GPU.
+  std::string description;
 };
 
 /// Every device that this build can use on this machine.

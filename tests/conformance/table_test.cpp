@@ -188,6 +188,8 @@ std::string make_tables() {
 }
 
 TEST(TableTest, DocsSayWhatRunsWhere) {
+  for (const DeviceKind kind : device_kinds())
+    if (!is_here(kind)) GTEST_SKIP() << "no " << name(kind) << " here";
   const std::string table = make_tables();
   EXPECT_EQ(table.find("**"), std::string::npos) << table;
   if (std::getenv("PARALLAX_UPDATE_DOCS") != nullptr) std::ofstream(PARALLAX_TABLE) << table;

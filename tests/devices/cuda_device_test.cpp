@@ -22,6 +22,14 @@ namespace fs = std::filesystem;
 
 // ---- What is missing -------------------------------------------------------------------------------------------
 
+// Without LD_LIBRARY_PATH.
+bool has_library(const char* name) {
+  for (const char* folder : {"/usr/local/cuda/lib64", "/usr/local/cuda/lib", "/lib", "/lib64", "/usr/lib", "/usr/lib64",
+                             "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib/wsl/lib"})
+    if (fs::exists(fs::path(folder) / name)) return true;
+  return false;
+}
+
 class MissingTest : public testing::Test {
  protected:
   void SetUp() override { PARALLAX_NEEDS_EMULATED_GPU(); }
@@ -274,22 +282,6 @@ TEST_P(CudaPlanTest, MemoryThatTheDriverRefusesIsToldWithItsSize) {
   }
 }
 
-TEST_P(CudaPlanTest, AThousandRunsGiveTheSameBytesInTheSameMemory) {
-  const auto context = std::make_shared<cuda::Context>(0);
-  Matcher matcher = plan();
-  const Result expected = on_reference(views(pair_));
-  ASSERT_TRUE(same_bytes(run(matcher, views(pair_)), expected));
-  const std::size_t free = cuda::free_memory(*context);
-  const int allocations = emulated() != nullptr ? emulated()->allocations() : 0;
-  const std::size_t live_objects = emulated() != nullptr ? emulated()->live_objects() : 0;
-  for (int i = 0; i < 1000; ++i)
-    ASSERT_TRUE(same_bytes(run(matcher, views(pair_)), expected)) << "run " << i;
-  EXPECT_EQ(cuda::free_memory(*context), free);
-  if (emulated() == nullptr) return;
-  EXPECT_EQ(emulated()->allocations(), allocations);
-  EXPECT_EQ(emulated()->live_objects(), live_objects);
-}
-
 // ---- Several GPUs, streams and threads -------------------------------------------------------------------------
 
 TEST_P(CudaPlanTest, AllocatesOnTheGpuItIsPlannedFor) {
@@ -378,21 +370,33 @@ TEST_P(CudaPlanTest, MatchersAreMoved) {
 // A pair and a map on the device, and the stream of a caller.
 class Caller {
  public:
-  explicit Caller(const StereoPair& pair, bool with_confidence)
+  Caller(const StereoPair& pair, bool with_confidence)
       : context_(std::make_shared<cuda::Context>(0)),
         stream_(cuda::make_stream(context_)),
         current_(*context_),
         images_(context_),
-        there_(images_.pair(pair)),
-        map_(images_.map(pair.left.format.size, with_confidence)) {
+        there_{images_.image(pair.left), images_.image(pair.right), images_.mask(pair.left_mask),
+               images_.mask(pair.right_mask)} {
+    const Size size = pair.left.format.size;
+    map_ = {images_.plane<float>(size, 3), images_.plane<std::uint8_t>(size, 5)};
+    if (with_confidence) map_.confidence = images_.plane<float>(size, 1);
     cuda::check(cuda::driver().cuStreamSynchronize(nullptr), "uploading");
   }
 
   const cuda::SharedContext& context() const { return context_; }
   cuda::StreamHandle stream() const { return stream_.get(); }
-  void enqueue(Matcher& matcher) const { matcher.enqueue(there_, map_, stream()); }
+  const StereoPair& pair() const { return there_; }
+  void enqueue(Matcher& matcher) const { enqueue(matcher, there_); }
+  void enqueue(Matcher& matcher, const StereoPair& pair) const { matcher.enqueue(pair, map_, stream()); }
   void wait() const { cuda::check(cuda::driver().cuStreamSynchronize(stream()), "waiting"); }
-  Result result() const { return images_.result(map_); }
+  // As it is now: call wait() before.
+  Result result() const {
+    Result result(map_.disparity.size, 0xEE, !map_.confidence.empty());
+    images_.fetch(map_.disparity, result.disparity);
+    images_.fetch(map_.status, result.status);
+    if (!map_.confidence.empty()) images_.fetch(map_.confidence, result.confidence);
+    return result;
+  }
 
  private:
   cuda::SharedContext context_;
@@ -407,12 +411,12 @@ TEST_P(CudaPlanTest, EnqueuesOnTheStreamOfItsCallerAndWaitsForNothing) {
   PARALLAX_NEEDS_EMULATED_GPU();
   const Caller caller(views(pair_), with_confidence());
   Matcher matcher = plan();
-  const int allocations = emulated()->allocations(), synchronisations = emulated()->synchronisations();
   const Result before = caller.result();
+  const int allocations = emulated()->allocations(), synchronisations = emulated()->synchronisations();
   emulated()->set_lazy(1);
   caller.enqueue(matcher);
   EXPECT_EQ(emulated()->allocations(), allocations);
-  EXPECT_EQ(emulated()->synchronisations(), synchronisations + 1);  // of result(), above
+  EXPECT_EQ(emulated()->synchronisations(), synchronisations);
   EXPECT_TRUE(same_bytes(caller.result(), before)) << "something was not left to the stream";
   caller.wait();
   EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
@@ -426,18 +430,6 @@ TEST_P(CudaPlanTest, EverythingIsInItsMemoryOnceItIsPlanned) {
   caller.enqueue(matcher);
   caller.wait();
   EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
-}
-
-TEST_P(CudaPlanTest, AThousandMatchesAreEnqueuedWithoutAWait) {
-  const Caller caller(views(pair_), with_confidence());
-  Matcher matcher = plan();
-  caller.enqueue(matcher);
-  caller.wait();
-  const std::size_t free = cuda::free_memory(*caller.context());
-  for (int i = 0; i < 1000; ++i) caller.enqueue(matcher);
-  caller.wait();
-  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
-  EXPECT_EQ(cuda::free_memory(*caller.context()), free);
 }
 
 TEST_P(CudaPlanTest, TwoStreamsMatchAtOnceAsEachAlone) {
@@ -492,15 +484,6 @@ TEST_P(CudaPlanTest, MatchersThatAreStillAtWorkCanGo) {
   EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
 }
 
-TEST_P(CudaPlanTest, OnlyAGpuTakesImagesThere) {
-  Matcher matcher(parameters(), cpu(1), {small_size});
-  Result result(small_size, 0xEE, with_confidence());
-  expect_error(error_of([&] { matcher.enqueue(views(pair_), result.map(), nullptr); }), ErrorCategory::device,
-               {"only a matcher planned for a GPU"});
-}
-
-// ---- Images of every kind --------------------------------------------------------------------------------------
-
 // Memory that the GPU reaches by itself, for as long as this lives.
 class Pinned {
  public:
@@ -540,11 +523,11 @@ void copy_rows(View<const T> from, View<T> to) {
 
 // How images lie in memory: gaps behind rows, rows from the last to the first, addresses of bytes shifted.
 struct Placing {
-  const char* name;
-  int gap, sign, shift;
+  const char* name = "side by side";
+  int gap = 0, sign = 1, shift = 0;
 };
 
-constexpr Placing placings[] = {{"side by side", 0, 1, 0},
+constexpr Placing placings[] = {{},
                                 {"with gaps", 3, 1, 0},
                                 {"upside down", 3, -1, 0},
                                 {"at odd addresses", 2, 1, 1},
@@ -586,6 +569,77 @@ struct Placed {
     return result;
   }
 };
+
+// The caller may then use the map for something else.
+TEST_P(CudaPlanTest, NothingIsWrittenAfterARunThatFailed) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  constexpr unsigned char mine = 0x33;
+  const Pinned memory(Placed::most_bytes);
+  const Placed placed(pair_, {}, with_confidence(), memory.data());
+  Matcher matcher = plan();
+  const int before = emulated()->calls();
+  matcher.run(placed.pair, placed.map);
+  const int calls = emulated()->calls() - before;
+  for (int k = 1; k <= calls; ++k) {
+    emulated()->set_lazy(1);
+    emulated()->fail_call(nullptr, k, 700);
+    error_of([&] { matcher.run(placed.pair, placed.map); });
+    std::memset(memory.data(), mine, Placed::most_bytes);
+    emulated()->set_lazy(0);  // all that was put off is done now
+    for (std::size_t i = 0; i < Placed::most_bytes; ++i)
+      ASSERT_EQ(memory.data()[i], std::byte{mine}) << "byte " << i << ", call " << k << " of " << calls;
+    Placed(pair_, {}, with_confidence(), memory.data());
+  }
+}
+
+// A plan that is run very often. Small, for it is emulated.
+const Case many_runs[] = {{"Fixed8", plain_belief_propagation(), true},
+                          {"Float32", small_belief_propagation(Arithmetic::float32), true},
+                          {"Block", small_block(), false}};
+
+class CudaManyRunsTest : public CudaPlanTest {
+ protected:
+  static constexpr int runs = 1000;
+};
+
+INSTANTIATE_TEST_SUITE_P(, CudaManyRunsTest, testing::ValuesIn(many_runs),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(CudaManyRunsTest, GiveTheSameBytesInTheSameMemory) {
+  const cuda::Context context(0);
+  const Result expected = on_reference(views(pair_));
+  Matcher matcher = plan();
+  ASSERT_TRUE(same_bytes(run(matcher, views(pair_)), expected));
+  const std::size_t free = cuda::free_memory(context);
+  const int allocations = emulated() != nullptr ? emulated()->allocations() : 0;
+  const std::size_t live_objects = emulated() != nullptr ? emulated()->live_objects() : 0;
+  for (int i = 0; i < runs; ++i) ASSERT_TRUE(same_bytes(run(matcher, views(pair_)), expected)) << "run " << i;
+  EXPECT_EQ(cuda::free_memory(context), free);
+  if (emulated() == nullptr) return;
+  EXPECT_EQ(emulated()->allocations(), allocations);
+  EXPECT_EQ(emulated()->live_objects(), live_objects);
+}
+
+TEST_P(CudaManyRunsTest, AreEnqueuedWithoutAWait) {
+  const Caller caller(views(pair_), with_confidence());
+  Matcher matcher = plan();
+  caller.enqueue(matcher);
+  caller.wait();
+  const std::size_t free = cuda::free_memory(*caller.context());
+  for (int i = 0; i < runs; ++i) caller.enqueue(matcher);
+  caller.wait();
+  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
+  EXPECT_EQ(cuda::free_memory(*caller.context()), free);
+}
+
+TEST_P(CudaPlanTest, OnlyAGpuTakesImagesThere) {
+  Matcher matcher(parameters(), cpu(1), {small_size});
+  Result result(small_size, 0xEE, with_confidence());
+  expect_error(error_of([&] { matcher.enqueue(views(pair_), result.map(), nullptr); }), ErrorCategory::device,
+               {"only a matcher planned for a GPU"});
+}
+
+// ---- Images of every kind --------------------------------------------------------------------------------------
 
 TEST_P(CudaPlanTest, ImagesOfTheHostLieAnyWayTheyLike) {
   const Result expected = on_reference(views(pair_));
@@ -640,6 +694,121 @@ TEST_P(CudaPlanTest, ImagesOnTheDeviceLieAnyWayTheyLike) {
                 "downloading");
     cuda::check(cuda::driver().cuStreamSynchronize(nullptr), "waiting");
     EXPECT_TRUE(same_bytes(here.result(), expected)) << placing.name;
+  }
+}
+
+// Rows of a volume of costs, some floats apart, and where the first one begins.
+struct VolumeCase {
+  const char* name;
+  int stride_in_rows, gap;
+};
+
+constexpr VolumeCase volume_cases[] = {{"side by side", 1, 0},
+                                       {"with gaps", 1, 7},
+                                       {"upside down", -1, 0},
+                                       {"upside down, with gaps", -1, -7},
+                                       {"one row for all", 0, 0},
+                                       {"rows that overlap", 0, 3}};
+
+class CudaVolumeTest : public GpuTest, public testing::WithParamInterface<VolumeCase> {
+ protected:
+  CudaVolumeTest() {
+    parameters_.cost = DataCost::volume;
+    parameters_.disparities = 5;
+    for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = static_cast<float>(i * 37 % 101) / 8;
+  }
+
+  StereoPair pair_with(const float* values) const {
+    const int row = small_size.width * parameters_.disparities;
+    const int stride = GetParam().stride_in_rows * row + GetParam().gap;
+    StereoPair pair = views(pair_);
+    pair.costs = CostVolume(values, small_size, parameters_.disparities);
+    pair.costs.row_stride = stride;
+    if (stride < 0) pair.costs.data += (1 - small_size.height) * stride;
+    return pair;
+  }
+  Result expected() const { return match(parameters_, reference, pair_with(values_.data())); }
+
+  BeliefPropagationParameters parameters_ = plain_belief_propagation();
+  const SynthPair pair_ = small_pair();
+  std::vector<float> values_ = std::vector<float>(1000);
+};
+
+INSTANTIATE_TEST_SUITE_P(, CudaVolumeTest, testing::ValuesIn(volume_cases), [](const auto& info) {
+  std::string name;
+  for (const char* c = info.param.name; *c != 0; ++c)
+    if (*c >= 'a' && *c <= 'z') name += *c;
+  return name;
+});
+
+TEST_P(CudaVolumeTest, IsTakenFromTheHost) {
+  const cuda::PinnedMemory memory =
+      cuda::allocate_pinned(std::make_shared<cuda::Context>(0), values_.size() * sizeof(float));
+  auto* pinned = static_cast<float*>(memory.get());
+  std::copy(values_.begin(), values_.end(), pinned);
+  for (const float* values : {static_cast<const float*>(values_.data()), static_cast<const float*>(pinned)})
+    EXPECT_TRUE(same_bytes(match(parameters_, gpu(), pair_with(values)), expected()));
+}
+
+TEST_P(CudaVolumeTest, IsTakenFromTheDevice) {
+  const auto context = std::make_shared<cuda::Context>(0);
+  const cuda::Current current(*context);
+  DeviceImages images(context);
+  StereoPair pair = pair_with(images.copy(values_.data(), values_.size()));
+  pair.left = images.image(pair.left);
+  pair.right = images.image(pair.right);
+  pair.left_mask = images.mask(pair.left_mask);
+  pair.right_mask = images.mask(pair.right_mask);
+  const DisparityMap map{images.plane<float>(small_size, 0), images.plane<std::uint8_t>(small_size, 0)};
+  Matcher matcher(parameters_, gpu(), {small_size});
+  matcher.enqueue(pair, map, nullptr);
+  Result result(small_size);
+  images.fetch(map.disparity, result.disparity);
+  images.fetch(map.status, result.status);
+  EXPECT_TRUE(same_bytes(result, expected()));
+}
+
+// Images of 16 bits whose pixels begin at odd addresses, which a GPU does not read.
+TEST_P(CudaPlanTest, WideImagesAtOddAddressesAreCopiedOrRefused) {
+  const ImageFormat format{small_size, Depth::bits16};
+  std::vector<std::uint16_t> values(2 * small_size.pixels());
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint16_t>(i * 7919);
+  const std::ptrdiff_t stride = 2 * small_size.width;
+  const auto pair_in = [&](const void* memory) {
+    const auto* first = static_cast<const std::byte*>(memory);
+    return StereoPair{{first, format, 1, stride}, {first + stride * small_size.height, format, 1, stride}, {}, {}};
+  };
+  const Result expected = on_reference(pair_in(values.data()));
+  Matcher matcher(parameters(), gpu(), format);
+  const Pinned pinned(Placed::most_bytes);
+  std::vector<std::byte> pageable(Placed::most_bytes);
+  for (std::byte* memory : {pinned.data() + 1, pageable.data() + 1}) {
+    std::memcpy(memory, values.data(), values.size() * sizeof values[0]);
+    EXPECT_TRUE(same_bytes(run(matcher, pair_in(memory)), expected));
+  }
+
+  const Caller caller(views(pair_), with_confidence());
+  StereoPair there = pair_in(caller.pair().left.data);
+  caller.enqueue(matcher, there);
+  there.left.data = static_cast<const std::byte*>(there.left.data) + 1;
+  expect_error(error_of([&] { caller.enqueue(matcher, there); }), ErrorCategory::argument, {"left image", "odd"});
+  there = pair_in(caller.pair().left.data);
+  there.right.stride_bytes = stride + 1;
+  expect_error(error_of([&] { caller.enqueue(matcher, there); }), ErrorCategory::argument, {"right image", "odd"});
+  caller.wait();
+}
+
+// Launches are checked when they are recorded; running all of them would take an emulated GPU minutes.
+TEST_P(CudaPlanTest, ImagesMayBeVeryHighOrVeryWide) {
+  for (const Size size : {Size{1, 70'000}, Size{70'000, 1}, Size{3, 66'000}}) {
+    Matcher matcher(parameters(), gpu(), {size});
+    const auto context = std::make_shared<cuda::Context>(0);
+    const cuda::Stream stream = cuda::make_stream(context);
+    const cuda::Current current(*context);
+    DeviceImages images(context);
+    const View<const std::uint8_t> image = images.plane<std::uint8_t>(size, 0);
+    const DisparityMap map{images.plane<float>(size, 0), images.plane<std::uint8_t>(size, 0)};
+    cuda::capture(context, stream.get(), [&] { matcher.enqueue({image, image, image, image}, map, stream.get()); });
   }
 }
 

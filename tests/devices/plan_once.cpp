@@ -30,10 +30,12 @@ int main(int, char** arguments) {
   const cuda::Gpus gpus = cuda::find_gpus();
   std::cout << "devices: " << (list_devices().empty() ? "none" : "listed") << "\nGPUs: " << gpus.list.size() << " "
             << gpus.none_because << "\n";
+  std::string result;
   try {
-    std::cout << "match: " << match_once(Device::parse(arguments[1])) << "\n";
+    result = match_once(Device::parse(arguments[1]));
   } catch (const Error& error) {
-    std::cout << "match: " << name_of(error.category()) << ": " << error.what() << "\n";
+    result = std::string(name_of(error.category())) + ": " + error.what();
   }
+  std::cout << "match: " << result << "\n";
   if (emulated() != nullptr) std::cout << "compilations: " << emulated()->compilations() << "\n";
 }

@@ -149,6 +149,37 @@ std::vector<Trial> standard_trials(const Device& device) {
   return trials;
 }
 
+// What the papers on GPUs measure: the order of values and where a message is kept (Grauer-Gray & Cavazos 2010);
+// 16-bit storage and alignment (Grauer-Gray 2019); and then bytes.
+std::vector<Trial> papers_trials_on_gpu(const Device& device) {
+  BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2019");
+  parameters.arithmetic = Arithmetic::float32;
+  parameters.aligned = false;
+  parameters.cuda = {0, IndexOrder::naive, MessageValues::local_memory};
+  std::vector<Trial> trials;
+  const auto add = [&](const char* name) { trials.push_back({name, parameters, device}); };
+  add("bp float32, local");
+  parameters.cuda.index_order = IndexOrder::coalesced;
+  add("+ coalesced order");
+  parameters.cuda.message_values = MessageValues::shared_memory;
+  add("shared memory");
+  parameters.cuda.message_values = MessageValues::registers;
+  add("registers");
+  parameters.cuda.message_values = MessageValues::automatic;
+  add("whatever is best");
+  parameters.aligned = true;
+  add("+ alignment");
+  parameters.arithmetic = Arithmetic::float16;
+  add("+ float16");
+  parameters.arithmetic = Arithmetic::bfloat16;
+  add("bfloat16 instead");
+  parameters.arithmetic = Arithmetic::fixed16;
+  add("fixed16 instead");
+  parameters.arithmetic = Arithmetic::fixed8;
+  add("fixed8 instead");
+  return trials;
+}
+
 // Grauer-Gray 2019, section 6, on this machine: what threads, vectors, 16-bit storage and alignment are
 // worth; and then bytes.
 std::vector<Trial> papers_trials(const Device& device) {
@@ -158,6 +189,7 @@ std::vector<Trial> papers_trials(const Device& device) {
     parameters.aligned = aligned;
     return parameters;
   };
+  if (device.kind == DeviceKind::cuda) return papers_trials_on_gpu(device);
   if (device.kind != DeviceKind::cpu)
     return {{"bp float32", published(Arithmetic::float32, true), device},
             {"bp fixed8", published(Arithmetic::fixed8, true), device}};

@@ -7,6 +7,14 @@ const Choices<BlockCost> costs = {
     {"sad", BlockCost::sad}, {"ssd", BlockCost::ssd}, {"zncc", BlockCost::zncc}};
 const Choices<Prefilter> prefilters = {{"none", Prefilter::none}, {"x-sobel", Prefilter::x_sobel}};
 
+const Choices<CudaStrategy> strategies = {
+    {"automatic", CudaStrategy::automatic},
+    {"global-memory", CudaStrategy::global_memory},
+    {"shared-memory", CudaStrategy::shared_memory},
+    {"constant-and-shared-memory", CudaStrategy::constant_and_shared_memory},
+    {"streams", CudaStrategy::streams},
+    {"device-launch", CudaStrategy::device_launch}};
+
 }  // namespace
 
 void add_options(CLI::App& app, BlockParameters& parameters) {
@@ -24,6 +32,11 @@ void add_options(CLI::App& app, BlockParameters& parameters) {
       ->group(group);
   add_choice(app, "--sub-pixel", parameters.sub_pixel, sub_pixel_choices(), "Fraction of a pixel")
       ->group(group);
+  const std::string cuda = "Block matching on cuda (never changes a result)";
+  add_choice(app, "--strategy", parameters.cuda.strategy, strategies, "How to search")->group(cuda);
+  app.add_option("--rows-per-thread", parameters.cuda.rows_per_thread, "Rows of a thread, about; 0 = what is fastest")
+      ->group(cuda);
+  app.add_option("--streams", parameters.cuda.streams, "Streams of --strategy streams")->group(cuda);
   add_refine_options(app, parameters.refine);
 }
 
@@ -49,7 +62,10 @@ nlohmann::ordered_json to_json(const BlockParameters& p) {
                               {"prefilter_cap", p.prefilter_cap},
                               {"uniqueness", p.uniqueness},
                               {"texture_threshold", p.texture_threshold},
-                              {"sub_pixel", name_of(sub_pixel_choices(), p.sub_pixel)}};
+                              {"sub_pixel", name_of(sub_pixel_choices(), p.sub_pixel)},
+                              {"strategy", name_of(strategies, p.cuda.strategy)},
+                              {"rows_per_thread", p.cuda.rows_per_thread},
+                              {"streams", p.cuda.streams}};
   add_to_json(json, p.refine);
   return json;
 }

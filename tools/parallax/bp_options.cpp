@@ -14,6 +14,12 @@ const Choices<Arithmetic> arithmetics = {{"fixed8", Arithmetic::fixed8},
                                          {"float16", Arithmetic::float16},
                                          {"bfloat16", Arithmetic::bfloat16}};
 
+const Choices<IndexOrder> index_orders = {{"coalesced", IndexOrder::coalesced}, {"naive", IndexOrder::naive}};
+const Choices<MessageValues> message_values = {{"automatic", MessageValues::automatic},
+                                               {"registers", MessageValues::registers},
+                                               {"shared-memory", MessageValues::shared_memory},
+                                               {"local-memory", MessageValues::local_memory}};
+
 }  // namespace
 
 void add_options(CLI::App& app, BeliefPropagationParameters& parameters) {
@@ -53,8 +59,17 @@ void add_options(CLI::App& app, BeliefPropagationParameters& parameters) {
   app.add_option("--min-confidence", parameters.min_confidence, "Reject pixels less sure, 0 to 1; 0 = none")
       ->group(group);
   app.add_flag("--aligned,!--no-aligned", parameters.aligned,
-               "Messages on 64-byte boundaries; to measure what that is worth on the CPU")
+               "Messages on 64-byte boundaries; to measure what that is worth")
       ->group(group);
+  const std::string cuda = "Belief propagation on cuda (never changes a result)";
+  app.add_option("--labels-per-thread", parameters.cuda.labels_per_thread,
+                 "Labels that a thread computes, in fixed8 and fixed16; 0 = what is fastest")
+      ->group(cuda);
+  add_choice(app, "--index-order", parameters.cuda.index_order, index_orders, "Order of values, in floats")
+      ->group(cuda);
+  add_choice(app, "--message-values", parameters.cuda.message_values, message_values,
+             "Where a thread keeps the message it is making, in floats")
+      ->group(cuda);
   add_refine_options(app, parameters.refine);
 }
 
@@ -83,7 +98,10 @@ nlohmann::ordered_json to_json(const BeliefPropagationParameters& p) {
                               {"edge_floor", p.edge_floor},
                               {"sub_pixel", name_of(sub_pixel_choices(), p.sub_pixel)},
                               {"min_confidence", p.min_confidence},
-                              {"aligned", p.aligned}};
+                              {"aligned", p.aligned},
+                              {"labels_per_thread", p.cuda.labels_per_thread},
+                              {"index_order", name_of(index_orders, p.cuda.index_order)},
+                              {"message_values", name_of(message_values, p.cuda.message_values)}};
   if (p.outside_cost) json["outside_cost"] = *p.outside_cost;
   add_to_json(json, p.refine);
   return json;

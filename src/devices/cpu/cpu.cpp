@@ -7,6 +7,7 @@
 #include "parallax/device.h"
 
 #include "core/workers.h"
+#include "devices/devices.h"
 
 namespace parallax {
 namespace {
@@ -52,7 +53,7 @@ void force_cpu_target(std::string_view target) {
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
-std::vector<DeviceDescription> list_devices() {
+std::vector<DeviceDescription> describe_cpu() {
   const std::string processor = processor_name();
   const int threads = Workers(0).threads();
   return {{"reference", processor + ", 1 thread, scalar"},

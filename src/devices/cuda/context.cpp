@@ -1,5 +1,7 @@
 #include "devices/cuda/context.h"
 
+#include "devices/devices.h"
+
 namespace parallax::cuda {
 namespace {
 
@@ -24,7 +26,7 @@ constexpr int oldest_architecture = 75;
 
 DeviceNumber find_device(int index) {
   const int count = device_count();
-  if (index >= count)
+  if (index < 0 || index >= count)
     throw Error(ErrorCategory::device,
                 "no GPU cuda:" + std::to_string(index) + ": this machine has " + std::to_string(count) +
                     (count == 0 ? ", choose device cpu" : ", choose one from cuda:0 to cuda:" + std::to_string(count - 1)));
@@ -67,6 +69,7 @@ Gpus find_gpus() {
   Gpus found;
   try {
     found.driver_version = driver().version;
+    compiler(found.driver_version);
     for (int index = 0; index < device_count(); ++index) {
       const DeviceNumber device = find_device(index);
       char name[128] = {};
@@ -82,6 +85,29 @@ Gpus find_gpus() {
   }
   return found;
 }
+
+}  // namespace parallax::cuda
+
+namespace parallax {
+
+std::vector<DeviceDescription> describe_gpus() {
+  const cuda::Gpus gpus = cuda::find_gpus();
+  std::vector<DeviceDescription> descriptions;
+  for (std::size_t index = 0; index < gpus.list.size(); ++index) {
+    const cuda::Gpu& gpu = gpus.list[index];
+    if (gpu.architecture < cuda::oldest_architecture) continue;
+    const std::string driver = std::to_string(gpus.driver_version / 1000) + "." +
+                               std::to_string(gpus.driver_version % 1000 / 10);
+    descriptions.push_back({"cuda:" + std::to_string(index),
+                            gpu.name + ", " + std::to_string(gpu.memory_bytes >> 20) + " MiB, sm_" +
+                                std::to_string(gpu.architecture) + ", driver for CUDA " + driver});
+  }
+  return descriptions;
+}
+
+}  // namespace parallax
+
+namespace parallax::cuda {
 
 Stream make_stream(const SharedContext& context) {
   constexpr unsigned non_blocking = 1;

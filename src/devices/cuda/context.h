@@ -52,7 +52,7 @@ class Current {
   bool pushed_ = true;
 };
 
-// The GPUs of this machine; empty without a driver, with the reason.
+// The GPUs of this machine; empty without a driver or its compiler, with the reason.
 struct Gpu {
   std::string name;
   int architecture;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <dlfcn.h>
@@ -110,9 +111,9 @@ const Compiler& compiler(int driver_version) {
   return loaded;
 }
 
-void check(Result result, const std::string& call) {
+void check(Result result, std::string_view call) {
   if (result == 0) return;
-  const std::string message = "CUDA: " + call + " failed: " + describe(result, driver());
+  const std::string message = "CUDA: " + std::string(call) + " failed: " + describe(result, driver());
   if (result == out_of_memory)
     throw Error(ErrorCategory::memory, message + ": free memory of the GPU (nvidia-smi shows who has it), search "
                                                  "fewer disparities or match a smaller image");

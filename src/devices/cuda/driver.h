@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
+#include <string_view>
 
 #include "parallax/error.h"
 
@@ -147,6 +147,6 @@ const Driver& driver();
 const Compiler& compiler(int driver_version);
 
 // Throws unless `result` is success; `call` says what failed, and of what size.
-void check(Result result, const std::string& call);
+void check(Result result, std::string_view call);
 
 }  // namespace parallax::cuda

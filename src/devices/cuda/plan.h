@@ -82,7 +82,11 @@ class Plan : public detail::Plan {
   void copy_rows(const std::byte* from, std::ptrdiff_t from_stride, std::byte* to, std::ptrdiff_t to_stride,
                  std::size_t row_bytes) const;
   void copy_volume(const CostVolume& costs, MemoryType type, StreamHandle stream) const;
+  void copy_volume_rows(int first, int rows, std::size_t pitch, const CostVolume& costs, MemoryType type,
+                        StreamHandle stream) const;
   void copy_out(const DisparityMap& to, StreamHandle stream) const;
+  // One match after another, on the plan's stream, with images that the GPU reaches.
+  void match_there(const StereoPair& pair, const DisparityMap& map) const;
   void note_stages();
 
   SharedContext context_;

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Builds Parallax on a machine that has an NVIDIA GPU, CUDA, cmake, ninja and g++ and little else, runs the tests that
+# need a GPU, also under compute-sanitizer where that is, and prints the tables of docs/cuda.md.
+#
+#   scripts/gpu-check.sh collect [DATA]   on a Debian machine with the project built: gathers in .sysroot the packages
+#                                         that the other machine lacks, and in .pairs the pairs (DATA has papers/)
+#   scripts/gpu-check.sh [test|tables]    on the machine with the GPU, with both folders beside the project's
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(libhwy-dev libhwy1 libtbb-dev libtbb12 libtbbmalloc2 libtbbbind-2-5 libgtest-dev libgmock-dev)
+
+collect() {
+  local data=${1:-${PARALLAX_DATA:-../shared/data}} scratch
+  scratch=$(mktemp -d)
+  (cd "$scratch" && apt-get download -qq "${packages[@]}")
+  mkdir -p .sysroot
+  for package in "$scratch"/*.deb; do dpkg -x "$package" .sysroot; done
+  rm -r "$scratch"
+  cmake --build build/developer --target gpu_pairs
+  build/developer/benchmarks/gpu_pairs "$data" .pairs
+  du -sh .sysroot .pairs
+}
+
+build() {
+  export LD_LIBRARY_PATH=$PWD/.sysroot/usr/lib/x86_64-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  cmake -S . -B build/gpu -G Ninja -DCMAKE_BUILD_TYPE=Release -DPARALLAX_DEVELOPER_MODE=ON -DPARALLAX_TOOLS=OFF \
+    -DCMAKE_PREFIX_PATH="$PWD/.sysroot/usr;$PWD/.sysroot/usr/lib/x86_64-linux-gnu" >/dev/null
+  cmake --build build/gpu --target test_cuda benchmark_cuda
+}
+
+# Every case compiles its kernels: as many at once as there are cores.
+test_conformance() {
+  local shards i
+  local -a running=()
+  shards=$(nproc)
+  for ((i = 0; i < shards; ++i)); do
+    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i build/gpu/tests/test_cuda --gtest_brief=1 &
+    running+=($!)
+  done
+  for process in "${running[@]}"; do wait "$process"; done
+}
+
+test_sanitized() {
+  if ! command -v compute-sanitizer >/dev/null; then
+    echo "compute-sanitizer is not here: left out"
+    return
+  fi
+  for tool in memcheck racecheck initcheck; do
+    echo "== $tool"
+    PARALLAX_CUDA_SEEDS=32 compute-sanitizer --tool "$tool" --error-exitcode 1 build/gpu/tests/test_cuda \
+      --gtest_brief=1 --gtest_filter='Seeds/*/[01]'
+  done
+}
+
+tables() {
+  local cache
+  cache=$(mktemp -d)
+  for run in cold warm; do
+    echo -n "$run cache, "
+    XDG_CACHE_HOME=$cache build/gpu/benchmarks/benchmark_cuda .pairs first
+  done
+  rm -r "$cache"
+  build/gpu/benchmarks/benchmark_cuda .pairs
+}
+
+case ${1:-all} in
+  collect) collect "${@:2}" ;;
+  test) build && test_conformance && test_sanitized ;;
+  tables) build && tables ;;
+  all) build && test_conformance && test_sanitized && tables ;;
+  *) sed -n '5,7s/^# *//p' "$0" >&2 && exit 2 ;;
+esac
