@@ -1,10 +1,13 @@
 // What the cuda device reaches, as tables in Markdown. Needs a GPU, and the pairs that gpu_pairs has written:
 //
-//   benchmark_cuda PAIRS                 all tables
-//   benchmark_cuda PAIRS bp|block|first  one of them; `first` times the first match of this process
-//   benchmark_cuda PAIRS run NAME ARITHMETIC   a single match, for a profiler
+//   benchmark_cuda PAIRS                        all tables
+//   benchmark_cuda PAIRS TABLE                  one: bp, papers, allocation, dealing, block
+//   benchmark_cuda PAIRS first                  the first match of this process
+//   benchmark_cuda PAIRS run PAIR ARITHMETIC    a single match, for a profiler
 //
-// Times are medians of 100 runs or more: on images of the device's, by events; on the host's, by its clock.
+// Times are medians of 100 runs after ten: `device`, on images in the device's memory, by events; `pinned`,
+// on the host's images and map in memory that the device reaches, and `host`, in any memory, by the host's
+// clock.
 
 #include <algorithm>
 #include <chrono>
@@ -28,9 +31,12 @@ struct Set {
   const char *name, *folder;
   int labels;
 };
-constexpr Set sets[] = {{"tsukuba", "tsukubaSet", 16},      {"venus", "venus", 21},
-                        {"barn1", "barn1", 32},             {"cones-q", "conesQuarterSize", 64},
-                        {"cones-h", "conesHalfSize", 128},  {"cones-f", "conesFullSizeCropped", 256}};
+constexpr Set sets[] = {{"tsukuba", "tsukubaSet", 16},
+                        {"venus", "venus", 21},
+                        {"barn1", "barn1", 32},
+                        {"cones-q", "conesQuarterSize", 64},
+                        {"cones-h", "conesHalfSize", 128},
+                        {"cones-f", "conesFullSizeCropped", 256}};
 
 Plane<std::uint8_t> bytes(const Plane<float>& plane) {
   Plane<std::uint8_t> result(plane.size());
@@ -96,7 +102,8 @@ class Bench {
       cuda::check(cuda::driver().cuEventRecord(to.get(), stream.get()), "cuEventRecord");
       cuda::check(cuda::driver().cuStreamSynchronize(stream.get()), "cuStreamSynchronize");
       float milliseconds = 0;
-      cuda::check(cuda::driver().cuEventElapsedTime(&milliseconds, from.get(), to.get()), "cuEventElapsedTime");
+      cuda::check(cuda::driver().cuEventElapsedTime(&milliseconds, from.get(), to.get()),
+                  "cuEventElapsedTime");
       return static_cast<double>(milliseconds);
     });
   }
@@ -132,14 +139,18 @@ class Bench {
   }
 
   void copy(const Plane<std::uint8_t>& from, std::uint8_t* to) const {
-    for (int y = 0; y < from.height(); ++y) std::copy_n(from.row(y), from.width(), to + static_cast<std::ptrdiff_t>(y) * from.width());
+    for (int y = 0; y < from.height(); ++y)
+      std::copy_n(from.row(y), from.width(), to + static_cast<std::ptrdiff_t>(y) * from.width());
   }
 
   void upload(const Images& images) const {
     std::vector<std::uint8_t> packed(pair_.size().pixels());
-    for (const auto& [from, to] : {std::pair{&pair_.left, images.pair.left.data}, {&pair_.right, images.pair.right.data}}) {
+    for (const auto& [from, to] :
+         {std::pair{&pair_.left, images.pair.left.data}, {&pair_.right, images.pair.right.data}}) {
       copy(*from, packed.data());
-      cuda::check(cuda::driver().cuMemcpyHtoDAsync_v2(reinterpret_cast<cuda::DeviceAddress>(to), packed.data(), packed.size(), nullptr), "cuMemcpyHtoD");
+      cuda::check(cuda::driver().cuMemcpyHtoDAsync_v2(reinterpret_cast<cuda::DeviceAddress>(to),
+                                                      packed.data(), packed.size(), nullptr),
+                  "cuMemcpyHtoD");
       cuda::check(cuda::driver().cuStreamSynchronize(nullptr), "cuStreamSynchronize");
     }
   }
@@ -167,18 +178,56 @@ class Bench {
   Plane<std::uint8_t> status_;
 };
 
-void print_row(const std::string& what, const std::string& how, Size size, int labels, Bench& bench) {
-  const double device = bench.on_device(), pinned = bench.from_pinned(), host = bench.from_host();
-  const ErrorMetrics error = bench.error();
-  std::printf("| %s | %s | %d×%d | %d | %.4f | %.4f | %.4f | %.2f | %.2f | %.0f |\n", what.c_str(), how.c_str(),
-              size.width, size.height, labels, device, pinned, host, 100 * error.bad1, 100 * error.bad2,
-              static_cast<double>(bench.matcher().memory_bytes()) / 1e6);
-  std::fflush(stdout);
+// Bytes a second of a copy that is much larger than the caches, read and written counted.
+double copy_bandwidth() {
+  const auto context = std::make_shared<cuda::Context>(0);
+  const cuda::Current current(*context);
+  constexpr std::size_t bytes = std::size_t{1} << 30;
+  const cuda::DeviceMemory from = cuda::allocate(context, bytes), to = cuda::allocate(context, bytes);
+  const cuda::Event started = cuda::make_event(context), done = cuda::make_event(context);
+  cuda::Copy2D copy{};
+  copy.source_type = copy.target_type = cuda::device_memory_type;
+  copy.source_device = from.get();
+  copy.target_device = to.get();
+  copy.source_pitch = copy.target_pitch = copy.width_bytes = bytes;
+  copy.height = 1;
+  std::vector<double> rates;
+  for (int i = 0; i < 20; ++i) {
+    cuda::check(cuda::driver().cuEventRecord(started.get(), nullptr), "cuEventRecord");
+    cuda::check(cuda::driver().cuMemcpy2DAsync_v2(&copy, nullptr), "cuMemcpy2DAsync");
+    cuda::check(cuda::driver().cuEventRecord(done.get(), nullptr), "cuEventRecord");
+    cuda::check(cuda::driver().cuStreamSynchronize(nullptr), "cuStreamSynchronize");
+    float milliseconds = 0;
+    cuda::check(cuda::driver().cuEventElapsedTime(&milliseconds, started.get(), done.get()),
+                "cuEventElapsedTime");
+    rates.push_back(2.0 * bytes / milliseconds * 1e3);
+  }
+  return median(rates);
 }
 
+// What a match has to do at least, in the obvious schedule.
+struct Work {
+  double updates;  // of a label of a pixel
+  double bytes;    // to and from memory
+};
+
 void print_header(const char* title) {
-  std::printf("\n%s\n\n| pair | how | size | labels | device ms | pinned ms | host ms | bad1 %% | bad2 %% | MB |\n"
-              "|---|---|---|---|---|---|---|---|---|---|\n", title);
+  std::printf(
+      "\n%s\n\n| pair | how | size | labels | device ms | pinned ms | host ms | bad1 %% | bad2 %% | MB | "
+      "floor ms | GB/s | Gupdates/s |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+      title);
+}
+
+void print_row(const std::string& what, const std::string& how, Size size, int labels, const Work& work,
+               Bench& bench) {
+  static const double bandwidth = copy_bandwidth();
+  const double device = bench.on_device(), pinned = bench.from_pinned(), host = bench.from_host();
+  const ErrorMetrics error = bench.error();
+  std::printf("| %s | %s | %d×%d | %d | %.4f | %.4f | %.4f | %.2f | %.2f | %.0f | %.4f | %.0f | %.0f |\n",
+              what.c_str(), how.c_str(), size.width, size.height, labels, device, pinned, host,
+              100 * error.bad1, 100 * error.bad2, static_cast<double>(bench.matcher().memory_bytes()) / 1e6,
+              work.bytes / bandwidth * 1e3, work.bytes / device / 1e6, work.updates / device / 1e6);
+  std::fflush(stdout);
 }
 
 BeliefPropagationParameters published(int labels, Arithmetic arithmetic) {
@@ -194,19 +243,109 @@ constexpr std::pair<const char*, Arithmetic> arithmetics[] = {{"fixed8", Arithme
                                                               {"float16", Arithmetic::float16},
                                                               {"bfloat16", Arithmetic::bfloat16}};
 
-void belief_propagation_table(const fs::path& pairs, bool only_fixed8) {
+// An update reads a data cost and four messages, and writes four: half of the labels of every pixel of every
+// level in each iteration.
+Work work_of(const BeliefPropagationParameters& parameters, Size size) {
+  const bool byte = parameters.arithmetic == Arithmetic::fixed8,
+             wide = parameters.arithmetic == Arithmetic::float32;
+  double updates = 0;
+  for (int level = 0; level < parameters.levels; ++level) {
+    updates += 0.5 * static_cast<double>(size.pixels()) * parameters.disparities * parameters.iterations;
+    size = {(size.width + 1) / 2, (size.height + 1) / 2};
+  }
+  return {updates, 9 * updates * (byte ? 1 : wide ? 4 : 2)};
+}
+
+// Both images are read, and the map is written.
+Work work_of(const BlockParameters& parameters, Size size) {
+  const int labels = parameters.full_row ? 2 * size.width - 1 : parameters.disparities;
+  return {static_cast<double>(size.pixels()) * labels, static_cast<double>(size.pixels()) * (2 + 5)};
+}
+
+template <class Parameters>
+void measure(const std::string& what, const std::string& how, const Pair& pair, const Parameters& parameters,
+             int labels) {
+  Bench bench(parameters, pair);
+  print_row(what, how, pair.size(), labels, work_of(parameters, pair.size()), bench);
+}
+
+void belief_propagation_table(const fs::path& pairs) {
   print_header("Hierarchical belief propagation, preset grauer-gray-2019");
   for (const auto& [name, arithmetic] : arithmetics) {
-    if (only_fixed8 && arithmetic != Arithmetic::fixed8) continue;
     for (const Set& set : sets) {
       const Pair pair = load(pairs / set.folder);
-      Bench bench(published(set.labels, arithmetic), pair);
-      print_row(set.name, name, pair.size(), set.labels, bench);
+      measure(set.name, name, pair, published(set.labels, arithmetic), set.labels);
     }
   }
   const Pair pair = synthetic({1920, 1080}, 128);
-  Bench bench(published(128, Arithmetic::fixed8), pair);
-  print_row("synthetic", "fixed8", pair.size(), 128, bench);
+  measure("synthetic", "fixed8", pair, published(128, Arithmetic::fixed8), 128);
+  BeliefPropagationParameters everything;
+  everything.disparities = 128;
+  measure("synthetic", "default preset", pair, everything, 128);
+  const Pair half = load(pairs / "conesHalfSize");
+  measure("cones-h", "default preset", half, everything, 128);
+}
+
+// What the papers on GPUs measure: Grauer-Gray & Cavazos 2010 where a message is kept, Grauer-Gray 2019 the
+// order of values, 16-bit storage and alignment.
+void papers_table(const fs::path& pairs) {
+  print_header("The choices of the papers, one after the other");
+  for (const Set& set : sets) {
+    if (set.labels > 128) continue;
+    const Pair pair = load(pairs / set.folder);
+    BeliefPropagationParameters parameters = published(set.labels, Arithmetic::float32);
+    parameters.aligned = false;
+    const auto row = [&](const char* how, IndexOrder order, MessageValues values) {
+      parameters.cuda.index_order = order;
+      parameters.cuda.message_values = values;
+      measure(set.name, how, pair, parameters, set.labels);
+    };
+    row("float32, naive order, local memory", IndexOrder::naive, MessageValues::local_memory);
+    row("coalesced order, local memory", IndexOrder::coalesced, MessageValues::local_memory);
+    row("shared memory", IndexOrder::coalesced, MessageValues::shared_memory);
+    row("registers", IndexOrder::coalesced, MessageValues::registers);
+    parameters.aligned = true;
+    row("aligned rows, best of them", IndexOrder::coalesced, MessageValues::automatic);
+    parameters.arithmetic = Arithmetic::float16;
+    row("float16", IndexOrder::coalesced, MessageValues::automatic);
+    parameters.arithmetic = Arithmetic::fixed8;
+    row("fixed8", IndexOrder::coalesced, MessageValues::automatic);
+  }
+}
+
+// What a plan saves by one allocation: the levels' data costs and four messages of both colours, in floats,
+// one by one or together.
+void allocation_table(const fs::path& pairs) {
+  const auto context = std::make_shared<cuda::Context>(0);
+  std::printf(
+      "\nAllocating and releasing, float32\n\n| pair | each buffer of each level, ms | one arena, ms "
+      "|\n|---|---|---|\n");
+  const auto milliseconds = [&](const std::vector<std::size_t>& sizes) {
+    std::vector<double> times;
+    for (int i = 0; i < 20; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      {
+        std::vector<cuda::DeviceMemory> memory;
+        for (const std::size_t bytes : sizes) memory.push_back(cuda::allocate(context, bytes));
+      }
+      times.push_back(
+          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    }
+    return median(times);
+  };
+  for (const Set& set : sets) {
+    Size size = load(pairs / set.folder).size();
+    std::vector<std::size_t> sizes;
+    std::size_t sum = 0;
+    for (int level = 0; level < 5; ++level) {
+      for (int buffer = 0; buffer < 10; ++buffer) {
+        sizes.push_back(size.pixels() / 2 * static_cast<std::size_t>(set.labels) * sizeof(float));
+        sum += sizes.back();
+      }
+      size = {(size.width + 1) / 2, (size.height + 1) / 2};
+    }
+    std::printf("| %s | %.3f | %.3f |\n", set.name, milliseconds(sizes), milliseconds({sum}));
+  }
 }
 
 BlockParameters plain_block(int labels, int window) {
@@ -220,9 +359,10 @@ BlockParameters plain_block(int labels, int window) {
 
 void block_table(const fs::path& pairs) {
   print_header("Block matching");
-  const auto row = [&](const std::string& what, const std::string& how, const Pair& pair, const BlockParameters& parameters) {
-    Bench bench(parameters, pair);
-    print_row(what, how, pair.size(), parameters.full_row ? 2 * pair.size().width - 1 : parameters.disparities, bench);
+  const auto row = [&](const std::string& what, const std::string& how, const Pair& pair,
+                       const BlockParameters& parameters) {
+    measure(what, how, pair, parameters,
+            parameters.full_row ? 2 * pair.size().width - 1 : parameters.disparities);
   };
   for (const Set& set : sets) {
     const Pair pair = load(pairs / set.folder);
@@ -265,8 +405,7 @@ void dealing_table(const fs::path& pairs) {
     for (const int labels : {2, 4, 6, 8, 12, 16, 32}) {
       BeliefPropagationParameters parameters = published(set.labels, Arithmetic::fixed8);
       parameters.cuda.labels_per_thread = labels;
-      Bench bench(parameters, pair);
-      print_row(set.name, std::to_string(labels), pair.size(), set.labels, bench);
+      measure(set.name, std::to_string(labels), pair, parameters, set.labels);
     }
   }
 }
@@ -294,16 +433,19 @@ void first_run(const fs::path& pairs) {
   Plane<std::uint8_t> status(pair.size());
   matcher.run({pair.left.view(), pair.right.view(), {}, {}}, {disparity.view(), status.view()});
   const auto done = std::chrono::steady_clock::now();
-  const auto milliseconds = [](auto from, auto to) { return std::chrono::duration<double, std::milli>(to - from).count(); };
-  std::printf("first match: loading %.1f ms, planning %.1f ms, running %.1f ms\n", milliseconds(start, loaded),
-              milliseconds(loaded, planned), milliseconds(planned, done));
+  const auto milliseconds = [](auto from, auto to) {
+    return std::chrono::duration<double, std::milli>(to - from).count();
+  };
+  std::printf("first match: loading %.1f ms, planning %.1f ms, running %.1f ms\n",
+              milliseconds(start, loaded), milliseconds(loaded, planned), milliseconds(planned, done));
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::cerr << "usage: benchmark_cuda PAIRS [bp|dealing|first|run NAME ARITHMETIC]\n";
+    std::cerr
+        << "usage: benchmark_cuda PAIRS [bp|papers|allocation|dealing|block|first|run PAIR ARITHMETIC]\n";
     return 2;
   }
   try {
@@ -311,9 +453,13 @@ int main(int count, char** arguments) {
     const std::string which = count > 2 ? arguments[2] : "all";
     if (which == "first") first_run(pairs);
     if (which == "run" && count > 4) run_once(pairs, arguments[3], arguments[4]);
-    if (which == "bp" || which == "bp8" || which == "all") belief_propagation_table(pairs, which == "bp8");
-    if (which == "block" || which == "all") block_table(pairs);
-    if (which == "dealing" || which == "all") dealing_table(pairs);
+    const auto wanted = [&](const char* table) { return which == table || which == "all"; };
+    if (which == "all" || which == "bp") std::printf("large copy: %.2f TB/s\n", copy_bandwidth() / 1e12);
+    if (wanted("bp")) belief_propagation_table(pairs);
+    if (wanted("papers")) papers_table(pairs);
+    if (wanted("allocation")) allocation_table(pairs);
+    if (wanted("dealing")) dealing_table(pairs);
+    if (wanted("block")) block_table(pairs);
   } catch (const std::exception& error) {
     std::cerr << "benchmark_cuda: " << error.what() << "\n";
     return 1;

@@ -42,8 +42,12 @@ int main(int count, char** arguments) {
     return 2;
   }
   try {
-    for (const auto& [name, scale] : {std::pair{"tsukubaSet", 16}, {"venus", 8}, {"barn1", 8},
-                                      {"conesQuarterSize", 4}, {"conesHalfSize", 2}, {"conesFullSizeCropped", 1}})
+    for (const auto& [name, scale] : {std::pair{"tsukubaSet", 16},
+                                      {"venus", 8},
+                                      {"barn1", 8},
+                                      {"conesQuarterSize", 4},
+                                      {"conesHalfSize", 2},
+                                      {"conesFullSizeCropped", 1}})
       convert(fs::path(arguments[1]) / "papers" / name, fs::path(arguments[2]) / name, scale);
   } catch (const std::exception& error) {
     std::cerr << "gpu_pairs: " << error.what() << "\n";

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "devices/cuda/context.h"
-
 #include "support.h"
 
 namespace parallax::test {
@@ -31,28 +30,31 @@ class DeviceImages {
   template <class T>
   View<T> plane(Size size, int gap) {
     const int stride = size.width + gap;
-    return {reserve<T>(static_cast<std::size_t>(stride) * static_cast<std::size_t>(size.height)), size, stride};
+    return {reserve<T>(static_cast<std::size_t>(stride) * static_cast<std::size_t>(size.height)), size,
+            stride};
   }
 
   ImageView image(const ImageView& view) {
     const auto height = static_cast<std::size_t>(view.format.size.height);
     ImageView result = view;
-    result.data = copy(static_cast<const std::byte*>(view.data),
-                       static_cast<std::size_t>(view.stride_bytes) * height);
+    result.data =
+        copy(static_cast<const std::byte*>(view.data), static_cast<std::size_t>(view.stride_bytes) * height);
     return result;
   }
 
   View<const std::uint8_t> mask(View<const std::uint8_t> view) {
     if (view.empty()) return view;
-    return {copy(view.data, static_cast<std::size_t>(view.stride) * static_cast<std::size_t>(view.size.height)),
-            view.size, view.stride};
+    return {
+        copy(view.data, static_cast<std::size_t>(view.stride) * static_cast<std::size_t>(view.size.height)),
+        view.size, view.stride};
   }
 
   template <class T>
   void fetch(const View<T>& from, Plane<T>& to) const {
     for (int y = 0; y < from.size.height; ++y)
       check(cuda::driver().cuMemcpyDtoHAsync_v2(to.row(y), reinterpret_cast<cuda::DeviceAddress>(from.row(y)),
-                                                static_cast<std::size_t>(from.size.width) * sizeof(T), nullptr));
+                                                static_cast<std::size_t>(from.size.width) * sizeof(T),
+                                                nullptr));
     check(cuda::driver().cuStreamSynchronize(nullptr));
   }
 

@@ -6,11 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "devices/cuda/context.h"
-
 #include "conformance/belief_propagation_case.h"
 #include "conformance/block_case.h"
 #include "device_images.h"
+#include "devices/cuda/context.h"
 #include "support.h"
 
 namespace parallax::test {
@@ -21,7 +20,8 @@ constexpr unsigned seeds_a_test = 16, most_seeds = 256;
 
 // How many random cases of each method. Each compiles kernels of its own, and an emulated GPU takes its time.
 unsigned seeds() {
-  if (const char* wanted = std::getenv("PARALLAX_CUDA_SEEDS")) return static_cast<unsigned>(std::atoi(wanted));
+  if (const char* wanted = std::getenv("PARALLAX_CUDA_SEEDS"))
+    return static_cast<unsigned>(std::atoi(wanted));
   const bool emulated = cuda::find_gpus().list.front().name == "Emulated GPU";
   return !emulated ? most_seeds : sanitized ? seeds_a_test : 2 * seeds_a_test;
 }
@@ -91,8 +91,9 @@ TEST_F(CudaTest, EqualsTheReferenceForEveryWayToDealLabels) {
         parameters.disparities = labels;
         parameters.arithmetic = arithmetic;
         parameters.cuda.labels_per_thread = labels_per_thread;
-        expect_conformance(parameters, views, false,
-                           std::to_string(labels) + " labels, " + std::to_string(labels_per_thread) + " a thread");
+        expect_conformance(
+            parameters, views, false,
+            std::to_string(labels) + " labels, " + std::to_string(labels_per_thread) + " a thread");
       }
     }
   }

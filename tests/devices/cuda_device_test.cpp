@@ -592,8 +592,16 @@ TEST_P(CudaPlanTest, NothingIsWrittenAfterARunThatFailed) {
   }
 }
 
-// A plan that is run very often. Small, for it is emulated.
-const Case many_runs[] = {{"Fixed8", plain_belief_propagation(), true},
+// As little as there can be to do, for it is emulated.
+BeliefPropagationParameters least_belief_propagation() {
+  BeliefPropagationParameters parameters = plain_belief_propagation();
+  parameters.disparities = 2;
+  parameters.levels = 1;
+  parameters.iterations = 1;
+  return parameters;
+}
+
+const Case many_runs[] = {{"Fixed8", least_belief_propagation(), true},
                           {"Float32", small_belief_propagation(Arithmetic::float32), true},
                           {"Block", small_block(), false}};
 
@@ -632,11 +640,14 @@ TEST_P(CudaManyRunsTest, AreEnqueuedWithoutAWait) {
   EXPECT_EQ(cuda::free_memory(*caller.context()), free);
 }
 
-TEST_P(CudaPlanTest, OnlyAGpuTakesImagesThere) {
-  Matcher matcher(parameters(), cpu(1), {small_size});
-  Result result(small_size, 0xEE, with_confidence());
-  expect_error(error_of([&] { matcher.enqueue(views(pair_), result.map(), nullptr); }), ErrorCategory::device,
-               {"only a matcher planned for a GPU"});
+TEST(DeviceImagesTest, AreOnlyTakenByAGpu) {
+  const SynthPair pair = small_pair();
+  Result result(small_size);
+  for (const Device& device : {reference, cpu(1)}) {
+    Matcher matcher(small_block(), device, {small_size});
+    expect_error(error_of([&] { matcher.enqueue(views(pair), result.map(), nullptr); }), ErrorCategory::device,
+                 {"only a matcher planned for a GPU", "use run()"});
+  }
 }
 
 // ---- Images of every kind --------------------------------------------------------------------------------------
@@ -703,12 +714,13 @@ struct VolumeCase {
   int stride_in_rows, gap;
 };
 
-constexpr VolumeCase volume_cases[] = {{"side by side", 1, 0},
-                                       {"with gaps", 1, 7},
-                                       {"upside down", -1, 0},
-                                       {"upside down, with gaps", -1, -7},
-                                       {"one row for all", 0, 0},
-                                       {"rows that overlap", 0, 3}};
+std::ostream& operator<<(std::ostream& out, const VolumeCase& c) {
+  return out << c.name;
+}
+
+constexpr VolumeCase volume_cases[] = {{"SideBySide", 1, 0},  {"WithGaps", 1, 7},
+                                       {"UpsideDown", -1, 0}, {"UpsideDownWithGaps", -1, -7},
+                                       {"OneRowForAll", 0, 0}, {"RowsThatOverlap", 0, 3}};
 
 class CudaVolumeTest : public GpuTest, public testing::WithParamInterface<VolumeCase> {
  protected:
@@ -734,12 +746,8 @@ class CudaVolumeTest : public GpuTest, public testing::WithParamInterface<Volume
   std::vector<float> values_ = std::vector<float>(1000);
 };
 
-INSTANTIATE_TEST_SUITE_P(, CudaVolumeTest, testing::ValuesIn(volume_cases), [](const auto& info) {
-  std::string name;
-  for (const char* c = info.param.name; *c != 0; ++c)
-    if (*c >= 'a' && *c <= 'z') name += *c;
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(, CudaVolumeTest, testing::ValuesIn(volume_cases),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 TEST_P(CudaVolumeTest, IsTakenFromTheHost) {
   const cuda::PinnedMemory memory =

@@ -23,6 +23,8 @@ using parallax::cuda::EventHandle;
 using parallax::cuda::FunctionHandle;
 using parallax::cuda::GraphExecHandle;
 using parallax::cuda::GraphHandle;
+using parallax::cuda::GraphNodeHandle;
+using parallax::cuda::KernelNodeParameters;
 using parallax::cuda::LaunchConfiguration;
 using parallax::cuda::ModuleHandle;
 using parallax::cuda::Result;
@@ -448,6 +450,43 @@ Result cuStreamEndCapture(StreamHandle handle, GraphHandle* graph) {
   });
 }
 
+// A node is its number in its graph, from 1 on.
+Result cuStreamGetCaptureInfo_v2(StreamHandle handle, int* status, unsigned long long* id, GraphHandle* graph,
+                                 const GraphNodeHandle** nodes, std::size_t* count) {
+  return call_in_context(__func__, [&](const Context& context) -> Result {
+    static thread_local std::vector<GraphNodeHandle> last;
+    const Stream* stream = driver().stream(handle, context);
+    if (stream == nullptr) return invalid_handle;
+    if (status == nullptr || nodes == nullptr || count == nullptr || id != nullptr || graph != nullptr)
+      return invalid_value;
+    constexpr int none = 0, active = 1;
+    *status = stream->capture == nullptr ? none : active;
+    last.clear();
+    for (const std::size_t node : stream->last) last.push_back(reinterpret_cast<GraphNodeHandle>(node + 1));
+    *nodes = last.data();
+    *count = last.size();
+    return success;
+  });
+}
+
+Result cuGraphExecKernelNodeSetParams_v2(GraphExecHandle handle, GraphNodeHandle node,
+                                         const KernelNodeParameters* parameters) {
+  return call_in_context(__func__, [&](const Context&) -> Result {
+    ExecutableGraph* executable = driver().executables.find(handle);
+    const std::size_t number = reinterpret_cast<std::size_t>(node);
+    if (executable == nullptr || parameters == nullptr || number == 0 ||
+        number > executable->operations.size() || driver().graphs.find(executable->graph) == nullptr)
+      return invalid_value;
+    const Function* function = driver().function(parameters->function);
+    if (function == nullptr) return invalid_handle;
+    const LaunchConfiguration configuration{parameters->grid_x,  parameters->grid_y,       parameters->grid_z,
+                                            parameters->block_x, parameters->block_y,      parameters->block_z,
+                                            parameters->shared_bytes, nullptr, nullptr, 0};
+    return plan_launch(parameters->function, *function, configuration, parameters->arguments,
+                       executable->operations[number - 1]);
+  });
+}
+
 Result cuGraphInstantiateWithFlags(GraphExecHandle* executable, GraphHandle handle,
                                    unsigned long long flags) {
   return call_in_context(__func__, [&](const Context&) -> Result {
@@ -455,6 +494,7 @@ Result cuGraphInstantiateWithFlags(GraphExecHandle* executable, GraphHandle hand
     const Graph* graph = driver().graphs.find(handle);
     if (executable == nullptr || graph == nullptr || flags > all_flags) return invalid_value;
     auto made = std::make_unique<ExecutableGraph>();
+    made->graph = graph;
     made->operations = graph->operations;
     *executable = driver().executables.add<GraphExecHandle>(std::move(made));
     return success;

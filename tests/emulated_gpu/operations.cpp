@@ -173,8 +173,8 @@ Result fill(Stream& stream, DeviceAddress to, unsigned char value, std::size_t b
   });
 }
 
-Result launch(Stream& stream, FunctionHandle handle, const Function& function,
-              const LaunchConfiguration& configuration, void** arguments) {
+Result plan_launch(FunctionHandle handle, const Function& function, const LaunchConfiguration& configuration,
+                   void** arguments, Operation& planned) {
   Launch launch;
   launch.grid = {configuration.grid_x, configuration.grid_y, configuration.grid_z};
   launch.block = {configuration.block_x, configuration.block_y, configuration.block_z};
@@ -182,10 +182,18 @@ Result launch(Stream& stream, FunctionHandle handle, const Function& function,
   if (const Result failure = check_launch(launch, function)) return failure;
   const auto copies = std::make_shared<Arguments>(*function.kernel, arguments);
   // A graph may outlive the module of its kernels.
-  return driver().enqueue(stream, [=]() -> Result {
+  planned = [=]() -> Result {
     const Function* loaded = driver().function(handle);
     return loaded == nullptr ? Result{invalid_handle} : run(*loaded, launch, copies->pointers().data());
-  });
+  };
+  return success;
+}
+
+Result launch(Stream& stream, FunctionHandle handle, const Function& function,
+              const LaunchConfiguration& configuration, void** arguments) {
+  Operation planned;
+  if (const Result failure = plan_launch(handle, function, configuration, arguments, planned)) return failure;
+  return driver().enqueue(stream, planned);
 }
 
 }  // namespace emulated

@@ -24,6 +24,9 @@ Rectangle line_of_host(const void* begin, std::size_t bytes);
 Result copy(Stream& stream, const Rectangle& from, const Rectangle& to);
 Result copy(Stream& stream, const parallax::cuda::Copy2D& copy);
 Result fill(Stream& stream, parallax::cuda::DeviceAddress to, unsigned char value, std::size_t bytes);
+Result plan_launch(parallax::cuda::FunctionHandle handle, const Function& function,
+                   const parallax::cuda::LaunchConfiguration& configuration, void** arguments,
+                   Operation& planned);
 Result launch(Stream& stream, parallax::cuda::FunctionHandle handle, const Function& function,
               const parallax::cuda::LaunchConfiguration& configuration, void** arguments);
 

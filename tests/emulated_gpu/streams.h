@@ -86,6 +86,7 @@ struct Graph {
 };
 
 struct ExecutableGraph {
+  const Graph* graph = nullptr;  // that it was made of
   std::vector<Operation> operations;
 };
 

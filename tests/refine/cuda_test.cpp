@@ -187,7 +187,7 @@ class CudaRefineTest : public ::testing::TestWithParam<Picture> {
     for (int run = 0; run < 2; ++run) {
       upload(disparity, map.disparities);
       upload(status, map.statuses);
-      cuda::check(cuda::driver().cuGraphLaunch(graph.get(), stream_.get()), "refining");
+      cuda::check(cuda::driver().cuGraphLaunch(graph.executable.get(), stream_.get()), "refining");
       Map result = map;
       download(result.disparities, disparity);
       download(result.statuses, status);

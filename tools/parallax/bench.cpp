@@ -149,8 +149,8 @@ std::vector<Trial> standard_trials(const Device& device) {
   return trials;
 }
 
-// What the papers on GPUs measure: the order of values and where a message is kept (Grauer-Gray & Cavazos 2010);
-// 16-bit storage and alignment (Grauer-Gray 2019); and then bytes.
+// What the papers on GPUs measure: the order of values and where a message is kept (Grauer-Gray & Cavazos
+// 2010); 16-bit storage and alignment (Grauer-Gray 2019); and then bytes.
 std::vector<Trial> papers_trials_on_gpu(const Device& device) {
   BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2019");
   parameters.arithmetic = Arithmetic::float32;

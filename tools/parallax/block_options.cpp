@@ -34,7 +34,8 @@ void add_options(CLI::App& app, BlockParameters& parameters) {
       ->group(group);
   const std::string cuda = "Block matching on cuda (never changes a result)";
   add_choice(app, "--strategy", parameters.cuda.strategy, strategies, "How to search")->group(cuda);
-  app.add_option("--rows-per-thread", parameters.cuda.rows_per_thread, "Rows of a thread, about; 0 = what is fastest")
+  app.add_option("--rows-per-thread", parameters.cuda.rows_per_thread,
+                 "Rows of a thread, about; 0 = what is fastest")
       ->group(cuda);
   app.add_option("--streams", parameters.cuda.streams, "Streams of --strategy streams")->group(cuda);
   add_refine_options(app, parameters.refine);

@@ -7,7 +7,8 @@ namespace {
 
 int attribute(DeviceNumber device, DeviceAttribute which) {
   int value = 0;
-  check(driver().cuDeviceGetAttribute(&value, which, device), "cuDeviceGetAttribute " + std::to_string(which));
+  check(driver().cuDeviceGetAttribute(&value, which, device),
+        "cuDeviceGetAttribute " + std::to_string(which));
   return value;
 }
 
@@ -29,7 +30,8 @@ DeviceNumber find_device(int index) {
   if (index < 0 || index >= count)
     throw Error(ErrorCategory::device,
                 "no GPU cuda:" + std::to_string(index) + ": this machine has " + std::to_string(count) +
-                    (count == 0 ? ", choose device cpu" : ", choose one from cuda:0 to cuda:" + std::to_string(count - 1)));
+                    (count == 0 ? ", choose device cpu"
+                                : ", choose one from cuda:0 to cuda:" + std::to_string(count - 1)));
   DeviceNumber device = 0;
   check(driver().cuDeviceGet(&device, index), "cuDeviceGet " + std::to_string(index));
   return device;
@@ -96,8 +98,8 @@ std::vector<DeviceDescription> describe_gpus() {
   for (std::size_t index = 0; index < gpus.list.size(); ++index) {
     const cuda::Gpu& gpu = gpus.list[index];
     if (gpu.architecture < cuda::oldest_architecture) continue;
-    const std::string driver = std::to_string(gpus.driver_version / 1000) + "." +
-                               std::to_string(gpus.driver_version % 1000 / 10);
+    const std::string driver =
+        std::to_string(gpus.driver_version / 1000) + "." + std::to_string(gpus.driver_version % 1000 / 10);
     descriptions.push_back({"cuda:" + std::to_string(index),
                             gpu.name + ", " + std::to_string(gpu.memory_bytes >> 20) + " MiB, sm_" +
                                 std::to_string(gpu.architecture) + ", driver for CUDA " + driver});
@@ -150,10 +152,12 @@ Graph capture(const SharedContext& context, StreamHandle stream, const std::func
     throw;
   }
   check(driver().cuStreamEndCapture(stream, &graph), "cuStreamEndCapture");
-  const Owned<GraphHandle> captured(context, graph, driver().cuGraphDestroy);
+  Graph captured;
+  captured.nodes = {context, graph, driver().cuGraphDestroy};
   GraphExecHandle executable = nullptr;
   check(driver().cuGraphInstantiateWithFlags(&executable, graph, 0), "cuGraphInstantiate");
-  return {context, executable, driver().cuGraphExecDestroy};
+  captured.executable = {context, executable, driver().cuGraphExecDestroy};
+  return captured;
 }
 
 std::size_t free_memory(const Context& context) {

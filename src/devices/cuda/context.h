@@ -98,7 +98,11 @@ using Stream = Owned<StreamHandle>;
 using Event = Owned<EventHandle>;
 using DeviceMemory = Owned<DeviceAddress>;
 using PinnedMemory = Owned<void*>;
-using Graph = Owned<GraphExecHandle>;
+// What can be launched, and what it was made of.
+struct Graph {
+  Owned<GraphHandle> nodes;
+  Owned<GraphExecHandle> executable;
+};
 
 Stream make_stream(const SharedContext& context);
 Event make_event(const SharedContext& context);

@@ -3,8 +3,9 @@
 
 // A thread a pixel: grid.x = rows, grid.y = blocks of a row. The caller may want no confidence.
 PARALLAX_KERNEL copy_map(const float* disparity, const uint8* status, const float* confidence, int width,
-                         int64 stride, int64 status_stride, float* to_disparity, int64 to_disparity_stride, uint8* to_status,
-                         int64 to_status_stride, float* to_confidence, int64 to_confidence_stride) {
+                         int64 stride, int64 status_stride, float* to_disparity, int64 to_disparity_stride,
+                         uint8* to_status, int64 to_status_stride, float* to_confidence,
+                         int64 to_confidence_stride) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x;
   const int64 y = blockIdx.x, from = y * stride + x;

@@ -93,9 +93,11 @@ Compiler load_compiler(int driver_version) {
     library.release();
     return loaded;
   }
-  const std::string wanted = "libnvrtc.so." + std::to_string(std::min(newest_compiler, driver_version / 1000));
-  fail((too_new.empty() ? "CUDA's run-time compiler is not on this machine"
-                        : too_new + " is newer than the driver, which knows CUDA " + version_text(driver_version)) +
+  const std::string wanted =
+      "libnvrtc.so." + std::to_string(std::min(newest_compiler, driver_version / 1000));
+  fail((too_new.empty()
+            ? "CUDA's run-time compiler is not on this machine"
+            : too_new + " is newer than the driver, which knows CUDA " + version_text(driver_version)) +
        ": install " + wanted + " (NVIDIA's package cuda-nvrtc), or put its folder on LD_LIBRARY_PATH");
 }
 
@@ -115,8 +117,9 @@ void check(Result result, std::string_view call) {
   if (result == 0) return;
   const std::string message = "CUDA: " + std::string(call) + " failed: " + describe(result, driver());
   if (result == out_of_memory)
-    throw Error(ErrorCategory::memory, message + ": free memory of the GPU (nvidia-smi shows who has it), search "
-                                                 "fewer disparities or match a smaller image");
+    throw Error(ErrorCategory::memory, message +
+                                           ": free memory of the GPU (nvidia-smi shows who has it), search "
+                                           "fewer disparities or match a smaller image");
   throw Error(ErrorCategory::device, message + ": if it happens again, compute-sanitizer tells more");
 }
 

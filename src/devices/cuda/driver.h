@@ -19,6 +19,7 @@ using EventHandle = struct CUevent_st*;
 using ModuleHandle = struct CUmod_st*;
 using FunctionHandle = struct CUfunc_st*;
 using GraphHandle = struct CUgraph_st*;
+using GraphNodeHandle = struct CUgraphNode_st*;
 using GraphExecHandle = struct CUgraphExec_st*;
 using CompilerProgram = struct _nvrtcProgram*;
 
@@ -39,6 +40,15 @@ struct LaunchConfiguration {
   StreamHandle stream;
   LaunchAttribute* attributes;
   unsigned attribute_count;
+};
+
+struct KernelNodeParameters {
+  FunctionHandle function;
+  unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
+  void** arguments;
+  void** extra;
+  void* kernel;
+  ContextHandle context;
 };
 
 enum MemoryType : unsigned { host_memory_type = 1, device_memory_type = 2 };
@@ -68,61 +78,66 @@ enum DeviceAttribute {
 enum FunctionAttribute { local_bytes_a_thread = 3, registers_a_thread = 4, dynamic_shared_limit = 8 };
 
 // name, arguments
-#define PARALLAX_DRIVER_FUNCTIONS(X)                                                                       \
-  X(cuInit, (unsigned flags))                                                                              \
-  X(cuDriverGetVersion, (int* version))                                                                    \
-  X(cuGetErrorName, (Result result, const char** text))                                                    \
-  X(cuGetErrorString, (Result result, const char** text))                                                  \
-  X(cuDeviceGetCount, (int* count))                                                                        \
-  X(cuDeviceGet, (DeviceNumber * device, int ordinal))                                                     \
-  X(cuDeviceGetName, (char* name, int size, DeviceNumber device))                                          \
-  X(cuDeviceTotalMem_v2, (std::size_t * bytes, DeviceNumber device))                                       \
-  X(cuDeviceGetAttribute, (int* value, int attribute, DeviceNumber device))                                \
-  X(cuDevicePrimaryCtxRetain, (ContextHandle * context, DeviceNumber device))                              \
-  X(cuDevicePrimaryCtxRelease_v2, (DeviceNumber device))                                                   \
-  X(cuCtxPushCurrent_v2, (ContextHandle context))                                                          \
-  X(cuCtxPopCurrent_v2, (ContextHandle * context))                                                         \
-  X(cuMemGetInfo_v2, (std::size_t * free, std::size_t* total))                                             \
-  X(cuMemAlloc_v2, (DeviceAddress * address, std::size_t bytes))                                           \
-  X(cuMemFree_v2, (DeviceAddress address))                                                                 \
-  X(cuMemHostAlloc, (void** memory, std::size_t bytes, unsigned flags))                                    \
-  X(cuMemFreeHost, (void* memory))                                                                         \
-  X(cuPointerGetAttributes, (unsigned count, int* attributes, void** values, DeviceAddress address))       \
-  X(cuMemcpy2DAsync_v2, (const Copy2D* copy, StreamHandle stream))                                         \
-  X(cuMemcpyHtoDAsync_v2, (DeviceAddress to, const void* from, std::size_t bytes, StreamHandle stream))    \
-  X(cuMemcpyDtoHAsync_v2, (void* to, DeviceAddress from, std::size_t bytes, StreamHandle stream))          \
-  X(cuMemsetD8Async, (DeviceAddress to, unsigned char value, std::size_t bytes, StreamHandle stream))      \
-  X(cuStreamCreate, (StreamHandle * stream, unsigned flags))                                               \
-  X(cuStreamDestroy_v2, (StreamHandle stream))                                                             \
-  X(cuStreamSynchronize, (StreamHandle stream))                                                            \
-  X(cuStreamWaitEvent, (StreamHandle stream, EventHandle event, unsigned flags))                           \
-  X(cuStreamBeginCapture_v2, (StreamHandle stream, int mode))                                              \
-  X(cuStreamEndCapture, (StreamHandle stream, GraphHandle* graph))                                         \
-  X(cuGraphInstantiateWithFlags, (GraphExecHandle * executable, GraphHandle graph, unsigned long long flags)) \
-  X(cuGraphLaunch, (GraphExecHandle executable, StreamHandle stream))                                      \
-  X(cuGraphDestroy, (GraphHandle graph))                                                                   \
-  X(cuGraphExecDestroy, (GraphExecHandle executable))                                                      \
-  X(cuEventCreate, (EventHandle * event, unsigned flags))                                                  \
-  X(cuEventDestroy_v2, (EventHandle event))                                                                \
-  X(cuEventRecord, (EventHandle event, StreamHandle stream))                                               \
-  X(cuEventElapsedTime, (float* milliseconds, EventHandle from, EventHandle to))                           \
-  X(cuModuleLoadData, (ModuleHandle * module, const void* image))                                          \
-  X(cuModuleUnload, (ModuleHandle module))                                                                 \
-  X(cuModuleGetFunction, (FunctionHandle * function, ModuleHandle module, const char* name))               \
-  X(cuFuncGetAttribute, (int* value, int attribute, FunctionHandle function))                              \
-  X(cuFuncSetAttribute, (FunctionHandle function, int attribute, int value))                               \
-  X(cuLaunchKernelEx,                                                                                      \
+#define PARALLAX_DRIVER_FUNCTIONS(X)                                                                    \
+  X(cuInit, (unsigned flags))                                                                           \
+  X(cuDriverGetVersion, (int* version))                                                                 \
+  X(cuGetErrorName, (Result result, const char** text))                                                 \
+  X(cuGetErrorString, (Result result, const char** text))                                               \
+  X(cuDeviceGetCount, (int* count))                                                                     \
+  X(cuDeviceGet, (DeviceNumber * device, int ordinal))                                                  \
+  X(cuDeviceGetName, (char* name, int size, DeviceNumber device))                                       \
+  X(cuDeviceTotalMem_v2, (std::size_t * bytes, DeviceNumber device))                                    \
+  X(cuDeviceGetAttribute, (int* value, int attribute, DeviceNumber device))                             \
+  X(cuDevicePrimaryCtxRetain, (ContextHandle * context, DeviceNumber device))                           \
+  X(cuDevicePrimaryCtxRelease_v2, (DeviceNumber device))                                                \
+  X(cuCtxPushCurrent_v2, (ContextHandle context))                                                       \
+  X(cuCtxPopCurrent_v2, (ContextHandle * context))                                                      \
+  X(cuMemGetInfo_v2, (std::size_t * free, std::size_t * total))                                         \
+  X(cuMemAlloc_v2, (DeviceAddress * address, std::size_t bytes))                                        \
+  X(cuMemFree_v2, (DeviceAddress address))                                                              \
+  X(cuMemHostAlloc, (void** memory, std::size_t bytes, unsigned flags))                                 \
+  X(cuMemFreeHost, (void* memory))                                                                      \
+  X(cuPointerGetAttributes, (unsigned count, int* attributes, void** values, DeviceAddress address))    \
+  X(cuMemcpy2DAsync_v2, (const Copy2D* copy, StreamHandle stream))                                      \
+  X(cuMemcpyHtoDAsync_v2, (DeviceAddress to, const void* from, std::size_t bytes, StreamHandle stream)) \
+  X(cuMemcpyDtoHAsync_v2, (void* to, DeviceAddress from, std::size_t bytes, StreamHandle stream))       \
+  X(cuMemsetD8Async, (DeviceAddress to, unsigned char value, std::size_t bytes, StreamHandle stream))   \
+  X(cuStreamCreate, (StreamHandle * stream, unsigned flags))                                            \
+  X(cuStreamDestroy_v2, (StreamHandle stream))                                                          \
+  X(cuStreamSynchronize, (StreamHandle stream))                                                         \
+  X(cuStreamWaitEvent, (StreamHandle stream, EventHandle event, unsigned flags))                        \
+  X(cuStreamBeginCapture_v2, (StreamHandle stream, int mode))                                           \
+  X(cuStreamEndCapture, (StreamHandle stream, GraphHandle * graph))                                     \
+  X(cuStreamGetCaptureInfo_v2, (StreamHandle stream, int* status, unsigned long long* id, GraphHandle* graph,  \
+                                const GraphNodeHandle** nodes, std::size_t* count))                            \
+  X(cuGraphExecKernelNodeSetParams_v2, (GraphExecHandle executable, GraphNodeHandle node,                      \
+                                        const KernelNodeParameters* parameters))                               \
+  X(cuGraphInstantiateWithFlags,                                                                        \
+    (GraphExecHandle * executable, GraphHandle graph, unsigned long long flags))                        \
+  X(cuGraphLaunch, (GraphExecHandle executable, StreamHandle stream))                                   \
+  X(cuGraphDestroy, (GraphHandle graph))                                                                \
+  X(cuGraphExecDestroy, (GraphExecHandle executable))                                                   \
+  X(cuEventCreate, (EventHandle * event, unsigned flags))                                               \
+  X(cuEventDestroy_v2, (EventHandle event))                                                             \
+  X(cuEventRecord, (EventHandle event, StreamHandle stream))                                            \
+  X(cuEventElapsedTime, (float* milliseconds, EventHandle from, EventHandle to))                        \
+  X(cuModuleLoadData, (ModuleHandle * module, const void* image))                                       \
+  X(cuModuleUnload, (ModuleHandle module))                                                              \
+  X(cuModuleGetFunction, (FunctionHandle * function, ModuleHandle module, const char* name))            \
+  X(cuFuncGetAttribute, (int* value, int attribute, FunctionHandle function))                           \
+  X(cuFuncSetAttribute, (FunctionHandle function, int attribute, int value))                            \
+  X(cuLaunchKernelEx,                                                                                   \
     (const LaunchConfiguration* configuration, FunctionHandle function, void** arguments, void** extra))
 
-#define PARALLAX_COMPILER_FUNCTIONS(X)                                                                     \
-  X(nvrtcVersion, (int* major, int* minor))                                                                \
+#define PARALLAX_COMPILER_FUNCTIONS(X)                                                                      \
+  X(nvrtcVersion, (int* major, int* minor))                                                                 \
   X(nvrtcCreateProgram, (CompilerProgram * program, const char* source, const char* name, int header_count, \
-                         const char* const* headers, const char* const* header_names))                     \
-  X(nvrtcDestroyProgram, (CompilerProgram * program))                                                      \
-  X(nvrtcCompileProgram, (CompilerProgram program, int option_count, const char* const* options))          \
-  X(nvrtcGetProgramLogSize, (CompilerProgram program, std::size_t* bytes))                                 \
-  X(nvrtcGetProgramLog, (CompilerProgram program, char* log))                                              \
-  X(nvrtcGetCUBINSize, (CompilerProgram program, std::size_t* bytes))                                      \
+                         const char* const* headers, const char* const* header_names))                      \
+  X(nvrtcDestroyProgram, (CompilerProgram * program))                                                       \
+  X(nvrtcCompileProgram, (CompilerProgram program, int option_count, const char* const* options))           \
+  X(nvrtcGetProgramLogSize, (CompilerProgram program, std::size_t * bytes))                                 \
+  X(nvrtcGetProgramLog, (CompilerProgram program, char* log))                                               \
+  X(nvrtcGetCUBINSize, (CompilerProgram program, std::size_t * bytes))                                      \
   X(nvrtcGetCUBIN, (CompilerProgram program, char* code))
 
 #define PARALLAX_DECLARE(name, arguments) Result(*name) arguments = nullptr;

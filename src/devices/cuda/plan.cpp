@@ -19,6 +19,19 @@ DeviceAddress address_of(const void* memory) {
   return reinterpret_cast<DeviceAddress>(memory);
 }
 
+// A GPU reads no 16 bits from an odd address: no kernel of this process would run after that.
+bool is_aligned(const ImageView& image) {
+  const DeviceAddress bits = address_of(image.data) | static_cast<DeviceAddress>(image.stride_bytes);
+  return image.format.depth == Depth::bits8 || bits % 2 == 0;
+}
+
+void check_aligned(const char* which, const ImageView& image) {
+  if (is_aligned(image)) return;
+  throw Error(ErrorCategory::argument, std::string(which) +
+                                           " has 16 bits a channel, and rows at odd addresses: give it "
+                                           "an even address and an even stride");
+}
+
 }  // namespace
 
 Plan::Plan(const Device& device, const ImageFormat& format, int volume_labels, bool tells_confidence)
@@ -33,8 +46,7 @@ Plan::Plan(const Device& device, const ImageFormat& format, int volume_labels, b
   for (auto& mask : staged_masks_) mask = host_layout_.reserve<std::uint8_t>(pixels);
   reserve_map(staged_map_, host_layout_);
   reserve_map(map_, layout_);
-  if (volume_labels > 0)
-    volume_ = layout_.reserve<float>(pixels * static_cast<std::size_t>(volume_labels));
+  if (volume_labels > 0) volume_ = layout_.reserve<float>(pixels * static_cast<std::size_t>(volume_labels));
 }
 
 void Plan::reserve_map(Map& map, ArenaLayout& layout) const {
@@ -53,12 +65,18 @@ void Plan::allocate() {
   memory_ = cuda::allocate(context_, layout_.bytes());
   pinned_ = allocate_pinned(context_, host_layout_.bytes());
   stream_ = make_stream(context_);
-  for (Event* event : {&started_, &taken_, &matched_, &finished_}) *event = make_event(context_);
   copy_program_ = Program(context_, copy_map_cu, {});
   copy_map_ = copy_program_.kernel("copy_map");
   const Current current(*context_);
   prepare(stream_.get());
-  graph_ = capture(context_, stream_.get(), [&] { match(map_in(map_, device_memory()), stream_.get()); });
+  graph_ = capture(context_, stream_.get(), [&] {
+    changing_.record(stream_.get());
+    take(staged_pair(), changing_);
+    match(map_in(map_, device_memory()), stream_.get());
+    copy_out(map_in(staged_map_, host_memory()), changing_);
+  });
+  // The first match may be enqueued on another stream, which waits for nothing of this one.
+  check(driver().cuStreamSynchronize(stream_.get()), "cuStreamSynchronize");
 }
 
 void Plan::fill(DeviceAddress to, const void* values, std::size_t bytes, StreamHandle stream) const {
@@ -75,54 +93,52 @@ void Plan::clear(DeviceAddress first, std::size_t bytes, StreamHandle stream) co
 // Kernels read the images over the bus, and write the map there: no copy is waited for.
 void Plan::run(const StereoPair& pair, const DisparityMap& map) {
   const Current current(*context_);
-  const StreamHandle stream = stream_.get();
-  const auto record = [&](const Event& event) {
-    check(driver().cuEventRecord(event.get(), stream), "cuEventRecord");
-  };
+  detail::StageClock clock(stage_times);
   const StereoPair from = within_reach(pair);
   const DisparityMap to = within_reach(map);
-  record(started_);
-  if (volume_labels_ > 0) copy_volume(pair.costs, host_memory_type, stream);
-  take(from, stream);
-  record(taken_);
-  check(driver().cuGraphLaunch(graph_.get(), stream), "cuGraphLaunch");
-  record(matched_);
-  copy_out(to, stream);
-  record(finished_);
-  check(driver().cuStreamSynchronize(stream), "cuStreamSynchronize");
+  clock.finish("upload");
+  match_and_wait(from, to);
+  clock.finish("match");
   unstage(to.disparity, map.disparity);
   unstage(to.status, map.status);
   unstage(to.confidence, map.confidence);
-  note_stages();
+  clock.finish("download");
 }
 
-void Plan::note_stages() {
-  stage_times.clear();
-  const auto note = [&](const char* stage, const Event& from, const Event& to) {
-    float milliseconds = 0;
-    check(driver().cuEventElapsedTime(&milliseconds, from.get(), to.get()), "cuEventElapsedTime");
-    stage_times.push_back({stage, static_cast<double>(milliseconds)});
-  };
-  note("upload", started_, taken_);
-  note("match", taken_, matched_);
-  note("download", matched_, finished_);
+void Plan::match_and_wait(const StereoPair& pair, const DisparityMap& map) {
+  try {
+    if (volume_labels_ > 0) copy_volume(pair.costs, host_memory_type, stream_.get());
+    launch(pair, map, stream_.get());
+  } catch (...) {
+    // What is under way may still read the pair and write the map.
+    driver().cuStreamSynchronize(stream_.get());
+    throw;
+  }
+  check(driver().cuStreamSynchronize(stream_.get()), "cuStreamSynchronize");
 }
 
 void Plan::enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) {
+  check_aligned("left image", pair.left);
+  check_aligned("right image", pair.right);
   const Current current(*context_);
   const auto on = static_cast<StreamHandle>(stream);
   stage_times.clear();
   if (volume_labels_ > 0) copy_volume(pair.costs, device_memory_type, on);
-  take(pair, on);
-  check(driver().cuGraphLaunch(graph_.get(), on), "cuGraphLaunch");
-  copy_out(map, on);
+  launch(pair, map, on);
 }
 
-void Plan::copy_out(const DisparityMap& to, StreamHandle stream) const {
+void Plan::launch(const StereoPair& pair, const DisparityMap& map, StreamHandle stream) {
+  changing_.change(graph_.executable.get());
+  take(pair, changing_);
+  copy_out(map, changing_);
+  check(driver().cuGraphLaunch(graph_.executable.get(), stream), "cuGraphLaunch");
+}
+
+void Plan::copy_out(const DisparityMap& to, ChangingLaunches& launches) const {
   const DisparityMap from = map_in(map_, device_memory());
   constexpr unsigned block = 128;
   const Size size = format_.size;
-  copy_map_.launch(stream,
+  copy_map_.launch(launches,
                    {static_cast<unsigned>(size.height), blocks(static_cast<std::size_t>(size.width), block)},
                    {block}, 0, from.disparity.data, from.status.data, from.confidence.data, size.width,
                    static_cast<long long>(from.disparity.stride), static_cast<long long>(from.status.stride),
@@ -131,13 +147,22 @@ void Plan::copy_out(const DisparityMap& to, StreamHandle stream) const {
                    static_cast<long long>(to.confidence.stride));
 }
 
+// Gray images, which are as good as any until a run says what they are.
+StereoPair Plan::staged_pair() const {
+  const auto image = [&](int side) {
+    const std::ptrdiff_t stride_bytes = format_.size.width * (format_.depth == Depth::bits16 ? 2 : 1);
+    return ImageView(staged_images_[side].in(host_memory()), format_, 1, stride_bytes);
+  };
+  return {image(0), image(1), {}, {}};
+}
+
 StereoPair Plan::within_reach(const StereoPair& pair) const {
   StereoPair result = pair;
   ImageView* images[] = {&result.left, &result.right};
   View<const std::uint8_t>* masks[] = {&result.left_mask, &result.right_mask};
   for (int side = 0; side < 2; ++side) {
     ImageView& image = *images[side];
-    if (!is_pinned(image.data)) {
+    if (!is_pinned(image.data) || !is_aligned(image)) {
       const std::size_t bytes = row_bytes(image);
       std::byte* to = staged_images_[side].in(host_memory());
       copy_rows(static_cast<const std::byte*>(image.data), image.stride_bytes, to,
@@ -165,19 +190,30 @@ DisparityMap Plan::within_reach(const DisparityMap& map) const {
           within_reach(map.confidence, staged_map_.confidence)};
 }
 
+// All rows at once, unless they overlap, or lie from the last to the first, or farther apart than the driver
+// takes.
 void Plan::copy_volume(const CostVolume& costs, MemoryType type, StreamHandle stream) const {
   Copy2D copy{};
   copy.source_type = type;
-  copy.source_host = costs.data;
-  copy.source_device = address_of(costs.data);
-  copy.source_pitch = static_cast<std::size_t>(costs.row_stride) * sizeof(float);
   copy.target_type = device_memory_type;
-  copy.target_device = address_of(volume());
-  copy.width_bytes = copy.target_pitch =
+  copy.width_bytes = copy.source_pitch = copy.target_pitch =
       static_cast<std::size_t>(format_.size.width) * static_cast<std::size_t>(volume_labels_) * sizeof(float);
-  copy.height = static_cast<std::size_t>(format_.size.height);
-  check(driver().cuMemcpy2DAsync_v2(&copy, stream),
-        "cuMemcpy2DAsync of " + std::to_string(copy.width_bytes * copy.height) + " bytes of data costs");
+  const auto copy_from = [&](int y, int rows) {
+    copy.source_host = costs.at(0, y);
+    copy.source_device = address_of(costs.at(0, y));
+    copy.target_device = address_of(volume()) + static_cast<std::size_t>(y) * copy.target_pitch;
+    copy.height = static_cast<std::size_t>(rows);
+    const Result result = driver().cuMemcpy2DAsync_v2(&copy, stream);
+    if (result == 0) return;
+    check(result, "cuMemcpy2DAsync of " + std::to_string(copy.width_bytes * copy.height) + " bytes of data costs");
+  };
+  constexpr std::ptrdiff_t most_apart = 0x7FFFFFFF;
+  const std::ptrdiff_t stride_bytes = costs.row_stride * static_cast<std::ptrdiff_t>(sizeof(float));
+  const bool in_order =
+      stride_bytes >= static_cast<std::ptrdiff_t>(copy.width_bytes) && stride_bytes <= most_apart;
+  if (in_order) copy.source_pitch = static_cast<std::size_t>(stride_bytes);
+  if (in_order) return copy_from(0, format_.size.height);
+  for (int y = 0; y < format_.size.height; ++y) copy_from(y, 1);
 }
 
 template <class T>
@@ -189,8 +225,8 @@ void Plan::unstage(const View<T>& from, const View<T>& to) const {
             static_cast<std::size_t>(from.size.width) * sizeof(T));
 }
 
-void Plan::copy_rows(const std::byte* from, std::ptrdiff_t from_stride, std::byte* to, std::ptrdiff_t to_stride,
-                     std::size_t row_bytes) const {
+void Plan::copy_rows(const std::byte* from, std::ptrdiff_t from_stride, std::byte* to,
+                     std::ptrdiff_t to_stride, std::size_t row_bytes) const {
   const int rows = format_.size.height;
   const auto copy = [&](int first, int last) {
     for (int y = first; y < last; ++y) std::memcpy(to + y * to_stride, from + y * from_stride, row_bytes);

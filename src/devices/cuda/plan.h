@@ -1,4 +1,5 @@
-// What every plan on a GPU has: its memory there, a stream, a graph, and the way from and to the host.
+// What every plan on a GPU has: its memory there, a stream, and the graph of a run, from a pair to its map. All that
+// changes from run to run is where these two are.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +28,10 @@ class Plan : public detail::Plan {
  protected:
   // Compiles or loads the kernels, and fills what is to be in memory before the first run.
   virtual void prepare(StreamHandle stream) = 0;
-  // Takes what it needs of a pair that the GPU reaches, here or on the host: it is at another place in each run.
-  virtual void take(const StereoPair& pair, StreamHandle stream) = 0;
-  // All the rest, up to the finished map; becomes the graph.
+  // Takes what it needs of a pair that the GPU reaches, here or on the host: it is at another place in each
+  // run.
+  virtual void take(const StereoPair& pair, ChangingLaunches& launches) = 0;
+  // All the rest, up to the finished map.
   virtual void match(const DisparityMap& map, StreamHandle stream) = 0;
 
   // What is reserved in layout_, on the device.
@@ -82,12 +84,10 @@ class Plan : public detail::Plan {
   void copy_rows(const std::byte* from, std::ptrdiff_t from_stride, std::byte* to, std::ptrdiff_t to_stride,
                  std::size_t row_bytes) const;
   void copy_volume(const CostVolume& costs, MemoryType type, StreamHandle stream) const;
-  void copy_volume_rows(int first, int rows, std::size_t pitch, const CostVolume& costs, MemoryType type,
-                        StreamHandle stream) const;
-  void copy_out(const DisparityMap& to, StreamHandle stream) const;
-  // One match after another, on the plan's stream, with images that the GPU reaches.
-  void match_there(const StereoPair& pair, const DisparityMap& map) const;
-  void note_stages();
+  void copy_out(const DisparityMap& to, ChangingLaunches& launches) const;
+  StereoPair staged_pair() const;
+  void launch(const StereoPair& pair, const DisparityMap& map, StreamHandle stream);
+  void match_and_wait(const StereoPair& pair, const DisparityMap& map);
 
   SharedContext context_;
   ImageFormat format_;
@@ -102,10 +102,10 @@ class Plan : public detail::Plan {
   DeviceMemory memory_;
   PinnedMemory pinned_;
   Stream stream_;
-  Event started_, taken_, matched_, finished_;
   Program copy_program_;
   Kernel copy_map_;
   Graph graph_;
+  ChangingLaunches changing_;
 };
 
 }  // namespace parallax::cuda

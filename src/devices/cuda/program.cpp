@@ -1,5 +1,7 @@
 #include "devices/cuda/program.h"
 
+#include <sstream>
+
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/program_cache.h"
 
@@ -23,20 +25,22 @@ class Compilation {
   Compilation(const Compilation&) = delete;
   Compilation& operator=(const Compilation&) = delete;
 
-  bool compile(const std::vector<std::string>& options) {
+  Result compile(const std::vector<std::string>& options) {
     std::vector<const char*> texts;
     for (const std::string& option : options) texts.push_back(option.c_str());
-    return compiler_.nvrtcCompileProgram(program_, static_cast<int>(texts.size()), texts.data()) == 0;
+    return compiler_.nvrtcCompileProgram(program_, static_cast<int>(texts.size()), texts.data());
   }
-  std::string log() const { return read(compiler_.nvrtcGetProgramLogSize, compiler_.nvrtcGetProgramLog); }
+  // Without the zero it ends with.
+  std::string log() const {
+    return read(compiler_.nvrtcGetProgramLogSize, compiler_.nvrtcGetProgramLog).c_str();
+  }
   std::string code() const { return read(compiler_.nvrtcGetCUBINSize, compiler_.nvrtcGetCUBIN); }
 
  private:
   static void check_call(Result result, const char* call) {
     if (result != 0)
-      throw Error(ErrorCategory::internal,
-                  std::string("CUDA: ") + call + " failed with error " + std::to_string(result) +
-                      ": please report it");
+      throw Error(ErrorCategory::internal, std::string("CUDA: ") + call + " failed with error " +
+                                               std::to_string(result) + ": please report it");
   }
 
   template <class GetSize, class GetText>
@@ -80,16 +84,31 @@ std::string code_for(const Context& context, const Source& source, const std::ve
   return code;
 }
 
+// The line that says what is wrong.
+std::string first_error(const std::string& log) {
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);)
+    if (line.find("error") != std::string::npos) return line;
+  return "";
+}
+
 }  // namespace
 
 Compiled compile(const Compiler& compiler, const Source& source, const std::vector<std::string>& options,
                  int architecture) {
+  constexpr Result invalid_option = 5;
   Compilation compilation(compiler, source);
-  const bool compiled = compilation.compile(all_options(options, architecture));
+  const Result result = compilation.compile(all_options(options, architecture));
   std::string log = compilation.log();
-  if (!compiled)
-    throw Error(ErrorCategory::internal, std::string("CUDA: ") + source.name + " does not compile for sm_" +
-                                             std::to_string(architecture) + ": please report it. " + log);
+  const std::string target = "sm_" + std::to_string(architecture);
+  if (result == invalid_option && log.find("gpu-architecture") != std::string::npos)
+    throw Error(ErrorCategory::device,
+                "CUDA's run-time compiler " + std::to_string(compiler.major) + "." +
+                    std::to_string(compiler.minor) + " knows no " + target +
+                    ": install a newer libnvrtc (NVIDIA's package cuda-nvrtc), or choose device cpu");
+  if (result != 0)
+    throw Error(ErrorCategory::internal, std::string("CUDA: ") + source.name + " does not compile for " + target +
+                                             ": please report it. " + first_error(log));
   return {compilation.code(), std::move(log)};
 }
 
@@ -129,10 +148,16 @@ void Kernel::launch_with(StreamHandle stream, Shape grid, Shape block, std::size
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
   LaunchAttribute overlap{programmatic_serialization, 0, {}};
   overlap.value.programmatic_serialization = 1;
-  const LaunchConfiguration configuration{grid.x,  grid.y,  grid.z,
-                                          block.x, block.y, block.z,
+  const LaunchConfiguration configuration{grid.x,
+                                          grid.y,
+                                          grid.z,
+                                          block.x,
+                                          block.y,
+                                          block.z,
                                           static_cast<unsigned>(shared_bytes),
-                                          stream,  &overlap, overlaps_ ? 1u : 0u};
+                                          stream,
+                                          &overlap,
+                                          overlaps_ ? 1u : 0u};
   const Result result = driver().cuLaunchKernelEx(&configuration, function_, arguments, nullptr);
   if (result == 0) return;
   const auto text = [](Shape shape) {
@@ -140,6 +165,28 @@ void Kernel::launch_with(StreamHandle stream, Shape grid, Shape block, std::size
   };
   check(result, std::string("launching kernel ") + name_ + ", " + text(grid) + " blocks of " + text(block) +
                     " threads with " + std::to_string(shared_bytes) + " bytes of shared memory,");
+}
+
+void Kernel::launch_with(ChangingLaunches& launches, Shape grid, Shape block, std::size_t shared_bytes,
+                         void** arguments) const {
+  if (launches.stream_ == nullptr) {
+    const KernelNodeParameters parameters{function_, grid.x,  grid.y,
+                                          grid.z,    block.x, block.y,
+                                          block.z,   static_cast<unsigned>(shared_bytes),
+                                          arguments, nullptr, nullptr,
+                                          nullptr};
+    check(driver().cuGraphExecKernelNodeSetParams_v2(launches.graph_, launches.nodes_[launches.next_++], &parameters),
+          std::string("cuGraphExecKernelNodeSetParams of kernel ") + name_);
+    return;
+  }
+  launch_with(launches.stream_, grid, block, shared_bytes, arguments);
+  int status = 0;
+  const GraphNodeHandle* last = nullptr;
+  std::size_t count = 0;
+  check(driver().cuStreamGetCaptureInfo_v2(launches.stream_, &status, nullptr, nullptr, &last, &count),
+        "cuStreamGetCaptureInfo");
+  if (count != 1) throw Error(ErrorCategory::internal, "CUDA: a capture did not record a launch: please report it");
+  launches.nodes_.push_back(*last);
 }
 
 }  // namespace parallax::cuda

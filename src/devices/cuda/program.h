@@ -32,17 +32,46 @@ struct Shape {
 
 class Program;
 
+// Launches whose arguments change from run to run: recorded while a graph is captured, and in the same order given
+// new arguments before it is launched.
+class ChangingLaunches {
+ public:
+  void record(StreamHandle stream) {
+    stream_ = stream;
+    nodes_.clear();
+  }
+  void change(GraphExecHandle graph) {
+    stream_ = nullptr;
+    graph_ = graph;
+    next_ = 0;
+  }
+
+ private:
+  friend class Kernel;
+  StreamHandle stream_ = nullptr;
+  GraphExecHandle graph_ = nullptr;
+  std::vector<GraphNodeHandle> nodes_;
+  std::size_t next_ = 0;
+};
+
 class Kernel {
  public:
   Kernel() = default;
 
-  // Enqueues it. `arguments` are passed by value, as the kernel declares them. Where the GPU can, the kernel is
-  // brought there while the one ahead of it ends, and waits by itself: see kernel.h.
+  // Enqueues it. `arguments` are passed by value, as the kernel declares them. Where the GPU can, the kernel
+  // is brought there while the one ahead of it ends, and waits by itself: see kernel.h.
   template <class... Arguments>
   void launch(StreamHandle stream, Shape grid, Shape block, std::size_t shared_bytes,
               Arguments... arguments) const {
     void* pointers[] = {&arguments..., nullptr};
     launch_with(stream, grid, block, shared_bytes, pointers);
+  }
+
+  template <class... Arguments>
+  void launch(ChangingLaunches& launches, Shape grid, Shape block, std::size_t shared_bytes,
+              Arguments... arguments) const {
+    void* pointers[] = {&arguments..., nullptr};
+    launch_with(launches, grid, block, shared_bytes, pointers);
   }
 
   int registers() const { return attribute(registers_a_thread); }
@@ -56,6 +85,8 @@ class Kernel {
       : name_(name), function_(function), overlaps_(overlaps) {}
   int attribute(FunctionAttribute which) const;
   void launch_with(StreamHandle stream, Shape grid, Shape block, std::size_t shared_bytes,
+                   void** arguments) const;
+  void launch_with(ChangingLaunches& launches, Shape grid, Shape block, std::size_t shared_bytes,
                    void** arguments) const;
 
   const char* name_ = "";

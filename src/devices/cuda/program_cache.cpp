@@ -1,14 +1,15 @@
 #include "devices/cuda/program_cache.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <system_error>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,20 +50,45 @@ std::string header(const std::string& key, const std::string& code) {
   return std::string(magic) + number(key.size()) + number(code.size()) + number(hash(code)) + key;
 }
 
-bool is_ours(const fs::path& file) {
-  struct stat status {};
-  return lstat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
-         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
+// Open for reading; what a path leads to could be changed between two looks at it.
+class File {
+ public:
+  // A link might lead to anything, and opening a pipe might take for ever.
+  explicit File(const fs::path& path)
+      : descriptor_(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)) {
+    if (descriptor_ >= 0 && fstat(descriptor_, &status_) != 0) status_ = {};
+  }
+  ~File() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  bool is_ours() const {
+    constexpr off_t most_bytes = 1 << 28;
+    return S_ISREG(status_.st_mode) && status_.st_size <= most_bytes && status_.st_uid == geteuid() &&
+           (status_.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  }
+  // As far as it can be read.
+  std::string content() const {
+    std::string text(static_cast<std::size_t>(status_.st_size), '\0');
+    const ssize_t bytes = read(descriptor_, text.data(), text.size());
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+    return text;
+  }
+
+ private:
+  int descriptor_;
+  struct stat status_ {};
+};
 
 }  // namespace
 
 std::optional<std::string> read_cached(const std::string& key) {
-  const fs::path file = file_of(key);
-  if (folder().empty() || !is_ours(file)) return std::nullopt;
-  std::ostringstream content;
-  content << std::ifstream(file, std::ios::binary).rdbuf();
-  const std::string text = content.str();
+  if (folder().empty()) return std::nullopt;
+  const File file(file_of(key));
+  if (!file.is_ours()) return std::nullopt;
+  const std::string text = file.content();
   const std::size_t start = header(key, "").size();
   if (text.size() < start) return std::nullopt;
   std::string code = text.substr(start);

@@ -1,6 +1,8 @@
 // Belief propagation on CUDA. What is fixed for a plan, from samples to the finished map, is one graph. The
 // right map is a second match, of the mirrored pair.
 
+#include "refine/cuda.h"
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -12,7 +14,6 @@
 #include "devices/cuda/plan.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/cuda_types.h"
-#include "refine/cuda.h"
 
 namespace parallax::belief_propagation {
 namespace {
@@ -91,8 +92,8 @@ class Cuda : public cuda::Plan {
   // Differences are whole gray levels, or bits.
   bool whole_differences() const {
     const DataCost cost = model_.parameters.cost;
-    return cost == DataCost::census || (cost == DataCost::absolute_difference && !smooths() &&
-                                        format().depth == Depth::bits8);
+    return cost == DataCost::census ||
+           (cost == DataCost::absolute_difference && !smooths() && format().depth == Depth::bits8);
   }
 
   Options common_options() const {
@@ -150,8 +151,12 @@ class Cuda : public cuda::Plan {
   CudaSamples samples(int pair) const { return samples(pairs_[pair].samples); }
   CudaSamples samples(const Buffer<std::uint16_t> (&buffers)[2]) const {
     const Size size = format().size;
-    return {at(buffers[0]), at(buffers[1]), size.width,
-            size.height,    stride_,        planes(),
+    return {at(buffers[0]),
+            at(buffers[1]),
+            size.width,
+            size.height,
+            stride_,
+            planes(),
             static_cast<long long>(stride_) * size.height};
   }
   CudaValidity validity(int pair) const {
@@ -181,13 +186,14 @@ class Cuda : public cuda::Plan {
     prepare_levels(stream);
   }
 
-  void take(const StereoPair& pair, StreamHandle stream) final {
+  void take(const StereoPair& pair, cuda::ChangingLaunches& launches) final {
     constexpr std::size_t pixels_a_thread = 4;
     const Size size = format().size;
     const Shape grid{static_cast<unsigned>(size.height),
                      cuda::blocks(static_cast<std::size_t>(size.width), block_threads * pixels_a_thread), 2};
-    take_.launch(stream, grid, {block_threads}, 0, cuda_image(pair.left), cuda_image(pair.right),
-                 cuda_mask(pair.left_mask), cuda_mask(pair.right_mask), samples(as_it_is), validity(as_it_is));
+    take_.launch(launches, grid, {block_threads}, 0, cuda_image(pair.left), cuda_image(pair.right),
+                 cuda_mask(pair.left_mask), cuda_mask(pair.right_mask), samples(as_it_is),
+                 validity(as_it_is));
   }
 
   void match(const DisparityMap& map, StreamHandle stream) final {
@@ -272,7 +278,8 @@ struct Dealing {
   int labels() const { return lanes * per_lane; }
 };
 
-// Few labels a thread mean more threads, many mean fewer shuffles; and labels are padded to what is dealt out.
+// Few labels a thread mean more threads, many mean fewer shuffles; and labels are padded to what is dealt
+// out.
 Dealing deal(int labels, int wanted_per_lane) {
   const int wanted = wanted_per_lane > 0 ? wanted_per_lane : labels <= 32 ? 4 : labels <= 64 ? 8 : 16;
   constexpr double cost_of_an_octave = 0.15;  // of having half or twice as many as wanted
@@ -325,7 +332,8 @@ class Whole final : public Cuda {
   // Kernels count threads in 32 bits.
   void check_countable() const {
     if (groups_of(0) * static_cast<std::size_t>(dealing_.lanes) < UINT32_MAX - block_threads) return;
-    throw Error(ErrorCategory::device, "the image has more pixels and labels than the cuda device counts: match it in parts");
+    throw Error(ErrorCategory::device,
+                "the image has more pixels and labels than the cuda device counts: match it in parts");
   }
 
   CudaWholeLevel level(std::size_t index) const {
@@ -351,10 +359,10 @@ class Whole final : public Cuda {
 
   void prepare_levels(StreamHandle stream) override {
     Options options = common_options();
-    options.insert(options.end(), {define("BITS", bits_), define("BOUND", model().bound),
-                                   define("LANES", dealing_.lanes), define("PER_LANE", dealing_.per_lane),
-                                   define("VECTOR", dealing_.per_lane % 4 == 0 ? 4 : 2),
-                                   define("REACH", reach())});
+    options.insert(options.end(),
+                   {define("BITS", bits_), define("BOUND", model().bound), define("LANES", dealing_.lanes),
+                    define("PER_LANE", dealing_.per_lane),
+                    define("VECTOR", dealing_.per_lane % 4 == 0 ? 4 : 2), define("REACH", reach())});
     program_ = cuda::Program(context(), cuda::belief_propagation_whole_cu, options);
     find_costs_ = program_.kernel("find_costs");
     add_up_ = program_.kernel("add_up");
@@ -375,7 +383,8 @@ class Whole final : public Cuda {
   }
 
   Shape grid(std::size_t index, unsigned colours = 1) const {
-    return {cuda::blocks(groups_of(index) * static_cast<std::size_t>(dealing_.lanes), block_threads), colours};
+    return {cuda::blocks(groups_of(index) * static_cast<std::size_t>(dealing_.lanes), block_threads),
+            colours};
   }
 
   std::size_t groups_of(std::size_t index) const {
@@ -408,8 +417,8 @@ class Whole final : public Cuda {
                        static_cast<int>(edge_table_size), at(levels_[index].edges));
   }
 
-  // The grid of an iteration. Where a level has so few groups that most of the GPU would idle, four blocks share
-  // the directions of a group.
+  // The grid of an iteration. Where a level has so few groups that most of the GPU would idle, four blocks
+  // share the directions of a group.
   Shape iteration_grid(std::size_t index) const {
     constexpr std::size_t few = 8000;
     const std::size_t threads = groups_of(index) * static_cast<std::size_t>(dealing_.lanes);
@@ -463,14 +472,10 @@ class Float final : public Cuda {
   CudaFloatLevel level(std::size_t index, int pair) const {
     const Level& level = levels_[index];
     const View<const std::uint16_t> image = gray(index, pair);
-    return {sizes()[index].width,
-            sizes()[index].height,
-            level.pitch,
-            static_cast<long long>(level.plane_elements),
-            at(level.data),
-            at(level.messages),
-            image.data,
-            static_cast<int>(image.stride)};
+    return {sizes()[index].width, sizes()[index].height,
+            level.pitch,          static_cast<long long>(level.plane_elements),
+            at(level.data),       at(level.messages),
+            image.data,           static_cast<int>(image.stride)};
   }
 
   int storage() const {
@@ -500,9 +505,9 @@ class Float final : public Cuda {
     const int values_are = values() == MessageValues::registers       ? 0
                            : values() == MessageValues::shared_memory ? 1
                                                                       : 2;
-    options.insert(options.end(), {define("STORAGE", storage()), define("NAIVE_ORDER", naive),
-                                   define("VALUES", values_are),
-                                   define("PIXELS", static_cast<int>(pixels_))});
+    options.insert(options.end(),
+                   {define("STORAGE", storage()), define("NAIVE_ORDER", naive), define("VALUES", values_are),
+                    define("PIXELS", static_cast<int>(pixels_))});
     program_ = cuda::Program(context(), cuda::belief_propagation_float_cu, options);
     find_costs_ = program_.kernel("find_costs");
     add_up_ = program_.kernel("add_up");

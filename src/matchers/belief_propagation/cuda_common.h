@@ -3,8 +3,8 @@
 // Specialised by COST (a DataCost), TABLE (1 = differences are whole gray levels, or bits).
 #pragma once
 
-#include "kernel.h"
 #include "belief_propagation_types.h"
+#include "kernel.h"
 
 namespace parallax::belief_propagation {
 
@@ -70,7 +70,8 @@ __device__ __forceinline__ int difference(const CudaCosts& costs, int y, int lef
     for (int channel = 0; channel < 3; ++channel) {
       const int64 plane = channel * samples.plane;
       sum += static_cast<uint32>(abs(gray(samples.left + plane, left) - gray(samples.right + plane, right))) *
-                 third >> 16;
+                 third >>
+             16;
     }
     return static_cast<int>(sum);
   } else {
@@ -84,7 +85,8 @@ struct Beliefs {
   float before, best, after, rival;
 };
 
-// Writes what became of pixel (x, y), of the right map in whole pixels. `status` is what it is from the start.
+// Writes what became of pixel (x, y), of the right map in whole pixels. `status` is what it is from the
+// start.
 template <bool with_confidence, bool sub_pixel>
 __device__ __forceinline__ void write_decision(const CudaDecision& to, int x, int y, int width, int labels,
                                                uint8 status, const Beliefs& found) {

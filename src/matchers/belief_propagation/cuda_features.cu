@@ -1,6 +1,6 @@
 // Belief propagation on CUDA: from the caller's images to what data costs and edges are made of.
-#include "kernel.h"
 #include "belief_propagation_types.h"
+#include "kernel.h"
 
 using namespace parallax::belief_propagation;
 
@@ -24,7 +24,8 @@ __device__ uint32 sample(const CudaImage& image, int x, int y, int channel) {
     value = value_at(image, x, y, channel);
   else
     value = (9797 * value_at(image, x, y, 0) + 19234 * value_at(image, x, y, 1) +
-             3737 * value_at(image, x, y, 2)) >> 15;
+             3737 * value_at(image, x, y, 2)) >>
+            15;
   return image.bits == 16 ? value : value * per_level;
 }
 
@@ -53,7 +54,8 @@ __device__ Neighbours bytes_of(uint32 word) {
 // Of columns x, x + 1, … as far as there are any.
 __device__ Neighbours samples_of(const CudaImage& image, int x, int y, int width, int channel) {
   Neighbours values = {};
-  if (image.channels == 1 && image.bits == 8 && x + taken <= width && word_aligned(image.data, image.stride_bytes)) {
+  if (image.channels == 1 && image.bits == 8 && x + taken <= width &&
+      word_aligned(image.data, image.stride_bytes)) {
     const char* row = static_cast<const char*>(image.data) + y * image.stride_bytes;
     values = bytes_of(*reinterpret_cast<const uint32*>(row + x));
     for (int i = 0; i < taken; ++i) values.of[i] *= per_level;
@@ -74,8 +76,8 @@ __device__ Neighbours validity_of(const CudaMask& mask, int x, int y, int width)
 
 }  // namespace
 
-// Samples and validity of both images: grid.x = rows, grid.y = blocks of a row, each thread taking four pixels;
-// grid.z = 2.
+// Samples and validity of both images: grid.x = rows, grid.y = blocks of a row, each thread taking four
+// pixels; grid.z = 2.
 PARALLAX_KERNEL take(CudaImage left, CudaImage right, CudaMask left_mask, CudaMask right_mask,
                      CudaSamples samples, CudaValidity validity) {
   wait_for_previous();
@@ -113,8 +115,10 @@ PARALLAX_KERNEL mirror(CudaSamples from, CudaValidity valid, CudaSamples to, Cud
   const int column = from.width - 1 - x;
   const int64 words = static_cast<int64>(y) * valid.words;
   const uint32* bits = (to_left ? valid.right : valid.left) + words;
-  const uint32 word = __ballot_sync(whole_warp, inside && (bits[max(column, 0) / 32] >> max(column, 0) % 32 & 1));
-  if (threadIdx.x % 32 == 0 && x / 32 < valid.words) (to_left ? valid_to.left : valid_to.right)[words + x / 32] = word;
+  const uint32 word =
+      __ballot_sync(whole_warp, inside && (bits[max(column, 0) / 32] >> max(column, 0) % 32 & 1));
+  if (threadIdx.x % 32 == 0 && x / 32 < valid.words)
+    (to_left ? valid_to.left : valid_to.right)[words + x / 32] = word;
   if (!inside) return;
   const int64 row = static_cast<int64>(y) * from.stride;
   for (int plane = 0; plane < from.planes; ++plane)
@@ -136,7 +140,8 @@ PARALLAX_KERNEL smooth(CudaSamples from, CudaSamples to, const uint32* weights, 
   };
   uint32 sum = 32768 + weights[0] * at(0);
   for (int i = 1; i <= radius; ++i) sum += weights[i] * (at(-i) + at(i));
-  ((side == 0 ? to.left : to.right) + plane)[static_cast<int64>(y) * from.stride + x] = static_cast<uint16>(sum >> 16);
+  ((side == 0 ? to.left : to.right) + plane)[static_cast<int64>(y) * from.stride + x] =
+      static_cast<uint16>(sum >> 16);
 }
 
 // Census, Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre.
@@ -145,7 +150,8 @@ PARALLAX_KERNEL census(CudaSamples samples, uint64* left, uint64* right) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
   if (x >= samples.width) return;
-  const uint16* gray = (blockIdx.z == 0 ? samples.left : samples.right) + (samples.planes - 1) * samples.plane;
+  const uint16* gray =
+      (blockIdx.z == 0 ? samples.left : samples.right) + (samples.planes - 1) * samples.plane;
   const uint16 centre = gray[static_cast<int64>(y) * samples.stride + x];
   uint64 signature = 0;
   for (int j = -3; j <= 3; ++j) {

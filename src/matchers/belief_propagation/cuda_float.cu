@@ -3,7 +3,8 @@
 // colour and their four messages are a block.
 //
 // The choices that Grauer-Gray & Cavazos 2010 and Grauer-Gray 2019 measure are macros:
-//   NAIVE_ORDER  1: all labels of a pixel side by side; 0: neighbours side by side, so that a warp's access is
+//   NAIVE_ORDER  1: all labels of a pixel side by side; 0: neighbours side by side, so that a warp's access
+//   is
 //                one contiguous one
 //   VALUES       where a thread keeps the message it is making: 0 registers, 1 shared memory, 2 local memory
 // Specialised further by STORAGE (32, 16 = half, 17 = bfloat16), LABELS, EDGES (0 = alike everywhere),
@@ -146,14 +147,19 @@ __device__ __forceinline__ Sources all_but(int direction, const Incoming& column
 struct Values {
 #if VALUES == 1
   float* first;
-  __device__ __forceinline__ float& operator[](int label) { return first[label * PIXELS * directions]; }
+  __device__ __forceinline__ float& operator[](int label) {
+    return first[label * PIXELS * directions];
+  }
 #else
   float all[LABELS];
-  __device__ __forceinline__ float& operator[](int label) { return all[label]; }
+  __device__ __forceinline__ float& operator[](int label) {
+    return all[label];
+  }
 #endif
 };
 
-// Registers have no index: their loops must be unrolled. Local memory's must not be, or it would be registers.
+// Registers have no index: their loops must be unrolled. Local memory's must not be, or it would be
+// registers.
 #if VALUES == 0
 #define PARALLAX_PIECES_LOOP _Pragma("unroll")
 #else
@@ -206,8 +212,8 @@ struct Smoothness {
 };
 
 // `tables` holds slopes by difference, then truncations.
-__device__ __forceinline__ Smoothness smoothness(const CudaFloatLevel& level, const float* tables, int table_size,
-                                                 const Pixel& pixel, int step_x, int step_y) {
+__device__ __forceinline__ Smoothness smoothness(const CudaFloatLevel& level, const float* tables,
+                                                 int table_size, const Pixel& pixel, int step_x, int step_y) {
   int edge = 0;
   if constexpr (EDGES) {
     const int here = level.gray[static_cast<int64>(pixel.y) * level.gray_stride + pixel.x];
@@ -224,7 +230,7 @@ constexpr int registers = LABELS + 48;
 constexpr int least_blocks = VALUES == 0 ? 65536 / (PIXELS * directions * registers) : 1;
 
 // One iteration: the messages of one colour. A block is PIXELS · 4 threads.
-PARALLAX_KERNEL __launch_bounds__(PIXELS * directions, least_blocks > 0 ? least_blocks : 1)
+PARALLAX_KERNEL __launch_bounds__(PIXELS* directions, least_blocks > 0 ? least_blocks : 1)
     update(CudaFloatLevel level, const float* tables, int table_size, int colour) {
 #if VALUES == 1
   PARALLAX_SHARED(float, shared_values);
@@ -245,8 +251,8 @@ PARALLAX_KERNEL __launch_bounds__(PIXELS * directions, least_blocks > 0 ? least_
   send(sources, smooth.slope, smooth.truncation, h, message_of(level, colour, direction, pixel.y, pixel.i));
 }
 
-// What a level starts with: the messages of the pixels (x/2, y/2) of the coarser one; zeros where there is none.
-// grid.z = colour.
+// What a level starts with: the messages of the pixels (x/2, y/2) of the coarser one; zeros where there is
+// none. grid.z = colour.
 PARALLAX_KERNEL start(CudaFloatLevel level, CudaFloatLevel coarser, int is_coarsest) {
   wait_for_previous();
   const int colour = blockIdx.z;

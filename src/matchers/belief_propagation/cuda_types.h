@@ -15,8 +15,8 @@ struct CudaMask {
   long long stride;
 };
 
-// Both images as they are compared. Planes of 16-bit samples in 256ths of a gray level, `stride` apart, `plane`
-// elements each; the last is gray. Of the mirrored pair when the right image is matched.
+// Both images as they are compared. Planes of 16-bit samples in 256ths of a gray level, `stride` apart,
+// `plane` elements each; the last is gray. Of the mirrored pair when the right image is matched.
 struct CudaSamples {
   unsigned short* left;
   unsigned short* right;
@@ -62,10 +62,10 @@ struct CudaWholeLevel {
 // A level in floats, [row][label][pixel of one colour], or as the index order says.
 struct CudaFloatLevel {
   int width, height;
-  int pitch;                // pixels of one colour in a row
+  int pitch;                 // pixels of one colour in a row
   long long plane_elements;  // of one colour
-  void* data;               // [colour]
-  void* messages;           // [colour][direction]
+  void* data;                // [colour]
+  void* messages;            // [colour][direction]
   const unsigned short* gray;
   int gray_stride;
 };

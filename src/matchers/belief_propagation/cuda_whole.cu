@@ -1,18 +1,18 @@
 // Belief propagation on CUDA in whole arithmetic: bytes (fixed8) or 16 bits (fixed16).
 //
-// A word holds the values of neighbours of one colour in a row: four bytes, or two times 16 bits; these pixels
-// are a "group". LANES threads side by side share a group, each has PER_LANE labels of it in registers, so a
-// message's way over the labels is a loop and a few shuffles. Labels are padded to LANES · PER_LANE with data
-// costs at the bound, which neither win nor shape a message: see belief_propagation.h.
+// A word holds the values of neighbours of one colour in a row: four bytes, or two times 16 bits; these
+// pixels are a "group". LANES threads side by side share a group, each has PER_LANE labels of it in
+// registers, so a message's way over the labels is a loop and a few shuffles. Labels are padded to LANES ·
+// PER_LANE with data costs at the bound, which neither win nor shape a message: see belief_propagation.h.
 //
 //   plane of one colour   [row + 1][group + 1][piece][lane][VECTOR words]
 //
 // where label lane · PER_LANE + piece · VECTOR + i is word i: the lanes of a group, and groups side by side,
 // are one contiguous access. The rows and groups around, and pixels beyond the width, send zeros.
 //
-// Specialised by BITS of a value (8, 16), LABELS, LANES, PER_LANE, VECTOR, BOUND of a message, REACH (lanes that
-// a message travels until it meets its bound), EDGES (0 = alike everywhere), HAS_OUTSIDE (a cost), CONFIDENCE,
-// SUB_PIXEL, BLOCK (threads); and by what belief_propagation_common.h says.
+// Specialised by BITS of a value (8, 16), LABELS, LANES, PER_LANE, VECTOR, BOUND of a message, REACH (lanes
+// that a message travels until it meets its bound), EDGES (0 = alike everywhere), HAS_OUTSIDE (a cost),
+// CONFIDENCE, SUB_PIXEL, BLOCK (threads); and by what belief_propagation_common.h says.
 #include "belief_propagation_common.h"
 
 using namespace parallax::belief_propagation;
@@ -139,9 +139,10 @@ __device__ __forceinline__ uint32 least_over_lanes(uint32 halves_of_word) {
 
 // Messages
 
-// A colour's columns, halved, count 0, 1, 2, … in each row. So the neighbours of a group's pixels, some columns to
-// the left or to the right, are those of the same number, or of the next one before or after: then all but one lie
-// in the group, and that one is the last or the first of the next group. `steps` is −1, 0 or 1.
+// A colour's columns, halved, count 0, 1, 2, … in each row. So the neighbours of a group's pixels, some
+// columns to the left or to the right, are those of the same number, or of the next one before or after: then
+// all but one lie in the group, and that one is the last or the first of the next group. `steps` is −1, 0
+// or 1.
 template <class Fetch>
 __device__ __forceinline__ Words stepped(int steps, int group, const Fetch& fetch) {
   const Words here = fetch(group);
@@ -175,8 +176,7 @@ __device__ __forceinline__ Words start_words(const CudaWholeLevel& level, const 
   const uint32 low = halves == 1 ? 0x5410 : 0x5140, high = halves == 1 ? 0x7632 : 0x7362;
   const uint32 selector = group % 2 == 0 ? low : high;
 #pragma unroll
-  for (int k = 0; k < PER_LANE; ++k)
-    words.of[k] = __byte_perm(first.of[k], second.of[k], selector) & mask;
+  for (int k = 0; k < PER_LANE; ++k) words.of[k] = __byte_perm(first.of[k], second.of[k], selector) & mask;
   return words;
 }
 
@@ -272,14 +272,16 @@ struct Weights {
   uint32 slope[directions], truncation[directions];
 };
 
-__device__ __forceinline__ Weights weights(const CudaWholeLevel& level, const CudaSmoothness& alike, int colour,
-                                           int y, int group) {
+__device__ __forceinline__ Weights weights(const CudaWholeLevel& level, const CudaSmoothness& alike,
+                                           int colour, int y, int group) {
   Weights result;
 #pragma unroll
   for (int direction = 0; direction < directions; ++direction) {
     if constexpr (EDGES) {
-      const int64 at = (((static_cast<int64>(colour) * level.height + y) * level.groups + group) * directions +
-                        direction) * 2;
+      const int64 at =
+          (((static_cast<int64>(colour) * level.height + y) * level.groups + group) * directions +
+           direction) *
+          2;
       uint32 pair[2];
       load<2>(level.edges + at, pair);
       result.slope[direction] = pair[0];
@@ -354,8 +356,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
 }
 
 // The messages that a colour starts with, for a level on which nothing updates it.
-PARALLAX_KERNEL __launch_bounds__(BLOCK)
-    start(CudaWholeLevel level, CudaWholeLevel coarser, int colour) {
+PARALLAX_KERNEL __launch_bounds__(BLOCK) start(CudaWholeLevel level, CudaWholeLevel coarser, int colour) {
   const Place place = find_place(level);
   const int64 offset = group_offset(level, place.y, place.group);
   wait_for_previous();
@@ -394,7 +395,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) add_up(CudaWholeLevel fine, CudaWholeLe
       }
     }
   }
-  const auto settle = [&](uint32 (&values)[PER_LANE]) {
+  const auto settle = [&](uint32(&values)[PER_LANE]) {
     uint32 least = values[0];
 #pragma unroll
     for (int k = 1; k < PER_LANE; ++k) least = __vminu2(least, values[k]);
@@ -459,7 +460,8 @@ PARALLAX_KERNEL find_edges(CudaWholeLevel level, const uint16* gray, int stride,
     const int u = x + step_x, v = y + step_y;
     int edge = 0;  // beyond the border, all is flat
     if (x < level.width && u >= 0 && u < level.width && v >= 0 && v < level.height) {
-      const int here = gray[static_cast<int64>(y) * stride + x], there = gray[static_cast<int64>(v) * stride + u];
+      const int here = gray[static_cast<int64>(y) * stride + x],
+                there = gray[static_cast<int64>(v) * stride + u];
       edge = (abs(here - there) + 128) / 256;
     }
     slope |= static_cast<uint32>(tables[edge]) << p * BITS;
@@ -473,7 +475,8 @@ PARALLAX_KERNEL find_edges(CudaWholeLevel level, const uint16* gray, int stride,
 
 namespace {
 
-// The right pixels that a thread's labels lead to, from all pixels of its group: columns `first`, first + 1, …
+// The right pixels that a thread's labels lead to, from all pixels of its group: columns `first`, first + 1,
+// …
 constexpr int span = PER_LANE + 2 * (group_pixels - 1);
 static_assert(span <= 64);
 // Where label k of pixel p is among them.
@@ -485,11 +488,12 @@ struct CostPlace {
   int y, x, first_label, first_right;  // x of pixel 0
 };
 
-// Calls action(p, k, difference) for each pixel and label. What the labels of neighbours share is loaded once.
+// Calls action(p, k, difference) for each pixel and label. What the labels of neighbours share is loaded
+// once.
 template <class Value, class Distance, class Action>
-__device__ __forceinline__ void for_each_in_span(const CudaCosts& costs, const CostPlace& at, const Value* left_row,
-                                                 const Value* right_row, const Distance& distance,
-                                                 const Action& action) {
+__device__ __forceinline__ void for_each_in_span(const CudaCosts& costs, const CostPlace& at,
+                                                 const Value* left_row, const Value* right_row,
+                                                 const Distance& distance, const Action& action) {
   Value right[span];
 #pragma unroll
   for (int i = 0; i < span; ++i) right[i] = right_row[column_inside(at.first_right + i, costs.samples.width)];
@@ -508,10 +512,12 @@ __device__ __forceinline__ void for_each_difference(const CudaCosts& costs, cons
   if constexpr (COST == census_distance) {
     const auto* left = row_of(static_cast<const uint64*>(costs.left_features), samples, at.y);
     const auto* right = row_of(static_cast<const uint64*>(costs.right_features), samples, at.y);
-    for_each_in_span(costs, at, left, right, [](uint64 l, uint64 r) { return __popcll(l ^ r) * 256; }, action);
+    for_each_in_span(
+        costs, at, left, right, [](uint64 l, uint64 r) { return __popcll(l ^ r) * 256; }, action);
   } else if constexpr (COST == absolute_difference) {
     const uint16 *left = row_of(samples.left, samples, at.y), *right = row_of(samples.right, samples, at.y);
-    for_each_in_span(costs, at, left, right, [](int l, int r) { return abs(l - r); }, action);
+    for_each_in_span(
+        costs, at, left, right, [](int l, int r) { return abs(l - r); }, action);
   } else {
 #pragma unroll
     for (int p = 0; p < group_pixels; ++p) {
@@ -558,7 +564,8 @@ __device__ __forceinline__ void for_each_cost(const CudaCosts& costs, const Cost
         const int right = at.first_right + in_span(p, k), label = min(at.first_label + k, LABELS - 1);
         const int x = column_inside(costs.mirrored ? costs.samples.width - 1 - right : at.x + 2 * p,
                                     costs.samples.width);
-        const float cost = costs.volume[at.y * costs.volume_row_stride + static_cast<int64>(x) * LABELS + label];
+        const float cost =
+            costs.volume[at.y * costs.volume_row_stride + static_cast<int64>(x) * LABELS + label];
         action(p, k, floorf(cost * costs.volume_scale + 0.5f));
       }
     }
@@ -567,7 +574,8 @@ __device__ __forceinline__ void for_each_cost(const CudaCosts& costs, const Cost
       if constexpr (TABLE)
         action(p, k, table[difference / 256]);
       else
-        action(p, k, floorf(static_cast<float>(min(difference, costs.differences)) * costs.cost_scale + 0.5f));
+        action(p, k,
+               floorf(static_cast<float>(min(difference, costs.differences)) * costs.cost_scale + 0.5f));
     });
   }
 }
@@ -637,8 +645,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaWholeLevel level, CudaCo
 #pragma unroll
   for (int p = 0; p < group_pixels; ++p)
     if (place.lane == p % LANES && at.x + 2 * p < level.width)
-      costs.status[static_cast<int64>(place.y) * costs.samples.stride + at.x + 2 * p] =
-          status[p];
+      costs.status[static_cast<int64>(place.y) * costs.samples.stride + at.x + 2 * p] = status[p];
 }
 
 namespace {

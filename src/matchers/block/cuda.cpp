@@ -3,7 +3,6 @@
 // second search, with the images exchanged and the labels counted backwards.
 
 #include <algorithm>
-#include <bit>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/plan.h"
 #include "matchers/block/block.h"
+#include "matchers/block/cuda_layout.h"
 #include "matchers/block/cuda_study.h"
 #include "matchers/block/cuda_types.h"
 #include "refine/cuda.h"
@@ -53,30 +53,18 @@ Search clipped_search(Search search, int width) {
 // What both ways have in common: from a pair to filtered images, and from a map to the refined one.
 class Cuda : public cuda::Plan {
  public:
-  Cuda(const BlockParameters& parameters, const Device& device, const ImageFormat& format, std::size_t element_bytes,
-       int rows)
+  Cuda(const BlockParameters& parameters, const Device& device, const ImageFormat& format)
       : cuda::Plan(device, format, 0, false),
         parameters_(parameters),
         search_(clipped_search(plan_search(parameters, format), format.size.width)),
-        element_bytes_(element_bytes),
         refinement_(parameters.refine, format.size, layout_) {
-    const int radius = parameters.window / 2;
-    frame_ = {format.size.width, format.size.height, radius + before_window, radius, 0, rows + 2 * radius + rows_behind};
-    frame_.pitch = rounded_up(frame_.before + frame_.width + radius + behind_window, 64);
     gray_stride_ = rounded_up(format.size.width, 64);
     validity_stride_ = rounded_up(format.size.width + 2 * validity_margin, 64);
-    const auto rows_of = [&](int stride, int count) {
-      return static_cast<std::size_t>(stride) * static_cast<std::size_t>(count);
-    };
-    const std::size_t elements = rows_of(frame_.pitch, frame_.rows);
     for (int side : {left_side, right_side}) {
-      gray_[side] = layout_.reserve<std::byte>(rows_of(gray_stride_, frame_.height) * gray_bytes() + behind_window);
-      filtered_[side] = layout_.reserve<std::byte>(elements * element_bytes_);
-      validity_[side] = layout_.reserve<std::uint8_t>(rows_of(validity_stride_, frame_.height));
+      gray_[side] = layout_.reserve<std::byte>(elements(gray_stride_, format.size.height) * gray_bytes() + behind_window);
+      validity_[side] = layout_.reserve<std::uint8_t>(elements(validity_stride_, format.size.height));
     }
     masked_ = layout_.reserve<int>(2);
-    if (has_texture_plane())
-      responses_ = layout_.reserve<std::byte>(elements * element_bytes_);
     if (right_map()) right_disparity_ = layout_.reserve_plane<float>(format.size);
   }
 
@@ -127,6 +115,22 @@ class Cuda : public cuda::Plan {
     return decision;
   }
 
+  static std::size_t elements(int stride, int rows) {
+    return static_cast<std::size_t>(stride) * static_cast<std::size_t>(rows);
+  }
+
+  // Filtered images of at least so many rows, the extension not counted.
+  void reserve_filtered(std::size_t element_bytes, int rows) {
+    element_bytes_ = element_bytes;
+    const int radius = parameters_.window / 2;
+    frame_ = {format().size.width,     format().size.height, radius + before_window, radius, 0,
+              rows + 2 * radius + rows_behind};
+    frame_.pitch = rounded_up(frame_.before + frame_.width + radius + behind_window, 64);
+    const std::size_t bytes = elements(frame_.pitch, frame_.rows) * element_bytes;
+    for (auto& image : filtered_) image = layout_.reserve<std::byte>(bytes);
+    if (has_texture_plane()) responses_ = layout_.reserve<std::byte>(bytes);
+  }
+
   virtual void prepare_search(StreamHandle stream) = 0;
   // What a search is to find, if there is one.
   virtual CudaFound found() const = 0;
@@ -166,9 +170,9 @@ class Cuda : public cuda::Plan {
     prepare_search(stream);
   }
 
-  void take(const StereoPair& pair, StreamHandle stream) final {
+  void take(const StereoPair& pair, cuda::ChangingLaunches& launches) final {
     check_strategy(parameters_, pair);
-    take_.launch(stream, images_grid(frame_.width, frame_.height), {block_threads}, 0,
+    take_.launch(launches, images_grid(frame_.width, frame_.height), {block_threads}, 0,
                  CudaTake{{cuda_image(pair.left), cuda_image(pair.right)},
                           {cuda_mask(pair.left_mask), cuda_mask(pair.right_mask)},
                           frame_.width,
@@ -199,9 +203,9 @@ class Cuda : public cuda::Plan {
 
   BlockParameters parameters_;
   Search search_;
-  std::size_t element_bytes_;
   refine::CudaPipeline refinement_;
-  CudaFrame frame_;
+  std::size_t element_bytes_ = 0;
+  CudaFrame frame_{};
   int gray_stride_, validity_stride_;
   Buffer<std::byte> gray_[2], filtered_[2], responses_;
   Buffer<std::uint8_t> validity_[2];
@@ -214,7 +218,9 @@ class Cuda : public cuda::Plan {
 class Values final : public Cuda {
  public:
   Values(const BlockParameters& parameters, const Device& device, const ImageFormat& format)
-      : Cuda(parameters, device, format, 2, format.size.height) {}
+      : Cuda(parameters, device, format) {
+    reserve_filtered(2, format.size.height);
+  }
 
  private:
   void prepare_search(StreamHandle) override {
@@ -230,68 +236,30 @@ class Values final : public Cuda {
   Kernel match_;
 };
 
-// How the search over bytes is laid out, see cuda_search.cu.
-struct Layout {
-  bool packed;
-  int key_bits, label_bits;
-  int group;  // labels that a thread takes together
-  int rows;   // of a strip
-
-  static constexpr int columns = 4, lanes = 32, slices_in_block = 4;
-};
-
-std::uint64_t highest_byte_cost(const BlockParameters& parameters, const Search& search) {
-  return parameters.cost == BlockCost::zncc ? static_cast<std::uint64_t>(2 * zncc_unit) : search.highest_cost;
-}
-
-Layout lay_out(const BlockParameters& parameters, const Search& search, int height) {
-  const int window = parameters.window;
-  const std::uint64_t highest = highest_byte_cost(parameters, search);
-  // The key with all bits set is kept free.
-  const int cost_bits = std::bit_width(highest + 1),
-            label_bits = std::bit_width(static_cast<unsigned>(search.labels - 1));
-  Layout layout{};
-  layout.packed = parameters.cost != BlockCost::zncc && cost_bits <= 16 && label_bits <= 16;
-  layout.key_bits = layout.packed || cost_bits + label_bits <= 32 ? 32 : 64;
-  layout.label_bits = layout.packed ? 16 : layout.key_bits == 32 ? label_bits : 32;
-
-  // Registers of the ring: few labels at once for high windows.
-  constexpr int most_registers = 96;
-  const int sums = (layout.packed ? 2 : 4) * window;
-  layout.group = 4;
-  while (layout.group > 1 && layout.group * sums > most_registers) layout.group /= 2;
-
-  // High strips sum fewer rows twice; but a tile of keys has to fit into a block's shared memory.
-  constexpr int usual_rows = 36, shared_bytes = 48 * 1024;
-  const int wanted = parameters.cuda.rows_per_thread > 0 ? parameters.cuda.rows_per_thread : usual_rows;
-  const int most = shared_bytes / (Layout::columns * Layout::lanes * layout.key_bits / 8);
-  const int windows = std::clamp((wanted + window / 2) / window, 1, most / window);
-  layout.rows = window * std::min(windows, (height + window - 1) / window);
-  return layout;
-}
-
 class Bytes final : public Cuda {
  public:
-  Bytes(const BlockParameters& parameters, const Device& device, const ImageFormat& format, const Layout& layout)
-      : Cuda(parameters, device, format, 1, rounded_up(format.size.height, layout.rows)),
-        search_layout_(layout),
-        study_(make_study(parameters, frame().pitch)) {
-    best_stride_ = rounded_up(format.size.width, 32);
-    const auto height = static_cast<std::size_t>(format.size.height);
-    const auto rows = static_cast<std::size_t>(rounded_up(format.size.height, layout.rows));
-    const std::size_t plane = rows * static_cast<std::size_t>(best_stride_);
+  Bytes(const BlockParameters& parameters, const Device& device, const ImageFormat& format)
+      : Cuda(parameters, device, format),
+        search_layout_(lay_out(parameters, search(), format.size, machine())),
+        best_stride_(rounded_up(format.size.width, 32)) {
+    const int height = format.size.height, rows = rounded_up(height, search_layout_.rows);
+    reserve_filtered(1, rows);
+    const std::size_t keys = elements(best_stride_, rows);
     for (int side = 0; side < (right_map() ? 2 : 1); ++side)
-      best_[side] = layout_.reserve<std::byte>(plane * static_cast<std::size_t>(layout.key_bits) / 8);
-    if (rejects_ambiguous()) ambiguous_ = layout_.reserve<std::uint8_t>(plane);
-    if (parameters.cost == BlockCost::zncc)
+      best_[side] = layout_.reserve<std::byte>(keys * key_bytes());
+    if (rejects_ambiguous()) ambiguous_ = layout_.reserve<std::uint8_t>(keys);
+    if (has_statistics())
       for (auto& buffer : statistics_)
-        buffer = layout_.reserve<CudaStatistics>(height * static_cast<std::size_t>(statistics_stride()));
+        buffer = layout_.reserve<CudaStatistics>(elements(statistics_stride(), height));
+    study_ = make_study(parameters, frame().pitch);
   }
 
  private:
   // Statistics are read, not used, of that many columns beside the image.
   static constexpr int statistics_margin = 8;
 
+  CudaMachine machine() const { return {context()->architecture(), context()->multiprocessors()}; }
+  std::size_t key_bytes() const { return static_cast<std::size_t>(search_layout_.key_bits) / 8; }
   bool rejects_ambiguous() const { return parameters().uniqueness > 0; }
   bool has_statistics() const { return parameters().cost == BlockCost::zncc; }
   int statistics_stride() const { return best_stride_ + 2 * statistics_margin; }
@@ -301,11 +269,13 @@ class Bytes final : public Cuda {
   }
 
   void prepare_search(StreamHandle) override {
+    const CudaLayout& layout = search_layout_;
     Options options = common_options();
     options.insert(options.end(),
-                   {define("PITCH", frame().pitch), define("BEST_STRIDE", best_stride_), define("KEY_BITS", search_layout_.key_bits),
-                    define("LABEL_BITS", search_layout_.label_bits), define("PACKED", search_layout_.packed),
-                    define("GROUP", search_layout_.group), define("ROWS", search_layout_.rows)});
+                   {define("PITCH", frame().pitch), define("BEST_STRIDE", best_stride_),
+                    define("KEY_BITS", layout.key_bits), define("LABEL_BITS", layout.label_bits),
+                    define("PACKED", layout.packed), define("ORDER_BITS", layout.order_bits),
+                    define("GROUP", layout.group), define("ROWS", layout.rows), define("BLOCKS", layout.blocks)});
     if (study_ != nullptr) study_->prepare(context(), options);
     search_program_ = cuda::Program(context(), cuda::block_search_cu, options);
     find_best_ = search_program_.kernel("find_best");
@@ -320,7 +290,7 @@ class Bytes final : public Cuda {
     return {{plane(left_side), plane(right_side)},
             rejects_ambiguous() ? at(ambiguous_) : nullptr,
             best_stride_,
-            search_layout_.key_bits / 8};
+            static_cast<int>(key_bytes())};
   }
 
   void decide(const CudaDecision& common, StreamHandle stream) override {
@@ -351,13 +321,11 @@ class Bytes final : public Cuda {
 
   void search_from(int side, const Kernel& kernel, StreamHandle stream) const {
     CudaSearch task = search_of(side);
-    const auto strips = static_cast<std::size_t>(task.columns) * static_cast<std::size_t>(task.strips);
-    const unsigned blocks = cuda::blocks(strips, Layout::lanes);
-    const int groups = most_groups(task);
-    task.groups_per_slice = groups_per_slice(blocks, groups);
-    const auto slices = static_cast<std::size_t>((groups + task.groups_per_slice - 1) / task.groups_per_slice);
-    kernel.launch(stream, {blocks, cuda::blocks(slices, Layout::slices_in_block)},
-                  {Layout::lanes, Layout::slices_in_block}, 0, task);
+    const CudaGrid grid = best_grid(search_layout_, parameters().window, format().size,
+                                    {frame().width, task.first_shift, task.last_shift}, machine());
+    task.groups_per_slice = grid.groups_per_slice;
+    kernel.launch(stream, {grid.tiles, grid.blocks_of_slices}, {CudaLayout::lanes, CudaLayout::slices_in_block}, 0,
+                  task);
   }
 
   CudaSearch search_of(int side) const {
@@ -377,37 +345,16 @@ class Bytes final : public Cuda {
     task.last_shift = side == left_side ? highest : -lowest;
     task.label_offset = -lowest;
     task.label_step = side == left_side ? 1 : -1;
-    task.columns = rounded_up(frame().width, Layout::columns) / Layout::columns;
+    task.columns = rounded_up(frame().width, CudaLayout::columns) / CudaLayout::columns;
     task.strips = rounded_up(frame().height, search_layout_.rows) / search_layout_.rows;
     task.best = found().best[side];
     task.ambiguous = found().ambiguous;
     return task;
   }
 
-  // Groups of labels that the strip with the most of them has.
-  int most_groups(const CudaSearch& task) const {
-    const int last_column = frame().width - 1;
-    int most = 1;
-    for (int x = 0; x <= last_column; x += Layout::columns) {
-      const int lowest = std::max(task.first_shift, x - last_column);
-      const int highest = std::min(task.last_shift, std::min(x + Layout::columns - 1, last_column));
-      const int first = lowest & -search_layout_.group;
-      if (highest >= lowest) most = std::max(most, (highest - first) / search_layout_.group + 1);
-    }
-    return most;
-  }
-
-  // As many as leave enough warps to fill the GPU several times.
-  int groups_per_slice(unsigned blocks, int groups) const {
-    constexpr std::size_t warps_wanted = 12 * 6;
-    const std::size_t warps = std::size_t{blocks} * static_cast<std::size_t>(groups);
-    const std::size_t wanted = warps_wanted * static_cast<std::size_t>(context()->multiprocessors());
-    return static_cast<int>(std::max<std::size_t>(1, warps / wanted));
-  }
-
-  Layout search_layout_;
-  std::unique_ptr<CudaStudy> study_;
+  CudaLayout search_layout_;
   int best_stride_;
+  std::unique_ptr<CudaStudy> study_;
   Buffer<std::byte> best_[2];
   Buffer<std::uint8_t> ambiguous_;
   Buffer<CudaStatistics> statistics_[2];
@@ -423,7 +370,7 @@ std::unique_ptr<detail::Plan> make_cuda(const BlockParameters& parameters, const
   constexpr int highest_byte = 255;
   check_strategy(parameters, search);
   if (search.highest_value > highest_byte) return std::make_unique<Values>(parameters, device, format);
-  return std::make_unique<Bytes>(parameters, device, format, lay_out(parameters, search, format.size.height));
+  return std::make_unique<Bytes>(parameters, device, format);
 }
 
 }  // namespace parallax::block

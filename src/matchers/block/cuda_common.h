@@ -43,11 +43,11 @@ __device__ constexpr uint32 bytes_between(int first, int end, int index) {
   return mask;
 }
 
-// Adds the costs of four pixels, those in `mask`: of the products, for ZNCC.
-__device__ __forceinline__ uint32 add_costs(uint32 left, uint32 right, uint32 mask, uint32 sum) {
+// Adds the costs of four pixels, those in `mask`: of the products, for ZNCC. `scale`: of SAD.
+__device__ __forceinline__ uint32 add_costs(uint32 left, uint32 right, uint32 mask, uint32 sum, uint32 scale = 1) {
   if constexpr (COST == zncc) return __dp4a(left & mask, right, sum);
   const uint32 difference = __vabsdiffu4(left, right);
-  return __dp4a(difference, (COST == sad ? 0x01010101u : difference) & mask, sum);
+  return __dp4a(difference, (COST == sad ? 0x01010101u * scale : difference) & mask, sum);
 }
 
 // The same of all four. For SAD, that is one instruction on most architectures.

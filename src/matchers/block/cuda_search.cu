@@ -9,11 +9,14 @@
 //
 //   PACKED: two pixels share a register, in 16 bits each; differences of such pairs are pairs of differences as
 //           long as no cost needs more than 16 bits.
+//   ORDER_BITS (0, 2): of a packed cost that are free, below it, for the order of labels in a group: then the
+//           cheapest of a group is found for two pixels at once.
 //
 // The cheapest of a group goes into the block's tile of keys in shared memory, tiles go into the plane of keys,
 // both by atomic minimum: no order of the labels changes the result.
 //
-// Specialised by ROWS (a multiple of WINDOW), GROUP (1, 2, 4), PACKED, UNIQUENESS; and by what block_common.h says.
+// Specialised by ROWS (a multiple of WINDOW), GROUP (1, 2, 4), PACKED, ORDER_BITS, BLOCKS (that a multiprocessor is
+// to hold at once), UNIQUENESS; and by what block_common.h says.
 #include "block_common.h"
 
 using namespace parallax::block;
@@ -28,6 +31,8 @@ constexpr int window_words = (WINDOW + columns + 2) / 4;
 // Registers for four sums.
 constexpr int sum_words = PACKED ? 2 : 4;
 constexpr uint32 all_labels = (1u << GROUP) - 1;
+// What a packed cost of 1 is, and of both pixels.
+constexpr uint32 one = 1u << ORDER_BITS, pair_of_ones = one * 0x10001u;
 
 // Where a thread works: its first pixel.
 struct Strip {
@@ -48,6 +53,9 @@ struct Group {
   bool active;         // there is such a group
   bool unconditional;  // all its labels are candidates of all pixels of the strip
   uint32 wanted;       // a bit for each label of the search range
+
+  // By which the other image's words lead the first label.
+  __device__ __forceinline__ int bytes() const { return GROUP == 4 ? 0 : first & 3; }
 };
 
 // Groups count from the highest shift down, but for the lowest, which is the second: those of which some labels
@@ -98,12 +106,12 @@ __device__ __forceinline__ uint32 add_window(const uint32 (&base)[window_words],
 #pragma unroll
   for (int j = 0; j < window_words; ++j) {
     const uint32 mask = bytes_between(p, p + WINDOW, j);
-    if (mask != 0 && !in_all_windows(j)) sum = add_costs(base[j], other[j], mask, sum);
+    if (mask != 0 && !in_all_windows(j)) sum = add_costs(base[j], other[j], mask, sum, one);
   }
   return sum;
 }
 
-// `bytes`: by which the words of `row.other` lead the first label's.
+// `bytes`: those of the group.
 __device__ __forceinline__ void add_row(const Row& row, int bytes, Sums& sums) {
 #pragma unroll
   for (int g = 0; g < GROUP; ++g) {
@@ -118,33 +126,13 @@ __device__ __forceinline__ void add_row(const Row& row, int bytes, Sums& sums) {
     for (int s = 0; s < sum_words; ++s) {
       uint32& sum = sums.of[g][s];
       if constexpr (PACKED) {
-        const uint32 low = add_window(row.base, other, 2 * s, sum + common * 0x10001u);
+        const uint32 low = add_window(row.base, other, 2 * s, sum + common * pair_of_ones);
         sum = add_window(row.base, other, 2 * s + 1, 0) * 0x10000u + low;
       } else {
         sum = add_window(row.base, other, s, sum + common);
       }
     }
   }
-}
-
-// The statistics that costs of a row need.
-struct RowStatistics {
-  CudaStatistics base[columns];
-  CudaStatistics other[columns + GROUP - 1];
-};
-
-__device__ __forceinline__ RowStatistics load_statistics(const CudaSearch& search, const Strip& strip,
-                                                         const Group& group, int y) {
-  RowStatistics row;
-  if constexpr (COST == zncc) {
-    const int64 at = static_cast<int64>(y) * search.statistics_stride + strip.x;
-#pragma unroll
-    for (int p = 0; p < columns; ++p) row.base[p] = search.base_statistics[at + p];
-#pragma unroll
-    for (int i = 0; i < columns + GROUP - 1; ++i)
-      row.other[i] = search.other_statistics[at - group.first - (GROUP - 1) + i];
-  }
-  return row;
 }
 
 // Whether pixels of the other image are valid, a byte each, from column strip.x − (group.first & ~3) − 4 on.
@@ -155,49 +143,97 @@ __device__ __forceinline__ uint64 valid_bytes(const CudaSearch& search, const St
   return static_cast<uint64>(words[0]) << 32 | words[-1];
 }
 
-// What a row of a group comes to, for one pixel.
-__device__ __forceinline__ uint32 cost_of_window(const CudaSearch& search, const RowStatistics& statistics,
-                                                 const Sums& differences, int g, int p) {
-  if constexpr (COST == zncc) {
-    const CudaStatistics &base = statistics.base[p], &other = statistics.other[p - g + GROUP - 1];
-    const bool swapped = search.label_step < 0;
-    return zncc_cost(differences.of[g][p], swapped ? other : base, swapped ? base : other);
+// The labels of a group.
+struct Labels {
+  uint32 of[GROUP];
+  uint32 lowest;
+  // Counted from the lowest, for both pixels of a pair.
+  uint32 order[GROUP];
+};
+
+__device__ __forceinline__ Labels labels_of(const CudaSearch& search, const Group& group) {
+  Labels labels;
+#pragma unroll
+  for (int g = 0; g < GROUP; ++g) {
+    labels.of[g] = search.label_offset + search.label_step * (group.first + g);
+    labels.order[g] = (search.label_step > 0 ? g : GROUP - 1 - g) * 0x10001u;
   }
-  return differences.of[g][p];
+  labels.lowest = search.label_step > 0 ? labels.of[0] : labels.of[GROUP - 1];
+  return labels;
 }
 
-__device__ __forceinline__ Key key_of_window(const CudaSearch& search, const RowStatistics& statistics,
-                                             const Sums& differences, int g, int p, uint32 label) {
-  if constexpr (PACKED) {
-    const uint32 pair = differences.of[g][p / 2];
-    return p % 2 == 0 ? pair * 0x10000u + label : (pair & 0xFFFF0000u) | label;
-  } else {
-    return make_key(cost_of_window(search, statistics, differences, g, p), label);
-  }
-}
+// What the windows of a row of the strip cost; while `checked`, labels that are no candidates have no key.
+template <bool checked>
+struct Costs {
+  const CudaSearch& search;
+  const Labels& labels;
+  const Group& group;
+  int x, y;
+  uint64 valid;  // as valid_bytes() gives it
+  Sums sums;
 
-// Goes down a strip with a group of labels. Visit(row, p, keys, labels) is called for each of its pixels; while
-// `checked`, labels that are no candidates have no key.
+  __device__ __forceinline__ bool is_candidate(int g, int p) const {
+    return !checked || (valid >> 8 * (p - g - group.bytes() + 4) & group.wanted >> g & 1) != 0;
+  }
+
+  __device__ __forceinline__ Key key(int g, int p) const {
+    if (!is_candidate(g, p)) return no_key;
+    if constexpr (PACKED) {
+      const uint32 pair = sums.of[g][p / 2];
+      return p % 2 == 0 ? pair * 0x10000u + labels.of[g] : (pair & 0xFFFF0000u) | labels.of[g];
+    } else if constexpr (COST == zncc) {
+      const int64 at = static_cast<int64>(y) * search.statistics_stride + x + p;
+      const CudaStatistics base = search.base_statistics[at], other = search.other_statistics[at - group.first - g];
+      const bool swapped = search.label_step < 0;
+      return make_key(zncc_cost(sums.of[g][p], swapped ? other : base, swapped ? base : other), labels.of[g]);
+    } else {
+      return make_key(sums.of[g][p], labels.of[g]);
+    }
+  }
+
+  // The least of all labels.
+  __device__ __forceinline__ Key least_key(int p) const {
+    Key least = key(0, p);
+#pragma unroll
+    for (int g = 1; g < GROUP; ++g) least = min(least, key(g, p));
+    return least;
+  }
+
+  // The same for two pixels, by ORDER_BITS.
+  __device__ __forceinline__ void least_keys(int pair, Key& low, Key& high) const {
+    constexpr uint32 orders = pair_of_ones - 0x10001u;
+    uint32 least = ~0u;
+#pragma unroll
+    for (int g = 0; g < GROUP; ++g) {
+      uint32 costs = sums.of[g][pair] + labels.order[g];
+      if (!is_candidate(g, 2 * pair)) costs |= 0xFFFFu;
+      if (!is_candidate(g, 2 * pair + 1)) costs |= 0xFFFF0000u;
+      least = __vminu2(least, costs);
+    }
+    const uint32 label = (least & orders) + labels.lowest * 0x10001u, cost = least & ~orders;
+    low = checked && (least & 0xFFFFu) == 0xFFFFu ? no_key : __byte_perm(label, cost, 0x5410);
+    high = checked && least >> 16 == 0xFFFFu ? no_key : __byte_perm(label, cost, 0x7632);
+  }
+};
+
+// Goes down a strip with a group of labels. Visit(row, costs) is called for each row.
 template <bool checked, class Visit>
 __device__ __forceinline__ void sweep(const CudaSearch& search, const Strip& strip, const Group& group,
                                       const Visit& visit) {
-  const int bytes = GROUP == 4 ? 0 : group.first & 3;
   const int64 above = static_cast<int64>(strip.y - radius) * PITCH;
   const uint8* base = static_cast<const uint8*>(search.base) + above + (strip.x - radius);
   const uint8* other =
       static_cast<const uint8*>(search.other) + above + (strip.x - radius - (group.first & ~3));
-  uint32 labels[GROUP];
-#pragma unroll
-  for (int g = 0; g < GROUP; ++g) labels[g] = search.label_offset + search.label_step * (group.first + g);
-
+  const Labels labels = labels_of(search, group);
   Sums sums{};
   Sums ring[WINDOW];
-  // A row is asked for while the one above it is worked on.
+  // A row is asked for while the one above it is worked on. (Where there is more to keep, registers are scarce.)
+  constexpr int ahead = checked || COST == zncc ? 0 : 1;
   Row row = load_row(base, other);
   const auto add_next = [&](int j) {
-    const Row next = load_row(base + (j + 1) * PITCH, other + (j + 1) * PITCH);
-    add_row(row, bytes, sums);
-    row = next;
+    const Row later = load_row(base + (j + ahead) * PITCH, other + (j + ahead) * PITCH);
+    add_row(ahead == 0 ? later : row, group.bytes(), sums);
+    row = later;
   };
 #pragma unroll
   for (int j = 0; j < WINDOW - 1; ++j) {
@@ -211,26 +247,14 @@ __device__ __forceinline__ void sweep(const CudaSearch& search, const Strip& str
     for (int i = 0; i < WINDOW; ++i) {
       const int j = WINDOW - 1 + i;
       add_next(j);
-      Sums differences;
+      const int y = min(strip.y + first_row + i, search.frame.height - 1);
+      Costs<checked> costs{search, labels, group, strip.x, y, checked ? valid_bytes(search, strip, group, y) : 0, {}};
 #pragma unroll
       for (int g = 0; g < GROUP; ++g)
 #pragma unroll
-        for (int s = 0; s < sum_words; ++s) differences.of[g][s] = sums.of[g][s] - ring[j % WINDOW].of[g][s];
+        for (int s = 0; s < sum_words; ++s) costs.sums.of[g][s] = sums.of[g][s] - ring[j % WINDOW].of[g][s];
       ring[j % WINDOW] = sums;
-
-      const int y = min(strip.y + first_row + i, search.frame.height - 1);
-      const RowStatistics statistics = load_statistics(search, strip, group, y);
-      const uint64 valid = checked ? valid_bytes(search, strip, group, y) : 0;
-#pragma unroll
-      for (int p = 0; p < columns; ++p) {
-        Key keys[GROUP];
-#pragma unroll
-        for (int g = 0; g < GROUP; ++g) {
-          keys[g] = key_of_window(search, statistics, differences, g, p, labels[g]);
-          if (checked && (valid >> 8 * (p - g - bytes + 4) & group.wanted >> g & 1) == 0) keys[g] = no_key;
-        }
-        visit(first_row + i, p, keys, labels);
-      }
+      visit(first_row + i, costs);
     }
     base += WINDOW * PITCH;
     other += WINDOW * PITCH;
@@ -259,33 +283,75 @@ __device__ __forceinline__ T* at_pixel(T* plane, int x, int y) {
   return plane + static_cast<int64>(y) * BEST_STRIDE + x;
 }
 
+// Keys of a block's strips.
+using Tile = Key[ROWS][columns][lanes];
+
+// Visits by keeping the least keys.
+struct Best {
+  Tile& tile;
+  int lane;
+
+  template <bool checked>
+  __device__ __forceinline__ void operator()(int row, const Costs<checked>& costs) const {
+    Key least[columns];
+    if constexpr (ORDER_BITS > 0) {
+      costs.least_keys(0, least[0], least[1]);
+      costs.least_keys(1, least[2], least[3]);
+    } else {
+#pragma unroll
+      for (int p = 0; p < columns; ++p) least[p] = costs.least_key(p);
+    }
+#pragma unroll
+    for (int p = 0; p < columns; ++p) atomicMin(&tile[row][p][lane], least[p]);
+  }
+};
+
+#if UNIQUENESS > 0
+// Visits by looking for other labels that cost almost as little as the best.
+struct Rivals {
+  const CudaSearch& search;
+  const Strip& strip;
+
+  template <bool checked>
+  __device__ __forceinline__ void operator()(int row, const Costs<checked>& costs) const {
+    const int y = strip.y + row;
+    if (y >= search.frame.height) return;
+#pragma unroll
+    for (int p = 0; p < columns; ++p) {
+      const Key best = *at_pixel(static_cast<const Key*>(search.best), strip.x + p, y);
+      const uint32 cost = cost_of(best);
+      const uint32 bound = cost + static_cast<uint32>(static_cast<uint64>(cost) * UNIQUENESS / 100);
+      bool rival = false;
+#pragma unroll
+      for (int g = 0; g < GROUP; ++g) {
+        const Key key = costs.key(g, p);
+        rival |= key != no_key && cost_of(key) <= bound && abs(label_of(key) - label_of(best)) > 1;
+      }
+      if (rival) *at_pixel(search.ambiguous, strip.x + p, y) = 1;
+    }
+  }
+};
+#endif
+
 }  // namespace
 
 // A warp has 32 strips and a slice of the labels; grid.x = blocks of strips, grid.y = blocks of slices.
-PARALLAX_KERNEL find_best(CudaSearch search) {
-  __shared__ Key tile[ROWS][columns][lanes];
+extern "C" __global__ void __launch_bounds__(slices_in_block* lanes, BLOCKS) find_best(CudaSearch search) {
+  __shared__ Tile tile;
   wait_for_previous();
   const int lane = threadIdx.x, thread = threadIdx.y * lanes + lane;
   constexpr int threads = slices_in_block * lanes;
   static_assert(threads == columns * lanes, "a thread has a column of the tile");
-  // So that neither columns nor lanes side by side meet in a bank.
-  const auto place = [](int p, int of_lane) { return (of_lane + p * (lanes / columns)) % lanes; };
 #pragma unroll
   for (int row = 0; row < ROWS; ++row) tile[row][0][thread] = no_key;
   __syncthreads();
-  sweep_slice(search, find_strip(search, lane),
-              [&](int row, int p, const Key (&keys)[GROUP], const uint32 (&)[GROUP]) {
-                Key best = keys[0];
-#pragma unroll
-                for (int g = 1; g < GROUP; ++g) best = min(best, keys[g]);
-                atomicMin(&tile[row][p][place(p, lane)], best);
-              });
+  sweep_slice(search, find_strip(search, lane), Best{tile, lane});
   __syncthreads();
   const int owner = thread / columns, p = thread % columns;
   const Strip strip = find_strip(search, owner);
   Key* best = at_pixel(static_cast<Key*>(search.best), strip.x + p, strip.y);
 #pragma unroll
-  for (int row = 0; row < ROWS; ++row) atomicMin(best + row * BEST_STRIDE, tile[row][p][place(p, owner)]);
+  for (int row = 0; row < ROWS; ++row) atomicMin(best + row * BEST_STRIDE, tile[row][p][owner]);
 }
 
 #if UNIQUENESS > 0
@@ -293,18 +359,7 @@ PARALLAX_KERNEL find_best(CudaSearch search) {
 PARALLAX_KERNEL find_rivals(CudaSearch search) {
   wait_for_previous();
   const Strip strip = find_strip(search, threadIdx.x);
-  sweep_slice(search, strip, [&](int row, int p, const Key (&keys)[GROUP], const uint32 (&labels)[GROUP]) {
-    const int x = strip.x + p, y = strip.y + row;
-    if (x >= search.frame.width || y >= search.frame.height) return;
-    const Key best = *at_pixel(static_cast<const Key*>(search.best), x, y);
-    const uint32 cost = cost_of(best);
-    const uint32 bound = cost + static_cast<uint32>(static_cast<uint64>(cost) * UNIQUENESS / 100);
-    bool rival = false;
-#pragma unroll
-    for (int g = 0; g < GROUP; ++g)
-      rival |= keys[g] != no_key && cost_of(keys[g]) <= bound && abs(static_cast<int>(labels[g]) - label_of(best)) > 1;
-    if (rival) *at_pixel(search.ambiguous, x, y) = 1;
-  });
+  sweep_slice(search, strip, Rivals{search, strip});
 }
 #endif
 

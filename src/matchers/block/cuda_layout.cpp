@@ -1,0 +1,123 @@
+#include "matchers/block/cuda_layout.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <optional>
+
+namespace parallax::block {
+namespace {
+
+using Layout = CudaLayout;
+
+template <class T>
+T divided_up(T value, T unit) {
+  return (value + unit - 1) / unit;
+}
+
+std::uint64_t highest_cost(const BlockParameters& parameters, const Search& search) {
+  return parameters.cost == BlockCost::zncc ? static_cast<std::uint64_t>(2 * zncc_unit) : search.highest_cost;
+}
+
+// How keys and sums are made up. The key with all bits set is kept free, and so is the packed cost.
+Layout choose_numbers(const BlockParameters& parameters, const Search& search, const CudaMachine& machine) {
+  const int cost_bits = std::bit_width(highest_cost(parameters, search) + 1),
+            label_bits = std::bit_width(static_cast<unsigned>(search.labels - 1));
+  Layout layout{};
+  layout.packed = parameters.cost != BlockCost::zncc && cost_bits <= 16 && label_bits < 16;
+  // Minima of pairs are single instructions from sm_90 on.
+  const bool ordered = layout.packed && parameters.cost == BlockCost::sad && cost_bits <= 14;
+  layout.order_bits = ordered && machine.architecture >= 90 ? 2 : 0;
+  layout.key_bits = layout.packed || cost_bits + label_bits <= 32 ? 32 : 64;
+  layout.label_bits = layout.packed ? 16 + layout.order_bits : layout.key_bits == 32 ? label_bits : 32;
+  return layout;
+}
+
+// Few labels at once for high windows, so that the ring and what is beside it fit into registers.
+void choose_group(const BlockParameters& parameters, Layout& layout) {
+  const int sums = (layout.packed ? 2 : 4) * parameters.window;
+  layout.group = 4 * sums <= 72 ? 4 : 2 * sums <= 60 ? 2 : 1;
+  const int ring = layout.group * sums;
+  if (parameters.cost == BlockCost::zncc)
+    layout.blocks = ring <= 16 ? 4 : 2;
+  else
+    layout.blocks = ring <= 24 ? 5 : ring <= 44 ? 4 : ring <= (layout.order_bits > 0 ? 72 : 60) ? 3 : 2;
+}
+
+std::size_t tiles_of(const Layout& layout, Size size) {
+  const auto columns = static_cast<std::size_t>(divided_up(size.width, Layout::columns));
+  const auto strips = static_cast<std::size_t>(divided_up(size.height, layout.rows));
+  return divided_up(columns * strips, std::size_t{Layout::lanes});
+}
+
+// Groups of labels that the strip with the most of them has.
+int most_groups(const Layout& layout, const CudaRange& range) {
+  const int last_column = range.width - 1;
+  int most = 1;
+  for (int x = 0; x <= last_column; x += Layout::columns) {
+    const int lowest = std::max(range.first_shift, x - last_column);
+    const int highest = std::min(range.last_shift, std::min(x + Layout::columns - 1, last_column));
+    if (highest >= lowest) most = std::max(most, ((highest & -layout.group) - (lowest & -layout.group)) / layout.group + 1);
+  }
+  return most;
+}
+
+struct TimedGrid {
+  CudaGrid grid;
+  double time;
+};
+
+// The grid that takes the least time, which is counted in rows: to sum a row up takes about twice as long as to
+// find its best labels, and a block as long as 12 of these to begin and to end.
+TimedGrid time_best_grid(const Layout& layout, int window, Size size, const CudaRange& range,
+                         const CudaMachine& machine) {
+  constexpr int most_groups_per_slice = 8;
+  const std::size_t tiles = tiles_of(layout, size);
+  const int groups = most_groups(layout, range);
+  const auto at_once = static_cast<std::size_t>(layout.blocks) * static_cast<std::size_t>(machine.multiprocessors);
+  const double group_time = layout.rows + 2.0 * (layout.rows + window - 1);
+  const double block_time = 12 + layout.rows / 8.0;
+  std::optional<TimedGrid> best;
+  for (int each = 1; each <= std::min(groups, most_groups_per_slice); ++each) {
+    const int blocks = divided_up(divided_up(groups, each), Layout::slices_in_block);
+    const auto waves = static_cast<double>(divided_up(tiles * static_cast<std::size_t>(blocks), at_once));
+    const double time = waves * (each * group_time + block_time);
+    if (!best || time < best->time)
+      best = {{static_cast<unsigned>(tiles), static_cast<unsigned>(blocks), each}, time};
+  }
+  return *best;
+}
+
+}  // namespace
+
+CudaLayout lay_out(const BlockParameters& parameters, const Search& search, Size size, const CudaMachine& machine) {
+  Layout layout = choose_numbers(parameters, search, machine);
+  choose_group(parameters, layout);
+  // A tile of keys has to fit into a block's shared memory.
+  constexpr int shared_bytes = 48 * 1024;
+  const int window = parameters.window, wanted = parameters.cuda.rows_per_thread;
+  const int most_rows = shared_bytes * 8 / (Layout::columns * Layout::lanes * layout.key_bits);
+  const int most = std::min(most_rows / window, divided_up(size.height, window));
+  if (wanted > 0) {
+    layout.rows = window * std::clamp((wanted + window / 2) / window, 1, most);
+    return layout;
+  }
+  const CudaRange range{size.width, search.lowest, search.lowest + search.labels - 1};
+  double least = 0;
+  Layout best = layout;
+  for (int windows = 1; windows <= most; ++windows) {
+    layout.rows = windows * window;
+    const double time = time_best_grid(layout, window, size, range, machine).time;
+    if (windows > 1 && time >= least) continue;
+    least = time;
+    best = layout;
+  }
+  return best;
+}
+
+CudaGrid best_grid(const CudaLayout& layout, int window, Size size, const CudaRange& range,
+                   const CudaMachine& machine) {
+  return time_best_grid(layout, window, size, range, machine).grid;
+}
+
+}  // namespace parallax::block

@@ -1,0 +1,108 @@
+// A run on a GPU allocates nothing. An executable of its own, because it replaces the allocator.
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <string_view>
+#include <vector>
+
+#include <execinfo.h>
+
+#include "devices/gpu_test.h"
+
+namespace {
+
+std::atomic<int> allocations = 0;
+std::atomic<bool> counting = false;
+
+// What a driver allocates for itself is its own affair.
+bool is_in_driver() {
+  std::array<void*, 64> frames;
+  const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
+  for (int i = 0; i < count; ++i) {
+    Dl_info info;
+    if (dladdr(frames[static_cast<std::size_t>(i)], &info) != 0 &&
+        std::string_view(info.dli_fname).find("libcuda") != std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  if (counting && !is_in_driver()) ++allocations;
+  void* memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  return allocate(bytes, alignof(std::max_align_t));
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+namespace parallax::test {
+namespace {
+
+template <class Body>
+int allocations_of(const Body& body) {
+  allocations = 0;
+  counting = true;
+  body();
+  counting = false;
+  return allocations;
+}
+
+using CudaAllocationTest = GpuTest;
+
+TEST_F(CudaAllocationTest, AllocationsAreCounted) {
+  is_in_driver();  // loads what it needs
+  EXPECT_EQ(allocations_of([] { std::vector<int>(3).at(0) = 1; }), 1);
+}
+
+void expect_no_allocation(const MatcherParameters& parameters, const StereoPair& pair) {
+  is_in_driver();
+  Device device = gpu();
+  device.threads = 1;
+  Matcher matcher(parameters, device, pair.left.format);
+  Result result(pair.left.format.size);
+  const DisparityMap map = result.map();
+  for (int run = 0; run < 2; ++run) EXPECT_EQ(allocations_of([&] { matcher.run(pair, map); }), 0) << "run " << run;
+  EXPECT_EQ(matcher.stage_times().size(), 3u);
+}
+
+TEST_F(CudaAllocationTest, MatchesAllocateNothing) {
+  const SynthPair pair = small_pair();
+  for (const Arithmetic arithmetic : {Arithmetic::fixed8, Arithmetic::float32})
+    expect_no_allocation(small_belief_propagation(arithmetic), views(pair));
+  expect_no_allocation(small_block(), views(pair));
+}
+
+TEST_F(CudaAllocationTest, VolumesOfCostsNeedNone) {
+  const SynthPair synth = small_pair();
+  StereoPair pair = views(synth);
+  BeliefPropagationParameters parameters = small_belief_propagation();
+  const std::vector<float> costs = belief_propagation_costs(parameters, pair);
+  parameters.cost = DataCost::volume;
+  pair.costs = CostVolume(costs.data(), small_size, parameters.disparities);
+  expect_no_allocation(parameters, pair);
+}
+
+}  // namespace
+}  // namespace parallax::test
