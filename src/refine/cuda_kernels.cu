@@ -66,25 +66,40 @@ __device__ __forceinline__ int root_of(const int* links, int pixel) {
   return pixel;
 }
 
-// The same while others join sets; what was a root may be none any more. Makes links shorter on the way: a
-// pixel that has a link will always have one, and any to a pixel nearer the root is right.
-__device__ __forceinline__ int find_root(volatile int* links, int pixel) {
-  for (int next = links[pixel]; next != no_link;) {
-    const int after = links[next];
-    if (after != no_link) links[pixel] = after;
+// Links that others change meanwhile, in a block's shared memory or in the whole GPU's.
+struct SharedLinks {
+  int* links;
+  __device__ __forceinline__ int at(int pixel) const { return atomicOr(links + pixel, 0); }
+  __device__ __forceinline__ void set(int pixel, int link) const { atomicExch(links + pixel, link); }
+};
+struct GlobalLinks {
+  volatile int* links;
+  __device__ __forceinline__ int at(int pixel) const { return links[pixel]; }
+  __device__ __forceinline__ void set(int pixel, int link) const { links[pixel] = link; }
+};
+
+// What was a root may be none any more. Makes links shorter on the way: a pixel that has a link will always
+// have one, and any to a pixel nearer the root is right.
+template <class Links>
+__device__ __forceinline__ int find_root(const Links& links, int pixel) {
+  for (int next = links.at(pixel); next != no_link;) {
+    const int after = links.at(next);
+    if (after != no_link) links.set(pixel, after);
     pixel = next;
     next = after;
   }
   return pixel;
 }
 
-__device__ __forceinline__ void join(int* links, int a, int b) {
+template <class Links>
+__device__ __forceinline__ void join(int* memory, int a, int b) {
+  const Links links{memory};
   for (;;) {
     a = find_root(links, a);
     b = find_root(links, b);
     if (a == b) return;
     const int low = min(a, b), high = max(a, b);
-    const int found = atomicCAS(&links[high], no_link, low);
+    const int found = atomicCAS(&memory[high], no_link, low);
     if (found == no_link) return;
     a = found;
     b = low;
@@ -133,7 +148,7 @@ __device__ __forceinline__ void join_with_row_above(Tile& tile, int row, int lan
   const bool joins = connected(tile.values[row - 1][lane], tile.values[row][lane], range);
   const int pixel = row * tile_size + lane;
   if (joins_first(__ballot_sync(whole_warp, joins), tile.starts[row - 1], tile.starts[row], lane))
-    join(tile.links, pixel - tile_size, pixel);
+    join<SharedLinks>(tile.links, pixel - tile_size, pixel);
 }
 
 // Adds a run to the size of its set; the thread of its first pixel does.
@@ -191,7 +206,7 @@ PARALLAX_KERNEL __launch_bounds__(2 * lanes)
   const float other = inside ? disparity[static_cast<int64>(other_y) * stride + other_x] : no_value;
   const uint32 joins = __ballot_sync(whole_warp, connected(other, value, range));
   if (joins_first(joins, find_starts(value, range, lane), find_starts(other, range, lane), lane))
-    join(links, other_y * width + other_x, y * width + x);
+    join<GlobalLinks>(links, other_y * width + other_x, y * width + x);
 }
 
 // Adds the sizes of what was a tile's root to those of the last ones. A thread a pixel.
@@ -199,7 +214,7 @@ PARALLAX_KERNEL add_sizes(int* links, int* sizes, uint32 pixels) {
   wait_for_previous();
   const uint32 pixel = blockIdx.x * blockDim.x + threadIdx.x;
   if (pixel >= pixels || sizes[pixel] == 0 || links[pixel] == no_link) return;
-  const int root = find_root(links, static_cast<int>(pixel));
+  const int root = find_root(GlobalLinks{links}, static_cast<int>(pixel));
   atomicAdd(&sizes[root], sizes[pixel]);
   // For those who ask next.
   links[pixel] = root;

@@ -452,7 +452,7 @@ TEST_P(CudaPlanTest, EnqueuesIntoTheGraphOfItsCaller) {
   const cuda::Graph graph =
       cuda::capture(caller.context(), caller.stream(), [&] { caller.enqueue(matcher); });
   for (int i = 0; i < 3; ++i)
-    cuda::check(cuda::driver().cuGraphLaunch(graph.get(), caller.stream()), "cuGraphLaunch");
+    cuda::check(cuda::driver().cuGraphLaunch(graph.executable.get(), caller.stream()), "cuGraphLaunch");
   caller.wait();
   EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
 }

@@ -108,10 +108,10 @@ enum FunctionAttribute { local_bytes_a_thread = 3, registers_a_thread = 4, dynam
   X(cuStreamWaitEvent, (StreamHandle stream, EventHandle event, unsigned flags))                        \
   X(cuStreamBeginCapture_v2, (StreamHandle stream, int mode))                                           \
   X(cuStreamEndCapture, (StreamHandle stream, GraphHandle * graph))                                     \
-  X(cuStreamGetCaptureInfo_v2, (StreamHandle stream, int* status, unsigned long long* id, GraphHandle* graph,  \
-                                const GraphNodeHandle** nodes, std::size_t* count))                            \
-  X(cuGraphExecKernelNodeSetParams_v2, (GraphExecHandle executable, GraphNodeHandle node,                      \
-                                        const KernelNodeParameters* parameters))                               \
+  X(cuStreamGetCaptureInfo_v2, (StreamHandle stream, int* status, unsigned long long* id,               \
+                                GraphHandle* graph, const GraphNodeHandle** nodes, std::size_t* count)) \
+  X(cuGraphExecKernelNodeSetParams_v2,                                                                  \
+    (GraphExecHandle executable, GraphNodeHandle node, const KernelNodeParameters* parameters))         \
   X(cuGraphInstantiateWithFlags,                                                                        \
     (GraphExecHandle * executable, GraphHandle graph, unsigned long long flags))                        \
   X(cuGraphLaunch, (GraphExecHandle executable, StreamHandle stream))                                   \

@@ -68,6 +68,8 @@ void Plan::allocate() {
   copy_program_ = Program(context_, copy_map_cu, {});
   copy_map_ = copy_program_.kernel("copy_map");
   const Current current(*context_);
+  // Around images and levels lie zeros, which kernels read and never write.
+  clear(memory_.get(), layout_.bytes(), stream_.get());
   prepare(stream_.get());
   graph_ = capture(context_, stream_.get(), [&] {
     changing_.record(stream_.get());
@@ -205,7 +207,8 @@ void Plan::copy_volume(const CostVolume& costs, MemoryType type, StreamHandle st
     copy.height = static_cast<std::size_t>(rows);
     const Result result = driver().cuMemcpy2DAsync_v2(&copy, stream);
     if (result == 0) return;
-    check(result, "cuMemcpy2DAsync of " + std::to_string(copy.width_bytes * copy.height) + " bytes of data costs");
+    check(result,
+          "cuMemcpy2DAsync of " + std::to_string(copy.width_bytes * copy.height) + " bytes of data costs");
   };
   constexpr std::ptrdiff_t most_apart = 0x7FFFFFFF;
   const std::ptrdiff_t stride_bytes = costs.row_stride * static_cast<std::ptrdiff_t>(sizeof(float));

@@ -1,5 +1,5 @@
-// What every plan on a GPU has: its memory there, a stream, and the graph of a run, from a pair to its map. All that
-// changes from run to run is where these two are.
+// What every plan on a GPU has: its memory there, a stream, and the graph of a run, from a pair to its map.
+// All that changes from run to run is where these two are.
 #pragma once
 
 #include <cstddef>

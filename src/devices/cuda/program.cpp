@@ -107,8 +107,8 @@ Compiled compile(const Compiler& compiler, const Source& source, const std::vect
                     std::to_string(compiler.minor) + " knows no " + target +
                     ": install a newer libnvrtc (NVIDIA's package cuda-nvrtc), or choose device cpu");
   if (result != 0)
-    throw Error(ErrorCategory::internal, std::string("CUDA: ") + source.name + " does not compile for " + target +
-                                             ": please report it. " + first_error(log));
+    throw Error(ErrorCategory::internal, std::string("CUDA: ") + source.name + " does not compile for " +
+                                             target + ": please report it. " + first_error(log));
   return {compilation.code(), std::move(log)};
 }
 
@@ -170,12 +170,11 @@ void Kernel::launch_with(StreamHandle stream, Shape grid, Shape block, std::size
 void Kernel::launch_with(ChangingLaunches& launches, Shape grid, Shape block, std::size_t shared_bytes,
                          void** arguments) const {
   if (launches.stream_ == nullptr) {
-    const KernelNodeParameters parameters{function_, grid.x,  grid.y,
-                                          grid.z,    block.x, block.y,
-                                          block.z,   static_cast<unsigned>(shared_bytes),
-                                          arguments, nullptr, nullptr,
-                                          nullptr};
-    check(driver().cuGraphExecKernelNodeSetParams_v2(launches.graph_, launches.nodes_[launches.next_++], &parameters),
+    const KernelNodeParameters parameters{function_, grid.x,  grid.y,  grid.z,
+                                          block.x,   block.y, block.z, static_cast<unsigned>(shared_bytes),
+                                          arguments, nullptr, nullptr, nullptr};
+    check(driver().cuGraphExecKernelNodeSetParams_v2(launches.graph_, launches.nodes_[launches.next_++],
+                                                     &parameters),
           std::string("cuGraphExecKernelNodeSetParams of kernel ") + name_);
     return;
   }
@@ -185,7 +184,8 @@ void Kernel::launch_with(ChangingLaunches& launches, Shape grid, Shape block, st
   std::size_t count = 0;
   check(driver().cuStreamGetCaptureInfo_v2(launches.stream_, &status, nullptr, nullptr, &last, &count),
         "cuStreamGetCaptureInfo");
-  if (count != 1) throw Error(ErrorCategory::internal, "CUDA: a capture did not record a launch: please report it");
+  if (count != 1)
+    throw Error(ErrorCategory::internal, "CUDA: a capture did not record a launch: please report it");
   launches.nodes_.push_back(*last);
 }
 

@@ -32,8 +32,8 @@ struct Shape {
 
 class Program;
 
-// Launches whose arguments change from run to run: recorded while a graph is captured, and in the same order given
-// new arguments before it is launched.
+// Launches whose arguments change from run to run: recorded while a graph is captured, and in the same order
+// given new arguments before it is launched.
 class ChangingLaunches {
  public:
   void record(StreamHandle stream) {

@@ -375,11 +375,6 @@ class Whole final : public Cuda {
     for (const auto* values : {&model().slopes, &model().truncations})
       for (const float value : *values) tables.push_back(static_cast<std::uint16_t>(value));
     fill(edge_tables_, tables, stream);
-    // What lies around the levels stays zero.
-    for (const Level& level : levels_) {
-      clear(level.data, stream);
-      clear(level.messages, stream);
-    }
   }
 
   Shape grid(std::size_t index, unsigned colours = 1) const {

@@ -1,6 +1,8 @@
-// Block matching on CUDA. A search over images of bytes, see cuda_search.cu, leaves a key for each pixel, and a
-// decision makes the map of them; images of 16-bit values are matched in one plain step. The right map is a
+// Block matching on CUDA. A search over images of bytes, see cuda_search.cu, leaves a key for each pixel, and
+// a decision makes the map of them; images of 16-bit values are matched in one plain step. The right map is a
 // second search, with the images exchanged and the labels counted backwards.
+
+#include "refine/cuda.h"
 
 #include <algorithm>
 #include <string>
@@ -13,7 +15,6 @@
 #include "matchers/block/cuda_layout.h"
 #include "matchers/block/cuda_study.h"
 #include "matchers/block/cuda_types.h"
-#include "refine/cuda.h"
 
 namespace parallax::block {
 namespace {
@@ -61,7 +62,8 @@ class Cuda : public cuda::Plan {
     gray_stride_ = rounded_up(format.size.width, 64);
     validity_stride_ = rounded_up(format.size.width + 2 * validity_margin, 64);
     for (int side : {left_side, right_side}) {
-      gray_[side] = layout_.reserve<std::byte>(elements(gray_stride_, format.size.height) * gray_bytes() + behind_window);
+      gray_[side] = layout_.reserve<std::byte>(elements(gray_stride_, format.size.height) * gray_bytes() +
+                                               behind_window);
       validity_[side] = layout_.reserve<std::uint8_t>(elements(validity_stride_, format.size.height));
     }
     masked_ = layout_.reserve<int>(2);
@@ -89,7 +91,8 @@ class Cuda : public cuda::Plan {
 
   Options common_options() const {
     return {define("WINDOW", parameters_.window), define("COST", static_cast<int>(parameters_.cost)),
-            define("UNIQUENESS", parameters_.uniqueness), define("TEXTURE", parameters_.texture_threshold > 0),
+            define("UNIQUENESS", parameters_.uniqueness),
+            define("TEXTURE", parameters_.texture_threshold > 0),
             define("SUB_PIXEL", parameters_.sub_pixel == SubPixel::parabola)};
   }
 
@@ -123,7 +126,11 @@ class Cuda : public cuda::Plan {
   void reserve_filtered(std::size_t element_bytes, int rows) {
     element_bytes_ = element_bytes;
     const int radius = parameters_.window / 2;
-    frame_ = {format().size.width,     format().size.height, radius + before_window, radius, 0,
+    frame_ = {format().size.width,
+              format().size.height,
+              radius + before_window,
+              radius,
+              0,
               rows + 2 * radius + rows_behind};
     frame_.pitch = rounded_up(frame_.before + frame_.width + radius + behind_window, 64);
     const std::size_t bytes = elements(frame_.pitch, frame_.rows) * element_bytes;
@@ -258,7 +265,9 @@ class Bytes final : public Cuda {
   // Statistics are read, not used, of that many columns beside the image.
   static constexpr int statistics_margin = 8;
 
-  CudaMachine machine() const { return {context()->architecture(), context()->multiprocessors()}; }
+  CudaMachine machine() const {
+    return {context()->architecture(), context()->multiprocessors(), context()->shared_bytes_per_block()};
+  }
   std::size_t key_bytes() const { return static_cast<std::size_t>(search_layout_.key_bits) / 8; }
   bool rejects_ambiguous() const { return parameters().uniqueness > 0; }
   bool has_statistics() const { return parameters().cost == BlockCost::zncc; }
@@ -271,11 +280,11 @@ class Bytes final : public Cuda {
   void prepare_search(StreamHandle) override {
     const CudaLayout& layout = search_layout_;
     Options options = common_options();
-    options.insert(options.end(),
-                   {define("PITCH", frame().pitch), define("BEST_STRIDE", best_stride_),
-                    define("KEY_BITS", layout.key_bits), define("LABEL_BITS", layout.label_bits),
-                    define("PACKED", layout.packed), define("ORDER_BITS", layout.order_bits),
-                    define("GROUP", layout.group), define("ROWS", layout.rows), define("BLOCKS", layout.blocks)});
+    options.insert(options.end(), {define("PITCH", frame().pitch), define("BEST_STRIDE", best_stride_),
+                                   define("KEY_BITS", layout.key_bits),
+                                   define("LABEL_BITS", layout.label_bits), define("PACKED", layout.packed),
+                                   define("ORDER_BITS", layout.order_bits), define("GROUP", layout.group),
+                                   define("ROWS", layout.rows), define("BLOCKS", layout.blocks)});
     if (study_ != nullptr) study_->prepare(context(), options);
     search_program_ = cuda::Program(context(), cuda::block_search_cu, options);
     find_best_ = search_program_.kernel("find_best");
@@ -286,7 +295,9 @@ class Bytes final : public Cuda {
   }
 
   CudaFound found() const override {
-    const auto plane = [this](int side) { return side == left_side || right_map() ? at(best_[side]) : nullptr; };
+    const auto plane = [this](int side) {
+      return side == left_side || right_map() ? at(best_[side]) : nullptr;
+    };
     return {{plane(left_side), plane(right_side)},
             rejects_ambiguous() ? at(ambiguous_) : nullptr,
             best_stride_,
@@ -324,8 +335,8 @@ class Bytes final : public Cuda {
     const CudaGrid grid = best_grid(search_layout_, parameters().window, format().size,
                                     {frame().width, task.first_shift, task.last_shift}, machine());
     task.groups_per_slice = grid.groups_per_slice;
-    kernel.launch(stream, {grid.tiles, grid.blocks_of_slices}, {CudaLayout::lanes, CudaLayout::slices_in_block}, 0,
-                  task);
+    kernel.launch(stream, {grid.tiles, grid.blocks_of_slices},
+                  {CudaLayout::lanes, CudaLayout::slices_in_block}, 0, task);
   }
 
   CudaSearch search_of(int side) const {

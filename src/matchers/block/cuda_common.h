@@ -1,11 +1,11 @@
 // What the search over bytes and the decision share.
 //
-// Specialised by WINDOW, COST (a BlockCost), PITCH of the extended images, BEST_STRIDE of what is found, KEY_BITS (32,
-// 64) of a key, LABEL_BITS of them for the label.
+// Specialised by WINDOW, COST (a BlockCost), PITCH of the extended images, BEST_STRIDE of what is found,
+// KEY_BITS (32, 64) of a key, LABEL_BITS of them for the label.
 #pragma once
 
-#include "kernel.h"
 #include "block_types.h"
+#include "kernel.h"
 
 namespace parallax::block {
 
@@ -44,7 +44,8 @@ __device__ constexpr uint32 bytes_between(int first, int end, int index) {
 }
 
 // Adds the costs of four pixels, those in `mask`: of the products, for ZNCC. `scale`: of SAD.
-__device__ __forceinline__ uint32 add_costs(uint32 left, uint32 right, uint32 mask, uint32 sum, uint32 scale = 1) {
+__device__ __forceinline__ uint32 add_costs(uint32 left, uint32 right, uint32 mask, uint32 sum,
+                                            uint32 scale = 1) {
   if constexpr (COST == zncc) return __dp4a(left & mask, right, sum);
   const uint32 difference = __vabsdiffu4(left, right);
   return __dp4a(difference, (COST == sad ? 0x01010101u * scale : difference) & mask, sum);

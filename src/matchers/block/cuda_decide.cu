@@ -1,7 +1,7 @@
 // Block matching on CUDA: from the best labels of images of bytes to the disparity map.
 //
-// Specialised by TEXTURE (whether pixels are rejected for it), UNIQUENESS, SUB_PIXEL; and by what block_common.h
-// says.
+// Specialised by TEXTURE (whether pixels are rejected for it), UNIQUENESS, SUB_PIXEL; and by what
+// block_common.h says.
 #include "block_common.h"
 
 using namespace parallax::block;
@@ -90,7 +90,8 @@ __device__ bool is_candidate(const CudaDecision& decision, int x, int y, int dis
 
 __device__ float refined(const CudaDecision& decision, int x, int y, Key best) {
   const int label = label_of(best), disparity = decision.lowest + label;
-  const bool inside = label > 0 && label + 1 < decision.labels && is_candidate(decision, x, y, disparity - 1) &&
+  const bool inside = label > 0 && label + 1 < decision.labels &&
+                      is_candidate(decision, x, y, disparity - 1) &&
                       is_candidate(decision, x, y, disparity + 1);
   if (!SUB_PIXEL || !inside) return static_cast<float>(disparity);
   const Neighbours sums = sums_beside(decision, x, y, disparity);
@@ -119,13 +120,15 @@ __device__ uint8 status_of(const CudaDecision& decision, int x, int y, Key best)
   if (!is_valid(decision.validity, 0, x, y)) return input_masked;
   if (best == no_key) return out_of_range;
   if (TEXTURE && is_textureless(decision, x, y)) return textureless;
-  if (UNIQUENESS > 0 && decision.found.ambiguous[static_cast<int64>(y) * BEST_STRIDE + x] != 0) return ambiguous;
+  if (UNIQUENESS > 0 && decision.found.ambiguous[static_cast<int64>(y) * BEST_STRIDE + x] != 0)
+    return ambiguous;
   return matched;
 }
 
 }  // namespace
 
-// A thread a pixel: grid.x = rows, grid.y = blocks of a row, grid.z = the left map, and the right one where wanted.
+// A thread a pixel: grid.x = rows, grid.y = blocks of a row, grid.z = the left map, and the right one where
+// wanted.
 PARALLAX_KERNEL decide(const __grid_constant__ CudaDecision decision) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;

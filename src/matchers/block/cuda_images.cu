@@ -1,8 +1,8 @@
 // Block matching on CUDA: from the caller's images to the filtered, extended ones that are compared.
 //
 // Specialised by GRAY_BITS and FILTERED_BITS of a value (8, 16), X_SOBEL (the filter).
-#include "kernel.h"
 #include "block_types.h"
+#include "kernel.h"
 
 using namespace parallax::block;
 
@@ -37,12 +37,15 @@ __device__ uint32 gray(const Gray::One* row, int x, int channels) {
 }
 
 __device__ void take_gray(const CudaImage& image, int width, int x, int y, Gray::One* to) {
-  const auto* row = reinterpret_cast<const Gray::One*>(static_cast<const char*>(image.data) + y * image.stride_bytes);
-  if (image.channels == 1 && x + columns <= width && aligned(image.data, image.stride_bytes, sizeof(Gray::Four))) {
+  const auto* row =
+      reinterpret_cast<const Gray::One*>(static_cast<const char*>(image.data) + y * image.stride_bytes);
+  if (image.channels == 1 && x + columns <= width &&
+      aligned(image.data, image.stride_bytes, sizeof(Gray::Four))) {
     *reinterpret_cast<Gray::Four*>(to + x) = *reinterpret_cast<const Gray::Four*>(row + x);
     return;
   }
-  for (int u = x; u < min(x + columns, width); ++u) to[u] = static_cast<Gray::One>(gray(row, u, image.channels));
+  for (int u = x; u < min(x + columns, width); ++u)
+    to[u] = static_cast<Gray::One>(gray(row, u, image.channels));
 }
 
 __device__ void take_validity(const CudaMask& mask, int width, int x, int y, uint8* to) {
@@ -91,7 +94,8 @@ struct Six {
 __device__ Six load_six(const uint8* row, int x) {
   const uint32* words = reinterpret_cast<const uint32*>(row + (x & ~3));
   const int shift = 8 * (x & 3);
-  const uint32 first = __funnelshift_r(words[0], words[1], shift), last = __funnelshift_r(words[1], words[2], shift);
+  const uint32 first = __funnelshift_r(words[0], words[1], shift),
+               last = __funnelshift_r(words[1], words[2], shift);
   return {__byte_perm(first, 0, 0x4140), __byte_perm(first, 0, 0x4342), __byte_perm(last, 0, 0x4140)};
 }
 
@@ -108,7 +112,8 @@ __device__ Filtered::Four responses_inside(const Extended& image, int x, int y, 
   const uint32 lowest = (offset - cap) * 0x10001u, highest = (offset + cap) * 0x10001u;
 #pragma unroll
   for (int i = 0; i < 2; ++i)
-    differences[i] = __vminu2(__vmaxu2(smoothed[i + 1] + offset * 0x10001u - smoothed[i], lowest), highest) - lowest;
+    differences[i] =
+        __vminu2(__vmaxu2(smoothed[i + 1] + offset * 0x10001u - smoothed[i], lowest), highest) - lowest;
   const uint32 word = __byte_perm(differences[0], differences[1], 0x6420);
   return *reinterpret_cast<const Filtered::Four*>(&word);
 }
@@ -144,7 +149,8 @@ __device__ void forget(const CudaFound& found, int side, int x, int y) {
   if (found.best[side] == nullptr) return;
   uint4* keys = reinterpret_cast<uint4*>(static_cast<char*>(found.best[side]) + at * found.key_bytes);
   for (int i = 0; i < found.key_bytes / 4; ++i) keys[i] = {~0u, ~0u, ~0u, ~0u};
-  if (side == 0 && found.ambiguous != nullptr) *reinterpret_cast<uchar4*>(found.ambiguous + at) = {0, 0, 0, 0};
+  if (side == 0 && found.ambiguous != nullptr)
+    *reinterpret_cast<uchar4*>(found.ambiguous + at) = {0, 0, 0, 0};
 }
 
 }  // namespace
@@ -169,7 +175,8 @@ PARALLAX_KERNEL filter(const __grid_constant__ CudaFilter filter) {
   const int index = blockIdx.y * blockDim.x + threadIdx.x, side = blockIdx.z;
   const int x = columns * index - frame.before, y = static_cast<int>(blockIdx.x) - frame.radius;
   if (columns * index >= frame.pitch) return;
-  const Extended gray{static_cast<const Gray::One*>(filter.gray[side]), frame.width, frame.height, filter.gray_stride};
+  const Extended gray{static_cast<const Gray::One*>(filter.gray[side]), frame.width, frame.height,
+                      filter.gray_stride};
   const auto store = [&](const Filtered::Four& values, void* image) {
     const int64 at = static_cast<int64>(y) * frame.pitch + x;
     *reinterpret_cast<Filtered::Four*>(static_cast<Filtered::One*>(image) + at) = values;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -57,9 +58,21 @@ int most_groups(const Layout& layout, const CudaRange& range) {
   for (int x = 0; x <= last_column; x += Layout::columns) {
     const int lowest = std::max(range.first_shift, x - last_column);
     const int highest = std::min(range.last_shift, std::min(x + Layout::columns - 1, last_column));
-    if (highest >= lowest) most = std::max(most, ((highest & -layout.group) - (lowest & -layout.group)) / layout.group + 1);
+    if (highest >= lowest)
+      most = std::max(most, ((highest & -layout.group) - (lowest & -layout.group)) / layout.group + 1);
   }
   return most;
+}
+
+int tile_bytes(const Layout& layout) {
+  return layout.rows * Layout::columns * Layout::lanes * layout.key_bits / 8;
+}
+
+// Blocks that the GPU holds at once.
+double blocks_at_once(const Layout& layout, const CudaMachine& machine) {
+  constexpr int reserved_bytes = 1024;  // of each block
+  const int fit = std::max(1, machine.shared_bytes / (tile_bytes(layout) + reserved_bytes));
+  return static_cast<double>(std::min(layout.blocks, fit)) * machine.multiprocessors;
 }
 
 struct TimedGrid {
@@ -67,21 +80,22 @@ struct TimedGrid {
   double time;
 };
 
-// The grid that takes the least time, which is counted in rows: to sum a row up takes about twice as long as to
-// find its best labels, and a block as long as 12 of these to begin and to end.
+// The grid that takes the least time, which is counted in rows: to sum a row up takes about twice as long as
+// to find its best labels, and a block as long as 12 of these to begin and to end. A last wave of few blocks
+// takes less than a full one: measured, half of what it lacks.
 TimedGrid time_best_grid(const Layout& layout, int window, Size size, const CudaRange& range,
                          const CudaMachine& machine) {
   constexpr int most_groups_per_slice = 8;
   const std::size_t tiles = tiles_of(layout, size);
   const int groups = most_groups(layout, range);
-  const auto at_once = static_cast<std::size_t>(layout.blocks) * static_cast<std::size_t>(machine.multiprocessors);
+  const double at_once = blocks_at_once(layout, machine);
   const double group_time = layout.rows + 2.0 * (layout.rows + window - 1);
   const double block_time = 12 + layout.rows / 8.0;
   std::optional<TimedGrid> best;
   for (int each = 1; each <= std::min(groups, most_groups_per_slice); ++each) {
     const int blocks = divided_up(divided_up(groups, each), Layout::slices_in_block);
-    const auto waves = static_cast<double>(divided_up(tiles * static_cast<std::size_t>(blocks), at_once));
-    const double time = waves * (each * group_time + block_time);
+    const double waves = static_cast<double>(tiles) * blocks / at_once;
+    const double time = ((waves + std::ceil(waves)) / 2 + 0.1) * (each * group_time + block_time);
     if (!best || time < best->time)
       best = {{static_cast<unsigned>(tiles), static_cast<unsigned>(blocks), each}, time};
   }
@@ -90,13 +104,15 @@ TimedGrid time_best_grid(const Layout& layout, int window, Size size, const Cuda
 
 }  // namespace
 
-CudaLayout lay_out(const BlockParameters& parameters, const Search& search, Size size, const CudaMachine& machine) {
+CudaLayout lay_out(const BlockParameters& parameters, const Search& search, Size size,
+                   const CudaMachine& machine) {
   Layout layout = choose_numbers(parameters, search, machine);
   choose_group(parameters, layout);
   // A tile of keys has to fit into a block's shared memory.
   constexpr int shared_bytes = 48 * 1024;
   const int window = parameters.window, wanted = parameters.cuda.rows_per_thread;
-  const int most_rows = shared_bytes * 8 / (Layout::columns * Layout::lanes * layout.key_bits);
+  layout.rows = 1;
+  const int most_rows = shared_bytes / tile_bytes(layout);
   const int most = std::min(most_rows / window, divided_up(size.height, window));
   if (wanted > 0) {
     layout.rows = window * std::clamp((wanted + window / 2) / window, 1, most);

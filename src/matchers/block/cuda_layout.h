@@ -10,6 +10,7 @@ namespace parallax::block {
 // Of a GPU.
 struct CudaMachine {
   int architecture, multiprocessors;
+  int shared_bytes;  // of a multiprocessor
 };
 
 // Labels that a search goes through, as shifts.
@@ -29,7 +30,8 @@ struct CudaLayout {
 };
 
 // `search`: of reachable labels.
-CudaLayout lay_out(const BlockParameters& parameters, const Search& search, Size size, const CudaMachine& machine);
+CudaLayout lay_out(const BlockParameters& parameters, const Search& search, Size size,
+                   const CudaMachine& machine);
 
 // A grid of find_best.
 struct CudaGrid {

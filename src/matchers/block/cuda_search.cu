@@ -1,22 +1,24 @@
 // Block matching on CUDA: the search for the best label of every pixel, in images of bytes.
 //
-// A thread has a strip: four columns side by side, ROWS rows; threads side by side have strips side by side, and
-// four warps of a block search the same strips for different labels. A thread takes labels in groups of GROUP
-// and, for each of them, goes down the rows of its strip and of the windows around. A row's windows are summed
-// by instructions on four bytes: of the words of a row, those that lie in all four windows are summed once, the
-// others by a dot product with the bytes of each window. The rows' sums are summed up from the strip's top on;
-// what a window costs is the difference of two such sums, WINDOW rows apart, which a ring of registers holds.
+// A thread has a strip: four columns side by side, ROWS rows; threads side by side have strips side by side,
+// and four warps of a block search the same strips for different labels. A thread takes labels in groups of
+// GROUP and, for each of them, goes down the rows of its strip and of the windows around. A row's windows are
+// summed by instructions on four bytes: of the words of a row, those that lie in all four windows are summed
+// once, the others by a dot product with the bytes of each window. The rows' sums are summed up from the
+// strip's top on; what a window costs is the difference of two such sums, WINDOW rows apart, which a ring of
+// registers holds.
 //
-//   PACKED: two pixels share a register, in 16 bits each; differences of such pairs are pairs of differences as
+//   PACKED: two pixels share a register, in 16 bits each; differences of such pairs are pairs of differences
+//   as
 //           long as no cost needs more than 16 bits.
 //   ORDER_BITS (0, 2): of a packed cost that are free, below it, for the order of labels in a group: then the
 //           cheapest of a group is found for two pixels at once.
 //
-// The cheapest of a group goes into the block's tile of keys in shared memory, tiles go into the plane of keys,
-// both by atomic minimum: no order of the labels changes the result.
+// The cheapest of a group goes into the block's tile of keys in shared memory, tiles go into the plane of
+// keys, both by atomic minimum: no order of the labels changes the result.
 //
-// Specialised by ROWS (a multiple of WINDOW), GROUP (1, 2, 4), PACKED, ORDER_BITS, BLOCKS (that a multiprocessor is
-// to hold at once), UNIQUENESS; and by what block_common.h says.
+// Specialised by ROWS (a multiple of WINDOW), GROUP (1, 2, 4), PACKED, ORDER_BITS, BLOCKS (that a
+// multiprocessor is to hold at once), UNIQUENESS; and by what block_common.h says.
 #include "block_common.h"
 
 using namespace parallax::block;
@@ -58,9 +60,10 @@ struct Group {
   __device__ __forceinline__ int bytes() const { return GROUP == 4 ? 0 : first & 3; }
 };
 
-// Groups count from the highest shift down, but for the lowest, which is the second: those of which some labels
-// are no candidates come first, and at the same time for neighbouring strips.
-__device__ __forceinline__ Group find_group(const CudaSearch& search, const Strip& strip, int index, bool masked) {
+// Groups count from the highest shift down, but for the lowest, which is the second: those of which some
+// labels are no candidates come first, and at the same time for neighbouring strips.
+__device__ __forceinline__ Group find_group(const CudaSearch& search, const Strip& strip, int index,
+                                            bool masked) {
   const int last_column = search.frame.width - 1;
   const int last_own = min(strip.x + columns - 1, last_column);
   const int lowest = max(search.first_shift, strip.x - last_column);
@@ -101,8 +104,8 @@ __device__ constexpr bool in_all_windows(int word) {
 }
 
 // Adds the costs of one row of the window of column p, but for words that are in all windows.
-__device__ __forceinline__ uint32 add_window(const uint32 (&base)[window_words], const uint32 (&other)[window_words],
-                                             int p, uint32 sum) {
+__device__ __forceinline__ uint32 add_window(const uint32 (&base)[window_words],
+                                             const uint32 (&other)[window_words], int p, uint32 sum) {
 #pragma unroll
   for (int j = 0; j < window_words; ++j) {
     const uint32 mask = bytes_between(p, p + WINDOW, j);
@@ -136,8 +139,8 @@ __device__ __forceinline__ void add_row(const Row& row, int bytes, Sums& sums) {
 }
 
 // Whether pixels of the other image are valid, a byte each, from column strip.x − (group.first & ~3) − 4 on.
-__device__ __forceinline__ uint64 valid_bytes(const CudaSearch& search, const Strip& strip, const Group& group,
-                                              int y) {
+__device__ __forceinline__ uint64 valid_bytes(const CudaSearch& search, const Strip& strip,
+                                              const Group& group, int y) {
   const uint32* words = reinterpret_cast<const uint32*>(
       search.other_validity + static_cast<int64>(y) * search.validity_stride + strip.x - (group.first & ~3));
   return static_cast<uint64>(words[0]) << 32 | words[-1];
@@ -183,7 +186,8 @@ struct Costs {
       return p % 2 == 0 ? pair * 0x10000u + labels.of[g] : (pair & 0xFFFF0000u) | labels.of[g];
     } else if constexpr (COST == zncc) {
       const int64 at = static_cast<int64>(y) * search.statistics_stride + x + p;
-      const CudaStatistics base = search.base_statistics[at], other = search.other_statistics[at - group.first - g];
+      const CudaStatistics base = search.base_statistics[at],
+                           other = search.other_statistics[at - group.first - g];
       const bool swapped = search.label_step < 0;
       return make_key(zncc_cost(sums.of[g][p], swapped ? other : base, swapped ? base : other), labels.of[g]);
     } else {
@@ -227,7 +231,8 @@ __device__ __forceinline__ void sweep(const CudaSearch& search, const Strip& str
   const Labels labels = labels_of(search, group);
   Sums sums{};
   Sums ring[WINDOW];
-  // A row is asked for while the one above it is worked on. (Where there is more to keep, registers are scarce.)
+  // A row is asked for while the one above it is worked on. (Where there is more to keep, registers are
+  // scarce.)
   constexpr int ahead = checked || COST == zncc ? 0 : 1;
   Row row = load_row(base, other);
   const auto add_next = [&](int j) {
@@ -248,7 +253,8 @@ __device__ __forceinline__ void sweep(const CudaSearch& search, const Strip& str
       const int j = WINDOW - 1 + i;
       add_next(j);
       const int y = min(strip.y + first_row + i, search.frame.height - 1);
-      Costs<checked> costs{search, labels, group, strip.x, y, checked ? valid_bytes(search, strip, group, y) : 0, {}};
+      Costs<checked> costs{
+          search, labels, group, strip.x, y, checked ? valid_bytes(search, strip, group, y) : 0, {}};
 #pragma unroll
       for (int g = 0; g < GROUP; ++g)
 #pragma unroll
@@ -262,7 +268,8 @@ __device__ __forceinline__ void sweep(const CudaSearch& search, const Strip& str
 }
 
 template <class Visit>
-__device__ __forceinline__ void sweep_slice(const CudaSearch& search, const Strip& strip, const Visit& visit) {
+__device__ __forceinline__ void sweep_slice(const CudaSearch& search, const Strip& strip,
+                                            const Visit& visit) {
   const bool masked = *search.other_masked != 0;
   const int slice = blockIdx.y * blockDim.y + threadIdx.y;
 #pragma unroll 1
@@ -364,9 +371,10 @@ PARALLAX_KERNEL find_rivals(CudaSearch search) {
 #endif
 
 #if COST == 2
-// Statistics of the windows of both images: a thread a pixel, grid.x = rows, grid.y = blocks of a row, grid.z = 2.
-PARALLAX_KERNEL find_statistics(CudaFrame frame, const uint8* left, const uint8* right, CudaStatistics* to_left,
-                                CudaStatistics* to_right, int stride) {
+// Statistics of the windows of both images: a thread a pixel, grid.x = rows, grid.y = blocks of a row, grid.z
+// = 2.
+PARALLAX_KERNEL find_statistics(CudaFrame frame, const uint8* left, const uint8* right,
+                                CudaStatistics* to_left, CudaStatistics* to_right, int stride) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
   if (x >= frame.width) return;

@@ -19,14 +19,15 @@ using Options = std::vector<std::string>;
 constexpr unsigned block_columns = 128;
 
 const char* name(CudaStrategy strategy) {
-  static constexpr const char* names[] = {"automatic", "global_memory", "shared_memory", "constant_and_shared_memory",
-                                          "streams",   "device_launch"};
+  static constexpr const char* names[] = {"automatic",     "global_memory",
+                                          "shared_memory", "constant_and_shared_memory",
+                                          "streams",       "device_launch"};
   return names[static_cast<int>(strategy)];
 }
 
 [[noreturn]] void refuse(CudaStrategy strategy, const std::string& reason) {
-  throw Error(ErrorCategory::device, std::string("cuda strategy ") + name(strategy) + " " + reason +
-                                         ": choose strategy automatic");
+  throw Error(ErrorCategory::device,
+              std::string("cuda strategy ") + name(strategy) + " " + reason + ": choose strategy automatic");
 }
 
 std::string define(const std::string& name, int value) {
@@ -83,7 +84,8 @@ class Streams final : public CudaStudy {
       const auto band = static_cast<std::size_t>(i);
       const StreamHandle on = streams_[band].get();
       wait(on, started_);
-      kernel_.launch(on, grid_of(search, std::min(rows, height - i * rows)), {block_columns}, 0, search, i * rows);
+      kernel_.launch(on, grid_of(search, std::min(rows, height - i * rows)), {block_columns}, 0, search,
+                     i * rows);
       record(finished_[band], on);
       wait(stream, finished_[band]);
     }
@@ -107,15 +109,15 @@ class Streams final : public CudaStudy {
 
 // What of the driver only these strategies use.
 using LinkHandle = struct CUlinkState_st*;
-#define PARALLAX_STUDY_FUNCTIONS(X)                                                                            \
-  X(cuModuleGetGlobal_v2,                                                                                      \
-    (cuda::DeviceAddress * address, std::size_t* bytes, cuda::ModuleHandle module, const char* name))          \
-  X(cuLinkCreate_v2, (unsigned options, int* names, void** values, LinkHandle* state))                         \
-  X(cuLinkAddData_v2, (LinkHandle state, int type, void* data, std::size_t bytes, const char* name,            \
-                       unsigned options, int* names, void** values))                                           \
-  X(cuLinkAddFile_v2,                                                                                          \
-    (LinkHandle state, int type, const char* path, unsigned options, int* names, void** values))               \
-  X(cuLinkComplete, (LinkHandle state, void** code, std::size_t* bytes))                                       \
+#define PARALLAX_STUDY_FUNCTIONS(X)                                                                    \
+  X(cuModuleGetGlobal_v2,                                                                              \
+    (cuda::DeviceAddress * address, std::size_t * bytes, cuda::ModuleHandle module, const char* name)) \
+  X(cuLinkCreate_v2, (unsigned options, int* names, void** values, LinkHandle* state))                 \
+  X(cuLinkAddData_v2, (LinkHandle state, int type, void* data, std::size_t bytes, const char* name,    \
+                       unsigned options, int* names, void** values))                                   \
+  X(cuLinkAddFile_v2,                                                                                  \
+    (LinkHandle state, int type, const char* path, unsigned options, int* names, void** values))       \
+  X(cuLinkComplete, (LinkHandle state, void** code, std::size_t* bytes))                               \
   X(cuLinkDestroy, (LinkHandle state))
 
 struct StudyDriver {
@@ -128,8 +130,8 @@ StudyDriver load_study_driver(CudaStrategy strategy) {
   cuda::driver();
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   StudyDriver loaded;
-#define PARALLAX_FIND(name, arguments)                                                        \
-  loaded.name = reinterpret_cast<decltype(loaded.name)>(dlsym(library, #name));               \
+#define PARALLAX_FIND(name, arguments)                                          \
+  loaded.name = reinterpret_cast<decltype(loaded.name)>(dlsym(library, #name)); \
   if (loaded.name == nullptr) refuse(strategy, "needs " #name ", which this driver has not");
   PARALLAX_STUDY_FUNCTIONS(PARALLAX_FIND)
 #undef PARALLAX_FIND
@@ -148,12 +150,14 @@ class Module {
 
   cuda::ModuleHandle get() const { return module_.get(); }
   template <class... Arguments>
-  void launch(const char* kernel, StreamHandle stream, Shape grid, unsigned threads, Arguments... arguments) const {
+  void launch(const char* kernel, StreamHandle stream, Shape grid, unsigned threads,
+              Arguments... arguments) const {
     cuda::FunctionHandle function = nullptr;
     cuda::check(cuda::driver().cuModuleGetFunction(&function, module_.get(), kernel),
                 std::string("cuModuleGetFunction of ") + kernel);
     void* pointers[] = {&arguments..., nullptr};
-    const cuda::LaunchConfiguration configuration{grid.x, grid.y, grid.z, threads, 1, 1, 0, stream, nullptr, 0};
+    const cuda::LaunchConfiguration configuration{grid.x, grid.y, grid.z, threads, 1,
+                                                  1,      0,      stream, nullptr, 0};
     cuda::check(cuda::driver().cuLaunchKernelEx(&configuration, function, pointers, nullptr),
                 std::string("launching kernel ") + kernel);
   }
@@ -206,7 +210,8 @@ class Constant final : public CudaStudy {
         static_cast<std::ptrdiff_t>(first - search.frame.radius) * search.frame.pitch - search.frame.before;
     cuda::Copy2D copy{};
     copy.source_type = copy.target_type = cuda::device_memory_type;
-    copy.source_device = reinterpret_cast<cuda::DeviceAddress>(static_cast<const char*>(search.base) + offset);
+    copy.source_device =
+        reinterpret_cast<cuda::DeviceAddress>(static_cast<const char*>(search.base) + offset);
     copy.target_device = band_;
     copy.source_pitch = copy.target_pitch = copy.width_bytes = pitch_;
     copy.height = static_cast<std::size_t>(rows);

@@ -1,5 +1,6 @@
-// Block matching on CUDA the way an older study went, to measure what each of its steps was worth: SAD of bytes, a
-// thread a pixel, every window summed on its own, a byte at a time. What they leave is what find_best leaves.
+// Block matching on CUDA the way an older study went, to measure what each of its steps was worth: SAD of
+// bytes, a thread a pixel, every window summed on its own, a byte at a time. What they leave is what
+// find_best leaves.
 //
 // Specialised by STRATEGY (a CudaStrategy), BAND_ROWS (of constant memory, with the windows'); and by what
 // block_common.h says.
@@ -53,7 +54,8 @@ PARALLAX_KERNEL find_in_global_memory(CudaSearch search, int first_row) {
   const Range range = range_of(search, x);
   Key best = no_key;
   for (int shift = range.first; shift <= range.last; ++shift) {
-    const uint32 cost = window_cost(window_at(search.base, x, y), PITCH, window_at(search.other, x - shift, y), PITCH);
+    const uint32 cost =
+        window_cost(window_at(search.base, x, y), PITCH, window_at(search.other, x - shift, y), PITCH);
     best = min(best, key_at(search, shift, cost));
   }
   *best_at(search, x, y) = best;
@@ -87,7 +89,8 @@ PARALLAX_KERNEL find_in_shared_memory(CudaSearch search, int first_row) {
   const uint8* base = base_rows[0] + threadIdx.x;
 #endif
   const Range range = range_of(search, x);
-  const int lowest = range_of(search, first).first, highest = min(search.last_shift, first + block_columns - 1);
+  const int lowest = range_of(search, first).first,
+            highest = min(search.last_shift, first + block_columns - 1);
   Key best = no_key;
   for (int begin = lowest; begin <= highest; begin += chunk) {
     // The window of the first pixel at the last of these shifts begins here.
@@ -114,7 +117,8 @@ PARALLAX_KERNEL find_at_pixel(CudaSearch search, int first_row) {
   const Range range = range_of(search, x);
   Key best = no_key;
   for (int shift = range.first + thread; shift <= range.last; shift += block_columns) {
-    const uint32 cost = window_cost(window_at(search.base, x, y), PITCH, window_at(search.other, x - shift, y), PITCH);
+    const uint32 cost =
+        window_cost(window_at(search.base, x, y), PITCH, window_at(search.other, x - shift, y), PITCH);
     best = min(best, key_at(search, shift, cost));
   }
   keys[thread] = best;
@@ -131,7 +135,7 @@ PARALLAX_KERNEL launch_pixels(CudaSearch search, int rows) {
   const int y = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) * rows;
   if (y >= search.frame.height) return;
   const dim3 grid(search.frame.width, min(rows, search.frame.height - y));
-  find_at_pixel<<<grid, block_columns>>>(search, y);
+  find_at_pixel<<<grid, block_columns> > >(search, y);
 }
 
 #endif

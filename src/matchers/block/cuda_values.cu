@@ -1,8 +1,8 @@
 // Block matching on CUDA of any images, of 16-bit values: straight from block.h, as the reference does it.
 //
 // Specialised by WINDOW, COST (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold), SUB_PIXEL.
-#include "kernel.h"
 #include "block_types.h"
+#include "kernel.h"
 
 using namespace parallax::block;
 
@@ -31,7 +31,9 @@ class Matching {
   }
 
   // Whether left (x, y) may match right (x − d, y).
-  __device__ bool is_candidate(int x, int y, int d) const { return is_valid(0, x, y) && is_valid(1, x - d, y); }
+  __device__ bool is_candidate(int x, int y, int d) const {
+    return is_valid(0, x, y) && is_valid(1, x - d, y);
+  }
 
   // The cheapest candidate, the lowest of equals; with `from_right`, of the right pixel (x, y).
   __device__ Best find_best(int x, int y, bool from_right) const {
@@ -121,7 +123,8 @@ class Matching {
   const CudaDecision& decision_;
 };
 
-__device__ uint8 status_of(const CudaDecision& decision, const Matching& matching, int x, int y, const Best& best) {
+__device__ uint8 status_of(const CudaDecision& decision, const Matching& matching, int x, int y,
+                           const Best& best) {
   if (!matching.is_valid(0, x, y)) return input_masked;
   if (best.cost < 0) return out_of_range;
   if (TEXTURE && matching.is_textureless(x, y)) return textureless;
@@ -131,7 +134,8 @@ __device__ uint8 status_of(const CudaDecision& decision, const Matching& matchin
 
 }  // namespace
 
-// A thread a pixel: grid.x = rows, grid.y = blocks of a row, grid.z = the left map, and the right one where wanted.
+// A thread a pixel: grid.x = rows, grid.y = blocks of a row, grid.z = the left map, and the right one where
+// wanted.
 PARALLAX_KERNEL match(CudaDecision decision) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
