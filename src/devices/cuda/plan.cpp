@@ -111,12 +111,12 @@ void Plan::match_and_wait(const StereoPair& pair, const DisparityMap& map) {
   try {
     if (volume_labels_ > 0) copy_volume(pair.costs, host_memory_type, stream_.get());
     launch(pair, map, stream_.get());
+    check(driver().cuStreamSynchronize(stream_.get()), "cuStreamSynchronize");
   } catch (...) {
     // What is under way may still read the pair and write the map.
     driver().cuStreamSynchronize(stream_.get());
     throw;
   }
-  check(driver().cuStreamSynchronize(stream_.get()), "cuStreamSynchronize");
 }
 
 void Plan::enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) {
