@@ -400,14 +400,18 @@ void block_table(const fs::path& pairs) {
 
 void dealing_table(const fs::path& pairs) {
   print_header("fixed8, labels a thread");
+  const auto deal = [](const char* what, const Pair& pair, int labels) {
+    for (const int per_thread : {0, 2, 4, 6, 8, 12, 16, 32}) {
+      BeliefPropagationParameters parameters = published(labels, Arithmetic::fixed8);
+      parameters.cuda.labels_per_thread = per_thread;
+      measure(what, std::to_string(per_thread), pair, parameters, labels);
+    }
+  };
   for (const Set& set : sets) {
     const Pair pair = load(pairs / set.folder);
-    for (const int labels : {2, 4, 6, 8, 12, 16, 32}) {
-      BeliefPropagationParameters parameters = published(set.labels, Arithmetic::fixed8);
-      parameters.cuda.labels_per_thread = labels;
-      measure(set.name, std::to_string(labels), pair, parameters, set.labels);
-    }
+    deal(set.name, pair, set.labels);
   }
+  deal("synthetic", synthetic({1920, 1080}, 24), 24);
 }
 
 void run_once(const fs::path& pairs, const std::string& name, const std::string& arithmetic) {

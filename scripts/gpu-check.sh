@@ -26,7 +26,7 @@ build() {
   export LD_LIBRARY_PATH=$PWD/.sysroot/usr/lib/x86_64-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   cmake -S . -B build/gpu -G Ninja -DCMAKE_BUILD_TYPE=Release -DPARALLAX_DEVELOPER_MODE=ON -DPARALLAX_TOOLS=OFF \
     -DCMAKE_PREFIX_PATH="$PWD/.sysroot/usr;$PWD/.sysroot/usr/lib/x86_64-linux-gnu" >/dev/null
-  cmake --build build/gpu --target test_cuda benchmark_cuda
+  cmake --build build/gpu --target test_cuda test_devices test_cuda_allocation benchmark_cuda
 }
 
 # Every case compiles its kernels: as many at once as there are cores.
@@ -41,6 +41,11 @@ test_conformance() {
   for process in "${running[@]}"; do wait "$process"; done
 }
 
+test_devices() {
+  build/gpu/tests/test_devices --gtest_brief=1
+  build/gpu/tests/test_cuda_allocation --gtest_brief=1
+}
+
 test_sanitized() {
   if ! command -v compute-sanitizer >/dev/null; then
     echo "compute-sanitizer is not here: left out"
@@ -51,6 +56,12 @@ test_sanitized() {
     PARALLAX_CUDA_SEEDS=32 compute-sanitizer --tool "$tool" --error-exitcode 1 build/gpu/tests/test_cuda \
       --gtest_brief=1 --gtest_filter='Seeds/*/[01]'
   done
+}
+
+run_tests() {
+  test_conformance
+  test_devices
+  test_sanitized
 }
 
 tables() {
@@ -66,8 +77,18 @@ tables() {
 
 case ${1:-all} in
   collect) collect "${@:2}" ;;
-  test) build && test_conformance && test_sanitized ;;
-  tables) build && tables ;;
-  all) build && test_conformance && test_sanitized && tables ;;
+  test)
+    build
+    run_tests
+    ;;
+  tables)
+    build
+    tables
+    ;;
+  all)
+    build
+    run_tests
+    tables
+    ;;
   *) sed -n '5,7s/^# *//p' "$0" >&2 && exit 2 ;;
 esac

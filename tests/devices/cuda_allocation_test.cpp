@@ -83,7 +83,8 @@ void expect_no_allocation(const MatcherParameters& parameters, const StereoPair&
   Matcher matcher(parameters, device, pair.left.format);
   Result result(pair.left.format.size);
   const DisparityMap map = result.map();
-  for (int run = 0; run < 2; ++run) EXPECT_EQ(allocations_of([&] { matcher.run(pair, map); }), 0) << "run " << run;
+  for (int run = 0; run < 2; ++run)
+    EXPECT_EQ(allocations_of([&] { matcher.run(pair, map); }), 0) << "run " << run;
   EXPECT_EQ(matcher.stage_times().size(), 3u);
 }
 

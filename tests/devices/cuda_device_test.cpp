@@ -1,5 +1,5 @@
-// The life of plans on GPUs: what is missing, what is allocated and where, streams, threads, and whatever images may
-// look like.
+// The life of plans on GPUs: what is missing, what is allocated and where, streams, threads, and whatever
+// images may look like.
 
 #include <array>
 #include <cstdio>
@@ -20,12 +20,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// ---- What is missing -------------------------------------------------------------------------------------------
+// ---- What is missing
+// -------------------------------------------------------------------------------------------
 
 // Without LD_LIBRARY_PATH.
 bool has_library(const char* name) {
-  for (const char* folder : {"/usr/local/cuda/lib64", "/usr/local/cuda/lib", "/lib", "/lib64", "/usr/lib", "/usr/lib64",
-                             "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib/wsl/lib"})
+  for (const char* folder :
+       {"/usr/local/cuda/lib64", "/usr/local/cuda/lib", "/lib", "/lib64", "/usr/lib", "/usr/lib64",
+        "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib/wsl/lib"})
     if (fs::exists(fs::path(folder) / name)) return true;
   return false;
 }
@@ -89,7 +91,8 @@ TEST_F(MissingTest, ADriverThatIsNewEnough) {
   const Variable version("PARALLAX_EMULATED_DRIVER_VERSION", "11080");
   auto found = plan_once("cuda");
   const std::string reason =
-      "the CUDA driver is too old (it knows CUDA 11.8): update it to one for CUDA 12.0 or later, or choose device cpu";
+      "the CUDA driver is too old (it knows CUDA 11.8): update it to one for CUDA 12.0 or later, or choose "
+      "device cpu";
   EXPECT_EQ(found["match"], "device: " + reason);
   EXPECT_EQ(found["GPUs"], "0 " + reason);
   EXPECT_EQ(found["devices"], "listed");
@@ -99,7 +102,8 @@ TEST_F(MissingTest, AFunctionOfTheDriver) {
   for (const char* name : {"cuGraphInstantiateWithFlags", "cuDriverGetVersion", "cuGetErrorName"}) {
     add("libcuda.so.1", name);
     auto found = plan_with_these();
-    EXPECT_TRUE(contains(found["match"], "device: the CUDA driver is too old (it knows CUDA ")) << found["match"];
+    EXPECT_TRUE(contains(found["match"], "device: the CUDA driver is too old (it knows CUDA "))
+        << found["match"];
     EXPECT_TRUE(contains(found["match"], std::string("and no ") + name + "): update it")) << found["match"];
     EXPECT_EQ(found["devices"], "listed");
   }
@@ -109,13 +113,15 @@ TEST_F(MissingTest, ACompilerThatIsOldEnough) {
   if (has_library("libnvrtc.so.12")) GTEST_SKIP() << "this machine has one";
   const Variable version("PARALLAX_EMULATED_DRIVER_VERSION", "12000");
   EXPECT_EQ(plan_once("cuda")["match"],
-            "device: libnvrtc.so.13 is newer than the driver, which knows CUDA 12.0: install libnvrtc.so.12 (NVIDIA's "
+            "device: libnvrtc.so.13 is newer than the driver, which knows CUDA 12.0: install libnvrtc.so.12 "
+            "(NVIDIA's "
             "package cuda-nvrtc), or put its folder on LD_LIBRARY_PATH");
 }
 
 TEST_F(MissingTest, TheCompiler) {
   const char* reason =
-      "device: CUDA's run-time compiler is not on this machine: install libnvrtc.so.13 (NVIDIA's package cuda-nvrtc), "
+      "device: CUDA's run-time compiler is not on this machine: install libnvrtc.so.13 (NVIDIA's package "
+      "cuda-nvrtc), "
       "or put its folder on LD_LIBRARY_PATH";
   if (has_library("libnvrtc.so.12")) GTEST_SKIP() << "this machine has an older one";
   add("libcuda.so.1");
@@ -140,19 +146,23 @@ class CudaDeviceTest : public GpuTest {
  protected:
   const SynthPair pair_ = small_pair();
 
-  static void expect_refused(const Device& device, ErrorCategory category, std::initializer_list<std::string> parts) {
-    for (const MatcherParameters& parameters : {MatcherParameters(small_belief_propagation()),
-                                                MatcherParameters(small_block())}) {
+  static void expect_refused(const Device& device, ErrorCategory category,
+                             std::initializer_list<std::string> parts) {
+    for (const MatcherParameters& parameters :
+         {MatcherParameters(small_belief_propagation()), MatcherParameters(small_block())}) {
       expect_error(error_of([&] { Matcher(parameters, device, {small_size}); }), category, parts);
-      expect_error(error_of([&] { estimate_memory_bytes(parameters, device, {small_size}); }), category, parts);
+      expect_error(error_of([&] { estimate_memory_bytes(parameters, device, {small_size}); }), category,
+                   parts);
     }
   }
 };
 
 TEST_F(CudaDeviceTest, AGpuThatIsNotThereIsRefusedWithThoseThatAre) {
   const std::string last = std::to_string(cuda::find_gpus().list.size() - 1);
-  expect_refused(gpu(700), ErrorCategory::device, {"no GPU cuda:700", "choose one from cuda:0 to cuda:" + last});
-  expect_refused(gpu(-1), ErrorCategory::device, {"no GPU cuda:-1", "choose one from cuda:0 to cuda:" + last});
+  expect_refused(gpu(700), ErrorCategory::device,
+                 {"no GPU cuda:700", "choose one from cuda:0 to cuda:" + last});
+  expect_refused(gpu(-1), ErrorCategory::device,
+                 {"no GPU cuda:-1", "choose one from cuda:0 to cuda:" + last});
 }
 
 TEST_F(CudaDeviceTest, GpusMayBeGone) {
@@ -166,7 +176,8 @@ TEST_F(CudaDeviceTest, GpusMayBeGone) {
 TEST_F(CudaDeviceTest, AnOldArchitectureIsRefused) {
   PARALLAX_NEEDS_EMULATED_GPU();
   emulated()->set_architecture(61);
-  expect_refused(gpu(), ErrorCategory::device, {"cuda:0 is of architecture sm_61", "choose a GPU of sm_75 or later"});
+  expect_refused(gpu(), ErrorCategory::device,
+                 {"cuda:0 is of architecture sm_61", "choose a GPU of sm_75 or later"});
   EXPECT_EQ(cuda::find_gpus().list.size(), 2u);
 }
 
@@ -186,7 +197,8 @@ TEST_F(CudaDeviceTest, ListingNeverThrows) {
   EXPECT_EQ(cuda::find_gpus().list.size(), 2u);
 }
 
-// ---- Memory ----------------------------------------------------------------------------------------------------
+// ---- Memory
+// ----------------------------------------------------------------------------------------------------
 
 struct Case {
   const char* name;
@@ -267,8 +279,8 @@ TEST_P(CudaPlanTest, MoreThanIsFreeIsRefusedBeforeAnythingIsAllocated) {
 
 TEST_P(CudaPlanTest, MoreThanIsAllowedIsRefused) {
   const std::size_t needed = estimate_memory_bytes(parameters(), gpu(), {small_size});
-  expect_error(error_of([&] { Matcher(parameters(), gpu(), {small_size}, {needed - 1}); }), ErrorCategory::memory,
-               {"the match needs ", " are allowed: raise the limit"});
+  expect_error(error_of([&] { Matcher(parameters(), gpu(), {small_size}, {needed - 1}); }),
+               ErrorCategory::memory, {"the match needs ", " are allowed: raise the limit"});
   Matcher(parameters(), gpu(), {small_size}, {needed});
 }
 
@@ -282,7 +294,8 @@ TEST_P(CudaPlanTest, MemoryThatTheDriverRefusesIsToldWithItsSize) {
   }
 }
 
-// ---- Several GPUs, streams and threads -------------------------------------------------------------------------
+// ---- Several GPUs, streams and threads
+// -------------------------------------------------------------------------
 
 TEST_P(CudaPlanTest, AllocatesOnTheGpuItIsPlannedFor) {
   PARALLAX_NEEDS_EMULATED_GPU();
@@ -502,7 +515,8 @@ class Pieces {
  public:
   explicit Pieces(std::byte* memory) : next_(memory) {}
 
-  // Rows of the plane, in memory from the last to the first where the stride is negative; all shifted by some bytes.
+  // Rows of the plane, in memory from the last to the first where the stride is negative; all shifted by some
+  // bytes.
   template <class T>
   View<T> plane(Size size, int stride, int shift) {
     const std::ptrdiff_t rows = size.height, step = std::abs(stride);
@@ -645,12 +659,13 @@ TEST(DeviceImagesTest, AreOnlyTakenByAGpu) {
   Result result(small_size);
   for (const Device& device : {reference, cpu(1)}) {
     Matcher matcher(small_block(), device, {small_size});
-    expect_error(error_of([&] { matcher.enqueue(views(pair), result.map(), nullptr); }), ErrorCategory::device,
-                 {"only a matcher planned for a GPU", "use run()"});
+    expect_error(error_of([&] { matcher.enqueue(views(pair), result.map(), nullptr); }),
+                 ErrorCategory::device, {"only a matcher planned for a GPU", "use run()"});
   }
 }
 
-// ---- Images of every kind --------------------------------------------------------------------------------------
+// ---- Images of every kind
+// --------------------------------------------------------------------------------------
 
 TEST_P(CudaPlanTest, ImagesOfTheHostLieAnyWayTheyLike) {
   const Result expected = on_reference(views(pair_));
@@ -699,7 +714,8 @@ TEST_P(CudaPlanTest, ImagesOnTheDeviceLieAnyWayTheyLike) {
     map.status.data = move(map.status.data);
     map.confidence.data = move(map.confidence.data);
 
-    cuda::check(cuda::driver().cuMemcpyHtoDAsync_v2(there.get(), memory.data(), memory.size(), nullptr), "uploading");
+    cuda::check(cuda::driver().cuMemcpyHtoDAsync_v2(there.get(), memory.data(), memory.size(), nullptr),
+                "uploading");
     matcher.enqueue(pair, map, nullptr);
     cuda::check(cuda::driver().cuMemcpyDtoHAsync_v2(memory.data(), there.get(), memory.size(), nullptr),
                 "downloading");
@@ -718,8 +734,8 @@ std::ostream& operator<<(std::ostream& out, const VolumeCase& c) {
   return out << c.name;
 }
 
-constexpr VolumeCase volume_cases[] = {{"SideBySide", 1, 0},  {"WithGaps", 1, 7},
-                                       {"UpsideDown", -1, 0}, {"UpsideDownWithGaps", -1, -7},
+constexpr VolumeCase volume_cases[] = {{"SideBySide", 1, 0},   {"WithGaps", 1, 7},
+                                       {"UpsideDown", -1, 0},  {"UpsideDownWithGaps", -1, -7},
                                        {"OneRowForAll", 0, 0}, {"RowsThatOverlap", 0, 3}};
 
 class CudaVolumeTest : public GpuTest, public testing::WithParamInterface<VolumeCase> {
@@ -784,7 +800,8 @@ TEST_P(CudaPlanTest, WideImagesAtOddAddressesAreCopiedOrRefused) {
   const std::ptrdiff_t stride = 2 * small_size.width;
   const auto pair_in = [&](const void* memory) {
     const auto* first = static_cast<const std::byte*>(memory);
-    return StereoPair{{first, format, 1, stride}, {first + stride * small_size.height, format, 1, stride}, {}, {}};
+    return StereoPair{
+        {first, format, 1, stride}, {first + stride * small_size.height, format, 1, stride}, {}, {}};
   };
   const Result expected = on_reference(pair_in(values.data()));
   Matcher matcher(parameters(), gpu(), format);
@@ -799,10 +816,12 @@ TEST_P(CudaPlanTest, WideImagesAtOddAddressesAreCopiedOrRefused) {
   StereoPair there = pair_in(caller.pair().left.data);
   caller.enqueue(matcher, there);
   there.left.data = static_cast<const std::byte*>(there.left.data) + 1;
-  expect_error(error_of([&] { caller.enqueue(matcher, there); }), ErrorCategory::argument, {"left image", "odd"});
+  expect_error(error_of([&] { caller.enqueue(matcher, there); }), ErrorCategory::argument,
+               {"left image", "odd"});
   there = pair_in(caller.pair().left.data);
   there.right.stride_bytes = stride + 1;
-  expect_error(error_of([&] { caller.enqueue(matcher, there); }), ErrorCategory::argument, {"right image", "odd"});
+  expect_error(error_of([&] { caller.enqueue(matcher, there); }), ErrorCategory::argument,
+               {"right image", "odd"});
   caller.wait();
 }
 
@@ -816,7 +835,9 @@ TEST_P(CudaPlanTest, ImagesMayBeVeryHighOrVeryWide) {
     DeviceImages images(context);
     const View<const std::uint8_t> image = images.plane<std::uint8_t>(size, 0);
     const DisparityMap map{images.plane<float>(size, 0), images.plane<std::uint8_t>(size, 0)};
-    cuda::capture(context, stream.get(), [&] { matcher.enqueue({image, image, image, image}, map, stream.get()); });
+    cuda::capture(context, stream.get(), [&] {
+      matcher.enqueue({image, image, image, image}, map, stream.get());
+    });
   }
 }
 

@@ -15,7 +15,6 @@
 #include "parallax/parallax.h"
 
 #include "devices/cuda/context.h"
-
 #include "support.h"
 
 namespace parallax::test {
@@ -25,6 +24,7 @@ struct Emulated {
   void (*fail_call)(const char* name, int nth, int result);
   std::size_t (*live_objects)();
   int (*calls)();
+  int (*calls_of)(const char* name);
   int (*allocations)();
   int (*synchronisations)();
   void (*set_memory)(std::size_t bytes);
@@ -32,6 +32,7 @@ struct Emulated {
   void (*set_architecture)(int architecture);
   void (*set_lazy)(int is_lazy);
   int (*compilations)();
+  const char* (*compilation)(int index);
 };
 
 template <class Function>
@@ -46,14 +47,14 @@ inline std::optional<Emulated> find_emulated() {
   const auto find = [](const char* name, auto& function) {
     return find_emulated("libcuda.so.1", name, function);
   };
-  const bool complete = find("emulated_fail_call", e.fail_call) && find("emulated_live_objects", e.live_objects) &&
-                        find("emulated_calls", e.calls) && find("emulated_allocations", e.allocations) &&
-                        find("emulated_synchronisations", e.synchronisations) &&
-                        find("emulated_set_memory", e.set_memory) &&
-                        find("emulated_set_device_count", e.set_device_count) &&
-                        find("emulated_set_architecture", e.set_architecture) &&
-                        find("emulated_set_lazy", e.set_lazy) &&
-                        find_emulated("libnvrtc.so.13", "emulated_compilations", e.compilations);
+  const bool complete =
+      find("emulated_fail_call", e.fail_call) && find("emulated_live_objects", e.live_objects) &&
+      find("emulated_calls", e.calls) && find("emulated_calls_of", e.calls_of) &&
+      find("emulated_allocations", e.allocations) && find("emulated_synchronisations", e.synchronisations) &&
+      find("emulated_set_memory", e.set_memory) && find("emulated_set_device_count", e.set_device_count) &&
+      find("emulated_set_architecture", e.set_architecture) && find("emulated_set_lazy", e.set_lazy) &&
+      find_emulated("libnvrtc.so.13", "emulated_compilations", e.compilations) &&
+      find_emulated("libnvrtc.so.13", "emulated_compilation", e.compilation);
   return complete ? std::optional(e) : std::nullopt;
 }
 

@@ -1,5 +1,5 @@
-// Plans and runs one match in a process of its own, and says what came of it: for what a process finds only once, such
-// as a driver.
+// Plans and runs one match in a process of its own, and says what came of it: for what a process finds only
+// once, such as a driver.
 //
 //   plan_once DEVICE
 #include <iostream>
@@ -21,15 +21,16 @@ std::string match_once(const Device& device) {
   const SynthPair pair = small_pair();
   const BeliefPropagationParameters parameters = small_belief_propagation();
   const Result expected = match(parameters, reference, views(pair));
-  return same_bytes(match(parameters, device, views(pair)), expected) ? "the bytes of the reference" : "other bytes";
+  return same_bytes(match(parameters, device, views(pair)), expected) ? "the bytes of the reference"
+                                                                      : "other bytes";
 }
 
 }  // namespace
 
 int main(int, char** arguments) {
   const cuda::Gpus gpus = cuda::find_gpus();
-  std::cout << "devices: " << (list_devices().empty() ? "none" : "listed") << "\nGPUs: " << gpus.list.size() << " "
-            << gpus.none_because << "\n";
+  std::cout << "devices: " << (list_devices().empty() ? "none" : "listed") << "\nGPUs: " << gpus.list.size()
+            << " " << gpus.none_because << "\n";
   std::string result;
   try {
     result = match_once(Device::parse(arguments[1]));

@@ -1,5 +1,5 @@
-// Compiled programs on disk: what is there is used only if it is whole and surely ours, and whatever is wrong with it
-// is never an error.
+// Compiled programs on disk: what is there is used only if it is whole and surely ours, and whatever is wrong
+// with it is never an error.
 
 #include "devices/cuda/program_cache.h"
 
@@ -177,7 +177,8 @@ TEST_F(ProgramCacheTest, HugeFilesAreRefused) {
 }
 
 TEST_F(ProgramCacheTest, WhereNothingCanBeWrittenNothingIsCached) {
-  const auto expect_nothing = [&](const std::optional<std::string>& cache, const std::optional<std::string>& home) {
+  const auto expect_nothing = [&](const std::optional<std::string>& cache,
+                                  const std::optional<std::string>& home) {
     const Variable c("XDG_CACHE_HOME", cache), h("HOME", home);
     write_cached(key_, code_);
     EXPECT_EQ(read_cached(key_), std::nullopt) << cache.value_or("-") << " " << home.value_or("-");
@@ -204,7 +205,8 @@ TEST_F(ProgramCacheTest, WhereNothingCanBeWrittenNothingIsCached) {
 TEST_F(ProgramCacheTest, FilesAreInTheHomeUnlessThereIsAFolderForThem) {
   const TemporaryFolder home;
   const Variable h("HOME", home.path().string());
-  for (const std::optional<std::string>& cache : {std::optional<std::string>(), std::optional<std::string>("")}) {
+  for (const std::optional<std::string>& cache :
+       {std::optional<std::string>(), std::optional<std::string>("")}) {
     const Variable c("XDG_CACHE_HOME", cache);
     write_cached(key_, code_);
     EXPECT_EQ(read_cached(key_), code_);
@@ -268,7 +270,8 @@ TEST_F(ProgramCacheTest, WritersAtOnceLeaveAWholeFile) {
   EXPECT_EQ(files().size(), 1u);
 }
 
-// ---- Through programs ------------------------------------------------------------------------------------------
+// ---- Through programs
+// ------------------------------------------------------------------------------------------
 
 class CachedProgramTest : public ProgramCacheTest {
  protected:
@@ -305,7 +308,8 @@ TEST_F(CachedProgramTest, AreKnownByAllThatDecidesThem) {
   EXPECT_EQ(compilations(source, {"-DA=1", "-DB=2"}), 1);
   EXPECT_EQ(compilations(source, {"-DB=2", "-DA=1"}), 1);
   EXPECT_EQ(files().size(), 6u);
-  for (const std::vector<std::string>& options : {std::vector<std::string>(), {"-DA=1"}, {"-DA=2"}, {"-DA=1", "-DB=2"}})
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>(), {"-DA=1"}, {"-DA=2"}, {"-DA=1", "-DB=2"}})
     EXPECT_EQ(compilations(source, options), 0);
 }
 
@@ -339,7 +343,8 @@ TEST_F(CachedProgramTest, AreCompiledAnewWhenTheirFileIsNotToBeTrusted) {
   };
   std::string damaged = whole;
   damaged[whole.size() - 100] = static_cast<char>(damaged[whole.size() - 100] ^ 4);
-  for (const std::string& content : {std::string(), whole.substr(0, whole.size() / 2), damaged, whole + "more"}) {
+  for (const std::string& content :
+       {std::string(), whole.substr(0, whole.size() / 2), damaged, whole + "more"}) {
     write(file, content);
     expect_mended("damaged");
   }

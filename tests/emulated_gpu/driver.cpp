@@ -457,10 +457,11 @@ Result cuStreamGetCaptureInfo_v2(StreamHandle handle, int* status, unsigned long
     static thread_local std::vector<GraphNodeHandle> last;
     const Stream* stream = driver().stream(handle, context);
     if (stream == nullptr) return invalid_handle;
-    if (status == nullptr || nodes == nullptr || count == nullptr || id != nullptr || graph != nullptr)
+    if (status == nullptr || (nodes == nullptr) != (count == nullptr) || id != nullptr || graph != nullptr)
       return invalid_value;
     constexpr int none = 0, active = 1;
     *status = stream->capture == nullptr ? none : active;
+    if (nodes == nullptr) return success;
     last.clear();
     for (const std::size_t node : stream->last) last.push_back(reinterpret_cast<GraphNodeHandle>(node + 1));
     *nodes = last.data();
@@ -479,9 +480,16 @@ Result cuGraphExecKernelNodeSetParams_v2(GraphExecHandle handle, GraphNodeHandle
       return invalid_value;
     const Function* function = driver().function(parameters->function);
     if (function == nullptr) return invalid_handle;
-    const LaunchConfiguration configuration{parameters->grid_x,  parameters->grid_y,       parameters->grid_z,
-                                            parameters->block_x, parameters->block_y,      parameters->block_z,
-                                            parameters->shared_bytes, nullptr, nullptr, 0};
+    const LaunchConfiguration configuration{parameters->grid_x,
+                                            parameters->grid_y,
+                                            parameters->grid_z,
+                                            parameters->block_x,
+                                            parameters->block_y,
+                                            parameters->block_z,
+                                            parameters->shared_bytes,
+                                            nullptr,
+                                            nullptr,
+                                            0};
     return plan_launch(parameters->function, *function, configuration, parameters->arguments,
                        executable->operations[number - 1]);
   });
@@ -507,6 +515,10 @@ Result cuGraphLaunch(GraphExecHandle handle, StreamHandle stream_handle) {
     Stream* stream = driver().stream(stream_handle, context);
     if (executable == nullptr) return invalid_value;
     if (stream == nullptr) return invalid_handle;
+    if (stream->capture != nullptr) {
+      stream->capture->is_invalid = true;
+      return capture_unsupported;
+    }
     for (const Operation& operation : executable->operations)
       if (const Result failure = driver().enqueue(*stream, operation)) return failure;
     return success;
@@ -649,6 +661,11 @@ std::size_t emulated_live_objects() {
 int emulated_calls() {
   const std::lock_guard lock(driver().mutex);
   return driver().calls;
+}
+
+int emulated_calls_of(const char* name) {
+  const std::lock_guard lock(driver().mutex);
+  return driver().calls_of[name];
 }
 
 int emulated_allocations() {

@@ -32,6 +32,7 @@ DriverState::DriverState()
 
 Result DriverState::count_call(const std::string& name) {
   ++calls;
+  ++calls_of[name];
   Result result = success;
   for (PlannedFailure& failure : planned_failures)
     if ((failure.name.empty() || failure.name == name) && --failure.calls_until == 0) result = failure.result;

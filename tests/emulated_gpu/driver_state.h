@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -48,6 +49,7 @@ class DriverState {
   Multiprocessor multiprocessor;
 
   int calls = 0, allocations = 0, synchronisations = 0;
+  std::map<std::string, int> calls_of;
   std::vector<PlannedFailure> planned_failures;
 
   bool has_device(int device) const { return device >= 0 && device < device_count; }

@@ -878,6 +878,13 @@ TEST_F(Graphs, cannot_hold_everything) {
   expect_capture_to_fail(capture_invalidated);
 
   begin();
+  const GraphExecHandle graph = end();
+  begin();
+  EXPECT_EQ(driver.cuGraphLaunch(graph, stream), capture_unsupported);
+  expect_capture_to_fail(capture_invalidated);
+  EXPECT_EQ(driver.cuGraphExecDestroy(graph), success);
+
+  begin();
   EXPECT_EQ(driver.cuMemAlloc_v2(&address, 4), capture_unsupported);
   expect_capture_to_fail(capture_invalidated);
 

@@ -1,13 +1,14 @@
 // libnvrtc.so.13, emulated: programs are compiled by the compiler of the host, see README.md.
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
+#include <mutex>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -53,7 +54,9 @@ struct Program {
   std::string log, image;
 };
 
-std::atomic<int> compilations = 0;
+// What was compiled, and with which macros.
+std::mutex mutex;
+std::deque<std::string> compilations;
 
 // A folder of its own, removed when it is done with.
 class TemporaryFolder {
@@ -226,7 +229,11 @@ Result compile(Program& program, int option_count, const char* const* options) {
       program.log = std::string("nvrtc: error: unrecognized option ") + options[i] + " found\n";
       return invalid_option;
     }
-  ++compilations;
+  {
+    const std::lock_guard lock(mutex);
+    compilations.push_back(program.source.name);
+    for (const std::string& macro : read.macros) compilations.back() += "\n" + macro;
+  }
   Compilation compilation(program, read);
   const bool compiled = compilation.run();
   program.log = compilation.log();
@@ -313,7 +320,14 @@ Result nvrtcGetCUBIN(CompilerProgram program, char* code) {
 
 // How often anything has been compiled.
 int emulated_compilations() {
-  return emulated::compilations;
+  const std::lock_guard lock(emulated::mutex);
+  return static_cast<int>(emulated::compilations.size());
+}
+
+// The name of a program and its macros, a line each.
+const char* emulated_compilation(int index) {
+  const std::lock_guard lock(emulated::mutex);
+  return emulated::compilations.at(static_cast<std::size_t>(index)).c_str();
 }
 
 }  // extern "C"

@@ -160,6 +160,13 @@ Graph capture(const SharedContext& context, StreamHandle stream, const std::func
   return captured;
 }
 
+bool captures(StreamHandle stream) {
+  int status = 0;
+  check(driver().cuStreamGetCaptureInfo_v2(stream, &status, nullptr, nullptr, nullptr, nullptr),
+        "cuStreamGetCaptureInfo");
+  return status != 0;
+}
+
 std::size_t free_memory(const Context& context) {
   const Current current(context);
   std::size_t free = 0, total = 0;

@@ -111,6 +111,8 @@ DeviceMemory allocate(const SharedContext& context, std::size_t bytes);
 PinnedMemory allocate_pinned(const SharedContext& context, std::size_t bytes);
 // What `record` enqueues on the stream becomes a graph; nothing of it runs.
 Graph capture(const SharedContext& context, StreamHandle stream, const std::function<void()>& record);
+// Whether what is enqueued on the stream is recorded in a graph.
+bool captures(StreamHandle stream);
 std::size_t free_memory(const Context& context);
 
 // Whether a transfer can reach the host's memory there by itself.

@@ -72,10 +72,7 @@ void Plan::allocate() {
   clear(memory_.get(), layout_.bytes(), stream_.get());
   prepare(stream_.get());
   graph_ = capture(context_, stream_.get(), [&] {
-    changing_.record(stream_.get());
-    take(staged_pair(), changing_);
-    match(map_in(map_, device_memory()), stream_.get());
-    copy_out(map_in(staged_map_, host_memory()), changing_);
+    record(staged_pair(), map_in(staged_map_, host_memory()), changing_, stream_.get());
   });
   // The first match may be enqueued on another stream, which waits for nothing of this one.
   check(driver().cuStreamSynchronize(stream_.get()), "cuStreamSynchronize");
@@ -129,7 +126,20 @@ void Plan::enqueue(const StereoPair& pair, const DisparityMap& map, void* stream
   launch(pair, map, on);
 }
 
+void Plan::record(const StereoPair& pair, const DisparityMap& map, ChangingLaunches& changing,
+                  StreamHandle stream) {
+  changing.record(stream);
+  take(pair, changing);
+  match(map_in(map_, device_memory()), stream);
+  copy_out(map, changing);
+}
+
 void Plan::launch(const StereoPair& pair, const DisparityMap& map, StreamHandle stream) {
+  // No graph is launched into another: there, its launches are recorded.
+  if (captures(stream)) {
+    ChangingLaunches fixed;
+    return record(pair, map, fixed, stream);
+  }
   changing_.change(graph_.executable.get());
   take(pair, changing_);
   copy_out(map, changing_);

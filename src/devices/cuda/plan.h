@@ -86,6 +86,8 @@ class Plan : public detail::Plan {
   void copy_volume(const CostVolume& costs, MemoryType type, StreamHandle stream) const;
   void copy_out(const DisparityMap& to, ChangingLaunches& launches) const;
   StereoPair staged_pair() const;
+  void record(const StereoPair& pair, const DisparityMap& map, ChangingLaunches& changing,
+              StreamHandle stream);
   void launch(const StereoPair& pair, const DisparityMap& map, StreamHandle stream);
   void match_and_wait(const StereoPair& pair, const DisparityMap& map);
 

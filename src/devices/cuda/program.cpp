@@ -173,9 +173,9 @@ void Kernel::launch_with(ChangingLaunches& launches, Shape grid, Shape block, st
     const KernelNodeParameters parameters{function_, grid.x,  grid.y,  grid.z,
                                           block.x,   block.y, block.z, static_cast<unsigned>(shared_bytes),
                                           arguments, nullptr, nullptr, nullptr};
-    check(driver().cuGraphExecKernelNodeSetParams_v2(launches.graph_, launches.nodes_[launches.next_++],
-                                                     &parameters),
-          std::string("cuGraphExecKernelNodeSetParams of kernel ") + name_);
+    const Result result = driver().cuGraphExecKernelNodeSetParams_v2(
+        launches.graph_, launches.nodes_[launches.next_++], &parameters);
+    if (result != 0) check(result, std::string("cuGraphExecKernelNodeSetParams of kernel ") + name_);
     return;
   }
   launch_with(launches.stream_, grid, block, shared_bytes, arguments);

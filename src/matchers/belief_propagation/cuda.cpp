@@ -282,7 +282,8 @@ struct Dealing {
 // out.
 Dealing deal(int labels, int wanted_per_lane) {
   const int wanted = wanted_per_lane > 0 ? wanted_per_lane : labels <= 32 ? 4 : labels <= 64 ? 8 : 16;
-  constexpr double cost_of_an_octave = 0.15;  // of having half or twice as many as wanted
+  // Of having half or twice as many as wanted.
+  const double cost_of_an_octave = wanted_per_lane > 0 ? 100 : 0.15;
   constexpr int most_per_lane = 32;
   std::optional<Dealing> best;
   constexpr double cost_of_short_words = 0.25;

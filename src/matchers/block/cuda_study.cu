@@ -135,7 +135,9 @@ PARALLAX_KERNEL launch_pixels(CudaSearch search, int rows) {
   const int y = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) * rows;
   if (y >= search.frame.height) return;
   const dim3 grid(search.frame.width, min(rows, search.frame.height - y));
-  find_at_pixel<<<grid, block_columns> > >(search, y);
+  // clang-format off
+  find_at_pixel<<<grid, block_columns>>>(search, y);
+  // clang-format on
 }
 
 #endif

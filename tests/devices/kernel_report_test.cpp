@@ -1,0 +1,260 @@
+// Every program that plans ask for is compiled by NVIDIA's own compiler, which needs no GPU, for every
+// architecture that is promised. What it says of registers and spills is the report in docs/kernels.md:
+//
+//   LD_LIBRARY_PATH=BUILD/emulated_gpu PARALLAX_UPDATE_DOCS=1 test_devices
+//   --gtest_filter='*KernelReportTest*'
+
+#include <array>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "devices/cuda/kernel_sources.h"
+#include "devices/gpu_test.h"
+
+namespace parallax::test {
+namespace {
+
+constexpr std::array architectures{75, 80, 90, 100, 120};
+
+struct PlanCase {
+  const char* name;
+  MatcherParameters parameters;
+};
+
+BeliefPropagationParameters belief_propagation(
+    const char* preset, int disparities, const std::function<void(BeliefPropagationParameters&)>& change) {
+  BeliefPropagationParameters parameters = belief_propagation_preset(preset);
+  parameters.disparities = disparities;
+  change(parameters);
+  return parameters;
+}
+
+BlockParameters block(int disparities, const std::function<void(BlockParameters&)>& change) {
+  BlockParameters parameters = block_preset("default");
+  parameters.disparities = disparities;
+  change(parameters);
+  return parameters;
+}
+
+std::vector<PlanCase> plan_cases() {
+  const char* papers = "grauer-gray-2019";
+  const auto labels = [&](int disparities) { return belief_propagation(papers, disparities, [](auto&) {}); };
+  const auto arithmetic = [&](Arithmetic a) {
+    return belief_propagation(papers, 128, [&](auto& p) { p.arithmetic = a; });
+  };
+  const auto values = [&](MessageValues v) {
+    return belief_propagation(papers, 128, [&](auto& p) {
+      p.arithmetic = Arithmetic::float32;
+      p.cuda.message_values = v;
+    });
+  };
+  const auto cost = [&](BlockCost c) { return block(128, [&](auto& p) { p.cost = c; }); };
+  const auto strategy = [&](CudaStrategy s) {
+    return block(128, [&](auto& p) {
+      p = {};
+      p.cost = BlockCost::sad;
+      p.cuda.strategy = s;
+    });
+  };
+  return {{"bp default, 64 labels", belief_propagation("default", 64, [](auto&) {})},
+          {"bp fixed8, 16 labels", labels(16)},
+          {"bp fixed8, 64 labels", labels(64)},
+          {"bp fixed8, 128 labels", labels(128)},
+          {"bp fixed8, 256 labels", labels(256)},
+          {"bp fixed16, 128 labels", arithmetic(Arithmetic::fixed16)},
+          {"bp float32, 128 labels", arithmetic(Arithmetic::float32)},
+          {"bp float16, 128 labels", arithmetic(Arithmetic::float16)},
+          {"bp bfloat16, 128 labels", arithmetic(Arithmetic::bfloat16)},
+          {"bp float32, 128 labels, registers", values(MessageValues::registers)},
+          {"bp float32, 128 labels, local memory", values(MessageValues::local_memory)},
+          {"block SAD, 128 labels", cost(BlockCost::sad)},
+          {"block SSD, 128 labels", cost(BlockCost::ssd)},
+          {"block ZNCC, 128 labels", cost(BlockCost::zncc)},
+          {"block SAD, global memory", strategy(CudaStrategy::global_memory)},
+          {"block SAD, shared memory", strategy(CudaStrategy::shared_memory)}};
+}
+
+// A file of kernels, and the macros that a plan specialises it with.
+struct Asked {
+  const cuda::Source* source;
+  std::vector<std::string> options;
+};
+
+Asked parse(const std::string& compilation) {
+  std::istringstream lines(compilation);
+  std::string name;
+  std::getline(lines, name);
+  Asked asked{nullptr, {}};
+  for (const cuda::Source& source : cuda::sources())
+    if (source.name == name) asked.source = &source;
+  for (std::string option; std::getline(lines, option);) asked.options.push_back(option);
+  return asked;
+}
+
+// What a plan asks the emulated compiler for, because nothing of it is on disk.
+std::vector<Asked> asked_by(const MatcherParameters& parameters) {
+  const TemporaryFolder cache;
+  const Variable empty("XDG_CACHE_HOME", cache.path().string());
+  const int before = emulated()->compilations();
+  const Matcher matcher(parameters, gpu(), {{450, 375}});
+  std::vector<Asked> asked;
+  for (int i = before; i < emulated()->compilations(); ++i)
+    asked.push_back(parse(emulated()->compilation(i)));
+  return asked;
+}
+
+struct Usage {
+  int registers = 0, spilled_bytes = 0;
+};
+
+// The number ahead of a word; 0 where the line has no such word.
+int number_before(const std::string& line, const std::string& word) {
+  const std::size_t at = line.find(" " + word);
+  if (at == std::string::npos) return 0;
+  return std::stoi(line.substr(line.rfind(' ', at - 1) + 1));
+}
+
+std::map<std::string, Usage> usage_of_kernels(const std::string& log) {
+  std::map<std::string, Usage> usage;
+  std::istringstream lines(log);
+  std::string kernel;
+  for (std::string line; std::getline(lines, line);) {
+    const std::string begin = "Compiling entry function '";
+    if (const std::size_t at = line.find(begin); at != std::string::npos)
+      kernel = line.substr(at + begin.size(), line.find('\'', at + begin.size()) - at - begin.size());
+    if (contains(line, "bytes spill stores"))
+      usage[kernel].spilled_bytes = number_before(line, "bytes spill stores");
+    if (!contains(line, "Used ")) continue;
+    usage[kernel].registers = number_before(line, "registers");
+  }
+  return usage;
+}
+
+// NVIDIA's, by its path: the emulated one has its name.
+const cuda::Compiler* real_compiler() {
+  static const cuda::Compiler* const found = []() -> const cuda::Compiler* {
+    static cuda::Compiler compiler;
+    for (const char* folder : {"/usr/local/cuda/lib64/", "/usr/lib/x86_64-linux-gnu/"})
+      for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12"}) {
+        void* library = dlopen((std::string(folder) + name).c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (library == nullptr) continue;
+#define PARALLAX_FIND(name, arguments) \
+  compiler.name = reinterpret_cast<decltype(compiler.name)>(dlsym(library, #name));
+        PARALLAX_COMPILER_FUNCTIONS(PARALLAX_FIND)
+#undef PARALLAX_FIND
+        if (compiler.nvrtcVersion(&compiler.major, &compiler.minor) == 0) return &compiler;
+      }
+    return nullptr;
+  }();
+  return found;
+}
+
+class KernelReportTest : public testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    PARALLAX_NEEDS_EMULATED_GPU();
+    if (real_compiler() == nullptr) GTEST_SKIP() << "needs NVIDIA's compiler in /usr/local/cuda/lib64";
+  }
+
+  static void TearDownTestSuite() {
+    const bool all = !report_.empty() && report_.begin()->second.size() == architectures.size();
+    if (std::getenv("PARALLAX_UPDATE_DOCS") != nullptr && all) write_report();
+  }
+
+  // By plan and kernel, then by architecture.
+  inline static std::map<std::pair<std::string, std::string>, std::map<int, Usage>> report_;
+
+ private:
+  static void write_report() {
+    std::ofstream out(PARALLAX_KERNEL_REPORT);
+    out << "# What kernels take\n\n"
+        << "Registers a thread, and bytes spilled where there are any, of every kernel of a plan for 450×375 "
+           "pixels, as "
+           "NVRTC "
+        << real_compiler()->major << "." << real_compiler()->minor
+        << " compiles it. Written by `KernelReportTest`, whose source says how.\n\n| plan | kernel |";
+    for (const int architecture : architectures) out << " sm_" << architecture << " |";
+    out << "\n|---|---|";
+    for (std::size_t i = 0; i < architectures.size(); ++i) out << "---|";
+    out << "\n";
+    for (const auto& [key, usages] : report_) {
+      out << "| " << key.first << " | " << key.second << " |";
+      for (const auto& [architecture, usage] : usages) {
+        out << " " << usage.registers;
+        if (usage.spilled_bytes > 0) out << " (" << usage.spilled_bytes << " B)";
+        out << " |";
+      }
+      out << "\n";
+    }
+  }
+};
+
+// A few bytes cost less than a multiprocessor that has room for one block less.
+constexpr int most_spilled_bytes = 128;
+
+class NewKernels {
+ public:
+  // Of a program that no plan before has asked for.
+  std::map<std::string, Usage> compile(const Asked& asked, int architecture) {
+    std::string key = asked.source->name;
+    for (const std::string& option : asked.options) key += option;
+    if (!known_.insert(key).second) return {};
+    const cuda::Compiled compiled =
+        cuda::compile(*real_compiler(), *asked.source, asked.options, architecture);
+    EXPECT_FALSE(contains(compiled.log, "warning")) << compiled.log;
+    std::map<std::string, Usage> usages = usage_of_kernels(compiled.log);
+    EXPECT_FALSE(usages.empty()) << asked.source->name;
+    return usages;
+  }
+
+ private:
+  std::set<std::string> known_;
+};
+
+TEST_P(KernelReportTest, EveryKernelCompilesAndHardlySpills) {
+  NewKernels kernels;
+  for (const PlanCase& plan : plan_cases()) {
+    SCOPED_TRACE(plan.name);
+    const std::vector<Asked> all_asked = asked_by(plan.parameters);
+    EXPECT_GE(all_asked.size(), 3u);
+    for (const Asked& asked : all_asked) {
+      ASSERT_NE(asked.source, nullptr);
+      for (const auto& [kernel, usage] : kernels.compile(asked, GetParam())) {
+        EXPECT_GT(usage.registers, 0) << kernel;
+        EXPECT_LE(usage.spilled_bytes, most_spilled_bytes) << kernel;
+        report_[{plan.name, kernel}][GetParam()] = usage;
+      }
+    }
+  }
+}
+
+// The emulated driver has no constant memory, and no launches by kernels: no plan is made of these.
+TEST_P(KernelReportTest, StrategiesThatAreNotEmulatedCompile) {
+  BlockParameters parameters;
+  parameters.cuda.strategy = CudaStrategy::shared_memory;
+  int compiled = 0;
+  for (const Asked& asked : asked_by(parameters)) {
+    if (asked.source->name != std::string(cuda::block_study_cu.name)) continue;
+    for (const CudaStrategy strategy :
+         {CudaStrategy::constant_and_shared_memory, CudaStrategy::device_launch}) {
+      std::vector<std::string> options{"-DBAND_ROWS=8", "--relocatable-device-code=true",
+                                       "-DSTRATEGY=" + std::to_string(static_cast<int>(strategy))};
+      for (const std::string& option : asked.options)
+        if (!option.starts_with("-DSTRATEGY")) options.push_back(option);
+      const cuda::Compiled code = cuda::compile(*real_compiler(), *asked.source, options, GetParam());
+      EXPECT_FALSE(usage_of_kernels(code.log).empty());
+      ++compiled;
+    }
+  }
+  EXPECT_EQ(compiled, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(, KernelReportTest, testing::ValuesIn(architectures),
+                         [](const auto& info) { return "sm_" + std::to_string(info.param); });
+
+}  // namespace
+}  // namespace parallax::test
