@@ -350,7 +350,7 @@ extern "C" __global__ void __launch_bounds__(slices_in_block* lanes, BLOCKS) fin
   constexpr int threads = slices_in_block * lanes;
   static_assert(threads == columns * lanes, "a thread has a column of the tile");
 #pragma unroll
-  for (int row = 0; row < ROWS; ++row) tile[row][0][thread] = no_key;
+  for (int row = 0; row < ROWS; ++row) tile[row][threadIdx.y][lane] = no_key;
   __syncthreads();
   sweep_slice(search, find_strip(search, lane), Best{tile, lane});
   __syncthreads();
@@ -387,7 +387,8 @@ PARALLAX_KERNEL find_statistics(CudaFrame frame, const uint8* left, const uint8*
       squares += value * value;
     }
   const int64 variance = static_cast<int64>(window_pixels) * squares - static_cast<int64>(sum) * sum;
-  (blockIdx.z == 0 ? to_left : to_right)[static_cast<int64>(y) * stride + x] = {
-      static_cast<double>(sum), variance > 0 ? 1.0 / sqrt(static_cast<double>(variance)) : 0.0};
+  CudaStatistics* to = blockIdx.z == 0 ? to_left : to_right;
+  to[static_cast<int64>(y) * stride + x] = {static_cast<double>(sum),
+                                            variance > 0 ? 1.0 / sqrt(static_cast<double>(variance)) : 0.0};
 }
 #endif
