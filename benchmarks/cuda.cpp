@@ -369,11 +369,14 @@ void block_table(const fs::path& pairs) {
     row(set.name, "SAD, window 9", pair, plain_block(set.labels, 9));
   }
   const Pair half = load(pairs / "conesHalfSize");
-  for (const auto& [name, cost] : {std::pair{"SSD", BlockCost::ssd}, {"ZNCC", BlockCost::zncc}}) {
-    BlockParameters parameters = plain_block(128, 9);
-    parameters.cost = cost;
-    row("cones-h", std::string(name) + ", window 9", half, parameters);
-  }
+  for (const auto& [name, cost] :
+       {std::pair{"SAD", BlockCost::sad}, {"SSD", BlockCost::ssd}, {"ZNCC", BlockCost::zncc}})
+    for (const int window : {5, 9, 15}) {
+      if (cost == BlockCost::sad && window == 9) continue;
+      BlockParameters parameters = plain_block(128, window);
+      parameters.cost = cost;
+      row("cones-h", std::string(name) + ", window " + std::to_string(window), half, parameters);
+    }
   BlockParameters everything;
   everything.disparities = 128;
   row("cones-h", "default preset", half, everything);

@@ -22,7 +22,7 @@ class BeliefPropagationConformance : public testing::TestWithParam<std::string> 
 };
 
 TEST_P(BeliefPropagationConformance, EqualsTheReferenceOnRandomCases) {
-  for (unsigned seed = 0; seed < (sanitized ? 80 : 250); ++seed) {
+  for (unsigned seed = 0; seed < (sanitized ? 40 : 250); ++seed) {
     const BeliefPropagationCase random_case(seed);
     const auto run = [&](const Device& device, int poison) {
       return match(random_case.parameters(), device, random_case.pair(), poison,

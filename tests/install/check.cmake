@@ -7,7 +7,11 @@ endfunction()
 
 # What is compiled here is so without optimisation: it takes half the time.
 set(prefix ${work}/installed)
-file(REMOVE_RECURSE ${work})
+file(REMOVE_RECURSE ${prefix})
+# The library, where it is compiled here, is only compiled anew where it has changed.
+if(NOT way STREQUAL "add_subdirectory")
+  file(REMOVE_RECURSE ${work}/build)
+endif()
 if(way STREQUAL "shared")
   run(${CMAKE_COMMAND} -S ${source} -B ${work}/library -G Ninja -D BUILD_SHARED_LIBS=ON -D PARALLAX_TOOLS=OFF
       -D PARALLAX_DEVELOPER_MODE=OFF -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_BUILD_TYPE=Debug)

@@ -283,10 +283,10 @@ struct Dealing {
 Dealing deal(int labels, int wanted_per_lane) {
   const int wanted = wanted_per_lane > 0 ? wanted_per_lane : labels <= 32 ? 4 : labels <= 64 ? 8 : 16;
   // Of having half or twice as many as wanted.
-  const double cost_of_an_octave = wanted_per_lane > 0 ? 100 : 0.15;
+  const double cost_of_an_octave = wanted_per_lane > 0 ? 100 : 0.2;
   constexpr int most_per_lane = 32;
   std::optional<Dealing> best;
-  constexpr double cost_of_short_words = 0.25;
+  constexpr double cost_of_short_words = 0.1;
   const auto cost = [&](const Dealing& dealing) {
     return dealing.labels() * (dealing.per_lane % 4 == 0 ? 1 : 1 + cost_of_short_words) *
            (1 + cost_of_an_octave * std::abs(std::log2(static_cast<double>(dealing.per_lane) / wanted)));

@@ -263,8 +263,6 @@ class Bytes final : public Cuda {
 
  private:
   // Statistics are read, not used, of that many columns beside the image.
-  static constexpr int statistics_margin = 8;
-
   CudaMachine machine() const {
     return {context()->architecture(), context()->multiprocessors(), context()->shared_bytes_per_block()};
   }
@@ -273,9 +271,7 @@ class Bytes final : public Cuda {
   bool has_statistics() const { return parameters().cost == BlockCost::zncc; }
   int statistics_stride() const { return best_stride_ + 2 * statistics_margin; }
   // Pixel (0, 0).
-  CudaStatistics* statistics(int side) const {
-    return has_statistics() ? at(statistics_[side]) + statistics_margin : nullptr;
-  }
+  CudaStatistics* statistics(int side) const { return has_statistics() ? at(statistics_[side]) : nullptr; }
 
   void prepare_search(StreamHandle) override {
     const CudaLayout& layout = search_layout_;

@@ -63,6 +63,13 @@ __device__ __forceinline__ uint32 add_all_costs(uint32 left, uint32 right, uint3
   return add_costs(left, right, ~0u, sum);
 }
 
+// Where statistics of a pixel are. Rows are dealt out to four, by column: so threads side by side, whose
+// columns are four apart, read what lies side by side.
+__device__ __forceinline__ int64 statistics_at(int stride, int x, int y) {
+  const int column = x + statistics_margin;
+  return static_cast<int64>(y) * stride + (column & 3) * (stride >> 2) + (column >> 2);
+}
+
 // Of ΣLR and both windows' statistics.
 __device__ __forceinline__ uint32 zncc_cost(uint32 products, const CudaStatistics& left,
                                             const CudaStatistics& right) {

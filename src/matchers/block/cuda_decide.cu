@@ -76,8 +76,9 @@ __device__ Neighbours sums_beside(const CudaDecision& decision, int x, int y, in
 
 __device__ uint32 cost_of_sum(const CudaDecision& decision, uint32 sum, int x, int y, int disparity) {
   if constexpr (COST == zncc) {
-    const int64 at = static_cast<int64>(y) * decision.statistics_stride + x;
-    return zncc_cost(sum, decision.left_statistics[at], decision.right_statistics[at - disparity]);
+    const int stride = decision.statistics_stride;
+    return zncc_cost(sum, decision.left_statistics[statistics_at(stride, x, y)],
+                     decision.right_statistics[statistics_at(stride, x - disparity, y)]);
   }
   return sum;
 }

@@ -34,15 +34,18 @@ Layout choose_numbers(const BlockParameters& parameters, const Search& search, c
   return layout;
 }
 
-// Few labels at once for high windows, so that the ring and what is beside it fit into registers.
+// Few labels at once for high windows, so that the ring and what is beside it fit into registers. (One label
+// and a window of one pixel must not meet: ptxas 13.0 gets that wrong.)
 void choose_group(const BlockParameters& parameters, Layout& layout) {
   const int sums = (layout.packed ? 2 : 4) * parameters.window;
+  if (parameters.cost == BlockCost::zncc) {
+    layout.group = 2 * sums <= 40 ? 2 : 1;
+    layout.blocks = 2;
+    return;
+  }
   layout.group = 4 * sums <= 72 ? 4 : 2 * sums <= 60 ? 2 : 1;
   const int ring = layout.group * sums;
-  if (parameters.cost == BlockCost::zncc)
-    layout.blocks = ring <= 16 ? 4 : 2;
-  else
-    layout.blocks = ring <= 24 ? 5 : ring <= 44 ? 4 : ring <= (layout.order_bits > 0 ? 72 : 60) ? 3 : 2;
+  layout.blocks = ring <= 24 ? 5 : ring <= 44 ? 4 : ring <= (layout.order_bits > 0 ? 72 : 60) ? 3 : 2;
 }
 
 std::size_t tiles_of(const Layout& layout, Size size) {

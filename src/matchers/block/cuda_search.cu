@@ -185,9 +185,9 @@ struct Costs {
       const uint32 pair = sums.of[g][p / 2];
       return p % 2 == 0 ? pair * 0x10000u + labels.of[g] : (pair & 0xFFFF0000u) | labels.of[g];
     } else if constexpr (COST == zncc) {
-      const int64 at = static_cast<int64>(y) * search.statistics_stride + x + p;
-      const CudaStatistics base = search.base_statistics[at],
-                           other = search.other_statistics[at - group.first - g];
+      const int stride = search.statistics_stride, shift = group.first + g;
+      const CudaStatistics base = search.base_statistics[statistics_at(stride, x + p, y)],
+                           other = search.other_statistics[statistics_at(stride, x + p - shift, y)];
       const bool swapped = search.label_step < 0;
       return make_key(zncc_cost(sums.of[g][p], swapped ? other : base, swapped ? base : other), labels.of[g]);
     } else {
@@ -388,7 +388,7 @@ PARALLAX_KERNEL find_statistics(CudaFrame frame, const uint8* left, const uint8*
     }
   const int64 variance = static_cast<int64>(window_pixels) * squares - static_cast<int64>(sum) * sum;
   CudaStatistics* to = blockIdx.z == 0 ? to_left : to_right;
-  to[static_cast<int64>(y) * stride + x] = {static_cast<double>(sum),
-                                            variance > 0 ? 1.0 / sqrt(static_cast<double>(variance)) : 0.0};
+  to[statistics_at(stride, x, y)] = {static_cast<double>(sum),
+                                     variance > 0 ? 1.0 / sqrt(static_cast<double>(variance)) : 0.0};
 }
 #endif

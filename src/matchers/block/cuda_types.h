@@ -64,6 +64,9 @@ struct CudaStatistics {
   double sum, scale;
 };
 
+// Columns that a row of statistics has room for on either side of the image.
+constexpr int statistics_margin = 8;
+
 // The search for the best labels of one image, the "base", in the other one. Labels are shifts: base column x
 // is compared with other column x − shift.
 struct CudaSearch {
@@ -73,7 +76,7 @@ struct CudaSearch {
   const unsigned char* other_validity;
   int validity_stride;
   const int* other_masked;
-  const CudaStatistics* base_statistics;  // pixel (0, 0), rows of `statistics_stride`
+  const CudaStatistics* base_statistics;  // see statistics_at()
   const CudaStatistics* other_statistics;
   int statistics_stride;
   int first_shift, last_shift;
