@@ -52,8 +52,8 @@ enum class MessageValues {
   local_memory,
 };
 
-/// Choices of the cuda device that never change a result; those but the defaults are there to measure what the
-/// defaults are worth.
+/// Choices of the cuda device that never change a result; those but the defaults are there to measure what
+/// the defaults are worth.
 struct BeliefPropagationCuda {
   /// In whole arithmetic: labels that a thread computes, about; 0 = what is fastest; 0…32.
   int labels_per_thread = 0;

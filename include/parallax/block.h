@@ -24,8 +24,8 @@ enum class Prefilter {
   x_sobel,
 };
 
-/// How the cuda device searches. Those but `automatic` are the steps of an older study, there to measure what each
-/// was worth: plain SAD, a thread a pixel, each window summed on its own.
+/// How the cuda device searches. Those but `automatic` are the steps of an older study, there to measure what
+/// each was worth: plain SAD, a thread a pixel, each window summed on its own.
 enum class CudaStrategy {
   automatic,                   ///< what is fastest
   global_memory,               ///< both images in global memory

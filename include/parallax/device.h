@@ -38,7 +38,7 @@ struct Device {
 
 /// A device of this machine, for people.
 struct DeviceDescription {
-  std::string device;       ///< text for Device::parse
+  std::string device;  ///< text for Device::parse
   /// Name; threads and vector instructions of a processor, memory, architecture and driver of a GPU.
   std::string description;
 };

@@ -60,8 +60,8 @@ class Matcher {
   /// Matches one pair in the memory of the GPU that this matcher is planned for: every pointer of `pair` and
   /// `map` is an address there. All work is enqueued on `stream`, a CUstream or cudaStream_t of that GPU's
   /// primary context (null = its default stream); nothing is waited for and nothing allocated. Until the work
-  /// is done, the pair and the map must stay, and this matcher must not be run again but on the same stream.
-  /// Where the stream captures a graph, the work becomes part of that; the matcher must live as long.
+  /// is done, the pair, the map and this matcher must stay, and it must not be run again but on the same
+  /// stream. Where the stream captures a graph, the work becomes part of that, which takes some memory.
   /// \throws Error as run() does, and (device) when the matcher is not planned for a GPU.
   void enqueue(const StereoPair& pair, const DisparityMap& map, void* stream);
 

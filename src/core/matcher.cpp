@@ -60,19 +60,20 @@ std::size_t whole_memory() {
 }
 
 void check_memory(const detail::Plan& plan, const PlanLimits& limits) {
-  const std::size_t needed = plan.memory_bytes();
-  const auto refuse = [&](std::size_t available, const char* remedy) {
-    if (needed <= available) return;
-    throw Error(ErrorCategory::memory, "the match needs " + bytes_text(needed) + ", and " +
-                                           bytes_text(available) + remedy +
-                                           ", or search fewer disparities, use fewer threads or a smaller image");
+  const auto refuse = [](std::size_t needed, std::size_t available, const std::string& remedies) {
+    if (needed > available)
+      throw Error(ErrorCategory::memory,
+                  "the match needs " + bytes_text(needed) + ", and " + bytes_text(available) + remedies);
   };
+  const std::optional<detail::Plan::GpuMemory> gpu = plan.gpu_memory();
+  const std::string smaller = gpu ? ", or search fewer disparities, or use a smaller image"
+                                  : ", or search fewer disparities, use fewer threads or a smaller image";
   if (limits.max_memory_bytes != 0)
-    refuse(limits.max_memory_bytes, " are allowed: raise the limit");
-  else if (const std::optional<std::size_t> free = plan.free_bytes())
-    refuse(*free, " are free on the GPU: see with nvidia-smi who has the rest");
-  else
-    refuse(whole_memory(), " are there: use a machine with more memory");
+    return refuse(plan.memory_bytes(), limits.max_memory_bytes, " are allowed: raise the limit" + smaller);
+  if (gpu)
+    refuse(gpu->needed, gpu->free, " are free on the GPU: see with nvidia-smi who has the rest" + smaller);
+  refuse(plan.memory_bytes() - (gpu ? gpu->needed : 0), whole_memory(),
+         " are there: use a machine with more memory" + smaller);
 }
 
 void check_planned(const std::string& which, const ImageView& image, const ImageFormat& format) {

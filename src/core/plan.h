@@ -28,8 +28,11 @@ class Plan {
   virtual void enqueue(const StereoPair&, const DisparityMap&, void*) {
     throw Error(ErrorCategory::device, "only a matcher planned for a GPU takes images there: use run()");
   }
-  // Of the memory that memory_bytes() counts, if it is not the host's.
-  virtual std::optional<std::size_t> free_bytes() const { return std::nullopt; }
+  // What a plan on a GPU takes there, of the memory that memory_bytes() counts, and what is free there.
+  struct GpuMemory {
+    std::size_t needed, free;
+  };
+  virtual std::optional<GpuMemory> gpu_memory() const { return std::nullopt; }
 
   // Never grows in a run.
   static constexpr std::size_t most_stages = 16;

@@ -18,12 +18,15 @@ namespace {
 const Device cuda_device{DeviceKind::cuda};
 constexpr unsigned seeds_a_test = 16, most_seeds = 256;
 
+bool is_emulated() {
+  return cuda::find_gpus().list.front().name == "Emulated GPU";
+}
+
 // How many random cases of each method. Each compiles kernels of its own, and an emulated GPU takes its time.
 unsigned seeds() {
   if (const char* wanted = std::getenv("PARALLAX_CUDA_SEEDS"))
     return static_cast<unsigned>(std::atoi(wanted));
-  const bool emulated = cuda::find_gpus().list.front().name == "Emulated GPU";
-  return !emulated ? most_seeds : sanitized ? seeds_a_test : 2 * seeds_a_test;
+  return !is_emulated() ? most_seeds : sanitized ? seeds_a_test : 2 * seeds_a_test;
 }
 
 class CudaConformance : public testing::TestWithParam<unsigned> {
@@ -95,6 +98,76 @@ TEST_F(CudaTest, EqualsTheReferenceForEveryWayToDealLabels) {
             parameters, views, false,
             std::to_string(labels) + " labels, " + std::to_string(labels_per_thread) + " a thread");
       }
+    }
+  }
+}
+
+BlockParameters study(CudaStrategy strategy) {
+  BlockParameters parameters = block_preset("sad-full-row");
+  parameters.cuda.strategy = strategy;
+  return parameters;
+}
+
+TEST_F(CudaTest, StrategiesNeverChangeAResult) {
+  const SynthPair pair = synthesize({.size = {171, 23}, .disparities = 30});
+  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  for (const CudaStrategy strategy :
+       {CudaStrategy::automatic, CudaStrategy::global_memory, CudaStrategy::shared_memory,
+        CudaStrategy::streams, CudaStrategy::constant_and_shared_memory, CudaStrategy::device_launch}) {
+    // These two call what is not emulated.
+    const bool needs_real_gpu =
+        strategy == CudaStrategy::constant_and_shared_memory || strategy == CudaStrategy::device_launch;
+    if (needs_real_gpu && is_emulated()) continue;
+    for (const bool full_row : {false, true}) {
+      BlockParameters parameters = study(strategy);
+      parameters.full_row = full_row;
+      parameters.disparities = 30;
+      parameters.refine.left_right_check = !full_row;
+      expect_conformance(parameters, views, false, "strategy " + std::to_string(static_cast<int>(strategy)));
+    }
+  }
+}
+
+TEST_F(CudaTest, StrategiesRefuseWhatTheyLack) {
+  const SynthPair pair = synthesize({.size = {31, 5}, .disparities = 9});
+  const ImageFormat format = pair.left_view().format;
+  const auto refuses = [&](const BlockParameters& parameters, const ImageFormat& of,
+                           const std::string& what) {
+    try {
+      Matcher(parameters, cuda_device, of);
+      ADD_FAILURE() << "takes " << what;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.category(), ErrorCategory::device) << error.what();
+      EXPECT_NE(std::string(error.what()).find("global_memory takes no " + what), std::string::npos)
+          << error.what();
+    }
+  };
+  BlockParameters parameters = study(CudaStrategy::global_memory);
+  parameters.cost = BlockCost::ssd;
+  refuses(parameters, format, "cost but sad");
+  parameters = study(CudaStrategy::global_memory);
+  parameters.uniqueness = 5;
+  refuses(parameters, format, "uniqueness");
+  refuses(study(CudaStrategy::global_memory), {format.size, Depth::bits16}, "values of more than 8 bits");
+
+  Matcher matcher(study(CudaStrategy::global_memory), cuda_device, format);
+  Result result(format.size);
+  EXPECT_THROW(matcher.run({pair.left_view(), pair.right_view(), pair.left_mask.view(), {}}, result.map()),
+               Error);
+  matcher.run({pair.left_view(), pair.right_view(), {}, {}}, result.map());
+}
+
+TEST_F(CudaTest, RowsOfAThreadNeverChangeAResult) {
+  const SynthPair pair = synthesize({.size = {71, 31}, .disparities = 30});
+  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  for (const int rows : {1, 9, 40, 128}) {
+    for (const int window : {1, 5, 9}) {
+      BlockParameters parameters;
+      parameters.disparities = 30;
+      parameters.window = window;
+      parameters.cuda.rows_per_thread = rows;
+      expect_conformance(parameters, views, false,
+                         std::to_string(rows) + " rows, window " + std::to_string(window));
     }
   }
 }

@@ -9,11 +9,12 @@
 
 #include <execinfo.h>
 
+#include "counting_allocator.h"
 #include "devices/gpu_test.h"
 
+namespace parallax::test {
 namespace {
 
-std::atomic<int> allocations = 0;
 std::atomic<bool> counting = false;
 
 // What a driver allocates for itself is its own affair.
@@ -29,35 +30,12 @@ bool is_in_driver() {
   return false;
 }
 
-void* allocate(std::size_t bytes, std::size_t alignment) {
-  if (counting && !is_in_driver()) ++allocations;
-  void* memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
 }  // namespace
 
-void* operator new(std::size_t bytes) {
-  return allocate(bytes, alignof(std::max_align_t));
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return allocate(bytes, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
+bool is_counted() {
+  return counting && !is_in_driver();
 }
 
-namespace parallax::test {
 namespace {
 
 template <class Body>

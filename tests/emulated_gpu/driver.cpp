@@ -67,7 +67,6 @@ const std::map<int, int>& device_attributes() {
       {41, 1},           // one address space with the host
       {81, 228 * 1024},  // shared memory a multiprocessor
       {82, 65536},       // registers a multiprocessor
-      {97, most_shared_bytes},
   };
   return attributes;
 }
@@ -77,6 +76,8 @@ Result attribute_of_device(int attribute, int& value) {
     value = driver().architecture / 10;
   } else if (attribute == capability_minor) {
     value = driver().architecture % 10;
+  } else if (attribute == parallax::cuda::shared_bytes_per_block_opt_in) {
+    value = static_cast<int>(driver().most_shared_bytes());
   } else {
     const auto found = device_attributes().find(attribute);
     if (found == device_attributes().end()) return invalid_value;
@@ -618,7 +619,8 @@ Result cuFuncSetAttribute(FunctionHandle handle, int attribute, int value) {
   return call_in_context(__func__, [&](const Context&) -> Result {
     Function* function = driver().function(handle);
     if (function == nullptr) return invalid_handle;
-    if (attribute != dynamic_shared_limit || value < 0 || value > static_cast<int>(most_shared_bytes))
+    if (attribute != dynamic_shared_limit || value < 0 ||
+        value > static_cast<int>(driver().most_shared_bytes()))
       return invalid_value;
     function->dynamic_shared_limit = static_cast<std::size_t>(value);
     return success;

@@ -40,6 +40,12 @@ Result DriverState::count_call(const std::string& name) {
   return result;
 }
 
+std::size_t DriverState::most_shared_bytes() const {
+  const bool is_of_games = architecture / 10 == 12 || (architecture > 80 && architecture < 90);
+  const std::size_t kibibytes = architecture < 80 ? 64 : architecture == 80 ? 163 : is_of_games ? 99 : 227;
+  return 1024 * kibibytes;
+}
+
 std::size_t DriverState::live_objects() const {
   std::size_t count = device_memory.size() + pinned_memory.size() + streams.size() + events.size() +
                       modules.size() + graphs.size() + executables.size();

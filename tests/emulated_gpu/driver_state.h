@@ -17,7 +17,6 @@
 namespace emulated {
 
 inline constexpr int most_devices = 8;
-inline constexpr std::size_t most_shared_bytes = 227 * 1024;
 
 // A call that has been asked to fail.
 struct PlannedFailure {
@@ -56,6 +55,8 @@ class DriverState {
   // What this call is asked to result in.
   Result count_call(const std::string& name);
   std::size_t live_objects() const;
+  // That a block can ask for.
+  std::size_t most_shared_bytes() const;
   // A call that no graph can hold makes captures in progress invalid, and fails.
   Result check_no_capture();
   // Null for a handle that is none.

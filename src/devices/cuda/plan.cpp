@@ -69,7 +69,8 @@ void Plan::allocate() {
   copy_map_ = copy_program_.kernel("copy_map");
   const Current current(*context_);
   // Around images and levels lie zeros, which kernels read and never write.
-  clear(memory_.get(), layout_.bytes(), stream_.get());
+  check(driver().cuMemsetD8Async(memory_.get(), 0, layout_.bytes(), stream_.get()),
+        "cuMemsetD8Async of " + std::to_string(layout_.bytes()) + " bytes");
   prepare(stream_.get());
   graph_ = capture(context_, stream_.get(), [&] {
     record(staged_pair(), map_in(staged_map_, host_memory()), changing_, stream_.get());
@@ -82,11 +83,6 @@ void Plan::fill(DeviceAddress to, const void* values, std::size_t bytes, StreamH
   check(driver().cuMemcpyHtoDAsync_v2(to, values, bytes, stream),
         "cuMemcpyHtoDAsync of " + std::to_string(bytes) + " bytes");
   check(driver().cuStreamSynchronize(stream), "cuStreamSynchronize");
-}
-
-void Plan::clear(DeviceAddress first, std::size_t bytes, StreamHandle stream) const {
-  check(driver().cuMemsetD8Async(first, 0, bytes, stream),
-        "cuMemsetD8Async of " + std::to_string(bytes) + " bytes");
 }
 
 // Kernels read the images over the bus, and write the map there: no copy is waited for.

@@ -8,9 +8,18 @@
 #include "core/arena.h"
 #include "core/plan.h"
 #include "core/workers.h"
+#include "devices/cuda/pair.h"
 #include "devices/cuda/program.h"
 
 namespace parallax::cuda {
+
+inline Image kernel_image(const ImageView& image) {
+  return {image.data, image.stride_bytes, image.channels, static_cast<int>(image.format.depth)};
+}
+
+inline Mask kernel_mask(const View<const std::uint8_t>& mask) {
+  return {mask.data, mask.stride};
+}
 
 class Plan : public detail::Plan {
  public:
@@ -18,7 +27,9 @@ class Plan : public detail::Plan {
   Plan(const Device& device, const ImageFormat& format, int volume_labels, bool tells_confidence);
 
   std::size_t memory_bytes() const final { return layout_.bytes() + host_layout_.bytes(); }
-  std::optional<std::size_t> free_bytes() const final { return free_memory(*context_); }
+  std::optional<GpuMemory> gpu_memory() const final {
+    return GpuMemory{layout_.bytes(), free_memory(*context_)};
+  }
   int cost_labels() const final { return volume_labels_; }
   bool tells_confidence() const final { return tells_confidence_; }
   void allocate() final;
@@ -50,11 +61,6 @@ class Plan : public detail::Plan {
   void fill(const Buffer<T>& buffer, const std::vector<T>& values, StreamHandle stream) const {
     fill(address(buffer), values.data(), values.size() * sizeof(T), stream);
   }
-  template <class T>
-  void clear(const Buffer<T>& buffer, StreamHandle stream) const {
-    clear(address(buffer), buffer.count * sizeof(T), stream);
-  }
-  void clear(DeviceAddress first, std::size_t bytes, StreamHandle stream) const;
   template <class T>
   DeviceAddress address(const Buffer<T>& buffer) const {
     return memory_.get() + buffer.offset;

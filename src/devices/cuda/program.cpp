@@ -25,7 +25,7 @@ class Compilation {
   Compilation(const Compilation&) = delete;
   Compilation& operator=(const Compilation&) = delete;
 
-  Result compile(const std::vector<std::string>& options) {
+  Result compile(const Options& options) {
     std::vector<const char*> texts;
     for (const std::string& option : options) texts.push_back(option.c_str());
     return compiler_.nvrtcCompileProgram(program_, static_cast<int>(texts.size()), texts.data());
@@ -56,17 +56,17 @@ class Compilation {
   CompilerProgram program_ = nullptr;
 };
 
-std::vector<std::string> all_options(const std::vector<std::string>& options, int architecture) {
+Options all_options(const Options& options, int architecture) {
   // No fused multiply-add: it would round once where the reference rounds twice.
-  std::vector<std::string> all{"--gpu-architecture=sm_" + std::to_string(architecture), "--std=c++17",
-                               "--fmad=false", "--ptxas-options=-v"};
+  Options all{"--gpu-architecture=sm_" + std::to_string(architecture), "--std=c++17", "--fmad=false",
+              "--ptxas-options=-v"};
   all.insert(all.end(), options.begin(), options.end());
   return all;
 }
 
 // Everything that decides what the code is.
 std::string cache_key(const Compiler& compiler, int driver_version, const Source& source,
-                      const std::vector<std::string>& options) {
+                      const Options& options) {
   std::string key = "nvrtc " + std::to_string(compiler.major) + "." + std::to_string(compiler.minor) +
                     " driver " + std::to_string(driver_version) + "\n";
   for (const std::string& option : options) key += option + "\n";
@@ -74,7 +74,7 @@ std::string cache_key(const Compiler& compiler, int driver_version, const Source
   return key + source.text;
 }
 
-std::string code_for(const Context& context, const Source& source, const std::vector<std::string>& options) {
+std::string code_for(const Context& context, const Source& source, const Options& options) {
   const Compiler& with = compiler(driver().version);
   const std::string key =
       cache_key(with, driver().version, source, all_options(options, context.architecture()));
@@ -94,8 +94,7 @@ std::string first_error(const std::string& log) {
 
 }  // namespace
 
-Compiled compile(const Compiler& compiler, const Source& source, const std::vector<std::string>& options,
-                 int architecture) {
+Compiled compile(const Compiler& compiler, const Source& source, const Options& options, int architecture) {
   constexpr Result invalid_option = 5;
   Compilation compilation(compiler, source);
   const Result result = compilation.compile(all_options(options, architecture));
@@ -112,7 +111,7 @@ Compiled compile(const Compiler& compiler, const Source& source, const std::vect
   return {compilation.code(), std::move(log)};
 }
 
-Program::Program(const SharedContext& context, const Source& source, const std::vector<std::string>& options)
+Program::Program(const SharedContext& context, const Source& source, const Options& options)
     : context_(context) {
   const std::string code = code_for(*context, source, options);
   const Current current(*context);

@@ -15,15 +15,22 @@ struct Source {
   const char* text;
 };
 
+// Of the compiler: what specialises a source.
+using Options = std::vector<std::string>;
+
+// "-DLABELS=64"
+inline std::string define(const char* name, int value) {
+  return std::string("-D") + name + "=" + std::to_string(value);
+}
+
 // Code for one architecture, and what the compiler says of it: registers and spills of each kernel.
 struct Compiled {
   std::string code, log;
 };
 
-// `options` specialise the source: "-DLABELS=64". Needs no GPU. \throws Error (internal) when it does not
+// Needs no GPU. \throws Error (internal) when it does not
 // compile
-Compiled compile(const Compiler& compiler, const Source& source, const std::vector<std::string>& options,
-                 int architecture);
+Compiled compile(const Compiler& compiler, const Source& source, const Options& options, int architecture);
 
 // Grid and block are counted in blocks and threads.
 struct Shape {
@@ -98,7 +105,7 @@ class Kernel {
 class Program {
  public:
   Program() = default;
-  Program(const SharedContext& context, const Source& source, const std::vector<std::string>& options);
+  Program(const SharedContext& context, const Source& source, const Options& options);
 
   // `name` outlives the kernel, and the program too.
   Kernel kernel(const char* name) const;
@@ -107,6 +114,10 @@ class Program {
   SharedContext context_;
   Owned<ModuleHandle> module_;
 };
+
+inline int rounded_up(int value, int unit) {
+  return (value + unit - 1) / unit * unit;
+}
 
 inline unsigned blocks(std::size_t work, std::size_t per_block) {
   return static_cast<unsigned>((work + per_block - 1) / per_block);

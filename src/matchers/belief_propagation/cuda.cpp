@@ -18,29 +18,15 @@
 namespace parallax::belief_propagation {
 namespace {
 
+using cuda::define;
 using cuda::Kernel;
+using cuda::Options;
+using cuda::rounded_up;
 using cuda::Shape;
 using cuda::StreamHandle;
-using Options = std::vector<std::string>;
 
 constexpr unsigned block_threads = 128;
 constexpr int directions = 4;
-
-std::string define(const char* name, int value) {
-  return std::string("-D") + name + "=" + std::to_string(value);
-}
-
-int rounded_up(int value, int unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
-CudaImage cuda_image(const ImageView& image) {
-  return {image.data, image.stride_bytes, image.channels, static_cast<int>(image.format.depth)};
-}
-
-CudaMask cuda_mask(View<const std::uint8_t> mask) {
-  return {mask.data, mask.stride};
-}
 
 // Everything but the levels.
 class Cuda : public cuda::Plan {
@@ -191,9 +177,9 @@ class Cuda : public cuda::Plan {
     const Size size = format().size;
     const Shape grid{static_cast<unsigned>(size.height),
                      cuda::blocks(static_cast<std::size_t>(size.width), block_threads * pixels_a_thread), 2};
-    take_.launch(launches, grid, {block_threads}, 0, cuda_image(pair.left), cuda_image(pair.right),
-                 cuda_mask(pair.left_mask), cuda_mask(pair.right_mask), samples(as_it_is),
-                 validity(as_it_is));
+    take_.launch(launches, grid, {block_threads}, 0, cuda::kernel_image(pair.left),
+                 cuda::kernel_image(pair.right), cuda::kernel_mask(pair.left_mask),
+                 cuda::kernel_mask(pair.right_mask), samples(as_it_is), validity(as_it_is));
   }
 
   void match(const DisparityMap& map, StreamHandle stream) final {
@@ -495,7 +481,8 @@ class Float final : public Cuda {
   }
 
   void prepare_levels(StreamHandle stream) override {
-    while (shared_bytes() > shared_bytes_worth_taking) pixels_ /= 2;
+    const auto allowed = static_cast<std::size_t>(context()->shared_bytes_per_block());
+    while (shared_bytes() > std::min(shared_bytes_worth_taking, allowed)) pixels_ /= 2;
     Options options = common_options();
     const bool naive = model().parameters.cuda.index_order == IndexOrder::naive;
     const int values_are = values() == MessageValues::registers       ? 0

@@ -3,20 +3,22 @@
 #include "kernel.h"
 
 using namespace parallax::belief_propagation;
+using parallax::cuda::Image;
+using parallax::cuda::Mask;
 
 namespace {
 
 constexpr uint32 per_level = 256;
 constexpr int gray_channel = 3;
 
-__device__ uint32 value_at(const CudaImage& image, int x, int y, int channel) {
+__device__ uint32 value_at(const Image& image, int x, int y, int channel) {
   const char* row = static_cast<const char*>(image.data) + y * image.stride_bytes;
   const int64 element = static_cast<int64>(x) * image.channels + channel;
   return image.bits == 16 ? reinterpret_cast<const uint16*>(row)[element]
                           : reinterpret_cast<const uint8*>(row)[element];
 }
 
-__device__ uint32 sample(const CudaImage& image, int x, int y, int channel) {
+__device__ uint32 sample(const Image& image, int x, int y, int channel) {
   uint32 value = 0;
   if (image.channels == 1)
     value = value_at(image, x, y, 0);
@@ -52,7 +54,7 @@ __device__ Neighbours bytes_of(uint32 word) {
 }
 
 // Of columns x, x + 1, … as far as there are any.
-__device__ Neighbours samples_of(const CudaImage& image, int x, int y, int width, int channel) {
+__device__ Neighbours samples_of(const Image& image, int x, int y, int width, int channel) {
   Neighbours values = {};
   if (image.channels == 1 && image.bits == 8 && x + taken <= width &&
       word_aligned(image.data, image.stride_bytes)) {
@@ -65,7 +67,7 @@ __device__ Neighbours samples_of(const CudaImage& image, int x, int y, int width
   return values;
 }
 
-__device__ Neighbours validity_of(const CudaMask& mask, int x, int y, int width) {
+__device__ Neighbours validity_of(const Mask& mask, int x, int y, int width) {
   const uint8* row = mask.data + y * mask.stride;
   if (mask.data != nullptr && x + taken <= width && word_aligned(mask.data, mask.stride))
     return bytes_of(*reinterpret_cast<const uint32*>(row + x));
@@ -78,13 +80,13 @@ __device__ Neighbours validity_of(const CudaMask& mask, int x, int y, int width)
 
 // Samples and validity of both images: grid.x = rows, grid.y = blocks of a row, each thread taking four
 // pixels; grid.z = 2.
-PARALLAX_KERNEL take(CudaImage left, CudaImage right, CudaMask left_mask, CudaMask right_mask,
-                     CudaSamples samples, CudaValidity validity) {
+PARALLAX_KERNEL take(Image left, Image right, Mask left_mask, Mask right_mask, CudaSamples samples,
+                     CudaValidity validity) {
   wait_for_previous();
   const int x = (blockIdx.y * blockDim.x + threadIdx.x) * taken, y = blockIdx.x;
   const bool is_left = blockIdx.z == 0;
-  const CudaImage image = is_left ? left : right;
-  const CudaMask mask = is_left ? left_mask : right_mask;
+  const Image image = is_left ? left : right;
+  const Mask mask = is_left ? left_mask : right_mask;
 
   const Neighbours valid = validity_of(mask, x, y, samples.width);
   uint32 word = 0;

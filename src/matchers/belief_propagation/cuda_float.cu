@@ -65,7 +65,7 @@ __device__ __forceinline__ int64 label_step(const CudaFloatLevel& level) {
   return NAIVE_ORDER ? 1 : level.pitch;
 }
 
-// All labels of a pixel. What is read is never written by the same kernel.
+// All labels of a pixel. What is read is never written by the same kernel, but was before its wait.
 struct Column {
   Stored* first;
   int64 step;

@@ -1,19 +1,9 @@
 // What the host tells the kernels of belief propagation; included by both.
 #pragma once
 
+#include "devices/cuda/pair.h"
+
 namespace parallax::belief_propagation {
-
-// A caller's image on the device.
-struct CudaImage {
-  const void* data;
-  long long stride_bytes;
-  int channels, bits;
-};
-
-struct CudaMask {
-  const unsigned char* data;  // null = valid everywhere
-  long long stride;
-};
 
 // Both images as they are compared. Planes of 16-bit samples in 256ths of a gray level, `stride` apart,
 // `plane` elements each; the last is gray. Of the mirrored pair when the right image is matched.

@@ -19,29 +19,15 @@
 namespace parallax::block {
 namespace {
 
+using cuda::define;
 using cuda::Kernel;
+using cuda::Options;
+using cuda::rounded_up;
 using cuda::Shape;
 using cuda::StreamHandle;
-using Options = std::vector<std::string>;
 
 constexpr unsigned block_threads = 128;
 enum Side { left_side, right_side };
-
-std::string define(const char* name, int value) {
-  return std::string("-D") + name + "=" + std::to_string(value);
-}
-
-int rounded_up(int value, int unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
-CudaImage cuda_image(const ImageView& image) {
-  return {image.data, image.stride_bytes, image.channels, static_cast<int>(image.format.depth)};
-}
-
-CudaMask cuda_mask(View<const std::uint8_t> mask) {
-  return {mask.data, mask.stride};
-}
 
 // Labels that lead out of the image everywhere are left out.
 Search clipped_search(Search search, int width) {
@@ -173,15 +159,14 @@ class Cuda : public cuda::Plan {
     take_ = images_program_.kernel("take");
     filter_ = images_program_.kernel("filter");
     refinement_.prepare(context(), device_memory());
-    for (const auto& buffer : validity_) clear(buffer, stream);
     prepare_search(stream);
   }
 
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) final {
     check_strategy(parameters_, pair);
     take_.launch(launches, images_grid(frame_.width, frame_.height), {block_threads}, 0,
-                 CudaTake{{cuda_image(pair.left), cuda_image(pair.right)},
-                          {cuda_mask(pair.left_mask), cuda_mask(pair.right_mask)},
+                 CudaTake{{cuda::kernel_image(pair.left), cuda::kernel_image(pair.right)},
+                          {cuda::kernel_mask(pair.left_mask), cuda::kernel_mask(pair.right_mask)},
                           frame_.width,
                           {at(gray_[left_side]), at(gray_[right_side])},
                           gray_stride_,
@@ -262,7 +247,6 @@ class Bytes final : public Cuda {
   }
 
  private:
-  // Statistics are read, not used, of that many columns beside the image.
   CudaMachine machine() const {
     return {context()->architecture(), context()->multiprocessors(), context()->shared_bytes_per_block()};
   }

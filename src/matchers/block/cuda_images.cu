@@ -5,6 +5,8 @@
 #include "kernel.h"
 
 using namespace parallax::block;
+using parallax::cuda::Image;
+using parallax::cuda::Mask;
 
 namespace {
 
@@ -36,7 +38,7 @@ __device__ uint32 gray(const Gray::One* row, int x, int channels) {
   return (9797u * pixel[0] + 19234u * pixel[1] + 3737u * pixel[2]) >> 15;
 }
 
-__device__ void take_gray(const CudaImage& image, int width, int x, int y, Gray::One* to) {
+__device__ void take_gray(const Image& image, int width, int x, int y, Gray::One* to) {
   const auto* row =
       reinterpret_cast<const Gray::One*>(static_cast<const char*>(image.data) + y * image.stride_bytes);
   if (image.channels == 1 && x + columns <= width &&
@@ -48,7 +50,7 @@ __device__ void take_gray(const CudaImage& image, int width, int x, int y, Gray:
     to[u] = static_cast<Gray::One>(gray(row, u, image.channels));
 }
 
-__device__ void take_validity(const CudaMask& mask, int width, int x, int y, uint8* to) {
+__device__ void take_validity(const Mask& mask, int width, int x, int y, uint8* to) {
   const uint8* row = mask.data + y * mask.stride;
   for (int u = x; u < min(x + columns, width); ++u) to[u] = mask.data == nullptr || row[u] != 0;
 }

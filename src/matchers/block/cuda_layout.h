@@ -10,7 +10,7 @@ namespace parallax::block {
 // Of a GPU.
 struct CudaMachine {
   int architecture, multiprocessors;
-  int shared_bytes;  // of a multiprocessor
+  int shared_bytes;  // that a block may have, which is about what a multiprocessor has
 };
 
 // Labels that a search goes through, as shifts.

@@ -11,10 +11,11 @@
 namespace parallax::block {
 namespace {
 
+using cuda::define;
 using cuda::Kernel;
+using cuda::Options;
 using cuda::Shape;
 using cuda::StreamHandle;
-using Options = std::vector<std::string>;
 
 constexpr unsigned block_columns = 128;
 
@@ -28,10 +29,6 @@ const char* name(CudaStrategy strategy) {
 [[noreturn]] void refuse(CudaStrategy strategy, const std::string& reason) {
   throw Error(ErrorCategory::device,
               std::string("cuda strategy ") + name(strategy) + " " + reason + ": choose strategy automatic");
-}
-
-std::string define(const std::string& name, int value) {
-  return "-D" + name + "=" + std::to_string(value);
 }
 
 // A thread a pixel, in some rows.

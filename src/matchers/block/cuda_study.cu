@@ -79,7 +79,8 @@ PARALLAX_KERNEL find_in_shared_memory(CudaSearch search, int first_row) {
   const auto inside = [&](int column) { return min(max(column, 0), search.frame.width + 2 * radius - 1); };
 #if STRATEGY == 3
   constexpr int base_pitch = PITCH;
-  const uint8* base = base_band + blockIdx.x * PITCH + search.frame.before - radius + inside(x);
+  const int column = min(x, search.frame.width - 1);
+  const uint8* base = base_band + blockIdx.x * PITCH + search.frame.before - radius + column;
 #else
   constexpr int base_pitch = base_columns;
   __shared__ uint8 base_rows[WINDOW][base_columns];

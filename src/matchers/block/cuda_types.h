@@ -1,19 +1,9 @@
 // What the host tells the kernels of block matching; included by both.
 #pragma once
 
+#include "devices/cuda/pair.h"
+
 namespace parallax::block {
-
-// A caller's image on the device.
-struct CudaImage {
-  const void* data;
-  long long stride_bytes;
-  int channels, bits;
-};
-
-struct CudaMask {
-  const unsigned char* data;  // null = valid everywhere
-  long long stride;
-};
 
 // Both images as they are compared: filtered, and extended by repeating their border pixels. Pixel (x, y) is
 // element y · pitch + x, also of the extension: `before` columns, `radius` rows, and whatever fills the pitch
@@ -40,8 +30,8 @@ struct CudaFound {
 
 // What takes a pair from its caller, each value once, and forgets what was found in the one before.
 struct CudaTake {
-  CudaImage images[2];
-  CudaMask masks[2];
+  cuda::Image images[2];
+  cuda::Mask masks[2];
   int width;
   void* gray[2];
   int gray_stride;
@@ -64,7 +54,7 @@ struct CudaStatistics {
   double sum, scale;
 };
 
-// Columns that a row of statistics has room for on either side of the image.
+// Columns beside the image that a row of statistics has room for: they are read, and not used.
 constexpr int statistics_margin = 8;
 
 // The search for the best labels of one image, the "base", in the other one. Labels are shifts: base column x

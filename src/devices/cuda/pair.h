@@ -1,0 +1,17 @@
+// A caller's pair, as the host tells it to kernels; included by both.
+#pragma once
+
+namespace parallax::cuda {
+
+struct Image {
+  const void* data;
+  long long stride_bytes;
+  int channels, bits;
+};
+
+struct Mask {
+  const unsigned char* data;  // null = valid everywhere
+  long long stride;
+};
+
+}  // namespace parallax::cuda
