@@ -75,7 +75,6 @@ std::vector<PlanCase> plan_cases() {
            arithmetic(Arithmetic::float16, DataCost::birchfield_tomasi)},
           {"bp bfloat16, 128 labels, volume", arithmetic(Arithmetic::bfloat16, DataCost::volume)},
           {"bp float32, 128 labels, registers", values(MessageValues::registers)},
-          {"bp float32, 128 labels, local memory", values(MessageValues::local_memory)},
           {"block SAD, 128 labels", cost(BlockCost::sad)},
           {"block SSD, 128 labels", cost(BlockCost::ssd)},
           {"block ZNCC, 128 labels", cost(BlockCost::zncc)},
