@@ -22,7 +22,7 @@ class BeliefPropagationConformance : public testing::TestWithParam<std::string> 
 };
 
 TEST_P(BeliefPropagationConformance, EqualsTheReferenceOnRandomCases) {
-  for (unsigned seed = 0; seed < (sanitized ? 25 : 250); ++seed) {
+  for (unsigned seed = 0; seed < (sanitized ? 80 : 250); ++seed) {
     const BeliefPropagationCase random_case(seed);
     const auto run = [&](const Device& device, int poison) {
       return match(random_case.parameters(), device, random_case.pair(), poison,
@@ -47,7 +47,7 @@ TEST_P(BeliefPropagationConformance, EqualsTheReferenceForEveryLabelCount) {
   const SynthPair pair = synthesize({.size = {71, 3}, .disparities = 30});
   const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
   std::vector<int> counts{127, 128, 129, 255, 256, 257, 1023, 1024};
-  for (int labels = 2; labels <= 70; labels += sanitized ? 9 : 1) counts.push_back(labels);
+  for (int labels = 2; labels <= 70; labels += sanitized ? 5 : 1) counts.push_back(labels);
   for (const int labels : counts) {
     BeliefPropagationParameters parameters = plain_belief_propagation();
     parameters.disparities = labels;

@@ -18,7 +18,7 @@ class BlockConformance : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(BlockConformance, EqualsTheReferenceOnRandomCases) {
-  for (unsigned seed = 0; seed < (sanitized ? 25 : 250); ++seed) {
+  for (unsigned seed = 0; seed < (sanitized ? 80 : 250); ++seed) {
     const BlockCase random_case(seed);
     const Result expected = match(random_case.parameters(), reference, random_case.pair(), 0x11);
     for (const int threads : {1, 2, 7}) {
@@ -36,7 +36,7 @@ TEST_P(BlockConformance, EqualsTheReferenceForEveryLabelCount) {
   const SynthPair pair = synthesize({.size = {173, 5}, .disparities = 30});
   const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
   for (const int window : {1, 3, 9}) {
-    for (int labels = 1; labels <= 70; labels += sanitized ? 9 : 1) {
+    for (int labels = 1; labels <= 70; labels += sanitized ? 5 : 1) {
       BlockParameters parameters = plain_block();
       parameters.window = window;
       parameters.disparities = labels;
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(Target, BlockConformance, testing::ValuesIn(cpu_targets
 // Larger than a band and a block of pixels, so that their seams are crossed.
 TEST(BlockConformanceTest, EqualsTheReferenceOnALargerPair) {
   SynthParameters synth;
-  synth.size = {331, sanitized ? 41 : 211};
+  synth.size = {331, sanitized ? 71 : 211};
   synth.disparities = 37;
   const SynthPair pair = synthesize(synth);
   BlockParameters parameters;

@@ -34,8 +34,9 @@ Layout choose_numbers(const BlockParameters& parameters, const Search& search, c
   return layout;
 }
 
-// Few labels at once for high windows, so that the ring and what is beside it fit into registers. (One label
-// and a window of one pixel must not meet: ptxas 13.0 gets that wrong.)
+// Few labels at once for high windows, so that the ring and what is beside it fit into registers. (ZNCC of
+// one label at a time and a window of one pixel must not meet: on sm_90, with NVRTC 13.0, keys came out
+// wrong, though the PTX and the emulated GPU are right.)
 void choose_group(const BlockParameters& parameters, Layout& layout) {
   const int sums = (layout.packed ? 2 : 4) * parameters.window;
   if (parameters.cost == BlockCost::zncc) {
