@@ -13,6 +13,9 @@ namespace parallax {
 enum class SubPixel {
   none,
   parabola,  ///< minimum of the parabola through the best cost and its two neighbours
+  /// Tip of the V whose two sides are equally steep: the steeper one goes through the best cost and the
+  /// higher neighbour, the other one through the lower neighbour. Fits costs that grow linearly, like SAD.
+  v_shape,
 };
 
 enum class Fill {
@@ -22,14 +25,21 @@ enum class Fill {
   row,
 };
 
-/// The refinement that follows a match, in this order: left-right check, speckle filter, fill, median.
+/// The refinement that follows a match, in this order: left-right check, speckle filter, fill, median,
+/// weighted median, bilateral filter. The last two look at the left image, too; see weighted_median() and
+/// bilateral().
 struct RefineParameters {
   bool left_right_check = true;
   float left_right_tolerance = 1.0f;  ///< pixels by which the two maps may differ; 0 or more
   int speckle_size = 50;              ///< regions of fewer pixels than this lose their value; 0 = no filter
   float speckle_range = 1.0f;         ///< pixels by which neighbours of one region may differ; 0 or more
   Fill fill = Fill::row;
-  int median = 5;  ///< window of the median: 0 (none), 3 or 5
+  int median = 5;                  ///< window of the median: 0 (none), 3 or 5
+  int weighted_median = 0;         ///< window of the weighted median: 0 (none), or odd, 3…15
+  int weighted_median_range = 10;  ///< gray levels by which a weight falls to 1/e; 1…255
+  int bilateral = 0;               ///< window of the bilateral filter: 0 (none), or odd, 3…15
+  int bilateral_range = 10;        ///< gray levels by which a weight falls to 1/e; 1…255
+  float bilateral_step = 1.0f;     ///< pixels by which a neighbour that counts may differ; 0…128
 
   /// No step at all: what the matcher decided.
   static RefineParameters none();
@@ -52,6 +62,27 @@ void fill_row(const DisparityMap& map, int threads = 0);
 /// itself, so that a median never invents a value; pixels without a value keep none. \throws Error (argument)
 /// when `window` is neither 3 nor 5.
 void median(View<float> disparity, int window, int threads = 0);
+
+/// Weighted median (Ma, He, Wei, Sun & Wu 2013) over an odd window of 3×3 to 15×15: a neighbour weighs
+/// ⌊255·e^(−|Δ|/range) + ½⌋, Δ being the difference of gray levels between it and the pixel in `guide`, the
+/// left image, of 16-bit images the upper 8 bits. The result is the lowest value v of the window such that
+/// the values up to v weigh at least half of all. Neighbours outside the map or without a value do not count,
+/// and pixels without a value keep none. \throws Error (argument) when `window` or `range` (1…255) is out of
+/// range, or `guide` is not of the map's size.
+void weighted_median(View<float> disparity, const ImageView& guide, int window, int range, int threads = 0);
+
+/// Joint bilateral filter over an odd window of 3×3 to 15×15: a pixel moves by the weighted mean of the
+/// differences δ between its neighbours' disparities and its own, rounded to 1/256 pixel like each of them.
+/// Neighbours with |δ| up to `step` pixels (0…128) count, so that surfaces become smooth and edges stay. They
+/// weigh
+///
+///     ⌊a·b / 256⌋, a = ⌊255·e^(−|Δ|/range) + ½⌋ as in weighted_median(), b = ⌊256·e^(−r²/2σ²) + ½⌋,
+///
+/// r being the distance, and σ a quarter of the window's side. Pixels without a value keep none. \throws
+/// Error (argument) when `window`, `range` (1…255) or `step` is out of range, or `guide` is not of the map's
+/// size.
+void bilateral(View<float> disparity, const ImageView& guide, int window, int range, float step,
+               int threads = 0);
 
 /// Speckle filter: pixels are of one region when they are 4-connected by steps of at most `range`. Every
 /// region of fewer than `size` pixels becomes Status::speckle.

@@ -75,7 +75,7 @@ void filter_rows(View<float> disparity, View<float> scratch, int first, int last
   const int lanes = static_cast<int>(hn::Lanes(tag));
   const int width = disparity.size.width;
   for (int y = first; y < last; ++y) {
-    const float* source = scratch.row(y + median_border) + median_border;
+    const float* source = scratch.row(y + window / 2) + window / 2;
     float* result = disparity.row(y);
     int x = 0;
     for (; x + lanes <= width; x += lanes)
@@ -103,18 +103,8 @@ namespace refine {
 
 HWY_EXPORT(filter_median_rows);
 
-// Copies row `y` of the map, or a row of no values when it lies outside, into the scratch copy.
-static void copy_bordered_row(View<const float> disparity, int y, float* out, int out_width) {
-  std::fill_n(out, out_width, no_value);
-  if (y >= 0 && y < disparity.size.height)
-    std::copy_n(disparity.row(y), disparity.size.width, out + median_border);
-}
-
 void median(View<float> disparity, int window, View<float> scratch, const Workers& workers) {
-  for_row_ranges(workers, scratch.size.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y)
-      copy_bordered_row(disparity, y - median_border, scratch.row(y), scratch.size.width);
-  });
+  copy_bordered(disparity, window, scratch, workers);
   for_row_ranges(workers, disparity.size.height, [&](int first, int last, int) {
     HWY_DYNAMIC_DISPATCH(filter_median_rows)(disparity, window, scratch, first, last);
   });
@@ -125,7 +115,7 @@ void median(View<float> disparity, int window, View<float> scratch, const Worker
 void median(View<float> disparity, int window, int threads) {
   if (window != 3 && window != 5) refuse("median", window, "3 or 5");
   check_view("disparity map", disparity, disparity.size);
-  Plane<float> scratch(refine::median_scratch_size(disparity.size));
+  Plane<float> scratch(refine::bordered_size(disparity.size, window));
   refine::median(disparity, window, scratch.view(), refine::checked_workers(threads));
 }
 

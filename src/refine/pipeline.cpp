@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/checks.h"
 #include "refine/refine.h"
 
@@ -9,6 +11,8 @@ RefineParameters RefineParameters::none() {
   parameters.speckle_size = 0;
   parameters.fill = Fill::none;
   parameters.median = 0;
+  parameters.weighted_median = 0;
+  parameters.bilateral = 0;
   return parameters;
 }
 
@@ -18,21 +22,31 @@ void RefineParameters::validate() const {
   check_not_negative("speckle_range", speckle_range);
   check_choice("fill", fill, Fill::row);
   if (median != 0 && median != 3 && median != 5) refuse("median", median, "0, 3 or 5");
+  // 0 = none.
+  if (weighted_median != 0) refine::check_guided_window("weighted_median", weighted_median);
+  refine::check_gray_range("weighted_median_range", weighted_median_range);
+  if (bilateral != 0) refine::check_guided_window("bilateral", bilateral);
+  refine::check_gray_range("bilateral_range", bilateral_range);
+  refine::check_bilateral_step("bilateral_step", bilateral_step);
 }
 
 namespace refine {
 
-Pipeline::Pipeline(const RefineParameters& parameters, Size size, bool reference, ArenaLayout& layout)
-    : parameters_(parameters), reference_(reference) {
-  if (parameters.median > 0) median_scratch_ = layout.reserve_plane<float>(median_scratch_size(size));
-  if (parameters.speckle_size > 1) {
+Pipeline::Pipeline(const RefineParameters& p, Size size, bool reference, ArenaLayout& layout)
+    : parameters_(p), reference_(reference) {
+  if (p.weighted_median > 0) weighted_median_.emplace(p.weighted_median, p.weighted_median_range);
+  if (p.bilateral > 0) bilateral_.emplace(p.bilateral, p.bilateral_range, p.bilateral_step);
+  const int guided = std::max(p.weighted_median, p.bilateral), window = std::max(p.median, guided);
+  if (window > 0) scratch_ = layout.reserve_plane<float>(bordered_size(size, window));
+  if (guided > 0) guide_ = layout.reserve_plane<std::uint8_t>(size);
+  if (p.speckle_size > 1) {
     check_speckle_size(size);
     regions_ = layout.reserve<std::int32_t>(size.pixels());
   }
 }
 
-void Pipeline::run(const DisparityMap& map, View<const float> right, std::byte* arena, const Workers& workers,
-                   detail::StageClock& clock) const {
+void Pipeline::run(const ImageView& left, const DisparityMap& map, View<const float> right, std::byte* arena,
+                   const Workers& workers, detail::StageClock& clock) const {
   if (parameters_.left_right_check) {
     left_right_check(map, right, parameters_.left_right_tolerance, workers);
     clock.finish("left_right_check");
@@ -47,10 +61,25 @@ void Pipeline::run(const DisparityMap& map, View<const float> right, std::byte* 
   }
   if (parameters_.median > 0) {
     if (reference_)
-      median_reference(map.disparity, parameters_.median, median_scratch_.in(arena));
+      median_reference(map.disparity, parameters_.median, scratch_.in(arena));
     else
-      median(map.disparity, parameters_.median, median_scratch_.in(arena), workers);
+      median(map.disparity, parameters_.median, scratch_.in(arena), workers);
     clock.finish("median");
+  }
+  if (weighted_median_ || bilateral_) run_guided(left, map.disparity, arena, workers, clock);
+}
+
+void Pipeline::run_guided(const ImageView& left, View<float> disparity, std::byte* arena,
+                          const Workers& workers, detail::StageClock& clock) const {
+  const View<std::uint8_t> guide = guide_.in(arena);
+  take_guide(left, guide, workers);
+  if (weighted_median_) {
+    weighted_median_reference(disparity, guide, *weighted_median_, scratch_.in(arena));
+    clock.finish("weighted_median");
+  }
+  if (bilateral_) {
+    bilateral_reference(disparity, guide, *bilateral_, scratch_.in(arena));
+    clock.finish("bilateral");
   }
 }
 

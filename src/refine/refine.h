@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <vector>
 
 #include "parallax/refine.h"
 
@@ -10,6 +12,7 @@
 #include "core/checks.h"
 #include "core/plan.h"
 #include "core/workers.h"
+#include "refine/guide.h"
 
 namespace parallax::refine {
 
@@ -32,17 +35,45 @@ void left_right_check(const DisparityMap& left, View<const float> right, float t
                       const Workers& workers);
 void fill_row(const DisparityMap& map, const Workers& workers);
 
-// median() reads a copy of the map with "no value" around it; at the end of a row, as many as a whole vector
-// may read.
-inline constexpr int median_border = 2;
-inline Size median_scratch_size(Size size) {
+// Steps over windows read a copy of the map with "no value" around it; at the end of a row, as many as a
+// whole vector may read.
+inline Size bordered_size(Size size, int window) {
   constexpr int widest_vector = 64 / sizeof(float);
-  return {size.width + 2 * median_border + widest_vector, size.height + 2 * median_border};
+  const int border = window / 2;
+  return {size.width + 2 * border + widest_vector, size.height + 2 * border};
 }
-// `scratch` has median_scratch_size().
+// `scratch` has bordered_size(), or more, here and below.
+void copy_bordered(View<const float> disparity, int window, View<float> scratch, const Workers& workers);
 void median(View<float> disparity, int window, View<float> scratch, const Workers& workers);
 // The same by sorting, for a reader.
 void median_reference(View<float> disparity, int window, View<float> scratch);
+
+struct WeightedMedian {
+  WeightedMedian(int window_side, int range);
+
+  int window;
+  GrayWeights weights;
+};
+void weighted_median_reference(View<float> disparity, View<const std::uint8_t> guide,
+                               const WeightedMedian& filter, View<float> scratch);
+
+// Of a pixel, the unit in which it moves.
+inline constexpr float shift_unit = 256;
+
+inline void check_bilateral_step(const char* field, float step) {
+  check_range(field, step, 0.0f, 128.0f);
+}
+
+struct Bilateral {
+  Bilateral(int window_side, int range, float largest_step);
+
+  int window;
+  GrayWeights gray;
+  std::vector<std::uint16_t> distance;
+  float step;
+};
+void bilateral_reference(View<float> disparity, View<const std::uint8_t> guide, const Bilateral& filter,
+                         View<float> scratch);
 
 // `regions` has an element for each pixel, and there are fewer than 2³¹ of them: check_speckle_size().
 void speckle_filter(const DisparityMap& map, int size, float range, std::int32_t* regions);
@@ -51,16 +82,23 @@ void check_speckle_size(Size size);
 // All steps of a matcher's RefineParameters, with the memory they need.
 class Pipeline {
  public:
-  // `reference`: with the readable median.
+  // `reference`: with the readable filters.
   Pipeline(const RefineParameters& parameters, Size size, bool reference, ArenaLayout& layout);
 
-  void run(const DisparityMap& map, View<const float> right, std::byte* arena, const Workers& workers,
-           detail::StageClock& clock) const;
+  // `left`: the image of the map, for the steps that it guides; `right`: of the left-right check.
+  void run(const ImageView& left, const DisparityMap& map, View<const float> right, std::byte* arena,
+           const Workers& workers, detail::StageClock& clock) const;
 
  private:
+  void run_guided(const ImageView& left, View<float> disparity, std::byte* arena, const Workers& workers,
+                  detail::StageClock& clock) const;
+
   RefineParameters parameters_;
   bool reference_;
-  PlaneBuffer<float> median_scratch_;
+  std::optional<WeightedMedian> weighted_median_;
+  std::optional<Bilateral> bilateral_;
+  PlaneBuffer<float> scratch_;
+  PlaneBuffer<std::uint8_t> guide_;
   Buffer<std::int32_t> regions_;
 };
 

@@ -1,10 +1,15 @@
 // Fractions of a pixel from costs at whole disparities.
 #pragma once
 
+#include <algorithm>
+
+#include "parallax/refine.h"
+
 namespace parallax::refine {
 
+// Both are whole numbers rounded to floats, and divided once: the same on every device.
 struct Fraction {
-  float numerator, denominator;
+  float numerator = 0, denominator = 1;
   float value() const { return numerator / denominator; }
 };
 
@@ -13,6 +18,25 @@ struct Fraction {
 template <class Cost>
 Fraction parabola_offset(Cost before, Cost best, Cost after) {
   return {static_cast<float>(before - after), static_cast<float>(2 * (before - 2 * best + after))};
+}
+
+// Offset of the tip of the V through the same costs, whose sides are equally steep; in (−½, ½].
+template <class Cost>
+Fraction v_shape_offset(Cost before, Cost best, Cost after) {
+  return {static_cast<float>(before - after), static_cast<float>(2 * (std::max(before, after) - best))};
+}
+
+template <class Cost>
+Fraction sub_pixel_offset(SubPixel method, Cost before, Cost best, Cost after) {
+  switch (method) {
+    case SubPixel::none:
+      break;
+    case SubPixel::parabola:
+      return parabola_offset(before, best, after);
+    case SubPixel::v_shape:
+      return v_shape_offset(before, best, after);
+  }
+  return {};
 }
 
 }  // namespace parallax::refine

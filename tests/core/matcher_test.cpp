@@ -118,7 +118,7 @@ TEST_P(MatcherTest, EveryParameterOutOfRangeIsNamedWithItsValueAndItsRange) {
       {[&](auto& p) { p.refine.speckle_range = nan; }, "speckle_range", "nan", "0 or more"},
       {[](auto& p) { p.cost = static_cast<BlockCost>(9); }, "cost", "9", "a value of"},
       {[](auto& p) { p.prefilter = static_cast<Prefilter>(-1); }, "prefilter", "-1", "a value of"},
-      {[](auto& p) { p.sub_pixel = static_cast<SubPixel>(2); }, "sub_pixel", "2", "a value of"},
+      {[](auto& p) { p.sub_pixel = static_cast<SubPixel>(3); }, "sub_pixel", "3", "a value of"},
       {[](auto& p) { p.refine.fill = static_cast<Fill>(7); }, "fill", "7", "a value of"},
       {[](auto& p) { p.refine.median = 4; }, "median", "4", "0, 3 or 5"},
       {[](auto& p) { p.refine.median = 7; }, "median", "7", "0, 3 or 5"},

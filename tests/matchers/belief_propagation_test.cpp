@@ -634,7 +634,7 @@ TEST(BeliefPropagationParametersTest, EveryOneOutOfRangeIsNamed) {
       {[](auto& p) { p.edge_contrast = 257; }, "edge_contrast is 257: choose"},
       {[](auto& p) { p.edge_floor = -1; }, "edge_floor is -1: choose a number from 0 to 1"},
       {[](auto& p) { p.edge_floor = 2; }, "edge_floor is 2: choose"},
-      {[](auto& p) { p.sub_pixel = static_cast<SubPixel>(2); }, "sub_pixel is 2: choose"},
+      {[](auto& p) { p.sub_pixel = static_cast<SubPixel>(3); }, "sub_pixel is 3: choose"},
       {[](auto& p) { p.min_confidence = -1; }, "min_confidence is -1: choose a number from 0 to 1"},
       {[](auto& p) { p.min_confidence = 2; }, "min_confidence is 2: choose"},
       {[&](auto& p) { p.min_confidence = nan; }, "min_confidence is nan: choose"},

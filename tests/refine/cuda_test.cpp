@@ -129,13 +129,13 @@ Map right_of(Map left, unsigned seed) {
   return right;
 }
 
-Map refined_on_cpu(const RefineParameters& parameters, Map map, Map right) {
+Map refined_on_cpu(const RefineParameters& parameters, const ImageView& guide, Map map, Map right) {
   ArenaLayout layout;
   const refine::Pipeline pipeline(parameters, map.size, true, layout);
   const Arena arena(layout);
   std::vector<StageTime> times;
   detail::StageClock clock(times);
-  pipeline.run(map.view(), right.view().disparity, arena.data(), Workers(1), clock);
+  pipeline.run(guide, map.view(), right.view().disparity, arena.data(), Workers(1), clock);
   return map;
 }
 

@@ -210,7 +210,7 @@ class MedianTest : public ::testing::Test {
   }
   static Rows reference_of(const Rows& rows, int window) {
     Map map(rows);
-    Plane<float> scratch(refine::median_scratch_size(map.disparity.size()));
+    Plane<float> scratch(refine::bordered_size(map.disparity.size(), window));
     refine::median_reference(map.disparity.view(), window, scratch.view());
     return map.values();
   }

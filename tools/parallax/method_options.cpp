@@ -40,7 +40,8 @@ std::string preset_names(const std::string& method) {
 }
 
 const Choices<SubPixel>& sub_pixel_choices() {
-  static const Choices<SubPixel> choices = {{"none", SubPixel::none}, {"parabola", SubPixel::parabola}};
+  static const Choices<SubPixel> choices = {
+      {"none", SubPixel::none}, {"parabola", SubPixel::parabola}, {"v-shape", SubPixel::v_shape}};
   return choices;
 }
 
@@ -59,6 +60,20 @@ void add_refine_options(CLI::App& app, RefineParameters& refine) {
              "What pixels without a value get: row = the lower neighbour on the row")
       ->group(group);
   app.add_option("--median", refine.median, "Window of the median filter: 0 (none), 3 or 5")->group(group);
+  app.add_option("--weighted-median", refine.weighted_median,
+                 "Window of the median weighted by the left image: 0 (none), or odd, 3 to 15")
+      ->group(group);
+  app.add_option("--weighted-median-range", refine.weighted_median_range,
+                 "Gray levels by which its weights fall to 1/e")
+      ->group(group);
+  app.add_option("--bilateral", refine.bilateral,
+                 "Window of the bilateral filter, joint with the left image: 0 (none), or odd, 3 to 15")
+      ->group(group);
+  app.add_option("--bilateral-range", refine.bilateral_range, "Gray levels by which its weights fall to 1/e")
+      ->group(group);
+  app.add_option("--bilateral-step", refine.bilateral_step,
+                 "Pixels of disparity by which neighbours that count may differ")
+      ->group(group);
 }
 
 void add_to_json(nlohmann::ordered_json& json, const RefineParameters& refine) {
@@ -68,6 +83,11 @@ void add_to_json(nlohmann::ordered_json& json, const RefineParameters& refine) {
   json["speckle_range"] = refine.speckle_range;
   json["fill"] = name_of(fills, refine.fill);
   json["median"] = refine.median;
+  json["weighted_median"] = refine.weighted_median;
+  json["weighted_median_range"] = refine.weighted_median_range;
+  json["bilateral"] = refine.bilateral;
+  json["bilateral_range"] = refine.bilateral_range;
+  json["bilateral_step"] = refine.bilateral_step;
 }
 
 }  // namespace parallax::tool

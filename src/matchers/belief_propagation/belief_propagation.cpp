@@ -74,7 +74,7 @@ void BeliefPropagationParameters::validate() const {
   check_range("discontinuity_truncation", discontinuity_truncation, 0.0f, 1024.0f);
   check_range("edge_contrast", edge_contrast, 0.0f, 256.0f);
   check_range("edge_floor", edge_floor, 0.0f, 1.0f);
-  check_choice("sub_pixel", sub_pixel, SubPixel::parabola);
+  check_choice("sub_pixel", sub_pixel, SubPixel::v_shape);
   check_range("min_confidence", min_confidence, 0.0f, 1.0f);
   check_range("labels_per_thread", cuda.labels_per_thread, 0, 32);
   check_choice("index_order", cuda.index_order, IndexOrder::naive);

@@ -114,7 +114,7 @@ class Cpu final : public detail::Plan {
               write_right_row(y, colour, strip, window, right);
             });
     }
-    refinement_.run(map, right, arena_.data(), workers_, clock);
+    refinement_.run(pair.left, map, right, arena_.data(), workers_, clock);
   }
 
  private:

@@ -25,7 +25,9 @@ inline float disparity(const Beliefs& beliefs, const Model& model) {
   const auto whole = static_cast<float>(model.parameters.min_disparity + beliefs.label);
   const bool inside = beliefs.label > 0 && beliefs.label + 1 < model.labels;
   if (model.parameters.sub_pixel == SubPixel::none || !inside) return whole;
-  return whole + refine::parabola_offset(beliefs.before, beliefs.best, beliefs.after).value();
+  return whole +
+         refine::sub_pixel_offset(model.parameters.sub_pixel, beliefs.before, beliefs.best, beliefs.after)
+             .value();
 }
 
 // Writes a pixel that the matcher decided.

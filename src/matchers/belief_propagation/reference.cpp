@@ -119,7 +119,7 @@ class Reference final : public detail::Plan {
                               : static_cast<float>(model_.parameters.min_disparity + beliefs(x, y).label);
       clock.finish("right_match");
     }
-    refinement_.run(map, right, arena_.data(), workers_, clock);
+    refinement_.run(pair.left, map, right, arena_.data(), workers_, clock);
   }
 
  private:

@@ -12,7 +12,7 @@ void BlockParameters::validate() const {
   check_range("disparities", disparities, 1, 1'000'000);
   check_choice("cost", cost, BlockCost::zncc);
   check_choice("prefilter", prefilter, Prefilter::x_sobel);
-  check_choice("sub_pixel", sub_pixel, SubPixel::parabola);
+  check_choice("sub_pixel", sub_pixel, SubPixel::v_shape);
   if (window < 1 || window > 31 || window % 2 == 0) refuse("window", window, "an odd number from 1 to 31");
   check_range("prefilter_cap", prefilter_cap, 1, 32767);
   check_range("uniqueness", uniqueness, 0, 100);

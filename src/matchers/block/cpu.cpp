@@ -209,7 +209,7 @@ class Cpu final : public detail::Plan {
     match(pair, map);
     clock.finish("search");
     const View<float> right = right_map() ? right_disparity_.in(arena_.data()) : View<float>();
-    refinement_.run(map, right, arena_.data(), workers_, clock);
+    refinement_.run(pair.left, map, right, arena_.data(), workers_, clock);
   }
 
  private:
@@ -255,7 +255,7 @@ class Cpu final : public detail::Plan {
                 parameters_.cost,
                 sums_,
                 parameters_.uniqueness,
-                parameters_.sub_pixel == SubPixel::parabola,
+                parameters_.sub_pixel,
                 left_.in(arena_.data()),
                 right_.in(arena_.data()),
                 pair.left_mask,

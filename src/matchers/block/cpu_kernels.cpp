@@ -369,11 +369,11 @@ class Sweeper {
 
   // The fraction of a pixel by which the minimum differs from the label; 0 where a neighbour is no candidate.
   HWY_INLINE refine::Fraction fraction(const Candidates& c, int label) const {
-    if (!s_.sub_pixel || label == c.first || label + 1 >= c.end) return {0.0f, 1.0f};
+    if (s_.sub_pixel == SubPixel::none || label == c.first || label + 1 >= c.end) return {};
     const Cost before = c.costs[label - 1], best = c.costs[label], after = c.costs[label + 1];
-    if (before == no_cost || after == no_cost) return {0.0f, 1.0f};
-    return refine::parabola_offset(static_cast<std::int64_t>(before), static_cast<std::int64_t>(best),
-                                   static_cast<std::int64_t>(after));
+    if (before == no_cost || after == no_cost) return {};
+    return refine::sub_pixel_offset(s_.sub_pixel, static_cast<std::int64_t>(before),
+                                    static_cast<std::int64_t>(best), static_cast<std::int64_t>(after));
   }
 
   HWY_INLINE void write_disparities(const Candidates* candidates, const int* labels, int count,

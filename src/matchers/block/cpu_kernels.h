@@ -78,7 +78,7 @@ struct Sweep {
   BlockCost cost;
   Sums sums;
   int uniqueness;
-  bool sub_pixel;
+  SubPixel sub_pixel;
   View<const std::uint16_t> left;                  // columns() wide
   View<const std::uint16_t> right;                 // mirrored, right_columns() wide
   View<const std::uint8_t> left_mask, right_mask;  // may be empty

@@ -10,6 +10,7 @@
 #include "core/arena.h"
 #include "core/gray.h"
 #include "matchers/block/block.h"
+#include "refine/confidence.h"
 #include "refine/refine.h"
 #include "refine/sub_pixel.h"
 
@@ -47,6 +48,7 @@ class Reference final : public detail::Plan {
 
   std::size_t memory_bytes() const override { return layout_.bytes(); }
   void allocate() override { arena_ = Arena(layout_); }
+  bool tells_confidence() const override { return true; }
 
   void run(const StereoPair& pair, const DisparityMap& map) override {
     detail::StageClock clock(stage_times);
@@ -63,7 +65,7 @@ class Reference final : public detail::Plan {
         for (int x = 0; x < size_.width; ++x) right_disparity_.in(arena_.data()).at(x, y) = match_right(x, y);
       clock.finish("right_search");
     }
-    refinement_.run(map, right_disparity_.in(arena_.data()), arena_.data(), workers_, clock);
+    refinement_.run(pair.left, map, right_disparity_.in(arena_.data()), arena_.data(), workers_, clock);
   }
 
  private:
@@ -161,12 +163,20 @@ class Reference final : public detail::Plan {
     return false;
   }
 
+  float confidence(int x, int y, int best) const {
+    std::optional<std::int64_t> rival;
+    for (int d = search_.lowest; d < label_end(); ++d)
+      if (std::abs(d - best) > 1 && candidate(x, y, d))
+        rival = std::min(rival.value_or(cost(x, y, d)), cost(x, y, d));
+    return refine::confidence(cost(x, y, best), rival);
+  }
+
   float refined(int x, int y, int d) const {
     const bool inside =
         d > search_.lowest && d + 1 < label_end() && candidate(x, y, d - 1) && candidate(x, y, d + 1);
     if (parameters_.sub_pixel == SubPixel::none || !inside) return static_cast<float>(d);
     const refine::Fraction offset =
-        refine::parabola_offset(cost(x, y, d - 1), cost(x, y, d), cost(x, y, d + 1));
+        refine::sub_pixel_offset(parameters_.sub_pixel, cost(x, y, d - 1), cost(x, y, d), cost(x, y, d + 1));
     return static_cast<float>(d) + offset.value();
   }
 
@@ -183,6 +193,7 @@ class Reference final : public detail::Plan {
       status = Status::ambiguous;
     map.status.at(x, y) = code(status);
     map.disparity.at(x, y) = status == Status::matched ? refined(x, y, *best) : no_value;
+    if (!map.confidence.empty()) map.confidence.at(x, y) = best ? confidence(x, y, *best) : 0;
   }
 
   BlockParameters parameters_;

@@ -1,0 +1,17 @@
+// How sure a matcher is that takes the cheapest of all labels: (rival − best) / rival.
+#pragma once
+
+#include <optional>
+
+namespace parallax::refine {
+
+// `rival`: the lowest cost of a label more than one away from the best, if there is one. A whole number of
+// steps between them, divided once: the same on every device.
+template <class Cost>
+float confidence(Cost best, std::optional<Cost> rival) {
+  if (!rival) return 1;
+  if (*rival == 0) return 0;
+  return static_cast<float>(*rival - best) / static_cast<float>(*rival);
+}
+
+}  // namespace parallax::refine

@@ -1,0 +1,51 @@
+#include "refine/guide.h"
+
+#include <cmath>
+
+#include "core/checks.h"
+#include "core/gray.h"
+
+namespace parallax::refine {
+
+GrayWeights gray_weights(int range) {
+  GrayWeights weights;
+  for (std::size_t difference = 0; difference < weights.size(); ++difference)
+    weights[difference] =
+        static_cast<std::uint8_t>(std::floor(255 * std::exp(-static_cast<double>(difference) / range) + 0.5));
+  return weights;
+}
+
+std::vector<std::uint16_t> distance_weights(int window) {
+  const int radius = window / 2;
+  const double sigma = window / 4.0;
+  std::vector<std::uint16_t> weights;
+  for (int dy = -radius; dy <= radius; ++dy)
+    for (int dx = -radius; dx <= radius; ++dx)
+      weights.push_back(static_cast<std::uint16_t>(
+          std::floor(256 * std::exp(-(dx * dx + dy * dy) / (2 * sigma * sigma)) + 0.5)));
+  return weights;
+}
+
+void take_guide(const ImageView& image, View<std::uint8_t> guide, const Workers& workers) {
+  for_row_ranges(workers, guide.size.height, [&](int first, int last, int) {
+    for (int y = first; y < last; ++y) gray_byte_row(image, y, guide.row(y));
+  });
+}
+
+void check_guide(const ImageView& guide, Size map) {
+  check_image("guide", guide);
+  if (guide.format.size != map)
+    throw Error(ErrorCategory::argument, "guide is " + text(guide.format.size) + ", the map " + text(map) +
+                                             ": give the map's own image");
+}
+
+void check_guided_window(const char* field, int window) {
+  if (window < 3 || window > most_guided_window || window % 2 == 0)
+    refuse(field, window, "an odd number from 3 to 15");
+}
+
+void check_gray_range(const char* field, int range) {
+  check_range(field, range, 1, 255);
+}
+
+}  // namespace parallax::refine
