@@ -10,13 +10,14 @@
 
 #include "parallax/belief_propagation.h"
 #include "parallax/block.h"
+#include "parallax/census.h"
 #include "parallax/device.h"
 #include "parallax/image.h"
 
 namespace parallax {
 
 /// The parameters name the algorithm.
-using MatcherParameters = std::variant<BlockParameters, BeliefPropagationParameters>;
+using MatcherParameters = std::variant<BlockParameters, BeliefPropagationParameters, CensusParameters>;
 
 /// What a plan may use.
 struct PlanLimits {

@@ -4,6 +4,7 @@
 
 #include "parallax/belief_propagation.h"
 #include "parallax/block.h"
+#include "parallax/census.h"
 #include "parallax/device.h"
 #include "parallax/error.h"
 #include "parallax/evaluate.h"

@@ -2,6 +2,7 @@
 
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/block/block.h"
+#include "matchers/census/census.h"
 
 namespace parallax::detail {
 namespace {
@@ -24,6 +25,8 @@ std::span<const Door> doors() {
       door<BlockParameters, block::make_cpu>("block", DeviceKind::cpu),
       door<BeliefPropagationParameters, belief_propagation::make_reference>("bp", DeviceKind::reference),
       door<BeliefPropagationParameters, belief_propagation::make_cpu>("bp", DeviceKind::cpu),
+      door<CensusParameters, census::make_reference>("census", DeviceKind::reference),
+      door<CensusParameters, census::make_cpu>("census", DeviceKind::cpu),
 #ifdef PARALLAX_HAS_CUDA
       door<BlockParameters, block::make_cuda>("block", DeviceKind::cuda),
       door<BeliefPropagationParameters, belief_propagation::make_cuda>("bp", DeviceKind::cuda),

@@ -14,4 +14,10 @@ float confidence(Cost best, std::optional<Cost> rival) {
   return static_cast<float>(*rival - best) / static_cast<float>(*rival);
 }
 
+// Cost up to which another label makes the best one ambiguous.
+template <class Cost>
+Cost ambiguity_bound(Cost best, int uniqueness) {
+  return best + best * static_cast<Cost>(uniqueness) / 100;
+}
+
 }  // namespace parallax::refine

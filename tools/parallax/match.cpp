@@ -26,7 +26,7 @@ bool searches_rows(const MatchRequest& request) {
 }
 
 int fewest_disparities(const MatchRequest& request) {
-  return std::holds_alternative<BlockParameters>(request.parameters) ? 1 : 2;
+  return std::holds_alternative<BeliefPropagationParameters>(request.parameters) ? 2 : 1;
 }
 
 // What --method and --preset say: they decide the defaults of all other options, wherever they stand among

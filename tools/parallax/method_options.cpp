@@ -15,6 +15,8 @@ const Method methods[] = {
     {"block", block_presets, [](std::string_view name) -> MatcherParameters { return block_preset(name); }},
     {"bp", belief_propagation_presets,
      [](std::string_view name) -> MatcherParameters { return belief_propagation_preset(name); }},
+    {"census", census_presets,
+     [](std::string_view name) -> MatcherParameters { return census_preset(name); }},
 };
 
 const Method& find_method(const std::string& name) {

@@ -16,7 +16,7 @@ namespace parallax::tool {
 // A method's preset. \throws UsageError for an unknown method, Error (argument) for an unknown preset
 MatcherParameters method_preset(const std::string& method, const std::string& preset);
 
-// "block, bp", and "default, sad-full-row".
+// "block, bp, census", and "default, sad-full-row".
 std::string method_names();
 std::string preset_names(const std::string& method);
 
@@ -28,12 +28,16 @@ std::string preset_names(const std::string& method);
 // - fixes_range() says whether a preset chose the search range.
 void add_options(CLI::App& app, BlockParameters& parameters);
 void add_options(CLI::App& app, BeliefPropagationParameters& parameters);
+void add_options(CLI::App& app, CensusParameters& parameters);
 void settle_options(const CLI::App& app, BlockParameters& parameters);
 void settle_options(const CLI::App& app, BeliefPropagationParameters& parameters);
+void settle_options(const CLI::App& app, CensusParameters& parameters);
 bool fixes_range(const BlockParameters& preset);
 bool fixes_range(const BeliefPropagationParameters& preset);
+bool fixes_range(const CensusParameters& preset);
 nlohmann::ordered_json to_json(const BlockParameters& parameters);
 nlohmann::ordered_json to_json(const BeliefPropagationParameters& parameters);
+nlohmann::ordered_json to_json(const CensusParameters& parameters);
 
 // What methods have in common.
 template <class Value>

@@ -1,0 +1,136 @@
+#include "matchers/census/census.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/checks.h"
+
+namespace parallax {
+
+void CensusParameters::validate() const {
+  check_range("min_disparity", min_disparity, -1'000'000, 1'000'000);
+  check_range("disparities", disparities, 1, 1'000'000);
+  check_choice("transform", transform, CensusTransform::sparse_modified_7x7);
+  check_choice("cost", cost, CensusCost::ad_census);
+  check_range("ad_truncation", ad_truncation, 1, 127);
+  if (window < 1 || window > 15 || window % 2 == 0) refuse("window", window, "an odd number from 1 to 15");
+  check_range("pyramid_levels", pyramid_levels, 1, 30);
+  check_range("search_radius", search_radius, 1, 1000);
+  check_range("uniqueness", uniqueness, 0, 100);
+  check_choice("sub_pixel", sub_pixel, SubPixel::v_shape);
+  refine.validate();
+}
+
+std::vector<std::string_view> census_presets() {
+  return {"default", "mobile-gpu-2015", "fast", "balanced", "accurate"};
+}
+
+CensusParameters census_preset(std::string_view name) {
+  CensusParameters parameters;
+  if (name == "default" || name == "balanced") return parameters;
+  if (name == "fast") {
+    parameters.pyramid_levels = 3;
+    return parameters;
+  }
+  if (name == "accurate") return parameters;
+  if (name == "mobile-gpu-2015") {
+    parameters.disparities = 60;
+    parameters.transform = CensusTransform::modified_9x9;
+    parameters.pyramid_levels = 3;
+    parameters.sub_pixel = SubPixel::none;
+    parameters.refine.speckle_size = 0;
+    parameters.refine.median = 3;
+    return parameters;
+  }
+  refuse("preset", name, "default, mobile-gpu-2015, fast, balanced or accurate");
+}
+
+namespace census {
+namespace {
+
+std::vector<Offset> window_without_centre(int width, int height) {
+  std::vector<Offset> offsets;
+  for (int y = -height / 2; y <= height / 2; ++y)
+    for (int x = -width / 2; x <= width / 2; ++x)
+      if (x != 0 || y != 0) offsets.push_back({x, y});
+  return offsets;
+}
+
+std::vector<Offset> every_second_of_7x7() {
+  std::vector<Offset> offsets;
+  for (const int y : {-3, -1, 1, 3})
+    for (const int x : {-3, -1, 1, 3}) offsets.push_back({x, y});
+  return offsets;
+}
+
+int half_rounded_down(int value) {
+  return value >> 1;
+}
+
+int half_rounded_up(int value) {
+  return (value + 1) >> 1;
+}
+
+Level level_of(Size size, int lowest, int highest) {
+  lowest = std::max(lowest, 1 - size.width);
+  highest = std::min(highest, size.width - 1);
+  return {size, lowest, highest - lowest + 1};
+}
+
+void check_labels(const Level& full, const CensusParameters& parameters) {
+  constexpr int most = 65535;
+  if (full.labels < 1)
+    throw Error(ErrorCategory::argument,
+                "disparities " + std::to_string(parameters.min_disparity) + " to " +
+                    std::to_string(parameters.min_disparity + parameters.disparities - 1) +
+                    " lead out of an image " + std::to_string(full.size.width) +
+                    " pixels wide everywhere: choose min_disparity and disparities within it");
+  if (full.labels > most) refuse("disparities", full.labels, "at most " + std::to_string(most));
+}
+
+}  // namespace
+
+Neighbourhood neighbourhood(CensusTransform transform) {
+  switch (transform) {
+    case CensusTransform::census_5x5:
+      return {window_without_centre(5, 5), false};
+    case CensusTransform::census_7x7:
+      return {window_without_centre(7, 7), false};
+    case CensusTransform::census_9x7:
+      return {window_without_centre(9, 7), false};
+    case CensusTransform::census_9x9:
+      return {window_without_centre(9, 9), false};
+    case CensusTransform::modified_5x5:
+      return {window_without_centre(5, 5), true};
+    case CensusTransform::modified_7x7:
+      return {window_without_centre(7, 7), true};
+    case CensusTransform::modified_9x7:
+      return {window_without_centre(9, 7), true};
+    case CensusTransform::modified_9x9:
+      return {window_without_centre(9, 9), true};
+    case CensusTransform::sparse_modified_7x7:
+      return {every_second_of_7x7(), true};
+  }
+  return {};
+}
+
+std::vector<Level> plan_levels(const CensusParameters& parameters, Size size) {
+  int lowest = parameters.min_disparity, highest = lowest + parameters.disparities - 1;
+  std::vector<Level> levels{level_of(size, lowest, highest)};
+  check_labels(levels.front(), parameters);
+  while (static_cast<int>(levels.size()) < parameters.pyramid_levels && (size.width > 1 || size.height > 1)) {
+    size = {half_rounded_up(size.width), half_rounded_up(size.height)};
+    lowest = half_rounded_down(lowest);
+    highest = half_rounded_up(highest);
+    levels.push_back(level_of(size, lowest, highest));
+  }
+  return levels;
+}
+
+int highest_pixel_cost(const CensusParameters& parameters) {
+  const int bits = static_cast<int>(neighbourhood(parameters.transform).neighbours.size());
+  return bits + (parameters.cost == CensusCost::ad_census ? parameters.ad_truncation : 0);
+}
+
+}  // namespace census
+}  // namespace parallax

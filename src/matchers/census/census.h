@@ -1,0 +1,94 @@
+// Census matching, coarse to fine (Iodice 2015, "Real-time dense passive stereo vision").
+//
+// Pyramid: level 0 is the gray image; a pixel of level k + 1 is the mean of 2×2 pixels of level k, rounded to
+// the nearest, halves up. All images are extended by repeating their border pixels.
+//
+// Signature: a bit for each neighbour q of the transform's window around p, 1 where I(q) > m(p). m is I(p),
+// or for the modified transforms the mean of the 3×3 pixels around p, rounded down: against whole numbers
+// that decides as the exact mean does. Bits are numbered row by row from the top left, the centre left out;
+// bit i is bit i mod 8, the lowest first, of byte i / 8.
+//
+// Cost of disparity d at left (x, y), over the window W of side w, signatures extended as the images are:
+//
+//   Σ_W h(x+i, y+j, d),  h(x, y, d) = Hamming distance of the signatures of left (x, y) and right (x−d, y),
+//                        plus min(|I_L(x, y) − I_R(x−d, y)|, truncation) for AD-census
+//
+// On level k the range is ⌊lowest / 2^k⌋ … ⌈highest / 2^k⌉. d is a candidate at x when right pixel x − d
+// exists and neither pixel is masked; a pixel of level k + 1 is masked when all its pixels of level k are.
+// Of the left and of the right image, each pixel takes its cheapest candidate, ties to the lowest. Below the
+// coarsest level only those d are searched that lie in
+//
+//   [2·min E − r, 2·max E + r],  E = estimates of the 3×3 pixels around (⌊x/2⌋, ⌊y/2⌋) on the level above
+//
+// A candidate of a pixel is, halved, a candidate of the pixel above it, so E is empty only where nothing can
+// be found. All costs are whole numbers below 2¹⁶, so every device gives the same bytes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "parallax/census.h"
+
+#include "core/plan.h"
+
+namespace parallax::census {
+
+std::unique_ptr<detail::Plan> make_reference(const CensusParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cpu(const CensusParameters&, const Device&, const ImageFormat&);
+
+struct Offset {
+  int x, y;
+};
+
+// What a transform compares.
+struct Neighbourhood {
+  std::vector<Offset> neighbours;  // in the order of their bits
+  bool modified;                   // against the mean
+
+  int bytes() const { return (static_cast<int>(neighbours.size()) + 7) / 8; }
+};
+
+inline constexpr int most_signature_bytes = 10;
+inline constexpr int most_neighbour_offset = 4;
+
+Neighbourhood neighbourhood(CensusTransform transform);
+
+inline constexpr int left_side = 0, right_side = 1;
+
+// A level of the pyramid: its size, and the disparities searched there.
+struct Level {
+  Size size;
+  int lowest, labels;
+
+  int highest() const { return lowest + labels - 1; }
+};
+
+// From the image down to the coarsest level. Disparities that no pixel can use are left out.
+// \throws Error (argument) when none is left, or more than any device counts
+std::vector<Level> plan_levels(const CensusParameters& parameters, Size size);
+
+// Highest cost of a single pixel, before summing.
+int highest_pixel_cost(const CensusParameters& parameters);
+
+// The whole disparity of a pixel of a level that has none.
+inline constexpr int no_disparity = std::numeric_limits<int>::min();
+
+// What the last run found on the way, on one level and side.
+struct Stage {
+  Plane<std::uint16_t> gray;
+  std::vector<Plane<std::uint8_t>> signature;  // a plane for each byte
+  // Of the levels above the image; empty on the right without left-right check.
+  Plane<std::int32_t> disparity;
+};
+
+class CensusPlan : public detail::Plan {
+ public:
+  virtual const std::vector<Level>& levels() const = 0;
+  // For tests and pictures.
+  virtual Stage stage(int level, int side) const = 0;
+};
+
+}  // namespace parallax::census

@@ -1,0 +1,120 @@
+// The inner loops of census matching on the CPU, compiled once for each vector instruction set. Lanes are
+// neighbouring pixels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "parallax/image.h"
+
+#include "matchers/census/census.h"
+
+namespace parallax::census {
+
+// Columns in memory left of column 0 and right of the last one, at least: as many as a vector reads, and as a
+// window reaches.
+inline constexpr int row_border = 64;
+
+// Rows of T, each from row_border before column 0 to as much after the last.
+template <class T>
+struct BorderedPlane {
+  T* data = nullptr;  // column 0 of row 0
+  Size size;
+  std::ptrdiff_t pitch = 0;
+
+  T* row(int y) const { return data + y * pitch; }
+};
+
+// Signatures: the rows of its bytes one after the other, and after them, for AD-census, the gray values in 8
+// bits.
+struct Signatures {
+  std::uint8_t* data = nullptr;  // column 0 of row 0, byte 0
+  Size size;
+  int bytes = 0;   // of a signature
+  int planes = 0;  // bytes, and the gray values
+  std::ptrdiff_t pitch = 0;
+
+  std::uint8_t* row(int y, int plane) const { return data + (y * std::ptrdiff_t{planes} + plane) * pitch; }
+};
+
+// A search may read this many bytes before and after the rows of signatures: of lanes that it does not use.
+inline constexpr std::size_t signature_margin = 256;
+
+// Repeats the first and the last pixel of a row in its borders.
+template <class T>
+void repeat_border(T* row, int width) {
+  for (int i = 1; i <= row_border; ++i) {
+    row[-i] = row[0];
+    row[width - 1 + i] = row[width - 1];
+  }
+}
+
+// Writes a row of the next level. T is uint8_t or uint16_t.
+void halve_row(const BorderedPlane<std::uint8_t>& fine, int y, std::uint8_t* coarse, int width);
+void halve_row(const BorderedPlane<std::uint16_t>& fine, int y, std::uint16_t* coarse, int width);
+
+// Writes a row of signatures, with their borders. `scratch` has describe_scratch_bytes().
+void describe_row(const BorderedPlane<std::uint8_t>& gray, const Neighbourhood& neighbourhood, int y,
+                  const Signatures& out, void* scratch);
+void describe_row(const BorderedPlane<std::uint16_t>& gray, const Neighbourhood& neighbourhood, int y,
+                  const Signatures& out, void* scratch);
+std::size_t describe_scratch_bytes(int width);
+
+// A search runs over tiles of the base image: as many columns as fill `tile_lanes` together with the columns
+// that their windows reach.
+inline constexpr int tile_lanes = 128;
+inline constexpr int tile_rows = 32;
+inline constexpr int most_window = 15;
+
+inline int tile_columns(int window) {
+  return tile_lanes - 2 * (window / 2);
+}
+
+// Whole disparities are counted from the level's lowest; in 16 bits.
+inline constexpr std::uint16_t no_label = 0xFFFF;
+
+// The estimates of the level above; none on the coarsest.
+struct Estimates {
+  const std::uint16_t* labels = nullptr;
+  std::ptrdiff_t stride = 0;
+  Size size;
+  int lowest = 0;
+};
+
+// Memory of one thread.
+struct TileMemory {
+  std::uint8_t* costs;      // [tile_rows + most_window][cost_pitch]
+  std::uint16_t* row_sums;  // [tile_rows + most_window][tile_lanes]
+  std::uint16_t* states;    // [planes of state][tile_rows][tile_lanes]
+  std::int32_t* wanted;     // [labels + 3]
+};
+inline constexpr int cost_pitch = tile_lanes + 64;
+inline constexpr int state_planes = 10;
+
+// A level of one side.
+struct Search {
+  Level level;
+  int side = left_side;  // of the base image
+  int window = 1;
+  int search_radius = 0;
+  int highest_pixel_cost = 0;
+  int ad_truncation = 0;  // 0: Hamming distances only
+  Signatures base, other;
+  const std::uint8_t* base_mask = nullptr;  // null: all valid
+  const std::uint8_t* other_mask = nullptr;
+  std::ptrdiff_t mask_stride = 0;
+  Estimates estimates;
+
+  // Where the labels go; or, on the image itself, the disparities of the right image; or the map.
+  std::uint16_t* labels = nullptr;
+  std::ptrdiff_t label_stride = 0;
+  View<float> right_disparity;
+  DisparityMap map;
+  SubPixel sub_pixel = SubPixel::none;
+  int uniqueness = 0;
+};
+
+// Searches the tile of that column and row of tiles.
+void search_tile(const Search& search, int tile_column, int tile_row, const TileMemory& memory);
+
+}  // namespace parallax::census

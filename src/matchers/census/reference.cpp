@@ -1,0 +1,310 @@
+// The specification of census matching, straight from census.h: every window is summed on its own. Slow on
+// purpose.
+
+#include <algorithm>
+#include <bitset>
+#include <cstdlib>
+#include <optional>
+
+#include "core/arena.h"
+#include "core/gray.h"
+#include "matchers/census/census.h"
+#include "refine/confidence.h"
+#include "refine/refine.h"
+#include "refine/sub_pixel.h"
+
+namespace parallax::census {
+namespace {
+
+using refine::code;
+using refine::no_value;
+using Signature = std::bitset<8 * most_signature_bytes>;
+
+// What is known of one level of one image.
+struct LevelPlanes {
+  PlaneBuffer<std::uint16_t> gray;
+  PlaneBuffer<std::uint8_t> mask;  // not 0 = valid
+  PlaneBuffer<Signature> signatures;
+  PlaneBuffer<std::int32_t> disparity;
+};
+
+// Disparities from `lowest` to `highest`; none where highest < lowest.
+struct Interval {
+  int lowest, highest;
+};
+
+template <class T>
+T repeated(const View<T>& plane, int x, int y) {
+  return plane.at(std::clamp(x, 0, plane.size.width - 1), std::clamp(y, 0, plane.size.height - 1));
+}
+
+class Reference final : public CensusPlan {
+ public:
+  Reference(const CensusParameters& parameters, const ImageFormat& format)
+      : parameters_(parameters),
+        levels_(plan_levels(parameters, format.size)),
+        depth_(format.depth),
+        neighbourhood_(neighbourhood(parameters.transform)),
+        refinement_(parameters.refine, format.size, true, layout_) {
+    for (auto& planes : planes_)
+      for (const Level& level : levels_)
+        planes.push_back({layout_.reserve_plane<std::uint16_t>(level.size),
+                          layout_.reserve_plane<std::uint8_t>(level.size),
+                          layout_.reserve_plane<Signature>(level.size),
+                          layout_.reserve_plane<std::int32_t>(level.size)});
+    right_disparity_ = layout_.reserve_plane<float>(format.size);
+  }
+
+  std::size_t memory_bytes() const override { return layout_.bytes(); }
+  void allocate() override { arena_ = Arena(layout_); }
+  bool tells_confidence() const override { return true; }
+  const std::vector<Level>& levels() const override { return levels_; }
+
+  void run(const StereoPair& pair, const DisparityMap& map) override {
+    detail::StageClock clock(stage_times);
+    take(pair.left, pair.left_mask, left_side);
+    take(pair.right, pair.right_mask, right_side);
+    for (const int side : {left_side, right_side})
+      for (int level = 1; level < level_count(); ++level) halve(level, side);
+    clock.finish("pyramid");
+    for (const int side : {left_side, right_side})
+      for (int level = 0; level < level_count(); ++level) describe(level, side);
+    clock.finish("transform");
+    for (int level = level_count() - 1; level >= 0; --level)
+      for (const int side : sides_searched()) search(level, side);
+    decide(map);
+    clock.finish("search");
+    refinement_.run(pair.left, map, right_disparity_.in(arena_.data()), arena_.data(), workers_, clock);
+  }
+
+  Stage stage(int level, int side) const override {
+    const Size size = levels_[index(level)].size;
+    const bool estimates = level > 0 && searches(side);
+    Stage stage{Plane<std::uint16_t>(size), {}, Plane<std::int32_t>(estimates ? size : Size{})};
+    for (int byte = 0; byte < neighbourhood_.bytes(); ++byte) stage.signature.emplace_back(size);
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) {
+        stage.gray.at(x, y) = gray(level, side).at(x, y);
+        for (std::size_t bit = 0; bit < neighbourhood_.neighbours.size(); ++bit)
+          stage.signature[bit / 8].at(x, y) |=
+              static_cast<std::uint8_t>(signatures(level, side).at(x, y)[bit] << bit % 8);
+        if (estimates) stage.disparity.at(x, y) = disparity(level, side).at(x, y);
+      }
+    return stage;
+  }
+
+ private:
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  int level_count() const { return static_cast<int>(levels_.size()); }
+  const LevelPlanes& planes(int level, int side) const { return planes_[side][index(level)]; }
+  View<std::uint16_t> gray(int level, int side) const { return planes(level, side).gray.in(arena_.data()); }
+  View<std::uint8_t> mask(int level, int side) const { return planes(level, side).mask.in(arena_.data()); }
+  View<Signature> signatures(int level, int side) const {
+    return planes(level, side).signatures.in(arena_.data());
+  }
+  View<std::int32_t> disparity(int level, int side) const {
+    return planes(level, side).disparity.in(arena_.data());
+  }
+  bool searches(int side) const { return side == left_side || parameters_.refine.left_right_check; }
+  std::vector<int> sides_searched() const {
+    return searches(right_side) ? std::vector{left_side, right_side} : std::vector{left_side};
+  }
+
+  void take(const ImageView& image, const View<const std::uint8_t>& valid, int side) {
+    for (int y = 0; y < image.format.size.height; ++y) {
+      gray_row(image, y, gray(0, side).row(y));
+      for (int x = 0; x < image.format.size.width; ++x)
+        mask(0, side).at(x, y) = valid.empty() || valid.at(x, y) != 0;
+    }
+  }
+
+  void halve(int level, int side) {
+    const View<std::uint16_t> fine = gray(level - 1, side);
+    const View<std::uint8_t> fine_mask = mask(level - 1, side);
+    const Size size = levels_[index(level)].size;
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) {
+        const auto quarter = [&](auto plane, int i) { return repeated(plane, 2 * x + i % 2, 2 * y + i / 2); };
+        const int sum = quarter(fine, 0) + quarter(fine, 1) + quarter(fine, 2) + quarter(fine, 3);
+        gray(level, side).at(x, y) = static_cast<std::uint16_t>((sum + 2) / 4);
+        mask(level, side).at(x, y) =
+            quarter(fine_mask, 0) | quarter(fine_mask, 1) | quarter(fine_mask, 2) | quarter(fine_mask, 3);
+      }
+  }
+
+  // What the neighbours of (x, y) are compared with.
+  int reference_value(const View<std::uint16_t>& image, int x, int y) const {
+    if (!neighbourhood_.modified) return image.at(x, y);
+    int sum = 0;
+    for (int j = -1; j <= 1; ++j)
+      for (int i = -1; i <= 1; ++i) sum += repeated(image, x + i, y + j);
+    return sum / 9;
+  }
+
+  void describe(int level, int side) {
+    const View<std::uint16_t> image = gray(level, side);
+    for (int y = 0; y < image.size.height; ++y)
+      for (int x = 0; x < image.size.width; ++x) {
+        const int value = reference_value(image, x, y);
+        Signature signature;
+        for (std::size_t bit = 0; bit < neighbourhood_.neighbours.size(); ++bit) {
+          const Offset offset = neighbourhood_.neighbours[bit];
+          signature[bit] = repeated(image, x + offset.x, y + offset.y) > value;
+        }
+        signatures(level, side).at(x, y) = signature;
+      }
+  }
+
+  int gray_of_8_bits(int level, int side, int x, int y) const {
+    return repeated(gray(level, side), x, y) >> (depth_ == Depth::bits8 ? 0 : 8);
+  }
+
+  int pixel_cost(int level, int left_x, int right_x, int y) const {
+    const Signature differing = repeated(signatures(level, left_side), left_x, y) ^
+                                repeated(signatures(level, right_side), right_x, y);
+    const int hamming = static_cast<int>(differing.count());
+    if (parameters_.cost == CensusCost::hamming) return hamming;
+    const int difference =
+        std::abs(gray_of_8_bits(level, left_side, left_x, y) - gray_of_8_bits(level, right_side, right_x, y));
+    return hamming + std::min(difference, parameters_.ad_truncation);
+  }
+
+  int cost(int level, int left_x, int y, int d) const {
+    const int radius = parameters_.window / 2;
+    int sum = 0;
+    for (int j = -radius; j <= radius; ++j)
+      for (int i = -radius; i <= radius; ++i) {
+        // Each image repeats its own border.
+        const int last = levels_[index(level)].size.width - 1;
+        sum += pixel_cost(level, std::clamp(left_x + i, 0, last), std::clamp(left_x - d + i, 0, last), y + j);
+      }
+    return sum;
+  }
+
+  // Whether left (x, y) may match right (x − d, y).
+  bool candidate(int level, int x, int y, int d) const {
+    const int width = levels_[index(level)].size.width;
+    return x >= 0 && x < width && x - d >= 0 && x - d < width && mask(level, left_side).at(x, y) != 0 &&
+           mask(level, right_side).at(x - d, y) != 0;
+  }
+
+  // What is searched for a pixel.
+  Interval interval(int level, int side, int x, int y) const {
+    const Level& own = levels_[index(level)];
+    if (level + 1 == level_count()) return {own.lowest, own.highest()};
+    const View<std::int32_t> above = disparity(level + 1, side);
+    std::optional<Interval> estimates;
+    for (int j = -1; j <= 1; ++j)
+      for (int i = -1; i <= 1; ++i) {
+        const int estimate = repeated(above, x / 2 + i, y / 2 + j);
+        if (estimate == no_disparity) continue;
+        if (!estimates) estimates = Interval{estimate, estimate};
+        estimates = Interval{std::min(estimates->lowest, estimate), std::max(estimates->highest, estimate)};
+      }
+    if (!estimates) return {own.lowest, own.lowest - 1};
+    return {std::max(2 * estimates->lowest - parameters_.search_radius, own.lowest),
+            std::min(2 * estimates->highest + parameters_.search_radius, own.highest())};
+  }
+
+  // The cheapest candidate of a pixel of that side, the lowest of equals.
+  int winner(int level, int side, int x, int y) const {
+    const Interval searched = interval(level, side, x, y);
+    int best = no_disparity, best_cost = 0;
+    for (int d = searched.lowest; d <= searched.highest; ++d) {
+      const int left_x = side == left_side ? x : x + d;
+      if (!candidate(level, left_x, y, d)) continue;
+      const int c = cost(level, left_x, y, d);
+      if (best != no_disparity && c >= best_cost) continue;
+      best = d;
+      best_cost = c;
+    }
+    return best;
+  }
+
+  void search(int level, int side) {
+    const Size size = levels_[index(level)].size;
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) disparity(level, side).at(x, y) = winner(level, side, x, y);
+  }
+
+  // The lowest cost searched more than one disparity away from the best.
+  std::optional<int> rival(int x, int y, int best) const {
+    const Interval searched = interval(0, left_side, x, y);
+    std::optional<int> lowest;
+    for (int d = searched.lowest; d <= searched.highest; ++d) {
+      if (std::abs(d - best) <= 1 || !candidate(0, x, y, d)) continue;
+      const int c = cost(0, x, y, d);
+      lowest = std::min(lowest.value_or(c), c);
+    }
+    return lowest;
+  }
+
+  bool ambiguous(int x, int y, int best) const {
+    if (parameters_.uniqueness == 0) return false;
+    const std::optional<int> other = rival(x, y, best);
+    return other && *other <= refine::ambiguity_bound(cost(0, x, y, best), parameters_.uniqueness);
+  }
+
+  // The costs beside the best count whether they were searched or not; where one of them is lower, the search
+  // ended at its own border, and there is nothing to refine.
+  float refined(int x, int y, int d) const {
+    const Level& full = levels_.front();
+    const auto whole = static_cast<float>(d);
+    if (parameters_.sub_pixel == SubPixel::none || d == full.lowest || d == full.highest() ||
+        !candidate(0, x, y, d - 1) || !candidate(0, x, y, d + 1))
+      return whole;
+    const int before = cost(0, x, y, d - 1), best = cost(0, x, y, d), after = cost(0, x, y, d + 1);
+    if (before < best || after < best || (before == best && after == best)) return whole;
+    return whole + refine::sub_pixel_offset(parameters_.sub_pixel, before, best, after).value();
+  }
+
+  float confidence(int x, int y, int best) const {
+    return refine::confidence(cost(0, x, y, best), rival(x, y, best));
+  }
+
+  void decide(const DisparityMap& map) {
+    const Size size = levels_.front().size;
+    const View<float> right = right_disparity_.in(arena_.data());
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) {
+        decide_left(x, y, map);
+        const int from_right = searches(right_side) ? disparity(0, right_side).at(x, y) : no_disparity;
+        right.at(x, y) = from_right == no_disparity ? no_value : static_cast<float>(from_right);
+      }
+  }
+
+  void decide_left(int x, int y, const DisparityMap& map) const {
+    const int best = disparity(0, left_side).at(x, y);
+    Status status = Status::matched;
+    if (mask(0, left_side).at(x, y) == 0)
+      status = Status::input_masked;
+    else if (best == no_disparity)
+      status = Status::out_of_range;
+    else if (ambiguous(x, y, best))
+      status = Status::ambiguous;
+    map.status.at(x, y) = code(status);
+    map.disparity.at(x, y) = status == Status::matched ? refined(x, y, best) : no_value;
+    if (!map.confidence.empty())
+      map.confidence.at(x, y) = best == no_disparity ? 0.0f : confidence(x, y, best);
+  }
+
+  CensusParameters parameters_;
+  std::vector<Level> levels_;
+  Depth depth_;
+  Neighbourhood neighbourhood_;
+  ArenaLayout layout_;
+  refine::Pipeline refinement_;
+  std::vector<LevelPlanes> planes_[2];
+  PlaneBuffer<float> right_disparity_;
+  Arena arena_;
+  Workers workers_{1};
+};
+
+}  // namespace
+
+std::unique_ptr<detail::Plan> make_reference(const CensusParameters& parameters, const Device&,
+                                             const ImageFormat& format) {
+  return std::make_unique<Reference>(parameters, format);
+}
+
+}  // namespace parallax::census

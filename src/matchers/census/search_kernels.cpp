@@ -1,0 +1,468 @@
+// The search of a tile: for each label that some pixel of the tile wants, the costs of all its pixels, their
+// sums over the window, and who takes the label.
+//
+// A label's costs come from whole rows of bytes: XOR, population count, sum over the bytes of a signature.
+// Sums over the columns of a window then move down the rows, a row entering and a row leaving.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "matchers/census/cpu_kernels.h"
+#include "refine/confidence.h"
+#include "refine/refine.h"
+#include "refine/sub_pixel.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "matchers/census/search_kernels.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace parallax::census::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using refine::code;
+using refine::no_value;
+
+constexpr std::uint16_t no_cost = 0xFFFF;
+
+using Bytes = hn::ScalableTag<std::uint8_t>;
+using Words = hn::ScalableTag<std::uint16_t>;
+using WordBytes = hn::Rebind<std::uint8_t, Words>;  // as many bytes as a vector has words
+using WordVector = hn::Vec<Words>;
+
+// What a tile knows of its pixels; planes of `states`.
+enum State {
+  best_cost,
+  best_label,
+  first_label,  // of the interval that is searched
+  label_span,   // its length less 1
+  cost_before,  // of the label before the best one
+  cost_after,
+  previous_cost,      // of the label before the current one
+  rival_cost,         // lowest searched more than one label away from the best
+  distant_cost,       // lowest searched two or more labels before the current one
+  previous_searched,  // of the label before the current one, if it was searched
+};
+
+class Tile {
+ public:
+  Tile(const Search& search, int tile_column, int tile_row, const TileMemory& memory)
+      : s_(search),
+        memory_(memory),
+        radius_(search.window / 2),
+        x_(tile_column * tile_columns(search.window)),
+        y_(tile_row * tile_rows),
+        columns_(std::min(tile_columns(search.window), search.level.size.width - x_)),
+        rows_(std::min(tile_rows, search.level.size.height - y_)) {}
+
+  void run() {
+    const bool neighbours = s_.sub_pixel != SubPixel::none;
+    const bool rival = s_.uniqueness > 0 || !s_.map.confidence.empty();
+    start(neighbours, rival);
+    if (neighbours && rival)
+      search<true, true>();
+    else if (neighbours)
+      search<true, false>();
+    else if (rival)
+      search<false, true>();
+    else
+      search<false, false>();
+    finish();
+  }
+
+ private:
+  const Size& size() const { return s_.level.size; }
+  int labels() const { return s_.level.labels; }
+  bool limited() const { return s_.estimates.labels != nullptr; }
+  std::uint16_t* state(State plane, int row) const {
+    return memory_.states + (static_cast<std::ptrdiff_t>(plane) * tile_rows + row) * tile_lanes;
+  }
+  void fill(State plane, std::uint16_t value) const {
+    std::fill_n(state(plane, 0), rows_ * tile_lanes, value);
+  }
+
+  void start(bool neighbours, bool rival) const {
+    fill(best_cost, no_cost);
+    fill(best_label, no_label);
+    if (neighbours) {
+      fill(cost_before, no_cost);
+      fill(cost_after, no_cost);
+    }
+    if (rival) {
+      fill(rival_cost, no_cost);
+      fill(distant_cost, no_cost);
+      fill(previous_searched, no_cost);
+    }
+    std::fill_n(memory_.wanted, labels() + 3, 0);
+    if (limited())
+      start_from_estimates();
+    else
+      std::fill_n(memory_.wanted + 1, labels(), 1);
+    if (neighbours) want_neighbours();
+  }
+
+  // Interval of a pixel below (x, y) of the level above; and its labels are wanted.
+  struct Interval {
+    std::uint16_t first, span;
+  };
+  Interval interval(std::uint16_t lowest_estimate, std::uint16_t highest_estimate) const {
+    const int offset = 2 * s_.estimates.lowest - s_.level.lowest;
+    const int first = std::max(2 * lowest_estimate + offset - s_.search_radius, 0);
+    const int last = std::min(2 * highest_estimate + offset + s_.search_radius, labels() - 1);
+    // No label is so high: none will be in the interval.
+    if (lowest_estimate == no_label || last < first) return {no_label, 0};
+    return {static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(last - first)};
+  }
+
+  void start_from_estimates() const {
+    constexpr int most = tile_lanes / 2 + 2;
+    std::uint16_t lowest[most], highest[most];
+    std::int32_t* changes = memory_.wanted + 1;  // of the number of pixels that want a label
+    const int first = x_ / 2, count = (columns_ + 1) / 2;
+    for (int row = 0; row < rows_; row += 2) {
+      extremes_of_rows(first, count, (y_ + row) / 2, lowest, highest);
+      std::uint16_t* first_of_row = state(first_label, row);
+      std::uint16_t* span_of_row = state(label_span, row);
+      for (int i = 0; i < count; ++i) {
+        const Interval found = interval(std::min({lowest[i], lowest[i + 1], lowest[i + 2]}),
+                                        std::max({highest[i], highest[i + 1], highest[i + 2]}));
+        first_of_row[2 * i] = first_of_row[2 * i + 1] = found.first;
+        span_of_row[2 * i] = span_of_row[2 * i + 1] = found.span;
+        if (found.first == no_label) continue;
+        ++changes[found.first];
+        --changes[found.first + found.span + 1];
+      }
+      if (row + 1 == rows_) break;
+      std::copy_n(first_of_row, 2 * count, first_of_row + tile_lanes);
+      std::copy_n(span_of_row, 2 * count, span_of_row + tile_lanes);
+    }
+    for (int label = 1; label < labels(); ++label) changes[label] += changes[label - 1];
+  }
+
+  // Of the columns first − 1 to first + count of the level above, the extreme estimates of rows y − 1 to
+  // y + 1; the highest is 0 where there is none.
+  void extremes_of_rows(int first, int count, int y, std::uint16_t* lowest, std::uint16_t* highest) const {
+    const Estimates& above = s_.estimates;
+    const auto row = [&](int i) {
+      return above.labels + std::clamp(i, 0, above.size.height - 1) * above.stride;
+    };
+    const std::uint16_t* rows[] = {row(y - 1), row(y), row(y + 1)};
+    const auto of_column = [&](int x, int i) {
+      const int column = std::clamp(x, 0, above.size.width - 1);
+      std::uint16_t low = no_label, high = 0;
+      for (const std::uint16_t* estimates : rows) {
+        const std::uint16_t estimate = estimates[column];
+        low = std::min(low, estimate);
+        high = std::max(high, estimate == no_label ? std::uint16_t{0} : estimate);
+      }
+      lowest[i] = low;
+      highest[i] = high;
+    };
+    of_column(first - 1, 0);
+    for (int i = 1; i <= count; ++i) of_column(first - 1 + i, i);
+    of_column(first + count, count + 1);
+  }
+
+  // Costs beside the best one count whether they are searched or not.
+  void want_neighbours() const {
+    std::int32_t* wanted = memory_.wanted + 1;
+    bool before = false;
+    for (int label = 0; label < labels(); ++label) {
+      const bool own = wanted[label] > 0;
+      if (before || own || (label + 1 < labels() && wanted[label + 1] > 0))
+        wanted[label] = std::max(wanted[label], 1);
+      before = own;
+    }
+  }
+
+  template <bool neighbours, bool rival>
+  void search() const {
+    bool continues = false;  // the label before was computed, too
+    for (int label = 0; label < labels(); ++label) {
+      continues = memory_.wanted[label + 1] > 0 && search_label<neighbours, rival>(label, continues);
+    }
+  }
+
+  // Columns of the tile whose other pixel exists.
+  struct Columns {
+    int first, last;
+  };
+  Columns columns_of(int shift) const {
+    return {std::max(0, shift - x_), std::min(columns_, size().width + shift - x_)};
+  }
+
+  // False when the label leads out of the image everywhere.
+  template <bool neighbours, bool rival>
+  bool search_label(int label, bool continues) const {
+    const int disparity = s_.level.lowest + label;
+    const int shift = s_.side == left_side ? disparity : -disparity;
+    const Columns columns = columns_of(shift);
+    if (columns.first >= columns.last) return false;
+    find_costs(shift);
+    if (columns.first == 0 && columns.last == columns_ && s_.other_mask == nullptr)
+      sum_and_decide<neighbours, rival, false>(label, shift, columns, continues);
+    else
+      sum_and_decide<neighbours, rival, true>(label, shift, columns, continues);
+    return true;
+  }
+
+  void find_costs(int shift) const {
+    switch (s_.base.bytes) {
+      case 2:
+        return find_costs<2>(shift);
+      case 3:
+        return find_costs<3>(shift);
+      case 6:
+        return find_costs<6>(shift);
+      case 8:
+        return find_costs<8>(shift);
+      default:
+        return find_costs<10>(shift);
+    }
+  }
+
+  template <int bytes>
+  void find_costs(int shift) const {
+    if (s_.ad_truncation > 0)
+      find_costs_of_rows<bytes, true>(shift);
+    else
+      find_costs_of_rows<bytes, false>(shift);
+  }
+
+  // Costs of single pixels, for all rows that the windows of the tile reach.
+  template <int bytes, bool with_difference>
+  void find_costs_of_rows(int shift) const {
+    const Bytes d;
+    const int lanes = static_cast<int>(hn::Lanes(d));
+    const int count = columns_ + 2 * radius_;
+    const auto truncation = hn::Set(d, static_cast<std::uint8_t>(s_.ad_truncation));
+    const std::ptrdiff_t base_pitch = s_.base.pitch, other_pitch = s_.other.pitch;
+    for (int i = 0; i < rows_ + 2 * radius_; ++i) {
+      const int y = std::clamp(y_ - radius_ + i, 0, size().height - 1);
+      const std::uint8_t* HWY_RESTRICT base = s_.base.row(y, 0) + x_ - radius_;
+      const std::uint8_t* HWY_RESTRICT other = s_.other.row(y, 0) + x_ - radius_ - shift;
+      std::uint8_t* HWY_RESTRICT out = memory_.costs + i * cost_pitch;
+      for (int x = 0; x < count; x += lanes) {
+        const auto differing = [&](int plane) HWY_ATTR {
+          return hn::PopulationCount(hn::Xor(hn::LoadU(d, base + plane * base_pitch + x),
+                                             hn::LoadU(d, other + plane * other_pitch + x)));
+        };
+        auto cost = differing(0);
+        for (int plane = 1; plane < bytes; ++plane) cost = hn::Add(cost, differing(plane));
+        if constexpr (with_difference) {
+          const auto own = hn::LoadU(d, base + bytes * base_pitch + x),
+                     its = hn::LoadU(d, other + bytes * other_pitch + x);
+          const auto difference = hn::Or(hn::SaturatedSub(own, its), hn::SaturatedSub(its, own));
+          cost = hn::Add(cost, hn::Min(difference, truncation));
+        }
+        hn::Store(cost, d, out + x);
+      }
+    }
+  }
+
+  // Sum of a window's width of costs. As many of them as fit are summed in bytes.
+  HWY_INLINE WordVector row_sum(const std::uint8_t* costs, int together) const {
+    const Words d;
+    const WordBytes d_bytes;
+    auto sum = hn::Zero(d);
+    for (int i = 0; i < s_.window;) {
+      const int end = std::min(i + together, s_.window);
+      auto part = hn::LoadU(d_bytes, costs + i);
+      for (++i; i < end; ++i) part = hn::Add(part, hn::LoadU(d_bytes, costs + i));
+      sum = hn::Add(sum, hn::PromoteTo(d, part));
+    }
+    return sum;
+  }
+
+  template <bool neighbours, bool rival, bool bounded>
+  void sum_and_decide(int label, int shift, const Columns& columns, bool continues) const {
+    const Words d;
+    const int lanes = static_cast<int>(hn::Lanes(d));
+    const int together = 255 / s_.highest_pixel_cost;
+    for (int x = 0; x < columns_; x += lanes) {
+      auto window = hn::Zero(d);
+      for (int i = 0; i < rows_ + 2 * radius_; ++i) {
+        std::uint16_t* row_sums = memory_.row_sums + i * tile_lanes + x;
+        const auto entering = row_sum(memory_.costs + i * cost_pitch + x, together);
+        hn::Store(entering, d, row_sums);
+        window = hn::Add(window, entering);
+        const int row = i - 2 * radius_;
+        if (row < 0) continue;
+        auto cost = window;
+        if constexpr (bounded)
+          cost = hn::IfThenElse(exist(columns, shift, row, x), cost, hn::Set(d, no_cost));
+        decide<neighbours, rival>(label, row, x, cost, continues);
+        window = hn::Sub(window, hn::Load(d, row_sums - 2 * radius_ * tile_lanes));
+      }
+    }
+  }
+
+  // Whether the other pixels exist and are not masked.
+  HWY_INLINE hn::Mask<Words> exist(const Columns& columns, int shift, int row, int x) const {
+    const Words d;
+    const auto column = hn::Iota(d, static_cast<std::uint16_t>(x));
+    const auto exists = hn::Lt(hn::Sub(column, hn::Set(d, static_cast<std::uint16_t>(columns.first))),
+                               hn::Set(d, static_cast<std::uint16_t>(columns.last - columns.first)));
+    if (s_.other_mask == nullptr) return exists;
+    HWY_ALIGN std::uint16_t valid[HWY_MAX_BYTES / 2] = {};
+    const int end = std::min(x + static_cast<int>(hn::Lanes(d)), columns.last);
+    const std::uint8_t* mask = s_.other_mask + (y_ + row) * s_.mask_stride + x_ - shift;
+    for (int i = std::max(x, columns.first); i < end; ++i) valid[i - x] = mask[i];
+    return hn::And(exists, hn::Ne(hn::Load(d, valid), hn::Zero(d)));
+  }
+
+  // A label's costs meet the best ones so far.
+  template <bool neighbours, bool rival>
+  HWY_INLINE void decide(int label, int row, int x, WordVector cost, bool continues) const {
+    const Words d;
+    const auto none = hn::Set(d, no_cost);
+    const auto current = hn::Set(d, static_cast<std::uint16_t>(label));
+    const auto at = [&](State plane) { return state(plane, row) + x; };
+    const auto best = hn::Load(d, at(best_cost));
+    const auto label_of_best = hn::Load(d, at(best_label));
+    auto searched = cost;
+    if (limited()) {
+      const auto place = hn::Sub(current, hn::Load(d, at(first_label)));
+      searched = hn::IfThenElse(hn::Gt(place, hn::Load(d, at(label_span))), none, cost);
+    }
+    const auto better = hn::Lt(searched, best);
+    hn::Store(hn::Min(searched, best), d, at(best_cost));
+    hn::Store(hn::IfThenElse(better, current, label_of_best), d, at(best_label));
+    const auto label_before = hn::Set(d, static_cast<std::uint16_t>(label - 1));
+    const auto follows_best = hn::Eq(label_of_best, label_before);
+    if constexpr (rival) {
+      auto distant = hn::Load(d, at(distant_cost));
+      auto previous = hn::Load(d, at(previous_searched));
+      if (!continues) {
+        distant = hn::Min(distant, previous);
+        previous = none;
+      }
+      const auto other = hn::Min(hn::Load(d, at(rival_cost)), hn::IfThenElse(follows_best, none, searched));
+      hn::Store(hn::IfThenElse(better, distant, other), d, at(rival_cost));
+      hn::Store(hn::Min(distant, previous), d, at(distant_cost));
+      hn::Store(searched, d, at(previous_searched));
+    }
+    if constexpr (neighbours) {
+      const auto before = continues ? hn::Load(d, at(previous_cost)) : none;
+      const auto after = hn::IfThenElse(follows_best, cost, hn::Load(d, at(cost_after)));
+      hn::Store(hn::IfThenElse(better, before, hn::Load(d, at(cost_before))), d, at(cost_before));
+      hn::Store(hn::IfThenElse(better, none, after), d, at(cost_after));
+      hn::Store(cost, d, at(previous_cost));
+    }
+  }
+
+  void finish() const {
+    if (s_.base_mask != nullptr) drop_masked();
+    for (int row = 0; row < rows_; ++row) {
+      const std::uint16_t* labels = state(best_label, row);
+      if (s_.labels != nullptr)
+        std::copy_n(labels, columns_, s_.labels + (y_ + row) * s_.label_stride + x_);
+      else if (s_.side == right_side)
+        write_disparities(labels, s_.right_disparity.row(y_ + row) + x_);
+      else
+        write_map(row);
+    }
+  }
+
+  void drop_masked() const {
+    for (int row = 0; row < rows_; ++row) {
+      const std::uint8_t* mask = s_.base_mask + (y_ + row) * s_.mask_stride + x_;
+      std::uint16_t* labels = state(best_label, row);
+      for (int x = 0; x < columns_; ++x) labels[x] = mask[x] != 0 ? labels[x] : no_label;
+    }
+  }
+
+  void write_disparities(const std::uint16_t* labels, float* out) const {
+    for (int x = 0; x < columns_; ++x)
+      out[x] = labels[x] == no_label ? no_value : static_cast<float>(s_.level.lowest + labels[x]);
+  }
+
+  void write_map(int row) const {
+    const int y = y_ + row;
+    const std::uint16_t* labels = state(best_label, row);
+    float* disparity = s_.map.disparity.row(y) + x_;
+    std::uint8_t* status = s_.map.status.row(y) + x_;
+    write_disparities(labels, disparity);
+    for (int x = 0; x < columns_; ++x)
+      status[x] = code(labels[x] == no_label ? Status::out_of_range : Status::matched);
+    if (s_.sub_pixel != SubPixel::none) add_fractions(row, disparity);
+    if (s_.uniqueness > 0) reject_ambiguous(row, disparity, status);
+    if (!s_.map.confidence.empty()) write_confidence(row, s_.map.confidence.row(y) + x_);
+    if (s_.base_mask == nullptr) return;
+    const std::uint8_t* mask = s_.base_mask + y * s_.mask_stride + x_;
+    for (int x = 0; x < columns_; ++x) status[x] = mask[x] != 0 ? status[x] : code(Status::input_masked);
+  }
+
+  // refine::sub_pixel_offset(), by lanes; added to what has a value.
+  void add_fractions(int row, float* disparity) const {
+    const hn::ScalableTag<float> d;
+    const hn::Rebind<std::int32_t, decltype(d)> d_int;
+    const hn::Rebind<std::uint16_t, decltype(d)> d_cost;
+    const int lanes = static_cast<int>(hn::Lanes(d));
+    HWY_ALIGN float fractions[tile_lanes];
+    for (int x = 0; x < columns_; x += lanes) {
+      const auto load = [&](State plane) HWY_ATTR {
+        return hn::PromoteTo(d_int, hn::Load(d_cost, state(plane, row) + x));
+      };
+      const auto before = load(cost_before), best = load(best_cost), after = load(cost_after);
+      const auto none = hn::Set(d_int, no_cost);
+      const auto higher = hn::Max(before, after), lower = hn::Min(before, after);
+      const auto beyond = s_.sub_pixel == SubPixel::v_shape
+                              ? hn::Sub(higher, best)
+                              : hn::Sub(hn::Add(before, after), hn::Add(best, best));
+      const auto denominator = hn::Add(beyond, beyond);
+      const auto useful =
+          hn::AndNot(hn::Lt(lower, best), hn::And(hn::Lt(higher, none), hn::Gt(higher, best)));
+      const auto offset = hn::Div(hn::ConvertTo(d, hn::Sub(before, after)),
+                                  hn::ConvertTo(d, hn::Max(denominator, hn::Set(d_int, 1))));
+      hn::Store(hn::IfThenElseZero(hn::RebindMask(d, useful), offset), d, fractions + x);
+    }
+    for (int x = 0; x < columns_; ++x) disparity[x] += fractions[x];
+  }
+
+  void reject_ambiguous(int row, float* disparity, std::uint8_t* status) const {
+    const std::uint16_t *best = state(best_cost, row), *rival = state(rival_cost, row);
+    for (int x = 0; x < columns_; ++x) {
+      if (status[x] != code(Status::matched) || rival[x] == no_cost ||
+          rival[x] > refine::ambiguity_bound(best[x], s_.uniqueness))
+        continue;
+      status[x] = code(Status::ambiguous);
+      disparity[x] = no_value;
+    }
+  }
+
+  void write_confidence(int row, float* confidence) const {
+    const std::uint16_t *best = state(best_cost, row), *labels = state(best_label, row),
+                        *rival = state(rival_cost, row);
+    for (int x = 0; x < columns_; ++x) {
+      const std::optional<int> other = rival[x] == no_cost ? std::nullopt : std::optional<int>(rival[x]);
+      confidence[x] = labels[x] == no_label ? 0.0f : refine::confidence<int>(best[x], other);
+    }
+  }
+
+  const Search& s_;
+  const TileMemory& memory_;
+  int radius_;
+  int x_, y_;  // of the tile's first pixel
+  int columns_, rows_;
+};
+
+void search_one_tile(const Search& search, int tile_column, int tile_row, const TileMemory& memory) {
+  Tile(search, tile_column, tile_row, memory).run();
+}
+
+}  // namespace parallax::census::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace parallax::census {
+
+HWY_EXPORT(search_one_tile);
+
+void search_tile(const Search& search, int tile_column, int tile_row, const TileMemory& memory) {
+  HWY_DYNAMIC_DISPATCH(search_one_tile)(search, tile_column, tile_row, memory);
+}
+
+}  // namespace parallax::census
+#endif

@@ -1,0 +1,43 @@
+// What a census plan finds on its way, of any device.
+#pragma once
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "core/registry.h"
+#include "matchers/census/census.h"
+#include "support.h"
+
+namespace parallax::test {
+
+inline std::unique_ptr<detail::Plan> make_census_plan(const CensusParameters& parameters,
+                                                      const Device& device, const ImageFormat& format) {
+  const MatcherParameters any = parameters;
+  for (const detail::Door& door : detail::doors())
+    if (door.parameters == any.index() && door.device == device.kind) {
+      auto plan = door.make(any, device, format);
+      plan->allocate();
+      return plan;
+    }
+  return nullptr;
+}
+
+inline void expect_same_stages(const census::CensusPlan& expected, const census::CensusPlan& actual,
+                               const std::string& about) {
+  ASSERT_EQ(expected.levels().size(), actual.levels().size());
+  for (int level = 0; level < static_cast<int>(expected.levels().size()); ++level)
+    for (const int side : {census::left_side, census::right_side}) {
+      const census::Stage wanted = expected.stage(level, side), found = actual.stage(level, side);
+      const std::string where =
+          " of level " + std::to_string(level) + ", side " + std::to_string(side) + ", " + about;
+      ASSERT_TRUE(same_bytes(wanted.gray, found.gray)) << "gray" << where;
+      ASSERT_EQ(wanted.signature.size(), found.signature.size()) << where;
+      for (std::size_t byte = 0; byte < wanted.signature.size(); ++byte)
+        ASSERT_TRUE(same_bytes(wanted.signature[byte], found.signature[byte]))
+            << "byte " << byte << " of signatures" << where;
+      ASSERT_TRUE(same_bytes(wanted.disparity, found.disparity)) << "disparities" << where;
+    }
+}
+
+}  // namespace parallax::test
