@@ -42,12 +42,12 @@ enum class CensusCost {
 struct CensusParameters {
   int min_disparity = 0;  ///< lowest disparity searched, in pixels, any sign; −1,000,000…1,000,000
   int disparities = 64;   ///< number of whole disparities searched, from min_disparity up; 1…1,000,000
-  CensusTransform transform = CensusTransform::modified_9x7;
+  CensusTransform transform = CensusTransform::census_9x7;
   CensusCost cost = CensusCost::hamming;
   /// Of CensusCost::ad_census: differences count up to this, in gray levels of 8 bits (16-bit images are
   /// divided by 256 for it); 1…127.
   int ad_truncation = 20;
-  int window = 5;  ///< side of the square window over which costs are summed, in pixels: odd, 1…15
+  int window = 9;  ///< side of the square window over which costs are summed, in pixels: odd, 1…15
   /// Levels of the pyramid, the image itself included; 1…30. No more are made than it takes to come down to
   /// one pixel. 1 = every disparity is searched at full resolution.
   int pyramid_levels = 1;
@@ -57,7 +57,7 @@ struct CensusParameters {
   /// A pixel becomes `ambiguous` when a searched disparity more than 1 away from the best costs at most this
   /// many per cent more. 0 = accept all; 0…100.
   int uniqueness = 0;
-  SubPixel sub_pixel = SubPixel::parabola;
+  SubPixel sub_pixel = SubPixel::v_shape;
   RefineParameters refine;
 
   /// \throws Error (argument) naming the field, its value and the allowed range.

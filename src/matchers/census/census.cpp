@@ -36,6 +36,7 @@ CensusParameters census_preset(std::string_view name) {
   if (name == "mobile-gpu-2015") {
     parameters.disparities = 60;
     parameters.transform = CensusTransform::modified_9x9;
+    parameters.window = 5;
     parameters.pyramid_levels = 3;
     parameters.sub_pixel = SubPixel::none;
     parameters.refine.speckle_size = 0;

@@ -62,9 +62,10 @@ std::size_t describe_scratch_bytes(int width);
 
 // A search runs over tiles of the base image: as many columns as fill `tile_lanes` together with the columns
 // that their windows reach.
-inline constexpr int tile_lanes = 128;
-inline constexpr int tile_rows = 32;
+inline constexpr int tile_lanes = 64;
+inline constexpr int tile_rows = 24;
 inline constexpr int most_window = 15;
+inline constexpr int batch_labels = 8;
 
 inline int tile_columns(int window) {
   return tile_lanes - 2 * (window / 2);
@@ -83,12 +84,13 @@ struct Estimates {
 
 // Memory of one thread.
 struct TileMemory {
-  std::uint8_t* costs;      // [tile_rows + most_window][cost_pitch]
-  std::uint16_t* row_sums;  // [tile_rows + most_window][tile_lanes]
+  std::uint8_t* costs;      // [batch_labels][cost_rows][cost_pitch]
+  std::uint16_t* row_sums;  // [cost_rows][tile_lanes]
   std::uint16_t* states;    // [planes of state][tile_rows][tile_lanes]
   std::int32_t* wanted;     // [labels + 3]
 };
 inline constexpr int cost_pitch = tile_lanes + 64;
+inline constexpr int cost_rows = tile_rows + most_window;
 inline constexpr int state_planes = 10;
 
 // A level of one side.

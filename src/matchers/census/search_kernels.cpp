@@ -25,6 +25,7 @@ using refine::code;
 using refine::no_value;
 
 constexpr std::uint16_t no_cost = 0xFFFF;
+constexpr std::ptrdiff_t state_pitch = tile_rows * tile_lanes;
 
 using Bytes = hn::ScalableTag<std::uint8_t>;
 using Words = hn::ScalableTag<std::uint16_t>;
@@ -76,7 +77,7 @@ class Tile {
   int labels() const { return s_.level.labels; }
   bool limited() const { return s_.estimates.labels != nullptr; }
   std::uint16_t* state(State plane, int row) const {
-    return memory_.states + (static_cast<std::ptrdiff_t>(plane) * tile_rows + row) * tile_lanes;
+    return memory_.states + static_cast<std::ptrdiff_t>(plane) * state_pitch + row * tile_lanes;
   }
   void fill(State plane, std::uint16_t value) const {
     std::fill_n(state(plane, 0), rows_ * tile_lanes, value);
@@ -176,63 +177,99 @@ class Tile {
     }
   }
 
+  // A label that the tile wants, and the columns of the tile whose other pixel exists.
+  struct Candidate {
+    int label, shift;
+    int first_column, last_column;
+    bool continues;  // the label before is one, too
+  };
+
+  // Labels whose costs are found together, while the signatures of the base image are at hand.
+  class Batch {
+   public:
+    void add(const Candidate& candidate) { candidates_[count_++] = candidate; }
+    void clear() { count_ = 0; }
+    bool full() const { return count_ == batch_labels; }
+    int count() const { return count_; }
+    const Candidate& operator[](int i) const { return candidates_[i]; }
+
+   private:
+    Candidate candidates_[batch_labels];
+    int count_ = 0;
+  };
+
   template <bool neighbours, bool rival>
   void search() const {
-    bool continues = false;  // the label before was computed, too
+    Batch batch;
+    bool continues = false;
     for (int label = 0; label < labels(); ++label) {
-      continues = memory_.wanted[label + 1] > 0 && search_label<neighbours, rival>(label, continues);
+      const Candidate candidate = candidate_of(label, continues);
+      continues = memory_.wanted[label + 1] > 0 && candidate.first_column < candidate.last_column;
+      if (continues) batch.add(candidate);
+      if (batch.full()) search_batch<neighbours, rival>(batch);
     }
+    search_batch<neighbours, rival>(batch);
   }
 
-  // Columns of the tile whose other pixel exists.
-  struct Columns {
-    int first, last;
-  };
-  Columns columns_of(int shift) const {
-    return {std::max(0, shift - x_), std::min(columns_, size().width + shift - x_)};
-  }
-
-  // False when the label leads out of the image everywhere.
-  template <bool neighbours, bool rival>
-  bool search_label(int label, bool continues) const {
+  Candidate candidate_of(int label, bool continues) const {
     const int disparity = s_.level.lowest + label;
     const int shift = s_.side == left_side ? disparity : -disparity;
-    const Columns columns = columns_of(shift);
-    if (columns.first >= columns.last) return false;
-    find_costs(shift);
-    if (columns.first == 0 && columns.last == columns_ && s_.other_mask == nullptr)
-      sum_and_decide<neighbours, rival, false>(label, shift, columns, continues);
-    else
-      sum_and_decide<neighbours, rival, true>(label, shift, columns, continues);
-    return true;
+    return {label, shift, std::max(0, shift - x_), std::min(columns_, size().width + shift - x_), continues};
   }
 
-  void find_costs(int shift) const {
+  template <bool neighbours, bool rival>
+  void search_batch(Batch& batch) const {
+    find_costs(batch);
+    for (int i = 0; i < batch.count(); ++i) {
+      const Candidate& candidate = batch[i];
+      sum_rows(costs_of(i));
+      if (candidate.first_column == 0 && candidate.last_column == columns_ && s_.other_mask == nullptr)
+        sum_and_decide<neighbours, rival, false>(candidate);
+      else
+        sum_and_decide<neighbours, rival, true>(candidate);
+    }
+    batch.clear();
+  }
+
+  template <bool neighbours, bool rival, bool bounded>
+  void sum_and_decide(const Candidate& candidate) const {
+    if (limited())
+      sum_and_decide<neighbours, rival, bounded, true>(candidate);
+    else
+      sum_and_decide<neighbours, rival, bounded, false>(candidate);
+  }
+
+  // Of a label of the batch.
+  std::uint8_t* costs_of(int i) const {
+    return memory_.costs + static_cast<std::ptrdiff_t>(i) * cost_rows * cost_pitch;
+  }
+
+  void find_costs(const Batch& batch) const {
     switch (s_.base.bytes) {
       case 2:
-        return find_costs<2>(shift);
+        return find_costs<2>(batch);
       case 3:
-        return find_costs<3>(shift);
+        return find_costs<3>(batch);
       case 6:
-        return find_costs<6>(shift);
+        return find_costs<6>(batch);
       case 8:
-        return find_costs<8>(shift);
+        return find_costs<8>(batch);
       default:
-        return find_costs<10>(shift);
+        return find_costs<10>(batch);
     }
   }
 
   template <int bytes>
-  void find_costs(int shift) const {
+  void find_costs(const Batch& batch) const {
     if (s_.ad_truncation > 0)
-      find_costs_of_rows<bytes, true>(shift);
+      find_costs_of_rows<bytes, true>(batch);
     else
-      find_costs_of_rows<bytes, false>(shift);
+      find_costs_of_rows<bytes, false>(batch);
   }
 
   // Costs of single pixels, for all rows that the windows of the tile reach.
   template <int bytes, bool with_difference>
-  void find_costs_of_rows(int shift) const {
+  void find_costs_of_rows(const Batch& batch) const {
     const Bytes d;
     const int lanes = static_cast<int>(hn::Lanes(d));
     const int count = columns_ + 2 * radius_;
@@ -240,101 +277,141 @@ class Tile {
     const std::ptrdiff_t base_pitch = s_.base.pitch, other_pitch = s_.other.pitch;
     for (int i = 0; i < rows_ + 2 * radius_; ++i) {
       const int y = std::clamp(y_ - radius_ + i, 0, size().height - 1);
-      const std::uint8_t* HWY_RESTRICT base = s_.base.row(y, 0) + x_ - radius_;
-      const std::uint8_t* HWY_RESTRICT other = s_.other.row(y, 0) + x_ - radius_ - shift;
-      std::uint8_t* HWY_RESTRICT out = memory_.costs + i * cost_pitch;
+      const std::uint8_t* HWY_RESTRICT base_row = s_.base.row(y, 0) + x_ - radius_;
+      const std::uint8_t* HWY_RESTRICT other_row = s_.other.row(y, 0) + x_ - radius_;
       for (int x = 0; x < count; x += lanes) {
-        const auto differing = [&](int plane) HWY_ATTR {
-          return hn::PopulationCount(hn::Xor(hn::LoadU(d, base + plane * base_pitch + x),
-                                             hn::LoadU(d, other + plane * other_pitch + x)));
-        };
-        auto cost = differing(0);
-        for (int plane = 1; plane < bytes; ++plane) cost = hn::Add(cost, differing(plane));
-        if constexpr (with_difference) {
-          const auto own = hn::LoadU(d, base + bytes * base_pitch + x),
-                     its = hn::LoadU(d, other + bytes * other_pitch + x);
-          const auto difference = hn::Or(hn::SaturatedSub(own, its), hn::SaturatedSub(its, own));
-          cost = hn::Add(cost, hn::Min(difference, truncation));
+        hn::Vec<Bytes> base[bytes + 1];
+        for (int plane = 0; plane < bytes + (with_difference ? 1 : 0); ++plane)
+          base[plane] = hn::LoadU(d, base_row + plane * base_pitch + x);
+        for (int k = 0; k < batch.count(); ++k) {
+          const std::uint8_t* HWY_RESTRICT other = other_row + x - batch[k].shift;
+          const auto differing = [&](int plane) HWY_ATTR {
+            return hn::PopulationCount(hn::Xor(base[plane], hn::LoadU(d, other + plane * other_pitch)));
+          };
+          auto cost = differing(0);
+          for (int plane = 1; plane < bytes; ++plane) cost = hn::Add(cost, differing(plane));
+          if constexpr (with_difference) {
+            const auto own = base[bytes], its = hn::LoadU(d, other + bytes * other_pitch);
+            const auto difference = hn::Or(hn::SaturatedSub(own, its), hn::SaturatedSub(its, own));
+            cost = hn::Add(cost, hn::Min(difference, truncation));
+          }
+          hn::Store(cost, d, costs_of(k) + i * cost_pitch + x);
         }
-        hn::Store(cost, d, out + x);
       }
     }
   }
 
-  // Sum of a window's width of costs. As many of them as fit are summed in bytes.
-  HWY_INLINE WordVector row_sum(const std::uint8_t* costs, int together) const {
+  // Sums of a window's width of costs, `together` of which fit in a byte.
+  template <int window, int together>
+  void sum_rows(const std::uint8_t* HWY_RESTRICT costs, std::uint16_t* HWY_RESTRICT sums) const {
     const Words d;
     const WordBytes d_bytes;
-    auto sum = hn::Zero(d);
-    for (int i = 0; i < s_.window;) {
-      const int end = std::min(i + together, s_.window);
-      auto part = hn::LoadU(d_bytes, costs + i);
-      for (++i; i < end; ++i) part = hn::Add(part, hn::LoadU(d_bytes, costs + i));
-      sum = hn::Add(sum, hn::PromoteTo(d, part));
-    }
-    return sum;
+    const int lanes = static_cast<int>(hn::Lanes(d)), columns = columns_, rows = rows_ + 2 * radius_;
+    for (int row = 0; row < rows; ++row, costs += cost_pitch, sums += tile_lanes)
+      for (int x = 0; x < columns; x += lanes) {
+        auto sum = hn::Zero(d);
+        for (int i = 0; i < window; i += together) {
+          auto part = hn::LoadU(d_bytes, costs + x + i);
+          for (int k = i + 1; k < std::min(i + together, window); ++k)
+            part = hn::Add(part, hn::LoadU(d_bytes, costs + x + k));
+          sum = hn::Add(sum, hn::PromoteTo(d, part));
+        }
+        hn::Store(sum, d, sums + x);
+      }
   }
 
-  template <bool neighbours, bool rival, bool bounded>
-  void sum_and_decide(int label, int shift, const Columns& columns, bool continues) const {
+  template <int window>
+  void sum_rows(const std::uint8_t* costs) const {
+    if (s_.highest_pixel_cost <= 255 / 5)
+      sum_rows<window, 5>(costs, memory_.row_sums);
+    else if (s_.highest_pixel_cost <= 255 / 3)
+      sum_rows<window, 3>(costs, memory_.row_sums);
+    else
+      sum_rows<window, 1>(costs, memory_.row_sums);
+  }
+
+  void sum_rows(const std::uint8_t* costs) const {
+    switch (s_.window) {
+      case 1:
+        return sum_rows<1>(costs);
+      case 3:
+        return sum_rows<3>(costs);
+      case 5:
+        return sum_rows<5>(costs);
+      case 7:
+        return sum_rows<7>(costs);
+      case 9:
+        return sum_rows<9>(costs);
+      case 11:
+        return sum_rows<11>(costs);
+      case 13:
+        return sum_rows<13>(costs);
+      default:
+        return sum_rows<15>(costs);
+    }
+  }
+
+  template <bool neighbours, bool rival, bool bounded, bool limited>
+  void sum_and_decide(const Candidate& candidate) const {
     const Words d;
-    const int lanes = static_cast<int>(hn::Lanes(d));
-    const int together = 255 / s_.highest_pixel_cost;
-    for (int x = 0; x < columns_; x += lanes) {
+    const int lanes = static_cast<int>(hn::Lanes(d)), columns = columns_, rows = rows_, height = 2 * radius_;
+    for (int x = 0; x < columns; x += lanes) {
+      const std::uint16_t* HWY_RESTRICT leaving = memory_.row_sums + x;
+      const std::uint16_t* HWY_RESTRICT entering = leaving;
+      std::uint16_t* HWY_RESTRICT states = memory_.states + x;
       auto window = hn::Zero(d);
-      for (int i = 0; i < rows_ + 2 * radius_; ++i) {
-        std::uint16_t* row_sums = memory_.row_sums + i * tile_lanes + x;
-        const auto entering = row_sum(memory_.costs + i * cost_pitch + x, together);
-        hn::Store(entering, d, row_sums);
-        window = hn::Add(window, entering);
-        const int row = i - 2 * radius_;
-        if (row < 0) continue;
+      for (int i = 0; i < height; ++i, entering += tile_lanes)
+        window = hn::Add(window, hn::Load(d, entering));
+      for (int row = 0; row < rows; ++row) {
+        window = hn::Add(window, hn::Load(d, entering));
         auto cost = window;
-        if constexpr (bounded)
-          cost = hn::IfThenElse(exist(columns, shift, row, x), cost, hn::Set(d, no_cost));
-        decide<neighbours, rival>(label, row, x, cost, continues);
-        window = hn::Sub(window, hn::Load(d, row_sums - 2 * radius_ * tile_lanes));
+        if constexpr (bounded) cost = hn::IfThenElse(exist(candidate, row, x), cost, hn::Set(d, no_cost));
+        decide<neighbours, rival, limited>(candidate, states, cost);
+        window = hn::Sub(window, hn::Load(d, leaving));
+        entering += tile_lanes, leaving += tile_lanes, states += tile_lanes;
       }
     }
   }
 
   // Whether the other pixels exist and are not masked.
-  HWY_INLINE hn::Mask<Words> exist(const Columns& columns, int shift, int row, int x) const {
+  HWY_INLINE hn::Mask<Words> exist(const Candidate& candidate, int row, int x) const {
     const Words d;
     const auto column = hn::Iota(d, static_cast<std::uint16_t>(x));
-    const auto exists = hn::Lt(hn::Sub(column, hn::Set(d, static_cast<std::uint16_t>(columns.first))),
-                               hn::Set(d, static_cast<std::uint16_t>(columns.last - columns.first)));
+    const auto exists =
+        hn::Lt(hn::Sub(column, hn::Set(d, static_cast<std::uint16_t>(candidate.first_column))),
+               hn::Set(d, static_cast<std::uint16_t>(candidate.last_column - candidate.first_column)));
     if (s_.other_mask == nullptr) return exists;
     HWY_ALIGN std::uint16_t valid[HWY_MAX_BYTES / 2] = {};
-    const int end = std::min(x + static_cast<int>(hn::Lanes(d)), columns.last);
-    const std::uint8_t* mask = s_.other_mask + (y_ + row) * s_.mask_stride + x_ - shift;
-    for (int i = std::max(x, columns.first); i < end; ++i) valid[i - x] = mask[i];
+    const int end = std::min(x + static_cast<int>(hn::Lanes(d)), candidate.last_column);
+    const std::uint8_t* mask = s_.other_mask + (y_ + row) * s_.mask_stride + x_ - candidate.shift;
+    for (int i = std::max(x, candidate.first_column); i < end; ++i) valid[i - x] = mask[i];
     return hn::And(exists, hn::Ne(hn::Load(d, valid), hn::Zero(d)));
   }
 
-  // A label's costs meet the best ones so far.
-  template <bool neighbours, bool rival>
-  HWY_INLINE void decide(int label, int row, int x, WordVector cost, bool continues) const {
+  // A label's costs meet the best ones so far, of the pixels from `states` on.
+  template <bool neighbours, bool rival, bool limited>
+  static HWY_INLINE void decide(const Candidate& candidate, std::uint16_t* HWY_RESTRICT states,
+                                WordVector cost) {
     const Words d;
     const auto none = hn::Set(d, no_cost);
-    const auto current = hn::Set(d, static_cast<std::uint16_t>(label));
-    const auto at = [&](State plane) { return state(plane, row) + x; };
+    const auto current = hn::Set(d, static_cast<std::uint16_t>(candidate.label));
+    const auto at = [&](State plane) { return states + static_cast<std::ptrdiff_t>(plane) * state_pitch; };
     const auto best = hn::Load(d, at(best_cost));
     const auto label_of_best = hn::Load(d, at(best_label));
     auto searched = cost;
-    if (limited()) {
+    if constexpr (limited) {
       const auto place = hn::Sub(current, hn::Load(d, at(first_label)));
       searched = hn::IfThenElse(hn::Gt(place, hn::Load(d, at(label_span))), none, cost);
     }
     const auto better = hn::Lt(searched, best);
     hn::Store(hn::Min(searched, best), d, at(best_cost));
     hn::Store(hn::IfThenElse(better, current, label_of_best), d, at(best_label));
-    const auto label_before = hn::Set(d, static_cast<std::uint16_t>(label - 1));
+    const auto label_before = hn::Set(d, static_cast<std::uint16_t>(candidate.label - 1));
     const auto follows_best = hn::Eq(label_of_best, label_before);
     if constexpr (rival) {
       auto distant = hn::Load(d, at(distant_cost));
       auto previous = hn::Load(d, at(previous_searched));
-      if (!continues) {
+      if (!candidate.continues) {
         distant = hn::Min(distant, previous);
         previous = none;
       }
@@ -344,7 +421,7 @@ class Tile {
       hn::Store(searched, d, at(previous_searched));
     }
     if constexpr (neighbours) {
-      const auto before = continues ? hn::Load(d, at(previous_cost)) : none;
+      const auto before = candidate.continues ? hn::Load(d, at(previous_cost)) : none;
       const auto after = hn::IfThenElse(follows_best, cost, hn::Load(d, at(cost_after)));
       hn::Store(hn::IfThenElse(better, before, hn::Load(d, at(cost_before))), d, at(cost_before));
       hn::Store(hn::IfThenElse(better, none, after), d, at(cost_after));
