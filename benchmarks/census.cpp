@@ -34,7 +34,7 @@ using namespace parallax::benchmarks;
 namespace fs = std::filesystem;
 using tool::median;
 
-struct TruePair {
+struct PairWithTruth {
   std::string name;
   GrayPair pair;
   int labels;
@@ -54,9 +54,9 @@ struct Errors {
   double sparse, dense;
 };
 
-Errors errors(Map& map, const TruePair& with_truth) {
+Errors errors(Map& map, const PairWithTruth& known) {
   const auto bad1 = [&](View<const float> disparity) {
-    return 100 * evaluate(disparity, with_truth.truth.view(), with_truth.visible.view()).bad1;
+    return 100 * evaluate(disparity, known.truth.view(), known.visible.view()).bad1;
   };
   Plane<float> matched(map.disparity.size());
   for (int y = 0; y < matched.height(); ++y)
@@ -102,13 +102,13 @@ Plane<std::uint8_t> seen_by_both(const Plane<std::uint8_t>& mask) {
   return visible;
 }
 
-std::vector<TruePair> middlebury_2003(const fs::path& data) {
+std::vector<PairWithTruth> middlebury_2003(const fs::path& data) {
   struct Entry {
     const char* name;
     int labels;
     double scale;
   };
-  std::vector<TruePair> pairs;
+  std::vector<PairWithTruth> pairs;
   for (const Entry& entry :
        {Entry{"tsukuba", 16, 16}, Entry{"venus", 20, 8}, Entry{"teddy", 60, 4}, Entry{"cones", 60, 4}}) {
     const fs::path folder = data / "middlebury2003" / entry.name;
@@ -119,56 +119,56 @@ std::vector<TruePair> middlebury_2003(const fs::path& data) {
   return pairs;
 }
 
-TruePair middlebury_2014(const fs::path& folder) {
+PairWithTruth middlebury_2014(const fs::path& folder) {
   const Calibration calibration = read_middlebury_calibration((folder / "calib.txt").string());
   return {folder.filename().string(), load_gray_pair(folder), calibration.disparities,
           read_pfm((folder / "disp0GT.pfm").string()),
           seen_by_both(tool::read_mask((folder / "mask0nocc.png").string()))};
 }
 
-std::vector<TruePair> all_of_middlebury_2014(const fs::path& data) {
+std::vector<PairWithTruth> all_of_middlebury_2014(const fs::path& data) {
   std::vector<fs::path> folders;
   for (const auto& entry : fs::directory_iterator(data / "middlebury2014")) folders.push_back(entry.path());
   std::sort(folders.begin(), folders.end());
-  std::vector<TruePair> pairs;
+  std::vector<PairWithTruth> pairs;
   for (const fs::path& folder : folders) pairs.push_back(middlebury_2014(folder));
   return pairs;
 }
 
 // The last columns and the first rows of a pair.
-TruePair cropped(const TruePair& with_truth, Size size) {
-  const int first = with_truth.pair.size().width - size.width;
+PairWithTruth cropped(const PairWithTruth& known, Size size) {
+  const int first = known.pair.size().width - size.width;
   const cv::Rect area(first, 0, size.width, size.height);
-  TruePair result{with_truth.name,
-                  {with_truth.pair.left(area).clone(), with_truth.pair.right(area).clone()},
-                  with_truth.labels,
-                  Plane<float>(size),
-                  Plane<std::uint8_t>(size)};
+  PairWithTruth result{known.name,
+                       {known.pair.left(area).clone(), known.pair.right(area).clone()},
+                       known.labels,
+                       Plane<float>(size),
+                       Plane<std::uint8_t>(size)};
   for (int y = 0; y < size.height; ++y) {
-    std::copy_n(with_truth.truth.row(y) + first, size.width, result.truth.row(y));
-    std::copy_n(with_truth.visible.row(y) + first, size.width, result.visible.row(y));
+    std::copy_n(known.truth.row(y) + first, size.width, result.truth.row(y));
+    std::copy_n(known.visible.row(y) + first, size.width, result.visible.row(y));
   }
   return result;
 }
 
 // Of half the size, with truth of every second pixel.
-TruePair halved(const TruePair& with_truth) {
-  const Size size{with_truth.pair.size().width / 2, with_truth.pair.size().height / 2};
-  TruePair result{with_truth.name, {}, with_truth.labels, Plane<float>(size), Plane<std::uint8_t>(size)};
-  cv::resize(with_truth.pair.left, result.pair.left, {size.width, size.height}, 0, 0, cv::INTER_AREA);
-  cv::resize(with_truth.pair.right, result.pair.right, {size.width, size.height}, 0, 0, cv::INTER_AREA);
+PairWithTruth halved(const PairWithTruth& known) {
+  const Size size{known.pair.size().width / 2, known.pair.size().height / 2};
+  PairWithTruth result{known.name, {}, known.labels, Plane<float>(size), Plane<std::uint8_t>(size)};
+  cv::resize(known.pair.left, result.pair.left, {size.width, size.height}, 0, 0, cv::INTER_AREA);
+  cv::resize(known.pair.right, result.pair.right, {size.width, size.height}, 0, 0, cv::INTER_AREA);
   for (int y = 0; y < size.height; ++y)
     for (int x = 0; x < size.width; ++x) {
-      result.truth.at(x, y) = with_truth.truth.at(2 * x, 2 * y) / 2;
-      result.visible.at(x, y) = with_truth.visible.at(2 * x, 2 * y);
+      result.truth.at(x, y) = known.truth.at(2 * x, 2 * y) / 2;
+      result.visible.at(x, y) = known.visible.at(2 * x, 2 * y);
     }
   return result;
 }
 
-TruePair enlarged(const TruePair& with_truth, Size size, int labels) {
-  TruePair result{with_truth.name, {}, labels, Plane<float>(size), Plane<std::uint8_t>(size, 0)};
-  cv::resize(with_truth.pair.left, result.pair.left, {size.width, size.height}, 0, 0, cv::INTER_CUBIC);
-  cv::resize(with_truth.pair.right, result.pair.right, {size.width, size.height}, 0, 0, cv::INTER_CUBIC);
+PairWithTruth enlarged(const PairWithTruth& known, Size size, int labels) {
+  PairWithTruth result{known.name, {}, labels, Plane<float>(size), Plane<std::uint8_t>(size, 0)};
+  cv::resize(known.pair.left, result.pair.left, {size.width, size.height}, 0, 0, cv::INTER_CUBIC);
+  cv::resize(known.pair.right, result.pair.right, {size.width, size.height}, 0, 0, cv::INTER_CUBIC);
   return result;
 }
 
@@ -183,12 +183,11 @@ CensusParameters with_labels(CensusParameters parameters, int labels) {
 }
 
 std::vector<Variant> presets() {
-  std::vector<Variant> variants;
+  CensusParameters full_resolution = census_preset("mobile-gpu-2015");
+  full_resolution.pyramid_levels = 1;
+  std::vector<Variant> variants{{"mobile-gpu-2015,one-level", full_resolution}};
   for (const char* preset : {"mobile-gpu-2015", "fast", "balanced", "accurate"})
     variants.push_back({preset, census_preset(preset)});
-  Variant published{"mobile-gpu-2015,one-level", census_preset("mobile-gpu-2015")};
-  published.parameters.pyramid_levels = 1;
-  variants.insert(variants.begin() + 1, published);
   return variants;
 }
 
@@ -196,21 +195,20 @@ double time_of(const cv::Ptr<cv::StereoMatcher>& peer, const GrayPair& pair, cv:
   return milliseconds([&] { peer->compute(pair.left, pair.right, map); });
 }
 
-void speed(benchmark::State& state, const TruePair& with_truth, const CensusParameters& parameters,
+void speed(benchmark::State& state, const PairWithTruth& known, const CensusParameters& parameters,
            int threads) {
   cv::setNumThreads(threads);
-  const auto bm = stereo_bm(with_truth.labels),
-             sgbm = stereo_sgbm(with_truth.labels, cv::StereoSGBM::MODE_SGBM);
-  Matcher matcher(with_labels(parameters, with_truth.labels), {.threads = threads}, {with_truth.pair.size()});
-  Map map(with_truth.pair.size());
-  const auto run = [&] { matcher.run(with_truth.pair.views(), map.views()); };
+  const auto bm = stereo_bm(known.labels), sgbm = stereo_sgbm(known.labels, cv::StereoSGBM::MODE_SGBM);
+  Matcher matcher(with_labels(parameters, known.labels), {.threads = threads}, {known.pair.size()});
+  Map map(known.pair.size());
+  const auto run = [&] { matcher.run(known.pair.views(), map.views()); };
   run();
   cv::Mat bm_map, sgbm_map;
   std::vector<double> times, bm_times, sgbm_times;
   for (auto _ : state) {
     times.push_back(milliseconds(run));
-    bm_times.push_back(time_of(bm, with_truth.pair, bm_map));
-    sgbm_times.push_back(time_of(sgbm, with_truth.pair, sgbm_map));
+    bm_times.push_back(time_of(bm, known.pair, bm_map));
+    sgbm_times.push_back(time_of(sgbm, known.pair, sgbm_map));
     state.SetIterationTime(times.back() / 1e3);
   }
   state.counters["ms"] = median(times);
@@ -219,7 +217,7 @@ void speed(benchmark::State& state, const TruePair& with_truth, const CensusPara
   state.counters["SGBM_ms"] = median(sgbm_times);
   state.counters["MiB"] = static_cast<double>(matcher.memory_bytes()) / (1 << 20);
   const auto report = [&](const std::string& who, Map& result) {
-    const Errors error = errors(result, with_truth);
+    const Errors error = errors(result, known);
     state.counters[who + "sparse"] = error.sparse;
     state.counters[who + "dense"] = error.dense;
   };
@@ -230,20 +228,20 @@ void speed(benchmark::State& state, const TruePair& with_truth, const CensusPara
 }
 
 struct AllPairs {
-  std::vector<TruePair> of_2003, of_2014;
+  std::vector<PairWithTruth> of_2003, of_2014;
 };
 
 // Means over both sets, and the pair whose exposures differ.
 template <class Match>
 void mean_errors(benchmark::State& state, const AllPairs& pairs, const Match& match) {
-  const auto mean = [&](const std::string& set, const std::vector<TruePair>& list) {
+  const auto mean = [&](const std::string& set, const std::vector<PairWithTruth>& list) {
     double sparse = 0, dense = 0;
-    for (const TruePair& with_truth : list) {
-      Map map = match(with_truth);
-      const Errors error = errors(map, with_truth);
+    for (const PairWithTruth& known : list) {
+      Map map = match(known);
+      const Errors error = errors(map, known);
       sparse += error.sparse / static_cast<double>(list.size());
       dense += error.dense / static_cast<double>(list.size());
-      if (with_truth.name == "MotorcycleE") {
+      if (known.name == "MotorcycleE") {
         state.counters["MotorcycleE_sparse"] = error.sparse;
         state.counters["MotorcycleE_dense"] = error.dense;
       }
@@ -257,10 +255,10 @@ void mean_errors(benchmark::State& state, const AllPairs& pairs, const Match& ma
   }
 }
 
-Map match(const TruePair& with_truth, const CensusParameters& parameters) {
-  Map map(with_truth.pair.size());
-  Matcher(with_labels(parameters, with_truth.labels), {}, {with_truth.pair.size()})
-      .run(with_truth.pair.views(), map.views());
+Map match(const PairWithTruth& known, const CensusParameters& parameters) {
+  Map map(known.pair.size());
+  Matcher(with_labels(parameters, known.labels), {}, {known.pair.size()})
+      .run(known.pair.views(), map.views());
   return map;
 }
 
@@ -268,7 +266,7 @@ void register_errors(const std::string& name, const AllPairs& pairs, const Censu
   benchmark::RegisterBenchmark(
       name.c_str(),
       [&pairs, parameters](benchmark::State& state) {
-        mean_errors(state, pairs, [&](const TruePair& with_truth) { return match(with_truth, parameters); });
+        mean_errors(state, pairs, [&](const PairWithTruth& known) { return match(known, parameters); });
       })
       ->Unit(benchmark::kMillisecond)
       ->Iterations(1);
@@ -276,15 +274,14 @@ void register_errors(const std::string& name, const AllPairs& pairs, const Censu
 
 template <class Make>
 void register_peer(const std::string& name, const AllPairs& pairs, const Make& make) {
-  benchmark::RegisterBenchmark(
-      name.c_str(),
-      [&pairs, make](benchmark::State& state) {
-        mean_errors(state, pairs, [&](const TruePair& with_truth) {
-          cv::Mat map;
-          make(with_truth.labels)->compute(with_truth.pair.left, with_truth.pair.right, map);
-          return from_opencv(map);
-        });
-      })
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [&pairs, make](benchmark::State& state) {
+                                 mean_errors(state, pairs, [&](const PairWithTruth& known) {
+                                   cv::Mat map;
+                                   make(known.labels)->compute(known.pair.left, known.pair.right, map);
+                                   return from_opencv(map);
+                                 });
+                               })
       ->Unit(benchmark::kMillisecond)
       ->Iterations(1);
 }
@@ -334,34 +331,34 @@ std::vector<Variant> options() {
 }
 
 // Median times of the stages on a device.
-void stages(benchmark::State& state, const TruePair& with_truth, const CensusParameters& parameters,
+void stages(benchmark::State& state, const PairWithTruth& known, const CensusParameters& parameters,
             const Device& device) {
-  Matcher matcher(with_labels(parameters, with_truth.labels), device, {with_truth.pair.size()});
-  Map map(with_truth.pair.size());
+  Matcher matcher(with_labels(parameters, known.labels), device, {known.pair.size()});
+  Map map(known.pair.size());
   std::map<std::string, std::vector<double>> times;
   std::vector<double> totals;
   for (auto _ : state) {
-    totals.push_back(milliseconds([&] { matcher.run(with_truth.pair.views(), map.views()); }));
+    totals.push_back(milliseconds([&] { matcher.run(known.pair.views(), map.views()); }));
     for (const StageTime& stage : matcher.stage_times()) times[stage.stage].push_back(stage.milliseconds);
   }
   state.counters["ms"] = median(totals);
   for (auto& [stage, list] : times) state.counters[stage] = median(list);
 }
 
-void register_speed(const std::string& name, const TruePair& with_truth) {
+void register_speed(const std::string& name, const PairWithTruth& known) {
   for (const Variant& variant : presets())
     for (const int threads : {1, 2})
       benchmark::RegisterBenchmark(
           ("speed/" + name + "/" + variant.name + "/threads:" + std::to_string(threads)).c_str(),
-          [&with_truth, variant, threads](benchmark::State& state) {
-            speed(state, with_truth, variant.parameters, threads);
+          [&known, variant, threads](benchmark::State& state) {
+            speed(state, known, variant.parameters, threads);
           })
           ->UseManualTime()
           ->Unit(benchmark::kMillisecond)
           ->Iterations(31);
 }
 
-void register_opencl(const TruePair& with_truth) {
+void register_opencl(const PairWithTruth& known) {
   std::vector<Device> devices{{DeviceKind::cpu}};
   for (const DeviceDescription& found : list_devices())
     if (found.device.starts_with("opencl") && devices.size() == 1)
@@ -369,8 +366,8 @@ void register_opencl(const TruePair& with_truth) {
   for (const Variant& variant : presets())
     for (const Device& device : devices)
       benchmark::RegisterBenchmark(("opencl/" + variant.name + "/" + device.text()).c_str(),
-                                   [&with_truth, variant, device](benchmark::State& state) {
-                                     stages(state, with_truth, variant.parameters, device);
+                                   [&known, variant, device](benchmark::State& state) {
+                                     stages(state, known, variant.parameters, device);
                                    })
           ->Unit(benchmark::kMillisecond)
           ->Iterations(31);
@@ -386,10 +383,10 @@ int main(int count, char** values) {
     return 1;
   }
   const AllPairs pairs{middlebury_2003(folder), all_of_middlebury_2014(folder)};
-  TruePair vga = cropped(middlebury_2014(fs::path(folder) / "middlebury2014/Piano"), {640, 480});
+  PairWithTruth vga = cropped(middlebury_2014(fs::path(folder) / "middlebury2014/Piano"), {640, 480});
   vga.labels = 60;
-  const TruePair qvga = halved(vga);
-  const TruePair hd =
+  const PairWithTruth qvga = halved(vga);
+  const PairWithTruth hd =
       enlarged(middlebury_2014(fs::path(folder) / "middlebury2014/Motorcycle"), {1920, 1080}, 128);
   register_speed("Piano_640x480/labels:60", vga);
   register_speed("Piano_320x240/labels:60", qvga);
