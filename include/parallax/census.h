@@ -50,10 +50,10 @@ struct CensusParameters {
   int window = 9;  ///< side of the square window over which costs are summed, in pixels: odd, 1…15
   /// Levels of the pyramid, the image itself included; 1…30. No more are made than it takes to come down to
   /// one pixel. 1 = every disparity is searched at full resolution.
-  int pyramid_levels = 1;
+  int pyramid_levels = 3;
   /// Below the coarsest level, a pixel is searched from the lowest to the highest estimate around it on the
   /// level above, doubled, and this many disparities beyond both; 1…1000.
-  int search_radius = 2;
+  int search_radius = 4;
   /// A pixel becomes `ambiguous` when a searched disparity more than 1 away from the best costs at most this
   /// many per cent more. 0 = accept all; 0…100.
   int uniqueness = 0;

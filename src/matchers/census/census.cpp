@@ -29,7 +29,10 @@ CensusParameters census_preset(std::string_view name) {
   CensusParameters parameters;
   if (name == "default" || name == "balanced") return parameters;
   if (name == "fast") {
-    parameters.pyramid_levels = 3;
+    parameters.transform = CensusTransform::census_5x5;
+    parameters.window = 7;
+    parameters.search_radius = 2;
+    parameters.refine.median = 3;
     return parameters;
   }
   if (name == "accurate") return parameters;
@@ -37,7 +40,7 @@ CensusParameters census_preset(std::string_view name) {
     parameters.disparities = 60;
     parameters.transform = CensusTransform::modified_9x9;
     parameters.window = 5;
-    parameters.pyramid_levels = 3;
+    parameters.search_radius = 2;
     parameters.sub_pixel = SubPixel::none;
     parameters.refine.speckle_size = 0;
     parameters.refine.median = 3;
