@@ -1,6 +1,8 @@
 #include "refine/guide.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/checks.h"
 #include "core/gray.h"
@@ -24,6 +26,31 @@ std::vector<std::uint16_t> distance_weights(int window) {
       weights.push_back(static_cast<std::uint16_t>(
           std::floor(256 * std::exp(-(dx * dx + dy * dy) / (2 * sigma * sigma)) + 0.5)));
   return weights;
+}
+
+namespace {
+
+GuidedWindow with_tables(int window, std::vector<GrayWeights> tables) {
+  int used = 0;
+  for (const GrayWeights& table : tables)
+    for (int difference = 0; difference < 256; ++difference)
+      if (table[static_cast<std::size_t>(difference)] > 0) used = std::max(used, difference + 1);
+  return {window, std::move(tables), (used + 15) / 16};
+}
+
+}  // namespace
+
+GuidedWindow weighted_median_window(int window, int range) {
+  return with_tables(window, {gray_weights(range)});
+}
+
+GuidedWindow bilateral_window(int window, int range) {
+  std::vector<GrayWeights> tables;
+  for (const std::uint16_t distance : distance_weights(window)) {
+    tables.push_back(gray_weights(range));
+    for (std::uint8_t& weight : tables.back()) weight = static_cast<std::uint8_t>(weight * distance >> 8);
+  }
+  return with_tables(window, std::move(tables));
 }
 
 void take_guide(const ImageView& image, View<std::uint8_t> guide, const Workers& workers) {
