@@ -79,7 +79,7 @@ class Cuda : public cuda::Plan {
     return {define("WINDOW", parameters_.window), define("COST", static_cast<int>(parameters_.cost)),
             define("UNIQUENESS", parameters_.uniqueness),
             define("TEXTURE", parameters_.texture_threshold > 0),
-            define("SUB_PIXEL", parameters_.sub_pixel == SubPixel::parabola)};
+            define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel))};
   }
 
   CudaDecision decision(const DisparityMap& map) const {
@@ -172,6 +172,7 @@ class Cuda : public cuda::Plan {
                           gray_stride_,
                           validity(),
                           found()});
+    refinement_.take(pair.left, launches);
   }
 
   void filter(StreamHandle stream) const {

@@ -3,8 +3,10 @@
 // Specialised by TEXTURE (whether pixels are rejected for it), UNIQUENESS, SUB_PIXEL; and by what
 // block_common.h says.
 #include "block_common.h"
+#include "refine_costs.h"
 
 using namespace parallax::block;
+using namespace parallax::refine;
 
 namespace {
 
@@ -94,13 +96,12 @@ __device__ float refined(const CudaDecision& decision, int x, int y, Key best) {
   const bool inside = label > 0 && label + 1 < decision.labels &&
                       is_candidate(decision, x, y, disparity - 1) &&
                       is_candidate(decision, x, y, disparity + 1);
-  if (!SUB_PIXEL || !inside) return static_cast<float>(disparity);
+  if (SUB_PIXEL == 0 || !inside) return static_cast<float>(disparity);
   const Neighbours sums = sums_beside(decision, x, y, disparity);
   const int64 before = cost_of_sum(decision, sums.before, x, y, disparity - 1);
   const int64 after = cost_of_sum(decision, sums.after, x, y, disparity + 1);
   const int64 middle = cost_of(best);
-  return static_cast<float>(disparity) +
-         static_cast<float>(before - after) / static_cast<float>(2 * (before - 2 * middle + after));
+  return static_cast<float>(disparity) + sub_pixel_offset<SUB_PIXEL>(before, middle, after);
 }
 
 __device__ bool is_textureless(const CudaDecision& decision, int x, int y) {

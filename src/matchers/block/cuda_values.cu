@@ -3,8 +3,10 @@
 // Specialised by WINDOW, COST (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold), SUB_PIXEL.
 #include "block_types.h"
 #include "kernel.h"
+#include "refine_costs.h"
 
 using namespace parallax::block;
+using namespace parallax::refine;
 
 namespace {
 
@@ -65,10 +67,9 @@ class Matching {
     const int d = best.disparity;
     const bool inside = d > decision_.lowest && d + 1 < decision_.lowest + decision_.labels &&
                         is_candidate(x, y, d - 1) && is_candidate(x, y, d + 1);
-    if (!SUB_PIXEL || !inside) return static_cast<float>(d);
+    if (SUB_PIXEL == 0 || !inside) return static_cast<float>(d);
     const int64 before = cost(x, y, d - 1), after = cost(x, y, d + 1);
-    return static_cast<float>(d) +
-           static_cast<float>(before - after) / static_cast<float>(2 * (before - 2 * best.cost + after));
+    return static_cast<float>(d) + sub_pixel_offset<SUB_PIXEL>(before, best.cost, after);
   }
 
  private:
