@@ -77,7 +77,7 @@ TEST_P(CudaConformance, BeliefPropagationEqualsTheReference) {
 TEST_P(CudaConformance, BlockMatchingEqualsTheReference) {
   for_each_seed(GetParam(), [](unsigned seed) {
     const BlockCase random_case(seed);
-    expect_conformance(random_case.parameters(), random_case.pair(), false,
+    expect_conformance(random_case.parameters(), random_case.pair(), random_case.with_confidence(),
                        "seed " + std::to_string(seed) + ": " + random_case.description());
   });
 }
