@@ -17,8 +17,9 @@ inline constexpr int most_guided_window = 15;
 using GrayWeights = std::array<std::uint8_t, 256>;
 GrayWeights gray_weights(int range);
 
-// By row and column of the window: ⌊256·e^(−r²/2σ²) + ½⌋, σ = window/4.
-std::vector<std::uint16_t> distance_weights(int window);
+// By place in the window, row by row: ⌊256·e^(−r²/2σ²) + ½⌋, σ = window/4. The rest is 0.
+using DistanceWeights = std::array<std::uint16_t, most_guided_window * most_guided_window>;
+DistanceWeights distance_weights(int window);
 
 // What the pixels of a window weigh, by their difference of gray levels.
 struct GuidedWindow {
@@ -65,6 +66,7 @@ class Guide {
 // \throws Error (argument)
 void check_guide(const ImageView& guide, Size map);
 void check_guided_window(const char* field, int window);
+void check_guided_window_or_none(const char* field, int window);
 void check_gray_range(const char* field, int range);
 
 }  // namespace parallax::refine

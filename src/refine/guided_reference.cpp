@@ -65,7 +65,7 @@ void bilateral_reference(View<float> disparity, View<const std::uint8_t> guide, 
                          float step, View<float> scratch) {
   const View<const float> before = copied(disparity, scratch);
   const GrayWeights gray = gray_weights(range);
-  const std::vector<std::uint16_t> distance = distance_weights(window);
+  const DistanceWeights distance = distance_weights(window);
   // In 1/256 pixel.
   const auto shift_at = [&](int x, int y) {
     const float here = before.at(x, y);

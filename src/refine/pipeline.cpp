@@ -22,10 +22,9 @@ void RefineParameters::validate() const {
   check_not_negative("speckle_range", speckle_range);
   check_choice("fill", fill, Fill::row);
   if (median != 0 && median != 3 && median != 5) refuse("median", median, "0, 3 or 5");
-  // 0 = none.
-  if (weighted_median != 0) refine::check_guided_window("weighted_median", weighted_median);
+  refine::check_guided_window_or_none("weighted_median", weighted_median);
   refine::check_gray_range("weighted_median_range", weighted_median_range);
-  if (bilateral != 0) refine::check_guided_window("bilateral", bilateral);
+  refine::check_guided_window_or_none("bilateral", bilateral);
   refine::check_gray_range("bilateral_range", bilateral_range);
   refine::check_bilateral_step("bilateral_step", bilateral_step);
 }
