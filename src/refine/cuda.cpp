@@ -60,7 +60,7 @@ CudaPipeline::Guided::Guided(const cuda::SharedContext& context, bool bilateral,
     : program(context, cuda::refine_guided_cu,
               {cuda::define("WARPS", static_cast<int>(warps)), cuda::define("WINDOW", window),
                cuda::define("BILATERAL", bilateral)}),
-      filter(program.kernel("filter")),
+      filter(program.kernel(bilateral ? "bilateral" : "weighted_median")),
       take(program.kernel("take_guide")) {
   static_assert(most_window == most_guided_window);
   std::ranges::copy(gray_weights(range), step.gray);

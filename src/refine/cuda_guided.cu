@@ -55,13 +55,19 @@ struct Tile {
     __syncthreads();
   }
 
-  // Of the window of this thread's pixel.
-  __device__ __forceinline__ float value(int place) const {
-    return values[threadIdx.y + place / WINDOW][threadIdx.x + place % WINDOW];
-  }
-  __device__ __forceinline__ int gray_weight(int place) const {
+  // Calls each(value, weight of the gray level, place) for the window of this thread's pixel.
+  template <class Each>
+  __device__ __forceinline__ void for_window(const Each& each) const {
     const int here = levels[threadIdx.y + radius][threadIdx.x + radius];
-    return gray[abs(levels[threadIdx.y + place / WINDOW][threadIdx.x + place % WINDOW] - here)];
+#pragma unroll 1
+    for (int row = 0; row < WINDOW; ++row) {
+#pragma unroll
+      for (int column = 0; column < WINDOW; ++column) {
+        const float value = values[threadIdx.y + row][threadIdx.x + column];
+        const int level = levels[threadIdx.y + row][threadIdx.x + column];
+        each(value, gray[abs(level - here)], row * WINDOW + column);
+      }
+    }
   }
 };
 
@@ -77,71 +83,50 @@ __device__ __forceinline__ int nearest_quotient(int sum, int weights) {
 __device__ __forceinline__ float filtered(const Tile& tile, float here, float step) {
   constexpr float shift_unit = 256;
   int sum = 0, all = 0;
-#pragma unroll
-  for (int place = 0; place < places; ++place) {
-    const float difference = tile.value(place) - here;
-    if (!(fabsf(difference) <= step)) continue;
-    const int weight = tile.gray_weight(place) * tile.distance[place] >> 8;
+  tile.for_window([&](float value, int gray_weight, int place) {
+    const float difference = value - here;
+    if (!(fabsf(difference) <= step)) return;
+    const int weight = gray_weight * tile.distance[place] >> 8;
     sum += weight * __float2int_rn(difference * shift_unit);
     all += weight;
-  }
+  });
   return here + static_cast<float>(nearest_quotient(sum, all)) * (1 / shift_unit);
 }
 
 #else
 
-// Weights of a window, four in a register.
-struct Weights {
-  uint32 of[(places + 3) / 4];
-
-  __device__ __forceinline__ int at(int place) const { return of[place / 4] >> 8 * (place % 4) & 0xFF; }
-};
-
 struct Bounds {
   float low, high;
 };
 
-// By bisection, as weighted_median.cpp does it.
-__device__ __forceinline__ float find_median(const Tile& tile, const Weights& weights, int all,
-                                             Bounds bounds) {
+// By bisection, as weighted_median.cpp does it. Weights are looked up again for each pivot: a window of them
+// is more than registers hold.
+__device__ __forceinline__ float filtered(const Tile& tile, float, float) {
+  int all = 0;
+  Bounds bounds{no_value, -no_value};
+  tile.for_window([&](float value, int weight, int) {
+    if (!has_value(value)) return;
+    all += weight;
+    bounds.low = fminf(bounds.low, value);
+    bounds.high = fmaxf(bounds.high, value);
+  });
   while (bounds.low < bounds.high) {
     const float middle = 0.5f * (bounds.low + bounds.high);
     const float pivot = middle >= bounds.low && middle < bounds.high ? middle : bounds.low;
     int sum = 0;
     Bounds beside{no_value, -no_value};
-#pragma unroll
-    for (int place = 0; place < places; ++place) {
-      const float value = tile.value(place);
+    tile.for_window([&](float value, int weight, int) {
       const bool up_to = value <= pivot;
-      sum += up_to ? weights.at(place) : 0;
-      if (up_to)
-        beside.high = fmaxf(beside.high, value);
-      else
-        beside.low = fminf(beside.low, value);
-    }
+      sum += up_to ? weight : 0;
+      beside.high = up_to ? fmaxf(beside.high, value) : beside.high;
+      beside.low = up_to ? beside.low : fminf(beside.low, value);
+    });
     if (2 * sum >= all)
       bounds.high = beside.high;
     else
       bounds.low = beside.low;
   }
   return bounds.low;
-}
-
-__device__ __forceinline__ float filtered(const Tile& tile, float, float) {
-  Weights weights{};
-  int all = 0;
-  Bounds bounds{no_value, -no_value};
-#pragma unroll
-  for (int place = 0; place < places; ++place) {
-    const float value = tile.value(place);
-    if (!has_value(value)) continue;
-    const int weight = tile.gray_weight(place);
-    weights.of[place / 4] |= static_cast<uint32>(weight) << 8 * (place % 4);
-    all += weight;
-    bounds.low = fminf(bounds.low, value);
-    bounds.high = fmaxf(bounds.high, value);
-  }
-  return find_median(tile, weights, all, bounds);
 }
 
 #endif
@@ -157,9 +142,14 @@ PARALLAX_KERNEL take_guide(Image image, int width, uint8* guide, int stride) {
         image.bits == 16 ? gray_level<uint16>(image, x, y) : gray_level<uint8>(image, x, y);
 }
 
-// A thread a pixel; those without a value stay as they are. A block has lanes · WARPS pixels: grid.x = rows
-// of blocks, grid.y = blocks of a row.
-PARALLAX_KERNEL __launch_bounds__(block_threads) filter(const __grid_constant__ CudaGuidedStep step) {
+// A block has lanes · WARPS pixels, a thread one; those without a value stay as they are: grid.x = rows of
+// blocks, grid.y = blocks of a row.
+#if BILATERAL
+#define FILTER bilateral
+#else
+#define FILTER weighted_median
+#endif
+PARALLAX_KERNEL __launch_bounds__(block_threads) FILTER(const __grid_constant__ CudaGuidedStep step) {
   wait_for_previous();
   __shared__ Tile tile;
   tile.load(step);
