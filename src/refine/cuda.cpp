@@ -1,8 +1,10 @@
 #include "refine/cuda.h"
 
+#include <algorithm>
 #include <string>
 
 #include "devices/cuda/kernel_sources.h"
+#include "devices/cuda/plan.h"
 #include "refine/refine.h"
 
 namespace parallax::refine {
@@ -50,12 +52,30 @@ CudaPipeline::CudaPipeline(const RefineParameters& parameters, Size size, ArenaL
     links_ = layout.reserve<std::int32_t>(size.pixels());
     sizes_ = layout.reserve<std::int32_t>(size.pixels());
   }
-  if (takes_median()) before_median_ = layout.reserve_plane<float>(size);
+  if (takes_median() || is_guided()) before_ = layout.reserve_plane<float>(size);
+  if (is_guided()) guide_ = layout.reserve_plane<std::uint8_t>(size);
+}
+
+CudaPipeline::Guided::Guided(const cuda::SharedContext& context, bool bilateral, int window, int range)
+    : program(context, cuda::refine_guided_cu,
+              {cuda::define("WARPS", static_cast<int>(warps)), cuda::define("WINDOW", window),
+               cuda::define("BILATERAL", bilateral)}),
+      filter(program.kernel(bilateral ? "bilateral" : "weighted_median")),
+      take(program.kernel("take_guide")) {
+  static_assert(most_window == most_guided_window);
+  std::ranges::copy(gray_weights(range), step.gray);
+  std::ranges::copy(distance_weights(window), step.distance);
 }
 
 void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory) {
   memory_ = memory;
-  if (!parameters_.left_right_check && !removes_speckles() && !fills() && !takes_median()) return;
+  const RefineParameters& p = parameters_;
+  if (p.weighted_median > 0)
+    weighted_median_ = Guided(context, false, p.weighted_median, p.weighted_median_range);
+  if (p.bilateral > 0) bilateral_ = Guided(context, true, p.bilateral, p.bilateral_range);
+  bilateral_.step.step = p.bilateral_step;
+  if (!is_guided() && !parameters_.left_right_check && !removes_speckles() && !fills() && !takes_median())
+    return;
   program_ = cuda::Program(context, cuda::refine_cu, {"-DWARPS=" + std::to_string(warps)});
   check_left_right_ = program_.kernel("check_left_right");
   label_tiles_ = program_.kernel("label_tiles");
@@ -67,14 +87,28 @@ void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory
   median_ = program_.kernel(parameters_.median == 3 ? "median_3" : "median_5");
 }
 
+void CudaPipeline::take(const ImageView& left, cuda::ChangingLaunches& launches) const {
+  if (!is_guided()) return;
+  const View<std::uint8_t> guide = guide_.in(memory_);
+  const Guided& guided = parameters_.weighted_median > 0 ? weighted_median_ : bilateral_;
+  guided.take.launch(launches, rows_of(size_), {threads}, 0, cuda::kernel_image(left), size_.width,
+                     guide.data, static_cast<int>(guide.stride));
+}
+
 void CudaPipeline::enqueue(const DisparityMap& map, View<const float> right, StreamHandle stream) const {
+  refine(map, right, stream);
+  if (parameters_.weighted_median > 0) run(weighted_median_, map.disparity, stream);
+  if (parameters_.bilateral > 0) run(bilateral_, map.disparity, stream);
+}
+
+void CudaPipeline::refine(const DisparityMap& map, View<const float> right, StreamHandle stream) const {
   if (parameters_.left_right_check) check_left_right(map, right, stream);
   if (removes_speckles()) remove_speckles(map, stream);
   if (!takes_median()) {
     if (fills()) fill_row(map, map.disparity, stream);
     return;
   }
-  const View<float> before_median = before_median_.in(memory_);
+  const View<float> before_median = before_.in(memory_);
   if (fills())
     fill_row(map, before_median, stream);
   else
@@ -117,6 +151,22 @@ void CudaPipeline::copy(View<const float> from, View<float> to, StreamHandle str
 void CudaPipeline::median(View<const float> from, View<float> to, StreamHandle stream) const {
   median_.launch(stream, tiles_of(size_, median_rows), {lanes, warps}, 0, from.data, stride_of(from), to.data,
                  stride_of(to), size_.width, size_.height);
+}
+
+void CudaPipeline::run(const Guided& guided, View<float> disparity, StreamHandle stream) const {
+  const View<float> before = before_.in(memory_);
+  const View<std::uint8_t> guide = guide_.in(memory_);
+  copy(disparity, before, stream);
+  CudaGuidedStep step = guided.step;
+  step.from = before.data;
+  step.to = disparity.data;
+  step.guide = guide.data;
+  step.stride = before.stride;
+  step.to_stride = disparity.stride;
+  step.guide_stride = static_cast<int>(guide.stride);
+  step.width = size_.width;
+  step.height = size_.height;
+  guided.filter.launch(stream, tiles_of(size_, warps), {lanes, warps}, 0, step);
 }
 
 }  // namespace parallax::refine

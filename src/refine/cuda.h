@@ -8,6 +8,7 @@
 
 #include "core/arena.h"
 #include "devices/cuda/program.h"
+#include "refine/cuda_types.h"
 
 namespace parallax::refine {
 
@@ -17,6 +18,8 @@ class CudaPipeline {
 
   // Loads the kernels; `memory` is the arena that was laid out.
   void prepare(const cuda::SharedContext& context, std::byte* memory);
+  // Takes what guided steps need of the left image, which the GPU reaches.
+  void take(const ImageView& left, cuda::ChangingLaunches& launches) const;
   // All steps that were asked for, in their order, on a map on the device; `right` is empty unless maps are
   // checked against each other.
   void enqueue(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
@@ -25,6 +28,19 @@ class CudaPipeline {
   bool removes_speckles() const { return parameters_.speckle_size > 1; }
   bool fills() const { return parameters_.fill == Fill::row; }
   bool takes_median() const { return parameters_.median > 0; }
+  bool is_guided() const { return parameters_.weighted_median > 0 || parameters_.bilateral > 0; }
+
+  // A step that the guide takes part in.
+  struct Guided {
+    Guided(const cuda::SharedContext& context, bool bilateral, int window, int range);
+    Guided() = default;
+
+    CudaGuidedStep step{};
+    cuda::Program program;
+    cuda::Kernel filter, take;
+  };
+
+  void refine(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
 
   void check_left_right(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
   void remove_speckles(const DisparityMap& map, cuda::StreamHandle stream) const;
@@ -32,15 +48,18 @@ class CudaPipeline {
   void fill_row(const DisparityMap& map, View<float> to, cuda::StreamHandle stream) const;
   void copy(View<const float> from, View<float> to, cuda::StreamHandle stream) const;
   void median(View<const float> from, View<float> to, cuda::StreamHandle stream) const;
+  void run(const Guided& guided, View<float> disparity, cuda::StreamHandle stream) const;
 
   RefineParameters parameters_;
   Size size_;
   Buffer<std::int32_t> links_, sizes_;
-  PlaneBuffer<float> before_median_;
+  PlaneBuffer<float> before_;  // a filter over windows
+  PlaneBuffer<std::uint8_t> guide_;
   std::byte* memory_ = nullptr;
   cuda::Program program_;
   cuda::Kernel check_left_right_, label_tiles_, join_tiles_, add_sizes_, remove_speckles_, fill_row_, copy_,
       median_;
+  Guided weighted_median_, bilateral_;
 };
 
 }  // namespace parallax::refine

@@ -1,6 +1,8 @@
 #include "refine/guide.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/checks.h"
 #include "core/gray.h"
@@ -15,15 +17,43 @@ GrayWeights gray_weights(int range) {
   return weights;
 }
 
-std::vector<std::uint16_t> distance_weights(int window) {
+DistanceWeights distance_weights(int window) {
   const int radius = window / 2;
   const double sigma = window / 4.0;
-  std::vector<std::uint16_t> weights;
+  DistanceWeights weights{};
+  auto next = weights.begin();
   for (int dy = -radius; dy <= radius; ++dy)
     for (int dx = -radius; dx <= radius; ++dx)
-      weights.push_back(static_cast<std::uint16_t>(
-          std::floor(256 * std::exp(-(dx * dx + dy * dy) / (2 * sigma * sigma)) + 0.5)));
+      *next++ = static_cast<std::uint16_t>(
+          std::floor(256 * std::exp(-(dx * dx + dy * dy) / (2 * sigma * sigma)) + 0.5));
   return weights;
+}
+
+namespace {
+
+GuidedWindow with_tables(int window, std::vector<GrayWeights> tables) {
+  int used = 0;
+  for (const GrayWeights& table : tables)
+    for (int difference = 0; difference < 256; ++difference)
+      if (table[static_cast<std::size_t>(difference)] > 0) used = std::max(used, difference + 1);
+  return {window, std::move(tables), (used + 15) / 16};
+}
+
+}  // namespace
+
+GuidedWindow weighted_median_window(int window, int range) {
+  return with_tables(window, {gray_weights(range)});
+}
+
+GuidedWindow bilateral_window(int window, int range) {
+  std::vector<GrayWeights> tables;
+  const DistanceWeights distance = distance_weights(window);
+  for (int place = 0; place < window * window; ++place) {
+    tables.push_back(gray_weights(range));
+    for (std::uint8_t& weight : tables.back())
+      weight = static_cast<std::uint8_t>(weight * distance[static_cast<std::size_t>(place)] >> 8);
+  }
+  return with_tables(window, std::move(tables));
 }
 
 void take_guide(const ImageView& image, View<std::uint8_t> guide, const Workers& workers) {
@@ -39,9 +69,20 @@ void check_guide(const ImageView& guide, Size map) {
                                              ": give the map's own image");
 }
 
+namespace {
+
+bool is_guided_window(int window) {
+  return window >= 3 && window <= most_guided_window && window % 2 == 1;
+}
+
+}  // namespace
+
 void check_guided_window(const char* field, int window) {
-  if (window < 3 || window > most_guided_window || window % 2 == 0)
-    refuse(field, window, "an odd number from 3 to 15");
+  if (!is_guided_window(window)) refuse(field, window, "an odd number from 3 to 15");
+}
+
+void check_guided_window_or_none(const char* field, int window) {
+  if (window != 0 && !is_guided_window(window)) refuse(field, window, "0, or an odd number from 3 to 15");
 }
 
 void check_gray_range(const char* field, int range) {

@@ -13,19 +13,60 @@ namespace parallax::refine {
 
 inline constexpr int most_guided_window = 15;
 
-// By the difference of gray levels: ⌊255·e^(−Δ/range) + ½⌋.
+// By the difference of gray levels: ⌊255·e^(−Δ/range) + ½⌋. Never rises.
 using GrayWeights = std::array<std::uint8_t, 256>;
 GrayWeights gray_weights(int range);
 
-// By row and column of the window: ⌊256·e^(−r²/2σ²) + ½⌋, σ = window/4. 256 in the middle.
-std::vector<std::uint16_t> distance_weights(int window);
+// By place in the window, row by row: ⌊256·e^(−r²/2σ²) + ½⌋, σ = window/4. The rest is 0.
+using DistanceWeights = std::array<std::uint16_t, most_guided_window * most_guided_window>;
+DistanceWeights distance_weights(int window);
 
-// Gray levels of an image in 8 bits, those of 16-bit images without their lower 8.
+// What the pixels of a window weigh, by their difference of gray levels.
+struct GuidedWindow {
+  int window;
+  // One for all, or one for each place in the window, row by row.
+  std::vector<GrayWeights> tables;
+  int parts;  // of 16 entries of a table, beyond which all entries are 0
+
+  const GrayWeights& table(int place) const {
+    return tables[tables.size() == 1 ? 0 : static_cast<std::size_t>(place)];
+  }
+};
+GuidedWindow weighted_median_window(int window, int range);
+GuidedWindow bilateral_window(int window, int range);
+
+// Gray levels of an image in 8 bits, those of 16-bit images without their lower 8, with room for what a strip
+// of pixels reads beside the image, which counts for nothing.
+inline constexpr int guided_strip = 64;
+inline Size bordered_guide_size(Size size, int window) {
+  return {size.width + 2 * (window / 2) + guided_strip, size.height + 2 * (window / 2)};
+}
+// The image's own part.
+template <class T>
+View<T> inside_border(View<T> bordered, Size size, int window) {
+  const int border = window / 2;
+  return {bordered.row(border) + border, size, bordered.stride};
+}
 void take_guide(const ImageView& image, View<std::uint8_t> guide, const Workers& workers);
+
+class Guide {
+ public:
+  Guide(const ImageView& image, int window, const Workers& workers)
+      : window_(window), size_(image.format.size), bordered_(bordered_guide_size(size_, window)) {
+    take_guide(image, inside_border(bordered_.view(), size_, window), workers);
+  }
+  View<const std::uint8_t> view() const { return inside_border(bordered_.view(), size_, window_); }
+
+ private:
+  int window_;
+  Size size_;
+  Plane<std::uint8_t> bordered_;
+};
 
 // \throws Error (argument)
 void check_guide(const ImageView& guide, Size map);
 void check_guided_window(const char* field, int window);
+void check_guided_window_or_none(const char* field, int window);
 void check_gray_range(const char* field, int range);
 
 }  // namespace parallax::refine

@@ -10,8 +10,10 @@
 namespace parallax::refine {
 namespace {
 
-void copy(View<const float> from, View<float> to) {
-  for (int y = 0; y < from.size.height; ++y) std::copy_n(from.row(y), from.size.width, to.row(y));
+View<const float> copied(View<const float> disparity, View<float> scratch) {
+  const Size size = disparity.size;
+  for (int y = 0; y < size.height; ++y) std::copy_n(disparity.row(y), size.width, scratch.row(y));
+  return {scratch.data, size, scratch.stride};
 }
 
 // Calls each(value, gray difference, index in the window) for every neighbour that has a value.
@@ -33,9 +35,10 @@ void for_neighbours(View<const float> disparity, View<const std::uint8_t> guide,
 
 }  // namespace
 
-void weighted_median_reference(View<float> disparity, View<const std::uint8_t> guide,
-                               const WeightedMedian& filter, View<float> scratch) {
-  copy(disparity, scratch);
+void weighted_median_reference(View<float> disparity, View<const std::uint8_t> guide, int window, int range,
+                               View<float> scratch) {
+  const View<const float> before = copied(disparity, scratch);
+  const GrayWeights weights = gray_weights(range);
   const auto median_at = [&](int x, int y) {
     struct Weighted {
       float value;
@@ -44,11 +47,10 @@ void weighted_median_reference(View<float> disparity, View<const std::uint8_t> g
     std::array<Weighted, most_guided_window * most_guided_window> values;
     auto end = values.begin();
     int all = 0;
-    for_neighbours(scratch, guide, x, y, filter.window,
-                   [&](float value, std::size_t difference, std::size_t) {
-                     *end++ = {value, filter.weights[difference]};
-                     all += filter.weights[difference];
-                   });
+    for_neighbours(before, guide, x, y, window, [&](float value, std::size_t difference, std::size_t) {
+      *end++ = {value, weights[difference]};
+      all += weights[difference];
+    });
     std::sort(values.begin(), end, [](const Weighted& a, const Weighted& b) { return a.value < b.value; });
     auto median = values.begin();
     for (int sum = median->weight; 2 * sum < all; sum += median->weight) ++median;
@@ -59,29 +61,27 @@ void weighted_median_reference(View<float> disparity, View<const std::uint8_t> g
       if (has_value(disparity.at(x, y))) disparity.at(x, y) = median_at(x, y);
 }
 
-void bilateral_reference(View<float> disparity, View<const std::uint8_t> guide, const Bilateral& filter,
-                         View<float> scratch) {
-  copy(disparity, scratch);
+void bilateral_reference(View<float> disparity, View<const std::uint8_t> guide, int window, int range,
+                         float step, View<float> scratch) {
+  const View<const float> before = copied(disparity, scratch);
+  const GrayWeights gray = gray_weights(range);
+  const DistanceWeights distance = distance_weights(window);
   // In 1/256 pixel.
   const auto shift_at = [&](int x, int y) {
-    const float here = scratch.at(x, y);
+    const float here = before.at(x, y);
     int sum = 0, all = 0;
-    for_neighbours(scratch, guide, x, y, filter.window,
-                   [&](float value, std::size_t difference, std::size_t index) {
-                     if (!(std::abs(value - here) <= filter.step)) return;
-                     const int weight = filter.gray[difference] * filter.distance[index] >> 8;
-                     sum += weight * static_cast<int>(std::nearbyint((value - here) * shift_unit));
-                     all += weight;
-                   });
-    // The nearest whole number; of two, the one farther from 0.
-    const auto twice = 2 * static_cast<std::int64_t>(std::abs(sum));
-    const auto nearest = static_cast<int>((twice + all) / (2 * std::max(all, 1)));
-    return sum < 0 ? -nearest : nearest;
+    for_neighbours(before, guide, x, y, window, [&](float value, std::size_t difference, std::size_t index) {
+      if (!(std::abs(value - here) <= step)) return;
+      const int weight = gray[difference] * distance[index] >> 8;
+      sum += weight * static_cast<int>(std::nearbyint((value - here) * shift_unit));
+      all += weight;
+    });
+    return nearest_quotient(sum, all);
   };
   for (int y = 0; y < disparity.size.height; ++y)
     for (int x = 0; x < disparity.size.width; ++x)
       if (has_value(disparity.at(x, y)))
-        disparity.at(x, y) = scratch.at(x, y) + static_cast<float>(shift_at(x, y)) / shift_unit;
+        disparity.at(x, y) = before.at(x, y) + static_cast<float>(shift_at(x, y)) / shift_unit;
 }
 
 }  // namespace parallax::refine

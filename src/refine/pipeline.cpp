@@ -22,10 +22,9 @@ void RefineParameters::validate() const {
   check_not_negative("speckle_range", speckle_range);
   check_choice("fill", fill, Fill::row);
   if (median != 0 && median != 3 && median != 5) refuse("median", median, "0, 3 or 5");
-  // 0 = none.
-  if (weighted_median != 0) refine::check_guided_window("weighted_median", weighted_median);
+  refine::check_guided_window_or_none("weighted_median", weighted_median);
   refine::check_gray_range("weighted_median_range", weighted_median_range);
-  if (bilateral != 0) refine::check_guided_window("bilateral", bilateral);
+  refine::check_guided_window_or_none("bilateral", bilateral);
   refine::check_gray_range("bilateral_range", bilateral_range);
   refine::check_bilateral_step("bilateral_step", bilateral_step);
 }
@@ -33,12 +32,17 @@ void RefineParameters::validate() const {
 namespace refine {
 
 Pipeline::Pipeline(const RefineParameters& p, Size size, bool reference, ArenaLayout& layout)
-    : parameters_(p), reference_(reference) {
-  if (p.weighted_median > 0) weighted_median_.emplace(p.weighted_median, p.weighted_median_range);
-  if (p.bilateral > 0) bilateral_.emplace(p.bilateral, p.bilateral_range, p.bilateral_step);
-  const int guided = std::max(p.weighted_median, p.bilateral), window = std::max(p.median, guided);
+    : parameters_(p),
+      reference_(reference),
+      size_(size),
+      guided_window_(std::max(p.weighted_median, p.bilateral)) {
+  const int window = std::max(p.median, guided_window_);
   if (window > 0) scratch_ = layout.reserve_plane<float>(bordered_size(size, window));
-  if (guided > 0) guide_ = layout.reserve_plane<std::uint8_t>(size);
+  if (guided_window_ > 0)
+    guide_ = layout.reserve_plane<std::uint8_t>(bordered_guide_size(size, guided_window_));
+  if (p.weighted_median > 0)
+    weighted_median_ = weighted_median_window(p.weighted_median, p.weighted_median_range);
+  if (p.bilateral > 0) bilateral_ = bilateral_window(p.bilateral, p.bilateral_range);
   if (p.speckle_size > 1) {
     check_speckle_size(size);
     regions_ = layout.reserve<std::int32_t>(size.pixels());
@@ -66,19 +70,27 @@ void Pipeline::run(const ImageView& left, const DisparityMap& map, View<const fl
       median(map.disparity, parameters_.median, scratch_.in(arena), workers);
     clock.finish("median");
   }
-  if (weighted_median_ || bilateral_) run_guided(left, map.disparity, arena, workers, clock);
+  if (guided_window_ > 0) run_guided(left, map.disparity, arena, workers, clock);
 }
 
 void Pipeline::run_guided(const ImageView& left, View<float> disparity, std::byte* arena,
                           const Workers& workers, detail::StageClock& clock) const {
-  const View<std::uint8_t> guide = guide_.in(arena);
+  const RefineParameters& p = parameters_;
+  const View<std::uint8_t> guide = inside_border(guide_.in(arena), size_, guided_window_);
+  const View<float> scratch = scratch_.in(arena);
   take_guide(left, guide, workers);
-  if (weighted_median_) {
-    weighted_median_reference(disparity, guide, *weighted_median_, scratch_.in(arena));
+  if (p.weighted_median > 0) {
+    if (reference_)
+      weighted_median_reference(disparity, guide, p.weighted_median, p.weighted_median_range, scratch);
+    else
+      weighted_median(disparity, guide, weighted_median_, scratch, workers);
     clock.finish("weighted_median");
   }
-  if (bilateral_) {
-    bilateral_reference(disparity, guide, *bilateral_, scratch_.in(arena));
+  if (p.bilateral > 0) {
+    if (reference_)
+      bilateral_reference(disparity, guide, p.bilateral, p.bilateral_range, p.bilateral_step, scratch);
+    else
+      bilateral(disparity, guide, bilateral_, p.bilateral_step, scratch, workers);
     clock.finish("bilateral");
   }
 }

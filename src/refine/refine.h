@@ -1,10 +1,10 @@
 // The steps of parallax/refine.h, for plans: on a plan's workers, in a plan's memory.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
-#include <optional>
-#include <vector>
 
 #include "parallax/refine.h"
 
@@ -48,32 +48,31 @@ void median(View<float> disparity, int window, View<float> scratch, const Worker
 // The same by sorting, for a reader.
 void median_reference(View<float> disparity, int window, View<float> scratch);
 
-struct WeightedMedian {
-  WeightedMedian(int window_side, int range);
-
-  int window;
-  GrayWeights weights;
-};
-void weighted_median_reference(View<float> disparity, View<const std::uint8_t> guide,
-                               const WeightedMedian& filter, View<float> scratch);
-
-// Of a pixel, the unit in which it moves.
-inline constexpr float shift_unit = 256;
-
+// `guide`: inside_border() of the image's, here and below.
+void weighted_median(View<float> disparity, View<const std::uint8_t> guide, const GuidedWindow& filter,
+                     View<float> scratch, const Workers& workers);
+void bilateral(View<float> disparity, View<const std::uint8_t> guide, const GuidedWindow& filter, float step,
+               View<float> scratch, const Workers& workers);
 inline void check_bilateral_step(const char* field, float step) {
   check_range(field, step, 0.0f, 128.0f);
 }
 
-struct Bilateral {
-  Bilateral(int window_side, int range, float largest_step);
+// Of a pixel, the unit in which the bilateral filter moves it.
+inline constexpr float shift_unit = 256;
+// The whole number nearest sum/weights, of two the one farther from 0. A window's sum of at most 128 pixels a
+// neighbour, doubled, is below 2³².
+inline std::int32_t nearest_quotient(std::int32_t sum, std::int32_t weights) {
+  const auto all = static_cast<std::uint32_t>(std::max(weights, 1));
+  const auto size = static_cast<std::uint32_t>(std::abs(sum));
+  const auto nearest = static_cast<std::int32_t>((2 * size + all) / (2 * all));
+  return sum < 0 ? -nearest : nearest;
+}
 
-  int window;
-  GrayWeights gray;
-  std::vector<std::uint16_t> distance;
-  float step;
-};
-void bilateral_reference(View<float> disparity, View<const std::uint8_t> guide, const Bilateral& filter,
-                         View<float> scratch);
+// The same, straight from the equations.
+void weighted_median_reference(View<float> disparity, View<const std::uint8_t> guide, int window, int range,
+                               View<float> scratch);
+void bilateral_reference(View<float> disparity, View<const std::uint8_t> guide, int window, int range,
+                         float step, View<float> scratch);
 
 // `regions` has an element for each pixel, and there are fewer than 2³¹ of them: check_speckle_size().
 void speckle_filter(const DisparityMap& map, int size, float range, std::int32_t* regions);
@@ -95,8 +94,9 @@ class Pipeline {
 
   RefineParameters parameters_;
   bool reference_;
-  std::optional<WeightedMedian> weighted_median_;
-  std::optional<Bilateral> bilateral_;
+  Size size_;
+  int guided_window_;  // the larger one; 0 = no step is guided
+  GuidedWindow weighted_median_, bilateral_;
   PlaneBuffer<float> scratch_;
   PlaneBuffer<std::uint8_t> guide_;
   Buffer<std::int32_t> regions_;

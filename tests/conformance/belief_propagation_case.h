@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "conformance/random_pair.h"
+#include "conformance/random_refine.h"
 #include "support.h"
 
 namespace parallax::test {
@@ -45,7 +46,8 @@ class BeliefPropagationCase {
            number(p.smoothing) + " discontinuity " + number(p.discontinuity_truncation) + " contrast " +
            number(p.edge_contrast) + " floor " + number(p.edge_floor) + " sub-pixel " + choice(p.sub_pixel) +
            " confidence " + number(p.min_confidence) + " check " + number(p.refine.left_right_check) +
-           " map " + number(with_confidence_) + " aligned " + number(p.aligned);
+           " map " + number(with_confidence_) + " aligned " + number(p.aligned) +
+           description_of_guided(p.refine);
   }
 
  private:
@@ -81,7 +83,7 @@ class BeliefPropagationCase {
     p.discontinuity_truncation = choose({0.0f, 0.3f, 1.0f, 1.7f, 5.0f, 12.3f, 31.0f, 60.0f, 1000.0f});
     p.edge_contrast = choose({0.0f, 0.0f, 1.5f, 10.0f, 256.0f});
     p.edge_floor = choose({0.0f, 0.05f, 0.2f, 1.0f});
-    p.sub_pixel = choose({SubPixel::none, SubPixel::parabola});
+    p.sub_pixel = choose({SubPixel::none, SubPixel::parabola, SubPixel::v_shape});
     p.min_confidence = choose({0.0f, 0.0f, 0.02f, 0.3f, 1.0f});
     with_confidence_ = any(0, 1) == 0;
     p.aligned = any(0, 4) != 0;
@@ -90,6 +92,7 @@ class BeliefPropagationCase {
     p.refine.fill = choose({Fill::none, Fill::row});
     p.refine.median = choose({0, 0, 3, 5});
     p.refine.speckle_size = choose({0, 0, 5, 30});
+    choose_guided(random_, p.refine);
   }
 
   // Large images get few labels, so that the reference keeps up.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "conformance/random_pair.h"
+#include "conformance/random_refine.h"
 #include "support.h"
 
 namespace parallax::test {
@@ -25,6 +26,7 @@ class BlockCase {
 
   StereoPair pair() const { return images_.pair(); }
   const BlockParameters& parameters() const { return parameters_; }
+  bool with_confidence() const { return with_confidence_; }
 
   std::string description() const {
     const BlockParameters& p = parameters_;
@@ -36,7 +38,8 @@ class BlockCase {
            number(p.prefilter_cap) + " uniqueness " + number(p.uniqueness) + " texture " +
            number(p.texture_threshold) + " sub-pixel " + number(p.sub_pixel) + " check " +
            number(p.refine.left_right_check) + " fill " + number(p.refine.fill) + " median " +
-           number(p.refine.median) + " speckle " + number(p.refine.speckle_size);
+           number(p.refine.median) + " speckle " + number(p.refine.speckle_size) +
+           description_of_guided(p.refine) + " confidence " + number(with_confidence_);
   }
 
  private:
@@ -56,12 +59,14 @@ class BlockCase {
     if (depth_ == Depth::bits16 && any(0, 1) == 0) p.prefilter_cap = 32767;
     p.uniqueness = any(0, 1) == 0 ? 0 : any(1, 100);
     p.texture_threshold = any(0, 1) == 0 ? 0 : any(1, 2000);
-    p.sub_pixel = any(0, 1) == 0 ? SubPixel::none : SubPixel::parabola;
+    p.sub_pixel = static_cast<SubPixel>(any(0, 2));
     p.refine.left_right_check = any(0, 1) == 0;
     p.refine.left_right_tolerance = static_cast<float>(any(0, 4)) / 2;
     p.refine.fill = any(0, 1) == 0 ? Fill::none : Fill::row;
     p.refine.median = any(0, 2) == 0 ? 0 : any(0, 1) == 0 ? 3 : 5;
     p.refine.speckle_size = any(0, 2) == 0 ? any(1, 30) : 0;
+    choose_guided(random_, p.refine);
+    with_confidence_ = any(0, 1) == 0;
   }
 
   std::mt19937 random_;
@@ -69,6 +74,7 @@ class BlockCase {
   Depth depth_;
   int channels_;
   BlockParameters parameters_;
+  bool with_confidence_;
   RandomPair images_;
 };
 

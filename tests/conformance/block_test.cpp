@@ -20,13 +20,18 @@ class BlockConformance : public testing::TestWithParam<std::string> {
 TEST_P(BlockConformance, EqualsTheReferenceOnRandomCases) {
   for (unsigned seed = 0; seed < (sanitized ? 80 : 250); ++seed) {
     const BlockCase random_case(seed);
-    const Result expected = match(random_case.parameters(), reference, random_case.pair(), 0x11);
+    const bool with_confidence = random_case.with_confidence();
+    const Result expected =
+        match(random_case.parameters(), reference, random_case.pair(), 0x11, with_confidence);
     for (const int threads : {1, 2, 7}) {
-      const Result actual = match(random_case.parameters(), cpu(threads), random_case.pair(), 0xEE);
+      const Result actual =
+          match(random_case.parameters(), cpu(threads), random_case.pair(), 0xEE, with_confidence);
       ASSERT_TRUE(same_bytes(expected.status, actual.status))
           << "status, seed " << seed << ", " << threads << " threads: " << random_case.description();
       ASSERT_TRUE(same_bytes(expected.disparity, actual.disparity))
           << "disparity, seed " << seed << ", " << threads << " threads: " << random_case.description();
+      ASSERT_TRUE(same_bytes(expected.confidence, actual.confidence))
+          << "confidence, seed " << seed << ", " << threads << " threads: " << random_case.description();
     }
   }
 }

@@ -57,6 +57,14 @@ void expect_conformance(const MatcherParameters& parameters, const StereoPair& p
   matcher.run(pair, again.map());
   expect_same(expected, again, which + ", again");
   expect_same(expected, run_on_device(matcher, pair, with_confidence), which + ", on the device's images");
+  if (!with_confidence) return;
+  Result without(pair.left.format.size, 0x33);
+  matcher.run(pair, without.map());
+  EXPECT_TRUE(same_bytes(expected.disparity, without.disparity)) << "disparity without confidence, " << which;
+  EXPECT_TRUE(same_bytes(expected.status, without.status)) << "status without confidence, " << which;
+  Result last(pair.left.format.size, 0x99, true);
+  matcher.run(pair, last.map());
+  expect_same(expected, last, which + ", with confidence again");
 }
 
 // Calls action(seed) for the seeds of a test: several tests, so that they can run side by side.
@@ -77,7 +85,7 @@ TEST_P(CudaConformance, BeliefPropagationEqualsTheReference) {
 TEST_P(CudaConformance, BlockMatchingEqualsTheReference) {
   for_each_seed(GetParam(), [](unsigned seed) {
     const BlockCase random_case(seed);
-    expect_conformance(random_case.parameters(), random_case.pair(), false,
+    expect_conformance(random_case.parameters(), random_case.pair(), random_case.with_confidence(),
                        "seed " + std::to_string(seed) + ": " + random_case.description());
   });
 }

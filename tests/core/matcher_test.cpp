@@ -123,6 +123,19 @@ TEST_P(MatcherTest, EveryParameterOutOfRangeIsNamedWithItsValueAndItsRange) {
       {[](auto& p) { p.refine.median = 4; }, "median", "4", "0, 3 or 5"},
       {[](auto& p) { p.refine.median = 7; }, "median", "7", "0, 3 or 5"},
       {[](auto& p) { p.refine.median = -3; }, "median", "-3", "0, 3 or 5"},
+      {[](auto& p) { p.refine.weighted_median = 1; }, "weighted_median", "1",
+       "0, or an odd number from 3 to 15"},
+      {[](auto& p) { p.refine.weighted_median = 6; }, "weighted_median", "6",
+       "0, or an odd number from 3 to 15"},
+      {[](auto& p) { p.refine.weighted_median = 17; }, "weighted_median", "17", "0, or an odd number"},
+      {[](auto& p) { p.refine.weighted_median_range = 0; }, "weighted_median_range", "0", "1 to 255"},
+      {[](auto& p) { p.refine.weighted_median_range = 256; }, "weighted_median_range", "256", "1 to 255"},
+      {[](auto& p) { p.refine.bilateral = -3; }, "bilateral", "-3", "0, or an odd number from 3 to 15"},
+      {[](auto& p) { p.refine.bilateral = 8; }, "bilateral", "8", "0, or an odd number from 3 to 15"},
+      {[](auto& p) { p.refine.bilateral_range = 0; }, "bilateral_range", "0", "1 to 255"},
+      {[](auto& p) { p.refine.bilateral_step = -1; }, "bilateral_step", "-1", "0 to 128"},
+      {[](auto& p) { p.refine.bilateral_step = 129; }, "bilateral_step", "129", "0 to 128"},
+      {[&](auto& p) { p.refine.bilateral_step = nan; }, "bilateral_step", "nan", "0 to 128"},
   };
   for (const Case& c : cases) {
     BlockParameters parameters = small_search();
@@ -147,6 +160,9 @@ TEST_P(MatcherTest, LimitsOfTheRangesAreTaken) {
     parameters.refine.left_right_tolerance = 0;
     parameters.refine.speckle_range = 0;
     parameters.refine.median = 5;
+    parameters.refine.weighted_median = parameters.refine.bilateral = 15;
+    parameters.refine.weighted_median_range = parameters.refine.bilateral_range = 255;
+    parameters.refine.bilateral_step = 128;
     EXPECT_NO_THROW(matcher(parameters).run(pair(), result_.map())) << window;
   }
 }

@@ -224,7 +224,7 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
 
 const Case cases[] = {{"Fixed8", small_belief_propagation(), true},
                       {"Float32", small_belief_propagation(Arithmetic::float32), true},
-                      {"Block", small_block(), false}};
+                      {"Block", small_block(), true}};
 
 class CudaPlanTest : public GpuTest, public testing::WithParamInterface<Case> {
  protected:
@@ -617,7 +617,7 @@ BeliefPropagationParameters least_belief_propagation() {
 
 const Case many_runs[] = {{"Fixed8", least_belief_propagation(), true},
                           {"Float32", small_belief_propagation(Arithmetic::float32), true},
-                          {"Block", small_block(), false}};
+                          {"Block", small_block(), true}};
 
 class CudaManyRunsTest : public CudaPlanTest {
  protected:

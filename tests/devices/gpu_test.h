@@ -158,6 +158,8 @@ inline BlockParameters small_block() {
   parameters.uniqueness = 5;
   parameters.texture_threshold = 10;
   parameters.refine.speckle_size = 3;
+  parameters.refine.weighted_median = 3;
+  parameters.refine.bilateral = 3;
   return parameters;
 }
 

@@ -63,6 +63,9 @@ std::vector<PlanCase> plan_cases() {
       p.texture_threshold = 10;
     });
   };
+  const auto guided = [](int window) {
+    return block(128, [&](auto& p) { p.refine.weighted_median = p.refine.bilateral = window; });
+  };
   BlockParameters older_study = block_preset("sad-full-row");
   older_study.cuda.strategy = CudaStrategy::shared_memory;
   return {{"bp default, 64 labels", belief_propagation("default", 64, [](auto&) {})},
@@ -79,6 +82,8 @@ std::vector<PlanCase> plan_cases() {
           {"block SSD, 128 labels", cost(BlockCost::ssd)},
           {"block ZNCC, 128 labels", cost(BlockCost::zncc)},
           {"block SAD, 128 labels, 16 bits", cost(BlockCost::sad), Depth::bits16},
+          {"refine, windows of 7", guided(7)},
+          {"refine, windows of 15", guided(15)},
           {"block SAD, the older study", older_study}};
 }
 

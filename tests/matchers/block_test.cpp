@@ -70,6 +70,60 @@ TEST(BlockTest, ParabolaGoesThroughTheThreeCosts) {
   EXPECT_FLOAT_EQ(result.disparity.at(3, 0), 1.1f);
 }
 
+// A V through the same costs: tip at (10 − 8) / (2·(10 − 4)) = 1/6.
+TEST(BlockTest, VShapeGoesThroughTheThreeCosts) {
+  const auto left = plane<std::uint8_t>({{100, 100, 100, 100, 100}});
+  const auto right = plane<std::uint8_t>({{0, 108, 104, 110, 0}});
+  BlockParameters parameters = plain_block();
+  parameters.window = 1;
+  parameters.min_disparity = 0;
+  parameters.disparities = 3;
+  parameters.sub_pixel = SubPixel::v_shape;
+  const Result result = match(parameters, cpu(1), {left.view(), right.view(), {}, {}});
+  EXPECT_FLOAT_EQ(result.disparity.at(3, 0), 1 + 1.0f / 6);
+}
+
+// Costs of left pixel 4 at disparities 0…4: 50, 20, 40, 32, 50; of left pixel 0 at its only one: 50.
+TEST(BlockTest, ConfidenceIsWhatTheRivalCostsMore) {
+  const auto left = plane<std::uint8_t>({{100, 100, 100, 100, 100}});
+  const auto right = plane<std::uint8_t>({{150, 132, 140, 120, 150}});
+  const auto no_left = plane<std::uint8_t>({{255, 255, 255, 0, 255}});
+  BlockParameters parameters = plain_block();
+  parameters.window = 1;
+  parameters.disparities = 5;
+  for (const Device& device : {reference, cpu(1)}) {
+    for (const int uniqueness : {0, 100}) {
+      parameters.uniqueness = uniqueness;
+      const Result result =
+          match(parameters, device, {left.view(), right.view(), no_left.view(), {}}, 0x11, true);
+      EXPECT_EQ(result.confidence.at(4, 0), 12.0f / 32);
+      EXPECT_EQ(result.confidence.at(3, 0), 0) << "masked";
+      EXPECT_EQ(result.confidence.at(0, 0), 1) << "no rival";
+    }
+  }
+}
+
+TEST(BlockTest, PerfectRivalLeavesNoConfidence) {
+  const auto image = plane<std::uint8_t>({{7, 7, 7, 7, 7}});
+  BlockParameters parameters = plain_block();
+  parameters.window = 1;
+  parameters.disparities = 5;
+  const Result result = match(parameters, cpu(1), {image.view(), image.view(), {}, {}}, 0x11, true);
+  EXPECT_EQ(result.confidence.at(4, 0), 0);
+}
+
+TEST(BlockTest, PixelOutOfRangeHasNoConfidence) {
+  const auto image = plane<std::uint8_t>({{7, 9, 7}});
+  BlockParameters parameters = plain_block();
+  parameters.window = 1;
+  parameters.min_disparity = 2;
+  parameters.disparities = 1;
+  const Result result = match(parameters, cpu(1), {image.view(), image.view(), {}, {}}, 0x11, true);
+  EXPECT_EQ(status_at(result, 0, 0), Status::out_of_range);
+  EXPECT_EQ(result.confidence.at(0, 0), 0);
+  EXPECT_EQ(result.confidence.at(2, 0), 1);
+}
+
 TEST(BlockTest, NoSubPixelAtTheEndsOfTheRange) {
   const auto left = plane<std::uint8_t>({{100, 100, 100, 100, 100}});
   const auto right = plane<std::uint8_t>({{0, 108, 104, 110, 0}});

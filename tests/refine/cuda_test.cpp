@@ -129,6 +129,35 @@ Map right_of(Map left, unsigned seed) {
   return right;
 }
 
+// Gray levels that often repeat, so that weights are of every size.
+struct Guide {
+  std::vector<std::uint16_t> values;
+  ImageFormat format;
+  int channels;
+
+  Guide(Size size, Depth depth, int channel_count) : format{size, depth}, channels(channel_count) {
+    Random random(3);
+    const int lower_bits = depth == Depth::bits16 ? 256 : 1;
+    int level = 100;
+    for (std::size_t i = 0; i < size.pixels() * static_cast<std::size_t>(channels); ++i) {
+      level = random.one_in(9) ? random.below(256) : std::clamp(level + random.below(9) - 4, 0, 255);
+      values.push_back(static_cast<std::uint16_t>(level * lower_bits + random.below(lower_bits)));
+    }
+  }
+  // As the image has it.
+  std::vector<std::byte> bytes() const {
+    const std::size_t each = format.depth == Depth::bits16 ? 2 : 1;
+    std::vector<std::byte> result(values.size() * each);
+    for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(&result[i * each], &values[i], each);
+    return result;
+  }
+  ImageView at(const std::byte* bytes) const {
+    return {
+        bytes, format, channels,
+        static_cast<std::ptrdiff_t>(format.size.width) * channels * (format.depth == Depth::bits16 ? 2 : 1)};
+  }
+};
+
 Map refined_on_cpu(const RefineParameters& parameters, const ImageView& guide, Map map, Map right) {
   ArenaLayout layout;
   const refine::Pipeline pipeline(parameters, map.size, true, layout);
@@ -171,16 +200,20 @@ class CudaRefineTest : public ::testing::TestWithParam<Picture> {
   }
 
   // Twice, for the second run finds what the first one left in memory.
-  void expect_as_on_cpu(const RefineParameters& parameters, Size size) {
+  void expect_as_on_cpu(const RefineParameters& parameters, Size size, const Guide& guide) {
     const Map map = random_map(GetParam(), size, 1), right = right_of(map, 2);
+    const std::vector<std::byte> image = guide.bytes();
     const cuda::Current current(*context_);
     const cuda::DeviceMemory disparity = uploaded(map.disparities), status = uploaded(map.statuses);
-    const cuda::DeviceMemory right_disparity = uploaded(right.disparities);
+    const cuda::DeviceMemory right_disparity = uploaded(right.disparities), left = uploaded(image);
     ArenaLayout layout;
     refine::CudaPipeline pipeline(parameters, size, layout);
     const cuda::DeviceMemory arena = cuda::allocate(context_, layout.bytes() + 1);
     pipeline.prepare(context_, pointer<std::byte>(arena));
+    cuda::ChangingLaunches launches;
     const cuda::Graph graph = cuda::capture(context_, stream_.get(), [&] {
+      launches.record(stream_.get());
+      pipeline.take(guide.at(pointer<std::byte>(left)), launches);
       pipeline.enqueue(map.view_at(pointer<float>(disparity), pointer<std::uint8_t>(status)),
                        {pointer<float>(right_disparity), size, right.stride()}, stream_.get());
     });
@@ -191,7 +224,7 @@ class CudaRefineTest : public ::testing::TestWithParam<Picture> {
       Map result = map;
       download(result.disparities, disparity);
       download(result.statuses, status);
-      EXPECT_EQ(first_difference(result, refined_on_cpu(parameters, map, right)), "")
+      EXPECT_EQ(first_difference(result, refined_on_cpu(parameters, guide.at(image.data()), map, right)), "")
           << size.width << "×" << size.height << ", run " << run;
     }
   }
@@ -199,7 +232,14 @@ class CudaRefineTest : public ::testing::TestWithParam<Picture> {
   void expect_as_on_cpu(const RefineParameters& parameters) {
     for (const Size size :
          {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{64, 5}, Size{331, 111}, Size{1000, 3}})
-      expect_as_on_cpu(parameters, size);
+      expect_as_on_cpu(parameters, size, Guide(size, Depth::bits8, 1));
+  }
+
+  void expect_guided_as_on_cpu(const RefineParameters& parameters) {
+    for (const Size size : {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{131, 45}})
+      for (const Depth depth : {Depth::bits8, Depth::bits16})
+        expect_as_on_cpu(parameters, size,
+                         Guide(size, depth, size.width % 2 == 0 || depth == Depth::bits16 ? 1 : 3));
   }
 
  private:
@@ -250,8 +290,29 @@ TEST_P(CudaRefineTest, Median) {
   }
 }
 
+TEST_P(CudaRefineTest, WeightedMedian) {
+  RefineParameters parameters = RefineParameters::none();
+  for (const auto& [window, range] : {std::pair{3, 1}, {5, 255}, {7, 10}, {15, 30}}) {
+    parameters.weighted_median = window;
+    parameters.weighted_median_range = range;
+    expect_guided_as_on_cpu(parameters);
+  }
+}
+
+TEST_P(CudaRefineTest, Bilateral) {
+  RefineParameters parameters = RefineParameters::none();
+  for (const auto& [window, step] : {std::pair{3, 128.0f}, {5, 0.25f}, {9, 2.0f}, {15, 0.0f}}) {
+    parameters.bilateral = window;
+    parameters.bilateral_range = 4 * window;
+    parameters.bilateral_step = step;
+    expect_guided_as_on_cpu(parameters);
+  }
+}
+
 TEST_P(CudaRefineTest, AllSteps) {
   RefineParameters parameters;
+  parameters.weighted_median = 7;
+  parameters.bilateral = 5;
   for (const int window : {0, 3, 5}) {
     parameters.median = window;
     expect_as_on_cpu(parameters);

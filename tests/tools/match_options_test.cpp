@@ -38,7 +38,9 @@ TEST(MatchOptionsTest, EveryOptionReachesItsField) {
   const BlockParameters block = block_of(read(
       words("--min-disparity -7 --disparities 33 --window 5 --cost zncc --prefilter none --prefilter-cap 20 "
             "--uniqueness 4 --texture-threshold 9 --sub-pixel none --no-left-right-check "
-            "--left-right-tolerance 2.5 --speckle-size 11 --speckle-range 0.5 --fill none --median 3")));
+            "--left-right-tolerance 2.5 --speckle-size 11 --speckle-range 0.5 --fill none --median 3 "
+            "--weighted-median 7 --weighted-median-range 12 --bilateral 9 --bilateral-range 20 "
+            "--bilateral-step 1.5")));
   EXPECT_EQ(block.min_disparity, -7);
   EXPECT_EQ(block.disparities, 33);
   EXPECT_EQ(block.window, 5);
@@ -54,6 +56,12 @@ TEST(MatchOptionsTest, EveryOptionReachesItsField) {
   EXPECT_EQ(block.refine.speckle_range, 0.5f);
   EXPECT_EQ(block.refine.fill, Fill::none);
   EXPECT_EQ(block.refine.median, 3);
+  EXPECT_EQ(block.refine.weighted_median, 7);
+  EXPECT_EQ(block.refine.weighted_median_range, 12);
+  EXPECT_EQ(block.refine.bilateral, 9);
+  EXPECT_EQ(block.refine.bilateral_range, 20);
+  EXPECT_EQ(block.refine.bilateral_step, 1.5f);
+  EXPECT_EQ(block_of(read(words("--sub-pixel v-shape"))).sub_pixel, SubPixel::v_shape);
 }
 
 TEST(MatchOptionsTest, PresetsSetEverythingAndOptionsOverrideThem) {
@@ -110,8 +118,8 @@ TEST(MatchOptionsTest, OptionsThatDoNotFitTogetherAreRefused) {
   EXPECT_THROW(bp("--confidence sure.png"), UsageError);
   EXPECT_THROW(bp("--cost volume"), UsageError);
   EXPECT_THROW(read({"--levels", "4"}), UsageError);
-  EXPECT_THROW(read({"--confidence", "sure.pfm"}), UsageError);
   EXPECT_EQ(bp("--confidence sure.pfm --energy --json").levels, 5);
+  EXPECT_EQ(read({"--confidence", "sure.pfm"}).confidence, "sure.pfm");
 }
 
 TEST(MatchOptionsTest, MemoryHasUnits) {

@@ -52,8 +52,7 @@ void add_common_options(CLI::App& app, MatchRequest& request) {
                  "Disparity map: .pfm, .png (16-bit, value/256, 0 = none) or .tiff");
   app.add_option("--image", request.image, "Coloured picture of the disparities (PNG), for people");
   app.add_option("--cloud", request.cloud, "Point cloud (PLY); needs --calib");
-  app.add_option("--confidence", request.confidence,
-                 "Map of how sure the matcher is, 0 to 1: .pfm or .tiff; method bp");
+  app.add_option("--confidence", request.confidence, "Map of how sure the matcher is, 0 to 1: .pfm or .tiff");
   app.add_flag("--energy", request.energy, "Report the energy of the map in --json; method bp");
   app.add_option(
       "--calib", request.calibration,
@@ -94,8 +93,6 @@ void check_paths(const MatchRequest& request) {
 // What only a matcher with beliefs can tell.
 void check_beliefs(const MatchRequest& request) {
   const bool has_beliefs = std::holds_alternative<BeliefPropagationParameters>(request.parameters);
-  if (!request.confidence.empty() && !has_beliefs)
-    throw UsageError("--confidence is for --method bp: method " + request.method + " does not tell it");
   if (request.energy && (!has_beliefs || !request.json))
     throw UsageError("--energy is for --method bp with --json: give both");
   if (request.confidence.empty()) return;

@@ -72,11 +72,18 @@ void Plan::allocate() {
   check(driver().cuMemsetD8Async(memory_.get(), 0, layout_.bytes(), stream_.get()),
         "cuMemsetD8Async of " + std::to_string(layout_.bytes()) + " bytes");
   prepare(stream_.get());
-  graph_ = capture(context_, stream_.get(), [&] {
-    record(staged_pair(), map_in(staged_map_, host_memory()), changing_, stream_.get());
-  });
+  DisparityMap map = map_in(staged_map_, host_memory());
+  if (tells_confidence_) prepare_run(map);
+  map.confidence = {};
+  prepare_run(map);
   // The first match may be enqueued on another stream, which waits for nothing of this one.
   check(driver().cuStreamSynchronize(stream_.get()), "cuStreamSynchronize");
+}
+
+void Plan::prepare_run(const DisparityMap& map) {
+  Recorded& recorded = map.confidence.empty() ? without_confidence_ : with_confidence_;
+  recorded.graph =
+      capture(context_, stream_.get(), [&] { record(staged_pair(), map, recorded.changing, stream_.get()); });
 }
 
 void Plan::fill(DeviceAddress to, const void* values, std::size_t bytes, StreamHandle stream) const {
@@ -126,7 +133,9 @@ void Plan::record(const StereoPair& pair, const DisparityMap& map, ChangingLaunc
                   StreamHandle stream) {
   changing.record(stream);
   take(pair, changing);
-  match(map_in(map_, device_memory()), stream);
+  DisparityMap own = map_in(map_, device_memory());
+  if (map.confidence.empty()) own.confidence = {};
+  match(own, stream);
   copy_out(map, changing);
 }
 
@@ -136,10 +145,12 @@ void Plan::launch(const StereoPair& pair, const DisparityMap& map, StreamHandle 
     ChangingLaunches fixed;
     return record(pair, map, fixed, stream);
   }
-  changing_.change(graph_.executable.get());
-  take(pair, changing_);
-  copy_out(map, changing_);
-  check(driver().cuGraphLaunch(graph_.executable.get(), stream), "cuGraphLaunch");
+  Recorded& recorded = map.confidence.empty() ? without_confidence_ : with_confidence_;
+  const GraphExecHandle graph = recorded.graph.executable.get();
+  recorded.changing.change(graph);
+  take(pair, recorded.changing);
+  copy_out(map, recorded.changing);
+  check(driver().cuGraphLaunch(graph, stream), "cuGraphLaunch");
 }
 
 void Plan::copy_out(const DisparityMap& to, ChangingLaunches& launches) const {

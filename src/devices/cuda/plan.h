@@ -42,7 +42,7 @@ class Plan : public detail::Plan {
   // Takes what it needs of a pair that the GPU reaches, here or on the host: it is at another place in each
   // run.
   virtual void take(const StereoPair& pair, ChangingLaunches& launches) = 0;
-  // All the rest, up to the finished map.
+  // All the rest, up to the finished map. Its confidence is empty where the caller wants none.
   virtual void match(const DisparityMap& map, StreamHandle stream) = 0;
 
   // What is reserved in layout_, on the device.
@@ -94,6 +94,7 @@ class Plan : public detail::Plan {
   StereoPair staged_pair() const;
   void record(const StereoPair& pair, const DisparityMap& map, ChangingLaunches& changing,
               StreamHandle stream);
+  void prepare_run(const DisparityMap& map);
   void launch(const StereoPair& pair, const DisparityMap& map, StreamHandle stream);
   void match_and_wait(const StereoPair& pair, const DisparityMap& map);
 
@@ -112,8 +113,12 @@ class Plan : public detail::Plan {
   Stream stream_;
   Program copy_program_;
   Kernel copy_map_;
-  Graph graph_;
-  ChangingLaunches changing_;
+  // A run as it is launched.
+  struct Recorded {
+    Graph graph;
+    ChangingLaunches changing;
+  };
+  Recorded without_confidence_, with_confidence_;
 };
 
 }  // namespace parallax::cuda

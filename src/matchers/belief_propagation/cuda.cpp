@@ -89,7 +89,7 @@ class Cuda : public cuda::Plan {
             define("EDGES", has_edges()),
             define("HAS_OUTSIDE", p.outside_cost.has_value()),
             define("CONFIDENCE", 1),
-            define("SUB_PIXEL", p.sub_pixel != SubPixel::none),
+            define("SUB_PIXEL", static_cast<int>(p.sub_pixel)),
             define("COST", static_cast<int>(p.cost)),
             define("TABLE", whole_differences()),
             define("TABLE_SIZE", static_cast<int>(edge_table_size))};
@@ -180,6 +180,7 @@ class Cuda : public cuda::Plan {
     take_.launch(launches, grid, {block_threads}, 0, cuda::kernel_image(pair.left),
                  cuda::kernel_image(pair.right), cuda::kernel_mask(pair.left_mask),
                  cuda::kernel_mask(pair.right_mask), samples(as_it_is), validity(as_it_is));
+    refinement_.take(pair.left, launches);
   }
 
   void match(const DisparityMap& map, StreamHandle stream) final {

@@ -5,6 +5,7 @@
 
 #include "belief_propagation_types.h"
 #include "kernel.h"
+#include "refine_costs.h"
 
 namespace parallax::belief_propagation {
 
@@ -87,7 +88,7 @@ struct Beliefs {
 
 // Writes what became of pixel (x, y), of the right map in whole pixels. `status` is what it is from the
 // start.
-template <bool with_confidence, bool sub_pixel>
+template <bool with_confidence, int sub_pixel>
 __device__ __forceinline__ void write_decision(const CudaDecision& to, int x, int y, int width, int labels,
                                                uint8 status, const Beliefs& found) {
   const float infinity = __uint_as_float(0x7F800000u);
@@ -100,9 +101,9 @@ __device__ __forceinline__ void write_decision(const CudaDecision& to, int x, in
     confidence = gap == infinity ? 1.0f : gap / (gap + to.full_gap);
     if (decided && to.min_confidence != 0 && !(confidence >= to.min_confidence)) status = ambiguous;
   }
-  if constexpr (sub_pixel) {
+  if constexpr (sub_pixel != 0) {
     if (!to.mirrored && found.label > 0 && found.label + 1 < labels)
-      disparity += (found.before - found.after) / (2 * (found.before - 2 * found.best + found.after));
+      disparity += refine::sub_pixel_offset<sub_pixel>(found.before, found.best, found.after);
   }
   to.disparity[at] = status == matched ? disparity : infinity;
   if (to.status != nullptr) to.status[static_cast<int64>(y) * to.status_stride + column] = status;

@@ -201,6 +201,7 @@ class Cpu final : public detail::Plan {
 
   std::size_t memory_bytes() const override { return layout_.bytes(); }
   void allocate() override { arena_ = Arena(layout_); }
+  bool tells_confidence() const override { return true; }
 
   void run(const StereoPair& pair, const DisparityMap& map) override {
     detail::StageClock clock(stage_times);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "matchers/block/block.h"
+#include "refine/confidence.h"
 #include "refine/refine.h"
 #include "refine/sub_pixel.h"
 
@@ -242,6 +243,8 @@ class Sweeper {
     float* disparity = s_.map.disparity.row(y) + x;
     std::uint8_t* status = s_.map.status.row(y) + x;
     write_disparities(candidates, labels, count, disparity);
+    if (!s_.map.confidence.empty())
+      write_confidences(candidates, labels, count, s_.map.confidence.row(y) + x);
     std::fill_n(status, count, code(Status::matched));
     if constexpr (simple) return;
     for (int i = 0; i < count; ++i) {
@@ -391,6 +394,21 @@ class Sweeper {
       hn::Store(hn::Add(hn::Load(d, whole + i), offset), d, whole + i);
     }
     std::copy_n(whole, count, out);
+  }
+
+  HWY_INLINE void write_confidences(const Candidates* candidates, const int* labels, int count,
+                                    float* out) const {
+    for (int i = 0; i < count; ++i) out[i] = confidence(candidates[i], labels[i]);
+  }
+
+  // 0 where there is no candidate.
+  HWY_INLINE float confidence(const Candidates& c, int label) const {
+    if (c.first == c.end || c.costs[label] == no_cost) return 0;
+    const Cost rival = std::min(lowest_cost({c.costs, c.first, std::max(c.first, label - 1)}),
+                                lowest_cost({c.costs, std::min(c.end, label + 2), c.end}));
+    if (rival == no_cost) return 1;
+    return refine::confidence<std::int64_t>(static_cast<std::int64_t>(c.costs[label]),
+                                            static_cast<std::int64_t>(rival));
   }
 
   // Every right pixel keeps the lowest of the costs it is offered. Left pixels come from left to right, so

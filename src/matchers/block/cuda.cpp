@@ -41,7 +41,7 @@ Search clipped_search(Search search, int width) {
 class Cuda : public cuda::Plan {
  public:
   Cuda(const BlockParameters& parameters, const Device& device, const ImageFormat& format)
-      : cuda::Plan(device, format, 0, false),
+      : cuda::Plan(device, format, 0, true),
         parameters_(parameters),
         search_(clipped_search(plan_search(parameters, format), format.size.width)),
         refinement_(parameters.refine, format.size, layout_) {
@@ -79,7 +79,7 @@ class Cuda : public cuda::Plan {
     return {define("WINDOW", parameters_.window), define("COST", static_cast<int>(parameters_.cost)),
             define("UNIQUENESS", parameters_.uniqueness),
             define("TEXTURE", parameters_.texture_threshold > 0),
-            define("SUB_PIXEL", parameters_.sub_pixel == SubPixel::parabola)};
+            define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel))};
   }
 
   CudaDecision decision(const DisparityMap& map) const {
@@ -97,6 +97,8 @@ class Cuda : public cuda::Plan {
     decision.status = map.status.data;
     decision.stride = static_cast<int>(map.disparity.stride);
     decision.status_stride = static_cast<int>(map.status.stride);
+    decision.confidence = map.confidence.data;
+    decision.confidence_stride = static_cast<int>(map.confidence.stride);
     if (!right_map()) return decision;
     const View<float> right = at(right_disparity_);
     decision.right_disparity = right.data;
@@ -172,6 +174,7 @@ class Cuda : public cuda::Plan {
                           gray_stride_,
                           validity(),
                           found()});
+    refinement_.take(pair.left, launches);
   }
 
   void filter(StreamHandle stream) const {
@@ -239,7 +242,7 @@ class Bytes final : public Cuda {
     const std::size_t keys = elements(best_stride_, rows);
     for (int side = 0; side < (right_map() ? 2 : 1); ++side)
       best_[side] = layout_.reserve<std::byte>(keys * key_bytes());
-    if (rejects_ambiguous()) ambiguous_ = layout_.reserve<std::uint8_t>(keys);
+    rivals_ = layout_.reserve<std::byte>(keys * key_bytes());
     if (has_statistics())
       for (auto& buffer : statistics_)
         buffer = layout_.reserve<CudaStatistics>(elements(statistics_stride(), height));
@@ -257,7 +260,7 @@ class Bytes final : public Cuda {
   // Pixel (0, 0).
   CudaStatistics* statistics(int side) const { return has_statistics() ? at(statistics_[side]) : nullptr; }
 
-  void prepare_search(StreamHandle) override {
+  void prepare_search(StreamHandle stream) override {
     const CudaLayout& layout = search_layout_;
     Options options = common_options();
     options.insert(options.end(), {define("PITCH", frame().pitch), define("BEST_STRIDE", best_stride_),
@@ -268,20 +271,20 @@ class Bytes final : public Cuda {
     if (study_ != nullptr) study_->prepare(context(), options);
     search_program_ = cuda::Program(context(), cuda::block_search_cu, options);
     find_best_ = search_program_.kernel("find_best");
-    if (rejects_ambiguous()) find_rivals_ = search_program_.kernel("find_rivals");
+    find_rivals_ = search_program_.kernel("find_rivals");
     if (has_statistics()) find_statistics_ = search_program_.kernel("find_statistics");
     decide_program_ = cuda::Program(context(), cuda::block_decide_cu, options);
     decide_ = decide_program_.kernel("decide");
+    // Each run takes out what it found.
+    cuda::check(cuda::driver().cuMemsetD8Async(address(rivals_), 0xFF, rivals_.count, stream),
+                "cuMemsetD8Async");
   }
 
   CudaFound found() const override {
     const auto plane = [this](int side) {
       return side == left_side || right_map() ? at(best_[side]) : nullptr;
     };
-    return {{plane(left_side), plane(right_side)},
-            rejects_ambiguous() ? at(ambiguous_) : nullptr,
-            best_stride_,
-            static_cast<int>(key_bytes())};
+    return {{plane(left_side), plane(right_side)}, nullptr, best_stride_, static_cast<int>(key_bytes())};
   }
 
   void decide(const CudaDecision& common, StreamHandle stream) override {
@@ -291,12 +294,15 @@ class Bytes final : public Cuda {
                               statistics_stride());
     find_best(left_side, stream);
     if (right_map()) find_best(right_side, stream);
-    if (rejects_ambiguous()) search_from(left_side, find_rivals_, stream);
     CudaDecision decision = common;
+    decision.found = found();
+    if (rejects_ambiguous() || decision.confidence != nullptr) {
+      search_from(left_side, find_rivals_, stream);
+      decision.found.rivals = at(rivals_);
+    }
     decision.left_statistics = statistics(left_side);
     decision.right_statistics = statistics(right_side);
     decision.statistics_stride = statistics_stride();
-    decision.found = found();
     decide_.launch(stream, map_grid(), {block_threads}, 0, decision);
   }
 
@@ -339,7 +345,7 @@ class Bytes final : public Cuda {
     task.columns = rounded_up(frame().width, CudaLayout::columns) / CudaLayout::columns;
     task.strips = rounded_up(frame().height, search_layout_.rows) / search_layout_.rows;
     task.best = found().best[side];
-    task.ambiguous = found().ambiguous;
+    task.rivals = at(rivals_);
     return task;
   }
 
@@ -347,7 +353,7 @@ class Bytes final : public Cuda {
   int best_stride_;
   std::unique_ptr<CudaStudy> study_;
   Buffer<std::byte> best_[2];
-  Buffer<std::uint8_t> ambiguous_;
+  Buffer<std::byte> rivals_;
   Buffer<CudaStatistics> statistics_[2];
   cuda::Program search_program_, decide_program_;
   Kernel find_best_, find_rivals_, find_statistics_, decide_;

@@ -3,8 +3,10 @@
 // Specialised by TEXTURE (whether pixels are rejected for it), UNIQUENESS, SUB_PIXEL; and by what
 // block_common.h says.
 #include "block_common.h"
+#include "refine_costs.h"
 
 using namespace parallax::block;
+using namespace parallax::refine;
 
 namespace {
 
@@ -94,13 +96,12 @@ __device__ float refined(const CudaDecision& decision, int x, int y, Key best) {
   const bool inside = label > 0 && label + 1 < decision.labels &&
                       is_candidate(decision, x, y, disparity - 1) &&
                       is_candidate(decision, x, y, disparity + 1);
-  if (!SUB_PIXEL || !inside) return static_cast<float>(disparity);
+  if (SUB_PIXEL == 0 || !inside) return static_cast<float>(disparity);
   const Neighbours sums = sums_beside(decision, x, y, disparity);
   const int64 before = cost_of_sum(decision, sums.before, x, y, disparity - 1);
   const int64 after = cost_of_sum(decision, sums.after, x, y, disparity + 1);
   const int64 middle = cost_of(best);
-  return static_cast<float>(disparity) +
-         static_cast<float>(before - after) / static_cast<float>(2 * (before - 2 * middle + after));
+  return static_cast<float>(disparity) + sub_pixel_offset<SUB_PIXEL>(before, middle, after);
 }
 
 __device__ bool is_textureless(const CudaDecision& decision, int x, int y) {
@@ -117,12 +118,26 @@ __device__ bool is_textureless(const CudaDecision& decision, int x, int y) {
   return sum < decision.texture_threshold;
 }
 
-__device__ uint8 status_of(const CudaDecision& decision, int x, int y, Key best) {
+// Takes it out of its plane, for the next run.
+__device__ Key take_rival(const CudaDecision& decision, int x, int y) {
+  if (decision.found.rivals == nullptr) return no_key;
+  Key& at = static_cast<Key*>(decision.found.rivals)[static_cast<int64>(y) * BEST_STRIDE + x];
+  const Key rival = at;
+  at = no_key;
+  return rival;
+}
+
+__device__ bool is_ambiguous(Key best, Key rival) {
+  if (UNIQUENESS == 0 || rival == no_key) return false;
+  const uint32 cost = cost_of(best);
+  return cost_of(rival) <= cost + static_cast<uint32>(static_cast<uint64>(cost) * UNIQUENESS / 100);
+}
+
+__device__ uint8 status_of(const CudaDecision& decision, int x, int y, Key best, Key rival) {
   if (!is_valid(decision.validity, 0, x, y)) return input_masked;
   if (best == no_key) return out_of_range;
   if (TEXTURE && is_textureless(decision, x, y)) return textureless;
-  if (UNIQUENESS > 0 && decision.found.ambiguous[static_cast<int64>(y) * BEST_STRIDE + x] != 0)
-    return ambiguous;
+  if (is_ambiguous(best, rival)) return ambiguous;
   return matched;
 }
 
@@ -143,8 +158,14 @@ PARALLAX_KERNEL decide(const __grid_constant__ CudaDecision decision) {
         best == no_key || !is_valid(decision.validity, 1, x, y) ? none : static_cast<float>(disparity);
     return;
   }
-  const uint8 status = status_of(decision, x, y, best);
+  const Key rival = take_rival(decision, x, y);
+  const uint8 status = status_of(decision, x, y, best, rival);
   decision.status[static_cast<int64>(y) * decision.status_stride + x] = status;
   decision.disparity[static_cast<int64>(y) * decision.stride + x] =
       status == matched ? refined(decision, x, y, best) : none;
+  if (decision.confidence != nullptr)
+    decision.confidence[static_cast<int64>(y) * decision.confidence_stride + x] =
+        status == input_masked || status == out_of_range
+            ? 0.0f
+            : confidence<int64>(cost_of(best), rival != no_key, cost_of(rival));
 }

@@ -151,8 +151,6 @@ __device__ void forget(const CudaFound& found, int side, int x, int y) {
   if (found.best[side] == nullptr) return;
   uint4* keys = reinterpret_cast<uint4*>(static_cast<char*>(found.best[side]) + at * found.key_bytes);
   for (int i = 0; i < found.key_bytes / 4; ++i) keys[i] = {~0u, ~0u, ~0u, ~0u};
-  if (side == 0 && found.ambiguous != nullptr)
-    *reinterpret_cast<uchar4*>(found.ambiguous + at) = {0, 0, 0, 0};
 }
 
 }  // namespace

@@ -18,7 +18,7 @@
 // keys, both by atomic minimum: no order of the labels changes the result.
 //
 // Specialised by ROWS (a multiple of WINDOW), GROUP (1, 2, 4), PACKED, ORDER_BITS, BLOCKS (that a
-// multiprocessor is to hold at once), UNIQUENESS; and by what block_common.h says.
+// multiprocessor is to hold at once); and by what block_common.h says.
 #include "block_common.h"
 
 using namespace parallax::block;
@@ -313,32 +313,43 @@ struct Best {
   }
 };
 
-#if UNIQUENESS > 0
-// Visits by looking for other labels that cost almost as little as the best.
+// Visits by keeping the least keys of labels that are not next to the best.
 struct Rivals {
   const CudaSearch& search;
   const Strip& strip;
+  Tile& tile;
+  int lane;
 
   template <bool checked>
   __device__ __forceinline__ void operator()(int row, const Costs<checked>& costs) const {
-    const int y = strip.y + row;
-    if (y >= search.frame.height) return;
 #pragma unroll
     for (int p = 0; p < columns; ++p) {
-      const Key best = *at_pixel(static_cast<const Key*>(search.best), strip.x + p, y);
-      const uint32 cost = cost_of(best);
-      const uint32 bound = cost + static_cast<uint32>(static_cast<uint64>(cost) * UNIQUENESS / 100);
-      bool rival = false;
+      const int best = label_of(*at_pixel(static_cast<const Key*>(search.best), strip.x + p, strip.y + row));
+      Key least = no_key;
 #pragma unroll
-      for (int g = 0; g < GROUP; ++g) {
-        const Key key = costs.key(g, p);
-        rival |= key != no_key && cost_of(key) <= bound && abs(label_of(key) - label_of(best)) > 1;
-      }
-      if (rival) *at_pixel(search.ambiguous, strip.x + p, y) = 1;
+      for (int g = 0; g < GROUP; ++g)
+        if (abs(static_cast<int>(costs.labels.of[g]) - best) > 1) least = min(least, costs.key(g, p));
+      atomicMin(&tile[row][p][lane], least);
     }
   }
 };
-#endif
+
+// Tiles begin without keys, and end in a plane of them.
+__device__ __forceinline__ void clear(Tile& tile) {
+  static_assert(slices_in_block == columns, "a warp has a column of the tile");
+#pragma unroll
+  for (int row = 0; row < ROWS; ++row) tile[row][threadIdx.y][threadIdx.x] = no_key;
+  __syncthreads();
+}
+
+__device__ __forceinline__ void add_to(void* plane, const CudaSearch& search, Tile& tile) {
+  __syncthreads();
+  const int thread = threadIdx.y * lanes + threadIdx.x, owner = thread / columns, p = thread % columns;
+  const Strip strip = find_strip(search, owner);
+  Key* keys = at_pixel(static_cast<Key*>(plane), strip.x + p, strip.y);
+#pragma unroll
+  for (int row = 0; row < ROWS; ++row) atomicMin(keys + row * BEST_STRIDE, tile[row][p][owner]);
+}
 
 }  // namespace
 
@@ -346,29 +357,22 @@ struct Rivals {
 extern "C" __global__ void __launch_bounds__(slices_in_block* lanes, BLOCKS) find_best(CudaSearch search) {
   __shared__ Tile tile;
   wait_for_previous();
-  const int lane = threadIdx.x, thread = threadIdx.y * lanes + lane;
-  constexpr int threads = slices_in_block * lanes;
-  static_assert(threads == columns * lanes, "a thread has a column of the tile");
-#pragma unroll
-  for (int row = 0; row < ROWS; ++row) tile[row][threadIdx.y][lane] = no_key;
-  __syncthreads();
+  clear(tile);
+  const int lane = threadIdx.x;
   sweep_slice(search, find_strip(search, lane), Best{tile, lane});
-  __syncthreads();
-  const int owner = thread / columns, p = thread % columns;
-  const Strip strip = find_strip(search, owner);
-  Key* best = at_pixel(static_cast<Key*>(search.best), strip.x + p, strip.y);
-#pragma unroll
-  for (int row = 0; row < ROWS; ++row) atomicMin(best + row * BEST_STRIDE, tile[row][p][owner]);
+  add_to(search.best, search, tile);
 }
 
-#if UNIQUENESS > 0
-// Marks pixels of which a label not next to the best costs almost as little. The same grid.
+// The same for the rivals of the best. The same grid.
 PARALLAX_KERNEL find_rivals(CudaSearch search) {
+  __shared__ Tile tile;
   wait_for_previous();
-  const Strip strip = find_strip(search, threadIdx.x);
-  sweep_slice(search, strip, Rivals{search, strip});
+  clear(tile);
+  const int lane = threadIdx.x;
+  const Strip strip = find_strip(search, lane);
+  sweep_slice(search, strip, Rivals{search, strip, tile, lane});
+  add_to(search.rivals, search, tile);
 }
-#endif
 
 #if COST == 2
 // Statistics of the windows of both images: a thread a pixel, grid.x = rows, grid.y = blocks of a row, grid.z

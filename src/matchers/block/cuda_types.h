@@ -24,7 +24,7 @@ struct CudaValidity {
 // What the search finds, in rows of whole strips.
 struct CudaFound {
   void* best[2];             // [side]: of each pixel a key, its cheapest cost and label; null = not wanted
-  unsigned char* ambiguous;  // of the left image: 0 or 1; null = not wanted
+  void* rivals;  // of each left pixel the key of its cheapest label not next to the best; null = not wanted
   int stride, key_bytes;
 };
 
@@ -75,7 +75,7 @@ struct CudaSearch {
   int strips;
   int groups_per_slice;
   void* best;  // of CudaFound
-  unsigned char* ambiguous;
+  void* rivals;
 };
 
 // From keys to the map.
@@ -97,6 +97,8 @@ struct CudaDecision {
   int stride, status_stride;
   float* right_disparity;  // null = not wanted
   int right_stride;
+  float* confidence;  // null = not wanted
+  int confidence_stride;
 };
 
 }  // namespace parallax::block

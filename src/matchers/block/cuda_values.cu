@@ -3,8 +3,10 @@
 // Specialised by WINDOW, COST (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold), SUB_PIXEL.
 #include "block_types.h"
 #include "kernel.h"
+#include "refine_costs.h"
 
 using namespace parallax::block;
+using namespace parallax::refine;
 
 namespace {
 
@@ -54,21 +56,24 @@ class Matching {
            }) < decision_.texture_threshold;
   }
 
-  __device__ bool is_ambiguous(int x, int y, const Best& best) const {
-    const int64 bound = best.cost + best.cost * UNIQUENESS / 100;
-    for (int d = lowest(x, false); d <= highest(x, false); ++d)
-      if (abs(d - best.disparity) > 1 && is_candidate(x, y, d) && cost(x, y, d) <= bound) return true;
-    return false;
+  // The lowest cost of a label that is not next to the best; negative if there is none.
+  __device__ int64 find_rival(int x, int y, const Best& best) const {
+    int64 rival = -1;
+    for (int d = lowest(x, false); d <= highest(x, false); ++d) {
+      if (abs(d - best.disparity) <= 1 || !is_candidate(x, y, d)) continue;
+      const int64 c = cost(x, y, d);
+      if (rival < 0 || c < rival) rival = c;
+    }
+    return rival;
   }
 
   __device__ float refined(int x, int y, const Best& best) const {
     const int d = best.disparity;
     const bool inside = d > decision_.lowest && d + 1 < decision_.lowest + decision_.labels &&
                         is_candidate(x, y, d - 1) && is_candidate(x, y, d + 1);
-    if (!SUB_PIXEL || !inside) return static_cast<float>(d);
+    if (SUB_PIXEL == 0 || !inside) return static_cast<float>(d);
     const int64 before = cost(x, y, d - 1), after = cost(x, y, d + 1);
-    return static_cast<float>(d) +
-           static_cast<float>(before - after) / static_cast<float>(2 * (before - 2 * best.cost + after));
+    return static_cast<float>(d) + sub_pixel_offset<SUB_PIXEL>(before, best.cost, after);
   }
 
  private:
@@ -124,11 +129,11 @@ class Matching {
 };
 
 __device__ uint8 status_of(const CudaDecision& decision, const Matching& matching, int x, int y,
-                           const Best& best) {
+                           const Best& best, int64 rival) {
   if (!matching.is_valid(0, x, y)) return input_masked;
   if (best.cost < 0) return out_of_range;
   if (TEXTURE && matching.is_textureless(x, y)) return textureless;
-  if (UNIQUENESS > 0 && matching.is_ambiguous(x, y, best)) return ambiguous;
+  if (UNIQUENESS > 0 && rival >= 0 && rival <= best.cost + best.cost * UNIQUENESS / 100) return ambiguous;
   return matched;
 }
 
@@ -148,8 +153,14 @@ PARALLAX_KERNEL match(CudaDecision decision) {
         best.cost < 0 ? none : static_cast<float>(best.disparity);
     return;
   }
-  const uint8 status = status_of(decision, matching, x, y, best);
+  const bool tells_confidence = decision.confidence != nullptr;
+  const bool has_best = best.cost >= 0 && matching.is_valid(0, x, y);
+  const int64 rival = has_best && (UNIQUENESS > 0 || tells_confidence) ? matching.find_rival(x, y, best) : -1;
+  const uint8 status = status_of(decision, matching, x, y, best, rival);
   decision.status[static_cast<int64>(y) * decision.status_stride + x] = status;
   decision.disparity[static_cast<int64>(y) * decision.stride + x] =
       status == matched ? matching.refined(x, y, best) : none;
+  if (tells_confidence)
+    decision.confidence[static_cast<int64>(y) * decision.confidence_stride + x] =
+        has_best ? confidence(best.cost, rival >= 0, rival) : 0.0f;
 }

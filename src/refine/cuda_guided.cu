@@ -1,0 +1,160 @@
+// Steps that a guide takes part in, on CUDA: of every pixel what weighted_median.cpp and bilateral.cpp make
+// of it.
+//
+// Specialised by WARPS, of a block, WINDOW, and BILATERAL (which of the two).
+#include "devices/cuda/pair.h"
+#include "kernel.h"
+#include "refine_types.h"
+
+using namespace parallax::refine;
+using parallax::cuda::Image;
+
+namespace {
+
+constexpr int lanes = 32;
+constexpr int block_threads = lanes * WARPS;
+constexpr int radius = WINDOW / 2;
+constexpr int places = WINDOW * WINDOW;
+constexpr float no_value = __builtin_bit_cast(float, 0x7F800000u);
+
+__device__ __forceinline__ bool has_value(float disparity) {
+  return disparity < no_value;
+}
+
+template <class Value>
+__device__ __forceinline__ uint8 gray_level(const Image& image, int x, int y) {
+  const Value* row =
+      reinterpret_cast<const Value*>(static_cast<const char*>(image.data) + y * image.stride_bytes);
+  constexpr int dropped_bits = 8 * sizeof(Value) - 8;
+  if (image.channels == 1) return row[x] >> dropped_bits;
+  const Value* pixel = row + static_cast<int64>(x) * 3;
+  return (9797u * pixel[0] + 19234u * pixel[1] + 3737u * pixel[2]) >> 15 >> dropped_bits;
+}
+
+// What the windows of a block's pixels see. Pixels outside the map have no value.
+struct Tile {
+  static constexpr int width = lanes + 2 * radius, height = WARPS + 2 * radius;
+  float values[height][width];
+  uint8 levels[height][width];
+  uint8 gray[256];
+  uint16 distance[places];
+
+  __device__ __forceinline__ void load(const CudaGuidedStep& step) {
+    const int left = static_cast<int>(blockIdx.y) * lanes - radius,
+              top = static_cast<int>(blockIdx.x) * WARPS - radius;
+    const int thread = threadIdx.y * lanes + threadIdx.x;
+    for (int i = thread; i < height * width; i += block_threads) {
+      const int row = i / width, column = i % width, x = left + column, y = top + row;
+      const bool inside = x >= 0 && x < step.width && y >= 0 && y < step.height;
+      const float value = inside ? step.from[y * step.stride + x] : no_value;
+      values[row][column] = has_value(value) ? value : no_value;
+      levels[row][column] = inside ? step.guide[static_cast<int64>(y) * step.guide_stride + x] : 0;
+    }
+    for (int i = thread; i < 256; i += block_threads) gray[i] = step.gray[i];
+    for (int i = thread; i < places; i += block_threads) distance[i] = step.distance[i];
+    __syncthreads();
+  }
+
+  // Calls each(value, weight of the gray level, place) for the window of this thread's pixel.
+  template <class Each>
+  __device__ __forceinline__ void for_window(const Each& each) const {
+    const int here = levels[threadIdx.y + radius][threadIdx.x + radius];
+#pragma unroll 1
+    for (int row = 0; row < WINDOW; ++row) {
+#pragma unroll
+      for (int column = 0; column < WINDOW; ++column) {
+        const float value = values[threadIdx.y + row][threadIdx.x + column];
+        const int level = levels[threadIdx.y + row][threadIdx.x + column];
+        each(value, gray[abs(level - here)], row * WINDOW + column);
+      }
+    }
+  }
+};
+
+#if BILATERAL
+
+// As nearest_quotient() in refine.h.
+__device__ __forceinline__ int nearest_quotient(int sum, int weights) {
+  const uint32 all = max(weights, 1), size = abs(sum);
+  const int nearest = (2 * size + all) / (2 * all);
+  return sum < 0 ? -nearest : nearest;
+}
+
+__device__ __forceinline__ float filtered(const Tile& tile, float here, float step) {
+  constexpr float shift_unit = 256;
+  int sum = 0, all = 0;
+  tile.for_window([&](float value, int gray_weight, int place) {
+    const float difference = value - here;
+    if (!(fabsf(difference) <= step)) return;
+    const int weight = gray_weight * tile.distance[place] >> 8;
+    sum += weight * __float2int_rn(difference * shift_unit);
+    all += weight;
+  });
+  return here + static_cast<float>(nearest_quotient(sum, all)) * (1 / shift_unit);
+}
+
+#else
+
+struct Bounds {
+  float low, high;
+};
+
+// By bisection, as weighted_median.cpp does it. Weights are looked up again for each pivot: a window of them
+// is more than registers hold.
+__device__ __forceinline__ float filtered(const Tile& tile, float, float) {
+  int all = 0;
+  Bounds bounds{no_value, -no_value};
+  tile.for_window([&](float value, int weight, int) {
+    if (!has_value(value)) return;
+    all += weight;
+    bounds.low = fminf(bounds.low, value);
+    bounds.high = fmaxf(bounds.high, value);
+  });
+  while (bounds.low < bounds.high) {
+    const float middle = 0.5f * (bounds.low + bounds.high);
+    const float pivot = middle >= bounds.low && middle < bounds.high ? middle : bounds.low;
+    int sum = 0;
+    Bounds beside{no_value, -no_value};
+    tile.for_window([&](float value, int weight, int) {
+      const bool up_to = value <= pivot;
+      sum += up_to ? weight : 0;
+      beside.high = up_to ? fmaxf(beside.high, value) : beside.high;
+      beside.low = up_to ? beside.low : fminf(beside.low, value);
+    });
+    if (2 * sum >= all)
+      bounds.high = beside.high;
+    else
+      bounds.low = beside.low;
+  }
+  return bounds.low;
+}
+
+#endif
+
+}  // namespace
+
+// A thread a pixel: grid.x = rows, grid.y = blocks of a row.
+PARALLAX_KERNEL take_guide(Image image, int width, uint8* guide, int stride) {
+  wait_for_previous();
+  const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
+  if (x < width)
+    guide[static_cast<int64>(y) * stride + x] =
+        image.bits == 16 ? gray_level<uint16>(image, x, y) : gray_level<uint8>(image, x, y);
+}
+
+// A block has lanes · WARPS pixels, a thread one; those without a value stay as they are: grid.x = rows of
+// blocks, grid.y = blocks of a row.
+#if BILATERAL
+#define FILTER bilateral
+#else
+#define FILTER weighted_median
+#endif
+PARALLAX_KERNEL __launch_bounds__(block_threads) FILTER(const __grid_constant__ CudaGuidedStep step) {
+  wait_for_previous();
+  __shared__ Tile tile;
+  tile.load(step);
+  const int x = blockIdx.y * lanes + threadIdx.x, y = blockIdx.x * WARPS + threadIdx.y;
+  if (x >= step.width || y >= step.height) return;
+  const float here = step.from[y * step.stride + x];
+  step.to[y * step.to_stride + x] = has_value(here) ? filtered(tile, here, step.step) : here;
+}
