@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <set>
-#include <utility>
 
 #include "tools/parallax/frames.h"
 #include "tools/parallax/method_options.h"

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "parallax/geometry.h"
-#include "parallax/geometry.h"
 #include "parallax/matcher.h"
 
 #include "tools/parallax/match.h"

@@ -146,7 +146,9 @@ void VideoWriter::finish() {
     throw Error(ErrorCategory::file,
                 "cannot write " + path_ +
                     ": the file did not take all frames; free some space, or choose another disk");
-  fs::rename(temporary_, path_);
+  std::error_code error;
+  fs::rename(temporary_, path_, error);
+  if (error) throw Error(ErrorCategory::file, "cannot write " + path_ + ": " + error.message());
   temporary_.clear();
 }
 
