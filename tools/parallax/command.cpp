@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iostream>
 
-#include <unistd.h>
+#include "tools/parallax/silence.h"
 
 namespace parallax::tool {
 
@@ -38,7 +37,7 @@ std::string text(Size size) {
 }
 
 void show_progress(const std::string& what) {
-  if (::isatty(STDERR_FILENO)) std::cerr << "\r\033[K" << what << std::flush;
+  if (messages_go_to_a_terminal()) write_message("\r\033[K" + what);
 }
 
 double median(std::vector<double> values) {

@@ -1,24 +1,14 @@
 #include "tools/parallax/match.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <filesystem>
-#include <iostream>
 #include <set>
-#include <utility>
 
-#include <nlohmann/json.hpp>
-
-#include "parallax/formats.h"
-
+#include "tools/parallax/frames.h"
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/pictures.h"
+#include "tools/parallax/video.h"
 
 namespace parallax::tool {
-namespace {
-
-using nlohmann::ordered_json;
 
 bool searches_rows(const MatchRequest& request) {
   const auto* block = std::get_if<BlockParameters>(&request.parameters);
@@ -28,6 +18,8 @@ bool searches_rows(const MatchRequest& request) {
 int fewest_disparities(const MatchRequest& request) {
   return std::holds_alternative<BeliefPropagationParameters>(request.parameters) ? 2 : 1;
 }
+
+namespace {
 
 // What --method and --preset say: they decide the defaults of all other options, wherever they stand among
 // them.
@@ -46,11 +38,21 @@ void read_method_and_preset(const Arguments& arguments, MatchRequest& request) {
 }
 
 void add_common_options(CLI::App& app, MatchRequest& request) {
-  app.add_option("LEFT", request.left, "Left picture")->required();
-  app.add_option("RIGHT", request.right, "Right picture, rectified with the left one")->required();
+  app.add_option("LEFT", request.left,
+                 "Left picture; of a sequence: a folder, a pattern such as left_%04d.png, or a video")
+      ->required();
+  app.add_option("RIGHT", request.right, "Right picture, rectified with the left one, or sequence");
+  app.add_flag("--side-by-side", request.side_by_side,
+               "LEFT holds both views, the left one in its left half; there is no RIGHT");
   app.add_option("-o,--output", request.output,
-                 "Disparity map: .pfm, .png (16-bit, value/256, 0 = none) or .tiff");
+                 "Disparity map: .pfm, .png (16-bit, value/256, 0 = none) or .tiff; of a sequence: a pattern "
+                 "such as d_%04d.pfm, or a folder");
   app.add_option("--image", request.image, "Coloured picture of the disparities (PNG), for people");
+  app.add_option("--video", request.video,
+                 "Coloured video of a sequence, for people: .avi or .mp4; one scale, from the search range");
+  app.add_option("--fps", request.frames_per_second,
+                 "Frames per second of --video; 0 = those of the input, or 30")
+      ->check(CLI::Range(0.0, 1000.0));
   app.add_option("--cloud", request.cloud, "Point cloud (PLY); needs --calib");
   app.add_option("--confidence", request.confidence, "Map of how sure the matcher is, 0 to 1: .pfm or .tiff");
   app.add_flag("--energy", request.energy, "Report the energy of the map in --json; method bp");
@@ -79,14 +81,16 @@ bool is_picture_for_people(const std::string& path) {
   return std::filesystem::path(path).extension() == ".png";
 }
 
-// No file may be asked to be two things.
+// No file may be asked to be two things. What goes into a folder has the names of frames.
 void check_paths(const MatchRequest& request) {
   std::set<std::filesystem::path> taken;
   for (const std::string& path :
        {request.left, request.right, request.left_mask, request.right_mask, request.calibration})
     if (!path.empty()) taken.insert(std::filesystem::path(path).lexically_normal());
-  for (const std::string& path : {request.output, request.image, request.cloud, request.confidence})
-    if (!path.empty() && !taken.insert(std::filesystem::path(path).lexically_normal()).second)
+  for (const std::string& path :
+       {request.output, request.image, request.cloud, request.confidence, request.video})
+    if (!path.empty() && !names_folder(path) &&
+        !taken.insert(std::filesystem::path(path).lexically_normal()).second)
       throw UsageError(path + " is named twice: give every file written a name of its own");
 }
 
@@ -95,144 +99,45 @@ void check_beliefs(const MatchRequest& request) {
   const bool has_beliefs = std::holds_alternative<BeliefPropagationParameters>(request.parameters);
   if (request.energy && (!has_beliefs || !request.json))
     throw UsageError("--energy is for --method bp with --json: give both");
-  if (request.confidence.empty()) return;
+  if (request.confidence.empty() || names_folder(request.confidence)) return;
   check_disparity_path(request.confidence);
   if (is_picture_for_people(request.confidence))
     throw UsageError("--confidence is " + request.confidence + ": name it .pfm or .tiff");
 }
 
+void check_views(const MatchRequest& request) {
+  if (request.side_by_side && !request.right.empty())
+    throw UsageError("--side-by-side has both views in " + request.left + ": leave out " + request.right);
+  if (!request.side_by_side && request.right.empty())
+    throw UsageError("RIGHT is required; see 'parallax match --help'");
+}
+
+void check_video(const MatchRequest& request) {
+  if (!request.video.empty()) check_video_path(request.video);
+  if (request.frames_per_second > 0 && request.video.empty())
+    throw UsageError("--fps is for --video: give both");
+}
+
 void check_request(const MatchRequest& request) {
+  check_views(request);
   if (!request.cloud.empty() && request.calibration.empty())
     throw UsageError("--cloud needs the geometry of the cameras: give --calib");
-  if (!request.output.empty()) check_disparity_path(request.output);
-  if (!request.image.empty() && !is_picture_for_people(request.image))
+  if (!request.output.empty() && !names_folder(request.output)) check_disparity_path(request.output);
+  if (!request.image.empty() && !names_folder(request.image) && !is_picture_for_people(request.image))
     throw UsageError("--image is " + request.image + ": name it .png");
+  check_video(request);
   check_beliefs(request);
   check_paths(request);
   std::visit([](const auto& parameters) { parameters.validate(); }, request.parameters);
   Device::parse(request.device);
 }
 
-// Some pixel must be able to use every label: the user meant something else otherwise.
-void check_range_fits(MatchRequest& request, Size size) {
-  const int lowest = request.min_disparity(), highest = lowest + request.disparities() - 1;
-  if (searches_rows(request) || (lowest > -size.width && highest < size.width)) return;
-  throw UsageError("--disparities " + std::to_string(request.disparities()) + " from " +
-                   std::to_string(lowest) + " reach to " + std::to_string(highest) + ": the images are " +
-                   std::to_string(size.width) + " pixels wide, keep them between " +
-                   std::to_string(1 - size.width) + " and " + std::to_string(size.width - 1));
-}
-
-void check_calibration_fits(const Calibration& calibration, const std::string& path, Size size) {
-  const Size described{calibration.width, calibration.height};
-  if (described.width == 0 || described.height == 0 || described == size) return;
-  throw Error(ErrorCategory::file, path + " is for images of " + text(described) + ", these are " +
-                                       text(size) + ": give the calibration of this size");
-}
-
-struct Inputs {
-  Picture left, right;
-  Plane<std::uint8_t> left_mask, right_mask;
-
-  StereoPair pair() const {
-    StereoPair pair{left.view(), right.view(), {}, {}};
-    if (left_mask.width() > 0) pair.left_mask = left_mask.view();
-    if (right_mask.width() > 0) pair.right_mask = right_mask.view();
-    return pair;
-  }
-  const ImageFormat format() const { return left.view().format; }
-};
-
-std::string describe(const ImageFormat& format) {
-  return text(format.size) + " with " + std::to_string(static_cast<int>(format.depth)) + " bits";
-}
-
-Plane<std::uint8_t> read_mask_of(const std::string& path, Size size) {
-  if (path.empty()) return {};
-  Plane<std::uint8_t> mask = read_mask(path);
-  if (mask.size() != size)
-    throw Error(ErrorCategory::file, path + " is " + text(mask.size()) + ", the pair is " + text(size) +
-                                         ": give a mask of the size of the pair");
-  return mask;
-}
-
-Inputs read_inputs(const MatchRequest& request) {
-  Inputs inputs{read_picture(request.left), read_picture(request.right), {}, {}};
-  if (inputs.left.view().format != inputs.right.view().format)
-    throw Error(ErrorCategory::file, request.left + " is " + describe(inputs.left.view().format) + ", " +
-                                         request.right + " is " + describe(inputs.right.view().format) +
-                                         ": give a pair of one size and depth");
-  inputs.left_mask = read_mask_of(request.left_mask, inputs.format().size);
-  inputs.right_mask = read_mask_of(request.right_mask, inputs.format().size);
-  return inputs;
-}
-
-// Median times over all runs, by stage.
-class Stopwatch {
- public:
-  void add(const std::vector<StageTime>& stages) {
-    double total = 0;
-    for (const StageTime& stage : stages) {
-      at(stage.stage).push_back(stage.milliseconds);
-      total += stage.milliseconds;
-    }
-    totals_.push_back(total);
-  }
-
-  double total() const { return median(totals_); }
-
-  ordered_json to_json() const {
-    // Nothing travels on the CPU.
-    ordered_json json{{"total", total()}, {"match", total()}, {"upload", 0.0}, {"download", 0.0}};
-    for (const auto& [stage, times] : stages_) json[stage] = median(times);
-    return json;
-  }
-
- private:
-  std::vector<double>& at(const std::string& stage) {
-    for (auto& [name, times] : stages_)
-      if (name == stage) return times;
-    return stages_.emplace_back(stage, std::vector<double>()).second;
-  }
-
-  std::vector<std::pair<std::string, std::vector<double>>> stages_;
-  std::vector<double> totals_;
-};
-
-ordered_json status_shares(View<const std::uint8_t> status) {
-  std::array<std::size_t, status_count> counts{};
-  for (int y = 0; y < status.size.height; ++y)
-    for (int x = 0; x < status.size.width; ++x) ++counts[status.at(x, y)];
-  ordered_json json;
-  for (int i = 0; i < status_count; ++i)
-    json[name(static_cast<Status>(i))] =
-        static_cast<double>(counts[static_cast<std::size_t>(i)]) / static_cast<double>(status.size.pixels());
-  return json;
-}
-
-double valid_fraction(View<const float> disparity) {
-  std::size_t valid = 0;
-  for (int y = 0; y < disparity.size.height; ++y)
-    valid += static_cast<std::size_t>(std::count_if(disparity.row(y), disparity.row(y) + disparity.size.width,
-                                                    [](float d) { return std::isfinite(d); }));
-  return static_cast<double>(valid) / static_cast<double>(disparity.size.pixels());
-}
-
-// Encodes all files before the first is written.
-void write_outputs(const MatchRequest& request, const Inputs& inputs, const Calibration& calibration,
-                   View<const float> disparity, View<const float> confidence) {
-  std::vector<std::pair<std::string, std::vector<std::byte>>> files;
-  if (!request.output.empty())
-    files.emplace_back(request.output, encode_disparity(request.output, disparity));
-  if (!request.confidence.empty())
-    files.emplace_back(request.confidence, encode_disparity(request.confidence, confidence));
-  if (!request.image.empty()) files.emplace_back(request.image, encode_coloured(disparity));
-  if (!request.cloud.empty())
-    files.emplace_back(request.cloud, encode_ply(point_cloud(calibration, disparity, inputs.left.view())));
-  for (const auto& [path, bytes] : files) write_file(path, bytes);
-}
-
 }  // namespace
+
+bool names_folder(const std::string& path) {
+  std::error_code unknown;
+  return path.ends_with('/') || std::filesystem::is_directory(path, unknown);
+}
 
 int& MatchRequest::min_disparity() {
   return std::visit([](auto& p) -> int& { return p.min_disparity; }, parameters);
@@ -242,10 +147,18 @@ int& MatchRequest::disparities() {
   return std::visit([](auto& p) -> int& { return p.disparities; }, parameters);
 }
 
+int MatchRequest::min_disparity() const {
+  return std::visit([](const auto& p) { return p.min_disparity; }, parameters);
+}
+
+int MatchRequest::disparities() const {
+  return std::visit([](const auto& p) { return p.disparities; }, parameters);
+}
+
 MatchRequest parse_match(const Arguments& arguments) {
   MatchRequest request;
   read_method_and_preset(arguments, request);
-  CommandLine app("match", "Match a rectified stereo pair");
+  CommandLine app("match", "Match a rectified stereo pair, or a sequence of pairs");
   add_common_options(app, request);
   std::visit([&](auto& parameters) { add_options(app, parameters); }, request.parameters);
   request.range_given =
@@ -258,59 +171,9 @@ MatchRequest parse_match(const Arguments& arguments) {
 }
 
 int match_command(const Arguments& arguments) {
-  MatchRequest request = parse_match(arguments);
-  Calibration calibration;
-  if (!request.calibration.empty()) calibration = read_calibration(request.calibration);
-  const Inputs inputs = read_inputs(request);
-  const Size size = inputs.format().size;
-  if (!request.calibration.empty()) check_calibration_fits(calibration, request.calibration, size);
-  if (!request.range_given) {
-    if (calibration.disparities > 0) request.disparities() = calibration.disparities;
-    const int reachable = size.width - request.min_disparity();
-    request.disparities() = std::min(request.disparities(), std::max(reachable, fewest_disparities(request)));
-  }
-  check_range_fits(request, size);
-
-  Device device = Device::parse(request.device);
-  device.threads = request.threads;
-  Matcher matcher(request.parameters, device, inputs.format(), {request.max_memory});
-  Plane<float> disparity(size);
-  Plane<std::uint8_t> status(size);
-  Plane<float> confidence(request.confidence.empty() ? Size{} : size);
-  DisparityMap map{disparity.view(), status.view()};
-  if (!request.confidence.empty()) map.confidence = confidence.view();
-  Stopwatch stopwatch;
-  for (int i = 0; i < request.repeat; ++i) {
-    if (request.repeat > 1)
-      show_progress("run " + std::to_string(i + 1) + " of " + std::to_string(request.repeat));
-    matcher.run(inputs.pair(), map);
-    stopwatch.add(matcher.stage_times());
-  }
-  if (request.repeat > 1) show_progress("");
-  write_outputs(request, inputs, calibration, disparity.view(), confidence.view());
-
-  const double valid = valid_fraction(disparity.view());
-  if (request.json) {
-    ordered_json report{
-        {"method", request.method},
-        {"device", device.text()},
-        {"size", {{"width", size.width}, {"height", size.height}}},
-        {"disparities", searches_rows(request) ? 2 * size.width - 1 : request.disparities()},
-        {"parameters", std::visit([](const auto& p) { return to_json(p); }, request.parameters)},
-        {"milliseconds", stopwatch.to_json()},
-        {"memory_bytes", matcher.memory_bytes()},
-        {"valid", valid},
-        {"status", status_shares(status.view())}};
-    if (request.energy)
-      report["energy"] = belief_propagation_energy(std::get<BeliefPropagationParameters>(request.parameters),
-                                                   inputs.pair(), disparity.view());
-    std::cout << report.dump(2) << "\n";
-  } else {
-    std::cerr << std::fixed << std::setprecision(1) << "matched " << size.width << "×" << size.height
-              << " by " << request.method << " on " << device.text() << " in " << stopwatch.total() << " ms, "
-              << 100 * valid << " % of pixels have a disparity\n";
-  }
-  return done;
+  const MatchRequest request = parse_match(arguments);
+  const std::unique_ptr<FrameSource> frames = open_sequence(request);
+  return frames ? match_sequence(request, *frames) : match_pair(request);
 }
 
 }  // namespace parallax::tool

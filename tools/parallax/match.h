@@ -11,8 +11,10 @@
 namespace parallax::tool {
 
 struct MatchRequest {
-  std::string left, right, left_mask, right_mask;
-  std::string output, image, cloud, calibration, confidence;
+  std::string left, right, left_mask, right_mask;  // of a sequence: folders, patterns, videos
+  bool side_by_side = false;                       // left holds both
+  std::string output, image, cloud, calibration, confidence, video;
+  double frames_per_second = 0;  // of the video; 0 = as the input
   std::string method = "block";
   std::string preset = "default";
   std::string device = "auto";
@@ -26,9 +28,23 @@ struct MatchRequest {
 
   int& min_disparity();
   int& disparities();
+  int min_disparity() const;
+  int disparities() const;
 };
 
 // \throws UsageError, HelpRequest, Error (argument)
 MatchRequest parse_match(const Arguments& arguments);
+
+bool searches_rows(const MatchRequest& request);
+int fewest_disparities(const MatchRequest& request);
+
+// Is, or shall be, a folder that files go into.
+bool names_folder(const std::string& path);
+
+class FrameSource;
+
+// Exit statuses, as of any subcommand.
+int match_pair(const MatchRequest& request);
+int match_sequence(const MatchRequest& request, FrameSource& source);
 
 }  // namespace parallax::tool

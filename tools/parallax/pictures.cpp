@@ -5,15 +5,13 @@
 #include <filesystem>
 #include <limits>
 
-#include <fcntl.h>
-#include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
-#include <unistd.h>
 
 #include "parallax/formats.h"
 
 #include "tools/parallax/command.h"
+#include "tools/parallax/silence.h"
 
 namespace parallax::tool {
 namespace {
@@ -21,28 +19,6 @@ namespace {
 [[noreturn]] void fail(const std::string& path, const std::string& why) {
   throw Error(ErrorCategory::file, path + ": " + why);
 }
-
-// While it lives, what decoders print about broken files is lost: users get one message, ours.
-class Silence {
- public:
-  Silence() : saved_(::dup(STDERR_FILENO)) {
-    cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
-    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (nowhere < 0) return;
-    ::dup2(nowhere, STDERR_FILENO);
-    ::close(nowhere);
-  }
-  Silence(const Silence&) = delete;
-  Silence& operator=(const Silence&) = delete;
-  ~Silence() {
-    if (saved_ < 0) return;
-    ::dup2(saved_, STDERR_FILENO);
-    ::close(saved_);
-  }
-
- private:
-  int saved_;
-};
 
 // libjpeg paints what is missing of a file gray, and only warns. Walks through the segments up to the end of
 // the image; what follows it may be anything.
@@ -81,13 +57,6 @@ cv::Mat decode(const std::string& path) {
   return pixels;
 }
 
-bool has_extension(const std::string& path, std::initializer_list<const char*> extensions) {
-  std::string extension = std::filesystem::path(path).extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
-}
-
 template <class T>
 View<const T> channel_view(const cv::Mat& pixels) {
   return {pixels.ptr<T>(), {pixels.cols, pixels.rows}, static_cast<std::ptrdiff_t>(pixels.step1())};
@@ -116,6 +85,13 @@ cv::Mat as_mat(View<const float> view) {
 
 }  // namespace
 
+bool has_extension(const std::string& path, std::initializer_list<const char*> extensions) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
+}
+
 ImageView Picture::view() const {
   const Depth depth = pixels.depth() == CV_8U ? Depth::bits8 : Depth::bits16;
   return {pixels.data,
@@ -143,6 +119,37 @@ Picture read_picture(const std::string& path) {
       fail(path, "has " + std::to_string(pixels.channels()) + " channels: give gray or colour");
   }
   return picture;
+}
+
+std::string describe(const ImageFormat& format) {
+  return text(format.size) + " with " + std::to_string(static_cast<int>(format.depth)) + " bits";
+}
+
+PicturePair read_pair(const std::string& left, const std::string& right) {
+  PicturePair pair{read_picture(left), read_picture(right)};
+  check_formats(pair, left, right);
+  return pair;
+}
+
+void check_formats(const PicturePair& pair, const std::string& left, const std::string& right) {
+  if (pair.left.view().format != pair.right.view().format)
+    throw Error(ErrorCategory::file, left + " is " + describe(pair.left.view().format) + ", " + right +
+                                         " is " + describe(pair.right.view().format) +
+                                         ": give a pair of one size and depth");
+}
+
+PicturePair split_side_by_side(const Picture& both, const std::string& path) {
+  const cv::Mat& pixels = both.pixels;
+  if (pixels.cols % 2 != 0)
+    fail(path,
+         "is " + std::to_string(pixels.cols) + " pixels wide: two pictures side by side have an even width");
+  const int width = pixels.cols / 2;
+  return {{pixels.colRange(0, width)}, {pixels.colRange(width, pixels.cols)}};
+}
+
+bool is_picture_name(const std::string& path) {
+  return has_extension(path,
+                       {".png", ".pgm", ".ppm", ".pnm", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp"});
 }
 
 [[noreturn]] static void fail_scaled(const std::string& path) {
@@ -230,18 +237,24 @@ std::vector<std::byte> encode_png(const cv::Mat& pixels) {
   return encode(".png", pixels);
 }
 
-std::vector<std::byte> encode_coloured(View<const float> disparity) {
+cv::Mat colour(View<const float> disparity, double low, double high) {
   const cv::Mat values = as_mat(disparity);
   const cv::Mat present = values < std::numeric_limits<float>::max();
-  double low = 0, high = 0;
-  cv::minMaxLoc(values, &low, &high, nullptr, nullptr, present);
   const double scale = high > low ? 255 / (high - low) : 0;
   cv::Mat gray(values.size(), CV_8U, cv::Scalar(0)), scaled, coloured;
   values.convertTo(scaled, CV_8U, scale, -low * scale);
   scaled.copyTo(gray, present);
   cv::applyColorMap(gray, coloured, cv::COLORMAP_TURBO);
   coloured.setTo(cv::Scalar(0, 0, 0), ~present);
-  return encode_png(coloured);
+  return coloured;
+}
+
+std::vector<std::byte> encode_coloured(View<const float> disparity) {
+  const cv::Mat values = as_mat(disparity);
+  const cv::Mat present = values < std::numeric_limits<float>::max();
+  double low = 0, high = 0;
+  cv::minMaxLoc(values, &low, &high, nullptr, nullptr, present);
+  return encode_png(colour(disparity, low, high));
 }
 
 }  // namespace parallax::tool

@@ -1,6 +1,7 @@
 // Pictures, through OpenCV: decoding what users have, and the conventions of truth files.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,29 @@ struct Picture {
 
 // Reads what OpenCV reads. An alpha channel is left out. \throws Error (file)
 Picture read_picture(const std::string& path);
+
+// "640×480 with 8 bits"
+std::string describe(const ImageFormat& format);
+
+// Rectified, left and right.
+struct PicturePair {
+  Picture left, right;
+};
+
+// \throws Error (file) also when they are not of one size and depth
+PicturePair read_pair(const std::string& left, const std::string& right);
+
+// \throws Error (file) when the two, read from these files, are not of one size and depth
+void check_formats(const PicturePair& pair, const std::string& left, const std::string& right);
+
+// The left and the right half, which share the pixels of the whole. \throws Error (file) for an odd width
+PicturePair split_side_by_side(const Picture& both, const std::string& path);
+
+// Extensions are given in lower case.
+bool has_extension(const std::string& path, std::initializer_list<const char*> extensions);
+
+// Does the extension say that this is a picture?
+bool is_picture_name(const std::string& path);
 
 // Reads a disparity map: PFM, TIFF of 32-bit floats, 16-bit PNG as KITTI; with a scale, also 8-bit pictures
 // of value = disparity · scale, 0 = none. A scale
@@ -41,6 +65,9 @@ std::vector<std::byte> encode_disparity(const std::string& path, View<const floa
 
 // The bytes of a PNG.
 std::vector<std::byte> encode_png(const cv::Mat& pixels);
+
+// A picture for people, B, G, R: `low` and less is blue, `high` and more is red, no value is black.
+cv::Mat colour(View<const float> disparity, double low, double high);
 
 // A PNG for people: near is red, far is blue, no value is black.
 std::vector<std::byte> encode_coloured(View<const float> disparity);

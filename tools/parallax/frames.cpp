@@ -1,0 +1,237 @@
+#include "tools/parallax/frames.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <opencv2/imgproc.hpp>
+
+#include "tools/parallax/number_pattern.h"
+#include "tools/parallax/silence.h"
+#include "tools/parallax/video.h"
+
+namespace parallax::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class InputKind { picture, folder, pattern, video };
+
+InputKind kind_of(const std::string& path) {
+  std::error_code unknown;
+  const fs::file_status status = fs::status(path, unknown);
+  if (fs::is_directory(status)) return InputKind::folder;
+  if (fs::is_regular_file(status) && is_video(path)) return InputKind::video;
+  return !fs::exists(status) && NumberPattern::parse(path) ? InputKind::pattern : InputKind::picture;
+}
+
+const char* describe(InputKind kind) {
+  switch (kind) {
+    case InputKind::folder:
+      return "a directory";
+    case InputKind::pattern:
+      return "a pattern";
+    case InputKind::video:
+      return "a video";
+    case InputKind::picture:
+      break;
+  }
+  return "a picture";
+}
+
+InputKind common_kind(const MatchRequest& request) {
+  const InputKind left = kind_of(request.left);
+  if (request.side_by_side) return left;
+  const InputKind right = kind_of(request.right);
+  if (left != right)
+    throw Error(ErrorCategory::file, request.left + " is " + describe(left) + ", " + request.right + " is " +
+                                         describe(right) + ": give two of a kind");
+  return left;
+}
+
+PicturePair read_pictures(const std::string& left, const std::string& right, bool side_by_side) {
+  return side_by_side ? split_side_by_side(read_picture(left), left) : read_pair(left, right);
+}
+
+class PictureFrames : public FrameSource {
+ public:
+  PictureFrames(std::vector<Frame> frames, bool side_by_side)
+      : frames_(std::move(frames)), side_by_side_(side_by_side) {}
+
+  bool next(Frame& frame) override {
+    if (position_ == frames_.size()) return false;
+    frame = frames_[position_++];
+    return true;
+  }
+  void decode(Frame& frame) const override {
+    frame.pictures = read_pictures(frame.left, frame.right, side_by_side_);
+  }
+  std::vector<Frame> names() const override { return frames_; }
+  std::size_t count() const override { return frames_.size(); }
+
+ private:
+  std::vector<Frame> frames_;
+  std::size_t position_ = 0;
+  bool side_by_side_;
+};
+
+// Pictures of a folder: frame2 before frame10.
+std::vector<fs::path> list_pictures(const std::string& folder) {
+  std::vector<fs::path> pictures;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (is_picture_name(entry.path()) && !entry.path().filename().string().starts_with('.'))
+      pictures.push_back(entry.path());
+  std::sort(pictures.begin(), pictures.end(),
+            [](const fs::path& a, const fs::path& b) { return ::strverscmp(a.c_str(), b.c_str()) < 0; });
+  if (pictures.empty()) throw Error(ErrorCategory::file, folder + " holds no pictures: give another folder");
+  return pictures;
+}
+
+// Folders of the same names are paired by these, which are in the same order; folders of other names by their
+// order. A few names in common mean that a picture is missing on each side.
+void check_names(const std::vector<fs::path>& left, const std::vector<fs::path>& right,
+                 const MatchRequest& request) {
+  std::set<fs::path> names;
+  for (const fs::path& path : right) names.insert(path.filename());
+  const auto missing = [&](const fs::path& path) { return !names.contains(path.filename()); };
+  const auto first = std::find_if(left.begin(), left.end(), missing);
+  if (first == left.end()) return;
+  if (!std::all_of(left.begin(), left.end(), missing))
+    throw Error(ErrorCategory::file, request.right + " has no " + first->filename().string() + ", which " +
+                                         request.left +
+                                         " has, but others of the same names: give the same names, or none");
+  write_message("parallax: names in " + request.left + " and " + request.right +
+                " differ: paired in their order, " + left.front().filename().string() + " with " +
+                right.front().filename().string() + " first\n");
+}
+
+std::vector<Frame> folder_frames(const MatchRequest& request) {
+  const std::vector<fs::path> left = list_pictures(request.left);
+  std::vector<fs::path> right(left.size());
+  if (!request.side_by_side) {
+    right = list_pictures(request.right);
+    if (left.size() != right.size())
+      throw Error(ErrorCategory::file,
+                  request.left + " holds " + std::to_string(left.size()) + " pictures, " + request.right +
+                      " " + std::to_string(right.size()) + ": give two folders of equally many");
+    check_names(left, right, request);
+  }
+  std::vector<Frame> frames;
+  for (std::size_t i = 0; i < left.size(); ++i)
+    frames.push_back({i, left[i], right[i], left[i].stem(), {}, {}});
+  return frames;
+}
+
+NumberPattern parse_pattern(const std::string& text) {
+  const fs::path path(text);
+  if (NumberPattern::parse(path.parent_path()))
+    throw UsageError(text + " has its number in the name of a folder: give it in that of the file");
+  return *NumberPattern::parse(path.filename());
+}
+
+std::set<std::uint64_t> list_numbers(const std::string& text) {
+  const NumberPattern pattern = parse_pattern(text);
+  const fs::path folder = fs::path(text).parent_path();
+  std::set<std::uint64_t> numbers;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, missing))
+    if (const auto number = pattern.number_of(entry.path().filename())) numbers.insert(*number);
+  if (numbers.empty())
+    throw Error(ErrorCategory::file, "no file is called " + text + ": check the folder and the pattern");
+  return numbers;
+}
+
+// Every number that either side has: one that the other lacks is a broken frame.
+std::vector<Frame> pattern_frames(const MatchRequest& request) {
+  std::set<std::uint64_t> numbers = list_numbers(request.left);
+  if (!request.side_by_side) numbers.merge(list_numbers(request.right));
+  const NumberPattern left = *NumberPattern::parse(request.left);
+  std::vector<Frame> frames;
+  for (const std::uint64_t number : numbers) {
+    const std::string right = request.side_by_side ? "" : NumberPattern::parse(request.right)->name(number);
+    const fs::path path = left.name(number);
+    frames.push_back({number, path, right, path.stem(), {}, {}});
+  }
+  return frames;
+}
+
+class VideoFrames : public FrameSource {
+ public:
+  VideoFrames(const std::string& left, const std::string& right)
+      : left_path_(left), right_path_(right), left_(left) {
+    if (!right.empty()) right_ = std::make_unique<VideoReader>(right);
+  }
+
+  bool next(Frame& frame) override {
+    if (ended_) return false;
+    frame = name(number_++);
+    bool left = true, right = true;
+    // Both sides are read even when one is broken: they stay in step.
+    read(left_, frame.pictures.left, frame, left);
+    if (right_) read(*right_, frame.pictures.right, frame, right);
+    if (!right_) right = left;
+    ended_ = !left || !right;
+    if (left != right)
+      frame.error = (left ? right_path_ : left_path_) + " ends here, " + (left ? left_path_ : right_path_) +
+                    " goes on: give videos of equally many frames";
+    return left || right;
+  }
+
+  void decode(Frame& frame) const override {
+    cv::cvtColor(frame.pictures.left.pixels, frame.pictures.left.pixels, cv::COLOR_BGR2RGB);
+    if (!right_) {
+      frame.pictures = split_side_by_side(frame.pictures.left, frame.left);
+      return;
+    }
+    cv::cvtColor(frame.pictures.right.pixels, frame.pictures.right.pixels, cv::COLOR_BGR2RGB);
+    check_formats(frame.pictures, frame.left, frame.right);
+  }
+
+  std::vector<Frame> names() const override { return {name(0)}; }
+  std::size_t count() const override { return left_.announced(); }
+  double frames_per_second() const override { return left_.frames_per_second(); }
+
+ private:
+  Frame name(std::uint64_t number) const {
+    const static NumberPattern stem = *NumberPattern::parse("%06d");
+    return {number, left_path_, right_path_, stem.name(number), {}, {}};
+  }
+
+  static void read(VideoReader& video, Picture& picture, Frame& frame, bool& there) {
+    try {
+      there = video.read(picture.pixels);
+    } catch (const Error& error) {
+      if (frame.error.empty()) frame.error = error.what();
+    }
+  }
+
+  std::string left_path_, right_path_;
+  VideoReader left_;
+  std::unique_ptr<VideoReader> right_;  // null = LEFT holds both, side by side
+  std::uint64_t number_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<FrameSource> open_sequence(const MatchRequest& request) {
+  switch (common_kind(request)) {
+    case InputKind::folder:
+      return std::make_unique<PictureFrames>(folder_frames(request), request.side_by_side);
+    case InputKind::pattern:
+      return std::make_unique<PictureFrames>(pattern_frames(request), request.side_by_side);
+    case InputKind::video:
+      return std::make_unique<VideoFrames>(request.left, request.right);
+    case InputKind::picture:
+      break;
+  }
+  return nullptr;
+}
+
+PicturePair read_one_pair(const MatchRequest& request) {
+  return read_pictures(request.left, request.right, request.side_by_side);
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,53 @@
+#include <iomanip>
+#include <iostream>
+
+#include "tools/parallax/frames.h"
+#include "tools/parallax/match.h"
+#include "tools/parallax/match_report.h"
+
+namespace parallax::tool {
+namespace {
+
+void check_outputs(const MatchRequest& request) {
+  for (const std::string& path : {request.output, request.confidence, request.image, request.cloud})
+    if (names_folder(path)) throw UsageError(path + " is a directory: give the file of one pair a name");
+  if (!request.video.empty())
+    throw UsageError("--video is for a sequence: give two folders, patterns or videos");
+}
+
+}  // namespace
+
+int match_pair(const MatchRequest& request) {
+  check_outputs(request);
+  MatchPlan plan(request);
+  const PicturePair pictures = read_one_pair(request);
+  plan.make(pictures.left.view().format);
+  MatchResult result = plan.make_result();
+  Stopwatch stopwatch;
+  for (int i = 0; i < request.repeat; ++i) {
+    if (request.repeat > 1)
+      show_progress("run " + std::to_string(i + 1) + " of " + std::to_string(request.repeat));
+    plan.run(pictures, result);
+    stopwatch.add(plan.matcher().stage_times());
+  }
+  if (request.repeat > 1) show_progress("");
+  write_outputs({request.output, request.confidence, request.image, request.cloud}, plan, pictures, result);
+
+  const PixelShares shares = pixel_shares(result);
+  if (request.json) {
+    nlohmann::ordered_json report = describe(plan, stopwatch, shares);
+    if (request.energy)
+      report["energy"] =
+          belief_propagation_energy(std::get<BeliefPropagationParameters>(plan.request().parameters),
+                                    plan.pair(pictures), result.disparity.view());
+    std::cout << report.dump(2) << "\n";
+  } else {
+    const Size size = plan.format().size;
+    std::cerr << std::fixed << std::setprecision(1) << "matched " << size.width << "×" << size.height
+              << " by " << request.method << " on " << plan.device().text() << " in " << stopwatch.total()
+              << " ms, " << 100 * shares.valid << " % of pixels have a disparity\n";
+  }
+  return done;
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,88 @@
+#include "tools/parallax/match_plan.h"
+
+#include <algorithm>
+
+namespace parallax::tool {
+namespace {
+
+// Some pixel must be able to use every label: the user meant something else otherwise.
+void check_range_fits(const MatchRequest& request, Size size) {
+  const int lowest = request.min_disparity(), highest = lowest + request.disparities() - 1;
+  if (searches_rows(request) || (lowest > -size.width && highest < size.width)) return;
+  throw UsageError("--disparities " + std::to_string(request.disparities()) + " from " +
+                   std::to_string(lowest) + " reach to " + std::to_string(highest) + ": the images are " +
+                   std::to_string(size.width) + " pixels wide, keep them between " +
+                   std::to_string(1 - size.width) + " and " + std::to_string(size.width - 1));
+}
+
+void check_calibration_fits(const Calibration& calibration, const std::string& path, Size size) {
+  const Size described{calibration.width, calibration.height};
+  if (described.width == 0 || described.height == 0 || described == size) return;
+  throw Error(ErrorCategory::file, path + " is for images of " + text(described) + ", these are " +
+                                       text(size) + ": give the calibration of this size");
+}
+
+Plane<std::uint8_t> read_mask_of(const std::string& path, Size size) {
+  if (path.empty()) return {};
+  Plane<std::uint8_t> mask = read_mask(path);
+  if (mask.size() != size)
+    throw Error(ErrorCategory::file, path + " is " + text(mask.size()) + ", the pair is " + text(size) +
+                                         ": give a mask of the size of the pair");
+  return mask;
+}
+
+}  // namespace
+
+MatchPlan::MatchPlan(const MatchRequest& request)
+    : request_(request), device_(Device::parse(request.device)) {
+  device_.threads = request.threads;
+  if (!request.calibration.empty()) calibration_ = read_calibration(request.calibration);
+}
+
+void MatchPlan::make(const ImageFormat& format) {
+  format_ = format;
+  left_mask_ = read_mask_of(request_.left_mask, format.size);
+  right_mask_ = read_mask_of(request_.right_mask, format.size);
+  if (!request_.calibration.empty()) check_calibration_fits(calibration_, request_.calibration, format.size);
+  settle_range();
+  matcher_.emplace(request_.parameters, device_, format, PlanLimits{request_.max_memory});
+}
+
+void MatchPlan::settle_range() {
+  if (!request_.range_given) {
+    if (calibration_.disparities > 0) request_.disparities() = calibration_.disparities;
+    const int reachable = format_.size.width - request_.min_disparity();
+    request_.disparities() =
+        std::min(request_.disparities(), std::max(reachable, fewest_disparities(request_)));
+  }
+  check_range_fits(request_, format_.size);
+}
+
+int MatchPlan::lowest_disparity() const {
+  return searches_rows(request_) ? 1 - format_.size.width : request_.min_disparity();
+}
+
+int MatchPlan::disparities() const {
+  return searches_rows(request_) ? 2 * format_.size.width - 1 : request_.disparities();
+}
+
+MatchResult MatchPlan::make_result() const {
+  const Size size = format_.size;
+  return {Plane<float>(size), Plane<std::uint8_t>(size),
+          Plane<float>(request_.confidence.empty() ? Size{} : size)};
+}
+
+void MatchPlan::run(const PicturePair& pictures, MatchResult& result) {
+  DisparityMap map{result.disparity.view(), result.status.view()};
+  if (!request_.confidence.empty()) map.confidence = result.confidence.view();
+  matcher_->run(pair(pictures), map);
+}
+
+StereoPair MatchPlan::pair(const PicturePair& pictures) const {
+  StereoPair pair{pictures.left.view(), pictures.right.view(), {}, {}};
+  if (left_mask_.width() > 0) pair.left_mask = left_mask_.view();
+  if (right_mask_.width() > 0) pair.right_mask = right_mask_.view();
+  return pair;
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,54 @@
+// A request with all that it needs besides pictures: calibration, masks, the matcher's plan.
+#pragma once
+
+#include <optional>
+
+#include "parallax/geometry.h"
+#include "parallax/matcher.h"
+
+#include "tools/parallax/match.h"
+#include "tools/parallax/pictures.h"
+
+namespace parallax::tool {
+
+struct MatchResult {
+  Plane<float> disparity;
+  Plane<std::uint8_t> status;
+  Plane<float> confidence;  // empty unless asked for
+};
+
+class MatchPlan {
+ public:
+  // \throws Error (file) for a calibration that cannot be read
+  explicit MatchPlan(const MatchRequest& request);
+
+  // For pictures of one format: settles the search range, reads the masks, plans.
+  // \throws UsageError, Error
+  void make(const ImageFormat& format);
+  bool is_made() const { return matcher_.has_value(); }
+
+  MatchResult make_result() const;
+  void run(const PicturePair& pictures, MatchResult& result);
+
+  StereoPair pair(const PicturePair& pictures) const;
+  const MatchRequest& request() const { return request_; }
+  const Calibration& calibration() const { return calibration_; }
+  const Device& device() const { return device_; }
+  const ImageFormat& format() const { return format_; }
+  const Matcher& matcher() const { return *matcher_; }
+  // Of the search, whatever it is that bounds it.
+  int lowest_disparity() const;
+  int disparities() const;
+
+ private:
+  void settle_range();
+
+  MatchRequest request_;
+  Calibration calibration_;
+  Device device_;
+  ImageFormat format_;
+  Plane<std::uint8_t> left_mask_, right_mask_;
+  std::optional<Matcher> matcher_;
+};
+
+}  // namespace parallax::tool

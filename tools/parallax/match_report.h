@@ -1,0 +1,49 @@
+// What a match gives: files, figures.
+#pragma once
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/parallax/match_plan.h"
+
+namespace parallax::tool {
+
+// Median times over all runs, by stage.
+class Stopwatch {
+ public:
+  void add(const std::vector<StageTime>& stages);
+  double total() const;
+  nlohmann::ordered_json to_json() const;
+
+ private:
+  std::vector<double>& at(const std::string& stage);
+
+  std::vector<std::pair<std::string, std::vector<double>>> stages_;
+  std::vector<double> totals_;
+};
+
+// Shares of the pixels.
+struct PixelShares {
+  double valid = 0;
+  std::array<double, status_count> status{};
+};
+
+PixelShares pixel_shares(const MatchResult& result);
+
+// What --json says of every match.
+nlohmann::ordered_json describe(const MatchPlan& plan, const Stopwatch& stopwatch, const PixelShares& shares);
+
+// Where the results of one pair go; empty = nowhere.
+struct OutputPaths {
+  std::string disparity, confidence, image, cloud;
+};
+
+// Encodes all files before the first is written.
+void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const PicturePair& pictures,
+                   const MatchResult& result);
+
+}  // namespace parallax::tool

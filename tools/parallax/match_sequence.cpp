@@ -1,0 +1,298 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+#include <set>
+#include <sstream>
+
+#include <opencv2/core/utility.hpp>
+
+#include "tools/parallax/frames.h"
+#include "tools/parallax/match.h"
+#include "tools/parallax/match_report.h"
+#include "tools/parallax/number_pattern.h"
+#include "tools/parallax/pipeline.h"
+#include "tools/parallax/silence.h"
+#include "tools/parallax/video.h"
+
+namespace parallax::tool {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+constexpr double usual_frames_per_second = 30;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// The names of one kind of file, for every frame.
+class OutputNames {
+ public:
+  // A pattern, or a folder for files of this extension, or nothing. \throws UsageError
+  OutputNames(const std::string& option, const std::string& text, const std::string& extension)
+      : text_(text), extension_(extension) {
+    if (text.empty() || names_folder(text)) return;
+    pattern_ = NumberPattern::parse(text);
+    if (!pattern_)
+      throw UsageError(option + " is " + text + ", one file for all frames: give a pattern such as d_%04d" +
+                       fs::path(text).extension().string() + ", or a folder");
+  }
+
+  void make_folder() const {
+    if (text_.empty() || pattern_) return;
+    std::error_code error;
+    fs::create_directories(text_, error);
+    if (error) throw Error(ErrorCategory::file, "cannot make folder " + text_ + ": " + error.message());
+  }
+
+  std::string of(const Frame& frame) const {
+    if (pattern_) return pattern_->name(frame.number);
+    return text_.empty() ? "" : (fs::path(text_) / (frame.stem + extension_)).string();
+  }
+
+ private:
+  std::string text_, extension_;
+  std::optional<NumberPattern> pattern_;
+};
+
+struct Outputs {
+  OutputNames disparity, confidence, image, cloud;
+
+  explicit Outputs(const MatchRequest& request)
+      : disparity("--output", request.output, ".pfm"),
+        confidence("--confidence", request.confidence, ".pfm"),
+        image("--image", request.image, ".png"),
+        cloud("--cloud", request.cloud, ".ply") {}
+
+  OutputPaths of(const Frame& frame) const {
+    return {disparity.of(frame), confidence.of(frame), image.of(frame), cloud.of(frame)};
+  }
+  void make_folders() const {
+    for (const OutputNames* names : {&disparity, &confidence, &image, &cloud}) names->make_folder();
+  }
+};
+
+// No file may be written twice, none that is read be written.
+void check_names(const std::vector<Frame>& frames, const Outputs& outputs, const MatchRequest& request) {
+  std::set<fs::path> taken;
+  const auto take = [&](const std::string& path) {
+    return path.empty() || taken.insert(fs::absolute(path).lexically_normal()).second;
+  };
+  for (const std::string& path : {request.left_mask, request.right_mask, request.calibration, request.video})
+    take(path);
+  for (const Frame& frame : frames) {
+    take(frame.left);
+    take(frame.right);
+  }
+  for (const Frame& frame : frames) {
+    const OutputPaths paths = outputs.of(frame);
+    for (const std::string& path : {paths.disparity, paths.confidence, paths.image, paths.cloud})
+      if (!take(path))
+        throw UsageError(path + " would be written over another file: give other names, or a folder");
+  }
+}
+
+void check_options(const MatchRequest& request) {
+  if (request.energy) throw UsageError("--energy is for one pair: leave it out for a sequence");
+  if (request.repeat > 1) throw UsageError("--repeat is for one pair: leave it out for a sequence");
+}
+
+struct Failure {
+  std::uint64_t number;
+  std::string name, error;
+};
+
+// What all frames together give.
+class Summary {
+ public:
+  void begin() { start_ = Clock::now(); }
+  void add(const std::vector<StageTime>& stages, const PixelShares& shares) {
+    ++done_;
+    seconds_ = seconds_since(start_);
+    stopwatch_.add(stages);
+    sum_.valid += shares.valid;
+    for (std::size_t i = 0; i < sum_.status.size(); ++i) sum_.status[i] += shares.status[i];
+  }
+  void add(const Failure& failure) { failures_.push_back(failure); }
+
+  std::size_t done() const { return done_; }
+  std::size_t frames() const { return done_ + failures_.size(); }
+  const std::vector<Failure>& failures() const { return failures_; }
+  const Stopwatch& stopwatch() const { return stopwatch_; }
+  // Since the plan was made.
+  double frames_per_second() const { return seconds_ > 0 ? static_cast<double>(done_) / seconds_ : 0; }
+  PixelShares mean_shares() const {
+    PixelShares mean = sum_;
+    mean.valid /= static_cast<double>(done_);
+    for (double& share : mean.status) share /= static_cast<double>(done_);
+    return mean;
+  }
+
+ private:
+  std::size_t done_ = 0;
+  std::vector<Failure> failures_;
+  Stopwatch stopwatch_;
+  PixelShares sum_;
+  Clock::time_point start_;
+  double seconds_ = 0;
+};
+
+// The frames go through a pipeline; only one is matched at a time, by the one plan.
+class Sequence {
+ public:
+  Sequence(const MatchRequest& request, FrameSource& source)
+      : request_(request), source_(source), outputs_(request), plan_(request), items_(pipeline_slots()) {}
+
+  int run();
+
+ private:
+  struct Item {
+    Frame frame;
+    MatchResult result;
+    std::vector<StageTime> stages;
+    PixelShares shares;
+    cv::Mat coloured;
+  };
+
+  void decode(Item& item) const;
+  void match(Item& item);
+  void write(Item& item) const;
+  void finish(Item& item);
+  void write_video(const Item& item);
+  void show();
+  void report();
+  ordered_json to_json();
+
+  const MatchRequest& request_;
+  FrameSource& source_;
+  Outputs outputs_;
+  MatchPlan plan_;
+  std::vector<Item> items_;
+  std::unique_ptr<VideoWriter> video_;
+  Summary summary_;
+  Clock::time_point shown_;
+};
+
+void Sequence::decode(Item& item) const {
+  if (!item.frame.error.empty()) return;
+  try {
+    source_.decode(item.frame);
+  } catch (const Error& error) {
+    if (error.category() != ErrorCategory::file) throw;
+    item.frame.error = error.what();
+  }
+}
+
+void Sequence::match(Item& item) {
+  if (!item.frame.error.empty()) return;
+  const ImageFormat format = item.frame.pictures.left.view().format;
+  if (!plan_.is_made()) {
+    plan_.make(format);
+    summary_.begin();
+  }
+  if (format != plan_.format()) {
+    item.frame.error = item.frame.left + " is " + describe(format) + ", the frames before are " +
+                       describe(plan_.format()) + ": give frames of one size and depth";
+    return;
+  }
+  if (item.result.disparity.size() != format.size) item.result = plan_.make_result();
+  plan_.run(item.frame.pictures, item.result);
+  item.stages = plan_.matcher().stage_times();
+}
+
+void Sequence::write(Item& item) const {
+  if (!item.frame.error.empty()) return;
+  write_outputs(outputs_.of(item.frame), plan_, item.frame.pictures, item.result);
+  if (request_.json) item.shares = pixel_shares(item.result);
+  if (request_.video.empty()) return;
+  const int lowest = plan_.lowest_disparity();
+  item.coloured = colour(item.result.disparity.view(), lowest, lowest + plan_.disparities() - 1);
+}
+
+void Sequence::finish(Item& item) {
+  const Frame& frame = item.frame;
+  if (!frame.error.empty()) {
+    show_progress("");
+    write_message("parallax: frame " + std::to_string(frame.number) + ": " + frame.error + "\n");
+    summary_.add(Failure{frame.number, frame.left, frame.error});
+    return;
+  }
+  if (!request_.video.empty()) write_video(item);
+  summary_.add(item.stages, item.shares);
+  show();
+}
+
+void Sequence::write_video(const Item& item) {
+  if (!video_) {
+    double rate = request_.frames_per_second;
+    if (!(rate > 0)) rate = source_.frames_per_second();
+    if (!(rate > 0)) rate = usual_frames_per_second;
+    video_ = std::make_unique<VideoWriter>(request_.video, rate, item.coloured.size());
+  }
+  video_->write(item.coloured);
+}
+
+void Sequence::show() {
+  if (seconds_since(shown_) < 0.1) return;
+  shown_ = Clock::now();
+  std::ostringstream text;
+  text << "frame " << summary_.frames();
+  if (source_.count() > 0) text << " of " << source_.count();
+  text << std::fixed << std::setprecision(1) << ", " << summary_.frames_per_second() << " frames/s";
+  show_progress(text.str());
+}
+
+int Sequence::run() {
+  check_options(request_);
+  check_names(source_.names(), outputs_, request_);
+  outputs_.make_folders();
+  cv::setNumThreads(1);  // frames are what runs side by side
+  const auto stage = [&](bool one_at_a_time, auto body) {
+    return PipelineStage{one_at_a_time, [this, body](std::size_t slot) { (this->*body)(items_[slot]); }};
+  };
+  run_pipeline(items_.size(), [&](std::size_t slot) { return source_.next(items_[slot].frame); },
+               {stage(false, &Sequence::decode), stage(true, &Sequence::match),
+                stage(false, &Sequence::write), stage(true, &Sequence::finish)});
+  show_progress("");
+  if (video_) video_->finish();
+  report();
+  return summary_.failures().empty() ? done : failed;
+}
+
+void Sequence::report() {
+  if (request_.json) {
+    std::cout << to_json().dump(2) << "\n";
+    return;
+  }
+  std::cerr << std::fixed << std::setprecision(1) << "matched " << summary_.done() << " of "
+            << summary_.frames() << " frames";
+  if (summary_.done() > 0)
+    std::cerr << " of " << text(plan_.format().size) << " by " << request_.method << " on "
+              << plan_.device().text() << ": " << summary_.frames_per_second() << " frames/s, "
+              << summary_.stopwatch().total() << " ms a match (median)";
+  std::cerr << "\n";
+}
+
+ordered_json Sequence::to_json() {
+  ordered_json json{{"method", request_.method}, {"device", plan_.device().text()}};
+  if (summary_.done() > 0) json = describe(plan_, summary_.stopwatch(), summary_.mean_shares());
+  json["frames"] = summary_.frames();
+  json["failed"] = ordered_json::array();
+  for (const Failure& failure : summary_.failures())
+    json["failed"].push_back({{"number", failure.number}, {"name", failure.name}, {"error", failure.error}});
+  json["frames_per_second"] = summary_.frames_per_second();
+  return json;
+}
+
+}  // namespace
+
+int match_sequence(const MatchRequest& request, FrameSource& source) {
+  return Sequence(request, source).run();
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,60 @@
+#include "tools/parallax/pipeline.h"
+
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/parallel_pipeline.h>
+
+// Compiled without ThreadSanitizer, which is told of the synchronisation: see src/core/workers.cpp.
+#ifdef PARALLAX_THREAD_SANITIZER
+extern "C" void __tsan_acquire(void*);
+extern "C" void __tsan_release(void*);
+#else
+static void __tsan_acquire(void*) {}
+static void __tsan_release(void*) {}
+#endif
+
+namespace parallax::tool {
+
+namespace tbb = oneapi::tbb;
+
+void run_pipeline(std::size_t slots, const std::function<bool(std::size_t slot)>& take,
+                  const std::vector<PipelineStage>& stages) {
+  // What of each item, and of each stage, is handed from thread to thread.
+  std::vector<char> items(slots), turns(stages.size() + 1);
+  const auto guarded = [&](char* item, char* turn, const auto& body) {
+    __tsan_acquire(item);
+    if (turn != nullptr) __tsan_acquire(turn);
+    body();
+    if (turn != nullptr) __tsan_release(turn);
+    __tsan_release(item);
+  };
+  // Items begin and end in order: the slot of the item that began `slots` items ago is free.
+  std::size_t taken = 0;
+  tbb::filter<void, std::size_t> chain = tbb::make_filter<void, std::size_t>(
+      tbb::filter_mode::serial_in_order, [&](tbb::flow_control& control) -> std::size_t {
+        const std::size_t slot = taken++ % slots;
+        bool any = false;
+        guarded(&items[slot], &turns.back(), [&] { any = take(slot); });
+        if (!any) control.stop();
+        return slot;
+      });
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const auto mode =
+        stages[i].one_at_a_time ? tbb::filter_mode::serial_in_order : tbb::filter_mode::parallel;
+    chain =
+        chain & tbb::make_filter<std::size_t, std::size_t>(mode, [&, i](std::size_t slot) {
+          guarded(&items[slot], stages[i].one_at_a_time ? &turns[i] : nullptr, [&] { stages[i].run(slot); });
+          return slot;
+        });
+  }
+  const auto leave =
+      tbb::make_filter<std::size_t, void>(tbb::filter_mode::serial_in_order, [](std::size_t) {});
+  tbb::parallel_pipeline(slots, chain & leave);
+  for (char& item : items) __tsan_acquire(&item);
+  for (char& turn : turns) __tsan_acquire(&turn);
+}
+
+std::size_t pipeline_slots() {
+  return static_cast<std::size_t>(oneapi::tbb::info::default_concurrency()) + 2;
+}
+
+}  // namespace parallax::tool
