@@ -5,6 +5,7 @@
 #include <string>
 
 #include "conformance/random_pair.h"
+#include "conformance/random_refine.h"
 #include "support.h"
 
 namespace parallax::test {
@@ -62,6 +63,7 @@ class CensusCase {
     p.refine.fill = any(0, 1) == 0 ? Fill::none : Fill::row;
     p.refine.median = any(0, 2) == 0 ? 0 : any(0, 1) == 0 ? 3 : 5;
     p.refine.speckle_size = any(0, 2) == 0 ? any(1, 30) : 0;
+    choose_guided(random_, p.refine);
   }
 
   std::mt19937 random_;

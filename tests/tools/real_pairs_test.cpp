@@ -23,7 +23,7 @@ struct RealPair {
   int disparities;
   double scale;
   // Of bad1, per cent of the pixels that both cameras see; the figures are in docs/.
-  double block_bound, belief_propagation_bound;
+  double block_bound, belief_propagation_bound, census_bound;
 };
 
 std::ostream& operator<<(std::ostream& out, const RealPair& pair) {
@@ -57,11 +57,14 @@ TEST_P(RealPairs, ErrorStaysWhereItIs) {
   if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder << ": set PARALLAX_DATA";
   expect_near_bound(bad1<BlockParameters>(pair, folder), pair.block_bound);
   expect_near_bound(bad1<BeliefPropagationParameters>(pair, folder), pair.belief_propagation_bound);
+  expect_near_bound(bad1<CensusParameters>(pair, folder), pair.census_bound);
 }
 
 INSTANTIATE_TEST_SUITE_P(Middlebury2003, RealPairs,
-                         testing::Values(RealPair{"tsukuba", 16, 16, 8, 5}, RealPair{"venus", 20, 8, 4, 0.9},
-                                         RealPair{"teddy", 60, 4, 12, 7}, RealPair{"cones", 60, 4, 7, 4}),
+                         testing::Values(RealPair{"tsukuba", 16, 16, 8, 5, 8},
+                                         RealPair{"venus", 20, 8, 4, 0.9, 1.5},
+                                         RealPair{"teddy", 60, 4, 12, 7, 12},
+                                         RealPair{"cones", 60, 4, 7, 4, 7}),
                          [](const auto& pair) { return std::string(pair.param.name); });
 
 struct PublishedPair {

@@ -35,7 +35,13 @@ CensusParameters census_preset(std::string_view name) {
     parameters.refine.median = 3;
     return parameters;
   }
-  if (name == "accurate") return parameters;
+  if (name == "accurate") {
+    parameters.window = 7;
+    parameters.refine.median = 0;
+    parameters.refine.weighted_median = 11;
+    parameters.refine.bilateral = 7;
+    return parameters;
+  }
   if (name == "mobile-gpu-2015") {
     parameters.disparities = 60;
     parameters.transform = CensusTransform::modified_9x9;
