@@ -1,0 +1,51 @@
+// The opencl device gives the bytes of the reference, for random images and parameters. Needs an OpenCL device;
+// PoCL is one on any machine.
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "conformance/block_case.h"
+#include "devices/opencl/context.h"
+#include "support.h"
+
+namespace parallax::test {
+namespace {
+
+const Device opencl_device{DeviceKind::opencl};
+
+class OpenclConformance : public testing::TestWithParam<unsigned> {
+ protected:
+  void SetUp() override {
+    const opencl::Devices devices = opencl::find_devices();
+    if (devices.list.empty()) GTEST_SKIP() << devices.none_because;
+  }
+};
+
+void expect_same(const Result& expected, const Result& actual, const std::string& which) {
+  EXPECT_TRUE(same_bytes(expected.status, actual.status)) << "status, " << which;
+  EXPECT_TRUE(same_bytes(expected.disparity, actual.disparity)) << "disparity, " << which;
+}
+
+// Runs twice, so that nothing is left of the run before.
+void expect_conformance(const BlockParameters& parameters, const StereoPair& pair, const std::string& which) {
+  const Result expected = match(parameters, reference, pair);
+  Matcher matcher(parameters, opencl_device, pair.left.format);
+  for (const int poison : {0xEE, 0x77}) {
+    Result actual(pair.left.format.size, poison);
+    matcher.run(pair, actual.map());
+    expect_same(expected, actual, which);
+  }
+}
+
+TEST_P(OpenclConformance, BlockMatchingEqualsTheReference) {
+  const BlockCase random_case(GetParam());
+  expect_conformance(random_case.parameters(), random_case.pair(),
+                     "seed " + std::to_string(GetParam()) + ": " + random_case.description());
+}
+
+// Each compiles kernels of its own, which takes most of the time.
+INSTANTIATE_TEST_SUITE_P(Seeds, OpenclConformance, testing::Range(0u, sanitized ? 8u : 32u));
+
+}  // namespace
+}  // namespace parallax::test
