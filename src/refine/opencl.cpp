@@ -1,5 +1,7 @@
 #include "refine/opencl.h"
 
+#include <string>
+
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
 #include "refine/refine.h"
@@ -12,6 +14,15 @@ using opencl::groups_for;
 using opencl::Shape;
 
 constexpr std::size_t group_items = 128;
+
+void check_steps(const RefineParameters& parameters) {
+  const auto refuse_step = [](const char* step) {
+    throw Error(ErrorCategory::device,
+                std::string("device opencl has no ") + step + ": leave it out, or choose device cpu");
+  };
+  if (parameters.weighted_median > 0) refuse_step("weighted_median");
+  if (parameters.bilateral > 0) refuse_step("bilateral");
+}
 
 std::size_t width_of(Size size) {
   return static_cast<std::size_t>(size.width);
@@ -30,12 +41,13 @@ Shape groups_of(Size size, std::size_t columns) {
 
 OpenclPipeline::OpenclPipeline(const RefineParameters& parameters, Size size, ArenaLayout& layout)
     : parameters_(parameters), size_(size) {
+  check_steps(parameters);
   if (removes_speckles()) {
     check_speckle_size(size);
     links_ = layout.reserve<std::int32_t>(size.pixels());
     sizes_ = layout.reserve<std::int32_t>(size.pixels());
   }
-  if (takes_median()) bordered_ = layout.reserve_plane<float>(median_scratch_size(size));
+  if (takes_median()) bordered_ = layout.reserve_plane<float>(bordered_size(size, parameters.median));
 }
 
 void OpenclPipeline::prepare(const opencl::Context& context, cl_mem memory) {
@@ -48,7 +60,7 @@ void OpenclPipeline::prepare(const opencl::Context& context, cl_mem memory) {
   const int window = takes_median() ? parameters_.median : 3;
   program_ = opencl::Program(context, {opencl::refine_cl},
                              {define("ITEMS_OF_ROW", items_of_row_), define("LANES", lanes_),
-                              define("WINDOW", window), define("BORDER", median_border)});
+                              define("WINDOW", window)});
   check_left_right_ = program_.kernel("check_left_right");
   link_rows_ = program_.kernel("link_rows");
   join_rows_ = program_.kernel("join_rows");

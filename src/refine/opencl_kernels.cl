@@ -1,8 +1,7 @@
 // The steps of parallax/refine.h on OpenCL: of every pixel what the functions beside this file make of it.
 //
 // Where neighbours of a row depend on each other, ITEMS_OF_ROW work items have a row, a stretch of it each.
-// Specialised by that, by WINDOW (3, 5) of the median, LANES of a vector of medians (1, 8), and BORDER of the
-// copy that it reads.
+// Specialised by that, by WINDOW (3, 5) of the median, and LANES of a vector of medians (1, 8).
 
 static global float* disparities_of(global uchar* memory, const Map* map, long y) {
   return (global float*)(memory + map->disparity) + y * map->stride;
@@ -186,6 +185,8 @@ kernel void fill_row(global uchar* memory, Map map) {
 
 // Median. It reads a copy of the map with "no value" around it, at the end of rows as many as a vector may read.
 
+#define BORDER (WINDOW / 2)
+
 // A work item a pixel of the copy.
 kernel void border(global uchar* memory, Map map, long bordered, long stride, int width) {
   const int x = get_global_id(0);
@@ -198,14 +199,22 @@ kernel void border(global uchar* memory, Map map, long bordered, long stride, in
 
 #if LANES == 1
 typedef float Values;
-typedef int Choice;
 #define LOAD(from) (*(from))
-#define STORE(value, to) (*(to) = (value))
+static void store(Values values, global float* to, int count) {
+  *to = values;
+}
 #else
 typedef float8 Values;
-typedef int8 Choice;
 #define LOAD(from) vload8(0, from)
-#define STORE(value, to) vstore8(value, 0, to)
+static void store(Values values, global float* to, int count) {
+  if (count >= LANES) {
+    vstore8(values, 0, to);
+    return;
+  }
+  float all[LANES];
+  vstore8(values, 0, all);
+  for (int i = 0; i < count; ++i) to[i] = all[i];
+}
 #endif
 
 #define WINDOW_PIXELS (WINDOW * WINDOW)
@@ -214,7 +223,7 @@ typedef int8 Choice;
 
 // A neighbour without a value counts as the pixel itself.
 static Values neighbour(const global float* centre, long stride, int i, Values middle) {
-  const Values value = LOAD(centre + (i / WINDOW - WINDOW / 2) * stride + (i % WINDOW - WINDOW / 2));
+  const Values value = LOAD(centre + (i / WINDOW - BORDER) * stride + (i % WINDOW - BORDER));
   return select(middle, value, isless(value, (Values)NO_VALUE));
 }
 
@@ -257,6 +266,5 @@ kernel void take_median(global uchar* memory, Map map, long bordered, long strid
   const global float* centre = (const global float*)(memory + bordered) + (y + BORDER) * stride + x + BORDER;
   const Values middle = LOAD(centre);
   const Values median = select(middle, find_median(centre, stride, middle), isless(middle, (Values)NO_VALUE));
-  global float* to = disparities_of(memory, &map, y) + x;
-  STORE(median, to);
+  store(median, disparities_of(memory, &map, y) + x, map.width - x);
 }

@@ -6,20 +6,20 @@
 #include <gtest/gtest.h>
 
 #include "conformance/block_case.h"
-#include "devices/opencl/context.h"
+#include "opencl_device.h"
 #include "support.h"
 
 namespace parallax::test {
 namespace {
 
-const Device opencl_device{DeviceKind::opencl};
-
 class OpenclConformance : public testing::TestWithParam<unsigned> {
  protected:
-  void SetUp() override {
-    const opencl::Devices devices = opencl::find_devices();
-    if (devices.list.empty()) GTEST_SKIP() << devices.none_because;
-  }
+  void SetUp() override { PARALLAX_NEEDS_OPENCL(); }
+};
+
+class OpenclTest : public testing::Test {
+ protected:
+  void SetUp() override { PARALLAX_NEEDS_OPENCL(); }
 };
 
 void expect_same(const Result& expected, const Result& actual, const std::string& which) {
@@ -40,11 +40,21 @@ void expect_conformance(const BlockParameters& parameters, const StereoPair& pai
 
 TEST_P(OpenclConformance, BlockMatchingEqualsTheReference) {
   const BlockCase random_case(GetParam());
+  // What a GPU would run, every other time.
+  const Disguised disguised(GetParam() % 2 == 1 ? as_gpu : nullptr);
   expect_conformance(random_case.parameters(), random_case.pair(),
                      "seed " + std::to_string(GetParam()) + ": " + random_case.description());
 }
 
-// Each compiles kernels of its own, which takes most of the time.
+TEST_F(OpenclTest, VShapedSubPixelEqualsTheReference) {
+  const SynthPair pair = synthesize({.size = {131, 45}, .disparities = 16});
+  BlockParameters parameters;
+  parameters.disparities = 16;
+  parameters.sub_pixel = SubPixel::v_shape;
+  expect_conformance(parameters, {pair.left_view(), pair.right_view(), {}, {}}, "v-shape");
+}
+
+// Each builds kernels of its own, which takes most of the time.
 INSTANTIATE_TEST_SUITE_P(Seeds, OpenclConformance, testing::Range(0u, sanitized ? 8u : 32u));
 
 }  // namespace

@@ -30,6 +30,8 @@ std::string device_text(cl_device_id device, cl_device_info what) {
   return ask_text(driver().clGetDeviceInfo, "clGetDeviceInfo", device, what);
 }
 
+Disguise current_disguise = nullptr;
+
 // Empty where there is none: loaders call that an error.
 std::vector<cl_platform_id> platforms() {
   constexpr cl_int no_platform = -1001;
@@ -70,6 +72,7 @@ DeviceInfo info_of(cl_platform_id platform, cl_device_id device) {
   info.compute_units = ask<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS);
   info.memory_bytes = ask<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE);
   info.largest_buffer_bytes = ask<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  if (current_disguise != nullptr) current_disguise(info);
   return info;
 }
 
@@ -128,6 +131,10 @@ Devices find_devices() {
     found.none_because = error.what();
   }
   return found;
+}
+
+void disguise_devices(Disguise disguise) {
+  current_disguise = disguise;
 }
 
 Context::Context(int platform, int index) : info_(find_device(platform, index)) {

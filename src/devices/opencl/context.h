@@ -34,6 +34,10 @@ struct Devices {
 };
 Devices find_devices();
 
+// For tests: is called for whatever a device says of itself, and may change it; null = nothing is changed.
+using Disguise = void (*)(DeviceInfo& info);
+void disguise_devices(Disguise disguise);
+
 // Whatever has to be released by a call.
 template <class Handle>
 class Owned {

@@ -55,10 +55,10 @@ void check_device(const opencl::DeviceInfo& device, const BlockParameters& param
     throw Error(ErrorCategory::device, device.text + " (" + device.name +
                                            ") has no cl_khr_fp64, which cost zncc needs: choose sad or ssd, or "
                                            "another device");
-  if (parameters.sub_pixel == SubPixel::parabola && !device.divides_correctly)
+  if (parameters.sub_pixel != SubPixel::none && !device.divides_correctly)
     throw Error(ErrorCategory::device, device.text + " (" + device.name +
-                                           ") does not round divisions correctly, which sub-pixel parabola "
-                                           "needs: choose sub-pixel none, or another device");
+                                           ") does not round divisions correctly, which sub-pixel disparities "
+                                           "need: choose sub-pixel none, or another device");
 }
 
 class Opencl final : public opencl::Plan {
@@ -145,7 +145,7 @@ class Opencl final : public opencl::Plan {
             define("METHOD", static_cast<int>(parameters_.cost)),
             define("UNIQUENESS", parameters_.uniqueness),
             define("TEXTURE", has_texture() ? 1 : 0),
-            define("SUB_PIXEL", parameters_.sub_pixel == SubPixel::parabola ? 1 : 0),
+            define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel)),
             define_text("VALUE", is_wide() ? "ushort" : "uchar"),
             define_text("SUM", sum),
             define_text("COST", cost),

@@ -3,12 +3,15 @@
 // WINDOW neighbouring columns.
 //
 // Specialised by COLUMNS, ROWS, WINDOW, METHOD (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold),
-// SUB_PIXEL; and the types VALUE of a filtered pixel, SUM of a window's sum, COST of a label, whose highest
+// SUB_PIXEL (a SubPixel); and the types VALUE of a filtered pixel, SUM of a window's sum, COST of a label, whose highest
 // value NO_COST none has, LABEL.
 
+// Values of BlockCost, and of SubPixel.
 #define SAD 0
 #define SSD 1
 #define ZNCC 2
+#define NO_SUB_PIXEL 0
+#define PARABOLA 1
 
 #define RADIUS (WINDOW / 2)
 #define WINDOW_PIXELS (WINDOW * WINDOW)
@@ -225,14 +228,13 @@ static uchar status_of(const Found* found, int pixel, bool valid) {
   return MATCHED;
 }
 
+// See sub_pixel.h.
 static float refined(const Found* found, int pixel, int disparity) {
-#if SUB_PIXEL
-  if (found->before[pixel] != NO_COST && found->after[pixel] != NO_COST) {
-    const long before = found->before[pixel], best = found->best[pixel], after = found->after[pixel];
-    return (float)disparity + (float)(before - after) / (float)(2 * (before - 2 * best + after));
-  }
-#endif
-  return (float)disparity;
+  const bool inside = found->before[pixel] != NO_COST && found->after[pixel] != NO_COST;
+  if (SUB_PIXEL == NO_SUB_PIXEL || !inside) return (float)disparity;
+  const long before = found->before[pixel], best = found->best[pixel], after = found->after[pixel];
+  const long steepness = SUB_PIXEL == PARABOLA ? before - 2 * best + after : max(before, after) - best;
+  return (float)disparity + (float)(before - after) / (float)(2 * steepness);
 }
 
 static void decide_left(global uchar* memory, const OpenclImages* images, const OpenclSearch* search,
@@ -280,7 +282,7 @@ kernel void match(global uchar* memory, OpenclImages images, OpenclSearch search
     decide_right(memory, &images, &search, &tile, &found);
     return;
   }
-  try_labels(memory, &images, &search, &tile, SUB_PIXEL ? FIND_BEST_AND_NEIGHBOURS : FIND_BEST, &found);
+  try_labels(memory, &images, &search, &tile, SUB_PIXEL != NO_SUB_PIXEL ? FIND_BEST_AND_NEIGHBOURS : FIND_BEST, &found);
   if (UNIQUENESS > 0) try_labels(memory, &images, &search, &tile, FIND_RIVALS, &found);
 #if TEXTURE
   find_textureless(memory, &images, search.texture_threshold, &tile, &found);
