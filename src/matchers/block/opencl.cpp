@@ -36,7 +36,7 @@ struct TileShape {
 };
 
 TileShape tile_shape(const opencl::DeviceInfo& device) {
-  return device.is_processor ? TileShape{64, 32, 1} : TileShape{4, 8, 64};
+  return device.is_processor ? TileShape{128, 16, 1} : TileShape{4, 8, 64};
 }
 
 const char* unsigned_type(std::uint64_t highest) {
@@ -136,10 +136,12 @@ class Opencl final : public opencl::Plan {
   Options search_options() const {
     constexpr std::uint64_t highest_zncc_cost = 2 << 20;
     const std::uint64_t highest_cost = has_statistics() ? highest_zncc_cost : search_.highest_cost;
-    // One more than the highest, for no cost at all.
-    const std::string cost = at_least_ushort(highest_cost + 1);
+    // Two more than the highest, for no cost and no label at all.
+    const std::string cost =
+        at_least_ushort(std::max(highest_cost, static_cast<std::uint64_t>(search_.labels)) + 2);
     const std::string sum = has_statistics() ? at_least_ushort(search_.highest_cost) : cost;
     return {define("COLUMNS", tile_.columns),
+            define("LANES", std::min(tile_.columns, lanes)),
             define("ROWS", tile_.rows),
             define("WINDOW", parameters_.window),
             define("METHOD", static_cast<int>(parameters_.cost)),
@@ -149,8 +151,7 @@ class Opencl final : public opencl::Plan {
             define_text("VALUE", is_wide() ? "ushort" : "uchar"),
             define_text("SUM", sum),
             define_text("COST", cost),
-            define_text("NO_COST", cost == "ushort" ? "USHRT_MAX" : cost == "uint" ? "UINT_MAX" : "ULONG_MAX"),
-            define_text("LABEL", at_least_ushort(static_cast<std::uint64_t>(search_.labels)))};
+            define_text("NO_COST", cost == "ushort" ? "USHRT_MAX" : cost == "uint" ? "UINT_MAX" : "ULONG_MAX")};
   }
 
   static std::string at_least_ushort(std::uint64_t highest) {

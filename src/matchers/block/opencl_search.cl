@@ -2,9 +2,9 @@
 // For each label it goes down the rows and keeps the sums of the columns; the windows of a row are sums of
 // WINDOW neighbouring columns.
 //
-// Specialised by COLUMNS, ROWS, WINDOW, METHOD (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold),
-// SUB_PIXEL (a SubPixel); and the types VALUE of a filtered pixel, SUM of a window's sum, COST of a label, whose highest
-// value NO_COST none has, LABEL.
+// Specialised by COLUMNS, of them LANES in a vector, ROWS, WINDOW, METHOD (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold),
+// SUB_PIXEL (a SubPixel); and the types VALUE of a filtered pixel, SUM of a window's sum, COST of a label, and of
+// the label itself, whose highest value NO_COST none has.
 
 // Values of BlockCost, and of SubPixel.
 #define SAD 0
@@ -59,7 +59,7 @@ static SUM term(VALUE left, VALUE right) {
 // What a tile keeps of its pixels.
 typedef struct {
   COST best[PIXELS];
-  LABEL label[PIXELS];
+  COST label[PIXELS];
   COST previous[PIXELS];             // of the last label
   COST before[PIXELS], after[PIXELS];  // of the labels beside the best one; NO_COST = no candidate
   uchar ambiguous[PIXELS], textureless[PIXELS];
@@ -117,18 +117,18 @@ static void drop_invalid(const global uchar* valid, COST* costs) {
   for (int i = 0; i < COLUMNS; ++i) costs[i] = valid[i] != 0 ? costs[i] : NO_COST;
 }
 
-static void keep_best(const COST* costs, LABEL label, Found* found, int row, bool with_neighbours) {
+__attribute__((always_inline)) static void keep_best(const COST* costs, COST label, Found* found, int row, bool with_neighbours) {
   COST* best = found->best + row * COLUMNS;
+  COST* labels = found->label + row * COLUMNS;
   COST* previous = found->previous + row * COLUMNS;
   COST* before = found->before + row * COLUMNS;
   COST* after = found->after + row * COLUMNS;
-  LABEL* labels = found->label + row * COLUMNS;
   for (int i = 0; i < COLUMNS; ++i) {
     const COST cost = costs[i];
-    const bool better = cost < best[i];
+    const bool better = cost < best[i], follows = (COST)(labels[i] + 1) == label;
     if (with_neighbours) {
-      const bool follows = (LABEL)(labels[i] + 1) == label && best[i] != NO_COST;
-      after[i] = better ? NO_COST : follows ? cost : after[i];
+      const COST behind = follows ? cost : after[i];
+      after[i] = better ? NO_COST : behind;
       before[i] = better ? previous[i] : before[i];
       previous[i] = cost;
     }
@@ -156,7 +156,7 @@ static void keep_rivals(const COST* costs, int label, Found* found, int row) {
 #define FIND_RIVALS 2
 
 // Goes down the tile for one label.
-static void try_label(const global uchar* memory, const OpenclImages* images, const OpenclSearch* search,
+__attribute__((always_inline)) static void try_label(const global uchar* memory, const OpenclImages* images, const OpenclSearch* search,
                       const Tile* tile, int disparity, int task, Found* found) {
   const int other = 1 - tile->side, other_x = other_column(tile->x, disparity, tile->side);
   const bool all_inside = other_x >= 0 && other_x + tile->width <= images->width && !search->masked[other];
@@ -185,13 +185,13 @@ static void try_label(const global uchar* memory, const OpenclImages* images, co
     if (task == FIND_RIVALS)
       keep_rivals(costs, label, found, row);
     else
-      keep_best(costs, (LABEL)label, found, row, task == FIND_BEST_AND_NEIGHBOURS);
+      keep_best(costs, (COST)label, found, row, task == FIND_BEST_AND_NEIGHBOURS);
     new_base += stride, new_other += stride;
     old_base += stride, old_other += stride;
   }
 }
 
-static void try_labels(const global uchar* memory, const OpenclImages* images, const OpenclSearch* search,
+__attribute__((always_inline)) static void try_labels(const global uchar* memory, const OpenclImages* images, const OpenclSearch* search,
                        const Tile* tile, int task, Found* found) {
   // Those that lead some pixel of the tile into the other image.
   const int last_x = tile->x + tile->width - 1, last_column = images->width - 1;
@@ -274,7 +274,7 @@ kernel void match(global uchar* memory, OpenclImages images, OpenclSearch search
   Found found;
   for (int i = 0; i < PIXELS; ++i) {
     found.best[i] = found.previous[i] = found.before[i] = found.after[i] = NO_COST;
-    found.label[i] = 0;
+    found.label[i] = NO_COST - 1;  // that no label follows
     found.ambiguous[i] = 0;
   }
   if (tile.side == 1) {
