@@ -9,7 +9,7 @@ namespace parallax::test {
 
 inline const Device opencl_device{DeviceKind::opencl};
 
-#define PARALLAX_NEEDS_OPENCL()                                         \
+#define PARALLAX_NEEDS_OPENCL()                                                     \
   if (const opencl::Devices devices = opencl::find_devices(); devices.list.empty()) \
   GTEST_SKIP() << devices.none_because
 

@@ -58,9 +58,9 @@ void OpenclPipeline::prepare(const opencl::Context& context, cl_mem memory) {
   items_of_row_ = is_processor ? 1 : 64;
   lanes_ = is_processor ? 8 : 1;
   const int window = takes_median() ? parameters_.median : 3;
-  program_ = opencl::Program(context, {opencl::refine_cl},
-                             {define("ITEMS_OF_ROW", items_of_row_), define("LANES", lanes_),
-                              define("WINDOW", window)});
+  program_ = opencl::Program(
+      context, {opencl::refine_cl},
+      {define("ITEMS_OF_ROW", items_of_row_), define("LANES", lanes_), define("WINDOW", window)});
   check_left_right_ = program_.kernel("check_left_right");
   link_rows_ = program_.kernel("link_rows");
   join_rows_ = program_.kernel("join_rows");

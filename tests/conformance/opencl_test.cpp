@@ -1,5 +1,5 @@
-// The opencl device gives the bytes of the reference, for random images and parameters. Needs an OpenCL device;
-// PoCL is one on any machine.
+// The opencl device gives the bytes of the reference, for random images and parameters. Needs an OpenCL
+// device; PoCL is one on any machine.
 
 #include <string>
 

@@ -1,6 +1,6 @@
 // The opencl device: what it lists and refuses, its cache of programs, and what it says when something fails.
 
-#include "devices/opencl/context.h"
+#include "opencl_device.h"
 
 #include <fstream>
 #include <iterator>
@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "devices/device_test.h"
+#include "devices/opencl/context.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/program.h"
 #include "devices/program_cache.h"
-#include "opencl_device.h"
 
 namespace parallax::test {
 namespace {
@@ -124,7 +124,8 @@ TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixel) {
   expect_error(refusal(parameters), ErrorCategory::device, {"opencl:0.0", "sub-pixel none"});
   parameters.sub_pixel = SubPixel::none;
   const SynthPair pair = small_pair();
-  EXPECT_TRUE(same_bytes(match(parameters, opencl_device, views(pair)), match(parameters, reference, views(pair))));
+  EXPECT_TRUE(
+      same_bytes(match(parameters, opencl_device, views(pair)), match(parameters, reference, views(pair))));
 }
 
 TEST_F(OpenclDeviceTest, StepsThatItLacksAreRefusedByName) {
@@ -199,14 +200,15 @@ TEST_F(OpenclDeviceTest, KernelThatIsNotThereIsNamed) {
   const opencl::Context context(0, 0);
   const opencl::Program program(context, {{"one.cl", "kernel void one(global int* to) { *to = 1; }"}}, {});
   program.kernel("one");
-  expect_error(error_of([&] { program.kernel("two"); }), ErrorCategory::device, {"two", "CL_INVALID_KERNEL_NAME"});
+  expect_error(error_of([&] { program.kernel("two"); }), ErrorCategory::device,
+               {"two", "CL_INVALID_KERNEL_NAME"});
 }
 
 TEST_F(OpenclDeviceTest, CallThatFailsIsNamed) {
   expect_error(error_of([] { opencl::check(CL_OUT_OF_RESOURCES, "clThis of that"); }), ErrorCategory::device,
                {"clThis of that", "CL_OUT_OF_RESOURCES"});
-  expect_error(error_of([] { opencl::check(CL_MEM_OBJECT_ALLOCATION_FAILURE, "clThis"); }), ErrorCategory::memory,
-               {"clThis", "CL_MEM_OBJECT_ALLOCATION_FAILURE", "fewer disparities"});
+  expect_error(error_of([] { opencl::check(CL_MEM_OBJECT_ALLOCATION_FAILURE, "clThis"); }),
+               ErrorCategory::memory, {"clThis", "CL_MEM_OBJECT_ALLOCATION_FAILURE", "fewer disparities"});
   expect_error(error_of([] { opencl::check(-9999, "clThis"); }), ErrorCategory::device, {"error -9999"});
 }
 
@@ -218,7 +220,8 @@ class OpenclCacheTest : public OpenclDeviceTest {
   std::set<fs::path> files() const {
     std::error_code none;
     std::set<fs::path> found;
-    for (const auto& entry : fs::directory_iterator(cache_.path() / "parallax", none)) found.insert(entry.path());
+    for (const auto& entry : fs::directory_iterator(cache_.path() / "parallax", none))
+      found.insert(entry.path());
     return found;
   }
 

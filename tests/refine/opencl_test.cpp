@@ -43,14 +43,20 @@ class OpenclRefineTest : public testing::TestWithParam<Picture> {
   void expect_as_on_cpu(const RefineParameters& parameters, Size size, const std::string& device) {
     const Map map = random_map(GetParam(), size, 1), right = right_of(map, 2);
     ArenaLayout layout;
-    const Place place{layout.reserve<float>(map.disparities.size()), layout.reserve<float>(map.disparities.size()),
+    const Place place{layout.reserve<float>(map.disparities.size()),
+                      layout.reserve<float>(map.disparities.size()),
                       layout.reserve<std::uint8_t>(map.statuses.size())};
     refine::OpenclPipeline pipeline(parameters, size, layout);
     const opencl::Memory memory = opencl::allocate(*context_, layout.bytes(), 0);
     pipeline.prepare(*context_, memory.get());
-    const opencl::Map there{opencl::offset(place.disparity), map.stride(), opencl::offset(place.status),
-                            map.status_stride(),             -1,           -1,
-                            size.width,                      size.height};
+    const opencl::Map there{opencl::offset(place.disparity),
+                            map.stride(),
+                            opencl::offset(place.status),
+                            map.status_stride(),
+                            -1,
+                            -1,
+                            size.width,
+                            size.height};
     const PlaneBuffer<float> right_plane{place.right, size, right.stride()};
     for (int run = 0; run < 2; ++run) {
       upload(memory, place.disparity, map.disparities);

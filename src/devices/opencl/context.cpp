@@ -59,8 +59,7 @@ DeviceInfo info_of(cl_platform_id platform, cl_device_id device) {
   DeviceInfo info;
   info.platform = platform;
   info.id = device;
-  info.platform_name =
-      ask_text(driver().clGetPlatformInfo, "clGetPlatformInfo", platform, CL_PLATFORM_NAME);
+  info.platform_name = ask_text(driver().clGetPlatformInfo, "clGetPlatformInfo", platform, CL_PLATFORM_NAME);
   info.name = device_text(device, CL_DEVICE_NAME);
   info.version = device_text(device, CL_DEVICE_VERSION);
   info.driver_version = device_text(device, CL_DRIVER_VERSION);
@@ -116,8 +115,8 @@ void check_version(const DeviceInfo& info) {
   int major = 0, minor = 0;
   if (std::sscanf(info.version.c_str(), "OpenCL %d.%d", &major, &minor) == 2 && 10 * major + minor >= 12)
     return;
-  throw Error(ErrorCategory::device,
-              info.text + " is of " + info.version + ": choose a device of OpenCL 1.2 or later, or device cpu");
+  throw Error(ErrorCategory::device, info.text + " is of " + info.version +
+                                         ": choose a device of OpenCL 1.2 or later, or device cpu");
 }
 
 }  // namespace
@@ -139,8 +138,8 @@ void disguise_devices(Disguise disguise) {
 
 Context::Context(int platform, int index) : info_(find_device(platform, index)) {
   check_version(info_);
-  const cl_context_properties properties[] = {
-      CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(info_.platform), 0};
+  const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                              reinterpret_cast<cl_context_properties>(info_.platform), 0};
   cl_int result = CL_SUCCESS;
   handle_ = {driver().clCreateContext(properties, 1, &info_.id, nullptr, nullptr, &result),
              driver().clReleaseContext};
@@ -201,8 +200,8 @@ std::vector<DeviceDescription> describe_opencl_devices() {
   for (const opencl::DeviceInfo& device : opencl::find_devices().list) {
     std::ostringstream text;
     text << device.name << ", " << (device.memory_bytes >> 20) << " MiB, " << device.compute_units
-         << (device.compute_units == 1 ? " compute unit, " : " compute units, ") << device.platform_name << " "
-         << device.driver_version;
+         << (device.compute_units == 1 ? " compute unit, " : " compute units, ") << device.platform_name
+         << " " << device.driver_version;
     descriptions.push_back({device.text, text.str()});
   }
   return descriptions;

@@ -17,18 +17,19 @@ struct Name {
   const char* text;
 };
 constexpr Name names[] = {
-#define PARALLAX_NAME(name) {name, #name}
-    PARALLAX_NAME(CL_DEVICE_NOT_FOUND),         PARALLAX_NAME(CL_DEVICE_NOT_AVAILABLE),
-    PARALLAX_NAME(CL_COMPILER_NOT_AVAILABLE),   PARALLAX_NAME(CL_MEM_OBJECT_ALLOCATION_FAILURE),
-    PARALLAX_NAME(CL_OUT_OF_RESOURCES),         PARALLAX_NAME(CL_OUT_OF_HOST_MEMORY),
-    PARALLAX_NAME(CL_BUILD_PROGRAM_FAILURE),    PARALLAX_NAME(CL_MAP_FAILURE),
-    PARALLAX_NAME(CL_INVALID_VALUE),            PARALLAX_NAME(CL_INVALID_DEVICE),
-    PARALLAX_NAME(CL_INVALID_CONTEXT),          PARALLAX_NAME(CL_INVALID_COMMAND_QUEUE),
-    PARALLAX_NAME(CL_INVALID_MEM_OBJECT),       PARALLAX_NAME(CL_INVALID_BINARY),
-    PARALLAX_NAME(CL_INVALID_BUILD_OPTIONS),    PARALLAX_NAME(CL_INVALID_PROGRAM_EXECUTABLE),
-    PARALLAX_NAME(CL_INVALID_KERNEL_NAME),      PARALLAX_NAME(CL_INVALID_KERNEL_ARGS),
-    PARALLAX_NAME(CL_INVALID_ARG_INDEX),        PARALLAX_NAME(CL_INVALID_ARG_SIZE),
-    PARALLAX_NAME(CL_INVALID_WORK_GROUP_SIZE),  PARALLAX_NAME(CL_INVALID_GLOBAL_WORK_SIZE),
+#define PARALLAX_NAME(name) \
+  { name, #name }
+    PARALLAX_NAME(CL_DEVICE_NOT_FOUND),        PARALLAX_NAME(CL_DEVICE_NOT_AVAILABLE),
+    PARALLAX_NAME(CL_COMPILER_NOT_AVAILABLE),  PARALLAX_NAME(CL_MEM_OBJECT_ALLOCATION_FAILURE),
+    PARALLAX_NAME(CL_OUT_OF_RESOURCES),        PARALLAX_NAME(CL_OUT_OF_HOST_MEMORY),
+    PARALLAX_NAME(CL_BUILD_PROGRAM_FAILURE),   PARALLAX_NAME(CL_MAP_FAILURE),
+    PARALLAX_NAME(CL_INVALID_VALUE),           PARALLAX_NAME(CL_INVALID_DEVICE),
+    PARALLAX_NAME(CL_INVALID_CONTEXT),         PARALLAX_NAME(CL_INVALID_COMMAND_QUEUE),
+    PARALLAX_NAME(CL_INVALID_MEM_OBJECT),      PARALLAX_NAME(CL_INVALID_BINARY),
+    PARALLAX_NAME(CL_INVALID_BUILD_OPTIONS),   PARALLAX_NAME(CL_INVALID_PROGRAM_EXECUTABLE),
+    PARALLAX_NAME(CL_INVALID_KERNEL_NAME),     PARALLAX_NAME(CL_INVALID_KERNEL_ARGS),
+    PARALLAX_NAME(CL_INVALID_ARG_INDEX),       PARALLAX_NAME(CL_INVALID_ARG_SIZE),
+    PARALLAX_NAME(CL_INVALID_WORK_GROUP_SIZE), PARALLAX_NAME(CL_INVALID_GLOBAL_WORK_SIZE),
     PARALLAX_NAME(CL_INVALID_BUFFER_SIZE),
 #undef PARALLAX_NAME
 };
@@ -44,14 +45,15 @@ std::string describe(cl_int result) {
 Driver load_driver(const char* library_name) {
   std::unique_ptr<void, Close> library(dlopen(library_name, RTLD_NOW | RTLD_LOCAL));
   if (!library)
-    throw Error(ErrorCategory::device,
-                std::string("no OpenCL on this machine (") + library_name +
-                    "): install the loader (Debian: ocl-icd-libopencl1) and a driver for your device, or choose "
-                    "device cpu");
+    throw Error(
+        ErrorCategory::device,
+        std::string("no OpenCL on this machine (") + library_name +
+            "): install the loader (Debian: ocl-icd-libopencl1) and a driver for your device, or choose "
+            "device cpu");
   Driver loaded;
   std::string missing;
-#define PARALLAX_FIND(name)                                                                \
-  loaded.name = reinterpret_cast<decltype(loaded.name)>(dlsym(library.get(), #name));      \
+#define PARALLAX_FIND(name)                                                           \
+  loaded.name = reinterpret_cast<decltype(loaded.name)>(dlsym(library.get(), #name)); \
   if (loaded.name == nullptr) missing = #name;
   PARALLAX_OPENCL_FUNCTIONS(PARALLAX_FIND)
 #undef PARALLAX_FIND

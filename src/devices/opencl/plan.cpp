@@ -39,8 +39,8 @@ Plan::Plan(const Device& device, const ImageFormat& format, bool tells_confidenc
 }
 
 Map Plan::map() const {
-  Map map{offset(disparity_), stride(disparity_), offset(status_),     stride(status_),
-          -1,                 -1,                 format_.size.width, format_.size.height};
+  Map map{offset(disparity_), stride(disparity_), offset(status_), stride(status_), -1, -1,
+          format_.size.width, format_.size.height};
   if (!tells_confidence_) return map;
   map.confidence = offset(confidence_);
   map.confidence_stride = stride(confidence_);
@@ -172,8 +172,8 @@ void Plan::copy_in(const StereoPair& from, const Pair& to, std::byte* memory) co
 std::byte* Plan::fetch_map() const {
   const std::size_t start = disparity_.buffer.offset, bytes = host_bytes_ - start;
   if (shares_memory()) return map_memory(memory(), CL_MAP_READ, start, bytes);
-  check(driver().clEnqueueReadBuffer(queue_.handle(), memory(), CL_TRUE, start, bytes, staging_memory_ + start,
-                                     0, nullptr, nullptr),
+  check(driver().clEnqueueReadBuffer(queue_.handle(), memory(), CL_TRUE, start, bytes,
+                                     staging_memory_ + start, 0, nullptr, nullptr),
         "clEnqueueReadBuffer of " + std::to_string(bytes) + " bytes");
   return staging_memory_ + start;
 }

@@ -17,7 +17,8 @@ std::string build_options(const Context& context, const Options& options) {
 }
 
 // Everything that decides what the binary is.
-std::string cache_key(const Context& context, const std::vector<Source>& sources, const std::string& options) {
+std::string cache_key(const Context& context, const std::vector<Source>& sources,
+                      const std::string& options) {
   const DeviceInfo& info = context.info();
   std::string key = "opencl";
   for (const std::string* part :
@@ -42,8 +43,8 @@ Owned<cl_program> from_binary(const Context& context, const std::string& binary,
   cl_int of_binary = CL_SUCCESS, result = CL_SUCCESS;
   Owned<cl_program> program = owned(driver().clCreateProgramWithBinary(
       context.handle(), 1, &context.info().id, &bytes, &start, &of_binary, &result));
-  const bool taken = result == CL_SUCCESS && of_binary == CL_SUCCESS &&
-                     build(context, program.get(), options) == CL_SUCCESS;
+  const bool taken =
+      result == CL_SUCCESS && of_binary == CL_SUCCESS && build(context, program.get(), options) == CL_SUCCESS;
   return taken ? std::move(program) : Owned<cl_program>();
 }
 
@@ -80,8 +81,8 @@ Owned<cl_program> from_sources(const Context& context, const std::vector<Source>
   if (result != CL_SUCCESS)
     throw Error(ErrorCategory::internal,
                 std::string("OpenCL: ") + sources.back().name + " does not build for " + context.info().text +
-                    " (" + context.info().name + "): please report it. The compiler says: " +
-                    build_log(context, program.get()));
+                    " (" + context.info().name +
+                    "): please report it. The compiler says: " + build_log(context, program.get()));
   return program;
 }
 
@@ -132,18 +133,17 @@ Kernel Program::kernel(const char* name) const {
 
 void Kernel::set_argument(cl_uint index, const void* value, std::size_t bytes) const {
   const cl_int result = driver().clSetKernelArg(kernel_.get(), index, bytes, value);
-  if (result != CL_SUCCESS)
-    check(result, "clSetKernelArg " + std::to_string(index) + " of kernel " + name_);
+  if (result != CL_SUCCESS) check(result, "clSetKernelArg " + std::to_string(index) + " of kernel " + name_);
 }
 
 void Kernel::enqueue(const Queue& queue, Shape groups, Shape items) const {
   const std::size_t local[] = {items.x, items.y, items.z};
   const std::size_t global[] = {groups.x * items.x, groups.y * items.y, groups.z * items.z};
-  const cl_int result = driver().clEnqueueNDRangeKernel(queue.handle(), kernel_.get(), 3, nullptr, global, local,
-                                                        0, nullptr, nullptr);
+  const cl_int result = driver().clEnqueueNDRangeKernel(queue.handle(), kernel_.get(), 3, nullptr, global,
+                                                        local, 0, nullptr, nullptr);
   if (result != CL_SUCCESS)
-    check(result, std::string("launching kernel ") + name_ + ", " + text(groups) + " groups of " + text(items) +
-                      " work items,");
+    check(result, std::string("launching kernel ") + name_ + ", " + text(groups) + " groups of " +
+                      text(items) + " work items,");
 }
 
 }  // namespace parallax::opencl

@@ -1,5 +1,5 @@
-// A pair and its map in the memory of a plan, as the host tells them to kernels; included by both. Offsets are
-// in bytes, from the start of that memory.
+// A pair and its map in the memory of a plan, as the host tells them to kernels; included by both. Offsets
+// are in bytes, from the start of that memory.
 #ifndef PARALLAX_OPENCL_TYPES
 #define PARALLAX_OPENCL_TYPES
 

@@ -29,8 +29,8 @@ std::size_t elements(cl_long stride, int rows) {
   return static_cast<std::size_t>(stride) * static_cast<std::size_t>(rows);
 }
 
-// The pixels of a work item, and the work items of a group. A processor has a few work items, whose tiles stay
-// in its first cache; a GPU has many, with as little to keep as can be.
+// The pixels of a work item, and the work items of a group. A processor has a few work items, whose tiles
+// stay in its first cache; a GPU has many, with as little to keep as can be.
 struct TileShape {
   int columns, rows, group_items;
 };
@@ -52,13 +52,15 @@ void check_device(const opencl::DeviceInfo& device, const BlockParameters& param
     throw Error(ErrorCategory::device,
                 device.text + " has no strategies of the cuda device: leave cuda.strategy automatic");
   if (parameters.cost == BlockCost::zncc && !device.has_doubles)
-    throw Error(ErrorCategory::device, device.text + " (" + device.name +
-                                           ") has no cl_khr_fp64, which cost zncc needs: choose sad or ssd, or "
-                                           "another device");
+    throw Error(ErrorCategory::device,
+                device.text + " (" + device.name +
+                    ") has no cl_khr_fp64, which cost zncc needs: choose sad or ssd, or "
+                    "another device");
   if (parameters.sub_pixel != SubPixel::none && !device.divides_correctly)
-    throw Error(ErrorCategory::device, device.text + " (" + device.name +
-                                           ") does not round divisions correctly, which sub-pixel disparities "
-                                           "need: choose sub-pixel none, or another device");
+    throw Error(ErrorCategory::device,
+                device.text + " (" + device.name +
+                    ") does not round divisions correctly, which sub-pixel disparities "
+                    "need: choose sub-pixel none, or another device");
 }
 
 class Opencl final : public opencl::Plan {
@@ -83,10 +85,9 @@ class Opencl final : public opencl::Plan {
 
   // A plane with room beside its columns and rows; returns the place of pixel (0, 0).
   cl_long reserve(std::size_t element_bytes, cl_long stride, int columns_before, int rows_before) {
-    const Buffer<std::byte> buffer = layout_.reserve<std::byte>(
-        elements(stride, format().size.height + 2 * rows_before) * element_bytes);
-    return offset(buffer) +
-           (rows_before * stride + columns_before) * static_cast<cl_long>(element_bytes);
+    const Buffer<std::byte> buffer =
+        layout_.reserve<std::byte>(elements(stride, format().size.height + 2 * rows_before) * element_bytes);
+    return offset(buffer) + (rows_before * stride + columns_before) * static_cast<cl_long>(element_bytes);
   }
 
   // Of the other image, a tile may reach as far out as it is wide, and its windows a radius more.
@@ -113,7 +114,8 @@ class Opencl final : public opencl::Plan {
     }
     images_.responses = -1;
     if (has_texture())
-      images_.responses = filters() ? images_.filtered[0] : reserve(value_bytes, images_.stride, images_.before, radius);
+      images_.responses =
+          filters() ? images_.filtered[0] : reserve(value_bytes, images_.stride, images_.before, radius);
   }
 
   void prepare() override {
@@ -121,9 +123,9 @@ class Opencl final : public opencl::Plan {
     const char* value = is_wide() ? "ushort" : "uchar";
     images_program_ = opencl::Program(
         context(), {opencl::block_types_cl, opencl::block_images_cl},
-        {define_text("GRAY", format().depth == Depth::bits16 ? "ushort" : "uchar"), define_text("VALUE", value),
-         define_text("CONVERT_VALUES", std::string("convert_") + value + "16"), define("X_SOBEL", filters() ? 1 : 0),
-         define("RESPONSES", own_responses ? 1 : 0)});
+        {define_text("GRAY", format().depth == Depth::bits16 ? "ushort" : "uchar"),
+         define_text("VALUE", value), define_text("CONVERT_VALUES", std::string("convert_") + value + "16"),
+         define("X_SOBEL", filters() ? 1 : 0), define("RESPONSES", own_responses ? 1 : 0)});
     take_ = images_program_.kernel("take");
     filter_ = images_program_.kernel("filter");
     search_program_ =
@@ -151,7 +153,9 @@ class Opencl final : public opencl::Plan {
             define_text("VALUE", is_wide() ? "ushort" : "uchar"),
             define_text("SUM", sum),
             define_text("COST", cost),
-            define_text("NO_COST", cost == "ushort" ? "USHRT_MAX" : cost == "uint" ? "UINT_MAX" : "ULONG_MAX")};
+            define_text("NO_COST", cost == "ushort" ? "USHRT_MAX"
+                                   : cost == "uint" ? "UINT_MAX"
+                                                    : "ULONG_MAX")};
   }
 
   static std::string at_least_ushort(std::uint64_t highest) {
@@ -159,12 +163,14 @@ class Opencl final : public opencl::Plan {
   }
 
   void match(const opencl::Pair& pair) override {
-    const auto width = static_cast<std::size_t>(images_.width), height = static_cast<std::size_t>(images_.height);
+    const auto width = static_cast<std::size_t>(images_.width),
+               height = static_cast<std::size_t>(images_.height);
     const auto extended_rows = height + 2 * static_cast<std::size_t>(images_.radius);
     const auto stride = static_cast<std::size_t>(images_.stride);
-    take_.launch(queue(), {groups_for(width, group_items), height, 2}, {group_items}, memory(), pair, images_);
-    filter_.launch(queue(), {groups_for(stride, lanes * group_items), extended_rows, 2}, {group_items}, memory(),
-                   images_);
+    take_.launch(queue(), {groups_for(width, group_items), height, 2}, {group_items}, memory(), pair,
+                 images_);
+    filter_.launch(queue(), {groups_for(stride, lanes * group_items), extended_rows, 2}, {group_items},
+                   memory(), images_);
     queue().finish_stage("prepare");
     const auto items = static_cast<std::size_t>(tile_.group_items);
     const std::size_t groups = groups_for(width, static_cast<std::size_t>(tile_.columns) * items);
