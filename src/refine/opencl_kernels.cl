@@ -183,7 +183,8 @@ kernel void fill_row(global uchar* memory, Map map) {
   }
 }
 
-// Median. It reads a copy of the map with "no value" around it, at the end of rows as many as a vector may read.
+// Median. It reads a copy of the map with "no value" around it, at the end of rows as many as a vector may
+// read.
 
 #define BORDER (WINDOW / 2)
 

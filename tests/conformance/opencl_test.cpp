@@ -55,7 +55,7 @@ TEST_F(OpenclTest, VShapedSubPixelEqualsTheReference) {
 }
 
 // Each builds kernels of its own, which takes most of the time.
-INSTANTIATE_TEST_SUITE_P(Seeds, OpenclConformance, testing::Range(0u, sanitized ? 6u : 16u));
+INSTANTIATE_TEST_SUITE_P(Seeds, OpenclConformance, testing::Range(0u, sanitized ? 4u : 12u));
 
 }  // namespace
 }  // namespace parallax::test

@@ -143,7 +143,6 @@ class Opencl final : public opencl::Plan {
         at_least_ushort(std::max(highest_cost, static_cast<std::uint64_t>(search_.labels)) + 2);
     const std::string sum = has_statistics() ? at_least_ushort(search_.highest_cost) : cost;
     return {define("COLUMNS", tile_.columns),
-            define("LANES", std::min(tile_.columns, lanes)),
             define("ROWS", tile_.rows),
             define("WINDOW", parameters_.window),
             define("METHOD", static_cast<int>(parameters_.cost)),

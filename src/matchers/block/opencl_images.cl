@@ -1,7 +1,7 @@
 // Block matching on OpenCL: from the caller's images to the filtered, extended ones that are compared.
 //
-// Specialised by GRAY and VALUE (the types of a gray and of a filtered pixel), CONVERT_VALUES (to vectors of the
-// latter), X_SOBEL (the filter), RESPONSES (whether those of the left image are wanted on their own).
+// Specialised by GRAY and VALUE (the types of a gray and of a filtered pixel), CONVERT_VALUES (to vectors of
+// the latter), X_SOBEL (the filter), RESPONSES (whether those of the left image are wanted on their own).
 
 // A vector of columns that one work item filters.
 #define LANES 16
@@ -30,7 +30,8 @@ static Extended rows_at(const global uchar* memory, const OpenclImages* images, 
   const global GRAY* first = (const global GRAY*)(memory + images->gray[side]);
   const int last = images->height - 1;
   const int middle = clamp(y, 0, last);
-  const Extended rows = {first + max(middle - 1, 0) * images->gray_stride, first + middle * images->gray_stride,
+  const Extended rows = {first + max(middle - 1, 0) * images->gray_stride,
+                         first + middle * images->gray_stride,
                          first + min(middle + 1, last) * images->gray_stride, images->width};
   return rows;
 }

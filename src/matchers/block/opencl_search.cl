@@ -2,9 +2,12 @@
 // For each label it goes down the rows and keeps the sums of the columns; the windows of a row are sums of
 // WINDOW neighbouring columns.
 //
-// Specialised by COLUMNS, of them LANES in a vector, ROWS, WINDOW, METHOD (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold),
-// SUB_PIXEL (a SubPixel); and the types VALUE of a filtered pixel, SUM of a window's sum, COST of a label, and of
-// the label itself, whose highest value NO_COST none has.
+// Specialised by COLUMNS, ROWS, WINDOW, METHOD (a BlockCost), UNIQUENESS, TEXTURE (whether there is a
+// threshold), SUB_PIXEL (a SubPixel); and the types VALUE of a filtered pixel, SUM of a window's sum, COST of
+// a label and of the label itself, whose highest value NO_COST neither has.
+
+// Where an argument decides what a loop is.
+#define INLINE __attribute__((always_inline)) static
 
 // Values of BlockCost, and of SubPixel.
 #define SAD 0
@@ -20,9 +23,9 @@
 #define PIXELS (COLUMNS * ROWS)
 
 typedef struct {
-  int x, y;        // its first pixel
+  int x, y;         // its first pixel
   int width, rows;  // of it that are in the image
-  int side;        // of the image whose pixels they are
+  int side;         // of the image whose pixels they are
 } Tile;
 
 static Tile own_tile(const OpenclImages* images) {
@@ -60,25 +63,25 @@ static SUM term(VALUE left, VALUE right) {
 typedef struct {
   COST best[PIXELS];
   COST label[PIXELS];
-  COST previous[PIXELS];             // of the last label
+  COST previous[PIXELS];               // of the last label
   COST before[PIXELS], after[PIXELS];  // of the labels beside the best one; NO_COST = no candidate
   uchar ambiguous[PIXELS], textureless[PIXELS];
 } Found;
 
 // Sums of WINDOW neighbours, by sums of 1, 2, 4… of them. Changes `columns`.
-#define DEFINE_SUM_WINDOWS(name, type)                                       \
-  static void name(type* columns, type* sums) {                              \
-    int done = 0;                                                            \
-    for (int i = 0; i < COLUMNS; ++i) sums[i] = 0;                           \
-    _Pragma("unroll") for (int level = 0; level < 5; ++level) {              \
-      const int some = 1 << level;                                           \
-      if (WINDOW & some) {                                                   \
-        for (int i = 0; i < COLUMNS; ++i) sums[i] += columns[i + done];      \
-        done += some;                                                        \
-      }                                                                      \
-      if (2 * some <= WINDOW)                                                \
+#define DEFINE_SUM_WINDOWS(name, type)                                         \
+  static void name(type* columns, type* sums) {                                \
+    int done = 0;                                                              \
+    for (int i = 0; i < COLUMNS; ++i) sums[i] = 0;                             \
+    _Pragma("unroll") for (int level = 0; level < 5; ++level) {                \
+      const int some = 1 << level;                                             \
+      if (WINDOW & some) {                                                     \
+        for (int i = 0; i < COLUMNS; ++i) sums[i] += columns[i + done];        \
+        done += some;                                                          \
+      }                                                                        \
+      if (2 * some <= WINDOW)                                                  \
         for (int i = 0; i < WIDE - some; ++i) columns[i] += columns[i + some]; \
-    }                                                                        \
+    }                                                                          \
   }
 
 DEFINE_SUM_WINDOWS(sum_windows, SUM)
@@ -100,14 +103,15 @@ static COST zncc_cost(SUM products, double2 left, double2 right) {
 #endif
 
 // Costs of a row of the tile.
-static void find_costs(const global uchar* memory, const OpenclImages* images, const Tile* tile, int disparity,
-                       int y, const SUM* sums, COST* costs) {
+static void find_costs(const global uchar* memory, const OpenclImages* images, const Tile* tile,
+                       int disparity, int y, const SUM* sums, COST* costs) {
 #if METHOD == ZNCC
   const global double2* base = statistics_at(memory, images, tile->side, tile->x, y);
-  const global double2* other = statistics_at(memory, images, 1 - tile->side,
-                                              other_column(tile->x, disparity, tile->side), y);
+  const global double2* other =
+      statistics_at(memory, images, 1 - tile->side, other_column(tile->x, disparity, tile->side), y);
   for (int i = 0; i < COLUMNS; ++i)
-    costs[i] = tile->side == 0 ? zncc_cost(sums[i], base[i], other[i]) : zncc_cost(sums[i], other[i], base[i]);
+    costs[i] =
+        tile->side == 0 ? zncc_cost(sums[i], base[i], other[i]) : zncc_cost(sums[i], other[i], base[i]);
 #else
   for (int i = 0; i < COLUMNS; ++i) costs[i] = sums[i];
 #endif
@@ -117,7 +121,7 @@ static void drop_invalid(const global uchar* valid, COST* costs) {
   for (int i = 0; i < COLUMNS; ++i) costs[i] = valid[i] != 0 ? costs[i] : NO_COST;
 }
 
-__attribute__((always_inline)) static void keep_best(const COST* costs, COST label, Found* found, int row, bool with_neighbours) {
+INLINE void keep_best(const COST* costs, COST label, Found* found, int row, bool with_neighbours) {
   COST* best = found->best + row * COLUMNS;
   COST* labels = found->label + row * COLUMNS;
   COST* previous = found->previous + row * COLUMNS;
@@ -156,7 +160,7 @@ static void keep_rivals(const COST* costs, int label, Found* found, int row) {
 #define FIND_RIVALS 2
 
 // Goes down the tile for one label.
-__attribute__((always_inline)) static void try_label(const global uchar* memory, const OpenclImages* images, const OpenclSearch* search,
+INLINE void try_label(const global uchar* memory, const OpenclImages* images, const OpenclSearch* search,
                       const Tile* tile, int disparity, int task, Found* found) {
   const int other = 1 - tile->side, other_x = other_column(tile->x, disparity, tile->side);
   const bool all_inside = other_x >= 0 && other_x + tile->width <= images->width && !search->masked[other];
@@ -191,7 +195,7 @@ __attribute__((always_inline)) static void try_label(const global uchar* memory,
   }
 }
 
-__attribute__((always_inline)) static void try_labels(const global uchar* memory, const OpenclImages* images, const OpenclSearch* search,
+INLINE void try_labels(const global uchar* memory, const OpenclImages* images, const OpenclSearch* search,
                        const Tile* tile, int task, Found* found) {
   // Those that lead some pixel of the tile into the other image.
   const int last_x = tile->x + tile->width - 1, last_column = images->width - 1;
@@ -282,7 +286,8 @@ kernel void match(global uchar* memory, OpenclImages images, OpenclSearch search
     decide_right(memory, &images, &search, &tile, &found);
     return;
   }
-  try_labels(memory, &images, &search, &tile, SUB_PIXEL != NO_SUB_PIXEL ? FIND_BEST_AND_NEIGHBOURS : FIND_BEST, &found);
+  try_labels(memory, &images, &search, &tile,
+             SUB_PIXEL != NO_SUB_PIXEL ? FIND_BEST_AND_NEIGHBOURS : FIND_BEST, &found);
   if (UNIQUENESS > 0) try_labels(memory, &images, &search, &tile, FIND_RIVALS, &found);
 #if TEXTURE
   find_textureless(memory, &images, search.texture_threshold, &tile, &found);
@@ -296,8 +301,7 @@ kernel void find_statistics(global uchar* memory, OpenclImages images) {
   const Tile tile = own_tile(&images);
   if (tile.width <= 0 || tile.rows <= 0) return;
   for (int row = 0; row < tile.rows; ++row) {
-    const global VALUE* from =
-        values_at(memory, &images, tile.side, tile.x - RADIUS, tile.y + row - RADIUS);
+    const global VALUE* from = values_at(memory, &images, tile.side, tile.x - RADIUS, tile.y + row - RADIUS);
     SUM columns[WIDE], squares_of_columns[WIDE], sums[COLUMNS], squares[COLUMNS];
     for (int i = 0; i < WIDE; ++i) columns[i] = squares_of_columns[i] = 0;
     for (int j = 0; j < WINDOW; ++j)

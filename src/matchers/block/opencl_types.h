@@ -1,5 +1,5 @@
-// What the host tells the kernels of block matching on OpenCL; included by both. Offsets are in bytes, of pixel
-// (0, 0), from the start of the plan's memory; strides in elements.
+// What the host tells the kernels of block matching on OpenCL; included by both. Offsets are in bytes, of
+// pixel (0, 0), from the start of the plan's memory; strides in elements.
 #ifndef PARALLAX_BLOCK_OPENCL_TYPES
 #define PARALLAX_BLOCK_OPENCL_TYPES
 
@@ -26,7 +26,7 @@ typedef struct {
 typedef struct {
   cl_int lowest, labels;
   cl_int texture_threshold;
-  cl_int masked[2];  // whether the image has a mask at all
+  cl_int masked[2];             // whether the image has a mask at all
   cl_long right, right_stride;  // the right map
 } OpenclSearch;
 
