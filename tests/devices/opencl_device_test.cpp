@@ -62,6 +62,9 @@ TEST(OpenclDriverDeathTest, MachineWithoutADriverIsToldWhatToInstall) {
 
 class OpenclDeviceTest : public testing::Test {
  protected:
+  // PoCL has a cache of its own, for ever where the environment said when it started: that must be before a
+  // test changes it.
+  OpenclDeviceTest() { opencl::find_devices(); }
   void SetUp() override { PARALLAX_NEEDS_OPENCL(); }
 };
 
