@@ -17,22 +17,19 @@ class OpenclConformance : public testing::TestWithParam<unsigned> {
   void SetUp() override { PARALLAX_NEEDS_OPENCL(); }
 };
 
-class OpenclTest : public testing::Test {
- protected:
-  void SetUp() override { PARALLAX_NEEDS_OPENCL(); }
-};
-
 void expect_same(const Result& expected, const Result& actual, const std::string& which) {
   EXPECT_TRUE(same_bytes(expected.status, actual.status)) << "status, " << which;
   EXPECT_TRUE(same_bytes(expected.disparity, actual.disparity)) << "disparity, " << which;
+  EXPECT_TRUE(same_bytes(expected.confidence, actual.confidence)) << "confidence, " << which;
 }
 
 // Runs twice, so that nothing is left of the run before.
-void expect_conformance(const BlockParameters& parameters, const StereoPair& pair, const std::string& which) {
-  const Result expected = match(parameters, reference, pair);
+void expect_conformance(const BlockParameters& parameters, const StereoPair& pair, bool with_confidence,
+                        const std::string& which) {
+  const Result expected = match(parameters, reference, pair, 0x11, with_confidence);
   Matcher matcher(parameters, opencl_device, pair.left.format);
   for (const int poison : {0xEE, 0x77}) {
-    Result actual(pair.left.format.size, poison);
+    Result actual(pair.left.format.size, poison, with_confidence);
     matcher.run(pair, actual.map());
     expect_same(expected, actual, which);
   }
@@ -40,18 +37,13 @@ void expect_conformance(const BlockParameters& parameters, const StereoPair& pai
 
 TEST_P(OpenclConformance, BlockMatchingEqualsTheReference) {
   const BlockCase random_case(GetParam());
+  BlockParameters parameters = random_case.parameters();
+  // The device has no steps that a guide takes part in.
+  parameters.refine.weighted_median = parameters.refine.bilateral = 0;
   // What a GPU would run, every other time.
   const Disguised disguised(GetParam() % 2 == 1 ? as_gpu : nullptr);
-  expect_conformance(random_case.parameters(), random_case.pair(),
+  expect_conformance(parameters, random_case.pair(), random_case.with_confidence(),
                      "seed " + std::to_string(GetParam()) + ": " + random_case.description());
-}
-
-TEST_F(OpenclTest, VShapedSubPixelEqualsTheReference) {
-  const SynthPair pair = synthesize({.size = {131, 45}, .disparities = 16});
-  BlockParameters parameters;
-  parameters.disparities = 16;
-  parameters.sub_pixel = SubPixel::v_shape;
-  expect_conformance(parameters, {pair.left_view(), pair.right_view(), {}, {}}, "v-shape");
 }
 
 // Each builds kernels of its own, which takes most of the time.

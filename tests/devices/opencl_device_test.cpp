@@ -128,12 +128,14 @@ TEST_F(OpenclDeviceTest, DeviceWithoutDoublesRefusesZncc) {
   expect_error(refusal(parameters), ErrorCategory::device, {"opencl:0.0", "cl_khr_fp64", "zncc"});
 }
 
-TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixel) {
+TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelAndConfidence) {
   const Disguised disguised([](opencl::DeviceInfo& info) { info.divides_correctly = false; });
   BlockParameters parameters = whole_block();
   expect_error(refusal(parameters), ErrorCategory::device, {"opencl:0.0", "sub-pixel none"});
   parameters.sub_pixel = SubPixel::none;
   const SynthPair pair = small_pair();
+  expect_error(error_of([&] { match(parameters, opencl_device, views(pair), 0, true); }),
+               ErrorCategory::argument, {"confidence"});
   EXPECT_TRUE(
       same_bytes(match(parameters, opencl_device, views(pair)), match(parameters, reference, views(pair))));
 }

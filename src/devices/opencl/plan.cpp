@@ -27,24 +27,24 @@ std::size_t aligned(std::size_t bytes) {
 Plan::Plan(const Device& device, const ImageFormat& format, bool tells_confidence)
     : context_(std::make_shared<Context>(device.platform, device.index)),
       format_(format),
-      tells_confidence_(tells_confidence),
+      tells_confidence_(tells_confidence && context_->info().divides_correctly),
       workers_(device.threads) {
   const std::size_t pixels = format.size.pixels();
   pair_ = layout_.reserve<std::byte>(2 * aligned(pixels * most_channels * sample_bytes(format)) +
                                      2 * aligned(pixels));
   disparity_ = layout_.reserve_plane<float>(format.size);
   status_ = layout_.reserve_plane<std::uint8_t>(format.size);
-  if (tells_confidence) confidence_ = layout_.reserve_plane<float>(format.size);
+  if (tells_confidence_) confidence_ = layout_.reserve_plane<float>(format.size);
   host_bytes_ = layout_.bytes();
 }
 
-Map Plan::map() const {
-  Map map{offset(disparity_), stride(disparity_), offset(status_), stride(status_), -1, -1,
-          format_.size.width, format_.size.height};
-  if (!tells_confidence_) return map;
-  map.confidence = offset(confidence_);
-  map.confidence_stride = stride(confidence_);
-  return map;
+Map Plan::place(const DisparityMap& map) const {
+  Map placed{offset(disparity_), stride(disparity_), offset(status_), stride(status_), -1, -1,
+             format_.size.width, format_.size.height};
+  if (map.confidence.empty()) return placed;
+  placed.confidence = offset(confidence_);
+  placed.confidence_stride = stride(confidence_);
+  return placed;
 }
 
 // All is one buffer, so that is what the device must be able to give. How much of its memory others have,
@@ -91,8 +91,8 @@ void Plan::run(const StereoPair& pair, const DisparityMap& map) {
     const Pair there = upload(pair);
     clock.finish("upload");
     queue_.start_stages();
-    match(there);
-    result = fetch_map();
+    match(there, place(map));
+    result = fetch(map);
   } catch (...) {
     // What is under way still reads and writes the plan's memory.
     driver().clFinish(queue_.handle());
@@ -169,8 +169,12 @@ void Plan::copy_in(const StereoPair& from, const Pair& to, std::byte* memory) co
 }
 
 // Waits until the map is finished; returns where the host finds it.
-std::byte* Plan::fetch_map() const {
-  const std::size_t start = disparity_.buffer.offset, bytes = host_bytes_ - start;
+std::byte* Plan::fetch(const DisparityMap& map) const {
+  const std::size_t start = disparity_.buffer.offset;
+  // Confidence is last, where there is any.
+  const bool leaves_some = tells_confidence_ && map.confidence.empty();
+  const std::size_t end = leaves_some ? confidence_.buffer.offset : host_bytes_;
+  const std::size_t bytes = end - start;
   if (shares_memory()) return map_memory(memory(), CL_MAP_READ, start, bytes);
   check(driver().clEnqueueReadBuffer(queue_.handle(), memory(), CL_TRUE, start, bytes,
                                      staging_memory_ + start, 0, nullptr, nullptr),

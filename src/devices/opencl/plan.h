@@ -31,6 +31,7 @@ cl_long stride(const PlaneBuffer<T>& plane) {
 
 class Plan : public detail::Plan {
  public:
+  // `tells_confidence`: where the device divides floats as others do.
   Plan(const Device& device, const ImageFormat& format, bool tells_confidence);
 
   std::size_t memory_bytes() const final { return layout_.bytes() + staging_bytes(); }
@@ -44,15 +45,13 @@ class Plan : public detail::Plan {
   // Builds or loads the kernels, and fills what is to be in memory before the first run: it is all zeros.
   virtual void prepare() = 0;
   // Enqueues everything from the pair to the finished map.
-  virtual void match(const Pair& pair) = 0;
+  virtual void match(const Pair& pair, const Map& map) = 0;
 
   const Context& context() const { return *context_; }
   const ImageFormat& format() const { return format_; }
   Queue& queue() { return queue_; }
   // What kernels take as `global uchar* memory`; all buffers of layout_ are in it.
   cl_mem memory() const { return memory_.get(); }
-  // The finished map is to be there.
-  Map map() const;
 
   ArenaLayout layout_;
 
@@ -64,7 +63,9 @@ class Plan : public detail::Plan {
   Pair place(const StereoPair& pair, std::size_t& bytes) const;
   Pair upload(const StereoPair& pair);
   void copy_in(const StereoPair& from, const Pair& to, std::byte* memory) const;
-  std::byte* fetch_map() const;
+  // Where it is made.
+  Map place(const DisparityMap& map) const;
+  std::byte* fetch(const DisparityMap& map) const;
   void copy_out(const std::byte* from, const DisparityMap& to) const;
 
   SharedContext context_;

@@ -66,7 +66,7 @@ void check_device(const opencl::DeviceInfo& device, const BlockParameters& param
 class Opencl final : public opencl::Plan {
  public:
   Opencl(const BlockParameters& parameters, const Device& device, const ImageFormat& format)
-      : opencl::Plan(device, format, false),
+      : opencl::Plan(device, format, true),
         parameters_(parameters),
         search_(plan_search(parameters, format)),
         tile_(tile_shape(context().info())),
@@ -161,7 +161,7 @@ class Opencl final : public opencl::Plan {
     return unsigned_type(std::max<std::uint64_t>(highest, 0x100));
   }
 
-  void match(const opencl::Pair& pair) override {
+  void match(const opencl::Pair& pair, const opencl::Map& map) override {
     const auto width = static_cast<std::size_t>(images_.width),
                height = static_cast<std::size_t>(images_.height);
     const auto extended_rows = height + 2 * static_cast<std::size_t>(images_.radius);
@@ -184,9 +184,9 @@ class Opencl final : public opencl::Plan {
                         {pair.mask[0] >= 0, pair.mask[1] >= 0},
                         offset(right_disparity_),
                         opencl::stride(right_disparity_)};
-    match_.launch(queue(), {groups, rows, right_map() ? 2u : 1u}, {items}, memory(), images_, search, map());
+    match_.launch(queue(), {groups, rows, right_map() ? 2u : 1u}, {items}, memory(), images_, search, map);
     queue().finish_stage("search");
-    refinement_.enqueue(map(), right_disparity_, queue());
+    refinement_.enqueue(map, right_disparity_, queue());
   }
 
   BlockParameters parameters_;

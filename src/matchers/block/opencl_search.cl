@@ -65,7 +65,8 @@ typedef struct {
   COST label[PIXELS];
   COST previous[PIXELS];               // of the last label
   COST before[PIXELS], after[PIXELS];  // of the labels beside the best one; NO_COST = no candidate
-  uchar ambiguous[PIXELS], textureless[PIXELS];
+  COST rival[PIXELS];                  // the lowest of labels more than one away from the best
+  uchar textureless[PIXELS];
 } Found;
 
 // Sums of WINDOW neighbours, by sums of 1, 2, 4… of them. Changes `columns`.
@@ -147,11 +148,12 @@ static COST ambiguity_bound(COST best) {
   return bound < NO_COST ? (COST)bound : (COST)(NO_COST - 1);
 }
 
-static void keep_rivals(const COST* costs, int label, Found* found, int row) {
+INLINE void keep_rivals(const COST* costs, COST label, Found* found, int row) {
+  const COST* labels = found->label + row * COLUMNS;
+  COST* rivals = found->rival + row * COLUMNS;
   for (int i = 0; i < COLUMNS; ++i) {
-    const int pixel = row * COLUMNS + i;
-    const bool apart = abs_diff(label, (int)found->label[pixel]) > 1;
-    if (apart && costs[i] <= ambiguity_bound(found->best[pixel])) found->ambiguous[pixel] = 1;
+    const bool apart = abs_diff(label, labels[i]) > 1;
+    rivals[i] = apart && costs[i] < rivals[i] ? costs[i] : rivals[i];
   }
 }
 
@@ -187,7 +189,7 @@ INLINE void try_label(const global uchar* memory, const OpenclImages* images, co
       drop_invalid(memory + images->validity[other] + y * images->validity_stride + other_x, costs);
     const int label = disparity - search->lowest;
     if (task == FIND_RIVALS)
-      keep_rivals(costs, label, found, row);
+      keep_rivals(costs, (COST)label, found, row);
     else
       keep_best(costs, (COST)label, found, row, task == FIND_BEST_AND_NEIGHBOURS);
     new_base += stride, new_other += stride;
@@ -228,7 +230,7 @@ static uchar status_of(const Found* found, int pixel, bool valid) {
   if (!valid) return INPUT_MASKED;
   if (found->best[pixel] == NO_COST) return OUT_OF_RANGE;
   if (TEXTURE && found->textureless[pixel]) return TEXTURELESS;
-  if (UNIQUENESS > 0 && found->ambiguous[pixel]) return AMBIGUOUS;
+  if (UNIQUENESS > 0 && found->rival[pixel] <= ambiguity_bound(found->best[pixel])) return AMBIGUOUS;
   return MATCHED;
 }
 
@@ -241,6 +243,14 @@ static float refined(const Found* found, int pixel, int disparity) {
   return (float)disparity + (float)(before - after) / (float)(2 * steepness);
 }
 
+// See confidence.h.
+static float confidence_of(const Found* found, int pixel, bool valid) {
+  const COST best = found->best[pixel], rival = found->rival[pixel];
+  if (!valid || best == NO_COST) return 0.0f;
+  if (rival == NO_COST) return 1.0f;
+  return rival == 0 ? 0.0f : (float)(long)(rival - best) / (float)(long)rival;
+}
+
 static void decide_left(global uchar* memory, const OpenclImages* images, const OpenclSearch* search,
                         const Map* map, const Tile* tile, const Found* found) {
   for (int row = 0; row < tile->rows; ++row) {
@@ -248,11 +258,14 @@ static void decide_left(global uchar* memory, const OpenclImages* images, const 
     const global uchar* valid = memory + images->validity[0] + y * images->validity_stride + tile->x;
     global float* disparity = (global float*)(memory + map->disparity) + y * map->stride + tile->x;
     global uchar* status = memory + map->status + y * map->status_stride + tile->x;
+    global float* confidence =
+        (global float*)(memory + map->confidence) + y * map->confidence_stride + tile->x;
     for (int i = 0; i < tile->width; ++i) {
       const int pixel = row * COLUMNS + i;
       status[i] = status_of(found, pixel, valid[i] != 0);
       disparity[i] =
           status[i] == MATCHED ? refined(found, pixel, search->lowest + (int)found->label[pixel]) : NO_VALUE;
+      if (map->confidence >= 0) confidence[i] = confidence_of(found, pixel, valid[i] != 0);
     }
   }
 }
@@ -279,7 +292,7 @@ kernel void match(global uchar* memory, OpenclImages images, OpenclSearch search
   for (int i = 0; i < PIXELS; ++i) {
     found.best[i] = found.previous[i] = found.before[i] = found.after[i] = NO_COST;
     found.label[i] = NO_COST - 1;  // that no label follows
-    found.ambiguous[i] = 0;
+    found.rival[i] = NO_COST;
   }
   if (tile.side == 1) {
     try_labels(memory, &images, &search, &tile, FIND_BEST, &found);
@@ -288,7 +301,7 @@ kernel void match(global uchar* memory, OpenclImages images, OpenclSearch search
   }
   try_labels(memory, &images, &search, &tile,
              SUB_PIXEL != NO_SUB_PIXEL ? FIND_BEST_AND_NEIGHBOURS : FIND_BEST, &found);
-  if (UNIQUENESS > 0) try_labels(memory, &images, &search, &tile, FIND_RIVALS, &found);
+  if (UNIQUENESS > 0 || map.confidence >= 0) try_labels(memory, &images, &search, &tile, FIND_RIVALS, &found);
 #if TEXTURE
   find_textureless(memory, &images, search.texture_threshold, &tile, &found);
 #endif
