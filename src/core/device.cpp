@@ -3,6 +3,8 @@
 #include <charconv>
 #include <optional>
 
+#include "devices/devices.h"
+
 namespace parallax {
 namespace {
 
@@ -33,8 +35,10 @@ bool read_numbers(std::string_view text, Device& device) {
 
 // A GPU is an order of magnitude faster than the processors it comes with.
 Device fastest() {
-  for (const DeviceDescription& found : list_devices())
-    if (found.device.starts_with("cuda")) return Device::parse(found.device);
+#ifdef PARALLAX_HAS_CUDA
+  const std::vector<DeviceDescription> gpus = describe_gpus();
+  if (!gpus.empty()) return Device::parse(gpus.front().device);
+#endif
   return {DeviceKind::cpu};
 }
 

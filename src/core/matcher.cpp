@@ -70,8 +70,7 @@ void check_memory(const detail::Plan& plan, const PlanLimits& limits) {
                                   : ", or search fewer disparities, use fewer threads or a smaller image";
   if (limits.max_memory_bytes != 0)
     return refuse(plan.memory_bytes(), limits.max_memory_bytes, " are allowed: raise the limit" + smaller);
-  if (gpu)
-    refuse(gpu->needed, gpu->free, " are free on the GPU: see with nvidia-smi who has the rest" + smaller);
+  if (gpu) refuse(gpu->needed, gpu->free, gpu->are_free + smaller);
   refuse(plan.memory_bytes() - (gpu ? gpu->needed : 0), whole_memory(),
          " are there: use a machine with more memory" + smaller);
 }

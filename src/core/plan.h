@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "parallax/matcher.h"
@@ -28,9 +29,11 @@ class Plan {
   virtual void enqueue(const StereoPair&, const DisparityMap&, void*) {
     throw Error(ErrorCategory::device, "only a matcher planned for a GPU takes images there: use run()");
   }
-  // What a plan on a GPU takes there, of the memory that memory_bytes() counts, and what is free there.
+  // What a plan on a GPU takes there, of the memory that memory_bytes() counts, and what is free there; how
+  // an error goes on after the number of bytes that are.
   struct GpuMemory {
     std::size_t needed, free;
+    std::string are_free;
   };
   virtual std::optional<GpuMemory> gpu_memory() const { return std::nullopt; }
 
@@ -50,6 +53,8 @@ class StageClock {
     times_.push_back({stage, std::chrono::duration<double, std::milli>(now - start_).count()});
     start_ = now;
   }
+  // What is past was measured otherwise.
+  void restart() { start_ = std::chrono::steady_clock::now(); }
 
  private:
   std::vector<StageTime>& times_;

@@ -11,5 +11,8 @@ std::vector<DeviceDescription> describe_cpu();
 #ifdef PARALLAX_HAS_CUDA
 std::vector<DeviceDescription> describe_gpus();
 #endif
+#ifdef PARALLAX_HAS_OPENCL
+std::vector<DeviceDescription> describe_opencl_devices();
+#endif
 
 }  // namespace parallax

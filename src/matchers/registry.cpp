@@ -31,6 +31,9 @@ std::span<const Door> doors() {
       door<BlockParameters, block::make_cuda>("block", DeviceKind::cuda),
       door<BeliefPropagationParameters, belief_propagation::make_cuda>("bp", DeviceKind::cuda),
 #endif
+#ifdef PARALLAX_HAS_OPENCL
+      door<BlockParameters, block::make_opencl>("block", DeviceKind::opencl),
+#endif
   };
   return table;
 }

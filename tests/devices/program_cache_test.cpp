@@ -1,7 +1,7 @@
 // Compiled programs on disk: what is there is used only if it is whole and surely ours, and whatever is wrong
 // with it is never an error.
 
-#include "devices/cuda/program_cache.h"
+#include "devices/program_cache.h"
 
 #include <csignal>
 #include <fstream>
@@ -25,8 +25,8 @@ namespace parallax::test {
 namespace {
 
 namespace fs = std::filesystem;
-using cuda::read_cached;
-using cuda::write_cached;
+using parallax::read_cached;
+using parallax::write_cached;
 
 std::string read(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);

@@ -1,8 +1,6 @@
 #include "devices/cuda/plan.h"
 
-#include <algorithm>
-#include <cstring>
-
+#include "core/copy_rows.h"
 #include "devices/cuda/kernel_sources.h"
 
 namespace parallax::cuda {
@@ -184,16 +182,16 @@ StereoPair Plan::within_reach(const StereoPair& pair) const {
     if (!is_pinned(image.data) || !is_aligned(image)) {
       const std::size_t bytes = row_bytes(image);
       std::byte* to = staged_images_[side].in(host_memory());
-      copy_rows(static_cast<const std::byte*>(image.data), image.stride_bytes, to,
-                static_cast<std::ptrdiff_t>(bytes), bytes);
+      copy_rows({static_cast<const std::byte*>(image.data), image.stride_bytes},
+                {to, static_cast<std::ptrdiff_t>(bytes)}, bytes, format_.size.height, workers_);
       image.data = to;
       image.stride_bytes = static_cast<std::ptrdiff_t>(bytes);
     }
     View<const std::uint8_t>& mask = *masks[side];
     if (mask.empty() || is_pinned(mask.data)) continue;
     std::uint8_t* to = staged_masks_[side].in(host_memory());
-    copy_rows(reinterpret_cast<const std::byte*>(mask.data), mask.stride, reinterpret_cast<std::byte*>(to),
-              mask.size.width, static_cast<std::size_t>(mask.size.width));
+    copy_rows(const_rows_of(mask), {reinterpret_cast<std::byte*>(to), mask.size.width},
+              static_cast<std::size_t>(mask.size.width), format_.size.height, workers_);
     mask = {to, mask.size};
   }
   return result;
@@ -239,22 +237,8 @@ void Plan::copy_volume(const CostVolume& costs, MemoryType type, StreamHandle st
 template <class T>
 void Plan::unstage(const View<T>& from, const View<T>& to) const {
   if (from.data == to.data) return;
-  const auto size = static_cast<std::ptrdiff_t>(sizeof(T));
-  copy_rows(reinterpret_cast<const std::byte*>(from.data), from.stride * size,
-            reinterpret_cast<std::byte*>(to.data), to.stride * size,
-            static_cast<std::size_t>(from.size.width) * sizeof(T));
-}
-
-void Plan::copy_rows(const std::byte* from, std::ptrdiff_t from_stride, std::byte* to,
-                     std::ptrdiff_t to_stride, std::size_t row_bytes) const {
-  const int rows = format_.size.height;
-  const auto copy = [&](int first, int last) {
-    for (int y = first; y < last; ++y) std::memcpy(to + y * to_stride, from + y * from_stride, row_bytes);
-  };
-  // Below, one thread is done before others have begun.
-  constexpr std::size_t worth_sharing = std::size_t{1} << 20;
-  if (row_bytes * static_cast<std::size_t>(rows) < worth_sharing) return copy(0, rows);
-  for_row_ranges(workers_, rows, [&](int first, int last, int) { copy(first, last); });
+  copy_rows(const_rows_of(from), rows_of(to), static_cast<std::size_t>(from.size.width) * sizeof(T),
+            from.size.height, workers_);
 }
 
 }  // namespace parallax::cuda

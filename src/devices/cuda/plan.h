@@ -28,7 +28,8 @@ class Plan : public detail::Plan {
 
   std::size_t memory_bytes() const final { return layout_.bytes() + host_layout_.bytes(); }
   std::optional<GpuMemory> gpu_memory() const final {
-    return GpuMemory{layout_.bytes(), free_memory(*context_)};
+    return GpuMemory{layout_.bytes(), free_memory(*context_),
+                     " are free on the GPU: see with nvidia-smi who has the rest"};
   }
   int cost_labels() const final { return volume_labels_; }
   bool tells_confidence() const final { return tells_confidence_; }
@@ -87,8 +88,6 @@ class Plan : public detail::Plan {
   View<T> within_reach(const View<T>& view, const PlaneBuffer<T>& otherwise) const;
   template <class T>
   void unstage(const View<T>& from, const View<T>& to) const;
-  void copy_rows(const std::byte* from, std::ptrdiff_t from_stride, std::byte* to, std::ptrdiff_t to_stride,
-                 std::size_t row_bytes) const;
   void copy_volume(const CostVolume& costs, MemoryType type, StreamHandle stream) const;
   void copy_out(const DisparityMap& to, ChangingLaunches& launches) const;
   StereoPair staged_pair() const;

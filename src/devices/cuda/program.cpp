@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "devices/cuda/kernel_sources.h"
-#include "devices/cuda/program_cache.h"
+#include "devices/program_cache.h"
 
 namespace parallax::cuda {
 namespace {

@@ -24,6 +24,7 @@ namespace parallax::block {
 std::unique_ptr<detail::Plan> make_reference(const BlockParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cpu(const BlockParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cuda(const BlockParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_opencl(const BlockParameters&, const Device&, const ImageFormat&);
 
 // Whole ZNCC costs of one unit of correlation.
 inline constexpr double zncc_unit = 1 << 20;

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-namespace parallax::cuda {
+namespace parallax {
 
 std::optional<std::string> read_cached(const std::string& key);
 void write_cached(const std::string& key, const std::string& code);
 
-}  // namespace parallax::cuda
+}  // namespace parallax

@@ -1,4 +1,4 @@
-#include "devices/cuda/program_cache.h"
+#include "devices/program_cache.h"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace parallax::cuda {
+namespace parallax {
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,7 +42,7 @@ fs::path folder() {
 }
 
 fs::path file_of(const std::string& key) {
-  return folder() / (number(hash(key)) + ".cubin");
+  return folder() / (number(hash(key)) + ".program");
 }
 
 // What stands before the code.
@@ -112,4 +112,4 @@ void write_cached(const std::string& key, const std::string& code) {
   fs::remove(temporary, ignored);
 }
 
-}  // namespace parallax::cuda
+}  // namespace parallax

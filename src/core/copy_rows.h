@@ -1,0 +1,34 @@
+// Rows of bytes from one place to another: between a caller's images and a plan's.
+#pragma once
+
+#include <cstddef>
+
+#include "parallax/image.h"
+
+#include "core/workers.h"
+
+namespace parallax {
+
+// Rows of so many bytes each.
+struct Rows {
+  std::byte* data;
+  std::ptrdiff_t stride_bytes;
+};
+struct ConstRows {
+  const std::byte* data;
+  std::ptrdiff_t stride_bytes;
+};
+
+template <class T>
+Rows rows_of(const View<T>& view) {
+  return {reinterpret_cast<std::byte*>(view.data), view.stride * static_cast<std::ptrdiff_t>(sizeof(T))};
+}
+template <class T>
+ConstRows const_rows_of(const View<T>& view) {
+  return {reinterpret_cast<const std::byte*>(view.data),
+          view.stride * static_cast<std::ptrdiff_t>(sizeof(T))};
+}
+
+void copy_rows(ConstRows from, Rows to, std::size_t row_bytes, int rows, const Workers& workers);
+
+}  // namespace parallax

@@ -1,0 +1,210 @@
+#include "devices/opencl/context.h"
+
+#include <cstdio>
+#include <sstream>
+
+#include "devices/devices.h"
+
+namespace parallax::opencl {
+namespace {
+
+template <class T>
+T ask(cl_device_id device, cl_device_info what) {
+  T value{};
+  check(driver().clGetDeviceInfo(device, what, sizeof value, &value, nullptr),
+        "clGetDeviceInfo " + std::to_string(what));
+  return value;
+}
+
+// Without the zero it ends with.
+template <class Get, class Object>
+std::string ask_text(Get get, const char* call, Object object, cl_uint what) {
+  std::size_t bytes = 0;
+  check(get(object, what, 0, nullptr, &bytes), call);
+  std::string text(bytes, '\0');
+  check(get(object, what, bytes, text.data(), nullptr), call);
+  return text.c_str();
+}
+
+std::string device_text(cl_device_id device, cl_device_info what) {
+  return ask_text(driver().clGetDeviceInfo, "clGetDeviceInfo", device, what);
+}
+
+Disguise current_disguise = nullptr;
+
+// Empty where there is none: loaders call that an error.
+std::vector<cl_platform_id> platforms() {
+  constexpr cl_int no_platform = -1001;
+  cl_uint count = 0;
+  const cl_int result = driver().clGetPlatformIDs(0, nullptr, &count);
+  if (result == no_platform || (result == CL_SUCCESS && count == 0)) return {};
+  check(result, "clGetPlatformIDs");
+  std::vector<cl_platform_id> found(count);
+  check(driver().clGetPlatformIDs(count, found.data(), nullptr), "clGetPlatformIDs");
+  return found;
+}
+
+std::vector<cl_device_id> devices_of(cl_platform_id platform) {
+  cl_uint count = 0;
+  const cl_int result = driver().clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
+  if (result == CL_DEVICE_NOT_FOUND || (result == CL_SUCCESS && count == 0)) return {};
+  check(result, "clGetDeviceIDs");
+  std::vector<cl_device_id> found(count);
+  check(driver().clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, found.data(), nullptr),
+        "clGetDeviceIDs");
+  return found;
+}
+
+DeviceInfo info_of(cl_platform_id platform, cl_device_id device) {
+  DeviceInfo info;
+  info.platform = platform;
+  info.id = device;
+  info.platform_name = ask_text(driver().clGetPlatformInfo, "clGetPlatformInfo", platform, CL_PLATFORM_NAME);
+  info.name = device_text(device, CL_DEVICE_NAME);
+  info.version = device_text(device, CL_DEVICE_VERSION);
+  info.driver_version = device_text(device, CL_DRIVER_VERSION);
+  info.is_processor = (ask<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
+  info.shares_memory = ask<cl_bool>(device, CL_DEVICE_HOST_UNIFIED_MEMORY) != CL_FALSE;
+  info.has_doubles = device_text(device, CL_DEVICE_EXTENSIONS).find("cl_khr_fp64") != std::string::npos;
+  info.divides_correctly = (ask<cl_device_fp_config>(device, CL_DEVICE_SINGLE_FP_CONFIG) &
+                            CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+  info.compute_units = ask<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS);
+  info.memory_bytes = ask<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE);
+  info.largest_buffer_bytes = ask<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  if (current_disguise != nullptr) current_disguise(info);
+  return info;
+}
+
+// Those that the message can name.
+std::string list_text(const std::vector<DeviceInfo>& devices) {
+  std::ostringstream text;
+  for (const DeviceInfo& device : devices)
+    text << (&device == &devices.front() ? "" : ", ") << device.text << " (" << device.name << ")";
+  return text.str();
+}
+
+std::vector<DeviceInfo> all_devices() {
+  std::vector<DeviceInfo> found;
+  const std::vector<cl_platform_id> all = platforms();
+  for (std::size_t platform = 0; platform < all.size(); ++platform) {
+    const std::vector<cl_device_id> devices = devices_of(all[platform]);
+    for (std::size_t index = 0; index < devices.size(); ++index) {
+      found.push_back(info_of(all[platform], devices[index]));
+      found.back().text =
+          Device{DeviceKind::opencl, static_cast<int>(platform), static_cast<int>(index)}.text();
+    }
+  }
+  return found;
+}
+
+constexpr const char* no_device =
+    "OpenCL has no device on this machine: install a driver for your device (pocl-opencl-icd for the "
+    "processor), or choose device cpu";
+
+DeviceInfo find_device(int platform, int index) {
+  const std::vector<DeviceInfo> devices = all_devices();
+  if (devices.empty()) throw Error(ErrorCategory::device, no_device);
+  const std::string wanted = Device{DeviceKind::opencl, platform, index}.text();
+  for (const DeviceInfo& device : devices)
+    if (device.text == wanted) return device;
+  throw Error(ErrorCategory::device, "no device " + wanted + ": choose one of " + list_text(devices));
+}
+
+// Its text is "OpenCL 1.2 …".
+void check_version(const DeviceInfo& info) {
+  int major = 0, minor = 0;
+  if (std::sscanf(info.version.c_str(), "OpenCL %d.%d", &major, &minor) == 2 && 10 * major + minor >= 12)
+    return;
+  throw Error(ErrorCategory::device, info.text + " is of " + info.version +
+                                         ": choose a device of OpenCL 1.2 or later, or device cpu");
+}
+
+}  // namespace
+
+Devices find_devices() {
+  Devices found;
+  try {
+    found.list = all_devices();
+    if (found.list.empty()) found.none_because = no_device;
+  } catch (const Error& error) {
+    found.none_because = error.what();
+  }
+  return found;
+}
+
+void disguise_devices(Disguise disguise) {
+  current_disguise = disguise;
+}
+
+Context::Context(int platform, int index) : info_(find_device(platform, index)) {
+  check_version(info_);
+  const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                              reinterpret_cast<cl_context_properties>(info_.platform), 0};
+  cl_int result = CL_SUCCESS;
+  handle_ = {driver().clCreateContext(properties, 1, &info_.id, nullptr, nullptr, &result),
+             driver().clReleaseContext};
+  check(result, "clCreateContext");
+}
+
+Memory allocate(const Context& context, std::size_t bytes, cl_mem_flags flags) {
+  cl_int result = CL_SUCCESS;
+  Memory memory(driver().clCreateBuffer(context.handle(), flags, bytes, nullptr, &result),
+                driver().clReleaseMemObject);
+  check(result, "clCreateBuffer of " + std::to_string(bytes) + " bytes");
+  return memory;
+}
+
+Queue::Queue(const Context& context) : measures_(context.info().is_processor) {
+  const cl_command_queue_properties properties = measures_ ? CL_QUEUE_PROFILING_ENABLE : 0;
+  cl_int result = CL_SUCCESS;
+  handle_ = {driver().clCreateCommandQueue(context.handle(), context.info().id, properties, &result),
+             driver().clReleaseCommandQueue};
+  check(result, "clCreateCommandQueue");
+  stages_.reserve(detail::Plan::most_stages);
+}
+
+void Queue::start_stages() {
+  stages_.clear();
+  finish_stage("");
+}
+
+void Queue::finish_stage(const char* stage) {
+  if (!measures_) return;
+  cl_event event = nullptr;
+  check(driver().clEnqueueMarkerWithWaitList(handle(), 0, nullptr, &event), "clEnqueueMarkerWithWaitList");
+  stages_.push_back({stage, {event, driver().clReleaseEvent}});
+}
+
+void Queue::add_stage_times(std::vector<StageTime>& times) const {
+  cl_ulong before = 0;
+  for (const Stage& stage : stages_) {
+    cl_ulong end = 0;
+    check(driver().clGetEventProfilingInfo(stage.end.get(), CL_PROFILING_COMMAND_END, sizeof end, &end,
+                                           nullptr),
+          "clGetEventProfilingInfo");
+    if (&stage != &stages_.front()) times.push_back({stage.name, static_cast<double>(end - before) * 1e-6});
+    before = end;
+  }
+}
+
+void Queue::wait() const {
+  check(driver().clFinish(handle()), "clFinish");
+}
+
+}  // namespace parallax::opencl
+
+namespace parallax {
+
+std::vector<DeviceDescription> describe_opencl_devices() {
+  std::vector<DeviceDescription> descriptions;
+  for (const opencl::DeviceInfo& device : opencl::find_devices().list) {
+    std::ostringstream text;
+    text << device.name << ", " << (device.memory_bytes >> 20) << " MiB, " << device.compute_units
+         << (device.compute_units == 1 ? " compute unit, " : " compute units, ") << device.platform_name
+         << " " << device.driver_version;
+    descriptions.push_back({device.text, text.str()});
+  }
+  return descriptions;
+}
+
+}  // namespace parallax

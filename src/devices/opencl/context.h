@@ -1,0 +1,111 @@
+// An OpenCL device, and what is had of it: memory, and a queue. Every object releases what it holds; all
+// errors are thrown, but for those of releasing.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/plan.h"
+#include "devices/opencl/driver.h"
+
+namespace parallax::opencl {
+
+// What a device says of itself.
+struct DeviceInfo {
+  cl_platform_id platform = nullptr;
+  cl_device_id id = nullptr;
+  std::string text;  // for Device::parse
+  std::string platform_name, name, version, driver_version;
+  bool is_processor = false;       // its work items are best few, and work on wide vectors
+  bool shares_memory = false;      // with the host
+  bool has_doubles = false;        // cl_khr_fp64
+  bool divides_correctly = false;  // floats: rounded as the processor does it
+  unsigned compute_units = 0;
+  std::size_t memory_bytes = 0, largest_buffer_bytes = 0;
+};
+
+// The devices of this machine, in the order of their numbers; none without OpenCL, with the reason.
+struct Devices {
+  std::vector<DeviceInfo> list;
+  std::string none_because;
+};
+Devices find_devices();
+
+// For tests: is called for whatever a device says of itself, and may change it; null = nothing is changed.
+using Disguise = void (*)(DeviceInfo& info);
+void disguise_devices(Disguise disguise);
+
+// Whatever has to be released by a call.
+template <class Handle>
+class Owned {
+ public:
+  using Release = cl_int (*)(Handle);
+  Owned() = default;
+  Owned(Handle handle, Release release) : handle_(handle), release_(release) {}
+  Owned(Owned&& other) noexcept { *this = std::move(other); }
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    std::swap(release_, other.release_);
+    return *this;
+  }
+  ~Owned() {
+    if (handle_ != nullptr) release_(handle_);
+  }
+  Handle get() const { return handle_; }
+
+ private:
+  Handle handle_ = nullptr;
+  Release release_ = nullptr;
+};
+
+// One device and a context of its own.
+class Context {
+ public:
+  // \throws Error (device) when there is no such device, or none that will do
+  Context(int platform, int index);
+
+  const DeviceInfo& info() const { return info_; }
+  cl_context handle() const { return handle_.get(); }
+
+ private:
+  DeviceInfo info_;
+  Owned<cl_context> handle_;
+};
+
+using SharedContext = std::shared_ptr<const Context>;
+using Memory = Owned<cl_mem>;
+
+// \param flags as clCreateBuffer takes them
+Memory allocate(const Context& context, std::size_t bytes, cl_mem_flags flags);
+
+// Runs what is enqueued in order, and waits for nothing meanwhile. On a processor it also measures stages: on
+// a GPU, that would take longer than some of them.
+class Queue {
+ public:
+  Queue() = default;
+  explicit Queue(const Context& context);
+
+  cl_command_queue handle() const { return handle_.get(); }
+  bool measures() const { return measures_; }
+  // What was enqueued since the last call, or since start_stages(), is a stage.
+  void start_stages();
+  void finish_stage(const char* stage);
+  // Times of the stages, which are done.
+  void add_stage_times(std::vector<StageTime>& times) const;
+  void wait() const;
+
+ private:
+  struct Stage {
+    const char* name;
+    Owned<cl_event> end;
+  };
+
+  Owned<cl_command_queue> handle_;
+  bool measures_ = false;
+  std::vector<Stage> stages_;
+};
+
+}  // namespace parallax::opencl

@@ -1,0 +1,25 @@
+// What every program begins with.
+#pragma OPENCL FP_CONTRACT OFF
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+
+// As host and kernels call them alike.
+typedef int cl_int;
+typedef long cl_long;
+
+// Values of Status.
+#define MATCHED 0
+#define FILLED 1
+#define OUT_OF_RANGE 2
+#define INCONSISTENT 3
+#define AMBIGUOUS 4
+#define TEXTURELESS 5
+#define SPECKLE 6
+#define INPUT_MASKED 7
+
+#define NO_VALUE INFINITY
+
+static bool has_value(float disparity) {
+  return disparity < NO_VALUE;
+}

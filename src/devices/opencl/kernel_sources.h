@@ -1,0 +1,12 @@
+// The kernels, which the build puts into the library as text: see cmake/ParallaxKernels.cmake.
+#pragma once
+
+#include "devices/opencl/program.h"
+
+namespace parallax::opencl {
+
+extern const Source kernel_cl, types_cl;  // what every program begins with
+extern const Source block_types_cl, block_images_cl, block_search_cl;
+extern const Source refine_cl;
+
+}  // namespace parallax::opencl

@@ -1,0 +1,197 @@
+#include "devices/opencl/plan.h"
+
+#include <algorithm>
+
+#include "core/copy_rows.h"
+
+namespace parallax::opencl {
+namespace {
+
+constexpr std::size_t most_channels = 3;
+
+std::size_t sample_bytes(const ImageFormat& format) {
+  return format.depth == Depth::bits16 ? 2 : 1;
+}
+
+std::size_t row_bytes(const ImageView& image) {
+  return static_cast<std::size_t>(image.format.size.width) * static_cast<std::size_t>(image.channels) *
+         sample_bytes(image.format);
+}
+
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+}
+
+}  // namespace
+
+Plan::Plan(const Device& device, const ImageFormat& format, bool tells_confidence)
+    : context_(std::make_shared<Context>(device.platform, device.index)),
+      format_(format),
+      tells_confidence_(tells_confidence && context_->info().divides_correctly),
+      workers_(device.threads) {
+  const std::size_t pixels = format.size.pixels();
+  pair_ = layout_.reserve<std::byte>(2 * aligned(pixels * most_channels * sample_bytes(format)) +
+                                     2 * aligned(pixels));
+  disparity_ = layout_.reserve_plane<float>(format.size);
+  status_ = layout_.reserve_plane<std::uint8_t>(format.size);
+  if (tells_confidence_) confidence_ = layout_.reserve_plane<float>(format.size);
+  host_bytes_ = layout_.bytes();
+}
+
+Map Plan::place(const DisparityMap& map) const {
+  Map placed{offset(disparity_), stride(disparity_), offset(status_), stride(status_), -1, -1,
+             format_.size.width, format_.size.height};
+  if (map.confidence.empty()) return placed;
+  placed.confidence = offset(confidence_);
+  placed.confidence_stride = stride(confidence_);
+  return placed;
+}
+
+// All is one buffer, so that is what the device must be able to give. How much of its memory others have,
+// OpenCL does not say.
+std::optional<detail::Plan::GpuMemory> Plan::gpu_memory() const {
+  const DeviceInfo& info = context_->info();
+  return GpuMemory{layout_.bytes(), std::min(info.memory_bytes, info.largest_buffer_bytes),
+                   " are the most that " + info.text + " gives at once: choose another device"};
+}
+
+void Plan::allocate() {
+  memory_ = opencl::allocate(*context_, layout_.bytes(), shares_memory() ? CL_MEM_ALLOC_HOST_PTR : 0);
+  queue_ = Queue(*context_);
+  if (!shares_memory()) {
+    staging_ = opencl::allocate(*context_, host_bytes_, CL_MEM_ALLOC_HOST_PTR);
+    staging_memory_ = map_memory(staging_.get(), CL_MAP_READ | CL_MAP_WRITE, 0, host_bytes_);
+  }
+  const cl_uchar zero = 0;
+  check(driver().clEnqueueFillBuffer(queue_.handle(), memory(), &zero, sizeof zero, 0, layout_.bytes(), 0,
+                                     nullptr, nullptr),
+        "clEnqueueFillBuffer of " + std::to_string(layout_.bytes()) + " bytes");
+  prepare();
+  queue_.wait();
+}
+
+// Returns when the queue is empty, and so must not be called between kernels.
+std::byte* Plan::map_memory(cl_mem memory, cl_map_flags flags, std::size_t from, std::size_t bytes) const {
+  cl_int result = CL_SUCCESS;
+  void* mapped = driver().clEnqueueMapBuffer(queue_.handle(), memory, CL_TRUE, flags, from, bytes, 0, nullptr,
+                                             nullptr, &result);
+  check(result, "clEnqueueMapBuffer of " + std::to_string(bytes) + " bytes");
+  return static_cast<std::byte*>(mapped);
+}
+
+void Plan::unmap(cl_mem memory, void* mapped) const {
+  check(driver().clEnqueueUnmapMemObject(queue_.handle(), memory, mapped, 0, nullptr, nullptr),
+        "clEnqueueUnmapMemObject");
+}
+
+void Plan::run(const StereoPair& pair, const DisparityMap& map) {
+  detail::StageClock clock(stage_times);
+  void* result = nullptr;
+  try {
+    const Pair there = upload(pair);
+    clock.finish("upload");
+    queue_.start_stages();
+    match(there, place(map));
+    result = fetch(map);
+  } catch (...) {
+    // What is under way still reads and writes the plan's memory.
+    driver().clFinish(queue_.handle());
+    throw;
+  }
+  if (queue_.measures()) {
+    queue_.add_stage_times(stage_times);
+    clock.restart();
+  } else {
+    clock.finish("match");
+  }
+  copy_out(static_cast<const std::byte*>(result), map);
+  if (shares_memory()) unmap(memory(), result);
+  clock.finish("download");
+}
+
+void Plan::enqueue(const StereoPair&, const DisparityMap&, void*) {
+  throw Error(ErrorCategory::device,
+              context_->info().text + " takes no images in its own memory: use run(), or device cuda");
+}
+
+// The pair, side by side, as short as its images allow; `bytes`: of all of it.
+Pair Plan::place(const StereoPair& pair, std::size_t& bytes) const {
+  bytes = 0;
+  const auto take = [&](std::size_t size) {
+    const std::size_t start = pair_.offset + bytes;
+    bytes += aligned(size);
+    return static_cast<cl_long>(start);
+  };
+  const ImageView* images[] = {&pair.left, &pair.right};
+  const View<const std::uint8_t>* masks[] = {&pair.left_mask, &pair.right_mask};
+  const auto height = static_cast<std::size_t>(format_.size.height);
+  Pair placed{};
+  for (int side = 0; side < 2; ++side) {
+    placed.channels[side] = images[side]->channels;
+    placed.image[side] = take(row_bytes(*images[side]) * height);
+  }
+  for (int side = 0; side < 2; ++side)
+    placed.mask[side] = masks[side]->empty() ? -1 : take(format_.size.pixels());
+  return placed;
+}
+
+Pair Plan::upload(const StereoPair& pair) {
+  std::size_t bytes = 0;
+  const Pair placed = place(pair, bytes);
+  if (shares_memory()) {
+    std::byte* mapped = map_memory(memory(), CL_MAP_WRITE_INVALIDATE_REGION, pair_.offset, bytes);
+    copy_in(pair, placed, mapped - pair_.offset);
+    unmap(memory(), mapped);
+    return placed;
+  }
+  copy_in(pair, placed, staging_memory_);
+  check(driver().clEnqueueWriteBuffer(queue_.handle(), memory(), CL_FALSE, pair_.offset, bytes,
+                                      staging_memory_ + pair_.offset, 0, nullptr, nullptr),
+        "clEnqueueWriteBuffer of " + std::to_string(bytes) + " bytes");
+  return placed;
+}
+
+// `memory`: where the pair's offsets count from.
+void Plan::copy_in(const StereoPair& from, const Pair& to, std::byte* memory) const {
+  const ImageView* images[] = {&from.left, &from.right};
+  const View<const std::uint8_t>* masks[] = {&from.left_mask, &from.right_mask};
+  const int height = format_.size.height;
+  for (int side = 0; side < 2; ++side) {
+    const ImageView& image = *images[side];
+    const std::size_t bytes = row_bytes(image);
+    copy_rows({static_cast<const std::byte*>(image.data), image.stride_bytes},
+              {memory + to.image[side], static_cast<std::ptrdiff_t>(bytes)}, bytes, height, workers_);
+    if (masks[side]->empty()) continue;
+    const int width = format_.size.width;
+    copy_rows(const_rows_of(*masks[side]), {memory + to.mask[side], width}, static_cast<std::size_t>(width),
+              height, workers_);
+  }
+}
+
+// Waits until the map is finished; returns where the host finds it.
+std::byte* Plan::fetch(const DisparityMap& map) const {
+  const std::size_t start = disparity_.buffer.offset;
+  // Confidence is last, where there is any.
+  const bool leaves_some = tells_confidence_ && map.confidence.empty();
+  const std::size_t end = leaves_some ? confidence_.buffer.offset : host_bytes_;
+  const std::size_t bytes = end - start;
+  if (shares_memory()) return map_memory(memory(), CL_MAP_READ, start, bytes);
+  check(driver().clEnqueueReadBuffer(queue_.handle(), memory(), CL_TRUE, start, bytes,
+                                     staging_memory_ + start, 0, nullptr, nullptr),
+        "clEnqueueReadBuffer of " + std::to_string(bytes) + " bytes");
+  return staging_memory_ + start;
+}
+
+void Plan::copy_out(const std::byte* from, const DisparityMap& to) const {
+  const auto copy = [&](const auto& plane, const auto& view) {
+    const std::size_t element = sizeof *view.data;
+    const std::size_t start = plane.buffer.offset - disparity_.buffer.offset;
+    copy_rows({from + start, plane.stride * static_cast<std::ptrdiff_t>(element)}, rows_of(view),
+              static_cast<std::size_t>(view.size.width) * element, view.size.height, workers_);
+  };
+  copy(disparity_, to.disparity);
+  copy(status_, to.status);
+  if (!to.confidence.empty()) copy(confidence_, to.confidence);
+}
+
+}  // namespace parallax::opencl

@@ -1,0 +1,85 @@
+// What every plan on an OpenCL device has: its memory there, a queue, and the way of a pair there and of its
+// map back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/arena.h"
+#include "core/plan.h"
+#include "core/workers.h"
+#include "devices/opencl/program.h"
+#include "devices/opencl/types.h"
+
+namespace parallax::opencl {
+
+// Where kernels find a buffer, or a plane and its rows.
+template <class T>
+cl_long offset(const Buffer<T>& buffer) {
+  return static_cast<cl_long>(buffer.offset);
+}
+template <class T>
+cl_long offset(const PlaneBuffer<T>& plane) {
+  return offset(plane.buffer);
+}
+template <class T>
+cl_long stride(const PlaneBuffer<T>& plane) {
+  return plane.stride;
+}
+
+class Plan : public detail::Plan {
+ public:
+  // `tells_confidence`: where the device divides floats as others do.
+  Plan(const Device& device, const ImageFormat& format, bool tells_confidence);
+
+  std::size_t memory_bytes() const final { return layout_.bytes() + staging_bytes(); }
+  std::optional<GpuMemory> gpu_memory() const final;
+  bool tells_confidence() const final { return tells_confidence_; }
+  void allocate() final;
+  void run(const StereoPair& pair, const DisparityMap& map) final;
+  void enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) final;
+
+ protected:
+  // Builds or loads the kernels, and fills what is to be in memory before the first run: it is all zeros.
+  virtual void prepare() = 0;
+  // Enqueues everything from the pair to the finished map.
+  virtual void match(const Pair& pair, const Map& map) = 0;
+
+  const Context& context() const { return *context_; }
+  const ImageFormat& format() const { return format_; }
+  Queue& queue() { return queue_; }
+  // What kernels take as `global uchar* memory`; all buffers of layout_ are in it.
+  cl_mem memory() const { return memory_.get(); }
+
+  ArenaLayout layout_;
+
+ private:
+  bool shares_memory() const { return context_->info().shares_memory; }
+  std::size_t staging_bytes() const { return shares_memory() ? 0 : host_bytes_; }
+  std::byte* map_memory(cl_mem memory, cl_map_flags flags, std::size_t from, std::size_t bytes) const;
+  void unmap(cl_mem memory, void* mapped) const;
+  Pair place(const StereoPair& pair, std::size_t& bytes) const;
+  Pair upload(const StereoPair& pair);
+  void copy_in(const StereoPair& from, const Pair& to, std::byte* memory) const;
+  // Where it is made.
+  Map place(const DisparityMap& map) const;
+  std::byte* fetch(const DisparityMap& map) const;
+  void copy_out(const std::byte* from, const DisparityMap& to) const;
+
+  SharedContext context_;
+  ImageFormat format_;
+  bool tells_confidence_;
+  Workers workers_;
+  Buffer<std::byte> pair_;
+  PlaneBuffer<float> disparity_, confidence_;
+  PlaneBuffer<std::uint8_t> status_;
+  std::size_t host_bytes_ = 0;  // of the pair and the map, which come first in layout_
+  Memory memory_;
+  Memory staging_;  // of the host, where the device has memory of its own; laid out like the start of memory_
+  std::byte* staging_memory_ = nullptr;
+  Queue queue_;
+};
+
+}  // namespace parallax::opencl

@@ -1,0 +1,76 @@
+// Kernels, built for one device and one purpose when a plan is made, and kept on disk for the next time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "devices/opencl/context.h"
+
+namespace parallax::opencl {
+
+// A file of OpenCL C, as the build put it into the library.
+struct Source {
+  const char* name;
+  const char* text;
+};
+
+// Of the compiler: what specialises a source.
+using Options = std::vector<std::string>;
+
+// "-DLABELS=64"
+template <class Integer>
+std::string define(const char* name, Integer value) {
+  return std::string("-D") + name + "=" + std::to_string(value);
+}
+
+// Work groups, or the work items of one.
+struct Shape {
+  std::size_t x = 1, y = 1, z = 1;
+};
+
+class Kernel {
+ public:
+  Kernel() = default;
+
+  // Enqueues it. Arguments are passed by value, as the kernel declares them; a cl_mem where it declares a
+  // pointer.
+  template <class... Arguments>
+  void launch(const Queue& queue, Shape groups, Shape items, Arguments... arguments) const {
+    cl_uint index = 0;
+    (set_argument(index++, &arguments, sizeof arguments), ...);
+    enqueue(queue, groups, items);
+  }
+
+ private:
+  friend class Program;
+  Kernel(const char* name, Owned<cl_kernel> kernel) : name_(name), kernel_(std::move(kernel)) {}
+  void set_argument(cl_uint index, const void* value, std::size_t bytes) const;
+  void enqueue(const Queue& queue, Shape groups, Shape items) const;
+
+  const char* name_ = "";
+  Owned<cl_kernel> kernel_;
+};
+
+// Built, or found on disk. `sources` follow each other, after kernel.cl and types.h, as if
+// they were one file.
+class Program {
+ public:
+  Program() = default;
+  // \throws Error (internal) with the compiler's log when they do not compile
+  Program(const Context& context, std::initializer_list<Source> sources, const Options& options);
+
+  // `name` outlives the kernel.
+  Kernel kernel(const char* name) const;
+
+ private:
+  Owned<cl_program> program_;
+};
+
+inline std::size_t groups_for(std::size_t work, std::size_t a_group) {
+  return (work + a_group - 1) / a_group;
+}
+
+}  // namespace parallax::opencl

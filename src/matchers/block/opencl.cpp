@@ -1,0 +1,209 @@
+// Block matching on OpenCL: images are taken and filtered, and one launch makes both maps of them.
+
+#include "refine/opencl.h"
+
+#include <algorithm>
+#include <string>
+
+#include "devices/opencl/kernel_sources.h"
+#include "devices/opencl/plan.h"
+#include "matchers/block/block.h"
+#include "matchers/block/opencl_types.h"
+
+namespace parallax::block {
+namespace {
+
+using opencl::define;
+using opencl::groups_for;
+using opencl::offset;
+using opencl::Options;
+
+constexpr std::size_t group_items = 128;
+constexpr int lanes = 16;  // of opencl_images.cl
+
+int rounded_up(int value, int unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+std::size_t elements(cl_long stride, int rows) {
+  return static_cast<std::size_t>(stride) * static_cast<std::size_t>(rows);
+}
+
+// The pixels of a work item, and the work items of a group. A processor has a few work items, whose tiles
+// stay in its first cache; a GPU has many, with as little to keep as can be.
+struct TileShape {
+  int columns, rows, group_items;
+};
+
+TileShape tile_shape(const opencl::DeviceInfo& device) {
+  return device.is_processor ? TileShape{128, 16, 1} : TileShape{4, 8, 64};
+}
+
+const char* unsigned_type(std::uint64_t highest) {
+  return highest <= 0xFF ? "uchar" : highest <= 0xFFFF ? "ushort" : highest <= 0xFFFFFFFF ? "uint" : "ulong";
+}
+
+std::string define_text(const char* name, const std::string& text) {
+  return std::string("-D") + name + "=" + text;
+}
+
+void check_device(const opencl::DeviceInfo& device, const BlockParameters& parameters) {
+  if (parameters.cuda.strategy != CudaStrategy::automatic)
+    throw Error(ErrorCategory::device,
+                device.text + " has no strategies of the cuda device: leave cuda.strategy automatic");
+  if (parameters.cost == BlockCost::zncc && !device.has_doubles)
+    throw Error(ErrorCategory::device,
+                device.text + " (" + device.name +
+                    ") has no cl_khr_fp64, which cost zncc needs: choose sad or ssd, or "
+                    "another device");
+  if (parameters.sub_pixel != SubPixel::none && !device.divides_correctly)
+    throw Error(ErrorCategory::device,
+                device.text + " (" + device.name +
+                    ") does not round divisions correctly, which sub-pixel disparities "
+                    "need: choose sub-pixel none, or another device");
+}
+
+class Opencl final : public opencl::Plan {
+ public:
+  Opencl(const BlockParameters& parameters, const Device& device, const ImageFormat& format)
+      : opencl::Plan(device, format, true),
+        parameters_(parameters),
+        search_(plan_search(parameters, format)),
+        tile_(tile_shape(context().info())),
+        refinement_(parameters.refine, format.size, layout_) {
+    check_device(context().info(), parameters);
+    reserve_images();
+    if (right_map()) right_disparity_ = layout_.reserve_plane<float>(format.size);
+  }
+
+ private:
+  bool right_map() const { return parameters_.refine.left_right_check; }
+  bool has_statistics() const { return parameters_.cost == BlockCost::zncc; }
+  bool has_texture() const { return parameters_.texture_threshold > 0; }
+  bool filters() const { return parameters_.prefilter == Prefilter::x_sobel; }
+  bool is_wide() const { return search_.highest_value > 0xFF; }
+
+  // A plane with room beside its columns and rows; returns the place of pixel (0, 0).
+  cl_long reserve(std::size_t element_bytes, cl_long stride, int columns_before, int rows_before) {
+    const Buffer<std::byte> buffer =
+        layout_.reserve<std::byte>(elements(stride, format().size.height + 2 * rows_before) * element_bytes);
+    return offset(buffer) + (rows_before * stride + columns_before) * static_cast<cl_long>(element_bytes);
+  }
+
+  // Of the other image, a tile may reach as far out as it is wide, and its windows a radius more.
+  void reserve_images() {
+    const int width = format().size.width, radius = parameters_.window / 2;
+    const int beside = rounded_up(tile_.columns, lanes);
+    const int tiles_width = rounded_up(width, beside);
+    images_.width = width;
+    images_.height = format().size.height;
+    images_.radius = radius;
+    images_.cap = parameters_.prefilter_cap;
+    images_.before = rounded_up(beside + radius, lanes);
+    images_.gray_stride = rounded_up(width, lanes);
+    images_.stride = rounded_up(tiles_width + 2 * images_.before, 64);
+    images_.validity_stride = images_.statistics_stride = tiles_width + 2 * beside;
+    const std::size_t value_bytes = is_wide() ? 2 : 1;
+    const std::size_t gray_bytes = format().depth == Depth::bits16 ? 2 : 1;
+    for (int side = 0; side < 2; ++side) {
+      images_.gray[side] = reserve(gray_bytes, images_.gray_stride, 0, 0);
+      images_.filtered[side] = reserve(value_bytes, images_.stride, images_.before, radius);
+      images_.validity[side] = reserve(1, images_.validity_stride, beside, 0);
+      if (has_statistics())
+        images_.statistics[side] = reserve(2 * sizeof(double), images_.statistics_stride, beside, 0);
+    }
+    images_.responses = -1;
+    if (has_texture())
+      images_.responses =
+          filters() ? images_.filtered[0] : reserve(value_bytes, images_.stride, images_.before, radius);
+  }
+
+  void prepare() override {
+    const bool own_responses = has_texture() && !filters();
+    const char* value = is_wide() ? "ushort" : "uchar";
+    images_program_ = opencl::Program(
+        context(), {opencl::block_types_cl, opencl::block_images_cl},
+        {define_text("GRAY", format().depth == Depth::bits16 ? "ushort" : "uchar"),
+         define_text("VALUE", value), define_text("CONVERT_VALUES", std::string("convert_") + value + "16"),
+         define("X_SOBEL", filters() ? 1 : 0), define("RESPONSES", own_responses ? 1 : 0)});
+    take_ = images_program_.kernel("take");
+    filter_ = images_program_.kernel("filter");
+    search_program_ =
+        opencl::Program(context(), {opencl::block_types_cl, opencl::block_search_cl}, search_options());
+    match_ = search_program_.kernel("match");
+    if (has_statistics()) find_statistics_ = search_program_.kernel("find_statistics");
+    refinement_.prepare(context(), memory());
+  }
+
+  Options search_options() const {
+    constexpr std::uint64_t highest_zncc_cost = 2 << 20;
+    const std::uint64_t highest_cost = has_statistics() ? highest_zncc_cost : search_.highest_cost;
+    // Two more than the highest, for no cost and no label at all.
+    const std::string cost =
+        at_least_ushort(std::max(highest_cost, static_cast<std::uint64_t>(search_.labels)) + 2);
+    const std::string sum = has_statistics() ? at_least_ushort(search_.highest_cost) : cost;
+    return {define("COLUMNS", tile_.columns),
+            define("ROWS", tile_.rows),
+            define("WINDOW", parameters_.window),
+            define("METHOD", static_cast<int>(parameters_.cost)),
+            define("UNIQUENESS", parameters_.uniqueness),
+            define("TEXTURE", has_texture() ? 1 : 0),
+            define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel)),
+            define_text("VALUE", is_wide() ? "ushort" : "uchar"),
+            define_text("SUM", sum),
+            define_text("COST", cost),
+            define_text("NO_COST", cost == "ushort" ? "USHRT_MAX"
+                                   : cost == "uint" ? "UINT_MAX"
+                                                    : "ULONG_MAX")};
+  }
+
+  static std::string at_least_ushort(std::uint64_t highest) {
+    return unsigned_type(std::max<std::uint64_t>(highest, 0x100));
+  }
+
+  void match(const opencl::Pair& pair, const opencl::Map& map) override {
+    const auto width = static_cast<std::size_t>(images_.width),
+               height = static_cast<std::size_t>(images_.height);
+    const auto extended_rows = height + 2 * static_cast<std::size_t>(images_.radius);
+    const auto stride = static_cast<std::size_t>(images_.stride);
+    take_.launch(queue(), {groups_for(width, group_items), height, 2}, {group_items}, memory(), pair,
+                 images_);
+    filter_.launch(queue(), {groups_for(stride, lanes * group_items), extended_rows, 2}, {group_items},
+                   memory(), images_);
+    queue().finish_stage("prepare");
+    const auto items = static_cast<std::size_t>(tile_.group_items);
+    const std::size_t groups = groups_for(width, static_cast<std::size_t>(tile_.columns) * items);
+    const std::size_t rows = groups_for(height, static_cast<std::size_t>(tile_.rows));
+    if (has_statistics()) {
+      find_statistics_.launch(queue(), {groups, rows, 2}, {items}, memory(), images_);
+      queue().finish_stage("statistics");
+    }
+    OpenclSearch search{search_.lowest,
+                        search_.labels,
+                        parameters_.texture_threshold,
+                        {pair.mask[0] >= 0, pair.mask[1] >= 0},
+                        offset(right_disparity_),
+                        opencl::stride(right_disparity_)};
+    match_.launch(queue(), {groups, rows, right_map() ? 2u : 1u}, {items}, memory(), images_, search, map);
+    queue().finish_stage("search");
+    refinement_.enqueue(map, right_disparity_, queue());
+  }
+
+  BlockParameters parameters_;
+  Search search_;
+  TileShape tile_;
+  refine::OpenclPipeline refinement_;
+  OpenclImages images_{};
+  PlaneBuffer<float> right_disparity_;
+  opencl::Program images_program_, search_program_;
+  opencl::Kernel take_, filter_, match_, find_statistics_;
+};
+
+}  // namespace
+
+std::unique_ptr<detail::Plan> make_opencl(const BlockParameters& parameters, const Device& device,
+                                          const ImageFormat& format) {
+  return std::make_unique<Opencl>(parameters, device, format);
+}
+
+}  // namespace parallax::block

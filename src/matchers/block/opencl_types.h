@@ -1,0 +1,37 @@
+// What the host tells the kernels of block matching on OpenCL; included by both. Offsets are in bytes, of
+// pixel (0, 0), from the start of the plan's memory; strides in elements.
+#ifndef PARALLAX_BLOCK_OPENCL_TYPES
+#define PARALLAX_BLOCK_OPENCL_TYPES
+
+#ifdef __cplusplus
+#include "devices/opencl/types.h"
+
+namespace parallax::block {
+#endif
+
+// The images as they are compared: filtered, and extended by repeating their border pixels: `before` columns,
+// `radius` rows, and whatever fills the stride.
+typedef struct {
+  cl_long gray[2], gray_stride;
+  cl_long filtered[2], stride;
+  cl_long responses;  // of the left image, plus cap; negative = not wanted
+  // A byte for each pixel: 1 where the image has a valid one. Zeros lie beside the columns of the image.
+  cl_long validity[2], validity_stride;
+  cl_long statistics[2], statistics_stride;  // of ZNCC: Σ and 1/√(n·Σ² − (Σ)²) of a window, as two doubles
+  cl_int width, height;
+  cl_int before, radius;
+  cl_int cap;
+} OpenclImages;
+
+typedef struct {
+  cl_int lowest, labels;
+  cl_int texture_threshold;
+  cl_int masked[2];             // whether the image has a mask at all
+  cl_long right, right_stride;  // the right map
+} OpenclSearch;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,178 @@
+// Maps of every kind, and what the reference makes of them, for tests of devices that refine.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <ostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "refine/refine.h"
+
+namespace parallax::test {
+
+inline constexpr float none = refine::no_value;
+
+// A map whose rows have something behind them that nobody may write.
+struct Map {
+  std::vector<float> disparities;
+  std::vector<std::uint8_t> statuses;
+  Size size;
+
+  explicit Map(Size extent) : size(extent) {
+    const auto rows = static_cast<std::size_t>(size.height);
+    disparities.resize(rows * static_cast<std::size_t>(stride()), -77);
+    statuses.resize(rows * static_cast<std::size_t>(status_stride()), 99);
+  }
+  int stride() const { return size.width + 13; }
+  int status_stride() const { return size.width + 5; }
+  DisparityMap view() { return view_at(disparities.data(), statuses.data()); }
+  DisparityMap view_at(float* disparity, std::uint8_t* status) const {
+    return {{disparity, size, stride()}, {status, size, status_stride()}};
+  }
+};
+
+inline std::string first_difference(const Map& a, const Map& b) {
+  for (std::size_t i = 0; i < a.disparities.size(); ++i)
+    if (std::memcmp(&a.disparities[i], &b.disparities[i], sizeof(float)) != 0)
+      return "disparity at (" + std::to_string(i % a.stride()) + ", " + std::to_string(i / a.stride()) +
+             ") is " + std::to_string(a.disparities[i]) + ", not " + std::to_string(b.disparities[i]);
+  for (std::size_t i = 0; i < a.statuses.size(); ++i)
+    if (a.statuses[i] != b.statuses[i])
+      return "status at (" + std::to_string(i % a.status_stride()) + ", " +
+             std::to_string(i / a.status_stride()) + ") is " + std::to_string(a.statuses[i]) + ", not " +
+             std::to_string(b.statuses[i]);
+  return "";
+}
+
+class Random {
+ public:
+  explicit Random(unsigned seed) : generator_(seed) {}
+  // From 0 to `end` − 1; the same on every machine.
+  int below(int end) { return static_cast<int>(generator_() % static_cast<unsigned>(end)); }
+  bool one_in(int times) { return below(times) == 0; }
+
+ private:
+  std::mt19937 generator_;
+};
+
+struct Picture {
+  const char* name;
+  float (*value)(Random& random, int x, int y);
+};
+
+inline std::ostream& operator<<(std::ostream& out, const Picture& picture) {
+  return out << picture.name;
+}
+
+inline const Picture pictures[] = {
+    {"noise", [](Random& random, int,
+                 int) { return random.one_in(5) ? none : static_cast<float>(random.below(64)) / 4 - 4; }},
+    // Regions of every size, about as many as there can be.
+    {"clusters", [](Random& random, int, int) { return static_cast<float>(random.below(10) < 6 ? 3 : 8); }},
+    {"sparse", [](Random& random, int,
+                  int) { return random.one_in(40) ? static_cast<float>(random.below(32)) / 8 : none; }},
+    {"plane", [](Random&, int x, int y) { return static_cast<float>(x + y) / 16; }},
+    {"nothing", [](Random&, int, int) { return none; }},
+    // One region that comes back to every tile from another side.
+    {"serpent",
+     [](Random&, int x, int y) {
+       const bool gap = y % 2 == 1 && (y % 4 == 1 ? x != 0 : x % 64 != 63);
+       return gap ? none : 5.0f;
+     }},
+    {"comb", [](Random& random, int x,
+                int y) { return x % 2 == 0 || y % 50 == 49 || random.one_in(200) ? 2.0f : 9.0f; }},
+    {"odd values",
+     [](Random& random, int, int) {
+       const float odd[] = {-none, std::numeric_limits<float>::quiet_NaN(), none, 3e38f, -3e38f, 1e-40f, 2};
+       return odd[random.below(7)];
+     }},
+};
+
+inline Map random_map(const Picture& picture, Size size, unsigned seed) {
+  Random random(seed);
+  Map map(size);
+  for (int y = 0; y < size.height; ++y) {
+    const bool empty_row = random.one_in(20);
+    for (int x = 0; x < size.width; ++x) {
+      const float value = empty_row ? none : picture.value(random, x, y);
+      map.view().disparity.at(x, y) = value;
+      map.view().status.at(x, y) = static_cast<std::uint8_t>(value < none ? 0 : random.below(status_count));
+    }
+  }
+  return map;
+}
+
+// The right map that a left one would be consistent with, but for some pixels.
+inline Map right_of(Map left, unsigned seed) {
+  Random random(seed);
+  const Size size = left.size;
+  Map right(size);
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x)
+      right.view().disparity.at(x, y) = random.one_in(3) ? none : static_cast<float>(random.below(12));
+    for (int x = 0; x < size.width; ++x) {
+      const float disparity = left.view().disparity.at(x, y);
+      const float column = static_cast<float>(x) - std::ceil(disparity - 0.5f);
+      if (column >= 0 && column < static_cast<float>(size.width) && !random.one_in(4))
+        right.view().disparity.at(static_cast<int>(column), y) =
+            disparity + static_cast<float>(random.below(5)) / 2 - 1;
+    }
+  }
+  return right;
+}
+
+// Gray levels that often repeat, so that weights are of every size.
+struct Guide {
+  std::vector<std::uint16_t> values;
+  ImageFormat format;
+  int channels;
+
+  Guide(Size size, Depth depth, int channel_count) : format{size, depth}, channels(channel_count) {
+    Random random(3);
+    const int lower_bits = depth == Depth::bits16 ? 256 : 1;
+    int level = 100;
+    for (std::size_t i = 0; i < size.pixels() * static_cast<std::size_t>(channels); ++i) {
+      level = random.one_in(9) ? random.below(256) : std::clamp(level + random.below(9) - 4, 0, 255);
+      values.push_back(static_cast<std::uint16_t>(level * lower_bits + random.below(lower_bits)));
+    }
+  }
+  // As the image has it.
+  std::vector<std::byte> bytes() const {
+    const std::size_t each = format.depth == Depth::bits16 ? 2 : 1;
+    std::vector<std::byte> result(values.size() * each);
+    for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(&result[i * each], &values[i], each);
+    return result;
+  }
+  ImageView at(const std::byte* bytes) const {
+    return {
+        bytes, format, channels,
+        static_cast<std::ptrdiff_t>(format.size.width) * channels * (format.depth == Depth::bits16 ? 2 : 1)};
+  }
+};
+
+inline Map refined_on_cpu(const RefineParameters& parameters, const ImageView& guide, Map map, Map right) {
+  ArenaLayout layout;
+  const refine::Pipeline pipeline(parameters, map.size, true, layout);
+  const Arena arena(layout);
+  std::vector<StageTime> times;
+  detail::StageClock clock(times);
+  pipeline.run(guide, map.view(), right.view().disparity, arena.data(), Workers(1), clock);
+  return map;
+}
+
+inline std::string test_name(const testing::TestParamInfo<Picture>& info) {
+  std::string name = info.param.name;
+  for (char& c : name)
+    if (c == ' ') c = '_';
+  return name;
+}
+
+}  // namespace parallax::test

@@ -1,0 +1,157 @@
+#include "refine/opencl.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "devices/opencl/plan.h"
+#include "opencl_device.h"
+#include "refine/maps.h"
+#include "support.h"
+
+namespace parallax::test {
+namespace {
+
+using opencl::check;
+using opencl::driver;
+
+class OpenclRefineTest : public testing::TestWithParam<Picture> {
+ protected:
+  void SetUp() override { PARALLAX_NEEDS_OPENCL(); }
+
+  // As a processor does it, and as a GPU does.
+  void expect_as_on_cpu(const RefineParameters& parameters) {
+    for (const opencl::Disguise disguise : {opencl::Disguise(nullptr), opencl::Disguise(as_gpu)}) {
+      const Disguised disguised(disguise);
+      context_ = std::make_unique<opencl::Context>(0, 0);
+      queue_ = opencl::Queue(*context_);
+      for (const Size size :
+           {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{64, 5}, Size{331, 111}, Size{1000, 3}})
+        expect_as_on_cpu(parameters, size, disguise == nullptr ? "processor" : "GPU");
+    }
+  }
+
+ private:
+  struct Place {
+    Buffer<float> disparity, right;
+    Buffer<std::uint8_t> status;
+  };
+
+  // Twice, for the second run finds what the first one left in memory.
+  void expect_as_on_cpu(const RefineParameters& parameters, Size size, const std::string& device) {
+    const Map map = random_map(GetParam(), size, 1), right = right_of(map, 2);
+    ArenaLayout layout;
+    const Place place{layout.reserve<float>(map.disparities.size()),
+                      layout.reserve<float>(map.disparities.size()),
+                      layout.reserve<std::uint8_t>(map.statuses.size())};
+    refine::OpenclPipeline pipeline(parameters, size, layout);
+    const opencl::Memory memory = opencl::allocate(*context_, layout.bytes(), 0);
+    pipeline.prepare(*context_, memory.get());
+    const opencl::Map there{opencl::offset(place.disparity),
+                            map.stride(),
+                            opencl::offset(place.status),
+                            map.status_stride(),
+                            -1,
+                            -1,
+                            size.width,
+                            size.height};
+    const PlaneBuffer<float> right_plane{place.right, size, right.stride()};
+    for (int run = 0; run < 2; ++run) {
+      upload(memory, place.disparity, map.disparities);
+      upload(memory, place.right, right.disparities);
+      upload(memory, place.status, map.statuses);
+      queue_.start_stages();
+      pipeline.enqueue(there, right_plane, queue_);
+      Map result = map;
+      download(result.disparities, memory, place.disparity);
+      download(result.statuses, memory, place.status);
+      EXPECT_EQ(first_difference(result, refined_on_cpu(parameters, {}, map, right)), "")
+          << size.width << "×" << size.height << " on a " << device << ", run " << run;
+    }
+  }
+
+  template <class T>
+  void upload(const opencl::Memory& memory, const Buffer<T>& to, const std::vector<T>& values) {
+    check(driver().clEnqueueWriteBuffer(queue_.handle(), memory.get(), CL_TRUE, to.offset,
+                                        values.size() * sizeof(T), values.data(), 0, nullptr, nullptr),
+          "uploading");
+  }
+
+  template <class T>
+  void download(std::vector<T>& values, const opencl::Memory& memory, const Buffer<T>& from) {
+    check(driver().clEnqueueReadBuffer(queue_.handle(), memory.get(), CL_TRUE, from.offset,
+                                       values.size() * sizeof(T), values.data(), 0, nullptr, nullptr),
+          "downloading");
+  }
+
+  std::unique_ptr<opencl::Context> context_;
+  opencl::Queue queue_;
+};
+
+TEST_P(OpenclRefineTest, NothingAskedForChangesNothing) {
+  expect_as_on_cpu(RefineParameters::none());
+}
+
+TEST_P(OpenclRefineTest, LeftRightCheck) {
+  RefineParameters parameters = RefineParameters::none();
+  parameters.left_right_check = true;
+  for (const float tolerance : {0.0f, 1.0f, 3e38f}) {
+    parameters.left_right_tolerance = tolerance;
+    expect_as_on_cpu(parameters);
+  }
+}
+
+TEST_P(OpenclRefineTest, SpeckleFilter) {
+  RefineParameters parameters = RefineParameters::none();
+  for (const int size : {2, 9, 50, 40000}) {
+    for (const float range : {0.0f, 1.0f}) {
+      parameters.speckle_size = size;
+      parameters.speckle_range = range;
+      expect_as_on_cpu(parameters);
+    }
+  }
+}
+
+TEST_P(OpenclRefineTest, FillRow) {
+  RefineParameters parameters = RefineParameters::none();
+  parameters.fill = Fill::row;
+  expect_as_on_cpu(parameters);
+}
+
+TEST_P(OpenclRefineTest, Median) {
+  RefineParameters parameters = RefineParameters::none();
+  for (const int window : {3, 5}) {
+    parameters.median = window;
+    expect_as_on_cpu(parameters);
+  }
+}
+
+TEST_P(OpenclRefineTest, AllSteps) {
+  RefineParameters parameters;
+  for (const int window : {0, 3, 5}) {
+    parameters.median = window;
+    expect_as_on_cpu(parameters);
+  }
+}
+
+TEST(OpenclPipelineTest, MapTooLargeForTheSpeckleFilterIsRefused) {
+  ArenaLayout layout;
+  expect_refused(
+      [&] {
+        refine::OpenclPipeline({}, {65536, 32768}, layout);
+      },
+      "the speckle filter takes up to 2^31 − 1 pixels");
+}
+
+TEST(OpenclPipelineTest, StepsNobodyAskedForTakeNoMemory) {
+  ArenaLayout layout;
+  refine::OpenclPipeline(RefineParameters::none(), {65536, 32768}, layout);
+  EXPECT_EQ(layout.bytes(), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(, OpenclRefineTest, testing::ValuesIn(pictures), test_name);
+
+}  // namespace
+}  // namespace parallax::test
