@@ -1,34 +1,82 @@
+// Lanes are neighbouring pixels; what they match is gathered from the right row.
+
 #include <cmath>
+#include <cstring>
 
 #include "core/checks.h"
 #include "refine/refine.h"
 
-namespace parallax {
-namespace refine {
-namespace {
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "refine/left_right_check.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
 
-bool consistent(float disparity, int x, const float* right, int width, float tolerance) {
+HWY_BEFORE_NAMESPACE();
+namespace parallax::refine::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+inline bool consistent(float disparity, int x, const float* right, int width, float tolerance) {
   const float column = static_cast<float>(x) - std::ceil(disparity - 0.5f);
   if (!(column >= 0.0f && column < static_cast<float>(width))) return false;
   // Without a value, `right` is infinite, and so is the difference.
   return std::abs(right[static_cast<int>(column)] - disparity) <= tolerance;
 }
 
-}  // namespace
+inline void reject(float* disparity, std::uint8_t* status) {
+  *disparity = no_value;
+  *status = code(Status::inconsistent);
+}
+
+// Bit i: pixel x + i has a value, and is not consistent.
+template <class D>
+HWY_INLINE std::uint64_t inconsistent_lanes(D d, const float* disparity, int x, const float* right, int width,
+                                            float tolerance) {
+  const hn::RebindToSigned<D> d_int;
+  const auto value = hn::LoadU(d, disparity + x);
+  const auto column =
+      hn::Sub(hn::ConvertTo(d, hn::Iota(d_int, x)), hn::Ceil(hn::Sub(value, hn::Set(d, 0.5f))));
+  const auto inside =
+      hn::And(hn::Ge(column, hn::Zero(d)), hn::Lt(column, hn::Set(d, static_cast<float>(width))));
+  const auto match = hn::GatherIndex(d, right, hn::ConvertTo(d_int, hn::IfThenElseZero(inside, column)));
+  const auto near = hn::Le(hn::Abs(hn::Sub(match, value)), hn::Set(d, tolerance));
+  const auto has_value = hn::Lt(value, hn::Set(d, no_value));
+  std::uint8_t bits[8] = {};
+  hn::StoreMaskBits(d, hn::AndNot(hn::And(inside, near), has_value), bits);
+  std::uint64_t lanes = 0;
+  std::memcpy(&lanes, bits, sizeof(lanes));
+  return lanes;
+}
+
+void check_row(float* disparity, std::uint8_t* status, const float* right, int width, float tolerance) {
+  const hn::ScalableTag<float> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  int x = 0;
+  for (; x + lanes <= width; x += lanes)
+    for (std::uint64_t left_over = inconsistent_lanes(d, disparity, x, right, width, tolerance);
+         left_over != 0; left_over &= left_over - 1) {
+      const int lane = x + static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero64(left_over));
+      reject(disparity + lane, status + lane);
+    }
+  for (; x < width; ++x)
+    if (has_value(disparity[x]) && !consistent(disparity[x], x, right, width, tolerance))
+      reject(disparity + x, status + x);
+}
+
+}  // namespace parallax::refine::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace parallax {
+namespace refine {
+
+HWY_EXPORT(check_row);
 
 void left_right_check(const DisparityMap& left, View<const float> right, float tolerance,
                       const Workers& workers) {
-  const Size size = left.disparity.size;
-  for_row_ranges(workers, size.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y) {
-      float* disparity = left.disparity.row(y);
-      for (int x = 0; x < size.width; ++x) {
-        if (!has_value(disparity[x]) || consistent(disparity[x], x, right.row(y), size.width, tolerance))
-          continue;
-        disparity[x] = no_value;
-        left.status.at(x, y) = code(Status::inconsistent);
-      }
-    }
+  const int width = left.disparity.size.width;
+  for_row_ranges(workers, left.disparity.size.height, [&](int first, int last, int) {
+    for (int y = first; y < last; ++y) HWY_DYNAMIC_DISPATCH(check_row)
+    (left.disparity.row(y), left.status.row(y), right.row(y), width, tolerance);
   });
 }
 
@@ -42,3 +90,4 @@ void left_right_check(const DisparityMap& left, View<const float> right, float t
 }
 
 }  // namespace parallax
+#endif

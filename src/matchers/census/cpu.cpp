@@ -153,7 +153,7 @@ class Cpu final : public CensusPlan {
     int labels = full.labels;
     for (const Level& level : levels_) labels = std::max(labels, level.labels);
     return {layout_.reserve<std::byte>(describe_scratch_bytes(full.size.width)),
-            layout_.reserve<std::uint8_t>(std::size_t{batch_labels} * cost_rows * cost_pitch),
+            layout_.reserve<std::uint8_t>(std::size_t{batch_labels} * cost_rows * cost_pitch + row_border),
             layout_.reserve<std::uint16_t>(std::size_t{cost_rows} * tile_lanes),
             layout_.reserve<std::uint16_t>(std::size_t{state_planes} * tile_rows * tile_lanes),
             layout_.reserve<std::int32_t>(static_cast<std::size_t>(labels) + 3)};

@@ -65,7 +65,7 @@ std::size_t describe_scratch_bytes(int width);
 inline constexpr int tile_lanes = 64;
 inline constexpr int tile_rows = 24;
 inline constexpr int most_window = 15;
-inline constexpr int batch_labels = 8;
+inline constexpr int batch_labels = 16;
 
 inline int tile_columns(int window) {
   return tile_lanes - 2 * (window / 2);
@@ -89,7 +89,7 @@ struct TileMemory {
   std::uint16_t* states;    // [planes of state][tile_rows][tile_lanes]
   std::int32_t* wanted;     // [labels + 3]
 };
-inline constexpr int cost_pitch = tile_lanes + 64;
+inline constexpr int cost_pitch = tile_lanes;  // reading beyond a row leads into the next
 inline constexpr int cost_rows = tile_rows + most_window;
 inline constexpr int state_planes = 10;
 

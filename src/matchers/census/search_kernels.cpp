@@ -103,66 +103,73 @@ class Tile {
     if (neighbours) want_neighbours();
   }
 
-  // Interval of a pixel below (x, y) of the level above; and its labels are wanted.
-  struct Interval {
-    std::uint16_t first, span;
-  };
-  Interval interval(std::uint16_t lowest_estimate, std::uint16_t highest_estimate) const {
-    const int offset = 2 * s_.estimates.lowest - s_.level.lowest;
-    const int first = std::max(2 * lowest_estimate + offset - s_.search_radius, 0);
-    const int last = std::min(2 * highest_estimate + offset + s_.search_radius, labels() - 1);
-    // No label is so high: none will be in the interval.
-    if (lowest_estimate == no_label || last < first) return {no_label, 0};
-    return {static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(last - first)};
-  }
+  // Pixels of the level above a row of tiles, with one before and one after.
+  static constexpr int most_above = tile_lanes / 2 + 2;
+  using Above = std::uint16_t[most_above];
 
   void start_from_estimates() const {
-    constexpr int most = tile_lanes / 2 + 2;
-    std::uint16_t lowest[most], highest[most];
-    std::int32_t* changes = memory_.wanted + 1;  // of the number of pixels that want a label
-    const int first = x_ / 2, count = (columns_ + 1) / 2;
+    Above lowest, highest, first, span;
+    const int count = (columns_ + 1) / 2;
     for (int row = 0; row < rows_; row += 2) {
-      extremes_of_rows(first, count, (y_ + row) / 2, lowest, highest);
-      std::uint16_t* first_of_row = state(first_label, row);
-      std::uint16_t* span_of_row = state(label_span, row);
-      for (int i = 0; i < count; ++i) {
-        const Interval found = interval(std::min({lowest[i], lowest[i + 1], lowest[i + 2]}),
-                                        std::max({highest[i], highest[i + 1], highest[i + 2]}));
-        first_of_row[2 * i] = first_of_row[2 * i + 1] = found.first;
-        span_of_row[2 * i] = span_of_row[2 * i + 1] = found.span;
-        if (found.first == no_label) continue;
-        ++changes[found.first];
-        --changes[found.first + found.span + 1];
+      find_extremes(count, (y_ + row) / 2, lowest, highest);
+      find_intervals(count, lowest, highest, first, span);
+      want(count, first, span);
+      for (int i = row; i < std::min(row + 2, rows_); ++i) {
+        enlarge(first, count, state(first_label, i));
+        enlarge(span, count, state(label_span, i));
       }
-      if (row + 1 == rows_) break;
-      std::copy_n(first_of_row, 2 * count, first_of_row + tile_lanes);
-      std::copy_n(span_of_row, 2 * count, span_of_row + tile_lanes);
     }
+    std::int32_t* changes = memory_.wanted + 1;
     for (int label = 1; label < labels(); ++label) changes[label] += changes[label - 1];
   }
 
-  // Of the columns first − 1 to first + count of the level above, the extreme estimates of rows y − 1 to
-  // y + 1; the highest is 0 where there is none.
-  void extremes_of_rows(int first, int count, int y, std::uint16_t* lowest, std::uint16_t* highest) const {
+  // The extreme estimates in rows y − 1 to y + 1 of the level above; the highest is 0 where there is none.
+  void find_extremes(int count, int y, Above& lowest, Above& highest) const {
     const Estimates& above = s_.estimates;
+    const int first = x_ / 2 - 1;
     const auto row = [&](int i) {
       return above.labels + std::clamp(i, 0, above.size.height - 1) * above.stride;
     };
-    const std::uint16_t* rows[] = {row(y - 1), row(y), row(y + 1)};
-    const auto of_column = [&](int x, int i) {
-      const int column = std::clamp(x, 0, above.size.width - 1);
-      std::uint16_t low = no_label, high = 0;
-      for (const std::uint16_t* estimates : rows) {
-        const std::uint16_t estimate = estimates[column];
-        low = std::min(low, estimate);
-        high = std::max(high, estimate == no_label ? std::uint16_t{0} : estimate);
-      }
-      lowest[i] = low;
-      highest[i] = high;
+    const std::uint16_t *upper = row(y - 1), *middle = row(y), *lower = row(y + 1);
+    const auto value = [](std::uint16_t estimate) {
+      return estimate == no_label ? std::uint16_t{0} : estimate;
     };
-    of_column(first - 1, 0);
-    for (int i = 1; i <= count; ++i) of_column(first - 1 + i, i);
-    of_column(first + count, count + 1);
+    const auto find = [&](int column, int i) {
+      lowest[i] = std::min(std::min(upper[column], middle[column]), lower[column]);
+      highest[i] = std::max(std::max(value(upper[column]), value(middle[column])), value(lower[column]));
+    };
+    find(std::max(first, 0), 0);
+    for (int i = 1; i <= count; ++i) find(first + i, i);
+    find(std::min(first + count + 1, above.size.width - 1), count + 1);
+  }
+
+  // What is searched below each of `count` pixels: labels from `first` on, `span` more than one.
+  void find_intervals(int count, const Above& lowest, const Above& highest, Above& first, Above& span) const {
+    const int offset = 2 * s_.estimates.lowest - s_.level.lowest, radius = s_.search_radius,
+              end = labels() - 1;
+    for (int i = 0; i < count; ++i) {
+      const int low = std::min(std::min(lowest[i], lowest[i + 1]), lowest[i + 2]);
+      const int high = std::max(std::max(highest[i], highest[i + 1]), highest[i + 2]);
+      const int from = std::max(2 * low + offset - radius, 0), to = std::min(2 * high + offset + radius, end);
+      // No label is so high: none will be in the interval.
+      const bool none = low == no_label || to < from;
+      first[i] = none ? no_label : static_cast<std::uint16_t>(from);
+      span[i] = none ? std::uint16_t{0} : static_cast<std::uint16_t>(to - from);
+    }
+  }
+
+  // Notes where the number of pixels that want a label changes; of pixels alike, once.
+  void want(int count, const Above& first, const Above& span) const {
+    std::int32_t* changes = memory_.wanted + 1;
+    for (int i = 0; i < count; ++i) {
+      if (first[i] == no_label || (i > 0 && first[i] == first[i - 1] && span[i] == span[i - 1])) continue;
+      ++changes[first[i]];
+      --changes[first[i] + span[i] + 1];
+    }
+  }
+
+  static void enlarge(const Above& above, int count, std::uint16_t* HWY_RESTRICT row) {
+    for (int i = 0; i < count; ++i) row[2 * i] = row[2 * i + 1] = above[i];
   }
 
   // Costs beside the best one count whether they are searched or not.
