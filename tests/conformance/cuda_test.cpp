@@ -8,6 +8,8 @@
 
 #include "conformance/belief_propagation_case.h"
 #include "conformance/block_case.h"
+#include "conformance/census_case.h"
+#include "conformance/census_stages.h"
 #include "device_images.h"
 #include "devices/cuda/context.h"
 #include "support.h"
@@ -87,6 +89,27 @@ TEST_P(CudaConformance, BlockMatchingEqualsTheReference) {
     const BlockCase random_case(seed);
     expect_conformance(random_case.parameters(), random_case.pair(), random_case.with_confidence(),
                        "seed " + std::to_string(seed) + ": " + random_case.description());
+  });
+}
+
+// At every stage, too.
+TEST_P(CudaConformance, CensusMatchingEqualsTheReference) {
+  for_each_seed(GetParam(), [](unsigned seed) {
+    const CensusCase random_case(seed);
+    const StereoPair pair = random_case.pair();
+    const bool with_confidence = seed % 3 == 0;
+    const std::string which = "seed " + std::to_string(seed) + ": " + random_case.description();
+    const ImageFormat format = pair.left.format;
+    const auto expected_plan = make_census_plan(random_case.parameters(), reference, format),
+               actual_plan = make_census_plan(random_case.parameters(), cuda_device, format);
+    Result expected(format.size, 0x11, with_confidence), actual(format.size, 0xEE, with_confidence);
+    expected_plan->run(pair, expected.map());
+    actual_plan->run(pair, actual.map());
+    expect_same_stages(dynamic_cast<const census::CensusPlan&>(*expected_plan),
+                       dynamic_cast<const census::CensusPlan&>(*actual_plan), which);
+    expect_same(expected, actual, which);
+    Matcher matcher(random_case.parameters(), cuda_device, format);
+    expect_same(expected, run_on_device(matcher, pair, with_confidence), which + ", on the device's images");
   });
 }
 

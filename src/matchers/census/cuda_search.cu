@@ -1,0 +1,460 @@
+// Census matching on CUDA: the search of one level for the cheapest label of every pixel, of both images.
+//
+// A warp has a strip: a column of pixels for each lane that has whole windows, ROWS rows. It takes labels in
+// pairs, whose costs share a register, in 16 bits each. For a pair it goes down the strip, and the window
+// above and below: the sum of a lane's column of the window is updated by the row that enters and the row
+// that leaves, and the sums of neighbouring lanes are added up. The warps of a block search the same strip
+// for different pairs.
+//
+// Below the coarsest level, a strip is searched for the labels that any of its pixels wants; a pixel compares
+// only those that it wants itself.
+//
+// Specialised by LEVELS (1, 2, or 3 and more), WORDS of a signature, AD_TRUNCATION (0 = Hamming alone),
+// WINDOW, UNIQUENESS, SUB_PIXEL (a SubPixel), PITCH, ROWS (even).
+#include "census_types.h"
+#include "kernel.h"
+
+using namespace parallax::census;
+
+namespace {
+
+// Values of Status, and of SubPixel.
+constexpr uint8 matched = 0, out_of_range = 2, ambiguous = 4, input_masked = 7;
+constexpr int parabola = 1;
+
+constexpr int no_disparity = -2147483647 - 1, highest_int = 2147483647;
+constexpr int left_side = 0;
+constexpr int lanes = 32;
+constexpr int radius = WINDOW / 2, columns = lanes - 2 * radius, window_rows = ROWS + 2 * radius;
+constexpr bool with_gray = AD_TRUNCATION > 0;
+constexpr int values = WORDS + with_gray;
+
+// A cost, and in the lower half its label: the least is the cheapest, and of equals the lowest.
+using Key = uint32;
+constexpr Key no_key = ~0u;
+constexpr uint32 no_cost = ~0u;
+constexpr uint16 no_half = 0xFFFF;
+
+__device__ __forceinline__ int label_of(Key key) {
+  return key & 0xFFFF;
+}
+__device__ __forceinline__ uint32 cost_of(Key key) {
+  return key >> 16;
+}
+
+// Labels from `first` on, up to `end`.
+struct Labels {
+  int first, end;
+};
+
+__device__ Labels joined(const Labels& a, const Labels& b) {
+  return {min(a.first, b.first), max(a.end, b.end)};
+}
+
+// The pixels of a lane.
+struct Strip {
+  int side;
+  int x, y;     // the topmost
+  bool exists;  // the lanes at the end have no whole windows
+  // Label l leads to other column x − step · (lowest + l).
+  int step;
+};
+
+__device__ Strip find_strip(const CudaSearch& search) {
+  const int lane = threadIdx.x, x = static_cast<int>(blockIdx.y) * columns + lane, side = blockIdx.z;
+  return {side, x, static_cast<int>(blockIdx.x) * ROWS, lane < columns && x < search.level.width,
+          side == left_side ? 1 : -1};
+}
+
+__device__ int other_column(const CudaSearch& search, const Strip& strip, int x, int label) {
+  return x - strip.step * (search.lowest + label);
+}
+
+__device__ int clamped(int value, int end) {
+  return min(max(value, 0), end - 1);
+}
+
+// A bit for each row of the strip, also of the rows below the image.
+__device__ uint32 validity(const CudaSearch& search, int side, int x, int y) {
+  if (search.masked[side] == 0) return ~0u;
+  const uint8* column = search.level.validity[side] + static_cast<int64>(y) * PITCH + x;
+  uint32 bits = 0;
+#pragma unroll
+  for (int row = 0; row < ROWS; ++row) bits |= static_cast<uint32>(column[row * PITCH]) << row;
+  return bits;
+}
+
+// A bit for each row: whether the other pixel is there.
+__device__ uint32 candidates(const CudaSearch& search, const Strip& strip, int label) {
+  const int x = other_column(search, strip, strip.x, label);
+  if (!strip.exists || label >= search.labels || x < 0 || x >= search.level.width) return 0;
+  return validity(search, 1 - strip.side, x, strip.y);
+}
+
+// What the pixels of a lane want: labels as levels above estimate them, the same for two rows; or all.
+template <bool limited>
+struct Wanted {
+  static constexpr int pairs = limited ? ROWS / 2 : 1;
+  int first[pairs];
+  uint32 count[pairs];
+
+  __device__ __forceinline__ bool has(int row, int label) const {
+    return !limited || static_cast<uint32>(label - first[row / 2]) < count[row / 2];
+  }
+};
+
+// Estimates in a row of three pixels.
+struct Estimates {
+  int lowest, highest;  // highest_int and no_disparity where there are none
+};
+
+__device__ Estimates find_estimates(const CudaLevel& above, int side, int x, int y) {
+  const int* row = above.disparities[side] + static_cast<int64>(clamped(y, above.height)) * PITCH;
+  Estimates estimates{highest_int, no_disparity};
+#pragma unroll
+  for (int i = -1; i <= 1; ++i) {
+    const int estimate = row[clamped(x + i, above.width)];
+    estimates.lowest = min(estimates.lowest, estimate == no_disparity ? highest_int : estimate);
+    estimates.highest = max(estimates.highest, estimate);
+  }
+  return estimates;
+}
+
+template <bool limited>
+__device__ Wanted<limited> find_wanted(const CudaSearch& search, const Strip& strip) {
+  Wanted<limited> wanted{};
+  if constexpr (!limited) return wanted;
+  const int x = strip.x / 2, y = strip.y / 2;
+  Estimates rows[3];
+#pragma unroll
+  for (int i = 0; i < 2; ++i) rows[i] = find_estimates(search.above, strip.side, x, y + i - 1);
+#pragma unroll
+  for (int pair = 0; pair < wanted.pairs; ++pair) {
+    rows[(pair + 2) % 3] = find_estimates(search.above, strip.side, x, y + pair + 1);
+    const int lowest = min(min(rows[0].lowest, rows[1].lowest), rows[2].lowest);
+    const int highest = max(max(rows[0].highest, rows[1].highest), rows[2].highest);
+    if (!strip.exists || highest == no_disparity) continue;
+    const int first = max(2 * lowest - search.search_radius - search.lowest, 0);
+    const int last = min(2 * highest + search.search_radius - search.lowest, search.labels - 1);
+    wanted.first[pair] = first;
+    wanted.count[pair] = static_cast<uint32>(max(last - first + 1, 0));
+  }
+  return wanted;
+}
+
+// Those that lead into the other image.
+__device__ Labels labels_inside(const CudaSearch& search, const Strip& strip) {
+  const int first_x = strip.x - threadIdx.x, last_x = min(first_x + columns, search.level.width) - 1;
+  const int last_column = search.level.width - 1;
+  const int lowest = strip.side == left_side ? first_x - last_column : -last_x;
+  const int highest = strip.side == left_side ? last_x : last_column - first_x;
+  return {max(lowest - search.lowest, 0), min(highest - search.lowest, search.labels - 1) + 1};
+}
+
+// What any pixel of the strip wants.
+template <bool limited>
+__device__ Labels labels_of(const CudaSearch& search, const Strip& strip, const Wanted<limited>& wanted) {
+  if constexpr (!limited) return labels_inside(search, strip);
+  Labels all{search.labels, 0};
+#pragma unroll
+  for (int pair = 0; pair < wanted.pairs; ++pair)
+    if (wanted.count[pair] != 0)
+      all = joined(all, {wanted.first[pair], wanted.first[pair] + static_cast<int>(wanted.count[pair])});
+#pragma unroll
+  for (int step = lanes / 2; step > 0; step /= 2)
+    all = joined(all,
+                 {__shfl_xor_sync(whole_warp, all.first, step), __shfl_xor_sync(whole_warp, all.end, step)});
+  return all;
+}
+
+// A column of the base image, from the row where the windows of the strip's first row begin.
+struct BaseColumn {
+  uint32 of[window_rows][values];
+};
+
+__device__ const uint32* first_row(const CudaSearch& search, int side, const Strip& strip) {
+  return search.level.signatures[side] + static_cast<int64>(strip.y - radius) * values * PITCH;
+}
+
+__device__ void load_base(const CudaSearch& search, const Strip& strip, BaseColumn& base) {
+  const uint32* column = first_row(search, strip.side, strip) + clamped(strip.x - radius, search.level.width);
+#pragma unroll
+  for (int row = 0; row < window_rows; ++row)
+#pragma unroll
+    for (int i = 0; i < values; ++i) base.of[row][i] = column[(row * values + i) * PITCH];
+}
+
+__device__ __forceinline__ uint32 pixel_cost(const uint32 (&base)[values], const uint32* other) {
+  uint32 cost;
+  if constexpr (WORDS == 3) {
+    // Of three bits, a sum and a carry: one population to count less.
+    const uint32 a = base[0] ^ other[0], b = base[1] ^ other[PITCH], c = base[2] ^ other[2 * PITCH];
+    cost = __popc(a ^ b ^ c) + 2 * __popc((a & b) | (c & (a | b)));
+  } else {
+    cost = __popc(base[0] ^ other[0]);
+#pragma unroll
+    for (int i = 1; i < WORDS; ++i) cost += __popc(base[i] ^ other[i * PITCH]);
+  }
+  if constexpr (with_gray)
+    cost += min(abs(static_cast<int>(base[WORDS]) - static_cast<int>(other[WORDS * PITCH])), AD_TRUNCATION);
+  return cost;
+}
+
+// Over the columns of the windows, the first of which is this lane's.
+__device__ __forceinline__ uint32 sum_of_lanes(uint32 value) {
+  uint32 sum = 0, span = value;  // `span` is a sum of `step` lanes
+  int reach = 0;
+#pragma unroll
+  for (int step = 1; step <= WINDOW; step *= 2) {
+    if ((WINDOW & step) != 0) {
+      sum += reach == 0 ? span : __shfl_down_sync(whole_warp, span, reach);
+      reach += step;
+    }
+    if (2 * step <= WINDOW) span += __shfl_down_sync(whole_warp, span, step);
+  }
+  return sum;
+}
+
+// Calls visitor.visit(row, label, key) for every pixel of a lane that may have the label: for the pairs of
+// labels that are this warp's and the visitor's.
+template <class Visitor>
+__device__ __forceinline__ void sweep(const CudaSearch& search, const Strip& strip, const BaseColumn& base,
+                                      const Labels& labels, Visitor& visitor) {
+  const uint32* other = first_row(search, 1 - strip.side, strip);
+  for (int label = labels.first + 2 * threadIdx.y; label < labels.end; label += 2 * blockDim.y) {
+    if (!visitor.wants(label)) continue;
+    const int column = other_column(search, strip, strip.x - radius, label);
+    const uint32* low = other + clamped(column, search.level.width);
+    const uint32* high = other + clamped(column - strip.step, search.level.width);
+    const uint32 low_candidates = candidates(search, strip, label),
+                 high_candidates = candidates(search, strip, label + 1);
+    uint32 sum = 0, ring[WINDOW];
+#pragma unroll
+    for (int row = 0; row < window_rows; ++row) {
+      const int offset = row * values * PITCH;
+      const uint32 costs =
+          pixel_cost(base.of[row], low + offset) + (pixel_cost(base.of[row], high + offset) << 16);
+      if (row >= WINDOW) sum -= ring[row % WINDOW];
+      sum += costs;
+      ring[row % WINDOW] = costs;
+      if (row < 2 * radius) continue;
+      const uint32 sums = sum_of_lanes(sum);
+      const int pixel = row - 2 * radius;
+      if ((low_candidates >> pixel & 1) != 0) visitor.visit(pixel, label, __byte_perm(label, sums, 0x5410));
+      if ((high_candidates >> pixel & 1) != 0)
+        visitor.visit(pixel, label + 1, __byte_perm(label + 1, sums, 0x7610));
+    }
+  }
+}
+
+// The cheapest of the labels that a pixel wants.
+template <bool limited>
+struct Best {
+  const Wanted<limited>& wanted;
+  Key of[ROWS];
+
+  __device__ explicit Best(const Wanted<limited>& labels) : wanted(labels) {
+#pragma unroll
+    for (int row = 0; row < ROWS; ++row) of[row] = no_key;
+  }
+  __device__ __forceinline__ bool wants(int) const {
+    return true;
+  }
+  __device__ __forceinline__ void visit(int row, int label, Key key) {
+    if (wanted.has(row, label)) of[row] = min(of[row], key);
+  }
+};
+
+// Of a strip, in shared memory.
+template <class T>
+using PerPixel = T[ROWS][lanes];
+
+// Costs beside the best.
+struct Beside {
+  uint16 before, after;  // no_half = none
+};
+
+// Pairs of labels that are needed, and some others: a bit for each, folded.
+class PairSet {
+ public:
+  __device__ void clear() {
+    for (int i = threadIdx.y * lanes + threadIdx.x; i < words; i += lanes * blockDim.y) bits_[i] = 0;
+  }
+  __device__ void add(int pair) {
+    const uint32 bit = 1u << pair % 32;
+    uint32* word = &bits_[pair / 32 % words];
+    if ((*word & bit) == 0) atomicOr(word, bit);
+  }
+  __device__ bool has(int pair) const { return (bits_[pair / 32 % words] >> pair % 32 & 1) != 0; }
+
+ private:
+  static constexpr int words = 32;
+  uint32 bits_[words];
+};
+
+struct SharedOfFinest {
+  PerPixel<uint32> rivals;
+  PerPixel<Beside> beside;
+  PairSet pairs;
+};
+
+// Once the best is known: what it is compared with.
+template <bool limited>
+struct Others {
+  const Wanted<limited>& wanted;
+  PerPixel<Beside>& beside;
+  const PairSet& pairs;
+  int first;  // label of the first pair
+  bool needs_rivals;
+  int best[ROWS];      // labels
+  uint32 rival[ROWS];  // cost of the cheapest that is not next to the best
+
+  __device__ __forceinline__ bool wants(int label) const {
+    return needs_rivals || pairs.has((label - first) / 2);
+  }
+  __device__ __forceinline__ void visit(int row, int label, Key key) {
+    const int difference = label - best[row];
+    if (SUB_PIXEL != 0 && difference == -1) beside[row][threadIdx.x].before = cost_of(key);
+    if (SUB_PIXEL != 0 && difference == 1) beside[row][threadIdx.x].after = cost_of(key);
+    if (abs(difference) > 1 && wanted.has(row, label)) rival[row] = min(rival[row], cost_of(key));
+  }
+};
+
+__device__ bool needs_rivals(const CudaSearch& search) {
+  return UNIQUENESS > 0 || search.map.confidence != nullptr;
+}
+
+template <bool limited>
+__device__ void search_others(const CudaSearch& search, const Strip& strip, const BaseColumn& base,
+                              const Wanted<limited>& wanted, const PerPixel<Key>& best,
+                              SharedOfFinest& shared) {
+  Labels labels = labels_of(search, strip, wanted);
+  if (SUB_PIXEL != 0) labels = {max(labels.first - 1, 0), min(labels.end + 1, search.labels)};
+  shared.pairs.clear();
+  for (int row = threadIdx.y; row < ROWS; row += blockDim.y) {
+    shared.rivals[row][threadIdx.x] = no_cost;
+    shared.beside[row][threadIdx.x] = {no_half, no_half};
+  }
+  __syncthreads();
+  for (int row = threadIdx.y; row < ROWS; row += blockDim.y) {
+    const Key key = best[row][threadIdx.x];
+    if (key == no_key) continue;
+    const int label = label_of(key);
+    shared.pairs.add(max(label - 1 - labels.first, 0) / 2);
+    shared.pairs.add((label + 1 - labels.first) / 2);
+  }
+  __syncthreads();
+  Others<limited> others{wanted, shared.beside, shared.pairs, labels.first, needs_rivals(search), {}, {}};
+#pragma unroll
+  for (int row = 0; row < ROWS; ++row) {
+    others.best[row] = label_of(best[row][threadIdx.x]);
+    others.rival[row] = no_cost;
+  }
+  sweep(search, strip, base, labels, others);
+  if (needs_rivals(search)) {
+#pragma unroll
+    for (int row = 0; row < ROWS; ++row)
+      if (others.rival[row] != no_cost) atomicMin(&shared.rivals[row][threadIdx.x], others.rival[row]);
+  }
+  __syncthreads();
+}
+
+__device__ bool is_ambiguous(uint32 best, uint32 rival) {
+  return UNIQUENESS > 0 && rival != no_cost && rival <= best + best * UNIQUENESS / 100;
+}
+
+__device__ float refined(int disparity, uint32 best_cost, const Beside& beside) {
+  const auto whole = static_cast<float>(disparity);
+  const int before = beside.before, best = best_cost, after = beside.after;
+  if (SUB_PIXEL == 0 || before == no_half || after == no_half || before < best || after < best ||
+      (before == best && after == best))
+    return whole;
+  const int denominator = SUB_PIXEL == parabola ? before - 2 * best + after : max(before, after) - best;
+  return whole + static_cast<float>(before - after) / static_cast<float>(2 * denominator);
+}
+
+__device__ float confidence(uint32 best, uint32 rival) {
+  if (rival == no_cost) return 1;
+  if (rival == 0) return 0;
+  return static_cast<float>(rival - best) / static_cast<float>(rival);
+}
+
+__device__ void decide(const CudaSearch& search, const Strip& strip, int row, bool valid, Key best,
+                       const SharedOfFinest& shared) {
+  const CudaMap& map = search.map;
+  const int64 y = strip.y + row;
+  const float none = __uint_as_float(0x7F800000u);
+  const bool found = valid && best != no_key;
+  const int disparity = search.lowest + label_of(best);
+  if (strip.side != left_side) {
+    map.right_disparity[y * map.right_stride + strip.x] = found ? static_cast<float>(disparity) : none;
+    return;
+  }
+  const uint32 rival = needs_rivals(search) ? shared.rivals[row][threadIdx.x] : no_cost;
+  const uint8 status = !valid                               ? input_masked
+                       : !found                             ? out_of_range
+                       : is_ambiguous(cost_of(best), rival) ? ambiguous
+                                                            : matched;
+  map.status[y * map.status_stride + strip.x] = status;
+  float value = none;
+  if (status == matched)
+    value = SUB_PIXEL != 0 ? refined(disparity, cost_of(best), shared.beside[row][threadIdx.x])
+                           : static_cast<float>(disparity);
+  map.disparity[y * map.disparity_stride + strip.x] = value;
+  if (map.confidence != nullptr)
+    map.confidence[y * map.confidence_stride + strip.x] = found ? confidence(cost_of(best), rival) : 0;
+}
+
+template <bool limited, bool finest>
+__device__ __forceinline__ void search_level(const CudaSearch& search) {
+  __shared__ PerPixel<Key> best;
+  wait_for_previous();
+  for (int row = threadIdx.y; row < ROWS; row += blockDim.y) best[row][threadIdx.x] = no_key;
+  __syncthreads();
+  const Strip strip = find_strip(search);
+  const Wanted<limited> wanted = find_wanted<limited>(search, strip);
+  BaseColumn base;
+  load_base(search, strip, base);
+  Best<limited> visitor(wanted);
+  sweep(search, strip, base, labels_of(search, strip, wanted), visitor);
+#pragma unroll
+  for (int row = 0; row < ROWS; ++row)
+    if (visitor.of[row] != no_key) atomicMin(&best[row][threadIdx.x], visitor.of[row]);
+  __syncthreads();
+  __shared__ SharedOfFinest shared;
+  if constexpr (finest)
+    if (strip.side == left_side && (SUB_PIXEL != 0 || needs_rivals(search)))
+      search_others(search, strip, base, wanted, best, shared);
+  if (!strip.exists) return;
+  const uint32 valid = validity(search, strip.side, strip.x, strip.y);
+  for (int row = threadIdx.y; row < ROWS && strip.y + row < search.level.height; row += blockDim.y) {
+    const Key key = best[row][threadIdx.x];
+    const bool is_valid = (valid >> row & 1) != 0;
+    if constexpr (finest)
+      decide(search, strip, row, is_valid, key, shared);
+    else
+      search.level.disparities[strip.side][static_cast<int64>(strip.y + row) * PITCH + strip.x] =
+          is_valid && key != no_key ? search.lowest + label_of(key) : no_disparity;
+  }
+}
+
+}  // namespace
+
+// Strips: grid.x = bands of rows, grid.y = strips of a band, grid.z = images; a block has a strip, and 32
+// threads for each of its warps.
+
+#if LEVELS > 1
+extern "C" __global__ void __launch_bounds__(256) search_coarsest(const __grid_constant__ CudaSearch search) {
+  search_level<false, false>(search);
+}
+#endif
+
+#if LEVELS > 2
+extern "C" __global__ void __launch_bounds__(256) search_between(const __grid_constant__ CudaSearch search) {
+  search_level<true, false>(search);
+}
+#endif
+
+extern "C" __global__ void __launch_bounds__(256) search_finest(const __grid_constant__ CudaSearch search) {
+  search_level<(LEVELS > 1), true>(search);
+}
