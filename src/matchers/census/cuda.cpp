@@ -161,7 +161,6 @@ class Cuda final : public cuda::Plan, public CensusPlan {
 
   void prepare(StreamHandle) override {
     const Window window = window_of(neighbourhood_.neighbours);
-    const int levels_told_apart = std::min(level_count(), 3);
     images_program_ =
         cuda::Program(context(), cuda::census_images_cu,
                       {define("GRAY_BITS", 8 * static_cast<int>(gray_bytes())), define("PITCH", pitch_),
@@ -174,14 +173,14 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     describe_ = images_program_.kernel("describe");
     search_program_ =
         cuda::Program(context(), cuda::census_search_cu,
-                      {define("LEVELS", levels_told_apart), define("WORDS", words_of(bits())),
+                      {define("PYRAMID", level_count() > 1), define("WORDS", words_of(bits())),
                        define("AD_TRUNCATION", with_gray() ? parameters_.ad_truncation : 0),
                        define("WINDOW", parameters_.window), define("UNIQUENESS", parameters_.uniqueness),
                        define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel)), define("PITCH", pitch_),
                        define("ROWS", strip_rows)});
-    search_finest_ = search_program_.kernel("search_finest");
-    if (levels_told_apart > 1) search_coarsest_ = search_program_.kernel("search_coarsest");
-    if (levels_told_apart > 2) search_between_ = search_program_.kernel("search_between");
+    if (level_count() > 1) search_level_ = search_program_.kernel("search_level");
+    if (!always_compares()) search_image_ = search_program_.kernel("search_image");
+    search_and_compare_ = search_program_.kernel("search_and_compare");
     refinement_.prepare(context(), device_memory());
   }
 
@@ -208,8 +207,13 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     refinement_.enqueue(map, searches(right_side) ? at(right_disparity_) : View<float>(), stream);
   }
 
-  const cuda::Kernel& search_kernel(int level) const {
-    return level == 0 ? search_finest_ : is_limited(level) ? search_between_ : search_coarsest_;
+  // The best label of a pixel with others, whether confidence is wanted or not.
+  bool always_compares() const {
+    return parameters_.uniqueness > 0 || parameters_.sub_pixel != SubPixel::none;
+  }
+  const cuda::Kernel& search_kernel(int level, const DisparityMap& map) const {
+    if (level > 0) return search_level_;
+    return always_compares() || !map.confidence.empty() ? search_and_compare_ : search_image_;
   }
   bool is_limited(int level) const { return level + 1 < level_count(); }
 
@@ -226,7 +230,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     const auto columns = lanes - 2 * static_cast<unsigned>(radius());
     const Shape grid{cuda::blocks(index(here.size.height), strip_rows),
                      cuda::blocks(index(here.size.width), columns), searches(right_side) ? 2u : 1u};
-    search_kernel(level).launch(stream, grid, {lanes, warps_of(level, grid)}, 0, search);
+    search_kernel(level, map).launch(stream, grid, {lanes, warps_of(level, grid)}, 0, search);
   }
 
   // That search a strip together.
@@ -260,7 +264,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   Buffer<int> masked_;
   PlaneBuffer<float> right_disparity_;
   cuda::Program images_program_, search_program_;
-  cuda::Kernel take_, halve_, describe_, search_coarsest_, search_between_, search_finest_;
+  cuda::Kernel take_, halve_, describe_, search_level_, search_image_, search_and_compare_;
 };
 
 }  // namespace

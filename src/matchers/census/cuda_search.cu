@@ -9,8 +9,8 @@
 // Below the coarsest level, a strip is searched for the labels that any of its pixels wants; a pixel compares
 // only those that it wants itself.
 //
-// Specialised by LEVELS (1, 2, or 3 and more), WORDS of a signature, AD_TRUNCATION (0 = Hamming alone),
-// WINDOW, UNIQUENESS, SUB_PIXEL (a SubPixel), PITCH, ROWS (even).
+// Specialised by PYRAMID (whether there are levels above the image), WORDS of a signature, AD_TRUNCATION (0 =
+// Hamming alone), WINDOW, UNIQUENESS, SUB_PIXEL (a SubPixel), PITCH, ROWS (even).
 #include "census_types.h"
 #include "kernel.h"
 
@@ -28,6 +28,13 @@ constexpr int lanes = 32;
 constexpr int radius = WINDOW / 2, columns = lanes - 2 * radius, window_rows = ROWS + 2 * radius;
 constexpr bool with_gray = AD_TRUNCATION > 0;
 constexpr int values = WORDS + with_gray;
+
+// How many blocks a multiprocessor has registers for, without spilling them: two have 128 for each of their
+// threads.
+constexpr int most_threads = 256;
+constexpr int search_registers = window_rows * values + WINDOW + (PYRAMID ? 2 : 1) * ROWS + 32;
+template <int registers>
+constexpr int blocks = registers <= 130 ? 2 : 1;
 
 // A cost, and in the lower half its label: the least is the cheapest, and of equals the lowest.
 using Key = uint32;
@@ -91,15 +98,14 @@ __device__ uint32 candidates(const CudaSearch& search, const Strip& strip, int l
   return validity(search, 1 - strip.side, x, strip.y);
 }
 
-// What the pixels of a lane want: labels as levels above estimate them, the same for two rows; or all.
-template <bool limited>
+// What the pixels of a lane want: labels as the level above estimates them, the same for two rows; or all.
 struct Wanted {
-  static constexpr int pairs = limited ? ROWS / 2 : 1;
+  static constexpr int pairs = PYRAMID ? ROWS / 2 : 1;
   int first[pairs];
   uint32 count[pairs];
 
   __device__ __forceinline__ bool has(int row, int label) const {
-    return !limited || static_cast<uint32>(label - first[row / 2]) < count[row / 2];
+    return !PYRAMID || static_cast<uint32>(label - first[row / 2]) < count[row / 2];
   }
 };
 
@@ -120,10 +126,16 @@ __device__ Estimates find_estimates(const CudaLevel& above, int side, int x, int
   return estimates;
 }
 
-template <bool limited>
-__device__ Wanted<limited> find_wanted(const CudaSearch& search, const Strip& strip) {
-  Wanted<limited> wanted{};
-  if constexpr (!limited) return wanted;
+// On the coarsest level, all.
+__device__ bool is_limited(const CudaSearch& search) {
+  return PYRAMID && search.above.width > 0;
+}
+
+__device__ Wanted find_wanted(const CudaSearch& search, const Strip& strip) {
+  Wanted wanted{};
+#pragma unroll
+  for (uint32& count : wanted.count) count = search.labels;
+  if (!is_limited(search)) return wanted;
   const int x = strip.x / 2, y = strip.y / 2;
   Estimates rows[3];
 #pragma unroll
@@ -133,9 +145,9 @@ __device__ Wanted<limited> find_wanted(const CudaSearch& search, const Strip& st
     rows[(pair + 2) % 3] = find_estimates(search.above, strip.side, x, y + pair + 1);
     const int lowest = min(min(rows[0].lowest, rows[1].lowest), rows[2].lowest);
     const int highest = max(max(rows[0].highest, rows[1].highest), rows[2].highest);
-    if (!strip.exists || highest == no_disparity) continue;
-    const int first = max(2 * lowest - search.search_radius - search.lowest, 0);
-    const int last = min(2 * highest + search.search_radius - search.lowest, search.labels - 1);
+    const bool any = strip.exists && highest != no_disparity;
+    const int first = any ? max(2 * lowest - search.search_radius - search.lowest, 0) : 0;
+    const int last = any ? min(2 * highest + search.search_radius - search.lowest, search.labels - 1) : -1;
     wanted.first[pair] = first;
     wanted.count[pair] = static_cast<uint32>(max(last - first + 1, 0));
   }
@@ -152,9 +164,8 @@ __device__ Labels labels_inside(const CudaSearch& search, const Strip& strip) {
 }
 
 // What any pixel of the strip wants.
-template <bool limited>
-__device__ Labels labels_of(const CudaSearch& search, const Strip& strip, const Wanted<limited>& wanted) {
-  if constexpr (!limited) return labels_inside(search, strip);
+__device__ Labels labels_of(const CudaSearch& search, const Strip& strip, const Wanted& wanted) {
+  if (!is_limited(search)) return labels_inside(search, strip);
   Labels all{search.labels, 0};
 #pragma unroll
   for (int pair = 0; pair < wanted.pairs; ++pair)
@@ -218,10 +229,14 @@ __device__ __forceinline__ uint32 sum_of_lanes(uint32 value) {
 // Calls visitor.visit(row, label, key) for every pixel of a lane that may have the label: for the pairs of
 // labels that are this warp's and the visitor's.
 template <class Visitor>
-__device__ __forceinline__ void sweep(const CudaSearch& search, const Strip& strip, const BaseColumn& base,
-                                      const Labels& labels, Visitor& visitor) {
+__device__ __forceinline__ void sweep(const CudaSearch& search, const Strip& strip, const Labels& labels,
+                                      Visitor& visitor) {
+  const int first = labels.first + 2 * threadIdx.y, step = 2 * blockDim.y;
+  if (first >= labels.end) return;
+  BaseColumn base;
+  load_base(search, strip, base);
   const uint32* other = first_row(search, 1 - strip.side, strip);
-  for (int label = labels.first + 2 * threadIdx.y; label < labels.end; label += 2 * blockDim.y) {
+  for (int label = first; label < labels.end; label += step) {
     if (!visitor.wants(label)) continue;
     const int column = other_column(search, strip, strip.x - radius, label);
     const uint32* low = other + clamped(column, search.level.width);
@@ -248,12 +263,11 @@ __device__ __forceinline__ void sweep(const CudaSearch& search, const Strip& str
 }
 
 // The cheapest of the labels that a pixel wants.
-template <bool limited>
 struct Best {
-  const Wanted<limited>& wanted;
+  const Wanted& wanted;
   Key of[ROWS];
 
-  __device__ explicit Best(const Wanted<limited>& labels) : wanted(labels) {
+  __device__ explicit Best(const Wanted& labels) : wanted(labels) {
 #pragma unroll
     for (int row = 0; row < ROWS; ++row) of[row] = no_key;
   }
@@ -292,30 +306,29 @@ class PairSet {
   uint32 bits_[words];
 };
 
-struct SharedOfFinest {
-  PerPixel<uint32> rivals;
+// What the best of a strip is compared with.
+struct Compared {
+  PerPixel<uint32> rivals;  // costs of the cheapest that are not next to the best
   PerPixel<Beside> beside;
   PairSet pairs;
 };
 
-// Once the best is known: what it is compared with.
-template <bool limited>
+// Finds all that, once the best is known.
 struct Others {
-  const Wanted<limited>& wanted;
-  PerPixel<Beside>& beside;
-  const PairSet& pairs;
+  const Wanted& wanted;
+  Compared& compared;
   int first;  // label of the first pair
   bool needs_rivals;
-  int best[ROWS];      // labels
-  uint32 rival[ROWS];  // cost of the cheapest that is not next to the best
+  int best[ROWS];  // labels
+  uint32 rival[ROWS];
 
   __device__ __forceinline__ bool wants(int label) const {
-    return needs_rivals || pairs.has((label - first) / 2);
+    return needs_rivals || compared.pairs.has((label - first) / 2);
   }
   __device__ __forceinline__ void visit(int row, int label, Key key) {
     const int difference = label - best[row];
-    if (SUB_PIXEL != 0 && difference == -1) beside[row][threadIdx.x].before = cost_of(key);
-    if (SUB_PIXEL != 0 && difference == 1) beside[row][threadIdx.x].after = cost_of(key);
+    if (SUB_PIXEL != 0 && difference == -1) compared.beside[row][threadIdx.x].before = cost_of(key);
+    if (SUB_PIXEL != 0 && difference == 1) compared.beside[row][threadIdx.x].after = cost_of(key);
     if (abs(difference) > 1 && wanted.has(row, label)) rival[row] = min(rival[row], cost_of(key));
   }
 };
@@ -324,38 +337,40 @@ __device__ bool needs_rivals(const CudaSearch& search) {
   return UNIQUENESS > 0 || search.map.confidence != nullptr;
 }
 
-template <bool limited>
-__device__ void search_others(const CudaSearch& search, const Strip& strip, const BaseColumn& base,
-                              const Wanted<limited>& wanted, const PerPixel<Key>& best,
-                              SharedOfFinest& shared) {
-  Labels labels = labels_of(search, strip, wanted);
-  if (SUB_PIXEL != 0) labels = {max(labels.first - 1, 0), min(labels.end + 1, search.labels)};
-  shared.pairs.clear();
-  for (int row = threadIdx.y; row < ROWS; row += blockDim.y) {
-    shared.rivals[row][threadIdx.x] = no_cost;
-    shared.beside[row][threadIdx.x] = {no_half, no_half};
-  }
+// With the labels beside those.
+__device__ Labels labels_compared(const CudaSearch& search, const Labels& labels) {
+  if (SUB_PIXEL == 0) return labels;
+  return {max(labels.first - 1, 0), min(labels.end + 1, search.labels)};
+}
+
+__device__ void prepare_comparison(const Labels& labels, const PerPixel<Key>& best, Compared& compared) {
+  compared.pairs.clear();
   __syncthreads();
   for (int row = threadIdx.y; row < ROWS; row += blockDim.y) {
+    compared.rivals[row][threadIdx.x] = no_cost;
+    compared.beside[row][threadIdx.x] = {no_half, no_half};
     const Key key = best[row][threadIdx.x];
     if (key == no_key) continue;
-    const int label = label_of(key);
-    shared.pairs.add(max(label - 1 - labels.first, 0) / 2);
-    shared.pairs.add((label + 1 - labels.first) / 2);
+    compared.pairs.add(max(label_of(key) - 1 - labels.first, 0) / 2);
+    compared.pairs.add((label_of(key) + 1 - labels.first) / 2);
   }
   __syncthreads();
-  Others<limited> others{wanted, shared.beside, shared.pairs, labels.first, needs_rivals(search), {}, {}};
+}
+
+__device__ void compare(const CudaSearch& search, const Strip& strip, const Wanted& wanted,
+                        const Labels& searched, const PerPixel<Key>& best, Compared& compared) {
+  const Labels labels = labels_compared(search, searched);
+  prepare_comparison(labels, best, compared);
+  Others others{wanted, compared, labels.first, needs_rivals(search), {}, {}};
 #pragma unroll
   for (int row = 0; row < ROWS; ++row) {
     others.best[row] = label_of(best[row][threadIdx.x]);
     others.rival[row] = no_cost;
   }
-  sweep(search, strip, base, labels, others);
-  if (needs_rivals(search)) {
+  sweep(search, strip, labels, others);
 #pragma unroll
-    for (int row = 0; row < ROWS; ++row)
-      if (others.rival[row] != no_cost) atomicMin(&shared.rivals[row][threadIdx.x], others.rival[row]);
-  }
+  for (int row = 0; row < ROWS; ++row)
+    if (others.rival[row] != no_cost) atomicMin(&compared.rivals[row][threadIdx.x], others.rival[row]);
   __syncthreads();
 }
 
@@ -380,7 +395,7 @@ __device__ float confidence(uint32 best, uint32 rival) {
 }
 
 __device__ void decide(const CudaSearch& search, const Strip& strip, int row, bool valid, Key best,
-                       const SharedOfFinest& shared) {
+                       const Compared* compared) {
   const CudaMap& map = search.map;
   const int64 y = strip.y + row;
   const float none = __uint_as_float(0x7F800000u);
@@ -390,51 +405,58 @@ __device__ void decide(const CudaSearch& search, const Strip& strip, int row, bo
     map.right_disparity[y * map.right_stride + strip.x] = found ? static_cast<float>(disparity) : none;
     return;
   }
-  const uint32 rival = needs_rivals(search) ? shared.rivals[row][threadIdx.x] : no_cost;
+  const uint32 rival = compared != nullptr ? compared->rivals[row][threadIdx.x] : no_cost;
   const uint8 status = !valid                               ? input_masked
                        : !found                             ? out_of_range
                        : is_ambiguous(cost_of(best), rival) ? ambiguous
                                                             : matched;
   map.status[y * map.status_stride + strip.x] = status;
-  float value = none;
-  if (status == matched)
-    value = SUB_PIXEL != 0 ? refined(disparity, cost_of(best), shared.beside[row][threadIdx.x])
-                           : static_cast<float>(disparity);
-  map.disparity[y * map.disparity_stride + strip.x] = value;
-  if (map.confidence != nullptr)
+  float value = static_cast<float>(disparity);
+  if (compared != nullptr) value = refined(disparity, cost_of(best), compared->beside[row][threadIdx.x]);
+  map.disparity[y * map.disparity_stride + strip.x] = status == matched ? value : none;
+  if (compared != nullptr && map.confidence != nullptr)
     map.confidence[y * map.confidence_stride + strip.x] = found ? confidence(cost_of(best), rival) : 0;
 }
 
-template <bool limited, bool finest>
-__device__ __forceinline__ void search_level(const CudaSearch& search) {
-  __shared__ PerPixel<Key> best;
-  wait_for_previous();
+// Leaves the best of all warps in shared memory.
+__device__ void find_best(const CudaSearch& search, const Strip& strip, const Wanted& wanted,
+                          const Labels& labels, PerPixel<Key>& best) {
   for (int row = threadIdx.y; row < ROWS; row += blockDim.y) best[row][threadIdx.x] = no_key;
   __syncthreads();
-  const Strip strip = find_strip(search);
-  const Wanted<limited> wanted = find_wanted<limited>(search, strip);
-  BaseColumn base;
-  load_base(search, strip, base);
-  Best<limited> visitor(wanted);
-  sweep(search, strip, base, labels_of(search, strip, wanted), visitor);
+  Best visitor(wanted);
+  sweep(search, strip, labels, visitor);
 #pragma unroll
   for (int row = 0; row < ROWS; ++row)
     if (visitor.of[row] != no_key) atomicMin(&best[row][threadIdx.x], visitor.of[row]);
   __syncthreads();
-  __shared__ SharedOfFinest shared;
-  if constexpr (finest)
-    if (strip.side == left_side && (SUB_PIXEL != 0 || needs_rivals(search)))
-      search_others(search, strip, base, wanted, best, shared);
+}
+
+// Calls action(row, whether its pixel is valid) for this warp's share of the strip's pixels.
+template <class Action>
+__device__ void for_each_row(const CudaSearch& search, const Strip& strip, const Action& action) {
   if (!strip.exists) return;
   const uint32 valid = validity(search, strip.side, strip.x, strip.y);
-  for (int row = threadIdx.y; row < ROWS && strip.y + row < search.level.height; row += blockDim.y) {
-    const Key key = best[row][threadIdx.x];
-    const bool is_valid = (valid >> row & 1) != 0;
-    if constexpr (finest)
-      decide(search, strip, row, is_valid, key, shared);
-    else
-      search.level.disparities[strip.side][static_cast<int64>(strip.y + row) * PITCH + strip.x] =
-          is_valid && key != no_key ? search.lowest + label_of(key) : no_disparity;
+  const int rows = min(ROWS, search.level.height - strip.y);
+  for (int row = threadIdx.y; row < rows; row += blockDim.y) action(row, (valid >> row & 1) != 0);
+}
+
+template <bool compares>
+__device__ __forceinline__ void make_map(const CudaSearch& search) {
+  __shared__ PerPixel<Key> best;
+  const Strip strip = find_strip(search);
+  const Wanted wanted = find_wanted(search, strip);
+  const Labels labels = labels_of(search, strip, wanted);
+  find_best(search, strip, wanted, labels, best);
+  if constexpr (compares) {
+    __shared__ Compared compared;
+    if (strip.side == left_side) compare(search, strip, wanted, labels, best, compared);
+    for_each_row(search, strip, [&](int row, bool valid) {
+      decide(search, strip, row, valid, best[row][threadIdx.x], &compared);
+    });
+  } else {
+    for_each_row(search, strip, [&](int row, bool valid) {
+      decide(search, strip, row, valid, best[row][threadIdx.x], nullptr);
+    });
   }
 }
 
@@ -443,18 +465,35 @@ __device__ __forceinline__ void search_level(const CudaSearch& search) {
 // Strips: grid.x = bands of rows, grid.y = strips of a band, grid.z = images; a block has a strip, and 32
 // threads for each of its warps.
 
-#if LEVELS > 1
-extern "C" __global__ void __launch_bounds__(256) search_coarsest(const __grid_constant__ CudaSearch search) {
-  search_level<false, false>(search);
+#if PYRAMID
+// Of a level above the image.
+extern "C" __global__ void __launch_bounds__(most_threads, blocks<search_registers>)
+    search_level(const __grid_constant__ CudaSearch search) {
+  __shared__ PerPixel<Key> best;
+  wait_for_previous();
+  const Strip strip = find_strip(search);
+  const Wanted wanted = find_wanted(search, strip);
+  find_best(search, strip, wanted, labels_of(search, strip, wanted), best);
+  for_each_row(search, strip, [&](int row, bool valid) {
+    const Key key = best[row][threadIdx.x];
+    search.level.disparities[strip.side][static_cast<int64>(strip.y + row) * PITCH + strip.x] =
+        valid && key != no_key ? search.lowest + label_of(key) : no_disparity;
+  });
 }
 #endif
 
-#if LEVELS > 2
-extern "C" __global__ void __launch_bounds__(256) search_between(const __grid_constant__ CudaSearch search) {
-  search_level<true, false>(search);
+#if UNIQUENESS == 0 && SUB_PIXEL == 0
+// Of the image, where nothing but the best is wanted.
+extern "C" __global__ void __launch_bounds__(most_threads, blocks<search_registers>)
+    search_image(const __grid_constant__ CudaSearch search) {
+  wait_for_previous();
+  make_map<false>(search);
 }
 #endif
 
-extern "C" __global__ void __launch_bounds__(256) search_finest(const __grid_constant__ CudaSearch search) {
-  search_level<(LEVELS > 1), true>(search);
+// Of the image, with what the best is compared with.
+extern "C" __global__ void __launch_bounds__(most_threads, blocks<search_registers + ROWS>)
+    search_and_compare(const __grid_constant__ CudaSearch search) {
+  wait_for_previous();
+  make_map<true>(search);
 }
