@@ -93,19 +93,13 @@ std::vector<PlanCase> plan_cases() {
           {"block SAD, the older study", older_study},
           {"census default", census("default", [](auto&) {})},
           {"census mobile-gpu-2015", census("mobile-gpu-2015", [](auto&) {})},
-          {"census 5×5, window 9, two levels", census("default",
-                                                      [](auto& p) {
-                                                        p.transform = CensusTransform::census_5x5;
-                                                        p.window = 9;
-                                                        p.pyramid_levels = 2;
-                                                      })},
-          {"AD-census 9×9, window 15, 16 bits",
-           census("mobile-gpu-2015",
+          {"AD-census 5×5, window 9, 16 bits",
+           census("default",
                   [](auto& p) {
+                    p.transform = CensusTransform::census_5x5;
                     p.cost = CensusCost::ad_census;
-                    p.window = 15;
+                    p.window = 9;
                     p.uniqueness = 10;
-                    p.sub_pixel = SubPixel::v_shape;
                   }),
            Depth::bits16}};
 }
