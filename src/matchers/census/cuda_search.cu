@@ -10,7 +10,8 @@
 // only those that it wants itself.
 //
 // Specialised by PYRAMID (whether there are levels above the image), WORDS of a signature, AD_TRUNCATION (0 =
-// Hamming alone), WINDOW, UNIQUENESS, SUB_PIXEL (a SubPixel), PITCH, ROWS (even).
+// Hamming alone), WINDOW, UNIQUENESS, SUB_PIXEL (a SubPixel), PITCH, ROWS (even), BLOCKS of 256 threads that
+// a multiprocessor is to have room for.
 #include "census_types.h"
 #include "kernel.h"
 
@@ -29,18 +30,10 @@ constexpr int radius = WINDOW / 2, columns = lanes - 2 * radius, window_rows = R
 constexpr bool with_gray = AD_TRUNCATION > 0;
 constexpr int values = WORDS + with_gray;
 
-// How many blocks a multiprocessor has registers for, without spilling them: two have 128 for each of their
-// threads.
-constexpr int most_threads = 256;
-constexpr int search_registers = window_rows * values + WINDOW + (PYRAMID ? 2 : 1) * ROWS + 32;
-template <int registers>
-constexpr int blocks = registers <= 130 ? 2 : 1;
-
 // A cost, and in the lower half its label: the least is the cheapest, and of equals the lowest.
 using Key = uint32;
 constexpr Key no_key = ~0u;
-constexpr uint32 no_cost = ~0u;
-constexpr uint16 no_half = 0xFFFF;
+constexpr uint32 no_cost = 0xFFFF;
 
 __device__ __forceinline__ int label_of(Key key) {
   return key & 0xFFFF;
@@ -285,7 +278,7 @@ using PerPixel = T[ROWS][lanes];
 
 // Costs beside the best.
 struct Beside {
-  uint16 before, after;  // no_half = none
+  uint16 before, after;  // or no_cost
 };
 
 // Pairs of labels that are needed, and some others: a bit for each, folded.
@@ -313,23 +306,27 @@ struct Compared {
   PairSet pairs;
 };
 
-// Finds all that, once the best is known.
+// Finds all that, once the best is known. Two rows share a register.
 struct Others {
   const Wanted& wanted;
   Compared& compared;
   int first;  // label of the first pair
   bool needs_rivals;
-  int best[ROWS];  // labels
-  uint32 rival[ROWS];
+  uint32 best[ROWS / 2];   // labels
+  uint32 rival[ROWS / 2];  // costs
 
+  __device__ static __forceinline__ int half(uint32 halves, int row) {
+    return row % 2 == 0 ? halves & 0xFFFF : halves >> 16;
+  }
   __device__ __forceinline__ bool wants(int label) const {
     return needs_rivals || compared.pairs.has((label - first) / 2);
   }
   __device__ __forceinline__ void visit(int row, int label, Key key) {
-    const int difference = label - best[row];
+    const int difference = label - half(best[row / 2], row);
     if (SUB_PIXEL != 0 && difference == -1) compared.beside[row][threadIdx.x].before = cost_of(key);
     if (SUB_PIXEL != 0 && difference == 1) compared.beside[row][threadIdx.x].after = cost_of(key);
-    if (abs(difference) > 1 && wanted.has(row, label)) rival[row] = min(rival[row], cost_of(key));
+    const uint32 cost = row % 2 == 0 ? cost_of(key) | 0xFFFF0000u : key | 0xFFFFu;
+    if (abs(difference) > 1 && wanted.has(row, label)) rival[row / 2] = __vminu2(rival[row / 2], cost);
   }
 };
 
@@ -348,7 +345,7 @@ __device__ void prepare_comparison(const Labels& labels, const PerPixel<Key>& be
   __syncthreads();
   for (int row = threadIdx.y; row < ROWS; row += blockDim.y) {
     compared.rivals[row][threadIdx.x] = no_cost;
-    compared.beside[row][threadIdx.x] = {no_half, no_half};
+    compared.beside[row][threadIdx.x] = {no_cost, no_cost};
     const Key key = best[row][threadIdx.x];
     if (key == no_key) continue;
     compared.pairs.add(max(label_of(key) - 1 - labels.first, 0) / 2);
@@ -363,14 +360,15 @@ __device__ void compare(const CudaSearch& search, const Strip& strip, const Want
   prepare_comparison(labels, best, compared);
   Others others{wanted, compared, labels.first, needs_rivals(search), {}, {}};
 #pragma unroll
-  for (int row = 0; row < ROWS; ++row) {
-    others.best[row] = label_of(best[row][threadIdx.x]);
-    others.rival[row] = no_cost;
+  for (int row = 0; row < ROWS; row += 2) {
+    others.best[row / 2] = label_of(best[row][threadIdx.x]) | label_of(best[row + 1][threadIdx.x]) << 16;
+    others.rival[row / 2] = ~0u;
   }
   sweep(search, strip, labels, others);
 #pragma unroll
   for (int row = 0; row < ROWS; ++row)
-    if (others.rival[row] != no_cost) atomicMin(&compared.rivals[row][threadIdx.x], others.rival[row]);
+    atomicMin(&compared.rivals[row][threadIdx.x],
+              static_cast<uint32>(others.half(others.rival[row / 2], row)));
   __syncthreads();
 }
 
@@ -381,7 +379,7 @@ __device__ bool is_ambiguous(uint32 best, uint32 rival) {
 __device__ float refined(int disparity, uint32 best_cost, const Beside& beside) {
   const auto whole = static_cast<float>(disparity);
   const int before = beside.before, best = best_cost, after = beside.after;
-  if (SUB_PIXEL == 0 || before == no_half || after == no_half || before < best || after < best ||
+  if (SUB_PIXEL == 0 || before == no_cost || after == no_cost || before < best || after < best ||
       (before == best && after == best))
     return whole;
   const int denominator = SUB_PIXEL == parabola ? before - 2 * best + after : max(before, after) - best;
@@ -467,7 +465,7 @@ __device__ __forceinline__ void make_map(const CudaSearch& search) {
 
 #if PYRAMID
 // Of a level above the image.
-extern "C" __global__ void __launch_bounds__(most_threads, blocks<search_registers>)
+extern "C" __global__ void __launch_bounds__(256, BLOCKS)
     search_level(const __grid_constant__ CudaSearch search) {
   __shared__ PerPixel<Key> best;
   wait_for_previous();
@@ -484,7 +482,7 @@ extern "C" __global__ void __launch_bounds__(most_threads, blocks<search_registe
 
 #if UNIQUENESS == 0 && SUB_PIXEL == 0
 // Of the image, where nothing but the best is wanted.
-extern "C" __global__ void __launch_bounds__(most_threads, blocks<search_registers>)
+extern "C" __global__ void __launch_bounds__(256, BLOCKS)
     search_image(const __grid_constant__ CudaSearch search) {
   wait_for_previous();
   make_map<false>(search);
@@ -492,7 +490,7 @@ extern "C" __global__ void __launch_bounds__(most_threads, blocks<search_registe
 #endif
 
 // Of the image, with what the best is compared with.
-extern "C" __global__ void __launch_bounds__(most_threads, blocks<search_registers + ROWS>)
+extern "C" __global__ void __launch_bounds__(256, BLOCKS)
     search_and_compare(const __grid_constant__ CudaSearch search) {
   wait_for_previous();
   make_map<true>(search);
