@@ -183,6 +183,8 @@ Method<CensusParameters> census() {
               {"fill row", [](S s) { s.parameters.uniqueness = 10, s.parameters.refine.fill = Fill::row; }},
               {"median 3", [](S s) { s.parameters.refine.median = 3; }},
               {"median 5", [](S s) { s.parameters.refine.median = 5; }},
+              {"weighted median", [](S s) { s.parameters.refine.weighted_median = 7; }},
+              {"bilateral", [](S s) { s.parameters.refine.bilateral = 7; }},
               {"16-bit images", choose_deep_images<CensusParameters>},
               {"masks", choose_masks<CensusParameters>},
           }};

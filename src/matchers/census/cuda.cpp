@@ -214,6 +214,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
                           {cuda::kernel_mask(pair.left_mask), cuda::kernel_mask(pair.right_mask)},
                           at(masked_),
                           pyramid()});
+    refinement_.take(pair.left, launches);
   }
 
   void match(const DisparityMap& map, StreamHandle stream) override {

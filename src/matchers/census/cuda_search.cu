@@ -14,14 +14,14 @@
 // a multiprocessor is to have room for.
 #include "census_types.h"
 #include "kernel.h"
+#include "refine_costs.h"
 
 using namespace parallax::census;
 
 namespace {
 
-// Values of Status, and of SubPixel.
+// Values of Status.
 constexpr uint8 matched = 0, out_of_range = 2, ambiguous = 4, input_masked = 7;
-constexpr int parabola = 1;
 
 constexpr int no_disparity = -2147483647 - 1, highest_int = 2147483647;
 constexpr int left_side = 0;
@@ -382,14 +382,7 @@ __device__ float refined(int disparity, uint32 best_cost, const Beside& beside) 
   if (SUB_PIXEL == 0 || before == no_cost || after == no_cost || before < best || after < best ||
       (before == best && after == best))
     return whole;
-  const int denominator = SUB_PIXEL == parabola ? before - 2 * best + after : max(before, after) - best;
-  return whole + static_cast<float>(before - after) / static_cast<float>(2 * denominator);
-}
-
-__device__ float confidence(uint32 best, uint32 rival) {
-  if (rival == no_cost) return 1;
-  if (rival == 0) return 0;
-  return static_cast<float>(rival - best) / static_cast<float>(rival);
+  return whole + parallax::refine::sub_pixel_offset<SUB_PIXEL>(before, best, after);
 }
 
 __device__ void decide(const CudaSearch& search, const Strip& strip, int row, bool valid, Key best,
@@ -413,7 +406,8 @@ __device__ void decide(const CudaSearch& search, const Strip& strip, int row, bo
   if (compared != nullptr) value = refined(disparity, cost_of(best), compared->beside[row][threadIdx.x]);
   map.disparity[y * map.disparity_stride + strip.x] = status == matched ? value : none;
   if (compared != nullptr && map.confidence != nullptr)
-    map.confidence[y * map.confidence_stride + strip.x] = found ? confidence(cost_of(best), rival) : 0;
+    map.confidence[y * map.confidence_stride + strip.x] =
+        found ? parallax::refine::confidence(cost_of(best), rival != no_cost, rival) : 0;
 }
 
 // Leaves the best of all warps in shared memory.
