@@ -21,8 +21,8 @@ using cuda::Shape;
 using cuda::StreamHandle;
 
 // As the kernels have it.
-constexpr int tile_columns = 64, tile_rows = 16, levels_a_tile = 5;
-constexpr unsigned take_threads = 256;
+constexpr int tile_columns = 128, tile_rows = 16, levels_a_tile = 5;
+constexpr unsigned take_threads = 512;
 constexpr int describe_columns = 32, describe_rows = 32;
 constexpr unsigned lanes = 32, describe_warps = 8;
 
@@ -75,7 +75,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
         parameters_(parameters),
         levels_(plan_levels(parameters, format.size)),
         neighbourhood_(neighbourhood(parameters.transform)),
-        pitch_(rounded_up(format.size.width, tile_columns)),
+        pitch_(rounded_up(format.size.width, 64)),
         strips_(lay_out_strips(parameters.window, values(), level_count() > 1, always_compares())),
         refinement_(parameters.refine, format.size, layout_) {
     for (auto& planes : planes_)

@@ -21,7 +21,7 @@ using FourGray = ushort4;
 #endif
 
 // A block makes the levels of a tile from one level on: means of 2×2 pixels never leave it.
-constexpr int tile_columns = 64, tile_rows = 16, levels_a_tile = 5;
+constexpr int tile_columns = 128, tile_rows = 16, levels_a_tile = 5;
 // Columns that a thread takes: of bytes, they are a word, for which the bus is as fast as it gets.
 constexpr int columns_a_thread = 4;
 

@@ -58,12 +58,18 @@ struct Strip {
   bool exists;  // the lanes at the end have no whole windows
   // Label l leads to other column x − step · (lowest + l).
   int step;
+  bool masked, other_masked;  // whether the images have masks
 };
 
 __device__ Strip find_strip(const CudaSearch& search) {
   const int lane = threadIdx.x, x = static_cast<int>(blockIdx.y) * columns + lane, side = blockIdx.z;
-  return {side, x, static_cast<int>(blockIdx.x) * ROWS, lane < columns && x < search.level.width,
-          side == left_side ? 1 : -1};
+  return {side,
+          x,
+          static_cast<int>(blockIdx.x) * ROWS,
+          lane < columns && x < search.level.width,
+          side == left_side ? 1 : -1,
+          search.masked[side] != 0,
+          search.masked[1 - side] != 0};
 }
 
 __device__ int other_column(const CudaSearch& search, const Strip& strip, int x, int label) {
@@ -75,8 +81,8 @@ __device__ int clamped(int value, int end) {
 }
 
 // A bit for each row of the strip, also of the rows below the image.
-__device__ uint32 validity(const CudaSearch& search, int side, int x, int y) {
-  if (search.masked[side] == 0) return ~0u;
+__device__ uint32 validity(const CudaSearch& search, bool masked, int side, int x, int y) {
+  if (!masked) return ~0u;
   const uint8* column = search.level.validity[side] + static_cast<int64>(y) * PITCH + x;
   uint32 bits = 0;
 #pragma unroll
@@ -88,7 +94,7 @@ __device__ uint32 validity(const CudaSearch& search, int side, int x, int y) {
 __device__ uint32 candidates(const CudaSearch& search, const Strip& strip, int label) {
   const int x = other_column(search, strip, strip.x, label);
   if (!strip.exists || label >= search.labels || x < 0 || x >= search.level.width) return 0;
-  return validity(search, 1 - strip.side, x, strip.y);
+  return validity(search, strip.other_masked, 1 - strip.side, x, strip.y);
 }
 
 // What the pixels of a lane want: labels as the level above estimates them, the same for two rows; or all.
@@ -427,7 +433,7 @@ __device__ void find_best(const CudaSearch& search, const Strip& strip, const Wa
 template <class Action>
 __device__ void for_each_row(const CudaSearch& search, const Strip& strip, const Action& action) {
   if (!strip.exists) return;
-  const uint32 valid = validity(search, strip.side, strip.x, strip.y);
+  const uint32 valid = validity(search, strip.masked, strip.side, strip.x, strip.y);
   const int rows = min(ROWS, search.level.height - strip.y);
   for (int row = threadIdx.y; row < rows; row += blockDim.y) action(row, (valid >> row & 1) != 0);
 }
