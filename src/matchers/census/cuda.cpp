@@ -89,22 +89,20 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   Stage stage(int level, int side) const override {
     const Size size = levels_[index(level)].size;
     const bool estimates = level > 0 && searches(side);
-    Stage stage{Plane<std::uint16_t>(size), {}, Plane<std::int32_t>(estimates ? size : Size{})};
     const Planes& planes = planes_[side][index(level)];
-    const auto gray = fetch(planes.gray);
-    const auto words = fetch(planes.signatures);
-    const auto disparities = fetch(planes.disparities);
+    const auto gray = fetch_gray(planes);
+    const auto words = fetch<std::uint32_t>(planes.signatures);
+    const auto disparities = fetch<std::int32_t>(planes.disparities);
+    Stage stage{Plane<std::uint16_t>(size), {}, Plane<std::int32_t>(estimates ? size : Size{})};
     for (int byte = 0; byte < neighbourhood_.bytes(); ++byte) stage.signature.emplace_back(size);
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x) {
-        const std::size_t at = elements(y) + index(x);
-        stage.gray.at(x, y) = gray_bytes() == 1 ? std::to_integer<std::uint16_t>(gray[at])
-                                                : reinterpret_cast<const std::uint16_t*>(gray.data())[at];
-        for (int byte = 0; byte < neighbourhood_.bytes(); ++byte) {
-          const std::uint32_t word = words[elements((y + radius()) * values() + byte / 4) + index(x)];
-          stage.signature[index(byte)].at(x, y) = static_cast<std::uint8_t>(word >> 8 * (byte % 4));
-        }
-        if (estimates) stage.disparity.at(x, y) = disparities[at];
+        const auto at = [&](int row) { return elements(row) + index(x); };
+        stage.gray.at(x, y) = gray[at(y)];
+        if (estimates) stage.disparity.at(x, y) = disparities[at(y)];
+        for (int byte = 0; byte < neighbourhood_.bytes(); ++byte)
+          stage.signature[index(byte)].at(x, y) =
+              static_cast<std::uint8_t>(words[at((y + radius()) * values() + byte / 4)] >> 8 * (byte % 4));
       }
     return stage;
   }
@@ -140,15 +138,21 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     return planes;
   }
 
-  template <class T>
-  std::vector<T> fetch(const Buffer<T>& buffer) const {
+  template <class T, class Reserved>
+  std::vector<T> fetch(const Buffer<Reserved>& buffer) const {
     const cuda::Current current(*context());
-    std::vector<T> values(buffer.count);
+    std::vector<T> values(buffer.count * sizeof(Reserved) / sizeof(T));
     cuda::check(cuda::driver().cuMemcpyDtoHAsync_v2(values.data(), address(buffer), values.size() * sizeof(T),
                                                     nullptr),
                 "cuMemcpyDtoHAsync of a stage");
     cuda::check(cuda::driver().cuStreamSynchronize(nullptr), "cuStreamSynchronize");
     return values;
+  }
+
+  std::vector<std::uint16_t> fetch_gray(const Planes& planes) const {
+    if (gray_bytes() == 2) return fetch<std::uint16_t>(planes.gray);
+    const auto bytes = fetch<std::uint8_t>(planes.gray);
+    return {bytes.begin(), bytes.end()};
   }
 
   CudaLevel level_in_memory(int level) const {

@@ -293,10 +293,11 @@ class PairSet {
   __device__ void clear() {
     for (int i = threadIdx.y * lanes + threadIdx.x; i < words; i += lanes * blockDim.y) bits_[i] = 0;
   }
+  // Called by whole warps, whose lanes often have the same pair; negative = none.
   __device__ void add(int pair) {
-    const uint32 bit = 1u << pair % 32;
-    uint32* word = &bits_[pair / 32 % words];
-    if ((*word & bit) == 0) atomicOr(word, bit);
+    const uint32 same = __match_any_sync(whole_warp, pair);
+    if (pair >= 0 && static_cast<int>(threadIdx.x) == __ffs(same) - 1)
+      atomicOr(&bits_[pair / 32 % words], 1u << pair % 32);
   }
   __device__ bool has(int pair) const { return (bits_[pair / 32 % words] >> pair % 32 & 1) != 0; }
 
@@ -353,9 +354,9 @@ __device__ void prepare_comparison(const Labels& labels, const PerPixel<Key>& be
     compared.rivals[row][threadIdx.x] = no_cost;
     compared.beside[row][threadIdx.x] = {no_cost, no_cost};
     const Key key = best[row][threadIdx.x];
-    if (key == no_key) continue;
-    compared.pairs.add(max(label_of(key) - 1 - labels.first, 0) / 2);
-    compared.pairs.add((label_of(key) + 1 - labels.first) / 2);
+    const int label = label_of(key) - labels.first;
+    compared.pairs.add(key == no_key ? -1 : max(label - 1, 0) / 2);
+    compared.pairs.add(key == no_key ? -1 : (label + 1) / 2);
   }
   __syncthreads();
 }
@@ -372,7 +373,7 @@ __device__ void compare(const CudaSearch& search, const Strip& strip, const Want
   }
   sweep(search, strip, labels, others);
 #pragma unroll
-  for (int row = 0; row < ROWS; ++row)
+  for (int row = 0; others.needs_rivals && row < ROWS; ++row)
     atomicMin(&compared.rivals[row][threadIdx.x],
               static_cast<uint32>(others.half(others.rival[row / 2], row)));
   __syncthreads();
