@@ -43,7 +43,7 @@ StripLayout lay_out_strips(int window, int values, bool pyramid, bool compares) 
   constexpr int highest = 24, least_of_two = 14, registers_of_two = 130, registers_of_one = 210;
   const auto highest_within = [&](int registers) {
     const int of_row = values + (pyramid ? 2 : 1),
-              others = (window - 1) * values + window + (compares ? 36 : 32);
+              others = (window - 1) * values + window + (compares ? 40 : 32);
     return std::min((registers - others) / of_row / 2 * 2, highest);
   };
   if (highest_within(registers_of_two) >= least_of_two) return {highest_within(registers_of_two), 2};
