@@ -1,7 +1,7 @@
 // What the cuda device reaches, as tables in Markdown. Needs a GPU, and the pairs that gpu_pairs has written:
 //
 //   benchmark_cuda PAIRS                        all tables
-//   benchmark_cuda PAIRS TABLE                  one: bp, papers, allocation, dealing, block
+//   benchmark_cuda PAIRS TABLE                  one: bp, papers, allocation, dealing, block, census
 //   benchmark_cuda PAIRS first                  the first match of this process
 //   benchmark_cuda PAIRS run PAIR ARITHMETIC    a single match, for a profiler
 //
@@ -262,6 +262,12 @@ Work work_of(const BlockParameters& parameters, Size size) {
   return {static_cast<double>(size.pixels()) * labels, static_cast<double>(size.pixels()) * (2 + 5)};
 }
 
+// The same; every label of every pixel, whether coarser levels spare it or not.
+Work work_of(const CensusParameters& parameters, Size size) {
+  return {static_cast<double>(size.pixels()) * parameters.disparities,
+          static_cast<double>(size.pixels()) * (2 + 5)};
+}
+
 template <class Parameters>
 void measure(const std::string& what, const std::string& how, const Pair& pair, const Parameters& parameters,
              int labels) {
@@ -401,6 +407,25 @@ void block_table(const fs::path& pairs) {
   }
 }
 
+void census_table() {
+  print_header("Census matching");
+  const auto row = [](const std::string& how, const Pair& pair, int labels, CensusParameters parameters) {
+    parameters.disparities = labels;
+    measure("synthetic", how, pair, parameters, labels);
+  };
+  const CensusParameters published = census_preset("mobile-gpu-2015");
+  CensusParameters full_resolution = published;
+  full_resolution.pyramid_levels = 1;
+  for (const auto& [size, labels] :
+       {std::pair{Size{320, 240}, 60}, {Size{640, 480}, 60}, {Size{1920, 1080}, 128}}) {
+    const Pair pair = synthetic(size, labels);
+    row("mobile-gpu-2015", pair, labels, published);
+    row("mobile-gpu-2015, one level", pair, labels, full_resolution);
+    for (const char* preset : {"fast", "balanced", "accurate"})
+      row(preset, pair, labels, census_preset(preset));
+  }
+}
+
 void dealing_table(const fs::path& pairs) {
   print_header("fixed8, labels a thread");
   const auto deal = [](const char* what, const Pair& pair, int labels) {
@@ -451,8 +476,8 @@ void first_run(const fs::path& pairs) {
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::cerr
-        << "usage: benchmark_cuda PAIRS [bp|papers|allocation|dealing|block|first|run PAIR ARITHMETIC]\n";
+    std::cerr << "usage: benchmark_cuda PAIRS [bp|papers|allocation|dealing|block|census|first|run PAIR "
+                 "ARITHMETIC]\n";
     return 2;
   }
   try {
@@ -467,6 +492,7 @@ int main(int count, char** arguments) {
     if (wanted("allocation")) allocation_table(pairs);
     if (wanted("dealing")) dealing_table(pairs);
     if (wanted("block")) block_table(pairs);
+    if (wanted("census")) census_table();
   } catch (const std::exception& error) {
     std::cerr << "benchmark_cuda: " << error.what() << "\n";
     return 1;

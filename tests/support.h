@@ -99,6 +99,14 @@ inline BlockParameters plain_block() {
   return parameters;
 }
 
+// Census matching that gives bare labels.
+inline CensusParameters plain_census() {
+  CensusParameters parameters;
+  parameters.sub_pixel = SubPixel::none;
+  parameters.refine = RefineParameters::none();
+  return parameters;
+}
+
 // Belief propagation that gives bare labels.
 inline BeliefPropagationParameters plain_belief_propagation() {
   BeliefPropagationParameters parameters;

@@ -30,6 +30,7 @@ std::span<const Door> doors() {
 #ifdef PARALLAX_HAS_CUDA
       door<BlockParameters, block::make_cuda>("block", DeviceKind::cuda),
       door<BeliefPropagationParameters, belief_propagation::make_cuda>("bp", DeviceKind::cuda),
+      door<CensusParameters, census::make_cuda>("census", DeviceKind::cuda),
 #endif
 #ifdef PARALLAX_HAS_OPENCL
       door<BlockParameters, block::make_opencl>("block", DeviceKind::opencl),

@@ -8,6 +8,8 @@
 
 #include "conformance/belief_propagation_case.h"
 #include "conformance/block_case.h"
+#include "conformance/census_case.h"
+#include "conformance/census_stages.h"
 #include "device_images.h"
 #include "devices/cuda/context.h"
 #include "support.h"
@@ -87,6 +89,30 @@ TEST_P(CudaConformance, BlockMatchingEqualsTheReference) {
     const BlockCase random_case(seed);
     expect_conformance(random_case.parameters(), random_case.pair(), random_case.with_confidence(),
                        "seed " + std::to_string(seed) + ": " + random_case.description());
+  });
+}
+
+// At every stage; then on images of the device's.
+void expect_census_conformance(const CensusParameters& parameters, const StereoPair& pair,
+                               bool with_confidence, const std::string& which) {
+  const ImageFormat format = pair.left.format;
+  const auto expected_plan = make_census_plan(parameters, reference, format),
+             actual_plan = make_census_plan(parameters, cuda_device, format);
+  Result expected(format.size, 0x11, with_confidence), actual(format.size, 0xEE, with_confidence);
+  expected_plan->run(pair, expected.map());
+  actual_plan->run(pair, actual.map());
+  expect_same_stages(dynamic_cast<const census::CensusPlan&>(*expected_plan),
+                     dynamic_cast<const census::CensusPlan&>(*actual_plan), which);
+  expect_same(expected, actual, which);
+  Matcher matcher(parameters, cuda_device, format);
+  expect_same(expected, run_on_device(matcher, pair, with_confidence), which + ", on the device's images");
+}
+
+TEST_P(CudaConformance, CensusMatchingEqualsTheReference) {
+  for_each_seed(GetParam(), [](unsigned seed) {
+    const CensusCase random_case(seed);
+    expect_census_conformance(random_case.parameters(), random_case.pair(), seed % 3 == 0,
+                              "seed " + std::to_string(seed) + ": " + random_case.description());
   });
 }
 
@@ -178,6 +204,40 @@ TEST_F(CudaTest, RowsOfAThreadNeverChangeAResult) {
                          std::to_string(rows) + " rows, window " + std::to_string(window));
     }
   }
+}
+
+// All pixels of a strip have the same best label, so that only those beside it are compared with it.
+TEST_F(CudaTest, CensusComparesBothLabelsBesideTheBest) {
+  constexpr Size size{71, 23};
+  std::mt19937 random(1);
+  Plane<std::uint8_t> scene({size.width + 8, size.height}), left(size), right(size);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < scene.width(); ++x)
+      scene.at(x, y) = static_cast<std::uint8_t>(random_number(random, 0, 255));
+  for (const int shift : {6, 7}) {
+    for (int y = 0; y < size.height; ++y) {
+      std::copy_n(scene.row(y), size.width, left.row(y));
+      std::copy_n(scene.row(y) + shift, size.width, right.row(y));
+    }
+    for (const int levels : {1, 2}) {
+      CensusParameters parameters = plain_census();
+      parameters.disparities = 16;
+      parameters.window = 3;
+      parameters.pyramid_levels = levels;
+      parameters.sub_pixel = SubPixel::parabola;
+      expect_conformance(parameters, {left.view(), right.view(), {}, {}}, false,
+                         std::to_string(shift) + " pixels, " + std::to_string(levels) + " levels");
+    }
+  }
+}
+
+// More levels than a block makes, twice.
+TEST_F(CudaTest, CensusOfADeepPyramidEqualsTheReference) {
+  const SynthPair pair = synthesize({.size = {601, 5}, .disparities = 30});
+  CensusParameters parameters = plain_census();
+  parameters.disparities = 30;
+  parameters.pyramid_levels = 30;
+  expect_census_conformance(parameters, {pair.left_view(), pair.right_view(), {}, {}}, false, "601×5");
 }
 
 TEST_F(CudaTest, ChoicesOfFloatsNeverChangeAResult) {

@@ -151,6 +151,45 @@ Method<BeliefPropagationParameters> belief_propagation() {
       }};
 }
 
+Method<CensusParameters> census() {
+  using S = Sample<CensusParameters>&;
+  const auto transform = [](CensusTransform t) { return [t](S s) { s.parameters.transform = t; }; };
+  return {"Census matching",
+          "census",
+          plain_census(),
+          {
+              {"transform census 5×5", transform(CensusTransform::census_5x5)},
+              {"transform census 7×7", transform(CensusTransform::census_7x7)},
+              {"transform census 9×7", transform(CensusTransform::census_9x7)},
+              {"transform census 9×9", transform(CensusTransform::census_9x9)},
+              {"transform modified 5×5", transform(CensusTransform::modified_5x5)},
+              {"transform modified 7×7", transform(CensusTransform::modified_7x7)},
+              {"transform modified 9×7", transform(CensusTransform::modified_9x7)},
+              {"transform modified 9×9", transform(CensusTransform::modified_9x9)},
+              {"transform sparse modified 7×7", transform(CensusTransform::sparse_modified_7x7)},
+              {"cost ad-census", [](S s) { s.parameters.cost = CensusCost::ad_census; }},
+              {"window 1", [](S s) { s.parameters.window = 1; }},
+              {"window 15", [](S s) { s.parameters.window = 15; }},
+              {"pyramid of three levels", [](S s) { s.parameters.pyramid_levels = 3; }},
+              {"as many levels as there can be", [](S s) { s.parameters.pyramid_levels = 30; }},
+              {"search radius", [](S s) { s.parameters.pyramid_levels = 3, s.parameters.search_radius = 7; }},
+              {"negative disparities", [](S s) { s.parameters.min_disparity = -9; }},
+              {"uniqueness", [](S s) { s.parameters.uniqueness = 10; }},
+              {"sub-pixel parabola", [](S s) { s.parameters.sub_pixel = SubPixel::parabola; }},
+              {"sub-pixel v-shape", [](S s) { s.parameters.sub_pixel = SubPixel::v_shape; }},
+              {"confidence map", [](S s) { s.with_confidence = true; }},
+              {"left-right check", [](S s) { s.parameters.refine.left_right_check = true; }},
+              {"speckle filter", [](S s) { s.parameters.refine.speckle_size = 30; }},
+              {"fill row", [](S s) { s.parameters.uniqueness = 10, s.parameters.refine.fill = Fill::row; }},
+              {"median 3", [](S s) { s.parameters.refine.median = 3; }},
+              {"median 5", [](S s) { s.parameters.refine.median = 5; }},
+              {"weighted median", [](S s) { s.parameters.refine.weighted_median = 7; }},
+              {"bilateral", [](S s) { s.parameters.refine.bilateral = 7; }},
+              {"16-bit images", choose_deep_images<CensusParameters>},
+              {"masks", choose_masks<CensusParameters>},
+          }};
+}
+
 // "=" when the device gives the bytes of the reference, "refused" when it says that it lacks the option.
 template <class Parameters>
 std::string cell(Sample<Parameters> sample, const Option<Parameters>& option, const Device& device) {
@@ -191,6 +230,7 @@ std::string make_tables() {
           "reference, `refused` an error that names the option.\n";
   write_table(block(), text);
   write_table(belief_propagation(), text);
+  write_table(census(), text);
   return text.str();
 }
 

@@ -71,6 +71,7 @@ TEST_F(CudaAllocationTest, MatchesAllocateNothing) {
   for (const Arithmetic arithmetic : {Arithmetic::fixed8, Arithmetic::float32})
     expect_no_allocation(small_belief_propagation(arithmetic), views(pair));
   expect_no_allocation(small_block(), views(pair));
+  expect_no_allocation(small_census(), views(pair));
 }
 
 TEST_F(CudaAllocationTest, VolumesOfCostsNeedNone) {

@@ -224,7 +224,8 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
 
 const Case cases[] = {{"Fixed8", small_belief_propagation(), true},
                       {"Float32", small_belief_propagation(Arithmetic::float32), true},
-                      {"Block", small_block(), true}};
+                      {"Block", small_block(), true},
+                      {"Census", small_census(), true}};
 
 class CudaPlanTest : public GpuTest, public testing::WithParamInterface<Case> {
  protected:

@@ -27,7 +27,8 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
 
 const Case cases[] = {{"Fixed8", small_belief_propagation()},
                       {"Float32", small_belief_propagation(Arithmetic::float32)},
-                      {"Block", small_block()}};
+                      {"Block", small_block()},
+                      {"Census", small_census()}};
 
 using Counts = std::map<std::string, int>;
 

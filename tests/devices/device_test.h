@@ -70,6 +70,16 @@ inline BlockParameters small_block() {
   return parameters;
 }
 
+inline CensusParameters small_census() {
+  CensusParameters parameters;
+  parameters.disparities = 5;
+  parameters.pyramid_levels = 3;
+  parameters.uniqueness = 5;
+  parameters.refine.speckle_size = 3;
+  parameters.refine.weighted_median = 3;
+  return parameters;
+}
+
 inline constexpr Size small_size{9, 7};
 
 inline SynthPair small_pair(std::uint64_t seed = 1) {

@@ -41,6 +41,12 @@ BlockParameters block(int disparities, const std::function<void(BlockParameters&
   return parameters;
 }
 
+CensusParameters census(const char* preset, const std::function<void(CensusParameters&)>& change) {
+  CensusParameters parameters = census_preset(preset);
+  change(parameters);
+  return parameters;
+}
+
 std::vector<PlanCase> plan_cases() {
   const char* papers = "grauer-gray-2019";
   const auto labels = [&](int disparities) { return belief_propagation(papers, disparities, [](auto&) {}); };
@@ -84,7 +90,18 @@ std::vector<PlanCase> plan_cases() {
           {"block SAD, 128 labels, 16 bits", cost(BlockCost::sad), Depth::bits16},
           {"refine, windows of 7", guided(7)},
           {"refine, windows of 15", guided(15)},
-          {"block SAD, the older study", older_study}};
+          {"block SAD, the older study", older_study},
+          {"census default", census("default", [](auto&) {})},
+          {"census mobile-gpu-2015", census("mobile-gpu-2015", [](auto&) {})},
+          {"AD-census 5×5, window 9, 16 bits",
+           census("default",
+                  [](auto& p) {
+                    p.transform = CensusTransform::census_5x5;
+                    p.cost = CensusCost::ad_census;
+                    p.window = 9;
+                    p.uniqueness = 10;
+                  }),
+           Depth::bits16}};
 }
 
 // A file of kernels, and the macros that a plan specialises it with.

@@ -38,6 +38,7 @@ namespace parallax::census {
 
 std::unique_ptr<detail::Plan> make_reference(const CensusParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cpu(const CensusParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cuda(const CensusParameters&, const Device&, const ImageFormat&);
 
 struct Offset {
   int x, y;
@@ -84,8 +85,10 @@ struct Stage {
   Plane<std::int32_t> disparity;
 };
 
-class CensusPlan : public detail::Plan {
+// What every plan of census matching also is.
+class CensusPlan {
  public:
+  virtual ~CensusPlan() = default;
   virtual const std::vector<Level>& levels() const = 0;
   // For tests and pictures.
   virtual Stage stage(int level, int side) const = 0;

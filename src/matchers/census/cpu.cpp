@@ -71,7 +71,7 @@ struct Scratch {
 };
 
 template <class T>
-class Cpu final : public CensusPlan {
+class Cpu final : public detail::Plan, public CensusPlan {
  public:
   Cpu(const CensusParameters& parameters, int threads, const ImageFormat& format)
       : parameters_(parameters),

@@ -38,7 +38,7 @@ T repeated(const View<T>& plane, int x, int y) {
   return plane.at(std::clamp(x, 0, plane.size.width - 1), std::clamp(y, 0, plane.size.height - 1));
 }
 
-class Reference final : public CensusPlan {
+class Reference final : public detail::Plan, public CensusPlan {
  public:
   Reference(const CensusParameters& parameters, const ImageFormat& format)
       : parameters_(parameters),

@@ -1,0 +1,302 @@
+// Census matching on CUDA: one launch takes the pair and makes pyramids of it, one describes the pixels of
+// all levels, and each level is searched by one, for both images. The last of these makes the map.
+
+#include "refine/cuda.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/arena.h"
+#include "devices/cuda/kernel_sources.h"
+#include "devices/cuda/plan.h"
+#include "matchers/census/census.h"
+#include "matchers/census/cuda_types.h"
+
+namespace parallax::census {
+namespace {
+
+using cuda::define;
+using cuda::rounded_up;
+using cuda::Shape;
+using cuda::StreamHandle;
+
+// As the kernels have it.
+constexpr int tile_columns = 128, tile_rows = 16, levels_a_tile = 5;
+constexpr unsigned take_threads = 512;
+constexpr int describe_columns = 32, describe_rows = 32;
+constexpr unsigned lanes = 32, describe_warps = 8;
+
+// Warps that share a strip. What is searched above the image is small, and its labels are dealt out until the
+// GPU has this to do.
+constexpr unsigned most_warps = 8, fewest_warps_of_limited = 4;
+constexpr unsigned wanted_warps_a_multiprocessor = 16;
+
+// How strips are searched.
+struct StripLayout {
+  int rows;    // even, 32 at most
+  int blocks;  // of most_warps, that a multiprocessor is to have room for
+};
+
+// The higher the strips, the less of the windows is above and below them; but all of a strip is in registers.
+// They are counted as ptxas needs them, nearly.
+StripLayout lay_out_strips(int window, int values, bool pyramid, bool compares) {
+  constexpr int highest = 24, least_of_two = 14, registers_of_two = 130, registers_of_one = 210;
+  const auto highest_within = [&](int registers) {
+    const int of_row = values + (pyramid ? 2 : 1),
+              others = (window - 1) * values + window + (compares ? 40 : 32);
+    return std::min((registers - others) / of_row / 2 * 2, highest);
+  };
+  if (highest_within(registers_of_two) >= least_of_two) return {highest_within(registers_of_two), 2};
+  return {highest_within(registers_of_one), 1};
+}
+
+int words_of(int bits) {
+  return (bits + 31) / 32;
+}
+
+// Of a transform's window.
+struct Window {
+  int columns, rows;
+};
+
+Window window_of(const std::vector<Offset>& neighbours) {
+  Window window{1, 1};
+  for (const Offset& offset : neighbours) {
+    window.columns = std::max(window.columns, 2 * offset.x + 1);
+    window.rows = std::max(window.rows, 2 * offset.y + 1);
+  }
+  return window;
+}
+
+class Cuda final : public cuda::Plan, public CensusPlan {
+ public:
+  Cuda(const CensusParameters& parameters, const Device& device, const ImageFormat& format)
+      : cuda::Plan(device, format, 0, true),
+        parameters_(parameters),
+        levels_(plan_levels(parameters, format.size)),
+        neighbourhood_(neighbourhood(parameters.transform)),
+        pitch_(rounded_up(format.size.width, 64)),
+        strips_(lay_out_strips(parameters.window, values(), level_count() > 1, always_compares())),
+        refinement_(parameters.refine, format.size, layout_) {
+    for (auto& planes : planes_)
+      for (const Level& level : levels_) planes.push_back(reserve_planes(level.size));
+    masked_ = layout_.reserve<int>(2);
+    if (searches(right_side)) right_disparity_ = layout_.reserve_plane<float>(format.size);
+  }
+
+  const std::vector<Level>& levels() const override { return levels_; }
+
+  Stage stage(int level, int side) const override {
+    const Size size = levels_[index(level)].size;
+    const bool estimates = level > 0 && searches(side);
+    const Planes& planes = planes_[side][index(level)];
+    const auto gray = fetch_gray(planes);
+    const auto words = fetch<std::uint32_t>(planes.signatures);
+    const auto disparities = fetch<std::int32_t>(planes.disparities);
+    Stage stage{Plane<std::uint16_t>(size), {}, Plane<std::int32_t>(estimates ? size : Size{})};
+    for (int byte = 0; byte < neighbourhood_.bytes(); ++byte) stage.signature.emplace_back(size);
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) {
+        const auto at = [&](int row) { return elements(row) + index(x); };
+        stage.gray.at(x, y) = gray[at(y)];
+        if (estimates) stage.disparity.at(x, y) = disparities[at(y)];
+        for (int byte = 0; byte < neighbourhood_.bytes(); ++byte)
+          stage.signature[index(byte)].at(x, y) =
+              static_cast<std::uint8_t>(words[at((y + radius()) * values() + byte / 4)] >> 8 * (byte % 4));
+      }
+    return stage;
+  }
+
+ private:
+  // Of one level of one image; see CudaLevel.
+  struct Planes {
+    Buffer<std::byte> gray;
+    Buffer<std::uint8_t> validity;
+    Buffer<std::uint32_t> signatures;
+    Buffer<std::int32_t> disparities;
+  };
+
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  // Of so many rows.
+  std::size_t elements(int rows) const { return index(pitch_) * index(rows); }
+  int level_count() const { return static_cast<int>(levels_.size()); }
+  int radius() const { return parameters_.window / 2; }
+  int bits() const { return static_cast<int>(neighbourhood_.neighbours.size()); }
+  bool with_gray() const { return parameters_.cost == CensusCost::ad_census; }
+  int values() const { return words_of(bits()) + (with_gray() ? 1 : 0); }
+  std::size_t gray_bytes() const { return format().depth == Depth::bits16 ? 2 : 1; }
+  bool searches(int side) const { return side == left_side || parameters_.refine.left_right_check; }
+
+  // The last strip may end below the image.
+  Planes reserve_planes(Size size) {
+    const int rows = rounded_up(size.height, strips_.rows);
+    Planes planes;
+    planes.gray = layout_.reserve<std::byte>(elements(size.height) * gray_bytes());
+    planes.validity = layout_.reserve<std::uint8_t>(elements(rows));
+    planes.signatures = layout_.reserve<std::uint32_t>(elements((rows + 2 * radius()) * values()));
+    planes.disparities = layout_.reserve<std::int32_t>(elements(size.height));
+    return planes;
+  }
+
+  template <class T, class Reserved>
+  std::vector<T> fetch(const Buffer<Reserved>& buffer) const {
+    const cuda::Current current(*context());
+    std::vector<T> values(buffer.count * sizeof(Reserved) / sizeof(T));
+    cuda::check(cuda::driver().cuMemcpyDtoHAsync_v2(values.data(), address(buffer), values.size() * sizeof(T),
+                                                    nullptr),
+                "cuMemcpyDtoHAsync of a stage");
+    cuda::check(cuda::driver().cuStreamSynchronize(nullptr), "cuStreamSynchronize");
+    return values;
+  }
+
+  std::vector<std::uint16_t> fetch_gray(const Planes& planes) const {
+    if (gray_bytes() == 2) return fetch<std::uint16_t>(planes.gray);
+    const auto bytes = fetch<std::uint8_t>(planes.gray);
+    return {bytes.begin(), bytes.end()};
+  }
+
+  CudaLevel level_in_memory(int level) const {
+    const Size size = levels_[index(level)].size;
+    CudaLevel result{};
+    result.width = size.width;
+    result.height = size.height;
+    for (const int side : {left_side, right_side}) {
+      const Planes& planes = planes_[side][index(level)];
+      result.gray[side] = at(planes.gray);
+      result.validity[side] = at(planes.validity);
+      result.signatures[side] = at(planes.signatures) + elements(radius() * values());
+      result.disparities[side] = at(planes.disparities);
+    }
+    return result;
+  }
+
+  CudaPyramid pyramid() const {
+    CudaPyramid pyramid{};
+    pyramid.count = level_count();
+    for (int level = 0; level < level_count(); ++level) {
+      const CudaLevel here = pyramid.levels[level] = level_in_memory(level);
+      const int tiles = rounded_up(here.width, describe_columns) / describe_columns *
+                        (rounded_up(here.height, describe_rows) / describe_rows);
+      pyramid.first_tile[level + 1] = pyramid.first_tile[level] + tiles;
+    }
+    return pyramid;
+  }
+
+  void prepare(StreamHandle) override {
+    const Window window = window_of(neighbourhood_.neighbours);
+    images_program_ =
+        cuda::Program(context(), cuda::census_images_cu,
+                      {define("GRAY_BITS", 8 * static_cast<int>(gray_bytes())), define("PITCH", pitch_),
+                       define("COLUMNS", window.columns), define("ROWS", window.rows),
+                       define("SPARSE", parameters_.transform == CensusTransform::sparse_modified_7x7),
+                       define("MODIFIED", neighbourhood_.modified), define("BITS", bits()),
+                       define("WITH_GRAY", with_gray()), define("RADIUS", radius())});
+    take_ = images_program_.kernel("take");
+    halve_ = images_program_.kernel("halve");
+    describe_ = images_program_.kernel("describe");
+    search_program_ =
+        cuda::Program(context(), cuda::census_search_cu,
+                      {define("PYRAMID", level_count() > 1), define("WORDS", words_of(bits())),
+                       define("AD_TRUNCATION", with_gray() ? parameters_.ad_truncation : 0),
+                       define("WINDOW", parameters_.window), define("UNIQUENESS", parameters_.uniqueness),
+                       define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel)), define("PITCH", pitch_),
+                       define("ROWS", strips_.rows), define("BLOCKS", strips_.blocks)});
+    if (level_count() > 1) search_level_ = search_program_.kernel("search_level");
+    if (!always_compares()) search_image_ = search_program_.kernel("search_image");
+    search_and_compare_ = search_program_.kernel("search_and_compare");
+    refinement_.prepare(context(), device_memory());
+  }
+
+  // A thread four columns of both images.
+  static Shape tiles_of(Size size) {
+    return {cuda::blocks(index(size.height), tile_rows), cuda::blocks(index(size.width), tile_columns), 2};
+  }
+
+  void take(const StereoPair& pair, cuda::ChangingLaunches& launches) override {
+    take_.launch(launches, tiles_of(format().size), {take_threads}, 0,
+                 CudaTake{{cuda::kernel_image(pair.left), cuda::kernel_image(pair.right)},
+                          {cuda::kernel_mask(pair.left_mask), cuda::kernel_mask(pair.right_mask)},
+                          at(masked_),
+                          pyramid()});
+    refinement_.take(pair.left, launches);
+  }
+
+  void match(const DisparityMap& map, StreamHandle stream) override {
+    const CudaPyramid all = pyramid();
+    for (int level = levels_a_tile - 1; level + 1 < level_count(); level += levels_a_tile - 1)
+      halve_.launch(stream, tiles_of(levels_[index(level)].size), {take_threads}, 0, all, level, at(masked_));
+    describe_.launch(stream, {static_cast<unsigned>(all.first_tile[level_count()]), 2},
+                     {lanes, describe_warps}, 0, all);
+    for (int level = level_count() - 1; level >= 0; --level) search(level, map, stream);
+    refinement_.enqueue(map, searches(right_side) ? at(right_disparity_) : View<float>(), stream);
+  }
+
+  // The best label of a pixel with others, whether confidence is wanted or not.
+  bool always_compares() const {
+    return parameters_.uniqueness > 0 || parameters_.sub_pixel != SubPixel::none;
+  }
+  const cuda::Kernel& search_kernel(int level, const DisparityMap& map) const {
+    if (level > 0) return search_level_;
+    return always_compares() || !map.confidence.empty() ? search_and_compare_ : search_image_;
+  }
+  bool is_limited(int level) const { return level + 1 < level_count(); }
+
+  void search(int level, const DisparityMap& map, StreamHandle stream) const {
+    const Level& here = levels_[index(level)];
+    CudaSearch search{};
+    search.level = level_in_memory(level);
+    if (is_limited(level)) search.above = level_in_memory(level + 1);
+    search.masked = at(masked_);
+    search.lowest = here.lowest;
+    search.labels = here.labels;
+    search.search_radius = parameters_.search_radius;
+    search.map = map_in_memory(map);
+    const auto columns = lanes - 2 * static_cast<unsigned>(radius());
+    const Shape grid{cuda::blocks(index(here.size.height), index(strips_.rows)),
+                     cuda::blocks(index(here.size.width), columns), searches(right_side) ? 2u : 1u};
+    search_kernel(level, map).launch(stream, grid, {lanes, warps_of(level, grid)}, 0, search);
+  }
+
+  // That search a strip together.
+  unsigned warps_of(int level, const Shape& grid) const {
+    const std::size_t strips = std::size_t{grid.x} * grid.y * grid.z;
+    const unsigned wanted = cuda::blocks(
+        static_cast<std::size_t>(context()->multiprocessors()) * wanted_warps_a_multiprocessor, strips);
+    const unsigned pairs = cuda::blocks(index(levels_[index(level)].labels), 2);
+    const unsigned fewest = is_limited(level) ? fewest_warps_of_limited : 1;
+    return std::min({std::max(wanted, fewest), pairs, most_warps});
+  }
+
+  CudaMap map_in_memory(const DisparityMap& map) const {
+    const View<float> right = searches(right_side) ? at(right_disparity_) : View<float>();
+    return {map.disparity.data,
+            map.status.data,
+            map.confidence.data,
+            static_cast<int>(map.disparity.stride),
+            static_cast<int>(map.status.stride),
+            static_cast<int>(map.confidence.stride),
+            right.data,
+            static_cast<int>(right.stride)};
+  }
+
+  CensusParameters parameters_;
+  std::vector<Level> levels_;
+  Neighbourhood neighbourhood_;
+  int pitch_;
+  StripLayout strips_;
+  refine::CudaPipeline refinement_;
+  std::vector<Planes> planes_[2];
+  Buffer<int> masked_;
+  PlaneBuffer<float> right_disparity_;
+  cuda::Program images_program_, search_program_;
+  cuda::Kernel take_, halve_, describe_, search_level_, search_image_, search_and_compare_;
+};
+
+}  // namespace
+
+std::unique_ptr<detail::Plan> make_cuda(const CensusParameters& parameters, const Device& device,
+                                        const ImageFormat& format) {
+  return std::make_unique<Cuda>(parameters, device, format);
+}
+
+}  // namespace parallax::census

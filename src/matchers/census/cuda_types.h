@@ -1,0 +1,55 @@
+// What the host tells the kernels of census matching; included by both.
+#pragma once
+
+#include "devices/cuda/pair.h"
+
+namespace parallax::census {
+
+// A level of the pyramids of both images, [side]. Rows of pixels are PITCH elements apart.
+struct CudaLevel {
+  int width, height;
+  void* gray[2];               // bytes, or 16 bits
+  unsigned char* validity[2];  // 1, or 0 = masked; written only where the image has a mask
+  // Rows of VALUES planes of words, from the row of pixel (0, 0); the rows above and below the image that a
+  // window reaches repeat its border. Bit i of a signature is bit i mod 32 of word i / 32. For AD-census, the
+  // last plane is gray of 8 bits.
+  unsigned* signatures[2];
+  int* disparities[2];  // of levels above the image: see no_disparity
+};
+
+constexpr int most_cuda_levels = 30;
+
+struct CudaPyramid {
+  CudaLevel levels[most_cuda_levels];
+  int count;
+  int first_tile[most_cuda_levels + 1];  // of the kernel that makes signatures
+};
+
+// What takes a pair from its caller.
+struct CudaTake {
+  cuda::Image images[2];
+  cuda::Mask masks[2];
+  int* masked;  // [side]: whether there is a mask at all
+  CudaPyramid pyramid;
+};
+
+// Where a map goes; rows are so many elements apart.
+struct CudaMap {
+  float* disparity;
+  unsigned char* status;
+  float* confidence;  // null = not wanted
+  int disparity_stride, status_stride, confidence_stride;
+  float* right_disparity;  // null = not wanted
+  int right_stride;
+};
+
+// The search of one level.
+struct CudaSearch {
+  CudaLevel level, above;
+  const int* masked;
+  int lowest, labels;
+  int search_radius;
+  CudaMap map;  // of the image itself
+};
+
+}  // namespace parallax::census
