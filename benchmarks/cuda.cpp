@@ -1,7 +1,7 @@
 // What the cuda device reaches, as tables in Markdown. Needs a GPU, and the pairs that gpu_pairs has written:
 //
 //   benchmark_cuda PAIRS                        all tables
-//   benchmark_cuda PAIRS TABLE                  one: bp, papers, allocation, dealing, block, census
+//   benchmark_cuda PAIRS TABLE                  one: bp, papers, allocation, dealing, block, census, opencl
 //   benchmark_cuda PAIRS first                  the first match of this process
 //   benchmark_cuda PAIRS run PAIR ARITHMETIC    a single match, for a profiler
 //
@@ -407,23 +407,76 @@ void block_table(const fs::path& pairs) {
   }
 }
 
-void census_table() {
-  print_header("Census matching");
-  const auto row = [](const std::string& how, const Pair& pair, int labels, CensusParameters parameters) {
-    parameters.disparities = labels;
-    measure("synthetic", how, pair, parameters, labels);
-  };
-  const CensusParameters published = census_preset("mobile-gpu-2015");
-  CensusParameters full_resolution = published;
+CensusParameters with_labels(CensusParameters parameters, int labels) {
+  parameters.disparities = labels;
+  return parameters;
+}
+
+struct CensusRow {
+  std::string name;
+  CensusParameters parameters;
+};
+
+std::vector<CensusRow> census_rows() {
+  CensusParameters full_resolution = census_preset("mobile-gpu-2015");
   full_resolution.pyramid_levels = 1;
+  std::vector<CensusRow> rows{{"mobile-gpu-2015, one level", full_resolution}};
+  for (const char* preset : {"mobile-gpu-2015", "fast", "balanced", "accurate"})
+    rows.push_back({preset, census_preset(preset)});
+  return rows;
+}
+
+void census_table(const fs::path& pairs) {
+  print_header("Census matching");
+  const auto rows = [](const std::string& what, const Pair& pair, int labels) {
+    for (const CensusRow& row : census_rows())
+      measure(what, row.name, pair, with_labels(row.parameters, labels), labels);
+  };
+  rows("piano", load(pairs / "piano"), 60);
   for (const auto& [size, labels] :
-       {std::pair{Size{320, 240}, 60}, {Size{640, 480}, 60}, {Size{1920, 1080}, 128}}) {
-    const Pair pair = synthetic(size, labels);
-    row("mobile-gpu-2015", pair, labels, published);
-    row("mobile-gpu-2015, one level", pair, labels, full_resolution);
-    for (const char* preset : {"fast", "balanced", "accurate"})
-      row(preset, pair, labels, census_preset(preset));
+       {std::pair{Size{320, 240}, 60}, {Size{640, 480}, 60}, {Size{1920, 1080}, 128}})
+    rows("synthetic", synthetic(size, labels), labels);
+}
+
+double host_to_host(const MatcherParameters& parameters, const Device& device, const Pair& pair) {
+  Matcher matcher(parameters, device, {pair.size()});
+  Plane<float> disparity(pair.size());
+  Plane<std::uint8_t> status(pair.size());
+  std::vector<double> times;
+  for (int i = 0; i < 110; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    matcher.run({pair.left.view(), pair.right.view(), {}, {}}, {disparity.view(), status.view()});
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+    if (i >= 10) times.push_back(time.count());
   }
+  return median(times);
+}
+
+// The same matches through OpenCL, on whatever has it.
+void opencl_table(const fs::path& pairs) {
+  std::printf(
+      "\nThrough OpenCL, host to host\n\n| pair | how | device | ms | cuda ms | ratio "
+      "|\n|---|---|---|---|---|---|\n");
+  const auto rows = [](const std::string& what, const Pair& pair, int labels) {
+    std::vector<std::pair<std::string, MatcherParameters>> list;
+    for (const CensusRow& row : census_rows())
+      list.emplace_back("census " + row.name, with_labels(row.parameters, labels));
+    BlockParameters block;
+    block.disparities = labels;
+    list.emplace_back("block default", block);
+    for (const auto& [name, parameters] : list) {
+      const double cuda = host_to_host(parameters, {DeviceKind::cuda}, pair);
+      for (const DeviceDescription& found : list_devices()) {
+        if (!found.device.starts_with("opencl")) continue;
+        const double opencl = host_to_host(parameters, Device::parse(found.device), pair);
+        std::printf("| %s | %s | %s, %s | %.4f | %.4f | %.2f |\n", what.c_str(), name.c_str(),
+                    found.device.c_str(), found.description.c_str(), opencl, cuda, opencl / cuda);
+        std::fflush(stdout);
+      }
+    }
+  };
+  rows("piano", load(pairs / "piano"), 60);
+  rows("synthetic 1920×1080", synthetic({1920, 1080}, 128), 128);
 }
 
 void dealing_table(const fs::path& pairs) {
@@ -476,8 +529,9 @@ void first_run(const fs::path& pairs) {
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::cerr << "usage: benchmark_cuda PAIRS [bp|papers|allocation|dealing|block|census|first|run PAIR "
-                 "ARITHMETIC]\n";
+    std::cerr
+        << "usage: benchmark_cuda PAIRS [bp|papers|allocation|dealing|block|census|opencl|first|run PAIR "
+           "ARITHMETIC]\n";
     return 2;
   }
   try {
@@ -492,7 +546,8 @@ int main(int count, char** arguments) {
     if (wanted("allocation")) allocation_table(pairs);
     if (wanted("dealing")) dealing_table(pairs);
     if (wanted("block")) block_table(pairs);
-    if (wanted("census")) census_table();
+    if (wanted("census")) census_table(pairs);
+    if (wanted("opencl")) opencl_table(pairs);
   } catch (const std::exception& error) {
     std::cerr << "benchmark_cuda: " << error.what() << "\n";
     return 1;

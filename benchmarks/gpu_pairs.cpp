@@ -1,7 +1,8 @@
 // The pairs that benchmark_cuda reads, as PFM, which needs no library of pictures on the GPU's machine:
 //
-//   gpu_pairs DATA FOLDER      DATA: the folder with papers/
+//   gpu_pairs DATA FOLDER      DATA: the folder with papers/ and middlebury2014/
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -34,6 +35,20 @@ void convert(const fs::path& from, const fs::path& to, double truth_scale) {
   write(to / "truth.pfm", tool::read_disparity((from / "truth.png").string(), truth_scale));
 }
 
+// The last columns and the first rows of Middlebury's Piano: a real pair of the size that published systems
+// report.
+void convert_piano(const fs::path& from, const fs::path& to) {
+  const benchmarks::GrayPair pair = benchmarks::load_gray_pair(from);
+  const Plane<float> truth = read_pfm((from / "disp0GT.pfm").string());
+  const cv::Rect area(pair.left.cols - 640, 0, 640, 480);
+  Plane<float> cropped({area.width, area.height});
+  for (int y = 0; y < area.height; ++y) std::copy_n(truth.row(y) + area.x, area.width, cropped.row(y));
+  fs::create_directories(to);
+  write(to / "left.pfm", floats(pair.left(area)));
+  write(to / "right.pfm", floats(pair.right(area)));
+  write(to / "truth.pfm", cropped);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -49,6 +64,7 @@ int main(int count, char** arguments) {
                                       {"conesHalfSize", 2},
                                       {"conesFullSizeCropped", 1}})
       convert(fs::path(arguments[1]) / "papers" / name, fs::path(arguments[2]) / name, scale);
+    convert_piano(fs::path(arguments[1]) / "middlebury2014/Piano", fs::path(arguments[2]) / "piano");
   } catch (const std::exception& error) {
     std::cerr << "gpu_pairs: " << error.what() << "\n";
     return 1;
