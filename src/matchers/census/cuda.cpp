@@ -28,26 +28,19 @@ constexpr unsigned lanes = 32, describe_warps = 8;
 
 // Warps that share a strip. What is searched above the image is small, and its labels are dealt out until the
 // GPU has this to do.
-constexpr unsigned most_warps = 8, fewest_warps_of_limited = 4;
+constexpr unsigned most_warps = 8, fewest_warps_of_limited = 2;
 constexpr unsigned wanted_warps_a_multiprocessor = 16;
 
-// How strips are searched.
-struct StripLayout {
-  int rows;    // even, 32 at most
-  int blocks;  // of most_warps, that a multiprocessor is to have room for
-};
+// The higher a strip, the less of its windows is above and below it; but all of it is in registers. Of 8, 10,
+// 12, 14, 16 and 24 rows, 10 are the fastest on an H200.
+constexpr int strip_rows = 10;
 
-// The higher the strips, the less of the windows is above and below them; but all of a strip is in registers.
-// They are counted as ptxas needs them, nearly.
-StripLayout lay_out_strips(int window, int values, bool pyramid, bool compares) {
-  constexpr int highest = 24, least_of_two = 14, registers_of_two = 130, registers_of_one = 210;
-  const auto highest_within = [&](int registers) {
-    const int of_row = values + (pyramid ? 2 : 1),
-              others = (window - 1) * values + window + (compares ? 40 : 32);
-    return std::min((registers - others) / of_row / 2 * 2, highest);
-  };
-  if (highest_within(registers_of_two) >= least_of_two) return {highest_within(registers_of_two), 2};
-  return {highest_within(registers_of_one), 1};
+// Of most_warps, that a multiprocessor is to have room for: two, unless a strip needs more registers, which
+// are counted as ptxas needs them, nearly.
+int blocks_of_strips(int window, int values, bool pyramid, bool compares) {
+  const int of_row = values + (pyramid ? 2 : 1),
+            others = (window - 1) * values + window + (compares ? 40 : 32);
+  return strip_rows * of_row + others <= 130 ? 2 : 1;
 }
 
 int words_of(int bits) {
@@ -76,7 +69,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
         levels_(plan_levels(parameters, format.size)),
         neighbourhood_(neighbourhood(parameters.transform)),
         pitch_(rounded_up(format.size.width, 64)),
-        strips_(lay_out_strips(parameters.window, values(), level_count() > 1, always_compares())),
+        blocks_(blocks_of_strips(parameters.window, values(), level_count() > 1, always_compares())),
         refinement_(parameters.refine, format.size, layout_) {
     for (auto& planes : planes_)
       for (const Level& level : levels_) planes.push_back(reserve_planes(level.size));
@@ -129,7 +122,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
 
   // The last strip may end below the image.
   Planes reserve_planes(Size size) {
-    const int rows = rounded_up(size.height, strips_.rows);
+    const int rows = rounded_up(size.height, strip_rows);
     Planes planes;
     planes.gray = layout_.reserve<std::byte>(elements(size.height) * gray_bytes());
     planes.validity = layout_.reserve<std::uint8_t>(elements(rows));
@@ -200,7 +193,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
                        define("AD_TRUNCATION", with_gray() ? parameters_.ad_truncation : 0),
                        define("WINDOW", parameters_.window), define("UNIQUENESS", parameters_.uniqueness),
                        define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel)), define("PITCH", pitch_),
-                       define("ROWS", strips_.rows), define("BLOCKS", strips_.blocks)});
+                       define("ROWS", strip_rows), define("BLOCKS", blocks_)});
     if (level_count() > 1) search_level_ = search_program_.kernel("search_level");
     if (!always_compares()) search_image_ = search_program_.kernel("search_image");
     search_and_compare_ = search_program_.kernel("search_and_compare");
@@ -252,7 +245,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     search.search_radius = parameters_.search_radius;
     search.map = map_in_memory(map);
     const auto columns = lanes - 2 * static_cast<unsigned>(radius());
-    const Shape grid{cuda::blocks(index(here.size.height), index(strips_.rows)),
+    const Shape grid{cuda::blocks(index(here.size.height), index(strip_rows)),
                      cuda::blocks(index(here.size.width), columns), searches(right_side) ? 2u : 1u};
     search_kernel(level, map).launch(stream, grid, {lanes, warps_of(level, grid)}, 0, search);
   }
@@ -283,7 +276,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   std::vector<Level> levels_;
   Neighbourhood neighbourhood_;
   int pitch_;
-  StripLayout strips_;
+  int blocks_;
   refine::CudaPipeline refinement_;
   std::vector<Planes> planes_[2];
   Buffer<int> masked_;
