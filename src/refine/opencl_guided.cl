@@ -134,6 +134,11 @@ typedef struct {
   Floats low, high;
 } Bounds;
 
+// Other than min(), never a `b` that is not a number.
+static Floats lower(Floats a, Floats b) {
+  return b < a ? b : a;
+}
+
 // By bisection, as in weighted_median.cpp. Lanes without a value have none in `here`, and do not take part.
 static Floats filtered(const Centre* centre, Floats here) {
   const Floats none = NO_VALUE;
@@ -146,7 +151,7 @@ static Floats filtered(const Centre* centre, Floats here) {
     const Integers weight = weight_at(centre, row, column);
     if (KEPT_WEIGHTS > 1) weights[place] = weight;
     all += counts ? weight : NO_WEIGHT;
-    bounds.low = min(bounds.low, value);
+    bounds.low = lower(bounds.low, value);
     bounds.high = counts ? max(bounds.high, value) : bounds.high;
   }
   const Integers takes_part = here < none;
@@ -164,7 +169,7 @@ static Floats filtered(const Centre* centre, Floats here) {
       const Integers up_to = value <= pivot;
       sum += up_to ? WEIGHT : NO_WEIGHT;
       beside.high = up_to ? max(beside.high, value) : beside.high;
-      beside.low = up_to ? beside.low : min(beside.low, value);
+      beside.low = up_to ? beside.low : lower(beside.low, value);
     }
     const Integers reaches = sum >= enough;
     bounds.high = open && reaches ? beside.high : bounds.high;
