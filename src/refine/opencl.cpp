@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"

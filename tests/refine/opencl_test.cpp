@@ -34,8 +34,8 @@ class OpenclRefineTest : public testing::TestWithParam<Picture> {
     on_each_device([&](const std::string& device) {
       for (const Size size : {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{131, 45}})
         for (const Depth depth : {Depth::bits8, Depth::bits16})
-          for (const int channels : {1, 3})
-            expect_as_on_cpu(parameters, size, Guide(size, depth, channels), device);
+          expect_as_on_cpu(parameters, size,
+                           Guide(size, depth, size.width % 2 == 0 || depth == Depth::bits16 ? 1 : 3), device);
     });
   }
 
@@ -163,7 +163,7 @@ TEST_P(OpenclRefineTest, WeightedMedian) {
 
 TEST_P(OpenclRefineTest, Bilateral) {
   RefineParameters parameters = RefineParameters::none();
-  for (const auto& [window, step] : {std::pair{3, 128.0f}, {5, 0.25f}, {9, 2.0f}, {15, 0.0f}}) {
+  for (const auto& [window, step] : {std::pair{3, 128.0f}, {5, 0.25f}, {15, 2.0f}}) {
     parameters.bilateral = window;
     parameters.bilateral_range = 4 * window;
     parameters.bilateral_step = step;
