@@ -167,8 +167,9 @@ TEST_F(OpenclDeviceTest, ProcessorTellsTheTimeOfEveryStage) {
     return names;
   };
   const Disguised disguised([](opencl::DeviceInfo& info) { info.is_processor = true; });
-  EXPECT_EQ(stages(), (std::vector<std::string>{"upload", "prepare", "search", "left_right_check", "speckle",
-                                                "fill", "median", "download"}));
+  EXPECT_EQ(stages(),
+            (std::vector<std::string>{"upload", "prepare", "search", "left_right_check", "speckle", "fill",
+                                      "median", "weighted_median", "bilateral", "download"}));
   const Disguised as_other(as_gpu);
   EXPECT_EQ(stages(), (std::vector<std::string>{"upload", "match", "download"}));
 }
@@ -230,7 +231,7 @@ class OpenclCacheTest : public OpenclDeviceTest {
 TEST_F(OpenclCacheTest, ProgramsAreKeptAndFound) {
   plan();
   const std::set<fs::path> kept = files();
-  EXPECT_EQ(kept.size(), 3u);  // images, search, refinement
+  EXPECT_EQ(kept.size(), 5u);  // images, search, refinement, and one for each guided step
   std::map<fs::path, std::string> before;
   for (const fs::path& file : kept) before[file] = read(file);
   EXPECT_TRUE(gives_the_bytes_of_the_reference());
