@@ -57,7 +57,7 @@ static void store(Floats values, global float* to, int count) {
 }
 #endif
 
-// The first pixel of a work item, and the rest of its step.
+// Where the first pixel of a work item is, and what weighs its neighbours.
 typedef struct {
   const global float* values;
   const global uchar* levels;
@@ -83,7 +83,7 @@ static Integers weight_at(const Centre* centre, int row, int column) {
 #endif
 }
 
-// Calls each(row, column, place) for the window.
+// For each `row` and `column` of the window, and `place`, row by row.
 #define FOR_WINDOW                                  \
   for (int place = 0, row = 0; row < WINDOW; ++row) \
     for (int column = 0; column < WINDOW; ++column, ++place)
@@ -104,15 +104,13 @@ static Integers nearest_quotient(Integers sum, Integers weights) {
 static Floats filtered(const Centre* centre, Floats here) {
   const float shift_unit = 256.0f;
   Integers sum = 0, all = 0;
-  for (int row = 0; row < WINDOW; ++row) {
-    for (int column = 0; column < WINDOW; ++column) {
-      const Floats difference = value_at(centre, row, column) - here;
-      const Integers counts = fabs(difference) <= centre->step;
-      const int distance = centre->distance[row * WINDOW + column];
-      const Integers weight = counts ? weight_at(centre, row, column) * distance >> 8 : NO_WEIGHT;
-      sum += weight * NEAREST((counts ? difference : (Floats)0.0f) * shift_unit);
-      all += weight;
-    }
+  FOR_WINDOW {
+    const Floats difference = value_at(centre, row, column) - here;
+    const Integers counts = fabs(difference) <= centre->step;
+    const int distance = centre->distance[place];
+    const Integers weight = counts ? weight_at(centre, row, column) * distance >> 8 : NO_WEIGHT;
+    sum += weight * NEAREST((counts ? difference : (Floats)0.0f) * shift_unit);
+    all += weight;
   }
   return here + TO_FLOATS(nearest_quotient(sum, all)) * (1.0f / shift_unit);
 }
@@ -134,7 +132,7 @@ typedef struct {
   Floats low, high;
 } Bounds;
 
-// Other than min(), never a `b` that is not a number.
+// Never a `b` that is not a number: what min() makes of one is undefined.
 static Floats lower(Floats a, Floats b) {
   return b < a ? b : a;
 }
