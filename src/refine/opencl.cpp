@@ -1,5 +1,6 @@
 #include "refine/opencl.h"
 
+#include <algorithm>
 #include <string>
 
 #include "devices/opencl/kernel_sources.h"
@@ -15,15 +16,6 @@ using opencl::Shape;
 
 constexpr std::size_t group_items = 128;
 
-void check_steps(const RefineParameters& parameters) {
-  const auto refuse_step = [](const char* step) {
-    throw Error(ErrorCategory::device,
-                std::string("device opencl has no ") + step + ": leave it out, or choose device cpu");
-  };
-  if (parameters.weighted_median > 0) refuse_step("weighted_median");
-  if (parameters.bilateral > 0) refuse_step("bilateral");
-}
-
 std::size_t width_of(Size size) {
   return static_cast<std::size_t>(size.width);
 }
@@ -37,26 +29,61 @@ Shape groups_of(Size size, std::size_t columns) {
   return {groups_for(width_of(size), columns * group_items), height_of(size)};
 }
 
-}  // namespace
-
-OpenclPipeline::OpenclPipeline(const RefineParameters& parameters, Size size, ArenaLayout& layout)
-    : parameters_(parameters), size_(size) {
-  check_steps(parameters);
-  if (removes_speckles()) {
-    check_speckle_size(size);
-    links_ = layout.reserve<std::int32_t>(size.pixels());
-    sizes_ = layout.reserve<std::int32_t>(size.pixels());
-  }
-  if (takes_median()) bordered_ = layout.reserve_plane<float>(bordered_size(size, parameters.median));
+template <class T>
+void write(const opencl::Queue& queue, cl_mem memory, const Buffer<T>& to, const T* values) {
+  const std::size_t bytes = to.count * sizeof(T);
+  opencl::check(opencl::driver().clEnqueueWriteBuffer(queue.handle(), memory, CL_TRUE, to.offset, bytes,
+                                                      values, 0, nullptr, nullptr),
+                "clEnqueueWriteBuffer of " + std::to_string(bytes) + " bytes");
 }
 
-void OpenclPipeline::prepare(const opencl::Context& context, cl_mem memory) {
+}  // namespace
+
+OpenclPipeline::OpenclPipeline(const RefineParameters& parameters, const ImageFormat& format,
+                               ArenaLayout& layout)
+    : parameters_(parameters),
+      size_(format.size),
+      depth_(format.depth),
+      guided_window_(std::max(parameters.weighted_median, parameters.bilateral)) {
+  if (removes_speckles()) {
+    check_speckle_size(size_);
+    links_ = layout.reserve<std::int32_t>(size_.pixels());
+    sizes_ = layout.reserve<std::int32_t>(size_.pixels());
+  }
+  const int window = std::max(parameters.median, guided_window_);
+  if (window > 0) bordered_ = layout.reserve_plane<float>(bordered_size(size_, window));
+  if (is_guided()) guide_ = layout.reserve_plane<std::uint8_t>(bordered_guide_size(size_, guided_window_));
+  if (parameters.weighted_median > 0) weighted_median_ = Guided(parameters.weighted_median, layout);
+  if (parameters.bilateral > 0) bilateral_ = Guided(parameters.bilateral, layout);
+}
+
+OpenclPipeline::Guided::Guided(int guided_window, ArenaLayout& layout)
+    : window(guided_window),
+      gray(layout.reserve<std::uint8_t>(GrayWeights().size())),
+      distance(layout.reserve<std::uint16_t>(DistanceWeights().size())) {}
+
+void OpenclPipeline::Guided::prepare(const opencl::Context& context, const opencl::Queue& queue,
+                                     cl_mem memory, bool is_bilateral, int range, std::size_t lanes) {
+  const char* name = is_bilateral ? "bilateral" : "weighted_median";
+  program = opencl::Program(
+      context, {opencl::refine_types_cl, opencl::refine_guided_cl},
+      {define("BILATERAL", is_bilateral ? 1 : 0), define("WINDOW", window), define("LANES", lanes)});
+  take = program.kernel("take_guide");
+  filter = program.kernel(name);
+  write(queue, memory, gray, gray_weights(range).data());
+  write(queue, memory, distance, distance_weights(window).data());
+}
+
+void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory) {
   memory_ = memory;
-  if (!parameters_.left_right_check && !removes_speckles() && !fills() && !takes_median()) return;
-  // A processor goes along a row by itself, and takes medians in vectors.
+  const RefineParameters& p = parameters_;
+  if (!p.left_right_check && !removes_speckles() && !fills() && !takes_median() && !is_guided()) return;
+  // A processor goes along a row by itself, and filters in vectors.
   const bool is_processor = context.info().is_processor;
   items_of_row_ = is_processor ? 1 : 64;
   lanes_ = is_processor ? 8 : 1;
+  guided_lanes_ = is_processor ? 16 : 1;
+  guided_items_ = is_processor ? 1 : group_items;
   const int window = takes_median() ? parameters_.median : 3;
   program_ = opencl::Program(
       context, {opencl::refine_cl},
@@ -69,10 +96,13 @@ void OpenclPipeline::prepare(const opencl::Context& context, cl_mem memory) {
   fill_row_ = program_.kernel("fill_row");
   border_ = program_.kernel("border");
   median_ = program_.kernel("take_median");
+  if (p.weighted_median > 0)
+    weighted_median_.prepare(context, queue, memory, false, p.weighted_median_range, guided_lanes_);
+  if (p.bilateral > 0) bilateral_.prepare(context, queue, memory, true, p.bilateral_range, guided_lanes_);
 }
 
-void OpenclPipeline::enqueue(const opencl::Map& map, const PlaneBuffer<float>& right,
-                             opencl::Queue& queue) const {
+void OpenclPipeline::enqueue(const opencl::Pair& pair, const opencl::Map& map,
+                             const PlaneBuffer<float>& right, opencl::Queue& queue) const {
   if (parameters_.left_right_check) {
     check_left_right(map, right, queue);
     queue.finish_stage("left_right_check");
@@ -88,6 +118,15 @@ void OpenclPipeline::enqueue(const opencl::Map& map, const PlaneBuffer<float>& r
   if (takes_median()) {
     median(map, queue);
     queue.finish_stage("median");
+  }
+  if (is_guided()) take_guide(pair, queue);
+  if (parameters_.weighted_median > 0) {
+    run(weighted_median_, map, queue);
+    queue.finish_stage("weighted_median");
+  }
+  if (parameters_.bilateral > 0) {
+    run(bilateral_, map, queue);
+    queue.finish_stage("bilateral");
   }
 }
 
@@ -110,12 +149,40 @@ void OpenclPipeline::fill_row(const opencl::Map& map, opencl::Queue& queue) cons
   fill_row_.launch(queue, {1, height_of(size_)}, {items_of_row_}, memory_, map);
 }
 
-void OpenclPipeline::median(const opencl::Map& map, opencl::Queue& queue) const {
-  const Size size = bordered_.size;
+void OpenclPipeline::border(const opencl::Map& map, int window, opencl::Queue& queue) const {
+  const Size size = bordered_size(size_, window);
   border_.launch(queue, groups_of(size, 1), {group_items}, memory_, map, opencl::offset(bordered_),
-                 opencl::stride(bordered_), size.width);
+                 opencl::stride(bordered_), size.width, window / 2);
+}
+
+void OpenclPipeline::median(const opencl::Map& map, opencl::Queue& queue) const {
+  border(map, parameters_.median, queue);
   median_.launch(queue, groups_of(size_, lanes_), {group_items}, memory_, map, opencl::offset(bordered_),
                  opencl::stride(bordered_));
+}
+
+cl_long OpenclPipeline::guide_offset() const {
+  return opencl::offset(guide_) + guided_window_ / 2 * (opencl::stride(guide_) + 1);
+}
+
+void OpenclPipeline::take_guide(const opencl::Pair& pair, opencl::Queue& queue) const {
+  const Guided& guided = parameters_.weighted_median > 0 ? weighted_median_ : bilateral_;
+  guided.take.launch(queue, groups_of(size_, 1), {group_items}, memory_, pair, static_cast<int>(depth_),
+                     size_.width, guide_offset(), opencl::stride(guide_));
+}
+
+void OpenclPipeline::run(const Guided& guided, const opencl::Map& map, opencl::Queue& queue) const {
+  border(map, guided.window, queue);
+  const cl_long stride = opencl::stride(bordered_), from = guided.window / 2 * (stride + 1);
+  const OpenclGuidedStep step{opencl::offset(bordered_) + from * static_cast<cl_long>(sizeof(float)),
+                              stride,
+                              guide_offset(),
+                              opencl::stride(guide_),
+                              opencl::offset(guided.gray),
+                              opencl::offset(guided.distance),
+                              parameters_.bilateral_step};
+  guided.filter.launch(queue, {groups_for(width_of(size_), guided_lanes_ * guided_items_), height_of(size_)},
+                       {guided_items_}, memory_, map, step);
 }
 
 }  // namespace parallax::refine

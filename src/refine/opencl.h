@@ -8,38 +8,66 @@
 #include "core/arena.h"
 #include "devices/opencl/program.h"
 #include "devices/opencl/types.h"
+#include "refine/opencl_types.h"
 
 namespace parallax::refine {
 
 class OpenclPipeline {
  public:
-  OpenclPipeline(const RefineParameters& parameters, Size size, ArenaLayout& layout);
+  // `format`: of the pair.
+  OpenclPipeline(const RefineParameters& parameters, const ImageFormat& format, ArenaLayout& layout);
 
-  // Builds the kernels; `memory`: what was laid out.
-  void prepare(const opencl::Context& context, cl_mem memory);
-  // All steps that were asked for, in their order; `right` is empty unless maps are checked against each
-  // other.
-  void enqueue(const opencl::Map& map, const PlaneBuffer<float>& right, opencl::Queue& queue) const;
+  // Builds the kernels, and puts tables into `memory`, what was laid out.
+  void prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory);
+  // All steps that were asked for, in their order. The left image of `pair` guides some; `right` is empty
+  // unless maps are checked against each other.
+  void enqueue(const opencl::Pair& pair, const opencl::Map& map, const PlaneBuffer<float>& right,
+               opencl::Queue& queue) const;
 
  private:
   bool removes_speckles() const { return parameters_.speckle_size > 1; }
   bool fills() const { return parameters_.fill == Fill::row; }
   bool takes_median() const { return parameters_.median > 0; }
+  bool is_guided() const { return guided_window_ > 0; }
+
+  // A step that the guide takes part in.
+  struct Guided {
+    Guided() = default;
+    Guided(int window, ArenaLayout& layout);
+    void prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory, bool is_bilateral,
+                 int range, std::size_t lanes);
+
+    int window = 0;
+    Buffer<std::uint8_t> gray;
+    Buffer<std::uint16_t> distance;
+    opencl::Program program;
+    opencl::Kernel take, filter;
+  };
 
   void check_left_right(const opencl::Map& map, const PlaneBuffer<float>& right, opencl::Queue& queue) const;
   void remove_speckles(const opencl::Map& map, opencl::Queue& queue) const;
   void fill_row(const opencl::Map& map, opencl::Queue& queue) const;
+  // Copies the map, with "no value" around it for so large a window.
+  void border(const opencl::Map& map, int window, opencl::Queue& queue) const;
   void median(const opencl::Map& map, opencl::Queue& queue) const;
+  void take_guide(const opencl::Pair& pair, opencl::Queue& queue) const;
+  void run(const Guided& guided, const opencl::Map& map, opencl::Queue& queue) const;
+  // Of its pixel (0, 0).
+  cl_long guide_offset() const;
 
   RefineParameters parameters_;
   Size size_;
+  Depth depth_;
+  int guided_window_;  // the larger one; 0 = no step is guided
   Buffer<std::int32_t> links_, sizes_;
   PlaneBuffer<float> bordered_;
+  PlaneBuffer<std::uint8_t> guide_;
   cl_mem memory_ = nullptr;
-  std::size_t items_of_row_ = 1, lanes_ = 1;
+  std::size_t items_of_row_ = 1, lanes_ = 1, guided_lanes_ = 1, guided_items_ = 1;
   opencl::Program program_;
   opencl::Kernel check_left_right_, link_rows_, join_rows_, add_sizes_, remove_speckles_, fill_row_, border_,
       median_;
+  Guided weighted_median_, bilateral_;
 };
 
 }  // namespace parallax::refine

@@ -183,20 +183,22 @@ kernel void fill_row(global uchar* memory, Map map) {
   }
 }
 
-// Median. It reads a copy of the map with "no value" around it, at the end of rows as many as a vector may
-// read.
-
-#define BORDER (WINDOW / 2)
+// Steps over windows read a copy of the map with "no value" around it, at the end of rows as many as a vector
+// may read.
 
 // A work item a pixel of the copy.
-kernel void border(global uchar* memory, Map map, long bordered, long stride, int width) {
+kernel void border(global uchar* memory, Map map, long bordered, long stride, int width, int before) {
   const int x = get_global_id(0);
   const long y = get_global_id(1);
   if (x >= width) return;
-  const bool inside = y >= BORDER && y < BORDER + map.height && x >= BORDER && x < BORDER + map.width;
+  const bool inside = y >= before && y < before + map.height && x >= before && x < before + map.width;
   ((global float*)(memory + bordered))[y * stride + x] =
-      inside ? disparities_of(memory, &map, y - BORDER)[x - BORDER] : NO_VALUE;
+      inside ? disparities_of(memory, &map, y - before)[x - before] : NO_VALUE;
 }
+
+// Median.
+
+#define BORDER (WINDOW / 2)
 
 #if LANES == 1
 typedef float Values;

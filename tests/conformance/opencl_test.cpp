@@ -37,12 +37,9 @@ void expect_conformance(const BlockParameters& parameters, const StereoPair& pai
 
 TEST_P(OpenclConformance, BlockMatchingEqualsTheReference) {
   const BlockCase random_case(GetParam());
-  BlockParameters parameters = random_case.parameters();
-  // The device has no steps that a guide takes part in.
-  parameters.refine.weighted_median = parameters.refine.bilateral = 0;
   // What a GPU would run, every other time.
   const Disguised disguised(GetParam() % 2 == 1 ? as_gpu : nullptr);
-  expect_conformance(parameters, random_case.pair(), random_case.with_confidence(),
+  expect_conformance(random_case.parameters(), random_case.pair(), random_case.with_confidence(),
                      "seed " + std::to_string(GetParam()) + ": " + random_case.description());
 }
 

@@ -19,14 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// With every step that the device has.
-BlockParameters whole_block() {
-  BlockParameters parameters = small_block();
-  parameters.refine.weighted_median = parameters.refine.bilateral = 0;
-  return parameters;
-}
-
-Matcher plan(const BlockParameters& parameters = whole_block(), const Device& device = opencl_device,
+Matcher plan(const BlockParameters& parameters = small_block(), const Device& device = opencl_device,
              const PlanLimits& limits = {}) {
   return Matcher(parameters, device, {small_size}, limits);
 }
@@ -37,8 +30,8 @@ std::optional<Error> refusal(const BlockParameters& parameters, const Device& de
 
 bool gives_the_bytes_of_the_reference() {
   const SynthPair pair = small_pair();
-  return same_bytes(match(whole_block(), opencl_device, views(pair)),
-                    match(whole_block(), reference, views(pair)));
+  return same_bytes(match(small_block(), opencl_device, views(pair)),
+                    match(small_block(), reference, views(pair)));
 }
 
 TEST(OpenclDriverTest, MachineWithoutALoaderIsToldWhatToInstall) {
@@ -58,7 +51,7 @@ TEST(OpenclDriverDeathTest, MachineWithoutADriverIsToldWhatToInstall) {
   const auto plan_without_drivers = [] {
     const TemporaryFolder no_drivers;
     const Variable vendors("OCL_ICD_VENDORS", no_drivers.path().string());
-    const std::optional<Error> error = refusal(whole_block());
+    const std::optional<Error> error = refusal(small_block());
     const bool lists_one = is_here(DeviceKind::opencl);
     if (error) std::cerr << (lists_one ? "listed, " : "not listed, ") << error->what();
     std::exit(error && error->category() == ErrorCategory::device ? 0 : 1);
@@ -91,38 +84,38 @@ TEST_F(OpenclDeviceTest, IsListedWithWhatPeopleChooseBy) {
 
 TEST_F(OpenclDeviceTest, NumbersThatNoDeviceHasAreRefusedWithThoseThereAre) {
   for (const char* absent : {"opencl:99", "opencl:0.99", "opencl:99.99"})
-    expect_error(refusal(whole_block(), Device::parse(absent)), ErrorCategory::device,
+    expect_error(refusal(small_block(), Device::parse(absent)), ErrorCategory::device,
                  {"no device " + Device::parse(absent).text(), "choose one of opencl:0.0 ("});
 }
 
 TEST_F(OpenclDeviceTest, DeviceTooOldIsRefused) {
   const Disguised disguised([](opencl::DeviceInfo& info) { info.version = "OpenCL 1.1 of old"; });
-  expect_error(refusal(whole_block()), ErrorCategory::device,
+  expect_error(refusal(small_block()), ErrorCategory::device,
                {"opencl:0.0", "OpenCL 1.1 of old", "1.2 or later", "cpu"});
 }
 
 TEST_F(OpenclDeviceTest, DeviceWithoutEnoughMemoryIsRefusedBeforeAnythingIsAllocated) {
   const Disguised disguised([](opencl::DeviceInfo& info) { info.memory_bytes = 10000; });
-  expect_error(refusal(whole_block()), ErrorCategory::memory,
+  expect_error(refusal(small_block()), ErrorCategory::memory,
                {"the match needs ", "9.8 KiB", "opencl:0.0", "search fewer disparities"});
 }
 
 TEST_F(OpenclDeviceTest, LargestBufferOfADeviceIsALimitToo) {
   const Disguised disguised([](opencl::DeviceInfo& info) { info.largest_buffer_bytes = 5000; });
-  expect_error(refusal(whole_block()), ErrorCategory::memory, {"the match needs ", "4.9 KiB", "at once"});
+  expect_error(refusal(small_block()), ErrorCategory::memory, {"the match needs ", "4.9 KiB", "at once"});
 }
 
 TEST_F(OpenclDeviceTest, MemoryThatAPlanSaysIsWhatItMayTake) {
   const std::size_t bytes = plan().memory_bytes();
-  EXPECT_EQ(estimate_memory_bytes(whole_block(), opencl_device, {small_size}), bytes);
-  plan(whole_block(), opencl_device, {bytes});
-  expect_error(error_of([&] { plan(whole_block(), opencl_device, {bytes - 1}); }), ErrorCategory::memory,
+  EXPECT_EQ(estimate_memory_bytes(small_block(), opencl_device, {small_size}), bytes);
+  plan(small_block(), opencl_device, {bytes});
+  expect_error(error_of([&] { plan(small_block(), opencl_device, {bytes - 1}); }), ErrorCategory::memory,
                {"raise the limit"});
 }
 
 TEST_F(OpenclDeviceTest, DeviceWithoutDoublesRefusesZncc) {
   const Disguised disguised([](opencl::DeviceInfo& info) { info.has_doubles = false; });
-  BlockParameters parameters = whole_block();
+  BlockParameters parameters = small_block();
   plan(parameters);
   parameters.cost = BlockCost::zncc;
   expect_error(refusal(parameters), ErrorCategory::device, {"opencl:0.0", "cl_khr_fp64", "zncc"});
@@ -130,7 +123,7 @@ TEST_F(OpenclDeviceTest, DeviceWithoutDoublesRefusesZncc) {
 
 TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelAndConfidence) {
   const Disguised disguised([](opencl::DeviceInfo& info) { info.divides_correctly = false; });
-  BlockParameters parameters = whole_block();
+  BlockParameters parameters = small_block();
   expect_error(refusal(parameters), ErrorCategory::device, {"opencl:0.0", "sub-pixel none"});
   parameters.sub_pixel = SubPixel::none;
   const SynthPair pair = small_pair();
@@ -138,15 +131,6 @@ TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelAndConfidence)
                ErrorCategory::argument, {"confidence"});
   EXPECT_TRUE(
       same_bytes(match(parameters, opencl_device, views(pair)), match(parameters, reference, views(pair))));
-}
-
-TEST_F(OpenclDeviceTest, StepsThatItLacksAreRefusedByName) {
-  BlockParameters parameters = whole_block();
-  parameters.refine.weighted_median = 7;
-  expect_error(refusal(parameters), ErrorCategory::device, {"opencl", "weighted_median"});
-  parameters = whole_block();
-  parameters.refine.bilateral = 5;
-  expect_error(refusal(parameters), ErrorCategory::device, {"opencl", "bilateral"});
 }
 
 TEST_F(OpenclDeviceTest, ImagesOfADeviceAreRefused) {
@@ -165,7 +149,7 @@ TEST_F(OpenclDeviceTest, RunFailsForTheCallerAndTheNextOneWorks) {
   broken.left.data = nullptr;
   EXPECT_TRUE(error_of([&] { matcher.run(broken, result.map()); }));
   matcher.run(views(pair), result.map());
-  EXPECT_TRUE(same_bytes(result, match(whole_block(), reference, views(pair))));
+  EXPECT_TRUE(same_bytes(result, match(small_block(), reference, views(pair))));
 }
 
 TEST_F(OpenclDeviceTest, ProcessorTellsTheTimeOfEveryStage) {
@@ -183,8 +167,9 @@ TEST_F(OpenclDeviceTest, ProcessorTellsTheTimeOfEveryStage) {
     return names;
   };
   const Disguised disguised([](opencl::DeviceInfo& info) { info.is_processor = true; });
-  EXPECT_EQ(stages(), (std::vector<std::string>{"upload", "prepare", "search", "left_right_check", "speckle",
-                                                "fill", "median", "download"}));
+  EXPECT_EQ(stages(),
+            (std::vector<std::string>{"upload", "prepare", "search", "left_right_check", "speckle", "fill",
+                                      "median", "weighted_median", "bilateral", "download"}));
   const Disguised as_other(as_gpu);
   EXPECT_EQ(stages(), (std::vector<std::string>{"upload", "match", "download"}));
 }
@@ -246,7 +231,7 @@ class OpenclCacheTest : public OpenclDeviceTest {
 TEST_F(OpenclCacheTest, ProgramsAreKeptAndFound) {
   plan();
   const std::set<fs::path> kept = files();
-  EXPECT_EQ(kept.size(), 3u);  // images, search, refinement
+  EXPECT_EQ(kept.size(), 5u);  // images, search, refinement, and one for each guided step
   std::map<fs::path, std::string> before;
   for (const fs::path& file : kept) before[file] = read(file);
   EXPECT_TRUE(gives_the_bytes_of_the_reference());

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -21,34 +22,54 @@ class OpenclRefineTest : public testing::TestWithParam<Picture> {
  protected:
   void SetUp() override { PARALLAX_NEEDS_OPENCL(); }
 
-  // As a processor does it, and as a GPU does.
   void expect_as_on_cpu(const RefineParameters& parameters) {
-    for (const opencl::Disguise disguise : {opencl::Disguise(nullptr), opencl::Disguise(as_gpu)}) {
-      const Disguised disguised(disguise);
-      context_ = std::make_unique<opencl::Context>(0, 0);
-      queue_ = opencl::Queue(*context_);
+    on_each_device([&](const std::string& device) {
       for (const Size size :
            {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{64, 5}, Size{331, 111}, Size{1000, 3}})
-        expect_as_on_cpu(parameters, size, disguise == nullptr ? "processor" : "GPU");
-    }
+        expect_as_on_cpu(parameters, size, Guide(size, Depth::bits8, 1), device);
+    });
+  }
+
+  void expect_guided_as_on_cpu(const RefineParameters& parameters) {
+    on_each_device([&](const std::string& device) {
+      for (const Size size : {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{131, 45}})
+        for (const Depth depth : {Depth::bits8, Depth::bits16})
+          expect_as_on_cpu(parameters, size,
+                           Guide(size, depth, size.width % 2 == 0 || depth == Depth::bits16 ? 1 : 3), device);
+    });
   }
 
  private:
   struct Place {
     Buffer<float> disparity, right;
     Buffer<std::uint8_t> status;
+    Buffer<std::byte> left;
   };
 
+  // As a processor does it, and as a GPU does.
+  template <class Test>
+  void on_each_device(const Test& test) {
+    for (const opencl::Disguise disguise : {opencl::Disguise(nullptr), opencl::Disguise(as_gpu)}) {
+      const Disguised disguised(disguise);
+      context_ = std::make_unique<opencl::Context>(0, 0);
+      queue_ = opencl::Queue(*context_);
+      test(disguise == nullptr ? "processor" : "GPU");
+    }
+  }
+
   // Twice, for the second run finds what the first one left in memory.
-  void expect_as_on_cpu(const RefineParameters& parameters, Size size, const std::string& device) {
+  void expect_as_on_cpu(const RefineParameters& parameters, Size size, const Guide& guide,
+                        const std::string& device) {
     const Map map = random_map(GetParam(), size, 1), right = right_of(map, 2);
+    const std::vector<std::byte> image = guide.bytes();
     ArenaLayout layout;
-    const Place place{layout.reserve<float>(map.disparities.size()),
-                      layout.reserve<float>(map.disparities.size()),
-                      layout.reserve<std::uint8_t>(map.statuses.size())};
-    refine::OpenclPipeline pipeline(parameters, size, layout);
+    const Place place{
+        layout.reserve<float>(map.disparities.size()), layout.reserve<float>(map.disparities.size()),
+        layout.reserve<std::uint8_t>(map.statuses.size()), layout.reserve<std::byte>(image.size())};
+    refine::OpenclPipeline pipeline(parameters, guide.format, layout);
     const opencl::Memory memory = opencl::allocate(*context_, layout.bytes(), 0);
-    pipeline.prepare(*context_, memory.get());
+    pipeline.prepare(*context_, queue_, memory.get());
+    const opencl::Pair pair{{opencl::offset(place.left), -1}, {-1, -1}, {guide.channels, 0}};
     const opencl::Map there{opencl::offset(place.disparity),
                             map.stride(),
                             opencl::offset(place.status),
@@ -58,17 +79,20 @@ class OpenclRefineTest : public testing::TestWithParam<Picture> {
                             size.width,
                             size.height};
     const PlaneBuffer<float> right_plane{place.right, size, right.stride()};
+    const Map expected = refined_on_cpu(parameters, guide.at(image.data()), map, right);
+    upload(memory, place.left, image);
     for (int run = 0; run < 2; ++run) {
       upload(memory, place.disparity, map.disparities);
       upload(memory, place.right, right.disparities);
       upload(memory, place.status, map.statuses);
       queue_.start_stages();
-      pipeline.enqueue(there, right_plane, queue_);
+      pipeline.enqueue(pair, there, right_plane, queue_);
       Map result = map;
       download(result.disparities, memory, place.disparity);
       download(result.statuses, memory, place.status);
-      EXPECT_EQ(first_difference(result, refined_on_cpu(parameters, {}, map, right)), "")
-          << size.width << "×" << size.height << " on a " << device << ", run " << run;
+      EXPECT_EQ(first_difference(result, expected), "")
+          << size.width << "×" << size.height << ", " << guide.channels << " channels of "
+          << static_cast<int>(guide.format.depth) << " bits, on a " << device << ", run " << run;
     }
   }
 
@@ -128,8 +152,29 @@ TEST_P(OpenclRefineTest, Median) {
   }
 }
 
+TEST_P(OpenclRefineTest, WeightedMedian) {
+  RefineParameters parameters = RefineParameters::none();
+  for (const auto& [window, range] : {std::pair{3, 1}, {7, 10}, {15, 255}}) {
+    parameters.weighted_median = window;
+    parameters.weighted_median_range = range;
+    expect_guided_as_on_cpu(parameters);
+  }
+}
+
+TEST_P(OpenclRefineTest, Bilateral) {
+  RefineParameters parameters = RefineParameters::none();
+  for (const auto& [window, step] : {std::pair{3, 128.0f}, {5, 0.25f}, {15, 2.0f}}) {
+    parameters.bilateral = window;
+    parameters.bilateral_range = 4 * window;
+    parameters.bilateral_step = step;
+    expect_guided_as_on_cpu(parameters);
+  }
+}
+
 TEST_P(OpenclRefineTest, AllSteps) {
   RefineParameters parameters;
+  parameters.weighted_median = 7;
+  parameters.bilateral = 5;
   for (const int window : {0, 3, 5}) {
     parameters.median = window;
     expect_as_on_cpu(parameters);
@@ -140,14 +185,14 @@ TEST(OpenclPipelineTest, MapTooLargeForTheSpeckleFilterIsRefused) {
   ArenaLayout layout;
   expect_refused(
       [&] {
-        refine::OpenclPipeline({}, {65536, 32768}, layout);
+        refine::OpenclPipeline({}, {{65536, 32768}}, layout);
       },
       "the speckle filter takes up to 2^31 − 1 pixels");
 }
 
 TEST(OpenclPipelineTest, StepsNobodyAskedForTakeNoMemory) {
   ArenaLayout layout;
-  refine::OpenclPipeline(RefineParameters::none(), {65536, 32768}, layout);
+  refine::OpenclPipeline(RefineParameters::none(), {{65536, 32768}}, layout);
   EXPECT_EQ(layout.bytes(), 0u);
 }
 

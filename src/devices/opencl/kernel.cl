@@ -7,6 +7,7 @@
 // As host and kernels call them alike.
 typedef int cl_int;
 typedef long cl_long;
+typedef float cl_float;
 
 // Values of Status.
 #define MATCHED 0

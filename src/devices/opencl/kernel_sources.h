@@ -7,6 +7,6 @@ namespace parallax::opencl {
 
 extern const Source kernel_cl, types_cl;  // what every program begins with
 extern const Source block_types_cl, block_images_cl, block_search_cl;
-extern const Source refine_cl;
+extern const Source refine_cl, refine_types_cl, refine_guided_cl;
 
 }  // namespace parallax::opencl

@@ -70,7 +70,7 @@ class Opencl final : public opencl::Plan {
         parameters_(parameters),
         search_(plan_search(parameters, format)),
         tile_(tile_shape(context().info())),
-        refinement_(parameters.refine, format.size, layout_) {
+        refinement_(parameters.refine, format, layout_) {
     check_device(context().info(), parameters);
     reserve_images();
     if (right_map()) right_disparity_ = layout_.reserve_plane<float>(format.size);
@@ -132,7 +132,7 @@ class Opencl final : public opencl::Plan {
         opencl::Program(context(), {opencl::block_types_cl, opencl::block_search_cl}, search_options());
     match_ = search_program_.kernel("match");
     if (has_statistics()) find_statistics_ = search_program_.kernel("find_statistics");
-    refinement_.prepare(context(), memory());
+    refinement_.prepare(context(), queue(), memory());
   }
 
   Options search_options() const {
@@ -186,7 +186,7 @@ class Opencl final : public opencl::Plan {
                         opencl::stride(right_disparity_)};
     match_.launch(queue(), {groups, rows, right_map() ? 2u : 1u}, {items}, memory(), images_, search, map);
     queue().finish_stage("search");
-    refinement_.enqueue(map, right_disparity_, queue());
+    refinement_.enqueue(pair, map, right_disparity_, queue());
   }
 
   BlockParameters parameters_;

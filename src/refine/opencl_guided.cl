@@ -1,0 +1,195 @@
+// Steps that a guide takes part in, on OpenCL: of every pixel what weighted_median.cpp and bilateral.cpp make
+// of it.
+//
+// Specialised by BILATERAL (which of the two), WINDOW, and LANES of a vector of pixels (1, 16).
+
+#define RADIUS (WINDOW / 2)
+#define WINDOW_PIXELS (WINDOW * WINDOW)
+
+// A work item a pixel. `bits`: of a channel.
+kernel void take_guide(global uchar* memory, Pair pair, int bits, int width, long guide, long stride) {
+  const int x = get_global_id(0);
+  const long y = get_global_id(1);
+  if (x >= width) return;
+  const int channels = pair.channels[0];
+  const long first = (y * width + x) * channels;
+  const global uchar* bytes = memory + pair.image[0] + first;
+  const global ushort* words = (const global ushort*)(memory + pair.image[0]) + first;
+  uint level = bits == 16 ? words[0] : bytes[0];
+  if (channels == 3) {
+    const uint green = bits == 16 ? words[1] : bytes[1], blue = bits == 16 ? words[2] : bytes[2];
+    level = (9797u * level + 19234u * green + 3737u * blue) >> 15;
+  }
+  memory[guide + y * stride + x] = level >> (bits - 8);
+}
+
+#if LANES == 1
+typedef float Floats;
+typedef int Integers;
+typedef uint Unsigned;
+#define LOAD(from) (*(from))
+#define ANY(condition) (condition)
+#define TO_FLOATS convert_float
+#define TO_UNSIGNED convert_uint
+#define TO_INTEGERS convert_int
+#define NEAREST convert_int_rte
+static void store(Floats values, global float* to, int count) {
+  *to = values;
+}
+#else
+typedef float16 Floats;
+typedef int16 Integers;
+typedef uint16 Unsigned;
+#define LOAD(from) vload16(0, from)
+#define ANY any
+#define TO_FLOATS convert_float16
+#define TO_UNSIGNED convert_uint16
+#define TO_INTEGERS convert_int16
+#define NEAREST convert_int16_rte
+static void store(Floats values, global float* to, int count) {
+  if (count >= LANES) {
+    vstore16(values, 0, to);
+    return;
+  }
+  float all[LANES];
+  vstore16(values, 0, all);
+  for (int i = 0; i < count; ++i) to[i] = all[i];
+}
+#endif
+
+// Where the first pixel of a work item is, and what weighs its neighbours.
+typedef struct {
+  const global float* values;
+  const global uchar* levels;
+  const global uchar* gray;
+  const global ushort* distance;
+  long stride, level_stride;
+  float step;
+} Centre;
+
+static Floats value_at(const Centre* centre, int row, int column) {
+  return LOAD(centre->values + (row - RADIUS) * centre->stride + (column - RADIUS));
+}
+
+// Of a neighbour, by its gray level.
+static Integers weight_at(const Centre* centre, int row, int column) {
+  const global uchar* there = centre->levels + (row - RADIUS) * centre->level_stride + (column - RADIUS);
+#if LANES == 1
+  return centre->gray[abs_diff(*there, *centre->levels)];
+#else
+  int weights[LANES];
+  for (int i = 0; i < LANES; ++i) weights[i] = centre->gray[abs_diff(there[i], centre->levels[i])];
+  return vload16(0, weights);
+#endif
+}
+
+// For each `row` and `column` of the window, and `place`, row by row.
+#define FOR_WINDOW                                  \
+  for (int place = 0, row = 0; row < WINDOW; ++row) \
+    for (int column = 0; column < WINDOW; ++column, ++place)
+
+#define NO_WEIGHT ((Integers)0)
+
+#if BILATERAL
+#define FILTER bilateral
+
+// As nearest_quotient() in refine.h.
+static Integers nearest_quotient(Integers sum, Integers weights) {
+  const Unsigned all = TO_UNSIGNED(max(weights, 1));
+  const Unsigned nearest = (2u * abs(sum) + all) / (2u * all);
+  const Integers size = TO_INTEGERS(nearest);
+  return sum < 0 ? -size : size;
+}
+
+static Floats filtered(const Centre* centre, Floats here) {
+  const float shift_unit = 256.0f;
+  Integers sum = 0, all = 0;
+  FOR_WINDOW {
+    const Floats difference = value_at(centre, row, column) - here;
+    const Integers counts = fabs(difference) <= centre->step;
+    const int distance = centre->distance[place];
+    const Integers weight = counts ? weight_at(centre, row, column) * distance >> 8 : NO_WEIGHT;
+    sum += weight * NEAREST((counts ? difference : (Floats)0.0f) * shift_unit);
+    all += weight;
+  }
+  return here + TO_FLOATS(nearest_quotient(sum, all)) * (1.0f / shift_unit);
+}
+
+#else
+#define FILTER weighted_median
+
+// A processor keeps the weights of the window. A GPU, whose registers have no room for them, looks them up
+// again for each pivot.
+#if LANES == 1
+#define KEPT_WEIGHTS 1
+#define WEIGHT weight_at(centre, row, column)
+#else
+#define KEPT_WEIGHTS WINDOW_PIXELS
+#define WEIGHT weights[place]
+#endif
+
+typedef struct {
+  Floats low, high;
+} Bounds;
+
+// Never a `b` that is not a number: what min() makes of one is undefined.
+static Floats lower(Floats a, Floats b) {
+  return b < a ? b : a;
+}
+
+// By bisection, as in weighted_median.cpp. Lanes without a value have none in `here`, and do not take part.
+static Floats filtered(const Centre* centre, Floats here) {
+  const Floats none = NO_VALUE;
+  Integers weights[KEPT_WEIGHTS];
+  Integers all = 0;
+  Bounds bounds = {none, -none};
+  FOR_WINDOW {
+    const Floats value = value_at(centre, row, column);
+    const Integers counts = value < none;
+    const Integers weight = weight_at(centre, row, column);
+    if (KEPT_WEIGHTS > 1) weights[place] = weight;
+    all += counts ? weight : NO_WEIGHT;
+    bounds.low = lower(bounds.low, value);
+    bounds.high = counts ? max(bounds.high, value) : bounds.high;
+  }
+  const Integers takes_part = here < none;
+  bounds.low = takes_part ? bounds.low : none;
+  bounds.high = takes_part ? bounds.high : none;
+  const Integers enough = (all + 1) >> 1;
+  for (Integers open = bounds.low < bounds.high; ANY(open); open = bounds.low < bounds.high) {
+    const Floats middle = 0.5f * (bounds.low + bounds.high);
+    const Integers between = middle >= bounds.low && middle < bounds.high;
+    const Floats pivot = between ? middle : bounds.low;
+    Integers sum = 0;
+    Bounds beside = {none, -none};
+    FOR_WINDOW {
+      const Floats value = value_at(centre, row, column);
+      const Integers up_to = value <= pivot;
+      sum += up_to ? WEIGHT : NO_WEIGHT;
+      beside.high = up_to ? max(beside.high, value) : beside.high;
+      beside.low = up_to ? beside.low : lower(beside.low, value);
+    }
+    const Integers reaches = sum >= enough;
+    bounds.high = open && reaches ? beside.high : bounds.high;
+    bounds.low = open && !reaches ? beside.low : bounds.low;
+  }
+  return bounds.low;
+}
+#endif
+
+// A work item has LANES pixels of a row; those without a value stay as they are.
+kernel void FILTER(global uchar* memory, Map map, OpenclGuidedStep step) {
+  const int x = LANES * get_global_id(0);
+  const long y = get_global_id(1);
+  if (x >= map.width) return;
+  const Centre centre = {(const global float*)(memory + step.from) + y * step.stride + x,
+                         memory + step.guide + y * step.guide_stride + x,
+                         memory + step.gray,
+                         (const global ushort*)(memory + step.distance),
+                         step.stride,
+                         step.guide_stride,
+                         step.step};
+  const Floats here = LOAD(centre.values);
+  const Floats result = here < (Floats)NO_VALUE ? filtered(&centre, here) : here;
+  store(result, (global float*)(memory + map.disparity) + y * map.stride + x, map.width - x);
+}
