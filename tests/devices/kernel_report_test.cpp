@@ -14,6 +14,7 @@
 
 #include "devices/cuda/kernel_sources.h"
 #include "devices/gpu_test.h"
+#include "devices/program_cache.h"
 
 namespace parallax::test {
 namespace {
@@ -222,6 +223,20 @@ class KernelReportTest : public testing::TestWithParam<int> {
 // A few bytes cost less than a multiprocessor that has room for one block less.
 constexpr int most_spilled_bytes = 256;
 
+// What the compiler says of a program; of one that it has compiled before, from the cache of programs.
+std::string compiler_log(const Asked& asked, int architecture) {
+  const cuda::Compiler& compiler = *real_compiler();
+  std::string key = "log of " + std::to_string(architecture) + " by " + std::to_string(compiler.major) + "." +
+                    std::to_string(compiler.minor) + "\n";
+  for (const std::string& option : asked.options) key += option + "\n";
+  for (const cuda::Source& header : cuda::headers()) key += header.text;
+  key += asked.source->text;
+  if (std::optional<std::string> log = read_cached(key)) return *std::move(log);
+  std::string log = cuda::compile(compiler, *asked.source, asked.options, architecture).log;
+  write_cached(key, log);
+  return log;
+}
+
 class NewKernels {
  public:
   // Of a program that no plan before has asked for.
@@ -229,10 +244,9 @@ class NewKernels {
     std::string key = asked.source->name;
     for (const std::string& option : asked.options) key += option;
     if (!known_.insert(key).second) return {};
-    const cuda::Compiled compiled =
-        cuda::compile(*real_compiler(), *asked.source, asked.options, architecture);
-    EXPECT_FALSE(contains(compiled.log, "warning")) << compiled.log;
-    std::map<std::string, Usage> usages = usage_of_kernels(compiled.log);
+    const std::string log = compiler_log(asked, architecture);
+    EXPECT_FALSE(contains(log, "warning")) << log;
+    std::map<std::string, Usage> usages = usage_of_kernels(log);
     EXPECT_FALSE(usages.empty()) << asked.source->name;
     return usages;
   }
