@@ -71,6 +71,9 @@ CensusParameters with_kernels_of(const CensusParameters& built, CensusParameters
   parameters.window = built.window;
   if (built.sub_pixel == SubPixel::none || parameters.sub_pixel == SubPixel::none)
     parameters.sub_pixel = built.sub_pixel;
+  // The steps after it build theirs.
+  parameters.refine.median = built.refine.median;
+  parameters.refine.weighted_median = parameters.refine.bilateral = 0;
   return parameters;
 }
 
