@@ -160,18 +160,8 @@ class Opencl final : public opencl::Plan, public CensusPlan {
 
   void prepare() override {
     const Layout& device = layout_of_device_;
-    const Window window = window_of(neighbourhood_.neighbours);
-    images_program_ = opencl::Program(
-        context(), {opencl::census_types_cl, opencl::census_images_cl},
-        {std::string("-DGRAY=") + (gray_bytes() == 2 ? "ushort" : "uchar"),
-         std::string("-DSUM=") + (gray_bytes() == 2 ? "uint" : "ushort"),
-         define("GRAY_BITS", 8 * gray_bytes()), define("PROCESSOR", device.is_processor ? 1 : 0),
-         define("BITS", bits()), define("PLANES", planes()), define("WITH_GRAY", with_gray() ? 1 : 0),
-         define("COLUMNS", window.columns), define("ROWS", window.rows),
-         define("SPARSE", parameters_.transform == CensusTransform::sparse_modified_7x7 ? 1 : 0),
-         define("MODIFIED", neighbourhood_.modified ? 1 : 0),
-         define("TILE_COLUMNS", device.described_columns), define("TILE_ROWS", device.described_rows),
-         define("BEFORE", device.before), define("RADIUS", radius())});
+    images_program_ =
+        opencl::Program(context(), {opencl::census_types_cl, opencl::census_images_cl}, images_options());
     take_ = images_program_.kernel("take");
     halve_ = images_program_.kernel("halve");
     describe_ = images_program_.kernel("describe");
@@ -186,6 +176,35 @@ class Opencl final : public opencl::Plan, public CensusPlan {
                          define("STRIDE", device.is_processor ? 0 : placed_.front().signature_stride)});
     search_ = search_program_.kernel("search");
     refinement_.prepare(context(), queue(), memory());
+  }
+
+  Options images_options() const {
+    const Layout& device = layout_of_device_;
+    Options options{std::string("-DGRAY=") + (gray_bytes() == 2 ? "ushort" : "uchar"),
+                    std::string("-DSUM=") + (gray_bytes() == 2 ? "uint" : "ushort"),
+                    define("GRAY_BITS", 8 * gray_bytes()),
+                    define("PROCESSOR", device.is_processor ? 1 : 0),
+                    define("TILE_COLUMNS", device.described_columns),
+                    define("TILE_ROWS", device.described_rows),
+                    define("BEFORE", device.before)};
+    if (device.is_processor) return options;
+    const OpenclTransform all = transform();
+    options.insert(options.end(), {define("BITS", all.bits), define("PLANES", all.planes),
+                                   define("WITH_GRAY", all.with_gray), define("COLUMNS", all.columns),
+                                   define("ROWS", all.rows), define("SPARSE", all.sparse),
+                                   define("MODIFIED", all.modified), define("RADIUS", radius())});
+    return options;
+  }
+
+  OpenclTransform transform() const {
+    const Window window = window_of(neighbourhood_.neighbours);
+    return {bits(),
+            planes(),
+            with_gray() ? 1 : 0,
+            window.columns,
+            window.rows,
+            parameters_.transform == CensusTransform::sparse_modified_7x7 ? 1 : 0,
+            neighbourhood_.modified ? 1 : 0};
   }
 
   // From one level on, as many as a launch makes or describes.
@@ -228,7 +247,8 @@ class Opencl final : public opencl::Plan, public CensusPlan {
     const Shape items = device.is_processor
                             ? Shape{1}
                             : Shape{size(device.described_columns), size(device.described_rows / item_rows)};
-    describe_.launch(queue(), {size(levels.first_tile[levels.count]), 1, 2}, items, memory(), levels);
+    describe_.launch(queue(), {size(levels.first_tile[levels.count]), 1, 2}, items, memory(), levels,
+                     transform());
   }
 
   Shape tiles_of(int level) const {

@@ -1,10 +1,9 @@
 // Census matching on OpenCL: from the caller's images to gray pyramids, and from these to signatures.
 //
-// Specialised by GRAY (the type of a gray value), GRAY_BITS, and for the signatures by PROCESSOR (whether the
-// device is one), BITS of a signature, PLANES (see OpenclLevel), WITH_GRAY, COLUMNS and ROWS of the
-// transform's window, SPARSE (every second of them), MODIFIED (against the mean), and TILE_COLUMNS and
-// TILE_ROWS, described together. BEFORE: columns of signatures before the image; RADIUS: rows that repeat the
-// border above and below it, on a GPU. SUM holds nine gray values.
+// Specialised by GRAY (the type of a gray value), GRAY_BITS, SUM (a type that holds nine of them), PROCESSOR
+// (whether the device is one), TILE_COLUMNS and TILE_ROWS that are described together, BEFORE (columns of
+// signatures before the image). For a GPU, whose registers cannot be indexed, also by what an
+// OpenclTransform says, and RADIUS (rows above and below the image that repeat its border).
 
 static global GRAY* gray_at(global uchar* memory, const OpenclLevel* level, int side, int x, int y) {
   return (global GRAY*)(memory + level->gray[side]) + y * level->stride + x;
@@ -91,12 +90,6 @@ kernel void halve(global uchar* memory, OpenclLevels levels) {
   store_levels_above(memory, &levels, side, x, y, &square);
 }
 
-#define REACH_X (COLUMNS / 2)
-#define REACH_Y (ROWS / 2)
-// What a tile looks at.
-#define SEEN_COLUMNS (TILE_COLUMNS + 2 * REACH_X)
-#define SEEN_ROWS (TILE_ROWS + 2 * REACH_Y)
-
 typedef struct {
   int level;  // of those described
   int side;
@@ -116,10 +109,16 @@ static Tile own_tile(const OpenclLevels* levels) {
 
 #if PROCESSOR
 
-// Of bit i: the place of the neighbour in the window.
-static int place_of(int bit) {
-  if (SPARSE) return bit / 4 * 2 * COLUMNS + bit % 4 * 2;
-  return bit < BITS / 2 ? bit : bit + 1;
+// What a tile looks at, with the largest window.
+#define REACH 4
+#define SEEN_COLUMNS (TILE_COLUMNS + 2 * REACH)
+#define SEEN_ROWS (TILE_ROWS + 2 * REACH)
+
+// From a pixel to the neighbour that a bit is for, in what is seen.
+static int step_to(const OpenclTransform* transform, int bit) {
+  const int centre = transform->bits / 2, columns = transform->columns;
+  const int place = transform->sparse ? bit / 4 * 2 * columns + bit % 4 * 2 : bit < centre ? bit : bit + 1;
+  return (place / columns - transform->rows / 2) * SEEN_COLUMNS + place % columns - columns / 2;
 }
 
 static void load_row(const global GRAY* row, int width, int x, GRAY* to) {
@@ -131,17 +130,17 @@ static void load_row(const global GRAY* row, int width, int x, GRAY* to) {
 }
 
 // What the neighbours of a row of pixels are compared with; `centre` is the first of them.
-static void find_references(const GRAY* centre, GRAY* references) {
-#if MODIFIED
+static void find_references(const GRAY* centre, bool modified, GRAY* references) {
+  if (!modified) {
+    for (int i = 0; i < TILE_COLUMNS; ++i) references[i] = centre[i];
+    return;
+  }
   for (int i = 0; i < TILE_COLUMNS; ++i) {
     const GRAY *here = centre + i, *above = here - SEEN_COLUMNS, *below = here + SEEN_COLUMNS;
     const SUM sum = (SUM)((SUM)(above[-1] + above[0] + above[1]) + (SUM)(here[-1] + here[0] + here[1]) +
                           (SUM)(below[-1] + below[0] + below[1]));
     references[i] = (GRAY)(sum / (SUM)9);
   }
-#else
-  for (int i = 0; i < TILE_COLUMNS; ++i) references[i] = centre[i];
-#endif
 }
 
 // Writes a row of the tile to a plane, and beside the image what repeats its border.
@@ -158,30 +157,28 @@ static void store_row(const OpenclLevel* level, int x, const uchar* bytes, globa
 }
 
 // Signatures. A work item a tile; the tiles of the levels follow each other.
-kernel void describe(global uchar* memory, OpenclLevels levels) {
+kernel void describe(global uchar* memory, OpenclLevels levels, OpenclTransform transform) {
   const Tile tile = own_tile(&levels);
   const OpenclLevel level = levels.levels[tile.level];
   GRAY seen[SEEN_ROWS * SEEN_COLUMNS], references[TILE_COLUMNS];
   const int rows = min(TILE_ROWS, level.height - tile.y);
-  for (int j = 0; j < rows + 2 * REACH_Y; ++j)
-    load_row(gray_at(memory, &level, tile.side, 0, clamp(tile.y + j - REACH_Y, 0, level.height - 1)),
-             level.width, tile.x - REACH_X, seen + j * SEEN_COLUMNS);
+  for (int j = 0; j < rows + 2 * REACH; ++j)
+    load_row(gray_at(memory, &level, tile.side, 0, clamp(tile.y + j - REACH, 0, level.height - 1)),
+             level.width, tile.x - REACH, seen + j * SEEN_COLUMNS);
   for (int row = 0; row < rows; ++row) {
-    const GRAY* first = seen + row * SEEN_COLUMNS;
-    const GRAY* centre = first + REACH_Y * SEEN_COLUMNS + REACH_X;
-    find_references(centre, references);
+    const GRAY* centre = seen + (row + REACH) * SEEN_COLUMNS + REACH;
+    find_references(centre, transform.modified, references);
     global uchar* planes =
-        memory + level.signatures[tile.side] + (tile.y + row) * PLANES * level.signature_stride;
-    for (int plane = 0; plane < PLANES; ++plane) {
+        memory + level.signatures[tile.side] + (tile.y + row) * transform.planes * level.signature_stride;
+    for (int plane = 0; plane < transform.planes; ++plane) {
       uchar bytes[TILE_COLUMNS];
       for (int i = 0; i < TILE_COLUMNS; ++i) bytes[i] = 0;
-      for (int bit = 8 * plane; bit < min(8 * plane + 8, BITS); ++bit) {
-        const int place = place_of(bit);
-        const GRAY* neighbours = first + place / COLUMNS * SEEN_COLUMNS + place % COLUMNS;
+      for (int bit = 8 * plane; bit < min(8 * plane + 8, transform.bits); ++bit) {
+        const GRAY* neighbours = centre + step_to(&transform, bit);
         const uchar flag = (uchar)(1 << bit % 8);
         for (int i = 0; i < TILE_COLUMNS; ++i) bytes[i] |= neighbours[i] > references[i] ? flag : (uchar)0;
       }
-      if (WITH_GRAY && plane == PLANES - 1)
+      if (transform.with_gray && plane == transform.planes - 1)
         for (int i = 0; i < TILE_COLUMNS; ++i) bytes[i] = (uchar)(centre[i] >> (GRAY_BITS - 8));
       store_row(&level, tile.x, bytes, planes + plane * level.signature_stride);
     }
@@ -189,6 +186,12 @@ kernel void describe(global uchar* memory, OpenclLevels levels) {
 }
 
 #else
+
+#define REACH_X (COLUMNS / 2)
+#define REACH_Y (ROWS / 2)
+// What a tile looks at.
+#define SEEN_COLUMNS (TILE_COLUMNS + 2 * REACH_X)
+#define SEEN_ROWS (TILE_ROWS + 2 * REACH_Y)
 
 // A work item has so many pixels of a column, a group a tile.
 #define ITEM_ROWS 4
@@ -224,7 +227,7 @@ static void store_words(global uchar* memory, const OpenclLevel* level, int side
 
 // Signatures. The tiles of the levels follow each other.
 kernel __attribute__((reqd_work_group_size(TILE_COLUMNS, ITEMS_OF_COLUMN, 1))) void describe(
-    global uchar* memory, OpenclLevels levels) {
+    global uchar* memory, OpenclLevels levels, OpenclTransform transform) {
   local GRAY seen[SEEN_ROWS * SEEN_COLUMNS];
   const Tile tile = own_tile(&levels);
   const OpenclLevel level = levels.levels[tile.level];
