@@ -1,6 +1,7 @@
 // The opencl device gives the bytes of the reference, for random images and parameters. Needs an OpenCL
 // device; PoCL is one on any machine.
 
+#include <algorithm>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -88,6 +89,33 @@ TEST_P(OpenclCensusConformance, EqualsTheReference) {
                               seed % 3 == 0,
                               "kernels of seed " + std::to_string(GetParam()) + ", seed " +
                                   std::to_string(seed) + ": " + random_case.description());
+  }
+}
+
+// All pixels have the same best label, so that only those beside it are compared with it. Of the kernels of
+// seed 1.
+TEST(OpenclCensusTest, ComparesBothLabelsBesideTheBest) {
+  PARALLAX_NEEDS_OPENCL();
+  const Disguised disguised(as_gpu);
+  constexpr Size size{71, 23};
+  std::mt19937 random(1);
+  Plane<std::uint8_t> scene({size.width + 8, size.height}), left(size), right(size);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < scene.width(); ++x)
+      scene.at(x, y) = static_cast<std::uint8_t>(random_number(random, 0, 255));
+  CensusParameters parameters = with_kernels_of(CensusCase(1).parameters(), plain_census());
+  parameters.disparities = 16;
+  parameters.sub_pixel = SubPixel::parabola;
+  for (const int shift : {6, 7}) {
+    for (int y = 0; y < size.height; ++y) {
+      std::copy_n(scene.row(y), size.width, left.row(y));
+      std::copy_n(scene.row(y) + shift, size.width, right.row(y));
+    }
+    for (const int levels : {1, 2}) {
+      parameters.pyramid_levels = levels;
+      expect_census_conformance(parameters, {left.view(), right.view(), {}, {}}, false,
+                                std::to_string(shift) + " pixels, " + std::to_string(levels) + " levels");
+    }
   }
 }
 
