@@ -34,6 +34,7 @@ std::span<const Door> doors() {
 #endif
 #ifdef PARALLAX_HAS_OPENCL
       door<BlockParameters, block::make_opencl>("block", DeviceKind::opencl),
+      door<CensusParameters, census::make_opencl>("census", DeviceKind::opencl),
 #endif
   };
   return table;

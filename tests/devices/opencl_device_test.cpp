@@ -133,6 +133,14 @@ TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelAndConfidence)
       same_bytes(match(parameters, opencl_device, views(pair)), match(parameters, reference, views(pair))));
 }
 
+TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelOfCensusMatching) {
+  const Disguised disguised([](opencl::DeviceInfo& info) { info.divides_correctly = false; });
+  CensusParameters parameters = small_census();
+  parameters.sub_pixel = SubPixel::v_shape;
+  expect_error(error_of([&] { Matcher(parameters, opencl_device, {small_size}); }), ErrorCategory::device,
+               {"opencl:0.0", "sub-pixel none"});
+}
+
 TEST_F(OpenclDeviceTest, ImagesOfADeviceAreRefused) {
   Matcher matcher = plan();
   const SynthPair pair = small_pair();

@@ -182,6 +182,12 @@ std::byte* Plan::fetch(const DisparityMap& map) const {
   return staging_memory_ + start;
 }
 
+void Plan::read(cl_long from, std::size_t bytes, void* to) const {
+  check(driver().clEnqueueReadBuffer(queue_.handle(), memory(), CL_TRUE, static_cast<std::size_t>(from),
+                                     bytes, to, 0, nullptr, nullptr),
+        "clEnqueueReadBuffer of " + std::to_string(bytes) + " bytes");
+}
+
 void Plan::copy_out(const std::byte* from, const DisparityMap& to) const {
   const auto copy = [&](const auto& plane, const auto& view) {
     const std::size_t element = sizeof *view.data;

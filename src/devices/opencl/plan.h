@@ -52,6 +52,8 @@ class Plan : public detail::Plan {
   Queue& queue() { return queue_; }
   // What kernels take as `global uchar* memory`; all buffers of layout_ are in it.
   cl_mem memory() const { return memory_.get(); }
+  // What kernels left there; for tests and pictures.
+  void read(cl_long from, std::size_t bytes, void* to) const;
 
   ArenaLayout layout_;
 

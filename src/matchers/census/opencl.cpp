@@ -1,0 +1,299 @@
+// Census matching on OpenCL: the pair is taken and makes pyramids, all their pixels are described, and each
+// level is searched by one launch, for both images. The last of these makes the map.
+
+#include "refine/opencl.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "devices/opencl/kernel_sources.h"
+#include "devices/opencl/plan.h"
+#include "matchers/census/census.h"
+#include "matchers/census/opencl_types.h"
+
+namespace parallax::census {
+namespace {
+
+using opencl::define;
+using opencl::groups_for;
+using opencl::offset;
+using opencl::Options;
+using opencl::Shape;
+
+// As the kernels have it.
+constexpr int square = 4, levels_a_launch = PARALLAX_CENSUS_LEVELS;
+constexpr int item_rows = 4;
+constexpr std::size_t shares = 4;
+
+// How a device of that sort works on images.
+struct Layout {
+  bool is_processor;
+  int value_bytes;                        // of a signature's planes
+  int described_columns, described_rows;  // together
+  int lanes, rows;                        // of a tile or strip that is searched, windows included beside it
+  int before;                             // columns of signatures that are written beside the image
+};
+
+constexpr Layout processor_layout{true, 1, 64, 16, 64, 24, 64}, gpu_layout{false, 4, 32, 32, 32, 16, 0};
+
+int rounded_up(int value, int unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+std::size_t size(int value) {
+  return static_cast<std::size_t>(value);
+}
+
+// Of a transform's window.
+struct Window {
+  int columns = 1, rows = 1;
+};
+
+Window window_of(const std::vector<Offset>& neighbours) {
+  Window window;
+  for (const Offset& neighbour : neighbours) {
+    window.columns = std::max(window.columns, 2 * neighbour.x + 1);
+    window.rows = std::max(window.rows, 2 * neighbour.y + 1);
+  }
+  return window;
+}
+
+void check_device(const opencl::DeviceInfo& device, const CensusParameters& parameters) {
+  if (parameters.sub_pixel != SubPixel::none && !device.divides_correctly)
+    throw Error(ErrorCategory::device,
+                device.text + " (" + device.name +
+                    ") does not round divisions correctly, which sub-pixel disparities "
+                    "need: choose sub-pixel none, or another device");
+}
+
+class Opencl final : public opencl::Plan, public CensusPlan {
+ public:
+  Opencl(const CensusParameters& parameters, const Device& device, const ImageFormat& format)
+      : opencl::Plan(device, format, true),
+        parameters_(parameters),
+        levels_(plan_levels(parameters, format.size)),
+        neighbourhood_(neighbourhood(parameters.transform)),
+        layout_of_device_(context().info().is_processor ? processor_layout : gpu_layout),
+        refinement_(parameters.refine, format, layout_) {
+    check_device(context().info(), parameters);
+    for (const Level& level : levels_) placed_.push_back(place(level.size));
+    if (searches(right_side)) right_disparity_ = layout_.reserve_plane<float>(format.size);
+  }
+
+  const std::vector<Level>& levels() const override { return levels_; }
+
+  Stage stage(int level, int side) const override {
+    const Size extent = levels_[size(level)].size;
+    const bool estimates = level > 0 && searches(side);
+    const OpenclLevel& placed = placed_[size(level)];
+    Stage stage{Plane<std::uint16_t>(extent), {}, Plane<std::int32_t>(estimates ? extent : Size{})};
+    for (int byte = 0; byte < neighbourhood_.bytes(); ++byte) stage.signature.emplace_back(extent);
+    const int value_bytes = layout_of_device_.value_bytes;
+    std::vector<std::uint8_t> row(size(extent.width) * 4);
+    for (int y = 0; y < extent.height; ++y) {
+      const cl_long gray = placed.gray[side] + y * placed.stride * gray_bytes();
+      read(gray, size(extent.width * gray_bytes()), row.data());
+      for (int x = 0; x < extent.width; ++x)
+        stage.gray.at(x, y) = static_cast<std::uint16_t>(
+            gray_bytes() == 1 ? row[size(x)] : row[size(2 * x)] | row[size(2 * x + 1)] << 8);
+      for (int byte = 0; byte < neighbourhood_.bytes(); ++byte) {
+        const cl_long plane = (cl_long{y} * planes() + byte / value_bytes) * placed.signature_stride;
+        read(placed.signatures[side] + plane * value_bytes, size(extent.width * value_bytes), row.data());
+        for (int x = 0; x < extent.width; ++x)
+          stage.signature[size(byte)].at(x, y) = row[size(x * value_bytes + byte % value_bytes)];
+      }
+      if (estimates)
+        read(placed.disparities[side] + y * placed.stride * 4, size(extent.width) * 4,
+             stage.disparity.row(y));
+    }
+    return stage;
+  }
+
+ private:
+  int level_count() const { return static_cast<int>(levels_.size()); }
+  bool searches(int side) const { return side == left_side || parameters_.refine.left_right_check; }
+  int radius() const { return parameters_.window / 2; }
+  int bits() const { return static_cast<int>(neighbourhood_.neighbours.size()); }
+  bool with_gray() const { return parameters_.cost == CensusCost::ad_census; }
+  // Of a signature.
+  int words() const {
+    return (bits() + 8 * layout_of_device_.value_bytes - 1) / (8 * layout_of_device_.value_bytes);
+  }
+  int planes() const { return words() + (with_gray() ? 1 : 0); }
+  int gray_bytes() const { return format().depth == Depth::bits16 ? 2 : 1; }
+  // As many as a sum of costs of pixels takes.
+  int costs_of_a_byte() const {
+    const int fit = 255 / highest_pixel_cost(parameters_);
+    return fit >= 5 ? 5 : fit >= 3 ? 3 : 1;
+  }
+  int searched_columns() const { return layout_of_device_.lanes - 2 * radius(); }
+
+  cl_long reserve(cl_long stride, int rows, int element_bytes) {
+    return offset(
+        layout_.reserve<std::byte>(static_cast<std::size_t>(stride) * size(rows) * size(element_bytes)));
+  }
+
+  OpenclLevel place(Size extent) {
+    const Layout& device = layout_of_device_;
+    OpenclLevel level{};
+    level.width = extent.width;
+    level.height = extent.height;
+    level.stride = rounded_up(extent.width, 64);
+    // Of all levels the same on a GPU, which knows it beforehand.
+    level.signature_stride =
+        device.is_processor ? level.stride + 2 * device.before : rounded_up(format().size.width, 256);
+    // On a GPU, rows above and below the image repeat its border, and the last strip may end below.
+    const int above = device.is_processor ? 0 : radius();
+    const int rows =
+        device.is_processor ? extent.height : rounded_up(extent.height, device.rows) + 2 * radius();
+    for (int side = 0; side < 2; ++side) {
+      level.gray[side] = reserve(level.stride, extent.height, gray_bytes());
+      level.validity[side] = reserve(level.stride, extent.height, 1);
+      level.disparities[side] = reserve(level.stride, extent.height, sizeof(cl_int));
+      level.signatures[side] =
+          reserve(level.signature_stride, rows * planes(), device.value_bytes) +
+          (above * planes() * level.signature_stride + device.before) * device.value_bytes;
+    }
+    return level;
+  }
+
+  void prepare() override {
+    const Layout& device = layout_of_device_;
+    images_program_ =
+        opencl::Program(context(), {opencl::census_types_cl, opencl::census_images_cl}, images_options());
+    take_ = images_program_.kernel("take");
+    halve_ = images_program_.kernel("halve");
+    describe_ = images_program_.kernel("describe");
+    search_program_ =
+        opencl::Program(context(),
+                        {opencl::census_types_cl, opencl::census_search_cl,
+                         device.is_processor ? opencl::census_tiles_cl : opencl::census_strips_cl},
+                        {define("WORDS", words()), define("PLANES", planes()),
+                         define("WITH_GRAY", with_gray() ? 1 : 0), define("WINDOW", parameters_.window),
+                         define("SUB_PIXEL", parameters_.sub_pixel != SubPixel::none ? 1 : 0),
+                         define("TOGETHER", costs_of_a_byte()), define("ROWS", device.rows),
+                         define("STRIDE", device.is_processor ? 0 : placed_.front().signature_stride)});
+    search_ = search_program_.kernel("search");
+    refinement_.prepare(context(), queue(), memory());
+  }
+
+  Options images_options() const {
+    const Layout& device = layout_of_device_;
+    Options options{std::string("-DGRAY=") + (gray_bytes() == 2 ? "ushort" : "uchar"),
+                    std::string("-DSUM=") + (gray_bytes() == 2 ? "uint" : "ushort"),
+                    define("GRAY_BITS", 8 * gray_bytes()),
+                    define("PROCESSOR", device.is_processor ? 1 : 0),
+                    define("TILE_COLUMNS", device.described_columns),
+                    define("TILE_ROWS", device.described_rows),
+                    define("BEFORE", device.before)};
+    if (device.is_processor) return options;
+    const OpenclTransform all = transform();
+    options.insert(options.end(), {define("BITS", all.bits), define("PLANES", all.planes),
+                                   define("WITH_GRAY", all.with_gray), define("COLUMNS", all.columns),
+                                   define("ROWS", all.rows), define("SPARSE", all.sparse),
+                                   define("MODIFIED", all.modified), define("RADIUS", radius())});
+    return options;
+  }
+
+  OpenclTransform transform() const {
+    const Window window = window_of(neighbourhood_.neighbours);
+    return {bits(),
+            planes(),
+            with_gray() ? 1 : 0,
+            window.columns,
+            window.rows,
+            parameters_.transform == CensusTransform::sparse_modified_7x7 ? 1 : 0,
+            neighbourhood_.modified ? 1 : 0};
+  }
+
+  // From one level on, as many as a launch makes or describes.
+  OpenclLevels levels_from(int first) const {
+    const Layout& device = layout_of_device_;
+    OpenclLevels levels{};
+    levels.count = std::min(levels_a_launch, level_count() - first);
+    for (int i = 0; i < levels.count; ++i) {
+      const OpenclLevel& level = levels.levels[i] = placed_[size(first + i)];
+      levels.first_tile[i + 1] =
+          levels.first_tile[i] +
+          static_cast<int>(groups_for(size(level.width), size(device.described_columns)) *
+                           groups_for(size(level.height), size(device.described_rows)));
+    }
+    return levels;
+  }
+
+  void match(const opencl::Pair& pair, const opencl::Map& map) override {
+    constexpr std::size_t group_columns = 32;
+    const auto squares_of = [&](int level) {
+      const Size extent = levels_[size(level)].size;
+      return Shape{groups_for(size(extent.width), square * group_columns),
+                   groups_for(size(extent.height), square), 2};
+    };
+    take_.launch(queue(), squares_of(0), {group_columns}, memory(), pair, levels_from(0));
+    for (int level = levels_a_launch - 1; level + 1 < level_count(); level += levels_a_launch - 1)
+      halve_.launch(queue(), squares_of(level), {group_columns}, memory(), levels_from(level));
+    queue().finish_stage("pyramid");
+    for (int level = 0; level < level_count(); level += levels_a_launch) describe(levels_from(level));
+    queue().finish_stage("transform");
+    for (int level = level_count() - 1; level > 0; --level) search(level, pair, map);
+    if (level_count() > 1) queue().finish_stage("coarse_search");
+    search(0, pair, map);
+    queue().finish_stage("search");
+    refinement_.enqueue(pair, map, right_disparity_, queue());
+  }
+
+  void describe(const OpenclLevels& levels) {
+    const Layout& device = layout_of_device_;
+    const Shape items = device.is_processor
+                            ? Shape{1}
+                            : Shape{size(device.described_columns), size(device.described_rows / item_rows)};
+    describe_.launch(queue(), {size(levels.first_tile[levels.count]), 1, 2}, items, memory(), levels,
+                     transform());
+  }
+
+  Shape tiles_of(int level) const {
+    const Size extent = levels_[size(level)].size;
+    return {groups_for(size(extent.width), size(searched_columns())),
+            groups_for(size(extent.height), size(layout_of_device_.rows)), searches(right_side) ? 2u : 1u};
+  }
+
+  Shape search_items() const {
+    return layout_of_device_.is_processor ? Shape{1} : Shape{size(layout_of_device_.lanes), shares};
+  }
+
+  void search(int level, const opencl::Pair& pair, const opencl::Map& map) {
+    OpenclSearch search{};
+    search.level = placed_[size(level)];
+    if (level + 1 < level_count()) search.above = placed_[size(level) + 1];
+    search.is_image = level == 0;
+    search.search_radius = parameters_.search_radius;
+    search.uniqueness = parameters_.uniqueness;
+    search.ad_truncation = parameters_.ad_truncation;
+    search.is_parabola = parameters_.sub_pixel == SubPixel::parabola;
+    search.lowest = levels_[size(level)].lowest;
+    search.labels = levels_[size(level)].labels;
+    for (int side = 0; side < 2; ++side) search.masked[side] = pair.mask[side] >= 0;
+    search.right = offset(right_disparity_);
+    search.right_stride = opencl::stride(right_disparity_);
+    search_.launch(queue(), tiles_of(level), search_items(), memory(), search, map);
+  }
+
+  CensusParameters parameters_;
+  std::vector<Level> levels_;
+  Neighbourhood neighbourhood_;
+  Layout layout_of_device_;
+  refine::OpenclPipeline refinement_;
+  std::vector<OpenclLevel> placed_;
+  PlaneBuffer<float> right_disparity_;
+  opencl::Program images_program_, search_program_;
+  opencl::Kernel take_, halve_, describe_, search_;
+};
+
+}  // namespace
+
+std::unique_ptr<detail::Plan> make_opencl(const CensusParameters& parameters, const Device& device,
+                                          const ImageFormat& format) {
+  return std::make_unique<Opencl>(parameters, device, format);
+}
+
+}  // namespace parallax::census
