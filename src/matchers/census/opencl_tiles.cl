@@ -76,7 +76,6 @@ static void start_from_estimates(const global uchar* memory, const OpenclSearch*
 typedef struct {
   int label, shift;
   int first_column, last_column;
-  bool continues;  // the label before was one, too
 } Candidate;
 
 static uchar pixel_cost(const global uchar* base, const global uchar* other, long stride,
@@ -132,12 +131,11 @@ static void drop_missing(const global uchar* memory, const OpenclSearch* search,
     costs[i] = valid[i] != 0 ? costs[i] : NO_COST;
 }
 
-// A label's costs meet the best ones so far, in a row of the tile.
+// A label's costs meet the best ones so far, in a row of the tile. What a pixel is searched for has no gaps:
+// wherever it matters, the last label tried is the one before.
 INLINE void decide_row(const Candidate* candidate, const ushort* costs, Kept* kept, int row, bool neighbours,
                        bool rivals) {
   const ushort current = candidate->label;
-  // Over a cost, this makes NO_COST of it where the label before was none of the tile's.
-  const ushort gap = candidate->continues ? 0 : NO_COST;
   ushort* best = kept->best + row * LANES;
   ushort* label = kept->label + row * LANES;
   const ushort *first = kept->first + row * LANES, *span = kept->span + row * LANES;
@@ -151,14 +149,13 @@ INLINE void decide_row(const Candidate* candidate, const ushort* costs, Kept* ke
     // Loads come first: under conditions, they would keep the loop from becoming vectors.
     if (rivals) {
       const ushort last = previous_searched[i], distant_so_far = distant[i], rival_so_far = rival[i];
-      const ushort far = gap == 0 ? distant_so_far : min(distant_so_far, last), near = last | gap;
       const ushort own = follows_best ? NO_COST : searched;
-      rival[i] = better ? far : min(rival_so_far, own);
-      distant[i] = min(far, near);
+      rival[i] = better ? distant_so_far : min(rival_so_far, own);
+      distant[i] = min(distant_so_far, last);
       previous_searched[i] = searched;
     }
     if (neighbours) {
-      const ushort last = previous[i] | gap, before_so_far = before[i], after_so_far = after[i];
+      const ushort last = previous[i], before_so_far = before[i], after_so_far = after[i];
       const ushort next = follows_best ? cost : after_so_far;
       before[i] = better ? last : before_so_far;
       after[i] = better ? NO_COST : next;
@@ -205,22 +202,19 @@ static void try_label(const global uchar* memory, const OpenclSearch* search, co
 
 static void try_labels(const global uchar* memory, const OpenclSearch* search, const Tile* tile,
                        const uint* wanted, Kept* kept, int task) {
-  Candidate candidate = {0, 0, 0, 0, false};
   for (int label = 0; label < search->labels; ++label) {
     if (wanted[label / 32] >> label % 32 == 0) {
       label |= 31;
-      candidate.continues = false;
       continue;
     }
     const int disparity = search->lowest + label;
+    Candidate candidate;
     candidate.label = label;
     candidate.shift = tile->side == 0 ? disparity : -disparity;
     candidate.first_column = max(0, candidate.shift - tile->x);
     candidate.last_column = min(tile->width, search->level.width + candidate.shift - tile->x);
-    const bool is_one =
-        (wanted[label / 32] >> label % 32 & 1) != 0 && candidate.first_column < candidate.last_column;
-    if (is_one) try_label(memory, search, tile, &candidate, kept, task);
-    candidate.continues = is_one;
+    if ((wanted[label / 32] >> label % 32 & 1) != 0 && candidate.first_column < candidate.last_column)
+      try_label(memory, search, tile, &candidate, kept, task);
   }
 }
 
