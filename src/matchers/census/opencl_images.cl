@@ -234,9 +234,9 @@ kernel __attribute__((reqd_work_group_size(TILE_COLUMNS, ITEMS_OF_COLUMN, 1))) v
   const int column = get_local_id(0), row = ITEM_ROWS * (int)get_local_id(1);
   for (int i = (int)get_local_id(1) * TILE_COLUMNS + column; i < SEEN_ROWS * SEEN_COLUMNS;
        i += TILE_COLUMNS * ITEMS_OF_COLUMN)
-    seen[i] = *gray_at(memory, &level, tile.side,
-                       clamp(tile.x + i % SEEN_COLUMNS - REACH_X, 0, level.width - 1),
-                       clamp(tile.y + i / SEEN_COLUMNS - REACH_Y, 0, level.height - 1));
+    seen[i] =
+        *gray_at(memory, &level, tile.side, clamp(tile.x + i % SEEN_COLUMNS - REACH_X, 0, level.width - 1),
+                 clamp(tile.y + i / SEEN_COLUMNS - REACH_Y, 0, level.height - 1));
   barrier(CLK_LOCAL_MEM_FENCE);
   const local GRAY* first = seen + row * SEEN_COLUMNS + column;
   const local GRAY* centre = first + REACH_Y * SEEN_COLUMNS + REACH_X;

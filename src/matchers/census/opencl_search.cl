@@ -38,8 +38,8 @@ static Labels labels_around(const global uchar* memory, const OpenclSearch* sear
   Labels labels = {0, 0};
   if (highest == NO_DISPARITY) return labels;
   labels.first = max(2 * lowest - search->search_radius - search->lowest, 0);
-  labels.count =
-      max(min(2 * highest + search->search_radius - search->lowest, search->labels - 1) - labels.first + 1, 0);
+  labels.count = max(
+      min(2 * highest + search->search_radius - search->lowest, search->labels - 1) - labels.first + 1, 0);
   return labels;
 }
 

@@ -31,8 +31,8 @@
 
 typedef struct {
   uint sums[SHARES][PIXELS];  // of columns, of a share's pair of labels
-  uint best[PIXELS];               // keys
-  uint rivals[PIXELS];             // costs
+  uint best[PIXELS];          // keys
+  uint rivals[PIXELS];        // costs
   ushort before[PIXELS], after[PIXELS];
   uint pairs[PAIR_WORDS];
   int first, end;  // labels
@@ -70,7 +70,7 @@ static uint validity_of(const global uchar* memory, const OpenclSearch* search, 
 static uint candidates(const global uchar* memory, const OpenclSearch* search, const Strip* strip,
                        int label) {
   const int x = other_column(strip->x, search->lowest + label, strip->side);
-  if (!strip->exists || label < 0 || label >= search->labels || x < 0 || x >= search->level.width) return 0;
+  if (!strip->exists || label >= search->labels || x < 0 || x >= search->level.width) return 0;
   return validity_of(memory, search, 1 - strip->side, x, strip->y);
 }
 
@@ -128,17 +128,18 @@ typedef struct {
 static const global uint* column_at(const global uchar* memory, const OpenclSearch* search, int side, int x,
                                     int y) {
   const OpenclLevel* level = &search->level;
-  return (const global uint*)(memory + level->signatures[side]) +
-         (long)(y - RADIUS) * PLANES * STRIDE + clamp(x, 0, level->width - 1);
+  return (const global uint*)(memory + level->signatures[side]) + (long)(y - RADIUS) * PLANES * STRIDE +
+         clamp(x, 0, level->width - 1);
 }
 
 static void load_base(const global uchar* memory, const OpenclSearch* search, const Strip* strip,
                       BaseColumn* base) {
   const global uint* column = column_at(memory, search, strip->side, strip->x - RADIUS, strip->y);
   UNROLL
-  for (int row = 0; row < WINDOW_ROWS; ++row)
+  for (int row = 0; row < WINDOW_ROWS; ++row) {
     UNROLL
     for (int i = 0; i < PLANES; ++i) base->of[row][i] = column[(row * PLANES + i) * STRIDE];
+  }
 }
 
 static uint pixel_cost(const uint* base, const global uint* other, uint truncation) {
@@ -281,7 +282,8 @@ static Found found_of(const local Shared* shared, int pixel, bool compared) {
   return found;
 }
 
-kernel __attribute__((reqd_work_group_size(LANES, SHARES, 1))) void search(global uchar* memory, OpenclSearch search, Map map) {
+kernel __attribute__((reqd_work_group_size(LANES, SHARES, 1))) void search(global uchar* memory,
+                                                                           OpenclSearch search, Map map) {
   local Shared shared;
   const Strip strip = own_strip(&search);
   const bool rivals = needs_rivals(&search, &map);

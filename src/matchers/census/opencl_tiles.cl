@@ -78,8 +78,7 @@ typedef struct {
   int first_column, last_column;
 } Candidate;
 
-static uchar pixel_cost(const global uchar* base, const global uchar* other, long stride,
-                        uchar truncation) {
+static uchar pixel_cost(const global uchar* base, const global uchar* other, long stride, uchar truncation) {
   uchar cost = 0;
 #pragma unroll
   for (int plane = 0; plane < WORDS; ++plane)
