@@ -35,7 +35,7 @@ struct Layout {
   int before;                             // columns of signatures that are written beside the image
 };
 
-constexpr Layout processor_layout{true, 1, 64, 16, 64, 24, 64}, gpu_layout{false, 4, 32, 32, 32, 16, 0};
+constexpr Layout processor_layout{true, 1, 64, 16, 64, 24, 64}, gpu_layout{false, 4, 32, 32, 32, 12, 0};
 
 int rounded_up(int value, int unit) {
   return (value + unit - 1) / unit * unit;
@@ -172,7 +172,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
                         {define("WORDS", words()), define("PLANES", planes()),
                          define("WITH_GRAY", with_gray() ? 1 : 0), define("WINDOW", parameters_.window),
                          define("SUB_PIXEL", parameters_.sub_pixel != SubPixel::none ? 1 : 0),
-                         define("TOGETHER", costs_of_a_byte()), define("ROWS", device.rows),
+                         define("TOGETHER", costs_of_a_byte()), define("ROWS", device.rows), define("SHARES", shares),
                          define("STRIDE", device.is_processor ? 0 : placed_.front().signature_stride)});
     search_ = search_program_.kernel("search");
     refinement_.prepare(context(), queue(), memory());

@@ -20,7 +20,6 @@
 #define LANES 32
 #define COLUMNS (LANES - 2 * RADIUS)  // that have whole windows
 #define WINDOW_ROWS (ROWS + 2 * RADIUS)
-#define SHARES 4
 #define PIXELS (ROWS * LANES)
 
 // A cost, and in the lower half its label: the least is the cheapest, and of equals the lowest.
