@@ -40,9 +40,4 @@ struct Search {
 // Checks the parameters that only the format decides. \throws Error (argument)
 Search plan_search(const BlockParameters& parameters, const ImageFormat& format);
 
-// Cost up to which another label makes the best one ambiguous.
-inline std::uint64_t ambiguity_bound(std::uint64_t best, int uniqueness) {
-  return best + best * static_cast<std::uint64_t>(uniqueness) / 100;
-}
-
 }  // namespace parallax::block

@@ -157,7 +157,7 @@ class Reference final : public detail::Plan {
   bool ambiguous(int x, int y, int best) const {
     if (parameters_.uniqueness == 0) return false;
     const auto bound = static_cast<std::int64_t>(
-        ambiguity_bound(static_cast<std::uint64_t>(cost(x, y, best)), parameters_.uniqueness));
+        refine::ambiguity_bound(static_cast<std::uint64_t>(cost(x, y, best)), parameters_.uniqueness));
     for (int d = search_.lowest; d < label_end(); ++d)
       if (std::abs(d - best) > 1 && candidate(x, y, d) && cost(x, y, d) <= bound) return true;
     return false;

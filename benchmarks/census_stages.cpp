@@ -1,0 +1,109 @@
+// The picture of docs/census.md: what census matching finds on its way.
+//
+//   census_stages PAIR DISPARITIES OUTPUT.png      PAIR: a folder with left.png and right.png
+//
+// Above: a byte of the signatures, the disparities of both levels above the image, and the winners on the
+// image. Below: what the left-right check, the speckle filter, the fill and the median make of them.
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <vector>
+
+#include "parallax/parallax.h"
+
+#include "benchmarks/gray_pair.h"
+#include "core/registry.h"
+#include "matchers/census/census.h"
+#include "tools/parallax/pictures.h"
+
+namespace {
+
+using namespace parallax;
+namespace fs = std::filesystem;
+
+struct Run {
+  std::unique_ptr<detail::Plan> plan;
+  Plane<float> disparity;
+  Plane<std::uint8_t> status;
+
+  Run(const CensusParameters& parameters, const benchmarks::GrayPair& pair)
+      : plan(census::make_cpu(parameters, {}, {pair.size()})), disparity(pair.size()), status(pair.size()) {
+    plan->allocate();
+    plan->run(pair.views(), {disparity.view(), status.view()});
+  }
+};
+
+cv::Mat enlarged(const cv::Mat& picture, Size size) {
+  cv::Mat result;
+  cv::resize(picture, result, {size.width, size.height}, 0, 0, cv::INTER_NEAREST);
+  return result;
+}
+
+// Disparities of a level above the image, in pixels of the image.
+cv::Mat picture_of_level(const census::CensusPlan& plan, int level, Size size, int disparities) {
+  const census::Stage stage = plan.stage(level, census::left_side);
+  Plane<float> disparity(stage.disparity.size());
+  for (int y = 0; y < disparity.height(); ++y)
+    for (int x = 0; x < disparity.width(); ++x) {
+      const int d = stage.disparity.at(x, y);
+      disparity.at(x, y) =
+          d == census::no_disparity ? std::numeric_limits<float>::infinity() : static_cast<float>(d << level);
+    }
+  return enlarged(tool::colour(disparity.view(), 0, disparities), size);
+}
+
+cv::Mat picture_of_signatures(const census::CensusPlan& plan, Size size) {
+  const census::Stage stage = plan.stage(0, census::left_side);
+  const Plane<std::uint8_t>& byte = stage.signature[3];
+  cv::Mat gray(size.height, size.width, CV_8UC1), result;
+  for (int y = 0; y < size.height; ++y) std::copy_n(byte.row(y), size.width, gray.ptr<std::uint8_t>(y));
+  cv::cvtColor(gray, result, cv::COLOR_GRAY2BGR);
+  return result;
+}
+
+cv::Mat picture(const fs::path& folder, int disparities) {
+  const benchmarks::GrayPair pair = benchmarks::load_gray_pair(folder);
+  CensusParameters parameters = census_preset("balanced");
+  parameters.disparities = disparities;
+  const RefineParameters all = parameters.refine;
+  RefineParameters& steps = parameters.refine;
+  steps = RefineParameters::none();
+  const auto result = [&] { return tool::colour(Run(parameters, pair).disparity.view(), 0, disparities); };
+  const Run bare(parameters, pair);
+  const auto& plan = dynamic_cast<const census::CensusPlan&>(*bare.plan);
+  std::vector<cv::Mat> above{picture_of_signatures(plan, pair.size()),
+                             picture_of_level(plan, 2, pair.size(), disparities),
+                             picture_of_level(plan, 1, pair.size(), disparities), result()};
+  std::vector<cv::Mat> below;
+  steps.left_right_check = true;
+  below.push_back(result());
+  steps.speckle_size = all.speckle_size;
+  below.push_back(result());
+  steps.fill = all.fill;
+  below.push_back(result());
+  steps.median = all.median;
+  below.push_back(result());
+  cv::Mat rows[2], both, half;
+  cv::hconcat(above, rows[0]);
+  cv::hconcat(below, rows[1]);
+  cv::vconcat(rows[0], rows[1], both);
+  cv::resize(both, half, {}, 0.5, 0.5, cv::INTER_AREA);
+  return half;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 4) {
+    std::cerr << "usage: census_stages PAIR DISPARITIES OUTPUT.png\n";
+    return 2;
+  }
+  try {
+    write_file(arguments[3], tool::encode_png(picture(arguments[1], std::atoi(arguments[2]))));
+  } catch (const std::exception& error) {
+    std::cerr << "census_stages: " << error.what() << "\n";
+    return 1;
+  }
+  return 0;
+}
