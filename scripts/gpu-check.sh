@@ -27,7 +27,7 @@ build() {
   export LD_LIBRARY_PATH=$PWD/.sysroot/usr/lib/x86_64-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   cmake -S . -B build/gpu -G Ninja -DCMAKE_BUILD_TYPE=Release -DPARALLAX_DEVELOPER_MODE=ON -DPARALLAX_TOOLS=OFF \
     -DCMAKE_PREFIX_PATH="$PWD/.sysroot/usr;$PWD/.sysroot/usr/lib/x86_64-linux-gnu" >/dev/null
-  cmake --build build/gpu --target test_cuda test_devices test_cuda_allocation benchmark_cuda
+  cmake --build build/gpu --target test_cuda test_devices test_cuda_allocation test_opencl benchmark_cuda
 }
 
 # Every case compiles its kernels: as many at once as there are cores.
@@ -45,6 +45,7 @@ test_conformance() {
 test_devices() {
   build/gpu/tests/test_devices --gtest_brief=1
   build/gpu/tests/test_cuda_allocation --gtest_brief=1
+  build/gpu/tests/test_opencl --gtest_brief=1
 }
 
 test_sanitized() {
