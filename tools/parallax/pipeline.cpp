@@ -1,7 +1,9 @@
 #include "tools/parallax/pipeline.h"
 
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_pipeline.h>
+#include <oneapi/tbb/task_arena.h>
 
 // Compiled without ThreadSanitizer, which is told of the synchronisation: see src/core/workers.cpp.
 #ifdef PARALLAX_THREAD_SANITIZER
@@ -48,7 +50,12 @@ void run_pipeline(std::size_t slots, const std::function<bool(std::size_t slot)>
   }
   const auto leave =
       tbb::make_filter<std::size_t, void>(tbb::filter_mode::serial_in_order, [](std::size_t) {});
-  tbb::parallel_pipeline(slots, chain & leave);
+  // A matcher takes threads of oneTBB's, but never this one: one more of them makes up for it. And they go to
+  // the matcher first, which takes longest.
+  const tbb::global_control one_more(tbb::global_control::max_allowed_parallelism,
+                                     static_cast<std::size_t>(tbb::info::default_concurrency()) + 1);
+  tbb::task_arena arena(tbb::task_arena::automatic, 1, tbb::task_arena::priority::low);
+  arena.execute([&] { tbb::parallel_pipeline(slots, chain & leave); });
   for (char& item : items) __tsan_acquire(&item);
   for (char& turn : turns) __tsan_acquire(&turn);
 }
