@@ -359,7 +359,8 @@ class Sweeper {
 
   bool ambiguous(const Candidates& c, int label) const {
     const CostTag d;
-    const std::uint64_t bound = refine::ambiguity_bound(static_cast<std::uint64_t>(c.costs[label]), s_.uniqueness);
+    const std::uint64_t bound =
+        refine::ambiguity_bound(static_cast<std::uint64_t>(c.costs[label]), s_.uniqueness);
     const Cost limit =
         static_cast<Cost>(std::min<std::uint64_t>(bound + 1, static_cast<std::uint64_t>(no_cost)));
     std::size_t as_good = 0;

@@ -23,8 +23,8 @@ struct CudaValidity {
 
 // What the search finds, in rows of whole strips.
 struct CudaFound {
-  void* best[2];             // [side]: of each pixel a key, its cheapest cost and label; null = not wanted
-  void* rivals;  // of each left pixel the key of its cheapest label not next to the best; null = not wanted
+  void* best[2];  // [side]: of each pixel a key, its cheapest cost and label; null = not wanted
+  void* rivals;   // of each left pixel the key of its cheapest label not next to the best; null = not wanted
   int stride, key_bytes;
 };
 

@@ -165,15 +165,15 @@ class Opencl final : public opencl::Plan, public CensusPlan {
     take_ = images_program_.kernel("take");
     halve_ = images_program_.kernel("halve");
     describe_ = images_program_.kernel("describe");
-    search_program_ =
-        opencl::Program(context(),
-                        {opencl::census_types_cl, opencl::census_search_cl,
-                         device.is_processor ? opencl::census_tiles_cl : opencl::census_strips_cl},
-                        {define("WORDS", words()), define("PLANES", planes()),
-                         define("WITH_GRAY", with_gray() ? 1 : 0), define("WINDOW", parameters_.window),
-                         define("SUB_PIXEL", parameters_.sub_pixel != SubPixel::none ? 1 : 0),
-                         define("TOGETHER", costs_of_a_byte()), define("ROWS", device.rows), define("SHARES", shares),
-                         define("STRIDE", device.is_processor ? 0 : placed_.front().signature_stride)});
+    search_program_ = opencl::Program(
+        context(),
+        {opencl::census_types_cl, opencl::census_search_cl,
+         device.is_processor ? opencl::census_tiles_cl : opencl::census_strips_cl},
+        {define("WORDS", words()), define("PLANES", planes()), define("WITH_GRAY", with_gray() ? 1 : 0),
+         define("WINDOW", parameters_.window),
+         define("SUB_PIXEL", parameters_.sub_pixel != SubPixel::none ? 1 : 0),
+         define("TOGETHER", costs_of_a_byte()), define("ROWS", device.rows), define("SHARES", shares),
+         define("STRIDE", device.is_processor ? 0 : placed_.front().signature_stride)});
     search_ = search_program_.kernel("search");
     refinement_.prepare(context(), queue(), memory());
   }
