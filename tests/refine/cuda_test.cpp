@@ -9,6 +9,7 @@
 
 #include "devices/cuda/context.h"
 #include "refine/maps.h"
+#include "refine/steps.h"
 #include "support.h"
 
 namespace parallax {
@@ -105,37 +106,19 @@ TEST_P(CudaRefineTest, NothingAskedForChangesNothing) {
 }
 
 TEST_P(CudaRefineTest, LeftRightCheck) {
-  RefineParameters parameters = RefineParameters::none();
-  parameters.left_right_check = true;
-  for (const float tolerance : {0.0f, 1.0f, 3e38f}) {
-    parameters.left_right_tolerance = tolerance;
-    expect_as_on_cpu(parameters);
-  }
+  for (const RefineParameters& parameters : left_right_checks()) expect_as_on_cpu(parameters);
 }
 
 TEST_P(CudaRefineTest, SpeckleFilter) {
-  RefineParameters parameters = RefineParameters::none();
-  for (const int size : {2, 9, 50, 40000}) {
-    for (const float range : {0.0f, 1.0f}) {
-      parameters.speckle_size = size;
-      parameters.speckle_range = range;
-      expect_as_on_cpu(parameters);
-    }
-  }
+  for (const RefineParameters& parameters : speckle_filters()) expect_as_on_cpu(parameters);
 }
 
 TEST_P(CudaRefineTest, FillRow) {
-  RefineParameters parameters = RefineParameters::none();
-  parameters.fill = Fill::row;
-  expect_as_on_cpu(parameters);
+  for (const RefineParameters& parameters : fills()) expect_as_on_cpu(parameters);
 }
 
 TEST_P(CudaRefineTest, Median) {
-  RefineParameters parameters = RefineParameters::none();
-  for (const int window : {3, 5}) {
-    parameters.median = window;
-    expect_as_on_cpu(parameters);
-  }
+  for (const RefineParameters& parameters : medians()) expect_as_on_cpu(parameters);
 }
 
 TEST_P(CudaRefineTest, WeightedMedian) {
