@@ -11,19 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "parallax/data_cost.h"
 #include "parallax/image.h"
 #include "parallax/refine.h"
 
 namespace parallax {
-
-enum class DataCost {
-  absolute_difference,         ///< of gray values, in gray levels
-  absolute_difference_colour,  ///< mean over red, green and blue, in gray levels
-  census,  ///< Hamming distance of 9×7 census signatures, in bits (0…62): blind to gain and offset
-  birchfield_tomasi,  ///< Birchfield & Tomasi 1998, of gray values: blind to the sampling of the image
-  /// The caller's, in StereoPair::costs. float16 holds no sum over a coarse pixel's children beyond 65504.
-  volume,
-};
 
 /// What messages and costs are kept and computed in.
 enum class Arithmetic {
@@ -74,6 +66,8 @@ struct BeliefPropagationParameters {
   int iterations = 7;
   Arithmetic arithmetic = Arithmetic::fixed8;
 
+  /// All but mean_absolute_difference. Of a `volume`, float16 holds no sum over a coarse pixel's children
+  /// beyond 65504.
   DataCost cost = DataCost::census;
   float data_weight = 0.04f;  ///< λ: cost of one gray level (or bit) of difference; above 0, to 1000
   /// τ: differences count up to this, in gray levels or bits; 0 = all of them; 0…256.

@@ -13,11 +13,13 @@
 #include "parallax/census.h"
 #include "parallax/device.h"
 #include "parallax/image.h"
+#include "parallax/tiled_belief_propagation.h"
 
 namespace parallax {
 
 /// The parameters name the algorithm.
-using MatcherParameters = std::variant<BlockParameters, BeliefPropagationParameters, CensusParameters>;
+using MatcherParameters = std::variant<BlockParameters, BeliefPropagationParameters, CensusParameters,
+                                       TiledBeliefPropagationParameters>;
 
 /// What a plan may use.
 struct PlanLimits {

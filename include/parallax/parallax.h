@@ -5,6 +5,7 @@
 #include "parallax/belief_propagation.h"
 #include "parallax/block.h"
 #include "parallax/census.h"
+#include "parallax/data_cost.h"
 #include "parallax/device.h"
 #include "parallax/error.h"
 #include "parallax/evaluate.h"
@@ -14,4 +15,5 @@
 #include "parallax/matcher.h"
 #include "parallax/refine.h"
 #include "parallax/synth.h"
+#include "parallax/tiled_belief_propagation.h"
 #include "parallax/version.h"

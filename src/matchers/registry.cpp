@@ -3,6 +3,7 @@
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/block/block.h"
 #include "matchers/census/census.h"
+#include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
 
 namespace parallax::detail {
 namespace {
@@ -27,6 +28,8 @@ std::span<const Door> doors() {
       door<BeliefPropagationParameters, belief_propagation::make_cpu>("bp", DeviceKind::cpu),
       door<CensusParameters, census::make_reference>("census", DeviceKind::reference),
       door<CensusParameters, census::make_cpu>("census", DeviceKind::cpu),
+      door<TiledBeliefPropagationParameters, tiled_belief_propagation::make_reference>("tiled-bp",
+                                                                                       DeviceKind::reference),
 #ifdef PARALLAX_HAS_CUDA
       door<BlockParameters, block::make_cuda>("block", DeviceKind::cuda),
       door<BeliefPropagationParameters, belief_propagation::make_cuda>("bp", DeviceKind::cuda),

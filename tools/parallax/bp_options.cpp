@@ -3,11 +3,6 @@
 namespace parallax::tool {
 namespace {
 
-// A volume cannot be given on a command line.
-const Choices<DataCost> costs = {{"absolute-difference", DataCost::absolute_difference},
-                                 {"absolute-difference-colour", DataCost::absolute_difference_colour},
-                                 {"census", DataCost::census},
-                                 {"birchfield-tomasi", DataCost::birchfield_tomasi}};
 const Choices<Arithmetic> arithmetics = {{"fixed8", Arithmetic::fixed8},
                                          {"fixed16", Arithmetic::fixed16},
                                          {"float32", Arithmetic::float32},
@@ -28,22 +23,13 @@ void add_options(CLI::App& app, BeliefPropagationParameters& parameters) {
   app.add_option("--iterations", parameters.iterations, "Iterations on each level")->group(group);
   add_choice(app, "--arithmetic", parameters.arithmetic, arithmetics, "What messages are kept in")
       ->group(group);
-  add_choice(app, "--cost", parameters.cost, costs, "Data cost")->group(group);
+  add_choice(app, "--cost", parameters.cost, data_cost_choices(), "Data cost")->group(group);
   app.add_option("--data-weight", parameters.data_weight, "Cost of a gray level, or bit, of difference")
       ->group(group);
   app.add_option("--data-truncation", parameters.data_truncation,
                  "Differences count up to this many gray levels, or bits; 0 = all")
       ->group(group);
-  app.add_option_function<float>(
-         "--outside-cost", [&](float cost) { parameters.outside_cost = cost; },
-         "Cost of a label that leads out of the right image")
-      ->default_str(parameters.outside_cost ? CLI::detail::to_string(*parameters.outside_cost) : "none")
-      ->run_callback_for_default(false)
-      ->group(group);
-  app.add_flag_callback(
-         "--no-outside-cost", [&] { parameters.outside_cost.reset(); },
-         "Pixels with labels that lead out of the right image have no data cost")
-      ->group(group);
+  add_outside_cost(app, parameters.outside_cost, group);
   app.add_option("--smoothing", parameters.smoothing, "Sigma of a Gaussian over both images, in pixels")
       ->group(group);
   app.add_option("--discontinuity-truncation", parameters.discontinuity_truncation,
@@ -74,8 +60,7 @@ void add_options(CLI::App& app, BeliefPropagationParameters& parameters) {
 }
 
 void settle_options(const CLI::App& app, BeliefPropagationParameters&) {
-  if (app.count("--outside-cost") > 0 && app.count("--no-outside-cost") > 0)
-    throw UsageError("--outside-cost and --no-outside-cost exclude each other: give one of them");
+  check_outside_cost(app);
 }
 
 bool fixes_range(const BeliefPropagationParameters& preset) {
@@ -88,7 +73,7 @@ nlohmann::ordered_json to_json(const BeliefPropagationParameters& p) {
                               {"levels", p.levels},
                               {"iterations", p.iterations},
                               {"arithmetic", name_of(arithmetics, p.arithmetic)},
-                              {"cost", name_of(costs, p.cost)},
+                              {"cost", name_of(data_cost_choices(), p.cost)},
                               {"data_weight", p.data_weight},
                               {"data_truncation", p.data_truncation},
                               {"outside_cost", nullptr},

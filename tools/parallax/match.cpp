@@ -55,7 +55,7 @@ void add_common_options(CLI::App& app, MatchRequest& request) {
       ->check(CLI::Range(0.0, 1000.0));
   app.add_option("--cloud", request.cloud, "Point cloud (PLY); needs --calib");
   app.add_option("--confidence", request.confidence, "Map of how sure the matcher is, 0 to 1: .pfm or .tiff");
-  app.add_flag("--energy", request.energy, "Report the energy of the map in --json; method bp");
+  app.add_flag("--energy", request.energy, "Report the energy of the map in --json; methods bp and tiled-bp");
   app.add_option(
       "--calib", request.calibration,
       "Calibration: Middlebury calib.txt, or OpenCV .yml; its ndisp is the default of --disparities");
@@ -96,9 +96,10 @@ void check_paths(const MatchRequest& request) {
 
 // What only a matcher with beliefs can tell.
 void check_beliefs(const MatchRequest& request) {
-  const bool has_beliefs = std::holds_alternative<BeliefPropagationParameters>(request.parameters);
+  const bool has_beliefs = std::holds_alternative<BeliefPropagationParameters>(request.parameters) ||
+                           std::holds_alternative<TiledBeliefPropagationParameters>(request.parameters);
   if (request.energy && (!has_beliefs || !request.json))
-    throw UsageError("--energy is for --method bp with --json: give both");
+    throw UsageError("--energy is for --method bp or tiled-bp with --json: give both");
   if (request.confidence.empty() || names_folder(request.confidence)) return;
   check_disparity_path(request.confidence);
   if (is_picture_for_people(request.confidence))

@@ -15,6 +15,13 @@ void check_outputs(const MatchRequest& request) {
     throw UsageError("--video is for a sequence: give two folders, patterns or videos");
 }
 
+// Of a map that was matched with these parameters, which have beliefs.
+double energy(const MatcherParameters& parameters, const StereoPair& pair, View<const float> disparity) {
+  if (const auto* tiled = std::get_if<TiledBeliefPropagationParameters>(&parameters))
+    return tiled_belief_propagation_energy(*tiled, pair, disparity);
+  return belief_propagation_energy(std::get<BeliefPropagationParameters>(parameters), pair, disparity);
+}
+
 }  // namespace
 
 int match_pair(const MatchRequest& request) {
@@ -37,9 +44,7 @@ int match_pair(const MatchRequest& request) {
   if (request.json) {
     nlohmann::ordered_json report = describe(plan, stopwatch, shares);
     if (request.energy)
-      report["energy"] =
-          belief_propagation_energy(std::get<BeliefPropagationParameters>(plan.request().parameters),
-                                    plan.pair(pictures), result.disparity.view());
+      report["energy"] = energy(plan.request().parameters, plan.pair(pictures), result.disparity.view());
     std::cout << report.dump(2) << "\n";
   } else {
     const Size size = plan.format().size;

@@ -17,6 +17,8 @@ const Method methods[] = {
      [](std::string_view name) -> MatcherParameters { return belief_propagation_preset(name); }},
     {"census", census_presets,
      [](std::string_view name) -> MatcherParameters { return census_preset(name); }},
+    {"tiled-bp", tiled_belief_propagation_presets,
+     [](std::string_view name) -> MatcherParameters { return tiled_belief_propagation_preset(name); }},
 };
 
 const Method& find_method(const std::string& name) {
@@ -45,6 +47,22 @@ const Choices<SubPixel>& sub_pixel_choices() {
   static const Choices<SubPixel> choices = {
       {"none", SubPixel::none}, {"parabola", SubPixel::parabola}, {"v-shape", SubPixel::v_shape}};
   return choices;
+}
+
+// A volume cannot be given on a command line.
+const Choices<DataCost>& data_cost_choices() {
+  static const Choices<DataCost> choices = {
+      {"absolute-difference", DataCost::absolute_difference},
+      {"absolute-difference-colour", DataCost::absolute_difference_colour},
+      {"census", DataCost::census},
+      {"birchfield-tomasi", DataCost::birchfield_tomasi},
+      {"mean-absolute-difference", DataCost::mean_absolute_difference}};
+  return choices;
+}
+
+void check_outside_cost(const CLI::App& app) {
+  if (app.count("--outside-cost") > 0 && app.count("--no-outside-cost") > 0)
+    throw UsageError("--outside-cost and --no-outside-cost exclude each other: give one of them");
 }
 
 void add_refine_options(CLI::App& app, RefineParameters& refine) {

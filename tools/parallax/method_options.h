@@ -1,6 +1,7 @@
 // What each method can be told on the command line.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace parallax::tool {
 // A method's preset. \throws UsageError for an unknown method, Error (argument) for an unknown preset
 MatcherParameters method_preset(const std::string& method, const std::string& preset);
 
-// "block, bp, census", and "default, sad-full-row".
+// "block, bp, census, tiled-bp", and "default, sad-full-row".
 std::string method_names();
 std::string preset_names(const std::string& method);
 
@@ -29,15 +30,19 @@ std::string preset_names(const std::string& method);
 void add_options(CLI::App& app, BlockParameters& parameters);
 void add_options(CLI::App& app, BeliefPropagationParameters& parameters);
 void add_options(CLI::App& app, CensusParameters& parameters);
+void add_options(CLI::App& app, TiledBeliefPropagationParameters& parameters);
 void settle_options(const CLI::App& app, BlockParameters& parameters);
 void settle_options(const CLI::App& app, BeliefPropagationParameters& parameters);
 void settle_options(const CLI::App& app, CensusParameters& parameters);
+void settle_options(const CLI::App& app, TiledBeliefPropagationParameters& parameters);
 bool fixes_range(const BlockParameters& preset);
 bool fixes_range(const BeliefPropagationParameters& preset);
 bool fixes_range(const CensusParameters& preset);
+bool fixes_range(const TiledBeliefPropagationParameters& preset);
 nlohmann::ordered_json to_json(const BlockParameters& parameters);
 nlohmann::ordered_json to_json(const BeliefPropagationParameters& parameters);
 nlohmann::ordered_json to_json(const CensusParameters& parameters);
+nlohmann::ordered_json to_json(const TiledBeliefPropagationParameters& parameters);
 
 // What methods have in common.
 template <class Value>
@@ -51,6 +56,24 @@ std::string name_of(const Choices<Value>& choices, Value value) {
 }
 
 const Choices<SubPixel>& sub_pixel_choices();
+const Choices<DataCost>& data_cost_choices();
+
+// --outside-cost and --no-outside-cost, which exclude each other.
+template <class Cost>
+void add_outside_cost(CLI::App& app, std::optional<Cost>& outside_cost, const std::string& group) {
+  app.add_option_function<Cost>(
+         "--outside-cost", [&](Cost cost) { outside_cost = cost; },
+         "Cost of a label that leads out of the right image")
+      ->default_str(outside_cost ? CLI::detail::to_string(*outside_cost) : "none")
+      ->run_callback_for_default(false)
+      ->group(group);
+  app.add_flag_callback(
+         "--no-outside-cost", [&] { outside_cost.reset(); },
+         "Pixels with labels that lead out of the right image have no data cost")
+      ->group(group);
+}
+void check_outside_cost(const CLI::App& app);
+
 void add_refine_options(CLI::App& app, RefineParameters& refine);
 void add_to_json(nlohmann::ordered_json& json, const RefineParameters& refine);
 

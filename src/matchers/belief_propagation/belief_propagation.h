@@ -33,50 +33,39 @@
 #include "parallax/belief_propagation.h"
 
 #include "core/plan.h"
+#include "data_cost/data_cost.h"
+#include "refine/decision.h"
 
 namespace parallax::belief_propagation {
 
 std::unique_ptr<detail::Plan> make_reference(const BeliefPropagationParameters&, const Device&,
                                              const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cpu(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters&, const Device&,
+                                        const ImageFormat&);
 
 inline bool is_whole(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::fixed8 || arithmetic == Arithmetic::fixed16;
 }
 
-// Samples and differences are counted in 256ths of a gray level (of a bit, for census).
-inline constexpr int per_level = 256;
-inline constexpr int highest_difference = 65535;
+using data_cost::check_reachable, data_cost::DataCosts, data_cost::gray_channel,
+    data_cost::highest_difference, data_cost::per_level, data_cost::sample_row, data_cost::smooth_column,
+    data_cost::smooth_row, data_cost::smoothing_weights;
 
 // What follows from the parameters. Costs are in units: whole numbers in whole arithmetic, else floats whose
 // unit is one label of discontinuity.
-struct Model {
+struct Model : data_cost::CostModel {
   BeliefPropagationParameters parameters;
-  int labels;
   float truncation;  // T in labels
-  bool whole;
   int bound;         // of a message, in units; whole arithmetic only
   float scale;       // units in one label of discontinuity
-  float cost_scale;  // units in a 256th of a gray level
-  int differences;   // differences count up to this
-  float outside;     // cost of a label whose right pixel is not there
   // By the rounded difference in gray levels across an edge, 0…256.
   std::vector<float> slopes, truncations;
 
   int data_bound() const { return 4 * bound + 1; }
-
-  float data_cost(int difference) const {
-    const float units = static_cast<float>(difference < differences ? difference : differences) * cost_scale;
-    return rounded(units);
+  refine::DecisionRule decision() const {
+    return {min_disparity, labels, parameters.sub_pixel, parameters.min_confidence, truncation * scale};
   }
-  float volume_cost(float cost) const { return rounded(cost * scale); }
-  float highest_data_cost() const {
-    return data_cost(differences) < outside ? outside : data_cost(differences);
-  }
-
-  // Whole numbers far beyond any bound are still whole numbers.
-  float rounded(float units) const;
 };
 
 // \throws Error (argument) for what the arithmetic cannot hold
@@ -90,24 +79,5 @@ inline constexpr std::size_t edge_table_size = highest_difference / per_level + 
 inline int edge_index(int difference) {
   return (difference + per_level / 2) / per_level;
 }
-
-// \throws Error (argument) when every label leads out of the image everywhere
-void check_reachable(const BeliefPropagationParameters& parameters, Size size);
-
-// A Gaussian of whole weights that add up to 65536: element i weighs pixels i away, up to 4σ rounded up, as
-// Felzenszwalb's; weights of a side that is cut off at the border fall to the border pixel. Rounds after each
-// direction.
-std::vector<std::uint32_t> smoothing_weights(float sigma);
-// One row; `in` and `out` are apart.
-void smooth_row(const std::uint16_t* in, int width, const std::vector<std::uint32_t>& weights,
-                std::uint16_t* out);
-// Row y of the smoothed columns.
-void smooth_column(View<const std::uint16_t> in, int y, const std::vector<std::uint32_t>& weights,
-                   std::uint16_t* out);
-
-// Samples of one channel of a row, in 256ths of a gray level: 0, 1, 2 for red, green, blue; gray otherwise.
-// Mirrored: the row from right to left.
-inline constexpr int gray_channel = 3;
-void sample_row(const ImageView& image, int channel, int y, bool mirrored, std::uint16_t* out);
 
 }  // namespace parallax::belief_propagation

@@ -18,7 +18,6 @@
 #include "core/arena.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/cpu_kernels.h"
-#include "matchers/belief_propagation/decision.h"
 #include "matchers/belief_propagation/edges.h"
 #include "matchers/belief_propagation/features.h"
 #include "refine/refine.h"
@@ -26,7 +25,7 @@
 namespace parallax::belief_propagation {
 namespace {
 
-using refine::no_value;
+using refine::no_value, refine::write_decision, refine::write_none;
 
 // Planes lie this much further apart than they are large: as multiples of 4096 bytes they would meet in the
 // same sets of the cache, and a load would wait for a store to another plane.
@@ -78,7 +77,7 @@ class Cpu final : public detail::Plan {
                   layout_),
         edges_(model_, level_sizes(size_, parameters.levels), layout_),
         refinement_(parameters.refine, size_, false, layout_) {
-    check_reachable(parameters, size_);
+    check_reachable(parameters.cost, model_.min_disparity, model_.labels, size_);
     for (const Size size : level_sizes(size_, parameters.levels)) reserve_level(size);
     for (int slot = 0; slot < workers_.slots(); ++slot) reserve_window();
     strip_width_ = choose_strip_width();
@@ -494,8 +493,8 @@ class Cpu final : public detail::Plan {
         map.status.at(x, y) = refine::code(Status::matched);
         map.disparity.at(x, y) = static_cast<float>(model_.parameters.min_disparity + labels[i]);
       } else {
-        write_decision({labels[i], around[0][i], around[1][i], around[2][i], around[3][i]}, model_, x, y,
-                       map);
+        write_decision({labels[i], around[0][i], around[1][i], around[2][i], around[3][i]}, model_.decision(),
+                       x, y, map);
       }
     }
   }

@@ -37,7 +37,7 @@ class Cuda : public cuda::Plan {
         sizes_(level_sizes(format.size, parameters.levels)),
         weights_(smoothing_weights(parameters.smoothing)),
         refinement_(parameters.refine, format.size, layout_) {
-    check_reachable(parameters, format.size);
+    check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
     stride_ = rounded_up(format.size.width, 64);
     validity_words_ = (format.size.width + 31) / 32;
     const auto rows = static_cast<std::size_t>(format.size.height);

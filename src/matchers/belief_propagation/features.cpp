@@ -22,6 +22,7 @@ Feature choose_feature(const BeliefPropagationParameters& parameters, Depth dept
       return Feature::birchfield_tomasi;
     case DataCost::absolute_difference:
     case DataCost::volume:
+    case DataCost::mean_absolute_difference:
       break;
   }
   return depth == Depth::bits8 && parameters.smoothing == 0 ? Feature::bytes : Feature::gray;

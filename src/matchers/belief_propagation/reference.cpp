@@ -9,14 +9,12 @@
 
 #include "core/arena.h"
 #include "matchers/belief_propagation/belief_propagation.h"
-#include "matchers/belief_propagation/data_cost.h"
-#include "matchers/belief_propagation/decision.h"
 #include "refine/refine.h"
 
 namespace parallax::belief_propagation {
 namespace {
 
-using refine::no_value;
+using refine::Beliefs, refine::no_value, refine::write_decision, refine::write_none;
 
 // The nearest number of a shorter format, ties to even.
 float nearest_bfloat16(float value) {
@@ -75,7 +73,7 @@ class Reference final : public detail::Plan {
         size_(format.size),
         costs_(model_, size_, layout_),
         refinement_(parameters.refine, size_, true, layout_) {
-    check_reachable(parameters, size_);
+    check_reachable(parameters.cost, model_.min_disparity, model_.labels, size_);
     for (const Size size : level_sizes(size_, parameters.levels)) {
       Level level;
       level.size = size;
@@ -263,7 +261,7 @@ class Reference final : public detail::Plan {
     if (undecided(x, y))
       write_none(costs_.masked(x, y) ? Status::input_masked : Status::out_of_range, x, y, map);
     else
-      write_decision(beliefs(x, y), model_, x, y, map);
+      write_decision(beliefs(x, y), model_.decision(), x, y, map);
   }
 
   Model model_;

@@ -1,0 +1,127 @@
+/// \file
+/// Tiled belief propagation: messages sweep over one small tile of the image after the other, and only those
+/// that cross from a tile to the next are kept.
+///
+/// BP-M sweeps: Tappen & Freeman 2003. Tiles: Liang, Cheng, Lai, Chen & Chen 2011, "Hardware-efficient belief
+/// propagation". On a GPU, as the MEMOCODE 2013 design contest was won with it: Eslami, Kasampalis &
+/// Kotsifakou 2013, Kotsifakou 2019. docs/tiled_belief_propagation.md has the equations;
+/// src/matchers/tiled_belief_propagation/reference.cpp is the specification.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "parallax/data_cost.h"
+#include "parallax/image.h"
+#include "parallax/refine.h"
+
+namespace parallax {
+
+/// The order of the four sweeps of an iteration. As messages up and down never meet, both give the same
+/// result; published programs differ.
+enum class SweepOrder { right_left_down_up, right_left_up_down };
+
+/// Bits that a message's values are kept in. Never changes a result.
+enum class MessageWidth {
+  automatic,  ///< 8 where λ·K is at most 255, else 16
+  bits8,
+  bits16,
+};
+
+/// How the cuda device gets from one diagonal of tiles to the next. Never changes a result.
+enum class TileScheduler {
+  automatic,
+  launch_per_diagonal,  ///< a kernel for each diagonal, all in one graph
+  grid_barrier,         ///< one kernel that stays; all blocks meet after each diagonal
+  tile_flags,           ///< one kernel that stays; a tile starts when the tiles it waits for are done
+};
+
+/// Where the cuda device keeps the messages inside a tile. Never changes a result.
+enum class TileMessages {
+  automatic,
+  registers,      ///< for tiles and label counts that fit
+  shared_memory,  ///< the same
+  global_memory,
+};
+
+/// Choices of the cuda device that never change a result.
+struct TiledBeliefPropagationCuda {
+  TileScheduler scheduler = TileScheduler::automatic;
+  TileMessages messages = TileMessages::automatic;
+  /// Threads that share the labels of a pixel: 0 = what is fastest, or 1, 2, 4, 8, 16, 32.
+  int threads_per_pixel = 0;
+};
+
+/// Parameters of tiled belief propagation.
+///
+/// The cost of a labelling is made of whole units: data costs are rounded to them.
+struct TiledBeliefPropagationParameters {
+  int min_disparity = 0;  ///< disparity of the first label, in pixels, any sign; −1,000,000…1,000,000
+  int disparities = 64;   ///< number of labels, one a pixel of disparity; 2…1024
+  /// Side of a tile, in pixels; 0 = the whole image is one tile, which keeps the messages inside it from one
+  /// visit to the next; 0…4096.
+  int tile = 32;
+  /// Outer iterations, each a visit of all tiles in raster order and one in reverse; 1…1000.
+  int outer = 1;
+  /// Inner iterations of a visit, each four sweeps over the tile; 1…1000. The whole image as one tile gets
+  /// 2·outer·inner of them in all.
+  int inner = 2;
+  SweepOrder sweep_order = SweepOrder::right_left_down_up;
+  int discontinuity_cost = 6;  ///< λ: two neighbours cost this for each label between them, in units; 1…8191
+  /// K: up to this many labels; 1…1024. λ·K is at most 8191.
+  int discontinuity_truncation = 5;
+  MessageWidth message_width = MessageWidth::automatic;
+
+  DataCost cost = DataCost::census;
+  float data_weight = 0.24f;  ///< units of one gray level (or bit) of difference; above 0, to 1000
+  /// Differences count up to this, in gray levels or bits; 0 = all of them; 0…256.
+  float data_truncation = 0;
+  /// Units of a label whose right pixel is outside the image or masked; 0…8191. Without a value, a pixel with
+  /// any such label has no data costs at all.
+  std::optional<int> outside_cost = 10;
+  float smoothing = 0;  ///< σ of a Gaussian over both images before, in pixels; 0 = none; 0…30
+  int frame = 0;  ///< pixels nearer to the border of the image than this have no data costs; 0…1,000,000
+
+  SubPixel sub_pixel = SubPixel::parabola;  ///< of the beliefs
+  /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. With g the gap
+  /// between the lowest belief and the lowest more than one label away from it, the confidence is g / (g +
+  /// λ·K).
+  float min_confidence = 0;
+  RefineParameters refine = {.speckle_size = 0};
+
+  /// A visit ends after an inner iteration that changed no message: those to come would not, either. Never
+  /// changes a result.
+  bool early_out = true;
+  TiledBeliefPropagationCuda cuda;
+
+  /// \throws Error (argument) naming the field, its value and the allowed range, also where the message width
+  /// cannot hold λ·K.
+  void validate() const;
+};
+
+/// Names of the presets of tiled belief propagation.
+std::vector<std::string_view> tiled_belief_propagation_presets();
+
+/// A preset by name:
+/// - `default`: for the pairs of docs/tiled_belief_propagation.md;
+/// - `memocode-2013`: the design contest's model, and the winner's tiles of 13, one outer and one inner
+///   iteration;
+/// - `memocode-2013-tuned`: the same model with the tiles and iterations that are best on the contest's pair.
+/// The contest's give bare labels, no sub-pixel and no refinement.
+/// \throws Error (argument) for any other name.
+TiledBeliefPropagationParameters tiled_belief_propagation_preset(std::string_view name);
+
+/// The data costs of `pair`, in whole units: label k of pixel (x, y) is element (y·width + x)·disparities +
+/// k. Given back as StereoPair::costs, with DataCost::volume and otherwise the same parameters, they lead to
+/// the same labels. \throws Error (argument) as a Matcher does
+std::vector<float> tiled_belief_propagation_costs(const TiledBeliefPropagationParameters& parameters,
+                                                  const StereoPair& pair);
+
+/// The energy that belief propagation lowers: data costs plus discontinuity costs of a disparity map, in
+/// units. Disparities are rounded to labels; what has none is left out, and so are its edges. \throws Error
+/// (argument) as a Matcher does, and for a disparity that is not a label.
+double tiled_belief_propagation_energy(const TiledBeliefPropagationParameters& parameters,
+                                       const StereoPair& pair, View<const float> disparity);
+
+}  // namespace parallax

@@ -1,0 +1,243 @@
+#include "data_cost/data_cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+
+#include "parallax/error.h"
+
+#include "core/gray.h"
+
+namespace parallax::data_cost {
+namespace {
+
+// A row that repeats its border samples for ever.
+struct Row {
+  const std::uint16_t* samples;
+  int width;
+  int at(int x) const { return samples[std::clamp(x, 0, width - 1)]; }
+  int between(int x) const { return (at(x) + at(x + 1) + 1) / 2; }  // x and x + 1
+  int lowest(int x) const { return std::min({at(x), between(x - 1), between(x)}); }
+  int highest(int x) const { return std::max({at(x), between(x - 1), between(x)}); }
+};
+
+}  // namespace
+
+float CostModel::rounded(float units) const {
+  return whole ? std::floor(units + 0.5f) : units;
+}
+
+int highest_counted(DataCost cost, float truncation) {
+  constexpr int signature_bits = 62;
+  const int highest = cost == DataCost::census ? signature_bits * per_level : highest_difference;
+  if (truncation <= 0) return highest;
+  return static_cast<int>(std::min(truncation * per_level + 0.5f, static_cast<float>(highest)));
+}
+
+void check_reachable(DataCost cost, int min_disparity, int labels, Size size) {
+  const int lowest = min_disparity, highest = lowest + labels - 1;
+  if (cost == DataCost::volume || (lowest < size.width && highest > -size.width)) return;
+  throw Error(ErrorCategory::argument,
+              "disparities " + std::to_string(lowest) + " to " + std::to_string(highest) +
+                  " lead out of an image " + std::to_string(size.width) +
+                  " pixels wide everywhere: choose min_disparity and disparities within it");
+}
+
+std::vector<std::uint32_t> smoothing_weights(float sigma) {
+  constexpr double whole = 65536;
+  if (sigma <= 0) return {static_cast<std::uint32_t>(whole)};
+  const int radius = static_cast<int>(std::ceil(4 * sigma));
+  std::vector<double> gauss;
+  double sum = 0;
+  for (int i = 0; i <= radius; ++i) {
+    gauss.push_back(std::exp(-0.5 * (i / static_cast<double>(sigma)) * (i / static_cast<double>(sigma))));
+    sum += (i == 0 ? 1 : 2) * gauss.back();
+  }
+  std::vector<std::uint32_t> weights;
+  for (const double value : gauss) weights.push_back(static_cast<std::uint32_t>(whole * value / sum + 0.5));
+  std::uint32_t others = 0;
+  for (std::size_t i = 1; i < weights.size(); ++i) others += 2 * weights[i];
+  weights[0] = static_cast<std::uint32_t>(whole) - others;
+  return weights;
+}
+
+void smooth_row(const std::uint16_t* in, int width, const std::vector<std::uint32_t>& weights,
+                std::uint16_t* out) {
+  const int radius = static_cast<int>(weights.size()) - 1;
+  const auto at = [&](int x) -> std::uint32_t { return in[std::clamp(x, 0, width - 1)]; };
+  for (int x = 0; x < width; ++x) {
+    std::uint32_t sum = 32768 + weights[0] * in[x];
+    for (int i = 1; i <= radius; ++i) sum += weights[static_cast<std::size_t>(i)] * (at(x - i) + at(x + i));
+    out[x] = static_cast<std::uint16_t>(sum >> 16);
+  }
+}
+
+void smooth_column(View<const std::uint16_t> in, int y, const std::vector<std::uint32_t>& weights,
+                   std::uint16_t* out) {
+  const int radius = static_cast<int>(weights.size()) - 1;
+  const auto row = [&](int v) { return in.row(std::clamp(v, 0, in.size.height - 1)); };
+  for (int x = 0; x < in.size.width; ++x) {
+    std::uint32_t sum = 32768 + weights[0] * row(y)[x];
+    for (int i = 1; i <= radius; ++i)
+      sum += weights[static_cast<std::size_t>(i)] *
+             (static_cast<std::uint32_t>(row(y - i)[x]) + static_cast<std::uint32_t>(row(y + i)[x]));
+    out[x] = static_cast<std::uint16_t>(sum >> 16);
+  }
+}
+
+namespace {
+
+template <class Sample>
+void channel_row(const Sample* row, int channels, int channel, int width, std::uint16_t* out) {
+  for (int x = 0; x < width; ++x) out[x] = row[x * channels + channel];
+}
+
+}  // namespace
+
+void sample_row(const ImageView& image, int channel, int y, bool mirrored, std::uint16_t* out) {
+  const int width = image.format.size.width;
+  const bool deep = image.format.depth == Depth::bits16;
+  if (channel == gray_channel || image.channels == 1)
+    gray_row(image, y, out);
+  else if (deep)
+    channel_row(static_cast<const std::uint16_t*>(image.row(y)), image.channels, channel, width, out);
+  else
+    channel_row(static_cast<const std::uint8_t*>(image.row(y)), image.channels, channel, width, out);
+  if (!deep)
+    for (int x = 0; x < width; ++x) out[x] = static_cast<std::uint16_t>(out[x] * per_level);
+  if (mirrored) std::reverse(out, out + width);
+}
+
+DataCosts::DataCosts(const CostModel& model, Size size, ArenaLayout& layout)
+    : model_(model), size_(size), weights_(smoothing_weights(model.smoothing)) {
+  for (auto& side : buffers_)
+    for (auto& buffer : side) buffer = layout.reserve_plane<std::uint16_t>(size);
+  unsmoothed_ = layout.reserve_plane<std::uint16_t>(size);
+  half_smoothed_ = layout.reserve_plane<std::uint16_t>(size);
+}
+
+void DataCosts::prepare(const StereoPair& pair, bool mirrored, std::byte* arena) {
+  pair_ = pair;
+  mirrored_ = mirrored;
+  if (mirrored) {
+    std::swap(pair_.left, pair_.right);
+    std::swap(pair_.left_mask, pair_.right_mask);
+  }
+  const View<std::uint16_t> unsmoothed = unsmoothed_.in(arena), half = half_smoothed_.in(arena);
+  for (int side = 0; side < 2; ++side) {
+    for (int channel = 0; channel < 4; ++channel) {
+      samples_[side][channel] = buffers_[side][channel].in(arena);
+      const ImageView& image = side == 0 ? pair_.left : pair_.right;
+      for (int y = 0; y < size_.height; ++y) sample_row(image, channel, y, mirrored, unsmoothed.row(y));
+      for (int y = 0; y < size_.height; ++y)
+        smooth_row(unsmoothed.row(y), size_.width, weights_, half.row(y));
+      for (int y = 0; y < size_.height; ++y) smooth_column(half, y, weights_, samples_[side][channel].row(y));
+    }
+  }
+}
+
+bool DataCosts::masked(int x, int y) const {
+  const int column = mirrored_ ? size_.width - 1 - x : x;
+  return !pair_.left_mask.empty() && pair_.left_mask.at(column, y) == 0;
+}
+
+bool DataCosts::right_exists(int x, int y, int label) const {
+  if (takes_volume() && !mirrored_) return true;
+  const int right_x = column(x, label);
+  if (right_x < 0 || right_x >= size_.width) return false;
+  const int right_column = mirrored_ ? size_.width - 1 - right_x : right_x;
+  return pair_.right_mask.empty() || pair_.right_mask.at(right_column, y) != 0;
+}
+
+bool DataCosts::reachable(int x, int y) const {
+  for (int label = 0; label < model_.labels; ++label)
+    if (right_exists(x, y, label)) return true;
+  return false;
+}
+
+bool DataCosts::in_frame(int x, int y) const {
+  const int frame = model_.frame;
+  return x < frame || y < frame || x >= size_.width - frame || y >= size_.height - frame;
+}
+
+bool DataCosts::has_data(int x, int y) const {
+  if (masked(x, y) || in_frame(x, y)) return false;
+  if (model_.has_outside) return true;
+  for (int label = 0; label < model_.labels; ++label)
+    if (!right_exists(x, y, label)) return false;
+  return true;
+}
+
+float DataCosts::at(int x, int y, int label) const {
+  if (!has_data(x, y)) return 0;
+  if (!right_exists(x, y, label)) return model_.outside;
+  const int right_x = column(x, label);
+  if (!takes_volume()) return model_.data_cost(difference(x, right_x, y));
+  return model_.volume_cost(pair_.costs.at(mirrored_ ? size_.width - 1 - right_x : x, y)[label]);
+}
+
+int DataCosts::difference(int x, int right_x, int y) const {
+  const auto channel_difference = [&](int channel) {
+    return std::abs(samples_[0][channel].at(x, y) - samples_[1][channel].at(right_x, y));
+  };
+  switch (model_.cost) {
+    case DataCost::absolute_difference_colour: {
+      constexpr int third = 21845;  // of 65536
+      int sum = 0;
+      for (int channel = 0; channel < 3; ++channel)
+        sum += static_cast<int>(static_cast<std::uint32_t>(channel_difference(channel)) * third >> 16);
+      return sum;
+    }
+    case DataCost::census:
+      return per_level * hamming(x, right_x, y);
+    case DataCost::birchfield_tomasi:
+      return birchfield_tomasi(x, right_x, y);
+    case DataCost::mean_absolute_difference:
+      return mean_absolute_difference(x, right_x, y);
+    case DataCost::absolute_difference:
+    case DataCost::volume:
+      break;
+  }
+  return channel_difference(gray_channel);
+}
+
+// Census, Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre. The
+// images repeat their border samples.
+int DataCosts::hamming(int x, int right_x, int y) const {
+  const auto darker = [&](int side, int centre, int i, int j) {
+    const View<std::uint16_t>& image = samples_[side][gray_channel];
+    const int u = std::clamp(centre + i, 0, size_.width - 1), v = std::clamp(y + j, 0, size_.height - 1);
+    return image.at(u, v) < image.at(centre, y);
+  };
+  int bits = 0;
+  for (int j = -3; j <= 3; ++j)
+    for (int i = -4; i <= 4; ++i) bits += darker(0, x, i, j) != darker(1, right_x, i, j);
+  return bits;
+}
+
+// Birchfield & Tomasi 1998, equations 2–4: how far a sample is from what the other image shows within half a
+// pixel of its own; the lower of both ways.
+int DataCosts::birchfield_tomasi(int x, int right_x, int y) const {
+  const Row left{samples_[0][gray_channel].row(y), size_.width};
+  const Row right{samples_[1][gray_channel].row(y), size_.width};
+  const auto distance = [](int sample, const Row& other, int at) {
+    return std::max({0, sample - other.highest(at), other.lowest(at) - sample});
+  };
+  return std::min(distance(left.at(x), right, right_x), distance(right.at(right_x), left, x));
+}
+
+// In whole gray levels, rounded down.
+int DataCosts::mean_absolute_difference(int x, int right_x, int y) const {
+  constexpr int radius = 2, pixels = (2 * radius + 1) * (2 * radius + 1);
+  const auto at = [&](int side, int u, int v) -> int {
+    return samples_[side][gray_channel].at(std::clamp(u, 0, size_.width - 1),
+                                           std::clamp(v, 0, size_.height - 1));
+  };
+  int sum = 0;
+  for (int j = -radius; j <= radius; ++j)
+    for (int i = -radius; i <= radius; ++i) sum += std::abs(at(0, x + i, y + j) - at(1, right_x + i, y + j));
+  return sum / (pixels * per_level) * per_level;
+}
+
+}  // namespace parallax::data_cost

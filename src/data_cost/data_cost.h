@@ -1,0 +1,103 @@
+// The data costs that matchers by belief propagation share: what an option of DataCost is, exactly. Scalar,
+// one pixel and label at a time: the specification, and small parts of it that all devices use.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "parallax/data_cost.h"
+#include "parallax/image.h"
+
+#include "core/arena.h"
+
+namespace parallax::data_cost {
+
+// Samples and differences are counted in 256ths of a gray level (of a bit, for census).
+inline constexpr int per_level = 256;
+inline constexpr int highest_difference = 65535;
+
+// What data costs follow from. They are in units: whole numbers, or floats.
+struct CostModel {
+  DataCost cost;
+  int min_disparity;
+  int labels;
+  float smoothing;     // σ of a Gaussian over both images, in pixels; 0 = none
+  bool whole;          // costs are rounded to whole units
+  float cost_scale;    // units in a 256th of a gray level
+  float volume_scale;  // units in one of the caller's costs
+  int differences;     // differences count up to this
+  bool has_outside;    // else a pixel with a label whose right pixel is not there has no data costs at all
+  float outside;       // cost of a label whose right pixel is not there
+  int frame = 0;       // pixels nearer to the border than this have no data costs
+
+  float data_cost(int difference) const {
+    const float units = static_cast<float>(difference < differences ? difference : differences) * cost_scale;
+    return rounded(units);
+  }
+  float volume_cost(float value) const { return rounded(value * volume_scale); }
+  float highest_data_cost() const {
+    return data_cost(differences) < outside ? outside : data_cost(differences);
+  }
+  // Whole numbers far beyond any bound are still whole numbers.
+  float rounded(float units) const;
+};
+
+// In 256ths, from gray levels or bits; 0 = all of them.
+int highest_counted(DataCost cost, float truncation);
+
+// \throws Error (argument) when every label leads out of the image everywhere
+void check_reachable(DataCost cost, int min_disparity, int labels, Size size);
+
+// A Gaussian of whole weights that add up to 65536: element i weighs pixels i away, up to 4σ rounded up, as
+// Felzenszwalb's; weights of a side that is cut off at the border fall to the border pixel. Rounds after each
+// direction.
+std::vector<std::uint32_t> smoothing_weights(float sigma);
+// One row; `in` and `out` are apart.
+void smooth_row(const std::uint16_t* in, int width, const std::vector<std::uint32_t>& weights,
+                std::uint16_t* out);
+// Row y of the smoothed columns.
+void smooth_column(View<const std::uint16_t> in, int y, const std::vector<std::uint32_t>& weights,
+                   std::uint16_t* out);
+
+// Samples of one channel of a row, in 256ths of a gray level: 0, 1, 2 for red, green, blue; gray otherwise.
+// Mirrored: the row from right to left.
+inline constexpr int gray_channel = 3;
+void sample_row(const ImageView& image, int channel, int y, bool mirrored, std::uint16_t* out);
+
+class DataCosts {
+ public:
+  DataCosts(const CostModel& model, Size size, ArenaLayout& layout);
+
+  // For the labels of the left image; mirrored: for those of the right one, both images mirrored and swapped,
+  // so that disparities keep their sign. The pair stays in use.
+  void prepare(const StereoPair& pair, bool mirrored, std::byte* arena);
+
+  // Before the pyramid, and before anything is subtracted.
+  float at(int x, int y, int label) const;
+  // Whether the right pixel of any label is there.
+  bool reachable(int x, int y) const;
+  bool masked(int x, int y) const;
+  // Samples of gray.
+  View<const std::uint16_t> gray() const { return samples_[0][gray_channel]; }
+
+ private:
+  bool right_exists(int x, int y, int label) const;
+  bool has_data(int x, int y) const;
+  int column(int x, int label) const { return x - model_.min_disparity - label; }
+  int difference(int x, int right_x, int y) const;
+  int hamming(int x, int right_x, int y) const;
+  int birchfield_tomasi(int x, int right_x, int y) const;
+  int mean_absolute_difference(int x, int right_x, int y) const;
+  bool in_frame(int x, int y) const;
+  bool takes_volume() const { return model_.cost == DataCost::volume; }
+
+  CostModel model_;
+  Size size_;
+  std::vector<std::uint32_t> weights_;
+  PlaneBuffer<std::uint16_t> buffers_[2][4], unsmoothed_, half_smoothed_;
+  View<std::uint16_t> samples_[2][4];
+  StereoPair pair_;
+  bool mirrored_ = false;
+};
+
+}  // namespace parallax::data_cost

@@ -1,0 +1,49 @@
+#include "data_cost/scene.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "core/checks.h"
+
+namespace parallax::data_cost {
+
+Scene::Scene(const CostModel& model, const StereoPair& pair)
+    : model_(model), size_(pair.left.format.size), costs_(model, size_, layout_) {
+  check_image("left image", pair.left);
+  check_image("right image", pair.right);
+  check_size(size_);
+  if (pair.right.format != pair.left.format)
+    throw Error(ErrorCategory::argument, "the images differ in size or depth: give a pair of one format");
+  if (!pair.left_mask.empty()) check_view("left mask", pair.left_mask, size_);
+  if (!pair.right_mask.empty()) check_view("right mask", pair.right_mask, size_);
+  if (model.cost == DataCost::volume &&
+      (pair.costs.data == nullptr || pair.costs.size != size_ || pair.costs.labels != model.labels))
+    throw Error(ErrorCategory::argument, "data costs are missing or of another size: give " + text(size_) +
+                                             " with " + std::to_string(model.labels) + " labels");
+  arena_ = Arena(layout_);
+  costs_.prepare(pair, false, arena_.data());
+}
+
+std::vector<float> Scene::volume() const {
+  std::vector<float> volume;
+  volume.reserve(size_.pixels() * static_cast<std::size_t>(model_.labels));
+  for (int y = 0; y < size_.height; ++y)
+    for (int x = 0; x < size_.width; ++x)
+      for (int label = 0; label < model_.labels; ++label) volume.push_back(costs_.at(x, y, label));
+  return volume;
+}
+
+void Scene::check_disparity(View<const float> disparity) const {
+  check_view("disparity map", disparity, size_);
+}
+
+int Scene::label(float disparity) const {
+  if (disparity == std::numeric_limits<float>::infinity()) return none;
+  const float nearest = std::ceil(disparity - 0.5f) - static_cast<float>(model_.min_disparity);
+  if (!(nearest >= 0 && nearest < static_cast<float>(model_.labels)))
+    refuse("disparity", disparity, "a map whose values are in the range searched");
+  return static_cast<int>(nearest);
+}
+
+}  // namespace parallax::data_cost

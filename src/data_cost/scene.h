@@ -1,0 +1,55 @@
+// A pair with its data costs, outside of a plan: what the public functions of costs and energies need.
+#pragma once
+
+#include <vector>
+
+#include "core/arena.h"
+#include "data_cost/data_cost.h"
+
+namespace parallax::data_cost {
+
+class Scene {
+ public:
+  // \throws Error (argument) for a pair that no plan could take
+  Scene(const CostModel& model, const StereoPair& pair);
+
+  const DataCosts& costs() const { return costs_; }
+
+  // All of them, in units.
+  std::vector<float> volume() const;
+
+  // Data costs of the labels of `disparity`, and what discontinuity(x, y, x2, y2, label, label2) says of
+  // neighbours. What has no disparity is left out. \throws Error (argument) for a disparity that is no label
+  template <class Discontinuity>
+  double energy(View<const float> disparity, const Discontinuity& discontinuity) const {
+    check_disparity(disparity);
+    double sum = 0;
+    const auto edge = [&](int x, int y, int x2, int y2) {
+      const int first = label(disparity.at(x, y)), second = label(disparity.at(x2, y2));
+      return first == none || second == none ? 0.0f : discontinuity(x, y, x2, y2, first, second);
+    };
+    for (int y = 0; y < size_.height; ++y) {
+      for (int x = 0; x < size_.width; ++x) {
+        const int here = label(disparity.at(x, y));
+        if (here != none) sum += costs_.at(x, y, here);
+        if (x + 1 < size_.width) sum += edge(x, y, x + 1, y);
+        if (y + 1 < size_.height) sum += edge(x, y, x, y + 1);
+      }
+    }
+    return sum;
+  }
+
+ private:
+  static constexpr int none = -1;
+
+  void check_disparity(View<const float> disparity) const;
+  int label(float disparity) const;
+
+  CostModel model_;
+  Size size_;
+  ArenaLayout layout_;
+  DataCosts costs_;
+  Arena arena_;
+};
+
+}  // namespace parallax::data_cost

@@ -1,0 +1,211 @@
+// The specification of tiled belief propagation, straight from tiled_belief_propagation.h: one tile, one
+// pixel and one label after the other.
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "core/arena.h"
+#include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
+#include "refine/refine.h"
+
+namespace parallax::tiled_belief_propagation {
+namespace {
+
+using refine::Beliefs, refine::no_value, refine::write_decision, refine::write_none;
+
+// Where a message goes.
+enum Direction { to_right, to_left, down, up, direction_count };
+constexpr int step_x[] = {1, -1, 0, 0};
+constexpr int step_y[] = {0, 0, 1, -1};
+constexpr Direction opposite[] = {to_left, to_right, up, down};
+
+class Reference final : public detail::Plan {
+ public:
+  Reference(const TiledBeliefPropagationParameters& parameters, const ImageFormat& format)
+      : model_(make_model(parameters)),
+        size_(format.size),
+        grid_(size_, parameters.tile),
+        costs_(model_, size_, layout_),
+        refinement_(parameters.refine, size_, true, layout_) {
+    data_cost::check_reachable(model_.cost, model_.min_disparity, model_.labels, size_);
+    const std::size_t count = size_.pixels() * static_cast<std::size_t>(model_.labels);
+    data_ = layout_.reserve<int>(count);
+    for (auto& messages : messages_) messages = layout_.reserve<int>(count);
+    h_ = layout_.reserve<int>(static_cast<std::size_t>(model_.labels));
+    decisions_ = layout_.reserve<Beliefs>(size_.pixels());
+    right_disparity_ = layout_.reserve_plane<float>(size_);
+  }
+
+  std::size_t memory_bytes() const override { return layout_.bytes(); }
+  int cost_labels() const override { return model_.cost == DataCost::volume ? model_.labels : 0; }
+  bool tells_confidence() const override { return true; }
+  void allocate() override { arena_ = Arena(layout_); }
+
+  void run(const StereoPair& pair, const DisparityMap& map) override {
+    detail::StageClock clock(stage_times);
+    propagate(pair, false);
+    for (int y = 0; y < size_.height; ++y)
+      for (int x = 0; x < size_.width; ++x) decide(x, y, map);
+    clock.finish("match");
+    const View<float> right = right_disparity_.in(arena_.data());
+    if (model_.parameters.refine.left_right_check) {
+      propagate(pair, true);
+      for (int y = 0; y < size_.height; ++y)
+        for (int x = 0; x < size_.width; ++x)
+          right.at(size_.width - 1 - x, y) =
+              undecided(x, y) ? no_value : static_cast<float>(model_.min_disparity + decision(x, y).label);
+      clock.finish("right_match");
+    }
+    refinement_.run(pair.left, map, right, arena_.data(), workers_, clock);
+  }
+
+ private:
+  // The values of a pixel, one for each label.
+  int* at(const Buffer<int>& volume, int x, int y) const {
+    const std::size_t pixel =
+        static_cast<std::size_t>(y) * static_cast<std::size_t>(size_.width) + static_cast<std::size_t>(x);
+    return volume.in(arena_.data()) + pixel * static_cast<std::size_t>(model_.labels);
+  }
+  int* data(int x, int y) const { return at(data_, x, y); }
+  // The message to a pixel that goes this way.
+  int* message(Direction direction, int x, int y) const { return at(messages_[direction], x, y); }
+  Beliefs& decision(int x, int y) const {
+    return decisions_.in(arena_.data())[static_cast<std::size_t>(y) * static_cast<std::size_t>(size_.width) +
+                                        static_cast<std::size_t>(x)];
+  }
+  bool in_image(int x, int y) const { return x >= 0 && y >= 0 && x < size_.width && y < size_.height; }
+
+  void propagate(const StereoPair& pair, bool mirrored) {
+    costs_.prepare(pair, mirrored, arena_.data());
+    for (int y = 0; y < size_.height; ++y) {
+      for (int x = 0; x < size_.width; ++x) {
+        write_data(x, y);
+        for (int direction = 0; direction < direction_count; ++direction)
+          std::fill_n(message(static_cast<Direction>(direction), x, y), model_.labels, 0);
+      }
+    }
+    for (int outer = 1; outer <= model_.parameters.outer; ++outer) {
+      for (int tile = 0; tile < grid_.count(); ++tile) visit(tile);
+      for (int tile = grid_.count() - 1; tile >= 0; --tile) {
+        visit(tile);
+        if (outer == model_.parameters.outer) decide(tile);
+      }
+    }
+  }
+
+  void write_data(int x, int y) const {
+    int* costs = data(x, y);
+    float least = std::numeric_limits<float>::infinity();
+    for (int label = 0; label < model_.labels; ++label) least = std::min(least, costs_.at(x, y, label));
+    for (int label = 0; label < model_.labels; ++label)
+      costs[label] =
+          static_cast<int>(std::min(costs_.at(x, y, label) - least, static_cast<float>(model_.data_bound())));
+  }
+
+  Tile tile_of(int index) const { return tile_at(grid_, index % grid_.columns, index / grid_.columns); }
+
+  void visit(int index) const {
+    const Tile tile = tile_of(index);
+    if (model_.parameters.tile > 0) forget_inside(tile);
+    for (int iteration = 0; iteration < model_.parameters.inner; ++iteration) {
+      sweep(tile, to_right);
+      sweep(tile, to_left);
+      const bool down_first = model_.parameters.sweep_order == SweepOrder::right_left_down_up;
+      sweep(tile, down_first ? down : up);
+      sweep(tile, down_first ? up : down);
+    }
+  }
+
+  void forget_inside(const Tile& tile) const {
+    for (int direction = 0; direction < direction_count; ++direction)
+      for (int y = tile.top; y < tile.bottom; ++y)
+        for (int x = tile.left; x < tile.right; ++x)
+          if (tile.contains(x - step_x[direction], y - step_y[direction]))
+            std::fill_n(message(static_cast<Direction>(direction), x, y), model_.labels, 0);
+  }
+
+  void sweep(const Tile& tile, Direction direction) const {
+    const bool forward = direction == to_right || direction == down;
+    for (int j = 0; j < tile.bottom - tile.top; ++j)
+      for (int i = 0; i < tile.right - tile.left; ++i)
+        send(forward ? tile.left + i : tile.right - 1 - i, forward ? tile.top + j : tile.bottom - 1 - j,
+             direction);
+  }
+
+  // The message that pixel (x, y) sends, by a forward and a backward pass over the labels.
+  void send(int x, int y, Direction direction) const {
+    if (!in_image(x + step_x[direction], y + step_y[direction])) return;
+    const int labels = model_.labels;
+    int* h = h_.in(arena_.data());
+    std::copy_n(data(x, y), labels, h);
+    for (int from = 0; from < direction_count; ++from) {
+      if (from == opposite[direction]) continue;
+      const int* incoming = message(static_cast<Direction>(from), x, y);
+      for (int label = 0; label < labels; ++label) h[label] += incoming[label];
+    }
+    const int least = *std::min_element(h, h + labels);
+    for (int label = 1; label < labels; ++label) h[label] = std::min(h[label], h[label - 1] + model_.slope);
+    for (int label = labels - 2; label >= 0; --label)
+      h[label] = std::min(h[label], h[label + 1] + model_.slope);
+    int* out = message(direction, x + step_x[direction], y + step_y[direction]);
+    for (int label = 0; label < labels; ++label) out[label] = std::min(h[label] - least, model_.truncation);
+  }
+
+  void decide(int index) const {
+    const Tile tile = tile_of(index);
+    for (int y = tile.top; y < tile.bottom; ++y)
+      for (int x = tile.left; x < tile.right; ++x) decision(x, y) = beliefs(x, y);
+  }
+
+  float belief(int x, int y, int label) const {
+    int sum = data(x, y)[label];
+    for (int from = 0; from < direction_count; ++from)
+      sum += message(static_cast<Direction>(from), x, y)[label];
+    return static_cast<float>(sum);
+  }
+
+  Beliefs beliefs(int x, int y) const {
+    Beliefs found{0, 0, belief(x, y, 0), 0, std::numeric_limits<float>::infinity()};
+    for (int label = 1; label < model_.labels; ++label) {
+      if (belief(x, y, label) >= found.best) continue;
+      found.label = label;
+      found.best = belief(x, y, label);
+    }
+    for (int label = 0; label < model_.labels; ++label)
+      if (std::abs(label - found.label) > 1) found.rival = std::min(found.rival, belief(x, y, label));
+    if (found.label > 0) found.before = belief(x, y, found.label - 1);
+    if (found.label + 1 < model_.labels) found.after = belief(x, y, found.label + 1);
+    return found;
+  }
+
+  bool undecided(int x, int y) const { return costs_.masked(x, y) || !costs_.reachable(x, y); }
+
+  void decide(int x, int y, const DisparityMap& map) const {
+    if (undecided(x, y))
+      write_none(costs_.masked(x, y) ? Status::input_masked : Status::out_of_range, x, y, map);
+    else
+      write_decision(decision(x, y), model_.decision(), x, y, map);
+  }
+
+  Model model_;
+  Size size_;
+  TileGrid grid_;
+  ArenaLayout layout_;
+  data_cost::DataCosts costs_;
+  refine::Pipeline refinement_;
+  Buffer<int> data_, messages_[direction_count], h_;
+  Buffer<Beliefs> decisions_;
+  PlaneBuffer<float> right_disparity_;
+  Arena arena_;
+  Workers workers_{1};
+};
+
+}  // namespace
+
+std::unique_ptr<detail::Plan> make_reference(const TiledBeliefPropagationParameters& parameters,
+                                             const Device&, const ImageFormat& format) {
+  return std::make_unique<Reference>(parameters, format);
+}
+
+}  // namespace parallax::tiled_belief_propagation

@@ -1,0 +1,96 @@
+// Belief propagation by sweeps (BP-M: Tappen & Freeman 2003) over tiles (Liang, Cheng, Lai, Chen & Chen 2011;
+// on a GPU Kotsifakou 2019). A labelling l of the left image costs, in whole units,
+//
+//   E(l) = Σ_p c(p, l(p)) + Σ_{p~q} λ·min(|l(p) − l(q)|, K)
+//
+// where p~q are neighbours on the 4-connected grid. Pixel p sends to its neighbour q
+//
+//   h(a)     = c(p, a) + Σ messages to p, but for the one from q
+//   m_p→q(b) = min_a ( h(a) + λ·min(|a − b|, K) ) − min_a h(a)
+//
+// so a message lies in [0, T], T = λ·K, and its least value is 0. To send nothing is to send zeros; so do the
+// pixels beyond the border of the image.
+//
+// A sweep goes over a tile in one direction, each pixel sending that way what follows from the messages it
+// has by then. An iteration is four sweeps: right, left and the two vertical ones. Tiles of tile × tile
+// pixels begin at (0, 0); the last ones may be smaller. A visit of a tile begins with the messages that
+// crossed its border before, and zeros inside; it makes `inner` iterations, in which the pixels at the border
+// send to those beyond it. An outer iteration visits all tiles in raster order and then all in reverse. In
+// the last reverse pass, a tile decides at the end of its visit: a pixel takes the label of the lowest
+// belief, c plus the four messages to it; of equals, the lowest.
+//
+// Where the whole image is one tile, a visit begins with the messages the last one left.
+//
+// A tile reads what its left and upper neighbours sent in this pass, and what its right and lower ones sent
+// in the pass before (in reverse, the other way round). So tiles on one anti-diagonal do not depend on each
+// other, and to go from diagonal to diagonal (a "wavefront") gives the raster's result.
+//
+// From the data costs of a pixel their least is subtracted, and they are cut at 4·T + 1: against three
+// messages of at most T and a step of T, a label that far above the least can neither win nor shape a
+// message. A belief is at most 8·T + 1 then, h at most 7·T + 1.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+
+#include "parallax/tiled_belief_propagation.h"
+
+#include "core/plan.h"
+#include "data_cost/data_cost.h"
+#include "refine/decision.h"
+
+namespace parallax::tiled_belief_propagation {
+
+std::unique_ptr<detail::Plan> make_reference(const TiledBeliefPropagationParameters&, const Device&,
+                                             const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cpu(const TiledBeliefPropagationParameters&, const Device&,
+                                       const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cuda(const TiledBeliefPropagationParameters&, const Device&,
+                                        const ImageFormat&);
+
+// What follows from the parameters.
+struct Model : data_cost::CostModel {
+  TiledBeliefPropagationParameters parameters;
+  int slope;       // λ
+  int truncation;  // T
+  int message_bytes;
+
+  int data_bound() const { return 4 * truncation + 1; }
+  refine::DecisionRule decision() const {
+    return {min_disparity, labels, parameters.sub_pixel, parameters.min_confidence,
+            static_cast<float>(truncation)};
+  }
+};
+
+// \throws Error (argument) for what the message width cannot hold
+Model make_model(const TiledBeliefPropagationParameters& parameters);
+
+// The tiles of an image.
+struct TileGrid {
+  Size image;
+  int side;  // the longer one of the image, at most
+  int columns, rows;
+
+  TileGrid(Size size, int tile)
+      : image(size),
+        side(tile > 0 ? std::min(tile, std::max(size.width, size.height))
+                      : std::max(size.width, size.height)),
+        columns((size.width + side - 1) / side),
+        rows((size.height + side - 1) / side) {}
+
+  int count() const { return columns * rows; }
+};
+
+struct Tile {
+  int left, top, right, bottom;  // columns [left, right), rows [top, bottom)
+
+  bool contains(int x, int y) const { return x >= left && x < right && y >= top && y < bottom; }
+};
+
+inline Tile tile_at(const TileGrid& grid, int column, int row) {
+  const int left = column * grid.side, top = row * grid.side;
+  return {left, top, std::min(left + grid.side, grid.image.width),
+          std::min(top + grid.side, grid.image.height)};
+}
+
+}  // namespace parallax::tiled_belief_propagation

@@ -1,0 +1,54 @@
+// What becomes of the beliefs of a pixel, for matchers that have them: the part of the specification that all
+// devices share.
+#pragma once
+
+#include "refine/refine.h"
+#include "refine/sub_pixel.h"
+
+namespace parallax::refine {
+
+// The lowest belief of a pixel, its neighbours, and the lowest that is not its neighbour; in units. `before`
+// and `after` count only where those labels exist; `rival` is infinite where there is none.
+struct Beliefs {
+  int label;
+  float before, best, after;
+  float rival;
+};
+
+struct DecisionRule {
+  int min_disparity;
+  int labels;
+  SubPixel sub_pixel;
+  float min_confidence;
+  float full_gap;  // the gap to the rival that gives confidence one half: the truncation of the smoothness
+};
+
+inline float confidence(const Beliefs& beliefs, const DecisionRule& rule) {
+  const float gap = beliefs.rival - beliefs.best;
+  if (gap == no_value) return 1;
+  return gap / (gap + rule.full_gap);
+}
+
+inline float disparity(const Beliefs& beliefs, const DecisionRule& rule) {
+  const auto whole = static_cast<float>(rule.min_disparity + beliefs.label);
+  const bool inside = beliefs.label > 0 && beliefs.label + 1 < rule.labels;
+  if (rule.sub_pixel == SubPixel::none || !inside) return whole;
+  return whole + sub_pixel_offset(rule.sub_pixel, beliefs.before, beliefs.best, beliefs.after).value();
+}
+
+// Writes a pixel that the matcher decided.
+inline void write_decision(const Beliefs& beliefs, const DecisionRule& rule, int x, int y,
+                           const DisparityMap& map) {
+  const bool sure = rule.min_confidence == 0 || confidence(beliefs, rule) >= rule.min_confidence;
+  map.status.at(x, y) = code(sure ? Status::matched : Status::ambiguous);
+  map.disparity.at(x, y) = sure ? disparity(beliefs, rule) : no_value;
+  if (!map.confidence.empty()) map.confidence.at(x, y) = confidence(beliefs, rule);
+}
+
+inline void write_none(Status status, int x, int y, const DisparityMap& map) {
+  map.status.at(x, y) = code(status);
+  map.disparity.at(x, y) = no_value;
+  if (!map.confidence.empty()) map.confidence.at(x, y) = 0;
+}
+
+}  // namespace parallax::refine
