@@ -18,7 +18,7 @@ namespace parallax::tiled_belief_propagation {
 constexpr int half_labels = PER_LANE / 2;
 constexpr uint32 data_bound = 4 * TRUNCATION + 1;
 
-constexpr int words_of(int bits) {
+__device__ constexpr int words_of(int bits) {
   return PER_LANE * bits / 32;
 }
 constexpr int sum_words = words_of(BITS);  // of a thread
@@ -41,7 +41,7 @@ struct Packed {
 using Sums = Packed<BITS>;
 
 // The widest access to so many words.
-constexpr int access_words(int words) {
+__device__ constexpr int access_words(int words) {
   return words % 4 == 0 ? 4 : words % 2 == 0 ? 2 : 1;
 }
 
