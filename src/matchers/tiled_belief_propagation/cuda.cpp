@@ -65,11 +65,11 @@ class Cuda final : public cuda::Plan {
     tile_ = {std::min(grid_.side, format.size.width), std::min(grid_.side, format.size.height)};
     sum_bits_ = model_.message_bytes == 1 && highest_sum() <= 255 ? 8 : 16;
     choose_memory();
+    choose_scheduler();
     const std::size_t pixels = format.size.pixels();
     data_ = layout_.reserve<std::uint32_t>(pixels * pixel_words(sum_bits_));
     if (!in_shared_memory_)
-      sums_ =
-          layout_.reserve<std::uint32_t>(2 * plane_words() * static_cast<std::size_t>(longest_diagonal()));
+      sums_ = layout_.reserve<std::uint32_t>(2 * plane_words() * static_cast<std::size_t>(most_blocks()));
     const std::size_t between_columns = static_cast<std::size_t>(grid_.columns - 1) *
                                         static_cast<std::size_t>(format.size.height),
                       between_rows = static_cast<std::size_t>(grid_.rows - 1) *
@@ -89,7 +89,14 @@ class Cuda final : public cuda::Plan {
   int highest_sum() const { return model_.data_bound() + 2 * model_.truncation; }
   int longest_diagonal() const { return std::min(grid_.columns, grid_.rows); }
   int diagonals() const { return grid_.columns + grid_.rows - 1; }
-  std::size_t counters() const { return 1; }
+  std::size_t counters() const {
+    return scheduler_ == TileScheduler::tile_flags ? static_cast<std::size_t>(grid_.count()) : 1;
+  }
+  // That find something to do. Where each waits for two others only, some are ahead with their data costs.
+  int most_blocks() const {
+    const bool ahead = scheduler_ == TileScheduler::tile_flags && in_shared_memory_;
+    return std::min(grid_.count(), ahead ? 2 * longest_diagonal() : longest_diagonal());
+  }
 
   std::size_t pixel_words(int bits) const {
     return static_cast<std::size_t>(dealing_.lanes * dealing_.per_lane * bits / 32);
@@ -119,6 +126,23 @@ class Cuda final : public cuda::Plan {
     throw Error(ErrorCategory::device, "messages in shared_memory would take " + std::to_string(needed) +
                                            " bytes a tile, and the GPU has " + std::to_string(most) +
                                            ": choose a smaller tile, or global_memory");
+  }
+
+  void choose_scheduler() {
+    scheduler_ = model_.parameters.cuda.scheduler;
+    if (scheduler_ == TileScheduler::automatic)
+      scheduler_ = is_whole() || !context()->launches_cooperatively() ? TileScheduler::launch_per_diagonal
+                                                                      : TileScheduler::tile_flags;
+    if (scheduler_ == TileScheduler::launch_per_diagonal) return;
+    const std::string name = scheduler_ == TileScheduler::grid_barrier ? "grid_barrier" : "tile_flags";
+    if (is_whole())
+      throw Error(ErrorCategory::device, "scheduler " + name +
+                                             " takes no whole image as one tile: choose launch_per_diagonal, "
+                                             "or a tile of at least 1");
+    if (!context()->launches_cooperatively())
+      throw Error(ErrorCategory::device, "scheduler " + name +
+                                             " needs cooperative launches, which this GPU or its driver "
+                                             "refuses: choose launch_per_diagonal");
   }
 
   // Rows or columns that a block sweeps at once.
@@ -181,7 +205,7 @@ class Cuda final : public cuda::Plan {
                           define("REACH", reach),
                           define("SHIFTS", shifts),
                           define("LANE_REACH", lane_reach),
-                          define("SCHEDULER", 1),
+                          define("SCHEDULER", static_cast<int>(scheduler_)),
                           define("MESSAGES", in_shared_memory_ ? 1 : 2),
                           define("TILE_WIDTH", tile_.width),
                           define("TILE_HEIGHT", tile_.height),
@@ -197,11 +221,17 @@ class Cuda final : public cuda::Plan {
     cost_program_ = cuda::Program(context(), cuda::tiled_belief_propagation_costs_cu, cost_options());
     find_costs_ = cost_program_.kernel("find_costs");
     tile_program_ = cuda::Program(context(), cuda::tiled_belief_propagation_tiles_cu, tile_options());
-    visit_diagonal_ = tile_program_.kernel("visit_diagonal");
-    sweep_rows_ = tile_program_.kernel("sweep_rows");
-    sweep_columns_ = tile_program_.kernel("sweep_columns");
-    decide_ = tile_program_.kernel("decide");
-    if (shared_bytes() > 0) visit_diagonal_.allow_shared(shared_bytes());
+    if (scheduler_ == TileScheduler::launch_per_diagonal) {
+      visit_ = tile_program_.kernel("visit_diagonal");
+      sweep_rows_ = tile_program_.kernel("sweep_rows");
+      sweep_columns_ = tile_program_.kernel("sweep_columns");
+      decide_ = tile_program_.kernel("decide");
+    } else {
+      visit_ = tile_program_.kernel("visit_all");
+    }
+    if (shared_bytes() > 0) visit_.allow_shared(shared_bytes());
+    if (scheduler_ != TileScheduler::launch_per_diagonal)
+      blocks_ = std::min(most_blocks(), visit_.resident_blocks(*context(), tile_threads(), shared_bytes()));
     refinement_.prepare(context(), device_memory());
   }
 
@@ -243,8 +273,11 @@ class Cuda final : public cuda::Plan {
                        static_cast<unsigned>(counters()));
     if (is_whole())
       sweep_image(to, stream);
-    else
+    else if (scheduler_ == TileScheduler::launch_per_diagonal)
       visit_diagonals(to, stream);
+    else
+      visit_.launch_cooperatively(stream, {static_cast<unsigned>(blocks_)}, {tile_threads()}, shared_bytes(),
+                                  tiles(), to);
   }
 
   void visit_diagonals(const CudaDecision& to, StreamHandle stream) const {
@@ -252,8 +285,8 @@ class Cuda final : public cuda::Plan {
       for (int i = 0; i < diagonals(); ++i) {
         const int index = pass % 2 == 0 ? i : diagonals() - 1 - i;
         const int first = std::max(0, index - (grid_.rows - 1)), last = std::min(index, grid_.columns - 1);
-        visit_diagonal_.launch(stream, {static_cast<unsigned>(last - first + 1)}, {tile_threads()},
-                               shared_bytes(), tiles(), to, pass, index, static_cast<int>(pass > 0 || i > 0));
+        visit_.launch(stream, {static_cast<unsigned>(last - first + 1)}, {tile_threads()}, shared_bytes(),
+                      tiles(), to, pass, index, static_cast<int>(pass > 0 || i > 0));
       }
     }
   }
@@ -283,10 +316,12 @@ class Cuda final : public cuda::Plan {
   Size tile_;  // the largest
   int sum_bits_ = 16;
   bool in_shared_memory_ = true;
+  TileScheduler scheduler_ = TileScheduler::automatic;
+  int blocks_ = 0;  // of a launch that stays
   Buffer<std::uint32_t> data_, sums_, across_columns_[2], across_rows_[2], progress_;
   PlaneBuffer<float> right_disparity_;
   cuda::Program cost_program_, tile_program_;
-  Kernel find_costs_, visit_diagonal_, sweep_rows_, sweep_columns_, decide_;
+  Kernel find_costs_, visit_, sweep_rows_, sweep_columns_, decide_;
 };
 
 }  // namespace

@@ -211,7 +211,7 @@ __device__ __forceinline__ void start_sums(const Visit& visit, const Role& role)
   const int y = role.backward ? region.height - 1 : 0;
   // A single row gets both, one after the other.
   for (int turn = 0; turn < (region.height == 1 ? 2 : 1); ++turn) {
-    const Plane& before = turn == 0 ? region.data : region.along_columns;
+    const Plane before = turn == 0 ? region.data : region.along_columns;
     for (int x = role.line; x < region.width; x += block_lines) {
       if (region.height == 1 && turn != role.backward) continue;
       const Labels message = visit.column.message_to(x, role.lane);
@@ -232,8 +232,8 @@ __device__ __forceinline__ void sweep_lines(const Region& region, const Border& 
     const auto start = [&](const Plane& plane) { return rows ? plane.at(0, shown) : plane.at(shown, 0); };
     const auto step = [&](const Plane& plane) -> int64 { return rows ? pixel_words : plane.row_words; };
     const bool from_data = rows && first && shown > 0 && shown < region.height - 1;
-    const Plane& from = !rows ? region.along_rows : from_data ? region.data : region.along_columns;
-    const Plane& to = rows ? region.along_rows : region.along_columns;
+    const Plane from = !rows ? region.along_rows : from_data ? region.data : region.along_columns;
+    const Plane to = rows ? region.along_rows : region.along_columns;
     const Path path{start(from), start(region.data), start(to), step(from), step(region.data), step(to)};
     Labels message = border.message_to(shown, role.lane);
     sweep(path, length, role.backward, writes, active, message);
@@ -368,5 +368,75 @@ PARALLAX_KERNEL __launch_bounds__(block_threads, 1) decide(CudaTiles tiles, refi
   const int64 begin = static_cast<int64>(blockIdx.x) * pixels,
               all = static_cast<int64>(region.width) * region.height;
   decide_pixels(region, 0, 0, begin, min(begin + pixels, all), region.width, to);
+}
+#endif
+
+#if SCHEDULER == 2
+// All visits; all blocks meet after each diagonal. A block takes its tiles of a diagonal one after the other.
+PARALLAX_KERNEL __launch_bounds__(block_threads, 1) visit_all(CudaTiles tiles, refine::CudaDecision to) {
+  wait_for_previous();
+  const Role role = find_role();
+  const int diagonals = tiles.columns + tiles.rows - 1;
+  uint32 awaited = 0;
+  for (int pass = 0; pass < tiles.passes; ++pass) {
+    for (int i = 0; i < diagonals; ++i) {
+      const int index = pass % 2 == 0 ? i : diagonals - 1 - i;
+      const Diagonal diagonal = find_diagonal(tiles, index);
+      bool has_met = threadIdx.x != 0;
+      for (int tile = blockIdx.x; tile < diagonal.count; tile += gridDim.x) {
+        const int column = diagonal.first_column + tile;
+        const Visit visit = find_visit(tiles, role, column, index - column, pass, blockIdx.x);
+        // While the others come.
+        if (in_shared_memory) load_data(tiles, visit);
+        if (!has_met) wait_for_count(tiles.progress, awaited);
+        has_met = true;
+        visit_tile(tiles, visit, role, pass + 1 == tiles.passes, to);
+      }
+      if (!has_met) wait_for_count(tiles.progress, awaited);
+      if (threadIdx.x == 0) count_one(tiles.progress);
+      awaited += gridDim.x;
+    }
+  }
+}
+#elif SCHEDULER == 3
+namespace {
+
+// A tile is visited after those that send to it in this pass, which are the ones before it in the order of
+// the pass, and after its own last visit. Those behind it in the order have been visited in the last pass
+// then: their visits came before its own last one, or before those of the ones ahead of it. Each of three
+// threads waits for one.
+__device__ __forceinline__ void wait_for_tiles(const CudaTiles& tiles, int column, int row, int pass) {
+  const int back = pass % 2 == 0 ? -1 : 1, thread = threadIdx.x;
+  if (thread > 2) return;
+  const int u = column + (thread == 1 ? back : 0), v = row + (thread == 2 ? back : 0);
+  if (u < 0 || v < 0 || u >= tiles.columns || v >= tiles.rows) return;
+  wait_for_count(tiles.progress + v * tiles.columns + u, pass + (thread == 0 ? 0 : 1));
+}
+
+}  // namespace
+
+// All visits, in an order in which each comes behind those that it waits for; blocks take them in turn. The
+// first visit that has not ended can always go on, so all end.
+PARALLAX_KERNEL __launch_bounds__(block_threads, 1) visit_all(CudaTiles tiles, refine::CudaDecision to) {
+  wait_for_previous();
+  const Role role = find_role();
+  const int diagonals = tiles.columns + tiles.rows - 1;
+  int tile = blockIdx.x;  // of the diagonal
+  for (int pass = 0; pass < tiles.passes; ++pass) {
+    for (int i = 0; i < diagonals; ++i) {
+      const int index = pass % 2 == 0 ? i : diagonals - 1 - i;
+      const Diagonal diagonal = find_diagonal(tiles, index);
+      for (; tile < diagonal.count; tile += gridDim.x) {
+        const int column = diagonal.first_column + tile, row = index - column;
+        const Visit visit = find_visit(tiles, role, column, row, pass, blockIdx.x);
+        // While the others come.
+        if (in_shared_memory) load_data(tiles, visit);
+        wait_for_tiles(tiles, column, row, pass);
+        visit_tile(tiles, visit, role, pass + 1 == tiles.passes, to);
+        if (threadIdx.x == 0) count_one(tiles.progress + row * tiles.columns + column);
+      }
+      tile -= diagonal.count;
+    }
+  }
 }
 #endif
