@@ -68,7 +68,7 @@ class Cuda final : public cuda::Plan {
     choose_scheduler();
     const std::size_t pixels = format.size.pixels();
     data_ = layout_.reserve<std::uint32_t>(pixels * pixel_words(sum_bits_));
-    if (!in_shared_memory_)
+    if (!in_shared_memory())
       sums_ = layout_.reserve<std::uint32_t>(2 * plane_words() * static_cast<std::size_t>(most_blocks()));
     const std::size_t between_columns = static_cast<std::size_t>(grid_.columns - 1) *
                                         static_cast<std::size_t>(format.size.height),
@@ -94,7 +94,7 @@ class Cuda final : public cuda::Plan {
   }
   // That find something to do. Where each waits for two others only, some are ahead with their data costs.
   int most_blocks() const {
-    const bool ahead = scheduler_ == TileScheduler::tile_flags && in_shared_memory_;
+    const bool ahead = scheduler_ == TileScheduler::tile_flags && in_shared_memory();
     return std::min(grid_.count(), ahead ? 2 * longest_diagonal() : longest_diagonal());
   }
 
@@ -104,28 +104,49 @@ class Cuda final : public cuda::Plan {
   // Of the sums of a tile in global memory.
   std::size_t plane_words() const { return tile_.pixels() * pixel_words(sum_bits_); }
 
+  bool in_shared_memory() const { return messages_ != TileMessages::global_memory; }
+
   // As cuda_tiles.cu has it.
   std::size_t shared_bytes() const {
-    if (!in_shared_memory_) return 0;
+    if (!in_shared_memory()) return 0;
     const std::size_t row_units =
         (static_cast<std::size_t>(tile_.width) * pixel_words(sum_bits_) + 3) / 4 | 1;
     return 3 * 4 * sizeof(std::uint32_t) * row_units * static_cast<std::size_t>(tile_.height);
   }
 
+  // \throws Error (device) for what does not fit
   void choose_memory() {
-    in_shared_memory_ = true;
+    const TileMessages wanted = model_.parameters.cuda.messages;
+    messages_ = is_whole() ? TileMessages::global_memory : TileMessages::shared_memory;
     const std::size_t needed = shared_bytes(),
                       most = static_cast<std::size_t>(context()->shared_bytes_per_block());
-    const TileMessages wanted = model_.parameters.cuda.messages;
-    in_shared_memory_ = !is_whole() && needed <= most && wanted != TileMessages::global_memory;
-    if (in_shared_memory_ || wanted == TileMessages::automatic || wanted == TileMessages::global_memory)
-      return;
+    if (needed > most) messages_ = TileMessages::global_memory;
+    const bool fits = messages_ == TileMessages::shared_memory;
+    if (wanted == TileMessages::global_memory) messages_ = wanted;
+    if (wanted == TileMessages::automatic || wanted == TileMessages::global_memory) return;
+    const std::string name = wanted == TileMessages::registers ? "registers" : "shared_memory";
     if (is_whole())
       throw Error(ErrorCategory::device,
-                  "messages in shared_memory take no whole image as one tile: choose global_memory");
-    throw Error(ErrorCategory::device, "messages in shared_memory would take " + std::to_string(needed) +
-                                           " bytes a tile, and the GPU has " + std::to_string(most) +
-                                           ": choose a smaller tile, or global_memory");
+                  "messages in " + name + " take no whole image as one tile: choose global_memory");
+    if (!fits)
+      throw Error(ErrorCategory::device, "messages in " + name + " would take " + std::to_string(needed) +
+                                             " bytes of shared memory a tile, and the GPU has " +
+                                             std::to_string(most) +
+                                             ": choose a smaller tile, or global_memory");
+    messages_ = wanted;
+    if (wanted == TileMessages::registers) check_registers();
+  }
+
+  void check_registers() const {
+    constexpr int most_words = 64, most_threads = 512;
+    const int words =
+        std::max(tile_.width, tile_.height) * static_cast<int>(pixel_words(sum_bits_)) / dealing_.lanes;
+    if (words <= most_words && tile_threads() <= most_threads) return;
+    throw Error(ErrorCategory::device,
+                "messages in registers would take " + std::to_string(words) + " of a thread, " +
+                    std::to_string(tile_threads()) + " threads a tile, and the cuda device has " +
+                    std::to_string(most_words) + ", and " + std::to_string(most_threads) +
+                    " threads: choose a smaller tile, another threads_per_pixel, or shared_memory");
   }
 
   void choose_scheduler() {
@@ -201,17 +222,18 @@ class Cuda final : public cuda::Plan {
     int lane_reach = 0;
     for (int step = 1; step < dealing_.lanes && step * dealing_.per_lane < reach; step *= 2)
       lane_reach = step;
-    const Options more = {define("SLOPE", model_.slope),
-                          define("REACH", reach),
-                          define("SHIFTS", shifts),
-                          define("LANE_REACH", lane_reach),
-                          define("SCHEDULER", static_cast<int>(scheduler_)),
-                          define("MESSAGES", in_shared_memory_ ? 1 : 2),
-                          define("TILE_WIDTH", tile_.width),
-                          define("TILE_HEIGHT", tile_.height),
-                          define("LINES", lines()),
-                          define("MESSAGE_BITS", 8 * model_.message_bytes),
-                          define("SUB_PIXEL", static_cast<int>(model_.parameters.sub_pixel))};
+    const Options more = {
+        define("SLOPE", model_.slope),
+        define("REACH", reach),
+        define("SHIFTS", shifts),
+        define("LANE_REACH", lane_reach),
+        define("SCHEDULER", static_cast<int>(scheduler_)),
+        define("MESSAGES", static_cast<int>(messages_) - static_cast<int>(TileMessages::registers)),
+        define("TILE_WIDTH", tile_.width),
+        define("TILE_HEIGHT", tile_.height),
+        define("LINES", lines()),
+        define("MESSAGE_BITS", 8 * model_.message_bytes),
+        define("SUB_PIXEL", static_cast<int>(model_.parameters.sub_pixel))};
     options.insert(options.end(), more.begin(), more.end());
     return options;
   }
@@ -315,7 +337,7 @@ class Cuda final : public cuda::Plan {
   refine::CudaPipeline refinement_;
   Size tile_;  // the largest
   int sum_bits_ = 16;
-  bool in_shared_memory_ = true;
+  TileMessages messages_ = TileMessages::automatic;
   TileScheduler scheduler_ = TileScheduler::automatic;
   int blocks_ = 0;  // of a launch that stays
   Buffer<std::uint32_t> data_, sums_, across_columns_[2], across_rows_[2], progress_;
