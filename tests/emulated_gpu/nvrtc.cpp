@@ -227,7 +227,8 @@ class Compilation {
 
   // Of all that decides what is compiled.
   static std::string name_of(const std::string& program) {
-    const std::string all = std::string(PARALLAX_EMULATED_COMPILER " " PARALLAX_EMULATED_FLAGS "\n") + program;
+    const std::string all =
+        std::string(PARALLAX_EMULATED_COMPILER " " PARALLAX_EMULATED_FLAGS "\n") + program;
     return std::to_string(std::hash<std::string>()(all)) + "-" + std::to_string(all.size()) + ".so";
   }
 

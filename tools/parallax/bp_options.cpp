@@ -1,13 +1,14 @@
+#include "tools/parallax/command_line.h"
 #include "tools/parallax/method_options.h"
 
 namespace parallax::tool {
 namespace {
 
 // A volume cannot be given on a command line.
-const Choices<DataCost> costs = {{"absolute-difference", DataCost::absolute_difference},
-                                 {"absolute-difference-colour", DataCost::absolute_difference_colour},
-                                 {"census", DataCost::census},
-                                 {"birchfield-tomasi", DataCost::birchfield_tomasi}};
+const Choices<DataCost> data_costs = {{"absolute-difference", DataCost::absolute_difference},
+                                      {"absolute-difference-colour", DataCost::absolute_difference_colour},
+                                      {"census", DataCost::census},
+                                      {"birchfield-tomasi", DataCost::birchfield_tomasi}};
 const Choices<Arithmetic> arithmetics = {{"fixed8", Arithmetic::fixed8},
                                          {"fixed16", Arithmetic::fixed16},
                                          {"float32", Arithmetic::float32},
@@ -28,7 +29,7 @@ void add_options(CLI::App& app, BeliefPropagationParameters& parameters) {
   app.add_option("--iterations", parameters.iterations, "Iterations on each level")->group(group);
   add_choice(app, "--arithmetic", parameters.arithmetic, arithmetics, "What messages are kept in")
       ->group(group);
-  add_choice(app, "--cost", parameters.cost, costs, "Data cost")->group(group);
+  add_choice(app, "--cost", parameters.cost, data_costs, "Data cost")->group(group);
   app.add_option("--data-weight", parameters.data_weight, "Cost of a gray level, or bit, of difference")
       ->group(group);
   app.add_option("--data-truncation", parameters.data_truncation,
@@ -88,7 +89,7 @@ nlohmann::ordered_json to_json(const BeliefPropagationParameters& p) {
                               {"levels", p.levels},
                               {"iterations", p.iterations},
                               {"arithmetic", name_of(arithmetics, p.arithmetic)},
-                              {"cost", name_of(costs, p.cost)},
+                              {"cost", name_of(data_costs, p.cost)},
                               {"data_weight", p.data_weight},
                               {"data_truncation", p.data_truncation},
                               {"outside_cost", nullptr},

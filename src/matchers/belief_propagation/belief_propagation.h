@@ -39,7 +39,8 @@ namespace parallax::belief_propagation {
 std::unique_ptr<detail::Plan> make_reference(const BeliefPropagationParameters&, const Device&,
                                              const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cpu(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters&, const Device&,
+                                        const ImageFormat&);
 
 inline bool is_whole(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::fixed8 || arithmetic == Arithmetic::fixed16;
