@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(Target, BlockConformance, testing::ValuesIn(cpu_targets
 // Larger than a band and a block of pixels, so that their seams are crossed.
 TEST(BlockConformanceTest, EqualsTheReferenceOnALargerPair) {
   SynthParameters synth;
-  synth.size = {331, sanitized ? 71 : 111};
+  synth.size = {331, sanitized ? 41 : 111};
   synth.disparities = 37;
   const SynthPair pair = synthesize(synth);
   BlockParameters parameters;

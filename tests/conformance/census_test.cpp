@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Target, CensusConformance, testing::ValuesIn(cpu_target
 // Several tiles in both directions, so that their seams are crossed.
 TEST(CensusConformanceTest, EqualsTheReferenceOnALargerPair) {
   SynthParameters synth;
-  synth.size = {331, sanitized ? 71 : 133};
+  synth.size = {331, sanitized ? 61 : 133};
   synth.disparities = 37;
   const SynthPair pair = synthesize(synth);
   const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
