@@ -217,10 +217,8 @@ TEST_F(OpenclDeviceTest, CallThatFailsIsNamed) {
   expect_error(error_of([] { opencl::check(-9999, "clThis"); }), ErrorCategory::device, {"error -9999"});
 }
 
-// As on a device whose driver keeps nothing.
 class OpenclCacheTest : public OpenclDeviceTest {
  protected:
-  const Disguised disguised_{[](opencl::DeviceInfo& info) { info.keeps_programs = false; }};
   const TemporaryFolder cache_;
   const Variable variable_{"XDG_CACHE_HOME", cache_.path().string()};
 
@@ -256,10 +254,7 @@ TEST_F(OpenclCacheTest, EveryOptionAndSourceAndDriverHasAProgramOfItsOwn) {
   for (const opencl::Source& text : {source, other})
     for (const int value : {1, 2}) opencl::Program(context, {text}, {opencl::define("ONE", value)});
   EXPECT_EQ(files().size(), 4u);
-  const Disguised disguised([](opencl::DeviceInfo& info) {
-    info.driver_version += ".1";
-    info.keeps_programs = false;
-  });
+  const Disguised disguised([](opencl::DeviceInfo& info) { info.driver_version += ".1"; });
   opencl::Program(opencl::Context(0, 0), {source}, {opencl::define("ONE", 1)});
   EXPECT_EQ(files().size(), 5u);
 }
@@ -288,12 +283,6 @@ TEST_F(OpenclCacheTest, BinariesThatTheDriverRefusesAreMadeAnew) {
   }
   EXPECT_TRUE(gives_the_bytes_of_the_reference());
   for (const fs::path& file : files()) EXPECT_FALSE(contains(read(file), "no program of any driver"));
-}
-
-TEST_F(OpenclCacheTest, WhatTheDriverKeepsIsNotKeptTwice) {
-  const Disguised disguised([](opencl::DeviceInfo& info) { info.keeps_programs = true; });
-  EXPECT_TRUE(gives_the_bytes_of_the_reference());
-  EXPECT_TRUE(files().empty());
 }
 
 TEST_F(OpenclCacheTest, NothingIsKeptWhereNothingCanBeWritten) {

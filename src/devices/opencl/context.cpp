@@ -68,8 +68,6 @@ DeviceInfo info_of(cl_platform_id platform, cl_device_id device) {
   info.has_doubles = device_text(device, CL_DEVICE_EXTENSIONS).find("cl_khr_fp64") != std::string::npos;
   info.divides_correctly = (ask<cl_device_fp_config>(device, CL_DEVICE_SINGLE_FP_CONFIG) &
                             CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
-  // PoCL compiles everything once more for whoever asks for its binaries.
-  info.keeps_programs = info.platform_name == "Portable Computing Language";
   info.compute_units = ask<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS);
   info.memory_bytes = ask<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE);
   info.largest_buffer_bytes = ask<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);

@@ -23,7 +23,6 @@ struct DeviceInfo {
   bool shares_memory = false;      // with the host
   bool has_doubles = false;        // cl_khr_fp64
   bool divides_correctly = false;  // floats: rounded as the processor does it
-  bool keeps_programs = false;     // its driver itself has what it compiled before
   unsigned compute_units = 0;
   std::size_t memory_bytes = 0, largest_buffer_bytes = 0;
 };

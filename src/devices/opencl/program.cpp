@@ -103,7 +103,6 @@ std::optional<std::string> binary_of(cl_program program) {
 
 Owned<cl_program> cached_or_built(const Context& context, const std::vector<Source>& sources,
                                   const std::string& options) {
-  if (context.info().keeps_programs) return from_sources(context, sources, options);
   const std::string key = cache_key(context, sources, options);
   if (const std::optional<std::string> binary = read_cached(key))
     if (Owned<cl_program> program = from_binary(context, *binary, options); program.get() != nullptr)
