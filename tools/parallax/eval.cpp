@@ -5,7 +5,7 @@
 
 #include "parallax/evaluate.h"
 
-#include "tools/parallax/command.h"
+#include "tools/parallax/command_line.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::tool {

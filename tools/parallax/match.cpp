@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <set>
 
+#include "tools/parallax/command_line.h"
 #include "tools/parallax/frames.h"
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/pictures.h"

@@ -1,5 +1,7 @@
 #include "tools/parallax/method_options.h"
 
+#include "tools/parallax/command_line.h"
+
 namespace parallax::tool {
 namespace {
 

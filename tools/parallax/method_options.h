@@ -5,12 +5,15 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "parallax/matcher.h"
 
 #include "tools/parallax/command.h"
+
+namespace CLI {
+class App;
+}
 
 namespace parallax::tool {
 

@@ -1,3 +1,4 @@
+#include "tools/parallax/command_line.h"
 #include "tools/parallax/method_options.h"
 
 namespace parallax::tool {
