@@ -1,7 +1,9 @@
 // What the cuda device reaches, as tables in Markdown. Needs a GPU, and the pairs that gpu_pairs has written:
 //
 //   benchmark_cuda PAIRS                        all tables
-//   benchmark_cuda PAIRS TABLE                  one: bp, papers, allocation, dealing, block, census, opencl
+//   benchmark_cuda PAIRS TABLE                  one: bp, papers, allocation, dealing, block, census, tiled,
+//                                               opencl
+//   benchmark_cuda PAIRS schedulers [TILE…]     how tiles of these sides are scheduled and dealt out
 //   benchmark_cuda PAIRS first                  the first match of this process
 //   benchmark_cuda PAIRS run PAIR ARITHMETIC    a single match, for a profiler
 //
@@ -120,7 +122,11 @@ class Bench {
     return by_clock({pair_.left.view(), pair_.right.view(), {}, {}}, {disparity_.view(), status_.view()});
   }
 
-  // After from_host().
+  void from_host_once() {
+    matcher_.run({pair_.left.view(), pair_.right.view(), {}, {}}, {disparity_.view(), status_.view()});
+  }
+
+  // After one of the two.
   ErrorMetrics error() const { return evaluate(disparity_.view(), pair_.truth.view()); }
 
  private:
@@ -479,6 +485,93 @@ void opencl_table(const fs::path& pairs) {
   rows("synthetic 1920×1080", synthetic({1920, 1080}, 128), 128);
 }
 
+std::string tile_name(int tile) {
+  return tile == 0 ? "whole" : std::to_string(tile);
+}
+
+TiledBeliefPropagationParameters contest(int tile, int outer, int inner) {
+  TiledBeliefPropagationParameters parameters = tiled_belief_propagation_preset("memocode-2013");
+  parameters.tile = tile;
+  parameters.outer = outer;
+  parameters.inner = inner;
+  return parameters;
+}
+
+// The contest counts labels that are wrong.
+void contest_row(const Pair& pair, const TiledBeliefPropagationParameters& parameters,
+                 const std::string& how) {
+  try {
+    Bench bench(parameters, pair);
+    const double device = bench.on_device();
+    bench.from_host_once();
+    std::printf("| %s | %d | %d | %s | %.4f | %zu | %.1f |\n", tile_name(parameters.tile).c_str(),
+                parameters.outer, parameters.inner, how.c_str(), device, bench.error().mismatches,
+                static_cast<double>(bench.matcher().memory_bytes()) / 1e6);
+  } catch (const Error& error) {
+    std::printf("| %s | %d | %d | %s | %s |\n", tile_name(parameters.tile).c_str(), parameters.outer,
+                parameters.inner, how.c_str(), error.what());
+  }
+  std::fflush(stdout);
+}
+
+void print_contest_header(const char* title) {
+  std::printf(
+      "\n%s\n\n| tile | outer | inner | how | device ms | mismatches | MB |\n|---|---|---|---|---|---|---|\n",
+      title);
+}
+
+void tiled_table(const fs::path& pairs) {
+  print_contest_header("Tiled belief propagation, preset memocode-2013 on tsukuba");
+  const Pair tsukuba = load(pairs / "contest");
+  for (const int tile : {8, 13, 16, 32, 64, 0})
+    for (const int outer : {1, 2, 4})
+      for (const int inner : {1, 2, 4}) contest_row(tsukuba, contest(tile, outer, inner), "automatic");
+
+  std::printf(
+      "\nTiled belief propagation, preset default\n\n| pair | size | labels | tile | device ms | bad1 %% | "
+      "bad2 "
+      "%% | MB |\n|---|---|---|---|---|---|---|---|\n");
+  const auto row = [](const char* name, const Pair& pair, int labels, int tile) {
+    TiledBeliefPropagationParameters parameters;
+    parameters.disparities = labels;
+    parameters.tile = tile;
+    Bench bench(parameters, pair);
+    const double device = bench.on_device();
+    bench.from_host_once();
+    const ErrorMetrics error = bench.error();
+    std::printf("| %s | %d×%d | %d | %s | %.4f | %.2f | %.2f | %.0f |\n", name, pair.size().width,
+                pair.size().height, labels, tile_name(tile).c_str(), device, 100 * error.bad1,
+                100 * error.bad2, static_cast<double>(bench.matcher().memory_bytes()) / 1e6);
+    std::fflush(stdout);
+  };
+  const Pair half = load(pairs / "conesHalfSize"), large = synthetic({1920, 1080}, 128);
+  for (const int labels : {16, 32, 64, 128, 256})
+    for (const int tile : {16, 32, 64, 0}) row("cones-h", half, labels, tile);
+  for (const int tile : {16, 32, 64, 0}) row("synthetic", large, 128, tile);
+}
+
+void schedulers_table(const fs::path& pairs, const std::vector<int>& tiles) {
+  print_contest_header("How tiles are scheduled, where messages are, threads a pixel");
+  const Pair tsukuba = load(pairs / "contest");
+  for (const int tile : tiles) {
+    for (const auto& [scheduler_name, scheduler] :
+         {std::pair{"launch per diagonal", TileScheduler::launch_per_diagonal},
+          {"grid barrier", TileScheduler::grid_barrier},
+          {"tile flags", TileScheduler::tile_flags}}) {
+      for (const auto& [messages_name, messages] : {std::pair{"registers", TileMessages::registers},
+                                                    {"shared memory", TileMessages::shared_memory},
+                                                    {"global memory", TileMessages::global_memory}}) {
+        for (const int threads : {1, 2, 4}) {
+          TiledBeliefPropagationParameters parameters = contest(tile, 1, 1);
+          parameters.cuda = {scheduler, messages, threads};
+          contest_row(tsukuba, parameters,
+                      std::string(scheduler_name) + ", " + messages_name + ", " + std::to_string(threads));
+        }
+      }
+    }
+  }
+}
+
 void dealing_table(const fs::path& pairs) {
   print_header("fixed8, labels a thread");
   const auto deal = [](const char* what, const Pair& pair, int labels) {
@@ -529,9 +622,8 @@ void first_run(const fs::path& pairs) {
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::cerr
-        << "usage: benchmark_cuda PAIRS [bp|papers|allocation|dealing|block|census|opencl|first|run PAIR "
-           "ARITHMETIC]\n";
+    std::cerr << "usage: benchmark_cuda PAIRS [bp|papers|allocation|dealing|block|census|tiled|opencl|first|"
+                 "schedulers TILE...|run PAIR ARITHMETIC]\n";
     return 2;
   }
   try {
@@ -547,6 +639,12 @@ int main(int count, char** arguments) {
     if (wanted("dealing")) dealing_table(pairs);
     if (wanted("block")) block_table(pairs);
     if (wanted("census")) census_table(pairs);
+    if (wanted("tiled")) tiled_table(pairs);
+    if (wanted("schedulers")) {
+      std::vector<int> tiles;
+      for (int i = 3; i < count; ++i) tiles.push_back(std::atoi(arguments[i]));
+      schedulers_table(pairs, tiles.empty() ? std::vector<int>{13, 16, 32} : tiles);
+    }
     if (wanted("opencl")) opencl_table(pairs);
   } catch (const std::exception& error) {
     std::cerr << "benchmark_cuda: " << error.what() << "\n";

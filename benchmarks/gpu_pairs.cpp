@@ -1,10 +1,11 @@
 // The pairs that benchmark_cuda reads, as PFM, which needs no library of pictures on the GPU's machine:
 //
-//   gpu_pairs DATA FOLDER      DATA: the folder with papers/ and middlebury2014/
+//   gpu_pairs DATA FOLDER      DATA: the folder with papers/, middlebury2003/ and middlebury2014/
 
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 
 #include "parallax/formats.h"
 
@@ -49,6 +50,35 @@ void convert_piano(const fs::path& from, const fs::path& to) {
   write(to / "truth.pfm", cropped);
 }
 
+// Tsukuba as the MEMOCODE 2013 design contest has it: gray values as the library makes them, and labels for
+// all but a frame.
+Plane<float> library_gray(const fs::path& path) {
+  const cv::Mat rgb = tool::read_picture(path.string()).pixels;
+  Plane<float> plane({rgb.cols, rgb.rows});
+  for (int y = 0; y < rgb.rows; ++y) {
+    for (int x = 0; x < rgb.cols; ++x) {
+      const auto& pixel = rgb.at<cv::Vec3b>(y, x);
+      plane.at(x, y) = static_cast<float>((9797u * pixel[0] + 19234u * pixel[1] + 3737u * pixel[2]) >> 15);
+    }
+  }
+  return plane;
+}
+
+void convert_contest(const fs::path& images, const fs::path& labels, const fs::path& to) {
+  constexpr int frame = 18;
+  const Plane<float> left = library_gray(images / "left.png");
+  const cv::Mat inner = tool::read_picture((labels / "truth-labels.png").string()).pixels;
+  Plane<float> truth(left.size());
+  for (int y = 0; y < truth.height(); ++y)
+    std::fill_n(truth.row(y), truth.width(), std::numeric_limits<float>::infinity());
+  for (int y = 0; y < inner.rows; ++y)
+    for (int x = 0; x < inner.cols; ++x) truth.at(x + frame, y + frame) = inner.at<std::uint8_t>(y, x);
+  fs::create_directories(to);
+  write(to / "left.pfm", left);
+  write(to / "right.pfm", library_gray(images / "right.png"));
+  write(to / "truth.pfm", truth);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -64,6 +94,9 @@ int main(int count, char** arguments) {
                                       {"conesHalfSize", 2},
                                       {"conesFullSizeCropped", 1}})
       convert(fs::path(arguments[1]) / "papers" / name, fs::path(arguments[2]) / name, scale);
+    convert_contest(fs::path(arguments[1]) / "middlebury2003/tsukuba",
+                    fs::path(arguments[1]) / "papers/memocode2013-tsukuba",
+                    fs::path(arguments[2]) / "contest");
     convert_piano(fs::path(arguments[1]) / "middlebury2014/Piano", fs::path(arguments[2]) / "piano");
   } catch (const std::exception& error) {
     std::cerr << "gpu_pairs: " << error.what() << "\n";

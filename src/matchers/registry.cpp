@@ -35,6 +35,8 @@ std::span<const Door> doors() {
       door<BlockParameters, block::make_cuda>("block", DeviceKind::cuda),
       door<BeliefPropagationParameters, belief_propagation::make_cuda>("bp", DeviceKind::cuda),
       door<CensusParameters, census::make_cuda>("census", DeviceKind::cuda),
+      door<TiledBeliefPropagationParameters, tiled_belief_propagation::make_cuda>("tiled-bp",
+                                                                                  DeviceKind::cuda),
 #endif
 #ifdef PARALLAX_HAS_OPENCL
       door<BlockParameters, block::make_opencl>("block", DeviceKind::opencl),

@@ -12,6 +12,17 @@
 
 namespace parallax::refine {
 
+// For a right map from the mirrored pair: whole disparities, and nothing else.
+inline CudaDecision right_map(CudaDecision left, View<float> disparity) {
+  left.disparity = disparity.data;
+  left.stride = static_cast<int>(disparity.stride);
+  left.status = nullptr;
+  left.confidence = nullptr;
+  left.mirrored = 1;
+  left.min_confidence = 0;
+  return left;
+}
+
 class CudaPipeline {
  public:
   CudaPipeline(const RefineParameters& parameters, Size size, ArenaLayout& layout);

@@ -1,4 +1,4 @@
-// What the host tells the kernels of guided steps; included by both.
+// What the host tells kernels; included by both.
 #pragma once
 
 namespace parallax::refine {
@@ -16,6 +16,20 @@ struct CudaGuidedStep {
   float step;                                          // of the bilateral filter, in pixels
   unsigned char gray[256];                             // weights by difference
   unsigned short distance[most_window * most_window];  // weights by place in the window
+};
+
+// Where decisions go.
+struct CudaDecision {
+  float* disparity;
+  unsigned char* status;
+  float* confidence;
+  int stride, status_stride;  // of the two floats; of the status
+  const unsigned char* from_start;
+  int from_start_stride;
+  int min_disparity;
+  int mirrored;
+  float min_confidence;
+  float full_gap;  // the gap of confidence one half
 };
 
 }  // namespace parallax::refine

@@ -11,6 +11,7 @@
 #include "conformance/block_case.h"
 #include "conformance/census_case.h"
 #include "conformance/census_stages.h"
+#include "conformance/tiled_belief_propagation_case.h"
 #include "device_images.h"
 #include "devices/cuda/context.h"
 #include "support.h"
@@ -115,6 +116,38 @@ TEST_P(CudaConformance, CensusMatchingEqualsTheReference) {
     const CensusCase random_case(seed);
     expect_census_conformance(random_case.parameters(), random_case.pair(), seed % 3 == 0,
                               "seed " + std::to_string(seed) + ": " + random_case.description());
+  });
+}
+
+// With fewer iterations than the case has: an emulated GPU takes its time. Most often a thread has all labels
+// that it can take, which needs the least of it.
+TiledBeliefPropagationParameters for_gpu(const TiledBeliefPropagationCase& random_case, unsigned seed) {
+  TiledBeliefPropagationParameters parameters = random_case.parameters();
+  constexpr int most_labels_a_thread = 32;
+  int threads = 1;
+  while (threads * most_labels_a_thread < parameters.disparities) threads *= 2;
+  if (seed % 3 == 0) threads = std::min(32, 2 * threads);
+  if (seed % 5 == 0) threads = 0;
+  parameters.cuda.threads_per_pixel = threads;
+  if (!is_emulated()) return parameters;
+  parameters.outer = std::min(parameters.outer, 2);
+  parameters.inner = std::min(parameters.inner, 2);
+  return parameters;
+}
+
+TEST_P(CudaConformance, TiledBeliefPropagationEqualsTheReference) {
+  for_each_seed(GetParam(), [](unsigned seed) {
+    const TiledBeliefPropagationCase random_case(seed);
+    const TiledBeliefPropagationParameters parameters = for_gpu(random_case, seed);
+    const std::string which = "seed " + std::to_string(seed) + ": " + random_case.description();
+    const StereoPair pair = random_case.pair();
+    const bool with_confidence = random_case.with_confidence();
+    const Result expected = match(parameters, reference, pair, 0x11, with_confidence);
+    Matcher matcher(parameters, cuda_device, pair.left.format);
+    Result actual(pair.left.format.size, 0xEE, with_confidence);
+    matcher.run(pair, actual.map());
+    expect_same(expected, actual, which);
+    expect_same(expected, run_on_device(matcher, pair, with_confidence), which + ", on the device's images");
   });
 }
 

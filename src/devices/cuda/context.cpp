@@ -174,6 +174,12 @@ std::size_t free_memory(const Context& context) {
   return free;
 }
 
+void upload(const void* values, std::size_t bytes, DeviceAddress to, StreamHandle stream) {
+  check(driver().cuMemcpyHtoDAsync_v2(to, values, bytes, stream),
+        "cuMemcpyHtoDAsync of " + std::to_string(bytes) + " bytes");
+  check(driver().cuStreamSynchronize(stream), "cuStreamSynchronize");
+}
+
 bool is_pinned(const void* memory) {
   int memory_type = 2;
   unsigned type = 0;  // stays, for memory that CUDA knows nothing of

@@ -115,6 +115,13 @@ Graph capture(const SharedContext& context, StreamHandle stream, const std::func
 bool captures(StreamHandle stream);
 std::size_t free_memory(const Context& context);
 
+// To the GPU; waits until it is done, so that the values may go away. On the current context.
+void upload(const void* values, std::size_t bytes, DeviceAddress to, StreamHandle stream);
+template <class T>
+void upload(const std::vector<T>& values, T* to, StreamHandle stream) {
+  upload(values.data(), values.size() * sizeof(T), reinterpret_cast<DeviceAddress>(to), stream);
+}
+
 // Whether a transfer can reach the host's memory there by itself.
 bool is_pinned(const void* memory);
 

@@ -84,12 +84,6 @@ void Plan::prepare_run(const DisparityMap& map) {
       capture(context_, stream_.get(), [&] { record(staged_pair(), map, recorded.changing, stream_.get()); });
 }
 
-void Plan::fill(DeviceAddress to, const void* values, std::size_t bytes, StreamHandle stream) const {
-  check(driver().cuMemcpyHtoDAsync_v2(to, values, bytes, stream),
-        "cuMemcpyHtoDAsync of " + std::to_string(bytes) + " bytes");
-  check(driver().cuStreamSynchronize(stream), "cuStreamSynchronize");
-}
-
 // Kernels read the images over the bus, and write the map there: no copy is waited for.
 void Plan::run(const StereoPair& pair, const DisparityMap& map) {
   const Current current(*context_);

@@ -60,7 +60,7 @@ class Plan : public detail::Plan {
   // Waits until it is done, so that `values` may go away.
   template <class T>
   void fill(const Buffer<T>& buffer, const std::vector<T>& values, StreamHandle stream) const {
-    fill(address(buffer), values.data(), values.size() * sizeof(T), stream);
+    upload(values, at(buffer), stream);
   }
   template <class T>
   DeviceAddress address(const Buffer<T>& buffer) const {
@@ -79,7 +79,6 @@ class Plan : public detail::Plan {
   };
 
   std::byte* host_memory() const { return static_cast<std::byte*>(pinned_.get()); }
-  void fill(DeviceAddress to, const void* values, std::size_t bytes, StreamHandle stream) const;
   void reserve_map(Map& map, ArenaLayout& layout) const;
   DisparityMap map_in(const Map& map, std::byte* memory) const;
   StereoPair within_reach(const StereoPair& pair) const;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/arena.h"
+#include "data_cost/cuda.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/plan.h"
 #include "matchers/belief_propagation/belief_propagation.h"
@@ -24,6 +25,9 @@ using cuda::Options;
 using cuda::rounded_up;
 using cuda::Shape;
 using cuda::StreamHandle;
+using data_cost::CudaCosts;
+using data_cost::CudaImages;
+using refine::CudaDecision;
 
 constexpr unsigned block_threads = 128;
 constexpr int directions = 4;
@@ -35,28 +39,9 @@ class Cuda : public cuda::Plan {
       : cuda::Plan(device, format, parameters.cost == DataCost::volume ? parameters.disparities : 0, true),
         model_(make_model(parameters)),
         sizes_(level_sizes(format.size, parameters.levels)),
-        weights_(smoothing_weights(parameters.smoothing)),
+        images_(model_, format, parameters.refine.left_right_check, layout_),
         refinement_(parameters.refine, format.size, layout_) {
     check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
-    stride_ = rounded_up(format.size.width, 64);
-    validity_words_ = (format.size.width + 31) / 32;
-    const auto rows = static_cast<std::size_t>(format.size.height);
-    const auto plane = rows * static_cast<std::size_t>(stride_);
-    for (Pair& pair : pairs_) {
-      if (&pair == &pairs_[1] && !checks_both()) break;
-      for (int side = 0; side < 2; ++side) {
-        pair.samples[side] = layout_.reserve<std::uint16_t>(plane * static_cast<std::size_t>(planes()));
-        pair.validity[side] =
-            layout_.reserve<std::uint32_t>(rows * static_cast<std::size_t>(validity_words_));
-      }
-    }
-    from_start_ = layout_.reserve<std::uint8_t>(plane);
-    if (smooths())
-      for (auto& buffer : half_smoothed_)
-        buffer = layout_.reserve<std::uint16_t>(plane * static_cast<std::size_t>(planes()));
-    for (auto& buffer : features_) buffer = layout_.reserve<std::byte>(plane * feature_bytes());
-    smoothing_ = layout_.reserve<std::uint32_t>(weights_.size());
-    cost_table_ = layout_.reserve<float>(edge_table_size);
     for (const Size size : sizes_)
       grays_.push_back(has_edges() && size != format.size ? layout_.reserve_plane<std::uint16_t>(size)
                                                           : PlaneBuffer<std::uint16_t>{});
@@ -64,22 +49,16 @@ class Cuda : public cuda::Plan {
   }
 
  protected:
+  using Which = CudaImages::Which;
+
   const Model& model() const { return model_; }
   const std::vector<Size>& sizes() const { return sizes_; }
   bool has_edges() const { return model_.parameters.edge_contrast > 0; }
 
   // The gray image of a level, of the pair that is being matched.
-  View<const std::uint16_t> gray(std::size_t level, int pair) const {
+  View<const std::uint16_t> gray(std::size_t level, Which pair) const {
     if (level > 0) return at(grays_[level]);
-    const std::int64_t plane = static_cast<std::int64_t>(stride_) * format().size.height;
-    return {at(pairs_[pair].samples[0]) + (planes() - 1) * plane, format().size, stride_};
-  }
-
-  // Differences are whole gray levels, or bits.
-  bool whole_differences() const {
-    const DataCost cost = model_.parameters.cost;
-    return cost == DataCost::census ||
-           (cost == DataCost::absolute_difference && !smooths() && format().depth == Depth::bits8);
+    return images_.gray(pair);
   }
 
   Options common_options() const {
@@ -91,95 +70,29 @@ class Cuda : public cuda::Plan {
             define("CONFIDENCE", 1),
             define("SUB_PIXEL", static_cast<int>(p.sub_pixel)),
             define("COST", static_cast<int>(p.cost)),
-            define("TABLE", whole_differences()),
-            define("TABLE_SIZE", static_cast<int>(edge_table_size))};
+            define("TABLE", images_.whole_differences()),
+            define("TABLE_SIZE", data_cost::cost_table_size)};
   }
 
-  CudaCosts costs(int pair) const {
-    const BeliefPropagationParameters& p = model_.parameters;
-    return {samples(pair),
-            at(features_[0]),
-            at(features_[1]),
-            validity(pair),
-            at(cost_table_),
-            volume(),
-            static_cast<long long>(format().size.width) * model_.labels,
-            p.min_disparity,
-            model_.differences,
-            model_.cost_scale,
-            model_.outside,
-            model_.scale,
-            pair == mirrored,
-            at(from_start_)};
-  }
+  CudaCosts costs(Which pair) const { return images_.costs(pair, volume()); }
 
   // Loads the kernels of the levels and fills their memory.
   virtual void prepare_levels(StreamHandle stream) = 0;
   // Costs, messages and the decision of one pair.
-  virtual void propagate(int pair, const CudaDecision& to, StreamHandle stream) = 0;
+  virtual void propagate(Which pair, const CudaDecision& to, StreamHandle stream) = 0;
 
  private:
-  enum { as_it_is, mirrored };
-  // As the kernels take it: the pair itself, and mirrored.
-  struct Pair {
-    Buffer<std::uint16_t> samples[2];
-    Buffer<std::uint32_t> validity[2];
-  };
-
-  bool smooths() const { return weights_.size() > 1; }
   bool checks_both() const { return model_.parameters.refine.left_right_check; }
-  int planes() const { return model_.parameters.cost == DataCost::absolute_difference_colour ? 4 : 1; }
-  std::size_t feature_bytes() const {
-    const DataCost cost = model_.parameters.cost;
-    return cost == DataCost::census ? 8 : cost == DataCost::birchfield_tomasi ? 4 : 0;
-  }
-
-  CudaSamples samples(int pair) const { return samples(pairs_[pair].samples); }
-  CudaSamples samples(const Buffer<std::uint16_t> (&buffers)[2]) const {
-    const Size size = format().size;
-    return {at(buffers[0]),
-            at(buffers[1]),
-            size.width,
-            size.height,
-            stride_,
-            planes(),
-            static_cast<long long>(stride_) * size.height};
-  }
-  CudaValidity validity(int pair) const {
-    return {at(pairs_[pair].validity[0]), at(pairs_[pair].validity[1]), validity_words_};
-  }
-
-  // A thread a pixel.
-  Shape rows_of(Size size, unsigned deep = 1) const {
-    return {static_cast<unsigned>(size.height),
-            cuda::blocks(static_cast<std::size_t>(size.width), block_threads), deep};
-  }
 
   void prepare(StreamHandle stream) final {
-    program_ = cuda::Program(context(), cuda::belief_propagation_features_cu, {});
-    take_ = program_.kernel("take");
-    mirror_ = program_.kernel("mirror");
-    smooth_ = program_.kernel("smooth");
-    census_ = program_.kernel("census");
-    half_pixel_range_ = program_.kernel("half_pixel_range");
-    average_ = program_.kernel("average");
+    images_.prepare(context(), device_memory(), stream);
+    average_ = images_.kernel("average");
     refinement_.prepare(context(), device_memory());
-    fill(smoothing_, weights_, stream);
-    std::vector<float> table;
-    for (int level = 0; level < static_cast<int>(edge_table_size); ++level)
-      table.push_back(model_.data_cost(level * per_level));
-    fill(cost_table_, table, stream);
     prepare_levels(stream);
   }
 
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) final {
-    constexpr std::size_t pixels_a_thread = 4;
-    const Size size = format().size;
-    const Shape grid{static_cast<unsigned>(size.height),
-                     cuda::blocks(static_cast<std::size_t>(size.width), block_threads * pixels_a_thread), 2};
-    take_.launch(launches, grid, {block_threads}, 0, cuda::kernel_image(pair.left),
-                 cuda::kernel_image(pair.right), cuda::kernel_mask(pair.left_mask),
-                 cuda::kernel_mask(pair.right_mask), samples(as_it_is), validity(as_it_is));
+    images_.take(pair, launches);
     refinement_.take(pair.left, launches);
   }
 
@@ -190,73 +103,43 @@ class Cuda : public cuda::Plan {
                     map.confidence.data,
                     static_cast<int>(map.disparity.stride),
                     static_cast<int>(map.status.stride),
-                    at(from_start_),
-                    stride_,
+                    images_.from_start(),
+                    images_.stride(),
                     p.min_disparity,
-                    as_it_is,
+                    CudaImages::as_it_is,
                     p.min_confidence,
                     model_.truncation * model_.scale};
-    if (checks_both())
-      mirror_.launch(stream, rows_of(format().size, 2), {block_threads}, 0, samples(as_it_is),
-                     validity(as_it_is), samples(mirrored), validity(mirrored));
-    match_pair(as_it_is, to, stream);
+    if (checks_both()) images_.mirror(stream);
+    match_pair(CudaImages::as_it_is, to, stream);
     View<float> right;
     if (checks_both()) {
       right = at(right_disparity_);
-      to.disparity = right.data;
-      to.stride = static_cast<int>(right.stride);
-      to.status = nullptr;
-      to.confidence = nullptr;
-      to.mirrored = mirrored;
-      to.min_confidence = 0;
-      match_pair(mirrored, to, stream);
+      match_pair(CudaImages::mirrored, refine::right_map(to, right), stream);
     }
     refinement_.enqueue(map, right, stream);
   }
 
-  void match_pair(int pair, const CudaDecision& to, StreamHandle stream) {
-    if (smooths()) smooth(pair, stream);
-    const Size size = format().size;
-    if (model_.parameters.cost == DataCost::census)
-      census_.launch(stream, rows_of(size, 2), {block_threads}, 0, samples(pair), at(features_[0]),
-                     at(features_[1]));
-    if (model_.parameters.cost == DataCost::birchfield_tomasi)
-      half_pixel_range_.launch(stream, rows_of(size, 2), {block_threads}, 0, samples(pair), at(features_[0]),
-                               at(features_[1]));
+  void match_pair(Which pair, const CudaDecision& to, StreamHandle stream) {
+    images_.make_ready(pair, stream);
     for (std::size_t level = 1; has_edges() && level < sizes_.size(); ++level) {
       const View<const std::uint16_t> fine = gray(level - 1, pair);
       const View<std::uint16_t> coarse = at(grays_[level]);
-      average_.launch(stream, rows_of(coarse.size), {block_threads}, 0, fine.data, fine.size.width,
-                      fine.size.height, static_cast<int>(fine.stride), coarse.data,
-                      static_cast<int>(coarse.stride));
+      average_.launch(stream,
+                      {static_cast<unsigned>(coarse.size.height),
+                       cuda::blocks(static_cast<std::size_t>(coarse.size.width), block_threads)},
+                      {block_threads}, 0, fine.data, fine.size.width, fine.size.height,
+                      static_cast<int>(fine.stride), coarse.data, static_cast<int>(coarse.stride));
     }
     propagate(pair, to, stream);
   }
 
-  void smooth(int pair, StreamHandle stream) const {
-    const auto radius = static_cast<int>(weights_.size()) - 1;
-    const Shape grid = rows_of(format().size, 2 * static_cast<unsigned>(planes()));
-    smooth_.launch(stream, grid, {block_threads}, 0, samples(pair), samples(half_smoothed_), at(smoothing_),
-                   radius, 0);
-    smooth_.launch(stream, grid, {block_threads}, 0, samples(half_smoothed_), samples(pair), at(smoothing_),
-                   radius, 1);
-  }
-
   Model model_;
   std::vector<Size> sizes_;
-  std::vector<std::uint32_t> weights_;
+  CudaImages images_;
   refine::CudaPipeline refinement_;
-  int stride_ = 0, validity_words_ = 0;
-  Pair pairs_[2];
-  Buffer<std::uint8_t> from_start_;
-  Buffer<std::uint16_t> half_smoothed_[2];
-  Buffer<std::byte> features_[2];
-  Buffer<std::uint32_t> smoothing_;
-  Buffer<float> cost_table_;
   std::vector<PlaneBuffer<std::uint16_t>> grays_;
   PlaneBuffer<float> right_disparity_;
-  cuda::Program program_;
-  Kernel take_, mirror_, smooth_, census_, half_pixel_range_, average_;
+  Kernel average_;
 };
 
 // How the labels of a group are dealt out, see cuda_whole.cu.
@@ -382,7 +265,7 @@ class Whole final : public Cuda {
     return {repeated(model().slopes[0]), repeated(model().truncations[0])};
   }
 
-  void propagate(int pair, const CudaDecision& to, StreamHandle stream) override {
+  void propagate(Which pair, const CudaDecision& to, StreamHandle stream) override {
     if (has_edges())
       for (std::size_t index = 0; index < levels_.size(); ++index) find_edges(index, pair, stream);
     find_costs_.launch(stream, grid(0, 2), {block_threads}, 0, level(0), costs(pair));
@@ -392,7 +275,7 @@ class Whole final : public Cuda {
     decide_.launch(stream, grid(0, 2), {block_threads}, 0, level(0), to);
   }
 
-  void find_edges(std::size_t index, int pair, StreamHandle stream) const {
+  void find_edges(std::size_t index, Which pair, StreamHandle stream) const {
     const View<const std::uint16_t> image = gray(index, pair);
     const std::size_t threads = levels_[index].edges.count / 2;
     find_edges_.launch(stream, {cuda::blocks(threads, block_threads)}, {block_threads}, 0, level(index),
@@ -452,7 +335,7 @@ class Float final : public Cuda {
     Buffer<std::byte> data, messages;
   };
 
-  CudaFloatLevel level(std::size_t index, int pair) const {
+  CudaFloatLevel level(std::size_t index, Which pair) const {
     const Level& level = levels_[index];
     const View<const std::uint16_t> image = gray(index, pair);
     return {sizes()[index].width, sizes()[index].height,
@@ -511,7 +394,7 @@ class Float final : public Cuda {
             cuda::blocks(static_cast<std::size_t>(size.width + 1) / 2, threads), colours};
   }
 
-  void propagate(int pair, const CudaDecision& to, StreamHandle stream) override {
+  void propagate(Which pair, const CudaDecision& to, StreamHandle stream) override {
     find_costs_.launch(stream, grid(0, block_threads, 2), {block_threads}, 0, level(0, pair), costs(pair));
     for (std::size_t index = 1; index < levels_.size(); ++index)
       add_up_.launch(stream, grid(index, block_threads, 2), {block_threads}, 0, level(index - 1, pair),
@@ -520,7 +403,7 @@ class Float final : public Cuda {
     decide_.launch(stream, grid(0, block_threads, 2), {block_threads}, 0, level(0, pair), to);
   }
 
-  void iterate(std::size_t index, int pair, StreamHandle stream) const {
+  void iterate(std::size_t index, Which pair, StreamHandle stream) const {
     const bool coarsest = index + 1 == levels_.size();
     const CudaFloatLevel here = level(index, pair);
     start_.launch(stream, grid(index, block_threads, 2), {block_threads}, 0, here,

@@ -1,8 +1,8 @@
-// Belief propagation on CUDA: from the caller's images to what data costs and edges are made of.
-#include "belief_propagation_types.h"
+// From the caller's images to what data costs, and edges, are made of.
+#include "data_cost_types.h"
 #include "kernel.h"
 
-using namespace parallax::belief_propagation;
+using namespace parallax::data_cost;
 using parallax::cuda::Image;
 using parallax::cuda::Mask;
 

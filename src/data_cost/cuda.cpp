@@ -1,0 +1,141 @@
+#include "data_cost/cuda.h"
+
+#include "devices/cuda/kernel_sources.h"
+#include "devices/cuda/plan.h"
+
+namespace parallax::data_cost {
+namespace {
+
+using cuda::Shape;
+using cuda::StreamHandle;
+
+constexpr unsigned block_threads = 128;
+
+// A thread a pixel.
+Shape rows_of(Size size, unsigned deep) {
+  return {static_cast<unsigned>(size.height),
+          cuda::blocks(static_cast<std::size_t>(size.width), block_threads), deep};
+}
+
+}  // namespace
+
+CudaImages::CudaImages(const CostModel& model, const ImageFormat& format, bool both, ArenaLayout& layout)
+    : model_(model),
+      format_(format),
+      weights_(smoothing_weights(model.smoothing)),
+      stride_(cuda::rounded_up(format.size.width, 64)),
+      validity_words_((format.size.width + 31) / 32) {
+  const auto rows = static_cast<std::size_t>(format.size.height);
+  const auto plane = rows * static_cast<std::size_t>(stride_);
+  const auto all_planes = plane * static_cast<std::size_t>(planes());
+  for (Pair& pair : pairs_) {
+    if (&pair == &pairs_[mirrored] && !both) break;
+    for (int side = 0; side < 2; ++side) {
+      pair.samples[side] = layout.reserve<std::uint16_t>(all_planes);
+      pair.validity[side] = layout.reserve<std::uint32_t>(rows * static_cast<std::size_t>(validity_words_));
+    }
+  }
+  from_start_ = layout.reserve<std::uint8_t>(plane);
+  if (smooths())
+    for (auto& buffer : half_smoothed_) buffer = layout.reserve<std::uint16_t>(all_planes);
+  for (auto& buffer : features_) buffer = layout.reserve<std::byte>(plane * feature_bytes());
+  smoothing_ = layout.reserve<std::uint32_t>(weights_.size());
+  cost_table_ = layout.reserve<float>(cost_table_size);
+}
+
+std::size_t CudaImages::feature_bytes() const {
+  return model_.cost == DataCost::census ? 8 : model_.cost == DataCost::birchfield_tomasi ? 4 : 0;
+}
+
+bool CudaImages::whole_differences() const {
+  return model_.cost == DataCost::census || model_.cost == DataCost::mean_absolute_difference ||
+         (model_.cost == DataCost::absolute_difference && !smooths() && format_.depth == Depth::bits8);
+}
+
+void CudaImages::prepare(const cuda::SharedContext& context, std::byte* memory, StreamHandle stream) {
+  memory_ = memory;
+  program_ = cuda::Program(context, cuda::data_cost_images_cu, {});
+  take_ = program_.kernel("take");
+  mirror_ = program_.kernel("mirror");
+  smooth_ = program_.kernel("smooth");
+  census_ = program_.kernel("census");
+  half_pixel_range_ = program_.kernel("half_pixel_range");
+  cuda::upload(weights_, at(smoothing_), stream);
+  std::vector<float> table;
+  for (int level = 0; level < cost_table_size; ++level) table.push_back(model_.data_cost(level * per_level));
+  cuda::upload(table, at(cost_table_), stream);
+}
+
+CudaSamples CudaImages::samples(const Buffer<std::uint16_t> (&buffers)[2]) const {
+  const Size size = format_.size;
+  return {at(buffers[0]),
+          at(buffers[1]),
+          size.width,
+          size.height,
+          stride_,
+          planes(),
+          static_cast<long long>(stride_) * size.height};
+}
+
+CudaValidity CudaImages::validity(Which which) const {
+  return {at(pairs_[which].validity[0]), at(pairs_[which].validity[1]), validity_words_};
+}
+
+View<const std::uint16_t> CudaImages::gray(Which which) const {
+  const std::int64_t plane = static_cast<std::int64_t>(stride_) * format_.size.height;
+  return {at(pairs_[which].samples[0]) + (planes() - 1) * plane, format_.size, stride_};
+}
+
+CudaCosts CudaImages::costs(Which which, const float* volume) const {
+  return {samples(which),
+          at(features_[0]),
+          at(features_[1]),
+          validity(which),
+          at(cost_table_),
+          volume,
+          static_cast<long long>(format_.size.width) * model_.labels,
+          model_.min_disparity,
+          model_.differences,
+          model_.cost_scale,
+          model_.outside,
+          model_.volume_scale,
+          which == mirrored,
+          model_.frame,
+          from_start()};
+}
+
+void CudaImages::take(const StereoPair& pair, cuda::ChangingLaunches& launches) const {
+  constexpr std::size_t pixels_a_thread = 4;
+  const Size size = format_.size;
+  const Shape grid{static_cast<unsigned>(size.height),
+                   cuda::blocks(static_cast<std::size_t>(size.width), block_threads * pixels_a_thread), 2};
+  take_.launch(launches, grid, {block_threads}, 0, cuda::kernel_image(pair.left),
+               cuda::kernel_image(pair.right), cuda::kernel_mask(pair.left_mask),
+               cuda::kernel_mask(pair.right_mask), samples(as_it_is), validity(as_it_is));
+}
+
+void CudaImages::mirror(StreamHandle stream) const {
+  mirror_.launch(stream, rows_of(format_.size, 2), {block_threads}, 0, samples(as_it_is), validity(as_it_is),
+                 samples(mirrored), validity(mirrored));
+}
+
+void CudaImages::make_ready(Which which, StreamHandle stream) const {
+  if (smooths()) smooth(which, stream);
+  const Shape grid = rows_of(format_.size, 2);
+  if (model_.cost == DataCost::census)
+    census_.launch(stream, grid, {block_threads}, 0, samples(which), at(features_[0]), at(features_[1]));
+  if (model_.cost == DataCost::birchfield_tomasi)
+    half_pixel_range_.launch(stream, grid, {block_threads}, 0, samples(which), at(features_[0]),
+                             at(features_[1]));
+}
+
+void CudaImages::smooth(Which which, StreamHandle stream) const {
+  const auto radius = static_cast<int>(weights_.size()) - 1;
+  const Shape grid = rows_of(format_.size, 2 * static_cast<unsigned>(planes()));
+  smooth_.launch(stream, grid, {block_threads}, 0, samples(which), samples(half_smoothed_), at(smoothing_),
+                 radius, 0);
+  smooth_.launch(stream, grid, {block_threads}, 0, samples(half_smoothed_), samples(which), at(smoothing_),
+                 radius, 1);
+}
+
+}  // namespace parallax::data_cost

@@ -1,0 +1,83 @@
+// What a data cost is made from, in kernels.
+//
+// Specialised by COST (a DataCost).
+#pragma once
+
+#include "data_cost_types.h"
+#include "kernel.h"
+
+namespace parallax::data_cost {
+
+// Values of DataCost.
+constexpr int absolute_difference = 0, absolute_difference_colour = 1, census_distance = 2,
+              birchfield_tomasi = 3, volume = 4, mean_absolute_difference = 5;
+
+__device__ __forceinline__ int column_inside(int x, int width) {
+  return min(max(x, 0), width - 1);
+}
+
+__device__ __forceinline__ int row_inside(int y, int height) {
+  return min(max(y, 0), height - 1);
+}
+
+template <class Value>
+__device__ __forceinline__ const Value* row_of(const Value* plane, const CudaSamples& samples, int y) {
+  return plane + static_cast<int64>(y) * samples.stride;
+}
+
+// The bits of 64 pixels from a column on; those outside are 0.
+__device__ __forceinline__ uint64 valid_bits(const uint32* plane, int words, int y, int first) {
+  const uint32* row = plane + static_cast<int64>(y) * words;
+  const auto word = [&](int index) -> uint32 { return index >= 0 && index < words ? row[index] : 0; };
+  const int index = first >> 5, shift = first & 31;
+  const uint32 low = __funnelshift_r(word(index), word(index + 1), shift);
+  const uint32 high = __funnelshift_r(word(index + 1), word(index + 2), shift);
+  return static_cast<uint64>(high) << 32 | low;
+}
+
+// How far a sample is from a range, whose ends are the halves of a word.
+__device__ __forceinline__ int distance(int sample, uint32 range) {
+  return max(0, max(sample - static_cast<int>(range >> 16), static_cast<int>(range & 0xFFFF) - sample));
+}
+
+// Between pixels of the left and the right row, both inside; in 256ths of a gray level, or of a bit.
+__device__ __forceinline__ int difference(const CudaCosts& costs, int y, int left, int right) {
+  const CudaSamples& samples = costs.samples;
+  const auto gray = [&](const uint16* plane, int x) -> int { return row_of(plane, samples, y)[x]; };
+  if constexpr (COST == census_distance) {
+    const uint64 first = row_of(static_cast<const uint64*>(costs.left_features), samples, y)[left];
+    const uint64 second = row_of(static_cast<const uint64*>(costs.right_features), samples, y)[right];
+    return __popcll(first ^ second) * 256;
+  } else if constexpr (COST == birchfield_tomasi) {
+    const uint32 first = row_of(static_cast<const uint32*>(costs.left_features), samples, y)[left];
+    const uint32 second = row_of(static_cast<const uint32*>(costs.right_features), samples, y)[right];
+    return min(distance(gray(samples.left, left), second), distance(gray(samples.right, right), first));
+  } else if constexpr (COST == absolute_difference_colour) {
+    constexpr uint32 third = 21845;  // of 65536
+    uint32 sum = 0;
+#pragma unroll
+    for (int channel = 0; channel < 3; ++channel) {
+      const int64 plane = channel * samples.plane;
+      sum += static_cast<uint32>(abs(gray(samples.left + plane, left) - gray(samples.right + plane, right))) *
+                 third >>
+             16;
+    }
+    return static_cast<int>(sum);
+  } else if constexpr (COST == mean_absolute_difference) {
+    constexpr int radius = 2, pixels = (2 * radius + 1) * (2 * radius + 1);
+    uint32 sum = 0;
+    for (int j = -radius; j <= radius; ++j) {
+      const int v = row_inside(y + j, samples.height);
+      const uint16 *first = row_of(samples.left, samples, v), *second = row_of(samples.right, samples, v);
+#pragma unroll
+      for (int i = -radius; i <= radius; ++i)
+        sum += abs(static_cast<int>(first[column_inside(left + i, samples.width)]) -
+                   static_cast<int>(second[column_inside(right + i, samples.width)]));
+    }
+    return static_cast<int>(sum / (pixels * 256) * 256);
+  } else {
+    return abs(gray(samples.left, left) - gray(samples.right, right));
+  }
+}
+
+}  // namespace parallax::data_cost

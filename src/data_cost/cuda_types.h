@@ -1,0 +1,43 @@
+// What the host tells the kernels of data costs; included by both.
+#pragma once
+
+#include "devices/cuda/pair.h"
+
+namespace parallax::data_cost {
+
+// Both images as they are compared. Planes of 16-bit samples in 256ths of a gray level, `stride` apart,
+// `plane` elements each; the last is gray. Of the mirrored pair when the right image is matched.
+struct CudaSamples {
+  unsigned short* left;
+  unsigned short* right;
+  int width, height;
+  int stride, planes;
+  long long plane;
+};
+
+// A bit for each pixel of a row, 32 a word, `words` words a row: set where the image has a valid pixel.
+struct CudaValidity {
+  unsigned* left;
+  unsigned* right;
+  int words;
+};
+
+// What a data cost is made from.
+struct CudaCosts {
+  CudaSamples samples;
+  const void* left_features;  // signatures, or lowest and highest values; in rows of samples.stride
+  const void* right_features;
+  CudaValidity validity;
+  const float* table;   // costs of whole-level differences
+  const float* volume;  // the caller's
+  long long volume_row_stride;
+  int min_disparity;
+  int differences;
+  float cost_scale, outside;
+  float volume_scale;
+  int mirrored;
+  int frame;
+  unsigned char* status;  // of each pixel from the start, in rows of samples.stride
+};
+
+}  // namespace parallax::data_cost

@@ -1,0 +1,299 @@
+// Tiled belief propagation on CUDA. What is fixed for a plan, from samples to the finished map, is one graph.
+// The right map is a second match, of the mirrored pair.
+
+#include "data_cost/cuda.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/arena.h"
+#include "devices/cuda/kernel_sources.h"
+#include "devices/cuda/plan.h"
+#include "matchers/tiled_belief_propagation/cuda_types.h"
+#include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
+#include "refine/cuda.h"
+
+namespace parallax::tiled_belief_propagation {
+namespace {
+
+using cuda::define;
+using cuda::Kernel;
+using cuda::Options;
+using cuda::rounded_up;
+using cuda::StreamHandle;
+using data_cost::CudaImages;
+using refine::CudaDecision;
+
+constexpr unsigned cost_threads = 128;
+constexpr int warp_lanes = 32;
+constexpr int most_labels_a_thread = 32;
+
+// How the labels of a pixel are dealt out, see cuda_common.h.
+struct Dealing {
+  int lanes, per_lane;
+};
+
+int labels_a_thread(int labels, int lanes) {
+  return rounded_up((labels + lanes - 1) / lanes, 4);
+}
+
+// \throws Error (device) when so few threads cannot have that many labels
+Dealing deal(int labels, int wanted_lanes) {
+  constexpr int few_labels_a_thread = 8;
+  int lanes = wanted_lanes;
+  if (lanes == 0)
+    for (lanes = 1; lanes < warp_lanes && labels_a_thread(labels, lanes) > few_labels_a_thread;) lanes *= 2;
+  const Dealing dealing{lanes, labels_a_thread(labels, lanes)};
+  if (dealing.per_lane > most_labels_a_thread)
+    throw Error(ErrorCategory::device,
+                "threads_per_pixel " + std::to_string(lanes) + " leaves " + std::to_string(labels) +
+                    " labels to too few threads of the cuda device: choose more threads, at most " +
+                    std::to_string(most_labels_a_thread) + " labels each");
+  return dealing;
+}
+
+class Cuda final : public cuda::Plan {
+ public:
+  Cuda(const TiledBeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format)
+      : cuda::Plan(device, format, parameters.cost == DataCost::volume ? parameters.disparities : 0, true),
+        model_(make_model(parameters)),
+        grid_(format.size, parameters.tile),
+        dealing_(deal(parameters.disparities, parameters.cuda.threads_per_pixel)),
+        images_(model_, format, checks_both(), layout_),
+        refinement_(parameters.refine, format.size, layout_) {
+    data_cost::check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
+    tile_ = {std::min(grid_.side, format.size.width), std::min(grid_.side, format.size.height)};
+    sum_bits_ = model_.message_bytes == 1 && highest_sum() <= 255 ? 8 : 16;
+    choose_memory();
+    const std::size_t pixels = format.size.pixels();
+    data_ = layout_.reserve<std::uint32_t>(pixels * pixel_words(sum_bits_));
+    if (!in_shared_memory_)
+      sums_ =
+          layout_.reserve<std::uint32_t>(2 * plane_words() * static_cast<std::size_t>(longest_diagonal()));
+    const std::size_t between_columns = static_cast<std::size_t>(grid_.columns - 1) *
+                                        static_cast<std::size_t>(format.size.height),
+                      between_rows = static_cast<std::size_t>(grid_.rows - 1) *
+                                     static_cast<std::size_t>(format.size.width);
+    const auto message_words = pixel_words(8 * model_.message_bytes);
+    for (auto& messages : across_columns_)
+      messages = layout_.reserve<std::uint32_t>(between_columns * message_words);
+    for (auto& messages : across_rows_)
+      messages = layout_.reserve<std::uint32_t>(between_rows * message_words);
+    progress_ = layout_.reserve<std::uint32_t>(counters());
+    if (checks_both()) right_disparity_ = layout_.reserve_plane<float>(format.size);
+  }
+
+ private:
+  bool checks_both() const { return model_.parameters.refine.left_right_check; }
+  bool is_whole() const { return model_.parameters.tile == 0; }
+  int highest_sum() const { return model_.data_bound() + 2 * model_.truncation; }
+  int longest_diagonal() const { return std::min(grid_.columns, grid_.rows); }
+  int diagonals() const { return grid_.columns + grid_.rows - 1; }
+  std::size_t counters() const { return 1; }
+
+  std::size_t pixel_words(int bits) const {
+    return static_cast<std::size_t>(dealing_.lanes * dealing_.per_lane * bits / 32);
+  }
+  // Of the sums of a tile in global memory.
+  std::size_t plane_words() const { return tile_.pixels() * pixel_words(sum_bits_); }
+
+  // As cuda_tiles.cu has it.
+  std::size_t shared_bytes() const {
+    if (!in_shared_memory_) return 0;
+    const std::size_t row_units =
+        (static_cast<std::size_t>(tile_.width) * pixel_words(sum_bits_) + 3) / 4 | 1;
+    return 3 * 4 * sizeof(std::uint32_t) * row_units * static_cast<std::size_t>(tile_.height);
+  }
+
+  void choose_memory() {
+    in_shared_memory_ = true;
+    const std::size_t needed = shared_bytes(),
+                      most = static_cast<std::size_t>(context()->shared_bytes_per_block());
+    const TileMessages wanted = model_.parameters.cuda.messages;
+    in_shared_memory_ = !is_whole() && needed <= most && wanted != TileMessages::global_memory;
+    if (in_shared_memory_ || wanted == TileMessages::automatic || wanted == TileMessages::global_memory)
+      return;
+    if (is_whole())
+      throw Error(ErrorCategory::device,
+                  "messages in shared_memory take no whole image as one tile: choose global_memory");
+    throw Error(ErrorCategory::device, "messages in shared_memory would take " + std::to_string(needed) +
+                                           " bytes a tile, and the GPU has " + std::to_string(most) +
+                                           ": choose a smaller tile, or global_memory");
+  }
+
+  // Rows or columns that a block sweeps at once.
+  int lines() const {
+    if (is_whole()) return std::max(1, warp_lanes / dealing_.lanes);
+    const int most_threads = dealing_.per_lane > 16 ? 256 : 512;  // of a direction
+    return std::min(std::max(tile_.width, tile_.height), std::max(1, most_threads / dealing_.lanes));
+  }
+  unsigned tile_threads() const {
+    return 2 * static_cast<unsigned>(rounded_up(lines() * dealing_.lanes, warp_lanes));
+  }
+  // With the lines that fill the last warp.
+  int block_lines() const { return static_cast<int>(tile_threads()) / 2 / dealing_.lanes; }
+
+  CudaTiles tiles() const {
+    const TiledBeliefPropagationParameters& p = model_.parameters;
+    return {format().size.width,
+            format().size.height,
+            grid_.columns,
+            grid_.rows,
+            at(data_),
+            at(across_columns_[0]),
+            at(across_columns_[1]),
+            at(across_rows_[0]),
+            at(across_rows_[1]),
+            at(sums_),
+            static_cast<long long>(plane_words()),
+            at(progress_),
+            p.inner,
+            2 * p.outer};
+  }
+
+  Options common_options() const {
+    return {define("LABELS", model_.labels), define("LANES", dealing_.lanes),
+            define("PER_LANE", dealing_.per_lane), define("TRUNCATION", model_.truncation),
+            define("BITS", sum_bits_)};
+  }
+
+  Options cost_options() const {
+    Options options = common_options();
+    const Options more = {
+        define("COST", static_cast<int>(model_.cost)), define("TABLE", images_.whole_differences()),
+        define("TABLE_SIZE", data_cost::cost_table_size), define("HAS_OUTSIDE", model_.has_outside),
+        define("BLOCK", static_cast<int>(cost_threads))};
+    options.insert(options.end(), more.begin(), more.end());
+    return options;
+  }
+
+  Options tile_options() const {
+    Options options = common_options();
+    // A cost travels so far until it meets the bound.
+    const int reach = std::min(model_.parameters.discontinuity_truncation, model_.labels) - 1;
+    // The longest of the shifts by 1, 2, 4, … that reach so far must not leave the half of a thread's labels.
+    constexpr int short_reach = 7, longest_shift[] = {0, 1, 1, 2, 2, 2, 3, 4};
+    const bool shifts = reach <= short_reach && longest_shift[reach] <= dealing_.per_lane / 2;
+    int lane_reach = 0;
+    for (int step = 1; step < dealing_.lanes && step * dealing_.per_lane < reach; step *= 2)
+      lane_reach = step;
+    const Options more = {define("SLOPE", model_.slope),
+                          define("REACH", reach),
+                          define("SHIFTS", shifts),
+                          define("LANE_REACH", lane_reach),
+                          define("SCHEDULER", 1),
+                          define("MESSAGES", in_shared_memory_ ? 1 : 2),
+                          define("TILE_WIDTH", tile_.width),
+                          define("TILE_HEIGHT", tile_.height),
+                          define("LINES", lines()),
+                          define("MESSAGE_BITS", 8 * model_.message_bytes),
+                          define("SUB_PIXEL", static_cast<int>(model_.parameters.sub_pixel))};
+    options.insert(options.end(), more.begin(), more.end());
+    return options;
+  }
+
+  void prepare(StreamHandle stream) override {
+    images_.prepare(context(), device_memory(), stream);
+    cost_program_ = cuda::Program(context(), cuda::tiled_belief_propagation_costs_cu, cost_options());
+    find_costs_ = cost_program_.kernel("find_costs");
+    tile_program_ = cuda::Program(context(), cuda::tiled_belief_propagation_tiles_cu, tile_options());
+    visit_diagonal_ = tile_program_.kernel("visit_diagonal");
+    sweep_rows_ = tile_program_.kernel("sweep_rows");
+    sweep_columns_ = tile_program_.kernel("sweep_columns");
+    decide_ = tile_program_.kernel("decide");
+    if (shared_bytes() > 0) visit_diagonal_.allow_shared(shared_bytes());
+    refinement_.prepare(context(), device_memory());
+  }
+
+  void take(const StereoPair& pair, cuda::ChangingLaunches& launches) override {
+    images_.take(pair, launches);
+    refinement_.take(pair.left, launches);
+  }
+
+  void match(const DisparityMap& map, StreamHandle stream) override {
+    const TiledBeliefPropagationParameters& p = model_.parameters;
+    const CudaDecision to{map.disparity.data,
+                          map.status.data,
+                          map.confidence.data,
+                          static_cast<int>(map.disparity.stride),
+                          static_cast<int>(map.status.stride),
+                          images_.from_start(),
+                          images_.stride(),
+                          p.min_disparity,
+                          0,
+                          p.min_confidence,
+                          static_cast<float>(model_.truncation)};
+    if (checks_both()) images_.mirror(stream);
+    match_pair(CudaImages::as_it_is, to, stream);
+    View<float> right;
+    if (checks_both()) {
+      right = at(right_disparity_);
+      match_pair(CudaImages::mirrored, refine::right_map(to, right), stream);
+    }
+    refinement_.enqueue(map, right, stream);
+  }
+
+  void match_pair(CudaImages::Which pair, const CudaDecision& to, StreamHandle stream) {
+    images_.make_ready(pair, stream);
+    const auto threads =
+        static_cast<std::size_t>(format().size.width) * static_cast<std::size_t>(dealing_.lanes);
+    find_costs_.launch(stream,
+                       {static_cast<unsigned>(format().size.height), cuda::blocks(threads, cost_threads)},
+                       {cost_threads}, 0, images_.costs(pair, volume()), at(data_), at(progress_),
+                       static_cast<unsigned>(counters()));
+    if (is_whole())
+      sweep_image(to, stream);
+    else
+      visit_diagonals(to, stream);
+  }
+
+  void visit_diagonals(const CudaDecision& to, StreamHandle stream) const {
+    for (int pass = 0; pass < 2 * model_.parameters.outer; ++pass) {
+      for (int i = 0; i < diagonals(); ++i) {
+        const int index = pass % 2 == 0 ? i : diagonals() - 1 - i;
+        const int first = std::max(0, index - (grid_.rows - 1)), last = std::min(index, grid_.columns - 1);
+        visit_diagonal_.launch(stream, {static_cast<unsigned>(last - first + 1)}, {tile_threads()},
+                               shared_bytes(), tiles(), to, pass, index, static_cast<int>(pass > 0 || i > 0));
+      }
+    }
+  }
+
+  void sweep_image(const CudaDecision& to, StreamHandle stream) const {
+    const Size size = format().size;
+    const auto blocks_of = [&](int all) {
+      return cuda::Shape{
+          cuda::blocks(static_cast<std::size_t>(all), static_cast<std::size_t>(block_lines()))};
+    };
+    const int iterations = 2 * model_.parameters.outer * model_.parameters.inner;
+    for (int iteration = 0; iteration < iterations; ++iteration) {
+      sweep_rows_.launch(stream, blocks_of(size.height), {tile_threads()}, 0, tiles(),
+                         static_cast<int>(iteration == 0));
+      sweep_columns_.launch(stream, blocks_of(size.width), {tile_threads()}, 0, tiles());
+    }
+    decide_.launch(stream,
+                   {cuda::blocks(size.pixels() * static_cast<std::size_t>(dealing_.lanes), tile_threads())},
+                   {tile_threads()}, 0, tiles(), to);
+  }
+
+  Model model_;
+  TileGrid grid_;
+  Dealing dealing_;
+  CudaImages images_;
+  refine::CudaPipeline refinement_;
+  Size tile_;  // the largest
+  int sum_bits_ = 16;
+  bool in_shared_memory_ = true;
+  Buffer<std::uint32_t> data_, sums_, across_columns_[2], across_rows_[2], progress_;
+  PlaneBuffer<float> right_disparity_;
+  cuda::Program cost_program_, tile_program_;
+  Kernel find_costs_, visit_diagonal_, sweep_rows_, sweep_columns_, decide_;
+};
+
+}  // namespace
+
+std::unique_ptr<detail::Plan> make_cuda(const TiledBeliefPropagationParameters& parameters,
+                                        const Device& device, const ImageFormat& format) {
+  return std::make_unique<Cuda>(parameters, device, format);
+}
+
+}  // namespace parallax::tiled_belief_propagation

@@ -1,0 +1,127 @@
+// Tiled belief propagation on CUDA: the data costs of all pixels.
+//
+// Specialised by TABLE (1 = differences are whole gray levels, or bits), TABLE_SIZE, HAS_OUTSIDE (a cost),
+// BLOCK (threads); and by what data_cost.h and tiled_belief_propagation_common.h say.
+#include "data_cost.h"
+#include "kernel.h"
+#include "refine_decision.h"
+#include "tiled_belief_propagation_common.h"
+
+using namespace parallax::tiled_belief_propagation;
+using namespace parallax::data_cost;
+namespace refine = parallax::refine;
+
+namespace {
+
+struct Pixel {
+  int x, y, first_right;  // the right column of the thread's last label
+};
+
+// Before the right pixel's validity is considered.
+__device__ __forceinline__ float cost_of(const CudaCosts& costs, const Pixel& pixel, const float* table,
+                                         int right, int label) {
+  const int width = costs.samples.width;
+  if constexpr (COST == volume) {
+    const int x = costs.mirrored ? column_inside(width - 1 - right, width) : pixel.x;
+    const float cost = costs.volume[pixel.y * costs.volume_row_stride + static_cast<int64>(x) * LABELS +
+                                    min(label, LABELS - 1)];
+    return floorf(cost * costs.volume_scale + 0.5f);
+  } else {
+    const int found = difference(costs, pixel.y, pixel.x, column_inside(right, width));
+    if constexpr (TABLE) return table[found / 256];
+    return floorf(static_cast<float>(min(found, costs.differences)) * costs.cost_scale + 0.5f);
+  }
+}
+
+__device__ __forceinline__ bool in_frame(const CudaCosts& costs, const Pixel& pixel) {
+  return pixel.x < costs.frame || pixel.y < costs.frame || pixel.x >= costs.samples.width - costs.frame ||
+         pixel.y >= costs.samples.height - costs.frame;
+}
+
+// Whether the right pixel of any label of the pixel is there, and whether those of all are.
+struct Existence {
+  bool any, all;
+};
+
+__device__ __forceinline__ Existence existence(uint64 right_valid) {
+  const int labels = min(max(LABELS - lane_of_pixel() * PER_LANE, 0), PER_LANE);
+  const uint64 wanted = ((1ull << labels) - 1) << (PER_LANE - labels), found = right_valid & wanted;
+  constexpr uint32 some = 1, some_not = 2;
+  const uint32 flags = over_lanes((found != 0 ? some : 0) | (found != wanted ? some_not : 0),
+                                  [](uint32 a, uint32 b) { return a | b; });
+  return {(flags & some) != 0, (flags & some_not) == 0};
+}
+
+__device__ __forceinline__ float least_cost(float cost) {
+  return __uint_as_float(over_lanes(__float_as_uint(cost), [](uint32 a, uint32 b) {
+    return __float_as_uint(fminf(__uint_as_float(a), __uint_as_float(b)));
+  }));
+}
+
+}  // namespace
+
+// Data costs, and what each pixel is from the start: LANES threads a pixel, grid.x = rows, grid.y = blocks of
+// a row. Counters that the kernels behind this one need begin at 0.
+PARALLAX_KERNEL __launch_bounds__(BLOCK)
+    find_costs(CudaCosts costs, uint32* data, uint32* progress, uint32 counters) {
+  __shared__ float table[TABLE_SIZE];
+  wait_for_previous();
+  for (int64 i = (static_cast<int64>(blockIdx.x) * gridDim.y + blockIdx.y) * BLOCK + threadIdx.x;
+       i < counters; i += static_cast<int64>(gridDim.x) * gridDim.y * BLOCK)
+    progress[i] = 0;
+  if constexpr (TABLE) {
+    for (int i = threadIdx.x; i < TABLE_SIZE; i += BLOCK) table[i] = costs.table[i];
+    __syncthreads();
+  }
+  const int column = (blockIdx.y * BLOCK + threadIdx.x) / LANES, width = costs.samples.width;
+  const bool inside = column < width;
+  Pixel pixel;
+  pixel.x = min(column, width - 1);
+  pixel.y = blockIdx.x;
+  pixel.first_right = pixel.x - costs.min_disparity - lane_of_pixel() * PER_LANE - (PER_LANE - 1);
+  const int words = costs.validity.words;
+  const bool valid = (valid_bits(costs.validity.left, words, pixel.y, pixel.x) & 1) != 0;
+  // A volume's labels lead nowhere.
+  const bool everywhere = COST == volume && !costs.mirrored;
+  const uint64 right_valid =
+      everywhere ? ~0ull : valid_bits(costs.validity.right, words, pixel.y, pixel.first_right);
+  const Existence exists = existence(right_valid);
+
+  float cost[2][half_labels];
+  float least = 3e38f;
+#pragma unroll
+  for (int high = 0; high < 2; ++high) {
+#pragma unroll
+    for (int word = 0; word < half_labels; ++word) {
+      const int k = high * half_labels + word, label = label_of(word, high), reversed = PER_LANE - 1 - k;
+      cost[high][word] = (right_valid >> reversed & 1) != 0
+                             ? cost_of(costs, pixel, table, pixel.first_right + reversed, label)
+                             : costs.outside;
+      if (label < LABELS) least = fminf(least, cost[high][word]);
+    }
+  }
+  least = least_cost(least);
+  const bool has_data = valid && !in_frame(costs, pixel) && (HAS_OUTSIDE || exists.all);
+  Labels kept;
+#pragma unroll
+  for (int word = 0; word < half_labels; ++word) {
+    kept.of[word] = 0;
+#pragma unroll
+    for (int high = 0; high < 2; ++high) {
+      uint32 units = data_bound;
+      if (label_of(word, high) < LABELS)
+        units = has_data
+                    ? static_cast<uint32>(fminf(cost[high][word] - least, static_cast<float>(data_bound)))
+                    : 0;
+      kept.of[word] |= units << 16 * high;
+    }
+  }
+  if (!inside) return;
+  const int64 index = static_cast<int64>(pixel.y) * width + pixel.x;
+  store(pack<BITS>(kept), data + index * pixel_words + lane_of_pixel() * sum_words);
+  if (lane_of_pixel() == 0)
+    costs.status[static_cast<int64>(pixel.y) * costs.samples.stride + pixel.x] = !valid ? refine::input_masked
+                                                                                 : exists.any
+                                                                                     ? refine::matched
+                                                                                     : refine::out_of_range;
+}

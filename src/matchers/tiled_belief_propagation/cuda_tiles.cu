@@ -1,0 +1,372 @@
+// Tiled belief propagation on CUDA: from data costs to a map.
+//
+// A block visits a tile. All rows are swept at once, LANES threads a row: one half of the block sends to the
+// right, the other to the left, as neither reads what the other sends; then all columns are, down and up. Of
+// the messages only sums are kept, as that is all that is read again: of each pixel its data costs plus the
+// two messages along its column, which the sweeps along rows read, and plus the two along its row, which the
+// sweeps along columns read. Both halves add to the same sums: each to its nearer half of the line first,
+// then all wait, then each to the other half.
+//
+// The tiles of an anti-diagonal do not depend on each other. How blocks get to the next diagonal is
+// SCHEDULER, a TileScheduler: 1 = a launch for each, 2 = a barrier of all blocks, 3 = a counter for each
+// tile. In the two latter all blocks run at once (a cooperative launch), or some would wait for others that
+// cannot begin.
+//
+// Specialised further by MESSAGES (where sums are: 1 = shared, 2 = global memory), TILE_WIDTH and TILE_HEIGHT
+// (of the largest tile), LINES (rows or columns that a block sweeps at once), MESSAGE_BITS (of messages
+// between tiles), SUB_PIXEL; and by what tiled_belief_propagation_messages.h says.
+#include "kernel.h"
+#include "refine_decision.h"
+#include "tiled_belief_propagation_messages.h"
+
+using namespace parallax::tiled_belief_propagation;
+namespace refine = parallax::refine;
+
+namespace {
+
+constexpr bool in_shared_memory = MESSAGES == 1;
+// Of one direction: whole warps.
+constexpr int direction_threads = (LINES * LANES + 31) / 32 * 32;
+constexpr int block_threads = 2 * direction_threads;
+constexpr int block_lines = direction_threads / LANES;
+// Pixels that are read ahead.
+constexpr int depth = in_shared_memory ? 2 : 4;
+
+// Rows in shared memory lie apart so that neither rows nor columns meet in a bank.
+constexpr int shared_row_words = ((TILE_WIDTH * pixel_words + 3) / 4 | 1) * 4;
+constexpr int shared_plane_words = shared_row_words * TILE_HEIGHT;
+
+constexpr int message_words = words_of(MESSAGE_BITS);
+
+// What a thread does.
+struct Role {
+  bool backward;
+  int line;  // the first of its lines
+  int lane;
+};
+
+__device__ __forceinline__ Role find_role() {
+  const int index = threadIdx.x % direction_threads;
+  return {threadIdx.x >= direction_threads, index / LANES, static_cast<int>(threadIdx.x % LANES)};
+}
+
+// Values of pixels in rows; of a thread's lane.
+struct Plane {
+  uint32* first;
+  int64 row_words;
+  __device__ __forceinline__ uint32* at(int x, int y) const {
+    return first + y * row_words + x * pixel_words;
+  }
+};
+
+// A tile, or the image as one.
+struct Region {
+  int width, height;
+  Plane data;
+  Plane along_columns, along_rows;  // data costs plus the messages along columns, and along rows
+};
+
+// The pixels of a line, in the order of a sweep.
+struct Path {
+  const uint32* from;
+  const uint32* data;
+  uint32* to;
+  int64 from_step, data_step, to_step;
+
+  __device__ __forceinline__ void advance() { from += from_step, data += data_step, to += to_step; }
+};
+
+// A half of a line: with `adds` the one that the opposite sweep has been to.
+template <bool adds>
+__device__ __forceinline__ void sweep_half(Path& path, int count, bool stores, Labels& message) {
+  Sums sums[depth], others[depth];
+  const auto fetch = [&](int i, int slot) {
+    sums[slot] = load<BITS>(path.from + i * path.from_step);
+    if (stores) others[slot] = load<BITS>(adds ? path.to + i * path.to_step : path.data + i * path.data_step);
+  };
+#pragma unroll
+  for (int slot = 0; slot < depth; ++slot)
+    if (slot < count) fetch(slot, slot);
+  for (int i = 0; i < count; i += depth) {
+#pragma unroll
+    for (int slot = 0; slot < depth; ++slot) {
+      if (i + slot >= count) break;
+      const Sums sum = sums[slot], other = others[slot];
+      if (i + slot + depth < count) fetch(depth, slot);
+      if (stores) store(add(other, pack<BITS>(message)), path.to);
+      Labels h = unpack(sum);
+#pragma unroll
+      for (int k = 0; k < half_labels; ++k) h.of[k] += message.of[k];
+      message = message_from(h);
+      path.advance();
+    }
+  }
+}
+
+// A line, from the message to its first pixel to that which leaves the last. All threads of the block.
+__device__ __forceinline__ void sweep(Path path, int length, bool backward, bool writes, bool active,
+                                      Labels& message) {
+  const int first = backward ? length - length / 2 : length / 2;
+  if (backward) {
+    path.from += (length - 1) * path.from_step;
+    path.data += (length - 1) * path.data_step;
+    path.to += (length - 1) * path.to_step;
+    path.from_step = -path.from_step;
+    path.data_step = -path.data_step;
+    path.to_step = -path.to_step;
+  }
+  sweep_half<false>(path, first, writes && active, message);
+  if (writes) __syncthreads();
+  sweep_half<true>(path, length - first, writes && active, message);
+}
+
+// The messages that cross one border of a tile: those that come in with a sweep, and where those that leave
+// go. Null where there are none: zeros come in, nothing leaves.
+struct Border {
+  const uint32* in;
+  uint32* out;
+
+  __device__ __forceinline__ Labels message_to(int line, int lane) const {
+    if (in != nullptr) return unpack(load<MESSAGE_BITS, true>(in + (line * LANES + lane) * message_words));
+    Labels none = {};
+    return none;
+  }
+  __device__ __forceinline__ void leave(const Labels& message, int line, int lane) const {
+    if (out != nullptr) store(pack<MESSAGE_BITS>(message), out + (line * LANES + lane) * message_words);
+  }
+};
+
+struct Visit {
+  Region region;
+  int left, top;
+  Border row, column;  // of the thread's direction
+};
+
+__device__ __forceinline__ Border border_of(uint32* forward, uint32* backward, bool is_backward, int tile,
+                                            int tiles, int length, int begin, int pass) {
+  const auto at = [&](uint32* messages, int between) {
+    return messages + (static_cast<int64>(between) * length + begin) * LANES * message_words;
+  };
+  const bool has_before = tile > 0, has_after = tile + 1 < tiles;
+  // In the first pass, nothing has come against the raster order yet.
+  if (is_backward)
+    return {has_after && pass > 0 ? at(backward, tile) : nullptr,
+            has_before ? at(backward, tile - 1) : nullptr};
+  return {has_before ? at(forward, tile - 1) : nullptr, has_after ? at(forward, tile) : nullptr};
+}
+
+__device__ __forceinline__ uint32* shared_planes() {
+  PARALLAX_SHARED(uint4, planes);
+  return reinterpret_cast<uint32*>(planes);
+}
+
+__device__ __forceinline__ Visit find_visit(const CudaTiles& tiles, const Role& role, int column, int row,
+                                            int pass, int block) {
+  Visit visit;
+  visit.left = column * TILE_WIDTH;
+  visit.top = row * TILE_HEIGHT;
+  Region& region = visit.region;
+  region.width = min(TILE_WIDTH, tiles.width - visit.left);
+  region.height = min(TILE_HEIGHT, tiles.height - visit.top);
+  if constexpr (in_shared_memory) {
+    uint32* planes = shared_planes() + role.lane * sum_words;
+    region.data = {planes, shared_row_words};
+    region.along_columns = {planes + shared_plane_words, shared_row_words};
+    region.along_rows = {planes + 2 * shared_plane_words, shared_row_words};
+  } else {
+    const int64 row_words = static_cast<int64>(tiles.width) * pixel_words;
+    uint32* data = const_cast<uint32*>(tiles.data) + visit.top * row_words + visit.left * pixel_words;
+    region.data = {data + role.lane * sum_words, row_words};
+    uint32* sums = tiles.sums + 2 * tiles.plane_words * block + role.lane * sum_words;
+    region.along_columns = {sums, TILE_WIDTH * pixel_words};
+    region.along_rows = {sums + tiles.plane_words, TILE_WIDTH * pixel_words};
+  }
+  visit.row = border_of(tiles.to_right, tiles.to_left, role.backward, column, tiles.columns, tiles.height,
+                        visit.top, pass);
+  visit.column =
+      border_of(tiles.down, tiles.up, role.backward, row, tiles.rows, tiles.width, visit.left, pass);
+  return visit;
+}
+
+// Data costs of a tile, to shared memory.
+__device__ __forceinline__ void load_data(const CudaTiles& tiles, const Visit& visit) {
+  constexpr int wide = access_words(pixel_words);
+  using Wide = Access<wide>::Type;
+  const int64 row_words = static_cast<int64>(tiles.width) * pixel_words;
+  const uint32* from = tiles.data + visit.top * row_words + visit.left * pixel_words;
+  uint32* to = shared_planes();
+  const int columns = visit.region.width * (pixel_words / wide), count = visit.region.height * columns;
+#pragma unroll 4
+  for (int i = threadIdx.x; i < count; i += block_threads) {
+    const int y = i / columns, x = (i - y * columns) * wide;
+    *reinterpret_cast<Wide*>(to + y * shared_row_words + x) =
+        __ldg(reinterpret_cast<const Wide*>(from + y * row_words + x));
+  }
+}
+
+// What crosses the upper and the lower border is part of the outermost rows' sums, before there are any
+// others.
+__device__ __forceinline__ void start_sums(const Visit& visit, const Role& role) {
+  const Region& region = visit.region;
+  const int y = role.backward ? region.height - 1 : 0;
+  // A single row gets both, one after the other.
+  for (int turn = 0; turn < (region.height == 1 ? 2 : 1); ++turn) {
+    const Plane& before = turn == 0 ? region.data : region.along_columns;
+    for (int x = role.line; x < region.width; x += block_lines) {
+      if (region.height == 1 && turn != role.backward) continue;
+      const Labels message = visit.column.message_to(x, role.lane);
+      store(add(load<BITS>(before.at(x, y)), pack<BITS>(message)), region.along_columns.at(x, y));
+    }
+    __syncthreads();
+  }
+}
+
+// Along rows, or along columns. `first`: there are no messages inside yet, and sums only of outermost rows.
+template <bool rows>
+__device__ __forceinline__ void sweep_lines(const Region& region, const Border& border, const Role& role,
+                                            int begin, int end, bool first, bool writes) {
+  const int length = rows ? region.width : region.height;
+  for (int line = begin; line < end; line += block_lines) {
+    const bool active = line + role.line < end;
+    const int shown = min(line + role.line, end - 1);
+    const auto start = [&](const Plane& plane) { return rows ? plane.at(0, shown) : plane.at(shown, 0); };
+    const auto step = [&](const Plane& plane) -> int64 { return rows ? pixel_words : plane.row_words; };
+    const bool from_data = rows && first && shown > 0 && shown < region.height - 1;
+    const Plane& from = !rows ? region.along_rows : from_data ? region.data : region.along_columns;
+    const Plane& to = rows ? region.along_rows : region.along_columns;
+    const Path path{start(from), start(region.data), start(to), step(from), step(region.data), step(to)};
+    Labels message = border.message_to(shown, role.lane);
+    sweep(path, length, role.backward, writes, active, message);
+    if (active) border.leave(message, shown, role.lane);
+  }
+}
+
+// The lowest belief of a pixel, by LANES threads.
+__device__ __forceinline__ refine::Beliefs find_best(const Labels& belief) {
+  constexpr int label_bits = 10;
+  uint32 best = ~0u;  // value, then label: of equals, the lowest label
+#pragma unroll
+  for (int high = 0; high < 2; ++high)
+#pragma unroll
+    for (int word = 0; word < half_labels; ++word)
+      best = min(best, (belief.of[word] >> 16 * high & 0xFFFF) << label_bits | label_of(word, high));
+  best = least_value(best);
+  refine::Beliefs found = {static_cast<int>(best & ((1 << label_bits) - 1)), 0,
+                           static_cast<float>(best >> label_bits), 0, 0};
+  constexpr uint32 none = ~0u;
+  uint32 before = none, after = none, rival = none;
+#pragma unroll
+  for (int high = 0; high < 2; ++high) {
+#pragma unroll
+    for (int word = 0; word < half_labels; ++word) {
+      const int label = label_of(word, high), distance = label - found.label;
+      const uint32 value = belief.of[word] >> 16 * high & 0xFFFF;
+      if (distance == -1) before = value;
+      if (distance == 1) after = value;
+      if ((distance < -1 || distance > 1) && label < LABELS) rival = min(rival, value);
+    }
+  }
+  found.before = static_cast<float>(least_value(before));
+  found.after = static_cast<float>(least_value(after));
+  rival = least_value(rival);
+  found.rival = rival == none ? __uint_as_float(0x7F800000u) : static_cast<float>(rival);
+  return found;
+}
+
+// Pixels [begin, end) of a region whose first pixel is (left, top).
+__device__ __forceinline__ void decide_pixels(const Region& region, int left, int top, int64 begin, int64 end,
+                                              int image_width, const refine::CudaDecision& to) {
+  constexpr int pixels = block_threads / LANES;
+  for (int64 first = begin; first < end; first += pixels) {
+    const int64 index = first + threadIdx.x / LANES, shown = min(index, end - 1);
+    const int y = static_cast<int>(shown / region.width),
+              x = static_cast<int>(shown - y * static_cast<int64>(region.width));
+    const Labels data = unpack(load<BITS>(region.data.at(x, y))),
+                 along_columns = unpack(load<BITS>(region.along_columns.at(x, y))),
+                 along_rows = unpack(load<BITS>(region.along_rows.at(x, y)));
+    Labels belief;
+#pragma unroll
+    for (int k = 0; k < half_labels; ++k)
+      belief.of[k] = along_columns.of[k] + (along_rows.of[k] - data.of[k]);
+    const refine::Beliefs found = find_best(belief);
+    if (index >= end || lane_of_pixel() != 0) continue;
+    const int u = left + x, v = top + y;
+    const uint8 status = to.from_start[static_cast<int64>(v) * to.from_start_stride + u];
+    refine::write_decision<true, SUB_PIXEL>(to, u, v, image_width, LABELS, status, found);
+  }
+}
+
+// A visit, once the messages to the tile are there, and its data costs under way. Ends with all threads
+// waiting for each other.
+__device__ __forceinline__ void visit_tile(const CudaTiles& tiles, const Visit& visit, const Role& role,
+                                           bool decides, const refine::CudaDecision& to) {
+  const Region& region = visit.region;
+  __syncthreads();
+  start_sums(visit, role);
+  for (int iteration = 0; iteration < tiles.inner; ++iteration) {
+    sweep_lines<true>(region, visit.row, role, 0, region.height, iteration == 0, true);
+    __syncthreads();
+    // The sums along columns are for the next iteration, and for beliefs.
+    const bool writes = decides || iteration + 1 < tiles.inner;
+    sweep_lines<false>(region, visit.column, role, 0, region.width, false, writes);
+    __syncthreads();
+  }
+  if (!decides) return;
+  decide_pixels(region, visit.left, visit.top, 0, static_cast<int64>(region.width) * region.height,
+                tiles.width, to);
+  __syncthreads();
+}
+
+// The tiles of an anti-diagonal.
+struct Diagonal {
+  int first_column, count;
+};
+
+__device__ __forceinline__ Diagonal find_diagonal(const CudaTiles& tiles, int index) {
+  const int first = max(0, index - (tiles.rows - 1)), last = min(index, tiles.columns - 1);
+  return {first, last - first + 1};
+}
+
+}  // namespace
+
+#if SCHEDULER == 1
+// The tiles of a diagonal, a block each. With `early`, the kernel ahead wrote no data costs.
+PARALLAX_KERNEL __launch_bounds__(block_threads, 1)
+    visit_diagonal(CudaTiles tiles, refine::CudaDecision to, int pass, int index, int early) {
+  const Role role = find_role();
+  const int column = find_diagonal(tiles, index).first_column + blockIdx.x;
+  const Visit visit = find_visit(tiles, role, column, index - column, pass, blockIdx.x);
+  if (in_shared_memory && early) load_data(tiles, visit);
+  wait_for_previous();
+  if (in_shared_memory && !early) load_data(tiles, visit);
+  visit_tile(tiles, visit, role, pass + 1 == tiles.passes, to);
+}
+
+// The image as one tile: all rows, from the messages along columns; `first` when there are none yet. A block
+// has some of them.
+PARALLAX_KERNEL __launch_bounds__(block_threads, 1) sweep_rows(CudaTiles tiles, int first) {
+  const Role role = find_role();
+  Region region = find_visit(tiles, role, 0, 0, 0, 0).region;
+  if (first) region.along_columns = region.data;
+  wait_for_previous();
+  const int begin = blockIdx.x * block_lines;
+  sweep_lines<true>(region, {}, role, begin, min(begin + block_lines, region.height), false, true);
+}
+
+PARALLAX_KERNEL __launch_bounds__(block_threads, 1) sweep_columns(CudaTiles tiles) {
+  const Role role = find_role();
+  const Region region = find_visit(tiles, role, 0, 0, 0, 0).region;
+  wait_for_previous();
+  const int begin = blockIdx.x * block_lines;
+  sweep_lines<false>(region, {}, role, begin, min(begin + block_lines, region.width), false, true);
+}
+
+PARALLAX_KERNEL __launch_bounds__(block_threads, 1) decide(CudaTiles tiles, refine::CudaDecision to) {
+  const Region region = find_visit(tiles, find_role(), 0, 0, 0, 0).region;
+  wait_for_previous();
+  constexpr int pixels = block_threads / LANES;
+  const int64 begin = static_cast<int64>(blockIdx.x) * pixels,
+              all = static_cast<int64>(region.width) * region.height;
+  decide_pixels(region, 0, 0, begin, min(begin + pixels, all), region.width, to);
+}
+#endif

@@ -1,0 +1,43 @@
+// What becomes of the beliefs of a pixel, in kernels: as decision.h.
+#pragma once
+
+#include "kernel.h"
+#include "refine_costs.h"
+#include "refine_types.h"
+
+namespace parallax::refine {
+
+// Values of Status.
+constexpr uint8 matched = 0, out_of_range = 2, ambiguous = 4, input_masked = 7;
+
+// The lowest belief of a pixel, its neighbours, and the lowest that is not its neighbour.
+struct Beliefs {
+  int label;
+  float before, best, after, rival;
+};
+
+// Writes what became of pixel (x, y), of the right map in whole pixels. `status` is what it is from the
+// start.
+template <bool with_confidence, int sub_pixel>
+__device__ __forceinline__ void write_decision(const CudaDecision& to, int x, int y, int width, int labels,
+                                               uint8 status, const Beliefs& found) {
+  const float infinity = __uint_as_float(0x7F800000u);
+  const int column = to.mirrored ? width - 1 - x : x;
+  const int64 at = static_cast<int64>(y) * to.stride + column;
+  const bool decided = status == matched;
+  float disparity = static_cast<float>(to.min_disparity + found.label), confidence = 0;
+  if constexpr (with_confidence) {
+    const float gap = found.rival - found.best;
+    confidence = gap == infinity ? 1.0f : gap / (gap + to.full_gap);
+    if (decided && to.min_confidence != 0 && !(confidence >= to.min_confidence)) status = ambiguous;
+  }
+  if constexpr (sub_pixel != 0) {
+    if (!to.mirrored && found.label > 0 && found.label + 1 < labels)
+      disparity += sub_pixel_offset<sub_pixel>(found.before, found.best, found.after);
+  }
+  to.disparity[at] = status == matched ? disparity : infinity;
+  if (to.status != nullptr) to.status[static_cast<int64>(y) * to.status_stride + column] = status;
+  if (to.confidence != nullptr) to.confidence[at] = decided ? confidence : 0.0f;
+}
+
+}  // namespace parallax::refine
