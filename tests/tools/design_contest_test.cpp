@@ -2,15 +2,15 @@
 // Skipped, by name, where the data is not.
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "support.h"
+#include "tools/command_fixture.h"
 #include "tools/data_folder.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::test {
 namespace {
-
-namespace fs = std::filesystem;
 
 // The contest's program leaves out this frame of the picture.
 constexpr int frame = 18;
@@ -85,6 +85,47 @@ TEST_F(DesignContest, CostsThatAreGivenLeadToTheSameLabels) {
   parameters.cost = DataCost::volume;
   for (const Device& device : processors("tiled-bp"))
     EXPECT_EQ(differences(match(parameters, device, given), contest_.truth), 20144) << device.text();
+}
+
+class DesignContestCommand : public CommandTest {
+ protected:
+  void SetUp() override {
+    pair_ = (data_folder() / "middlebury2003" / "tsukuba").string();
+    if (!fs::exists(pair_)) GTEST_SKIP() << "no " << pair_ << ": set PARALLAX_DATA";
+  }
+
+  nlohmann::json report(const std::string& options) const {
+    const Outcome outcome = run("match '" + pair_ + "/left.png' '" + pair_ + "/right.png' --truth '" + pair_ +
+                                "/groundtruth.png' --truth-scale 16 --energy --json --device reference "
+                                "--method tiled-bp --preset memocode-2013 " +
+                                options);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out);
+  }
+
+  std::string pair_;
+};
+
+// Middlebury's truth leaves out the same frame.
+TEST_F(DesignContestCommand, OneCommandCountsMismatchesAndEnergy) {
+  const auto found = report("");
+  EXPECT_EQ(found["error"]["count"], counted.pixels());
+  EXPECT_EQ(found["mismatches"], 20144);
+  EXPECT_EQ(found["energy"], 379755);
+  const auto iterated = report("--tile 0 --inner 20");
+  EXPECT_EQ(iterated["mismatches"], 17743);
+  EXPECT_EQ(iterated["energy"], 336379);
+}
+
+TEST_F(DesignContestCommand, TheContestsFileOfCostsLeadsToTheSameLabels) {
+  const tool::Picture left = tool::read_picture(pair_ + "/left.png"),
+                      right = tool::read_picture(pair_ + "/right.png");
+  const std::vector<float> costs = tiled_belief_propagation_costs(
+      tiled_belief_propagation_preset("memocode-2013"), {left.view(), right.view(), {}, {}});
+  write(folder_ / "vdata_in.txt", encode_costs({costs.data(), left.view().format.size, 16}));
+  const auto found = report("--cost-file vdata_in.txt --frame 0");
+  EXPECT_EQ(found["mismatches"], 20144);
+  EXPECT_EQ(found["energy"], 379755);
 }
 
 }  // namespace
