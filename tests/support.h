@@ -99,6 +99,17 @@ inline bool is_here(DeviceKind kind) {
   return false;
 }
 
+// The reference and the processor, as far as the method runs on them.
+inline std::vector<Device> processors(std::string_view method) {
+  std::vector<Device> devices;
+  for (const MatcherOnDevice& entry : list_matchers()) {
+    if (entry.method != method) continue;
+    if (entry.device == DeviceKind::reference) devices.push_back(reference);
+    if (entry.device == DeviceKind::cpu) devices.push_back(cpu(2));
+  }
+  return devices;
+}
+
 // Block matching without any refinement of its map.
 inline BlockParameters plain_block() {
   BlockParameters parameters = block_preset("sad-full-row");
@@ -118,6 +129,14 @@ inline CensusParameters plain_census() {
 inline BeliefPropagationParameters plain_belief_propagation() {
   BeliefPropagationParameters parameters;
   parameters.edge_contrast = 0;
+  parameters.sub_pixel = SubPixel::none;
+  parameters.refine = RefineParameters::none();
+  return parameters;
+}
+
+// Tiled belief propagation that gives bare labels.
+inline TiledBeliefPropagationParameters plain_tiled_belief_propagation() {
+  TiledBeliefPropagationParameters parameters;
   parameters.sub_pixel = SubPixel::none;
   parameters.refine = RefineParameters::none();
   return parameters;

@@ -59,7 +59,9 @@ std::string name_of(const Choices<Value>& choices, Value value) {
 }
 
 const Choices<SubPixel>& sub_pixel_choices();
+// Without the volume, which is no choice: a file of costs chooses it.
 const Choices<DataCost>& data_cost_choices();
+std::string name_of_cost(DataCost cost);
 
 // --outside-cost and --no-outside-cost, which exclude each other.
 template <class Cost>
