@@ -16,10 +16,12 @@
 #include <atomic>
 #include <cstring>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "core/arena.h"
 #include "core/workers.h"
+#include "matchers/tiled_belief_propagation/costs.h"
 #include "matchers/tiled_belief_propagation/cpu_kernels.h"
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
 #include "refine/refine.h"
@@ -57,6 +59,15 @@ class Batches {
   }
   int count() const { return static_cast<int>(batches_.size()); }
   const Batch& operator[](int index) const { return batches_[static_cast<std::size_t>(index)]; }
+
+  // Where a tile is.
+  struct Place {
+    int batch, tile;
+  };
+  Place place(int column, int row) const {
+    const int d = column + row, index = row - first_row(d);
+    return {first_of_diagonal_[static_cast<std::size_t>(d)] + index / most_, index % most_};
+  }
 
   // Batches [first, last) of the diagonal before, or the one after, that a batch reads messages of.
   struct Needed {
@@ -105,9 +116,11 @@ class Cpu final : public detail::Plan {
         grid_(size_, parameters.tile),
         tile_{std::min(grid_.side, size_.width), std::min(grid_.side, size_.height)},
         shape_(choose_shape()),
+        cell_(cell(shape_.element_bytes)),
+        pieces_(cut_rows()),
         batches_(grid_, shape_.tiles),
         workers_(threads),
-        costs_(model_, size_, layout_),
+        costs_(model_, format, shape_.element_bytes, workers_.slots(), layout_),
         refinement_(parameters.refine, size_, false, layout_) {
     data_cost::check_reachable(model_.cost, model_.min_disparity, model_.labels, size_);
     reserve();
@@ -163,8 +176,8 @@ class Cpu final : public detail::Plan {
   int blocks(int pixels) const { return shape_.tiles > 1 ? 1 : (pixels + shape_.lanes - 1) / shape_.lanes; }
   int row_blocks() const { return blocks(tile_.height); }
   int column_blocks() const { return blocks(tile_.width); }
-  int padded_width() const { return padded(tile_.width, cell(shape_.element_bytes)); }
-  int padded_height() const { return padded(tile_.height, cell(shape_.element_bytes)); }
+  int padded_width() const { return padded(tile_.width, cell_); }
+  int padded_height() const { return padded(tile_.height, cell_); }
   std::size_t step_elements() const { return static_cast<std::size_t>(shape_.step()); }
   std::size_t step_bytes() const { return step_elements() * static_cast<std::size_t>(shape_.element_bytes); }
   std::size_t column_block_bytes() const { return static_cast<std::size_t>(padded_height()) * step_bytes(); }
@@ -179,7 +192,6 @@ class Cpu final : public detail::Plan {
 
   void reserve() {
     data_ = layout_.reserve<std::byte>(static_cast<std::size_t>(batches_.count()) * batch_bytes());
-    status_ = layout_.reserve_plane<std::uint8_t>(size_);
     for (int i = 0; i < (shares_tiles() ? 1 : workers_.slots()); ++i) {
       Work work;
       work.rows = layout_.reserve<std::byte>(static_cast<std::size_t>(row_blocks()) * row_block_bytes());
@@ -222,41 +234,77 @@ class Cpu final : public detail::Plan {
 
   void prepare(const StereoPair& pair, bool mirrored, detail::StageClock& clock, const char* preparation,
                const char* costs) {
-    costs_.prepare(pair, mirrored, arena_.data());
+    costs_.prepare(pair, mirrored, arena_.data(), workers_);
     clock.finish(preparation);
-    const View<std::uint8_t> status = status_.in(arena_.data());
-    for (int y = 0; y < size_.height; ++y)
-      for (int x = 0; x < size_.width; ++x)
-        status.at(x, y) = refine::code(costs_.masked(x, y)      ? Status::input_masked
-                                       : costs_.reachable(x, y) ? Status::matched
-                                                                : Status::out_of_range);
-    for (int index = 0; index < batches_.count(); ++index) {
-      const Batch& batch = batches_[index];
-      for (int i = 0; i < batch.tiles; ++i) {
-        const Tile tile = tile_of(batch, i);
-        for (int y = tile.top; y < tile.bottom; ++y)
-          for (int x = tile.left; x < tile.right; ++x) {
-            const int lane = i * shape_.group + x - tile.left;
-            const std::size_t at =
-                static_cast<std::size_t>(lane / shape_.lanes * padded_height() + y - tile.top) *
-                    step_elements() +
-                static_cast<std::size_t>(lane % shape_.lanes);
-            float least = std::numeric_limits<float>::infinity();
-            for (int label = 0; label < model_.labels; ++label)
-              least = std::min(least, costs_.at(x, y, label));
-            for (int label = 0; label < model_.labels; ++label) {
-              const auto cost = static_cast<int>(
-                  std::min(costs_.at(x, y, label) - least, static_cast<float>(model_.data_bound())));
-              const std::size_t element = at + static_cast<std::size_t>(label * shape_.lanes);
-              if (shape_.element_bytes == 1)
-                reinterpret_cast<std::uint8_t*>(data_of(index))[element] = static_cast<std::uint8_t>(cost);
-              else
-                reinterpret_cast<std::uint16_t*>(data_of(index))[element] = static_cast<std::uint16_t>(cost);
-            }
-          }
+    for_row_ranges(workers_, size_.height, [&](int first, int last, int slot) {
+      for (int y = first; y < last; ++y) write_row_data(y, slot);
+    });
+    clock.finish(costs);
+  }
+
+  // Pieces of a row that lie together in a batch are computed together, as many as fit.
+  void write_row_data(int y, int slot) const {
+    const std::size_t count = pieces_.size();
+    for (std::size_t i = 0; i < count;) {
+      std::size_t end = i + 1;
+      const int first = pieces_[i].first;
+      while (end < count && pieces_[end].last - first <= data_cost::most_at_once) ++end;
+      const auto* costs = static_cast<const std::byte*>(
+          costs_.row(y, first, pieces_[end - 1].last - first, arena_.data(), slot));
+      for (; i < end; ++i) put_piece(pieces_[i], y, costs + (pieces_[i].first - first) * costs_.cost_bytes());
+    }
+  }
+
+  // Columns of one tile that are in one block.
+  struct Piece {
+    int column;  // of the tile
+    int block;
+    int first, last;
+  };
+  std::vector<Piece> cut_rows() const {
+    std::vector<Piece> pieces;
+    for (int column = 0; column < grid_.columns; ++column) {
+      const Tile tile = tile_at(grid_, column, 0);
+      for (int block = 0; tile.left + block * shape_.lanes < tile.right; ++block) {
+        const int first = tile.left + block * shape_.lanes;
+        pieces.push_back({column, block, first, std::min(first + shape_.lanes, tile.right)});
       }
     }
-    clock.finish(costs);
+    return pieces;
+  }
+
+  void put_piece(const Piece& piece, int y, const std::byte* costs) const {
+    const int row = y / grid_.side;
+    const Batches::Place place = batches_.place(piece.column, row);
+    std::byte* data = data_of(place.batch) + static_cast<std::size_t>(piece.block) * column_block_bytes() +
+                      static_cast<std::size_t>(y - row * grid_.side) * step_bytes() +
+                      tile_lanes_bytes(place.tile);
+    const int pixels = piece.last - piece.first;
+    if (costs_.cost_bytes() == shape_.element_bytes) {
+      // Lanes are copied by whole cells: there is room in the group, and what else is copied is of no
+      // account.
+      const auto bytes = static_cast<std::size_t>(padded(pixels, cell_) * shape_.element_bytes);
+      copy_labels(costs, bytes, data);
+    } else {
+      const auto* from = reinterpret_cast<const std::uint8_t*>(costs);
+      auto* to = reinterpret_cast<std::uint16_t*>(data);
+      for (int label = 0; label < shape_.labels; ++label)
+        std::copy_n(from + label * Costs::stride(), pixels, to + label * shape_.lanes);
+    }
+  }
+
+  void copy_labels(const std::byte* from, std::size_t bytes, std::byte* to) const {
+    const std::ptrdiff_t from_step = Costs::stride() * shape_.element_bytes,
+                         to_step = static_cast<std::ptrdiff_t>(shape_.lanes) * shape_.element_bytes;
+    const auto copy = [&](auto size) {
+      for (int label = 0; label < shape_.labels; ++label)
+        std::memcpy(to + label * to_step, from + label * from_step, size);
+    };
+    // Of a known size, a copy is a single move.
+    if (bytes == 16) return copy(std::integral_constant<std::size_t, 16>());
+    if (bytes == 32) return copy(std::integral_constant<std::size_t, 32>());
+    if (bytes == 64) return copy(std::integral_constant<std::size_t, 64>());
+    copy(bytes);
   }
 
   // Messages between tiles: [block][label][lane of the tile], in the model's bytes.
@@ -557,7 +605,7 @@ class Cpu final : public detail::Plan {
       for (int i = 0; i < count; ++i) pixel(column + i, y, (y - tile.top) * shape_.lanes + lane + i);
   }
 
-  Status status(int x, int y) const { return static_cast<Status>(status_.in(arena_.data()).at(x, y)); }
+  Status status(int x, int y) const { return static_cast<Status>(costs_.status(arena_.data()).at(x, y)); }
 
   void write(const Tile& tile, int column, const Scratch& scratch, int lane, const DisparityMap& map) const {
     const std::uint16_t* labels = scratch.labels.in(arena_.data());
@@ -590,15 +638,16 @@ class Cpu final : public detail::Plan {
   TileGrid grid_;
   Size tile_;  // the largest
   BlockShape shape_;
+  int cell_;
+  std::vector<Piece> pieces_;
   Batches batches_;
   Workers workers_;
   ArenaLayout layout_;
-  data_cost::DataCosts costs_;
+  Costs costs_;
   refine::Pipeline refinement_;
-  Buffer<std::byte> data_;            // [batch][block of columns][step][label][lane]
-  PlaneBuffer<std::uint8_t> status_;  // matched, or what a pixel is from the start
-  std::vector<Work> work_;            // one, or one for each slot
-  std::vector<Scratch> scratch_;      // by slot
+  Buffer<std::byte> data_;        // [batch][block of columns][step][label][lane]
+  std::vector<Work> work_;        // one, or one for each slot
+  std::vector<Scratch> scratch_;  // by slot
   Buffer<std::byte> between_columns_, between_rows_;
   Buffer<int> done_;  // by batch; the last is the next batch to take
   PlaneBuffer<float> right_disparity_;
