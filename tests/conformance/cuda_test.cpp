@@ -243,6 +243,49 @@ TEST_F(CudaTest, RowsOfAThreadNeverChangeAResult) {
   }
 }
 
+TiledBeliefPropagationParameters tiled(TileScheduler scheduler, TileMessages messages, int threads) {
+  TiledBeliefPropagationParameters parameters = tiled_belief_propagation_preset("memocode-2013");
+  parameters.tile = 7;
+  parameters.outer = 2;
+  parameters.inner = 2;
+  parameters.frame = 1;
+  parameters.cuda = {scheduler, messages, threads};
+  return parameters;
+}
+
+constexpr TileScheduler schedulers[] = {TileScheduler::launch_per_diagonal, TileScheduler::grid_barrier,
+                                        TileScheduler::tile_flags};
+
+TEST_F(CudaTest, SchedulersOfTilesNeverChangeAResult) {
+  const SynthPair pair = synthesize({.size = {40, 17}, .disparities = 12});
+  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  for (const TileScheduler scheduler : schedulers)
+    for (const TileMessages messages :
+         {TileMessages::registers, TileMessages::shared_memory, TileMessages::global_memory})
+      for (const int threads : {1, 4})
+        expect_conformance(tiled(scheduler, messages, threads), views, false,
+                           "scheduler " + std::to_string(static_cast<int>(scheduler)) + ", messages " +
+                               std::to_string(static_cast<int>(messages)) + ", threads " +
+                               std::to_string(threads));
+}
+
+// Blocks that wait for each other could wait for ever.
+TEST_F(CudaTest, TilesOfManyRunsNeverWaitForEver) {
+  const SynthPair pair = synthesize({.size = {40, 17}, .disparities = 12});
+  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  const int runs = is_emulated() ? 20 : 10'000;
+  for (const TileScheduler scheduler : schedulers) {
+    const TiledBeliefPropagationParameters parameters = tiled(scheduler, TileMessages::shared_memory, 1);
+    const Result expected = match(parameters, reference, views);
+    Matcher matcher(parameters, cuda_device, views.left.format);
+    for (int run = 0; run < runs; ++run) {
+      Result actual(views.left.format.size, 0xEE);
+      matcher.run(views, actual.map());
+      ASSERT_TRUE(same_bytes(expected.disparity, actual.disparity)) << "run " << run;
+    }
+  }
+}
+
 // All pixels of a strip have the same best label, so that only those beside it are compared with it.
 TEST_F(CudaTest, CensusComparesBothLabelsBesideTheBest) {
   constexpr Size size{71, 23};

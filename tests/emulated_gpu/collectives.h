@@ -21,7 +21,9 @@ inline int __syncthreads_and(int predicate) {
 inline void __threadfence_block() {}
 inline void __threadfence() {}
 inline void __threadfence_system() {}
-inline void __nanosleep(unsigned) {}
+inline void __nanosleep(unsigned) {
+  emulated::machine().yield();
+}
 inline void __trap() {
   emulated::machine().trap("the kernel called __trap()");
 }

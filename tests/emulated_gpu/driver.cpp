@@ -61,12 +61,13 @@ const std::map<int, int>& device_attributes() {
       {8, 48 * 1024},    // shared memory a block
       {10, warp_lanes},  // threads a warp
       {12, 65536},       // registers a block
-      {16, 132},         // multiprocessors
+      {16, multiprocessors},
       {38, 50 << 20},    // second-level cache
       {39, 2048},        // threads a multiprocessor
       {41, 1},           // one address space with the host
       {81, 228 * 1024},  // shared memory a multiprocessor
       {82, 65536},       // registers a multiprocessor
+      {95, 1},           // cooperative launches
   };
   return attributes;
 }
@@ -623,6 +624,17 @@ Result cuFuncSetAttribute(FunctionHandle handle, int attribute, int value) {
         value > static_cast<int>(driver().most_shared_bytes()))
       return invalid_value;
     function->dynamic_shared_limit = static_cast<std::size_t>(value);
+    return success;
+  });
+}
+
+Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle handle, int threads,
+                                                   std::size_t shared_bytes) {
+  return call_in_context(__func__, [&](const Context&) -> Result {
+    const Function* function = driver().function(handle);
+    if (function == nullptr) return invalid_handle;
+    if (blocks == nullptr || threads <= 0) return invalid_value;
+    *blocks = blocks_a_multiprocessor(*function, threads, shared_bytes);
     return success;
   });
 }

@@ -34,6 +34,8 @@ struct Machine {
   // `source_lane` is for an exchange.
   unsigned long long (*collective)(Collective kind, unsigned mask, unsigned long long value,
                                    unsigned source_lane);
+  // Lets others run, for one that waits for what they write.
+  void (*yield)();
   // Ends the launch, as a failed one; does not return.
   void (*trap)(const char* reason);
 };

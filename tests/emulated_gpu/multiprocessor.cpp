@@ -31,7 +31,22 @@ struct Multiprocessor::Thread {
   unsigned lane() const { return static_cast<unsigned>(number % warp_lanes); }
 };
 
+// Of a cooperative launch, while another one runs.
+struct Multiprocessor::Block {
+  Index index{};
+  bool has_ended = false;
+  GarbageMemory dynamic_shared;
+  std::vector<unsigned char> static_shared;
+  std::vector<Thread> threads;
+  std::vector<Thread*> ready, yielding;
+  std::size_t next = 0, next_ready = 0, ended = 0;
+  unsigned at_barrier = 0, true_at_barrier = 0, barrier_result = 0;
+};
+
 namespace {
+
+// What waits for longer, waits for ever.
+constexpr int most_idle_turns = 100'000;
 
 // There is one, and its calls have no argument for it.
 Multiprocessor* running = nullptr;
@@ -80,6 +95,7 @@ Multiprocessor::Multiprocessor() {
   machine_.collective = [](Collective kind, unsigned mask, unsigned long long value, unsigned source_lane) {
     return running->collective(kind, mask, value, source_lane);
   };
+  machine_.yield = [] { running->yield(); };
   machine_.trap = [](const char* reason) {
     running->fail(reason);
     running->abandon();
@@ -88,22 +104,79 @@ Multiprocessor::Multiprocessor() {
 
 Multiprocessor::~Multiprocessor() = default;
 
+namespace {
+
+std::uint64_t blocks_of(const Launch& launch) {
+  return std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+}
+
+Index block_at(const Launch& launch, std::uint64_t number) {
+  const auto row = number / launch.grid.x;
+  return {static_cast<unsigned>(number % launch.grid.x), static_cast<unsigned>(row % launch.grid.y),
+          static_cast<unsigned>(row / launch.grid.y)};
+}
+
+}  // namespace
+
 std::string Multiprocessor::run(const Launch& launch, void** arguments) {
   prepare_launch(launch, arguments);
-  const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
-  for (std::uint64_t turn = 0; turn < blocks; ++turn) {
-    const std::uint64_t number = last_first_ ? blocks - 1 - turn : turn;
-    const auto row = number / launch.grid.x;
-    prepare_block(launch,
-                  {static_cast<unsigned>(number % launch.grid.x), static_cast<unsigned>(row % launch.grid.y),
-                   static_cast<unsigned>(row / launch.grid.y)});
+  if (launch.is_cooperative)
+    run_in_turns(launch);
+  else
+    run_one_by_one(launch);
+  if (failure_.empty()) return "";
+  // Threads were left in the middle.
+  workers_.clear();
+  return std::string("kernel ") + launch.name + ", block " + text_of(machine_.block) + ": " + failure_;
+}
+
+void Multiprocessor::run_one_by_one(const Launch& launch) {
+  const std::uint64_t blocks = blocks_of(launch);
+  for (std::uint64_t turn = 0; turn < blocks && failure_.empty(); ++turn) {
+    prepare_block(launch, block_at(launch, last_first_ ? blocks - 1 - turn : turn));
     run_block();
-    if (failure_.empty()) continue;
-    // Threads were left in the middle.
-    workers_.clear();
-    return std::string("kernel ") + launch.name + ", block " + text_of(machine_.block) + ": " + failure_;
   }
-  return "";
+}
+
+// Each block runs until all its threads wait for others.
+void Multiprocessor::run_in_turns(const Launch& launch) {
+  std::vector<Block> blocks(blocks_of(launch));
+  for (std::uint64_t number = 0; number < blocks.size(); ++number) {
+    blocks[number].static_shared.resize(launch.static_shared_bytes);
+    dynamic_shared_ =
+        launch.dynamic_shared_bytes == 0 ? GarbageMemory() : GarbageMemory(launch.dynamic_shared_bytes);
+    prepare_block(launch, block_at(launch, number));
+    exchange(blocks[number], launch);
+  }
+  for (std::size_t running_blocks = blocks.size(); running_blocks > 0;) {
+    for (std::size_t turn = 0; turn < blocks.size(); ++turn) {
+      Block& block = blocks[last_first_ ? blocks.size() - 1 - turn : turn];
+      if (block.has_ended) continue;
+      exchange(block, launch);
+      block.has_ended = run_turn();
+      if (!failure_.empty()) return;
+      if (block.has_ended) --running_blocks;
+      exchange(block, launch);
+    }
+  }
+}
+
+// What is of the block that runs, and of another one.
+void Multiprocessor::exchange(Block& other, const Launch& launch) {
+  std::swap(machine_.block, other.index);
+  std::swap(dynamic_shared_, other.dynamic_shared);
+  machine_.dynamic_shared = dynamic_shared_.get();
+  auto* shared = static_cast<unsigned char*>(launch.static_shared);
+  std::swap_ranges(other.static_shared.begin(), other.static_shared.end(), shared);
+  std::swap(threads_, other.threads);
+  std::swap(ready_, other.ready);
+  std::swap(yielding_, other.yielding);
+  std::swap(next_, other.next);
+  std::swap(next_ready_, other.next_ready);
+  std::swap(ended_, other.ended);
+  std::swap(at_barrier_, other.at_barrier);
+  std::swap(true_at_barrier_, other.true_at_barrier);
+  std::swap(barrier_result_, other.barrier_result);
 }
 
 void Multiprocessor::prepare_launch(const Launch& launch, void** arguments) {
@@ -115,7 +188,7 @@ void Multiprocessor::prepare_launch(const Launch& launch, void** arguments) {
   machine_.block_size = launch.block;
   dynamic_shared_ =
       launch.dynamic_shared_bytes == 0 ? GarbageMemory() : GarbageMemory(launch.dynamic_shared_bytes);
-  machine_.dynamic_shared = dynamic_shared_.get();
+  idle_turns_ = 0;
   idle_.clear();
   for (const std::unique_ptr<Worker>& worker : workers_) idle_.push_back(worker.get());
 }
@@ -123,6 +196,7 @@ void Multiprocessor::prepare_launch(const Launch& launch, void** arguments) {
 void Multiprocessor::prepare_block(const Launch& launch, Index block) {
   machine_.block = block;
   dynamic_shared_.fill();
+  machine_.dynamic_shared = dynamic_shared_.get();
   if (launch.static_shared_bytes > 0) std::memset(launch.static_shared, garbage, launch.static_shared_bytes);
   threads_.clear();
   Index index{};
@@ -134,12 +208,30 @@ void Multiprocessor::prepare_block(const Launch& launch, Index block) {
         thread.number = threads_.size() - 1;
       }
   ready_.clear();
+  yielding_.clear();
   next_ = next_ready_ = ended_ = 0;
   at_barrier_ = true_at_barrier_ = 0;
 }
 
 void Multiprocessor::run_block() {
+  while (!run_turn()) {
+  }
+}
+
+bool Multiprocessor::run_turn() {
+  std::swap(ready_, yielding_);
+  const std::uint64_t before = events_;
   while (failure_.empty() && (next_ready_ < ready_.size() || next_ < threads_.size())) run_ready_or_next();
+  if (failure_.empty() && !yielding_.empty()) {
+    idle_turns_ = events_ == before ? idle_turns_ + 1 : 0;
+    if (idle_turns_ <= most_idle_turns) return false;
+    failure_ = "its threads wait for what nobody writes";
+  }
+  finish_block();
+  return true;
+}
+
+void Multiprocessor::finish_block() {
   if (!failure_.empty()) return;
   if (ended_ < threads_.size()) {
     failure_ = describe_deadlock();
@@ -189,6 +281,7 @@ void Multiprocessor::run_thread(Thread& thread, Worker& worker) {
   thread.worker = &worker;
   become(thread);
   kernel_->call(arguments_);
+  ++events_;
   ++ended_;
   open_barrier_when_complete();
 }
@@ -209,6 +302,7 @@ void Multiprocessor::wait(Waiting why) {
 }
 
 void Multiprocessor::make_ready(Thread& thread) {
+  ++events_;
   thread.waiting = Waiting::no;
   ready_.push_back(&thread);
 }
@@ -220,6 +314,11 @@ void Multiprocessor::fail(const std::string& reason) {
 // Leaves the thread for good. Nobody on its stack may own anything then.
 void Multiprocessor::abandon() {
   current_->worker->fiber.suspend();
+}
+
+void Multiprocessor::yield() {
+  yielding_.push_back(current_);
+  wait(Waiting::no);
 }
 
 unsigned Multiprocessor::barrier(bool predicate) {

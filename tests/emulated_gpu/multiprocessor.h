@@ -1,5 +1,5 @@
 // Runs the blocks of a launch, one after another: their threads are fibers, which take turns where they wait
-// for each other.
+// for each other. The blocks of a cooperative launch take turns, too.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +24,7 @@ struct Launch {
   // The range of memory that holds the module's __shared__ variables.
   void* static_shared = nullptr;
   std::size_t static_shared_bytes = 0;
+  bool is_cooperative = false;
 };
 
 class Multiprocessor {
@@ -47,10 +48,17 @@ class Multiprocessor {
   enum class Waiting { no, at_barrier, in_collective };
   struct Thread;
   struct Worker;
+  struct Block;
 
   void prepare_launch(const Launch& launch, void** arguments);
   void prepare_block(const Launch& launch, Index block);
+  void run_one_by_one(const Launch& launch);
+  void run_in_turns(const Launch& launch);
+  void exchange(Block& other, const Launch& launch);
   void run_block();
+  // As far as it gets without others; true when it has ended, or failed.
+  bool run_turn();
+  void finish_block();
   void run_ready_or_next();
   Worker* idle_worker();
   void work(Worker& worker);
@@ -63,6 +71,7 @@ class Multiprocessor {
   void abandon();
   std::string describe_deadlock();
 
+  void yield();
   unsigned barrier(bool predicate);
   void open_barrier_when_complete();
   unsigned long long collective(Collective kind, unsigned mask, unsigned long long value,
@@ -77,14 +86,19 @@ class Multiprocessor {
   bool last_first_ = false;
   const Kernel* kernel_ = nullptr;
   void** arguments_ = nullptr;
-  GarbageMemory dynamic_shared_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<Worker*> idle_;
   std::string failure_;
+  // How often a thread ended, or could go on, as others had come.
+  std::uint64_t events_ = 0;
+  // Turns without any.
+  int idle_turns_ = 0;
 
   // Of the block that runs.
+  GarbageMemory dynamic_shared_;
   std::vector<Thread> threads_;
   std::vector<Thread*> ready_;
+  std::vector<Thread*> yielding_;
   std::size_t next_ = 0, next_ready_ = 0, ended_ = 0;
   Thread* current_ = nullptr;
   unsigned at_barrier_ = 0, true_at_barrier_ = 0, barrier_result_ = 0;

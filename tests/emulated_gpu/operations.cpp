@@ -1,5 +1,6 @@
 #include "operations.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -104,6 +105,13 @@ std::uint64_t volume(Index index) {
   return std::uint64_t{index.x} * index.y * index.z;
 }
 
+bool is_cooperative(const LaunchConfiguration& configuration) {
+  for (unsigned i = 0; i < configuration.attribute_count; ++i)
+    if (configuration.attributes[i].id == parallax::cuda::cooperative)
+      return configuration.attributes[i].value.cooperative != 0;
+  return false;
+}
+
 Result check_launch(const Launch& launch, const Function& function) {
   const Index grid = launch.grid, block = launch.block;
   if (volume(grid) == 0 || grid.x > 0x7fffffff || grid.y > 0xffff || grid.z > 0xffff) return invalid_value;
@@ -111,6 +119,10 @@ Result check_launch(const Launch& launch, const Function& function) {
     return invalid_value;
   if (launch.dynamic_shared_bytes > function.dynamic_shared_limit) return invalid_value;
   if (volume(block) > function.kernel->most_threads_a_block) return launch_out_of_resources;
+  const auto resident = static_cast<unsigned>(
+      multiprocessors *
+      blocks_a_multiprocessor(function, static_cast<int>(volume(block)), launch.dynamic_shared_bytes));
+  if (launch.is_cooperative && volume(grid) > resident) return cooperative_launch_too_large;
   return success;
 }
 
@@ -141,6 +153,14 @@ Rectangle line_of_device(DeviceAddress begin, std::size_t bytes) {
 
 Rectangle line_of_host(const void* begin, std::size_t bytes) {
   return {const_cast<void*>(begin), bytes, bytes, 1, false};
+}
+
+int blocks_a_multiprocessor(const Function& function, int threads, std::size_t dynamic_shared_bytes) {
+  constexpr int most_blocks = 32, most_threads = 2048;
+  constexpr std::size_t shared_bytes = 228 * 1024, reserved_shared_bytes = 1024;
+  if (threads > static_cast<int>(function.kernel->most_threads_a_block)) return 0;
+  const auto by_shared = static_cast<int>(shared_bytes / (dynamic_shared_bytes + reserved_shared_bytes));
+  return std::min({most_blocks, most_threads / threads, by_shared});
 }
 
 Result copy(Stream& stream, const Rectangle& from, const Rectangle& to) {
@@ -179,6 +199,7 @@ Result plan_launch(FunctionHandle handle, const Function& function, const Launch
   launch.grid = {configuration.grid_x, configuration.grid_y, configuration.grid_z};
   launch.block = {configuration.block_x, configuration.block_y, configuration.block_z};
   launch.dynamic_shared_bytes = configuration.shared_bytes;
+  launch.is_cooperative = is_cooperative(configuration);
   if (const Result failure = check_launch(launch, function)) return failure;
   const auto copies = std::make_shared<Arguments>(*function.kernel, arguments);
   // A graph may outlive the module of its kernels.

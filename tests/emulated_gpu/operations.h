@@ -21,6 +21,9 @@ struct Rectangle {
 Rectangle line_of_device(parallax::cuda::DeviceAddress begin, std::size_t bytes);
 Rectangle line_of_host(const void* begin, std::size_t bytes);
 
+constexpr int multiprocessors = 132;
+int blocks_a_multiprocessor(const Function& function, int threads, std::size_t dynamic_shared_bytes);
+
 Result copy(Stream& stream, const Rectangle& from, const Rectangle& to);
 Result copy(Stream& stream, const parallax::cuda::Copy2D& copy);
 Result fill(Stream& stream, parallax::cuda::DeviceAddress to, unsigned char value, std::size_t bytes);

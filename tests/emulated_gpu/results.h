@@ -30,6 +30,8 @@ using parallax::cuda::Result;
     "too many resources requested for launch")                                                         \
   X(context_is_destroyed, 709, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed")              \
   X(launch_failed, 719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure")                      \
+  X(cooperative_launch_too_large, 720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",                      \
+    "too many blocks in cooperative launch")                                                           \
   X(not_supported, 801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported")                         \
   X(capture_unsupported, 900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",                                 \
     "operation not permitted when stream is capturing")                                                \

@@ -47,6 +47,7 @@ Context::Context(int index) : index_(index), device_(find_device(index)) {
                                            std::to_string(oldest_architecture) + " or later, or device cpu");
   multiprocessors_ = attribute(device_, multiprocessor_count);
   shared_bytes_per_block_ = attribute(device_, shared_bytes_per_block_opt_in);
+  launches_cooperatively_ = attribute(device_, cooperative_launch) != 0;
   check(driver().cuDevicePrimaryCtxRetain(&handle_, device_), "cuDevicePrimaryCtxRetain");
 }
 

@@ -30,12 +30,15 @@ class Context {
   int architecture() const { return architecture_; }
   int multiprocessors() const { return multiprocessors_; }
   int shared_bytes_per_block() const { return shared_bytes_per_block_; }
+  // Whether blocks of one launch may wait for each other.
+  bool launches_cooperatively() const { return launches_cooperatively_; }
 
  private:
   int index_;
   DeviceNumber device_ = 0;
   ContextHandle handle_ = nullptr;
   int architecture_ = 0, multiprocessors_ = 0, shared_bytes_per_block_ = 0;
+  bool launches_cooperatively_ = false;
 };
 
 // While it lives, calls of this thread go to the context's GPU.

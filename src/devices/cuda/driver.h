@@ -31,9 +31,10 @@ struct LaunchAttribute {
   union {
     char bytes[64];
     int programmatic_serialization;
+    int cooperative;
   } value;
 };
-inline constexpr int programmatic_serialization = 6;
+inline constexpr int cooperative = 2, programmatic_serialization = 6;
 
 struct LaunchConfiguration {
   unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
@@ -73,6 +74,7 @@ enum DeviceAttribute {
   multiprocessor_count = 16,
   capability_major = 75,
   capability_minor = 76,
+  cooperative_launch = 95,
   shared_bytes_per_block_opt_in = 97,
 };
 enum FunctionAttribute { local_bytes_a_thread = 3, registers_a_thread = 4, dynamic_shared_limit = 8 };
@@ -126,6 +128,8 @@ enum FunctionAttribute { local_bytes_a_thread = 3, registers_a_thread = 4, dynam
   X(cuModuleGetFunction, (FunctionHandle * function, ModuleHandle module, const char* name))            \
   X(cuFuncGetAttribute, (int* value, int attribute, FunctionHandle function))                           \
   X(cuFuncSetAttribute, (FunctionHandle function, int attribute, int value))                            \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor,                                                        \
+    (int* blocks, FunctionHandle function, int threads, std::size_t shared_bytes))                      \
   X(cuLaunchKernelEx,                                                                                   \
     (const LaunchConfiguration* configuration, FunctionHandle function, void** arguments, void** extra))
 

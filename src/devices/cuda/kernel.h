@@ -24,3 +24,32 @@ __device__ __forceinline__ void wait_for_previous() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
+
+// Between blocks that run at once (a cooperative launch): what the threads of a block wrote before a barrier
+// of the block is there for those who have seen what one of them counts behind it.
+
+__device__ __forceinline__ void count_one(uint32* counter) {
+#ifdef PARALLAX_EMULATED
+  ++*counter;
+#else
+  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
+#endif
+}
+
+__device__ __forceinline__ uint32 counted(const uint32* counter) {
+#ifdef PARALLAX_EMULATED
+  return *counter;
+#else
+  uint32 value;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
+  return value;
+#endif
+}
+
+__device__ __forceinline__ void wait_for_count(const uint32* counter, uint32 count) {
+  while (counted(counter) < count) {
+#ifdef PARALLAX_EMULATED
+    __nanosleep(0);  // others run meanwhile
+#endif
+  }
+}

@@ -142,11 +142,24 @@ void Kernel::allow_shared(std::size_t bytes) const {
         "cuFuncSetAttribute to " + std::to_string(bytes) + " bytes of shared memory for kernel " + name_);
 }
 
+int Kernel::resident_blocks(const Context& context, unsigned threads, std::size_t shared_bytes) const {
+  int blocks = 0;
+  check(driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function_, static_cast<int>(threads),
+                                                             shared_bytes),
+        std::string("cuOccupancyMaxActiveBlocksPerMultiprocessor of kernel ") + name_);
+  return blocks * context.multiprocessors();
+}
+
 void Kernel::launch_with(StreamHandle stream, Shape grid, Shape block, std::size_t shared_bytes,
-                         void** arguments) const {
+                         void** arguments, LaunchKind kind) const {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
-  LaunchAttribute overlap{programmatic_serialization, 0, {}};
-  overlap.value.programmatic_serialization = 1;
+  LaunchAttribute attribute{programmatic_serialization, 0, {}};
+  attribute.value.programmatic_serialization = 1;
+  const bool is_cooperative = kind == LaunchKind::cooperative;
+  if (is_cooperative) {
+    attribute = {cooperative, 0, {}};
+    attribute.value.cooperative = 1;
+  }
   const LaunchConfiguration configuration{grid.x,
                                           grid.y,
                                           grid.z,
@@ -155,8 +168,8 @@ void Kernel::launch_with(StreamHandle stream, Shape grid, Shape block, std::size
                                           block.z,
                                           static_cast<unsigned>(shared_bytes),
                                           stream,
-                                          &overlap,
-                                          overlaps_ ? 1u : 0u};
+                                          &attribute,
+                                          is_cooperative || overlaps_ ? 1u : 0u};
   const Result result = driver().cuLaunchKernelEx(&configuration, function_, arguments, nullptr);
   if (result == 0) return;
   const auto text = [](Shape shape) {

@@ -81,6 +81,16 @@ class Kernel {
     launch_with(launches, grid, block, shared_bytes, pointers);
   }
 
+  // All blocks run at once, and may wait for each other; as many as resident_blocks() at most.
+  template <class... Arguments>
+  void launch_cooperatively(StreamHandle stream, Shape grid, Shape block, std::size_t shared_bytes,
+                            Arguments... arguments) const {
+    void* pointers[] = {&arguments..., nullptr};
+    launch_with(stream, grid, block, shared_bytes, pointers, LaunchKind::cooperative);
+  }
+  // That the GPU holds at once.
+  int resident_blocks(const Context& context, unsigned threads, std::size_t shared_bytes) const;
+
   int registers() const { return attribute(registers_a_thread); }
   int local_bytes() const { return attribute(local_bytes_a_thread); }
   // Has to be called for more than 48 KB.
@@ -90,9 +100,11 @@ class Kernel {
   friend Program;
   Kernel(const char* name, FunctionHandle function, bool overlaps)
       : name_(name), function_(function), overlaps_(overlaps) {}
+  enum class LaunchKind { ordinary, cooperative };
+
   int attribute(FunctionAttribute which) const;
-  void launch_with(StreamHandle stream, Shape grid, Shape block, std::size_t shared_bytes,
-                   void** arguments) const;
+  void launch_with(StreamHandle stream, Shape grid, Shape block, std::size_t shared_bytes, void** arguments,
+                   LaunchKind kind = LaunchKind::ordinary) const;
   void launch_with(ChangingLaunches& launches, Shape grid, Shape block, std::size_t shared_bytes,
                    void** arguments) const;
 

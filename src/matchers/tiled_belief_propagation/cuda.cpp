@@ -65,11 +65,11 @@ class Cuda final : public cuda::Plan {
     tile_ = {std::min(grid_.side, format.size.width), std::min(grid_.side, format.size.height)};
     sum_bits_ = model_.message_bytes == 1 && highest_sum() <= 255 ? 8 : 16;
     choose_memory();
+    choose_scheduler();
     const std::size_t pixels = format.size.pixels();
     data_ = layout_.reserve<std::uint32_t>(pixels * pixel_words(sum_bits_));
-    if (!in_shared_memory_)
-      sums_ =
-          layout_.reserve<std::uint32_t>(2 * plane_words() * static_cast<std::size_t>(longest_diagonal()));
+    if (!in_shared_memory())
+      sums_ = layout_.reserve<std::uint32_t>(2 * plane_words() * static_cast<std::size_t>(most_blocks()));
     const std::size_t between_columns = static_cast<std::size_t>(grid_.columns - 1) *
                                         static_cast<std::size_t>(format.size.height),
                       between_rows = static_cast<std::size_t>(grid_.rows - 1) *
@@ -89,7 +89,14 @@ class Cuda final : public cuda::Plan {
   int highest_sum() const { return model_.data_bound() + 2 * model_.truncation; }
   int longest_diagonal() const { return std::min(grid_.columns, grid_.rows); }
   int diagonals() const { return grid_.columns + grid_.rows - 1; }
-  std::size_t counters() const { return 1; }
+  std::size_t counters() const {
+    return scheduler_ == TileScheduler::tile_flags ? static_cast<std::size_t>(grid_.count()) : 1;
+  }
+  // That find something to do. Where each waits for two others only, some are ahead with their data costs.
+  int most_blocks() const {
+    const bool ahead = scheduler_ == TileScheduler::tile_flags && in_shared_memory();
+    return std::min(grid_.count(), ahead ? 2 * longest_diagonal() : longest_diagonal());
+  }
 
   std::size_t pixel_words(int bits) const {
     return static_cast<std::size_t>(dealing_.lanes * dealing_.per_lane * bits / 32);
@@ -97,28 +104,66 @@ class Cuda final : public cuda::Plan {
   // Of the sums of a tile in global memory.
   std::size_t plane_words() const { return tile_.pixels() * pixel_words(sum_bits_); }
 
+  bool in_shared_memory() const { return messages_ != TileMessages::global_memory; }
+
   // As cuda_tiles.cu has it.
   std::size_t shared_bytes() const {
-    if (!in_shared_memory_) return 0;
+    if (!in_shared_memory()) return 0;
     const std::size_t row_units =
         (static_cast<std::size_t>(tile_.width) * pixel_words(sum_bits_) + 3) / 4 | 1;
     return 3 * 4 * sizeof(std::uint32_t) * row_units * static_cast<std::size_t>(tile_.height);
   }
 
+  // \throws Error (device) for what does not fit
   void choose_memory() {
-    in_shared_memory_ = true;
+    const TileMessages wanted = model_.parameters.cuda.messages;
+    messages_ = is_whole() ? TileMessages::global_memory : TileMessages::shared_memory;
     const std::size_t needed = shared_bytes(),
                       most = static_cast<std::size_t>(context()->shared_bytes_per_block());
-    const TileMessages wanted = model_.parameters.cuda.messages;
-    in_shared_memory_ = !is_whole() && needed <= most && wanted != TileMessages::global_memory;
-    if (in_shared_memory_ || wanted == TileMessages::automatic || wanted == TileMessages::global_memory)
-      return;
+    if (needed > most) messages_ = TileMessages::global_memory;
+    const bool fits = messages_ == TileMessages::shared_memory;
+    if (wanted == TileMessages::global_memory) messages_ = wanted;
+    if (wanted == TileMessages::automatic || wanted == TileMessages::global_memory) return;
+    const std::string name = wanted == TileMessages::registers ? "registers" : "shared_memory";
     if (is_whole())
       throw Error(ErrorCategory::device,
-                  "messages in shared_memory take no whole image as one tile: choose global_memory");
-    throw Error(ErrorCategory::device, "messages in shared_memory would take " + std::to_string(needed) +
-                                           " bytes a tile, and the GPU has " + std::to_string(most) +
-                                           ": choose a smaller tile, or global_memory");
+                  "messages in " + name + " take no whole image as one tile: choose global_memory");
+    if (!fits)
+      throw Error(ErrorCategory::device, "messages in " + name + " would take " + std::to_string(needed) +
+                                             " bytes of shared memory a tile, and the GPU has " +
+                                             std::to_string(most) +
+                                             ": choose a smaller tile, or global_memory");
+    messages_ = wanted;
+    if (wanted == TileMessages::registers) check_registers();
+  }
+
+  void check_registers() const {
+    constexpr int most_words = 64, most_threads = 512;
+    const int words =
+        std::max(tile_.width, tile_.height) * static_cast<int>(pixel_words(sum_bits_)) / dealing_.lanes;
+    if (words <= most_words && tile_threads() <= most_threads) return;
+    throw Error(ErrorCategory::device,
+                "messages in registers would take " + std::to_string(words) + " of a thread, " +
+                    std::to_string(tile_threads()) + " threads a tile, and the cuda device has " +
+                    std::to_string(most_words) + ", and " + std::to_string(most_threads) +
+                    " threads: choose a smaller tile, another threads_per_pixel, or shared_memory");
+  }
+
+  void choose_scheduler() {
+    scheduler_ = model_.parameters.cuda.scheduler;
+    if (scheduler_ == TileScheduler::automatic)
+      scheduler_ = is_whole() || !context()->launches_cooperatively() ? TileScheduler::launch_per_diagonal
+                                                                      : TileScheduler::tile_flags;
+    if (scheduler_ == TileScheduler::launch_per_diagonal) return;
+    const std::string name = scheduler_ == TileScheduler::grid_barrier ? "grid_barrier" : "tile_flags";
+    if (is_whole())
+      throw Error(ErrorCategory::device, "scheduler " + name +
+                                             " takes no whole image as one tile: choose launch_per_diagonal, "
+                                             "or a tile of at least 1");
+    if (!context()->launches_cooperatively())
+      throw Error(ErrorCategory::device, "scheduler " + name +
+                                             " needs cooperative launches, which this GPU or its driver "
+                                             "refuses: choose launch_per_diagonal");
   }
 
   // Rows or columns that a block sweeps at once.
@@ -177,17 +222,18 @@ class Cuda final : public cuda::Plan {
     int lane_reach = 0;
     for (int step = 1; step < dealing_.lanes && step * dealing_.per_lane < reach; step *= 2)
       lane_reach = step;
-    const Options more = {define("SLOPE", model_.slope),
-                          define("REACH", reach),
-                          define("SHIFTS", shifts),
-                          define("LANE_REACH", lane_reach),
-                          define("SCHEDULER", 1),
-                          define("MESSAGES", in_shared_memory_ ? 1 : 2),
-                          define("TILE_WIDTH", tile_.width),
-                          define("TILE_HEIGHT", tile_.height),
-                          define("LINES", lines()),
-                          define("MESSAGE_BITS", 8 * model_.message_bytes),
-                          define("SUB_PIXEL", static_cast<int>(model_.parameters.sub_pixel))};
+    const Options more = {
+        define("SLOPE", model_.slope),
+        define("REACH", reach),
+        define("SHIFTS", shifts),
+        define("LANE_REACH", lane_reach),
+        define("SCHEDULER", static_cast<int>(scheduler_)),
+        define("MESSAGES", static_cast<int>(messages_) - static_cast<int>(TileMessages::registers)),
+        define("TILE_WIDTH", tile_.width),
+        define("TILE_HEIGHT", tile_.height),
+        define("LINES", lines()),
+        define("MESSAGE_BITS", 8 * model_.message_bytes),
+        define("SUB_PIXEL", static_cast<int>(model_.parameters.sub_pixel))};
     options.insert(options.end(), more.begin(), more.end());
     return options;
   }
@@ -197,11 +243,17 @@ class Cuda final : public cuda::Plan {
     cost_program_ = cuda::Program(context(), cuda::tiled_belief_propagation_costs_cu, cost_options());
     find_costs_ = cost_program_.kernel("find_costs");
     tile_program_ = cuda::Program(context(), cuda::tiled_belief_propagation_tiles_cu, tile_options());
-    visit_diagonal_ = tile_program_.kernel("visit_diagonal");
-    sweep_rows_ = tile_program_.kernel("sweep_rows");
-    sweep_columns_ = tile_program_.kernel("sweep_columns");
-    decide_ = tile_program_.kernel("decide");
-    if (shared_bytes() > 0) visit_diagonal_.allow_shared(shared_bytes());
+    if (scheduler_ == TileScheduler::launch_per_diagonal) {
+      visit_ = tile_program_.kernel("visit_diagonal");
+      sweep_rows_ = tile_program_.kernel("sweep_rows");
+      sweep_columns_ = tile_program_.kernel("sweep_columns");
+      decide_ = tile_program_.kernel("decide");
+    } else {
+      visit_ = tile_program_.kernel("visit_all");
+    }
+    if (shared_bytes() > 0) visit_.allow_shared(shared_bytes());
+    if (scheduler_ != TileScheduler::launch_per_diagonal)
+      blocks_ = std::min(most_blocks(), visit_.resident_blocks(*context(), tile_threads(), shared_bytes()));
     refinement_.prepare(context(), device_memory());
   }
 
@@ -243,8 +295,11 @@ class Cuda final : public cuda::Plan {
                        static_cast<unsigned>(counters()));
     if (is_whole())
       sweep_image(to, stream);
-    else
+    else if (scheduler_ == TileScheduler::launch_per_diagonal)
       visit_diagonals(to, stream);
+    else
+      visit_.launch_cooperatively(stream, {static_cast<unsigned>(blocks_)}, {tile_threads()}, shared_bytes(),
+                                  tiles(), to);
   }
 
   void visit_diagonals(const CudaDecision& to, StreamHandle stream) const {
@@ -252,8 +307,8 @@ class Cuda final : public cuda::Plan {
       for (int i = 0; i < diagonals(); ++i) {
         const int index = pass % 2 == 0 ? i : diagonals() - 1 - i;
         const int first = std::max(0, index - (grid_.rows - 1)), last = std::min(index, grid_.columns - 1);
-        visit_diagonal_.launch(stream, {static_cast<unsigned>(last - first + 1)}, {tile_threads()},
-                               shared_bytes(), tiles(), to, pass, index, static_cast<int>(pass > 0 || i > 0));
+        visit_.launch(stream, {static_cast<unsigned>(last - first + 1)}, {tile_threads()}, shared_bytes(),
+                      tiles(), to, pass, index, static_cast<int>(pass > 0 || i > 0));
       }
     }
   }
@@ -282,11 +337,13 @@ class Cuda final : public cuda::Plan {
   refine::CudaPipeline refinement_;
   Size tile_;  // the largest
   int sum_bits_ = 16;
-  bool in_shared_memory_ = true;
+  TileMessages messages_ = TileMessages::automatic;
+  TileScheduler scheduler_ = TileScheduler::automatic;
+  int blocks_ = 0;  // of a launch that stays
   Buffer<std::uint32_t> data_, sums_, across_columns_[2], across_rows_[2], progress_;
   PlaneBuffer<float> right_disparity_;
   cuda::Program cost_program_, tile_program_;
-  Kernel find_costs_, visit_diagonal_, sweep_rows_, sweep_columns_, decide_;
+  Kernel find_costs_, visit_, sweep_rows_, sweep_columns_, decide_;
 };
 
 }  // namespace

@@ -12,8 +12,9 @@
 // tile. In the two latter all blocks run at once (a cooperative launch), or some would wait for others that
 // cannot begin.
 //
-// Specialised further by MESSAGES (where sums are: 1 = shared, 2 = global memory), TILE_WIDTH and TILE_HEIGHT
-// (of the largest tile), LINES (rows or columns that a block sweeps at once), MESSAGE_BITS (of messages
+// Specialised further by MESSAGES (where sums are: 0 = shared memory, and those of a line, and its messages,
+// in registers while it is swept, 1 = shared memory, 2 = global memory), TILE_WIDTH and TILE_HEIGHT (of the
+// largest tile), LINES (rows or columns that a block sweeps at once), MESSAGE_BITS (of messages
 // between tiles), SUB_PIXEL; and by what tiled_belief_propagation_messages.h says.
 #include "kernel.h"
 #include "refine_decision.h"
@@ -24,11 +25,13 @@ namespace refine = parallax::refine;
 
 namespace {
 
-constexpr bool in_shared_memory = MESSAGES == 1;
+constexpr bool in_registers = MESSAGES == 0, in_shared_memory = MESSAGES <= 1;
 // Of one direction: whole warps.
 constexpr int direction_threads = (LINES * LANES + 31) / 32 * 32;
 constexpr int block_threads = 2 * direction_threads;
 constexpr int block_lines = direction_threads / LANES;
+// Each thread has one row and one column of a tile.
+constexpr bool one_line = in_shared_memory && block_lines >= TILE_WIDTH && block_lines >= TILE_HEIGHT;
 // Pixels that are read ahead.
 constexpr int depth = in_shared_memory ? 2 : 4;
 
@@ -37,6 +40,7 @@ constexpr int shared_row_words = ((TILE_WIDTH * pixel_words + 3) / 4 | 1) * 4;
 constexpr int shared_plane_words = shared_row_words * TILE_HEIGHT;
 
 constexpr int message_words = words_of(MESSAGE_BITS);
+using Message = Packed<MESSAGE_BITS>;
 
 // What a thread does.
 struct Role {
@@ -76,6 +80,14 @@ struct Path {
   __device__ __forceinline__ void advance() { from += from_step, data += data_step, to += to_step; }
 };
 
+// A step: the message to a pixel becomes the one that it sends.
+__device__ __forceinline__ void send(const Sums& sum, Labels& message) {
+  Labels h = unpack(sum);
+#pragma unroll
+  for (int k = 0; k < half_labels; ++k) h.of[k] += message.of[k];
+  message = message_from(h);
+}
+
 // A half of a line: with `adds` the one that the opposite sweep has been to.
 template <bool adds>
 __device__ __forceinline__ void sweep_half(Path& path, int count, bool stores, Labels& message) {
@@ -94,16 +106,43 @@ __device__ __forceinline__ void sweep_half(Path& path, int count, bool stores, L
       const Sums sum = sums[slot], other = others[slot];
       if (i + slot + depth < count) fetch(depth, slot);
       if (stores) store(add(other, pack<BITS>(message)), path.to);
-      Labels h = unpack(sum);
-#pragma unroll
-      for (int k = 0; k < half_labels; ++k) h.of[k] += message.of[k];
-      message = message_from(h);
+      send(sum, message);
       path.advance();
     }
   }
 }
 
-// A line, from the message to its first pixel to that which leaves the last. All threads of the block.
+// A line of up to `most` pixels: what is read is read before the first message is made, and what is written
+// is written behind the last.
+template <int most>
+__device__ __forceinline__ void sweep_in_registers(const Path& path, int length, int first, bool writes,
+                                                   bool active, Labels& message) {
+  Sums pixels[most];
+#pragma unroll
+  for (int i = 0; i < most; ++i)
+    if (i < length) pixels[i] = load<BITS>(path.from + i * path.from_step);
+#pragma unroll
+  for (int i = 0; i < most; ++i) {
+    if (i >= length) break;
+    const Sums incoming = pack<BITS>(message);
+    send(pixels[i], message);
+    pixels[i] = incoming;
+  }
+  if (!writes) return;
+  const auto write = [&](int begin, int end, const uint32* before, int64 step) {
+#pragma unroll
+    for (int i = 0; i < most; ++i)
+      if (active && i >= begin && i < end)
+        store(add(load<BITS>(before + i * step), pixels[i]), path.to + i * path.to_step);
+  };
+  write(0, first, path.data, path.data_step);
+  __syncthreads();
+  write(first, length, path.to, path.to_step);
+}
+
+// A line of up to `most` pixels, from the message to its first pixel to that which leaves the last. All
+// threads of the block.
+template <int most>
 __device__ __forceinline__ void sweep(Path path, int length, bool backward, bool writes, bool active,
                                       Labels& message) {
   const int first = backward ? length - length / 2 : length / 2;
@@ -115,9 +154,13 @@ __device__ __forceinline__ void sweep(Path path, int length, bool backward, bool
     path.data_step = -path.data_step;
     path.to_step = -path.to_step;
   }
-  sweep_half<false>(path, first, writes && active, message);
-  if (writes) __syncthreads();
-  sweep_half<true>(path, length - first, writes && active, message);
+  if constexpr (in_registers) {
+    sweep_in_registers<most>(path, length, first, writes, active, message);
+  } else {
+    sweep_half<false>(path, first, writes && active, message);
+    if (writes) __syncthreads();
+    sweep_half<true>(path, length - first, writes && active, message);
+  }
 }
 
 // The messages that cross one border of a tile: those that come in with a sweep, and where those that leave
@@ -126,9 +169,9 @@ struct Border {
   const uint32* in;
   uint32* out;
 
-  __device__ __forceinline__ Labels message_to(int line, int lane) const {
-    if (in != nullptr) return unpack(load<MESSAGE_BITS, true>(in + (line * LANES + lane) * message_words));
-    Labels none = {};
+  __device__ __forceinline__ Message message_to(int line, int lane) const {
+    if (in != nullptr) return load<MESSAGE_BITS, true>(in + (line * LANES + lane) * message_words);
+    Message none = {};
     return none;
   }
   __device__ __forceinline__ void leave(const Labels& message, int line, int lane) const {
@@ -136,10 +179,24 @@ struct Border {
   }
 };
 
+// A border, and where each thread has one line, the message that came in for it.
+struct Crossing {
+  Border border;
+  Message kept;
+
+  __device__ __forceinline__ void keep(int line, int lines, int lane) {
+    if constexpr (one_line) kept = border.message_to(min(line, lines - 1), lane);
+  }
+  __device__ __forceinline__ Labels message_to(int line, int lane) const {
+    if constexpr (one_line) return unpack(kept);
+    return unpack(border.message_to(line, lane));
+  }
+};
+
 struct Visit {
   Region region;
   int left, top;
-  Border row, column;  // of the thread's direction
+  Crossing row, column;  // of the thread's direction
 };
 
 __device__ __forceinline__ Border border_of(uint32* forward, uint32* backward, bool is_backward, int tile,
@@ -181,9 +238,9 @@ __device__ __forceinline__ Visit find_visit(const CudaTiles& tiles, const Role& 
     region.along_columns = {sums, TILE_WIDTH * pixel_words};
     region.along_rows = {sums + tiles.plane_words, TILE_WIDTH * pixel_words};
   }
-  visit.row = border_of(tiles.to_right, tiles.to_left, role.backward, column, tiles.columns, tiles.height,
-                        visit.top, pass);
-  visit.column =
+  visit.row.border = border_of(tiles.to_right, tiles.to_left, role.backward, column, tiles.columns,
+                               tiles.height, visit.top, pass);
+  visit.column.border =
       border_of(tiles.down, tiles.up, role.backward, row, tiles.rows, tiles.width, visit.left, pass);
   return visit;
 }
@@ -211,7 +268,7 @@ __device__ __forceinline__ void start_sums(const Visit& visit, const Role& role)
   const int y = role.backward ? region.height - 1 : 0;
   // A single row gets both, one after the other.
   for (int turn = 0; turn < (region.height == 1 ? 2 : 1); ++turn) {
-    const Plane& before = turn == 0 ? region.data : region.along_columns;
+    const Plane before = turn == 0 ? region.data : region.along_columns;
     for (int x = role.line; x < region.width; x += block_lines) {
       if (region.height == 1 && turn != role.backward) continue;
       const Labels message = visit.column.message_to(x, role.lane);
@@ -223,7 +280,7 @@ __device__ __forceinline__ void start_sums(const Visit& visit, const Role& role)
 
 // Along rows, or along columns. `first`: there are no messages inside yet, and sums only of outermost rows.
 template <bool rows>
-__device__ __forceinline__ void sweep_lines(const Region& region, const Border& border, const Role& role,
+__device__ __forceinline__ void sweep_lines(const Region& region, const Crossing& crossing, const Role& role,
                                             int begin, int end, bool first, bool writes) {
   const int length = rows ? region.width : region.height;
   for (int line = begin; line < end; line += block_lines) {
@@ -232,12 +289,12 @@ __device__ __forceinline__ void sweep_lines(const Region& region, const Border& 
     const auto start = [&](const Plane& plane) { return rows ? plane.at(0, shown) : plane.at(shown, 0); };
     const auto step = [&](const Plane& plane) -> int64 { return rows ? pixel_words : plane.row_words; };
     const bool from_data = rows && first && shown > 0 && shown < region.height - 1;
-    const Plane& from = !rows ? region.along_rows : from_data ? region.data : region.along_columns;
-    const Plane& to = rows ? region.along_rows : region.along_columns;
+    const Plane from = !rows ? region.along_rows : from_data ? region.data : region.along_columns;
+    const Plane to = rows ? region.along_rows : region.along_columns;
     const Path path{start(from), start(region.data), start(to), step(from), step(region.data), step(to)};
-    Labels message = border.message_to(shown, role.lane);
-    sweep(path, length, role.backward, writes, active, message);
-    if (active) border.leave(message, shown, role.lane);
+    Labels message = crossing.message_to(shown, role.lane);
+    sweep<rows ? TILE_WIDTH : TILE_HEIGHT>(path, length, role.backward, writes, active, message);
+    if (active) crossing.border.leave(message, shown, role.lane);
   }
 }
 
@@ -298,10 +355,12 @@ __device__ __forceinline__ void decide_pixels(const Region& region, int left, in
 
 // A visit, once the messages to the tile are there, and its data costs under way. Ends with all threads
 // waiting for each other.
-__device__ __forceinline__ void visit_tile(const CudaTiles& tiles, const Visit& visit, const Role& role,
+__device__ __forceinline__ void visit_tile(const CudaTiles& tiles, Visit& visit, const Role& role,
                                            bool decides, const refine::CudaDecision& to) {
   const Region& region = visit.region;
   __syncthreads();
+  visit.row.keep(role.line, region.height, role.lane);
+  visit.column.keep(role.line, region.width, role.lane);
   start_sums(visit, role);
   for (int iteration = 0; iteration < tiles.inner; ++iteration) {
     sweep_lines<true>(region, visit.row, role, 0, region.height, iteration == 0, true);
@@ -335,7 +394,7 @@ PARALLAX_KERNEL __launch_bounds__(block_threads, 1)
     visit_diagonal(CudaTiles tiles, refine::CudaDecision to, int pass, int index, int early) {
   const Role role = find_role();
   const int column = find_diagonal(tiles, index).first_column + blockIdx.x;
-  const Visit visit = find_visit(tiles, role, column, index - column, pass, blockIdx.x);
+  Visit visit = find_visit(tiles, role, column, index - column, pass, blockIdx.x);
   if (in_shared_memory && early) load_data(tiles, visit);
   wait_for_previous();
   if (in_shared_memory && !early) load_data(tiles, visit);
@@ -368,5 +427,75 @@ PARALLAX_KERNEL __launch_bounds__(block_threads, 1) decide(CudaTiles tiles, refi
   const int64 begin = static_cast<int64>(blockIdx.x) * pixels,
               all = static_cast<int64>(region.width) * region.height;
   decide_pixels(region, 0, 0, begin, min(begin + pixels, all), region.width, to);
+}
+#endif
+
+#if SCHEDULER == 2
+// All visits; all blocks meet after each diagonal. A block takes its tiles of a diagonal one after the other.
+PARALLAX_KERNEL __launch_bounds__(block_threads, 1) visit_all(CudaTiles tiles, refine::CudaDecision to) {
+  wait_for_previous();
+  const Role role = find_role();
+  const int diagonals = tiles.columns + tiles.rows - 1;
+  uint32 awaited = 0;
+  for (int pass = 0; pass < tiles.passes; ++pass) {
+    for (int i = 0; i < diagonals; ++i) {
+      const int index = pass % 2 == 0 ? i : diagonals - 1 - i;
+      const Diagonal diagonal = find_diagonal(tiles, index);
+      bool has_met = threadIdx.x != 0;
+      for (int tile = blockIdx.x; tile < diagonal.count; tile += gridDim.x) {
+        const int column = diagonal.first_column + tile;
+        Visit visit = find_visit(tiles, role, column, index - column, pass, blockIdx.x);
+        // While the others come.
+        if (in_shared_memory) load_data(tiles, visit);
+        if (!has_met) wait_for_count(tiles.progress, awaited);
+        has_met = true;
+        visit_tile(tiles, visit, role, pass + 1 == tiles.passes, to);
+      }
+      if (!has_met) wait_for_count(tiles.progress, awaited);
+      if (threadIdx.x == 0) count_one(tiles.progress);
+      awaited += gridDim.x;
+    }
+  }
+}
+#elif SCHEDULER == 3
+namespace {
+
+// A tile is visited after those that send to it in this pass, which are the ones before it in the order of
+// the pass, and after its own last visit. Those behind it in the order have been visited in the last pass
+// then: their visits came before its own last one, or before those of the ones ahead of it. Each of three
+// threads waits for one.
+__device__ __forceinline__ void wait_for_tiles(const CudaTiles& tiles, int column, int row, int pass) {
+  const int back = pass % 2 == 0 ? -1 : 1, thread = threadIdx.x;
+  if (thread > 2) return;
+  const int u = column + (thread == 1 ? back : 0), v = row + (thread == 2 ? back : 0);
+  if (u < 0 || v < 0 || u >= tiles.columns || v >= tiles.rows) return;
+  wait_for_count(tiles.progress + v * tiles.columns + u, pass + (thread == 0 ? 0 : 1));
+}
+
+}  // namespace
+
+// All visits, in an order in which each comes behind those that it waits for; blocks take them in turn. The
+// first visit that has not ended can always go on, so all end.
+PARALLAX_KERNEL __launch_bounds__(block_threads, 1) visit_all(CudaTiles tiles, refine::CudaDecision to) {
+  wait_for_previous();
+  const Role role = find_role();
+  const int diagonals = tiles.columns + tiles.rows - 1;
+  int tile = blockIdx.x;  // of the diagonal
+  for (int pass = 0; pass < tiles.passes; ++pass) {
+    for (int i = 0; i < diagonals; ++i) {
+      const int index = pass % 2 == 0 ? i : diagonals - 1 - i;
+      const Diagonal diagonal = find_diagonal(tiles, index);
+      for (; tile < diagonal.count; tile += gridDim.x) {
+        const int column = diagonal.first_column + tile, row = index - column;
+        Visit visit = find_visit(tiles, role, column, row, pass, blockIdx.x);
+        // While the others come.
+        if (in_shared_memory) load_data(tiles, visit);
+        wait_for_tiles(tiles, column, row, pass);
+        visit_tile(tiles, visit, role, pass + 1 == tiles.passes, to);
+        if (threadIdx.x == 0) count_one(tiles.progress + row * tiles.columns + column);
+      }
+      tile -= diagonal.count;
+    }
+  }
 }
 #endif
