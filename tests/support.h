@@ -76,6 +76,13 @@ inline Device cpu(int threads) {
   return device;
 }
 
+// Every vector target sees random cases of its own: together they see more than each of them could.
+inline unsigned first_seed(const std::string& target, unsigned cases) {
+  const std::vector<std::string> targets = cpu_targets();
+  const auto index = std::find(targets.begin(), targets.end(), target) - targets.begin();
+  return static_cast<unsigned>(index) * cases;
+}
+
 inline const Device reference{DeviceKind::reference};
 
 // That any method runs on.
@@ -90,6 +97,17 @@ inline bool is_here(DeviceKind kind) {
   for (const DeviceDescription& device : list_devices())
     if (Device::parse(device.device).kind == kind) return true;
   return false;
+}
+
+// The reference and the processor, as far as the method runs on them.
+inline std::vector<Device> processors(std::string_view method) {
+  std::vector<Device> devices;
+  for (const MatcherOnDevice& entry : list_matchers()) {
+    if (entry.method != method) continue;
+    if (entry.device == DeviceKind::reference) devices.push_back(reference);
+    if (entry.device == DeviceKind::cpu) devices.push_back(cpu(2));
+  }
+  return devices;
 }
 
 // Block matching without any refinement of its map.
@@ -111,6 +129,14 @@ inline CensusParameters plain_census() {
 inline BeliefPropagationParameters plain_belief_propagation() {
   BeliefPropagationParameters parameters;
   parameters.edge_contrast = 0;
+  parameters.sub_pixel = SubPixel::none;
+  parameters.refine = RefineParameters::none();
+  return parameters;
+}
+
+// Tiled belief propagation that gives bare labels.
+inline TiledBeliefPropagationParameters plain_tiled_belief_propagation() {
+  TiledBeliefPropagationParameters parameters;
   parameters.sub_pixel = SubPixel::none;
   parameters.refine = RefineParameters::none();
   return parameters;

@@ -1,6 +1,7 @@
 /// \file
-/// Files and conventions of the stereo world. The library reads PFM and calib.txt, and writes PFM and PLY;
-/// pictures (PNG, JPEG, TIFF …) are read by the command line and come in here as arrays.
+/// Files and conventions of the stereo world. The library reads PFM, calib.txt and files of data costs, and
+/// writes PFM, data costs and PLY; pictures (PNG, JPEG, TIFF …) are read by the command line and come in here
+/// as arrays.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +39,25 @@ Plane<float> decode_scaled_truth(View<const std::uint8_t> values, double scale);
 Calibration parse_middlebury_calibration(std::string_view text, const std::string& name);
 Calibration read_middlebury_calibration(const std::string& path);
 std::string encode_middlebury_calibration(const Calibration& calibration);
+
+/// Data costs of every label of every pixel, with their memory.
+struct CostArray {
+  Size size;
+  int labels = 0;
+  std::vector<float> costs;  ///< those of a pixel side by side, pixels in rows, row 0 on top
+
+  CostVolume view() const { return {costs.data(), size, labels}; }
+};
+
+/// Parses data costs as text, the vdata_in.txt of the MEMOCODE 2013 design contest: width and height, then,
+/// pixel by pixel in rows, a cost for each label, all separated by white space. The file does not say how
+/// many labels there are; 2…1024. Costs are whole numbers from −16,777,216 to 16,777,216, which floats hold.
+/// \p name appears in errors. \throws Error (file) for an impossible size, too few or too many costs, or one
+/// that is no such number, (argument) for a number of labels out of range.
+CostArray parse_costs(std::string_view text, int labels, const std::string& name);
+CostArray read_costs(const std::string& path, int labels = 16);
+/// \throws Error (argument) for a cost that such a file cannot hold.
+std::string encode_costs(const CostVolume& costs);
 
 /// The bytes of a binary little-endian PLY: x, y, z as float, red, green, blue as uchar.
 std::vector<std::byte> encode_ply(std::span<const Point> points);

@@ -30,6 +30,7 @@ std::span<const Door> doors() {
       door<CensusParameters, census::make_cpu>("census", DeviceKind::cpu),
       door<TiledBeliefPropagationParameters, tiled_belief_propagation::make_reference>("tiled-bp",
                                                                                        DeviceKind::reference),
+      door<TiledBeliefPropagationParameters, tiled_belief_propagation::make_cpu>("tiled-bp", DeviceKind::cpu),
 #ifdef PARALLAX_HAS_CUDA
       door<BlockParameters, block::make_cuda>("block", DeviceKind::cuda),
       door<BeliefPropagationParameters, belief_propagation::make_cuda>("bp", DeviceKind::cuda),

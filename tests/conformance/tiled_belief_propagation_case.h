@@ -79,8 +79,8 @@ class TiledBeliefPropagationCase {
     // Bytes hold everything up to 42, and messages up to 255.
     p.discontinuity_cost = choose({1, 1, 2, 3, 6, 7, 14, 16, 21, 42, 43, 85, 255, 256, 1000, 8191});
     p.discontinuity_truncation = choose({1, 1, 2, 2, 3, 5, 6, 7, 20, 42, 43, 255, 1024});
-    p.message_width = choose(
-        {MessageWidth::automatic, MessageWidth::automatic, MessageWidth::bits8, MessageWidth::bits16});
+    p.message_width =
+        choose({MessageWidth::automatic, MessageWidth::automatic, MessageWidth::bits8, MessageWidth::bits16});
     p.data_weight = choose({0.002f, 0.04f, 0.24f, 1.0f, 1.0f, 3.0f, 40.0f, 1000.0f});
     p.data_truncation = choose({0.0f, 0.0f, 1.0f, 3.7f, 15.0f, 40.0f, 100.0f, 256.0f});
     p.outside_cost.reset();

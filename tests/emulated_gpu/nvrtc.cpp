@@ -7,6 +7,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <initializer_list>
 #include <mutex>
 #include <optional>
@@ -159,7 +160,8 @@ bool read_option(std::string_view option, Options& options) {
 }
 
 // One run of the compiler, in two steps: kernels are looked for in what the preprocessor makes of the
-// program, because names of kernels may come from macros, and kernels be left out by conditions.
+// program, because names of kernels may come from macros, and kernels be left out by conditions. The second
+// step takes long: what it made of the same text before, in any process, is kept.
 class Compilation {
  public:
   Compilation(const Program& program, const Options& options)
@@ -173,7 +175,14 @@ class Compilation {
     std::string program = read_file(preprocessed_);
     for (const FoundKernel& kernel : take_out_kernels(program)) program += describe(kernel);
     write_file(preprocessed_, program);
-    return compile();
+    const fs::path kept = fs::path(PARALLAX_EMULATED_LIBRARIES) / name_of(program);
+    if (fs::exists(kept)) {
+      library_ = kept;
+      return true;
+    }
+    if (!compile()) return false;
+    keep_as(kept);
+    return true;
   }
 
   std::string library() const { return read_file(library_); }
@@ -216,10 +225,26 @@ class Compilation {
     return run_compiler(arguments, log_);
   }
 
+  // Of all that decides what is compiled.
+  static std::string name_of(const std::string& program) {
+    const std::string all =
+        std::string(PARALLAX_EMULATED_COMPILER " " PARALLAX_EMULATED_FLAGS "\n") + program;
+    return std::to_string(std::hash<std::string>()(all)) + "-" + std::to_string(all.size()) + ".so";
+  }
+
+  // For whoever asks for the same later. It appears whole or not at all.
+  void keep_as(const fs::path& file) const {
+    fs::create_directories(file.parent_path());
+    const fs::path unfinished = file.string() + fs::path(folder_.path()).filename().string();
+    std::error_code failure;
+    if (fs::copy_file(library_, unfinished, failure)) fs::rename(unfinished, file, failure);
+    if (failure) fs::remove(unfinished, failure);
+  }
+
   const Options& options_;
   const TemporaryFolder folder_;
-  const std::string source_, preprocessed_ = folder_ / "program.ii", library_ = folder_ / "program.so",
-                             log_ = folder_ / "log";
+  const std::string source_, preprocessed_ = folder_ / "program.ii", log_ = folder_ / "log";
+  std::string library_ = folder_ / "program.so";
 };
 
 Result compile(Program& program, int option_count, const char* const* options) {

@@ -1,22 +1,15 @@
 // Real pairs with ground truth. Skipped, by name, where the data is not.
 
-#include <cstdlib>
-#include <filesystem>
-
 #include <gtest/gtest.h>
 
 #include "support.h"
+#include "tools/data_folder.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path data_folder() {
-  const char* folder = std::getenv("PARALLAX_DATA");
-  return folder ? folder : PARALLAX_SHARED_DATA;
-}
 
 struct RealPair {
   const char* name;

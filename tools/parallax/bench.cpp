@@ -16,7 +16,7 @@
 #include "parallax/synth.h"
 #include "parallax/version.h"
 
-#include "tools/parallax/command.h"
+#include "tools/parallax/command_line.h"
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/pictures.h"
 

@@ -1,9 +1,10 @@
+#include "tools/parallax/command_line.h"
 #include "tools/parallax/method_options.h"
 
 namespace parallax::tool {
 namespace {
 
-const Choices<BlockCost> costs = {
+const Choices<BlockCost> block_costs = {
     {"sad", BlockCost::sad}, {"ssd", BlockCost::ssd}, {"zncc", BlockCost::zncc}};
 const Choices<Prefilter> prefilters = {{"none", Prefilter::none}, {"x-sobel", Prefilter::x_sobel}};
 
@@ -21,7 +22,7 @@ void add_options(CLI::App& app, BlockParameters& parameters) {
   const std::string group = "Block matching";
   app.add_flag("--full-row", parameters.full_row, "Search every column of the row")->group(group);
   app.add_option("--window", parameters.window, "Side of the window: odd, 1 to 31")->group(group);
-  add_choice(app, "--cost", parameters.cost, costs, "Window cost")->group(group);
+  add_choice(app, "--cost", parameters.cost, block_costs, "Window cost")->group(group);
   add_choice(app, "--prefilter", parameters.prefilter, prefilters, "Filter of both images")->group(group);
   app.add_option("--prefilter-cap", parameters.prefilter_cap, "Bound of the Sobel response")->group(group);
   app.add_option("--uniqueness", parameters.uniqueness,
@@ -58,7 +59,7 @@ nlohmann::ordered_json to_json(const BlockParameters& p) {
                               {"disparities", p.disparities},
                               {"full_row", p.full_row},
                               {"window", p.window},
-                              {"cost", name_of(costs, p.cost)},
+                              {"cost", name_of(block_costs, p.cost)},
                               {"prefilter", name_of(prefilters, p.prefilter)},
                               {"prefilter_cap", p.prefilter_cap},
                               {"uniqueness", p.uniqueness},

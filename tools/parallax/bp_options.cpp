@@ -1,3 +1,4 @@
+#include "tools/parallax/command_line.h"
 #include "tools/parallax/method_options.h"
 
 namespace parallax::tool {
@@ -73,7 +74,7 @@ nlohmann::ordered_json to_json(const BeliefPropagationParameters& p) {
                               {"levels", p.levels},
                               {"iterations", p.iterations},
                               {"arithmetic", name_of(arithmetics, p.arithmetic)},
-                              {"cost", name_of(data_cost_choices(), p.cost)},
+                              {"cost", name_of_cost(p.cost)},
                               {"data_weight", p.data_weight},
                               {"data_truncation", p.data_truncation},
                               {"outside_cost", nullptr},

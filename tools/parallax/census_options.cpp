@@ -1,3 +1,4 @@
+#include "tools/parallax/command_line.h"
 #include "tools/parallax/method_options.h"
 
 namespace parallax::tool {
@@ -12,14 +13,15 @@ const Choices<CensusTransform> transforms = {{"census-5x5", CensusTransform::cen
                                              {"modified-9x7", CensusTransform::modified_9x7},
                                              {"modified-9x9", CensusTransform::modified_9x9},
                                              {"sparse-modified-7x7", CensusTransform::sparse_modified_7x7}};
-const Choices<CensusCost> costs = {{"hamming", CensusCost::hamming}, {"ad-census", CensusCost::ad_census}};
+const Choices<CensusCost> census_costs = {{"hamming", CensusCost::hamming},
+                                          {"ad-census", CensusCost::ad_census}};
 
 }  // namespace
 
 void add_options(CLI::App& app, CensusParameters& parameters) {
   const std::string group = "Census matching";
   add_choice(app, "--transform", parameters.transform, transforms, "What describes a pixel")->group(group);
-  add_choice(app, "--cost", parameters.cost, costs, "Cost of a pixel")->group(group);
+  add_choice(app, "--cost", parameters.cost, census_costs, "Cost of a pixel")->group(group);
   app.add_option("--ad-truncation", parameters.ad_truncation,
                  "Gray levels up to which differences count in ad-census")
       ->group(group);
@@ -48,7 +50,7 @@ nlohmann::ordered_json to_json(const CensusParameters& p) {
   nlohmann::ordered_json json{{"min_disparity", p.min_disparity},
                               {"disparities", p.disparities},
                               {"transform", name_of(transforms, p.transform)},
-                              {"cost", name_of(costs, p.cost)},
+                              {"cost", name_of(census_costs, p.cost)},
                               {"ad_truncation", p.ad_truncation},
                               {"window", p.window},
                               {"pyramid_levels", p.pyramid_levels},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "tools/parallax/command_line.h"
 #include "tools/parallax/silence.h"
 
 namespace parallax::tool {

@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "parallax/error.h"
 #include "parallax/image.h"
 
@@ -37,38 +35,6 @@ class HelpRequest : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
-
-// The CLI11 app of a subcommand.
-class CommandLine : public CLI::App {
- public:
-  CommandLine(const std::string& subcommand, const std::string& description);
-
-  // \throws UsageError, HelpRequest
-  void read(const Arguments& arguments);
-};
-
-// Option whose values have names.
-template <class Value>
-CLI::Option* add_choice(CLI::App& app, const std::string& option, Value& value,
-                        const std::vector<std::pair<std::string, Value>>& choices, const std::string& help) {
-  std::vector<std::string> names;
-  std::string default_name;
-  for (const auto& [name, choice] : choices) {
-    names.push_back(name);
-    if (choice == value) default_name = name;
-  }
-  const auto set = [&value, choices](const std::string& chosen) {
-    for (const auto& [name, choice] : choices)
-      if (name == chosen) value = choice;
-  };
-  return app.add_option_function<std::string>(option, set, help)
-      ->check(CLI::IsMember(names))
-      ->default_str(default_name)
-      ->run_callback_for_default(false);
-}
-
-// Refuses a minus sign, which CLI11 would wrap around for an unsigned number.
-CLI::Validator not_negative();
 
 // Reads "640x480".
 Size parse_size(const std::string& text);

@@ -5,7 +5,7 @@
 #include "parallax/device.h"
 #include "parallax/matcher.h"
 
-#include "tools/parallax/command.h"
+#include "tools/parallax/command_line.h"
 
 namespace parallax::tool {
 namespace {

@@ -1,36 +1,12 @@
-#include <cmath>
+#include <iomanip>
 #include <iostream>
 
-#include <nlohmann/json.hpp>
-
-#include "parallax/evaluate.h"
-
-#include "tools/parallax/command.h"
+#include "tools/parallax/command_line.h"
 #include "tools/parallax/pictures.h"
+#include "tools/parallax/truth.h"
 
 namespace parallax::tool {
 namespace {
-
-std::string text(Size size) {
-  return std::to_string(size.width) + "×" + std::to_string(size.height);
-}
-
-void check_size(const std::string& path, Size size, const std::string& other_path, Size other) {
-  if (size == other) return;
-  throw Error(ErrorCategory::file, path + " is " + text(size) + ", " + other_path + " is " + text(other) +
-                                       ": give files of one size");
-}
-
-nlohmann::ordered_json to_json(const ErrorMetrics& error) {
-  // JSON has no NaN: what is unknown is null.
-  return {{"count", error.count},       {"bad0.5", error.bad05},
-          {"bad1", error.bad1},         {"bad2", error.bad2},
-          {"bad4", error.bad4},         {"avgerr", error.average},
-          {"rms", error.rms},           {"a50", error.a50},
-          {"a90", error.a90},           {"a95", error.a95},
-          {"a99", error.a99},           {"d1", error.d1},
-          {"coverage", error.coverage}, {"mismatches", error.mismatches}};
-}
 
 void print_table(const ErrorMetrics& error) {
   const auto share = [](const char* name, double value, const char* meaning) {
@@ -78,20 +54,10 @@ int eval_command(const Arguments& arguments) {
   app.read(arguments);
 
   const Plane<float> disparity = read_disparity(disparity_path);
-  const Plane<float> truth = read_disparity(truth_path, scale);
-  check_size(truth_path, truth.size(), disparity_path, disparity.size());
-  Plane<std::uint8_t> mask;
-  if (!mask_path.empty()) {
-    mask = read_mask(mask_path);
-    check_size(mask_path, mask.size(), disparity_path, disparity.size());
-  }
-  const ErrorMetrics error = [&] {
-    try {
-      return evaluate(disparity.view(), truth.view(), std::as_const(mask).view());
-    } catch (const Error& nothing) {
-      throw Error(ErrorCategory::file, truth_path + ": " + nothing.what() + "; give another truth, or mask");
-    }
-  }();
+  Truth truth(truth_path, scale);
+  truth.check_size(disparity_path, disparity.size());
+  if (!mask_path.empty()) truth.evaluate_only(mask_path);
+  const ErrorMetrics error = truth.compare(disparity.view());
   if (json)
     std::cout << to_json(error).dump(2) << "\n";
   else

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <set>
 
+#include "tools/parallax/command_line.h"
 #include "tools/parallax/frames.h"
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/pictures.h"
@@ -16,10 +17,18 @@ bool searches_rows(const MatchRequest& request) {
 }
 
 int fewest_disparities(const MatchRequest& request) {
-  return std::holds_alternative<BeliefPropagationParameters>(request.parameters) ? 2 : 1;
+  return has_beliefs(request) ? 2 : 1;
+}
+
+bool has_beliefs(const MatchRequest& request) {
+  return std::holds_alternative<BeliefPropagationParameters>(request.parameters) ||
+         std::holds_alternative<TiledBeliefPropagationParameters>(request.parameters);
 }
 
 namespace {
+
+// Those of the MEMOCODE 2013 design contest.
+constexpr int labels_of_cost_files = 16;
 
 // What --method and --preset say: they decide the defaults of all other options, wherever they stand among
 // them.
@@ -56,6 +65,15 @@ void add_common_options(CLI::App& app, MatchRequest& request) {
   app.add_option("--cloud", request.cloud, "Point cloud (PLY); needs --calib");
   app.add_option("--confidence", request.confidence, "Map of how sure the matcher is, 0 to 1: .pfm or .tiff");
   app.add_flag("--energy", request.energy, "Report the energy of the map in --json; methods bp and tiled-bp");
+  app.add_option("--cost-file", request.cost_file,
+                 "Data costs as text: width and height, then a whole number for each label of each pixel, " +
+                     std::to_string(labels_of_cost_files) +
+                     " labels unless --disparities says how many; methods bp and tiled-bp");
+  app.add_option("--truth", request.truth,
+                 "Ground truth: report the errors of the map in --json, as 'parallax eval' does");
+  app.add_option("--truth-scale", request.truth_scale,
+                 "Value of one pixel of disparity in an 8-bit --truth, whose 0 is unknown")
+      ->check(CLI::Range(1e-6, 1e6));
   app.add_option(
       "--calib", request.calibration,
       "Calibration: Middlebury calib.txt, or OpenCV .yml; its ndisp is the default of --disparities");
@@ -77,6 +95,20 @@ void add_common_options(CLI::App& app, MatchRequest& request) {
   app.add_flag("--json", request.json, "Report as JSON on standard output");
 }
 
+// Costs from a file take the place of the matcher's own, and decide how many labels there are.
+void settle_cost_file(const CLI::App& app, MatchRequest& request) {
+  if (request.cost_file.empty()) return;
+  if (!has_beliefs(request)) throw UsageError("--cost-file is for --method bp or tiled-bp: give one of them");
+  if (app.count("--cost") > 0)
+    throw UsageError("--cost and --cost-file exclude each other: give one of them");
+  const auto take_volume = [](auto& parameters) {
+    if constexpr (requires { parameters.cost = DataCost::volume; }) parameters.cost = DataCost::volume;
+  };
+  std::visit(take_volume, request.parameters);
+  if (app.count("--disparities") == 0) request.disparities() = labels_of_cost_files;
+  request.range_given = true;
+}
+
 bool is_picture_for_people(const std::string& path) {
   return std::filesystem::path(path).extension() == ".png";
 }
@@ -84,8 +116,8 @@ bool is_picture_for_people(const std::string& path) {
 // No file may be asked to be two things. What goes into a folder has the names of frames.
 void check_paths(const MatchRequest& request) {
   std::set<std::filesystem::path> taken;
-  for (const std::string& path :
-       {request.left, request.right, request.left_mask, request.right_mask, request.calibration})
+  for (const std::string& path : {request.left, request.right, request.left_mask, request.right_mask,
+                                  request.calibration, request.cost_file, request.truth})
     if (!path.empty()) taken.insert(std::filesystem::path(path).lexically_normal());
   for (const std::string& path :
        {request.output, request.image, request.cloud, request.confidence, request.video})
@@ -96,14 +128,19 @@ void check_paths(const MatchRequest& request) {
 
 // What only a matcher with beliefs can tell.
 void check_beliefs(const MatchRequest& request) {
-  const bool has_beliefs = std::holds_alternative<BeliefPropagationParameters>(request.parameters) ||
-                           std::holds_alternative<TiledBeliefPropagationParameters>(request.parameters);
-  if (request.energy && (!has_beliefs || !request.json))
+  if (request.energy && (!has_beliefs(request) || !request.json))
     throw UsageError("--energy is for --method bp or tiled-bp with --json: give both");
   if (request.confidence.empty() || names_folder(request.confidence)) return;
   check_disparity_path(request.confidence);
   if (is_picture_for_people(request.confidence))
     throw UsageError("--confidence is " + request.confidence + ": name it .pfm or .tiff");
+}
+
+void check_truth(const MatchRequest& request) {
+  if (!request.truth.empty() && !request.json)
+    throw UsageError("--truth is for what --json reports: give both");
+  if (request.truth_scale > 0 && request.truth.empty())
+    throw UsageError("--truth-scale is for --truth: give both");
 }
 
 void check_views(const MatchRequest& request) {
@@ -128,6 +165,7 @@ void check_request(const MatchRequest& request) {
     throw UsageError("--image is " + request.image + ": name it .png");
   check_video(request);
   check_beliefs(request);
+  check_truth(request);
   check_paths(request);
   std::visit([](const auto& parameters) { parameters.validate(); }, request.parameters);
   Device::parse(request.device);
@@ -167,6 +205,7 @@ MatchRequest parse_match(const Arguments& arguments) {
   app.read(arguments);
   std::visit([&](auto& parameters) { settle_options(app, parameters); }, request.parameters);
   request.range_given = request.range_given || app.count("--disparities") > 0 || searches_rows(request);
+  settle_cost_file(app, request);
   check_request(request);
   return request;
 }

@@ -24,7 +24,10 @@ struct MatchRequest {
   bool json = false;
   bool range_given = false;  // the search range was chosen by the user or by the preset
   MatcherParameters parameters;
-  bool energy = false;  // report the energy of the map
+  std::string cost_file;  // data costs, instead of the matcher's own
+  bool energy = false;    // report the energy of the map
+  std::string truth;      // report the errors of the map
+  double truth_scale = 0;
 
   int& min_disparity();
   int& disparities();
@@ -37,6 +40,8 @@ MatchRequest parse_match(const Arguments& arguments);
 
 bool searches_rows(const MatchRequest& request);
 int fewest_disparities(const MatchRequest& request);
+// Belief propagation of either kind.
+bool has_beliefs(const MatchRequest& request);
 
 // Is, or shall be, a folder that files go into.
 bool names_folder(const std::string& path);

@@ -1,9 +1,11 @@
 #include <iomanip>
 #include <iostream>
+#include <optional>
 
 #include "tools/parallax/frames.h"
 #include "tools/parallax/match.h"
 #include "tools/parallax/match_report.h"
+#include "tools/parallax/truth.h"
 
 namespace parallax::tool {
 namespace {
@@ -22,12 +24,20 @@ double energy(const MatcherParameters& parameters, const StereoPair& pair, View<
   return belief_propagation_energy(std::get<BeliefPropagationParameters>(parameters), pair, disparity);
 }
 
+std::optional<Truth> read_truth(const MatchRequest& request, const PicturePair& pictures) {
+  if (request.truth.empty()) return std::nullopt;
+  Truth truth(request.truth, request.truth_scale);
+  truth.check_size(request.left, pictures.left.view().format.size);
+  return truth;
+}
+
 }  // namespace
 
 int match_pair(const MatchRequest& request) {
   check_outputs(request);
   MatchPlan plan(request);
   const PicturePair pictures = read_one_pair(request);
+  const std::optional<Truth> truth = read_truth(request, pictures);
   plan.make(pictures.left.view().format);
   MatchResult result = plan.make_result();
   Stopwatch stopwatch;
@@ -45,6 +55,11 @@ int match_pair(const MatchRequest& request) {
     nlohmann::ordered_json report = describe(plan, stopwatch, shares);
     if (request.energy)
       report["energy"] = energy(plan.request().parameters, plan.pair(pictures), result.disparity.view());
+    if (truth) {
+      const ErrorMetrics error = truth->compare(result.disparity.view());
+      report["mismatches"] = error.mismatches;
+      report["error"] = to_json(error);
+    }
     std::cout << report.dump(2) << "\n";
   } else {
     const Size size = plan.format().size;

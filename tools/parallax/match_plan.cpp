@@ -5,10 +5,12 @@
 namespace parallax::tool {
 namespace {
 
-// Some pixel must be able to use every label: the user meant something else otherwise.
+// Some pixel must be able to use every label: the user meant something else otherwise. Labels of a file of
+// costs may be anything.
 void check_range_fits(const MatchRequest& request, Size size) {
   const int lowest = request.min_disparity(), highest = lowest + request.disparities() - 1;
-  if (searches_rows(request) || (lowest > -size.width && highest < size.width)) return;
+  if (searches_rows(request) || !request.cost_file.empty() || (lowest > -size.width && highest < size.width))
+    return;
   throw UsageError("--disparities " + std::to_string(request.disparities()) + " from " +
                    std::to_string(lowest) + " reach to " + std::to_string(highest) + ": the images are " +
                    std::to_string(size.width) + " pixels wide, keep them between " +
@@ -31,6 +33,16 @@ Plane<std::uint8_t> read_mask_of(const std::string& path, Size size) {
   return mask;
 }
 
+CostArray read_costs_of(const MatchRequest& request, Size size) {
+  if (request.cost_file.empty()) return {};
+  CostArray costs = read_costs(request.cost_file, request.disparities());
+  if (costs.size != size)
+    throw Error(ErrorCategory::file, request.cost_file + " has costs of " + text(costs.size) +
+                                         " pixels, the pair is " + text(size) +
+                                         ": give costs of the size of the pair");
+  return costs;
+}
+
 }  // namespace
 
 MatchPlan::MatchPlan(const MatchRequest& request)
@@ -45,6 +57,7 @@ void MatchPlan::make(const ImageFormat& format) {
   right_mask_ = read_mask_of(request_.right_mask, format.size);
   if (!request_.calibration.empty()) check_calibration_fits(calibration_, request_.calibration, format.size);
   settle_range();
+  costs_ = read_costs_of(request_, format.size);
   matcher_.emplace(request_.parameters, device_, format, PlanLimits{request_.max_memory});
 }
 
@@ -82,6 +95,7 @@ StereoPair MatchPlan::pair(const PicturePair& pictures) const {
   StereoPair pair{pictures.left.view(), pictures.right.view(), {}, {}};
   if (left_mask_.width() > 0) pair.left_mask = left_mask_.view();
   if (right_mask_.width() > 0) pair.right_mask = right_mask_.view();
+  if (!costs_.costs.empty()) pair.costs = costs_.view();
   return pair;
 }
 

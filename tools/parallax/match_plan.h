@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "parallax/formats.h"
 #include "parallax/geometry.h"
 #include "parallax/matcher.h"
 
@@ -22,7 +23,7 @@ class MatchPlan {
   // \throws Error (file) for a calibration that cannot be read
   explicit MatchPlan(const MatchRequest& request);
 
-  // For pictures of one format: settles the search range, reads the masks, plans.
+  // For pictures of one format: settles the search range, reads masks and costs, plans.
   // \throws UsageError, Error
   void make(const ImageFormat& format);
   bool is_made() const { return matcher_.has_value(); }
@@ -48,6 +49,7 @@ class MatchPlan {
   Device device_;
   ImageFormat format_;
   Plane<std::uint8_t> left_mask_, right_mask_;
+  CostArray costs_;
   std::optional<Matcher> matcher_;
 };
 

@@ -99,6 +99,9 @@ void check_names(const std::vector<Frame>& frames, const Outputs& outputs, const
 
 void check_options(const MatchRequest& request) {
   if (request.energy) throw UsageError("--energy is for one pair: leave it out for a sequence");
+  if (!request.truth.empty()) throw UsageError("--truth is for one pair: leave it out for a sequence");
+  if (!request.cost_file.empty())
+    throw UsageError("--cost-file is for one pair: leave it out for a sequence");
   if (request.repeat > 1) throw UsageError("--repeat is for one pair: leave it out for a sequence");
 }
 

@@ -1,5 +1,7 @@
 #include "tools/parallax/method_options.h"
 
+#include "tools/parallax/command_line.h"
+
 namespace parallax::tool {
 namespace {
 
@@ -49,7 +51,6 @@ const Choices<SubPixel>& sub_pixel_choices() {
   return choices;
 }
 
-// A volume cannot be given on a command line.
 const Choices<DataCost>& data_cost_choices() {
   static const Choices<DataCost> choices = {
       {"absolute-difference", DataCost::absolute_difference},
@@ -58,6 +59,10 @@ const Choices<DataCost>& data_cost_choices() {
       {"birchfield-tomasi", DataCost::birchfield_tomasi},
       {"mean-absolute-difference", DataCost::mean_absolute_difference}};
   return choices;
+}
+
+std::string name_of_cost(DataCost cost) {
+  return cost == DataCost::volume ? "volume" : name_of(data_cost_choices(), cost);
 }
 
 void check_outside_cost(const CLI::App& app) {

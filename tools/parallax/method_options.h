@@ -1,16 +1,18 @@
 // What each method can be told on the command line.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "parallax/matcher.h"
 
 #include "tools/parallax/command.h"
+
+namespace CLI {
+class App;
+}
 
 namespace parallax::tool {
 
@@ -56,22 +58,11 @@ std::string name_of(const Choices<Value>& choices, Value value) {
 }
 
 const Choices<SubPixel>& sub_pixel_choices();
+// Without the volume, which is no choice: a file of costs chooses it.
 const Choices<DataCost>& data_cost_choices();
+std::string name_of_cost(DataCost cost);
 
-// --outside-cost and --no-outside-cost, which exclude each other.
-template <class Cost>
-void add_outside_cost(CLI::App& app, std::optional<Cost>& outside_cost, const std::string& group) {
-  app.add_option_function<Cost>(
-         "--outside-cost", [&](Cost cost) { outside_cost = cost; },
-         "Cost of a label that leads out of the right image")
-      ->default_str(outside_cost ? CLI::detail::to_string(*outside_cost) : "none")
-      ->run_callback_for_default(false)
-      ->group(group);
-  app.add_flag_callback(
-         "--no-outside-cost", [&] { outside_cost.reset(); },
-         "Pixels with labels that lead out of the right image have no data cost")
-      ->group(group);
-}
+// Of --outside-cost and --no-outside-cost, which exclude each other.
 void check_outside_cost(const CLI::App& app);
 
 void add_refine_options(CLI::App& app, RefineParameters& refine);

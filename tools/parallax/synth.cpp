@@ -8,7 +8,7 @@
 
 #include "parallax/formats.h"
 
-#include "tools/parallax/command.h"
+#include "tools/parallax/command_line.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::tool {

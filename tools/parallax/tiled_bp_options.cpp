@@ -1,3 +1,4 @@
+#include "tools/parallax/command_line.h"
 #include "tools/parallax/method_options.h"
 
 namespace parallax::tool {
@@ -88,7 +89,7 @@ nlohmann::ordered_json to_json(const Parameters& p) {
                               {"discontinuity_cost", p.discontinuity_cost},
                               {"discontinuity_truncation", p.discontinuity_truncation},
                               {"message_width", name_of(message_widths, p.message_width)},
-                              {"cost", name_of(data_cost_choices(), p.cost)},
+                              {"cost", name_of_cost(p.cost)},
                               {"data_weight", p.data_weight},
                               {"data_truncation", p.data_truncation},
                               {"outside_cost", nullptr},

@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "data_cost/differences-inl.h"
 #include "matchers/belief_propagation/numbers-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -23,59 +24,8 @@ HWY_INLINE RightElements right_elements(const RowCost& row, int label) {
   return {shift % 2, shift / 2};
 }
 
-HWY_INLINE const std::uint8_t* bytes(const void* plane) {
-  return static_cast<const std::uint8_t*>(plane);
-}
-HWY_INLINE const std::uint16_t* words(const void* plane) {
-  return static_cast<const std::uint16_t*>(plane);
-}
-
-template <class V>
-HWY_INLINE V absolute_difference(V a, V b) {
-  return hn::Or(hn::SaturatedSub(a, b), hn::SaturatedSub(b, a));
-}
-
-template <Feature feature>
-inline constexpr int planes_of = feature == Feature::census ? 8 : 1;
-
-// Differences in whole gray levels, or bits, of a vector of pixels.
-template <Feature feature, class Tag8>
-struct ByteDifferences {
-  HWY_INLINE ByteDifferences(const RowCost& cost_row, std::ptrdiff_t first) : row(cost_row), i(first) {
-    for (int p = 0; p < planes; ++p) left_bytes[p] = hn::LoadU(Tag8(), bytes(row.left[p]) + i);
-  }
-  HWY_INLINE hn::Vec<Tag8> at(const RightElements& right_at) const {
-    const auto right_byte = [&](int p) HWY_ATTR {
-      return hn::LoadU(Tag8(), bytes(row.right[right_at.half][p]) + i + right_at.offset);
-    };
-    if constexpr (feature == Feature::bytes) {
-      return absolute_difference(left_bytes[0], right_byte(0));
-    } else {
-      auto sum = hn::PopulationCount(hn::Xor(left_bytes[0], right_byte(0)));
-      for (int p = 1; p < planes; ++p)
-        sum = hn::Add(sum, hn::PopulationCount(hn::Xor(left_bytes[p], right_byte(p))));
-      return sum;
-    }
-  }
-  static constexpr int planes = planes_of<feature>;
-  const RowCost& row;
-  std::ptrdiff_t i;
-  hn::Vec<Tag8> left_bytes[planes];
-};
-
-// table[index], for indices below 16·chunks; beyond them, the last.
-template <int chunks, class Tag8>
-HWY_INLINE hn::Vec<Tag8> look_up(Tag8 tag, const hn::Vec<Tag8>* table, hn::Vec<Tag8> index) {
-  auto found = hn::TableLookupBytes(table[0], hn::And(index, hn::Set(tag, 15)));
-  for (int c = 1; c < chunks; ++c) {
-    const auto here = hn::TableLookupBytes(table[c], hn::And(index, hn::Set(tag, 15)));
-    found = hn::IfThenElse(hn::Lt(index, hn::Set(tag, static_cast<std::uint8_t>(16 * c))), found, here);
-  }
-  return found;
-}
-
-// A vector of one lane holds no table.
-inline constexpr bool has_tables = HWY_TARGET != HWY_SCALAR;
+using data_cost::HWY_NAMESPACE::ByteDifferences, data_cost::HWY_NAMESPACE::differences_256,
+    data_cost::HWY_NAMESPACE::has_tables, data_cost::HWY_NAMESPACE::look_up;
 
 // fixed8, where costs fit in bytes as they are.
 template <Feature feature, int chunks>
@@ -87,12 +37,12 @@ void simple_cost_row(const RowCost& row) {
   const auto last = hn::Set(tag, static_cast<std::uint8_t>(row.table_end - 1));
   const auto outside = hn::Set(tag, static_cast<std::uint8_t>(row.outside));
   for (int i = row.range.first; i < row.range.last; i += lanes) {
-    const ByteDifferences<feature, decltype(tag)> differences(row, i);
+    const ByteDifferences<feature, decltype(tag)> differences(row.left, i);
     const auto valid = hn::LoadU(tag, row.left_valid + i);
     for (int label = 0; label < row.shape.labels; ++label) {
       const RightElements right_at = right_elements(row, label);
       const auto exists = hn::LoadU(tag, row.right_valid[right_at.half] + i + right_at.offset);
-      const auto index = hn::Min(differences.at(right_at), last);
+      const auto index = hn::Min(differences.from(row.right[right_at.half], i + right_at.offset), last);
       const auto cost = look_up<chunks>(tag, table, index);
       const auto chosen = hn::Or(hn::And(exists, cost), hn::AndNot(exists, outside));
       hn::StoreU(hn::And(chosen, valid), tag,
@@ -107,41 +57,6 @@ void simple_cost_row_of(const RowCost& row) {
   if (row.table_end <= 32) return simple_cost_row<feature, 2>(row);
   if (row.table_end <= 64) return simple_cost_row<feature, 4>(row);
   simple_cost_row<feature, 16>(row);
-}
-
-// Differences in 256ths, in the lanes of floats.
-template <Feature feature>
-HWY_INLINE hn::Vec<hn::RebindToSigned<Float::Tag>> differences_256(const RowCost& row, std::ptrdiff_t i,
-                                                                   const RightElements& right_at) {
-  const hn::RebindToSigned<Float::Tag> d32;
-  if constexpr (feature == Feature::bytes || feature == Feature::census) {
-    const hn::Rebind<std::uint8_t, Float::Tag> d8;
-    return hn::ShiftLeft<8>(hn::PromoteTo(d32, ByteDifferences<feature, decltype(d8)>(row, i).at(right_at)));
-  } else {
-    const hn::Rebind<std::uint16_t, Float::Tag> d16;
-    const auto in_left = [&](int p)
-                             HWY_ATTR { return hn::PromoteTo(d32, hn::LoadU(d16, words(row.left[p]) + i)); };
-    const auto in_right = [&](int p) HWY_ATTR {
-      return hn::PromoteTo(d32, hn::LoadU(d16, words(row.right[right_at.half][p]) + i + right_at.offset));
-    };
-    const auto apart = [&](int p) HWY_ATTR { return hn::Abs(hn::Sub(in_left(p), in_right(p))); };
-    if constexpr (feature == Feature::gray) {
-      return apart(0);
-    } else if constexpr (feature == Feature::colour) {
-      const auto third = [&](int p) HWY_ATTR {
-        // Below 2³², so the sign bit is a digit.
-        const auto product = hn::BitCast(Float::Bits(), hn::Mul(apart(p), hn::Set(d32, 21845)));
-        return hn::BitCast(d32, hn::ShiftRight<16>(product));
-      };
-      return hn::Add(hn::Add(third(0), third(1)), third(2));
-    } else {
-      const auto beyond = [&](auto sample, auto lowest, auto highest) HWY_ATTR {
-        return hn::Max(hn::Max(hn::Sub(sample, highest), hn::Sub(lowest, sample)), hn::Zero(d32));
-      };
-      return hn::Min(beyond(in_left(0), in_right(1), in_right(2)),
-                     beyond(in_right(0), in_left(1), in_left(2)));
-    }
-  }
 }
 
 // Stores one vector of pixels' costs, of which whole arithmetic keeps what lies within `bound` of the least.
@@ -187,7 +102,9 @@ void cost_row_of(const RowCost& row) {
         hn::RebindMask(tag, hn::Gt(hn::PromoteTo(d32, hn::LoadU(d8, row.left_valid + i)), hn::Zero(d32)));
     for (int label = 0; label < row.shape.labels; ++label) {
       const RightElements right_at = right_elements(row, label);
-      const auto difference = hn::Min(differences_256<feature>(row, i, right_at), differences);
+      const auto difference =
+          hn::Min(differences_256<feature>(d32, row.left, i, row.right[right_at.half], i + right_at.offset),
+                  differences);
       auto cost = hn::Mul(hn::ConvertTo(tag, difference), scale);
       if constexpr (Number::whole) cost = hn::Floor(hn::Add(cost, half));
       const std::uint8_t* right_valid = row.right_valid[right_at.half] + i + right_at.offset;
@@ -230,28 +147,6 @@ void settle_costs_here(Arithmetic arithmetic, const PlaneShape& shape, int count
             [&](auto number) { settle_costs_as<decltype(number)>(shape, count, units, bound, out); });
 }
 
-void census_row_here(const RowCensus& row) {
-  const hn::ScalableTag<std::uint16_t> tag;
-  const hn::Rebind<std::uint8_t, decltype(tag)> narrow;
-  const int lanes = static_cast<int>(hn::Lanes(tag));
-  for (int x = 0; x < row.width; x += lanes) {
-    const auto centre = hn::LoadU(tag, row.rows[3] + x + 4);
-    auto bits = hn::Zero(tag);
-    int bit = 0;
-    for (int neighbour = 0; neighbour < 63; ++neighbour) {
-      if (neighbour == 31) continue;  // the centre itself
-      const auto sample = hn::LoadU(tag, row.rows[neighbour / 9] + x + neighbour % 9);
-      const auto darker = hn::VecFromMask(tag, hn::Lt(sample, centre));
-      bits = hn::Or(bits, hn::And(darker, hn::Set(tag, static_cast<std::uint16_t>(1u << (bit % 8)))));
-      ++bit;
-      if (bit % 8 != 0 && bit != 62) continue;
-      const hn::RebindToSigned<decltype(tag)> signed_tag;
-      hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(signed_tag, bits)), narrow, row.planes[(bit - 1) / 8] + x);
-      bits = hn::Zero(tag);
-    }
-  }
-}
-
 template <class Element>
 void split_row_as(const Element* row, int count, Element* even, Element* odd) {
   const hn::ScalableTag<Element> tag;
@@ -279,7 +174,6 @@ namespace parallax::belief_propagation {
 
 HWY_EXPORT(cost_row_here);
 HWY_EXPORT(settle_costs_here);
-HWY_EXPORT(census_row_here);
 HWY_EXPORT(split_bytes_here);
 HWY_EXPORT(split_words_here);
 
@@ -290,10 +184,6 @@ void cost_row(Arithmetic arithmetic, const RowCost& row) {
 void settle_costs(Arithmetic arithmetic, const PlaneShape& shape, int count, const float* units, int bound,
                   void* out) {
   HWY_DYNAMIC_DISPATCH(settle_costs_here)(arithmetic, shape, count, units, bound, out);
-}
-
-void census_row(const RowCensus& row) {
-  HWY_DYNAMIC_DISPATCH(census_row_here)(row);
 }
 
 void split_row(const std::uint8_t* row, int count, std::uint8_t* even, std::uint8_t* odd) {

@@ -12,9 +12,12 @@
 
 #include "parallax/belief_propagation.h"
 
+#include "data_cost/features.h"
+
 namespace parallax::belief_propagation {
 
-inline constexpr int widest_vector_bytes = 64;
+using data_cost::Feature, data_cost::feature_bytes, data_cost::feature_planes, data_cost::most_feature_planes,
+    data_cost::widest_vector_bytes;
 
 // Where a message goes to, or comes from.
 enum Direction { above, below, left, right, direction_count };
@@ -66,26 +69,6 @@ struct RowSum {
   void* scratch;               // of scratch_bytes(labels)
 };
 
-// What the two images are compared by.
-enum class Feature {
-  bytes,              // whole gray levels: |difference|
-  census,             // eight bytes: Hamming distance, in bits
-  gray,               // 256ths of a gray level: |difference|
-  colour,             // three of these: a third of each |difference|
-  birchfield_tomasi,  // sample, lowest and highest around it, in 256ths
-};
-
-inline int feature_planes(Feature feature) {
-  return feature == Feature::census                                            ? 8
-         : feature == Feature::colour || feature == Feature::birchfield_tomasi ? 3
-                                                                               : 1;
-}
-inline int feature_bytes(Feature feature) {
-  return feature == Feature::bytes || feature == Feature::census ? 1 : 2;
-}
-
-inline constexpr int most_feature_planes = 8;
-
 // Data costs of one row of one colour.
 //
 // The right row is extended to every column that any label reaches, and split by parity as the left one:
@@ -117,15 +100,6 @@ inline std::size_t scratch_bytes(int labels) {
   return static_cast<std::size_t>(labels) * 4 * 64;
 }
 
-// 9×7 census of a row: plane b of the signature of pixel x is byte x of `planes[b]`. The rows around it
-// repeat their border samples: `rows[j][x + i + 4]` is the sample i columns and j − 3 rows from pixel x; what
-// is written, and read, ends at a whole vector.
-struct RowCensus {
-  const std::uint16_t* rows[7];
-  int width;
-  std::uint8_t* planes[8];
-};
-
 std::size_t storage_bytes(Arithmetic arithmetic);
 // Of slopes and truncations.
 std::size_t computing_bytes(Arithmetic arithmetic);
@@ -147,7 +121,6 @@ void cost_row(Arithmetic arithmetic, const RowCost& row);
 inline constexpr int pitch = 64;
 void settle_costs(Arithmetic arithmetic, const PlaneShape& shape, int count, const float* units, int bound,
                   void* out);
-void census_row(const RowCensus& row);
 // Even elements and odd ones; a whole vector at a time.
 void split_row(const std::uint8_t* row, int count, std::uint8_t* even, std::uint8_t* odd);
 void split_row(const std::uint16_t* row, int count, std::uint16_t* even, std::uint16_t* odd);

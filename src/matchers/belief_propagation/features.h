@@ -1,10 +1,11 @@
 // What the data costs of both images are made from, in the layout of cpu_kernels.h.
 #pragma once
 
-#include <array>
+#include <vector>
 
 #include "core/arena.h"
 #include "core/workers.h"
+#include "data_cost/features.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/cpu_kernels.h"
 
@@ -18,7 +19,7 @@ class Features {
   // As DataCosts::prepare().
   void prepare(const StereoPair& pair, bool mirrored, std::byte* arena, const Workers& workers);
 
-  View<const std::uint16_t> gray(std::byte* arena) const { return samples_[0].back().in(arena); }
+  View<const std::uint16_t> gray(std::byte* arena) const { return rows_.gray(0, arena); }
   // For each pixel: matched, or the Status it has from the start.
   View<const std::uint8_t> status(std::byte* arena) const { return status_.in(arena); }
 
@@ -27,10 +28,8 @@ class Features {
 
  private:
   struct Scratch {
-    Buffer<std::uint16_t> samples, extended;
-    std::array<Buffer<std::uint16_t>, 7> census_rows;
-    std::array<Buffer<std::uint16_t>, most_feature_planes> features;
-    Buffer<std::uint8_t> exists;
+    Buffer<std::uint16_t> extended;
+    Buffer<std::uint8_t> valid, exists;
     Buffer<std::byte> costs;
   };
   // The halves of all rows of one side: [row][plane][parity][pitch] elements.
@@ -47,14 +46,7 @@ class Features {
   Halves reserve_halves(int planes, int bytes, int elements, ArenaLayout& layout) const;
   int extended_columns() const { return size_.width + model_.labels - 1; }
   bool takes_volume() const { return model_.parameters.cost == DataCost::volume; }
-  template <class Element>
-  void extend(const Element* row, Element* extended) const;
-  void write_mask(int side, int y, std::uint8_t* out) const;
-  void sample(int side, std::byte* arena, const Workers& workers);
-  void extract_row(int side, int y, std::byte* arena, const Scratch& scratch) const;
-  void write_row_features(int side, int y, std::byte* arena, const Scratch& scratch) const;
-  void write_census(View<const std::uint16_t> gray, int y, std::byte* arena, const Scratch& scratch) const;
-  void write_birchfield_tomasi(const std::uint16_t* gray, std::byte* arena, const Scratch& scratch) const;
+  void extract_row(int side, int y, std::byte* arena, int slot) const;
   template <class Element>
   void split_left(const Element* row, const Halves& halves, int y, int plane, std::byte* arena) const;
   template <class Element>
@@ -68,14 +60,11 @@ class Features {
   Size size_;
   PlaneShape shape_;
   Feature feature_;
-  std::vector<std::uint32_t> weights_;
+  data_cost::RowFeatures rows_;
   std::vector<std::uint8_t> table_;  // costs of whole-level differences, when `simple_`
   int table_end_ = 0;
   bool simple_ = false;
-  std::vector<int> channels_;  // gray last
-  std::vector<PlaneBuffer<std::uint16_t>> samples_[2];
   Halves halves_[2], valid_[2];
-  PlaneBuffer<std::uint16_t> half_smoothed_;
   PlaneBuffer<std::uint8_t> status_;
   std::vector<Scratch> scratch_;
   StereoPair pair_;

@@ -1,0 +1,103 @@
+// Differences of features, a vector of pixels at a time.
+
+// Included once for each instruction set.
+#if defined(PARALLAX_DATA_COST_DIFFERENCES) == defined(HWY_TARGET_TOGGLE)
+#ifdef PARALLAX_DATA_COST_DIFFERENCES
+#undef PARALLAX_DATA_COST_DIFFERENCES
+#else
+#define PARALLAX_DATA_COST_DIFFERENCES
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+#include <hwy/highway.h>
+
+#include "data_cost/features.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace parallax::data_cost::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class V>
+HWY_INLINE V absolute_difference(V a, V b) {
+  return hn::Or(hn::SaturatedSub(a, b), hn::SaturatedSub(b, a));
+}
+
+// In whole gray levels, or bits: the planes of both images, at element `i` and `j`.
+template <Feature feature, class Tag8>
+struct ByteDifferences {
+  static constexpr int planes = feature_planes(feature);
+  static HWY_INLINE hn::Vec<Tag8> at(const void* plane, std::ptrdiff_t i) {
+    return hn::LoadU(Tag8(), static_cast<const std::uint8_t*>(plane) + i);
+  }
+  HWY_INLINE ByteDifferences(const void* const* left, std::ptrdiff_t i) {
+    for (int p = 0; p < planes; ++p) left_bytes[p] = at(left[p], i);
+  }
+  HWY_INLINE hn::Vec<Tag8> from(const void* const* right, std::ptrdiff_t j) const {
+    if constexpr (feature == Feature::bytes) {
+      return absolute_difference(left_bytes[0], at(right[0], j));
+    } else {
+      auto sum = hn::PopulationCount(hn::Xor(left_bytes[0], at(right[0], j)));
+      for (int p = 1; p < planes; ++p)
+        sum = hn::Add(sum, hn::PopulationCount(hn::Xor(left_bytes[p], at(right[p], j))));
+      return sum;
+    }
+  }
+  hn::Vec<Tag8> left_bytes[planes];
+};
+
+// table[index], for indices below 16·chunks; beyond them, the last.
+template <int chunks, class Tag8>
+HWY_INLINE hn::Vec<Tag8> look_up(Tag8 tag, const hn::Vec<Tag8>* table, hn::Vec<Tag8> index) {
+  auto found = hn::TableLookupBytes(table[0], hn::And(index, hn::Set(tag, 15)));
+  for (int c = 1; c < chunks; ++c) {
+    const auto here = hn::TableLookupBytes(table[c], hn::And(index, hn::Set(tag, 15)));
+    found = hn::IfThenElse(hn::Lt(index, hn::Set(tag, static_cast<std::uint8_t>(16 * c))), found, here);
+  }
+  return found;
+}
+
+// A vector of one lane holds no table.
+inline constexpr bool has_tables = HWY_TARGET != HWY_SCALAR;
+
+// In 256ths, in the lanes of 32-bit numbers.
+template <Feature feature, class Tag32>
+HWY_INLINE hn::Vec<Tag32> differences_256(Tag32 d32, const void* const* left, std::ptrdiff_t i,
+                                          const void* const* right, std::ptrdiff_t j) {
+  if constexpr (feature == Feature::bytes || feature == Feature::census) {
+    const hn::Rebind<std::uint8_t, Tag32> d8;
+    const ByteDifferences<feature, decltype(d8)> differences(left, i);
+    return hn::ShiftLeft<8>(hn::PromoteTo(d32, differences.from(right, j)));
+  } else {
+    const hn::Rebind<std::uint16_t, Tag32> d16;
+    const hn::RebindToUnsigned<Tag32> bits;
+    const auto load = [&](const void* plane, std::ptrdiff_t at) HWY_ATTR {
+      return hn::PromoteTo(d32, hn::LoadU(d16, static_cast<const std::uint16_t*>(plane) + at));
+    };
+    const auto in_left = [&](int p) HWY_ATTR { return load(left[p], i); };
+    const auto in_right = [&](int p) HWY_ATTR { return load(right[p], j); };
+    const auto apart = [&](int p) HWY_ATTR { return hn::Abs(hn::Sub(in_left(p), in_right(p))); };
+    if constexpr (feature == Feature::gray) {
+      return apart(0);
+    } else if constexpr (feature == Feature::colour) {
+      const auto third = [&](int p) HWY_ATTR {
+        // Below 2³², so the sign bit is a digit.
+        const auto product = hn::BitCast(bits, hn::Mul(apart(p), hn::Set(d32, 21845)));
+        return hn::BitCast(d32, hn::ShiftRight<16>(product));
+      };
+      return hn::Add(hn::Add(third(0), third(1)), third(2));
+    } else {
+      const auto beyond = [&](auto sample, auto lowest, auto highest) HWY_ATTR {
+        return hn::Max(hn::Max(hn::Sub(sample, highest), hn::Sub(lowest, sample)), hn::Zero(d32));
+      };
+      return hn::Min(beyond(in_left(0), in_right(1), in_right(2)),
+                     beyond(in_right(0), in_left(1), in_left(2)));
+    }
+  }
+}
+
+}  // namespace parallax::data_cost::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // once for each instruction set

@@ -1,0 +1,159 @@
+#include "data_cost/features.h"
+
+#include <algorithm>
+
+#include "refine/refine.h"
+
+namespace parallax::data_cost {
+namespace {
+
+constexpr int census_border = 4;
+constexpr std::uint8_t yes = 255;
+
+}  // namespace
+
+Feature choose_feature(DataCost cost, Depth depth, float smoothing) {
+  switch (cost) {
+    case DataCost::census:
+      return Feature::census;
+    case DataCost::absolute_difference_colour:
+      return Feature::colour;
+    case DataCost::birchfield_tomasi:
+      return Feature::birchfield_tomasi;
+    case DataCost::absolute_difference:
+    case DataCost::volume:
+    case DataCost::mean_absolute_difference:
+      break;
+  }
+  return depth == Depth::bits8 && smoothing == 0 ? Feature::bytes : Feature::gray;
+}
+
+RowFeatures::RowFeatures(Feature feature, float smoothing, Size size, int slots, ArenaLayout& layout)
+    : feature_(feature), size_(size), weights_(smoothing_weights(smoothing)) {
+  if (feature_ == Feature::colour) channels_ = {0, 1, 2};
+  channels_.push_back(gray_channel);
+  for (auto& side : samples_)
+    for (std::size_t i = 0; i < channels_.size(); ++i)
+      side.push_back(layout.reserve_plane<std::uint16_t>(size_));
+  if (smoothing > 0) half_smoothed_ = layout.reserve_plane<std::uint16_t>(size_);
+  const std::size_t row = static_cast<std::size_t>(size_.width) + 2 * census_border + 2 * widest_vector_bytes;
+  for (int slot = 0; slot < slots; ++slot) {
+    Scratch scratch;
+    scratch.samples = layout.reserve<std::uint16_t>(row);
+    if (feature_ == Feature::census)
+      for (auto& buffer : scratch.census_rows) buffer = layout.reserve<std::uint16_t>(row);
+    for (int plane = 0; plane < feature_planes(feature_); ++plane)
+      scratch.planes[static_cast<std::size_t>(plane)] = layout.reserve<std::uint16_t>(row);
+    scratch_.push_back(scratch);
+  }
+}
+
+void RowFeatures::prepare(const StereoPair& pair, bool mirrored, std::byte* arena,
+                          const Workers& workers) const {
+  const bool smooth = weights_.size() > 1;
+  for (int side = 0; side < 2; ++side) {
+    const ImageView& image = side == 0 ? pair.left : pair.right;
+    for (std::size_t i = 0; i < channels_.size(); ++i) {
+      const View<std::uint16_t> samples = samples_[side][i].in(arena);
+      const View<std::uint16_t> half = half_smoothed_.in(arena);
+      for_row_ranges(workers, size_.height, [&](int first, int last, int slot) {
+        std::uint16_t* row = scratch_[static_cast<std::size_t>(slot)].samples.in(arena);
+        for (int y = first; y < last; ++y) {
+          sample_row(image, channels_[i], y, mirrored, smooth ? row : samples.row(y));
+          if (smooth) smooth_row(row, size_.width, weights_, half.row(y));
+        }
+      });
+      if (!smooth) continue;
+      for_row_ranges(workers, size_.height, [&](int first, int last, int) {
+        for (int y = first; y < last; ++y) smooth_column(half, y, weights_, samples.row(y));
+      });
+    }
+  }
+}
+
+RowFeatures::Planes RowFeatures::planes(int side, int y, std::byte* arena, int slot) const {
+  const View<const std::uint16_t> gray = this->gray(side, arena);
+  const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
+  Planes planes{};
+  for (std::size_t plane = 0; plane < static_cast<std::size_t>(feature_planes(feature_)); ++plane)
+    planes[plane] = scratch.planes[plane].in(arena);
+  std::uint16_t* out = scratch.planes[0].in(arena);
+  switch (feature_) {
+    case Feature::bytes:
+      for (int x = 0; x < size_.width; ++x)
+        reinterpret_cast<std::uint8_t*>(out)[x] = static_cast<std::uint8_t>(gray.at(x, y) / per_level);
+      break;
+    case Feature::gray:
+      std::copy_n(gray.row(y), size_.width, out);
+      break;
+    case Feature::colour:
+      for (std::size_t i = 0; i < 3; ++i)
+        std::copy_n(samples_[side][i].in(arena).row(y), size_.width, scratch.planes[i].in(arena));
+      break;
+    case Feature::birchfield_tomasi:
+      write_birchfield_tomasi(gray.row(y), arena, scratch);
+      break;
+    case Feature::census:
+      write_census(gray, y, arena, scratch);
+      break;
+  }
+  return planes;
+}
+
+void RowFeatures::write_census(View<const std::uint16_t> gray, int y, std::byte* arena,
+                               const Scratch& scratch) const {
+  RowCensus census;
+  census.width = size_.width;
+  for (int j = 0; j < 7; ++j) {
+    const std::uint16_t* in = gray.row(std::clamp(y + j - 3, 0, size_.height - 1));
+    std::uint16_t* row = scratch.census_rows[static_cast<std::size_t>(j)].in(arena);
+    std::fill_n(row, census_border, in[0]);
+    std::copy_n(in, size_.width, row + census_border);
+    std::fill_n(row + census_border + size_.width, census_border, in[size_.width - 1]);
+    census.rows[j] = row;
+  }
+  for (int plane = 0; plane < 8; ++plane)
+    census.planes[plane] =
+        reinterpret_cast<std::uint8_t*>(scratch.planes[static_cast<std::size_t>(plane)].in(arena));
+  census_row(census);
+}
+
+void RowFeatures::write_birchfield_tomasi(const std::uint16_t* gray, std::byte* arena,
+                                          const Scratch& scratch) const {
+  const auto at = [&](int x) -> int { return gray[std::clamp(x, 0, size_.width - 1)]; };
+  const auto between = [&](int x) { return (at(x) + at(x + 1) + 1) / 2; };
+  for (int x = 0; x < size_.width; ++x) {
+    const int before = between(x - 1), after = between(x);
+    scratch.planes[0].in(arena)[x] = gray[x];
+    scratch.planes[1].in(arena)[x] = static_cast<std::uint16_t>(std::min({at(x), before, after}));
+    scratch.planes[2].in(arena)[x] = static_cast<std::uint16_t>(std::max({at(x), before, after}));
+  }
+}
+
+void mask_row(View<const std::uint8_t> mask, int width, int y, bool mirrored, std::uint8_t* out) {
+  if (mask.empty()) {
+    std::fill_n(out, width, yes);
+    return;
+  }
+  for (int x = 0; x < width; ++x) out[x] = mask.row(y)[x] != 0 ? yes : 0;
+  if (mirrored) std::reverse(out, out + width);
+}
+
+void settle_row(const CostModel& model, Size size, int y, const std::uint8_t* right_valid,
+                std::uint8_t* valid, std::uint8_t* status) {
+  const int frame = model.frame;
+  // Labels of pixel x whose right pixel is there: of extended columns x … x + labels − 1.
+  int count = 0;
+  for (int j = 0; j + 1 < model.labels; ++j) count += right_valid[j] & 1;
+  for (int x = 0; x < size.width; ++x) {
+    count += right_valid[x + model.labels - 1] & 1;
+    status[x] = refine::code(valid[x] == 0 ? Status::input_masked
+                             : count == 0  ? Status::out_of_range
+                                           : Status::matched);
+    const bool framed = x < frame || y < frame || x >= size.width - frame || y >= size.height - frame;
+    if (framed || (!model.has_outside && count != model.labels)) valid[x] = 0;
+    count -= right_valid[x] & 1;
+  }
+}
+
+}  // namespace parallax::data_cost

@@ -1,0 +1,108 @@
+// What the two images of a pair are compared by, a row at a time: the part of data costs that does not depend
+// on how a matcher lays them out.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/arena.h"
+#include "core/workers.h"
+#include "data_cost/data_cost.h"
+
+namespace parallax::data_cost {
+
+enum class Feature {
+  bytes,              // whole gray levels: |difference|
+  census,             // eight bytes: Hamming distance, in bits
+  gray,               // 256ths of a gray level: |difference|
+  colour,             // three of these: a third of each |difference|
+  birchfield_tomasi,  // sample, lowest and highest around it, in 256ths
+};
+
+// Of an option of DataCost, bar `volume`. Samples of unsmoothed 8-bit images are whole gray levels.
+Feature choose_feature(DataCost cost, Depth depth, float smoothing);
+
+inline constexpr int feature_planes(Feature feature) {
+  return feature == Feature::census                                            ? 8
+         : feature == Feature::colour || feature == Feature::birchfield_tomasi ? 3
+                                                                               : 1;
+}
+inline constexpr int feature_bytes(Feature feature) {
+  return feature == Feature::bytes || feature == Feature::census ? 1 : 2;
+}
+inline constexpr int most_feature_planes = 8;
+
+// Vectors read and write as many bytes beyond the end of a row.
+inline constexpr int widest_vector_bytes = 64;
+
+// 9×7 census of a row: plane b of the signature of pixel x is byte x of `planes[b]`. The rows around it
+// repeat their border samples: `rows[j][x + i + 4]` is the sample i columns and j − 3 rows from pixel x; what
+// is written, and read, ends at a whole vector.
+struct RowCensus {
+  const std::uint16_t* rows[7];
+  int width;
+  std::uint8_t* planes[8];
+};
+void census_row(const RowCensus& row);
+
+// Features of the rows of both images.
+class RowFeatures {
+ public:
+  RowFeatures(Feature feature, float smoothing, Size size, int slots, ArenaLayout& layout);
+
+  // As DataCosts::prepare(), of a pair whose images are swapped already.
+  void prepare(const StereoPair& pair, bool mirrored, std::byte* arena, const Workers& workers) const;
+
+  // The planes of a row of the left image, or the right one: `width` bytes or words in memory of this slot,
+  // with a widest vector of any values behind them.
+  using Planes = std::array<const std::uint16_t*, most_feature_planes>;
+  Planes planes(int side, int y, std::byte* arena, int slot) const;
+
+  View<const std::uint16_t> gray(int side, std::byte* arena) const { return samples_[side].back().in(arena); }
+
+ private:
+  struct Scratch {
+    Buffer<std::uint16_t> samples;
+    std::array<Buffer<std::uint16_t>, 7> census_rows;
+    std::array<Buffer<std::uint16_t>, most_feature_planes> planes;
+  };
+  void write_census(View<const std::uint16_t> gray, int y, std::byte* arena, const Scratch& scratch) const;
+  void write_birchfield_tomasi(const std::uint16_t* gray, std::byte* arena, const Scratch& scratch) const;
+
+  Feature feature_;
+  Size size_;
+  std::vector<std::uint32_t> weights_;
+  std::vector<int> channels_;  // gray last
+  std::vector<PlaneBuffer<std::uint16_t>> samples_[2];
+  PlaneBuffer<std::uint16_t> half_smoothed_;
+  std::vector<Scratch> scratch_;  // by slot
+};
+
+// 255 where a pixel of row y takes part, else 0.
+void mask_row(View<const std::uint8_t> mask, int width, int y, bool mirrored, std::uint8_t* out);
+
+// The right row, extended to every column that any label of the left row reaches: label k of left pixel x
+// reads extended column x + labels − 1 − k. Zero where there is no right pixel, but for the `border` columns
+// next to the row, which repeat it.
+template <class Element>
+void extend_row(const Element* row, int width, const CostModel& model, int border, Element* out) {
+  const int columns = width + model.labels - 1;
+  const std::int64_t first = static_cast<std::int64_t>(model.labels) - 1 + model.min_disparity;
+  const auto inside = [&](std::int64_t column) {
+    return static_cast<int>(std::clamp<std::int64_t>(column, -border, columns + border));
+  };
+  const int begin = inside(first), end = inside(first + width);
+  std::fill(out - border, out + inside(first - border), Element{0});
+  std::fill(out + inside(first - border), out + begin, row[0]);
+  if (begin < end) std::copy_n(row + (begin - first), end - begin, out + begin);
+  std::fill(out + end, out + inside(first + width + border), row[width - 1]);
+  std::fill(out + inside(first + width + border), out + columns + border, Element{0});
+}
+
+// Of the pixels of a row: which have data costs (255, else 0), and their Status from the start. `valid` is
+// the left row's mask_row(); `right_valid` the right row's, extended.
+void settle_row(const CostModel& model, Size size, int y, const std::uint8_t* right_valid,
+                std::uint8_t* valid, std::uint8_t* status);
+
+}  // namespace parallax::data_cost

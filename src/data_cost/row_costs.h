@@ -1,0 +1,59 @@
+// Data costs of a row of pixels, side by side: what DataCosts::at() says, less the least of each pixel, and
+// cut at a bound.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "data_cost/features.h"
+
+namespace parallax::data_cost {
+
+// Of the windows that mean_absolute_difference compares.
+inline constexpr int window_radius = 2;
+inline constexpr int window_rows = 2 * window_radius + 1;
+static_assert(window_rows <= most_feature_planes);
+
+struct RowCosts {
+  int labels;
+  Feature feature;
+  // Windows are compared, not pixels: planes are the rows of the window then, with `window_radius` repeated
+  // samples on both sides.
+  bool windows;
+  // Label k of pixel x compares element x of the left planes with element x + labels − 1 − k of the right.
+  const void* left[most_feature_planes];
+  const void* right[most_feature_planes];
+  const std::uint8_t* left_valid;   // 255 where the pixel has data costs, else 0
+  const std::uint8_t* right_valid;  // 255 where there is a right pixel, else 0
+  // Costs of whole-level differences 0…255, and the outside cost, are bytes; out_bytes is 1 then.
+  bool simple;
+  const std::uint8_t* table;
+  int table_end;  // differences from here on cost as much as the one before
+  bool same;      // below that, a difference costs as many units
+  // Otherwise in floats.
+  float scale;
+  int differences;
+  float outside;
+  int bound;
+  // Pixels first … first + count − 1, and more, up to a whole widest vector of bytes.
+  int first, count;
+  void* out;  // pixel first + i of label k is element k·stride + i
+  int out_bytes;
+  std::ptrdiff_t stride;
+  void* scratch;  // of row_costs_scratch()
+};
+
+// Pixels that are computed at once.
+inline constexpr int most_at_once = 256;
+inline std::size_t row_costs_scratch(int labels) {
+  constexpr std::size_t sums = (most_at_once + 2 * widest_vector_bytes) * sizeof(float);
+  constexpr std::size_t units = widest_vector_bytes * sizeof(float), levels = most_at_once;
+  return static_cast<std::size_t>(labels) * (units + levels) + sums;
+}
+
+void write_row_costs(const RowCosts& row);
+
+// The same from costs in `units`, [label][widest_vector_bytes], of as many pixels.
+void settle_costs(const float* units, const RowCosts& row);
+
+}  // namespace parallax::data_cost

@@ -1,0 +1,97 @@
+#include <algorithm>
+#include <cmath>
+
+#include "parallax/error.h"
+#include "parallax/formats.h"
+
+#include "core/checks.h"
+#include "formats/text.h"
+
+namespace parallax {
+namespace {
+
+// Up to here, a float holds every whole number.
+constexpr long long highest_cost = 1 << 24;
+
+[[noreturn]] void fail(const std::string& name, const std::string& why) {
+  throw Error(ErrorCategory::file, name + ": " + why);
+}
+
+std::size_t count_words(std::string_view text) {
+  std::size_t count = 0;
+  while (!next_word(text).empty()) ++count;
+  return count;
+}
+
+Size parse_size(std::string_view& text, const std::string& name) {
+  const auto width = parse_number<long long>(next_word(text));
+  const auto height = parse_number<long long>(next_word(text));
+  constexpr long long most = 1'000'000;
+  if (!width || !height || *width < 1 || *height < 1 || *width > most || *height > most)
+    fail(name, "begins with a width or height that is no number from 1 to " + std::to_string(most) +
+                   ": give a file of data costs, whose first line is its width and height");
+  return {static_cast<int>(*width), static_cast<int>(*height)};
+}
+
+[[noreturn]] void fail_for_count(const std::string& name, Size size, int labels, std::size_t count) {
+  const std::size_t needed = size.pixels() * static_cast<std::size_t>(labels);
+  fail(name, std::string(count < needed ? "is cut short" : "holds too much") + ": " + text(size) +
+                 " pixels with " + std::to_string(labels) + " labels have " + std::to_string(needed) +
+                 " costs, there are " + std::to_string(count) +
+                 ": give the whole file, and its number of labels");
+}
+
+// `from` and `word` are parts of the same text.
+std::size_t line_of(std::string_view from, std::string_view word) {
+  return 1 + static_cast<std::size_t>(std::count(from.data(), word.data(), '\n'));
+}
+
+}  // namespace
+
+CostArray parse_costs(std::string_view whole, int labels, const std::string& name) {
+  check_range("labels", labels, 2, 1024);
+  std::string_view rest = whole;
+  CostArray array{parse_size(rest, name), labels, {}};
+  const std::size_t count = array.size.pixels() * static_cast<std::size_t>(labels);
+  // A cost takes a digit, and a space before it: a size that the text cannot fill takes no memory.
+  if (rest.size() / 2 < count) fail_for_count(name, array.size, labels, count_words(rest));
+  array.costs.reserve(count);
+  const std::string_view costs = rest;
+  while (array.costs.size() < count) {
+    const std::string_view word = next_word(rest);
+    if (word.empty()) fail_for_count(name, array.size, labels, array.costs.size());
+    const auto cost = parse_number<long long>(word);
+    if (!cost || *cost < -highest_cost || *cost > highest_cost)
+      fail(name, "line " + std::to_string(line_of(whole, word)) + ", cost " +
+                     std::to_string(array.costs.size() + 1) + " is no whole number from " +
+                     std::to_string(-highest_cost) + " to " + std::to_string(highest_cost) +
+                     ": round the costs, or scale them");
+    array.costs.push_back(static_cast<float>(*cost));
+  }
+  if (!next_word(rest).empty()) fail_for_count(name, array.size, labels, count_words(costs));
+  return array;
+}
+
+CostArray read_costs(const std::string& path, int labels) {
+  const std::vector<std::byte> bytes = read_file(path);
+  return parse_costs({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, labels, path);
+}
+
+std::string encode_costs(const CostVolume& costs) {
+  std::string text = std::to_string(costs.size.width) + " " + std::to_string(costs.size.height) + "\n";
+  for (int y = 0; y < costs.size.height; ++y) {
+    for (int x = 0; x < costs.size.width; ++x) {
+      for (int label = 0; label < costs.labels; ++label) {
+        const float cost = costs.at(x, y)[label];
+        if (!(std::abs(cost) <= static_cast<float>(highest_cost)) || cost != std::floor(cost))
+          refuse(
+              "cost", cost,
+              "a whole number from " + std::to_string(-highest_cost) + " to " + std::to_string(highest_cost));
+        text += std::to_string(static_cast<long long>(cost)) + (label + 1 < costs.labels ? ' ' : '\n');
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace parallax

@@ -1,0 +1,177 @@
+#include "matchers/tiled_belief_propagation/costs.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace parallax::tiled_belief_propagation {
+
+using data_cost::Feature, data_cost::feature_bytes, data_cost::feature_planes, data_cost::most_at_once,
+    data_cost::per_level, data_cost::RowCosts, data_cost::widest_vector_bytes;
+
+namespace {
+
+constexpr std::uint8_t yes = 255;
+
+}  // namespace
+
+Costs::Costs(const Model& model, const ImageFormat& format, int element_bytes, int slots, ArenaLayout& layout)
+    : model_(model),
+      size_(format.size),
+      feature_(data_cost::choose_feature(model.cost, format.depth, model.smoothing)),
+      features_(feature_, model.smoothing, size_, slots, layout),
+      cost_bytes_(element_bytes) {
+  make_table();
+  const int planes = feature_planes(feature_), bytes = feature_bytes(feature_);
+  rows_[0] = reserve_rows(planes, bytes, size_.width, layout);
+  rows_[1] = reserve_rows(planes, bytes, extended_columns(), layout);
+  valid_[0] = reserve_rows(1, 1, size_.width, layout);
+  valid_[1] = reserve_rows(1, 1, extended_columns(), layout);
+  status_ = layout.reserve_plane<std::uint8_t>(size_);
+  for (int slot = 0; slot < slots; ++slot) {
+    Scratch scratch;
+    scratch.mask = layout.reserve<std::uint8_t>(static_cast<std::size_t>(size_.width));
+    // Whole vectors are read beyond the end.
+    scratch.costs = layout.reserve<std::byte>(static_cast<std::size_t>(model.labels * cost_bytes_) *
+                                                  static_cast<std::size_t>(stride()) +
+                                              widest_vector_bytes);
+    scratch.units = layout.reserve<std::byte>(data_cost::row_costs_scratch(model.labels));
+    scratch_.push_back(scratch);
+  }
+}
+
+// With room for what whole vectors read and write beyond the end.
+Costs::Rows Costs::reserve_rows(int planes, int bytes, int elements, ArenaLayout& layout) const {
+  Rows rows;
+  rows.pitch =
+      (elements + 2 * border + 3 * widest_vector_bytes - 1) / widest_vector_bytes * widest_vector_bytes;
+  rows.planes = planes;
+  rows.bytes = bytes;
+  rows.buffer = layout.reserve<std::byte>(static_cast<std::size_t>(rows.pitch) *
+                                          static_cast<std::size_t>(planes * bytes) *
+                                          static_cast<std::size_t>(size_.height));
+  return rows;
+}
+
+// Where differences are whole levels, or bits, and all costs are bytes, a table has them.
+void Costs::make_table() {
+  constexpr int levels = 256;
+  if (takes_volume() || (feature_bytes(feature_) != 1 && !compares_windows()) ||
+      model_.highest_data_cost() >= levels)
+    return;
+  simple_ = true;
+  cost_bytes_ = 1;
+  for (int level = 0; level < levels; ++level)
+    table_.push_back(static_cast<std::uint8_t>(model_.data_cost(level * per_level)));
+  table_end_ = std::min(levels, (model_.differences + per_level - 1) / per_level + 1);
+  for (int level = 0; level < table_end_; ++level)
+    same_ = same_ && table_[static_cast<std::size_t>(level)] == level;
+}
+
+void Costs::prepare(const StereoPair& pair, bool mirrored, std::byte* arena, const Workers& workers) {
+  pair_ = pair;
+  mirrored_ = mirrored;
+  if (mirrored) {
+    std::swap(pair_.left, pair_.right);
+    std::swap(pair_.left_mask, pair_.right_mask);
+  }
+  if (!takes_volume()) features_.prepare(pair_, mirrored, arena, workers);
+  for_row_ranges(workers, size_.height, [&](int first, int last, int slot) {
+    for (int y = first; y < last; ++y) {
+      for (int side = 0; side < 2 && !takes_volume(); ++side) {
+        const data_cost::RowFeatures::Planes planes = features_.planes(side, y, arena, slot);
+        for (int plane = 0; plane < feature_planes(feature_); ++plane) {
+          const std::uint16_t* row = planes[static_cast<std::size_t>(plane)];
+          if (feature_bytes(feature_) == 1)
+            keep_row<std::uint8_t>(side, y, plane, row, arena);
+          else
+            keep_row<std::uint16_t>(side, y, plane, row, arena);
+        }
+      }
+      write_validity(y, arena, slot);
+    }
+  });
+}
+
+template <class Element>
+void Costs::keep_row(int side, int y, int plane, const std::uint16_t* row, std::byte* arena) const {
+  const auto* from = reinterpret_cast<const Element*>(row);
+  auto* to = reinterpret_cast<Element*>(rows_[side].at(arena, y, plane)) + border;
+  if (side == 1) return data_cost::extend_row(from, size_.width, model_, border, to);
+  std::fill_n(to - border, border, from[0]);
+  std::copy_n(from, size_.width, to);
+  std::fill_n(to + size_.width, border, from[size_.width - 1]);
+}
+
+void Costs::write_validity(int y, std::byte* arena, int slot) const {
+  std::uint8_t* mask = scratch_[static_cast<std::size_t>(slot)].mask.in(arena);
+  auto* right = reinterpret_cast<std::uint8_t*>(valid_[1].at(arena, y, 0));
+  data_cost::mask_row(pair_.right_mask, size_.width, y, mirrored_, mask);
+  data_cost::extend_row(mask, size_.width, model_, 0, right);
+  // The volume of the caller has them all.
+  if (takes_volume() && !mirrored_) std::fill_n(right, extended_columns(), yes);
+  auto* left = reinterpret_cast<std::uint8_t*>(valid_[0].at(arena, y, 0));
+  data_cost::mask_row(pair_.left_mask, size_.width, y, mirrored_, left);
+  data_cost::settle_row(model_, size_, y, right, left, status_.in(arena).row(y));
+}
+
+RowCosts Costs::row_costs(int y, int first, int count, std::byte* arena, int slot) const {
+  const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
+  RowCosts row{};
+  row.labels = model_.labels;
+  row.feature = feature_;
+  row.windows = compares_windows();
+  const std::ptrdiff_t before = border * feature_bytes(feature_);
+  for (int plane = 0; plane < (row.windows ? data_cost::window_rows : feature_planes(feature_)); ++plane) {
+    const int v = row.windows ? std::clamp(y + plane - border, 0, size_.height - 1) : y;
+    row.left[plane] = rows_[0].at(arena, v, row.windows ? 0 : plane) + before;
+    row.right[plane] = rows_[1].at(arena, v, row.windows ? 0 : plane) + before;
+  }
+  row.left_valid = reinterpret_cast<const std::uint8_t*>(valid_[0].at(arena, y, 0));
+  row.right_valid = reinterpret_cast<const std::uint8_t*>(valid_[1].at(arena, y, 0));
+  row.simple = simple_;
+  row.table = table_.data();
+  row.table_end = table_end_;
+  row.same = same_;
+  row.scale = model_.cost_scale;
+  row.differences = model_.differences;
+  row.outside = model_.outside;
+  row.bound = model_.data_bound();
+  row.first = first;
+  row.count = count;
+  row.out = scratch.costs.in(arena);
+  row.out_bytes = cost_bytes_;
+  row.stride = stride();
+  row.scratch = scratch.units.in(arena);
+  return row;
+}
+
+const void* Costs::row(int y, int first, int count, std::byte* arena, int slot) const {
+  const RowCosts row = row_costs(y, first, count, arena, slot);
+  if (takes_volume())
+    write_volume(y, arena, slot, row);
+  else
+    data_cost::write_row_costs(row);
+  return row.out;
+}
+
+void Costs::write_volume(int y, std::byte* arena, int slot, RowCosts row) const {
+  constexpr int step = widest_vector_bytes;
+  auto* units = reinterpret_cast<float*>(scratch_[static_cast<std::size_t>(slot)].units.in(arena));
+  const auto cost = [&](int x, int label) {
+    if (row.left_valid[x] == 0) return 0.0f;
+    if (row.right_valid[x + model_.labels - 1 - label] == 0) return model_.outside;
+    const int column = mirrored_ ? size_.width - 1 - (x - model_.min_disparity - label) : x;
+    return model_.volume_cost(pair_.costs.at(column, y)[label]);
+  };
+  const int end = row.first + row.count;
+  for (; row.first < end; row.first += step) {
+    row.count = std::min(step, end - row.first);
+    for (int i = 0; i < row.count; ++i)
+      for (int label = 0; label < model_.labels; ++label)
+        units[label * step + i] = cost(row.first + i, label);
+    data_cost::settle_costs(units, row);
+    row.out = static_cast<std::byte*>(row.out) + step * row.out_bytes;
+  }
+}
+
+}  // namespace parallax::tiled_belief_propagation

@@ -1,0 +1,72 @@
+// Data costs of a pair, row by row, and what becomes of each pixel from the start.
+#pragma once
+
+#include <vector>
+
+#include "core/arena.h"
+#include "core/workers.h"
+#include "data_cost/row_costs.h"
+#include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
+
+namespace parallax::tiled_belief_propagation {
+
+class Costs {
+ public:
+  // `element_bytes`: of costs that are not known to fit in bytes.
+  Costs(const Model& model, const ImageFormat& format, int element_bytes, int slots, ArenaLayout& layout);
+
+  // As DataCosts::prepare().
+  void prepare(const StereoPair& pair, bool mirrored, std::byte* arena, const Workers& workers);
+
+  // For each pixel: matched, or the Status it has from the start.
+  View<const std::uint8_t> status(std::byte* arena) const { return status_.in(arena); }
+
+  // Costs of `count` pixels of a row, up to most_at_once: pixel first + i of label k is element k·stride() +
+  // i. They stay until the slot is asked for the next.
+  const void* row(int y, int first, int count, std::byte* arena, int slot) const;
+  int cost_bytes() const { return cost_bytes_; }
+  static constexpr std::ptrdiff_t stride() { return data_cost::most_at_once; }
+
+ private:
+  // Rows of one side: [row][plane][pitch].
+  struct Rows {
+    Buffer<std::byte> buffer;
+    std::ptrdiff_t pitch;
+    int planes, bytes;
+    std::byte* at(std::byte* arena, int y, int plane) const {
+      return buffer.in(arena) + (static_cast<std::ptrdiff_t>(y) * planes + plane) * pitch * bytes;
+    }
+  };
+  struct Scratch {
+    Buffer<std::uint8_t> mask;
+    Buffer<std::byte> costs, units;
+  };
+  static constexpr int border = data_cost::window_radius;
+
+  Rows reserve_rows(int planes, int bytes, int elements, ArenaLayout& layout) const;
+  bool takes_volume() const { return model_.cost == DataCost::volume; }
+  bool compares_windows() const { return model_.cost == DataCost::mean_absolute_difference; }
+  int extended_columns() const { return size_.width + model_.labels - 1; }
+  void make_table();
+  template <class Element>
+  void keep_row(int side, int y, int plane, const std::uint16_t* row, std::byte* arena) const;
+  void write_validity(int y, std::byte* arena, int slot) const;
+  data_cost::RowCosts row_costs(int y, int first, int count, std::byte* arena, int slot) const;
+  void write_volume(int y, std::byte* arena, int slot, data_cost::RowCosts row) const;
+
+  Model model_;
+  Size size_;
+  data_cost::Feature feature_;
+  data_cost::RowFeatures features_;
+  int cost_bytes_;
+  bool simple_ = false, same_ = true;
+  std::vector<std::uint8_t> table_;
+  int table_end_ = 0;
+  Rows rows_[2], valid_[2];
+  PlaneBuffer<std::uint8_t> status_;
+  std::vector<Scratch> scratch_;  // by slot
+  StereoPair pair_;
+  bool mirrored_ = false;
+};
+
+}  // namespace parallax::tiled_belief_propagation

@@ -1,0 +1,665 @@
+// Tiled belief propagation on the CPU.
+//
+// Data costs are computed once, in the layout of cpu_kernels.h, as columns. A visit of a tile turns them into
+// rows, sweeps right and left, turns the sums of what was sent into columns, and sweeps down and up; what it
+// keeps from one iteration to the next are those sums. Right and left do not read each other's messages, nor
+// do down and up, so both go at once.
+//
+// Tiles on one anti-diagonal do not depend on each other: as many of them as fit side by side in a vector are
+// a batch, and threads take batches in the order of the diagonals, waiting for those that a batch depends on.
+// Of large tiles, and of an image that is one tile, threads share the blocks.
+//
+// Between tiles, one message is kept for two neighbours: what crossed their border in one pass is read before
+// the next pass writes there what crosses it the other way.
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include "core/arena.h"
+#include "core/workers.h"
+#include "matchers/tiled_belief_propagation/costs.h"
+#include "matchers/tiled_belief_propagation/cpu_kernels.h"
+#include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
+#include "refine/refine.h"
+
+namespace parallax::tiled_belief_propagation {
+namespace {
+
+using refine::no_value, refine::write_decision, refine::write_none;
+
+// Bytes hold a data cost with two messages, 6·T + 1: with a third one, and while a message is made, sums may
+// stop at 255, for what is above the least by T or more, at most 4·T, does not count.
+constexpr int highest_byte = 255;
+bool fits_bytes(const Model& model) {
+  return model.message_bytes == 1 && 6 * model.truncation + 1 <= highest_byte;
+}
+
+int padded(int count, int unit) {
+  return (count + unit - 1) / unit * unit;
+}
+
+// Tiles next to each other on an anti-diagonal, going down.
+struct Batch {
+  int column, row;  // of the first
+  int tiles;
+};
+
+class Batches {
+ public:
+  Batches(const TileGrid& grid, int most) : grid_(grid), most_(most) {
+    for (int d = 0; d < grid.columns + grid.rows - 1; ++d) {
+      first_of_diagonal_.push_back(static_cast<int>(batches_.size()));
+      for (int row = first_row(d); row <= last_row(d); row += most)
+        batches_.push_back({d - row, row, std::min(most, last_row(d) + 1 - row)});
+    }
+  }
+  int count() const { return static_cast<int>(batches_.size()); }
+  const Batch& operator[](int index) const { return batches_[static_cast<std::size_t>(index)]; }
+
+  // Where a tile is.
+  struct Place {
+    int batch, tile;
+  };
+  Place place(int column, int row) const {
+    const int d = column + row, index = row - first_row(d);
+    return {first_of_diagonal_[static_cast<std::size_t>(d)] + index / most_, index % most_};
+  }
+
+  // Batches [first, last) of the diagonal before, or the one after, that a batch reads messages of.
+  struct Needed {
+    int first, last;
+  };
+  Needed needed(int index, bool reverse) const {
+    const Batch& batch = (*this)[index];
+    const int d = batch.column + batch.row, other = reverse ? d + 1 : d - 1;
+    if (other < 0 || other >= static_cast<int>(first_of_diagonal_.size())) return {0, 0};
+    // Neighbours to the left or right are in the same rows, those above or below in the next.
+    const int low = std::max(batch.row - (reverse ? 0 : 1), first_row(other));
+    const int high = std::min(batch.row + batch.tiles - (reverse ? 0 : 1), last_row(other));
+    const int begin = first_of_diagonal_[static_cast<std::size_t>(other)];
+    return {begin + (low - first_row(other)) / most_, begin + (high - first_row(other)) / most_ + 1};
+  }
+
+ private:
+  int first_row(int diagonal) const { return std::max(0, diagonal - grid_.columns + 1); }
+  int last_row(int diagonal) const { return std::min(grid_.rows - 1, diagonal); }
+
+  TileGrid grid_;
+  int most_;
+  std::vector<Batch> batches_;
+  std::vector<int> first_of_diagonal_;
+};
+
+// What is kept while a tile, or a batch of them, is visited.
+struct Work {
+  Buffer<std::byte> rows, columns;  // data costs and the messages from the other two sides
+  Buffer<std::byte> from_left, from_right, from_above, from_below;  // a step for each block
+  // How many blocks there are, and the steps from one to the next.
+};
+
+// Of one thread.
+struct Scratch {
+  Buffer<std::byte> messages, forward, backward;
+  Buffer<std::uint16_t> labels, beliefs;
+  Buffer<float> around[4];
+};
+
+class Cpu final : public detail::Plan {
+ public:
+  Cpu(const TiledBeliefPropagationParameters& parameters, int threads, const ImageFormat& format)
+      : model_(make_model(parameters)),
+        size_(format.size),
+        grid_(size_, parameters.tile),
+        tile_{std::min(grid_.side, size_.width), std::min(grid_.side, size_.height)},
+        shape_(choose_shape()),
+        cell_(cell(shape_.element_bytes)),
+        pieces_(cut_rows()),
+        batches_(grid_, shape_.tiles),
+        workers_(threads),
+        costs_(model_, format, shape_.element_bytes, workers_.slots(), layout_),
+        refinement_(parameters.refine, size_, false, layout_) {
+    data_cost::check_reachable(model_.cost, model_.min_disparity, model_.labels, size_);
+    reserve();
+    if (parameters.refine.left_right_check) right_disparity_ = layout_.reserve_plane<float>(size_);
+  }
+
+  std::size_t memory_bytes() const override { return layout_.bytes(); }
+  int cost_labels() const override { return model_.cost == DataCost::volume ? model_.labels : 0; }
+  bool tells_confidence() const override { return true; }
+  void allocate() override {
+    arena_ = Arena(layout_);
+    std::memset(data_.in(arena_.data()), 0, data_.count);
+  }
+
+  void run(const StereoPair& pair, const DisparityMap& map) override {
+    detail::StageClock clock(stage_times);
+    wants_beliefs_ = model_.parameters.sub_pixel != SubPixel::none || model_.parameters.min_confidence > 0 ||
+                     !map.confidence.empty();
+    prepare(pair, false, clock, "prepare", "costs");
+    propagate([&](const Tile& tile, int column, const Scratch& scratch, int lane) {
+      write(tile, column, scratch, lane, map);
+    });
+    clock.finish("match");
+    View<float> right;
+    if (model_.parameters.refine.left_right_check) {
+      right = right_disparity_.in(arena_.data());
+      wants_beliefs_ = false;
+      prepare(pair, true, clock, "right_prepare", "right_costs");
+      propagate([&](const Tile& tile, int column, const Scratch& scratch, int lane) {
+        write_right(tile, column, scratch, lane, right);
+      });
+      clock.finish("right_match");
+    }
+    refinement_.run(pair.left, map, right, arena_.data(), workers_, clock);
+  }
+
+ private:
+  // Memory
+
+  BlockShape choose_shape() const {
+    BlockShape shape;
+    shape.element_bytes = fits_bytes(model_) ? 1 : 2;
+    shape.labels = model_.labels;
+    const int side = std::max(tile_.width, tile_.height);
+    shape.lanes = choose_lanes(shape.element_bytes, side);
+    const int group = padded(side, cell(shape.element_bytes));
+    shape.group = std::min(group, shape.lanes);
+    shape.tiles = group <= shape.lanes ? shape.lanes / group : 1;
+    if (shape.tiles == 1) shape.group = shape.lanes;
+    return shape;
+  }
+
+  int blocks(int pixels) const { return shape_.tiles > 1 ? 1 : (pixels + shape_.lanes - 1) / shape_.lanes; }
+  int row_blocks() const { return blocks(tile_.height); }
+  int column_blocks() const { return blocks(tile_.width); }
+  int padded_width() const { return padded(tile_.width, cell_); }
+  int padded_height() const { return padded(tile_.height, cell_); }
+  std::size_t step_elements() const { return static_cast<std::size_t>(shape_.step()); }
+  std::size_t step_bytes() const { return step_elements() * static_cast<std::size_t>(shape_.element_bytes); }
+  std::size_t column_block_bytes() const { return static_cast<std::size_t>(padded_height()) * step_bytes(); }
+  std::size_t row_block_bytes() const { return static_cast<std::size_t>(padded_width()) * step_bytes(); }
+  std::size_t batch_bytes() const { return static_cast<std::size_t>(column_blocks()) * column_block_bytes(); }
+
+  // Threads share the blocks of a tile, instead of the tiles.
+  bool shares_tiles() const {
+    constexpr int enough = 4;
+    return grid_.count() == 1 || std::max(row_blocks(), column_blocks()) >= enough;
+  }
+
+  void reserve() {
+    data_ = layout_.reserve<std::byte>(static_cast<std::size_t>(batches_.count()) * batch_bytes());
+    for (int i = 0; i < (shares_tiles() ? 1 : workers_.slots()); ++i) {
+      Work work;
+      work.rows = layout_.reserve<std::byte>(static_cast<std::size_t>(row_blocks()) * row_block_bytes());
+      work.columns = layout_.reserve<std::byte>(batch_bytes());
+      for (auto* messages : {&work.from_left, &work.from_right})
+        *messages = layout_.reserve<std::byte>(static_cast<std::size_t>(row_blocks()) * step_bytes());
+      for (auto* messages : {&work.from_above, &work.from_below})
+        *messages = layout_.reserve<std::byte>(static_cast<std::size_t>(column_blocks()) * step_bytes());
+      work_.push_back(work);
+    }
+    const int steps = std::max(padded_width(), padded_height());
+    const auto pixels = static_cast<std::size_t>(steps * shape_.lanes);
+    for (int slot = 0; slot < workers_.slots(); ++slot) {
+      Scratch scratch;
+      scratch.messages = layout_.reserve<std::byte>(static_cast<std::size_t>(steps) * step_bytes());
+      scratch.forward = layout_.reserve<std::byte>(step_bytes());
+      scratch.backward = layout_.reserve<std::byte>(step_bytes());
+      scratch.labels = layout_.reserve<std::uint16_t>(pixels);
+      scratch.beliefs = layout_.reserve<std::uint16_t>(step_elements());
+      for (auto& buffer : scratch.around) buffer = layout_.reserve<float>(pixels);
+      scratch_.push_back(scratch);
+    }
+    const std::size_t between_columns = static_cast<std::size_t>(grid_.columns - 1) *
+                                        static_cast<std::size_t>(grid_.rows) * border_bytes(row_blocks());
+    const std::size_t between_rows = static_cast<std::size_t>(grid_.columns) *
+                                     static_cast<std::size_t>(grid_.rows - 1) * border_bytes(column_blocks());
+    between_columns_ = layout_.reserve<std::byte>(between_columns);
+    between_rows_ = layout_.reserve<std::byte>(between_rows);
+    done_ = layout_.reserve<int>(static_cast<std::size_t>(batches_.count()) + 1);
+  }
+
+  std::byte* in_arena(const Buffer<std::byte>& buffer, std::size_t offset = 0) const {
+    return buffer.in(arena_.data()) + offset;
+  }
+  std::byte* data_of(int batch) const {
+    return in_arena(data_, static_cast<std::size_t>(batch) * batch_bytes());
+  }
+
+  // Data costs
+
+  void prepare(const StereoPair& pair, bool mirrored, detail::StageClock& clock, const char* preparation,
+               const char* costs) {
+    costs_.prepare(pair, mirrored, arena_.data(), workers_);
+    clock.finish(preparation);
+    for_row_ranges(workers_, size_.height, [&](int first, int last, int slot) {
+      for (int y = first; y < last; ++y) write_row_data(y, slot);
+    });
+    clock.finish(costs);
+  }
+
+  // Pieces of a row that lie together in a batch are computed together, as many as fit.
+  void write_row_data(int y, int slot) const {
+    const std::size_t count = pieces_.size();
+    for (std::size_t i = 0; i < count;) {
+      std::size_t end = i + 1;
+      const int first = pieces_[i].first;
+      while (end < count && pieces_[end].last - first <= data_cost::most_at_once) ++end;
+      const auto* costs = static_cast<const std::byte*>(
+          costs_.row(y, first, pieces_[end - 1].last - first, arena_.data(), slot));
+      for (; i < end; ++i) put_piece(pieces_[i], y, costs + (pieces_[i].first - first) * costs_.cost_bytes());
+    }
+  }
+
+  // Columns of one tile that are in one block.
+  struct Piece {
+    int column;  // of the tile
+    int block;
+    int first, last;
+  };
+  std::vector<Piece> cut_rows() const {
+    std::vector<Piece> pieces;
+    for (int column = 0; column < grid_.columns; ++column) {
+      const Tile tile = tile_at(grid_, column, 0);
+      for (int block = 0; tile.left + block * shape_.lanes < tile.right; ++block) {
+        const int first = tile.left + block * shape_.lanes;
+        pieces.push_back({column, block, first, std::min(first + shape_.lanes, tile.right)});
+      }
+    }
+    return pieces;
+  }
+
+  void put_piece(const Piece& piece, int y, const std::byte* costs) const {
+    const int row = y / grid_.side;
+    const Batches::Place place = batches_.place(piece.column, row);
+    std::byte* data = data_of(place.batch) + static_cast<std::size_t>(piece.block) * column_block_bytes() +
+                      static_cast<std::size_t>(y - row * grid_.side) * step_bytes() +
+                      tile_lanes_bytes(place.tile);
+    const int pixels = piece.last - piece.first;
+    if (costs_.cost_bytes() == shape_.element_bytes) {
+      // Lanes are copied by whole cells: there is room in the group, and what else is copied is of no
+      // account.
+      const auto bytes = static_cast<std::size_t>(padded(pixels, cell_) * shape_.element_bytes);
+      copy_labels(costs, bytes, data);
+    } else {
+      const auto* from = reinterpret_cast<const std::uint8_t*>(costs);
+      auto* to = reinterpret_cast<std::uint16_t*>(data);
+      for (int label = 0; label < shape_.labels; ++label)
+        std::copy_n(from + label * Costs::stride(), pixels, to + label * shape_.lanes);
+    }
+  }
+
+  void copy_labels(const std::byte* from, std::size_t bytes, std::byte* to) const {
+    const std::ptrdiff_t from_step = Costs::stride() * shape_.element_bytes,
+                         to_step = static_cast<std::ptrdiff_t>(shape_.lanes) * shape_.element_bytes;
+    const auto copy = [&](auto size) {
+      for (int label = 0; label < shape_.labels; ++label)
+        std::memcpy(to + label * to_step, from + label * from_step, size);
+    };
+    // Of a known size, a copy is a single move.
+    if (bytes == 16) return copy(std::integral_constant<std::size_t, 16>());
+    if (bytes == 32) return copy(std::integral_constant<std::size_t, 32>());
+    if (bytes == 64) return copy(std::integral_constant<std::size_t, 64>());
+    copy(bytes);
+  }
+
+  // Messages between tiles: [block][label][lane of the tile], in the model's bytes.
+
+  std::size_t border_bytes(int blocks) const {
+    return static_cast<std::size_t>(blocks * shape_.labels * shape_.group * model_.message_bytes);
+  }
+  std::byte* between_columns(int left_column, int row) const {
+    const int index = row * (grid_.columns - 1) + left_column;
+    return in_arena(between_columns_, static_cast<std::size_t>(index) * border_bytes(row_blocks()));
+  }
+  std::byte* between_rows(int column, int upper_row) const {
+    const int index = upper_row * grid_.columns + column;
+    return in_arena(between_rows_, static_cast<std::size_t>(index) * border_bytes(column_blocks()));
+  }
+
+  enum Side { left, right, above, below };
+  // Of a tile; null at the border of the image.
+  std::byte* border(int column, int row, Side side) const {
+    switch (side) {
+      case left:
+        return column > 0 ? between_columns(column - 1, row) : nullptr;
+      case right:
+        return column + 1 < grid_.columns ? between_columns(column, row) : nullptr;
+      case above:
+        return row > 0 ? between_rows(column, row - 1) : nullptr;
+      case below:
+        return row + 1 < grid_.rows ? between_rows(column, row) : nullptr;
+    }
+    return nullptr;
+  }
+
+  // Calls copy(border, lanes): elements of a tile's border in a block, and where its lanes are in a step.
+  template <class Element, class Message, class Copy>
+  void for_each_label(std::byte* messages, std::byte* lanes, const Copy& copy) const {
+    auto* at_border = reinterpret_cast<Message*>(messages);
+    auto* in_block = reinterpret_cast<Element*>(lanes);
+    for (int label = 0; label < shape_.labels; ++label)
+      copy(at_border + label * shape_.group, in_block + label * shape_.lanes);
+  }
+  template <class Element, class Message>
+  void receive_as(std::byte* messages, std::byte* lanes) const {
+    for_each_label<Element, Message>(
+        messages, lanes, [&](const Message* from, Element* to) { std::copy_n(from, shape_.group, to); });
+  }
+  template <class Element, class Message>
+  void leave_as(std::byte* messages, std::byte* lanes) const {
+    for_each_label<Element, Message>(messages, lanes, [&](Message* to, const Element* from) {
+      for (int i = 0; i < shape_.group; ++i) to[i] = static_cast<Message>(from[i]);
+    });
+  }
+  // From a border into a block's lanes, and back.
+  void receive(std::byte* messages, std::byte* lanes) const {
+    if (shape_.element_bytes == 1) return receive_as<std::uint8_t, std::uint8_t>(messages, lanes);
+    if (model_.message_bytes == 1) return receive_as<std::uint16_t, std::uint8_t>(messages, lanes);
+    receive_as<std::uint16_t, std::uint16_t>(messages, lanes);
+  }
+  void leave(std::byte* messages, std::byte* lanes) const {
+    if (shape_.element_bytes == 1) return leave_as<std::uint8_t, std::uint8_t>(messages, lanes);
+    if (model_.message_bytes == 1) return leave_as<std::uint16_t, std::uint8_t>(messages, lanes);
+    leave_as<std::uint16_t, std::uint16_t>(messages, lanes);
+  }
+  std::size_t tile_lanes_bytes(int tile) const {
+    return static_cast<std::size_t>(tile * shape_.group * shape_.element_bytes);
+  }
+
+  // What comes into a batch from one side; returns whether anything does.
+  bool receive_side(const Batch& batch, Side side, int blocks, std::byte* steps) const {
+    std::memset(steps, 0, static_cast<std::size_t>(blocks) * step_bytes());
+    bool any = false;
+    for (int i = 0; i < batch.tiles; ++i) {
+      std::byte* messages = border(batch.column - i, batch.row + i, side);
+      if (messages == nullptr) continue;
+      any = true;
+      for (int block = 0; block < blocks; ++block)
+        receive(messages + static_cast<std::size_t>(block) * border_bytes(1),
+                steps + static_cast<std::size_t>(block) * step_bytes() + tile_lanes_bytes(i));
+    }
+    return any;
+  }
+
+  void leave_side(const Batch& batch, Side side, int block, std::byte* step) const {
+    for (int i = 0; i < batch.tiles; ++i) {
+      std::byte* messages = border(batch.column - i, batch.row + i, side);
+      if (messages != nullptr)
+        leave(messages + static_cast<std::size_t>(block) * border_bytes(1), step + tile_lanes_bytes(i));
+    }
+  }
+
+  // Passes over all tiles
+
+  template <class Write>
+  void propagate(const Write& write) {
+    std::memset(in_arena(between_columns_), 0, between_columns_.count);
+    std::memset(in_arena(between_rows_), 0, between_rows_.count);
+    if (grid_.count() == 1) return visit_only_tile(write);
+    for (int outer = 1; outer <= model_.parameters.outer; ++outer) {
+      pass({false, false, model_.parameters.inner}, write);
+      pass({true, outer == model_.parameters.outer, model_.parameters.inner}, write);
+    }
+  }
+
+  struct Visit {
+    bool reverse;
+    bool decides;
+    int iterations;
+  };
+
+  // A tile without neighbours forgets all that its last visit did not send.
+  template <class Write>
+  void visit_only_tile(const Write& write) {
+    const TiledBeliefPropagationParameters& parameters = model_.parameters;
+    const int iterations = parameters.tile == 0 ? 2 * parameters.outer * parameters.inner : parameters.inner;
+    visit_sharing(0, {true, true, iterations}, write);
+  }
+
+  template <class Write>
+  void pass(const Visit& visit, const Write& write) {
+    const int count = batches_.count();
+    if (shares_tiles()) {
+      for (int i = 0; i < count; ++i) visit_sharing(visit.reverse ? count - 1 - i : i, visit, write);
+      return;
+    }
+    int* done = done_.in(arena_.data());
+    std::fill_n(done, count + 1, 0);
+    std::atomic_ref<int> next(done[count]);
+    // Batches are taken in an order in which each comes after those it needs: whoever waits, waits for one
+    // that somebody is at.
+    workers_.for_each(workers_.slots(), [&](int, int slot) {
+      for (int taken = next++; taken < count; taken = next++) {
+        const int index = visit.reverse ? count - 1 - taken : taken;
+        const Batches::Needed needed = batches_.needed(index, visit.reverse);
+        for (int other = needed.first; other < needed.last; ++other) wait_for(done[other]);
+        visit_alone(index, visit, slot, write);
+        std::atomic_ref<int>(done[index]).store(1, std::memory_order_release);
+      }
+    });
+  }
+
+  static void wait_for(int& flag) {
+    constexpr int tries = 2000;
+    const std::atomic_ref<int> set(flag);
+    for (int i = 0; set.load(std::memory_order_acquire) == 0; ++i)
+      if (i >= tries) std::this_thread::yield();
+  }
+
+  // Visits of a tile, or of a batch of them
+
+  template <class Write>
+  void visit_alone(int index, const Visit& visit, int slot, const Write& write) {
+    const auto for_each_block = [&](int count, const auto& body) {
+      for (int block = 0; block < count; ++block) body(block, slot);
+    };
+    visit_batch(index, visit, work_[static_cast<std::size_t>(slot)], for_each_block, write);
+  }
+
+  template <class Write>
+  void visit_sharing(int index, const Visit& visit, const Write& write) {
+    const auto for_each_block = [&](int count, const auto& body) { workers_.for_each(count, body); };
+    visit_batch(index, visit, work_.front(), for_each_block, write);
+  }
+
+  Tile tile_of(const Batch& batch, int i) const { return tile_at(grid_, batch.column - i, batch.row + i); }
+
+  // Steps of the sweeps of a batch, and which tile has fewer.
+  struct Steps {
+    int count, short_tile, short_count;
+  };
+  Steps steps_of(const Batch& batch, bool across) const {
+    Steps steps{0, no_tile, 0};
+    const auto count = [&](int i) {
+      const Tile tile = tile_of(batch, i);
+      return across ? tile.right - tile.left : tile.bottom - tile.top;
+    };
+    for (int i = 0; i < batch.tiles; ++i) steps.count = std::max(steps.count, count(i));
+    for (int i = 0; i < batch.tiles; ++i)
+      if (count(i) < steps.count) steps = {steps.count, i, count(i)};
+    return steps;
+  }
+
+  Sweeps sweeps_of(const Work& work, int block, const Steps& steps, bool across, int slot) const {
+    const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
+    const auto index = static_cast<std::size_t>(block);
+    Sweeps sweeps{};
+    sweeps.shape = shape_;
+    sweeps.slope = model_.slope;
+    sweeps.truncation = model_.truncation;
+    sweeps.block = block;
+    sweeps.steps = steps.count;
+    sweeps.sums = across ? in_arena(work.rows, index * row_block_bytes())
+                         : in_arena(work.columns, index * column_block_bytes());
+    sweeps.forward = in_arena(scratch.forward);
+    sweeps.backward = in_arena(scratch.backward);
+    std::memcpy(sweeps.forward, in_arena(across ? work.from_left : work.from_above, index * step_bytes()),
+                step_bytes());
+    std::memcpy(sweeps.backward, in_arena(across ? work.from_right : work.from_below, index * step_bytes()),
+                step_bytes());
+    sweeps.messages = in_arena(scratch.messages);
+    sweeps.short_tile = steps.short_tile;
+    sweeps.short_steps = steps.short_count;
+    return sweeps;
+  }
+
+  template <class ForEachBlock, class Write>
+  void visit_batch(int index, const Visit& visit, const Work& work, const ForEachBlock& for_each_block,
+                   const Write& write) {
+    const Batch& batch = batches_[index];
+    const Steps across = steps_of(batch, true), along = steps_of(batch, false);
+    const bool last_of_image = grid_.count() == 1;
+    receive_side(batch, left, row_blocks(), in_arena(work.from_left));
+    receive_side(batch, right, row_blocks(), in_arena(work.from_right));
+    const bool comes_down = receive_side(batch, above, column_blocks(), in_arena(work.from_above));
+    const bool comes_up = receive_side(batch, below, column_blocks(), in_arena(work.from_below));
+
+    const auto sweep_across = [&](int block, int slot) {
+      Sweeps sweeps = sweeps_of(work, block, across, true, slot);
+      sweeps.forward_leaves = !visit.reverse && !last_of_image;
+      sweeps.backward_leaves = visit.reverse && !last_of_image;
+      sweep_and_turn(sweeps, {in_arena(work.columns), padded_height(), data_of(index), false, nullptr});
+      leave_side(batch, visit.reverse ? left : right, block,
+                 static_cast<std::byte*>(visit.reverse ? sweeps.backward : sweeps.forward));
+    };
+    const auto sweep_along = [&](int block, int slot, const auto& sweep) {
+      Sweeps sweeps = sweeps_of(work, block, along, false, slot);
+      sweeps.forward_leaves = !visit.reverse && !last_of_image;
+      sweeps.backward_leaves = visit.reverse && !last_of_image;
+      sweep(sweeps);
+      leave_side(batch, visit.reverse ? above : below, block,
+                 static_cast<std::byte*>(visit.reverse ? sweeps.backward : sweeps.forward));
+    };
+
+    for_each_block(column_blocks(),
+                   [&](int block, int) { turn_data(index, work, block, along.count, comes_down, comes_up); });
+    for (int iteration = 1;; ++iteration) {
+      for_each_block(row_blocks(), sweep_across);
+      if (iteration == visit.iterations) break;
+      std::atomic<bool> changed(false);
+      const bool compares = model_.parameters.early_out;
+      for_each_block(column_blocks(), [&](int block, int slot) {
+        sweep_along(block, slot, [&](Sweeps& sweeps) {
+          bool block_changed = false;
+          sweeps.data = data_of(index) + static_cast<std::size_t>(block) * column_block_bytes();
+          sweep_and_turn(sweeps, {in_arena(work.rows), padded_width(), nullptr, compares, &block_changed});
+          if (block_changed) changed = true;
+        });
+      });
+      // Sums of data costs and messages down and up lead to all other messages.
+      if (compares && !changed) break;
+    }
+    for_each_block(column_blocks(), [&](int block, int slot) {
+      sweep_along(block, slot, [&](Sweeps& sweeps) {
+        if (!visit.decides) return sweep_out(sweeps);
+        const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
+        sweep_and_decide(sweeps, decision(scratch));
+        write_block(batch, block, scratch, write);
+      });
+    });
+  }
+
+  // The start of a visit: nothing is sent but what comes from above and below.
+  void turn_data(int index, const Work& work, int block, int steps, bool comes_down, bool comes_up) const {
+    std::byte* data = data_of(index) + static_cast<std::size_t>(block) * column_block_bytes();
+    std::byte* last = data + static_cast<std::size_t>(steps - 1) * step_bytes();
+    const std::size_t offset = static_cast<std::size_t>(block) * step_bytes();
+    if (comes_down) add_step(shape_, in_arena(work.from_above, offset), data);
+    if (comes_up) add_step(shape_, in_arena(work.from_below, offset), last);
+    turn_block(shape_, data, block, steps, {in_arena(work.rows), padded_width(), nullptr, false, nullptr});
+    if (comes_down) subtract_step(shape_, in_arena(work.from_above, offset), data);
+    if (comes_up) subtract_step(shape_, in_arena(work.from_below, offset), last);
+  }
+
+  // Decisions
+
+  Decision decision(const Scratch& scratch) const {
+    Decision decision{};
+    decision.labels = scratch.labels.in(arena_.data());
+    decision.scratch = scratch.beliefs.in(arena_.data());
+    if (!wants_beliefs_) return decision;
+    float** around[] = {&decision.before, &decision.best, &decision.after, &decision.rival};
+    for (std::size_t i = 0; i < 4; ++i) *around[i] = scratch.around[i].in(arena_.data());
+    return decision;
+  }
+
+  // Calls write(tile, first column, scratch, first lane) for what a block has of each tile.
+  template <class Write>
+  void write_block(const Batch& batch, int block, const Scratch& scratch, const Write& write) const {
+    for (int i = 0; i < batch.tiles; ++i) {
+      const Tile tile = tile_of(batch, i);
+      write(tile, tile.left + block * shape_.lanes, scratch, i * shape_.group);
+    }
+  }
+
+  // Calls pixel(x, y, element) for the pixels of a tile that are in a block.
+  template <class Pixel>
+  void for_each_pixel(const Tile& tile, int column, int lane, const Pixel& pixel) const {
+    const int count = std::min(tile.right - column, shape_.group);
+    for (int y = tile.top; y < tile.bottom; ++y)
+      for (int i = 0; i < count; ++i) pixel(column + i, y, (y - tile.top) * shape_.lanes + lane + i);
+  }
+
+  Status status(int x, int y) const { return static_cast<Status>(costs_.status(arena_.data()).at(x, y)); }
+
+  void write(const Tile& tile, int column, const Scratch& scratch, int lane, const DisparityMap& map) const {
+    const std::uint16_t* labels = scratch.labels.in(arena_.data());
+    const float* around[4];
+    for (std::size_t i = 0; i < 4; ++i) around[i] = scratch.around[i].in(arena_.data());
+    const refine::DecisionRule rule = model_.decision();
+    for_each_pixel(tile, column, lane, [&](int x, int y, int at) {
+      if (status(x, y) != Status::matched) {
+        write_none(status(x, y), x, y, map);
+      } else if (!wants_beliefs_) {
+        map.status.at(x, y) = refine::code(Status::matched);
+        map.disparity.at(x, y) = static_cast<float>(model_.min_disparity + labels[at]);
+      } else {
+        write_decision({labels[at], around[0][at], around[1][at], around[2][at], around[3][at]}, rule, x, y,
+                       map);
+      }
+    });
+  }
+
+  void write_right(const Tile& tile, int column, const Scratch& scratch, int lane, View<float> map) const {
+    const std::uint16_t* labels = scratch.labels.in(arena_.data());
+    for_each_pixel(tile, column, lane, [&](int x, int y, int at) {
+      map.at(size_.width - 1 - x, y) =
+          status(x, y) == Status::matched ? static_cast<float>(model_.min_disparity + labels[at]) : no_value;
+    });
+  }
+
+  Model model_;
+  Size size_;
+  TileGrid grid_;
+  Size tile_;  // the largest
+  BlockShape shape_;
+  int cell_;
+  std::vector<Piece> pieces_;
+  Batches batches_;
+  Workers workers_;
+  ArenaLayout layout_;
+  Costs costs_;
+  refine::Pipeline refinement_;
+  Buffer<std::byte> data_;        // [batch][block of columns][step][label][lane]
+  std::vector<Work> work_;        // one, or one for each slot
+  std::vector<Scratch> scratch_;  // by slot
+  Buffer<std::byte> between_columns_, between_rows_;
+  Buffer<int> done_;  // by batch; the last is the next batch to take
+  PlaneBuffer<float> right_disparity_;
+  Arena arena_;
+  bool wants_beliefs_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<detail::Plan> make_cpu(const TiledBeliefPropagationParameters& parameters,
+                                       const Device& device, const ImageFormat& format) {
+  return std::make_unique<Cpu>(parameters, device.threads, format);
+}
+
+}  // namespace parallax::tiled_belief_propagation

@@ -1,0 +1,78 @@
+// The inner loops of tiled belief propagation on the CPU, compiled once for each vector instruction set.
+//
+// Lanes are pixels that are swept side by side: rows in sweeps right and left, columns in sweeps down and up.
+// A block is `lanes` of them; it is kept as [step][label][lane], in the order in which it is swept. So there
+// are two layouts, of rows and of columns, and what goes from one to the other is turned, like a matrix.
+//
+// A tile larger than a block is several blocks. Of smaller ones, a block holds `tiles`, each in `group`
+// lanes; they do not depend on each other, and nothing ever goes from lane to lane.
+//
+// Elements are bytes where every sum fits in them, or 16-bit words.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace parallax::tiled_belief_propagation {
+
+struct BlockShape {
+  int element_bytes;
+  int labels;
+  int lanes;
+  int group;  // a multiple of cell(), or all lanes
+  int tiles;
+  // Elements from one step to the next.
+  std::ptrdiff_t step() const { return static_cast<std::ptrdiff_t>(labels) * lanes; }
+};
+
+// Steps are turned by squares of this side.
+int cell(int element_bytes);
+// How many lanes a block of tiles of this side should have.
+int choose_lanes(int element_bytes, int side);
+
+// From blocks of one layout into those of the other.
+struct Turn {
+  void* target;      // the first block
+  int target_steps;  // from one block to the next
+  const void* add;   // null, or what is added, of the target's layout
+  bool compares;     // whether *changed becomes true where the target had other values
+  bool* changed;
+};
+
+struct Decision {
+  std::uint16_t* labels;                 // [step][lane]
+  float *before, *best, *after, *rival;  // the same; null when only labels are wanted
+  std::uint16_t* scratch;                // [label][lane]
+};
+
+// Two sweeps over a block, from both ends at once.
+struct Sweeps {
+  BlockShape shape;
+  int slope, truncation;
+  int block;  // its number in its layout
+  int steps;
+  const void* sums;  // what a pixel has without the messages of these sweeps
+  // Messages that come in; in the end those that go out, where they are wanted.
+  void *forward, *backward;  // [label][lane]
+  bool forward_leaves, backward_leaves;
+  void* messages;    // scratch, as large as the block
+  const void* data;  // null, or what is added to the sum of both messages before it is turned
+  // One tile of the block, if it is not null, may have fewer steps.
+  int short_tile, short_steps;
+};
+inline constexpr int no_tile = -1;
+
+// Sends both ways, and turns the sums of both messages.
+void sweep_and_turn(const Sweeps& sweeps, const Turn& turn);
+// The same, and decides instead.
+void sweep_and_decide(const Sweeps& sweeps, const Decision& decision);
+// Only finds the messages that leave.
+void sweep_out(const Sweeps& sweeps);
+// Turns a block as it is.
+void turn_block(const BlockShape& shape, const void* from, int block, int steps, const Turn& turn);
+
+// row[i] += others[i], or −=, for a step.
+void add_step(const BlockShape& shape, const void* others, void* row);
+void subtract_step(const BlockShape& shape, const void* others, void* row);
+
+}  // namespace parallax::tiled_belief_propagation

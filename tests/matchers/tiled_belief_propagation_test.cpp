@@ -1,0 +1,813 @@
+// Tiled belief propagation: what it computes, and what its parameters mean. The design contest's own pair is
+// in tests/tools/design_contest_test.cpp.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "conformance/random_pair.h"
+#include "support.h"
+
+namespace parallax::test {
+namespace {
+
+using Parameters = TiledBeliefPropagationParameters;
+
+constexpr float no_value = std::numeric_limits<float>::infinity();
+
+std::vector<Device> devices() {
+  return processors("tiled-bp");
+}
+
+StereoPair views(const SynthPair& pair) {
+  return {pair.left_view(), pair.right_view(), {}, {}};
+}
+
+// Whole data costs, the labels of a pixel side by side, with images that nobody looks at.
+class Volume {
+ public:
+  Volume(Size size, int labels) : Volume(size, labels, std::vector<float>(size.pixels() * index(labels))) {}
+  Volume(Size size, int labels, std::vector<float> costs)
+      : labels_(labels), gray_(size), costs_(std::move(costs)) {}
+
+  Size size() const { return gray_.size(); }
+  int labels() const { return labels_; }
+  float& at(int x, int y, int label) { return costs_[element(x, y, label)]; }
+  float at(int x, int y, int label) const { return costs_[element(x, y, label)]; }
+  StereoPair pair() const {
+    return {gray_.view(), gray_.view(), {}, {}, CostVolume(costs_.data(), size(), labels_)};
+  }
+
+ private:
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  std::size_t element(int x, int y, int label) const {
+    return (index(y) * index(size().width) + index(x)) * index(labels_) + index(label);
+  }
+
+  int labels_;
+  Plane<std::uint8_t> gray_;
+  std::vector<float> costs_;
+};
+
+Parameters of_volume(int labels) {
+  Parameters parameters = plain_tiled_belief_propagation();
+  parameters.cost = DataCost::volume;
+  parameters.disparities = labels;
+  return parameters;
+}
+
+// The published algorithm as it stands in the design contest's program, in tiles: every pair of labels is
+// compared, and nothing is ever subtracted or cut.
+class PlainTiles {
+ public:
+  PlainTiles(const Volume& data, const Parameters& parameters)
+      : data_(data), parameters_(parameters), size_(data.size()) {
+    for (auto& messages : sent_) messages.assign(size_.pixels(), Values(index(data.labels())));
+  }
+
+  // The label of each pixel.
+  Plane<int> run() {
+    Plane<int> labels(size_);
+    const int side = parameters_.tile > 0 ? parameters_.tile : std::max(size_.width, size_.height);
+    std::vector<std::array<int, 2>> corners;
+    for (int top = 0; top < size_.height; top += side)
+      for (int left = 0; left < size_.width; left += side) corners.push_back({left, top});
+    for (int outer = 0; outer < parameters_.outer; ++outer) {
+      for (const auto& [left, top] : corners) visit(left, top, side);
+      for (auto corner = corners.rbegin(); corner != corners.rend(); ++corner) {
+        const auto [left, top] = *corner;
+        visit(left, top, side);
+        for (int y = top; y < std::min(top + side, size_.height); ++y)
+          for (int x = left; x < std::min(left + side, size_.width); ++x) labels.at(x, y) = best_label(x, y);
+      }
+    }
+    return labels;
+  }
+
+ private:
+  using Values = std::vector<std::int64_t>;
+
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  // right, left, up, down
+  static constexpr int step_x[] = {1, -1, 0, 0}, step_y[] = {0, 0, -1, 1}, back[] = {1, 0, 3, 2};
+
+  Values& sent(int direction, int x, int y) {
+    return sent_[index(direction)][index(y) * index(size_.width) + index(x)];
+  }
+  bool in_image(int x, int y) const { return x >= 0 && y >= 0 && x < size_.width && y < size_.height; }
+
+  void visit(int left, int top, int side) {
+    const int right = std::min(left + side, size_.width), bottom = std::min(top + side, size_.height);
+    const auto in_tile = [&](int x, int y) { return x >= left && x < right && y >= top && y < bottom; };
+    if (parameters_.tile > 0)
+      for (int direction = 0; direction < 4; ++direction)
+        for (int y = top; y < bottom; ++y)
+          for (int x = left; x < right; ++x)
+            if (in_tile(x + step_x[direction], y + step_y[direction]))
+              sent(direction, x, y).assign(index(data_.labels()), 0);
+    for (int inner = 0; inner < parameters_.inner; ++inner) {
+      for (int x = left; x < right; ++x)
+        for (int y = top; y < bottom; ++y) send(x, y, 0);
+      for (int x = right - 1; x >= left; --x)
+        for (int y = top; y < bottom; ++y) send(x, y, 1);
+      for (int y = bottom - 1; y >= top; --y)
+        for (int x = left; x < right; ++x) send(x, y, 2);
+      for (int y = top; y < bottom; ++y)
+        for (int x = left; x < right; ++x) send(x, y, 3);
+    }
+  }
+
+  // Costs and messages to the pixel, but for the one from a neighbour.
+  std::int64_t sum(int x, int y, int label, int without) {
+    auto total = static_cast<std::int64_t>(data_.at(x, y, label));
+    for (int direction = 0; direction < 4; ++direction) {
+      const int u = x + step_x[direction], v = y + step_y[direction];
+      if (direction != without && in_image(u, v)) total += sent(back[direction], u, v)[index(label)];
+    }
+    EXPECT_LT(std::abs(total), std::int64_t{1} << 61) << "choose a smaller case";
+    return total;
+  }
+
+  void send(int x, int y, int direction) {
+    if (!in_image(x + step_x[direction], y + step_y[direction])) return;
+    Values h, message;
+    for (int label = 0; label < data_.labels(); ++label) h.push_back(sum(x, y, label, direction));
+    for (int label = 0; label < data_.labels(); ++label) {
+      std::int64_t least = std::numeric_limits<std::int64_t>::max();
+      for (int other = 0; other < data_.labels(); ++other) {
+        const int jump = std::min(std::abs(label - other), parameters_.discontinuity_truncation);
+        least = std::min(least, h[index(other)] + parameters_.discontinuity_cost * jump);
+      }
+      message.push_back(least);
+    }
+    sent(direction, x, y) = message;
+  }
+
+  int best_label(int x, int y) {
+    int best = 0;
+    for (int label = 1; label < data_.labels(); ++label)
+      if (sum(x, y, label, -1) < sum(x, y, best, -1)) best = label;
+    return best;
+  }
+
+  const Volume& data_;
+  Parameters parameters_;
+  Size size_;
+  std::array<std::vector<Values>, 4> sent_;
+};
+
+void expect_plain_labels(const Volume& volume, const Parameters& parameters, const std::string& what) {
+  const Plane<int> expected = PlainTiles(volume, parameters).run();
+  for (const Device& device : devices()) {
+    const Result result = match(parameters, device, volume.pair());
+    for (int y = 0; y < expected.height(); ++y)
+      for (int x = 0; x < expected.width(); ++x)
+        ASSERT_EQ(result.disparity.at(x, y), static_cast<float>(expected.at(x, y)))
+            << what << " on " << device.text() << " at " << x << ", " << y;
+  }
+}
+
+// Costs of few levels make ties; large ones lie beyond the bound on data costs.
+Volume random_volume(std::mt19937& random, Size size, int labels, int discontinuity_cost) {
+  const auto any = [&](int low, int high) { return random_number(random, low, high); };
+  Volume volume(size, labels);
+  const int kind = any(0, 3);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x)
+      for (int label = 0; label < labels; ++label)
+        volume.at(x, y, label) = static_cast<float>(kind == 0   ? any(0, 2)
+                                                    : kind == 1 ? discontinuity_cost * any(-1, 3)
+                                                    : kind == 2 ? any(0, 255)
+                                                                : any(-5, 5) * any(0, 2'000));
+  return volume;
+}
+
+Parameters random_parameters(std::mt19937& random, int labels) {
+  const auto any = [&](int low, int high) { return random_number(random, low, high); };
+  Parameters parameters = of_volume(labels);
+  parameters.tile = any(0, 12);
+  parameters.outer = any(1, 2);
+  parameters.inner = any(1, 3 - parameters.outer);
+  parameters.discontinuity_cost = any(0, 1) == 0 ? any(1, 5) : any(6, 60);
+  parameters.discontinuity_truncation = any(1, 12);
+  return parameters;
+}
+
+TEST(TiledBeliefPropagationTest, GivesTheLabelsOfThePlainAlgorithm) {
+  std::mt19937 random(1);
+  const auto any = [&](int low, int high) { return random_number(random, low, high); };
+  for (int i = 0; i < (sanitized ? 60 : 400); ++i) {
+    // In larger ones, messages that nothing is subtracted from outgrow 64 bits.
+    const Size size{any(1, 10), any(1, 8)};
+    const int labels = any(2, 20);
+    const Parameters parameters = random_parameters(random, labels);
+    const Volume volume = random_volume(random, size, labels, parameters.discontinuity_cost);
+    ASSERT_NO_FATAL_FAILURE(expect_plain_labels(volume, parameters, "case " + std::to_string(i)));
+  }
+}
+
+TEST(TiledBeliefPropagationTest, AnyNumberOfLabels) {
+  std::mt19937 random(2);
+  for (const int labels :
+       {2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 300}) {
+    Parameters parameters = random_parameters(random, labels);
+    parameters.tile = 3;
+    parameters.outer = 1;
+    const Volume volume = random_volume(random, {5, 4}, labels, parameters.discontinuity_cost);
+    ASSERT_NO_FATAL_FAILURE(expect_plain_labels(volume, parameters, std::to_string(labels) + " labels"));
+  }
+}
+
+TEST(TiledBeliefPropagationTest, OneRowAndOneColumn) {
+  std::mt19937 random(3);
+  for (const Size size : {Size{40, 1}, Size{1, 40}, Size{1, 1}, Size{2, 1}, Size{1, 2}})
+    for (const int tile : {0, 1, 7, 40, 41}) {
+      Parameters parameters = random_parameters(random, 6);
+      parameters.tile = tile;
+      const Volume volume = random_volume(random, size, 6, parameters.discontinuity_cost);
+      ASSERT_NO_FATAL_FAILURE(expect_plain_labels(volume, parameters,
+                                                  std::to_string(size.width) + "×" +
+                                                      std::to_string(size.height) + " in tiles of " +
+                                                      std::to_string(tile)));
+    }
+}
+
+// λ = 3, K = 2. The left pixel, of costs (0, 9, 9, 9), sends (0, 3, 6, 6).
+class OneMessage : public testing::TestWithParam<int> {
+ protected:
+  float decision(const std::vector<float>& right_costs) const {
+    std::vector<float> costs{0, 9, 9, 9};
+    costs.insert(costs.end(), right_costs.begin(), right_costs.end());
+    Parameters parameters = of_volume(4);
+    parameters.tile = GetParam();
+    parameters.inner = 1;
+    parameters.discontinuity_cost = 3;
+    parameters.discontinuity_truncation = 2;
+    const Volume volume({2, 1}, 4, costs);
+    const float found = match(parameters, reference, volume.pair()).disparity.at(1, 0);
+    for (const Device& device : devices())
+      EXPECT_EQ(match(parameters, device, volume.pair()).disparity.at(1, 0), found) << device.text();
+    return found;
+  }
+};
+
+TEST_P(OneMessage, ByHand) {
+  EXPECT_EQ(decision({7, 3, 9, 1}), 1.0f);  // 7, 6, 15, 7
+  EXPECT_EQ(decision({7, 5, 9, 0}), 3.0f);  // 7, 8, 15, 6
+  EXPECT_EQ(decision({7, 5, 0, 1}), 2.0f);  // 7, 8, 6, 7
+}
+
+TEST_P(OneMessage, TiesGoToTheLowestLabel) {
+  EXPECT_EQ(decision({6, 3, 9, 0}), 0.0f);  // 6, 6, 15, 6
+  EXPECT_EQ(decision({7, 3, 0, 0}), 1.0f);  // 7, 6, 6, 6
+}
+
+// Of one pixel, what crosses is a message of the pass before.
+INSTANTIATE_TEST_SUITE_P(TilesOf, OneMessage, testing::Values(0, 1, 2));
+
+// Beliefs of a pixel without neighbours are its costs: 4 for label 1, and at best 10 for one that is not next
+// to it; T = 18.
+TEST(TiledBeliefPropagationTest, ConfidenceIsTheShareOfTheGapInItselfAndTheTruncation) {
+  Parameters parameters = of_volume(5);
+  parameters.discontinuity_cost = 6;
+  parameters.discontinuity_truncation = 3;
+  const Volume volume({1, 1}, 5, {7, 4, 5, 10, 99});
+  for (const Device& device : devices())
+    EXPECT_FLOAT_EQ(match(parameters, device, volume.pair(), 0xA5, true).confidence.at(0, 0), 6.0f / 24);
+}
+
+// T = 4. A cost that the bound of 4·T + 1 leaves alone can still be outvoted, by one unit: three neighbours
+// that insist on label 0 add 12 to label 1 of the centre, four add 16.
+TEST(TiledBeliefPropagationTest, FourNeighboursAgainstAPixel) {
+  for (const float cost : {15.0f, 16.0f, 17.0f, 1000.0f}) {
+    Volume volume({3, 3}, 2);
+    for (const auto& [x, y] : {std::array{1, 0}, {0, 1}, {2, 1}, {1, 2}}) volume.at(x, y, 1) = 1000;
+    volume.at(1, 1, 0) = cost;
+    Parameters parameters = of_volume(2);
+    parameters.tile = 0;
+    parameters.inner = 1;
+    parameters.discontinuity_cost = 4;
+    parameters.discontinuity_truncation = 1;
+    for (const Device& device : devices())
+      EXPECT_EQ(match(parameters, device, volume.pair()).disparity.at(1, 1), cost > 16 ? 1 : 0)
+          << cost << " on " << device.text();
+  }
+}
+
+class OnePair : public testing::Test {
+ protected:
+  Result result(const Parameters& parameters, const Device& device) const {
+    return match(parameters, device, views(pair_));
+  }
+
+  // Both give the same bytes, on every device.
+  void expect_same(const Parameters& a, const Parameters& b) const {
+    for (const Device& device : devices())
+      EXPECT_TRUE(same_bytes(result(a, device), result(b, device))) << device.text();
+  }
+
+  SynthPair pair_ = synth(Scene::layers, {61, 37}, 12);
+  Parameters parameters_ = [] {
+    Parameters parameters;
+    parameters.disparities = 12;
+    parameters.tile = 8;
+    return parameters;
+  }();
+};
+
+TEST_F(OnePair, OrderOfVerticalSweepsHasNoEffect) {
+  for (const int tile : {0, 8}) {
+    Parameters down = parameters_, up = parameters_;
+    down.tile = up.tile = tile;
+    up.sweep_order = SweepOrder::right_left_up_down;
+    expect_same(down, up);
+  }
+}
+
+TEST_F(OnePair, EarlyOutHasNoEffect) {
+  for (const int tile : {0, 1, 8}) {
+    Parameters with = parameters_, without = parameters_;
+    with.tile = without.tile = tile;
+    with.inner = without.inner = 12;  // by which most tiles have settled
+    without.early_out = false;
+    expect_same(with, without);
+  }
+}
+
+TEST_F(OnePair, MessageWidthHasNoEffect) {
+  Parameters narrow = parameters_, wide = parameters_;
+  narrow.message_width = MessageWidth::bits8;
+  wide.message_width = MessageWidth::bits16;
+  expect_same(narrow, wide);
+}
+
+// A visit of one tile begins with nothing that crossed a border.
+TEST_F(OnePair, ATileOfTheWholeImageForgetsWithEachVisit) {
+  Parameters one_visit = parameters_;
+  one_visit.tile = 61;
+  one_visit.inner = 4;
+  for (const int tile : {61, 62, 4096})
+    for (const int outer : {1, 3}) {
+      Parameters parameters = one_visit;
+      parameters.tile = tile;
+      parameters.outer = outer;
+      expect_same(one_visit, parameters);
+    }
+}
+
+TEST_F(OnePair, TheWholeImageAsOneTileGoesOnFromVisitToVisit) {
+  Parameters kept = parameters_;
+  kept.tile = 0;
+  kept.outer = 1;
+  kept.inner = 2;
+  Parameters forgotten = kept;
+  forgotten.tile = 61;
+  forgotten.inner = 4;
+  expect_same(kept, forgotten);
+  kept.outer = 3;
+  kept.inner = 1;
+  forgotten.inner = 6;
+  expect_same(kept, forgotten);
+}
+
+TEST_F(OnePair, TilesAndIterationsChangeTheMap) {
+  const Result start = result(parameters_, reference);
+  for (const auto& change : {+[](Parameters& p) { p.tile = 9; }, +[](Parameters& p) { p.outer = 2; },
+                             +[](Parameters& p) { p.inner = 1; }}) {
+    Parameters changed = parameters_;
+    change(changed);
+    EXPECT_FALSE(same_bytes(start, result(changed, reference)));
+  }
+}
+
+TEST(TiledBeliefPropagationTest, FindsTheDisparitiesOfSyntheticScenes) {
+  struct Bound {
+    Scene scene;
+    double bad1;
+  };
+  for (const auto& [scene, bad1] : {Bound{Scene::dots, 0.03}, {Scene::planes, 0.03}, {Scene::layers, 0.03}}) {
+    const SynthPair pair = synth(scene);
+    Parameters parameters;
+    parameters.disparities = 20;
+    const Result result = match(parameters, devices().back(), views(pair));
+    const ErrorMetrics error =
+        evaluate(result.disparity.view(), pair.left_truth.view(), pair.left_mask.view());
+    EXPECT_LT(error.bad1, bad1) << "scene " << static_cast<int>(scene);
+    EXPECT_EQ(error.coverage, 1.0) << "scene " << static_cast<int>(scene);
+  }
+}
+
+TEST(TiledBeliefPropagationTest, FindsNegativeDisparities) {
+  const SynthPair pair = synth(Scene::layers);
+  Plane<float> truth(pair.size());
+  for (int y = 0; y < truth.height(); ++y)
+    for (int x = 0; x < truth.width(); ++x) truth.at(x, y) = -pair.right_truth.at(x, y);
+  Parameters parameters;
+  parameters.disparities = 20;
+  parameters.min_disparity = -19;
+  const Result result = match(parameters, devices().back(), {pair.right_view(), pair.left_view(), {}, {}});
+  EXPECT_LT(evaluate(result.disparity.view(), truth.view(), pair.right_mask.view()).bad1, 0.05);
+}
+
+TEST(TiledBeliefPropagationTest, MasksAndPixelsWithoutRightPixels) {
+  const SynthPair pair = synth(Scene::layers, {50, 20}, 8);
+  Plane<std::uint8_t> left_mask(pair.size(), 1);
+  for (int x = 20; x < 30; ++x) left_mask.at(x, 10) = 0;
+  StereoPair masked = views(pair);
+  masked.left_mask = left_mask.view();
+  Parameters parameters = plain_tiled_belief_propagation();
+  parameters.disparities = 8;
+  parameters.min_disparity = 4;
+  for (const Device& device : devices()) {
+    const Result result = match(parameters, device, masked, 0xA5, true);
+    for (int y = 0; y < 20; ++y)
+      for (int x = 0; x < 50; ++x) {
+        const Status expected = left_mask.at(x, y) == 0 ? Status::input_masked
+                                : x < 4                 ? Status::out_of_range
+                                                        : Status::matched;
+        EXPECT_EQ(status_at(result, x, y), expected) << x << ", " << y << " on " << device.text();
+        EXPECT_EQ(result.disparity.at(x, y) == no_value, expected != Status::matched) << x << ", " << y;
+        if (expected != Status::matched) {
+          EXPECT_EQ(result.confidence.at(x, y), 0) << x << ", " << y;
+        }
+      }
+    const Plane<std::uint8_t> nothing(pair.size(), 0);
+    masked.right_mask = nothing.view();
+    EXPECT_EQ(status_at(match(parameters, device, masked), 40, 5), Status::out_of_range) << device.text();
+    masked.right_mask = {};
+  }
+}
+
+TEST(TiledBeliefPropagationTest, UnsurePixelsAreAmbiguous) {
+  const SynthPair pair = synth(Scene::layers);
+  Parameters parameters = plain_tiled_belief_propagation();
+  parameters.disparities = 20;
+  parameters.min_confidence = 0.3f;
+  for (const Device& device : devices()) {
+    const Result result = match(parameters, device, views(pair), 0xA5, true);
+    int ambiguous = 0, matched = 0;
+    for (int y = 0; y < pair.size().height; ++y)
+      for (int x = 0; x < pair.size().width; ++x) {
+        const bool sure = result.confidence.at(x, y) >= 0.3f;
+        EXPECT_EQ(status_at(result, x, y), sure ? Status::matched : Status::ambiguous) << x << ", " << y;
+        EXPECT_EQ(result.disparity.at(x, y) == no_value, !sure) << x << ", " << y;
+        (sure ? matched : ambiguous) += 1;
+      }
+    EXPECT_GT(ambiguous, 100) << device.text();
+    EXPECT_GT(matched, 5'000) << device.text();
+  }
+}
+
+// The mean of 25 absolute differences, rounded down; the images repeat their border pixels.
+TEST(TiledBeliefPropagationCostsTest, AreMeansOfFiveByFive) {
+  Plane<std::uint8_t> left({7, 5}, 10), right({7, 5}, 10);
+  left.at(3, 2) = 35;   // 25 units over 25 pixels: 1 level, in every window that sees it
+  right.at(0, 0) = 20;  // seen once by the window around (2, 2), nine times by that around (0, 0)
+  Parameters parameters = plain_tiled_belief_propagation();
+  parameters.cost = DataCost::mean_absolute_difference;
+  parameters.disparities = 2;
+  parameters.data_weight = 1;
+  parameters.outside_cost = 7;
+  const StereoPair pair{left.view(), right.view(), {}, {}};
+  const std::vector<float> costs = tiled_belief_propagation_costs(parameters, pair);
+  const auto at = [&](int x, int y, int label) {
+    return costs[static_cast<std::size_t>((y * 7 + x) * 2 + label)];
+  };
+  EXPECT_EQ(at(0, 0, 0), 3);  // 90 / 25 = 3.6
+  EXPECT_EQ(at(0, 0, 1), 7);  // leads out of the image
+  EXPECT_EQ(at(2, 2, 0), 1);  // (25 + 10) / 25 = 1.4
+  EXPECT_EQ(at(4, 4, 1), 1);
+  EXPECT_EQ(at(6, 4, 0), 0);
+  parameters.data_weight = 2.5f;
+  EXPECT_EQ(tiled_belief_propagation_costs(parameters, pair)[0], 8);  // 7.5, rounded
+  parameters.data_truncation = 2;
+  EXPECT_EQ(tiled_belief_propagation_costs(parameters, pair)[0], 5);
+  parameters.outside_cost.reset();
+  EXPECT_EQ(tiled_belief_propagation_costs(parameters, pair)[0], 0);  // label 1 leads out
+}
+
+TEST(TiledBeliefPropagationCostsTest, AFrameHasNone) {
+  const SynthPair pair = synth(Scene::dots, {30, 21}, 6);
+  Parameters parameters = plain_tiled_belief_propagation();
+  parameters.disparities = 6;
+  for (const int frame : {0, 4, 11, 1'000'000}) {
+    parameters.frame = frame;
+    const std::vector<float> costs = tiled_belief_propagation_costs(parameters, views(pair));
+    int inside = 0;
+    for (int y = 0; y < 21; ++y)
+      for (int x = 0; x < 30; ++x) {
+        const float* pixel = &costs[static_cast<std::size_t>((y * 30 + x) * 6)];
+        const bool has_any = std::any_of(pixel, pixel + 6, [](float cost) { return cost != 0; });
+        const bool in_frame = x < frame || y < frame || x >= 30 - frame || y >= 21 - frame;
+        EXPECT_EQ(has_any, !in_frame) << x << ", " << y << " in a frame of " << frame;
+        inside += has_any;
+      }
+    EXPECT_EQ(inside, frame == 0 ? 30 * 21 : frame == 4 ? 22 * 13 : 0);
+    // Labels reach into the frame; where nobody has costs, the lowest label wins.
+    if (inside > 0) continue;
+    for (const Device& device : devices()) {
+      const Result result = match(parameters, device, views(pair));
+      EXPECT_EQ(result.disparity.at(15, 10), 0) << device.text();
+      EXPECT_EQ(status_at(result, 15, 10), Status::matched) << device.text();
+    }
+  }
+}
+
+TEST(TiledBeliefPropagationCostsTest, LeadToTheSameLabels) {
+  const SynthPair pair = synth(Scene::layers, {45, 19}, 10);
+  Plane<std::uint8_t> mask(pair.size(), 1);
+  for (int y = 0; y < 19; ++y) mask.at(7 * y % 45, y) = 0;
+  StereoPair built_in = views(pair);
+  built_in.left_mask = mask.view();
+  for (const DataCost cost :
+       {DataCost::absolute_difference, DataCost::absolute_difference_colour, DataCost::census,
+        DataCost::birchfield_tomasi, DataCost::mean_absolute_difference})
+    for (const bool outside : {false, true}) {
+      Parameters parameters = plain_tiled_belief_propagation();
+      parameters.cost = cost;
+      parameters.disparities = 10;
+      parameters.tile = 9;
+      parameters.frame = outside ? 0 : 3;
+      if (!outside) parameters.outside_cost.reset();
+      parameters.refine.left_right_check = outside;
+      const std::vector<float> costs = tiled_belief_propagation_costs(parameters, built_in);
+      StereoPair given = built_in;
+      given.costs = CostVolume(costs.data(), pair.size(), 10);
+      Parameters from_volume = parameters;
+      from_volume.cost = DataCost::volume;
+      for (const Device& device : devices())
+        EXPECT_TRUE(same_bytes(match(parameters, device, built_in, 0xA5, true),
+                               match(from_volume, device, given, 0xA5, true)))
+            << device.text() << ", cost " << static_cast<int>(cost) << ", outside " << outside;
+    }
+}
+
+TEST(TiledBeliefPropagationCostsTest, OfACallerAreRoundedToUnits) {
+  const Volume volume({1, 1}, 3, {0.5f, 0.49f, -0.51f});
+  EXPECT_EQ(tiled_belief_propagation_costs(of_volume(3), volume.pair()), (std::vector<float>{1, 0, -1}));
+}
+
+// Three labels of 2×2 pixels; λ = 4, K = 1.
+class TiledEnergyTest : public testing::Test {
+ protected:
+  TiledEnergyTest() {
+    parameters.discontinuity_cost = 4;
+    parameters.discontinuity_truncation = 1;
+  }
+  double energy(std::vector<std::vector<float>> map) const {
+    const Plane<float> disparity = plane<float>(std::move(map));
+    return tiled_belief_propagation_energy(parameters, volume.pair(), disparity.view());
+  }
+
+  Parameters parameters = of_volume(3);
+  Volume volume{{2, 2}, 3, {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, -2048}};
+};
+
+TEST_F(TiledEnergyTest, IsDataCostsAndDiscontinuityCosts) {
+  EXPECT_EQ(energy({{0, 0}, {0, 0}}), 1 + 8 + 64 + 512);
+  EXPECT_EQ(energy({{0, 1}, {2, 2}}), 1 + 16 + 256 - 2048 + 4 + 4 + 4 + 0);
+  parameters.discontinuity_truncation = 2;
+  EXPECT_EQ(energy({{0, 1}, {2, 2}}), 1 + 16 + 256 - 2048 + 4 + 8 + 4 + 0);
+}
+
+TEST_F(TiledEnergyTest, LeavesOutWhatHasNoValue) {
+  EXPECT_EQ(energy({{no_value, 1}, {2, 2}}), 16 + 256 - 2048 + 4);
+  EXPECT_EQ(energy({{no_value, no_value}, {no_value, no_value}}), 0);
+}
+
+TEST_F(TiledEnergyTest, RoundsToLabelsFromTheFirst) {
+  const double first = energy({{0, 1}, {2, 2}});
+  EXPECT_EQ(energy({{-0.25f, 0.75f}, {1.75f, 2.5f}}), first);
+  parameters.min_disparity = -7;
+  EXPECT_EQ(energy({{-7, -6}, {-5, -5}}), first);
+}
+
+TEST_F(TiledEnergyTest, RefusesWhatDoesNotFit) {
+  for (const float wrong : {-1.0f, 3.0f, -no_value, std::numeric_limits<float>::quiet_NaN()})
+    expect_refused([&] { energy({{0, 1}, {2, wrong}}); }, "disparity is");
+  const Plane<float> other({3, 2});
+  expect_refused([&] { tiled_belief_propagation_energy(parameters, volume.pair(), other.view()); },
+                 "disparity map is 3×2");
+  StereoPair without = volume.pair();
+  without.costs = {};
+  expect_refused([&] { tiled_belief_propagation_costs(parameters, without); }, "data costs");
+  parameters.inner = 0;
+  expect_refused([&] { tiled_belief_propagation_costs(parameters, volume.pair()); }, "inner is 0");
+}
+
+TEST_F(OnePair, EnergyFallsWithTheIterations) {
+  Parameters parameters = parameters_;
+  parameters.sub_pixel = SubPixel::none;
+  parameters.refine = RefineParameters::none();
+  const auto energy = [&](int inner) {
+    parameters.inner = inner;
+    return tiled_belief_propagation_energy(parameters, views(pair_),
+                                           result(parameters, reference).disparity.view());
+  };
+  EXPECT_LT(energy(8), energy(1));
+}
+
+TEST(TiledBeliefPropagationParametersTest, EveryOneOutOfRangeIsNamed) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  struct Case {
+    std::function<void(Parameters&)> spoil;
+    const char* reason;
+  };
+  const Case cases[] = {
+      {[](auto& p) { p.min_disparity = -1'000'001; }, "min_disparity is -1000001: choose"},
+      {[](auto& p) { p.min_disparity = 1'000'001; }, "min_disparity is 1000001: choose"},
+      {[](auto& p) { p.disparities = 1; }, "disparities is 1: choose a number from 2 to 1024"},
+      {[](auto& p) { p.disparities = 1025; }, "disparities is 1025: choose"},
+      {[](auto& p) { p.tile = -1; }, "tile is -1: choose a number from 0 to 4096"},
+      {[](auto& p) { p.tile = 4097; }, "tile is 4097: choose"},
+      {[](auto& p) { p.outer = 0; }, "outer is 0: choose a number from 1 to 1000"},
+      {[](auto& p) { p.outer = 1001; }, "outer is 1001: choose"},
+      {[](auto& p) { p.inner = 0; }, "inner is 0: choose a number from 1 to 1000"},
+      {[](auto& p) { p.inner = 1001; }, "inner is 1001: choose"},
+      {[](auto& p) { p.sweep_order = static_cast<SweepOrder>(2); }, "sweep_order is 2: choose"},
+      {[](auto& p) { p.discontinuity_cost = 0; }, "discontinuity_cost is 0: choose a number from 1 to 8191"},
+      {[](auto& p) { p.discontinuity_cost = 8192; }, "discontinuity_cost is 8192: choose"},
+      {[](auto& p) { p.discontinuity_truncation = 0; },
+       "discontinuity_truncation is 0: choose a number from 1 to 1024"},
+      {[](auto& p) { p.discontinuity_truncation = 1025; }, "discontinuity_truncation is 1025: choose"},
+      {[](auto& p) { p.message_width = static_cast<MessageWidth>(3); }, "message_width is 3: choose"},
+      {[](auto& p) { p.cost = static_cast<DataCost>(6); }, "cost is 6: choose"},
+      {[](auto& p) { p.data_weight = 0; }, "data_weight is 0: choose"},
+      {[](auto& p) { p.data_weight = 1001; }, "data_weight is 1001: choose"},
+      {[&](auto& p) { p.data_weight = nan; }, "data_weight is nan: choose"},
+      {[](auto& p) { p.data_truncation = -1; }, "data_truncation is -1: choose a number from 0 to 256"},
+      {[](auto& p) { p.data_truncation = 257; }, "data_truncation is 257: choose"},
+      {[](auto& p) { p.outside_cost = -1; }, "outside_cost is -1: choose a number from 0 to 8191"},
+      {[](auto& p) { p.outside_cost = 8192; }, "outside_cost is 8192: choose"},
+      {[](auto& p) { p.smoothing = -1; }, "smoothing is -1: choose a number from 0 to 30"},
+      {[](auto& p) { p.smoothing = 31; }, "smoothing is 31: choose"},
+      {[](auto& p) { p.frame = -1; }, "frame is -1: choose a number from 0 to 1000000"},
+      {[](auto& p) { p.frame = 1'000'001; }, "frame is 1000001: choose"},
+      {[](auto& p) { p.sub_pixel = static_cast<SubPixel>(3); }, "sub_pixel is 3: choose"},
+      {[](auto& p) { p.min_confidence = -1; }, "min_confidence is -1: choose a number from 0 to 1"},
+      {[](auto& p) { p.min_confidence = 2; }, "min_confidence is 2: choose"},
+      {[](auto& p) { p.refine.median = 4; }, "median is 4: choose"},
+      {[](auto& p) { p.cuda.scheduler = static_cast<TileScheduler>(4); }, "scheduler is 4: choose"},
+      {[](auto& p) { p.cuda.messages = static_cast<TileMessages>(4); }, "messages is 4: choose"},
+      {[](auto& p) { p.cuda.threads_per_pixel = -1; }, "threads_per_pixel is -1: choose 0, 1, 2"},
+      {[](auto& p) { p.cuda.threads_per_pixel = 3; }, "threads_per_pixel is 3: choose"},
+      {[](auto& p) { p.cuda.threads_per_pixel = 64; }, "threads_per_pixel is 64: choose"},
+  };
+  for (const Case& c : cases) {
+    Parameters parameters;
+    c.spoil(parameters);
+    expect_refused([&] { parameters.validate(); }, c.reason);
+    for (const Device& device : devices())
+      expect_refused([&] { Matcher(parameters, device, {{40, 24}}); }, c.reason);
+  }
+}
+
+TEST(TiledBeliefPropagationParametersTest, LimitsOfTheRangesAreTaken) {
+  Parameters parameters;
+  parameters.disparities = 1024;
+  parameters.tile = 4096;
+  parameters.outer = parameters.inner = 1000;
+  parameters.discontinuity_cost = 8191;
+  parameters.discontinuity_truncation = 1;
+  parameters.data_weight = 1000;
+  parameters.data_truncation = 256;
+  parameters.outside_cost = 8191;
+  parameters.smoothing = 30;
+  parameters.frame = 1'000'000;
+  parameters.min_confidence = 1;
+  parameters.cuda.threads_per_pixel = 32;
+  EXPECT_NO_THROW(parameters.validate());
+  parameters = {};
+  parameters.disparities = 2;
+  parameters.tile = 0;
+  parameters.outer = parameters.inner = 1;
+  parameters.discontinuity_cost = 7;
+  parameters.discontinuity_truncation = 1024;
+  EXPECT_NO_THROW(parameters.validate());
+}
+
+TEST(TiledBeliefPropagationParametersTest, WhatTheMessagesCannotHoldIsRefused) {
+  Parameters parameters;
+  parameters.discontinuity_cost = 8;
+  parameters.discontinuity_truncation = 1024;
+  expect_refused([&] { parameters.validate(); }, "discontinuity_truncation is 1024: choose at most 1023");
+  parameters.discontinuity_cost = 16;
+  parameters.discontinuity_truncation = 16;
+  for (const MessageWidth width : {MessageWidth::automatic, MessageWidth::bits16}) {
+    parameters.message_width = width;
+    EXPECT_NO_THROW(parameters.validate());
+  }
+  parameters.message_width = MessageWidth::bits8;
+  expect_refused([&] { parameters.validate(); }, "= 256: choose 16 bits, or a product of at most 255");
+  parameters.discontinuity_cost = 15;
+  parameters.discontinuity_truncation = 17;
+  EXPECT_NO_THROW(parameters.validate());
+}
+
+// Messages of 255, with T = 255, and of 8191: the last ones that each width holds.
+TEST(TiledBeliefPropagationTest, MessagesFillTheirWidth) {
+  std::mt19937 random(4);
+  struct Model {
+    int cost, truncation;
+  };
+  for (const auto& [cost, truncation] : {Model{255, 1}, {51, 5}, {256, 1}, {8191, 1}, {7, 1024}}) {
+    Parameters parameters = of_volume(9);
+    parameters.discontinuity_cost = cost;
+    parameters.discontinuity_truncation = truncation;
+    parameters.tile = 4;
+    for (int i = 0; i < 4; ++i) {
+      const Volume volume = random_volume(random, {9, 7}, 9, cost);
+      ASSERT_NO_FATAL_FAILURE(expect_plain_labels(volume, parameters, "λ = " + std::to_string(cost)));
+    }
+  }
+}
+
+TEST(TiledBeliefPropagationParametersTest, AWeightThatRoundsEveryCostToZeroIsRefused) {
+  Parameters parameters;
+  parameters.cost = DataCost::absolute_difference;
+  parameters.data_truncation = 10;
+  parameters.data_weight = 0.04f;
+  expect_refused([&] { parameters.validate(); }, "data_weight is 0.04");
+  parameters.data_weight = 0.05f;
+  EXPECT_NO_THROW(parameters.validate());
+}
+
+TEST(TiledBeliefPropagationParametersTest, RangesThatLeadOutOfTheImageAreRefused) {
+  Parameters parameters;
+  parameters.disparities = 8;
+  for (const Device& device : devices()) {
+    for (const int lowest : {40, 1'000'000, -47}) {
+      parameters.min_disparity = lowest;
+      expect_refused([&] { Matcher(parameters, device, {{40, 24}}); }, "lead out of an image 40 pixels wide");
+    }
+    for (const int lowest : {39, -46}) {
+      parameters.min_disparity = lowest;
+      EXPECT_NO_THROW(Matcher(parameters, device, {{40, 24}}));
+    }
+  }
+}
+
+TEST(TiledBeliefPropagationParametersTest, VolumesThatAreMissingOrOfAnotherSizeAreRefused) {
+  const Volume volume({9, 5}, 4);
+  for (const Device& device : devices()) {
+    EXPECT_NO_THROW(match(of_volume(4), device, volume.pair()));
+    expect_refused([&] { match(of_volume(5), device, volume.pair()); }, "with 4 labels");
+    StereoPair wrong = volume.pair();
+    wrong.costs.size = {5, 9};
+    expect_refused([&] { match(of_volume(4), device, wrong); }, "data costs are 5×9 with 4 labels: give 9×5");
+    wrong.costs = {};
+    expect_refused([&] { match(of_volume(4), device, wrong); }, "no data costs");
+    Parameters own_costs = of_volume(4);
+    own_costs.cost = DataCost::census;
+    expect_refused([&] { match(own_costs, device, volume.pair()); }, "leave them out");
+  }
+}
+
+TEST(TiledBeliefPropagationPresetTest, EveryOneIsValid) {
+  EXPECT_EQ(tiled_belief_propagation_presets().size(), 3u);
+  for (const std::string_view preset : tiled_belief_propagation_presets())
+    EXPECT_NO_THROW(tiled_belief_propagation_preset(preset).validate()) << preset;
+  expect_refused([] { tiled_belief_propagation_preset("best"); },
+                 "preset is best: choose default, memocode-2013");
+}
+
+TEST(TiledBeliefPropagationPresetTest, ThatOfTheContestIsAsPublished) {
+  const Parameters contest = tiled_belief_propagation_preset("memocode-2013");
+  EXPECT_EQ(contest.min_disparity, 0);
+  EXPECT_EQ(contest.disparities, 16);
+  EXPECT_EQ(contest.tile, 13);
+  EXPECT_EQ(contest.outer, 1);
+  EXPECT_EQ(contest.inner, 1);
+  EXPECT_EQ(contest.sweep_order, SweepOrder::right_left_up_down);
+  EXPECT_EQ(contest.discontinuity_cost, 16);
+  EXPECT_EQ(contest.discontinuity_truncation, 2);
+  EXPECT_EQ(contest.cost, DataCost::mean_absolute_difference);
+  EXPECT_EQ(contest.data_weight, 1);
+  EXPECT_EQ(contest.data_truncation, 0);
+  EXPECT_FALSE(contest.outside_cost.has_value());
+  EXPECT_EQ(contest.frame, 18);
+  EXPECT_EQ(contest.sub_pixel, SubPixel::none);
+  EXPECT_FALSE(contest.refine.left_right_check);
+  EXPECT_EQ(contest.refine.fill, Fill::none);
+  EXPECT_EQ(contest.refine.median, 0);
+}
+
+TEST(TiledBeliefPropagationMemoryTest, IsAsEstimated) {
+  const ImageFormat format{{90, 75}};
+  for (const Device& device : devices())
+    for (const int tile : {0, 13, 64}) {
+      Parameters parameters;
+      parameters.disparities = 33;
+      parameters.tile = tile;
+      EXPECT_EQ(estimate_memory_bytes(parameters, device, format),
+                Matcher(parameters, device, format).memory_bytes());
+    }
+}
+
+}  // namespace
+}  // namespace parallax::test

@@ -1,0 +1,62 @@
+// The arguments of a subcommand, by CLI11. Apart from command.h, for it takes seconds to compile.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "tools/parallax/command.h"
+
+namespace parallax::tool {
+
+// The CLI11 app of a subcommand.
+class CommandLine : public CLI::App {
+ public:
+  CommandLine(const std::string& subcommand, const std::string& description);
+
+  // \throws UsageError, HelpRequest
+  void read(const Arguments& arguments);
+};
+
+// Option whose values have names.
+template <class Value>
+CLI::Option* add_choice(CLI::App& app, const std::string& option, Value& value,
+                        const std::vector<std::pair<std::string, Value>>& choices, const std::string& help) {
+  std::vector<std::string> names;
+  std::string default_name;
+  for (const auto& [name, choice] : choices) {
+    names.push_back(name);
+    if (choice == value) default_name = name;
+  }
+  const auto set = [&value, choices](const std::string& chosen) {
+    for (const auto& [name, choice] : choices)
+      if (name == chosen) value = choice;
+  };
+  return app.add_option_function<std::string>(option, set, help)
+      ->check(CLI::IsMember(names))
+      ->default_str(default_name)
+      ->run_callback_for_default(false);
+}
+
+// Refuses a minus sign, which CLI11 would wrap around for an unsigned number.
+CLI::Validator not_negative();
+
+// --outside-cost and --no-outside-cost; see check_outside_cost().
+template <class Cost>
+void add_outside_cost(CLI::App& app, std::optional<Cost>& outside_cost, const std::string& group) {
+  app.add_option_function<Cost>(
+         "--outside-cost", [&](Cost cost) { outside_cost = cost; },
+         "Cost of a label that leads out of the right image")
+      ->default_str(outside_cost ? CLI::detail::to_string(*outside_cost) : "none")
+      ->run_callback_for_default(false)
+      ->group(group);
+  app.add_flag_callback(
+         "--no-outside-cost", [&] { outside_cost.reset(); },
+         "Pixels with labels that lead out of the right image have no data cost")
+      ->group(group);
+}
+
+}  // namespace parallax::tool
