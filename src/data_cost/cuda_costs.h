@@ -16,10 +16,6 @@ __device__ __forceinline__ int column_inside(int x, int width) {
   return min(max(x, 0), width - 1);
 }
 
-__device__ __forceinline__ int row_inside(int y, int height) {
-  return min(max(y, 0), height - 1);
-}
-
 template <class Value>
 __device__ __forceinline__ const Value* row_of(const Value* plane, const CudaSamples& samples, int y) {
   return plane + static_cast<int64>(y) * samples.stride;
@@ -40,7 +36,8 @@ __device__ __forceinline__ int distance(int sample, uint32 range) {
   return max(0, max(sample - static_cast<int>(range >> 16), static_cast<int>(range & 0xFFFF) - sample));
 }
 
-// Between pixels of the left and the right row, both inside; in 256ths of a gray level, or of a bit.
+// Between pixels of the left and the right row, both inside; in 256ths of a gray level, or of a bit. Not of
+// windows, nor of volumes.
 __device__ __forceinline__ int difference(const CudaCosts& costs, int y, int left, int right) {
   const CudaSamples& samples = costs.samples;
   const auto gray = [&](const uint16* plane, int x) -> int { return row_of(plane, samples, y)[x]; };
@@ -63,18 +60,6 @@ __device__ __forceinline__ int difference(const CudaCosts& costs, int y, int lef
              16;
     }
     return static_cast<int>(sum);
-  } else if constexpr (COST == mean_absolute_difference) {
-    constexpr int radius = 2, pixels = (2 * radius + 1) * (2 * radius + 1);
-    uint32 sum = 0;
-    for (int j = -radius; j <= radius; ++j) {
-      const int v = row_inside(y + j, samples.height);
-      const uint16 *first = row_of(samples.left, samples, v), *second = row_of(samples.right, samples, v);
-#pragma unroll
-      for (int i = -radius; i <= radius; ++i)
-        sum += abs(static_cast<int>(first[column_inside(left + i, samples.width)]) -
-                   static_cast<int>(second[column_inside(right + i, samples.width)]));
-    }
-    return static_cast<int>(sum / (pixels * 256) * 256);
   } else {
     return abs(gray(samples.left, left) - gray(samples.right, right));
   }

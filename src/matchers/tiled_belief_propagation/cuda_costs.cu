@@ -17,20 +17,84 @@ struct Pixel {
   int x, y, first_right;  // the right column of the thread's last label
 };
 
-// Before the right pixel's validity is considered.
-__device__ __forceinline__ float cost_of(const CudaCosts& costs, const Pixel& pixel, const float* table,
-                                         int right, int label) {
-  const int width = costs.samples.width;
-  if constexpr (COST == volume) {
-    const int x = costs.mirrored ? column_inside(width - 1 - right, width) : pixel.x;
-    const float cost = costs.volume[pixel.y * costs.volume_row_stride + static_cast<int64>(x) * LABELS +
-                                    min(label, LABELS - 1)];
-    return floorf(cost * costs.volume_scale + 0.5f);
-  } else {
-    const int found = difference(costs, pixel.y, pixel.x, column_inside(right, width));
-    if constexpr (TABLE) return table[found / 256];
-    return floorf(static_cast<float>(min(found, costs.differences)) * costs.cost_scale + 0.5f);
+// How far the right column of a thread's label k is from the first.
+__device__ __forceinline__ constexpr int from_first(int k) {
+  return PER_LANE - 1 - k;
+}
+
+struct Differences {
+  int of[PER_LANE];
+};
+
+// Of windows of 5×5 pixels: what those of neighbouring labels share is loaded once.
+__device__ __forceinline__ Differences window_differences(const CudaSamples& samples, const Pixel& pixel) {
+  constexpr int radius = 2, side = 2 * radius + 1, pixels = side * side;
+  uint32 sums[PER_LANE];
+#pragma unroll
+  for (int k = 0; k < PER_LANE; ++k) sums[k] = 0;
+  for (int j = -radius; j <= radius; ++j) {
+    const int v = min(max(pixel.y + j, 0), samples.height - 1);
+    const uint16 *left = row_of(samples.left, samples, v), *right = row_of(samples.right, samples, v);
+    uint32 values[PER_LANE + 2 * radius];
+#pragma unroll
+    for (int i = 0; i < PER_LANE + 2 * radius; ++i)
+      values[i] = right[column_inside(pixel.first_right - radius + i, samples.width)];
+#pragma unroll
+    for (int i = 0; i < side; ++i) {
+      const uint32 value = left[column_inside(pixel.x - radius + i, samples.width)];
+#pragma unroll
+      for (int k = 0; k < PER_LANE; ++k) sums[k] = __usad(value, values[from_first(k) + i], sums[k]);
+    }
   }
+  Differences found;
+#pragma unroll
+  for (int k = 0; k < PER_LANE; ++k) found.of[k] = static_cast<int>(sums[k] / (pixels * 256) * 256);
+  return found;
+}
+
+__device__ __forceinline__ Differences differences(const CudaCosts& costs, const Pixel& pixel) {
+  if constexpr (COST == mean_absolute_difference) {
+    return window_differences(costs.samples, pixel);
+  } else {
+    Differences found;
+#pragma unroll
+    for (int k = 0; k < PER_LANE; ++k)
+      found.of[k] = difference(costs, pixel.y, pixel.x,
+                               column_inside(pixel.first_right + from_first(k), costs.samples.width));
+    return found;
+  }
+}
+
+struct Costs {
+  float of[PER_LANE];
+};
+
+// Before the right pixels' validity is considered.
+__device__ __forceinline__ Costs all_costs(const CudaCosts& costs, const Pixel& pixel, const float* table) {
+  const int width = costs.samples.width;
+  Costs found;
+  if constexpr (COST == volume) {
+#pragma unroll
+    for (int k = 0; k < PER_LANE; ++k) {
+      const int right = pixel.first_right + from_first(k);
+      const int x = costs.mirrored ? column_inside(width - 1 - right, width) : pixel.x;
+      const int label = min(lane_of_pixel() * PER_LANE + k, LABELS - 1);
+      const float cost =
+          costs.volume[pixel.y * costs.volume_row_stride + static_cast<int64>(x) * LABELS + label];
+      found.of[k] = floorf(cost * costs.volume_scale + 0.5f);
+    }
+  } else {
+    const Differences of_labels = differences(costs, pixel);
+#pragma unroll
+    for (int k = 0; k < PER_LANE; ++k) {
+      if constexpr (TABLE)
+        found.of[k] = table[of_labels.of[k] / 256];
+      else
+        found.of[k] =
+            floorf(static_cast<float>(min(of_labels.of[k], costs.differences)) * costs.cost_scale + 0.5f);
+    }
+  }
+  return found;
 }
 
 __device__ __forceinline__ bool in_frame(const CudaCosts& costs, const Pixel& pixel) {
@@ -88,18 +152,12 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaCosts costs, uint32* dat
       everywhere ? ~0ull : valid_bits(costs.validity.right, words, pixel.y, pixel.first_right);
   const Existence exists = existence(right_valid);
 
-  float cost[2][half_labels];
+  Costs cost = all_costs(costs, pixel, table);
   float least = 3e38f;
 #pragma unroll
-  for (int high = 0; high < 2; ++high) {
-#pragma unroll
-    for (int word = 0; word < half_labels; ++word) {
-      const int k = high * half_labels + word, label = label_of(word, high), reversed = PER_LANE - 1 - k;
-      cost[high][word] = (right_valid >> reversed & 1) != 0
-                             ? cost_of(costs, pixel, table, pixel.first_right + reversed, label)
-                             : costs.outside;
-      if (label < LABELS) least = fminf(least, cost[high][word]);
-    }
+  for (int k = 0; k < PER_LANE; ++k) {
+    if ((right_valid >> from_first(k) & 1) == 0) cost.of[k] = costs.outside;
+    if (lane_of_pixel() * PER_LANE + k < LABELS) least = fminf(least, cost.of[k]);
   }
   least = least_cost(least);
   const bool has_data = valid && !in_frame(costs, pixel) && (HAS_OUTSIDE || exists.all);
@@ -111,9 +169,9 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaCosts costs, uint32* dat
     for (int high = 0; high < 2; ++high) {
       uint32 units = data_bound;
       if (label_of(word, high) < LABELS)
-        units = has_data
-                    ? static_cast<uint32>(fminf(cost[high][word] - least, static_cast<float>(data_bound)))
-                    : 0;
+        units = has_data ? static_cast<uint32>(fminf(cost.of[high * half_labels + word] - least,
+                                                     static_cast<float>(data_bound)))
+                         : 0;
       kept.of[word] |= units << 16 * high;
     }
   }

@@ -32,12 +32,8 @@ constexpr int block_threads = 2 * direction_threads;
 constexpr int block_lines = direction_threads / LANES;
 // Each thread has one row and one column of a tile.
 constexpr bool one_line = in_shared_memory && block_lines >= TILE_WIDTH && block_lines >= TILE_HEIGHT;
-// Pixels that are read ahead.
-constexpr int depth = in_shared_memory ? 2 : 4;
-
 // Rows in shared memory lie apart so that neither rows nor columns meet in a bank.
 constexpr int shared_row_words = ((TILE_WIDTH * pixel_words + 3) / 4 | 1) * 4;
-constexpr int shared_plane_words = shared_row_words * TILE_HEIGHT;
 
 constexpr int message_words = words_of(MESSAGE_BITS);
 using Message = Packed<MESSAGE_BITS>;
@@ -54,12 +50,34 @@ __device__ __forceinline__ Role find_role() {
   return {threadIdx.x >= direction_threads, index / LANES, static_cast<int>(threadIdx.x % LANES)};
 }
 
+__device__ __forceinline__ uint32* shared_planes() {
+  PARALLAX_SHARED(uint4, planes);
+  return reinterpret_cast<uint32*>(planes);
+}
+
+// Where values are: what is in shared memory is found by 32 bits.
+#if MESSAGES == 2
+using Offset = int64;
+struct Place {
+  uint32* words;
+  __device__ __forceinline__ uint32* pointer() const { return words; }
+  __device__ __forceinline__ Place moved(Offset by) const { return {words + by}; }
+};
+#else
+using Offset = int;
+struct Place {
+  int words;
+  __device__ __forceinline__ uint32* pointer() const { return shared_planes() + words; }
+  __device__ __forceinline__ Place moved(Offset by) const { return {words + by}; }
+};
+#endif
+
 // Values of pixels in rows; of a thread's lane.
 struct Plane {
-  uint32* first;
-  int64 row_words;
-  __device__ __forceinline__ uint32* at(int x, int y) const {
-    return first + y * row_words + x * pixel_words;
+  Place first;
+  Offset row_words;
+  __device__ __forceinline__ Place at(int x, int y) const {
+    return first.moved(y * row_words + x * pixel_words);
   }
 };
 
@@ -70,14 +88,18 @@ struct Region {
   Plane along_columns, along_rows;  // data costs plus the messages along columns, and along rows
 };
 
-// The pixels of a line, in the order of a sweep.
-struct Path {
-  const uint32* from;
-  const uint32* data;
-  uint32* to;
-  int64 from_step, data_step, to_step;
+// Values of the pixels of a line, in the order of a sweep.
+struct Line {
+  Place first;
+  Offset step;
+  __device__ __forceinline__ uint32* at(int i) const { return first.moved(i * step).pointer(); }
+  __device__ __forceinline__ Line reversed(int length) const {
+    return {first.moved((length - 1) * step), -step};
+  }
+};
 
-  __device__ __forceinline__ void advance() { from += from_step, data += data_step, to += to_step; }
+struct Path {
+  Line from, data, to;
 };
 
 // A step: the message to a pixel becomes the one that it sends.
@@ -88,26 +110,28 @@ __device__ __forceinline__ void send(const Sums& sum, Labels& message) {
   message = message_from(h);
 }
 
-// A half of a line: with `adds` the one that the opposite sweep has been to.
+// Pixels [begin, end) of a line: with `adds` those that the opposite sweep has been to.
 template <bool adds>
-__device__ __forceinline__ void sweep_half(Path& path, int count, bool stores, Labels& message) {
+__device__ __forceinline__ void sweep_part(const Path& path, int begin, int end, bool stores,
+                                           Labels& message) {
+  constexpr int depth = in_shared_memory ? 2 : 4;  // pixels that are read ahead
   Sums sums[depth], others[depth];
   const auto fetch = [&](int i, int slot) {
-    sums[slot] = load<BITS>(path.from + i * path.from_step);
-    if (stores) others[slot] = load<BITS>(adds ? path.to + i * path.to_step : path.data + i * path.data_step);
+    sums[slot] = load<BITS>(path.from.at(i));
+    if (stores) others[slot] = load<BITS>(adds ? path.to.at(i) : path.data.at(i));
   };
 #pragma unroll
   for (int slot = 0; slot < depth; ++slot)
-    if (slot < count) fetch(slot, slot);
-  for (int i = 0; i < count; i += depth) {
+    if (begin + slot < end) fetch(begin + slot, slot);
+  for (int first = begin; first < end; first += depth) {
 #pragma unroll
     for (int slot = 0; slot < depth; ++slot) {
-      if (i + slot >= count) break;
+      const int i = first + slot;
+      if (i >= end) break;
       const Sums sum = sums[slot], other = others[slot];
-      if (i + slot + depth < count) fetch(depth, slot);
-      if (stores) store(add(other, pack<BITS>(message)), path.to);
+      if (i + depth < end) fetch(i + depth, slot);
+      if (stores) store(add(other, pack<BITS>(message)), path.to.at(i));
       send(sum, message);
-      path.advance();
     }
   }
 }
@@ -120,7 +144,7 @@ __device__ __forceinline__ void sweep_in_registers(const Path& path, int length,
   Sums pixels[most];
 #pragma unroll
   for (int i = 0; i < most; ++i)
-    if (i < length) pixels[i] = load<BITS>(path.from + i * path.from_step);
+    if (i < length) pixels[i] = load<BITS>(path.from.at(i));
 #pragma unroll
   for (int i = 0; i < most; ++i) {
     if (i >= length) break;
@@ -129,15 +153,14 @@ __device__ __forceinline__ void sweep_in_registers(const Path& path, int length,
     pixels[i] = incoming;
   }
   if (!writes) return;
-  const auto write = [&](int begin, int end, const uint32* before, int64 step) {
+  const auto write = [&](int begin, int end, const Line& before) {
 #pragma unroll
     for (int i = 0; i < most; ++i)
-      if (active && i >= begin && i < end)
-        store(add(load<BITS>(before + i * step), pixels[i]), path.to + i * path.to_step);
+      if (active && i >= begin && i < end) store(add(load<BITS>(before.at(i)), pixels[i]), path.to.at(i));
   };
-  write(0, first, path.data, path.data_step);
+  write(0, first, path.data);
   __syncthreads();
-  write(first, length, path.to, path.to_step);
+  write(first, length, path.to);
 }
 
 // A line of up to `most` pixels, from the message to its first pixel to that which leaves the last. All
@@ -146,20 +169,13 @@ template <int most>
 __device__ __forceinline__ void sweep(Path path, int length, bool backward, bool writes, bool active,
                                       Labels& message) {
   const int first = backward ? length - length / 2 : length / 2;
-  if (backward) {
-    path.from += (length - 1) * path.from_step;
-    path.data += (length - 1) * path.data_step;
-    path.to += (length - 1) * path.to_step;
-    path.from_step = -path.from_step;
-    path.data_step = -path.data_step;
-    path.to_step = -path.to_step;
-  }
+  if (backward) path = {path.from.reversed(length), path.data.reversed(length), path.to.reversed(length)};
   if constexpr (in_registers) {
     sweep_in_registers<most>(path, length, first, writes, active, message);
   } else {
-    sweep_half<false>(path, first, writes && active, message);
+    sweep_part<false>(path, 0, first, writes && active, message);
     if (writes) __syncthreads();
-    sweep_half<true>(path, length - first, writes && active, message);
+    sweep_part<true>(path, first, length, writes && active, message);
   }
 }
 
@@ -250,11 +266,6 @@ __device__ __forceinline__ Border border_of(uint32* forward, uint32* backward, b
   return border;
 }
 
-__device__ __forceinline__ uint32* shared_planes() {
-  PARALLAX_SHARED(uint4, planes);
-  return reinterpret_cast<uint32*>(planes);
-}
-
 __device__ __forceinline__ Visit find_visit(const CudaTiles& tiles, const Role& role, int column, int row,
                                             int pass, int block, uint32 first_number = 0) {
   Visit visit;
@@ -263,19 +274,20 @@ __device__ __forceinline__ Visit find_visit(const CudaTiles& tiles, const Role& 
   Region& region = visit.region;
   region.width = min(TILE_WIDTH, tiles.width - visit.left);
   region.height = min(TILE_HEIGHT, tiles.height - visit.top);
-  if constexpr (in_shared_memory) {
-    uint32* planes = shared_planes() + role.lane * sum_words;
-    region.data = {planes, shared_row_words};
-    region.along_columns = {planes + shared_plane_words, shared_row_words};
-    region.along_rows = {planes + 2 * shared_plane_words, shared_row_words};
-  } else {
-    const int64 row_words = static_cast<int64>(tiles.width) * pixel_words;
-    uint32* data = const_cast<uint32*>(tiles.data) + visit.top * row_words + visit.left * pixel_words;
-    region.data = {data + role.lane * sum_words, row_words};
-    uint32* sums = tiles.sums + 2 * tiles.plane_words * block + role.lane * sum_words;
-    region.along_columns = {sums, TILE_WIDTH * pixel_words};
-    region.along_rows = {sums + tiles.plane_words, TILE_WIDTH * pixel_words};
-  }
+#if MESSAGES == 2
+  const int64 row_words = static_cast<int64>(tiles.width) * pixel_words;
+  uint32* data = const_cast<uint32*>(tiles.data) + visit.top * row_words + visit.left * pixel_words;
+  region.data = {{data + role.lane * sum_words}, row_words};
+  uint32* sums = tiles.sums + 2 * tiles.plane_words * block + role.lane * sum_words;
+  region.along_columns = {{sums}, TILE_WIDTH * pixel_words};
+  region.along_rows = {{sums + tiles.plane_words}, TILE_WIDTH * pixel_words};
+#else
+  constexpr int shared_plane_words = shared_row_words * TILE_HEIGHT;
+  const int first = role.lane * sum_words;
+  region.data = {{first}, shared_row_words};
+  region.along_columns = {{first + shared_plane_words}, shared_row_words};
+  region.along_rows = {{first + 2 * shared_plane_words}, shared_row_words};
+#endif
   visit.row.border = border_of(tiles.to_right, tiles.to_left, role.backward, column, tiles.columns,
                                tiles.height, visit.top, pass, first_number + pass);
   visit.column.border = border_of(tiles.down, tiles.up, role.backward, row, tiles.rows, tiles.width,
@@ -310,7 +322,8 @@ __device__ __forceinline__ void start_sums(const Visit& visit, const Role& role)
     for (int x = role.line; x < region.width; x += block_lines) {
       if (region.height == 1 && turn != role.backward) continue;
       const Labels message = visit.column.message_to(x, role.lane);
-      store(add(load<BITS>(before.at(x, y)), pack<BITS>(message)), region.along_columns.at(x, y));
+      store(add(load<BITS>(before.at(x, y).pointer()), pack<BITS>(message)),
+            region.along_columns.at(x, y).pointer());
     }
     __syncthreads();
   }
@@ -324,12 +337,14 @@ __device__ __forceinline__ void sweep_lines(const Region& region, const Crossing
   for (int line = begin; line < end; line += block_lines) {
     const bool active = line + role.line < end;
     const int shown = min(line + role.line, end - 1);
-    const auto start = [&](const Plane& plane) { return rows ? plane.at(0, shown) : plane.at(shown, 0); };
-    const auto step = [&](const Plane& plane) -> int64 { return rows ? pixel_words : plane.row_words; };
+    const auto line_of = [&](const Plane& plane) -> Line {
+      if (rows) return {plane.at(0, shown), pixel_words};
+      return {plane.at(shown, 0), plane.row_words};
+    };
     const bool from_data = rows && first && shown > 0 && shown < region.height - 1;
     const Plane from = !rows ? region.along_rows : from_data ? region.data : region.along_columns;
-    const Plane to = rows ? region.along_rows : region.along_columns;
-    const Path path{start(from), start(region.data), start(to), step(from), step(region.data), step(to)};
+    const Path path{line_of(from), line_of(region.data),
+                    line_of(rows ? region.along_rows : region.along_columns)};
     Labels message = crossing.message_to(shown, role.lane);
     // What a line sends may let others send to it again: only when all have what came before.
     if constexpr (!one_line) __syncthreads();
@@ -378,9 +393,9 @@ __device__ __forceinline__ void decide_pixels(const Region& region, int left, in
     const int64 index = first + threadIdx.x / LANES, shown = min(index, end - 1);
     const int y = static_cast<int>(shown / region.width),
               x = static_cast<int>(shown - y * static_cast<int64>(region.width));
-    const Labels data = unpack(load<BITS>(region.data.at(x, y))),
-                 along_columns = unpack(load<BITS>(region.along_columns.at(x, y))),
-                 along_rows = unpack(load<BITS>(region.along_rows.at(x, y)));
+    const Labels data = unpack(load<BITS>(region.data.at(x, y).pointer())),
+                 along_columns = unpack(load<BITS>(region.along_columns.at(x, y).pointer())),
+                 along_rows = unpack(load<BITS>(region.along_rows.at(x, y).pointer()));
     Labels belief;
 #pragma unroll
     for (int k = 0; k < half_labels; ++k)
