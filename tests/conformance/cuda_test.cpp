@@ -129,6 +129,8 @@ TiledBeliefPropagationParameters for_gpu(const TiledBeliefPropagationCase& rando
   if (seed % 3 == 0) threads = std::min(32, 2 * threads);
   if (seed % 5 == 0) threads = 0;
   parameters.cuda.threads_per_pixel = threads;
+  if (parameters.tile > 0) parameters.cuda.scheduler = static_cast<TileScheduler>(seed % 4);
+  if (seed % 7 == 0) parameters.cuda.messages = TileMessages::global_memory;
   if (!is_emulated()) return parameters;
   parameters.outer = std::min(parameters.outer, 2);
   parameters.inner = std::min(parameters.inner, 2);
@@ -262,11 +264,37 @@ TEST_F(CudaTest, SchedulersOfTilesNeverChangeAResult) {
   for (const TileScheduler scheduler : schedulers)
     for (const TileMessages messages :
          {TileMessages::registers, TileMessages::shared_memory, TileMessages::global_memory})
-      for (const int threads : {1, 4})
-        expect_conformance(tiled(scheduler, messages, threads), views, false,
-                           "scheduler " + std::to_string(static_cast<int>(scheduler)) + ", messages " +
-                               std::to_string(static_cast<int>(messages)) + ", threads " +
-                               std::to_string(threads));
+      expect_conformance(tiled(scheduler, messages, scheduler == TileScheduler::tile_flags ? 4 : 1), views,
+                         false,
+                         "scheduler " + std::to_string(static_cast<int>(scheduler)) + ", messages " +
+                             std::to_string(static_cast<int>(messages)));
+}
+
+TEST_F(CudaTest, TilesRefuseWhatTheyLack) {
+  const auto refuses = [](const TiledBeliefPropagationParameters& parameters, const std::string& what) {
+    try {
+      Matcher(parameters, cuda_device, {{400, 300}});
+      ADD_FAILURE() << "takes what it should refuse: " << what;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.category(), ErrorCategory::device) << error.what();
+      EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
+    }
+  };
+  const auto of_tile = [](int tile, int labels, TileScheduler scheduler, TileMessages messages, int threads) {
+    TiledBeliefPropagationParameters parameters = tiled(scheduler, messages, threads);
+    parameters.tile = tile;
+    parameters.disparities = labels;
+    return parameters;
+  };
+  const auto launches = TileScheduler::launch_per_diagonal;
+  refuses(of_tile(64, 64, launches, TileMessages::shared_memory, 0), "messages in shared_memory would take");
+  refuses(of_tile(64, 64, launches, TileMessages::registers, 0), "messages in registers would take");
+  refuses(of_tile(64, 16, launches, TileMessages::registers, 1), "messages in registers would take 256");
+  refuses(of_tile(0, 16, launches, TileMessages::shared_memory, 0), "shared_memory take no whole image");
+  refuses(of_tile(0, 16, TileScheduler::grid_barrier, TileMessages::automatic, 0),
+          "grid_barrier takes no whole image");
+  refuses(of_tile(0, 16, TileScheduler::tile_flags, TileMessages::automatic, 0), "tile_flags takes no whole");
+  refuses(of_tile(16, 64, launches, TileMessages::automatic, 1), "threads_per_pixel 1 leaves 64 labels");
 }
 
 // Blocks that wait for each other could wait for ever.

@@ -49,6 +49,14 @@ CensusParameters census(const char* preset, const std::function<void(CensusParam
   return parameters;
 }
 
+TiledBeliefPropagationParameters tiled(const char* preset, int disparities,
+                                       const TiledBeliefPropagationCuda& choices) {
+  TiledBeliefPropagationParameters parameters = tiled_belief_propagation_preset(preset);
+  parameters.disparities = disparities;
+  parameters.cuda = choices;
+  return parameters;
+}
+
 std::vector<PlanCase> plan_cases() {
   const char* papers = "grauer-gray-2019";
   const auto labels = [&](int disparities) { return belief_propagation(papers, disparities, [](auto&) {}); };
@@ -103,7 +111,14 @@ std::vector<PlanCase> plan_cases() {
                     p.window = 9;
                     p.uniqueness = 10;
                   }),
-           Depth::bits16}};
+           Depth::bits16},
+          {"tiled-bp default", tiled("default", 64, {})},
+          {"tiled-bp default, 256 labels", tiled("default", 256, {})},
+          {"tiled-bp memocode-2013", tiled("memocode-2013", 16, {})},
+          {"tiled-bp memocode-2013, registers, launches",
+           tiled("memocode-2013", 16, {TileScheduler::launch_per_diagonal, TileMessages::registers, 2})},
+          {"tiled-bp memocode-2013, barrier",
+           tiled("memocode-2013", 16, {TileScheduler::grid_barrier, TileMessages::shared_memory, 1})}};
 }
 
 // A file of kernels, and the macros that a plan specialises it with.

@@ -46,10 +46,55 @@ __device__ __forceinline__ uint32 counted(const uint32* counter) {
 #endif
 }
 
-__device__ __forceinline__ void wait_for_count(const uint32* counter, uint32 count) {
-  while (counted(counter) < count) {
+// In a loop that waits for another block.
+__device__ __forceinline__ void let_others_run() {
 #ifdef PARALLAX_EMULATED
-    __nanosleep(0);  // others run meanwhile
+  __nanosleep(0);
 #endif
+}
+
+__device__ __forceinline__ void wait_for_count(const uint32* counter, uint32 count) {
+  while (counted(counter) < count) let_others_run();
+}
+
+// Words that another block writes meanwhile: each is there or not yet, and says nothing of others.
+
+template <class Words>
+__device__ __forceinline__ Words load_relaxed(const Words* from) {
+#ifdef PARALLAX_EMULATED
+  return *from;
+#else
+  Words value;
+  if constexpr (sizeof(Words) == 4) {
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  } else if constexpr (sizeof(Words) == 8) {
+    asm volatile("ld.relaxed.gpu.global.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(value.x), "=r"(value.y)
+                 : "l"(from)
+                 : "memory");
+  } else {
+    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+                 : "l"(from)
+                 : "memory");
   }
+  return value;
+#endif
+}
+
+template <class Words>
+__device__ __forceinline__ void store_relaxed(const Words& value, Words* to) {
+#ifdef PARALLAX_EMULATED
+  *to = value;
+#else
+  if constexpr (sizeof(Words) == 4)
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
+  else if constexpr (sizeof(Words) == 8)
+    asm volatile("st.relaxed.gpu.global.v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(value.x), "r"(value.y)
+                 : "memory");
+  else
+    asm volatile("st.relaxed.gpu.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(value.x), "r"(value.y),
+                 "r"(value.z), "r"(value.w)
+                 : "memory");
+#endif
 }

@@ -74,12 +74,13 @@ class Cuda final : public cuda::Plan {
                                         static_cast<std::size_t>(format.size.height),
                       between_rows = static_cast<std::size_t>(grid_.rows - 1) *
                                      static_cast<std::size_t>(format.size.width);
-    const auto message_words = pixel_words(8 * model_.message_bytes);
+    const auto message_words = pixel_words(bits_between());
     for (auto& messages : across_columns_)
       messages = layout_.reserve<std::uint32_t>(between_columns * message_words);
     for (auto& messages : across_rows_)
       messages = layout_.reserve<std::uint32_t>(between_rows * message_words);
     progress_ = layout_.reserve<std::uint32_t>(counters());
+    numbered_ = layout_.reserve<std::uint32_t>(1);
     if (checks_both()) right_disparity_ = layout_.reserve_plane<float>(format.size);
   }
 
@@ -91,6 +92,11 @@ class Cuda final : public cuda::Plan {
   int diagonals() const { return grid_.columns + grid_.rows - 1; }
   std::size_t counters() const {
     return scheduler_ == TileScheduler::tile_flags ? static_cast<std::size_t>(grid_.count()) : 1;
+  }
+  // Of messages between tiles. Where tiles wait for them, the highest bits tell that they are there.
+  int bits_between() const {
+    const bool fits = scheduler_ != TileScheduler::tile_flags || model_.truncation < 128;
+    return model_.message_bytes == 1 && fits ? 8 : 16;
   }
   // That find something to do. Where each waits for two others only, some are ahead with their data costs.
   int most_blocks() const {
@@ -192,6 +198,7 @@ class Cuda final : public cuda::Plan {
             at(sums_),
             static_cast<long long>(plane_words()),
             at(progress_),
+            at(numbered_),
             p.inner,
             2 * p.outer};
   }
@@ -232,7 +239,7 @@ class Cuda final : public cuda::Plan {
         define("TILE_WIDTH", tile_.width),
         define("TILE_HEIGHT", tile_.height),
         define("LINES", lines()),
-        define("MESSAGE_BITS", 8 * model_.message_bytes),
+        define("MESSAGE_BITS", bits_between()),
         define("SUB_PIXEL", static_cast<int>(model_.parameters.sub_pixel))};
     options.insert(options.end(), more.begin(), more.end());
     return options;
@@ -289,10 +296,10 @@ class Cuda final : public cuda::Plan {
     images_.make_ready(pair, stream);
     const auto threads =
         static_cast<std::size_t>(format().size.width) * static_cast<std::size_t>(dealing_.lanes);
-    find_costs_.launch(stream,
-                       {static_cast<unsigned>(format().size.height), cuda::blocks(threads, cost_threads)},
-                       {cost_threads}, 0, images_.costs(pair, volume()), at(data_), at(progress_),
-                       static_cast<unsigned>(counters()));
+    find_costs_.launch(
+        stream, {static_cast<unsigned>(format().size.height), cuda::blocks(threads, cost_threads)},
+        {cost_threads}, 0, images_.costs(pair, volume()), at(data_), at(progress_),
+        static_cast<unsigned>(counters()), at(numbered_), static_cast<unsigned>(2 * model_.parameters.outer));
     if (is_whole())
       sweep_image(to, stream);
     else if (scheduler_ == TileScheduler::launch_per_diagonal)
@@ -340,7 +347,7 @@ class Cuda final : public cuda::Plan {
   TileMessages messages_ = TileMessages::automatic;
   TileScheduler scheduler_ = TileScheduler::automatic;
   int blocks_ = 0;  // of a launch that stays
-  Buffer<std::uint32_t> data_, sums_, across_columns_[2], across_rows_[2], progress_;
+  Buffer<std::uint32_t> data_, sums_, across_columns_[2], across_rows_[2], progress_, numbered_;
   PlaneBuffer<float> right_disparity_;
   cuda::Program cost_program_, tile_program_;
   Kernel find_costs_, visit_, sweep_rows_, sweep_columns_, decide_;

@@ -60,16 +60,37 @@ struct Access<4> {
   using Type = uint4;
 };
 
-// `fresh`: as other blocks of the same kernel wrote it, from the second-level cache.
-template <int bits, bool fresh = false>
+// Ways to memory.
+struct Plain {
+  template <class Wide>
+  static __device__ __forceinline__ Wide load(const Wide* from) {
+    return *from;
+  }
+  template <class Wide>
+  static __device__ __forceinline__ void store(const Wide& value, Wide* to) {
+    *to = value;
+  }
+};
+// As other blocks of the same kernel write and read it, in the second-level cache.
+struct Between {
+  template <class Wide>
+  static __device__ __forceinline__ Wide load(const Wide* from) {
+    return load_relaxed(from);
+  }
+  template <class Wide>
+  static __device__ __forceinline__ void store(const Wide& value, Wide* to) {
+    store_relaxed(value, to);
+  }
+};
+
+template <int bits, class Way = Plain>
 __device__ __forceinline__ Packed<bits> load(const uint32* from) {
   constexpr int wide = access_words(words_of(bits));
   using Wide = typename Access<wide>::Type;
   Packed<bits> packed;
 #pragma unroll
   for (int i = 0; i < words_of(bits); i += wide) {
-    const Wide* at = reinterpret_cast<const Wide*>(from + i);
-    const Wide value = fresh ? __ldcg(at) : *at;
+    const Wide value = Way::load(reinterpret_cast<const Wide*>(from + i));
     if constexpr (wide == 1) {
       packed.of[i] = value;
     } else {
@@ -80,18 +101,18 @@ __device__ __forceinline__ Packed<bits> load(const uint32* from) {
   return packed;
 }
 
-template <int bits>
+template <class Way = Plain, int bits>
 __device__ __forceinline__ void store(const Packed<bits>& packed, uint32* to) {
   constexpr int wide = access_words(words_of(bits));
 #pragma unroll
   for (int i = 0; i < words_of(bits); i += wide) {
     if constexpr (wide == 1)
-      to[i] = packed.of[i];
+      Way::store(packed.of[i], to + i);
     else if constexpr (wide == 2)
-      *reinterpret_cast<uint2*>(to + i) = make_uint2(packed.of[i], packed.of[i + 1]);
+      Way::store(make_uint2(packed.of[i], packed.of[i + 1]), reinterpret_cast<uint2*>(to + i));
     else
-      *reinterpret_cast<uint4*>(to + i) =
-          make_uint4(packed.of[i], packed.of[i + 1], packed.of[i + 2], packed.of[i + 3]);
+      Way::store(make_uint4(packed.of[i], packed.of[i + 1], packed.of[i + 2], packed.of[i + 3]),
+                 reinterpret_cast<uint4*>(to + i));
   }
 }
 

@@ -61,14 +61,15 @@ __device__ __forceinline__ float least_cost(float cost) {
 }  // namespace
 
 // Data costs, and what each pixel is from the start: LANES threads a pixel, grid.x = rows, grid.y = blocks of
-// a row. Counters that the kernels behind this one need begin at 0.
-PARALLAX_KERNEL __launch_bounds__(BLOCK)
-    find_costs(CudaCosts costs, uint32* data, uint32* progress, uint32 counters) {
+// a row. Counters that the kernels behind this one need begin at 0, and their passes are numbered.
+PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaCosts costs, uint32* data, uint32* progress,
+                                                    uint32 counters, uint32* numbered, uint32 passes) {
   __shared__ float table[TABLE_SIZE];
   wait_for_previous();
   for (int64 i = (static_cast<int64>(blockIdx.x) * gridDim.y + blockIdx.y) * BLOCK + threadIdx.x;
        i < counters; i += static_cast<int64>(gridDim.x) * gridDim.y * BLOCK)
     progress[i] = 0;
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *numbered += passes;
   if constexpr (TABLE) {
     for (int i = threadIdx.x; i < TABLE_SIZE; i += BLOCK) table[i] = costs.table[i];
     __syncthreads();

@@ -163,19 +163,51 @@ __device__ __forceinline__ void sweep(Path path, int length, bool backward, bool
   }
 }
 
+// Where tiles wait for messages, a message itself says which pass sent it: passes are numbered from run to
+// run, and two bits of each of its words, which no value reaches, are the number's last. So a line can begin
+// when its message has come, and what a sweep along rows sends is there before the one along columns ends.
+// What lies there otherwise is two passes older: nobody sends again before the last message has been taken.
+// Memory that nobody has sent to holds zeros, and the first pass is number 1.
+constexpr bool tells_itself = SCHEDULER == 3;
+constexpr uint32 mark_bits = 0x80008000u;
+
+__device__ __forceinline__ uint32 mark_of(uint32 number) {
+  return (number & 2) << 30 | (number & 1) << 15;
+}
+
 // The messages that cross one border of a tile: those that come in with a sweep, and where those that leave
 // go. Null where there are none: zeros come in, nothing leaves.
 struct Border {
   const uint32* in;
   uint32* out;
+  uint32 mark_in, mark_out;
 
   __device__ __forceinline__ Message message_to(int line, int lane) const {
-    if (in != nullptr) return load<MESSAGE_BITS, true>(in + (line * LANES + lane) * message_words);
-    Message none = {};
-    return none;
+    Message message = {};
+    if (in == nullptr) return message;
+    const uint32* at = in + (line * LANES + lane) * message_words;
+    for (;;) {
+      message = load<MESSAGE_BITS, Between>(at);
+      if constexpr (!tells_itself) return message;
+      uint32 others = 0;
+#pragma unroll
+      for (int i = 0; i < message_words; ++i) others |= message.of[i] ^ mark_in;
+      if ((others & mark_bits) == 0) break;
+      let_others_run();
+    }
+#pragma unroll
+    for (int i = 0; i < message_words; ++i) message.of[i] &= ~mark_bits;
+    return message;
   }
-  __device__ __forceinline__ void leave(const Labels& message, int line, int lane) const {
-    if (out != nullptr) store(pack<MESSAGE_BITS>(message), out + (line * LANES + lane) * message_words);
+
+  __device__ __forceinline__ void leave(const Labels& labels, int line, int lane) const {
+    if (out == nullptr) return;
+    Message message = pack<MESSAGE_BITS>(labels);
+    if constexpr (tells_itself) {
+#pragma unroll
+      for (int i = 0; i < message_words; ++i) message.of[i] |= mark_out;
+    }
+    store<Between>(message, out + (line * LANES + lane) * message_words);
   }
 };
 
@@ -200,16 +232,22 @@ struct Visit {
 };
 
 __device__ __forceinline__ Border border_of(uint32* forward, uint32* backward, bool is_backward, int tile,
-                                            int tiles, int length, int begin, int pass) {
+                                            int tiles, int length, int begin, int pass, uint32 number) {
   const auto at = [&](uint32* messages, int between) {
     return messages + (static_cast<int64>(between) * length + begin) * LANES * message_words;
   };
   const bool has_before = tile > 0, has_after = tile + 1 < tiles;
-  // In the first pass, nothing has come against the raster order yet.
-  if (is_backward)
-    return {has_after && pass > 0 ? at(backward, tile) : nullptr,
-            has_before ? at(backward, tile - 1) : nullptr};
-  return {has_before ? at(forward, tile - 1) : nullptr, has_after ? at(forward, tile) : nullptr};
+  // What goes against the order of this pass was sent in the last; in the first, nothing was.
+  const bool against = is_backward != (pass % 2 != 0);
+  Border border = {nullptr, nullptr, mark_of(against ? number - 1 : number), mark_of(number)};
+  if (is_backward) {
+    if (has_after && pass > 0) border.in = at(backward, tile);
+    if (has_before) border.out = at(backward, tile - 1);
+  } else {
+    if (has_before) border.in = at(forward, tile - 1);
+    if (has_after) border.out = at(forward, tile);
+  }
+  return border;
 }
 
 __device__ __forceinline__ uint32* shared_planes() {
@@ -218,7 +256,7 @@ __device__ __forceinline__ uint32* shared_planes() {
 }
 
 __device__ __forceinline__ Visit find_visit(const CudaTiles& tiles, const Role& role, int column, int row,
-                                            int pass, int block) {
+                                            int pass, int block, uint32 first_number = 0) {
   Visit visit;
   visit.left = column * TILE_WIDTH;
   visit.top = row * TILE_HEIGHT;
@@ -239,9 +277,9 @@ __device__ __forceinline__ Visit find_visit(const CudaTiles& tiles, const Role& 
     region.along_rows = {sums + tiles.plane_words, TILE_WIDTH * pixel_words};
   }
   visit.row.border = border_of(tiles.to_right, tiles.to_left, role.backward, column, tiles.columns,
-                               tiles.height, visit.top, pass);
-  visit.column.border =
-      border_of(tiles.down, tiles.up, role.backward, row, tiles.rows, tiles.width, visit.left, pass);
+                               tiles.height, visit.top, pass, first_number + pass);
+  visit.column.border = border_of(tiles.down, tiles.up, role.backward, row, tiles.rows, tiles.width,
+                                  visit.left, pass, first_number + pass);
   return visit;
 }
 
@@ -281,7 +319,7 @@ __device__ __forceinline__ void start_sums(const Visit& visit, const Role& role)
 // Along rows, or along columns. `first`: there are no messages inside yet, and sums only of outermost rows.
 template <bool rows>
 __device__ __forceinline__ void sweep_lines(const Region& region, const Crossing& crossing, const Role& role,
-                                            int begin, int end, bool first, bool writes) {
+                                            int begin, int end, bool first, bool writes, bool leaves) {
   const int length = rows ? region.width : region.height;
   for (int line = begin; line < end; line += block_lines) {
     const bool active = line + role.line < end;
@@ -293,8 +331,10 @@ __device__ __forceinline__ void sweep_lines(const Region& region, const Crossing
     const Plane to = rows ? region.along_rows : region.along_columns;
     const Path path{start(from), start(region.data), start(to), step(from), step(region.data), step(to)};
     Labels message = crossing.message_to(shown, role.lane);
+    // What a line sends may let others send to it again: only when all have what came before.
+    if constexpr (!one_line) __syncthreads();
     sweep<rows ? TILE_WIDTH : TILE_HEIGHT>(path, length, role.backward, writes, active, message);
-    if (active) crossing.border.leave(message, shown, role.lane);
+    if (active && leaves) crossing.border.leave(message, shown, role.lane);
   }
 }
 
@@ -358,16 +398,17 @@ __device__ __forceinline__ void decide_pixels(const Region& region, int left, in
 __device__ __forceinline__ void visit_tile(const CudaTiles& tiles, Visit& visit, const Role& role,
                                            bool decides, const refine::CudaDecision& to) {
   const Region& region = visit.region;
-  __syncthreads();
+  if constexpr (!tells_itself) __syncthreads();
   visit.row.keep(role.line, region.height, role.lane);
   visit.column.keep(role.line, region.width, role.lane);
+  if constexpr (tells_itself) __syncthreads();
   start_sums(visit, role);
   for (int iteration = 0; iteration < tiles.inner; ++iteration) {
-    sweep_lines<true>(region, visit.row, role, 0, region.height, iteration == 0, true);
+    const bool is_last = iteration + 1 == tiles.inner;
+    sweep_lines<true>(region, visit.row, role, 0, region.height, iteration == 0, true, is_last);
     __syncthreads();
     // The sums along columns are for the next iteration, and for beliefs.
-    const bool writes = decides || iteration + 1 < tiles.inner;
-    sweep_lines<false>(region, visit.column, role, 0, region.width, false, writes);
+    sweep_lines<false>(region, visit.column, role, 0, region.width, false, decides || !is_last, is_last);
     __syncthreads();
   }
   if (!decides) return;
@@ -409,7 +450,7 @@ PARALLAX_KERNEL __launch_bounds__(block_threads, 1) sweep_rows(CudaTiles tiles, 
   if (first) region.along_columns = region.data;
   wait_for_previous();
   const int begin = blockIdx.x * block_lines;
-  sweep_lines<true>(region, {}, role, begin, min(begin + block_lines, region.height), false, true);
+  sweep_lines<true>(region, {}, role, begin, min(begin + block_lines, region.height), false, true, false);
 }
 
 PARALLAX_KERNEL __launch_bounds__(block_threads, 1) sweep_columns(CudaTiles tiles) {
@@ -417,7 +458,7 @@ PARALLAX_KERNEL __launch_bounds__(block_threads, 1) sweep_columns(CudaTiles tile
   const Region region = find_visit(tiles, role, 0, 0, 0, 0).region;
   wait_for_previous();
   const int begin = blockIdx.x * block_lines;
-  sweep_lines<false>(region, {}, role, begin, min(begin + block_lines, region.width), false, true);
+  sweep_lines<false>(region, {}, role, begin, min(begin + block_lines, region.width), false, true, false);
 }
 
 PARALLAX_KERNEL __launch_bounds__(block_threads, 1) decide(CudaTiles tiles, refine::CudaDecision to) {
@@ -458,28 +499,14 @@ PARALLAX_KERNEL __launch_bounds__(block_threads, 1) visit_all(CudaTiles tiles, r
   }
 }
 #elif SCHEDULER == 3
-namespace {
-
-// A tile is visited after those that send to it in this pass, which are the ones before it in the order of
-// the pass, and after its own last visit. Those behind it in the order have been visited in the last pass
-// then: their visits came before its own last one, or before those of the ones ahead of it. Each of three
-// threads waits for one.
-__device__ __forceinline__ void wait_for_tiles(const CudaTiles& tiles, int column, int row, int pass) {
-  const int back = pass % 2 == 0 ? -1 : 1, thread = threadIdx.x;
-  if (thread > 2) return;
-  const int u = column + (thread == 1 ? back : 0), v = row + (thread == 2 ? back : 0);
-  if (u < 0 || v < 0 || u >= tiles.columns || v >= tiles.rows) return;
-  wait_for_count(tiles.progress + v * tiles.columns + u, pass + (thread == 0 ? 0 : 1));
-}
-
-}  // namespace
-
 // All visits, in an order in which each comes behind those that it waits for; blocks take them in turn. The
-// first visit that has not ended can always go on, so all end.
+// first visit that has not ended can always go on, so all end. A visit also comes after the last one of the
+// same tile has ended, as both send to the same places.
 PARALLAX_KERNEL __launch_bounds__(block_threads, 1) visit_all(CudaTiles tiles, refine::CudaDecision to) {
   wait_for_previous();
   const Role role = find_role();
   const int diagonals = tiles.columns + tiles.rows - 1;
+  const uint32 first_number = *tiles.numbered - tiles.passes + 1;
   int tile = blockIdx.x;  // of the diagonal
   for (int pass = 0; pass < tiles.passes; ++pass) {
     for (int i = 0; i < diagonals; ++i) {
@@ -487,12 +514,12 @@ PARALLAX_KERNEL __launch_bounds__(block_threads, 1) visit_all(CudaTiles tiles, r
       const Diagonal diagonal = find_diagonal(tiles, index);
       for (; tile < diagonal.count; tile += gridDim.x) {
         const int column = diagonal.first_column + tile, row = index - column;
-        Visit visit = find_visit(tiles, role, column, row, pass, blockIdx.x);
-        // While the others come.
+        Visit visit = find_visit(tiles, role, column, row, pass, blockIdx.x, first_number);
         if (in_shared_memory) load_data(tiles, visit);
-        wait_for_tiles(tiles, column, row, pass);
+        uint32* visits = tiles.progress + row * tiles.columns + column;
+        if (threadIdx.x == 0) wait_for_count(visits, pass);
         visit_tile(tiles, visit, role, pass + 1 == tiles.passes, to);
-        if (threadIdx.x == 0) count_one(tiles.progress + row * tiles.columns + column);
+        if (threadIdx.x == 0) count_one(visits);
       }
       tile -= diagonal.count;
     }

@@ -17,7 +17,8 @@ struct CudaTiles {
   // where it is one tile, otherwise for each block that runs.
   unsigned* sums;
   long long plane_words;
-  unsigned* progress;  // a counter of all blocks, or one of each tile's visits; 0 when a run starts
+  unsigned* progress;        // a counter of all blocks, or one of each tile's visits; 0 when a run starts
+  const unsigned* numbered;  // passes of all runs, with those of this one
   int inner, passes;
 };
 
