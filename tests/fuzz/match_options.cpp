@@ -1,5 +1,7 @@
 #include <cstdint>
 #include <cstdlib>
+#include <utility>
+#include <variant>
 
 #include "tools/parallax/match.h"
 

@@ -30,10 +30,8 @@ Costs::Costs(const Model& model, const ImageFormat& format, int element_bytes, i
   for (int slot = 0; slot < slots; ++slot) {
     Scratch scratch;
     scratch.mask = layout.reserve<std::uint8_t>(static_cast<std::size_t>(size_.width));
-    // Whole vectors are read beyond the end.
     scratch.costs = layout.reserve<std::byte>(static_cast<std::size_t>(model.labels * cost_bytes_) *
-                                                  static_cast<std::size_t>(stride()) +
-                                              widest_vector_bytes);
+                                              static_cast<std::size_t>(stride()));
     scratch.units = layout.reserve<std::byte>(data_cost::row_costs_scratch(model.labels));
     scratch_.push_back(scratch);
   }
@@ -54,9 +52,10 @@ Costs::Rows Costs::reserve_rows(int planes, int bytes, int elements, ArenaLayout
 
 // Where differences are whole levels, or bits, and all costs are bytes, a table has them.
 void Costs::make_table() {
-  constexpr int levels = 256;
+  constexpr int levels = 256, highest_byte = 255;
+  const float highest = model_.data_cost((levels - 1) * per_level);
   if (takes_volume() || (feature_bytes(feature_) != 1 && !compares_windows()) ||
-      model_.highest_data_cost() >= levels)
+      std::max(highest, model_.outside) > highest_byte)
     return;
   simple_ = true;
   cost_bytes_ = 1;

@@ -1,6 +1,7 @@
 // Data costs of a pair, row by row, and what becomes of each pixel from the start.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "core/arena.h"
@@ -21,11 +22,17 @@ class Costs {
   // For each pixel: matched, or the Status it has from the start.
   View<const std::uint8_t> status(std::byte* arena) const { return status_.in(arena); }
 
-  // Costs of `count` pixels of a row, up to most_at_once: pixel first + i of label k is element k·stride() +
-  // i. They stay until the slot is asked for the next.
+  // Costs of `count` pixels of a row, up to at_once(): pixel first + i of label k is element k·stride() + i.
+  // They stay until the slot is asked for the next.
   const void* row(int y, int first, int count, std::byte* arena, int slot) const;
   int cost_bytes() const { return cost_bytes_; }
-  static constexpr std::ptrdiff_t stride() { return data_cost::most_at_once; }
+  // As many as the first cache holds.
+  int at_once() const {
+    constexpr int first_cache = 16384;
+    return std::clamp(first_cache / model_.labels, 64, data_cost::most_at_once);
+  }
+  // With a margin, which also keeps labels in different sets of the cache.
+  static constexpr int stride() { return data_cost::most_at_once + data_cost::widest_vector_bytes; }
 
  private:
   // Rows of one side: [row][plane][pitch].

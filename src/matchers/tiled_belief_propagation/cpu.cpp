@@ -98,7 +98,6 @@ class Batches {
 struct Work {
   Buffer<std::byte> rows, columns;  // data costs and the messages from the other two sides
   Buffer<std::byte> from_left, from_right, from_above, from_below;  // a step for each block
-  // How many blocks there are, and the steps from one to the next.
 };
 
 // Of one thread.
@@ -115,11 +114,11 @@ class Cpu final : public detail::Plan {
         size_(format.size),
         grid_(size_, parameters.tile),
         tile_{std::min(grid_.side, size_.width), std::min(grid_.side, size_.height)},
+        workers_(threads),
         shape_(choose_shape()),
         cell_(cell(shape_.element_bytes)),
         pieces_(cut_rows()),
         batches_(grid_, shape_.tiles),
-        workers_(threads),
         costs_(model_, format, shape_.element_bytes, workers_.slots(), layout_),
         refinement_(parameters.refine, size_, false, layout_) {
     data_cost::check_reachable(model_.cost, model_.min_disparity, model_.labels, size_);
@@ -166,11 +165,20 @@ class Cpu final : public detail::Plan {
     shape.labels = model_.labels;
     const int side = std::max(tile_.width, tile_.height);
     shape.lanes = choose_lanes(shape.element_bytes, side);
+    if (grid_.count() == 1) shape.lanes = lanes_to_share(shape);
     const int group = padded(side, cell(shape.element_bytes));
     shape.group = std::min(group, shape.lanes);
     shape.tiles = group <= shape.lanes ? shape.lanes / group : 1;
     if (shape.tiles == 1) shape.group = shape.lanes;
     return shape;
+  }
+
+  // Fewer lanes, where threads would not get a few blocks each.
+  int lanes_to_share(const BlockShape& shape) const {
+    constexpr int half_vector_bytes = 32, blocks_each = 4;
+    const int few = std::min(tile_.width, tile_.height) / (blocks_each * workers_.slots());
+    const int half = half_vector_bytes / shape.element_bytes;
+    return shape.lanes > half && shape.lanes > few ? half : shape.lanes;
   }
 
   int blocks(int pixels) const { return shape_.tiles > 1 ? 1 : (pixels + shape_.lanes - 1) / shape_.lanes; }
@@ -248,7 +256,7 @@ class Cpu final : public detail::Plan {
     for (std::size_t i = 0; i < count;) {
       std::size_t end = i + 1;
       const int first = pieces_[i].first;
-      while (end < count && pieces_[end].last - first <= data_cost::most_at_once) ++end;
+      while (end < count && pieces_[end].last - first <= costs_.at_once()) ++end;
       const auto* costs = static_cast<const std::byte*>(
           costs_.row(y, first, pieces_[end - 1].last - first, arena_.data(), slot));
       for (; i < end; ++i) put_piece(pieces_[i], y, costs + (pieces_[i].first - first) * costs_.cost_bytes());
@@ -283,8 +291,7 @@ class Cpu final : public detail::Plan {
     if (costs_.cost_bytes() == shape_.element_bytes) {
       // Lanes are copied by whole cells: there is room in the group, and what else is copied is of no
       // account.
-      const auto bytes = static_cast<std::size_t>(padded(pixels, cell_) * shape_.element_bytes);
-      copy_labels(costs, bytes, data);
+      copy_labels(costs, Costs::stride(), data, shape_.lanes, padded(pixels, cell_));
     } else {
       const auto* from = reinterpret_cast<const std::uint8_t*>(costs);
       auto* to = reinterpret_cast<std::uint16_t*>(data);
@@ -293,13 +300,15 @@ class Cpu final : public detail::Plan {
     }
   }
 
-  void copy_labels(const std::byte* from, std::size_t bytes, std::byte* to) const {
-    const std::ptrdiff_t from_step = Costs::stride() * shape_.element_bytes,
-                         to_step = static_cast<std::ptrdiff_t>(shape_.lanes) * shape_.element_bytes;
-    const auto copy = [&](auto size) {
-      for (int label = 0; label < shape_.labels; ++label)
-        std::memcpy(to + label * to_step, from + label * from_step, size);
+  // `count` elements of every label, which are so many elements apart.
+  void copy_labels(const std::byte* from, int from_step, std::byte* to, int to_step, int count) const {
+    const auto element = static_cast<std::size_t>(shape_.element_bytes);
+    const auto copy = [&](auto bytes) {
+      for (std::size_t label = 0; label < static_cast<std::size_t>(shape_.labels); ++label)
+        std::memcpy(to + label * static_cast<std::size_t>(to_step) * element,
+                    from + label * static_cast<std::size_t>(from_step) * element, bytes);
     };
+    const std::size_t bytes = static_cast<std::size_t>(count) * element;
     // Of a known size, a copy is a single move.
     if (bytes == 16) return copy(std::integral_constant<std::size_t, 16>());
     if (bytes == 32) return copy(std::integral_constant<std::size_t, 32>());
@@ -337,35 +346,23 @@ class Cpu final : public detail::Plan {
     return nullptr;
   }
 
-  // Calls copy(border, lanes): elements of a tile's border in a block, and where its lanes are in a step.
-  template <class Element, class Message, class Copy>
-  void for_each_label(std::byte* messages, std::byte* lanes, const Copy& copy) const {
-    auto* at_border = reinterpret_cast<Message*>(messages);
-    auto* in_block = reinterpret_cast<Element*>(lanes);
-    for (int label = 0; label < shape_.labels; ++label)
-      copy(at_border + label * shape_.group, in_block + label * shape_.lanes);
-  }
-  template <class Element, class Message>
-  void receive_as(std::byte* messages, std::byte* lanes) const {
-    for_each_label<Element, Message>(
-        messages, lanes, [&](const Message* from, Element* to) { std::copy_n(from, shape_.group, to); });
-  }
-  template <class Element, class Message>
-  void leave_as(std::byte* messages, std::byte* lanes) const {
-    for_each_label<Element, Message>(messages, lanes, [&](Message* to, const Element* from) {
-      for (int i = 0; i < shape_.group; ++i) to[i] = static_cast<Message>(from[i]);
-    });
-  }
   // From a border into a block's lanes, and back.
-  void receive(std::byte* messages, std::byte* lanes) const {
-    if (shape_.element_bytes == 1) return receive_as<std::uint8_t, std::uint8_t>(messages, lanes);
-    if (model_.message_bytes == 1) return receive_as<std::uint16_t, std::uint8_t>(messages, lanes);
-    receive_as<std::uint16_t, std::uint16_t>(messages, lanes);
+  void receive(const std::byte* messages, std::byte* lanes) const {
+    if (shape_.element_bytes == model_.message_bytes)
+      return copy_labels(messages, shape_.group, lanes, shape_.lanes, shape_.group);
+    const auto* from = reinterpret_cast<const std::uint8_t*>(messages);
+    auto* to = reinterpret_cast<std::uint16_t*>(lanes);
+    for (int label = 0; label < shape_.labels; ++label)
+      std::copy_n(from + label * shape_.group, shape_.group, to + label * shape_.lanes);
   }
-  void leave(std::byte* messages, std::byte* lanes) const {
-    if (shape_.element_bytes == 1) return leave_as<std::uint8_t, std::uint8_t>(messages, lanes);
-    if (model_.message_bytes == 1) return leave_as<std::uint16_t, std::uint8_t>(messages, lanes);
-    leave_as<std::uint16_t, std::uint16_t>(messages, lanes);
+  void leave(std::byte* messages, const std::byte* lanes) const {
+    if (shape_.element_bytes == model_.message_bytes)
+      return copy_labels(lanes, shape_.lanes, messages, shape_.group, shape_.group);
+    const auto* from = reinterpret_cast<const std::uint16_t*>(lanes);
+    auto* to = reinterpret_cast<std::uint8_t*>(messages);
+    for (int label = 0; label < shape_.labels; ++label)
+      for (int i = 0; i < shape_.group; ++i)
+        to[label * shape_.group + i] = static_cast<std::uint8_t>(from[label * shape_.lanes + i]);
   }
   std::size_t tile_lanes_bytes(int tile) const {
     return static_cast<std::size_t>(tile * shape_.group * shape_.element_bytes);
@@ -597,39 +594,60 @@ class Cpu final : public detail::Plan {
     }
   }
 
-  // Calls pixel(x, y, element) for the pixels of a tile that are in a block.
-  template <class Pixel>
-  void for_each_pixel(const Tile& tile, int column, int lane, const Pixel& pixel) const {
+  // Calls row(y, count, element) for the rows of a tile in a block: `count` pixels from `column` on.
+  template <class Row>
+  void for_each_row(const Tile& tile, int column, int lane, const Row& row) const {
     const int count = std::min(tile.right - column, shape_.group);
-    for (int y = tile.top; y < tile.bottom; ++y)
-      for (int i = 0; i < count; ++i) pixel(column + i, y, (y - tile.top) * shape_.lanes + lane + i);
+    for (int y = tile.top; y < tile.bottom; ++y) row(y, count, (y - tile.top) * shape_.lanes + lane);
   }
 
-  Status status(int x, int y) const { return static_cast<Status>(costs_.status(arena_.data()).at(x, y)); }
-
   void write(const Tile& tile, int column, const Scratch& scratch, int lane, const DisparityMap& map) const {
-    const std::uint16_t* labels = scratch.labels.in(arena_.data());
-    const float* around[4];
-    for (std::size_t i = 0; i < 4; ++i) around[i] = scratch.around[i].in(arena_.data());
-    const refine::DecisionRule rule = model_.decision();
-    for_each_pixel(tile, column, lane, [&](int x, int y, int at) {
-      if (status(x, y) != Status::matched) {
-        write_none(status(x, y), x, y, map);
-      } else if (!wants_beliefs_) {
-        map.status.at(x, y) = refine::code(Status::matched);
-        map.disparity.at(x, y) = static_cast<float>(model_.min_disparity + labels[at]);
-      } else {
-        write_decision({labels[at], around[0][at], around[1][at], around[2][at], around[3][at]}, rule, x, y,
-                       map);
-      }
+    for_each_row(tile, column, lane, [&](int y, int count, int element) {
+      if (wants_beliefs_)
+        write_beliefs(column, y, count, scratch, element, map);
+      else
+        write_labels(column, y, count, scratch, element, map);
     });
   }
 
+  void write_labels(int column, int y, int count, const Scratch& scratch, int element,
+                    const DisparityMap& map) const {
+    const std::uint8_t* status = costs_.status(arena_.data()).row(y) + column;
+    write_disparities(status, scratch.labels.in(arena_.data()) + element, count,
+                      map.disparity.row(y) + column);
+    std::copy_n(status, count, map.status.row(y) + column);
+  }
+
+  void write_disparities(const std::uint8_t* status, const std::uint16_t* labels, int count,
+                         float* disparities) const {
+    const int lowest = model_.min_disparity;
+    for (int i = 0; i < count; ++i)
+      disparities[i] =
+          status[i] == refine::code(Status::matched) ? static_cast<float>(lowest + labels[i]) : no_value;
+  }
+
+  void write_beliefs(int column, int y, int count, const Scratch& scratch, int element,
+                     const DisparityMap& map) const {
+    const std::uint8_t* status = costs_.status(arena_.data()).row(y) + column;
+    const std::uint16_t* labels = scratch.labels.in(arena_.data()) + element;
+    const float* around[4];
+    for (std::size_t i = 0; i < 4; ++i) around[i] = scratch.around[i].in(arena_.data()) + element;
+    const refine::DecisionRule rule = model_.decision();
+    for (int i = 0; i < count; ++i) {
+      if (status[i] == refine::code(Status::matched))
+        write_decision({labels[i], around[0][i], around[1][i], around[2][i], around[3][i]}, rule, column + i,
+                       y, map);
+      else
+        write_none(static_cast<Status>(status[i]), column + i, y, map);
+    }
+  }
+
   void write_right(const Tile& tile, int column, const Scratch& scratch, int lane, View<float> map) const {
-    const std::uint16_t* labels = scratch.labels.in(arena_.data());
-    for_each_pixel(tile, column, lane, [&](int x, int y, int at) {
-      map.at(size_.width - 1 - x, y) =
-          status(x, y) == Status::matched ? static_cast<float>(model_.min_disparity + labels[at]) : no_value;
+    for_each_row(tile, column, lane, [&](int y, int count, int element) {
+      float* mirrored = map.row(y) + size_.width - column - count;
+      write_disparities(costs_.status(arena_.data()).row(y) + column,
+                        scratch.labels.in(arena_.data()) + element, count, mirrored);
+      std::reverse(mirrored, mirrored + count);
     });
   }
 
@@ -637,11 +655,11 @@ class Cpu final : public detail::Plan {
   Size size_;
   TileGrid grid_;
   Size tile_;  // the largest
+  Workers workers_;
   BlockShape shape_;
   int cell_;
   std::vector<Piece> pieces_;
   Batches batches_;
-  Workers workers_;
   ArenaLayout layout_;
   Costs costs_;
   refine::Pipeline refinement_;

@@ -21,8 +21,11 @@ struct BlockShape {
   int lanes;
   int group;  // a multiple of cell(), or all lanes
   int tiles;
-  // Elements from one step to the next.
-  std::ptrdiff_t step() const { return static_cast<std::ptrdiff_t>(labels) * lanes; }
+  // Elements of a step.
+  std::ptrdiff_t elements() const { return static_cast<std::ptrdiff_t>(labels) * lanes; }
+  // From one step to the next: an odd number of lanes, for steps that are a power of two apart would meet in
+  // the same sets of the cache.
+  std::ptrdiff_t step() const { return static_cast<std::ptrdiff_t>(labels | 1) * lanes; }
 };
 
 // Steps are turned by squares of this side.

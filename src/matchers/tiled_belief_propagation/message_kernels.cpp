@@ -34,19 +34,20 @@ struct Kernel {
   // One of the sweeps, at one step.
   struct Sender {
     const Element* sums;
-    Element* message;
-    Element* kept;  // the message to this step, then the sum of both
+    const Element* message;  // to this step
+    Element* next;           // to the next one; may be in the same place
+    Element* kept;           // the message of the other sweep to this step, then the sum of both
     const Element* data;
   };
 
-  enum class Keep { message, sum, sum_and_data, nothing };
+  enum class Keep { nothing, sum, sum_and_data };
 
   // The message step of pixels side by side. Sums that do not fit stop at the highest number, far above what
   // a message can be made of.
   template <Keep keep, int senders>
   static HWY_INLINE void send(const BlockShape& shape, Vector slope, Vector truncation,
                               const Sender (&sender)[senders]) {
-    const std::ptrdiff_t lanes = shape.lanes, end = shape.step();
+    const std::ptrdiff_t lanes = shape.lanes, end = shape.elements();
     Vector least[senders], reach[senders], cap[senders];
     for (int i = 0; i < senders; ++i) least[i] = reach[i] = set(highest);
     for (std::ptrdiff_t at = 0; at < end; at += lanes) {
@@ -56,13 +57,13 @@ struct Kernel {
         const Vector h = hn::SaturatedAdd(load(sender[i].sums + at), message);
         least[i] = hn::Min(least[i], h);
         reach[i] = hn::Min(h, hn::SaturatedAdd(reach[i], slope));
-        store(reach[i], sender[i].message + at);
+        store(reach[i], sender[i].next + at);
       }
     }
     for (int i = 0; i < senders; ++i) reach[i] = cap[i] = hn::SaturatedAdd(least[i], truncation);
     for (std::ptrdiff_t at = end - lanes; at >= 0; at -= lanes) {
       for (int i = 0; i < senders; ++i) {
-        Element* message = sender[i].message + at;
+        Element* message = sender[i].next + at;
         reach[i] = hn::Min(hn::Min(load(message), cap[i]), hn::SaturatedAdd(reach[i], slope));
         store(hn::Sub(reach[i], least[i]), message);
       }
@@ -71,7 +72,6 @@ struct Kernel {
 
   template <Keep keep>
   static HWY_INLINE void keep_message(const Sender& sender, std::ptrdiff_t at, Vector message) {
-    if constexpr (keep == Keep::message) store(message, sender.kept + at);
     if constexpr (keep == Keep::sum) store(hn::Add(message, load(sender.kept + at)), sender.kept + at);
     if constexpr (keep == Keep::sum_and_data)
       store(hn::Add(hn::Add(message, load(sender.data + at)), load(sender.kept + at)), sender.kept + at);
@@ -80,7 +80,7 @@ struct Kernel {
   // The same without sending.
   template <Keep keep>
   static HWY_INLINE void keep_all(const BlockShape& shape, const Sender& sender) {
-    for (std::ptrdiff_t at = 0; at < shape.step(); at += shape.lanes)
+    for (std::ptrdiff_t at = 0; at < shape.elements(); at += shape.lanes)
       keep_message<keep>(sender, at, load(sender.message + at));
   }
 
@@ -100,63 +100,59 @@ struct Kernel {
 #endif
   }
 
-  template <bool compares, class AnyTag>
-  static HWY_INLINE void put(AnyTag tag, hn::Vec<AnyTag> value, Element* to, const Element* add,
-                             bool& changed) {
-    if (add != nullptr) value = hn::Add(value, hn::LoadU(tag, add));
-    if constexpr (compares) changed |= !hn::AllTrue(tag, hn::Eq(value, hn::LoadU(tag, to)));
-    hn::StoreU(value, tag, to);
-  }
-
-  // Calls put_cell(i, part) for each 128 bits of a vector.
-  template <class AnyTag, class Put>
-  static HWY_INLINE void for_each_cell(AnyTag tag, hn::Vec<AnyTag> value, int first, const Put& put_cell) {
-    if constexpr (static_cast<int>(hn::MaxLanes(AnyTag())) <= cell) {
-      put_cell(tag, first, value);
+  // A vector whose 128 bits lie apart, `from[i]` elements from p.
+  template <class AnyTag>
+  static HWY_INLINE hn::Vec<AnyTag> gather(AnyTag tag, const Element* p, const std::ptrdiff_t* from) {
+    constexpr int cells = static_cast<int>(hn::MaxLanes(AnyTag())) / cell;
+    if constexpr (cells <= 1) {
+      return hn::LoadU(tag, p + from[0]);
     } else {
 #if HWY_TARGET != HWY_SCALAR
       const hn::Half<AnyTag> half;
-      constexpr int parts = static_cast<int>(hn::MaxLanes(AnyTag())) / cell;
-      for_each_cell(half, hn::LowerHalf(half, value), first, put_cell);
-      for_each_cell(half, hn::UpperHalf(half, value), first + parts / 2, put_cell);
+      return hn::Combine(tag, gather(half, p, from + cells / 2), gather(half, p, from));
 #endif
     }
   }
 
-  // Of all labels, the steps [first, last) of block `block`, which begins at `from`. Lane a of step s becomes
-  // lane s of step a, with tiles where they are.
+  // Of all labels, the steps [first, last) of block `block`, which begins at `from`; as many as a group has
+  // lanes, but for the last. Lane a of step s becomes lane s of step a, with tiles where they are.
   template <bool compares>
   static void turn_steps(const BlockShape& shape, const Element* from, int block, int first, int last,
                          const Turn& turn) {
-    bool changed = false;
-    const int lanes = shape.lanes, group = shape.group;
+    constexpr int cells = static_cast<int>(hn::MaxLanes(Tag())) / cell;
     const std::ptrdiff_t step = shape.step();
-    Element* const target = static_cast<Element*>(turn.target);
-    const Element* const add = static_cast<const Element*>(turn.add);
-    for (std::ptrdiff_t label = 0; label < step; label += lanes) {
-      for (int s = first; s < last; s += cell) {
+    // Where the 128 bits of a vector of the target come from: another tile, or later steps. There may be
+    // none; what becomes of those lanes does not count.
+    std::ptrdiff_t sources[cells];
+    for (int i = 0; i < cells; ++i) {
+      const int tile = i * cell / shape.group, s = first + i * cell % shape.group;
+      sources[i] = (s < last ? s : first) * step + (tile < shape.tiles ? tile * shape.group : 0);
+    }
+    const std::ptrdiff_t target_block = first / shape.lanes;
+    const bool apart = shape.group != cell;
+    bool changed = false;
+    for (std::ptrdiff_t label = 0; label < shape.elements(); label += shape.lanes) {
+      for (int lane = 0; lane < shape.group; lane += cell) {
+        const int target_step = block * shape.lanes + lane;
+        if (target_step >= turn.target_steps) break;
+        const Element* source = from + label + lane;
         Vector rows[cell];
-        for (int j = 0; j < cell; ++j) rows[j] = load(from + (s + j) * step + label);
+        for (int j = 0; j < cell; ++j)
+          rows[j] =
+              apart ? gather(Tag(), source + j * step, sources) : load(source + first * step + j * step);
         turn_cells(rows);
-        if (group == cell && group < lanes) {
-          for (int j = 0; j < cell; ++j) {
-            const std::ptrdiff_t at = j * step + label;
-            put<compares>(Tag(), rows[j], target + at, add == nullptr ? nullptr : add + at, changed);
-          }
-          continue;
+        const std::ptrdiff_t at = (target_block * turn.target_steps + target_step) * step + label;
+        Element* target = static_cast<Element*>(turn.target) + at;
+        if (turn.add != nullptr)
+          for (int j = 0; j < cell; ++j)
+            rows[j] = hn::Add(rows[j], load(static_cast<const Element*>(turn.add) + at + j * step));
+        if constexpr (compares) {
+          auto difference = hn::Zero(Tag());
+          for (int j = 0; j < cell; ++j)
+            difference = hn::Or(difference, hn::Xor(rows[j], load(target + j * step)));
+          changed |= !hn::AllTrue(Tag(), hn::Eq(difference, hn::Zero(Tag())));
         }
-        for (int j = 0; j < cell; ++j) {
-          const auto put_cell = [&](auto tag, int i, auto part) HWY_ATTR {
-            const int tile = i * cell / group, to_step = block * lanes + i * cell % group + j;
-            const int to_lane = tile * group + s;
-            if (tile >= shape.tiles || to_step - j >= turn.target_steps) return;
-            const std::ptrdiff_t at =
-                (static_cast<std::ptrdiff_t>(to_lane / lanes) * turn.target_steps + to_step) * step + label +
-                to_lane % lanes;
-            put<compares>(tag, part, target + at, add == nullptr ? nullptr : add + at, changed);
-          };
-          for_each_cell(Tag(), rows[j], 0, put_cell);
-        }
+        for (int j = 0; j < cell; ++j) store(rows[j], target + j * step);
       }
     }
     if (changed) *turn.changed = true;
@@ -190,32 +186,43 @@ struct Kernel {
     const Element* sums(int s) const {
       return static_cast<const Element*>(sweeps.sums) + s * sweeps.shape.step();
     }
-    Sender sender(void* message, int s) const {
+    Sender sender(const void* message, void* next, int s) const {
       const auto* data = static_cast<const Element*>(sweeps.data);
-      return {sums(s), static_cast<Element*>(message), messages(s),
+      return {sums(s), static_cast<const Element*>(message), static_cast<Element*>(next), messages(s),
               data == nullptr ? nullptr : data + s * sweeps.shape.step()};
     }
-    Sender forward(int s) const { return sender(sweeps.forward, s); }
-    Sender backward(int s) const { return sender(sweeps.backward, s); }
+    Sender forward(int s) const { return sender(sweeps.forward, sweeps.forward, s); }
+    Sender backward(int s) const { return sender(sweeps.backward, sweeps.backward, s); }
 
-    // What is sent from beyond the end of a short tile is nothing.
-    void enter(int backward_step) const {
-      if (sweeps.short_tile == no_tile || backward_step != sweeps.short_steps - 1) return;
+    // What is sent to the last step of a short tile from beyond its end is nothing.
+    void enter(int step, void* message) const {
+      if (sweeps.short_tile == no_tile || step != sweeps.short_steps - 1) return;
       const BlockShape& shape = sweeps.shape;
-      Element* lanes = static_cast<Element*>(sweeps.backward) + sweeps.short_tile * shape.group;
+      Element* lanes = static_cast<Element*>(message) + sweeps.short_tile * shape.group;
       for (int label = 0; label < shape.labels; ++label)
         std::fill_n(lanes + label * shape.lanes, shape.group, Element{0});
     }
+    void enter(int step) const { enter(step, sweeps.backward); }
+
     template <Keep keep>
     void send_both(int s, int t) const {
       send<keep, 2>(sweeps.shape, slope, truncation, {forward(s), backward(t)});
     }
-    // Until both sweeps meet; returns the step at which the forward one is then.
+    // Until both sweeps meet; returns the step at which the forward one is then. Messages stay where they
+    // are sent to, but for those that meet.
     int approach() const {
+      const std::size_t bytes = static_cast<std::size_t>(sweeps.shape.step()) * sizeof(Element);
       int s = 0, t = sweeps.steps - 1;
+      if (s < t) {
+        std::memcpy(messages(s), sweeps.forward, bytes);
+        std::memcpy(messages(t), sweeps.backward, bytes);
+      }
       for (; s < t; ++s, --t) {
-        enter(t);
-        send_both<Keep::message>(s, t);
+        enter(t, messages(t));
+        const bool meet = s + 1 >= t - 1;
+        send<Keep::nothing, 2>(sweeps.shape, slope, truncation,
+                               {sender(messages(s), meet ? sweeps.forward : messages(s + 1), s),
+                                sender(messages(t), meet ? sweeps.backward : messages(t - 1), t)});
       }
       if (s == t) enter(t);
       return s;
@@ -247,7 +254,7 @@ struct Kernel {
     };
     if (2 * s == steps - 1) {
       // The middle one of an odd number.
-      keep_all<Keep::message>(shape, at.forward(s));
+      std::memcpy(at.messages(s), sweeps.forward, static_cast<std::size_t>(shape.step()) * sizeof(Element));
       keep_all<keep>(shape, at.backward(s));
       known_from = s;
       known_to = s;
@@ -380,13 +387,13 @@ struct Kernel {
   static void add_step(const BlockShape& shape, const void* others, void* row) {
     const auto* from = static_cast<const Element*>(others);
     auto* to = static_cast<Element*>(row);
-    for (std::ptrdiff_t at = 0; at < shape.step(); at += shape.lanes)
+    for (std::ptrdiff_t at = 0; at < shape.elements(); at += shape.lanes)
       store(hn::Add(load(to + at), load(from + at)), to + at);
   }
   static void subtract_step(const BlockShape& shape, const void* others, void* row) {
     const auto* from = static_cast<const Element*>(others);
     auto* to = static_cast<Element*>(row);
-    for (std::ptrdiff_t at = 0; at < shape.step(); at += shape.lanes)
+    for (std::ptrdiff_t at = 0; at < shape.elements(); at += shape.lanes)
       store(hn::Sub(load(to + at), load(from + at)), to + at);
   }
 };
