@@ -54,7 +54,7 @@ TEST(AllocationTest, BeliefPropagationAllocatesNothing) {
 }
 
 TEST(AllocationTest, TiledBeliefPropagationAllocatesNothing) {
-  for (const int tile : {0, 13}) {
+  for (const int tile : {0, 13, 32}) {
     for (const DataCost cost : {DataCost::census, DataCost::mean_absolute_difference}) {
       TiledBeliefPropagationParameters parameters;
       parameters.disparities = 20;
