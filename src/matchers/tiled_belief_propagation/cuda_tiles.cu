@@ -114,7 +114,8 @@ __device__ __forceinline__ void send(const Sums& sum, Labels& message) {
 template <bool adds>
 __device__ __forceinline__ void sweep_part(const Path& path, int begin, int end, bool stores,
                                            Labels& message) {
-  constexpr int depth = in_shared_memory ? 2 : 4;  // pixels that are read ahead
+  // Pixels that are read ahead.
+  constexpr int depth = sum_words > 8 ? 1 : in_shared_memory || sum_words > 4 ? 2 : 4;
   Sums sums[depth], others[depth];
   const auto fetch = [&](int i, int slot) {
     sums[slot] = load<BITS>(path.from.at(i));
