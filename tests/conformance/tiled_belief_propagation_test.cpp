@@ -43,7 +43,7 @@ class TiledBeliefPropagationConformance : public testing::TestWithParam<std::str
 };
 
 TEST_P(TiledBeliefPropagationConformance, EqualsTheReferenceOnRandomCases) {
-  for (unsigned seed = 0; seed < (sanitized ? 80 : 250); ++seed) {
+  for (unsigned seed = 0; seed < (sanitized ? 50 : 250); ++seed) {
     const TiledBeliefPropagationCase random_case(seed);
     const auto run = [&](const Device& device, int poison) {
       return match(random_case.parameters(), device, random_case.pair(), poison,
