@@ -190,6 +190,72 @@ Method<CensusParameters> census() {
           }};
 }
 
+Method<TiledBeliefPropagationParameters> tiled_belief_propagation() {
+  using S = Sample<TiledBeliefPropagationParameters>&;
+  TiledBeliefPropagationParameters start = plain_tiled_belief_propagation();
+  start.tile = 12;
+  return {
+      "Tiled belief propagation",
+      "tiled-bp",
+      start,
+      {
+          {"tile 1", [](S s) { s.parameters.tile = 1; }},
+          {"tile 13", [](S s) { s.parameters.tile = 13; }},
+          {"tile 32", [](S s) { s.parameters.tile = 32; }},
+          {"tile larger than the image", [](S s) { s.parameters.tile = 4096; }},
+          {"the whole image as one tile", [](S s) { s.parameters.tile = 0; }},
+          {"three outer iterations", [](S s) { s.parameters.outer = 3; }},
+          {"five inner iterations", [](S s) { s.parameters.inner = 5; }},
+          {"sweep order right-left-up-down",
+           [](S s) { s.parameters.sweep_order = SweepOrder::right_left_up_down; }},
+          {"message width 8", [](S s) { s.parameters.message_width = MessageWidth::bits8; }},
+          {"message width 16", [](S s) { s.parameters.message_width = MessageWidth::bits16; }},
+          {"messages beyond a byte", [](S s) { s.parameters.discontinuity_cost = 60; }},
+          {"no early out", [](S s) { s.parameters.inner = 9, s.parameters.early_out = false; }},
+          {"cost absolute-difference", [](S s) { s.parameters.cost = DataCost::absolute_difference; }},
+          {"cost absolute-difference-colour",
+           [](S s) { s.parameters.cost = DataCost::absolute_difference_colour; }},
+          {"cost census", [](S s) { s.parameters.cost = DataCost::census; }},
+          {"cost birchfield-tomasi", [](S s) { s.parameters.cost = DataCost::birchfield_tomasi; }},
+          {"cost mean-absolute-difference",
+           [](S s) { s.parameters.cost = DataCost::mean_absolute_difference; }},
+          {"cost volume",
+           [](S s) {
+             s.parameters.cost = DataCost::volume;
+             s.pair.costs = {pictures().volume.data(), {64, 40}, Pictures::labels};
+           }},
+          {"data truncation", [](S s) { s.parameters.data_truncation = 12.5f; }},
+          {"no outside cost", [](S s) { s.parameters.outside_cost.reset(); }},
+          {"frame", [](S s) { s.parameters.frame = 5; }},
+          {"smoothing", [](S s) { s.parameters.smoothing = 0.7f; }},
+          {"sub-pixel parabola", [](S s) { s.parameters.sub_pixel = SubPixel::parabola; }},
+          {"sub-pixel v-shape", [](S s) { s.parameters.sub_pixel = SubPixel::v_shape; }},
+          {"minimum confidence", [](S s) { s.parameters.min_confidence = 0.2f; }},
+          {"confidence map", [](S s) { s.with_confidence = true; }},
+          {"negative disparities", [](S s) { s.parameters.min_disparity = -9; }},
+          {"left-right check", [](S s) { s.parameters.refine.left_right_check = true; }},
+          {"speckle filter", [](S s) { s.parameters.refine.speckle_size = 30; }},
+          {"fill row", [](S s) { s.parameters.min_confidence = 0.2f, s.parameters.refine.fill = Fill::row; }},
+          {"median 3", [](S s) { s.parameters.refine.median = 3; }},
+          {"median 5", [](S s) { s.parameters.refine.median = 5; }},
+          {"weighted median", [](S s) { s.parameters.refine.weighted_median = 7; }},
+          {"bilateral", [](S s) { s.parameters.refine.bilateral = 7; }},
+          {"16-bit images", choose_deep_images<TiledBeliefPropagationParameters>},
+          {"masks", choose_masks<TiledBeliefPropagationParameters>},
+          {"scheduler launch-per-diagonal",
+           [](S s) { s.parameters.cuda.scheduler = TileScheduler::launch_per_diagonal; }},
+          {"scheduler grid-barrier", [](S s) { s.parameters.cuda.scheduler = TileScheduler::grid_barrier; }},
+          {"scheduler tile-flags", [](S s) { s.parameters.cuda.scheduler = TileScheduler::tile_flags; }},
+          {"tile messages in registers", [](S s) { s.parameters.cuda.messages = TileMessages::registers; }},
+          {"tile messages in shared-memory",
+           [](S s) { s.parameters.cuda.messages = TileMessages::shared_memory; }},
+          {"tile messages in global-memory",
+           [](S s) { s.parameters.cuda.messages = TileMessages::global_memory; }},
+          {"one thread per pixel", [](S s) { s.parameters.cuda.threads_per_pixel = 1; }},
+          {"eight threads per pixel", [](S s) { s.parameters.cuda.threads_per_pixel = 8; }},
+      }};
+}
+
 // "=" when the device gives the bytes of the reference, "refused" when it says that it lacks the option.
 template <class Parameters>
 std::string cell(Sample<Parameters> sample, const Option<Parameters>& option, const Device& device) {
@@ -231,6 +297,7 @@ std::string make_tables() {
   write_table(block(), text);
   write_table(belief_propagation(), text);
   write_table(census(), text);
+  write_table(tiled_belief_propagation(), text);
   return text.str();
 }
 

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/tiled_belief_propagation_case.h"
+#include "matchers/tiled_belief_propagation/batches.h"
 #include "support.h"
 
 namespace parallax::test {
@@ -129,6 +130,40 @@ TEST_P(TiledBeliefPropagationConformance, KeepsNothingFromTheRunBefore) {
 
 INSTANTIATE_TEST_SUITE_P(Target, TiledBeliefPropagationConformance, testing::ValuesIn(cpu_targets()),
                          [](const auto& target) { return target.param; });
+
+// Every neighbour that a tile reads messages of is in a batch that its own batch waits for.
+TEST(TiledBeliefPropagationConformanceTest, BatchesWaitForAllNeighbours) {
+  using namespace tiled_belief_propagation;
+  for (const Size size : {Size{90, 40}, Size{40, 90}, Size{64, 64}, Size{100, 8}, Size{8, 100}, Size{8, 8}}) {
+    const TileGrid grid(size, 8);
+    for (const int most : {1, 2, 3, 4}) {
+      const Batches batches(grid, most);
+      const auto expect_waits = [&](int column, int row, int neighbour_column, int neighbour_row,
+                                    bool reverse) {
+        if (neighbour_column < 0 || neighbour_row < 0 || neighbour_column >= grid.columns ||
+            neighbour_row >= grid.rows)
+          return;
+        const int neighbour = batches.place(neighbour_column, neighbour_row).batch;
+        const Batches::Needed needed = batches.needed(batches.place(column, row).batch, reverse);
+        EXPECT_TRUE(neighbour >= needed.first && neighbour < needed.last)
+            << "tile " << column << ", " << row << " of " << grid.columns << "x" << grid.rows << " by "
+            << most;
+      };
+      for (int row = 0; row < grid.rows; ++row) {
+        for (int column = 0; column < grid.columns; ++column) {
+          const Batches::Place place = batches.place(column, row);
+          EXPECT_EQ(batches[place.batch].column - place.tile, column);
+          EXPECT_EQ(batches[place.batch].row + place.tile, row);
+          for (const bool reverse : {false, true}) {
+            const int step = reverse ? 1 : -1;
+            expect_waits(column, row, column + step, row, reverse);
+            expect_waits(column, row, column, row + step, reverse);
+          }
+        }
+      }
+    }
+  }
+}
 
 // Costs that pull every message to its bound: what stops at the highest byte must not decide.
 TEST(TiledBeliefPropagationConformanceTest, EqualsTheReferenceAtTheBoundsOfBytes) {

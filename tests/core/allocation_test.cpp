@@ -53,5 +53,18 @@ TEST(AllocationTest, BeliefPropagationAllocatesNothing) {
   }
 }
 
+TEST(AllocationTest, TiledBeliefPropagationAllocatesNothing) {
+  for (const int tile : {0, 13, 32}) {
+    for (const DataCost cost : {DataCost::census, DataCost::mean_absolute_difference}) {
+      TiledBeliefPropagationParameters parameters;
+      parameters.disparities = 20;
+      parameters.tile = tile;
+      parameters.cost = cost;
+      parameters.smoothing = 1;
+      expect_no_allocation(parameters);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace parallax::test

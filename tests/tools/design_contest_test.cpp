@@ -76,6 +76,13 @@ TEST_F(DesignContest, TilesMissAsManyPixelsAsEver) {
   }
 }
 
+TEST_F(DesignContest, SmoothedImagesHalveTheMismatches) {
+  for (const Device& device : processors("tiled-bp")) {
+    const Result result = match(tiled_belief_propagation_preset("memocode-2013-tuned"), device, pair());
+    EXPECT_EQ(differences(result, contest_.truth), 11191) << device.text();
+  }
+}
+
 // What travels through a file of data costs is what the matcher makes of the pair.
 TEST_F(DesignContest, CostsThatAreGivenLeadToTheSameLabels) {
   TiledBeliefPropagationParameters parameters = tiled_belief_propagation_preset("memocode-2013");

@@ -100,6 +100,58 @@ TEST(MatchOptionsTest, EveryOptionOfBeliefPropagationReachesItsField) {
   EXPECT_FALSE(bp("--no-outside-cost").outside_cost);
 }
 
+TiledBeliefPropagationParameters tiled_bp(const std::string& options) {
+  return std::get<TiledBeliefPropagationParameters>(read(words("--method tiled-bp " + options)).parameters);
+}
+
+TEST(MatchOptionsTest, EveryOptionOfTiledBeliefPropagationReachesItsField) {
+  const TiledBeliefPropagationParameters p = tiled_bp(
+      "--min-disparity -7 --disparities 33 --tile 21 --outer 3 --inner 4 --sweep-order right-left-up-down "
+      "--discontinuity-cost 9 --discontinuity-truncation 7 --message-width 16 --no-early-out "
+      "--cost mean-absolute-difference --data-weight 0.5 --data-truncation 21 --outside-cost 25 "
+      "--smoothing 1.5 --frame 11 --sub-pixel none --min-confidence 0.125 --scheduler tile-flags "
+      "--tile-messages global-memory --threads-per-pixel 8 --median 3");
+  EXPECT_EQ(p.min_disparity, -7);
+  EXPECT_EQ(p.disparities, 33);
+  EXPECT_EQ(p.tile, 21);
+  EXPECT_EQ(p.outer, 3);
+  EXPECT_EQ(p.inner, 4);
+  EXPECT_EQ(p.sweep_order, SweepOrder::right_left_up_down);
+  EXPECT_EQ(p.discontinuity_cost, 9);
+  EXPECT_EQ(p.discontinuity_truncation, 7);
+  EXPECT_EQ(p.message_width, MessageWidth::bits16);
+  EXPECT_FALSE(p.early_out);
+  EXPECT_EQ(p.cost, DataCost::mean_absolute_difference);
+  EXPECT_EQ(p.data_weight, 0.5f);
+  EXPECT_EQ(p.data_truncation, 21.0f);
+  EXPECT_EQ(p.outside_cost, 25);
+  EXPECT_EQ(p.smoothing, 1.5f);
+  EXPECT_EQ(p.frame, 11);
+  EXPECT_EQ(p.sub_pixel, SubPixel::none);
+  EXPECT_EQ(p.min_confidence, 0.125f);
+  EXPECT_EQ(p.cuda.scheduler, TileScheduler::tile_flags);
+  EXPECT_EQ(p.cuda.messages, TileMessages::global_memory);
+  EXPECT_EQ(p.cuda.threads_per_pixel, 8);
+  EXPECT_EQ(p.refine.median, 3);
+  EXPECT_FALSE(tiled_bp("--no-outside-cost").outside_cost);
+}
+
+TEST(MatchOptionsTest, PresetsOfTheDesignContestFixTheRange) {
+  EXPECT_EQ(tiled_bp("--preset memocode-2013").disparities, 16);
+  EXPECT_TRUE(read(words("--method tiled-bp --preset memocode-2013")).range_given);
+  EXPECT_FALSE(read(words("--method tiled-bp")).range_given);
+}
+
+TEST(MatchOptionsTest, AFileOfCostsTakesThePlaceOfACost) {
+  EXPECT_EQ(tiled_bp("--cost-file costs.txt").cost, DataCost::volume);
+  EXPECT_EQ(tiled_bp("--cost-file costs.txt").disparities, 16);
+  EXPECT_EQ(tiled_bp("--cost-file costs.txt --disparities 20").disparities, 20);
+  EXPECT_EQ(bp("--cost-file costs.txt --preset grauer-gray-2010").disparities, 16);
+  EXPECT_TRUE(read(words("--method bp --cost-file costs.txt")).range_given);
+  EXPECT_THROW(tiled_bp("--cost-file costs.txt --cost census"), UsageError);
+  EXPECT_THROW(read(words("--method census --cost-file costs.txt")), UsageError);
+}
+
 TEST(MatchOptionsTest, BeliefPropagationHasItsOwnPresets) {
   const BeliefPropagationParameters published = bp("--iterations 4 --preset grauer-gray-2010");
   EXPECT_EQ(published.disparities, 15);

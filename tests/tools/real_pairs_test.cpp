@@ -16,7 +16,7 @@ struct RealPair {
   int disparities;
   double scale;
   // Of bad1, per cent of the pixels that both cameras see; the figures are in docs/.
-  double block_bound, belief_propagation_bound, census_bound;
+  double block_bound, belief_propagation_bound, census_bound, tiled_belief_propagation_bound;
 };
 
 std::ostream& operator<<(std::ostream& out, const RealPair& pair) {
@@ -51,13 +51,15 @@ TEST_P(RealPairs, ErrorStaysWhereItIs) {
   expect_near_bound(bad1<BlockParameters>(pair, folder), pair.block_bound);
   expect_near_bound(bad1<BeliefPropagationParameters>(pair, folder), pair.belief_propagation_bound);
   expect_near_bound(bad1<CensusParameters>(pair, folder), pair.census_bound);
+  expect_near_bound(bad1<TiledBeliefPropagationParameters>(pair, folder),
+                    pair.tiled_belief_propagation_bound);
 }
 
 INSTANTIATE_TEST_SUITE_P(Middlebury2003, RealPairs,
-                         testing::Values(RealPair{"tsukuba", 16, 16, 8, 5, 8},
-                                         RealPair{"venus", 20, 8, 4, 0.9, 2},
-                                         RealPair{"teddy", 60, 4, 12, 7, 12},
-                                         RealPair{"cones", 60, 4, 7, 4, 7}),
+                         testing::Values(RealPair{"tsukuba", 16, 16, 8, 5, 8, 6.5},
+                                         RealPair{"venus", 20, 8, 4, 0.9, 2, 1.6},
+                                         RealPair{"teddy", 60, 4, 12, 7, 12, 6},
+                                         RealPair{"cones", 60, 4, 7, 4, 7, 5.5}),
                          [](const auto& pair) { return std::string(pair.param.name); });
 
 struct PublishedPair {

@@ -21,6 +21,7 @@
 
 #include "core/arena.h"
 #include "core/workers.h"
+#include "matchers/tiled_belief_propagation/batches.h"
 #include "matchers/tiled_belief_propagation/costs.h"
 #include "matchers/tiled_belief_propagation/cpu_kernels.h"
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
@@ -41,58 +42,6 @@ bool fits_bytes(const Model& model) {
 int padded(int count, int unit) {
   return (count + unit - 1) / unit * unit;
 }
-
-// Tiles next to each other on an anti-diagonal, going down.
-struct Batch {
-  int column, row;  // of the first
-  int tiles;
-};
-
-class Batches {
- public:
-  Batches(const TileGrid& grid, int most) : grid_(grid), most_(most) {
-    for (int d = 0; d < grid.columns + grid.rows - 1; ++d) {
-      first_of_diagonal_.push_back(static_cast<int>(batches_.size()));
-      for (int row = first_row(d); row <= last_row(d); row += most)
-        batches_.push_back({d - row, row, std::min(most, last_row(d) + 1 - row)});
-    }
-  }
-  int count() const { return static_cast<int>(batches_.size()); }
-  const Batch& operator[](int index) const { return batches_[static_cast<std::size_t>(index)]; }
-
-  // Where a tile is.
-  struct Place {
-    int batch, tile;
-  };
-  Place place(int column, int row) const {
-    const int d = column + row, index = row - first_row(d);
-    return {first_of_diagonal_[static_cast<std::size_t>(d)] + index / most_, index % most_};
-  }
-
-  // Batches [first, last) of the diagonal before, or the one after, that a batch reads messages of.
-  struct Needed {
-    int first, last;
-  };
-  Needed needed(int index, bool reverse) const {
-    const Batch& batch = (*this)[index];
-    const int d = batch.column + batch.row, other = reverse ? d + 1 : d - 1;
-    if (other < 0 || other >= static_cast<int>(first_of_diagonal_.size())) return {0, 0};
-    // Neighbours to the left or right are in the same rows, those above or below in the next.
-    const int low = std::max(batch.row - (reverse ? 0 : 1), first_row(other));
-    const int high = std::min(batch.row + batch.tiles - (reverse ? 0 : 1), last_row(other));
-    const int begin = first_of_diagonal_[static_cast<std::size_t>(other)];
-    return {begin + (low - first_row(other)) / most_, begin + (high - first_row(other)) / most_ + 1};
-  }
-
- private:
-  int first_row(int diagonal) const { return std::max(0, diagonal - grid_.columns + 1); }
-  int last_row(int diagonal) const { return std::min(grid_.rows - 1, diagonal); }
-
-  TileGrid grid_;
-  int most_;
-  std::vector<Batch> batches_;
-  std::vector<int> first_of_diagonal_;
-};
 
 // What is kept while a tile, or a batch of them, is visited.
 struct Work {
@@ -482,8 +431,43 @@ class Cpu final : public detail::Plan {
     return steps;
   }
 
-  Sweeps sweeps_of(const Work& work, int block, const Steps& steps, bool across, int slot) const {
+  // A visit of a batch.
+  struct Stay {
+    const Visit& visit;
+    const Batch& batch;
+    const Work& work;
+    std::byte* data;
+    Steps across, along;
+  };
+
+  template <class ForEachBlock, class Write>
+  void visit_batch(int index, const Visit& visit, const Work& work, const ForEachBlock& for_each_block,
+                   const Write& write) {
+    const Batch& batch = batches_[index];
+    const Stay stay{visit, batch, work, data_of(index), steps_of(batch, true), steps_of(batch, false)};
+    const int rows = blocks(stay.along.count), columns = blocks(stay.across.count);
+    receive_side(batch, left, rows, in_arena(work.from_left));
+    receive_side(batch, right, rows, in_arena(work.from_right));
+    const bool comes_down = receive_side(batch, above, columns, in_arena(work.from_above));
+    const bool comes_up = receive_side(batch, below, columns, in_arena(work.from_below));
+
+    for_each_block(columns, [&](int block, int) { turn_data(stay, block, comes_down, comes_up); });
+    for (int iteration = 1;; ++iteration) {
+      for_each_block(rows, [&](int block, int slot) { sweep_across(stay, block, slot); });
+      if (iteration == visit.iterations) break;
+      std::atomic<bool> changed(false);
+      for_each_block(columns, [&](int block, int slot) {
+        if (sweep_along(stay, block, slot)) changed = true;
+      });
+      if (model_.parameters.early_out && !changed) break;
+    }
+    for_each_block(columns, [&](int block, int slot) { finish(stay, block, slot, write); });
+  }
+
+  Sweeps sweeps_of(const Stay& stay, int block, bool across, int slot) const {
+    const Work& work = stay.work;
     const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
+    const Steps& steps = across ? stay.across : stay.along;
     const auto index = static_cast<std::size_t>(block);
     Sweeps sweeps{};
     sweeps.shape = shape_;
@@ -495,82 +479,68 @@ class Cpu final : public detail::Plan {
                          : in_arena(work.columns, index * column_block_bytes());
     sweeps.forward = in_arena(scratch.forward);
     sweeps.backward = in_arena(scratch.backward);
-    std::memcpy(sweeps.forward, in_arena(across ? work.from_left : work.from_above, index * step_bytes()),
-                step_bytes());
-    std::memcpy(sweeps.backward, in_arena(across ? work.from_right : work.from_below, index * step_bytes()),
-                step_bytes());
+    sweeps.forward_leaves = !stay.visit.reverse && grid_.count() > 1;
+    sweeps.backward_leaves = stay.visit.reverse && grid_.count() > 1;
+    const std::size_t offset = index * step_bytes();
+    std::memcpy(sweeps.forward, in_arena(across ? work.from_left : work.from_above, offset), step_bytes());
+    std::memcpy(sweeps.backward, in_arena(across ? work.from_right : work.from_below, offset), step_bytes());
     sweeps.messages = in_arena(scratch.messages);
     sweeps.short_tile = steps.short_tile;
     sweeps.short_steps = steps.short_count;
     return sweeps;
   }
 
-  template <class ForEachBlock, class Write>
-  void visit_batch(int index, const Visit& visit, const Work& work, const ForEachBlock& for_each_block,
-                   const Write& write) {
-    const Batch& batch = batches_[index];
-    const Steps across = steps_of(batch, true), along = steps_of(batch, false);
-    const bool last_of_image = grid_.count() == 1;
-    receive_side(batch, left, row_blocks(), in_arena(work.from_left));
-    receive_side(batch, right, row_blocks(), in_arena(work.from_right));
-    const bool comes_down = receive_side(batch, above, column_blocks(), in_arena(work.from_above));
-    const bool comes_up = receive_side(batch, below, column_blocks(), in_arena(work.from_below));
+  void leave(const Stay& stay, bool across, int block, const Sweeps& sweeps) const {
+    const bool reverse = stay.visit.reverse;
+    const Side side = across ? (reverse ? left : right) : (reverse ? above : below);
+    leave_side(stay.batch, side, block, static_cast<std::byte*>(reverse ? sweeps.backward : sweeps.forward));
+  }
 
-    const auto sweep_across = [&](int block, int slot) {
-      Sweeps sweeps = sweeps_of(work, block, across, true, slot);
-      sweeps.forward_leaves = !visit.reverse && !last_of_image;
-      sweeps.backward_leaves = visit.reverse && !last_of_image;
-      sweep_and_turn(sweeps, {in_arena(work.columns), padded_height(), data_of(index), false, nullptr});
-      leave_side(batch, visit.reverse ? left : right, block,
-                 static_cast<std::byte*>(visit.reverse ? sweeps.backward : sweeps.forward));
-    };
-    const auto sweep_along = [&](int block, int slot, const auto& sweep) {
-      Sweeps sweeps = sweeps_of(work, block, along, false, slot);
-      sweeps.forward_leaves = !visit.reverse && !last_of_image;
-      sweeps.backward_leaves = visit.reverse && !last_of_image;
-      sweep(sweeps);
-      leave_side(batch, visit.reverse ? above : below, block,
-                 static_cast<std::byte*>(visit.reverse ? sweeps.backward : sweeps.forward));
-    };
+  void sweep_across(const Stay& stay, int block, int slot) const {
+    const Sweeps sweeps = sweeps_of(stay, block, true, slot);
+    sweep_and_turn(sweeps, {in_arena(stay.work.columns), padded_height(), stay.data, false, nullptr});
+    leave(stay, true, block, sweeps);
+  }
 
-    for_each_block(column_blocks(),
-                   [&](int block, int) { turn_data(index, work, block, along.count, comes_down, comes_up); });
-    for (int iteration = 1;; ++iteration) {
-      for_each_block(row_blocks(), sweep_across);
-      if (iteration == visit.iterations) break;
-      std::atomic<bool> changed(false);
-      const bool compares = model_.parameters.early_out;
-      for_each_block(column_blocks(), [&](int block, int slot) {
-        sweep_along(block, slot, [&](Sweeps& sweeps) {
-          bool block_changed = false;
-          sweeps.data = data_of(index) + static_cast<std::size_t>(block) * column_block_bytes();
-          sweep_and_turn(sweeps, {in_arena(work.rows), padded_width(), nullptr, compares, &block_changed});
-          if (block_changed) changed = true;
-        });
-      });
-      // Sums of data costs and messages down and up lead to all other messages.
-      if (compares && !changed) break;
+  // Returns whether sums of data costs and messages down and up have changed; all other messages follow from
+  // them.
+  bool sweep_along(const Stay& stay, int block, int slot) const {
+    bool changed = false;
+    Sweeps sweeps = sweeps_of(stay, block, false, slot);
+    sweeps.data = stay.data + static_cast<std::size_t>(block) * column_block_bytes();
+    sweep_and_turn(
+        sweeps, {in_arena(stay.work.rows), padded_width(), nullptr, model_.parameters.early_out, &changed});
+    leave(stay, false, block, sweeps);
+    return changed;
+  }
+
+  // The last sweeps along.
+  template <class Write>
+  void finish(const Stay& stay, int block, int slot, const Write& write) const {
+    const Sweeps sweeps = sweeps_of(stay, block, false, slot);
+    if (stay.visit.decides) {
+      const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
+      sweep_and_decide(sweeps, decision(scratch));
+      write_block(stay.batch, block, scratch, write);
+    } else {
+      sweep_out(sweeps);
     }
-    for_each_block(column_blocks(), [&](int block, int slot) {
-      sweep_along(block, slot, [&](Sweeps& sweeps) {
-        if (!visit.decides) return sweep_out(sweeps);
-        const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
-        sweep_and_decide(sweeps, decision(scratch));
-        write_block(batch, block, scratch, write);
-      });
-    });
+    leave(stay, false, block, sweeps);
   }
 
   // The start of a visit: nothing is sent but what comes from above and below.
-  void turn_data(int index, const Work& work, int block, int steps, bool comes_down, bool comes_up) const {
-    std::byte* data = data_of(index) + static_cast<std::size_t>(block) * column_block_bytes();
-    std::byte* last = data + static_cast<std::size_t>(steps - 1) * step_bytes();
-    const std::size_t offset = static_cast<std::size_t>(block) * step_bytes();
-    if (comes_down) add_step(shape_, in_arena(work.from_above, offset), data);
-    if (comes_up) add_step(shape_, in_arena(work.from_below, offset), last);
-    turn_block(shape_, data, block, steps, {in_arena(work.rows), padded_width(), nullptr, false, nullptr});
-    if (comes_down) subtract_step(shape_, in_arena(work.from_above, offset), data);
-    if (comes_up) subtract_step(shape_, in_arena(work.from_below, offset), last);
+  void turn_data(const Stay& stay, int block, bool comes_down, bool comes_up) const {
+    const auto index = static_cast<std::size_t>(block);
+    std::byte* first = stay.data + index * column_block_bytes();
+    std::byte* last = first + static_cast<std::size_t>(stay.along.count - 1) * step_bytes();
+    const std::byte *from_above = in_arena(stay.work.from_above, index * step_bytes()),
+                    *from_below = in_arena(stay.work.from_below, index * step_bytes());
+    if (comes_down) add_step(shape_, from_above, first);
+    if (comes_up) add_step(shape_, from_below, last);
+    turn_block(shape_, first, block, stay.along.count,
+               {in_arena(stay.work.rows), padded_width(), nullptr, false, nullptr});
+    if (comes_down) subtract_step(shape_, from_above, first);
+    if (comes_up) subtract_step(shape_, from_below, last);
   }
 
   // Decisions

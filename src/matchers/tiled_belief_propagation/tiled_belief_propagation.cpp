@@ -82,6 +82,9 @@ TiledBeliefPropagationParameters tiled_belief_propagation_preset(std::string_vie
     return parameters;
   }
   if (name == "memocode-2013-tuned") {
+    parameters.smoothing = 0.7f;
+    parameters.tile = 32;
+    parameters.inner = 1;
     return parameters;
   }
   refuse("preset", name, preset_names);

@@ -1,0 +1,29 @@
+// Labels from a file of data costs, in the format of the MEMOCODE 2013 design contest. Without an argument,
+// the costs are those of a synthetic pair.
+#include <cstdio>
+
+#include <parallax/parallax.h>
+
+int main(int argc, char** argv) {
+  parallax::TiledBeliefPropagationParameters parameters =
+      parallax::tiled_belief_propagation_preset("memocode-2013");
+  parallax::CostArray costs;
+  if (argc > 1) {
+    costs = parallax::read_costs(argv[1], parameters.disparities);
+  } else {
+    const parallax::SynthPair pair = parallax::synthesize({.size = {160, 120}, .disparities = 16});
+    costs = {
+        pair.size(), parameters.disparities,
+        parallax::tiled_belief_propagation_costs(parameters, {pair.left_view(), pair.right_view(), {}, {}})};
+  }
+
+  // The costs are all that counts: the images may be anything of their size.
+  parameters.cost = parallax::DataCost::volume;
+  const parallax::Plane<std::uint8_t> image(costs.size);
+  const parallax::StereoPair pair{image.view(), image.view(), {}, {}, costs.view()};
+  parallax::Matcher matcher(parameters, parallax::Device::parse("auto"), {costs.size});
+  parallax::Plane<float> disparity(costs.size);
+  parallax::Plane<std::uint8_t> status(costs.size);
+  matcher.run(pair, {disparity.view(), status.view()});
+  std::printf("energy %.0f\n", parallax::tiled_belief_propagation_energy(parameters, pair, disparity.view()));
+}
