@@ -177,7 +177,8 @@ class Cuda final : public cuda::Plan {
   // Rows or columns that a block sweeps at once.
   int lines() const {
     if (is_whole()) return std::max(1, warp_lanes / dealing_.lanes);
-    const int most_threads = dealing_.per_lane > 16 ? 128 : 512;  // of a direction
+    // Of a direction: what has many labels needs many registers.
+    const int most_threads = dealing_.per_lane > 16 ? 128 : dealing_.per_lane > 8 ? 256 : 512;
     return std::min(std::max(tile_.width, tile_.height), std::max(1, most_threads / dealing_.lanes));
   }
   unsigned tile_threads() const {
