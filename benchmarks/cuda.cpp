@@ -520,6 +520,35 @@ void print_contest_header(const char* title) {
       title);
 }
 
+// Rows of the default preset, with threads that share a pixel's labels; 0 = automatic.
+void tiled_default_table(const fs::path& pairs) {
+  std::printf(
+      "\nTiled belief propagation, preset default\n\n| pair | size | labels | tile | threads | device ms | "
+      "bad1 "
+      "%% | bad2 %% | MB |\n|---|---|---|---|---|---|---|---|---|\n");
+  const auto row = [](const char* name, const Pair& pair, int labels, int tile, int threads) {
+    TiledBeliefPropagationParameters parameters;
+    parameters.disparities = labels;
+    parameters.tile = tile;
+    parameters.cuda.threads_per_pixel = threads;
+    Bench bench(parameters, pair);
+    const double device = bench.on_device();
+    bench.from_host_once();
+    const ErrorMetrics error = bench.error();
+    std::printf("| %s | %d×%d | %d | %s | %d | %.4f | %.2f | %.2f | %.0f |\n", name, pair.size().width,
+                pair.size().height, labels, tile_name(tile).c_str(), threads, device, 100 * error.bad1,
+                100 * error.bad2, static_cast<double>(bench.matcher().memory_bytes()) / 1e6);
+    std::fflush(stdout);
+  };
+  const Pair half = load(pairs / "conesHalfSize"), large = synthetic({1920, 1080}, 128);
+  for (const int labels : {16, 32, 64, 128, 256})
+    for (const int tile : {16, 32, 64, 0}) row("cones-h", half, labels, tile, 0);
+  for (const int labels : {64, 128})
+    for (const int tile : {16, 0})
+      for (const int threads : {4, 8, 16}) row("cones-h", half, labels, tile, threads);
+  for (const int tile : {16, 32, 64, 0}) row("synthetic", large, 128, tile, 0);
+}
+
 void tiled_table(const fs::path& pairs) {
   print_contest_header("Tiled belief propagation, preset memocode-2013 on tsukuba");
   const Pair tsukuba = load(pairs / "contest");
@@ -527,27 +556,7 @@ void tiled_table(const fs::path& pairs) {
     for (const int outer : {1, 2, 4})
       for (const int inner : {1, 2, 4}) contest_row(tsukuba, contest(tile, outer, inner), "automatic");
 
-  std::printf(
-      "\nTiled belief propagation, preset default\n\n| pair | size | labels | tile | device ms | bad1 %% | "
-      "bad2 "
-      "%% | MB |\n|---|---|---|---|---|---|---|---|\n");
-  const auto row = [](const char* name, const Pair& pair, int labels, int tile) {
-    TiledBeliefPropagationParameters parameters;
-    parameters.disparities = labels;
-    parameters.tile = tile;
-    Bench bench(parameters, pair);
-    const double device = bench.on_device();
-    bench.from_host_once();
-    const ErrorMetrics error = bench.error();
-    std::printf("| %s | %d×%d | %d | %s | %.4f | %.2f | %.2f | %.0f |\n", name, pair.size().width,
-                pair.size().height, labels, tile_name(tile).c_str(), device, 100 * error.bad1,
-                100 * error.bad2, static_cast<double>(bench.matcher().memory_bytes()) / 1e6);
-    std::fflush(stdout);
-  };
-  const Pair half = load(pairs / "conesHalfSize"), large = synthetic({1920, 1080}, 128);
-  for (const int labels : {16, 32, 64, 128, 256})
-    for (const int tile : {16, 32, 64, 0}) row("cones-h", half, labels, tile);
-  for (const int tile : {16, 32, 64, 0}) row("synthetic", large, 128, tile);
+  tiled_default_table(pairs);
 }
 
 void schedulers_table(const fs::path& pairs, const std::vector<int>& tiles) {

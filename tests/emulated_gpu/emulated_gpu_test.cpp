@@ -16,11 +16,11 @@ namespace emulated_test {
 namespace {
 
 // Results of the driver and of the compiler.
-constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, invalid_device = 101, invalid_image = 200,
-                 invalid_context = 201, no_binary_for_gpu = 209, invalid_handle = 400, illegal_state = 401,
-                 not_found = 500, not_ready = 600, illegal_address = 700, launch_failed = 719,
-                 capture_unsupported = 900, capture_invalidated = 901, capture_unjoined = 904,
-                 capture_isolation = 905;
+constexpr Result success = 0, cooperative_launch_too_large = 720, invalid_value = 1, out_of_memory = 2,
+                 invalid_device = 101, invalid_image = 200, invalid_context = 201, no_binary_for_gpu = 209,
+                 invalid_handle = 400, illegal_state = 401, not_found = 500, not_ready = 600,
+                 illegal_address = 700, launch_failed = 719, capture_unsupported = 900,
+                 capture_invalidated = 901, capture_unjoined = 904, capture_isolation = 905;
 constexpr Result invalid_option = 5, compilation_failure = 6;
 
 constexpr unsigned char garbage = 0xA5;
@@ -418,6 +418,15 @@ TEST_F(Failure, of_lanes_that_meet_in_different_collectives) {
                         "another collective than lane 0 waits in", {32});
 }
 
+TEST_F(Failure, of_waiting_for_what_nobody_writes) {
+  expect_launch_to_fail(R"(
+      extern "C" __global__ void failing(volatile int* out) {
+        *out = 0;
+        while (*out == 0) __nanosleep(0);
+      })",
+                        "its threads wait for what nobody writes", {32});
+}
+
 TEST_F(Failure, of_a_trap) {
   expect_launch_to_fail(R"(
       extern "C" __global__ void failing(int* out) {
@@ -508,6 +517,56 @@ TEST_F(Launch, is_refused_for_what_no_gpu_can_run) {
   int threads = 0;
   EXPECT_EQ(driver.cuFuncGetAttribute(&threads, 0, bounded), success);
   EXPECT_EQ(threads, 64);
+  EXPECT_EQ(driver.cuStreamSynchronize(stream), success);
+}
+
+// Each block hands a number on to the next, over and over, in shared memory of its own.
+TEST_F(Launch, lets_blocks_wait_for_each_other_if_it_is_cooperative) {
+  const FunctionHandle relay = kernel(load(R"(
+    #ifndef PARALLAX_SHARED
+    #define PARALLAX_SHARED(type, name) extern __shared__ __align__(16) type name[]
+    #endif
+      extern "C" __global__ void relay(volatile int* turn, int* out, int rounds) {
+        __shared__ int mine;
+        PARALLAX_SHARED(int, also_mine);
+        if (threadIdx.x == 0) mine = also_mine[0] = 100 * blockIdx.x;
+        for (int round = 0; round < rounds; ++round) {
+          const int awaited = round * gridDim.x + blockIdx.x;
+          if (threadIdx.x == 0) {
+            while (*turn != awaited) __nanosleep(0);
+            __threadfence();
+            ++mine;
+            ++also_mine[0];
+          }
+          __syncthreads();
+          if (threadIdx.x == 63) out[awaited] = mine + also_mine[0];
+          __syncthreads();
+          if (threadIdx.x == 0) {
+            __threadfence();
+            *turn = awaited + 1;
+          }
+        }
+      })"),
+                                      "relay");
+  constexpr int blocks = 5, rounds = 7;
+  const DeviceAddress turn = upload(std::vector<int>{0}), out = allocate(4 * blocks * rounds);
+  ASSERT_EQ(launch_cooperatively(relay, {blocks}, {64}, 4, turn, out, rounds), success);
+  std::vector<int> expected;
+  for (int round = 1; round <= rounds; ++round)
+    for (int block = 0; block < blocks; ++block) expected.push_back(2 * (100 * block + round));
+  EXPECT_EQ(download<int>(out, expected.size()), expected);
+}
+
+TEST_F(Launch, that_is_cooperative_has_no_more_blocks_than_run_at_once) {
+  const FunctionHandle any = kernel(load("extern \"C\" __global__ void any(int* out) {}"), "any");
+  const DeviceAddress out = allocate(4);
+  int blocks = 0, multiprocessors = 0;
+  ASSERT_EQ(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, any, 1024, 40 * 1024), success);
+  EXPECT_EQ(blocks, 2);
+  ASSERT_EQ(driver.cuDeviceGetAttribute(&multiprocessors, 16, 0), success);
+  const auto most = static_cast<unsigned>(blocks * multiprocessors);
+  EXPECT_EQ(launch_cooperatively(any, {most + 1}, {1024}, 40 * 1024, out), cooperative_launch_too_large);
+  EXPECT_EQ(launch_cooperatively(any, {2}, {1024}, 40 * 1024, out), success);
   EXPECT_EQ(driver.cuStreamSynchronize(stream), success);
 }
 

@@ -200,6 +200,19 @@ class Gpu : public testing::Test {
     return {grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes, stream, nullptr, 0};
   }
 
+  // All blocks run at once.
+  template <class... Arguments>
+  Result launch_cooperatively(FunctionHandle function, Shape grid, Shape block, unsigned shared_bytes,
+                              Arguments... arguments) {
+    void* pointers[] = {&arguments..., nullptr};
+    parallax::cuda::LaunchAttribute attribute{parallax::cuda::cooperative, 0, {}};
+    attribute.value.cooperative = 1;
+    LaunchConfiguration with = configuration(grid, block, shared_bytes);
+    with.attributes = &attribute;
+    with.attribute_count = 1;
+    return driver.cuLaunchKernelEx(&with, function, pointers, nullptr);
+  }
+
   template <class... Arguments>
   Result launch(FunctionHandle function, Shape grid, Shape block, unsigned shared_bytes,
                 Arguments... arguments) {

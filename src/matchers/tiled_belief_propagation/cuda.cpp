@@ -39,10 +39,12 @@ int labels_a_thread(int labels, int lanes) {
 
 // \throws Error (device) when so few threads cannot have that many labels
 Dealing deal(int labels, int wanted_lanes) {
-  constexpr int few_labels_a_thread = 8;
+  // What a thread does for one label is little against what all its threads do for a pixel together, but with
+  // few labels there are not many threads.
+  const int enough = labels <= 16 ? 8 : 16;
   int lanes = wanted_lanes;
   if (lanes == 0)
-    for (lanes = 1; lanes < warp_lanes && labels_a_thread(labels, lanes) > few_labels_a_thread;) lanes *= 2;
+    for (lanes = 1; lanes < warp_lanes && labels_a_thread(labels, lanes) > enough;) lanes *= 2;
   const Dealing dealing{lanes, labels_a_thread(labels, lanes)};
   if (dealing.per_lane > most_labels_a_thread)
     throw Error(ErrorCategory::device,
@@ -175,7 +177,8 @@ class Cuda final : public cuda::Plan {
   // Rows or columns that a block sweeps at once.
   int lines() const {
     if (is_whole()) return std::max(1, warp_lanes / dealing_.lanes);
-    const int most_threads = dealing_.per_lane > 16 ? 128 : 512;  // of a direction
+    // Of a direction: what has many labels needs many registers.
+    const int most_threads = dealing_.per_lane > 16 ? 128 : dealing_.per_lane > 8 ? 256 : 512;
     return std::min(std::max(tile_.width, tile_.height), std::max(1, most_threads / dealing_.lanes));
   }
   unsigned tile_threads() const {

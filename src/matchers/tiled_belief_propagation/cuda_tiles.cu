@@ -8,9 +8,9 @@
 // then all wait, then each to the other half.
 //
 // The tiles of an anti-diagonal do not depend on each other. How blocks get to the next diagonal is
-// SCHEDULER, a TileScheduler: 1 = a launch for each, 2 = a barrier of all blocks, 3 = a counter for each
-// tile. In the two latter all blocks run at once (a cooperative launch), or some would wait for others that
-// cannot begin.
+// SCHEDULER, a TileScheduler: 1 = a launch for each, 2 = a barrier of all blocks, 3 = each line of a tile
+// waits for the message that comes to it. In the two latter all blocks run at once (a cooperative launch), or
+// some would wait for others that cannot begin.
 //
 // Specialised further by MESSAGES (where sums are: 0 = shared memory, and those of a line, and its messages,
 // in registers while it is swept, 1 = shared memory, 2 = global memory), TILE_WIDTH and TILE_HEIGHT (of the
@@ -66,9 +66,11 @@ struct Place {
 #else
 using Offset = int;
 struct Place {
-  int words;
-  __device__ __forceinline__ uint32* pointer() const { return shared_planes() + words; }
-  __device__ __forceinline__ Place moved(Offset by) const { return {words + by}; }
+  int bytes;
+  __device__ __forceinline__ uint32* pointer() const {
+    return reinterpret_cast<uint32*>(reinterpret_cast<char*>(shared_planes()) + bytes);
+  }
+  __device__ __forceinline__ Place moved(Offset by) const { return {bytes + by * 4}; }
 };
 #endif
 
@@ -92,10 +94,8 @@ struct Region {
 struct Line {
   Place first;
   Offset step;
-  __device__ __forceinline__ uint32* at(int i) const { return first.moved(i * step).pointer(); }
-  __device__ __forceinline__ Line reversed(int length) const {
-    return {first.moved((length - 1) * step), -step};
-  }
+  __device__ __forceinline__ Place place(int i) const { return first.moved(i * step); }
+  __device__ __forceinline__ Line reversed(int length) const { return {place(length - 1), -step}; }
 };
 
 struct Path {
@@ -110,28 +110,46 @@ __device__ __forceinline__ void send(const Sums& sum, Labels& message) {
   message = message_from(h);
 }
 
-// Pixels [begin, end) of a line: with `adds` those that the opposite sweep has been to.
-template <bool adds>
-__device__ __forceinline__ void sweep_part(const Path& path, int begin, int end, bool stores,
+// Pixels that are read ahead: where memory is near, it answers before the next is needed.
+template <int words>
+__device__ constexpr int pixels_ahead() {
+  return in_shared_memory || words > 8 ? 1 : words > 4 ? 2 : 4;
+}
+
+// Pixels [begin, end) of a line: with `adds` those that the opposite sweep has been to. What is not `active`
+// takes part, and writes nothing.
+template <bool writes, bool adds>
+__device__ __forceinline__ void sweep_part(const Path& path, int begin, int end, bool active,
                                            Labels& message) {
-  // Pixels that are read ahead.
-  constexpr int depth = sum_words > 8 ? 1 : in_shared_memory || sum_words > 4 ? 2 : 4;
+  constexpr int depth = pixels_ahead<sum_words>();
+  const Line before = adds ? path.to : path.data;
+  Place from_here = path.from.place(begin);
+  [[maybe_unused]] Place before_here = before.place(begin), to_here = path.to.place(begin);
   Sums sums[depth], others[depth];
-  const auto fetch = [&](int i, int slot) {
-    sums[slot] = load<BITS>(path.from.at(i));
-    if (stores) others[slot] = load<BITS>(adds ? path.to.at(i) : path.data.at(i));
+  int unread = end - begin;
+  if (unread <= 0) return;
+  // The last pixel again, behind the end.
+  const auto fetch = [&](int slot) {
+    sums[slot] = load<BITS>(from_here.pointer());
+    if constexpr (writes) others[slot] = load<BITS>(before_here.pointer());
+    const bool more = --unread > 0;
+    from_here = from_here.moved(more ? path.from.step : 0);
+    if constexpr (writes) before_here = before_here.moved(more ? before.step : 0);
   };
 #pragma unroll
-  for (int slot = 0; slot < depth; ++slot)
-    if (begin + slot < end) fetch(begin + slot, slot);
-  for (int first = begin; first < end; first += depth) {
+  for (int slot = 0; slot < depth; ++slot) fetch(slot);
+  for (int left = end - begin; left > 0; left -= depth) {
 #pragma unroll
     for (int slot = 0; slot < depth; ++slot) {
-      const int i = first + slot;
-      if (i >= end) break;
-      const Sums sum = sums[slot], other = others[slot];
-      if (i + depth < end) fetch(i + depth, slot);
-      if (stores) store(add(other, pack<BITS>(message)), path.to.at(i));
+      if (slot >= left) break;
+      const Sums sum = sums[slot];
+      [[maybe_unused]] const Sums other = others[slot];
+      fetch(slot);
+      if constexpr (writes) {
+        const Sums written = add(other, pack<BITS>(message));
+        if (active) store(written, to_here.pointer());
+        to_here = to_here.moved(path.to.step);
+      }
       send(sum, message);
     }
   }
@@ -139,13 +157,12 @@ __device__ __forceinline__ void sweep_part(const Path& path, int begin, int end,
 
 // A line of up to `most` pixels: what is read is read before the first message is made, and what is written
 // is written behind the last.
-template <int most>
-__device__ __forceinline__ void sweep_in_registers(const Path& path, int length, int first, bool writes,
-                                                   bool active, Labels& message) {
+template <int most, bool writes>
+__device__ __forceinline__ void sweep_in_registers(const Path& path, int length, int first, bool active,
+                                                   Labels& message) {
   Sums pixels[most];
 #pragma unroll
-  for (int i = 0; i < most; ++i)
-    if (i < length) pixels[i] = load<BITS>(path.from.at(i));
+  for (int i = 0; i < most; ++i) pixels[i] = load<BITS>(path.from.place(min(i, length - 1)).pointer());
 #pragma unroll
   for (int i = 0; i < most; ++i) {
     if (i >= length) break;
@@ -153,11 +170,12 @@ __device__ __forceinline__ void sweep_in_registers(const Path& path, int length,
     send(pixels[i], message);
     pixels[i] = incoming;
   }
-  if (!writes) return;
+  if constexpr (!writes) return;
   const auto write = [&](int begin, int end, const Line& before) {
 #pragma unroll
     for (int i = 0; i < most; ++i)
-      if (active && i >= begin && i < end) store(add(load<BITS>(before.at(i)), pixels[i]), path.to.at(i));
+      if (active && i >= begin && i < end)
+        store(add(load<BITS>(before.place(i).pointer()), pixels[i]), path.to.place(i).pointer());
   };
   write(0, first, path.data);
   __syncthreads();
@@ -166,21 +184,22 @@ __device__ __forceinline__ void sweep_in_registers(const Path& path, int length,
 
 // A line of up to `most` pixels, from the message to its first pixel to that which leaves the last. All
 // threads of the block.
-template <int most>
-__device__ __forceinline__ void sweep(Path path, int length, bool backward, bool writes, bool active,
-                                      Labels& message) {
+template <int most, bool writes>
+__device__ __forceinline__ void sweep(Path path, int length, bool backward, bool active, Labels& message) {
   const int first = backward ? length - length / 2 : length / 2;
   if (backward) path = {path.from.reversed(length), path.data.reversed(length), path.to.reversed(length)};
   if constexpr (in_registers) {
-    sweep_in_registers<most>(path, length, first, writes, active, message);
+    sweep_in_registers<most, writes>(path, length, first, active, message);
+  } else if constexpr (writes) {
+    sweep_part<true, false>(path, 0, first, active, message);
+    __syncthreads();
+    sweep_part<true, true>(path, first, length, active, message);
   } else {
-    sweep_part<false>(path, 0, first, writes && active, message);
-    if (writes) __syncthreads();
-    sweep_part<true>(path, first, length, writes && active, message);
+    sweep_part<false, false>(path, 0, length, active, message);
   }
 }
 
-// Where tiles wait for messages, a message itself says which pass sent it: passes are numbered from run to
+// Where lines wait for messages, a message itself says which pass sent it: passes are numbered from run to
 // run, and two bits of each of its words, which no value reaches, are the number's last. So a line can begin
 // when its message has come, and what a sweep along rows sends is there before the one along columns ends.
 // What lies there otherwise is two passes older: nobody sends again before the last message has been taken.
@@ -285,9 +304,9 @@ __device__ __forceinline__ Visit find_visit(const CudaTiles& tiles, const Role& 
 #else
   constexpr int shared_plane_words = shared_row_words * TILE_HEIGHT;
   const int first = role.lane * sum_words;
-  region.data = {{first}, shared_row_words};
-  region.along_columns = {{first + shared_plane_words}, shared_row_words};
-  region.along_rows = {{first + 2 * shared_plane_words}, shared_row_words};
+  region.data = {{4 * first}, shared_row_words};
+  region.along_columns = {{4 * (first + shared_plane_words)}, shared_row_words};
+  region.along_rows = {{4 * (first + 2 * shared_plane_words)}, shared_row_words};
 #endif
   visit.row.border = border_of(tiles.to_right, tiles.to_left, role.backward, column, tiles.columns,
                                tiles.height, visit.top, pass, first_number + pass);
@@ -331,9 +350,9 @@ __device__ __forceinline__ void start_sums(const Visit& visit, const Role& role)
 }
 
 // Along rows, or along columns. `first`: there are no messages inside yet, and sums only of outermost rows.
-template <bool rows>
+template <bool rows, bool writes>
 __device__ __forceinline__ void sweep_lines(const Region& region, const Crossing& crossing, const Role& role,
-                                            int begin, int end, bool first, bool writes, bool leaves) {
+                                            int begin, int end, bool first, bool leaves) {
   const int length = rows ? region.width : region.height;
   for (int line = begin; line < end; line += block_lines) {
     const bool active = line + role.line < end;
@@ -349,7 +368,7 @@ __device__ __forceinline__ void sweep_lines(const Region& region, const Crossing
     Labels message = crossing.message_to(shown, role.lane);
     // What a line sends may let others send to it again: only when all have what came before.
     if constexpr (!one_line) __syncthreads();
-    sweep<rows ? TILE_WIDTH : TILE_HEIGHT>(path, length, role.backward, writes, active, message);
+    sweep<rows ? TILE_WIDTH : TILE_HEIGHT, writes>(path, length, role.backward, active, message);
     if (active && leaves) crossing.border.leave(message, shown, role.lane);
   }
 }
@@ -421,10 +440,13 @@ __device__ __forceinline__ void visit_tile(const CudaTiles& tiles, Visit& visit,
   start_sums(visit, role);
   for (int iteration = 0; iteration < tiles.inner; ++iteration) {
     const bool is_last = iteration + 1 == tiles.inner;
-    sweep_lines<true>(region, visit.row, role, 0, region.height, iteration == 0, true, is_last);
+    sweep_lines<true, true>(region, visit.row, role, 0, region.height, iteration == 0, is_last);
     __syncthreads();
     // The sums along columns are for the next iteration, and for beliefs.
-    sweep_lines<false>(region, visit.column, role, 0, region.width, false, decides || !is_last, is_last);
+    if (decides || !is_last)
+      sweep_lines<false, true>(region, visit.column, role, 0, region.width, false, is_last);
+    else
+      sweep_lines<false, false>(region, visit.column, role, 0, region.width, false, is_last);
     __syncthreads();
   }
   if (!decides) return;
@@ -466,7 +488,7 @@ PARALLAX_KERNEL __launch_bounds__(block_threads, 1) sweep_rows(CudaTiles tiles, 
   if (first) region.along_columns = region.data;
   wait_for_previous();
   const int begin = blockIdx.x * block_lines;
-  sweep_lines<true>(region, {}, role, begin, min(begin + block_lines, region.height), false, true, false);
+  sweep_lines<true, true>(region, {}, role, begin, min(begin + block_lines, region.height), false, false);
 }
 
 PARALLAX_KERNEL __launch_bounds__(block_threads, 1) sweep_columns(CudaTiles tiles) {
@@ -474,7 +496,7 @@ PARALLAX_KERNEL __launch_bounds__(block_threads, 1) sweep_columns(CudaTiles tile
   const Region region = find_visit(tiles, role, 0, 0, 0, 0).region;
   wait_for_previous();
   const int begin = blockIdx.x * block_lines;
-  sweep_lines<false>(region, {}, role, begin, min(begin + block_lines, region.width), false, true, false);
+  sweep_lines<false, true>(region, {}, role, begin, min(begin + block_lines, region.width), false, false);
 }
 
 PARALLAX_KERNEL __launch_bounds__(block_threads, 1) decide(CudaTiles tiles, refine::CudaDecision to) {
