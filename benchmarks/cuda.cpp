@@ -555,6 +555,9 @@ void tiled_table(const fs::path& pairs) {
   for (const int tile : {8, 13, 16, 32, 64, 0})
     for (const int outer : {1, 2, 4})
       for (const int inner : {1, 2, 4}) contest_row(tsukuba, contest(tile, outer, inner), "automatic");
+  for (const int tile : {5, 7, 10}) contest_row(tsukuba, contest(tile, 1, 2), "automatic");
+  contest_row(tsukuba, contest(0, 1, 20), "automatic");
+  contest_row(tsukuba, tiled_belief_propagation_preset("memocode-2013-tuned"), "memocode-2013-tuned");
 
   tiled_default_table(pairs);
 }
