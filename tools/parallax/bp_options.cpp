@@ -1,5 +1,4 @@
-#include "tools/parallax/command_line.h"
-#include "tools/parallax/method_options.h"
+#include "tools/parallax/belief_options.h"
 
 namespace parallax::tool {
 namespace {
@@ -24,15 +23,7 @@ void add_options(CLI::App& app, BeliefPropagationParameters& parameters) {
   app.add_option("--iterations", parameters.iterations, "Iterations on each level")->group(group);
   add_choice(app, "--arithmetic", parameters.arithmetic, arithmetics, "What messages are kept in")
       ->group(group);
-  add_choice(app, "--cost", parameters.cost, data_cost_choices(), "Data cost")->group(group);
-  app.add_option("--data-weight", parameters.data_weight, "Cost of a gray level, or bit, of difference")
-      ->group(group);
-  app.add_option("--data-truncation", parameters.data_truncation,
-                 "Differences count up to this many gray levels, or bits; 0 = all")
-      ->group(group);
-  add_outside_cost(app, parameters.outside_cost, group);
-  app.add_option("--smoothing", parameters.smoothing, "Sigma of a Gaussian over both images, in pixels")
-      ->group(group);
+  add_belief_options(app, parameters, group);
   app.add_option("--discontinuity-truncation", parameters.discontinuity_truncation,
                  "Labels from which a jump costs no more; 0 = disparities / 7.5")
       ->group(group);
@@ -40,10 +31,6 @@ void add_options(CLI::App& app, BeliefPropagationParameters& parameters) {
                  "Gray levels at which an edge weakens smoothness to 1/e; 0 = none does")
       ->group(group);
   app.add_option("--edge-floor", parameters.edge_floor, "Part of smoothness that no edge takes away")
-      ->group(group);
-  add_choice(app, "--sub-pixel", parameters.sub_pixel, sub_pixel_choices(), "Fraction of a pixel")
-      ->group(group);
-  app.add_option("--min-confidence", parameters.min_confidence, "Reject pixels less sure, 0 to 1; 0 = none")
       ->group(group);
   app.add_flag("--aligned,!--no-aligned", parameters.aligned,
                "Messages on 64-byte boundaries; to measure what that is worth")

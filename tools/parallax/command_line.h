@@ -1,7 +1,6 @@
 // The arguments of a subcommand, by CLI11. Apart from command.h, for it takes seconds to compile.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,20 +42,5 @@ CLI::Option* add_choice(CLI::App& app, const std::string& option, Value& value,
 
 // Refuses a minus sign, which CLI11 would wrap around for an unsigned number.
 CLI::Validator not_negative();
-
-// --outside-cost and --no-outside-cost; see check_outside_cost().
-template <class Cost>
-void add_outside_cost(CLI::App& app, std::optional<Cost>& outside_cost, const std::string& group) {
-  app.add_option_function<Cost>(
-         "--outside-cost", [&](Cost cost) { outside_cost = cost; },
-         "Cost of a label that leads out of the right image")
-      ->default_str(outside_cost ? CLI::detail::to_string(*outside_cost) : "none")
-      ->run_callback_for_default(false)
-      ->group(group);
-  app.add_flag_callback(
-         "--no-outside-cost", [&] { outside_cost.reset(); },
-         "Pixels with labels that lead out of the right image have no data cost")
-      ->group(group);
-}
 
 }  // namespace parallax::tool

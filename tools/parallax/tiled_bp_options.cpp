@@ -1,5 +1,4 @@
-#include "tools/parallax/command_line.h"
-#include "tools/parallax/method_options.h"
+#include "tools/parallax/belief_options.h"
 
 namespace parallax::tool {
 namespace {
@@ -44,21 +43,9 @@ void add_model_options(CLI::App& app, Parameters& parameters) {
 
 void add_options(CLI::App& app, Parameters& parameters) {
   add_model_options(app, parameters);
-  const std::string group = "Data costs";
-  add_choice(app, "--cost", parameters.cost, data_cost_choices(), "Data cost")->group(group);
-  app.add_option("--data-weight", parameters.data_weight, "Units of a gray level, or bit, of difference")
-      ->group(group);
-  app.add_option("--data-truncation", parameters.data_truncation,
-                 "Differences count up to this many gray levels, or bits; 0 = all")
-      ->group(group);
-  add_outside_cost(app, parameters.outside_cost, group);
-  app.add_option("--smoothing", parameters.smoothing, "Sigma of a Gaussian over both images, in pixels")
-      ->group(group);
+  const std::string group = "Data costs and beliefs";
+  add_belief_options(app, parameters, group);
   app.add_option("--frame", parameters.frame, "Pixels nearer to the border than this have no data costs")
-      ->group(group);
-  add_choice(app, "--sub-pixel", parameters.sub_pixel, sub_pixel_choices(), "Fraction of a pixel")
-      ->group(group);
-  app.add_option("--min-confidence", parameters.min_confidence, "Reject pixels less sure, 0 to 1; 0 = none")
       ->group(group);
   const std::string cuda = "Tiled belief propagation on cuda (never changes a result)";
   add_choice(app, "--scheduler", parameters.cuda.scheduler, schedulers, "How tiles wait for each other")
