@@ -51,7 +51,7 @@ struct CostArray {
 
 /// Parses data costs as text, the vdata_in.txt of the MEMOCODE 2013 design contest: width and height, then,
 /// pixel by pixel in rows, a cost for each label, all separated by white space. The file does not say how
-/// many labels there are; 2…1024. Costs are whole numbers from −16,777,216 to 16,777,216, which floats hold.
+/// many labels there are; 2…1024. Costs are whole numbers from −8,388,608 to 8,388,608.
 /// \p name appears in errors. \throws Error (file) for an impossible size, too few or too many costs, or one
 /// that is no such number, (argument) for a number of labels out of range.
 CostArray parse_costs(std::string_view text, int labels, const std::string& name);

@@ -34,7 +34,7 @@ enum class TileScheduler {
   automatic,
   launch_per_diagonal,  ///< a kernel for each diagonal, all in one graph
   grid_barrier,         ///< one kernel that stays; all blocks meet after each diagonal
-  tile_flags,           ///< one kernel that stays; a tile starts when the tiles it waits for are done
+  tile_flags,           ///< one kernel that stays; a tile starts when the messages to it have come
 };
 
 /// Where the cuda device keeps the messages inside a tile. Never changes a result.
@@ -91,7 +91,7 @@ struct TiledBeliefPropagationParameters {
   RefineParameters refine = {.speckle_size = 0};
 
   /// A visit ends after an inner iteration that changed no message: those to come would not, either. Never
-  /// changes a result.
+  /// changes a result. The cuda device makes all iterations.
   bool early_out = true;
   TiledBeliefPropagationCuda cuda;
 

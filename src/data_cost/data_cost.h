@@ -38,7 +38,7 @@ struct CostModel {
   float highest_data_cost() const {
     return data_cost(differences) < outside ? outside : data_cost(differences);
   }
-  // Whole numbers far beyond any bound are still whole numbers.
+  // Exact for whole numbers up to 2²³; those beyond are still whole numbers.
   float rounded(float units) const;
 };
 
@@ -72,7 +72,7 @@ class DataCosts {
   // so that disparities keep their sign. The pair stays in use.
   void prepare(const StereoPair& pair, bool mirrored, std::byte* arena);
 
-  // Before the pyramid, and before anything is subtracted.
+  // As they are, before anything is subtracted.
   float at(int x, int y, int label) const;
   // Whether the right pixel of any label is there.
   bool reachable(int x, int y) const;

@@ -11,7 +11,8 @@ namespace parallax {
 namespace {
 
 // Up to here, a float holds every whole number.
-constexpr long long highest_cost = 1 << 24;
+// Up to here a float holds halves, too, which rounding adds.
+constexpr long long highest_cost = 1 << 23;
 
 [[noreturn]] void fail(const std::string& name, const std::string& why) {
   throw Error(ErrorCategory::file, name + ": " + why);

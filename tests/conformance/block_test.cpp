@@ -64,7 +64,9 @@ TEST_P(BlockConformance, EqualsTheReferenceOnWideRanges) {
   const SynthPair pair = synthesize({.size = {41, 3}, .disparities = 9});
   const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
   for (const auto& [lowest, labels] :
-       {std::pair{-300, 700}, {-2000, 9000}, {-65000, 66000}, {-100'000, 100'000}}) {
+       {std::pair{-300, 700}, {-2000, 9000}, {-65000, 66000}, {-1'000'000, 1'000'000}}) {
+    // The widest takes long.
+    if (labels == 1'000'000 && GetParam() != cpu_targets().front()) continue;
     BlockParameters parameters;
     parameters.window = 3;
     parameters.min_disparity = lowest;

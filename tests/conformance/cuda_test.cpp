@@ -272,6 +272,31 @@ TEST_F(CudaTest, SchedulersOfTilesNeverChangeAResult) {
                              std::to_string(static_cast<int>(messages)));
 }
 
+// Where sums, messages with their marks, and messages by themselves stop fitting in bytes; and the most.
+TEST_F(CudaTest, TilesEqualTheReferenceAtTheBoundsOfWidths) {
+  constexpr Size size{17, 11};
+  constexpr int labels = 9;
+  const SynthPair pair = synthesize({.size = size, .disparities = labels});
+  std::mt19937 random(7);
+  std::vector<float> volume(size.pixels() * labels);
+  for (const auto& [truncation, messages] : {std::pair{42, TileMessages::registers},
+                                             {43, TileMessages::registers},
+                                             {127, TileMessages::shared_memory},
+                                             {128, TileMessages::registers},
+                                             {256, TileMessages::shared_memory},
+                                             {8191, TileMessages::registers}}) {
+    for (float& cost : volume) cost = static_cast<float>(random_number(random, 0, 5 * truncation));
+    TiledBeliefPropagationParameters parameters = tiled(TileScheduler::tile_flags, messages, 2);
+    parameters.disparities = labels;
+    parameters.cost = DataCost::volume;
+    parameters.discontinuity_cost = truncation;
+    parameters.discontinuity_truncation = 1;
+    expect_conformance(parameters,
+                       {pair.left_view(), pair.right_view(), {}, {}, CostVolume(volume.data(), size, labels)},
+                       true, "truncation " + std::to_string(truncation));
+  }
+}
+
 TEST_F(CudaTest, TilesRefuseWhatTheyLack) {
   const auto refuses = [](const TiledBeliefPropagationParameters& parameters, const std::string& what) {
     try {

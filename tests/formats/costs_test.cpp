@@ -10,7 +10,7 @@ namespace parallax {
 namespace {
 
 // Two pixels side by side above two others, three labels, one pixel a line.
-const std::string small = "2 2\n1 2 3\n4 5 6\n-7 8 9\n10 11 16777216\n";
+const std::string small = "2 2\n1 2 3\n4 5 6\n-7 8 9\n10 11 8388608\n";
 
 void expect_refused(const std::string& text, const std::string& reason, int labels = 3) {
   try {
@@ -27,7 +27,7 @@ TEST(CostsTest, LabelsOfAPixelAreSideBySideAndPixelsInRows) {
   const CostArray array = parse_costs(small, 3, "");
   EXPECT_EQ(array.size, (Size{2, 2}));
   EXPECT_EQ(array.labels, 3);
-  EXPECT_EQ(array.costs, (std::vector<float>{1, 2, 3, 4, 5, 6, -7, 8, 9, 10, 11, 16777216}));
+  EXPECT_EQ(array.costs, (std::vector<float>{1, 2, 3, 4, 5, 6, -7, 8, 9, 10, 11, 8388608}));
   const CostVolume view = array.view();
   EXPECT_EQ(view.at(0, 0)[2], 3);
   EXPECT_EQ(view.at(1, 0)[0], 4);
@@ -68,7 +68,7 @@ TEST(CostsTest, EveryCostIsAWholeNumberThatFloatsHold) {
   for (const char* bad :
        {"x", "1.5", "1e3", "0x10", "16777217", "-16777217", "99999999999999999999", "nan", "--1", "1,2"})
     expect_refused("2 1\n1 2 3\n4 " + std::string(bad) + " 6\n",
-                   "line 3, cost 5 is no whole number from -16777216 to 16777216");
+                   "line 3, cost 5 is no whole number from -8388608 to 8388608");
   expect_refused(std::string("1 1 1 \0 3", 9), "line 1, cost 2");
 }
 

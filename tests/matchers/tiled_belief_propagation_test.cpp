@@ -809,5 +809,16 @@ TEST(TiledBeliefPropagationMemoryTest, IsAsEstimated) {
     }
 }
 
+TEST(TiledBeliefPropagationTest, MoreTilesThanAreCountedAreRefused) {
+  TiledBeliefPropagationParameters parameters = tiled_belief_propagation_preset("memocode-2013");
+  parameters.tile = 1;
+  for (const DeviceKind device : {DeviceKind::reference, DeviceKind::cpu})
+    expect_refused(
+        [&] {
+          estimate_memory_bytes(parameters, {device}, {{5000, 5000}});
+        },
+        "25000000 tiles: choose a larger tile");
+}
+
 }  // namespace
 }  // namespace parallax::test

@@ -26,8 +26,9 @@ void add_outside_cost(CLI::App& app, std::optional<Cost>& outside_cost, const st
 
 // Of data costs, and of what becomes of beliefs.
 template <class Parameters>
-void add_belief_options(CLI::App& app, Parameters& parameters, const std::string& group) {
-  add_choice(app, "--cost", parameters.cost, data_cost_choices(), "Data cost")->group(group);
+void add_belief_options(CLI::App& app, Parameters& parameters, const Choices<DataCost>& costs,
+                        const std::string& group) {
+  add_choice(app, "--cost", parameters.cost, costs, "Data cost")->group(group);
   app.add_option("--data-weight", parameters.data_weight, "Cost of a gray level, or bit, of difference")
       ->group(group);
   app.add_option("--data-truncation", parameters.data_truncation,

@@ -15,6 +15,14 @@ const Choices<MessageValues> message_values = {{"automatic", MessageValues::auto
                                                {"shared-memory", MessageValues::shared_memory},
                                                {"local-memory", MessageValues::local_memory}};
 
+// All but the mean over a window.
+Choices<DataCost> pyramid_costs() {
+  Choices<DataCost> costs = data_cost_choices();
+  std::erase_if(costs,
+                [](const auto& choice) { return choice.second == DataCost::mean_absolute_difference; });
+  return costs;
+}
+
 }  // namespace
 
 void add_options(CLI::App& app, BeliefPropagationParameters& parameters) {
@@ -23,7 +31,7 @@ void add_options(CLI::App& app, BeliefPropagationParameters& parameters) {
   app.add_option("--iterations", parameters.iterations, "Iterations on each level")->group(group);
   add_choice(app, "--arithmetic", parameters.arithmetic, arithmetics, "What messages are kept in")
       ->group(group);
-  add_belief_options(app, parameters, group);
+  add_belief_options(app, parameters, pyramid_costs(), group);
   app.add_option("--discontinuity-truncation", parameters.discontinuity_truncation,
                  "Labels from which a jump costs no more; 0 = disparities / 7.5")
       ->group(group);

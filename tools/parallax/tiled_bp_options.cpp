@@ -44,7 +44,7 @@ void add_model_options(CLI::App& app, Parameters& parameters) {
 void add_options(CLI::App& app, Parameters& parameters) {
   add_model_options(app, parameters);
   const std::string group = "Data costs and beliefs";
-  add_belief_options(app, parameters, group);
+  add_belief_options(app, parameters, data_cost_choices(), group);
   app.add_option("--frame", parameters.frame, "Pixels nearer to the border than this have no data costs")
       ->group(group);
   const std::string cuda = "Tiled belief propagation on cuda (never changes a result)";

@@ -54,7 +54,8 @@ __device__ __forceinline__ void let_others_run() {
 }
 
 __device__ __forceinline__ void wait_for_count(const uint32* counter, uint32 count) {
-  while (counted(counter) < count) let_others_run();
+  // The counter may wrap around in a long run.
+  while (static_cast<int>(counted(counter) - count) < 0) let_others_run();
 }
 
 // Words that another block writes meanwhile: each is there or not yet, and says nothing of others.

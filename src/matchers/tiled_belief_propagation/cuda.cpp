@@ -262,8 +262,13 @@ class Cuda final : public cuda::Plan {
       visit_ = tile_program_.kernel("visit_all");
     }
     if (shared_bytes() > 0) visit_.allow_shared(shared_bytes());
-    if (scheduler_ != TileScheduler::launch_per_diagonal)
+    if (scheduler_ != TileScheduler::launch_per_diagonal) {
       blocks_ = std::min(most_blocks(), visit_.resident_blocks(*context(), tile_threads(), shared_bytes()));
+      if (blocks_ < 1)
+        throw Error(ErrorCategory::device,
+                    "no block of a tile fits on the GPU: choose a smaller tile, or scheduler "
+                    "launch_per_diagonal");
+    }
     refinement_.prepare(context(), device_memory());
   }
 

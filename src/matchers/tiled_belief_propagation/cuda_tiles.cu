@@ -8,9 +8,9 @@
 // then all wait, then each to the other half.
 //
 // The tiles of an anti-diagonal do not depend on each other. How blocks get to the next diagonal is
-// SCHEDULER, a TileScheduler: 1 = a launch for each, 2 = a barrier of all blocks, 3 = each line of a tile
-// waits for the message that comes to it. In the two latter all blocks run at once (a cooperative launch), or
-// some would wait for others that cannot begin.
+// SCHEDULER, a TileScheduler: 1 = a launch for each, 2 = a barrier of all blocks, 3 = a tile waits for the
+// messages that come to it. In the two latter all blocks run at once (a cooperative launch), or some would
+// wait for others that cannot begin.
 //
 // Specialised further by MESSAGES (where sums are: 0 = shared memory, and those of a line, and its messages,
 // in registers while it is swept, 1 = shared memory, 2 = global memory), TILE_WIDTH and TILE_HEIGHT (of the
@@ -199,10 +199,10 @@ __device__ __forceinline__ void sweep(Path path, int length, bool backward, bool
   }
 }
 
-// Where lines wait for messages, a message itself says which pass sent it: passes are numbered from run to
-// run, and two bits of each of its words, which no value reaches, are the number's last. So a line can begin
-// when its message has come, and what a sweep along rows sends is there before the one along columns ends.
-// What lies there otherwise is two passes older: nobody sends again before the last message has been taken.
+// Where tiles wait for messages, a message itself says which pass sent it: passes are numbered from run to
+// run, and two bits of each of its words, which no value reaches, are the number's last. So a tile can begin
+// when the messages to it have come, before those that sent them have ended their visits. What lies there
+// otherwise is one or two passes older: nobody sends again before the last message has been taken.
 // Memory that nobody has sent to holds zeros, and the first pass is number 1.
 constexpr bool tells_itself = SCHEDULER == 3;
 constexpr uint32 mark_bits = 0x80008000u;

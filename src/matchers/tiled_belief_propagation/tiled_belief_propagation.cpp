@@ -1,6 +1,7 @@
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 
@@ -127,6 +128,15 @@ int message_bytes(const TiledBeliefPropagationParameters& p, int truncation) {
 }
 
 }  // namespace
+
+void check_tile_count(int columns, int rows) {
+  constexpr std::int64_t most = 1 << 24;
+  const std::int64_t count = std::int64_t{columns} * rows;
+  if (count > most)
+    throw Error(ErrorCategory::argument, "the image has " + std::to_string(count) +
+                                             " tiles: choose a larger tile, for at most " +
+                                             std::to_string(most));
+}
 
 Model make_model(const TiledBeliefPropagationParameters& p) {
   Model model = {};

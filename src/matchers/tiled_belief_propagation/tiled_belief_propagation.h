@@ -65,6 +65,9 @@ struct Model : data_cost::CostModel {
 // \throws Error (argument) for what the message width cannot hold
 Model make_model(const TiledBeliefPropagationParameters& parameters);
 
+// \throws Error (argument) for more tiles than are counted
+void check_tile_count(int columns, int rows);
+
 // The tiles of an image.
 struct TileGrid {
   Size image;
@@ -76,7 +79,9 @@ struct TileGrid {
         side(tile > 0 ? std::min(tile, std::max(size.width, size.height))
                       : std::max(size.width, size.height)),
         columns((size.width + side - 1) / side),
-        rows((size.height + side - 1) / side) {}
+        rows((size.height + side - 1) / side) {
+    check_tile_count(columns, rows);
+  }
 
   int count() const { return columns * rows; }
 };
