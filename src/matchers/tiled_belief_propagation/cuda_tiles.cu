@@ -206,6 +206,7 @@ __device__ __forceinline__ void sweep(Path path, int length, bool backward, bool
 // Memory that nobody has sent to holds zeros, and the first pass is number 1.
 constexpr bool tells_itself = SCHEDULER == 3;
 constexpr uint32 mark_bits = 0x80008000u;
+static_assert(!tells_itself || MESSAGE_BITS == 16 || TRUNCATION < 128, "bytes have no bit for the number");
 
 __device__ __forceinline__ uint32 mark_of(uint32 number) {
   return (number & 2) << 30 | (number & 1) << 15;
