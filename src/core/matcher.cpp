@@ -12,12 +12,12 @@
 #include "core/registry.h"
 
 namespace parallax {
-namespace {
+namespace detail {
 
-const detail::Door& find_door(const MatcherParameters& parameters, const Device& device) {
+const Door& find_door(const MatcherParameters& parameters, const Device& device) {
   const char* method = nullptr;
   std::string elsewhere;
-  for (const detail::Door& door : detail::doors()) {
+  for (const Door& door : doors()) {
     if (door.parameters != parameters.index()) continue;
     if (door.device == device.kind) return door;
     method = door.method;
@@ -28,12 +28,22 @@ const detail::Door& find_door(const MatcherParameters& parameters, const Device&
                                          " in this build: choose one of " + elsewhere);
 }
 
-std::unique_ptr<detail::Plan> make_plan(const MatcherParameters& parameters, const Device& device,
-                                        const ImageFormat& format) {
+std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Device& device,
+                                const ImageFormat& format, const Configuration& configuration) {
   check_size(format.size);
   check_threads(device.threads);
   std::visit([](const auto& p) { p.validate(); }, parameters);
-  return find_door(parameters, device).make(parameters, device, format);
+  return find_door(parameters, device).make(parameters, device, format, configuration);
+}
+
+}  // namespace detail
+
+namespace {
+
+// Tuned for this machine, where it was.
+std::unique_ptr<detail::Plan> make_plan(const MatcherParameters& parameters, const Device& device,
+                                        const ImageFormat& format) {
+  return detail::make_plan(parameters, device, format, {});
 }
 
 std::string bytes_text(std::size_t bytes) {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/plan.h"
+#include "core/tuning.h"
 
 namespace parallax::detail {
 
@@ -13,9 +14,19 @@ struct Door {
   std::size_t parameters;  // index of its parameters in MatcherParameters
   DeviceKind device;
   std::unique_ptr<Plan> (*make)(const MatcherParameters& parameters, const Device& device,
-                                const ImageFormat& format);
+                                const ImageFormat& format, const Configuration& configuration);
+  // Null where there is nothing to tune.
+  TuningSpace (*tuning_space)(const MatcherParameters& parameters, const Device& device,
+                              const ImageFormat& format);
 };
 
 std::span<const Door> doors();
+
+// \throws Error (device) where the method does not run on the device
+const Door& find_door(const MatcherParameters& parameters, const Device& device);
+
+// Checks everything. \throws Error as the constructor of Matcher does, save for memory
+std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Device& device,
+                                const ImageFormat& format, const Configuration& configuration);
 
 }  // namespace parallax::detail

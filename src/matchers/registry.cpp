@@ -13,8 +13,25 @@ template <class Parameters,
 Door door(const char* method, DeviceKind device) {
   const MatcherParameters example = Parameters{};
   return {method, example.index(), device,
+          [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format,
+             const Configuration&) { return make(std::get<Parameters>(parameters), where, format); },
+          nullptr};
+}
+
+// Of a plan that can be tuned.
+template <class Parameters,
+          std::unique_ptr<Plan> (*make)(const Parameters&, const Device&, const ImageFormat&,
+                                        const Configuration&),
+          TuningSpace (*space)(const Parameters&, const Device&, const ImageFormat&)>
+Door tuned_door(const char* method, DeviceKind device) {
+  const MatcherParameters example = Parameters{};
+  return {method, example.index(), device,
+          [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format,
+             const Configuration& configuration) {
+            return make(std::get<Parameters>(parameters), where, format, configuration);
+          },
           [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format) {
-            return make(std::get<Parameters>(parameters), where, format);
+            return space(std::get<Parameters>(parameters), where, format);
           }};
 }
 

@@ -16,7 +16,7 @@ inline std::unique_ptr<detail::Plan> make_census_plan(const CensusParameters& pa
   const MatcherParameters any = parameters;
   for (const detail::Door& door : detail::doors())
     if (door.parameters == any.index() && door.device == device.kind) {
-      auto plan = door.make(any, device, format);
+      auto plan = door.make(any, device, format, {});
       plan->allocate();
       return plan;
     }

@@ -1,0 +1,59 @@
+// What a plan may choose without changing a result. Each door declares its tunables beside its kernels; a
+// search tries them out, and a plan takes what was found.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace parallax::detail {
+
+struct Tunable {
+  std::string name;                     // as tuning files spell it: "rows_per_thread"
+  std::vector<int> values;              // worth trying, besides what the plan chooses by itself
+  std::vector<std::string> texts = {};  // of values that have names
+};
+
+// Values for the tunables that it names. For all others the plan decides.
+class Configuration {
+ public:
+  Configuration() = default;
+  explicit Configuration(std::map<std::string, int, std::less<>> values) : values_(std::move(values)) {}
+
+  int value(std::string_view name, int otherwise) const {
+    const auto found = values_.find(name);
+    return found == values_.end() ? otherwise : found->second;
+  }
+  void set(std::string name, int value) { values_.insert_or_assign(std::move(name), value); }
+  bool empty() const { return values_.empty(); }
+  const std::map<std::string, int, std::less<>>& values() const { return values_; }
+  bool operator==(const Configuration&) const = default;
+
+ private:
+  std::map<std::string, int, std::less<>> values_;
+};
+
+// All that a door has for one problem: parameters, device and format.
+struct TuningSpace {
+  // What kernels are made for besides labels and size, such as "sad 9": a part of what a result is remembered
+  // under.
+  std::string variant;
+  std::vector<Tunable> tunables;
+  // May this combination be tried? What the plan refuses by an Error needs no word here.
+  std::function<bool(const Configuration&)> allowed = [](const Configuration&) { return true; };
+};
+
+// What a configuration makes of the device, once its kernels are compiled: the ground of a search by
+// occupancy.
+struct Footprint {
+  // How much runs at once: on a GPU, per cent of the warps that a multiprocessor holds; on a processor, tasks
+  // a thread.
+  int occupancy = 0;
+  // What is kept near while it runs: registers and shared memory of a multiprocessor, caches of a core.
+  std::size_t on_chip_bytes = 0;
+};
+
+}  // namespace parallax::detail
