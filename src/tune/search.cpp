@@ -15,8 +15,8 @@ constexpr std::size_t the_default = 0;
 constexpr std::size_t group_size = 4, finalists = 4;
 // Until then, as a part of the budget, footprints are found; new groups begin; rounds of the finalists begin.
 constexpr double end_of_building = 0.5, end_of_groups = 0.7, end_of_finals = 0.9;
-// Who is that much slower than the default after some rounds takes part in no more: few rounds of long runs,
-// in which what disturbs them evens out, more of short ones.
+// Who is that much slower than the default in three rounds out of four takes part in no more, once there were
+// some rounds: few of long runs, in which what disturbs them evens out, more of short ones.
 constexpr double hopeless = 1.15;
 int rounds_of_hope(double milliseconds) {
   return milliseconds > 100 ? 3 : 7;
@@ -38,10 +38,17 @@ double trimmed_mean(std::vector<double> values) {
          static_cast<double>(values.end() - values.begin() - 2 * cut);
 }
 
-double median_ratio(const std::vector<double>& own, const std::vector<double>& others) {
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < std::min(own.size(), others.size()); ++i) ratios.push_back(own[i] / others[i]);
-  return median(std::move(ratios));
+// What was taken as a part of what others took, round by round.
+std::vector<double> ratios(const std::vector<double>& own, const std::vector<double>& others) {
+  std::vector<double> result;
+  for (std::size_t i = 0; i < std::min(own.size(), others.size()); ++i) result.push_back(own[i] / others[i]);
+  return result;
+}
+
+bool is_hopeless(const std::vector<double>& own, const std::vector<double>& of_default) {
+  std::vector<double> each = ratios(own, of_default);
+  std::sort(each.begin(), each.end());
+  return each[each.size() / 4] > hopeless;
 }
 
 // As many rounds of runs of so many milliseconds as fit into `patience` milliseconds.
@@ -158,6 +165,7 @@ class Search {
     int least, most;
     double patience;
     double end;
+    bool drops;  // who is hopeless
   };
 
   void compare(const std::vector<std::size_t>& contestants, const Rounds& rounds) {
@@ -174,9 +182,9 @@ class Search {
       of_default.push_back(*own);
       for (const std::size_t index : left)
         if (const std::optional<double> time = sample(index)) samples[index].push_back(*time);
-      const bool drops = round + 1 >= rounds_of_hope(median(of_default));
+      const bool drops = rounds.drops && round + 1 >= rounds_of_hope(median(of_default));
       std::erase_if(left, [&](std::size_t index) {
-        return is_out(index) || (drops && median_ratio(samples[index], of_default) > hopeless);
+        return is_out(index) || (drops && is_hopeless(samples[index], of_default));
       });
       if (left.empty() && !contestants.empty()) break;
     }
@@ -188,7 +196,7 @@ class Search {
     Trial& trial = this->trial(index);
     trial.samples = static_cast<int>(times.size());
     trial.milliseconds = trimmed_mean(times);
-    trial.relative = median_ratio(times, of_default);
+    trial.relative = median(ratios(times, of_default));
   }
 
   void compare_groups(const std::vector<std::size_t>& order) {
@@ -201,7 +209,7 @@ class Search {
       const auto at = [&](std::size_t i) {
         return order.begin() + static_cast<std::ptrdiff_t>(std::min(i, order.size()));
       };
-      compare({at(first), at(first + group_size)}, {3, 31, 400, end_of_groups});
+      compare({at(first), at(first + group_size)}, {3, 31, 400, end_of_groups, true});
     }
   }
 
@@ -220,7 +228,7 @@ class Search {
     best.resize(std::min(best.size(), finalists));
     if (best.empty() || is_out(the_default)) return {};
     tell("compares the best " + std::to_string(best.size()));
-    compare(best, {5, 41, 1000, end_of_finals});
+    compare(best, {5, 41, 1000, end_of_finals, false});
     std::vector<std::size_t> order = fastest();
     std::erase_if(
         order, [&](std::size_t index) { return std::find(best.begin(), best.end(), index) == best.end(); });
@@ -234,7 +242,7 @@ class Search {
       tell("compares the best with the default");
       open_.clear();
       verified_[index] = false;
-      compare({index}, {9, 41, 2000, 1});
+      compare({index}, {9, 41, 2000, 1, false});
       if (is_out(index)) continue;
       if (trial(index).relative < faster) result_.best = index;
       break;
@@ -247,7 +255,7 @@ class Search {
 
   // There was nothing to compare it with.
   void measure_default() {
-    compare({}, {5, 41, 1000, 1});
+    compare({}, {5, 41, 1000, 1, false});
     result_.milliseconds = result_.default_milliseconds = trial(the_default).milliseconds;
   }
 
