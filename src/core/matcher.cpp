@@ -10,6 +10,7 @@
 #include "core/checks.h"
 #include "core/plan.h"
 #include "core/registry.h"
+#include "core/remembered_tuning.h"
 
 namespace parallax {
 namespace detail {
@@ -28,23 +29,60 @@ const Door& find_door(const MatcherParameters& parameters, const Device& device)
                                          " in this build: choose one of " + elsewhere);
 }
 
-std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Device& device,
-                                const ImageFormat& format, const Configuration& configuration) {
+namespace {
+
+void check_request(const MatcherParameters& parameters, const Device& device, const ImageFormat& format) {
   check_size(format.size);
   check_threads(device.threads);
   std::visit([](const auto& p) { p.validate(); }, parameters);
+}
+
+// Calls make(configuration) with what is remembered; and, where that fails, with nothing.
+template <class Make>
+std::unique_ptr<Plan> make_with_remembered(const MatcherParameters& parameters, const Device& device,
+                                           const ImageFormat& format, const Make& make) {
+  check_request(parameters, device, format);
+  const Configuration configuration =
+      remembered_configuration(find_door(parameters, device), parameters, device, format);
+  if (configuration.empty()) return make(configuration);
+  std::string reason;
+  try {
+    return make(configuration);
+  } catch (const Error& error) {
+    reason = error.what();
+  }
+  std::unique_ptr<Plan> plan = make(Configuration());
+  refuse_remembered(reason);
+  return plan;
+}
+
+}  // namespace
+
+std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Device& device,
+                                const ImageFormat& format, const Configuration& configuration) {
+  check_request(parameters, device, format);
   return find_door(parameters, device).make(parameters, device, format, configuration);
+}
+
+std::unique_ptr<Plan> make_tuned_plan(const MatcherParameters& parameters, const Device& device,
+                                      const ImageFormat& format) {
+  return make_with_remembered(parameters, device, format, [&](const Configuration& configuration) {
+    return make_plan(parameters, device, format, configuration);
+  });
+}
+
+std::unique_ptr<Plan> allocate_tuned_plan(const MatcherParameters& parameters, const Device& device,
+                                          const ImageFormat& format, const PlanLimits& limits) {
+  return make_with_remembered(parameters, device, format, [&](const Configuration& configuration) {
+    std::unique_ptr<Plan> plan = make_plan(parameters, device, format, configuration);
+    allocate(*plan, limits);
+    return plan;
+  });
 }
 
 }  // namespace detail
 
 namespace {
-
-// Tuned for this machine, where it was.
-std::unique_ptr<detail::Plan> make_plan(const MatcherParameters& parameters, const Device& device,
-                                        const ImageFormat& format) {
-  return detail::make_plan(parameters, device, format, {});
-}
 
 std::string bytes_text(std::size_t bytes) {
   static constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
@@ -55,18 +93,6 @@ std::string bytes_text(std::size_t bytes) {
   text.precision(unit == 0 ? 0 : 1);
   text << std::fixed << value << " " << units[unit];
   return text.str();
-}
-
-// Of the machine, or of the container this process is in.
-std::size_t whole_memory() {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page = sysconf(_SC_PAGESIZE);
-  const bool known = pages > 0 && page > 0;
-  const std::size_t physical =
-      known ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : SIZE_MAX;
-  std::size_t container = 0;  // stays 0 where the file is missing, or says "max"
-  std::ifstream("/sys/fs/cgroup/memory.max") >> container;
-  return container == 0 ? physical : std::min(physical, container);
 }
 
 void check_memory(const detail::Plan& plan, const PlanLimits& limits) {
@@ -81,7 +107,7 @@ void check_memory(const detail::Plan& plan, const PlanLimits& limits) {
   if (limits.max_memory_bytes != 0)
     return refuse(plan.memory_bytes(), limits.max_memory_bytes, " are allowed: raise the limit" + smaller);
   if (gpu) refuse(gpu->needed, gpu->free, gpu->are_free + smaller);
-  refuse(plan.memory_bytes() - (gpu ? gpu->needed : 0), whole_memory(),
+  refuse(plan.memory_bytes() - (gpu ? gpu->needed : 0), detail::whole_memory(),
          " are there: use a machine with more memory" + smaller);
 }
 
@@ -122,18 +148,35 @@ void check_confidence(View<float> confidence, bool told, Size size) {
 
 }  // namespace
 
-Matcher::Matcher(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
-                 const PlanLimits& limits)
-    : plan_(make_plan(parameters, device, format)), format_(format) {
-  check_memory(*plan_, limits);
+namespace detail {
+
+std::size_t whole_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page = sysconf(_SC_PAGESIZE);
+  const bool known = pages > 0 && page > 0;
+  const std::size_t physical =
+      known ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : SIZE_MAX;
+  std::size_t container = 0;  // stays 0 where the file is missing, or says "max"
+  std::ifstream("/sys/fs/cgroup/memory.max") >> container;
+  return container == 0 ? physical : std::min(physical, container);
+}
+
+void allocate(Plan& plan, const PlanLimits& limits) {
+  check_memory(plan, limits);
   try {
-    plan_->allocate();
+    plan.allocate();
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCategory::memory,
-                "the system refused the " + bytes_text(plan_->memory_bytes()) +
+                "the system refused the " + bytes_text(plan.memory_bytes()) +
                     " that the match needs: free some memory or search fewer disparities");
   }
 }
+
+}  // namespace detail
+
+Matcher::Matcher(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
+                 const PlanLimits& limits)
+    : plan_(detail::allocate_tuned_plan(parameters, device, format, limits)), format_(format) {}
 
 Matcher::~Matcher() = default;
 Matcher::Matcher(Matcher&&) noexcept = default;
@@ -170,7 +213,7 @@ const std::vector<StageTime>& Matcher::stage_times() const {
 
 std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device,
                                   const ImageFormat& format) {
-  return make_plan(parameters, device, format)->memory_bytes();
+  return detail::make_tuned_plan(parameters, device, format)->memory_bytes();
 }
 
 std::vector<MatcherOnDevice> list_matchers() {

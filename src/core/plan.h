@@ -47,6 +47,12 @@ class Plan {
   std::vector<StageTime> stage_times;
 };
 
+// \throws Error (memory) where the limits or this machine do not allow it: then nothing was allocated
+void allocate(Plan& plan, const PlanLimits& limits);
+
+// Of the machine, or of the container this process is in.
+std::size_t whole_memory();
+
 // Measures the stages of a run, one after the other.
 class StageClock {
  public:

@@ -40,14 +40,16 @@ Door tuned_door(const char* method, DeviceKind device) {
 std::span<const Door> doors() {
   static const Door table[] = {
       door<BlockParameters, block::make_reference>("block", DeviceKind::reference),
-      door<BlockParameters, block::make_cpu>("block", DeviceKind::cpu),
+      tuned_door<BlockParameters, block::make_cpu, block::cpu_tuning_space>("block", DeviceKind::cpu),
       door<BeliefPropagationParameters, belief_propagation::make_reference>("bp", DeviceKind::reference),
-      door<BeliefPropagationParameters, belief_propagation::make_cpu>("bp", DeviceKind::cpu),
+      tuned_door<BeliefPropagationParameters, belief_propagation::make_cpu,
+                 belief_propagation::cpu_tuning_space>("bp", DeviceKind::cpu),
       door<CensusParameters, census::make_reference>("census", DeviceKind::reference),
-      door<CensusParameters, census::make_cpu>("census", DeviceKind::cpu),
+      tuned_door<CensusParameters, census::make_cpu, census::cpu_tuning_space>("census", DeviceKind::cpu),
       door<TiledBeliefPropagationParameters, tiled_belief_propagation::make_reference>("tiled-bp",
                                                                                        DeviceKind::reference),
-      door<TiledBeliefPropagationParameters, tiled_belief_propagation::make_cpu>("tiled-bp", DeviceKind::cpu),
+      tuned_door<TiledBeliefPropagationParameters, tiled_belief_propagation::make_cpu,
+                 tiled_belief_propagation::cpu_tuning_space>("tiled-bp", DeviceKind::cpu),
 #ifdef PARALLAX_HAS_CUDA
       door<BlockParameters, block::make_cuda>("block", DeviceKind::cuda),
       door<BeliefPropagationParameters, belief_propagation::make_cuda>("bp", DeviceKind::cuda),

@@ -40,7 +40,9 @@ namespace parallax::belief_propagation {
 
 std::unique_ptr<detail::Plan> make_reference(const BeliefPropagationParameters&, const Device&,
                                              const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cpu(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cpu(const BeliefPropagationParameters&, const Device&, const ImageFormat&,
+                                       const detail::Configuration& = {});
+detail::TuningSpace cpu_tuning_space(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters&, const Device&,
                                         const ImageFormat&);
 

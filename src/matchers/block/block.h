@@ -22,7 +22,9 @@
 namespace parallax::block {
 
 std::unique_ptr<detail::Plan> make_reference(const BlockParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cpu(const BlockParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cpu(const BlockParameters&, const Device&, const ImageFormat&,
+                                       const detail::Configuration& = {});
+detail::TuningSpace cpu_tuning_space(const BlockParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cuda(const BlockParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_opencl(const BlockParameters&, const Device&, const ImageFormat&);
 

@@ -37,7 +37,9 @@
 namespace parallax::census {
 
 std::unique_ptr<detail::Plan> make_reference(const CensusParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cpu(const CensusParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cpu(const CensusParameters&, const Device&, const ImageFormat&,
+                                       const detail::Configuration& = {});
+detail::TuningSpace cpu_tuning_space(const CensusParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cuda(const CensusParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_opencl(const CensusParameters&, const Device&, const ImageFormat&);
 

@@ -44,7 +44,9 @@ namespace parallax::tiled_belief_propagation {
 std::unique_ptr<detail::Plan> make_reference(const TiledBeliefPropagationParameters&, const Device&,
                                              const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cpu(const TiledBeliefPropagationParameters&, const Device&,
-                                       const ImageFormat&);
+                                       const ImageFormat&, const detail::Configuration& = {});
+detail::TuningSpace cpu_tuning_space(const TiledBeliefPropagationParameters&, const Device&,
+                                     const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cuda(const TiledBeliefPropagationParameters&, const Device&,
                                         const ImageFormat&);
 
