@@ -7,9 +7,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <mutex>
 #include <optional>
-#include <sstream>
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -39,7 +39,8 @@ TunedConfiguration read_entry(const ordered_json& json) {
   entry.variant = json.at("variant").get<std::string>();
   entry.size_class = json.at("size_class").get<int>();
   entry.labels = json.at("labels").get<int>();
-  for (const auto& [name, value] : json.at("configuration").items())
+  const auto values = json.at("configuration").get<std::map<std::string, ordered_json>>();
+  for (const auto& [name, value] : values)
     entry.values[name] = value.is_string() ? value.get<std::string>() : std::to_string(value.get<int>());
   entry.milliseconds = json.value("milliseconds", 0.0);
   entry.default_milliseconds = json.value("default_milliseconds", 0.0);
@@ -127,10 +128,9 @@ std::string read_text(const fs::path& path) {
   if (!fs::is_regular_file(path)) throw fail("it is no file");
   std::ifstream file(path, std::ios::binary);
   if (!file) throw fail(std::strerror(errno));
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad() || !text) throw fail("reading it failed");
-  return text.str();
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) throw fail("reading it failed");
+  return text;
 }
 
 // Appears whole or not at all. \throws Error (file)
@@ -264,6 +264,7 @@ class Memory {
     stamp_ = stamp;
     entries_.clear();
     unreadable_.clear();
+    refused_.clear();
     if (!stamp) return;
     try {
       entries_ = parse(read_text(path), path.string());
