@@ -112,7 +112,7 @@ TEST_P(TuningConformance, EveryConfigurationGivesTheBytesOfTheReference) {
 TEST_P(TuningConformance, AndSoItDoesOnAPicture) {
   if (!is_here(GetParam())) GTEST_SKIP() << "no device " << name(GetParam());
   if (GetParam() != DeviceKind::cpu) GTEST_SKIP() << "random cases do";
-  const SynthPair synthetic = synth(Scene::layers, sanitized ? Size{160, 96} : Size{320, 200}, 24);
+  const SynthPair synthetic = synth(Scene::layers, sanitized ? Size{120, 72} : Size{200, 130}, 24);
   const StereoPair pair{synthetic.left_view(), synthetic.right_view(), {}, {}};
   BeliefPropagationParameters floats;
   floats.arithmetic = Arithmetic::float32;
