@@ -71,7 +71,8 @@ class Search {
   SearchResult run(TuningSearch which) {
     // What fails here is the caller's: no search can begin.
     keep_open(the_default, landscape_.open(trial(the_default).configuration));
-    open_.back().candidate->run();
+    for (int i = 0; i == 0 || (i < 5 && !past(end_of_building)); ++i)
+      times_of_default_.push_back(open_.back().candidate->run());
     compare_groups(which == TuningSearch::occupancy ? best_of_each_occupancy() : shuffled());
     decide(compare_finalists());
     open_.clear();
@@ -175,14 +176,15 @@ class Search {
     for (int round = 0;; ++round) {
       if (round >= rounds.least &&
           (past(rounds.end) ||
-           round >= rounds_in(rounds.patience, median(of_default), rounds.least, rounds.most)))
+           round >= rounds_in(rounds.patience, median(times_of_default_), rounds.least, rounds.most)))
         break;
       const std::optional<double> own = sample(the_default);
       if (!own) return;
       of_default.push_back(*own);
+      times_of_default_.push_back(*own);
       for (const std::size_t index : left)
         if (const std::optional<double> time = sample(index)) samples[index].push_back(*time);
-      const bool drops = rounds.drops && round + 1 >= rounds_of_hope(median(of_default));
+      const bool drops = rounds.drops && round + 1 >= rounds_of_hope(median(times_of_default_));
       std::erase_if(left, [&](std::size_t index) {
         return is_out(index) || (drops && is_hopeless(samples[index], of_default));
       });
@@ -209,7 +211,7 @@ class Search {
       const auto at = [&](std::size_t i) {
         return order.begin() + static_cast<std::ptrdiff_t>(std::min(i, order.size()));
       };
-      compare({at(first), at(first + group_size)}, {3, 31, 400, end_of_groups, true});
+      compare({at(first), at(first + group_size)}, {3, 31, 250, end_of_groups, true});
     }
   }
 
@@ -300,6 +302,7 @@ class Search {
   SearchResult result_;
   std::list<Open> open_;  // the oldest first
   std::map<std::size_t, bool> verified_;
+  std::vector<double> times_of_default_;  // of all comparisons: few might be far off
 };
 
 }  // namespace

@@ -95,7 +95,7 @@ class Plans final : public tuning::Landscape {
 
     // Caches and clocks are as in a sequence of runs: another plan may just have had them.
     double run() override {
-      constexpr double long_run = 30;
+      constexpr double long_run = 10;
       if (plans_.last_ != this && last_milliseconds_ < long_run) run_once();
       plans_.last_ = this;
       return last_milliseconds_ = run_once();
