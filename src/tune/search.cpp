@@ -202,7 +202,7 @@ class Search {
   }
 
   void compare_groups(const std::vector<std::size_t>& order) {
-    for (std::size_t first = 0; first < order.size() && result_.ended_early.empty(); first += group_size) {
+    for (std::size_t first = 0; first < order.size() && !is_out(the_default); first += group_size) {
       if (past(end_of_groups)) {
         result_.ended_early = "the budget was used up";
         return;

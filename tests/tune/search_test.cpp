@@ -1,5 +1,6 @@
 #include "tune/search.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <set>
@@ -247,6 +248,16 @@ TEST(Search, EndsWithItsBudget) {
       EXPECT_GT(result.milliseconds, 0);
     }
   }
+}
+
+TEST(Search, WhatWasBuiltIsRunWhereTheBudgetEndsWhileItBuilds) {
+  Simulated landscape(smooth, footprint, 1);
+  landscape.seconds_to_build = 1;
+  const SearchResult result = find(landscape, TuningSearch::occupancy, 40);
+  EXPECT_NE(result.ended_early, "");
+  EXPECT_GT(std::count_if(result.trials.begin() + 1, result.trials.end(),
+                          [](const Trial& trial) { return trial.samples > 0; }),
+            1);
 }
 
 TEST(Search, ABudgetThatEndsEarlyHasSeenAllRegions) {

@@ -200,14 +200,20 @@ TuningResult tune_pair(const TuneRequest& request, const StereoPair& pair, const
   return result;
 }
 
+std::ptrdiff_t count_run(const TuningResult& result) {
+  return std::count_if(result.trials.begin(), result.trials.end(),
+                       [](const TuningTrial& trial) { return trial.milliseconds > 0; });
+}
+
 void print(const TuningResult& result, Size size) {
   const TunedConfiguration& found = result.found;
   const auto failed = std::count_if(result.trials.begin(), result.trials.end(),
                                     [](const TuningTrial& trial) { return !trial.failure.empty(); });
   std::cout << found.method << " (" << found.variant << ") on " << found.device << ", " << text(size)
             << " with " << found.labels << " labels\n"
-            << "tried " << result.trials.size() << " of " << result.candidates << " configurations in "
-            << decimals(result.seconds, 1) << " s, " << failed << " failed\n";
+            << "built " << result.trials.size() << " and ran " << count_run(result) << " of "
+            << result.candidates << " configurations in " << decimals(result.seconds, 1) << " s, " << failed
+            << " failed\n";
   if (!result.ended_early.empty()) std::cout << "ended early: " << result.ended_early << "\n";
   for (const TuningTrial& trial : result.trials)
     if (!trial.failure.empty())
@@ -301,7 +307,7 @@ double time_plain(const TuneRequest& request, const StereoPair& pair) {
 void print_row(const std::string& pair, TuningSearch search, const TuningResult& result, double plain) {
   const TunedConfiguration& found = result.found;
   std::cout << "| " << pair << " | " << (search == TuningSearch::occupancy ? "occupancy" : "exhaustive")
-            << " | " << text_of(found.values) << " | " << result.trials.size() << " of " << result.candidates
+            << " | " << text_of(found.values) << " | " << result.trials.size() << ", " << count_run(result)
             << " | " << decimals(result.seconds, 1) << " | " << decimals(found.default_milliseconds, 2)
             << " | " << decimals(found.milliseconds, 2) << " | "
             << decimals(found.default_milliseconds / found.milliseconds, 2) << "× | "
@@ -318,8 +324,9 @@ int tune_papers(TuneRequest request) {
     throw Error(ErrorCategory::file,
                 "no pairs in " + folder.string() + ": --suite papers needs them, give --data");
   ordered_json results = ordered_json::array();
-  std::cout << "| pair | search | found | tried | s | ms by default | ms tuned | over the default | over the "
-               "plain first version |\n|---|---|---|--:|--:|--:|--:|--:|--:|\n";
+  std::cout
+      << "| pair | search | found | built, run | s | ms by default | ms tuned | over the default | over the "
+         "plain first version |\n|---|---|---|--:|--:|--:|--:|--:|--:|\n";
   for (const PapersPair& entry : pairs) {
     const PicturePair pictures =
         read_pair((folder / entry.name / "left.png").string(), (folder / entry.name / "right.png").string());
