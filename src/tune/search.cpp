@@ -229,6 +229,7 @@ class Search {
     std::vector<std::size_t> best = fastest();
     best.resize(std::min(best.size(), finalists));
     if (best.empty() || is_out(the_default)) return {};
+    if (past(end_of_finals)) return best;
     tell("compares the best " + std::to_string(best.size()));
     compare(best, {5, 41, 1000, end_of_finals, false});
     std::vector<std::size_t> order = fastest();

@@ -1,5 +1,8 @@
 #include "devices/cuda/context.h"
 
+#include <map>
+#include <mutex>
+
 #include "devices/devices.h"
 
 namespace parallax::cuda {
@@ -111,10 +114,15 @@ std::vector<DeviceDescription> describe_gpus() {
   return descriptions;
 }
 
+// Every plan asks, and it does not change.
 DeviceIdentity identify_gpu(int index) {
+  static std::mutex mutex;
+  static std::map<int, DeviceIdentity> known;
+  const std::lock_guard guard(mutex);
+  if (const auto found = known.find(index); found != known.end()) return found->second;
   const cuda::Gpus gpus = cuda::find_gpus();
   if (index < 0 || index >= static_cast<int>(gpus.list.size())) return {};
-  return {gpus.list[static_cast<std::size_t>(index)].name, version_text(gpus)};
+  return known[index] = {gpus.list[static_cast<std::size_t>(index)].name, version_text(gpus)};
 }
 
 }  // namespace parallax
