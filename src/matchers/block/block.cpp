@@ -76,5 +76,10 @@ Search plan_search(const BlockParameters& parameters, const ImageFormat& format)
   return search;
 }
 
+std::string variant(const BlockParameters& parameters) {
+  static constexpr const char* costs[] = {"sad", "ssd", "zncc"};
+  return std::string(costs[static_cast<int>(parameters.cost)]) + " " + std::to_string(parameters.window);
+}
+
 }  // namespace block
 }  // namespace parallax
