@@ -176,72 +176,82 @@ struct Values {
   }
 };
 
-template <Memory memory_>
-struct In {
-  static constexpr Memory memory = memory_;
-};
+// Of the labels in one memory.
+template <Memory memory>
+__device__ __forceinline__ float value_of(const Sources& sources, int label) {
+  return sources.at(label);
+}
+template <Memory memory>
+__device__ __forceinline__ float value_of(Values& message, int label) {
+  return message.at<memory>(label);
+}
 
 // A piece of labels whose values are under way at once.
-template <Memory memory, bool upwards, int piece, class Read, class Action>
-__device__ __forceinline__ void for_each_of_piece(int done, const Read& read, const Action& action) {
+template <Memory memory, bool upwards, bool keeps, int piece, class From, class Step>
+__device__ __forceinline__ void walk_piece(int done, From& from, Values& message, const Step& step) {
   constexpr int first = first_label<memory>(), end = end_label<memory>();
   float values[piece];
 #pragma unroll
   for (int i = 0; i < piece; ++i)
     if (done + i < end - first)
-      values[i] = read(In<memory>(), upwards ? first + done + i : end - 1 - done - i);
+      values[i] = value_of<memory>(from, upwards ? first + done + i : end - 1 - done - i);
 #pragma unroll
-  for (int i = 0; i < piece; ++i)
-    if (done + i < end - first)
-      action(In<memory>(), upwards ? first + done + i : end - 1 - done - i, values[i]);
+  for (int i = 0; i < piece; ++i) {
+    if (done + i >= end - first) continue;
+    const int label = upwards ? first + done + i : end - 1 - done - i;
+    const float value = step(label, values[i]);
+    if constexpr (keeps) message.at<memory>(label) = value;
+  }
 }
 
 // Registers have no index: their loops must be unrolled. Local memory's must not be, or it would be
 // registers.
-template <Memory memory, bool upwards, class Read, class Action>
-__device__ __forceinline__ void for_each_label_in(const Read& read, const Action& action) {
+template <Memory memory, bool upwards, bool keeps, class From, class Step>
+__device__ __forceinline__ void walk_memory(From& from, Values& message, const Step& step) {
   constexpr int count = end_label<memory>() - first_label<memory>();
   if constexpr (memory == registers) {
 #pragma unroll
-    for (int done = 0; done < count; done += 8) for_each_of_piece<memory, upwards, 8>(done, read, action);
+    for (int done = 0; done < count; done += 8)
+      walk_piece<memory, upwards, keeps, 8>(done, from, message, step);
   } else {
     constexpr int piece = memory == local_memory ? 1 : 8;
 #pragma unroll 1
     for (int done = 0; done < count; done += piece)
-      for_each_of_piece<memory, upwards, piece>(done, read, action);
+      walk_piece<memory, upwards, keeps, piece>(done, from, message, step);
   }
 }
 
-// Calls action(in, label, value) for all labels in order, upwards or downwards; read(in, label) gives their
-// values.
-template <bool upwards, class Read, class Action>
-__device__ __forceinline__ void for_each_label(const Read& read, const Action& action) {
-  for_each_label_in<upwards ? registers : local_memory, upwards>(read, action);
-  for_each_label_in<shared_memory, upwards>(read, action);
-  for_each_label_in<upwards ? local_memory : registers, upwards>(read, action);
+// Calls step(label, value) for all labels in order, upwards or downwards, with the values of `from`. What it
+// gives back becomes the message's value, if `keeps` says so.
+template <bool upwards, bool keeps, class From, class Step>
+__device__ __forceinline__ void walk(From& from, Values& message, const Step& step) {
+  walk_memory<upwards ? registers : local_memory, upwards, keeps>(from, message, step);
+  walk_memory<shared_memory, upwards, keeps>(from, message, step);
+  walk_memory<upwards ? local_memory : registers, upwards, keeps>(from, message, step);
 }
 
-__device__ __forceinline__ void send(const Sources& sources, float slope, float truncation, Values& h,
+__device__ __forceinline__ void send(const Sources& sources, float slope, float truncation, Values& message,
                                      const Column& to) {
+  constexpr bool upwards = true, downwards = false, keeps = true, looks = false;
   const float infinity = __uint_as_float(0x7F800000u);
-  const auto made = [&](auto in, int label) { return h.template at<decltype(in)::memory>(label); };
   float least = infinity, before = infinity;
-  for_each_label<true>([&](auto, int label) { return sources.at(label); },
-                       [&](auto in, int label, float value) {
-                         least = fminf(least, value);
-                         before = fminf(value, before + slope);
-                         h.template at<decltype(in)::memory>(label) = before;
-                       });
+  walk<upwards, keeps>(sources, message, [&](int, float value) {
+    least = fminf(least, value);
+    return before = fminf(value, before + slope);
+  });
   const float highest = least + truncation;
   float after = infinity;
-  for_each_label<false>(made, [&](auto in, int label, float value) {
+  walk<downwards, keeps>(message, message, [&](int, float value) {
     after = fminf(value, after + slope);
-    h.template at<decltype(in)::memory>(label) = fminf(after, highest);
+    return fminf(after, highest);
   });
   float mean = 0;
-  for_each_label<true>(made, [&](auto, int, float value) { mean += value; });
+  walk<upwards, looks>(message, message, [&](int, float value) { return mean += value; });
   mean /= static_cast<float>(LABELS);
-  for_each_label<true>(made, [&](auto, int label, float value) { to.set(label, value - mean); });
+  walk<upwards, looks>(message, message, [&](int label, float value) {
+    to.set(label, value - mean);
+    return value;
+  });
 }
 
 struct Smoothness {
@@ -266,8 +276,8 @@ __device__ __forceinline__ Smoothness smoothness(const CudaFloatLevel& level, co
 PARALLAX_KERNEL __launch_bounds__(PIXELS* directions, LEAST_BLOCKS)
     update(CudaFloatLevel level, const float* tables, int table_size, int colour) {
   PARALLAX_SHARED(float, shared_values);
-  Values h;
-  h.in_shared_memory = shared_values + threadIdx.x;
+  Values message;
+  message.in_shared_memory = shared_values + threadIdx.x;
   wait_for_previous();
   const int y = blockIdx.x, i = blockIdx.y * PIXELS + threadIdx.x % PIXELS;
   const Pixel pixel = {2 * i + parity(y, colour), y, i};
@@ -278,7 +288,8 @@ PARALLAX_KERNEL __launch_bounds__(PIXELS* directions, LEAST_BLOCKS)
   const Smoothness smooth = smoothness(level, tables, table_size, pixel, step_x, step_y);
   const Sources sources =
       all_but(direction, incoming(level, colour, pixel), data_of(level, colour, pixel.y, pixel.i));
-  send(sources, smooth.slope, smooth.truncation, h, message_of(level, colour, direction, pixel.y, pixel.i));
+  send(sources, smooth.slope, smooth.truncation, message,
+       message_of(level, colour, direction, pixel.y, pixel.i));
 }
 
 // What a level starts with: the messages of the pixels (x/2, y/2) of the coarser one; zeros where there is
