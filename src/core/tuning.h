@@ -45,7 +45,8 @@ struct Footprint {
   std::size_t on_chip_bytes = 0;
 };
 
-// All that a door has for one problem: parameters, device and format.
+// All that a door has for one problem: parameters, device and format. Without tunables where the parameters
+// say themselves how it is to be done.
 struct TuningSpace {
   // What kernels are made for besides labels and size, such as "sad 9": a part of what a result is remembered
   // under.

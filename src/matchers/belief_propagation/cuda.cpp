@@ -195,15 +195,15 @@ detail::TuningSpace whole_space(const BeliefPropagationParameters& parameters) {
   detail::TuningSpace space;
   space.tunables = {{threads_a_block, {64, 128, 256}},
                     {least_blocks, {2, 4, 6, 8, 12, 16}},
-                    {shared_below, {0, 4000, 16000, 64000, 256000}}};
-  if (parameters.cuda.labels_per_thread == 0) space.tunables.push_back({labels_a_thread, {2, 4, 8, 16, 32}});
+                    {shared_below, {0, 4000, 16000, 64000, 256000}},
+                    {labels_a_thread, {2, 4, 8, 16, 32}}};
   space.allowed = [](const detail::Configuration& configuration) {
     return configuration.value(threads_a_block, block_threads) * configuration.value(least_blocks, 1) <=
            most_threads;
   };
   space.footprint = [parameters](const detail::Configuration& configuration) {
-    const int wanted = configuration.value(labels_a_thread, parameters.cuda.labels_per_thread);
-    const int registers_used = registers_of_update(deal(parameters.disparities, wanted).per_lane);
+    const Dealing dealing = deal(parameters.disparities, configuration.value(labels_a_thread, 0));
+    const int registers_used = registers_of_update(dealing.per_lane);
     const int threads = configuration.value(threads_a_block, block_threads);
     const int fit = std::min(most_threads, most_registers / registers_used) / threads;
     const int blocks = std::max(1, configuration.value(least_blocks, fit));
@@ -417,16 +417,16 @@ Places choose_places(const BeliefPropagationParameters& parameters, int shared_b
 detail::TuningSpace float_space(const BeliefPropagationParameters& parameters, const cuda::Context& context) {
   detail::TuningSpace space;
   const int labels = parameters.disparities, shared = context.shared_bytes_per_block();
-  space.tunables = {{least_blocks, {1, 2, 3, 4, 6, 8, 12, 16}}, {pixels_a_block, {8, 16, 32, 64}}};
-  if (parameters.cuda.message_values == MessageValues::automatic) {
-    detail::Tunable registers{in_registers, {0}}, shared_memory{in_shared_memory, {0}};
-    for (const int values : {8, 16, 32, 48, 64, 96, 128})
-      if (values < labels) registers.values.push_back(values), shared_memory.values.push_back(values);
-    registers.values.push_back(std::min(labels, 160));
-    shared_memory.values.push_back(labels);
-    space.tunables.push_back(registers);
-    space.tunables.push_back(shared_memory);
-  }
+  detail::Tunable registers{in_registers, {0}}, shared_memory{in_shared_memory, {0}};
+  for (const int values : {8, 16, 32, 48, 64, 96, 128})
+    if (values < labels) registers.values.push_back(values), shared_memory.values.push_back(values);
+  constexpr int most_in_registers = 160;
+  registers.values.push_back(std::min(labels, most_in_registers));
+  shared_memory.values.push_back(labels);
+  space.tunables = {{least_blocks, {1, 2, 3, 4, 6, 8, 12, 16}},
+                    {pixels_a_block, {8, 16, 32, 64}},
+                    registers,
+                    shared_memory};
   const auto fits = [shared](const Places& places) {
     return places.least_blocks * places.threads() <= most_threads &&
            places.least_blocks * (places.shared_bytes() + reserved_bytes_a_block) <= shared;
@@ -561,6 +561,10 @@ std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters& param
 detail::TuningSpace cuda_space(const BeliefPropagationParameters& parameters, const Device& device,
                                const ImageFormat&) {
   static constexpr const char* names[] = {"fixed8", "fixed16", "float32", "float16", "bfloat16"};
+  const BeliefPropagationCuda& chosen = parameters.cuda;
+  if (chosen.labels_per_thread > 0 || chosen.index_order != IndexOrder::coalesced ||
+      chosen.message_values != MessageValues::automatic)
+    return {};
   detail::TuningSpace space = is_whole(parameters.arithmetic)
                                   ? whole_space(parameters)
                                   : float_space(parameters, cuda::Context(device.index));

@@ -377,7 +377,9 @@ std::unique_ptr<detail::Plan> make_cuda(const BlockParameters& parameters, const
 detail::TuningSpace cuda_space(const BlockParameters& parameters, const Device& device,
                                const ImageFormat& format) {
   const Search search = clipped_search(plan_search(parameters, format), format.size.width);
-  if (search.highest_value > highest_byte || parameters.cuda.strategy != CudaStrategy::automatic) return {};
+  if (search.highest_value > highest_byte || parameters.cuda.strategy != CudaStrategy::automatic ||
+      parameters.cuda.rows_per_thread > 0)
+    return {};
   return layout_space(parameters, search, format.size, machine_of(cuda::Context(device.index)));
 }
 

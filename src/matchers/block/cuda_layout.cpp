@@ -149,8 +149,9 @@ detail::TuningSpace layout_space(const BlockParameters& parameters, const Search
                                  const CudaMachine& machine) {
   detail::TuningSpace space;
   space.variant = variant(parameters);
-  space.tunables = {{blocks_at_once_name, {2, 3, 4, 5, 6}}, {groups_a_slice, {1, 2, 3, 4, 6, 8}}};
-  if (parameters.cuda.rows_per_thread == 0) space.tunables.push_back({rows_a_thread, {9, 18, 27, 36, 54}});
+  space.tunables = {{blocks_at_once_name, {2, 3, 4, 5, 6}},
+                    {groups_a_slice, {1, 2, 3, 4, 6, 8}},
+                    {rows_a_thread, {9, 18, 27, 36, 54}}};
   // See choose_group() for ZNCC.
   if (parameters.cost != BlockCost::zncc) space.tunables.push_back({labels_at_once, {1, 2, 4}});
   space.footprint = [=](const detail::Configuration& configuration) {

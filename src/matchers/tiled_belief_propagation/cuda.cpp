@@ -59,15 +59,15 @@ Dealing deal(int labels, int wanted_lanes) {
   return dealing;
 }
 
-// What the parameters leave open, as it was tuned.
+// As it was tuned, where the parameters leave it open.
 TiledBeliefPropagationParameters configured(TiledBeliefPropagationParameters parameters,
                                             const detail::Configuration& configuration) {
   TiledBeliefPropagationCuda& cuda = parameters.cuda;
-  if (cuda.scheduler == TileScheduler::automatic)
-    cuda.scheduler = static_cast<TileScheduler>(configuration.value(scheduler_name, 0));
-  if (cuda.messages == TileMessages::automatic)
-    cuda.messages = static_cast<TileMessages>(configuration.value(messages_name, 0));
-  if (cuda.threads_per_pixel == 0) cuda.threads_per_pixel = configuration.value(threads_a_pixel, 0);
+  cuda.scheduler =
+      static_cast<TileScheduler>(configuration.value(scheduler_name, static_cast<int>(cuda.scheduler)));
+  cuda.messages =
+      static_cast<TileMessages>(configuration.value(messages_name, static_cast<int>(cuda.messages)));
+  cuda.threads_per_pixel = configuration.value(threads_a_pixel, cuda.threads_per_pixel);
   return parameters;
 }
 
@@ -408,15 +408,15 @@ std::unique_ptr<detail::Plan> make_cuda(const TiledBeliefPropagationParameters& 
 detail::TuningSpace cuda_space(const TiledBeliefPropagationParameters& parameters, const Device& device,
                                const ImageFormat& format) {
   const TiledBeliefPropagationCuda& chosen = parameters.cuda;
+  if (chosen.scheduler != TileScheduler::automatic || chosen.messages != TileMessages::automatic ||
+      chosen.threads_per_pixel > 0)
+    return {};
   detail::TuningSpace space;
   space.variant = "tile " + std::to_string(parameters.tile);
-  space.tunables = {{threads_a_direction, {64, 128, 256, 512}}};
-  if (chosen.scheduler == TileScheduler::automatic)
-    space.tunables.push_back(
-        {scheduler_name, {1, 2, 3}, {"launch-per-diagonal", "grid-barrier", "tile-flags"}});
-  if (chosen.messages == TileMessages::automatic)
-    space.tunables.push_back({messages_name, {1, 2, 3}, {"registers", "shared-memory", "global-memory"}});
-  if (chosen.threads_per_pixel == 0) space.tunables.push_back({threads_a_pixel, {1, 2, 4, 8, 16, 32}});
+  space.tunables = {{threads_a_direction, {64, 128, 256, 512}},
+                    {scheduler_name, {1, 2, 3}, {"launch-per-diagonal", "grid-barrier", "tile-flags"}},
+                    {messages_name, {1, 2, 3}, {"registers", "shared-memory", "global-memory"}},
+                    {threads_a_pixel, {1, 2, 4, 8, 16, 32}}};
   space.footprint = [=](const detail::Configuration& configuration) {
     return Cuda(configured(parameters, configuration), device, format, configuration).footprint();
   };
