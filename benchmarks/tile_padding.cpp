@@ -1,6 +1,6 @@
 // How much belief propagation in tiles differs from the untiled match, by the padding: per cent of pixels
 // whose disparity differs by half a pixel or more, or that have one in one map only. Every pair is cut into
-// three columns and three rows of tiles. Prints the tables of docs/partition.md:
+// three columns and three rows of tiles, or more where it says so. Prints the tables of docs/partition.md:
 //
 //   tile_padding DATA      DATA: the folder with papers/, middlebury2003/ and middlebury2014/
 
@@ -43,7 +43,7 @@ constexpr PairFolder folders[] = {{"papers/tsukubaSet", 16},
                                   {"middlebury2014/Teddy", 64}};
 
 constexpr int paddings[] = {0, 10, 20, 40, 80};
-constexpr int tiles_a_side = 3;
+constexpr int tiles_a_side = 3;  // of tiles, on each side of the image
 
 struct Map {
   explicit Map(Size size) : disparity(size), status(size) {}
@@ -52,17 +52,24 @@ struct Map {
   Plane<std::uint8_t> status;
 };
 
-// With which an extent falls into that many tiles.
-int longest_tile(int extent, int before, int after, int alignment) {
-  const int overlap = (tiles_a_side - 1) * (before + after + alignment - 1);
-  return (extent + overlap + tiles_a_side - 1) / tiles_a_side + alignment - 1;
+int columns_of(const TilePlan& plan) {
+  int columns = 0;
+  for (const Tile& tile : plan.tiles) columns += tile.inside.y == 0;
+  return columns;
 }
 
+// The largest tiles of which there are three columns and three rows, or more where there cannot be just
+// three.
 TilePlan plan_three_by_three(const MatcherParameters& parameters, const ImageFormat& format, int padding) {
-  const Margins m = margins(parameters, format, padding);
-  const Size largest{longest_tile(format.size.width, m.left, m.right, m.alignment),
-                     longest_tile(format.size.height, m.top, m.bottom, m.alignment)};
-  return plan_tiles(parameters, {}, format, {}, {padding, largest});
+  Size largest{format.size.width - 1, format.size.height - 1};
+  for (;;) {
+    const TilePlan plan = plan_tiles(parameters, {}, format, {}, {padding, largest});
+    const int columns = columns_of(plan), rows = static_cast<int>(plan.tiles.size()) / columns;
+    if (columns >= tiles_a_side && rows >= tiles_a_side) return plan;
+    const Size around = plan.tiles.front().around.size;
+    if (columns < tiles_a_side) largest.width = around.width - 1;
+    if (rows < tiles_a_side) largest.height = around.height - 1;
+  }
 }
 
 bool same_label(float a, float b) {
@@ -93,7 +100,10 @@ void print_row(const fs::path& data, const PairFolder& folder, Parameters parame
     Map tiled(format.size);
     match_in_tiles(plan, pair, tiled.views());
     std::cout << " | " << percent_changed(whole.disparity, tiled.disparity);
-    if (plan.tiles.size() != tiles_a_side * tiles_a_side) std::cout << " (" << plan.tiles.size() << " tiles)";
+    if (plan.tiles.size() != tiles_a_side * tiles_a_side) {
+      const int columns = columns_of(plan);
+      std::cout << " (" << columns << "×" << static_cast<int>(plan.tiles.size()) / columns << ")";
+    }
   }
   std::cout << " |" << std::endl;
 }
