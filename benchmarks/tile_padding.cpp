@@ -1,7 +1,7 @@
 // How much belief propagation in tiles differs from the untiled match, by the padding: per cent of pixels
 // whose disparity differs by half a pixel or more, or that have one in one map only. Every pair is cut into
-// three columns and three rows of tiles, or as near to it as its
-// margins allow. Prints the tables of docs/partition.md:
+// three columns and three rows of tiles, or as near to it as margins allow. Prints the tables of
+// docs/partition.md:
 //
 //   tile_padding DATA      DATA: the folder with papers/, middlebury2003/ and middlebury2014/
 
@@ -53,11 +53,7 @@ struct Map {
   Plane<std::uint8_t> status;
 };
 
-struct Grid {
-  int columns, rows;
-};
-
-Grid grid_of(const TilePlan& plan) {
+Size grid_of(const TilePlan& plan) {
   int columns = 0;
   for (const Tile& tile : plan.tiles) columns += tile.inside.y == 0;
   return {columns, static_cast<int>(plan.tiles.size()) / columns};
@@ -66,21 +62,18 @@ Grid grid_of(const TilePlan& plan) {
 // The largest tiles of which there are three columns and three rows; or as near to it as the margins allow.
 TilePlan plan_three_by_three(const MatcherParameters& parameters, const ImageFormat& format, int padding) {
   TilePlan plan = plan_tiles(parameters, {}, format, {}, {.padding = padding});
-  try {
-    for (Size largest = format.size;;) {
-      const Grid grid = grid_of(plan);
-      const Size around = plan.tiles.front().around.size;
-      if (grid.columns < tiles_a_side)
-        largest.width = around.width - 1;
-      else if (grid.rows < tiles_a_side)
-        largest.height = around.height - 1;
-      else
-        return plan;
-      plan = plan_tiles(parameters, {}, format, {}, {padding, largest});
+  for (int Size::*side : {&Size::width, &Size::height}) {
+    try {
+      while (grid_of(plan).*side < tiles_a_side) {
+        Size largest = plan.tiles.front().around.size;
+        largest.*side -= 1;
+        plan = plan_tiles(parameters, {}, format, {}, {padding, largest});
+      }
+    } catch (const Error&) {
+      // Smaller ones would be all margin.
     }
-  } catch (const Error&) {
-    return plan;  // smaller ones would be all margin
   }
+  return plan;
 }
 
 bool same_label(float a, float b) {
@@ -111,9 +104,9 @@ void print_row(const fs::path& data, const PairFolder& folder, Parameters parame
     Map tiled(format.size);
     match_in_tiles(plan, pair, tiled.views());
     std::cout << " | " << percent_changed(whole.disparity, tiled.disparity);
-    const Grid grid = grid_of(plan);
-    if (grid.columns != tiles_a_side || grid.rows != tiles_a_side)
-      std::cout << " (" << grid.columns << "×" << grid.rows << ")";
+    const Size grid = grid_of(plan);
+    if (grid != Size{tiles_a_side, tiles_a_side})
+      std::cout << " (" << grid.width << "×" << grid.height << ")";
   }
   std::cout << " |" << std::endl;
 }
