@@ -79,7 +79,8 @@ Search plan_search(const BlockParameters& parameters, const ImageFormat& format)
 
 std::string variant(const BlockParameters& parameters) {
   static constexpr const char* costs[] = {"sad", "ssd", "zncc"};
-  return std::string(costs[static_cast<int>(parameters.cost)]) + " " + std::to_string(parameters.window);
+  return std::string(costs[static_cast<int>(parameters.cost)]) + ", window " +
+         std::to_string(parameters.window);
 }
 
 // A window sees so many pixels around its centre: its radius, and one more where Sobel responses, which look
