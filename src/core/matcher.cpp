@@ -1,13 +1,7 @@
 #include "parallax/matcher.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <fstream>
-#include <sstream>
-
-#include <unistd.h>
-
 #include "core/checks.h"
+#include "core/memory.h"
 #include "core/plan.h"
 #include "core/registry.h"
 #include "core/remembered_tuning.h"
@@ -84,17 +78,6 @@ std::unique_ptr<Plan> allocate_tuned_plan(const MatcherParameters& parameters, c
 
 namespace {
 
-std::string bytes_text(std::size_t bytes) {
-  static constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  auto value = static_cast<double>(bytes);
-  for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
-  std::ostringstream text;
-  text.precision(unit == 0 ? 0 : 1);
-  text << std::fixed << value << " " << units[unit];
-  return text.str();
-}
-
 void check_memory(const detail::Plan& plan, const PlanLimits& limits) {
   const auto refuse = [](std::size_t needed, std::size_t available, const std::string& remedies) {
     if (needed > available)
@@ -107,7 +90,7 @@ void check_memory(const detail::Plan& plan, const PlanLimits& limits) {
   if (limits.max_memory_bytes != 0)
     return refuse(plan.memory_bytes(), limits.max_memory_bytes, " are allowed: raise the limit" + smaller);
   if (gpu) refuse(gpu->needed, gpu->free, gpu->are_free + smaller);
-  refuse(plan.memory_bytes() - (gpu ? gpu->needed : 0), detail::whole_memory(),
+  refuse(plan.memory_bytes() - (gpu ? gpu->needed : 0), whole_memory(),
          " are there: use a machine with more memory" + smaller);
 }
 
@@ -149,17 +132,6 @@ void check_confidence(View<float> confidence, bool told, Size size) {
 }  // namespace
 
 namespace detail {
-
-std::size_t whole_memory() {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page = sysconf(_SC_PAGESIZE);
-  const bool known = pages > 0 && page > 0;
-  const std::size_t physical =
-      known ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : SIZE_MAX;
-  std::size_t container = 0;  // stays 0 where the file is missing, or says "max"
-  std::ifstream("/sys/fs/cgroup/memory.max") >> container;
-  return container == 0 ? physical : std::min(physical, container);
-}
 
 void allocate(Plan& plan, const PlanLimits& limits) {
   check_memory(plan, limits);

@@ -9,8 +9,6 @@
 
 #include "parallax/matcher.h"
 
-#include "core/tuning.h"
-
 namespace parallax::detail {
 
 class Plan {
@@ -39,9 +37,6 @@ class Plan {
   };
   virtual std::optional<GpuMemory> gpu_memory() const { return std::nullopt; }
 
-  // Of a plan that can be tuned, once it is allocated.
-  virtual std::optional<Footprint> footprint() const { return std::nullopt; }
-
   // Never grows in a run.
   static constexpr std::size_t most_stages = 16;
   std::vector<StageTime> stage_times;
@@ -49,9 +44,6 @@ class Plan {
 
 // \throws Error (memory) where the limits or this machine do not allow it: then nothing was allocated
 void allocate(Plan& plan, const PlanLimits& limits);
-
-// Of the machine, or of the container this process is in.
-std::size_t whole_memory();
 
 // Measures the stages of a run, one after the other.
 class StageClock {

@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t the_default = 0;
 // Contestants of a group of the first comparison, and of the second, besides the default.
 constexpr std::size_t group_size = 4, finalists = 4;
-// Until then, as a part of the budget, footprints are found; new groups begin; rounds of the finalists begin.
+// Until then, as a part of the budget, one of each step of occupancy is built; new groups begin; rounds of
+// the finalists begin.
 constexpr double end_of_building = 0.5, end_of_groups = 0.7, end_of_finals = 0.9;
 // Who is that much slower than the default in three rounds out of four takes part in no more, once there were
 // some rounds: few of long runs, in which what disturbs them evens out, more of short ones.
@@ -56,6 +57,17 @@ int rounds_in(double patience, double milliseconds, int least, int most) {
   return static_cast<int>(std::clamp<double>(patience / std::max(milliseconds, 1e-3), least, most));
 }
 
+// Tunables that are not alike.
+int differences(const Configuration& a, const Configuration& b) {
+  int count = 0;
+  for (const auto& [name, value] : a.values()) {
+    const auto other = b.values().find(name);
+    count += other == b.values().end() || other->second != value;
+  }
+  for (const auto& [name, value] : b.values()) count += a.values().count(name) == 0;
+  return count;
+}
+
 class Search {
  public:
   Search(Landscape& landscape, const std::vector<Configuration>& candidates, double budget,
@@ -73,7 +85,12 @@ class Search {
     keep_open(the_default, landscape_.open(trial(the_default).configuration));
     for (int i = 0; i == 0 || (i < 5 && !past(end_of_building)); ++i)
       times_of_default_.push_back(open_.back().candidate->run());
-    compare_groups(which == TuningSearch::occupancy ? best_of_each_occupancy() : shuffled());
+    if (which == TuningSearch::occupancy) {
+      compare_groups(best_of_each_occupancy());
+      compare_groups(variations_of_fastest());
+    } else {
+      compare_groups(shuffled());
+    }
     decide(compare_finalists());
     open_.clear();
     result_.seconds = elapsed();
@@ -89,6 +106,7 @@ class Search {
   Trial& trial(std::size_t index) { return result_.trials[index]; }
   bool is_out(std::size_t index) { return !trial(index).failure.empty(); }
   double elapsed() const { return landscape_.seconds() - start_; }
+  void end_early() { result_.ended_early = "the budget was used up"; }
   bool past(double part) const { return elapsed() >= part * budget_; }
   void tell(const std::string& what) const {
     if (progress_) progress_(what);
@@ -107,7 +125,6 @@ class Search {
 
   void keep_open(std::size_t index, std::unique_ptr<Candidate> candidate) {
     trial(index).built = true;
-    trial(index).footprint = candidate->footprint();
     open_.push_back({index, std::move(candidate)});
   }
 
@@ -203,10 +220,7 @@ class Search {
 
   void compare_groups(const std::vector<std::size_t>& order) {
     for (std::size_t first = 0; first < order.size() && !is_out(the_default); first += group_size) {
-      if (past(end_of_groups)) {
-        result_.ended_early = "the budget was used up";
-        return;
-      }
+      if (past(end_of_groups)) return end_early();
       tell("compared " + std::to_string(first) + " of " + std::to_string(order.size()));
       const auto at = [&](std::size_t i) {
         return order.begin() + static_cast<std::ptrdiff_t>(std::min(i, order.size()));
@@ -262,39 +276,56 @@ class Search {
     result_.milliseconds = result_.default_milliseconds = trial(the_default).milliseconds;
   }
 
-  // Of each step of occupancy, who keeps most on the chip.
+  void count_footprints() {
+    for (Trial& trial : result_.trials) {
+      try {
+        trial.footprint = landscape_.footprint(trial.configuration);
+      } catch (const std::exception& error) {
+        if (&trial != &result_.trials.front()) trial.failure = error.what();
+      }
+    }
+  }
+
+  // Of each step of occupancy, who keeps most on the chip, and of equals leaves most to the plan; or, where
+  // it fails, the next one.
   std::vector<std::size_t> best_of_each_occupancy() {
-    std::vector<std::size_t> order = shuffled();
-    for (std::size_t i = 0; i < order.size(); ++i) {
+    count_footprints();
+    std::map<int, std::vector<std::size_t>> steps;
+    for (std::size_t i = 1; i < result_.trials.size(); ++i)
+      if (!is_out(i)) steps[trial(i).footprint->occupancy].push_back(i);
+    std::vector<std::size_t> picked;
+    for (auto& [occupancy, step] : steps) {
+      std::stable_sort(step.begin(), step.end(), [&](std::size_t a, std::size_t b) {
+        const auto rank = [&](std::size_t i) {
+          return std::pair(-static_cast<double>(trial(i).footprint->on_chip_bytes),
+                           trial(i).configuration.values().size());
+        };
+        return rank(a) < rank(b);
+      });
       if (past(end_of_building)) {
-        result_.ended_early = "the budget was used up";
-        order.resize(i);
+        end_early();
         break;
       }
-      tell("built " + std::to_string(i) + " of " + std::to_string(order.size()));
-      build(order[i]);
+      const auto works = [&](std::size_t i) { return !past(end_of_building) && candidate(i) != nullptr; };
+      const auto first = std::find_if(step.begin(), step.end(), works);
+      if (first != step.end()) picked.push_back(*first);
     }
-    std::sort(order.begin(), order.end());
-    std::map<int, std::size_t> chosen;
-    for (const std::size_t index : order) {
-      const std::optional<Footprint>& own = trial(index).footprint;
-      if (is_out(index) || !own) continue;
-      const auto [best, is_new] = chosen.try_emplace(own->occupancy, index);
-      if (!is_new && own->on_chip_bytes > trial(best->second).footprint->on_chip_bytes) best->second = index;
-    }
-    std::vector<std::size_t> picked;
-    for (const auto& [occupancy, index] : chosen) picked.push_back(index);
     return picked;
   }
 
-  void build(std::size_t index) {
-    try {
-      const std::unique_ptr<Candidate> built = open_beside_others(trial(index).configuration);
-      trial(index).built = true;
-      trial(index).footprint = built->footprint();
-    } catch (const std::exception& error) {
-      fail(index, error);
+  // What differs from the fastest so far in one tunable that does not show in the footprint.
+  std::vector<std::size_t> variations_of_fastest() {
+    const std::vector<std::size_t> order = fastest();
+    if (order.empty() || is_out(the_default)) return {};
+    const Trial& best = trial(order.front());
+    std::vector<std::size_t> found;
+    for (std::size_t i = 1; i < result_.trials.size(); ++i) {
+      const Trial& other = trial(i);
+      if (!is_out(i) && other.samples == 0 && other.footprint == best.footprint &&
+          differences(other.configuration, best.configuration) == 1)
+        found.push_back(i);
     }
+    return found;
   }
 
   Landscape& landscape_;

@@ -2,8 +2,9 @@
 //
 // Grauer-Gray & Cavazos 2010, "Optimizing and auto-tuning belief propagation on the GPU", sections 6.1 and 7:
 // of all configurations that let as much run at once, the one that keeps most values in registers and shared
-// memory is taken to be the fastest; so only one for each step of occupancy is run. The other search runs
-// whatever it has the time for.
+// memory is taken to be the fastest; so only one for each step of occupancy is run. Tunables that do not show
+// in it, such as a strategy, are then tried one by one on the fastest. The other search runs whatever it has
+// the time for.
 //
 // No single time is believed. Samples are taken in rounds, one of each contestant a round, so that whatever
 // slows the machine down slows all of them down; two are compared by the median of their ratios, round by
@@ -29,7 +30,6 @@ using detail::Configuration, detail::Footprint, detail::TuningSpace;
 class Candidate {
  public:
   virtual ~Candidate() = default;
-  virtual std::optional<Footprint> footprint() const = 0;
   // Runs once. Milliseconds; throws what fails.
   virtual double run() = 0;
   // Runs, and compares every byte with what the default gave.
@@ -41,6 +41,8 @@ class Landscape {
   virtual ~Landscape() = default;
   // Throws what fails; Error (memory) where it does not fit beside those that are open.
   virtual std::unique_ptr<Candidate> open(const Configuration& configuration) = 0;
+  // Counted, without opening it. Throws what fails.
+  virtual Footprint footprint(const Configuration& configuration) = 0;
   // Of a clock.
   virtual double seconds() const = 0;
 };

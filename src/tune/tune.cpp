@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/memory.h"
 #include "core/plan.h"
 #include "core/registry.h"
 #include "core/remembered_tuning.h"
@@ -47,10 +48,11 @@ struct Map {
 class Plans final : public tuning::Landscape {
  public:
   Plans(const MatcherParameters& parameters, const Device& device, const StereoPair& pair,
-        const PlanLimits& limits)
+        const detail::TuningSpace& space, const PlanLimits& limits)
       : parameters_(parameters),
         device_(device),
         pair_(pair),
+        space_(space),
         limits_(limits),
         result_(size(), false),
         bare_(size(), false) {
@@ -75,6 +77,8 @@ class Plans final : public tuning::Landscape {
     return std::make_unique<Built>(*this, std::move(plan), bytes);
   }
 
+  Footprint footprint(const Configuration& configuration) override { return space_.footprint(configuration); }
+
   double seconds() const override {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
@@ -90,8 +94,6 @@ class Plans final : public tuning::Landscape {
       plans_.held_bytes_ -= bytes_;
       if (plans_.last_ == this) plans_.last_ = nullptr;
     }
-
-    std::optional<Footprint> footprint() const override { return plan_->footprint(); }
 
     // Caches and clocks are as in a sequence of runs: another plan may just have had them.
     double run() override {
@@ -133,12 +135,13 @@ class Plans final : public tuning::Landscape {
 
   Size size() const { return pair_.left.format.size; }
   std::size_t most_bytes() const {
-    return limits_.max_memory_bytes > 0 ? limits_.max_memory_bytes : detail::whole_memory() / 2;
+    return limits_.max_memory_bytes > 0 ? limits_.max_memory_bytes : whole_memory() / 2;
   }
 
   const MatcherParameters& parameters_;
   const Device& device_;
   const StereoPair& pair_;
+  const detail::TuningSpace& space_;
   const PlanLimits& limits_;
   Map result_;
   Map bare_;                 // what the default gives
@@ -184,7 +187,7 @@ TuningResult tune(const MatcherParameters& parameters, const Device& device, con
                                            ": plans choose by themselves there");
   const detail::TuningSpace space = door.tuning_space(parameters, device, pair.left.format);
   const std::vector<Configuration> all = tuning::candidates(space);
-  Plans plans(parameters, device, pair, options.limits);
+  Plans plans(parameters, device, pair, space, options.limits);
   const tuning::SearchResult found =
       tuning::search(plans, all, options.search, options.budget_seconds, options.progress);
 

@@ -66,9 +66,9 @@ void check_problem(const Problem& problem, const Device& device, std::mt19937& r
   const ImageFormat& format = problem.pair.left.format;
   const bool with_confidence = random_number(random, 0, 1) == 0;
   const Result expected = match(problem.parameters, reference, problem.pair, 0x11, with_confidence);
+  const TuningSpace space = door.tuning_space(problem.parameters, device, format);
   for (const Configuration& configuration :
-       configurations(door.tuning_space(problem.parameters, device, format), random, together,
-                      most_configurations(device))) {
+       configurations(space, random, together, most_configurations(device))) {
     const std::string which = problem.description + ":" + text_of(configuration);
     std::unique_ptr<detail::Plan> plan;
     try {
@@ -80,7 +80,7 @@ void check_problem(const Problem& problem, const Device& device, std::mt19937& r
     Result result(format.size, 0xEE, with_confidence);
     plan->run(problem.pair, result.map());
     EXPECT_TRUE(same_bytes(expected, result)) << which;
-    EXPECT_TRUE(plan->footprint().has_value()) << which;
+    EXPECT_GT(space.footprint(configuration).occupancy, 0) << which;
     ++tried;
   }
 }

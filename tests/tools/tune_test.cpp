@@ -59,7 +59,7 @@ TEST_F(TuneCommand, TakesPictures) {
   const Outcome outcome =
       tune("pair/left.png pair/right.png --device cpu --disparities 16 --budget 0.2 --window 5");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("block (sad 5)"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("block (sad, window 5)"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("96×64 with 16 labels"), std::string::npos) << outcome.out;
 }
 

@@ -39,6 +39,9 @@ class Simulated final : public tuning::Landscape {
     if (has(configuration, Fault::build)) throw Error(ErrorCategory::argument, text_of(Fault::build));
     return std::make_unique<Built>(*this, configuration);
   }
+  detail::Footprint footprint(const Configuration& configuration) override {
+    return footprint_(configuration);
+  }
   double seconds() const override { return seconds_; }
   int most_seen_open() const { return most_seen_; }
 
@@ -58,9 +61,6 @@ class Simulated final : public tuning::Landscape {
       landscape_.most_seen_ = std::max(landscape_.most_seen_, ++landscape_.open_);
     }
     ~Built() override { --landscape_.open_; }
-    std::optional<detail::Footprint> footprint() const override {
-      return landscape_.footprint_(configuration_);
-    }
     double run() override { return landscape_.run(configuration_); }
     bool agrees() override {
       landscape_.run(configuration_);

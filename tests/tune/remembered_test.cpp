@@ -103,7 +103,7 @@ TEST_F(RememberedTuning, IsOfOneProblemOnly) {
     if (field == 0) other.device += "?";
     if (field == 1) other.driver = "12.8";
     if (field == 2) other.method = "census";
-    if (field == 3) other.variant = "sad 11";
+    if (field == 3) other.variant = "sad, window 11";
     if (field == 4) ++other.size_class;
     if (field == 5) ++other.labels;
     remember_tuning(other);

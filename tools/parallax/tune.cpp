@@ -211,9 +211,8 @@ void print(const TuningResult& result, Size size) {
                                     [](const TuningTrial& trial) { return !trial.failure.empty(); });
   std::cout << found.method << " (" << found.variant << ") on " << found.device << ", " << text(size)
             << " with " << found.labels << " labels\n"
-            << "built " << result.trials.size() << " and ran " << count_run(result) << " of "
-            << result.candidates << " configurations in " << decimals(result.seconds, 1) << " s, " << failed
-            << " failed\n";
+            << "tried " << count_run(result) << " of " << result.candidates << " configurations in "
+            << decimals(result.seconds, 1) << " s, " << failed << " failed\n";
   if (!result.ended_early.empty()) std::cout << "ended early: " << result.ended_early << "\n";
   for (const TuningTrial& trial : result.trials)
     if (!trial.failure.empty())
@@ -307,7 +306,7 @@ double time_plain(const TuneRequest& request, const StereoPair& pair) {
 void print_row(const std::string& pair, TuningSearch search, const TuningResult& result, double plain) {
   const TunedConfiguration& found = result.found;
   std::cout << "| " << pair << " | " << (search == TuningSearch::occupancy ? "occupancy" : "exhaustive")
-            << " | " << text_of(found.values) << " | " << result.trials.size() << ", " << count_run(result)
+            << " | " << text_of(found.values) << " | " << count_run(result) << " of " << result.candidates
             << " | " << decimals(result.seconds, 1) << " | " << decimals(found.default_milliseconds, 2)
             << " | " << decimals(found.milliseconds, 2) << " | "
             << decimals(found.default_milliseconds / found.milliseconds, 2) << "× | "
@@ -324,9 +323,8 @@ int tune_papers(TuneRequest request) {
     throw Error(ErrorCategory::file,
                 "no pairs in " + folder.string() + ": --suite papers needs them, give --data");
   ordered_json results = ordered_json::array();
-  std::cout
-      << "| pair | search | found | built, run | s | ms by default | ms tuned | over the default | over the "
-         "plain first version |\n|---|---|---|--:|--:|--:|--:|--:|--:|\n";
+  std::cout << "| pair | search | found | tried | s | ms by default | ms tuned | over the default | over the "
+               "plain first version |\n|---|---|---|--:|--:|--:|--:|--:|--:|\n";
   for (const PapersPair& entry : pairs) {
     const PicturePair pictures =
         read_pair((folder / entry.name / "left.png").string(), (folder / entry.name / "right.png").string());

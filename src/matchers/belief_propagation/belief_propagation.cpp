@@ -55,7 +55,7 @@ void BeliefPropagationParameters::validate() const {
   check_range("min_confidence", min_confidence, 0.0f, 1.0f);
   check_range("labels_per_thread", cuda.labels_per_thread, 0, 32);
   check_choice("index_order", cuda.index_order, IndexOrder::naive);
-  check_choice("message_values", cuda.message_values, MessageValues::local_memory);
+  check_choice("message_values", cuda.message_values, MessageValues::hybrid);
   refine.validate();
   make_model(*this);
 }
@@ -170,6 +170,24 @@ Model make_model(const BeliefPropagationParameters& p) {
   if (model.whole) check_fits(model);
   if (p.arithmetic == Arithmetic::float16) check_half(model);
   return model;
+}
+
+std::string variant(const BeliefPropagationParameters& parameters) {
+  static constexpr const char* names[] = {"fixed8", "fixed16", "float32", "float16", "bfloat16"};
+  return names[static_cast<int>(parameters.arithmetic)] + std::string(", ") +
+         std::to_string(parameters.iterations) + " iterations" +
+         (parameters.edge_contrast > 0 ? ", edges" : "");
+}
+
+// Tiles begin at multiples of two pixels of the coarsest level: so their levels are parts of the image's
+// levels, with the colours of the checkerboard where they are there. In floats the outermost pixels of a tile
+// are without a disparity.
+Margins margins(const BeliefPropagationParameters& parameters, Size size, int padding) {
+  const Model model = make_model(parameters);
+  Margins margins =
+      data_cost::margins(model, size, parameters.refine.left_right_check, padding + (model.whole ? 0 : 1));
+  margins.alignment = 1 << level_sizes(size, parameters.levels).size();
+  return margins;
 }
 
 std::vector<Size> level_sizes(Size image, int levels) {

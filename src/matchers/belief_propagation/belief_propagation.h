@@ -31,8 +31,10 @@
 #include <vector>
 
 #include "parallax/belief_propagation.h"
+#include "parallax/partition.h"
 
 #include "core/plan.h"
+#include "core/tuning.h"
 #include "data_cost/data_cost.h"
 #include "refine/decision.h"
 
@@ -43,8 +45,12 @@ std::unique_ptr<detail::Plan> make_reference(const BeliefPropagationParameters&,
 std::unique_ptr<detail::Plan> make_cpu(const BeliefPropagationParameters&, const Device&, const ImageFormat&,
                                        const detail::Configuration& = {});
 detail::TuningSpace cpu_tuning_space(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters&, const Device&,
-                                        const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters&, const Device&, const ImageFormat&,
+                                        const detail::Configuration&);
+detail::TuningSpace cuda_tuning_space(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
+
+// What kernels are made for, as tuning files spell it: "fixed8, 7 iterations, edges".
+std::string variant(const BeliefPropagationParameters& parameters);
 
 inline bool is_whole(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::fixed8 || arithmetic == Arithmetic::fixed16;
@@ -72,6 +78,9 @@ struct Model : data_cost::CostModel {
 
 // \throws Error (argument) for what the arithmetic cannot hold
 Model make_model(const BeliefPropagationParameters& parameters);
+
+// \throws Error (argument) as make_model() and data_cost::margins() do
+Margins margins(const BeliefPropagationParameters& parameters, Size size, int padding);
 
 // Sizes of the levels, the image first.
 std::vector<Size> level_sizes(Size image, int levels);

@@ -98,7 +98,7 @@ class Cpu final : public detail::Plan {
   std::size_t memory_bytes() const override { return layout_.bytes(); }
   int cost_labels() const override { return model_.parameters.cost == DataCost::volume ? model_.labels : 0; }
   bool tells_confidence() const override { return true; }
-  std::optional<detail::Footprint> footprint() const override {
+  detail::Footprint footprint() const {
     const Level& finest = levels_.front();
     const auto columns =
         static_cast<std::size_t>(std::min(finest.shape.computed, strip_width_ + 2 * reach()));
@@ -560,12 +560,15 @@ std::unique_ptr<detail::Plan> make_cpu(const BeliefPropagationParameters& parame
   return std::make_unique<Cpu>(parameters, device.threads, format, configuration);
 }
 
-detail::TuningSpace cpu_tuning_space(const BeliefPropagationParameters& parameters, const Device&,
-                                     const ImageFormat&) {
-  constexpr const char* names[] = {"fixed8", "fixed16", "float32", "float16", "bfloat16"};
-  return {names[static_cast<std::size_t>(parameters.arithmetic)] + std::string(", ") +
-              std::to_string(parameters.iterations) + " iterations",
-          {window_kib, bands_per_thread, cpu::ranges_per_thread()}};
+detail::TuningSpace cpu_tuning_space(const BeliefPropagationParameters& parameters, const Device& device,
+                                     const ImageFormat& format) {
+  detail::TuningSpace space;
+  space.variant = variant(parameters);
+  space.tunables = {window_kib, bands_per_thread, cpu::ranges_per_thread()};
+  space.footprint = [=](const detail::Configuration& configuration) {
+    return Cpu(parameters, device.threads, format, configuration).footprint();
+  };
+  return space;
 }
 
 }  // namespace parallax::belief_propagation

@@ -14,10 +14,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "parallax/block.h"
+#include "parallax/partition.h"
 
 #include "core/plan.h"
+#include "core/tuning.h"
 
 namespace parallax::block {
 
@@ -25,8 +28,15 @@ std::unique_ptr<detail::Plan> make_reference(const BlockParameters&, const Devic
 std::unique_ptr<detail::Plan> make_cpu(const BlockParameters&, const Device&, const ImageFormat&,
                                        const detail::Configuration& = {});
 detail::TuningSpace cpu_tuning_space(const BlockParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cuda(const BlockParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_opencl(const BlockParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cuda(const BlockParameters&, const Device&, const ImageFormat&,
+                                        const detail::Configuration&);
+detail::TuningSpace cuda_tuning_space(const BlockParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_opencl(const BlockParameters&, const Device&, const ImageFormat&,
+                                          const detail::Configuration&);
+detail::TuningSpace opencl_tuning_space(const BlockParameters&, const Device&, const ImageFormat&);
+
+// What kernels are made for, as tuning files spell it: "sad, window 9".
+std::string variant(const BlockParameters& parameters);
 
 // Whole ZNCC costs of one unit of correlation.
 inline constexpr double zncc_unit = 1 << 20;
@@ -41,5 +51,8 @@ struct Search {
 
 // Checks the parameters that only the format decides. \throws Error (argument)
 Search plan_search(const BlockParameters& parameters, const ImageFormat& format);
+
+// \throws Error (argument) as plan_search() does, and for a search of full rows
+Margins margins(const BlockParameters& parameters, const ImageFormat& format);
 
 }  // namespace parallax::block

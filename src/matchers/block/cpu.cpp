@@ -212,7 +212,7 @@ class Cpu final : public detail::Plan {
   std::size_t memory_bytes() const override { return layout_.bytes(); }
   void allocate() override { arena_ = Arena(layout_); }
   bool tells_confidence() const override { return true; }
-  std::optional<detail::Footprint> footprint() const override {
+  detail::Footprint footprint() const {
     const std::size_t pixels = static_cast<std::size_t>(shape_.columns() + shape_.block);
     return cpu::footprint(bands(), workers_,
                           pixels * static_cast<std::size_t>(shape_.padded_labels) * bytes_of(sums_));
@@ -324,11 +324,15 @@ std::unique_ptr<detail::Plan> make_cpu(const BlockParameters& parameters, const 
   return std::make_unique<Cpu>(parameters, device.threads, format, configuration);
 }
 
-detail::TuningSpace cpu_tuning_space(const BlockParameters& parameters, const Device&, const ImageFormat&) {
-  constexpr const char* costs[] = {"sad", "ssd", "zncc"};
-  return {
-      costs[static_cast<std::size_t>(parameters.cost)] + std::string(" ") + std::to_string(parameters.window),
-      {bands_per_thread, pixels_together, cpu::ranges_per_thread()}};
+detail::TuningSpace cpu_tuning_space(const BlockParameters& parameters, const Device& device,
+                                     const ImageFormat& format) {
+  detail::TuningSpace space;
+  space.variant = variant(parameters);
+  space.tunables = {bands_per_thread, pixels_together, cpu::ranges_per_thread()};
+  space.footprint = [=](const detail::Configuration& configuration) {
+    return Cpu(parameters, device.threads, format, configuration).footprint();
+  };
+  return space;
 }
 
 }  // namespace parallax::block

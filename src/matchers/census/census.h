@@ -28,11 +28,14 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "parallax/census.h"
+#include "parallax/partition.h"
 
 #include "core/plan.h"
+#include "core/tuning.h"
 
 namespace parallax::census {
 
@@ -40,8 +43,15 @@ std::unique_ptr<detail::Plan> make_reference(const CensusParameters&, const Devi
 std::unique_ptr<detail::Plan> make_cpu(const CensusParameters&, const Device&, const ImageFormat&,
                                        const detail::Configuration& = {});
 detail::TuningSpace cpu_tuning_space(const CensusParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cuda(const CensusParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_opencl(const CensusParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cuda(const CensusParameters&, const Device&, const ImageFormat&,
+                                        const detail::Configuration&);
+detail::TuningSpace cuda_tuning_space(const CensusParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_opencl(const CensusParameters&, const Device&, const ImageFormat&,
+                                          const detail::Configuration&);
+detail::TuningSpace opencl_tuning_space(const CensusParameters&, const Device&, const ImageFormat&);
+
+// What kernels are made for, as tuning files spell it: "hamming, 62 bits, window 9, levels 3".
+std::string variant(const CensusParameters& parameters);
 
 struct Offset {
   int x, y;
@@ -73,6 +83,9 @@ struct Level {
 // From the image down to the coarsest level. Disparities that no pixel can use are left out.
 // \throws Error (argument) when none is left, or more than any device counts
 std::vector<Level> plan_levels(const CensusParameters& parameters, Size size);
+
+// \throws Error (argument) as plan_levels() does
+Margins margins(const CensusParameters& parameters, Size size);
 
 // Highest cost of a single pixel, before summing.
 int highest_pixel_cost(const CensusParameters& parameters);

@@ -104,7 +104,7 @@ class Cpu final : public detail::Plan, public CensusPlan {
   std::size_t memory_bytes() const override { return layout_.bytes(); }
   void allocate() override { arena_ = Arena(layout_); }
   bool tells_confidence() const override { return true; }
-  std::optional<detail::Footprint> footprint() const override {
+  detail::Footprint footprint() const {
     const Size tiles = tiles_of(levels_.front().size);
     const int costs = batch_labels_ * (tile_rows_ + parameters_.window - 1) * cost_pitch;
     const int states = state_planes * tile_rows_ * tile_lanes * static_cast<int>(sizeof(std::uint16_t));
@@ -304,11 +304,15 @@ std::unique_ptr<detail::Plan> make_cpu(const CensusParameters& parameters, const
   return std::make_unique<Cpu<std::uint16_t>>(parameters, device.threads, format, configuration);
 }
 
-detail::TuningSpace cpu_tuning_space(const CensusParameters& parameters, const Device&, const ImageFormat&) {
-  return {std::to_string(neighbourhood(parameters.transform).bytes()) + " bytes, window " +
-              std::to_string(parameters.window) + ", " + std::to_string(parameters.pyramid_levels) +
-              " levels",
-          {rows_per_tile, labels_together, cpu::ranges_per_thread()}};
+detail::TuningSpace cpu_tuning_space(const CensusParameters& parameters, const Device& device,
+                                     const ImageFormat& format) {
+  detail::TuningSpace space;
+  space.variant = variant(parameters);
+  space.tunables = {rows_per_tile, labels_together, cpu::ranges_per_thread()};
+  space.footprint = [=](const detail::Configuration& configuration) {
+    return Cpu<std::uint8_t>(parameters, device.threads, format, configuration).footprint();
+  };
+  return space;
 }
 
 }  // namespace parallax::census

@@ -87,7 +87,7 @@ class Cpu final : public detail::Plan {
   std::size_t memory_bytes() const override { return layout_.bytes(); }
   int cost_labels() const override { return model_.cost == DataCost::volume ? model_.labels : 0; }
   bool tells_confidence() const override { return true; }
-  std::optional<detail::Footprint> footprint() const override {
+  detail::Footprint footprint() const {
     return cpu::footprint(shares_tiles() ? std::max(row_blocks(), column_blocks()) : batches_.count(),
                           workers_,
                           2 * batch_bytes() + static_cast<std::size_t>(row_blocks()) * row_block_bytes());
@@ -672,17 +672,19 @@ std::unique_ptr<detail::Plan> make_cpu(const TiledBeliefPropagationParameters& p
   return std::make_unique<Cpu>(parameters, device.threads, format, configuration);
 }
 
-detail::TuningSpace cpu_tuning_space(const TiledBeliefPropagationParameters& parameters, const Device&,
-                                     const ImageFormat&) {
-  detail::TuningSpace space{"tile " + std::to_string(parameters.tile) + ", " +
-                                std::to_string(parameters.outer) + " outer, " +
-                                std::to_string(parameters.inner) + " inner",
-                            {vector_bytes, threads_share, cpu::ranges_per_thread()}};
+detail::TuningSpace cpu_tuning_space(const TiledBeliefPropagationParameters& parameters, const Device& device,
+                                     const ImageFormat& format) {
+  detail::TuningSpace space;
+  space.variant = variant(parameters);
+  space.tunables = {vector_bytes, threads_share, cpu::ranges_per_thread()};
   // Vectors that this processor has; tiles are shared where there are several.
   space.allowed = [one = parameters.tile == 0](const detail::Configuration& configuration) {
     const int bytes = configuration.value(vector_bytes.name, 0);
     return (bytes == 0 || lanes_in(bytes, 1) == bytes) &&
            !(one && configuration.value(threads_share.name, 1) == 0);
+  };
+  space.footprint = [=](const detail::Configuration& configuration) {
+    return Cpu(parameters, device.threads, format, configuration).footprint();
   };
   return space;
 }

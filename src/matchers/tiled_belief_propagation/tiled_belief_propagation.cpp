@@ -138,6 +138,14 @@ void check_tile_count(int columns, int rows) {
                                              std::to_string(most));
 }
 
+// Parts begin where tiles do: so their tiles are the image's.
+Margins margins(const TiledBeliefPropagationParameters& parameters, Size size, int padding) {
+  Margins margins =
+      data_cost::margins(make_model(parameters), size, parameters.refine.left_right_check, padding);
+  margins.alignment = std::max(1, parameters.tile);
+  return margins;
+}
+
 Model make_model(const TiledBeliefPropagationParameters& p) {
   Model model = {};
   model.parameters = p;
@@ -158,6 +166,12 @@ Model make_model(const TiledBeliefPropagationParameters& p) {
   if (p.cost != DataCost::volume && model.data_cost(model.differences) < 1)
     refuse("data_weight", p.data_weight, "more: with this data_truncation, all data costs round to 0");
   return model;
+}
+
+std::string variant(const TiledBeliefPropagationParameters& parameters) {
+  const auto count = [](int number) { return std::to_string(number); };
+  return "tile " + count(parameters.tile) + ", outer " + count(parameters.outer) + ", inner " +
+         count(parameters.inner);
 }
 
 }  // namespace tiled_belief_propagation

@@ -33,9 +33,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "parallax/partition.h"
 #include "parallax/tiled_belief_propagation.h"
 
 #include "core/plan.h"
+#include "core/tuning.h"
 #include "data_cost/data_cost.h"
 #include "refine/decision.h"
 
@@ -48,7 +50,12 @@ std::unique_ptr<detail::Plan> make_cpu(const TiledBeliefPropagationParameters&, 
 detail::TuningSpace cpu_tuning_space(const TiledBeliefPropagationParameters&, const Device&,
                                      const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cuda(const TiledBeliefPropagationParameters&, const Device&,
-                                        const ImageFormat&);
+                                        const ImageFormat&, const detail::Configuration&);
+detail::TuningSpace cuda_tuning_space(const TiledBeliefPropagationParameters&, const Device&,
+                                      const ImageFormat&);
+
+// What kernels are made for, as tuning files spell it: "tile 32, outer 2, inner 1".
+std::string variant(const TiledBeliefPropagationParameters& parameters);
 
 // What follows from the parameters.
 struct Model : data_cost::CostModel {
@@ -66,6 +73,10 @@ struct Model : data_cost::CostModel {
 
 // \throws Error (argument) for what the message width cannot hold
 Model make_model(const TiledBeliefPropagationParameters& parameters);
+
+// Of a part of the image that is matched alone; here, tiles are those of TileGrid.
+// \throws Error (argument) as make_model() and data_cost::margins() do
+Margins margins(const TiledBeliefPropagationParameters& parameters, Size size, int padding);
 
 // \throws Error (argument) for more tiles than are counted
 void check_tile_count(int columns, int rows);
