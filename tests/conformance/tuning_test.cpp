@@ -56,7 +56,7 @@ struct Problem {
 // Each configuration compiles kernels of its own, and an emulated GPU, or OpenCL on a processor, takes its
 // time.
 std::size_t most_configurations(const Device& device) {
-  return device.kind == DeviceKind::opencl || tuned_device_name(device) == "Emulated GPU" ? 6 : 1000;
+  return device.kind == DeviceKind::opencl || tuned_device_name(device) == "Emulated GPU" ? 3 : 1000;
 }
 
 // Adds to `tried`.
