@@ -312,11 +312,14 @@ int size_class(Size size) {
   return static_cast<int>(std::bit_width(size.pixels())) - 1;
 }
 
-// Null where it is none of the tunable's.
-const int* find_value(const detail::Tunable& tunable, const std::string& text) {
-  for (std::size_t i = 0; i < tunable.values.size(); ++i)
-    if (text == (tunable.texts.empty() ? std::to_string(tunable.values[i]) : tunable.texts[i]))
-      return &tunable.values[i];
+// Null where there is no such tunable, or it has no such value.
+const int* find_value(const TuningSpace& space, const std::string& name, const std::string& text) {
+  for (const detail::Tunable& tunable : space.tunables) {
+    if (tunable.name != name) continue;
+    for (std::size_t i = 0; i < tunable.values.size(); ++i)
+      if (text == (tunable.texts.empty() ? std::to_string(tunable.values[i]) : tunable.texts[i]))
+        return &tunable.values[i];
+  }
   return nullptr;
 }
 
@@ -325,9 +328,7 @@ std::optional<Configuration> configuration_of(const TunedValues& values, const T
                                               std::string& reason) {
   Configuration configuration;
   for (const auto& [name, text] : values) {
-    const auto tunable = std::find_if(space.tunables.begin(), space.tunables.end(),
-                                      [&](const detail::Tunable& t) { return t.name == name; });
-    const int* value = tunable == space.tunables.end() ? nullptr : find_value(*tunable, text);
+    const int* value = find_value(space, name, text);
     if (value == nullptr) {
       reason = name + " " + text + " is nothing that can be tuned here";
       return std::nullopt;

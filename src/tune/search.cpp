@@ -13,8 +13,10 @@ namespace {
 constexpr std::size_t the_default = 0;
 // Contestants of a group of the first comparison, and of the second, besides the default.
 constexpr std::size_t group_size = 4, finalists = 4;
+// Candidates that are prepared together.
+constexpr std::size_t batch_size = 8 * group_size;
 // Until then, as a part of the budget, new groups begin; rounds of the finalists begin.
-constexpr double end_of_groups = 0.7, end_of_finals = 0.9;
+constexpr double end_of_beginning = 0.5, end_of_groups = 0.7, end_of_finals = 0.9;
 // Who is that much slower than the default in three rounds out of four takes part in no more, once there were
 // some rounds: few of long runs, in which what disturbs them evens out, more of short ones.
 constexpr double hopeless = 1.15;
@@ -82,7 +84,8 @@ class Search {
   SearchResult run(TuningSearch which) {
     // What fails here is the caller's: no search can begin.
     keep_open(the_default, landscape_.open(trial(the_default).configuration));
-    open_.back().candidate->run();
+    for (int i = 0; i == 0 || (i < 5 && !past(end_of_beginning)); ++i)
+      times_of_default_.push_back(open_.back().candidate->run());
     if (which == TuningSearch::occupancy) {
       compare_groups(best_of_each_occupancy());
       compare_groups(variations_of_fastest());
@@ -191,14 +194,15 @@ class Search {
     for (int round = 0;; ++round) {
       if (round >= rounds.least &&
           (past(rounds.end) ||
-           round >= rounds_in(rounds.patience, median(of_default), rounds.least, rounds.most)))
+           round >= rounds_in(rounds.patience, median(times_of_default_), rounds.least, rounds.most)))
         break;
       const std::optional<double> own = sample(the_default);
       if (!own) return;
       of_default.push_back(*own);
+      times_of_default_.push_back(*own);
       for (const std::size_t index : left)
         if (const std::optional<double> time = sample(index)) samples[index].push_back(*time);
-      const bool drops = rounds.drops && round + 1 >= rounds_of_hope(median(of_default));
+      const bool drops = rounds.drops && round + 1 >= rounds_of_hope(median(times_of_default_));
       std::erase_if(left, [&](std::size_t index) {
         return is_out(index) || (drops && is_hopeless(samples[index], of_default));
       });
@@ -218,11 +222,12 @@ class Search {
   void compare_groups(const std::vector<std::size_t>& order) {
     for (std::size_t first = 0; first < order.size() && result_.ended_early.empty(); first += group_size) {
       if (past(end_of_groups)) return end_early();
+      if (first % batch_size == 0) prepare(order, first);
       tell("compared " + std::to_string(first) + " of " + std::to_string(order.size()));
       const auto at = [&](std::size_t i) {
         return order.begin() + static_cast<std::ptrdiff_t>(std::min(i, order.size()));
       };
-      compare({at(first), at(first + group_size)}, {3, 31, 400, end_of_groups, true});
+      compare({at(first), at(first + group_size)}, {3, 31, 250, end_of_groups, true});
     }
   }
 
@@ -234,6 +239,14 @@ class Search {
     std::stable_sort(indices.begin(), indices.end(),
                      [&](std::size_t a, std::size_t b) { return trial(a).relative < trial(b).relative; });
     return indices;
+  }
+
+  void prepare(const std::vector<std::size_t>& order, std::size_t first) {
+    tell("prepares " + std::to_string(first) + " of " + std::to_string(order.size()));
+    std::vector<Configuration> batch;
+    for (std::size_t i = first; i < std::min(first + batch_size, order.size()); ++i)
+      batch.push_back(trial(order[i]).configuration);
+    landscape_.prepare(batch);
   }
 
   std::vector<std::size_t> compare_finalists() {
@@ -289,7 +302,7 @@ class Search {
     std::map<int, std::vector<std::size_t>> steps;
     for (std::size_t i = 1; i < result_.trials.size(); ++i)
       if (!is_out(i)) steps[trial(i).footprint->occupancy].push_back(i);
-    std::vector<std::size_t> picked;
+    std::vector<std::size_t> picked, most_of_each;
     for (auto& [occupancy, step] : steps) {
       std::stable_sort(step.begin(), step.end(), [&](std::size_t a, std::size_t b) {
         const auto rank = [&](std::size_t i) {
@@ -298,6 +311,10 @@ class Search {
         };
         return rank(a) < rank(b);
       });
+      most_of_each.push_back(step.front());
+    }
+    prepare(most_of_each, 0);
+    for (const auto& [occupancy, step] : steps) {
       const auto works = [&](std::size_t i) { return !past(end_of_groups) && candidate(i) != nullptr; };
       const auto first = std::find_if(step.begin(), step.end(), works);
       if (first != step.end()) picked.push_back(*first);
@@ -327,6 +344,7 @@ class Search {
   SearchResult result_;
   std::list<Open> open_;  // the oldest first
   std::map<std::size_t, bool> verified_;
+  std::vector<double> times_of_default_;  // of all comparisons: few might be far off
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
 // Searches for the fastest configuration of a plan, over a landscape that can also be a simulated one.
 //
-// Grauer-Gray & Cavazos 2010, "Optimizing and auto-tuning belief propagation on the GPU", section 4: of all
-// configurations that let as much run at once, the one that keeps most values in registers and shared memory
-// is taken to be the fastest; so only one for each step of occupancy is run. Tunables that do not show in it,
-// such as a strategy, are then tried one by one on the fastest. The other search runs whatever it has the
-// time for.
+// Grauer-Gray & Cavazos 2010, "Optimizing and auto-tuning belief propagation on the GPU", sections 6.1 and 7:
+// of all configurations that let as much run at once, the one that keeps most values in registers and shared
+// memory is taken to be the fastest; so only one for each step of occupancy is run. Tunables that do not show
+// in it, such as a strategy, are then tried one by one on the fastest. The other search runs whatever it has
+// the time for.
 //
 // No single time is believed. Samples are taken in rounds, one of each contestant a round, so that whatever
 // slows the machine down slows all of them down; two are compared by the median of their ratios, round by
@@ -43,6 +43,8 @@ class Landscape {
   virtual std::unique_ptr<Candidate> open(const Configuration& configuration) = 0;
   // Counted, without opening it. Throws what fails.
   virtual Footprint footprint(const Configuration& configuration) = 0;
+  // These will be opened soon: does what is quicker done for many at once.
+  virtual void prepare(const std::vector<Configuration>&) {}
   // Of a clock.
   virtual double seconds() const = 0;
 };

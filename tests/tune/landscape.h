@@ -17,7 +17,7 @@ class Simulated final : public tuning::Landscape {
   using Configuration = detail::Configuration;
   using Time = std::function<double(const Configuration&)>;  // milliseconds
   using Near = std::function<detail::Footprint(const Configuration&)>;
-  enum class Fault { build, launch, bytes, tenth_run, death };
+  enum class Fault { build, launch, bytes, late, death };
 
   Simulated(Time time, Near footprint, unsigned seed)
       : time_(std::move(time)), footprint_(std::move(footprint)), random_(seed) {}
@@ -50,6 +50,7 @@ class Simulated final : public tuning::Landscape {
   double drift = 0;                              // all becomes slower by this part a second
   double seconds_to_build = 0;
   int most_open = 100;
+  int late_run = 10;  // that a late fault begins with
   std::map<std::map<std::string, int, std::less<>>, Fault> faults;
 
  private:
@@ -80,7 +81,7 @@ class Simulated final : public tuning::Landscape {
     if (has(configuration, Fault::death)) dead_ = true;
     if (dead_) throw Error(ErrorCategory::device, "the device is dead");
     const int runs = ++runs_[configuration.values()];
-    if (has(configuration, Fault::launch) || (runs >= 10 && has(configuration, Fault::tenth_run)))
+    if (has(configuration, Fault::launch) || (runs >= late_run && has(configuration, Fault::late)))
       throw Error(ErrorCategory::device, text_of(Fault::launch));
     const double truth = time_(configuration);
     double time = truth * (1 + noise * std::normal_distribution<>()(random_)) * (1 + drift * seconds_);

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 struct TuneRequest {
   std::string left, right;
-  std::string method = "block", preset = "default";
+  std::string method = "block", preset;  // empty = default
   std::string device = "auto";
   int threads = 0;
   std::string size = "640x480";
@@ -42,6 +42,9 @@ struct TuneRequest {
     Device chosen = Device::parse(device);
     chosen.threads = threads;
     return chosen;
+  }
+  int& min_disparity() {
+    return std::visit([](auto& p) -> int& { return p.min_disparity; }, parameters);
   }
   int& disparities() {
     return std::visit([](auto& p) -> int& { return p.disparities; }, parameters);
@@ -60,6 +63,7 @@ void add_tune_options(CLI::App& app, TuneRequest& request) {
   app.add_option("--device", request.device, "auto, cpu, cuda, cuda:N, opencl, opencl:P or opencl:P.D");
   app.add_option("--threads", request.threads, "CPU threads; 0 = all cores");
   app.add_option("--size", request.size, "Of the synthetic pair");
+  app.add_option("--min-disparity", request.min_disparity(), "Lowest disparity searched, any sign");
   app.add_option("--disparities", request.disparities(), "Number of disparities searched");
   add_choice<TuningSearch>(
       app, "--search", request.options.search,
@@ -89,19 +93,19 @@ void check_request(const TuneRequest& request) {
     throw UsageError("--show, --forget and --suite take no pictures: leave out " + request.left);
   if (!request.left.empty() && request.right.empty())
     throw UsageError("RIGHT is required with LEFT; see 'parallax tune --help'");
-  if (!request.suite.empty() && request.method != "bp")
-    throw UsageError("--suite papers is for --method bp: leave out --method " + request.method);
 }
 
 TuneRequest parse_tune(const Arguments& arguments) {
   TuneRequest request;
   // The suite is of belief propagation, as it was published.
-  if (std::find(arguments.begin(), arguments.end(), "--suite") != arguments.end()) {
-    request.method = "bp";
-    request.preset = "grauer-gray-2019";
-  }
+  const bool suite = std::any_of(arguments.begin(), arguments.end(),
+                                 [](const std::string& a) { return a.starts_with("--suite"); });
+  if (suite) request.method = "bp";
   if (const char* folder = std::getenv("PARALLAX_DATA")) request.data = folder;
   read_method_and_preset(arguments, "tune", request.method, request.preset);
+  if (suite && request.method != "bp")
+    throw UsageError("--suite papers is for --method bp: leave out --method " + request.method);
+  if (request.preset.empty()) request.preset = suite ? "grauer-gray-2019" : "default";
   request.parameters = method_preset(request.method, request.preset);
   CommandLine app("tune", "Find what makes matching fastest on this machine, and remember it");
   add_tune_options(app, request);
@@ -307,11 +311,16 @@ void print_row(const std::string& pair, TuningSearch search, const TuningResult&
 
 int tune_papers(TuneRequest request) {
   const fs::path folder = fs::path(request.data) / "papers";
+  std::vector<PapersPair> pairs;
+  for (const PapersPair& entry : papers_pairs())
+    if (fs::exists(folder / entry.name)) pairs.push_back(entry);
+  if (pairs.empty())
+    throw Error(ErrorCategory::file,
+                "no pairs in " + folder.string() + ": --suite papers needs them, give --data");
   ordered_json results = ordered_json::array();
   std::cout << "| pair | search | found | tried | s | ms by default | ms tuned | over the default | over the "
                "plain first version |\n|---|---|---|--:|--:|--:|--:|--:|--:|\n";
-  for (const PapersPair& entry : papers_pairs()) {
-    if (!fs::exists(folder / entry.name)) continue;
+  for (const PapersPair& entry : pairs) {
     const PicturePair pictures =
         read_pair((folder / entry.name / "left.png").string(), (folder / entry.name / "right.png").string());
     const StereoPair pair{pictures.left.view(), pictures.right.view(), {}, {}};
@@ -330,9 +339,6 @@ int tune_papers(TuneRequest request) {
       if (search == TuningSearch::exhaustive && !tuning_file().empty()) remember_tuning(result.found);
     }
   }
-  if (results.empty())
-    throw Error(ErrorCategory::file,
-                "no pairs in " + folder.string() + ": --suite papers needs them, give --data");
   write_json(request.json_path, {{"version", PARALLAX_VERSION}, {"results", results}});
   return done;
 }

@@ -30,7 +30,7 @@ using refine::no_value, refine::write_decision, refine::write_none;
 
 // How each of them is best depends on the machine; none changes a result. Of the window of rows in flight,
 // what is to stay in a cache: it decides how wide the strips are.
-const detail::Tunable window_kib{"window_kib", {128, 512, 1024, 2048, 4096, 32768}};
+const detail::Tunable window_kib{"window_kib", {1024, 2048, 4096, 20480, 40960}};
 const detail::Tunable bands_per_thread{"bands_per_thread", {2, 4}};
 
 // Planes lie this much further apart than they are large: as multiples of 4096 bytes they would meet in the

@@ -1,0 +1,131 @@
+// 'parallax tune', as a user runs it.
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tools/command_fixture.h"
+
+namespace parallax::test {
+namespace {
+
+using nlohmann::json;
+
+class TuneCommand : public CommandTest {
+ protected:
+  static constexpr const char* here = "PARALLAX_TUNING=t.json";
+  static constexpr const char* quickly = " --size 96x64 --disparities 16 --budget 0.2 --threads 2 ";
+
+  Outcome tune(const std::string& arguments) const { return run("tune " + arguments, here); }
+  std::size_t entries() const { return json::parse(contents(folder_ / "t.json")).at("entries").size(); }
+};
+
+TEST_F(TuneCommand, RemembersAndShowsAndForgets) {
+  for (const char* method : {"block", "census", "bp", "tiled-bp"}) {
+    const Outcome outcome = tune(std::string("--method ") + method + " --device cpu" + quickly);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    EXPECT_NE(outcome.out.find("remembered in t.json"), std::string::npos) << outcome.out;
+  }
+  EXPECT_EQ(entries(), 4u);
+  const Outcome all = tune("--show --json all.json");
+  for (const char* method : {"block (", "census (", "bp (", "tiled-bp ("})
+    EXPECT_NE(all.out.find(method), std::string::npos) << all.out;
+  const json shown = json::parse(contents(folder_ / "all.json"));
+  EXPECT_EQ(shown.at("file"), "t.json");
+  EXPECT_GE(shown.at("entries").size(), 4u);
+  EXPECT_EQ(shown.at("entries")[1].at("labels"), 16);
+  EXPECT_EQ(tune("--show --method census").out.find("block ("), std::string::npos);
+
+  EXPECT_EQ(tune("--forget --method census").out, "forgot 1 entry\n");
+  EXPECT_EQ(tune("--forget --method census").out, "forgot 0 entries\n");
+  EXPECT_EQ(tune("--forget --device cpu --threads 1").out, "forgot 0 entries\n");
+  EXPECT_EQ(tune("--forget --device cpu --threads 2 --method bp").out, "forgot 1 entry\n");
+  EXPECT_EQ(tune("--forget").out, "forgot 2 entries\n");
+  EXPECT_EQ(entries(), 0u);
+}
+
+TEST_F(TuneCommand, TellsEveryTrialInJson) {
+  ASSERT_EQ(tune("--search occupancy --device cpu --json r.json" + std::string(quickly)).status, 0);
+  const json result = json::parse(contents(folder_ / "r.json")).at("results")[0];
+  EXPECT_EQ(result.at("found").at("method"), "block");
+  EXPECT_EQ(result.at("found").at("size_class"), 12);
+  EXPECT_TRUE(result.at("trials")[0].at("configuration").empty());
+  EXPECT_GT(result.at("trials")[0].at("milliseconds"), 0);
+  EXPECT_GE(result.at("candidates"), result.at("trials").size());
+}
+
+TEST_F(TuneCommand, TakesPictures) {
+  make_pair();
+  const Outcome outcome =
+      tune("pair/left.png pair/right.png --device cpu --disparities 16 --budget 0.2 --window 5");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("block (sad 5)"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("96×64 with 16 labels"), std::string::npos) << outcome.out;
+}
+
+TEST_F(TuneCommand, TheMapIsTheSameTunedOrNot) {
+  make_pair();
+  const std::string arguments =
+      "match pair/left.png pair/right.png --device cpu --threads 2 --disparities 16 -o ";
+  ASSERT_EQ(run(arguments + "default.pfm", "PARALLAX_TUNING=off").status, 0);
+  ASSERT_EQ(tune("--device cpu" + std::string(quickly)).status, 0);
+  std::string text = contents(folder_ / "t.json");
+  const std::size_t begin = text.find("\"configuration\": {"), end = text.find("}", begin);
+  text.replace(begin, end - begin + 1,
+               "\"configuration\": {\"pixels_together\": 2, \"bands_per_thread\": 8}");
+  write(folder_ / "t.json", text);
+  const Outcome tuned = run(arguments + "tuned.pfm", here);
+  EXPECT_EQ(tuned.status, 0);
+  EXPECT_EQ(tuned.err.find("tuning"), std::string::npos) << tuned.err;
+  EXPECT_EQ(contents(folder_ / "default.pfm"), contents(folder_ / "tuned.pfm"));
+}
+
+// One warning, and the match is made.
+TEST_F(TuneCommand, ABrokenFileIsOneWarning) {
+  make_pair();
+  write(folder_ / "t.json", "{\"version\": 2, \"entries\": []}");
+  const Outcome outcome = run(
+      "match pair/left.png pair/right.png --device cpu --disparities 16 -o d.pfm --repeat 3 --json", here);
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_NE(outcome.err.find("t.json is of version 2"), std::string::npos) << outcome.err;
+}
+
+TEST_F(TuneCommand, WhatCannotBeWrittenIsToldAndIsAFailure) {
+  const Outcome outcome =
+      run("tune --device cpu" + std::string(quickly), "PARALLAX_TUNING=/proc/none/t.json");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.out.find("best: "), std::string::npos) << outcome.out;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_NE(outcome.err.find("/proc/none/t.json"), std::string::npos) << outcome.err;
+}
+
+TEST_F(TuneCommand, RefusesWrongUse) {
+  expect_refusal("tune left.png", 2, {"RIGHT"});
+  expect_refusal("tune --show --forget", 2, {"exclude each other"});
+  expect_refusal("tune left.png right.png --show", 2, {"left.png"});
+  expect_refusal("tune --search fast", 2, {"--search"});
+  expect_refusal("tune --budget 0", 2, {"--budget"});
+  expect_refusal("tune --size large", 2, {"--size", "large"});
+  expect_refusal("tune --method magic", 2, {"magic"});
+  expect_refusal("tune --suite papers --method census", 2, {"bp"});
+  expect_refusal("tune --suite papers --data .", 1, {"papers"});
+  expect_refusal("tune --device reference --size 64x64 --disparities 8", 1, {"nothing to tune", "reference"});
+  expect_refusal("tune --device cpu --max-memory 1K", 1, {"1.0 KiB"});
+  expect_refusal("tune --forget --device cuda:77", 1, {"cuda:77"});
+  expect_refusal("tune no.png none.png", 1, {"no.png"});
+}
+
+TEST_F(TuneCommand, ThePapersPairsMakeATable) {
+  ASSERT_EQ(run("synth data/papers/venus --size 64x48 --disparities 8").status, 0);
+  const Outcome outcome = tune("--suite papers --data data --device cpu --budget 0.2 --json r.json");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 4) << outcome.out;
+  const json results = json::parse(contents(folder_ / "r.json")).at("results");
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].at("found").at("labels"), 21);
+  EXPECT_GT(results[0].at("plain_milliseconds"), 0);
+}
+
+}  // namespace
+}  // namespace parallax::test
