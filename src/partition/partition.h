@@ -12,7 +12,7 @@ MatcherParameters tile_parameters(MatcherParameters parameters);
 RefineParameters steps_after_tiles(const MatcherParameters& parameters);
 
 // A plan may come from a file. \throws Error (argument) unless its tiles are all there, row by row, cover the
-// image once, and are matched from rectangles of one size around them
+// image once, and are matched from rectangles of one size that hold their margins
 void check_tiles(const TilePlan& plan);
 
 }  // namespace parallax::partition

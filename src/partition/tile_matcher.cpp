@@ -32,7 +32,7 @@ ImageView part_of(const ImageView& image, const Rectangle& part) {
 
 StereoPair part_of(const StereoPair& pair, const Rectangle& part) {
   return {part_of(pair.left, part), part_of(pair.right, part), part_of_mask(pair.left_mask, part),
-          part_of_mask(pair.right_mask, part)};
+          part_of_mask(pair.right_mask, part), pair.costs};
 }
 
 DisparityMap part_of(const DisparityMap& map, const Rectangle& part) {

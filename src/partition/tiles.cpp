@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "core/checks.h"
@@ -16,16 +17,34 @@ bool lies_within(const Rectangle& inner, const Rectangle& outer) {
          lies_within(inner.y, inner.size.height, outer.y, outer.size.height);
 }
 
+// In one direction, with the margins as far as the image goes.
+bool has_margins(long long inside, long long inside_length, long long around, long long around_length,
+                 long long before, long long after, long long extent, int alignment) {
+  return around <= std::max(0LL, inside - before) &&
+         around + around_length >= std::min(extent, inside + inside_length + after) &&
+         around % alignment == 0;
+}
+
+bool has_margins(const Tile& tile, const Margins& margins, Size image) {
+  const Rectangle &inside = tile.inside, &around = tile.around;
+  return margins.alignment > 0 &&
+         has_margins(inside.x, inside.size.width, around.x, around.size.width, margins.left, margins.right,
+                     image.width, margins.alignment) &&
+         has_margins(inside.y, inside.size.height, around.y, around.size.height, margins.top, margins.bottom,
+                     image.height, margins.alignment);
+}
+
 // Goes from tile to tile as a plan lays them out.
 class Layout {
  public:
   explicit Layout(const TilePlan& plan)
-      : image_{0, 0, plan.format.size}, around_(plan.tiles.front().around.size) {}
+      : image_{0, 0, plan.format.size}, margins_(plan.margins), around_(plan.tiles.front().around.size) {}
 
   bool accepts(const Tile& tile) {
     const Rectangle& inside = tile.inside;
     if (tile.number != number_ || tile.around.size != around_ || !lies_within(tile.around, image_) ||
-        !lies_within(inside, tile.around) || inside.x != x_ || inside.y != y_)
+        !lies_within(inside, tile.around) || !has_margins(tile, margins_, image_.size) || inside.x != x_ ||
+        inside.y != y_)
       return false;
     if (x_ == 0) row_height_ = inside.size.height;
     if (inside.size.height != row_height_) return false;
@@ -42,6 +61,7 @@ class Layout {
 
  private:
   Rectangle image_;
+  Margins margins_;
   Size around_;
   int number_ = 0, x_ = 0, y_ = 0, row_height_ = 0;
 };

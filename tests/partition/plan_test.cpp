@@ -308,6 +308,13 @@ TEST_F(TileMatcherTest, TellsNoConfidence) {
   expect_refused([&] { match_in_tiles(plan_, views(), map.map()); }, "confidence");
 }
 
+TEST_F(TileMatcherTest, RefusesDataCostsOfTheCaller) {
+  const std::vector<float> costs(pair_.size().pixels() * 8);
+  StereoPair pair = views();
+  pair.costs = CostVolume(costs.data(), pair_.size(), 8);
+  expect_refused([&] { match_in_tiles(plan_, pair, map_.map()); }, "data costs");
+}
+
 TEST_F(TileMatcherTest, RefusesAPlanWithoutTiles) {
   TilePlan empty = plan_;
   empty.tiles.clear();
@@ -332,9 +339,13 @@ TEST_F(TileMatcherTest, RefusesTilesThatDoNotMakeUpTheImage) {
   expect_bad(changed([](Tiles& t) { t[1].inside.x += 1; }), "tile 1 of the plan");
   expect_bad(changed([](Tiles& t) { t[1].inside.size.height -= 1; }), "tile 1 of the plan");
   expect_bad(changed([](Tiles& t) { t[1].around.y -= 1; }), "tile 1 of the plan");
+  expect_bad(changed([](Tiles& t) { t[1].around.x += 1; }), "tile 1 of the plan");
   expect_bad(changed([](Tiles& t) { t[1].around.x = 2147483647; }), "tile 1 of the plan");
   expect_bad(changed([](Tiles& t) { t[1].around.size.width += 1; }), "tile 1 of the plan");
   expect_bad(changed([](Tiles& t) { t.back().inside.size.width += 1; }), "of the plan");
+  TilePlan unaligned = plan_;
+  unaligned.margins.alignment = 0;
+  expect_bad(unaligned, "tile 0 of the plan");
 }
 
 // One tile is the match itself, of every method.
