@@ -1,4 +1,3 @@
-
 #include "core/checks.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/block/block.h"
