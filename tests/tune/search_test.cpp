@@ -269,7 +269,9 @@ TEST(Search, EndsWithItsBudget) {
       landscape.seconds_to_build = 0.2;
       const SearchResult result = find(landscape, which, part * whole);
       // To see one of each step takes little.
-      if (which == TuningSearch::exhaustive || part < 0.2) EXPECT_NE(result.ended_early, "") << part;
+      if (which == TuningSearch::exhaustive || part < 0.2) {
+        EXPECT_NE(result.ended_early, "") << part;
+      }
       // Beyond it at most a group that had begun, and the last comparison.
       EXPECT_LT(result.seconds, part * whole + 4 * 0.2 + 3 * 5 * 0.011 + 2 * (0.2 + 9 * 0.011)) << part;
       EXPECT_GT(result.milliseconds, 0);
