@@ -130,7 +130,7 @@ class TileEstimate {
 
   // \throws Error as the constructor of Matcher does, save for memory
   TileMemory operator()(Size size) {
-    std::unique_ptr<detail::Plan> plan = detail::make_plan(parameters_, device_, {size, image_.depth}, {});
+    std::unique_ptr<detail::Plan> plan = detail::make_tuned_plan(parameters_, device_, {size, image_.depth});
     TileMemory memory{plan->memory_bytes() + beside_the_matcher(size), plan->gpu_memory()};
     // While a plan lives, its GPU stays ready for the next one.
     last_ = std::move(plan);

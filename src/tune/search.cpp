@@ -13,9 +13,11 @@ namespace {
 constexpr std::size_t the_default = 0;
 // Contestants of a group of the first comparison, and of the second, besides the default.
 constexpr std::size_t group_size = 4, finalists = 4;
+// Candidates that are prepared together.
+constexpr std::size_t batch_size = 8 * group_size;
 // Until then, as a part of the budget, one of each step of occupancy is built; new groups begin; rounds of
 // the finalists begin.
-constexpr double end_of_building = 0.5, end_of_groups = 0.7, end_of_finals = 0.9;
+constexpr double end_of_building = 0.6, end_of_groups = 0.7, end_of_finals = 0.9;
 // Who is that much slower than the default in three rounds out of four takes part in no more, once there were
 // some rounds: few of long runs, in which what disturbs them evens out, more of short ones.
 constexpr double hopeless = 1.15;
@@ -221,6 +223,7 @@ class Search {
   void compare_groups(const std::vector<std::size_t>& order) {
     for (std::size_t first = 0; first < order.size() && !is_out(the_default); first += group_size) {
       if (past(end_of_groups)) return end_early();
+      if (first % batch_size == 0) prepare(order, first);
       tell("compared " + std::to_string(first) + " of " + std::to_string(order.size()));
       const auto at = [&](std::size_t i) {
         return order.begin() + static_cast<std::ptrdiff_t>(std::min(i, order.size()));
@@ -237,6 +240,14 @@ class Search {
     std::stable_sort(indices.begin(), indices.end(),
                      [&](std::size_t a, std::size_t b) { return trial(a).relative < trial(b).relative; });
     return indices;
+  }
+
+  void prepare(const std::vector<std::size_t>& order, std::size_t first) {
+    tell("prepares " + std::to_string(first) + " of " + std::to_string(order.size()));
+    std::vector<Configuration> batch;
+    for (std::size_t i = first; i < std::min(first + batch_size, order.size()); ++i)
+      batch.push_back(trial(order[i]).configuration);
+    landscape_.prepare(batch);
   }
 
   std::vector<std::size_t> compare_finalists() {
@@ -293,7 +304,7 @@ class Search {
     std::map<int, std::vector<std::size_t>> steps;
     for (std::size_t i = 1; i < result_.trials.size(); ++i)
       if (!is_out(i)) steps[trial(i).footprint->occupancy].push_back(i);
-    std::vector<std::size_t> picked;
+    std::vector<std::size_t> picked, most_of_each;
     for (auto& [occupancy, step] : steps) {
       std::stable_sort(step.begin(), step.end(), [&](std::size_t a, std::size_t b) {
         const auto rank = [&](std::size_t i) {
@@ -302,6 +313,10 @@ class Search {
         };
         return rank(a) < rank(b);
       });
+      most_of_each.push_back(step.front());
+    }
+    prepare(most_of_each, 0);
+    for (const auto& [occupancy, step] : steps) {
       if (past(end_of_building)) {
         end_early();
         break;

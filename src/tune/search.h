@@ -43,6 +43,8 @@ class Landscape {
   virtual std::unique_ptr<Candidate> open(const Configuration& configuration) = 0;
   // Counted, without opening it. Throws what fails.
   virtual Footprint footprint(const Configuration& configuration) = 0;
+  // These will be opened soon: does what is quicker done for many at once.
+  virtual void prepare(const std::vector<Configuration>&) {}
   // Of a clock.
   virtual double seconds() const = 0;
 };

@@ -1,5 +1,6 @@
 #include "parallax/tune.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include "core/plan.h"
 #include "core/registry.h"
 #include "core/remembered_tuning.h"
+#include "core/workers.h"
 #include "tune/search.h"
 
 namespace parallax {
@@ -56,8 +58,8 @@ class Plans final : public tuning::Landscape {
         limits_(limits),
         result_(size(), false),
         bare_(size(), false) {
-    const std::unique_ptr<detail::Plan> plan =
-        detail::make_plan(parameters, device, pair.left.format, Configuration());
+    const std::unique_ptr<detail::Plan> plan = make_plan(Configuration());
+    plan_bytes_ = plan->memory_bytes();
     detail::allocate(*plan, limits);
     bare_.spoil(0xA5);
     plan->run(pair_, bare_.view());
@@ -68,8 +70,7 @@ class Plans final : public tuning::Landscape {
   }
 
   std::unique_ptr<tuning::Candidate> open(const Configuration& configuration) override {
-    std::unique_ptr<detail::Plan> plan =
-        detail::make_plan(parameters_, device_, pair_.left.format, configuration);
+    std::unique_ptr<detail::Plan> plan = make_plan(configuration);
     const std::size_t bytes = plan->memory_bytes();
     if (held_bytes_ > 0 && held_bytes_ + bytes > most_bytes())
       throw Error(ErrorCategory::memory, "another plan does not fit beside those that are held");
@@ -78,6 +79,20 @@ class Plans final : public tuning::Landscape {
   }
 
   Footprint footprint(const Configuration& configuration) override { return space_.footprint(configuration); }
+
+  // Compiles their kernels, which the library keeps on disk.
+  void prepare(const std::vector<Configuration>& configurations) override {
+    if (device_.kind == DeviceKind::cpu) return;
+    const Workers workers(static_cast<int>(std::clamp<std::size_t>(
+        most_bytes() / plan_bytes_, 1, static_cast<std::size_t>(Workers(0).threads()))));
+    workers.for_each(static_cast<int>(configurations.size()), [&](int i, int) {
+      try {
+        detail::allocate(*make_plan(configurations[static_cast<std::size_t>(i)]), limits_);
+      } catch (const std::exception&) {
+        // Whoever opens it then will say why.
+      }
+    });
+  }
 
   double seconds() const override {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -133,6 +148,9 @@ class Plans final : public tuning::Landscape {
     double last_milliseconds_ = 0;
   };
 
+  std::unique_ptr<detail::Plan> make_plan(const Configuration& configuration) const {
+    return detail::make_plan(parameters_, device_, pair_.left.format, configuration);
+  }
   Size size() const { return pair_.left.format.size; }
   std::size_t most_bytes() const {
     return limits_.max_memory_bytes > 0 ? limits_.max_memory_bytes : whole_memory() / 2;
@@ -144,8 +162,9 @@ class Plans final : public tuning::Landscape {
   const detail::TuningSpace& space_;
   const PlanLimits& limits_;
   Map result_;
-  Map bare_;                 // what the default gives
-  std::optional<Map> full_;  // with its confidence
+  Map bare_;                    // what the default gives
+  std::optional<Map> full_;     // with its confidence
+  std::size_t plan_bytes_ = 0;  // of the default
   std::size_t held_bytes_ = 0;
   const Built* last_ = nullptr;  // that ran
 };

@@ -17,7 +17,7 @@
 #include <string>
 
 #include "parallax/block.h"
-#include "parallax/partition.h"
+#include "parallax/margins.h"
 
 #include "core/plan.h"
 #include "core/tuning.h"
