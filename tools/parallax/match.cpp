@@ -87,9 +87,10 @@ void add_common_options(CLI::App& app, MatchRequest& request) {
   app.add_option("--threads", request.threads, "CPU threads; 0 = all cores");
   app.add_option("--min-disparity", request.min_disparity(), "Lowest disparity searched, any sign");
   app.add_option("--disparities", request.disparities(), "Number of disparities searched");
-  app.add_option("--max-memory", request.max_memory,
-                 "Use no more memory than this, such as 2G: a pair that needs more goes in tiles; 0 = what the "
-                 "machine has")
+  app.add_option(
+         "--max-memory", request.max_memory,
+         "Use no more memory than this, such as 2G: a pair that needs more goes in tiles; 0 = what the "
+         "machine has")
       ->transform(CLI::AsSizeValue(false))
       ->transform(not_negative());  // of two, the later is the first to run
   app.add_option("--repeat", request.repeat, "Match this often, report median times")
@@ -125,8 +126,8 @@ Arguments given_options(const CLI::App& app, std::size_t first) {
   const std::vector<const CLI::Option*> options = app.get_options();
   for (std::size_t i = 0; i < options.size(); ++i) {
     const std::string name = options[i]->get_name();
-    const bool searches = name == "--method" || name == "--preset" || name == "--min-disparity" ||
-                          name == "--disparities";
+    const bool searches =
+        name == "--method" || name == "--preset" || name == "--min-disparity" || name == "--disparities";
     if (i < first && !searches) continue;
     for (const std::string& value : options[i]->results()) given.push_back(name + "=" + value);
   }
@@ -240,7 +241,8 @@ MatchRequest parse_match(const Arguments& arguments, const std::string& command)
   add_common_options(app, request);
   add_tile_options(app, request, command);
   if (command == "match")
-    app.footer("'parallax match --plan FILE --tile K' matches one tile of a plan; see 'parallax plan --help'");
+    app.footer(
+        "'parallax match --plan FILE --tile K' matches one tile of a plan; see 'parallax plan --help'");
   const std::size_t first_of_matcher = app.get_options().size();
   std::visit([&](auto& parameters) { add_options(app, parameters); }, request.parameters);
   request.range_given =

@@ -30,10 +30,10 @@ struct MatchRequest {
   double truth_scale = 0;
   // Of pairs larger than memory.
   int padding = default_tile_padding;
-  Size largest_tile;  // 0×0 = what memory allows
+  Size largest_tile;     // 0×0 = what memory allows
   int tile_workers = 0;  // processes; 0 = as many as pay
   bool resume = false;
-  std::string plan;          // of 'parallax plan': where to
+  std::string plan;           // of 'parallax plan': where to
   Arguments matcher_options;  // what was given of --method and its options, to be read again
 
   int& min_disparity();

@@ -32,8 +32,9 @@ TileJob open_job(const TileRequest& request) {
   std::error_code unknown;
   const bool left_over = fs::exists(path, unknown);
   if (left_over && !request.match.resume)
-    throw Error(ErrorCategory::file, folder + " is left of an interrupted match: go on with --resume, or "
-                                              "remove the folder");
+    throw Error(ErrorCategory::file, folder +
+                                         " is left of an interrupted match: go on with --resume, or "
+                                         "remove the folder");
   if (left_over) {
     TileJob job = read_job(path);
     check_same_job(job, path, request);
@@ -96,8 +97,8 @@ TileReport match_and_stitch(const TileJob& job) {
   const std::vector<int> tiles = unfinished_tiles(job);
   report.reused = job.count() - static_cast<int>(tiles.size());
   const Progress progress(report.reused, job.count());
-  report.work = match_in_processes(job, plan_path(job.folder), tiles,
-                                   [&](int finished) { progress.show(finished); });
+  report.work =
+      match_in_processes(job, plan_path(job.folder), tiles, [&](int finished) { progress.show(finished); });
   show_progress("");
   report.match_milliseconds = milliseconds_since(begin);
   check_all_matched(job, report.work);
@@ -109,16 +110,21 @@ TileReport match_and_stitch(const TileJob& job) {
   return report;
 }
 
+Truth read_truth(const TileRequest& request) {
+  Truth truth(request.match.truth, request.match.truth_scale);
+  truth.check_size(request.match.left, request.inputs.format.size);
+  return truth;
+}
+
 // What is made of the map once it is there.
-nlohmann::ordered_json finish(const MatchRequest& request) {
-  nlohmann::ordered_json json;
+nlohmann::ordered_json finish(const TileRequest& settled) {
+  const MatchRequest& request = settled.match;
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
   if (request.image.empty() && request.truth.empty()) return json;
   const Plane<float> disparity = read_disparity(request.output);
   if (!request.image.empty()) write_file(request.image, encode_coloured(disparity.view()));
   if (!request.truth.empty()) {
-    const Truth truth(request.truth, request.truth_scale);
-    truth.check_size(request.left, disparity.size());
-    const ErrorMetrics error = truth.compare(disparity.view());
+    const ErrorMetrics error = read_truth(settled).compare(disparity.view());
     json["mismatches"] = error.mismatches;
     json["error"] = to_json(error);
   }
@@ -163,9 +169,12 @@ void tell(const TileJob& job, const TileReport& report) {
 
 int match_by_tiles(const MatchRequest& request) {
   check_goes_in_tiles(request);
-  const TileJob job = open_job(settle_request(request));
+  const TileRequest settled = settle_request(request);
+  // Found out now, and not in the end.
+  if (!request.truth.empty()) read_truth(settled);
+  const TileJob job = open_job(settled);
   TileReport report = match_and_stitch(job);
-  const nlohmann::ordered_json finished = finish(request);
+  const nlohmann::ordered_json finished = finish(settled);
   report.peak_memory_bytes = std::max(report.peak_memory_bytes, peak_memory_bytes());
   remove_folder(job.folder);
   if (request.json) {

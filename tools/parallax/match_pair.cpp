@@ -37,9 +37,9 @@ std::optional<Truth> read_truth(const MatchRequest& request, const PicturePair& 
 void check_tiles_are_possible(const MatchRequest& request, std::size_t needed) {
   const std::string obstacle = obstacle_to_tiles(request);
   if (!obstacle.empty())
-    throw Error(ErrorCategory::memory, "the match needs " + memory_text(needed) + ", and " +
-                                           memory_text(memory_limit(request)) +
-                                           " are allowed: raise the limit, or, to have it in tiles, " + obstacle);
+    throw Error(ErrorCategory::memory,
+                "the match needs " + memory_text(needed) + ", and " + memory_text(memory_limit(request)) +
+                    " are allowed: raise the limit, or, to have it in tiles, " + obstacle);
 }
 
 // Whether a pair of this format has to go in tiles: the user said so, or it does not fit.
@@ -61,22 +61,31 @@ bool looks_first(const MatchRequest& request) {
          open_picture_tiff(request.left).has_value();
 }
 
+// Whether a match fits into its device, a GPU say, whole. \throws Error when it does not, nor can go in tiles
+bool plan_whole(MatchPlan& plan, const ImageFormat& format) {
+  try {
+    plan.make(format);
+    return true;
+  } catch (const Error& error) {
+    if (error.category() != ErrorCategory::memory || !obstacle_to_tiles(plan.request()).empty()) throw;
+    return false;
+  }
+}
+
 }  // namespace
 
 int match_pair(const MatchRequest& request) {
   check_outputs(request);
-  if (looks_first(request) && !request.side_by_side &&
-      goes_in_tiles(request, PictureParts(request.left).format()))
-    return match_by_tiles(request);
+  const bool first = looks_first(request) && !request.side_by_side;
+  if (first && goes_in_tiles(request, PictureParts(request.left).format())) return match_by_tiles(request);
   MatchPlan plan(request);
   PicturePair pictures = read_one_pair(request);
   const ImageFormat format = pictures.left.view().format;
-  if (!looks_first(request) && goes_in_tiles(request, format)) {
+  const std::optional<Truth> truth = read_truth(request, pictures);
+  if ((!first && goes_in_tiles(request, format)) || !plan_whole(plan, format)) {
     pictures = {};
     return match_by_tiles(request);
   }
-  const std::optional<Truth> truth = read_truth(request, pictures);
-  plan.make(format);
   MatchResult result = plan.make_result();
   Stopwatch stopwatch;
   for (int i = 0; i < request.repeat; ++i) {

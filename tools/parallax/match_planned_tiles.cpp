@@ -76,9 +76,10 @@ int match_planned_tiles(const Arguments& arguments) {
   std::string path, number;
   CommandLine app("match", "Match tiles of a plan; what a tile is matched by, the plan says");
   app.add_option("--plan", path, "What 'parallax plan' wrote")->required();
-  app.add_option("--tile", number,
-                 "Number of a tile; - = numbers from standard input, a line each, until it ends. Of each tile "
-                 "that is on the disk, a line of JSON says so")
+  app.add_option(
+         "--tile", number,
+         "Number of a tile; - = numbers from standard input, a line each, until it ends. Of each tile "
+         "that is on the disk, a line of JSON says so")
       ->required();
   app.read(arguments);
 

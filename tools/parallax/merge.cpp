@@ -59,8 +59,8 @@ int merge_command(const Arguments& arguments) {
   Shortcomings(job).check();
   const PixelShares shares = stitch_tiles(job);
   if (!keep) remove_folder(job.folder);
-  std::cerr << std::fixed << std::setprecision(1) << job.count() << " tiles make " << job.request.output << ", "
-            << 100 * shares.valid << " % of pixels have a disparity\n";
+  std::cerr << std::fixed << std::setprecision(1) << job.count() << " tiles make " << job.request.output
+            << ", " << 100 * shares.valid << " % of pixels have a disparity\n";
   return done;
 }
 

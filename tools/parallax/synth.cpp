@@ -69,7 +69,8 @@ class TiffPlane {
     writer_.begin({size, channels, 8 * static_cast<int>(sizeof(T))}, true);
   }
   void write(const Plane<T>& rows) {
-    writer_.write_rows(rows.row(0), rows.height(), rows.view().stride * static_cast<std::ptrdiff_t>(sizeof(T)));
+    writer_.write_rows(rows.row(0), rows.height(),
+                       rows.view().stride * static_cast<std::ptrdiff_t>(sizeof(T)));
   }
   void close() {
     writer_.end();

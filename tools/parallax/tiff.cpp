@@ -65,7 +65,8 @@ constexpr int tile_side = 256;
 
 Rectangle overlap(const Rectangle& a, const Rectangle& b) {
   const int x = std::max(a.x, b.x), y = std::max(a.y, b.y);
-  return {x, y,
+  return {x,
+          y,
           {std::min(a.x + a.size.width, b.x + b.size.width) - x,
            std::min(a.y + a.size.height, b.y + b.size.height) - y}};
 }
@@ -100,9 +101,9 @@ bool TiffReader::understand() {
   const auto colours = file_->field<std::uint16_t>(TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
   const auto packing = file_->field<std::uint16_t>(TIFFTAG_COMPRESSION, COMPRESSION_NONE);
   const bool compressed_colours = colours == PHOTOMETRIC_YCBCR && packing == COMPRESSION_JPEG;
-  const int channels = colours == PHOTOMETRIC_MINISBLACK                     ? 1
+  const int channels = colours == PHOTOMETRIC_MINISBLACK                  ? 1
                        : colours == PHOTOMETRIC_RGB || compressed_colours ? 3
-                                                                             : 0;
+                                                                          : 0;
   const bool whole_numbers = kind == SAMPLEFORMAT_UINT && (bits == 8 || bits == 16);
   const bool floats = kind == SAMPLEFORMAT_IEEEFP && bits == 32;
   const auto turn = file_->field<std::uint16_t>(TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
@@ -134,8 +135,7 @@ bool TiffReader::is_complete() const {
   struct stat about {};
   if (::fstat(TIFFFileno(file_->get()), &about) != 0) return false;
   const auto length = static_cast<std::uint64_t>(about.st_size);
-  const std::uint32_t units =
-      tiled_ ? TIFFNumberOfTiles(file_->get()) : TIFFNumberOfStrips(file_->get());
+  const std::uint32_t units = tiled_ ? TIFFNumberOfTiles(file_->get()) : TIFFNumberOfStrips(file_->get());
   for (std::uint32_t i = 0; i < units; ++i) {
     const std::uint64_t bytes = TIFFGetStrileByteCount(file_->get(), i);
     if (bytes == 0 || bytes > length || TIFFGetStrileOffset(file_->get(), i) > length - bytes) return false;
@@ -167,7 +167,8 @@ void TiffReader::decode(int column, int row, int sample) {
   TIFF* file = file_->get();
   const tmsize_t expected =
       tiled_ ? TIFFTileSize(file)
-             : TIFFVStripSize(file, static_cast<std::uint32_t>(std::min(unit_.height, format_.size.height - row)));
+             : TIFFVStripSize(file,
+                              static_cast<std::uint32_t>(std::min(unit_.height, format_.size.height - row)));
   const tmsize_t read =
       expected > static_cast<tmsize_t>(decoded_.size()) ? -1
       : tiled_ ? TIFFReadEncodedTile(file, TIFFComputeTile(file, x, y, 0, plane), decoded_.data(), expected)
@@ -185,8 +186,9 @@ void TiffReader::copy_unit(const Rectangle& unit, const Rectangle& region, int s
   const std::size_t to_step = format_.pixel_bytes();
   const std::size_t copied = planes_ > 1 ? bytes : to_step;
   for (int y = shared.y; y < shared.y + shared.size.height; ++y) {
-    const std::size_t first = static_cast<std::size_t>(y - unit.y) * static_cast<std::size_t>(unit.size.width) +
-                              static_cast<std::size_t>(shared.x - unit.x);
+    const std::size_t first =
+        static_cast<std::size_t>(y - unit.y) * static_cast<std::size_t>(unit.size.width) +
+        static_cast<std::size_t>(shared.x - unit.x);
     const std::byte* from = decoded_.data() + first * from_step;
     std::byte* to = pixels + static_cast<std::ptrdiff_t>(y - region.y) * stride_bytes +
                     static_cast<std::size_t>(shared.x - region.x) * to_step +
@@ -252,8 +254,8 @@ void TiffWriter::flush_band() {
   if (tiled_)
     write_tiles();
   else
-    check(TIFFWriteEncodedStrip(file_->get(), static_cast<std::uint32_t>(first_row_ / band_rows_), band_.data(),
-                                bytes) == bytes);
+    check(TIFFWriteEncodedStrip(file_->get(), static_cast<std::uint32_t>(first_row_ / band_rows_),
+                                band_.data(), bytes) == bytes);
   first_row_ += filled_;
   filled_ = 0;
 }
@@ -265,9 +267,10 @@ void TiffWriter::write_tiles() {
     const auto columns = static_cast<std::size_t>(std::min(tile_side, format_.size.width - x));
     std::fill(tile_.begin(), tile_.end(), std::byte{0});
     for (int y = 0; y < filled_; ++y)
-      std::memcpy(tile_.data() + static_cast<std::size_t>(y * tile_side) * pixel,
-                  band_.data() + static_cast<std::size_t>(y) * row_bytes + static_cast<std::size_t>(x) * pixel,
-                  columns * pixel);
+      std::memcpy(
+          tile_.data() + static_cast<std::size_t>(y * tile_side) * pixel,
+          band_.data() + static_cast<std::size_t>(y) * row_bytes + static_cast<std::size_t>(x) * pixel,
+          columns * pixel);
     const auto tile = TIFFComputeTile(file_->get(), static_cast<std::uint32_t>(x),
                                       static_cast<std::uint32_t>(first_row_), 0, 0);
     const auto bytes = static_cast<tmsize_t>(tile_.size());

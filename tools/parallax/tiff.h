@@ -58,10 +58,10 @@ class TiffReader {
 
   std::unique_ptr<TiffFile> file_;
   TiffFormat format_;
-  Size unit_;                // of a tile, or a strip
+  Size unit_;  // of a tile, or a strip
   bool tiled_ = false;
-  int samples_ = 1;          // side by side in a unit
-  int planes_ = 1;           // units of one sample each, one set after the other
+  int samples_ = 1;  // side by side in a unit
+  int planes_ = 1;   // units of one sample each, one set after the other
   std::vector<std::byte> decoded_;
 };
 
@@ -89,9 +89,9 @@ class TiffWriter {
   std::unique_ptr<TiffFile> file_;
   TiffFormat format_;
   bool tiled_ = false;
-  int band_rows_ = 0;   // of a strip, or tile
-  int first_row_ = 0;   // of the band
-  int filled_ = 0;      // rows of it
+  int band_rows_ = 0;  // of a strip, or tile
+  int first_row_ = 0;  // of the band
+  int filled_ = 0;     // rows of it
   std::vector<std::byte> band_, tile_;
 };
 

@@ -105,8 +105,9 @@ class Budget {
 
   [[noreturn]] void refuse(std::size_t limit) const {
     const std::size_t least = total(least_tile_bytes()) / mebibyte + 1;
-    std::string message = "the match needs " + memory_text(least * mebibyte) + " in the smallest tiles, and " +
-                          memory_text(limit) + " are allowed: raise the limit to " + std::to_string(least) +
+    std::string message = "the match needs " + memory_text(least * mebibyte) +
+                          " in the smallest tiles, and " + memory_text(limit) +
+                          " are allowed: raise the limit to " + std::to_string(least) +
                           "M, or search fewer disparities";
     if (workers_ > 1) message += ", or have fewer --tile-workers";
     if (inputs_.opening_bytes > 0) message += ", or convert the pictures to tiled TIFF";
@@ -129,8 +130,8 @@ void check_finishing_fits(const MatchRequest& request, const Device& device, Siz
   if (needed <= limit) return;
   const std::string what = png ? request.output : !request.image.empty() ? "--image" : "--truth";
   throw Error(ErrorCategory::memory, what + " needs the whole map, " + memory_text(needed) + ", and " +
-                                         memory_text(limit) + " are allowed: " +
-                                         (png ? "name it .tiff or .pfm" : "leave it out") +
+                                         memory_text(limit) +
+                                         " are allowed: " + (png ? "name it .tiff or .pfm" : "leave it out") +
                                          ", or raise the limit");
 }
 
@@ -142,7 +143,9 @@ std::string absolute(const std::string& path) {
 std::string settled_output(const std::string& path) {
   std::error_code missing;
   const fs::path target = fs::canonical(path, missing);
-  return missing ? absolute(path) : target.string();
+  if (missing) return absolute(path);
+  if (!fs::is_regular_file(target)) throw UsageError(path + " is no regular file: give -o one");
+  return target.string();
 }
 
 Inputs examine_inputs(const MatchRequest& request) {
@@ -192,11 +195,13 @@ std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& fo
 
 std::string obstacle_to_tiles(const MatchRequest& request) {
   if (request.output.empty()) return "give -o, beside which tiles are kept";
-  const std::pair<bool, const char*> options[] = {
-      {request.side_by_side, "--side-by-side"},      {!request.confidence.empty(), "--confidence"},
-      {request.energy, "--energy"},                  {!request.cost_file.empty(), "--cost-file"},
-      {!request.cloud.empty(), "--cloud"},           {request.repeat > 1, "--repeat"},
-      {searches_rows(request), "a search of full rows"}};
+  const std::pair<bool, const char*> options[] = {{request.side_by_side, "--side-by-side"},
+                                                  {!request.confidence.empty(), "--confidence"},
+                                                  {request.energy, "--energy"},
+                                                  {!request.cost_file.empty(), "--cost-file"},
+                                                  {!request.cloud.empty(), "--cloud"},
+                                                  {request.repeat > 1, "--repeat"},
+                                                  {searches_rows(request), "a search of full rows"}};
   for (const auto& [given, name] : options)
     if (given) return std::string("leave out ") + name + ", which tiles do not have";
   return "";

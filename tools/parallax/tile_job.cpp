@@ -36,7 +36,8 @@ ordered_json describe_file(const std::string& path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0)
     throw Error(ErrorCategory::file, path + ": cannot be found: check its name and folder");
-  const auto modified = static_cast<std::int64_t>(about.st_mtim.tv_sec) * 1'000'000'000 + about.st_mtim.tv_nsec;
+  const auto modified =
+      static_cast<std::int64_t>(about.st_mtim.tv_sec) * 1'000'000'000 + about.st_mtim.tv_nsec;
   return {{"path", path}, {"bytes", about.st_size}, {"modified_nanoseconds", modified}};
 }
 
@@ -49,8 +50,8 @@ ordered_json to_json(const Rectangle& part) {
 }
 
 ordered_json to_json(const Margins& margins) {
-  return {{"left", margins.left},       {"right", margins.right}, {"top", margins.top}, {"bottom", margins.bottom},
-          {"alignment", margins.alignment}, {"exact", margins.exact}};
+  return {{"left", margins.left},     {"right", margins.right},         {"top", margins.top},
+          {"bottom", margins.bottom}, {"alignment", margins.alignment}, {"exact", margins.exact}};
 }
 
 std::string path_in(const ordered_json& file) {
@@ -122,7 +123,8 @@ ordered_json to_json(const TileJob& job) {
 
 MatchRequest read_request(const ordered_json& json) {
   Arguments arguments{path_in(json.at("left")), path_in(json.at("right"))};
-  for (const ordered_json& option : json.at("matcher_options")) arguments.push_back(option.get<std::string>());
+  for (const ordered_json& option : json.at("matcher_options"))
+    arguments.push_back(option.get<std::string>());
   MatchRequest request = parse_match(arguments);
   request.left_mask = path_in(json.at("left_mask"));
   request.right_mask = path_in(json.at("right_mask"));
@@ -155,8 +157,8 @@ TileJob read_json(const ordered_json& json) {
   job.plan.margins = read_margins(json.at("margins"));
   job.plan.tile_memory_bytes = json.at("tile_memory_bytes").get<std::size_t>();
   for (const ordered_json& tile : json.at("tiles"))
-    job.plan.tiles.push_back({tile.at("number").get<int>(), read_rectangle(tile.at("inside")),
-                              read_rectangle(tile.at("around"))});
+    job.plan.tiles.push_back(
+        {tile.at("number").get<int>(), read_rectangle(tile.at("inside")), read_rectangle(tile.at("around"))});
   return job;
 }
 
@@ -177,7 +179,8 @@ std::string difference(const ordered_json& there, const ordered_json& now) {
   for (const auto* side : {&first, &second}) {
     for (const auto& [key, value] : side->items()) {
       const ordered_json before = first.value(key, ordered_json()), after = second.value(key, ordered_json());
-      if (before != after) return key.substr(1) + " is " + shown(before) + " there, and " + shown(after) + " now";
+      if (before != after)
+        return key.substr(1) + " is " + shown(before) + " there, and " + shown(after) + " now";
     }
   }
   return "";

@@ -1,5 +1,5 @@
-// A match in tiles as it is kept in a file: what was asked for, and how the pair was cut. Any process reads it,
-// matches a tile, or puts the tiles together.
+// A match in tiles as it is kept in a file: what was asked for, and how the pair was cut. Any process reads
+// it, matches a tile, or puts the tiles together.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ namespace parallax::tool {
 struct TileJob {
   MatchRequest request;  // its search range is settled, its paths of pictures, masks and output are absolute
   TilePlan plan;
-  int workers = 1;           // processes
+  int workers = 1;               // processes
   std::size_t worker_bytes = 0;  // of each, with the program itself
   std::string folder;            // of the tiles' results
-  std::string fingerprint;  // of all of this: what was matched for one plan is not taken for another's
+  std::string fingerprint;       // of all of this: what was matched for one plan is not taken for another's
   nlohmann::ordered_json asked;  // the request, and what its files were like
 
   int count() const { return static_cast<int>(plan.tiles.size()); }
@@ -44,8 +44,8 @@ std::string obstacle_to_tiles(const MatchRequest& request);
 // \throws UsageError
 void check_goes_in_tiles(const MatchRequest& request);
 
-// A request whose paths are absolute and whose search range is settled, and the pictures that this took a look
-// at.
+// A request whose paths are absolute and whose search range is settled, and the pictures that this took a
+// look at.
 struct TileRequest {
   MatchRequest match;
   Inputs inputs;

@@ -25,7 +25,8 @@ void make_folder(const std::string& folder);
 void remove_folder(const std::string& folder);
 
 // Whole or not at all; replaces what is there. \throws Error (file)
-void write_tile(const TileJob& job, const Tile& tile, View<const float> disparity, View<const std::uint8_t> status);
+void write_tile(const TileJob& job, const Tile& tile, View<const float> disparity,
+                View<const std::uint8_t> status);
 
 // Fills `rows` with those of the tile's map that begin at `first_row` of the whole image.
 // \throws Error (file)

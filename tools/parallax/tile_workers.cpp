@@ -94,7 +94,8 @@ class Process {
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    const int reason = ::posix_spawn(&id_, "/proc/self/exe", streams.actions(), nullptr, arguments.data(), environ);
+    const int reason =
+        ::posix_spawn(&id_, "/proc/self/exe", streams.actions(), nullptr, arguments.data(), environ);
     if (reason != 0) fail_process(reason);
     input_.close_reader();
     output_.close_writer();
@@ -202,8 +203,7 @@ class ProcessPool {
 
   void listen() {
     std::vector<pollfd> outputs;
-    for (const auto& process : processes_)
-      outputs.push_back({process ? process->output() : -1, POLLIN, 0});
+    for (const auto& process : processes_) outputs.push_back({process ? process->output() : -1, POLLIN, 0});
     if (::poll(outputs.data(), outputs.size(), -1) < 0) return;
     for (std::size_t i = 0; i < outputs.size(); ++i)
       if (outputs[i].revents != 0) listen(i);
