@@ -58,7 +58,9 @@ TileState state_of(const TileJob& job, const Tile& tile) {
   for (const int picture : {disparities, statuses}) {
     const std::optional<TiffReader> file = TiffReader::open(path, picture);
     if (!file || !file->is_complete()) return TileState::damaged;
-    if (file->description() != description_of(job, tile)) return TileState::foreign;
+    const std::string description = file->description();
+    if (description.empty()) return TileState::damaged;
+    if (description != description_of(job, tile)) return TileState::foreign;
     if (file->format() != format_of(picture, tile.inside.size)) return TileState::damaged;
   }
   return TileState::done;
