@@ -4,11 +4,14 @@
 // docs/partition.md:
 //
 //   tile_padding DATA      DATA: the folder with papers/, middlebury2003/ and middlebury2014/
+//
+// Without DATA: how a large pair is cut within 2 GiB, and what that costs.
 
 #include <cmath>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
+#include <string>
 
 #include "parallax/parallax.h"
 
@@ -121,15 +124,50 @@ void print_table(const fs::path& data, const char* title, const Parameters& para
   for (const PairFolder& folder : folders) print_row(data, folder, parameters);
 }
 
+void print_plan(const char* name, const MatcherParameters& parameters, int padding) {
+  constexpr ImageFormat format{{20'000, 15'000}, Depth::bits8};
+  constexpr std::size_t limit = std::size_t{2} << 30;
+  const TilePlan plan = plan_tiles(parameters, {.threads = 2}, format, {limit}, {.padding = padding});
+  const Size around = plan.tiles.front().around.size;
+  const double matched = static_cast<double>(around.pixels()) * static_cast<double>(plan.tiles.size());
+  std::cout << "| " << name << " | " << plan.tiles.size() << " | " << around.width << "×" << around.height
+            << " | " << 100 * (matched / static_cast<double>(format.size.pixels()) - 1) << " % | "
+            << static_cast<double>(plan.tile_memory_bytes >> 20) << " MiB | "
+            << static_cast<double>(stitch_memory_bytes(plan, 256) >> 20) << " MiB |\n";
+}
+
+template <class Parameters>
+Parameters with_128_labels(Parameters parameters) {
+  parameters.disparities = 128;
+  return parameters;
+}
+
+void print_plans() {
+  std::cout << "| method, padding | tiles | of | matched twice | a tile holds | stitching 256 rows holds |\n"
+               "|---|---:|---:|---:|---:|---:|\n";
+  print_plan("block", with_128_labels(block_preset("default")), 0);
+  print_plan("census", with_128_labels(census_preset("default")), 0);
+  for (const int padding : {40, 80}) {
+    const std::string number = std::to_string(padding);
+    print_plan(("bp, " + number).c_str(), with_128_labels(belief_propagation_preset("default")), padding);
+    print_plan(("tiled-bp, " + number).c_str(), with_128_labels(tiled_belief_propagation_preset("default")),
+               padding);
+  }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 2) {
-    std::cerr << "usage: tile_padding DATA\n";
+  if (count > 2) {
+    std::cerr << "usage: tile_padding [DATA]\n";
     return 2;
   }
-  std::cout << std::fixed << std::setprecision(3);
   try {
+    std::cout << std::fixed << std::setprecision(count == 1 ? 0 : 3);
+    if (count == 1) {
+      print_plans();
+      return 0;
+    }
     print_table(arguments[1], "bp, preset `default`:", belief_propagation_preset("default"));
     print_table(arguments[1],
                 "bp, preset `grauer-gray-2019`:", belief_propagation_preset("grauer-gray-2019"));

@@ -12,6 +12,7 @@
 #include "parallax/formats.h"
 #include "parallax/geometry.h"
 #include "parallax/image.h"
+#include "parallax/margins.h"
 #include "parallax/matcher.h"
 #include "parallax/partition.h"
 #include "parallax/refine.h"

@@ -7,7 +7,7 @@
 
 #include "parallax/data_cost.h"
 #include "parallax/image.h"
-#include "parallax/partition.h"
+#include "parallax/margins.h"
 
 #include "core/arena.h"
 

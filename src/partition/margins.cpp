@@ -1,5 +1,3 @@
-#include <type_traits>
-
 #include "core/checks.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/block/block.h"

@@ -11,4 +11,8 @@ MatcherParameters tile_parameters(MatcherParameters parameters);
 // The steps that are left for the stitched map.
 RefineParameters steps_after_tiles(const MatcherParameters& parameters);
 
+// A plan may come from a file. \throws Error (argument) unless its tiles are all there, row by row, cover the
+// image once, and are matched from rectangles of one size that hold their margins
+void check_tiles(const TilePlan& plan);
+
 }  // namespace parallax::partition

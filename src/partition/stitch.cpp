@@ -133,7 +133,6 @@ class Stitcher {
 };
 
 Stitcher checked_stitcher(const TilePlan& plan, int rows) {
-  check_size(plan.format.size);
   check_range("rows", rows, 1, 1'000'000);
   return {partition::steps_after_tiles(plan.parameters), plan.format.size, rows};
 }
@@ -145,6 +144,7 @@ std::size_t stitch_memory_bytes(const TilePlan& plan, int rows) {
 }
 
 void stitch(const TilePlan& plan, int rows, const Strips& strips) {
+  partition::check_tiles(plan);
   checked_stitcher(plan, rows).run(plan, strips);
 }
 

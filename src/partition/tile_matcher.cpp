@@ -7,16 +7,9 @@
 namespace parallax {
 namespace {
 
-// All tiles are of one size.
 ImageFormat format_of_tiles(const TilePlan& plan) {
-  if (plan.tiles.empty()) throw Error(ErrorCategory::argument, "the plan has no tiles: use plan_tiles()");
+  partition::check_tiles(plan);
   return {plan.tiles.front().around.size, plan.format.depth};
-}
-
-bool lies_within(const Rectangle& inner, const Rectangle& outer) {
-  return inner.x >= outer.x && inner.y >= outer.y && inner.size.width > 0 && inner.size.height > 0 &&
-         inner.size.width <= outer.size.width - (inner.x - outer.x) &&
-         inner.size.height <= outer.size.height - (inner.y - outer.y);
 }
 
 template <class T>
@@ -39,7 +32,7 @@ ImageView part_of(const ImageView& image, const Rectangle& part) {
 
 StereoPair part_of(const StereoPair& pair, const Rectangle& part) {
   return {part_of(pair.left, part), part_of(pair.right, part), part_of_mask(pair.left_mask, part),
-          part_of_mask(pair.right_mask, part)};
+          part_of_mask(pair.right_mask, part), pair.costs};
 }
 
 DisparityMap part_of(const DisparityMap& map, const Rectangle& part) {
@@ -105,11 +98,13 @@ int rows_of_strips(const TilePlan& plan) {
 
 TileMatcher::TileMatcher(const TilePlan& plan)
     : matcher_(partition::tile_parameters(plan.parameters), plan.device, format_of_tiles(plan)),
-      disparity_(format_of_tiles(plan).size),
-      status_(format_of_tiles(plan).size) {}
+      tiles_(plan.tiles),
+      disparity_(plan.tiles.front().around.size),
+      status_(plan.tiles.front().around.size) {}
 
 void TileMatcher::run(const Tile& tile, const StereoPair& around, const DisparityMap& inside) {
-  if (tile.around.size != disparity_.size() || !lies_within(tile.inside, tile.around))
+  const auto number = static_cast<std::size_t>(tile.number);
+  if (number >= tiles_.size() || tiles_[number] != tile)
     throw Error(ErrorCategory::argument,
                 "tile " + std::to_string(tile.number) + " is none of the plan: give one of its tiles");
   check_view("disparity map", inside.disparity, tile.inside.size);

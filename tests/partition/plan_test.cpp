@@ -308,10 +308,44 @@ TEST_F(TileMatcherTest, TellsNoConfidence) {
   expect_refused([&] { match_in_tiles(plan_, views(), map.map()); }, "confidence");
 }
 
+TEST_F(TileMatcherTest, RefusesDataCostsOfTheCaller) {
+  const std::vector<float> costs(pair_.size().pixels() * 8);
+  StereoPair pair = views();
+  pair.costs = CostVolume(costs.data(), pair_.size(), 8);
+  expect_refused([&] { match_in_tiles(plan_, pair, map_.map()); }, "data costs");
+}
+
 TEST_F(TileMatcherTest, RefusesAPlanWithoutTiles) {
   TilePlan empty = plan_;
   empty.tiles.clear();
   expect_refused([&] { TileMatcher matcher(empty); }, "no tiles");
+}
+
+// As a file might say it.
+TEST_F(TileMatcherTest, RefusesTilesThatDoNotMakeUpTheImage) {
+  const auto expect_bad = [](const TilePlan& plan, std::string_view reason) {
+    expect_refused([&] { TileMatcher matcher(plan); }, reason);
+    expect_refused([&] { stitch(plan, 5, {}); }, reason);
+  };
+  const auto changed = [&](auto change) {
+    TilePlan plan = plan_;
+    change(plan.tiles);
+    return plan;
+  };
+  using Tiles = std::vector<Tile>;
+  expect_bad(changed([](Tiles& t) { t.pop_back(); }), "do not cover the image");
+  expect_bad(changed([](Tiles& t) { std::swap(t[0], t[1]); }), "tile 0 of the plan");
+  expect_bad(changed([](Tiles& t) { t[1].number = 5; }), "tile 1 of the plan");
+  expect_bad(changed([](Tiles& t) { t[1].inside.x += 1; }), "tile 1 of the plan");
+  expect_bad(changed([](Tiles& t) { t[1].inside.size.height -= 1; }), "tile 1 of the plan");
+  expect_bad(changed([](Tiles& t) { t[1].around.y -= 1; }), "tile 1 of the plan");
+  expect_bad(changed([](Tiles& t) { t[1].around.x += 1; }), "tile 1 of the plan");
+  expect_bad(changed([](Tiles& t) { t[1].around.x = 2147483647; }), "tile 1 of the plan");
+  expect_bad(changed([](Tiles& t) { t[1].around.size.width += 1; }), "tile 1 of the plan");
+  expect_bad(changed([](Tiles& t) { t.back().inside.size.width += 1; }), "of the plan");
+  TilePlan unaligned = plan_;
+  unaligned.margins.alignment = 0;
+  expect_bad(unaligned, "tile 0 of the plan");
 }
 
 // One tile is the match itself, of every method.

@@ -18,10 +18,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool strips_fit(const TileJob& job, int rows, std::size_t room) {
+  try {
+    return stitch_memory_bytes(job.plan, rows) <= room;
+  } catch (const Error&) {
+    return false;  // too many pixels for a step
+  }
+}
+
 // As many as there is room for; more than this many do not make it faster.
 int rows_of_strips(const TileJob& job, std::size_t room) {
   int rows = 1024;
-  while (rows > 1 && stitch_memory_bytes(job.plan, rows) > room) rows /= 2;
+  while (rows > 1 && !strips_fit(job, rows, room)) rows /= 2;
   return rows;
 }
 

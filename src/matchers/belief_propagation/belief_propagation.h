@@ -31,7 +31,7 @@
 #include <vector>
 
 #include "parallax/belief_propagation.h"
-#include "parallax/partition.h"
+#include "parallax/margins.h"
 
 #include "core/plan.h"
 #include "data_cost/data_cost.h"

@@ -16,7 +16,7 @@
 #include <memory>
 
 #include "parallax/block.h"
-#include "parallax/partition.h"
+#include "parallax/margins.h"
 
 #include "core/plan.h"
 

@@ -31,7 +31,7 @@
 #include <vector>
 
 #include "parallax/census.h"
-#include "parallax/partition.h"
+#include "parallax/margins.h"
 
 #include "core/plan.h"
 

@@ -33,7 +33,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "parallax/partition.h"
+#include "parallax/margins.h"
 #include "parallax/tiled_belief_propagation.h"
 
 #include "core/plan.h"
