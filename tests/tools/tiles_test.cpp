@@ -375,7 +375,8 @@ TEST_F(TilesTest, ADamagedPictureFailsInTheTilesThatItConcerns) {
 TEST_F(TilesTest, ALimitThatIsTooSmallNamesOneThatWouldDo) {
   make_pair_of("700x500");
   const std::string match =
-      "match pair/left.png pair/right.png --method bp --disparities 128 --iterations 1 --json -o d.pfm "
+      "match pair/left.png pair/right.png --method bp --disparities 128 --iterations 1 --padding 8 --json -o "
+      "d.pfm "
       "--max-memory ";
   const Outcome refused = run(match + "1M");
   EXPECT_EQ(refused.status, 1);
