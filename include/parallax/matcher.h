@@ -21,9 +21,12 @@ namespace parallax {
 using MatcherParameters = std::variant<BlockParameters, BeliefPropagationParameters, CensusParameters,
                                        TiledBeliefPropagationParameters>;
 
+/// Bytes of memory of this machine, or of the container this process is in.
+std::size_t whole_memory();
+
 /// What a plan may use.
 struct PlanLimits {
-  /// 0 = all memory of the machine, or of its container; on a GPU, what is free there.
+  /// 0 = whole_memory(); on a GPU, what is free there.
   std::size_t max_memory_bytes = 0;
 };
 

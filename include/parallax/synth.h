@@ -47,4 +47,8 @@ struct SynthPair {
 /// Renders a pair. The same parameters give the same bytes, on every machine.
 SynthPair synthesize(const SynthParameters& parameters);
 
+/// Rows [first_row, first_row + rows) of that pair, for pairs larger than memory; the calibration is that of
+/// the whole. \throws Error (argument) also for rows that lie outside
+SynthPair synthesize_rows(const SynthParameters& parameters, int first_row, int rows);
+
 }  // namespace parallax

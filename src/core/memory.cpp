@@ -8,6 +8,8 @@
 
 #include <unistd.h>
 
+#include "parallax/matcher.h"
+
 namespace parallax {
 
 std::string bytes_text(std::size_t bytes) {

@@ -1,4 +1,4 @@
-// How much memory there is, and how to say so.
+// How much memory is, in words. How much there is says whole_memory() of parallax/matcher.h.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,5 @@ namespace parallax {
 
 // "1.5 GiB"
 std::string bytes_text(std::size_t bytes);
-
-// Of the machine, or of the container this process is in.
-std::size_t whole_memory();
 
 }  // namespace parallax

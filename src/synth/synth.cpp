@@ -168,16 +168,18 @@ bool seen_by_both(const std::vector<Surface>& surfaces, const Hit& hit, double c
   return cast(surfaces, other_column, row, !from_right).disparity < hit.disparity + 1e-6;
 }
 
-void render(const std::vector<Surface>& surfaces, Scene scene, bool from_right, Plane<std::uint8_t>& image,
-            Plane<float>& truth, Plane<std::uint8_t>& mask) {
-  for (int y = 0; y < truth.height(); ++y) {
+// The planes hold rows from `first_row` on.
+void render(const std::vector<Surface>& surfaces, Scene scene, bool from_right, int first_row,
+            Plane<std::uint8_t>& image, Plane<float>& truth, Plane<std::uint8_t>& mask) {
+  for (int row = 0; row < truth.height(); ++row) {
+    const int y = first_row + row;
     for (int x = 0; x < truth.width(); ++x) {
       const Hit hit = cast(surfaces, x, y, from_right);
       const Colour colour = scene == Scene::dots ? dot_texture(hit.surface->texture, hit.left_column, y)
                                                  : smooth_texture(hit.surface->texture, hit.left_column, y);
-      std::copy(colour.begin(), colour.end(), image.row(y) + 3 * static_cast<std::ptrdiff_t>(x));
-      truth.at(x, y) = static_cast<float>(hit.disparity);
-      mask.at(x, y) = seen_by_both(surfaces, hit, x, y, truth.width(), from_right) ? 255 : 128;
+      std::copy(colour.begin(), colour.end(), image.row(row) + 3 * static_cast<std::ptrdiff_t>(x));
+      truth.at(x, row) = static_cast<float>(hit.disparity);
+      mask.at(x, row) = seen_by_both(surfaces, hit, x, y, truth.width(), from_right) ? 255 : 128;
     }
   }
 }
@@ -198,8 +200,14 @@ void SynthParameters::validate() const {
 }
 
 SynthPair synthesize(const SynthParameters& parameters) {
+  return synthesize_rows(parameters, 0, parameters.size.height);
+}
+
+SynthPair synthesize_rows(const SynthParameters& parameters, int first_row, int rows) {
   parameters.validate();
-  const Size size = parameters.size;
+  check_range("first row", first_row, 0, parameters.size.height - 1);
+  check_range("rows", rows, 1, parameters.size.height - first_row);
+  const Size size{parameters.size.width, rows};
   const Size colour_size{3 * size.width, size.height};
   const std::vector<Surface> surfaces = make_scene(parameters);
   SynthPair pair{Plane<std::uint8_t>(colour_size),
@@ -209,15 +217,15 @@ SynthPair synthesize(const SynthParameters& parameters) {
                  Plane<std::uint8_t>(size),
                  Plane<std::uint8_t>(size),
                  {}};
-  render(surfaces, parameters.scene, false, pair.left, pair.left_truth, pair.left_mask);
-  render(surfaces, parameters.scene, true, pair.right, pair.right_truth, pair.right_mask);
+  render(surfaces, parameters.scene, false, first_row, pair.left, pair.left_truth, pair.left_mask);
+  render(surfaces, parameters.scene, true, first_row, pair.right, pair.right_truth, pair.right_mask);
   Calibration& calibration = pair.calibration;
   calibration.focal = size.width;
   calibration.centre_x = 0.5 * (size.width - 1);
-  calibration.centre_y = 0.5 * (size.height - 1);
+  calibration.centre_y = 0.5 * (parameters.size.height - 1);
   calibration.baseline = 100;
   calibration.width = size.width;
-  calibration.height = size.height;
+  calibration.height = parameters.size.height;
   calibration.disparities = parameters.disparities;
   return pair;
 }

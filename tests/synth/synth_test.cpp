@@ -1,5 +1,6 @@
 #include "parallax/synth.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string_view>
@@ -68,6 +69,29 @@ TEST_P(SynthTest, EverySizeIsRendered) {
 TEST_P(SynthTest, SeedDecidesEveryByte) {
   EXPECT_EQ(hash_of(render({64, 48}, 5)), hash_of(render({64, 48}, 5)));
   EXPECT_NE(hash_of(render({64, 48}, 5)), hash_of(render({64, 48}, 6)));
+}
+
+TEST_P(SynthTest, BandsOfRowsAreThoseOfTheWholePair) {
+  const SynthParameters parameters{{64, 48}, 16, GetParam(), 5};
+  const SynthPair whole = synthesize(parameters);
+  const auto same = [](const auto& band, const auto& image, int first) {
+    for (int y = 0; y < band.height(); ++y)
+      if (!std::equal(band.row(y), band.row(y) + band.width(), image.row(first + y))) return false;
+    return true;
+  };
+  for (int first = 0; first < 48; first += 13) {
+    const SynthPair band = synthesize_rows(parameters, first, std::min(13, 48 - first));
+    EXPECT_EQ(band.size(), (Size{64, std::min(13, 48 - first)}));
+    EXPECT_TRUE(same(band.left, whole.left, first) && same(band.right, whole.right, first));
+    EXPECT_TRUE(same(band.left_truth, whole.left_truth, first));
+    EXPECT_TRUE(same(band.right_truth, whole.right_truth, first));
+    EXPECT_TRUE(same(band.left_mask, whole.left_mask, first));
+    EXPECT_TRUE(same(band.right_mask, whole.right_mask, first));
+    EXPECT_EQ(band.calibration.height, 48);
+    EXPECT_EQ(band.calibration.centre_y, whole.calibration.centre_y);
+  }
+  EXPECT_THROW(synthesize_rows(parameters, 48, 1), Error);
+  EXPECT_THROW(synthesize_rows(parameters, 40, 9), Error);
 }
 
 TEST_P(SynthTest, MasksAreSeenOrOccluded) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tools/parallax/match.h"
+#include "tools/parallax/method_options.h"
 
 namespace parallax::tool {
 namespace {
@@ -172,6 +173,26 @@ TEST(MatchOptionsTest, OptionsThatDoNotFitTogetherAreRefused) {
   EXPECT_THROW(read({"--levels", "4"}), UsageError);
   EXPECT_EQ(bp("--confidence sure.pfm --energy --json").levels, 5);
   EXPECT_EQ(read({"--confidence", "sure.pfm"}).confidence, "sure.pfm");
+}
+
+// As plans of tiles keep them.
+TEST(MatchOptionsTest, OptionsOfAMatcherAreReadAgainAsTheyWere) {
+  const char* lines[] = {
+      "--min-disparity -7 --disparities 33 --window 5 --cost zncc --prefilter none --uniqueness 4 "
+      "--no-left-right-check --left-right-tolerance 2.5 --fill none --median 3 -o map.pfm --json --threads 2",
+      "--preset sad-full-row --window 7",
+      "--left-right-check",
+      "--method bp --levels 3 --arithmetic bfloat16 --no-outside-cost --data-weight 0.5 --max-memory 2G",
+      "--method tiled-bp --tile 21 --no-early-out --sweep-order right-left-up-down --outside-cost 25",
+      "--method census --preset fast --disparities 40 --weighted-median 5"};
+  for (const char* line : lines) {
+    const MatchRequest first = read(words(line)), again = read(first.matcher_options);
+    EXPECT_EQ(first.method, again.method) << line;
+    EXPECT_EQ(describe_parameters(first.parameters), describe_parameters(again.parameters)) << line;
+    EXPECT_EQ(first.min_disparity(), again.min_disparity()) << line;
+    EXPECT_EQ(first.matcher_options, again.matcher_options) << line;
+    EXPECT_EQ(again.output, "");
+  }
 }
 
 TEST(MatchOptionsTest, MemoryHasUnits) {

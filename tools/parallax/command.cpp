@@ -47,14 +47,14 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-Size parse_size(const std::string& text) {
+Size parse_size(const std::string& text, const std::string& option) {
   Size size;
   const char* end = text.data() + text.size();
   const auto width = std::from_chars(text.data(), end, size.width);
   const bool cross = width.ec == std::errc{} && width.ptr != end && (*width.ptr == 'x' || *width.ptr == 'X');
   const auto height = cross ? std::from_chars(width.ptr + 1, end, size.height) : width;
   if (!cross || height.ec != std::errc{} || height.ptr != end || size.width < 1 || size.height < 1)
-    throw UsageError("--size is '" + text + "': give width x height, such as 640x480");
+    throw UsageError(option + " is '" + text + "': give width x height, such as 640x480");
   return size;
 }
 

@@ -23,6 +23,8 @@ int eval_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);
 int tune_command(const Arguments& arguments);
 int synth_command(const Arguments& arguments);
+int plan_command(const Arguments& arguments);
+int merge_command(const Arguments& arguments);
 int devices_command(const Arguments& arguments);
 
 // The user asked for something that does not exist, or does not fit together: exit status 2.
@@ -37,8 +39,8 @@ class HelpRequest : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Reads "640x480".
-Size parse_size(const std::string& text);
+// Reads "640x480", the value of this option.
+Size parse_size(const std::string& text, const std::string& option = "--size");
 
 // "640×480"
 std::string text(Size size);

@@ -21,6 +21,8 @@ constexpr Command commands[] = {
     {"bench", bench_command, "measure time and error on standard pairs"},
     {"tune", tune_command, "find what makes matching fastest on this machine, and remember it"},
     {"synth", synth_command, "render a synthetic pair with exact truth"},
+    {"plan", plan_command, "cut a pair larger than memory into tiles, to be matched one by one"},
+    {"merge", merge_command, "put a map together from the tiles of a plan"},
     {"devices", devices_command, "list the devices of this machine, and what runs on them"},
 };
 

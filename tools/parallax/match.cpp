@@ -1,5 +1,6 @@
 #include "tools/parallax/match.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -70,13 +71,51 @@ void add_common_options(CLI::App& app, MatchRequest& request) {
   app.add_option("--threads", request.threads, "CPU threads; 0 = all cores");
   app.add_option("--min-disparity", request.min_disparity(), "Lowest disparity searched, any sign");
   app.add_option("--disparities", request.disparities(), "Number of disparities searched");
-  app.add_option("--max-memory", request.max_memory,
-                 "Refuse to use more memory than this, such as 2G; 0 = what the machine has")
+  app.add_option(
+         "--max-memory", request.max_memory,
+         "Use no more memory than this, such as 2G: a pair that needs more goes in tiles; 0 = what the "
+         "machine has")
       ->transform(CLI::AsSizeValue(false))
       ->transform(not_negative());  // of two, the later is the first to run
   app.add_option("--repeat", request.repeat, "Match this often, report median times")
       ->check(CLI::Range(1, 1'000'000));
   app.add_flag("--json", request.json, "Report as JSON on standard output");
+}
+
+void add_tile_options(CLI::App& app, MatchRequest& request, const std::string& command) {
+  const std::string group = "Pairs larger than memory";
+  app.add_option("--padding", request.padding,
+                 "Pixels around a tile of bp and tiled-bp, on every side, which have an influence on it")
+      ->check(CLI::Range(0, 1'000'000))
+      ->group(group);
+  app.add_option_function<std::string>(
+         "--tile-size",
+         [&request](const std::string& size) { request.largest_tile = parse_size(size, "--tile-size"); },
+         "Largest tile with its margins, width x height; otherwise what memory allows")
+      ->group(group);
+  app.add_option("--tile-workers", request.tile_workers,
+                 "Processes that match tiles, which share --max-memory; 0 = as many as pay")
+      ->check(CLI::Range(0, 64))
+      ->group(group);
+  if (command == "match")
+    app.add_flag("--resume", request.resume, "Go on with the tiles that an interrupted match left")
+        ->group(group);
+  else
+    app.add_option("--plan", request.plan, "Where the plan goes (JSON)")->required()->group(group);
+}
+
+// What was given of the options from the one numbered `first` on, and of those that say what is searched.
+Arguments given_options(const CLI::App& app, std::size_t first) {
+  Arguments given;
+  const std::vector<const CLI::Option*> options = app.get_options();
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const std::string name = options[i]->get_name();
+    const bool searches =
+        name == "--method" || name == "--preset" || name == "--min-disparity" || name == "--disparities";
+    if (i < first && !searches) continue;
+    for (const std::string& value : options[i]->results()) given.push_back(name + "=" + value);
+  }
+  return given;
 }
 
 // Costs from a file take the place of the matcher's own, and decide how many labels there are.
@@ -178,16 +217,23 @@ int MatchRequest::disparities() const {
   return std::visit([](const auto& p) { return p.disparities; }, parameters);
 }
 
-MatchRequest parse_match(const Arguments& arguments) {
+MatchRequest parse_match(const Arguments& arguments, const std::string& command) {
   MatchRequest request;
-  read_method_and_preset(arguments, "match", request.method, request.preset);
+  read_method_and_preset(arguments, command, request.method, request.preset);
   request.parameters = method_preset(request.method, request.preset);
-  CommandLine app("match", "Match a rectified stereo pair, or a sequence of pairs");
+  CommandLine app(command, command == "match" ? "Match a rectified stereo pair, or a sequence of pairs"
+                                              : "Cut a pair larger than memory into tiles");
   add_common_options(app, request);
+  add_tile_options(app, request, command);
+  if (command == "match")
+    app.footer(
+        "'parallax match --plan FILE --tile K' matches one tile of a plan; see 'parallax plan --help'");
+  const std::size_t first_of_matcher = app.get_options().size();
   std::visit([&](auto& parameters) { add_options(app, parameters); }, request.parameters);
   request.range_given =
       std::visit([](const auto& preset) { return fixes_range(preset); }, request.parameters);
   app.read(arguments);
+  request.matcher_options = given_options(app, first_of_matcher);
   std::visit([&](auto& parameters) { settle_options(app, parameters); }, request.parameters);
   request.range_given = request.range_given || app.count("--disparities") > 0 || searches_rows(request);
   settle_cost_file(app, request);
@@ -196,9 +242,16 @@ MatchRequest parse_match(const Arguments& arguments) {
 }
 
 int match_command(const Arguments& arguments) {
+  const bool planned = std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+    return argument == "--plan" || argument.starts_with("--plan=");
+  });
+  if (planned) return match_planned_tiles(arguments);
   const MatchRequest request = parse_match(arguments);
   const std::unique_ptr<FrameSource> frames = open_sequence(request);
-  return frames ? match_sequence(request, *frames) : match_pair(request);
+  if (!frames) return match_pair(request);
+  if (request.resume || request.largest_tile != Size{})
+    throw UsageError("--resume and --tile-size are for a pair: a sequence does not go in tiles");
+  return match_sequence(request, *frames);
 }
 
 }  // namespace parallax::tool

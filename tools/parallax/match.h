@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "parallax/matcher.h"
+#include "parallax/partition.h"
 
 #include "tools/parallax/command.h"
 
@@ -28,6 +28,13 @@ struct MatchRequest {
   bool energy = false;    // report the energy of the map
   std::string truth;      // report the errors of the map
   double truth_scale = 0;
+  // Of pairs larger than memory.
+  int padding = default_tile_padding;
+  Size largest_tile;     // 0×0 = what memory allows
+  int tile_workers = 0;  // processes; 0 = as many as pay
+  bool resume = false;
+  std::string plan;           // of 'parallax plan': where to
+  Arguments matcher_options;  // what was given of --method and its options, to be read again
 
   int& min_disparity();
   int& disparities();
@@ -35,8 +42,9 @@ struct MatchRequest {
   int disparities() const;
 };
 
+// Of the commands that take a pair: "match", or "plan".
 // \throws UsageError, HelpRequest, Error (argument)
-MatchRequest parse_match(const Arguments& arguments);
+MatchRequest parse_match(const Arguments& arguments, const std::string& command = "match");
 
 bool searches_rows(const MatchRequest& request);
 int fewest_disparities(const MatchRequest& request);
@@ -51,5 +59,9 @@ class FrameSource;
 // Exit statuses, as of any subcommand.
 int match_pair(const MatchRequest& request);
 int match_sequence(const MatchRequest& request, FrameSource& source);
+// By tiles, in processes of their own.
+int match_by_tiles(const MatchRequest& request);
+// Tiles of a plan that is made already, for 'parallax match --plan'.
+int match_planned_tiles(const Arguments& arguments);
 
 }  // namespace parallax::tool

@@ -5,6 +5,8 @@
 #include "tools/parallax/frames.h"
 #include "tools/parallax/match.h"
 #include "tools/parallax/match_report.h"
+#include "tools/parallax/memory.h"
+#include "tools/parallax/tile_job.h"
 #include "tools/parallax/truth.h"
 
 namespace parallax::tool {
@@ -31,14 +33,59 @@ std::optional<Truth> read_truth(const MatchRequest& request, const PicturePair& 
   return truth;
 }
 
+// What a match that does not fit can do about it. \throws Error (memory)
+void check_tiles_are_possible(const MatchRequest& request, std::size_t needed) {
+  const std::string obstacle = obstacle_to_tiles(request);
+  if (!obstacle.empty())
+    throw Error(ErrorCategory::memory,
+                "the match needs " + memory_text(needed) + ", and " + memory_text(memory_limit(request)) +
+                    " are allowed: raise the limit, or, to have it in tiles, " + obstacle);
+}
+
+// Whether a pair of this format has to go in tiles: the user said so, or it does not fit.
+// \throws Error (memory) when it does not fit, nor can go in tiles
+bool goes_in_tiles(MatchRequest request, const ImageFormat& format) {
+  if (request.resume || request.largest_tile != Size{}) return true;
+  settle_range(request, format.size);
+  const std::size_t needed = whole_match_bytes(request, format);
+  if (needed <= memory_limit(request)) return false;
+  // The machine's own limit is a guess: who cannot have tiles may try.
+  if (request.max_memory == 0 && !obstacle_to_tiles(request).empty()) return false;
+  check_tiles_are_possible(request, needed);
+  return true;
+}
+
+// Whether there is a reason to look at the format of the pictures before they are read.
+bool looks_first(const MatchRequest& request) {
+  return request.max_memory > 0 || request.resume || request.largest_tile != Size{} ||
+         open_picture_tiff(request.left).has_value();
+}
+
+// Whether a match fits into its device, a GPU say, whole. \throws Error when it does not, nor can go in tiles
+bool plan_whole(MatchPlan& plan, const ImageFormat& format) {
+  try {
+    plan.make(format);
+    return true;
+  } catch (const Error& error) {
+    if (error.category() != ErrorCategory::memory || !obstacle_to_tiles(plan.request()).empty()) throw;
+    return false;
+  }
+}
+
 }  // namespace
 
 int match_pair(const MatchRequest& request) {
   check_outputs(request);
+  const bool first = looks_first(request) && !request.side_by_side;
+  if (first && goes_in_tiles(request, PictureParts(request.left).format())) return match_by_tiles(request);
   MatchPlan plan(request);
-  const PicturePair pictures = read_one_pair(request);
+  PicturePair pictures = read_one_pair(request);
+  const ImageFormat format = pictures.left.view().format;
   const std::optional<Truth> truth = read_truth(request, pictures);
-  plan.make(pictures.left.view().format);
+  if ((!first && goes_in_tiles(request, format)) || !plan_whole(plan, format)) {
+    pictures = {};
+    return match_by_tiles(request);
+  }
   MatchResult result = plan.make_result();
   Stopwatch stopwatch;
   for (int i = 0; i < request.repeat; ++i) {

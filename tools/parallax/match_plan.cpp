@@ -43,7 +43,25 @@ CostArray read_costs_of(const MatchRequest& request, Size size) {
   return costs;
 }
 
+void settle_range(MatchRequest& request, const Calibration& calibration, Size size) {
+  if (!request.range_given) {
+    if (calibration.disparities > 0) request.disparities() = calibration.disparities;
+    const int reachable = size.width - request.min_disparity();
+    request.disparities() = std::min(request.disparities(), std::max(reachable, fewest_disparities(request)));
+  }
+  check_range_fits(request, size);
+}
+
 }  // namespace
+
+void settle_range(MatchRequest& request, Size size) {
+  Calibration calibration;
+  if (!request.calibration.empty()) {
+    calibration = read_calibration(request.calibration);
+    check_calibration_fits(calibration, request.calibration, size);
+  }
+  settle_range(request, calibration, size);
+}
 
 MatchPlan::MatchPlan(const MatchRequest& request)
     : request_(request), device_(Device::parse(request.device)) {
@@ -56,19 +74,9 @@ void MatchPlan::make(const ImageFormat& format) {
   left_mask_ = read_mask_of(request_.left_mask, format.size);
   right_mask_ = read_mask_of(request_.right_mask, format.size);
   if (!request_.calibration.empty()) check_calibration_fits(calibration_, request_.calibration, format.size);
-  settle_range();
+  settle_range(request_, calibration_, format.size);
   costs_ = read_costs_of(request_, format.size);
   matcher_.emplace(request_.parameters, device_, format, PlanLimits{request_.max_memory});
-}
-
-void MatchPlan::settle_range() {
-  if (!request_.range_given) {
-    if (calibration_.disparities > 0) request_.disparities() = calibration_.disparities;
-    const int reachable = format_.size.width - request_.min_disparity();
-    request_.disparities() =
-        std::min(request_.disparities(), std::max(reachable, fewest_disparities(request_)));
-  }
-  check_range_fits(request_, format_.size);
 }
 
 int MatchPlan::lowest_disparity() const {

@@ -18,6 +18,10 @@ struct MatchResult {
   Plane<float> confidence;  // empty unless asked for
 };
 
+// Where the user chose no search range: that of the calibration, as far as images of this size reach.
+// \throws UsageError when a range reaches beyond them, Error (file)
+void settle_range(MatchRequest& request, Size size);
+
 class MatchPlan {
  public:
   // \throws Error (file) for a calibration that cannot be read
@@ -42,8 +46,6 @@ class MatchPlan {
   int disparities() const;
 
  private:
-  void settle_range();
-
   MatchRequest request_;
   Calibration calibration_;
   Device device_;

@@ -1,6 +1,5 @@
 #include "tools/parallax/match_report.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "parallax/formats.h"
@@ -37,39 +36,49 @@ std::vector<double>& Stopwatch::at(const std::string& stage) {
   return stages_.emplace_back(stage, std::vector<double>()).second;
 }
 
-PixelShares pixel_shares(const MatchResult& result) {
-  std::size_t valid = 0;
-  std::array<std::size_t, status_count> counts{};
-  const Size size = result.disparity.size();
-  for (int y = 0; y < size.height; ++y) {
-    const float* disparity = result.disparity.row(y);
-    const std::uint8_t* status = result.status.row(y);
-    for (int x = 0; x < size.width; ++x) {
-      valid += std::isfinite(disparity[x]);
-      ++counts[status[x]];
+void PixelCounter::add(View<const float> disparity, View<const std::uint8_t> status) {
+  for (int y = 0; y < disparity.size.height; ++y) {
+    for (int x = 0; x < disparity.size.width; ++x) {
+      valid_ += std::isfinite(disparity.at(x, y));
+      ++statuses_[status.at(x, y)];
     }
   }
-  const auto pixels = static_cast<double>(size.pixels());
-  PixelShares shares{static_cast<double>(valid) / pixels, {}};
-  for (std::size_t i = 0; i < counts.size(); ++i) shares.status[i] = static_cast<double>(counts[i]) / pixels;
+  pixels_ += disparity.size.pixels();
+}
+
+PixelShares PixelCounter::shares() const {
+  const auto pixels = static_cast<double>(pixels_);
+  PixelShares shares{static_cast<double>(valid_) / pixels, {}};
+  for (std::size_t i = 0; i < statuses_.size(); ++i)
+    shares.status[i] = static_cast<double>(statuses_[i]) / pixels;
   return shares;
+}
+
+PixelShares pixel_shares(const MatchResult& result) {
+  PixelCounter counter;
+  counter.add(result.disparity.view(), result.status.view());
+  return counter.shares();
+}
+
+ordered_json to_json(const PixelShares& shares) {
+  ordered_json json;
+  for (std::size_t i = 0; i < shares.status.size(); ++i)
+    json[name(static_cast<Status>(i))] = shares.status[i];
+  return json;
 }
 
 ordered_json describe(const MatchPlan& plan, const Stopwatch& stopwatch, const PixelShares& shares) {
   const MatchRequest& request = plan.request();
   const Size size = plan.format().size;
-  ordered_json status;
-  for (std::size_t i = 0; i < shares.status.size(); ++i)
-    status[name(static_cast<Status>(i))] = shares.status[i];
   return {{"method", request.method},
           {"device", plan.device().text()},
           {"size", {{"width", size.width}, {"height", size.height}}},
           {"disparities", plan.disparities()},
-          {"parameters", std::visit([](const auto& p) { return to_json(p); }, request.parameters)},
+          {"parameters", describe_parameters(request.parameters)},
           {"milliseconds", stopwatch.to_json()},
           {"memory_bytes", plan.matcher().memory_bytes()},
           {"valid", shares.valid},
-          {"status", status}};
+          {"status", to_json(shares)}};
 }
 
 void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const PicturePair& pictures,

@@ -32,7 +32,21 @@ struct PixelShares {
   std::array<double, status_count> status{};
 };
 
+// Counts pixels of a map that comes in parts.
+class PixelCounter {
+ public:
+  void add(View<const float> disparity, View<const std::uint8_t> status);
+  PixelShares shares() const;
+
+ private:
+  std::size_t pixels_ = 0, valid_ = 0;
+  std::array<std::size_t, status_count> statuses_{};
+};
+
 PixelShares pixel_shares(const MatchResult& result);
+
+// Of each status.
+nlohmann::ordered_json to_json(const PixelShares& shares);
 
 // What --json says of every match.
 nlohmann::ordered_json describe(const MatchPlan& plan, const Stopwatch& stopwatch, const PixelShares& shares);

@@ -59,6 +59,10 @@ std::string preset_names(const std::string& method) {
   return CLI::detail::join(find_method(method).presets(), ", ");
 }
 
+nlohmann::ordered_json describe_parameters(const MatcherParameters& parameters) {
+  return std::visit([](const auto& p) { return to_json(p); }, parameters);
+}
+
 const Choices<SubPixel>& sub_pixel_choices() {
   static const Choices<SubPixel> choices = {
       {"none", SubPixel::none}, {"parabola", SubPixel::parabola}, {"v-shape", SubPixel::v_shape}};

@@ -51,6 +51,8 @@ nlohmann::ordered_json to_json(const BeliefPropagationParameters& parameters);
 nlohmann::ordered_json to_json(const CensusParameters& parameters);
 nlohmann::ordered_json to_json(const TiledBeliefPropagationParameters& parameters);
 
+nlohmann::ordered_json describe_parameters(const MatcherParameters& parameters);
+
 // What methods have in common.
 template <class Value>
 using Choices = std::vector<std::pair<std::string, Value>>;

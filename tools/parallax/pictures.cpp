@@ -100,11 +100,35 @@ ImageView Picture::view() const {
           static_cast<std::ptrdiff_t>(pixels.step[0])};
 }
 
+std::optional<TiffReader> open_picture_tiff(const std::string& path) {
+  std::optional<TiffReader> tiff = TiffReader::open(path);
+  if (tiff && tiff->format().bits == 32) return std::nullopt;
+  return tiff;
+}
+
+ImageFormat picture_format(const TiffReader& tiff) {
+  return {tiff.format().size, tiff.format().bits == 8 ? Depth::bits8 : Depth::bits16};
+}
+
+void read_region(TiffReader& tiff, const Rectangle& region, Picture& picture) {
+  const int depth = tiff.format().bits == 8 ? CV_8U : CV_16U;
+  try {
+    picture.pixels.create(region.size.height, region.size.width, CV_MAKETYPE(depth, tiff.format().channels));
+  } catch (const cv::Exception&) {
+    throw std::bad_alloc();
+  }
+  tiff.read(region, picture.pixels.data, static_cast<std::ptrdiff_t>(picture.pixels.step[0]));
+}
+
 Picture read_picture(const std::string& path) {
-  cv::Mat pixels = decode(path);
+  Picture picture;
+  if (std::optional<TiffReader> tiff = open_picture_tiff(path)) {
+    read_region(*tiff, {0, 0, tiff->format().size}, picture);
+    return picture;
+  }
+  const cv::Mat pixels = decode(path);
   if (pixels.depth() != CV_8U && pixels.depth() != CV_16U)
     fail(path, "has pixels of neither 8 nor 16 bits: convert it");
-  Picture picture;
   switch (pixels.channels()) {
     case 1:
       picture.pixels = pixels;
@@ -132,10 +156,14 @@ PicturePair read_pair(const std::string& left, const std::string& right) {
 }
 
 void check_formats(const PicturePair& pair, const std::string& left, const std::string& right) {
-  if (pair.left.view().format != pair.right.view().format)
-    throw Error(ErrorCategory::file, left + " is " + describe(pair.left.view().format) + ", " + right +
-                                         " is " + describe(pair.right.view().format) +
-                                         ": give a pair of one size and depth");
+  check_formats(pair.left.view().format, pair.right.view().format, left, right);
+}
+
+void check_formats(const ImageFormat& left_format, const ImageFormat& right_format, const std::string& left,
+                   const std::string& right) {
+  if (left_format != right_format)
+    throw Error(ErrorCategory::file, left + " is " + describe(left_format) + ", " + right + " is " +
+                                         describe(right_format) + ": give a pair of one size and depth");
 }
 
 PicturePair split_side_by_side(const Picture& both, const std::string& path) {
@@ -160,6 +188,12 @@ Plane<float> read_disparity(const std::string& path, double scale) {
   if (has_extension(path, {".pfm"})) {
     if (scale > 0) fail_scaled(path);
     return read_pfm(path);
+  }
+  std::optional<TiffReader> tiff = TiffReader::open(path);
+  if (tiff && tiff->format().bits == 32 && tiff->format().channels == 1 && !(scale > 0)) {
+    Plane<float> disparity(tiff->format().size);
+    tiff->read({0, 0, disparity.size()}, disparity.row(0), disparity.view().stride * 4);
+    return disparity;
   }
   const cv::Mat pixels = decode(path);
   if (scale > 0 && pixels.depth() != CV_8U) fail_scaled(path);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,8 @@
 
 #include "parallax/geometry.h"
 #include "parallax/image.h"
+
+#include "tools/parallax/tiff.h"
 
 namespace parallax::tool {
 
@@ -18,8 +21,14 @@ struct Picture {
   ImageView view() const;
 };
 
-// Reads what OpenCV reads. An alpha channel is left out. \throws Error (file)
+// Reads what OpenCV reads, and TIFFs of any size. An alpha channel is left out. \throws Error (file)
 Picture read_picture(const std::string& path);
+
+// Nothing when this is no TIFF of 8 or 16 bits that can be read by regions.
+std::optional<TiffReader> open_picture_tiff(const std::string& path);
+ImageFormat picture_format(const TiffReader& tiff);
+// Into memory that `picture` has already, where it is of this size. \throws Error (file, memory)
+void read_region(TiffReader& tiff, const Rectangle& region, Picture& picture);
 
 // "640×480 with 8 bits"
 std::string describe(const ImageFormat& format);
@@ -34,6 +43,8 @@ PicturePair read_pair(const std::string& left, const std::string& right);
 
 // \throws Error (file) when the two, read from these files, are not of one size and depth
 void check_formats(const PicturePair& pair, const std::string& left, const std::string& right);
+void check_formats(const ImageFormat& left_format, const ImageFormat& right_format, const std::string& left,
+                   const std::string& right);
 
 // The left and the right half, which share the pixels of the whole. \throws Error (file) for an odd width
 PicturePair split_side_by_side(const Picture& both, const std::string& path);

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
+#include <optional>
+#include <span>
 
 #include <opencv2/imgproc.hpp>
 
 #include "parallax/formats.h"
 
 #include "tools/parallax/command_line.h"
+#include "tools/parallax/file_errors.h"
 #include "tools/parallax/pictures.h"
+#include "tools/parallax/pipeline.h"
+#include "tools/parallax/tiff.h"
 
 namespace parallax::tool {
 namespace {
@@ -27,10 +31,131 @@ std::vector<std::byte> gray_png(const Plane<std::uint8_t>& image) {
                             static_cast<std::size_t>(image.view().stride)));
 }
 
+void make_folder_of_pair(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw Error(ErrorCategory::file, "cannot make folder " + folder + ": " + error.message());
+}
+
+void write_calibration(const std::string& folder, const Calibration& calibration) {
+  const std::string text = encode_middlebury_calibration(calibration);
+  write_file((std::filesystem::path(folder) / "calib.txt").string(), std::as_bytes(std::span(text)));
+}
+
+// All of it at once.
+void write_pair(const std::string& folder, const SynthParameters& parameters, bool with_truth) {
+  const SynthPair pair = synthesize(parameters);
+  std::vector<std::pair<const char*, std::vector<std::byte>>> files = {{"left.png", colour_png(pair.left)},
+                                                                       {"right.png", colour_png(pair.right)}};
+  if (with_truth) {
+    files.emplace_back("disp0GT.pfm", encode_pfm(pair.left_truth.view()));
+    files.emplace_back("disp1GT.pfm", encode_pfm(pair.right_truth.view()));
+    files.emplace_back("mask0nocc.png", gray_png(pair.left_mask));
+    files.emplace_back("mask1nocc.png", gray_png(pair.right_mask));
+  }
+  make_folder_of_pair(folder);
+  for (const auto& [name, bytes] : files) write_file((std::filesystem::path(folder) / name).string(), bytes);
+  write_calibration(folder, pair.calibration);
+}
+
+// A tiled TIFF that has its name only once it is whole.
+template <class T>
+class TiffPlane {
+ public:
+  TiffPlane(const std::string& folder, const std::string& name, Size size, int channels)
+      : path_((std::filesystem::path(folder) / name).string()),
+        part_(path_ + ".part"),
+        writer_(part_, size.pixels() * static_cast<std::size_t>(channels) * sizeof(T)) {
+    writer_.begin({size, channels, 8 * static_cast<int>(sizeof(T))}, true);
+  }
+  void write(const Plane<T>& rows) {
+    writer_.write_rows(rows.row(0), rows.height(),
+                       rows.view().stride * static_cast<std::ptrdiff_t>(sizeof(T)));
+  }
+  void close() {
+    writer_.end();
+    writer_.close();
+    std::error_code error;
+    std::filesystem::rename(part_, path_, error);
+    if (error) fail_file("write", path_, error.value());
+  }
+
+ private:
+  std::string path_, part_;
+  TiffWriter writer_;
+};
+
+class TiledTruth {
+ public:
+  TiledTruth(const std::string& folder, Size size)
+      : left_truth_(folder, "disp0GT.tiff", size, 1),
+        right_truth_(folder, "disp1GT.tiff", size, 1),
+        left_mask_(folder, "mask0nocc.tiff", size, 1),
+        right_mask_(folder, "mask1nocc.tiff", size, 1) {}
+  void write(const SynthPair& rows) {
+    left_truth_.write(rows.left_truth);
+    right_truth_.write(rows.right_truth);
+    left_mask_.write(rows.left_mask);
+    right_mask_.write(rows.right_mask);
+  }
+  void close() {
+    left_truth_.close();
+    right_truth_.close();
+    left_mask_.close();
+    right_mask_.close();
+  }
+
+ private:
+  TiffPlane<float> left_truth_, right_truth_;
+  TiffPlane<std::uint8_t> left_mask_, right_mask_;
+};
+
+// Band of rows by band: several are rendered at once, and written in order.
+void write_tiled_pair(const std::string& folder, const SynthParameters& parameters, bool with_truth) {
+  make_folder_of_pair(folder);
+  const Size size = parameters.size;
+  TiffPlane<std::uint8_t> left(folder, "left.tiff", size, 3), right(folder, "right.tiff", size, 3);
+  std::optional<TiledTruth> truth;
+  if (with_truth) truth.emplace(folder, size);
+  constexpr int rows_of_band = 64;
+  struct Band {
+    int first = 0;
+    SynthPair pair;
+  };
+  std::vector<Band> bands(pipeline_slots());
+  int taken = 0;
+  const auto take = [&](std::size_t slot) {
+    if (taken >= size.height) return false;
+    bands[slot].first = taken;
+    taken += rows_of_band;
+    return true;
+  };
+  const auto render = [&](std::size_t slot) {
+    const int first = bands[slot].first;
+    bands[slot].pair = synthesize_rows(parameters, first, std::min(rows_of_band, size.height - first));
+  };
+  const auto write = [&](std::size_t slot) {
+    left.write(bands[slot].pair.left);
+    right.write(bands[slot].pair.right);
+    if (truth) truth->write(bands[slot].pair);
+    if (bands[slot].first == 0) write_calibration(folder, bands[slot].pair.calibration);
+    show_progress("row " + std::to_string(bands[slot].first) + " of " + std::to_string(size.height));
+  };
+  run_pipeline(bands.size(), take, {{false, render}, {true, write}});
+  left.close();
+  right.close();
+  if (truth) truth->close();
+  show_progress("");
+}
+
+// Larger pairs are written in tiles in any case: whole, they would take gigabytes.
+constexpr std::size_t most_pixels_at_once = 100'000'000;
+
 }  // namespace
 
 int synth_command(const Arguments& arguments) {
   std::string folder, size = "640x480";
+  bool tiled = false, without_truth = false;
   SynthParameters parameters;
   CommandLine app("synth", "Render a synthetic pair with exact truth, in the layout of Middlebury 2014");
   app.add_option("DIR", folder, "Folder to write into; made if missing")->required();
@@ -40,6 +165,9 @@ int synth_command(const Arguments& arguments) {
                     {{"dots", Scene::dots}, {"planes", Scene::planes}, {"layers", Scene::layers}},
                     "What to render");
   app.add_option("--seed", parameters.seed, "Another number, another scene")->check(not_negative());
+  app.add_flag("--tiled", tiled,
+               "Write tiled TIFFs, in little memory; above 100 million pixels it is so without this");
+  app.add_flag("--no-truth", without_truth, "Leave out truth and masks");
   app.read(arguments);
   parameters.size = parse_size(size);
   if (app.count("--disparities") == 0)
@@ -48,22 +176,10 @@ int synth_command(const Arguments& arguments) {
     throw UsageError("--disparities is " + std::to_string(parameters.disparities) +
                      ": give at most the width, " + std::to_string(parameters.size.width));
 
-  const SynthPair pair = synthesize(parameters);
-  const std::string calibration = encode_middlebury_calibration(pair.calibration);
-  const auto* text = reinterpret_cast<const std::byte*>(calibration.data());
-  const std::pair<const char*, std::vector<std::byte>> files[] = {
-      {"left.png", colour_png(pair.left)},
-      {"right.png", colour_png(pair.right)},
-      {"disp0GT.pfm", encode_pfm(pair.left_truth.view())},
-      {"disp1GT.pfm", encode_pfm(pair.right_truth.view())},
-      {"mask0nocc.png", gray_png(pair.left_mask)},
-      {"mask1nocc.png", gray_png(pair.right_mask)},
-      {"calib.txt", {text, text + calibration.size()}},
-  };
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw Error(ErrorCategory::file, "cannot make folder " + folder + ": " + error.message());
-  for (const auto& [name, bytes] : files) write_file((std::filesystem::path(folder) / name).string(), bytes);
+  if (tiled || parameters.size.pixels() > most_pixels_at_once)
+    write_tiled_pair(folder, parameters, !without_truth);
+  else
+    write_pair(folder, parameters, !without_truth);
   return done;
 }
 

@@ -1,0 +1,455 @@
+// Pairs in tiles: plans, processes, what is left when they are killed, and the same bytes in the end.
+
+#include <csignal>
+#include <iterator>
+#include <map>
+#include <set>
+#include <thread>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "parallax/error.h"
+#include "parallax/formats.h"
+
+#include "support.h"
+#include "tools/command_fixture.h"
+
+namespace parallax::test {
+namespace {
+
+using nlohmann::json;
+
+// A process group of the binary's.
+class Background {
+ public:
+  Background(const fs::path& folder, std::vector<std::string> words) {
+    words.insert(words.begin(), PARALLAX_COMMAND);
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    id_ = ::fork();
+    if (id_ != 0) return;
+    const int output = ::open((folder / "background.txt").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (::setpgid(0, 0) != 0 || ::chdir(folder.c_str()) != 0 || ::dup2(output, STDOUT_FILENO) < 0 ||
+        ::dup2(output, STDERR_FILENO) < 0)
+      ::_exit(100);
+    ::execv(PARALLAX_COMMAND, arguments.data());
+    ::_exit(101);
+  }
+  ~Background() { kill_all(); }
+
+  void kill_all() {
+    if (id_ <= 0) return;
+    ::kill(-id_, SIGKILL);
+    wait();
+  }
+
+  // Those of its processes that match tiles.
+  std::set<pid_t> children() const {
+    std::set<pid_t> found;
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      const std::string name = entry.path().filename().string();
+      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+      std::istringstream status(contents(entry.path() / "stat"));
+      std::string number, command, state;
+      pid_t parent = 0;
+      status >> number >> command >> state >> parent;
+      if (parent == id_ && state != "Z") found.insert(static_cast<pid_t>(std::stol(name)));
+    }
+    return found;
+  }
+
+  bool has_ended() {
+    if (id_ <= 0) return true;
+    if (::waitpid(id_, &status_, WNOHANG) != id_) return false;
+    id_ = 0;
+    return true;
+  }
+
+  int wait() {
+    if (id_ > 0) ::waitpid(id_, &status_, 0);
+    id_ = 0;
+    return WIFEXITED(status_) ? WEXITSTATUS(status_) : 128;
+  }
+
+  // Kills so many of its children, each as soon as it is there.
+  void kill_children(std::size_t count) {
+    std::set<pid_t> killed;
+    while (killed.size() < count && !has_ended())
+      for (const pid_t child : children())
+        if (killed.size() < count && killed.insert(child).second) ::kill(child, SIGKILL);
+  }
+
+ private:
+  pid_t id_ = 0;
+  int status_ = 0;
+};
+
+class TilesTest : public CommandTest {
+ protected:
+  void make_pair_of(const std::string& size, const std::string& options = "") {
+    ASSERT_EQ(run("synth pair --scene planes --disparities 16 --size " + size + " " + options).status, 0);
+  }
+
+  cv::Mat picture(const std::string& name) const {
+    return cv::imread((folder_ / name).string(), cv::IMREAD_UNCHANGED);
+  }
+  void save(const std::string& name, const cv::Mat& pixels) const {
+    ASSERT_TRUE(cv::imwrite((folder_ / name).string(), pixels));
+  }
+
+  // Matches by the options, whole and in tiles, and compares the files.
+  void expect_same_in_tiles(const std::string& pictures, const std::string& options,
+                            const std::string& tile) {
+    const Outcome whole = run("match " + pictures + " -o whole.pfm " + options);
+    ASSERT_EQ(whole.status, 0) << whole.err;
+    const Outcome tiled =
+        run("match " + pictures + " -o tiled.pfm --json --tile-size " + tile + " " + options);
+    ASSERT_EQ(tiled.status, 0) << tiled.err;
+    EXPECT_GT(json::parse(tiled.out)["tiles"]["count"], 3) << options;
+    EXPECT_TRUE(contents(folder_ / "whole.pfm") == contents(folder_ / "tiled.pfm")) << pictures << options;
+    EXPECT_FALSE(fs::exists(folder_ / "tiled.pfm.tiles"));
+  }
+
+  json plan_in(const std::string& path) const { return json::parse(contents(folder_ / path)); }
+
+  std::string tile(int number) const {
+    char name[64];
+    std::snprintf(name, sizeof name, "d.pfm.tiles/tile-%06d.tiff", number);
+    return (folder_ / name).string();
+  }
+  int finished_tiles() const {
+    int count = 0;
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(folder_ / "d.pfm.tiles", missing)) {
+      const std::string name = entry.path().filename().string();
+      count += name.starts_with("tile-") && name.ends_with(".tiff");
+    }
+    return count;
+  }
+
+  // A pair in 20 tiles, and its map.
+  const std::string words_ =
+      "match pair/left.png pair/right.png --method bp --disparities 16 --padding 8 --tile-size 150x110 ";
+  void make_job() {
+    make_pair_of("330x270");
+    ASSERT_EQ(run(words_ + "-o expected.pfm").status, 0);
+  }
+  std::vector<std::string> words(const std::string& more) const {
+    std::istringstream in(words_ + more);
+    return {std::istream_iterator<std::string>(in), {}};
+  }
+  void expect_expected(const std::string& map) const {
+    EXPECT_TRUE(contents(folder_ / "expected.pfm") == contents(folder_ / map));
+  }
+};
+
+TEST_F(TilesTest, TiledIsUntiledByteForByte) {
+  make_pair_of("300x220");
+  cv::Mat gray_left, gray_right;
+  cv::cvtColor(picture("pair/left.png"), gray_left, cv::COLOR_BGR2GRAY);
+  cv::cvtColor(picture("pair/right.png"), gray_right, cv::COLOR_BGR2GRAY);
+  save("l.png", gray_left);
+  save("r.png", gray_right);
+  gray_left.convertTo(gray_left, CV_16U, 201);
+  gray_right.convertTo(gray_right, CV_16U, 201);
+  save("l16.tiff", gray_left);
+  save("r16.tiff", gray_right);
+  cv::Mat mask(220, 300, CV_8U, cv::Scalar(255));
+  mask(cv::Rect(30, 20, 60, 50)).setTo(0);
+  save("mask.png", mask);
+  save("mask.tiff", mask);
+  ASSERT_EQ(run("synth tiled --tiled --scene planes --disparities 16 --size 300x220").status, 0);
+
+  expect_same_in_tiles("pair/left.png pair/right.png", "--disparities 16 --speckle-size 30", "120x90");
+  expect_same_in_tiles("tiled/left.tiff tiled/right.tiff",
+                       "--method census --disparities 16 --left-mask mask.tiff --right-mask mask.png",
+                       "150x110");
+  expect_same_in_tiles("l16.tiff r16.tiff",
+                       "--disparities 16 --cost zncc --prefilter none --weighted-median 5", "120x90");
+  expect_same_in_tiles("l.png r.png", "--method census --disparities 12 --min-disparity 2 --fill none",
+                       "150x110");
+}
+
+TEST_F(TilesTest, SynthWritesTheSamePixelsInTiles) {
+  make_pair_of("300x280");
+  ASSERT_EQ(run("synth tiled --tiled --scene planes --disparities 16 --size 300x280").status, 0);
+  for (const std::string name : {"left", "right", "mask0nocc", "mask1nocc"}) {
+    const cv::Mat whole = picture("pair/" + name + ".png"), tiled = picture("tiled/" + name + ".tiff");
+    ASSERT_EQ(whole.size(), tiled.size());
+    EXPECT_EQ(cv::norm(whole, tiled, cv::NORM_INF), 0) << name;
+  }
+  for (const std::string name : {"disp0GT", "disp1GT"}) {
+    const Plane<float> whole = read_pfm((folder_ / ("pair/" + name + ".pfm")).string());
+    const cv::Mat tiled = picture("tiled/" + name + ".tiff");
+    for (int y = 0; y < 280; ++y)
+      EXPECT_TRUE(std::equal(whole.row(y), whole.row(y) + 300, tiled.ptr<float>(y)));
+  }
+  EXPECT_EQ(contents(folder_ / "pair/calib.txt"), contents(folder_ / "tiled/calib.txt"));
+  ASSERT_EQ(run("synth bare --tiled --no-truth --size 30x20 --disparities 8").status, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "bare/left.tiff"));
+  EXPECT_FALSE(fs::exists(folder_ / "bare/disp0GT.tiff"));
+}
+
+TEST_F(TilesTest, EveryKindOfOutputIsMadeOfTiles) {
+  make_job();
+  const Outcome outcome = run(words_ + "-o d.png --image view.png --truth pair/disp0GT.pfm --json");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json report = json::parse(outcome.out);
+  EXPECT_EQ(report["method"], "bp");
+  EXPECT_EQ(report["disparities"], 16);
+  EXPECT_EQ(report["tiles"]["matched"], report["tiles"]["count"]);
+  EXPECT_EQ(report["tiles"]["reused"], 0);
+  EXPECT_GT(report["milliseconds"]["match"], 0);
+  EXPECT_GT(report["peak_memory_bytes"], 0);
+  EXPECT_EQ(report["valid"], 1.0);
+  EXPECT_LT(report["error"]["bad1"], 0.3);
+  EXPECT_EQ(picture("view.png").size(), cv::Size(330, 270));
+  ASSERT_EQ(run(words_ + "-o d.tiff").status, 0);
+  const Plane<float> expected = read_pfm((folder_ / "expected.pfm").string());
+  const cv::Mat tiff = picture("d.tiff"), png = picture("d.png");
+  for (int y = 0; y < 270; ++y)
+    for (int x = 0; x < 330; ++x) {
+      ASSERT_EQ(tiff.at<float>(y, x), expected.at(x, y));
+      ASSERT_NEAR(png.at<std::uint16_t>(y, x) / 256.0, expected.at(x, y), 1.0 / 256);
+    }
+}
+
+TEST_F(TilesTest, APlanIsMatchedTileByTileAndMerged) {
+  make_job();
+  const std::string options = words_.substr(words_.find(' '));
+  ASSERT_EQ(run("plan " + options + " -o d.pfm --plan plan.json").status, 0);
+  const json plan = plan_in("plan.json");
+  const int count = static_cast<int>(plan["tiles"].size());
+  ASSERT_GT(count, 5);
+  EXPECT_EQ(plan["parameters"]["disparities"].is_null(), false);
+  for (const int number : {0, 1, 1}) {
+    const Outcome outcome = run("match --plan plan.json --tile " + std::to_string(number));
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(json::parse(outcome.out)["tile"], number);
+  }
+  std::string numbers;
+  for (int number = 2; number < count; ++number) numbers += std::to_string(number) + "\n";
+  write(folder_ / "numbers.txt", numbers);
+  const Outcome rest = run("match --plan plan.json --tile - <numbers.txt");
+  ASSERT_EQ(rest.status, 0) << rest.err;
+  EXPECT_EQ(std::count(rest.out.begin(), rest.out.end(), '\n'), count - 2);
+  ASSERT_EQ(run("merge plan.json --keep").status, 0);
+  expect_expected("d.pfm");
+  fs::remove(folder_ / "d.pfm");
+  EXPECT_EQ(finished_tiles(), count);
+  ASSERT_EQ(run("merge plan.json").status, 0);
+  expect_expected("d.pfm");
+  EXPECT_FALSE(fs::exists(folder_ / "d.pfm.tiles"));
+}
+
+TEST_F(TilesTest, MergeNamesTilesThatAreNotThere) {
+  make_job();
+  const std::string options = words_.substr(words_.find(' '));
+  ASSERT_EQ(run("plan " + options + " -o d.pfm --plan plan.json").status, 0);
+  ASSERT_EQ(run("plan " + options + " -o d.pfm --plan other.json --iterations 3").status, 0);
+  write(folder_ / "d.pfm", "what was here before");
+  const int count = static_cast<int>(plan_in("plan.json")["tiles"].size());
+  expect_refusal("merge plan.json", 1, {"tiles 0 to " + std::to_string(count - 1) + " are missing"});
+  std::string numbers;
+  for (int number = 0; number < count; ++number)
+    if (number != 4) numbers += std::to_string(number) + "\n";
+  write(folder_ / "numbers.txt", numbers);
+  ASSERT_EQ(run("match --plan plan.json --tile - <numbers.txt").status, 0);
+  ASSERT_EQ(run("match --plan other.json --tile 1").status, 0);
+  const std::string whole = contents(tile(2));
+  for (const std::size_t length : {whole.size() - 1, whole.size() / 2, std::size_t{0}}) {
+    write(tile(2), whole.substr(0, length));
+    expect_refusal("merge plan.json", 1,
+                   {"tile 4 is missing", "tile 2 is damaged", "tile 1 is of another plan", "d.pfm.tiles"});
+  }
+  EXPECT_EQ(contents(folder_ / "d.pfm"), "what was here before");
+  write(folder_ / "numbers.txt", "1\n2\n4\n");
+  ASSERT_EQ(run("match --plan plan.json --tile - <numbers.txt").status, 0);
+  ASSERT_EQ(run("merge plan.json").status, 0);
+  expect_expected("d.pfm");
+}
+
+// At several moments: before there is a plan, in the middle of tiles, in between, while the map is written.
+TEST_F(TilesTest, KilledAndResumedGivesTheSameBytes) {
+  make_job();
+  for (int moment = 0; moment < (sanitized ? 2 : 6); ++moment) {
+    {
+      Background match(folder_, words("-o d.pfm"));
+      while (!match.has_ended() && finished_tiles() < 3 * moment) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(moment));
+    }
+    std::map<std::string, std::uint64_t> before;
+    for (int number = 0; number < 64; ++number) {
+      struct stat about {};
+      if (::stat(tile(number).c_str(), &about) == 0) before[tile(number)] = about.st_ino;
+    }
+    if (fs::exists(folder_ / "d.pfm.tiles/plan.json"))
+      expect_refusal(words_ + "-o d.pfm", 1, {"d.pfm.tiles", "--resume", "remove"});
+    const Outcome outcome = run(words_ + "-o d.pfm --resume --json");
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    const json tiles = json::parse(outcome.out)["tiles"];
+    EXPECT_EQ(tiles["reused"], before.size());
+    EXPECT_EQ(tiles["matched"].get<std::size_t>() + before.size(), tiles["count"]);
+    EXPECT_GE(before.size(), static_cast<std::size_t>(3 * moment));
+    expect_expected("d.pfm");
+    EXPECT_FALSE(fs::exists(folder_ / "d.pfm.tiles"));
+    fs::remove(folder_ / "d.pfm");
+  }
+}
+
+TEST_F(TilesTest, ResumingAsksForTheSame) {
+  make_job();
+  {
+    Background match(folder_, words("-o d.pfm"));
+    while (!match.has_ended() && finished_tiles() < 1) std::this_thread::yield();
+  }
+  ASSERT_GE(finished_tiles(), 1);
+  expect_refusal(words_ + "-o d.pfm --resume --iterations 3", 1, {"matcher_options", "iterations=3"});
+  expect_refusal(words_ + "-o d.pfm --resume --max-memory 3G", 1, {"max_memory_bytes is 0 there"});
+  const std::string plan = contents(folder_ / "d.pfm.tiles/plan.json");
+  write(folder_ / "d.pfm.tiles/plan.json", plan.substr(0, plan.size() / 2));
+  expect_refusal(words_ + "-o d.pfm --resume", 1, {"plan.json", "no tile plan", "make the plan anew"});
+  write(folder_ / "d.pfm.tiles/plan.json", plan);
+  write(folder_ / "pair/right.png", contents(folder_ / "pair/right.png") + " ");
+  expect_refusal(words_ + "-o d.pfm --resume", 1, {"right/bytes is "});
+}
+
+TEST_F(TilesTest, ATileWhoseProcessDiesIsTriedOnceMore) {
+  make_job();
+  Background match(folder_, words("-o d.pfm --json"));
+  match.kill_children(1);
+  ASSERT_EQ(match.wait(), 0) << contents(folder_ / "background.txt");
+  const json tiles = json::parse(contents(folder_ / "background.txt"))["tiles"];
+  EXPECT_EQ(tiles["retried"], 1);
+  EXPECT_EQ(tiles["matched"], tiles["count"]);
+  expect_expected("d.pfm");
+}
+
+TEST_F(TilesTest, ATileThatFailsTwiceIsNamed) {
+  make_job();
+  {
+    Background match(folder_, words("-o d.pfm"));
+    while (!match.has_ended() && !fs::exists(folder_ / "d.pfm.tiles/plan.json")) std::this_thread::yield();
+  }
+  // All but one are matched by hand.
+  const json plan = plan_in("d.pfm.tiles/plan.json");
+  std::string numbers;
+  for (std::size_t number = 0; number < plan["tiles"].size(); ++number)
+    if (number != 3) numbers += std::to_string(number) + "\n";
+  write(folder_ / "numbers.txt", numbers);
+  ASSERT_EQ(run("match --plan d.pfm.tiles/plan.json --tile - <numbers.txt").status, 0);
+  fs::remove(tile(3));
+  Background match(folder_, words("-o d.pfm --resume"));
+  match.kill_children(2);
+  EXPECT_EQ(match.wait(), 1);
+  const std::string said = contents(folder_ / "background.txt");
+  for (const char* word : {"tile 3 failed twice", "signal 9", "--resume"})
+    EXPECT_NE(said.find(word), std::string::npos) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
+  ASSERT_EQ(run(words_ + "-o d.pfm --resume").status, 0);
+  expect_expected("d.pfm");
+}
+
+TEST_F(TilesTest, ADamagedPictureFailsInTheTilesThatItConcerns) {
+  ASSERT_EQ(run("synth pair --tiled --no-truth --disparities 16 --size 300x700").status, 0);
+  std::string right = contents(folder_ / "pair/right.tiff");
+  // The file's directory says that a tile of the last row begins beyond its end.
+  cv::Mat rows = picture("pair/right.tiff");
+  ASSERT_TRUE(cv::imwrite((folder_ / "right.tiff").string(), rows, {cv::IMWRITE_TIFF_COMPRESSION, 8}));
+  right = contents(folder_ / "right.tiff");
+  for (std::size_t i = 0; i < 2000; ++i) right[right.size() * 3 / 4 + i] = 'x';
+  write(folder_ / "right.tiff", right);
+  const std::string match = "match pair/left.tiff right.tiff --disparities 16 --tile-size 300x200 -o d.pfm";
+  expect_refusal(match, 1, {"failed twice", "right.tiff: is damaged at row", "--resume"});
+  EXPECT_GT(finished_tiles(), 0);
+  EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
+}
+
+TEST_F(TilesTest, ALimitThatIsTooSmallNamesOneThatWouldDo) {
+  make_pair_of("700x500");
+  const std::string match =
+      "match pair/left.png pair/right.png --method bp --disparities 128 --iterations 1 --padding 8 --json -o "
+      "d.pfm "
+      "--max-memory ";
+  const Outcome refused = run(match + "1M");
+  EXPECT_EQ(refused.status, 1);
+  const std::string before = "raise the limit to ";
+  const std::size_t at = refused.err.find(before);
+  ASSERT_NE(at, std::string::npos) << refused.err;
+  const int least = std::stoi(refused.err.substr(at + before.size()));
+  expect_refusal(match + std::to_string(least - 2) + "M", 1, {before + std::to_string(least) + "M"});
+  const Outcome outcome = run(match + std::to_string(least) + "M");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json report = json::parse(outcome.out);
+  EXPECT_GT(report["tiles"]["count"], 4);
+  if (!sanitized) {
+    EXPECT_LE(report["peak_memory_bytes"], std::uint64_t(least) << 20);
+  }
+}
+
+TEST_F(TilesTest, RefusesWhatTilesDoNotHave) {
+  make_pair_of("150x110");
+  const std::string match = "match pair/left.png pair/right.png --disparities 16 --tile-size 90x60 ";
+  expect_refusal(match, 2, {"give -o"});
+  expect_refusal(match + "-o d.pfm --confidence c.pfm", 2, {"--confidence"});
+  expect_refusal(match + "-o d.pfm --method bp --energy --json", 2, {"--energy"});
+  expect_refusal(match + "-o d.pfm --cloud c.ply --calib pair/calib.txt", 2, {"--cloud"});
+  expect_refusal(match + "-o d.pfm --repeat 3", 2, {"--repeat"});
+  expect_refusal(match + "-o nowhere/x/../../text.png/d.pfm", 1, {"text.png"});
+  expect_refusal(match + "-o /dev/null/d.pfm", 1, {"/dev/null"});
+  expect_refusal("match pair/left.png pair/right.png --tile-size 20x20 -o d.pfm --disparities 16", 2,
+                 {"20×20", "room"});
+  expect_refusal("match pair/left.png pair/right.png --tile-size 20 -o d.pfm", 2, {"--tile-size", "20"});
+  expect_refusal("plan pair/left.png pair/right.png --disparities 16 -o d.pfm", 2, {"--plan"});
+  expect_refusal("plan pair/left.png pair/right.png --plan p.json", 2, {"give -o"});
+  expect_refusal("plan pair/left.png pair/right.png -o d.pfm --image v.png --plan p.json", 2, {"--image"});
+}
+
+TEST_F(TilesTest, RefusesPlansThatAreNone) {
+  make_pair_of("150x110");
+  ASSERT_EQ(
+      run("plan pair/left.png pair/right.png --disparities 16 --tile-size 90x60 -o d.pfm --plan plan.json")
+          .status,
+      0);
+  const json plan = plan_in("plan.json");
+  const auto expect_broken = [&](const json& broken, const std::vector<std::string>& words) {
+    write(folder_ / "broken.json", broken.dump());
+    expect_refusal("merge broken.json", 1, words);
+  };
+  json changed = plan;
+  changed["parallax_tile_plan"] = 7;
+  expect_broken(changed, {"broken.json", "version 7"});
+  for (const auto& [key, value] : plan.items()) {
+    if (key == "made_by" || key == "method" || key == "parameters") continue;
+    changed = plan;
+    changed.erase(key);
+    expect_broken(changed, {"broken.json", key});
+    changed = plan;
+    changed[key] = json::array({"wrong"});
+    expect_broken(changed, {"broken.json"});
+  }
+  changed = plan;
+  changed["tiles"][0]["inside"]["width"] = 1'000'000;
+  expect_broken(changed, {"broken.json", "changed"});
+  changed = plan;
+  changed["request"]["matcher_options"].push_back("--colour=red");
+  expect_broken(changed, {"broken.json", "--colour=red"});
+  expect_refusal("merge text.png", 1, {"text.png", "no tile plan"});
+  expect_refusal("merge missing.json", 1, {"missing.json", "No such file"});
+  expect_refusal("match --plan plan.json --tile 99", 2, {"99", "tiles 0 to"});
+  expect_refusal("match --plan plan.json --tile x", 2, {"'x'"});
+  expect_refusal("match --plan plan.json", 2, {"--tile"});
+  expect_refusal("match --plan plan.json --tile 0 --window 5", 2, {"--window"});
+  write(folder_ / "pair/left.png", contents(folder_ / "pair/left.png") + " ");
+  expect_refusal("match --plan plan.json --tile 0", 1, {"left/bytes", "plan anew"});
+}
+
+}  // namespace
+}  // namespace parallax::test

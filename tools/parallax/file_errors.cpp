@@ -1,0 +1,30 @@
+#include "tools/parallax/file_errors.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "parallax/error.h"
+
+namespace parallax::tool {
+namespace {
+
+const char* remedy(int reason) {
+  switch (reason) {
+    case ENOSPC:
+    case EDQUOT:
+      return "; free some space, or choose another disk";
+    case EFBIG:
+      return "; raise the limit of file sizes";
+    default:
+      return "; check its name, folder and permissions, or choose another place";
+  }
+}
+
+}  // namespace
+
+void fail_file(const std::string& what, const std::string& path, int reason) {
+  throw Error(ErrorCategory::file,
+              "cannot " + what + " " + path + ": " + std::strerror(reason) + remedy(reason));
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,47 @@
+#include "tools/parallax/memory.h"
+
+#include <fstream>
+#include <sstream>
+
+namespace parallax::tool {
+
+std::string memory_text(std::size_t bytes) {
+  static constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  auto value = static_cast<double>(bytes);
+  for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
+  std::ostringstream text;
+  text.precision(unit == 0 ? 0 : 1);
+  text << std::fixed << value << " " << units[unit];
+  return text.str();
+}
+
+// Measured, and rounded up generously; docs/partition.md says how.
+std::size_t program_bytes(const Device& device) {
+  constexpr std::size_t mebibyte = 1 << 20;
+  switch (device.kind) {
+    case DeviceKind::cuda:
+      return 512 * mebibyte;
+    case DeviceKind::opencl:
+      return 256 * mebibyte;
+    default:
+      return 112 * mebibyte;
+  }
+}
+
+std::size_t peak_memory_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    std::istringstream words(line);
+    std::string key;
+    std::size_t kibibytes = 0;
+    if (words >> key >> kibibytes && key == "VmHWM:") return 1024 * kibibytes;
+  }
+  return 0;
+}
+
+void forget_peak_memory() {
+  std::ofstream("/proc/self/clear_refs") << "5";
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,21 @@
+// What processes of this program hold.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "parallax/device.h"
+
+namespace parallax::tool {
+
+// "1.5 GiB"
+std::string memory_text(std::size_t bytes);
+
+// The program itself: code, libraries, threads, drivers, buffers of files; no image and no matcher.
+std::size_t program_bytes(const Device& device);
+
+// The most that this process held at once, since it began or since forget_peak_memory().
+std::size_t peak_memory_bytes();
+void forget_peak_memory();
+
+}  // namespace parallax::tool

@@ -1,0 +1,67 @@
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+
+#include "tools/parallax/command_line.h"
+#include "tools/parallax/tile_results.h"
+#include "tools/parallax/tile_stitch.h"
+
+namespace parallax::tool {
+namespace {
+
+// What is wrong with results, and with those of which tiles.
+class Shortcomings {
+ public:
+  explicit Shortcomings(const TileJob& job) : job_(job) {
+    for (const Tile& tile : job.plan.tiles) {
+      const TileState state = state_of(job, tile);
+      if (state != TileState::done) of(state).push_back(tile.number);
+    }
+  }
+
+  // \throws Error (file) unless there are none
+  void check() const {
+    std::string message;
+    append(missing_, "missing", message);
+    append(damaged_, "damaged", message);
+    append(foreign_, "of another plan", message);
+    if (!message.empty())
+      throw Error(ErrorCategory::file, "in " + job_.folder + ", " + message +
+                                           ": match them again with 'parallax match --plan FILE --tile K'");
+  }
+
+ private:
+  std::vector<int>& of(TileState state) {
+    return state == TileState::missing ? missing_ : state == TileState::damaged ? damaged_ : foreign_;
+  }
+
+  static void append(const std::vector<int>& numbers, const char* what, std::string& message) {
+    if (numbers.empty()) return;
+    message += (message.empty() ? "" : "; ") + std::string(numbers.size() == 1 ? "tile " : "tiles ") +
+               text_of_numbers(numbers) + (numbers.size() == 1 ? " is " : " are ") + what;
+  }
+
+  const TileJob& job_;
+  std::vector<int> missing_, damaged_, foreign_;
+};
+
+}  // namespace
+
+int merge_command(const Arguments& arguments) {
+  std::string path;
+  bool keep = false;
+  CommandLine app("merge", "Put a map together from the tiles of a plan, when all are matched");
+  app.add_option("PLAN", path, "What 'parallax plan' wrote")->required();
+  app.add_flag("--keep", keep, "Keep the folder of the tiles");
+  app.read(arguments);
+
+  const TileJob job = read_job(path);
+  Shortcomings(job).check();
+  const PixelShares shares = stitch_tiles(job);
+  if (!keep) remove_folder(job.folder);
+  std::cerr << std::fixed << std::setprecision(1) << job.count() << " tiles make " << job.request.output
+            << ", " << 100 * shares.valid << " % of pixels have a disparity\n";
+  return done;
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,233 @@
+#include "tools/parallax/tile_job.h"
+
+#include <filesystem>
+
+#include <sys/stat.h>
+
+#include "parallax/formats.h"
+#include "parallax/version.h"
+
+#include "tools/parallax/method_options.h"
+
+namespace parallax::tool {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int plan_version = 1;
+constexpr const char* remedy = ": make the plan anew";
+
+[[noreturn]] void fail(const std::string& path, const std::string& why) {
+  throw Error(ErrorCategory::file, path + ": " + why + remedy);
+}
+
+// FNV-1a, for accidents.
+std::string fingerprint_of(const ordered_json& plan) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : plan.dump()) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+// A file, and how it is known again.
+ordered_json describe_file(const std::string& path) {
+  if (path.empty()) return nullptr;
+  struct stat about {};
+  if (::stat(path.c_str(), &about) != 0)
+    throw Error(ErrorCategory::file, path + ": cannot be found: check its name and folder");
+  const auto modified =
+      static_cast<std::int64_t>(about.st_mtim.tv_sec) * 1'000'000'000 + about.st_mtim.tv_nsec;
+  return {{"path", path}, {"bytes", about.st_size}, {"modified_nanoseconds", modified}};
+}
+
+ordered_json to_json(Size size) {
+  return {{"width", size.width}, {"height", size.height}};
+}
+
+ordered_json to_json(const Rectangle& part) {
+  return {{"x", part.x}, {"y", part.y}, {"width", part.size.width}, {"height", part.size.height}};
+}
+
+ordered_json to_json(const Margins& margins) {
+  return {{"left", margins.left},     {"right", margins.right},         {"top", margins.top},
+          {"bottom", margins.bottom}, {"alignment", margins.alignment}, {"exact", margins.exact}};
+}
+
+std::string path_in(const ordered_json& file) {
+  return file.is_null() ? "" : file.at("path").get<std::string>();
+}
+
+Size read_size(const ordered_json& json) {
+  return {json.at("width").get<int>(), json.at("height").get<int>()};
+}
+
+Rectangle read_rectangle(const ordered_json& json) {
+  return {json.at("x").get<int>(), json.at("y").get<int>(), read_size(json)};
+}
+
+Margins read_margins(const ordered_json& json) {
+  Margins margins;
+  margins.left = json.at("left").get<int>();
+  margins.right = json.at("right").get<int>();
+  margins.top = json.at("top").get<int>();
+  margins.bottom = json.at("bottom").get<int>();
+  margins.alignment = json.at("alignment").get<int>();
+  margins.exact = json.at("exact").get<bool>();
+  return margins;
+}
+
+ordered_json describe_pictures(const MatchRequest& request) {
+  return {{"left", describe_file(request.left)},
+          {"right", describe_file(request.right)},
+          {"left_mask", describe_file(request.left_mask)},
+          {"right_mask", describe_file(request.right_mask)}};
+}
+
+}  // namespace
+
+ordered_json describe_request(const MatchRequest& request, const ImageFormat& format) {
+  ordered_json json = describe_pictures(request);
+  json["size"] = to_json(format.size);
+  json["bits"] = static_cast<int>(format.depth);
+  json["output"] = request.output;
+  json["matcher_options"] = request.matcher_options;
+  json["min_disparity"] = request.min_disparity();
+  json["disparities"] = request.disparities();
+  json["device"] = Device::parse(request.device).text();
+  json["threads"] = request.threads;
+  json["max_memory_bytes"] = request.max_memory;
+  json["padding"] = request.padding;
+  json["tile_size"] = to_json(request.largest_tile);
+  json["tile_workers"] = request.tile_workers;
+  return json;
+}
+
+namespace {
+
+ordered_json to_json(const TileJob& job) {
+  ordered_json json{{"parallax_tile_plan", plan_version}, {"made_by", "parallax " PARALLAX_VERSION}};
+  json["request"] = job.asked;
+  json["method"] = job.request.method;
+  json["parameters"] = describe_parameters(job.request.parameters);
+  json["folder"] = job.folder;
+  json["workers"] = job.workers;
+  json["worker_memory_bytes"] = job.worker_bytes;
+  json["tile_memory_bytes"] = job.plan.tile_memory_bytes;
+  json["margins"] = to_json(job.plan.margins);
+  for (const Tile& tile : job.plan.tiles)
+    json["tiles"].push_back(
+        {{"number", tile.number}, {"inside", to_json(tile.inside)}, {"around", to_json(tile.around)}});
+  return json;
+}
+
+MatchRequest read_request(const ordered_json& json) {
+  Arguments arguments{path_in(json.at("left")), path_in(json.at("right"))};
+  for (const ordered_json& option : json.at("matcher_options"))
+    arguments.push_back(option.get<std::string>());
+  MatchRequest request = parse_match(arguments);
+  request.left_mask = path_in(json.at("left_mask"));
+  request.right_mask = path_in(json.at("right_mask"));
+  request.output = json.at("output").get<std::string>();
+  request.min_disparity() = json.at("min_disparity").get<int>();
+  request.disparities() = json.at("disparities").get<int>();
+  request.device = json.at("device").get<std::string>();
+  request.threads = json.at("threads").get<int>();
+  request.max_memory = json.at("max_memory_bytes").get<std::uint64_t>();
+  request.padding = json.at("padding").get<int>();
+  request.largest_tile = read_size(json.at("tile_size"));
+  request.tile_workers = json.at("tile_workers").get<int>();
+  return request;
+}
+
+TileJob read_json(const ordered_json& json) {
+  TileJob job;
+  const ordered_json& request = json.at("request");
+  job.asked = request;
+  job.request = read_request(request);
+  job.folder = json.at("folder").get<std::string>();
+  job.workers = json.at("workers").get<int>();
+  job.worker_bytes = json.at("worker_memory_bytes").get<std::size_t>();
+  job.fingerprint = json.at("fingerprint").get<std::string>();
+  job.plan.parameters = job.request.parameters;
+  job.plan.device = Device::parse(job.request.device);
+  job.plan.device.threads = job.request.threads;
+  const int bits = request.at("bits").get<int>();
+  job.plan.format = {read_size(request.at("size")), bits == 16 ? Depth::bits16 : Depth::bits8};
+  job.plan.margins = read_margins(json.at("margins"));
+  job.plan.tile_memory_bytes = json.at("tile_memory_bytes").get<std::size_t>();
+  for (const ordered_json& tile : json.at("tiles"))
+    job.plan.tiles.push_back(
+        {tile.at("number").get<int>(), read_rectangle(tile.at("inside")), read_rectangle(tile.at("around"))});
+  return job;
+}
+
+// What nlohmann-json says, without its numbers.
+std::string reason(const nlohmann::json::exception& error) {
+  const std::string text = error.what();
+  const std::size_t end = text.find("] ");
+  return end == std::string::npos ? text : text.substr(end + 2);
+}
+
+std::string shown(const ordered_json& value) {
+  return value.is_null() ? "nothing" : value.dump();
+}
+
+// "device is \"cpu\" there, and \"cuda:0\" now" for the first difference; empty = there is none.
+std::string difference(const ordered_json& there, const ordered_json& now) {
+  const ordered_json first = there.flatten(), second = now.flatten();
+  for (const auto* side : {&first, &second}) {
+    for (const auto& [key, value] : side->items()) {
+      const ordered_json before = first.value(key, ordered_json()), after = second.value(key, ordered_json());
+      if (before != after)
+        return key.substr(1) + " is " + shown(before) + " there, and " + shown(after) + " now";
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+void write_job(const TileJob& job, const std::string& path) {
+  ordered_json json = to_json(job);
+  json["fingerprint"] = fingerprint_of(json);
+  const std::string text = json.dump(1) + "\n";
+  write_file(path, std::as_bytes(std::span(text)));
+}
+
+TileJob read_job(const std::string& path) {
+  const std::vector<std::byte> bytes = read_file(path);
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  try {
+    ordered_json json = ordered_json::parse(text, text + bytes.size());
+    const int version = json.at("parallax_tile_plan").get<int>();
+    if (version != plan_version)
+      fail(path, "is a tile plan of version " + std::to_string(version) + ", this program reads version " +
+                     std::to_string(plan_version));
+    TileJob job = read_json(json);
+    json.erase("fingerprint");
+    if (fingerprint_of(json) != job.fingerprint) fail(path, "was changed since it was made");
+    return job;
+  } catch (const nlohmann::json::exception& error) {
+    fail(path, "is no tile plan that can be read (" + reason(error) + ")");
+  } catch (const UsageError& error) {
+    fail(path, std::string("has options that this program does not know (") + error.what() + ")");
+  }
+}
+
+void check_same_job(const TileJob& job, const std::string& path, const TileRequest& request) {
+  const std::string what = difference(job.asked, describe_request(request.match, request.inputs.format));
+  if (!what.empty())
+    throw Error(ErrorCategory::file,
+                path + ": " + what + ": ask for the same, or remove the folder " + job.folder);
+}
+
+void check_inputs_unchanged(const TileJob& job, const std::string& path) {
+  const ordered_json now = describe_pictures(job.request);
+  ordered_json there;
+  for (const auto& [key, value] : now.items()) there[key] = job.asked.at(key);
+  const std::string what = difference(there, now);
+  if (!what.empty()) fail(path, what);
+}
+
+}  // namespace parallax::tool

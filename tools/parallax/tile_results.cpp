@@ -1,0 +1,129 @@
+#include "tools/parallax/tile_results.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+#include <unistd.h>
+
+#include "tools/parallax/file_errors.h"
+#include "tools/parallax/tiff.h"
+
+namespace parallax::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string description_of(const TileJob& job, const Tile& tile) {
+  return "tile " + std::to_string(tile.number) + " of plan " + job.fingerprint;
+}
+
+bool is_ours(const std::string& name) {
+  return name.starts_with("tile-") || name.starts_with("worker-") || name.starts_with("map.");
+}
+
+// The pictures of a result.
+constexpr int disparities = 0, statuses = 1;
+
+TiffFormat format_of(int picture, Size size) {
+  return {size, 1, picture == disparities ? 32 : 8};
+}
+
+void write_picture(TiffWriter& file, int picture, const std::string& description, Size size, const void* rows,
+                   std::ptrdiff_t stride_bytes) {
+  file.begin(format_of(picture, size), false, description);
+  file.write_rows(rows, size.height, stride_bytes);
+  file.end();
+}
+
+void read_picture_rows(const std::string& path, int picture, const Rectangle& region, void* rows,
+                       std::ptrdiff_t stride_bytes) {
+  std::optional<TiffReader> file = TiffReader::open(path, picture);
+  if (!file) throw Error(ErrorCategory::file, path + ": cannot be read: match this tile again");
+  file->read(region, rows, stride_bytes);
+}
+
+}  // namespace
+
+std::string tile_path(const TileJob& job, int number) {
+  char name[32];
+  std::snprintf(name, sizeof name, "tile-%06d.tiff", number);
+  return (fs::path(job.folder) / name).string();
+}
+
+TileState state_of(const TileJob& job, const Tile& tile) {
+  const std::string path = tile_path(job, tile.number);
+  std::error_code unknown;
+  if (!fs::exists(path, unknown)) return TileState::missing;
+  for (const int picture : {disparities, statuses}) {
+    const std::optional<TiffReader> file = TiffReader::open(path, picture);
+    if (!file || !file->is_complete()) return TileState::damaged;
+    const std::string description = file->description();
+    if (description.empty()) return TileState::damaged;
+    if (description != description_of(job, tile)) return TileState::foreign;
+    if (file->format() != format_of(picture, tile.inside.size)) return TileState::damaged;
+  }
+  return TileState::done;
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail_file("make folder", folder, error.value());
+}
+
+void remove_folder(const std::string& folder) {
+  std::error_code error;
+  // The plan goes first: what is left without one is in nobody's way.
+  fs::remove(fs::path(folder) / "plan.json", error);
+  std::vector<fs::path> files;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (is_ours(entry->path().filename().string())) files.push_back(entry->path());
+  for (const fs::path& file : files) {
+    fs::remove(file, error);
+    if (error) fail_file("remove", file.string(), error.value());
+  }
+  // Unless there is something of the user's in it.
+  fs::remove(folder, error);
+}
+
+void write_tile(const TileJob& job, const Tile& tile, View<const float> disparity,
+                View<const std::uint8_t> status) {
+  const std::string path = tile_path(job, tile.number);
+  // Several processes may match one tile: each writes a file of its own.
+  const std::string part = path + "." + std::to_string(::getpid()) + ".part";
+  const std::string description = description_of(job, tile);
+  try {
+    TiffWriter file(part, tile.inside.size.pixels() * 5);
+    write_picture(file, disparities, description, tile.inside.size, disparity.data,
+                  disparity.stride * static_cast<std::ptrdiff_t>(sizeof(float)));
+    write_picture(file, statuses, description, tile.inside.size, status.data, status.stride);
+    file.close();
+    if (::rename(part.c_str(), path.c_str()) != 0) fail_file("write", path, errno);
+  } catch (...) {
+    ::unlink(part.c_str());
+    throw;
+  }
+}
+
+void read_tile(const TileJob& job, const Tile& tile, int first_row, const DisparityMap& rows) {
+  const std::string path = tile_path(job, tile.number);
+  const Rectangle region{0, first_row - tile.inside.y, rows.disparity.size};
+  read_picture_rows(path, disparities, region, rows.disparity.data,
+                    rows.disparity.stride * static_cast<std::ptrdiff_t>(sizeof(float)));
+  read_picture_rows(path, statuses, region, rows.status.data, rows.status.stride);
+}
+
+std::string text_of_numbers(const std::vector<int>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(numbers[i]);
+    if (last > i) text += (last == i + 1 ? ", " : " to ") + std::to_string(numbers[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,13 @@
+// From the results of all tiles to the files that were asked for.
+#pragma once
+
+#include "tools/parallax/match_report.h"
+#include "tools/parallax/tile_job.h"
+
+namespace parallax::tool {
+
+// Puts the map together, strip by strip, and makes the job's output of it, whole or not at all.
+// \throws Error (file)
+PixelShares stitch_tiles(const TileJob& job);
+
+}  // namespace parallax::tool
