@@ -18,6 +18,7 @@
 
 #include "tools/parallax/command_line.h"
 #include "tools/parallax/method_options.h"
+#include "tools/parallax/papers_pairs.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::tool {
@@ -38,17 +39,11 @@ struct BenchPair {
   std::function<Loaded()> load;
 };
 
-struct PapersEntry {
-  const char* name;
-  int disparities;
-  double scale;
-};
-
-// The pairs that the papers on belief propagation report: all pixels with truth are evaluated.
-BenchPair papers_pair(const fs::path& folder, const PapersEntry& entry) {
+// All pixels with truth are evaluated.
+BenchPair papers_pair(const fs::path& folder, const PapersPair& entry) {
   return {entry.name, entry.disparities, [folder, entry] {
             const auto path = [&](const char* file) { return (folder / file).string(); };
-            Plane<float> truth = read_disparity(path("truth.png"), entry.scale);
+            Plane<float> truth = read_disparity(path("truth.png"), entry.truth_scale);
             Plane<std::uint8_t> everything(truth.size(), 255);
             return BenchPair::Loaded{read_picture(path("left.png")), read_picture(path("right.png")),
                                      std::move(truth), std::move(everything)};
@@ -120,10 +115,7 @@ std::vector<BenchPair> standard_suite(const fs::path& data) {
 
 std::vector<BenchPair> papers_suite(const fs::path& data) {
   std::vector<BenchPair> pairs;
-  constexpr PapersEntry entries[] = {{"tsukubaSet", 16, 16},    {"venus", 21, 8},
-                                     {"barn1", 32, 8},          {"conesQuarterSize", 64, 4},
-                                     {"conesHalfSize", 128, 2}, {"conesFullSizeCropped", 256, 1}};
-  for (const PapersEntry& entry : entries)
+  for (const PapersPair& entry : papers_pairs())
     if (fs::exists(data / "papers" / entry.name))
       pairs.push_back(papers_pair(data / "papers" / entry.name, entry));
   return pairs;

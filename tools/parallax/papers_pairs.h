@@ -1,0 +1,17 @@
+// The pairs that the papers on belief propagation report.
+#pragma once
+
+#include <span>
+
+namespace parallax::tool {
+
+// A folder in papers/ of the data, with left.png, right.png and truth.png.
+struct PapersPair {
+  const char* name;
+  int disparities;
+  double truth_scale;  // value of one pixel of disparity in truth.png
+};
+
+std::span<const PapersPair> papers_pairs();
+
+}  // namespace parallax::tool
