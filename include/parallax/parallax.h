@@ -13,6 +13,7 @@
 #include "parallax/geometry.h"
 #include "parallax/image.h"
 #include "parallax/matcher.h"
+#include "parallax/partition.h"
 #include "parallax/refine.h"
 #include "parallax/synth.h"
 #include "parallax/tiled_belief_propagation.h"

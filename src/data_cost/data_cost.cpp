@@ -8,6 +8,7 @@
 #include "parallax/error.h"
 
 #include "core/gray.h"
+#include "core/search_reach.h"
 
 namespace parallax::data_cost {
 namespace {
@@ -42,6 +43,50 @@ void check_reachable(DataCost cost, int min_disparity, int labels, Size size) {
               "disparities " + std::to_string(lowest) + " to " + std::to_string(highest) +
                   " lead out of an image " + std::to_string(size.width) +
                   " pixels wide everywhere: choose min_disparity and disparities within it");
+}
+
+namespace {
+
+// How far from its centre a cost looks, in each image.
+struct Window {
+  int columns, rows;
+};
+
+Window window_of(DataCost cost) {
+  switch (cost) {
+    case DataCost::census:
+      return {4, 3};
+    case DataCost::birchfield_tomasi:
+      return {1, 0};
+    case DataCost::mean_absolute_difference:
+      return {2, 2};
+    case DataCost::absolute_difference:
+    case DataCost::absolute_difference_colour:
+    case DataCost::volume:
+      break;
+  }
+  return {0, 0};
+}
+
+}  // namespace
+
+// Besides what the costs look at: the pixels of the frame, which the border of a tile would have, too.
+Margins margins(const CostModel& model, Size size, bool left_right_check, int padding) {
+  if (model.cost == DataCost::volume)
+    throw Error(ErrorCategory::argument,
+                "tiles have no data costs of the caller's: choose another cost, or match the whole image");
+  check_reachable(model.cost, model.min_disparity, model.labels, size);
+  const SearchReach reach =
+      search_reach(model.min_disparity, model.min_disparity + model.labels - 1, size.width, left_right_check);
+  const Window window = window_of(model.cost);
+  const int smoothing = static_cast<int>(smoothing_weights(model.smoothing).size()) - 1;
+  const int every_side = padding + model.frame + smoothing;
+  const int rows = every_side + window.rows;
+  return {.left = every_side + window.columns + reach.left,
+          .right = every_side + window.columns + reach.right,
+          .top = rows,
+          .bottom = rows,
+          .exact = false};
 }
 
 std::vector<std::uint32_t> smoothing_weights(float sigma) {

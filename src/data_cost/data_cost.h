@@ -7,6 +7,7 @@
 
 #include "parallax/data_cost.h"
 #include "parallax/image.h"
+#include "parallax/partition.h"
 
 #include "core/arena.h"
 
@@ -47,6 +48,11 @@ int highest_counted(DataCost cost, float truncation);
 
 // \throws Error (argument) when every label leads out of the image everywhere
 void check_reachable(DataCost cost, int min_disparity, int labels, Size size);
+
+// What a tile of belief propagation is matched with: `padding` pixels on every side, and as much more as
+// their data costs look at. \throws Error (argument) as check_reachable() does, and for a volume of the
+// caller's
+Margins margins(const CostModel& model, Size size, bool left_right_check, int padding);
 
 // A Gaussian of whole weights that add up to 65536: element i weighs pixels i away, up to 4σ rounded up, as
 // Felzenszwalb's; weights of a side that is cut off at the border fall to the border pixel. Rounds after each

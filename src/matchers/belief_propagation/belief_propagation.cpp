@@ -172,6 +172,17 @@ Model make_model(const BeliefPropagationParameters& p) {
   return model;
 }
 
+// Tiles begin at multiples of two pixels of the coarsest level: so their levels are parts of the image's
+// levels, with the colours of the checkerboard where they are there. In floats the outermost pixels of a tile
+// are without a disparity.
+Margins margins(const BeliefPropagationParameters& parameters, Size size, int padding) {
+  const Model model = make_model(parameters);
+  Margins margins =
+      data_cost::margins(model, size, parameters.refine.left_right_check, padding + (model.whole ? 0 : 1));
+  margins.alignment = 1 << level_sizes(size, parameters.levels).size();
+  return margins;
+}
+
 std::vector<Size> level_sizes(Size image, int levels) {
   std::vector<Size> sizes{image};
   while (static_cast<int>(sizes.size()) < levels && sizes.back() != Size{1, 1})

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "parallax/belief_propagation.h"
+#include "parallax/partition.h"
 
 #include "core/plan.h"
 #include "data_cost/data_cost.h"
@@ -70,6 +71,9 @@ struct Model : data_cost::CostModel {
 
 // \throws Error (argument) for what the arithmetic cannot hold
 Model make_model(const BeliefPropagationParameters& parameters);
+
+// \throws Error (argument) as make_model() and data_cost::margins() do
+Margins margins(const BeliefPropagationParameters& parameters, Size size, int padding);
 
 // Sizes of the levels, the image first.
 std::vector<Size> level_sizes(Size image, int levels);

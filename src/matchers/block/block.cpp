@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/checks.h"
+#include "core/search_reach.h"
 
 namespace parallax {
 
@@ -74,6 +75,21 @@ Search plan_search(const BlockParameters& parameters, const ImageFormat& format)
   search.highest_cost = highest_cost(parameters, static_cast<std::uint64_t>(search.highest_value));
   check_reachable(search, width);
   return search;
+}
+
+// A window sees so many pixels around its centre: its radius, and one more where Sobel responses, which look
+// at the neighbours, are what is compared, or summed up for the texture check. Windows are around the pixel,
+// and around all that the search reaches from it.
+Margins margins(const BlockParameters& parameters, const ImageFormat& format) {
+  if (parameters.full_row)
+    throw Error(ErrorCategory::argument,
+                "full_row searches whole rows, which no tile has: set min_disparity and disparities instead");
+  const Search search = plan_search(parameters, format);
+  const SearchReach reach = search_reach(search.lowest, search.lowest + search.labels - 1, format.size.width,
+                                         parameters.refine.left_right_check);
+  const bool sobel = parameters.prefilter == Prefilter::x_sobel || parameters.texture_threshold > 0;
+  const int window = parameters.window / 2 + (sobel ? 1 : 0);
+  return {.left = reach.left + window, .right = reach.right + window, .top = window, .bottom = window};
 }
 
 }  // namespace block

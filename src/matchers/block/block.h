@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "parallax/block.h"
+#include "parallax/partition.h"
 
 #include "core/plan.h"
 
@@ -39,5 +40,8 @@ struct Search {
 
 // Checks the parameters that only the format decides. \throws Error (argument)
 Search plan_search(const BlockParameters& parameters, const ImageFormat& format);
+
+// \throws Error (argument) as plan_search() does, and for a search of full rows
+Margins margins(const BlockParameters& parameters, const ImageFormat& format);
 
 }  // namespace parallax::block

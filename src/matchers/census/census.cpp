@@ -81,6 +81,14 @@ int half_rounded_up(int value) {
   return (value + 1) >> 1;
 }
 
+// As far as any, in each direction. The mean of the modified transforms looks no farther.
+Offset farthest_neighbour(CensusTransform transform) {
+  Offset farthest{0, 0};
+  for (const Offset& neighbour : neighbourhood(transform).neighbours)
+    farthest = {std::max(farthest.x, neighbour.x), std::max(farthest.y, neighbour.y)};
+  return farthest;
+}
+
 Level level_of(Size size, int lowest, int highest) {
   lowest = std::max(lowest, 1 - size.width);
   highest = std::min(highest, size.width - 1);
@@ -135,6 +143,41 @@ std::vector<Level> plan_levels(const CensusParameters& parameters, Size size) {
     levels.push_back(level_of(size, lowest, highest));
   }
   return levels;
+}
+
+// Tiles begin at multiples of a pixel of the coarsest level, so a level of a tile is a part of that level of
+// the image; and they are wider or higher than one, so they have as many levels.
+//
+// To decide x, the left image is searched on each level around it: the estimates for pixel X of level k are
+// those of pixels ⌊X/2⌋ − 1 to ⌊X/2⌋ + 1 above, which begin at most 3·2ᵏ pixels of the image farther to the
+// left than X does, and end as much farther to the right. So those on level k span x and 3·(2ᵏ − 1) pixels on
+// both sides of it. Costs of a pixel of level k look, in the left image, at windows around it, and in the
+// right one at windows around all the search reaches from it.
+//
+// The left-right check asks for the right pixels from x − highest to x − lowest. They are searched in the
+// same way, and reach for left pixels, which lie on the other side.
+Margins margins(const CensusParameters& parameters, Size size) {
+  const std::vector<Level> levels = plan_levels(parameters, size);
+  const int window = parameters.window / 2;
+  const Offset signature = farthest_neighbour(parameters.transform);
+  const Level& full = levels.front();
+  Margins margins;
+  for (std::size_t k = 0; k < levels.size(); ++k) {
+    const int pixel = 1 << k;
+    const int estimates = 3 * (pixel - 1);
+    const int before = pixel * (window + signature.x + std::max(0, levels[k].highest()));
+    const int after = pixel * (window + signature.x + std::max(0, -levels[k].lowest));
+    margins.left = std::max(margins.left, estimates + before);
+    margins.right = std::max(margins.right, estimates + after);
+    if (parameters.refine.left_right_check) {
+      margins.left = std::max(margins.left, full.highest() + estimates + after);
+      margins.right = std::max(margins.right, estimates + before - full.lowest);
+    }
+    margins.top = std::max(margins.top, estimates + pixel * (window + signature.y));
+  }
+  margins.bottom = margins.top;
+  margins.alignment = 1 << (levels.size() - 1);
+  return margins;
 }
 
 int highest_pixel_cost(const CensusParameters& parameters) {

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "parallax/census.h"
+#include "parallax/partition.h"
 
 #include "core/plan.h"
 
@@ -71,6 +72,9 @@ struct Level {
 // From the image down to the coarsest level. Disparities that no pixel can use are left out.
 // \throws Error (argument) when none is left, or more than any device counts
 std::vector<Level> plan_levels(const CensusParameters& parameters, Size size);
+
+// \throws Error (argument) as plan_levels() does
+Margins margins(const CensusParameters& parameters, Size size);
 
 // Highest cost of a single pixel, before summing.
 int highest_pixel_cost(const CensusParameters& parameters);

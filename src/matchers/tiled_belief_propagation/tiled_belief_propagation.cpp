@@ -138,6 +138,14 @@ void check_tile_count(int columns, int rows) {
                                              std::to_string(most));
 }
 
+// Parts begin where tiles do: so their tiles are the image's.
+Margins margins(const TiledBeliefPropagationParameters& parameters, Size size, int padding) {
+  Margins margins =
+      data_cost::margins(make_model(parameters), size, parameters.refine.left_right_check, padding);
+  margins.alignment = std::max(1, parameters.tile);
+  return margins;
+}
+
 Model make_model(const TiledBeliefPropagationParameters& p) {
   Model model = {};
   model.parameters = p;

@@ -33,6 +33,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "parallax/partition.h"
 #include "parallax/tiled_belief_propagation.h"
 
 #include "core/plan.h"
@@ -64,6 +65,10 @@ struct Model : data_cost::CostModel {
 
 // \throws Error (argument) for what the message width cannot hold
 Model make_model(const TiledBeliefPropagationParameters& parameters);
+
+// Of a part of the image that is matched alone; here, tiles are those of TileGrid.
+// \throws Error (argument) as make_model() and data_cost::margins() do
+Margins margins(const TiledBeliefPropagationParameters& parameters, Size size, int padding);
 
 // \throws Error (argument) for more tiles than are counted
 void check_tile_count(int columns, int rows);

@@ -1,0 +1,22 @@
+// How far from a left pixel a search along its row looks, in both images.
+#pragma once
+
+#include <algorithm>
+
+namespace parallax {
+
+struct SearchReach {
+  int left, right;  // columns, 0 or more
+};
+
+// A left pixel x is compared with right pixels from x − highest to x − lowest. The left-right check asks
+// for the right map at one of these, and so for left pixels up to highest − lowest columns from x.
+// Disparities as wide as the image lead nowhere.
+inline SearchReach search_reach(int lowest, int highest, int image_width, bool left_right_check) {
+  lowest = std::max(lowest, 1 - image_width);
+  highest = std::min(highest, image_width - 1);
+  const int back = left_right_check ? highest - lowest : 0;
+  return {std::max({0, highest, back}), std::max({0, -lowest, back})};
+}
+
+}  // namespace parallax

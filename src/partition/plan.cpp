@@ -1,0 +1,241 @@
+// How a pair is cut. All tiles have one size, so that one matcher serves them all: on a GPU, its kernels are
+// compiled for a size.
+
+#include "core/plan.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/arena.h"
+#include "core/checks.h"
+#include "core/memory.h"
+#include "core/registry.h"
+#include "partition/partition.h"
+
+namespace parallax {
+namespace {
+
+using partition::tile_parameters;
+
+// One direction of the image, columns or rows.
+struct Axis {
+  int extent;  // of the image
+  int before, after, alignment;
+  int largest;  // of a tile
+};
+
+// What a tile decides, and what it is matched from, in one direction.
+struct Span {
+  int first, last;  // the last is not part of it
+  int around;       // where that begins
+};
+
+// Tiles of one length. To end where the image does and begin at a multiple of the alignment, a length that is
+// not the whole extent is congruent to it. The last tile is shifted inwards.
+std::vector<Span> cut(const Axis& axis, int length) {
+  std::vector<Span> spans;
+  for (int done = 0; done < axis.extent; done = spans.back().last) {
+    const int begin = std::max(0, done - axis.before) / axis.alignment * axis.alignment;
+    const int around = std::min(begin, axis.extent - length);
+    const bool ends = around + length == axis.extent;
+    spans.push_back({done, ends ? axis.extent : around + length - axis.after, around});
+  }
+  return spans;
+}
+
+// A length of tiles, and how many of them there are.
+struct Cut {
+  int length, count;
+
+  // Columns or rows that are matched in all.
+  double work() const { return static_cast<double>(length) * count; }
+};
+
+// Smaller ones would be all margin.
+constexpr int least_inside = 16;
+
+// The least that holds a tile with its margins, wherever it begins.
+int least_length(const Axis& axis) {
+  const long long least = 0LL + axis.before + axis.after + axis.alignment - 1 + least_inside;
+  if (least >= axis.extent) return axis.extent;
+  const int missing = (axis.extent - static_cast<int>(least)) % axis.alignment;
+  return static_cast<int>(least) + missing;
+}
+
+// The least length for every number of tiles, from the least length on.
+std::vector<Cut> possible_cuts(const Axis& axis) {
+  std::vector<Cut> cuts;
+  const int longest = std::min(axis.extent, axis.largest);
+  for (long long length = least_length(axis); length <= longest; length += axis.alignment) {
+    const int count = static_cast<int>(cut(axis, static_cast<int>(length)).size());
+    if (cuts.empty() || count < cuts.back().count) cuts.push_back({static_cast<int>(length), count});
+  }
+  return cuts;
+}
+
+Axis columns_of(const Margins& margins, Size image, Size largest) {
+  return {image.width, margins.left, margins.right, margins.alignment,
+          largest.width > 0 ? largest.width : image.width};
+}
+
+Axis rows_of(const Margins& margins, Size image, Size largest) {
+  return {image.height, margins.top, margins.bottom, margins.alignment,
+          largest.height > 0 ? largest.height : image.height};
+}
+
+// What matching a tile takes.
+struct TileMemory {
+  std::size_t bytes;
+  std::optional<detail::Plan::GpuMemory> gpu;
+};
+
+class Limits {
+ public:
+  explicit Limits(const PlanLimits& limits)
+      : bytes_(limits.max_memory_bytes), memory_(bytes_ > 0 ? bytes_ : whole_memory()) {}
+
+  bool allow(const TileMemory& tile) const {
+    // As of a Matcher: a limit of the caller's is for all memory, the machine's own for that of the host.
+    const std::size_t elsewhere = bytes_ == 0 && tile.gpu ? tile.gpu->needed : 0;
+    return tile.bytes - elsewhere <= memory_ && (!tile.gpu || tile.gpu->needed <= tile.gpu->free);
+  }
+
+  // \throws Error (memory)
+  void check(const TileMemory& tile, Size size) const {
+    if (allow(tile)) return;
+    const std::string smallest = "the smallest tiles, of " + text(size) + ", need ";
+    if (tile.gpu && tile.gpu->needed > tile.gpu->free)
+      throw Error(ErrorCategory::memory, smallest + bytes_text(tile.gpu->needed) + ", and " +
+                                             bytes_text(tile.gpu->free) + tile.gpu->are_free +
+                                             ", or search fewer disparities");
+    throw Error(ErrorCategory::memory,
+                smallest + bytes_text(tile.bytes) + ", and " + bytes_text(memory_) +
+                    (bytes_ > 0 ? " are allowed: raise the limit to " : " are there: use a machine with ") +
+                    std::to_string(tile.bytes) + " bytes, or search fewer disparities, or use fewer threads");
+  }
+
+ private:
+  std::size_t bytes_, memory_;
+};
+
+// Estimates what tiles take, and allocates nothing.
+class TileEstimate {
+ public:
+  TileEstimate(const MatcherParameters& parameters, const Device& device, const ImageFormat& image)
+      : parameters_(tile_parameters(parameters)),
+        device_(device),
+        image_(image),
+        stitching_(partition::stitch_memory_bytes(partition::steps_after_tiles(parameters), image.size, 1)) {}
+
+  // \throws Error as the constructor of Matcher does, save for memory
+  TileMemory operator()(Size size) {
+    std::unique_ptr<detail::Plan> plan = detail::make_plan(parameters_, device_, {size, image_.depth}, {});
+    TileMemory memory{std::max(plan->memory_bytes() + beside_the_matcher(size), stitching_),
+                      plan->gpu_memory()};
+    // While a plan lives, its GPU stays ready for the next one.
+    last_ = std::move(plan);
+    return memory;
+  }
+
+ private:
+  // Both images in colour, their masks, and the tile's map, with its margins and without.
+  std::size_t beside_the_matcher(Size size) const {
+    const std::size_t sample = image_.depth == Depth::bits16 ? 2 : 1;
+    ArenaLayout layout;
+    for (int map = 0; map < 2; ++map) {
+      layout.reserve_plane<float>(size);
+      layout.reserve_plane<std::uint8_t>(size);
+    }
+    return size.pixels() * (2 * 3 * sample + 2) + layout.bytes();
+  }
+
+  MatcherParameters parameters_;
+  Device device_;
+  ImageFormat image_;
+  std::size_t stitching_;
+  std::unique_ptr<detail::Plan> last_;
+};
+
+// The size of tiles within the limits that takes the least work in all, margins included: of every number of
+// columns, with as few rows of tiles as memory allows.
+class Search {
+ public:
+  Search(const Axis& columns, const Axis& rows, const Limits& limits, TileEstimate& estimate)
+      : columns_(possible_cuts(columns)), rows_(possible_cuts(rows)), limits_(limits), estimate_(estimate) {}
+
+  Size best() {
+    // Narrower tiles can only be higher.
+    std::size_t row = 0;
+    for (std::size_t column = columns_.size(); column-- > 0;) {
+      if (!fits(column, row)) continue;
+      while (row + 1 < rows_.size() && fits(column, row + 1)) ++row;
+      consider(columns_[column], rows_[row]);
+    }
+    return best_;
+  }
+
+ private:
+  // A size that a device refuses for itself does not fit, either: the smallest one was accepted.
+  bool fits(std::size_t column, std::size_t row) {
+    try {
+      return limits_.allow(estimate_({columns_[column].length, rows_[row].length}));
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  void consider(const Cut& column, const Cut& row) {
+    const double work = column.work() * row.work();
+    if (best_ != Size{} && work >= best_work_) return;
+    best_ = {column.length, row.length};
+    best_work_ = work;
+  }
+
+  std::vector<Cut> columns_, rows_;
+  const Limits& limits_;
+  TileEstimate& estimate_;
+  Size best_;
+  double best_work_ = 0;
+};
+
+std::vector<Tile> tiles_of(const Axis& columns, const Axis& rows, Size size) {
+  const std::vector<Span> column_spans = cut(columns, size.width), row_spans = cut(rows, size.height);
+  std::vector<Tile> tiles;
+  for (const Span& row : row_spans)
+    for (const Span& column : column_spans)
+      tiles.push_back({static_cast<int>(tiles.size()),
+                       {column.first, row.first, {column.last - column.first, row.last - row.first}},
+                       {column.around, row.around, size}});
+  return tiles;
+}
+
+void check_largest(const Axis& columns, const Axis& rows, Size least) {
+  if (columns.largest >= least.width && rows.largest >= least.height) return;
+  throw Error(ErrorCategory::argument, "tiles of at most " + text(Size{columns.largest, rows.largest}) +
+                                           " have no room within their margins: allow " + text(least) +
+                                           " or more");
+}
+
+}  // namespace
+
+TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
+                    const PlanLimits& limits, const TileOptions& options) {
+  check_range("largest tile width", options.largest.width, 0, 1'000'000);
+  check_range("largest tile height", options.largest.height, 0, 1'000'000);
+  TilePlan plan{parameters, device, format, margins(parameters, format, options.padding), {}, 0};
+  const Axis columns = columns_of(plan.margins, format.size, options.largest);
+  const Axis rows = rows_of(plan.margins, format.size, options.largest);
+  const Size least{least_length(columns), least_length(rows)};
+  check_largest(columns, rows, least);
+  TileEstimate estimate(parameters, device, format);
+  const Limits allowed(limits);
+  allowed.check(estimate(least), least);
+  const Size size = Search(columns, rows, allowed, estimate).best();
+  plan.tiles = tiles_of(columns, rows, size);
+  plan.tile_memory_bytes = estimate(size).bytes;
+  return plan;
+}
+
+}  // namespace parallax

@@ -1,0 +1,156 @@
+// The steps after the tiles, in strips of whole rows.
+//
+// A strip is refined together with the rows around it, its halo, as though there were nothing beyond. That
+// leaves the strip's own rows as they would be in the whole map, when the halo is as deep as all steps look,
+// one after the other:
+//
+// - The speckle filter, of regions of fewer than S pixels, looks S − 1 rows far. Of the region of a pixel, S
+//   pixels, where it has as many, can be reached in S − 1 steps, so within S − 1 rows; and where it has
+//   fewer, all of it is that near. What is cut off beyond cannot make a region larger.
+// - The fill looks along its row.
+// - Median, weighted median and bilateral filter look half a window far.
+//
+// The first of the steps sees the deepest rows: those that it gets wrong are those that the next ones do not
+// look at. Only the speckle filter and the fill write the status, by the same rules.
+
+#include <algorithm>
+#include <vector>
+
+#include "core/arena.h"
+#include "core/checks.h"
+#include "core/copy_rows.h"
+#include "partition/partition.h"
+#include "refine/refine.h"
+
+namespace parallax {
+namespace {
+
+int halo_of(const RefineParameters& steps, int height) {
+  const long long rows = 0LL + std::max(0, steps.speckle_size - 1) + steps.median / 2 +
+                         steps.weighted_median / 2 + steps.bilateral / 2;
+  return static_cast<int>(std::min<long long>(rows, height));
+}
+
+// Of a window of rows: a strip with its halo. All windows have one height.
+class Stitcher {
+ public:
+  Stitcher(const RefineParameters& steps, Size image, int rows)
+      : image_(image),
+        rows_(std::min(rows, image.height)),
+        halo_(halo_of(steps, image.height)),
+        guided_(steps.weighted_median > 0 || steps.bilateral > 0),
+        window_{image.width, static_cast<int>(std::min<long long>(image.height, rows_ + 2LL * halo_))},
+        pipeline_(steps, window_, false, layout_) {
+    for (auto* map : {&tiles_, &refined_})
+      *map = {layout_.reserve_plane<float>(window_), layout_.reserve_plane<std::uint8_t>(window_)};
+  }
+
+  std::size_t memory_bytes() const { return layout_.bytes(); }
+
+  void run(const TilePlan& plan, const Strips& strips) {
+    arena_ = Arena(layout_);
+    const Workers workers(plan.device.threads);
+    for (int first = 0; first < image_.height; first += rows_) {
+      move_window(std::clamp(first - halo_, 0, image_.height - window_.height), plan, strips, workers);
+      refine(strips, workers);
+      const int rows = std::min(rows_, image_.height - first);
+      strips.write_rows(first, part(refined_, {0, first, {image_.width, rows}}));
+    }
+  }
+
+ private:
+  struct Map {
+    PlaneBuffer<float> disparity;
+    PlaneBuffer<std::uint8_t> status;
+  };
+
+  // A part of the whole map, within the window.
+  DisparityMap part(const Map& map, const Rectangle& rectangle) const {
+    const auto view = [&](const auto& plane) {
+      auto part = plane.in(arena_.data());
+      part.data = part.row(rectangle.y - top_) + rectangle.x;
+      part.size = rectangle.size;
+      return part;
+    };
+    return {view(map.disparity), view(map.status)};
+  }
+
+  DisparityMap window(const Map& map) const { return part(map, {0, top_, window_}); }
+
+  // Rows that the window keeps move up; only what is new is read.
+  void move_window(int top, const TilePlan& plan, const Strips& strips, const Workers& workers) {
+    const int kept = std::max(0, read_ - top);
+    const DisparityMap from = part(tiles_, {0, top, {image_.width, kept}});
+    top_ = top;
+    const DisparityMap to = part(tiles_, {0, top, {image_.width, kept}});
+    for (int y = 0; y < kept; ++y) {
+      std::copy_n(from.disparity.row(y), image_.width, to.disparity.row(y));
+      std::copy_n(from.status.row(y), image_.width, to.status.row(y));
+    }
+    const int first = top + kept;
+    read_ = top + window_.height;
+    for (const Tile& tile : plan.tiles) read_tile(tile, first, strips);
+    const DisparityMap source = window(tiles_), target = window(refined_);
+    copy_rows(const_rows_of(source.disparity), rows_of(target.disparity),
+              static_cast<std::size_t>(image_.width) * sizeof(float), window_.height, workers);
+    copy_rows(const_rows_of(source.status), rows_of(target.status), static_cast<std::size_t>(image_.width),
+              window_.height, workers);
+  }
+
+  // From row `first` on, as far as the window goes.
+  void read_tile(const Tile& tile, int first, const Strips& strips) {
+    const int begin = std::max(first, tile.inside.y);
+    const int end = std::min(read_, tile.inside.y + tile.inside.size.height);
+    if (begin >= end) return;
+    strips.read_tile(tile, begin,
+                     part(tiles_, {tile.inside.x, begin, {tile.inside.size.width, end - begin}}));
+  }
+
+  void refine(const Strips& strips, const Workers& workers) {
+    std::vector<StageTime> times;
+    detail::StageClock clock(times);
+    const ImageView left = guided_ ? strips.read_left(top_, window_.height) : ImageView();
+    if (guided_) check_left(left);
+    pipeline_.run(left, window(refined_), {}, arena_.data(), workers, clock);
+  }
+
+  void check_left(const ImageView& left) const {
+    check_image("left image", left);
+    if (left.format.size != window_)
+      throw Error(ErrorCategory::argument, "rows of the left image are " + text(left.format.size) +
+                                               ": give the " + text(window_) + " that were asked for");
+  }
+
+  Size image_;
+  int rows_, halo_;
+  bool guided_;
+  Size window_;
+  ArenaLayout layout_;
+  refine::Pipeline pipeline_;
+  Map tiles_, refined_;
+  Arena arena_;
+  int top_ = 0, read_ = 0;  // where the window begins, and where it ends
+};
+
+Stitcher checked_stitcher(const RefineParameters& steps, Size image, int rows) {
+  check_size(image);
+  check_range("rows", rows, 1, 1'000'000);
+  return {steps, image, rows};
+}
+
+}  // namespace
+
+std::size_t partition::stitch_memory_bytes(const RefineParameters& steps, Size image, int rows) {
+  return checked_stitcher(steps, image, rows).memory_bytes();
+}
+
+std::size_t stitch_memory_bytes(const TilePlan& plan, int rows) {
+  return partition::stitch_memory_bytes(partition::steps_after_tiles(plan.parameters), plan.format.size,
+                                        rows);
+}
+
+void stitch(const TilePlan& plan, int rows, const Strips& strips) {
+  checked_stitcher(partition::steps_after_tiles(plan.parameters), plan.format.size, rows).run(plan, strips);
+}
+
+}  // namespace parallax

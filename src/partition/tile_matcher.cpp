@@ -1,0 +1,146 @@
+#include <string>
+
+#include "core/checks.h"
+#include "core/copy_rows.h"
+#include "partition/partition.h"
+
+namespace parallax {
+namespace {
+
+// All tiles are of one size.
+ImageFormat format_of_tiles(const TilePlan& plan) {
+  if (plan.tiles.empty()) throw Error(ErrorCategory::argument, "the plan has no tiles: use plan_tiles()");
+  return {plan.tiles.front().around.size, plan.format.depth};
+}
+
+bool lies_within(const Rectangle& inner, const Rectangle& outer) {
+  return inner.x >= outer.x && inner.y >= outer.y && inner.size.width > 0 && inner.size.height > 0 &&
+         inner.size.width <= outer.size.width - (inner.x - outer.x) &&
+         inner.size.height <= outer.size.height - (inner.y - outer.y);
+}
+
+template <class T>
+View<T> part_of(const View<T>& view, const Rectangle& part) {
+  return {view.row(part.y) + part.x, part.size, view.stride};
+}
+
+View<const std::uint8_t> part_of_mask(const View<const std::uint8_t>& mask, const Rectangle& part) {
+  return mask.empty() ? mask : part_of(mask, part);
+}
+
+ImageView part_of(const ImageView& image, const Rectangle& part) {
+  const int pixel_bytes = image.channels * (image.format.depth == Depth::bits16 ? 2 : 1);
+  return {
+      static_cast<const std::byte*>(image.row(part.y)) + static_cast<std::ptrdiff_t>(part.x) * pixel_bytes,
+      {part.size, image.format.depth},
+      image.channels,
+      image.stride_bytes};
+}
+
+StereoPair part_of(const StereoPair& pair, const Rectangle& part) {
+  return {part_of(pair.left, part), part_of(pair.right, part), part_of_mask(pair.left_mask, part),
+          part_of_mask(pair.right_mask, part)};
+}
+
+DisparityMap part_of(const DisparityMap& map, const Rectangle& part) {
+  return {part_of(map.disparity, part), part_of(map.status, part)};
+}
+
+template <class T>
+void copy(const View<T>& from, const View<T>& to, const Workers& workers) {
+  copy_rows(const_rows_of(from), rows_of(to), static_cast<std::size_t>(from.size.width) * sizeof(T),
+            from.size.height, workers);
+}
+
+void copy(const DisparityMap& from, const DisparityMap& to, const Workers& workers) {
+  copy(from.disparity, to.disparity, workers);
+  copy(from.status, to.status, workers);
+}
+
+void check_no_confidence(const DisparityMap& map) {
+  if (map.confidence.empty()) return;
+  throw Error(ErrorCategory::argument, "tiles tell no confidence: leave that map out");
+}
+
+void check_whole(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map) {
+  const auto check = [&](const char* which, const ImageView& image) {
+    check_image(which, image);
+    if (image.format != plan.format)
+      throw Error(ErrorCategory::argument, std::string(which) + " is " + text(image.format.size) + " of " +
+                                               std::to_string(static_cast<int>(image.format.depth)) +
+                                               " bits, tiles are planned for " + text(plan.format.size) +
+                                               " of " + std::to_string(static_cast<int>(plan.format.depth)) +
+                                               ": plan again");
+  };
+  check("left image", pair.left);
+  check("right image", pair.right);
+  if (!pair.left_mask.empty()) check_view("left mask", pair.left_mask, plan.format.size);
+  if (!pair.right_mask.empty()) check_view("right mask", pair.right_mask, plan.format.size);
+  check_view("disparity map", map.disparity, plan.format.size);
+  check_view("status map", map.status, plan.format.size);
+  check_no_confidence(map);
+}
+
+// As many rows as can be stitched in what a tile took.
+int rows_of_strips(const TilePlan& plan) {
+  const auto fit = [&](int rows) {
+    try {
+      return stitch_memory_bytes(plan, rows) <= plan.tile_memory_bytes;
+    } catch (const Error&) {
+      return false;  // more pixels than the speckle filter takes
+    }
+  };
+  int least = 1, most = plan.format.size.height;
+  while (least < most) {
+    const int middle = most - (most - least) / 2;
+    if (fit(middle))
+      least = middle;
+    else
+      most = middle - 1;
+  }
+  return least;
+}
+
+}  // namespace
+
+TileMatcher::TileMatcher(const TilePlan& plan)
+    : matcher_(partition::tile_parameters(plan.parameters), plan.device, format_of_tiles(plan)),
+      disparity_(format_of_tiles(plan).size),
+      status_(format_of_tiles(plan).size) {}
+
+void TileMatcher::run(const Tile& tile, const StereoPair& around, const DisparityMap& inside) {
+  if (tile.around.size != disparity_.size() || !lies_within(tile.inside, tile.around))
+    throw Error(ErrorCategory::argument,
+                "tile " + std::to_string(tile.number) + " is none of the plan: give one of its tiles");
+  check_view("disparity map", inside.disparity, tile.inside.size);
+  check_view("status map", inside.status, tile.inside.size);
+  check_no_confidence(inside);
+  const DisparityMap map{disparity_.view(), status_.view()};
+  matcher_.run(around, map);
+  const Rectangle part{tile.inside.x - tile.around.x, tile.inside.y - tile.around.y, tile.inside.size};
+  copy(part_of(map, part), inside, Workers(1));
+}
+
+void match_in_tiles(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map) {
+  check_whole(plan, pair, map);
+  {
+    TileMatcher matcher(plan);
+    for (const Tile& tile : plan.tiles)
+      matcher.run(tile, part_of(pair, tile.around), part_of(map, tile.inside));
+  }
+  const Workers workers(1);
+  Strips strips;
+  strips.read_tile = [&](const Tile& tile, int first_row, const DisparityMap& rows) {
+    copy(part_of(map, {tile.inside.x, first_row, rows.disparity.size}), rows, workers);
+  };
+  strips.read_left = [&](int first_row, int rows) {
+    return part_of(pair.left, {0, first_row, {plan.format.size.width, rows}});
+  };
+  // What stitch() reads is not written before.
+  strips.write_rows = [&](int first_row, const DisparityMap& rows) {
+    copy(rows, part_of(map, {0, first_row, rows.disparity.size}), workers);
+  };
+  stitch(plan, rows_of_strips(plan), strips);
+}
+
+}  // namespace parallax
