@@ -22,6 +22,7 @@ struct Published {
 enum class Way {
   planned_once,           // a run of a matcher that is there
   planned_for_each_pair,  // memory and all else is made and released, too
+  in_tiles,               // as many as the group says
 };
 
 // A row: a way to match a pair, which a paper has, or this program, or both.
@@ -44,6 +45,7 @@ struct Group {
   std::string pair;  // as PapersData knows it
   int disparities;
   std::vector<Step> steps;
+  Size tiles = {};  // columns and rows of tiles
 };
 
 enum class Unit { milliseconds, pairs_per_second };

@@ -33,7 +33,7 @@ PapersImages synthetic_images(const std::string& pair);
 inline constexpr int contest_frame = 18;
 // The pair that only those have who got it from the contest's package, and what then lies in the data's
 // folder.
-inline constexpr const char* red_barrel = "red barrel";
+inline constexpr const char* red_barrel = "red-barrel";
 inline constexpr const char* red_barrel_folder = "memocode2013";
 
 // (9797 R + 19234 G + 3737 B) >> 15, as everywhere in the library.

@@ -237,10 +237,10 @@ std::string csv_line(const ordered_json& row, const Cells& cells) {
 
 // Bars of a step, for each pair and device that has any.
 SpeedUpStep chart_step(const MeasuredTable& measured, const PapersRow& first) {
-  SpeedUpStep step{first.step->name + ", over " + first.step->over, {}};
+  SpeedUpStep step{first.step->name + " (over " + first.step->over + ")", {}};
   bool several_devices = false;
   for (const PapersRow& row : measured.rows)
-    several_devices |= row.step->name == first.step->name && row.device != first.device;
+    several_devices |= row.step->name == first.step->name && row.device != first.device && row.figure;
   for (const PapersRow& row : measured.rows) {
     if (row.step->name != first.step->name || row.step->over != first.step->over) continue;
     const SpeedUpBars bars{row.group->name + (several_devices ? ", " + row.device : ""),
@@ -251,7 +251,7 @@ SpeedUpStep chart_step(const MeasuredTable& measured, const PapersRow& first) {
 }
 
 SpeedUpChart chart_of(const MeasuredTable& measured) {
-  SpeedUpChart chart{measured.paper->title + ": " + measured.table->title, {}};
+  SpeedUpChart chart{measured.paper->title, measured.table->title + "; times as fast", {}};
   std::vector<std::string> done;
   for (const PapersRow& row : measured.rows) {
     if (row.step->over.empty()) continue;

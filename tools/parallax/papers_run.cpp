@@ -6,6 +6,8 @@
 #include <memory>
 #include <string_view>
 
+#include "parallax/partition.h"
+
 #include "tools/parallax/command.h"
 
 namespace parallax::tool {
@@ -20,6 +22,48 @@ struct Map {
   Plane<std::uint8_t> status;
   explicit Map(Size size) : disparity(size), status(size) {}
   DisparityMap view() { return {disparity.view(), status.view()}; }
+};
+
+// As Grauer-Gray & Cavazos have it.
+constexpr int tile_padding = 20;
+
+// The least length that so many tiles of one length cover an extent with.
+int tile_length(int extent, int tiles, int before, int after, int alignment) {
+  const int overlap = before + after + alignment - 1;
+  return std::min(extent, (extent + (tiles - 1) * overlap + tiles - 1) / tiles + alignment);
+}
+
+TilePlan plan_of_tiles(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
+                       Size tiles) {
+  const Margins around = margins(parameters, format, tile_padding);
+  const Size largest{
+      tile_length(format.size.width, tiles.width, around.left, around.right, around.alignment),
+      tile_length(format.size.height, tiles.height, around.top, around.bottom, around.alignment)};
+  return plan_tiles(parameters, device, format, {}, {tile_padding, largest});
+}
+
+template <class T>
+View<T> part_of(const View<T>& view, const Rectangle& part) {
+  return {view.row(part.y) + part.x, part.size, view.stride};
+}
+
+// Matches tile after tile.
+class TiledMatcher {
+ public:
+  explicit TiledMatcher(TilePlan plan) : plan_(std::move(plan)), matcher_(plan_) {}
+
+  std::size_t memory_bytes() const { return plan_.tile_memory_bytes; }
+
+  void run(const PapersImages& images, const DisparityMap& map) {
+    for (const Tile& tile : plan_.tiles)
+      matcher_.run(
+          tile, {part_of(images.left.view(), tile.around), part_of(images.right.view(), tile.around), {}, {}},
+          {part_of(map.disparity, tile.inside), part_of(map.status, tile.inside)});
+  }
+
+ private:
+  TilePlan plan_;
+  TileMatcher matcher_;
 };
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
@@ -49,14 +93,18 @@ class Trial {
 
   void plan() {
     const Forced forced(row_.step->scalar);
-    matcher_ = std::make_unique<Matcher>(parameters_, device_, format());
+    if (row_.step->way == Way::in_tiles)
+      tiles_ =
+          std::make_unique<TiledMatcher>(plan_of_tiles(parameters_, device_, format(), row_.group->tiles));
+    else
+      matcher_ = std::make_unique<Matcher>(parameters_, device_, format());
   }
 
   // The first run says how many more there are to be.
   void warm_up(double seconds) {
     sample();
     Figure figure;
-    figure.memory_bytes = matcher_->memory_bytes();
+    figure.memory_bytes = tiles_ ? tiles_->memory_bytes() : matcher_->memory_bytes();
     figure.error = evaluate(map_.disparity.view(), images_.truth.view());
     row_.figure = figure;
     const double once = milliseconds_[0] / 1e3;
@@ -75,15 +123,14 @@ class Trial {
     const auto start = std::chrono::steady_clock::now();
     if (row_.step->way == Way::planned_for_each_pair) {
       matcher_.reset();
-      matcher_ = std::make_unique<Matcher>(parameters_, device_, format());
+      plan();
     }
-    matcher_->run(images_.views(), map_.view());
-    const double total = milliseconds_since(start);
-    double copies = 0;
-    for (const StageTime& stage : matcher_->stage_times())
-      if (is_copy(stage.stage)) copies += stage.milliseconds;
-    milliseconds_.push_back(total);
-    matching_.push_back(total - copies);
+    if (tiles_)
+      tiles_->run(images_, map_.view());
+    else
+      matcher_->run(images_.views(), map_.view());
+    milliseconds_.push_back(milliseconds_since(start));
+    matching_.push_back(milliseconds_.back() - copies());
   }
 
   void finish() {
@@ -111,12 +158,22 @@ class Trial {
 
   ImageFormat format() const { return {images_.left.size()}; }
 
+  // Of the last run; those of tiles are not told apart.
+  double copies() const {
+    double milliseconds = 0;
+    if (!matcher_) return milliseconds;
+    for (const StageTime& stage : matcher_->stage_times())
+      if (is_copy(stage.stage)) milliseconds += stage.milliseconds;
+    return milliseconds;
+  }
+
   PapersRow& row_;
   Device device_;
   const PapersImages& images_;
   Map& map_;
   MatcherParameters parameters_;
   std::unique_ptr<Matcher> matcher_;
+  std::unique_ptr<TiledMatcher> tiles_;
   std::vector<double> milliseconds_, matching_;
   int samples_ = 0;
 };

@@ -1,4 +1,5 @@
 #include "tools/parallax/papers.h"
+#include "tools/parallax/papers_data.h"
 
 namespace parallax::tool {
 namespace {
@@ -63,7 +64,7 @@ Paper tiled_bp_paper() {
             false,
             true,
             {test_case({"tsukuba", "contest", 17743, 7.96, 15716}),
-             test_case({"red barrel", "red barrel", 11870, 7.95, 16713})}}}};
+             test_case({"red barrel", red_barrel, 11870, 7.95, 16713})}}}};
 }
 
 }  // namespace parallax::tool

@@ -10,7 +10,7 @@ namespace {
 
 // In pixels. A letter of the text is hardly ever wider than `letter` on average.
 constexpr double letter = 7.2, margin = 16, scale_width = 420, value_room = 64, bar_height = 9, bar_gap = 2,
-                 step_height = 26, pair_gap = 6, legend_height = 64, ticks_height = 30;
+                 step_height = 26, pair_gap = 6, legend_height = 82, ticks_height = 30;
 
 std::string number(double value) {
   char text[32];
@@ -65,7 +65,13 @@ class Drawing {
       }
     }
     left_ = margin + names + 10;
-    width_ = std::max(left_ + scale_width + value_room + margin, text_width(chart.title) * 1.2 + 2 * margin);
+    width_ = left_ + scale_width + value_room + margin;
+    const auto make_room = [&](const std::string& text, double size) {
+      width_ = std::max(width_, text_width(text) * size + 2 * margin);
+    };
+    make_room(chart.title, 1.25);
+    make_room(chart.subtitle, 1);
+    for (const SpeedUpStep& step : chart.steps) make_room(step.name, 1.1);
     height_ = legend_height + ticks_height;
     for (const SpeedUpStep& step : chart.steps)
       height_ += step_height + static_cast<double>(step.bars.size()) * pair_height;
@@ -88,21 +94,24 @@ class Drawing {
            "<style>\n"
            ".page{fill:#ffffff}.text{fill:#222222}.faint{fill:#555555}.line{stroke:#dddddd}"
            ".one{stroke:#777777}.here{fill:#2b6cb0}.published{fill:#c9812b}\n"
-           ".title{font-size:14px;font-weight:bold}.step{font-weight:bold}.name{text-anchor:end}"
+           ".title{font-size:14px;font-weight:bold}.step{font-weight:bold;paint-order:stroke;stroke:#ffffff;"
+           "stroke-width:5px}.name{text-anchor:end}"
            ".tick{text-anchor:middle}\n"
            "@media(prefers-color-scheme:dark){.page{fill:#14181d}.text{fill:#e6e6e6}.faint{fill:#aaaaaa}"
-           ".line{stroke:#333a42}.one{stroke:#99a0a8}.here{fill:#63a4e8}.published{fill:#e0a458}}\n"
+           ".line{stroke:#333a42}.one{stroke:#99a0a8}.step{stroke:#14181d}.here{fill:#63a4e8}.published{fill:"
+           "#e0a458}}\n"
            "</style>\n<rect class=\"page\" " +
-           size + "/>\n" + label(margin, 24, "title text", chart_.title) + legend();
+           size + "/>\n" + label(margin, 24, "title text", chart_.title) +
+           label(margin, 42, "faint", chart_.subtitle) + legend();
   }
 
   static std::string legend() {
     const auto box = [](double left, const char* series) {
-      return "<rect x=\"" + number(left) + "\" y=\"38\" width=\"10\" height=\"10\" class=\"" + series +
+      return "<rect x=\"" + number(left) + "\" y=\"56\" width=\"10\" height=\"10\" class=\"" + series +
              "\"/>\n";
     };
-    return box(margin, "here") + label(margin + 16, 47, "text", "here") + box(margin + 70, "published") +
-           label(margin + 86, 47, "text", "the paper");
+    return box(margin, "here") + label(margin + 16, 65, "text", "here") + box(margin + 70, "published") +
+           label(margin + 86, 65, "text", "the paper");
   }
 
   // A line for each of 1, 2 and 5 times a power of ten, and a number where there is room.

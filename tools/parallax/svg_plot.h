@@ -19,7 +19,7 @@ struct SpeedUpStep {
 };
 
 struct SpeedUpChart {
-  std::string title;
+  std::string title, subtitle;
   std::vector<SpeedUpStep> steps;
 };
 
