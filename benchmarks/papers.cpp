@@ -1,9 +1,10 @@
 // The tables of `parallax bench --suite papers` on a machine without a library of pictures: reads the pairs
 // that gpu_pairs has written.
 //
-//   benchmark_papers PAIRS FOLDER [SECONDS_PER_ROW [PAPER…]]
+//   benchmark_papers PAIRS FOLDER [SECONDS_PER_ROW [DEVICE [PAPER…]]]
 //
-// Writes papers.md, papers.json, papers.csv and the plots into FOLDER, and prints the tables.
+// DEVICE: "all" is one of each kind that is here. Writes papers.md, papers.json, papers.csv and the plots
+// into FOLDER, and prints the tables.
 
 #include <cstdlib>
 #include <filesystem>
@@ -58,9 +59,11 @@ void run(int count, char** arguments) {
   request.csv = file("papers.csv");
   request.markdown = file("papers.md");
   request.plots = folder.string();
-  request.run.devices = tool::devices_of_this_machine();
   if (count > 3) request.run.seconds_per_row = std::atof(arguments[3]);
-  for (int i = 4; i < count; ++i) request.papers.emplace_back(arguments[i]);
+  const std::string device = count > 4 ? arguments[4] : "all";
+  request.run.devices =
+      device == "all" ? tool::devices_of_this_machine() : std::vector{Device::parse(device)};
+  for (int i = 5; i < count; ++i) request.papers.emplace_back(arguments[i]);
   tool::run_papers(request, Pairs(arguments[1]), std::cout);
 }
 
@@ -68,7 +71,7 @@ void run(int count, char** arguments) {
 
 int main(int count, char** arguments) {
   if (count < 3) {
-    std::cerr << "usage: benchmark_papers PAIRS FOLDER [SECONDS_PER_ROW [PAPER…]]\n";
+    std::cerr << "usage: benchmark_papers PAIRS FOLDER [SECONDS_PER_ROW [DEVICE [PAPER...]]]\n";
     return 2;
   }
   try {

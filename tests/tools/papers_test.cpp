@@ -141,8 +141,7 @@ TEST_F(PapersTest, EveryTableIsThereInAllFormsAlike) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (const char* key : {"pair", "step", "device"})
       EXPECT_NE(table_lines[i].find("| " + text_of(rows[i][key]) + " "), std::string::npos) << table_lines[i];
-    if (!rows[i]["published_hardware"].is_null())
-      EXPECT_NE(table_lines[i].find(text_of(rows[i]["published_hardware"])), std::string::npos);
+    EXPECT_NE(table_lines[i].find(text_of(rows[i]["published_hardware"])), std::string::npos);
   }
   // The GPU's are not drawn: there is nothing of ours.
   for (const char* name : {"block", "census", "bp-2010", "bp-2010-split", "bp-2019-cpu", "tiled-bp"})
@@ -159,12 +158,12 @@ TEST_F(PapersTest, WhatIsMeasuredIsWhatTheStepSays) {
     const bool red_barrel = row["pair"] == "red barrel";
     EXPECT_EQ(row["milliseconds"].is_null(), !here || red_barrel) << row;
     EXPECT_EQ(row["why_none"].is_null(), here && !red_barrel) << row;
-    if (!here)
-      EXPECT_NE(text_of(row["why_none"]).find(row["published"].is_null() ? "" : "no"), std::string::npos);
     if (!here || red_barrel) continue;
     EXPECT_GT(row["milliseconds"], 0.0);
     EXPECT_GT(row["memory_bytes"], 0);
-    if (row["paper"] == "tiled-bp") EXPECT_EQ(row["count"], (size.width - 36) * (size.height - 36));
+    if (row["paper"] == "tiled-bp") {
+      EXPECT_EQ(row["count"], (size.width - 36) * (size.height - 36));
+    }
     if (row["step"] == "processor reference") bad1[row["pair"]].first = row["bad1"];
     if (row["step"] == "memory management") bad1[row["pair"]].second = row["bad1"];
     if (row["step"] == "vectors") {
@@ -215,6 +214,7 @@ TEST_F(PapersTest, WhatCannotBeIsRefusedBeforeAnythingIsMeasured) {
   const std::string suite = "bench --suite papers --data data ";
   write(folder_ / "old.csv", "what was here before");
   fs::create_directory(folder_ / "folder");
+  run("--version");
   const auto before = files();
   expect_refusal(suite + "--paper block,bp-2020", 2,
                  {"bp-2020", "block, census, bp-2010, bp-2019, tiled-bp"});
@@ -231,15 +231,16 @@ TEST_F(PapersTest, WhatCannotBeIsRefusedBeforeAnythingIsMeasured) {
 }
 
 TEST_F(PapersTest, AnUnwritableFileIsNamedAndNothingIsHalfWritten) {
-  write(folder_ / "p.csv", "what was here before");
+  write(folder_ / "p.json", "what was here before");
+  run("--version");
   const auto before = files();
-  // A disk with room for 1 block of 512 bytes.
+  // A disk with room for 16 blocks of 512 bytes: for the tables on standard output, but not for these.
   const Outcome outcome =
-      run("bench --suite papers --data data --seconds-per-row 0 --paper block --device cpu "
-          "--csv p.csv | head -c 0",
-          "ulimit -f 1;");
-  EXPECT_NE(outcome.err.find("p.csv"), std::string::npos) << outcome.err;
-  EXPECT_EQ(contents(folder_ / "p.csv"), "what was here before");
+      run("bench --suite papers --data data --seconds-per-row 0 --paper block --device cpu --json p.json",
+          "ulimit -f 16;");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.err.find("p.json"), std::string::npos) << outcome.err;
+  EXPECT_EQ(contents(folder_ / "p.json"), "what was here before");
   EXPECT_EQ(files(), before);
 }
 

@@ -31,6 +31,14 @@ std::string significant(std::optional<double> value) {
   return with_decimals(*value, std::clamp(2 - static_cast<int>(std::floor(std::log10(size))), 0, 5));
 }
 
+// As the paper has it.
+std::string as_published(std::optional<double> value, const char* format) {
+  if (!value) return none;
+  char text[64];
+  std::snprintf(text, sizeof text, format, *value);
+  return text;
+}
+
 std::string text_or_none(const std::string& text) {
   return text.empty() ? none : text;
 }
@@ -102,9 +110,9 @@ std::vector<Column> columns_of(const PapersTable& table) {
     columns.push_back({"bad2 %", [](Table, Row row) { return fixed(per_cent(row, &ErrorMetrics::bad2)); }});
   }
   columns.push_back(
-      {"paper: " + unit, [](Table, Row row) { return significant(row.step->published.value); }});
-  columns.push_back(
-      {"paper: speed-up", [](Table of, Row row) { return significant(published_speed_up(of, row)); }});
+      {"paper: " + unit, [](Table, Row row) { return as_published(row.step->published.value, "%.6g"); }});
+  columns.push_back({"paper: speed-up",
+                     [](Table of, Row row) { return as_published(published_speed_up(of, row), "%.3g"); }});
   if (table.counts_mismatches)
     columns.push_back({"paper: mismatches", [](Table, Row row) {
                          const std::optional<int> count = row.step->published.mismatches;
@@ -287,11 +295,15 @@ std::string markdown_head(const PapersRun& run) {
   std::string text = "Parallax " PARALLAX_VERSION ", `parallax bench --suite papers`, on\n\n";
   for (const auto& [device, description] : describe_devices(run))
     text += "- `" + device + "`: " + description + "\n";
-  return text + "\nTimes are medians of runs that take turns, step by step, about " +
-         significant(run.seconds_per_row) +
-         " s for each row; what takes longer than five times that was run once. From and to the caller's "
-         "memory by the clock, and without the copies between that and memory that the device reaches. "
-         "Errors are of all pixels with truth.\n\n";
+  if (run.seconds_per_row == 0)
+    text += "\nTimes are of one run each, the first.";
+  else
+    text += "\nTimes are medians of runs that take turns, step by step, about " +
+            significant(run.seconds_per_row) +
+            " s for each row; what takes longer than five times that was run once.";
+  return text +
+         " They count all from and to the caller's memory; \"without copies\" leaves out those between that "
+         "and memory that the device reaches. Errors are of all pixels with truth.\n\n";
 }
 
 std::string markdown_of_paper(const std::vector<MeasuredTable>& tables) {
