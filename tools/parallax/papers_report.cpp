@@ -149,17 +149,22 @@ std::string aligned(const std::vector<std::vector<std::string>>& lines) {
 
 // Why rows have none, each reason once.
 std::string reasons(const std::vector<PapersRow>& rows) {
-  std::vector<std::pair<std::string, std::string>> reasons;  // and the first step that has it
+  std::vector<std::pair<std::string, int>> reasons;
   for (const PapersRow& row : rows) {
     if (row.why_none.empty()) continue;
-    const auto known = [&](const auto& reason) { return reason.first == row.why_none; };
-    if (std::none_of(reasons.begin(), reasons.end(), known))
-      reasons.emplace_back(row.why_none, row.group->name + ", " + row.step->name);
+    const auto same = [&](const auto& reason) { return reason.first == row.why_none; };
+    const auto known = std::find_if(reasons.begin(), reasons.end(), same);
+    if (known == reasons.end())
+      reasons.emplace_back(row.why_none, 1);
+    else
+      ++known->second;
   }
   std::string text;
-  for (const auto& [reason, step] : reasons)
-    text += std::string(text.empty() ? "" : "; ") + reason + " (" + step + ")";
-  return text.empty() ? "" : std::string(none) + " here: " + text + ".\n\n";
+  for (const auto& [reason, count] : reasons) {
+    text += text.empty() ? std::string(none) + " here: " : "; ";
+    text += reason + " (" + std::to_string(count) + (count == 1 ? " row)" : " rows)");
+  }
+  return text.empty() ? "" : text + ".\n\n";
 }
 
 std::string markdown_of_table(const MeasuredTable& measured) {

@@ -9,7 +9,7 @@ namespace parallax::tool {
 namespace {
 
 // In pixels. A letter of the text is hardly ever wider than `letter` on average.
-constexpr double letter = 7.2, margin = 16, scale_width = 420, value_room = 64, bar_height = 9, bar_gap = 2,
+constexpr double letter = 7.2, margin = 16, scale_width = 420, value_room = 64, bar_height = 11, bar_gap = 2,
                  step_height = 26, pair_gap = 6, legend_height = 82, ticks_height = 30;
 
 std::string number(double value) {
@@ -96,7 +96,7 @@ class Drawing {
            ".one{stroke:#777777}.here{fill:#2b6cb0}.published{fill:#c9812b}\n"
            ".title{font-size:14px;font-weight:bold}.step{font-weight:bold;paint-order:stroke;stroke:#ffffff;"
            "stroke-width:5px}.name{text-anchor:end}"
-           ".tick{text-anchor:middle}\n"
+           ".tick{text-anchor:middle}.value{font-size:11px}\n"
            "@media(prefers-color-scheme:dark){.page{fill:#14181d}.text{fill:#e6e6e6}.faint{fill:#aaaaaa}"
            ".line{stroke:#333a42}.one{stroke:#99a0a8}.step{stroke:#14181d}.here{fill:#63a4e8}.published{fill:"
            "#e0a458}}\n"
@@ -143,7 +143,7 @@ class Drawing {
       drawn += label(margin, y + 17, "step text", step.name);
       y += step_height;
       for (const SpeedUpBars& bars : step.bars) {
-        drawn += label(left_ - 8, y + bar_height + 5, "name faint", bars.name);
+        drawn += label(left_ - 8, y + bar_height + 6, "name faint", bars.name);
         drawn += bar(bars.here, y, "here");
         drawn += bar(bars.published, y + bar_height + bar_gap, "published");
         y += pair_height;
@@ -157,7 +157,7 @@ class Drawing {
     const double from = std::min(x(1), x(*value)), to = std::max(x(1), x(*value));
     return "<rect x=\"" + number(from) + "\" y=\"" + number(y) + "\" width=\"" +
            number(std::max(to - from, 1.0)) + "\" height=\"" + number(bar_height) + "\" class=\"" + series +
-           "\"/>\n" + label(to + 5, y + bar_height, "text", speed(*value));
+           "\"/>\n" + label(to + 5, y + bar_height - 1, "text value", speed(*value));
   }
 
   const SpeedUpChart& chart_;
