@@ -42,6 +42,8 @@ enum class MessageValues {
   registers,
   shared_memory,
   local_memory,
+  /// The lowest 32 labels in registers, as many more in shared memory as fit there, the rest in local memory.
+  hybrid,
 };
 
 /// Choices of the cuda device that never change a result; those but the defaults are there to measure what

@@ -9,8 +9,6 @@
 
 #include "parallax/matcher.h"
 
-#include "core/tuning.h"
-
 namespace parallax::detail {
 
 class Plan {
@@ -38,9 +36,6 @@ class Plan {
     std::string are_free;
   };
   virtual std::optional<GpuMemory> gpu_memory() const { return std::nullopt; }
-
-  // Of a plan that can be tuned, once it is allocated.
-  virtual std::optional<Footprint> footprint() const { return std::nullopt; }
 
   // Never grows in a run.
   static constexpr std::size_t most_stages = 16;

@@ -36,7 +36,17 @@ class Configuration {
   std::map<std::string, int, std::less<>> values_;
 };
 
-// All that a door has for one problem: parameters, device and format.
+// What a configuration makes of the device: the ground of a search by occupancy.
+struct Footprint {
+  // How much runs at once: on a GPU, per cent of the threads that a multiprocessor may hold; on a processor,
+  // tasks a thread.
+  int occupancy = 0;
+  // What is kept near while it runs: in registers and shared memory of a multiprocessor, in caches of a core.
+  std::size_t on_chip_bytes = 0;
+};
+
+// All that a door has for one problem: parameters, device and format. Without tunables where the parameters
+// say themselves how it is to be done.
 struct TuningSpace {
   // What kernels are made for besides labels and size, such as "sad 9": a part of what a result is remembered
   // under.
@@ -44,16 +54,8 @@ struct TuningSpace {
   std::vector<Tunable> tunables;
   // May this combination be tried? What the plan refuses by an Error needs no word here.
   std::function<bool(const Configuration&)> allowed = [](const Configuration&) { return true; };
-};
-
-// What a configuration makes of the device, once its kernels are compiled: the ground of a search by
-// occupancy.
-struct Footprint {
-  // How much runs at once: on a GPU, per cent of the warps that a multiprocessor holds; on a processor, tasks
-  // a thread.
-  int occupancy = 0;
-  // What is kept near while it runs: registers and shared memory of a multiprocessor, caches of a core.
-  std::size_t on_chip_bytes = 0;
+  // Counted from the configuration: nothing is compiled for it. \throws Error as the plan does
+  std::function<Footprint(const Configuration&)> footprint;
 };
 
 }  // namespace parallax::detail

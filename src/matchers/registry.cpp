@@ -49,15 +49,16 @@ std::span<const Door> doors() {
                                                                                        DeviceKind::reference),
       door<TiledBeliefPropagationParameters, tiled_belief_propagation::make_cpu>("tiled-bp", DeviceKind::cpu),
 #ifdef PARALLAX_HAS_CUDA
-      door<BlockParameters, block::make_cuda>("block", DeviceKind::cuda),
-      door<BeliefPropagationParameters, belief_propagation::make_cuda>("bp", DeviceKind::cuda),
-      door<CensusParameters, census::make_cuda>("census", DeviceKind::cuda),
-      door<TiledBeliefPropagationParameters, tiled_belief_propagation::make_cuda>("tiled-bp",
-                                                                                  DeviceKind::cuda),
+      tuned_door<BlockParameters, block::make_cuda, block::cuda_space>("block", DeviceKind::cuda),
+      tuned_door<BeliefPropagationParameters, belief_propagation::make_cuda, belief_propagation::cuda_space>(
+          "bp", DeviceKind::cuda),
+      tuned_door<CensusParameters, census::make_cuda, census::cuda_space>("census", DeviceKind::cuda),
+      tuned_door<TiledBeliefPropagationParameters, tiled_belief_propagation::make_cuda,
+                 tiled_belief_propagation::cuda_space>("tiled-bp", DeviceKind::cuda),
 #endif
 #ifdef PARALLAX_HAS_OPENCL
-      door<BlockParameters, block::make_opencl>("block", DeviceKind::opencl),
-      door<CensusParameters, census::make_opencl>("census", DeviceKind::opencl),
+      tuned_door<BlockParameters, block::make_opencl, block::opencl_space>("block", DeviceKind::opencl),
+      tuned_door<CensusParameters, census::make_opencl, census::opencl_space>("census", DeviceKind::opencl),
 #endif
   };
   return table;

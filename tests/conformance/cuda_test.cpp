@@ -378,8 +378,8 @@ TEST_F(CudaTest, CensusOfADeepPyramidEqualsTheReference) {
 TEST_F(CudaTest, ChoicesOfFloatsNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {71, 9}, .disparities = 30});
   const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
-  for (const MessageValues values :
-       {MessageValues::registers, MessageValues::shared_memory, MessageValues::local_memory}) {
+  for (const MessageValues values : {MessageValues::registers, MessageValues::shared_memory,
+                                     MessageValues::local_memory, MessageValues::hybrid}) {
     for (const IndexOrder order : {IndexOrder::coalesced, IndexOrder::naive}) {
       for (const bool aligned : {false, true}) {
         BeliefPropagationParameters parameters = plain_belief_propagation();

@@ -13,7 +13,8 @@ const Choices<IndexOrder> index_orders = {{"coalesced", IndexOrder::coalesced}, 
 const Choices<MessageValues> message_values = {{"automatic", MessageValues::automatic},
                                                {"registers", MessageValues::registers},
                                                {"shared-memory", MessageValues::shared_memory},
-                                               {"local-memory", MessageValues::local_memory}};
+                                               {"local-memory", MessageValues::local_memory},
+                                               {"hybrid", MessageValues::hybrid}};
 
 // All but the mean over a window.
 Choices<DataCost> pyramid_costs() {

@@ -55,7 +55,7 @@ void BeliefPropagationParameters::validate() const {
   check_range("min_confidence", min_confidence, 0.0f, 1.0f);
   check_range("labels_per_thread", cuda.labels_per_thread, 0, 32);
   check_choice("index_order", cuda.index_order, IndexOrder::naive);
-  check_choice("message_values", cuda.message_values, MessageValues::local_memory);
+  check_choice("message_values", cuda.message_values, MessageValues::hybrid);
   refine.validate();
   make_model(*this);
 }

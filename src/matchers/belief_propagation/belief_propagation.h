@@ -34,6 +34,7 @@
 #include "parallax/partition.h"
 
 #include "core/plan.h"
+#include "core/tuning.h"
 #include "data_cost/data_cost.h"
 #include "refine/decision.h"
 
@@ -42,8 +43,9 @@ namespace parallax::belief_propagation {
 std::unique_ptr<detail::Plan> make_reference(const BeliefPropagationParameters&, const Device&,
                                              const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cpu(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters&, const Device&,
-                                        const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters&, const Device&, const ImageFormat&,
+                                        const detail::Configuration&);
+detail::TuningSpace cuda_space(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
 
 inline bool is_whole(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::fixed8 || arithmetic == Arithmetic::fixed16;

@@ -32,6 +32,23 @@ using refine::CudaDecision;
 constexpr unsigned block_threads = 128;
 constexpr int directions = 4;
 
+// What can be tuned: in whole arithmetic,
+constexpr const char *labels_a_thread = "labels_per_thread", *threads_a_block = "threads_per_block",
+                     *least_blocks = "blocks_per_multiprocessor", *shared_below = "share_directions_below";
+// and in floats.
+constexpr const char *in_registers = "values_in_registers", *in_shared_memory = "values_in_shared_memory",
+                     *pixels_a_block = "pixels_per_block";
+
+// Of a multiprocessor, from sm_80 on.
+constexpr int most_threads = 2048, most_registers = 65536, reserved_bytes_a_block = 1024;
+
+// What blocks of so many threads make of a multiprocessor.
+detail::Footprint footprint_of(int threads, int blocks, int registers_used, int shared_bytes_used) {
+  return {100 * blocks * threads / most_threads,
+          static_cast<std::size_t>(blocks) *
+              static_cast<std::size_t>(threads * registers_used * 4 + shared_bytes_used)};
+}
+
 // Everything but the levels.
 class Cuda : public cuda::Plan {
  public:
@@ -61,10 +78,11 @@ class Cuda : public cuda::Plan {
     return images_.gray(pair);
   }
 
-  Options common_options() const {
+  // `threads`: of a block.
+  Options common_options(unsigned threads = block_threads) const {
     const BeliefPropagationParameters& p = model_.parameters;
     return {define("LABELS", model_.labels),
-            define("BLOCK", block_threads),
+            define("BLOCK", static_cast<int>(threads)),
             define("EDGES", has_edges()),
             define("HAS_OUTSIDE", p.outside_cost.has_value()),
             define("CONFIDENCE", 1),
@@ -168,12 +186,43 @@ Dealing deal(int labels, int wanted_per_lane) {
   return *best;
 }
 
+// Registers of a thread that makes messages of so many labels, counted as ptxas needs them, nearly.
+int registers_of_update(int per_lane) {
+  return std::min(255, 5 * per_lane + 40);
+}
+
+detail::TuningSpace whole_space(const BeliefPropagationParameters& parameters) {
+  detail::TuningSpace space;
+  space.tunables = {{threads_a_block, {64, 128, 256}},
+                    {least_blocks, {2, 4, 6, 8, 12, 16}},
+                    {shared_below, {0, 4000, 16000, 64000, 256000}},
+                    {labels_a_thread, {2, 4, 8, 16, 32}}};
+  space.allowed = [](const detail::Configuration& configuration) {
+    return configuration.value(threads_a_block, block_threads) * configuration.value(least_blocks, 1) <=
+           most_threads;
+  };
+  space.footprint = [parameters](const detail::Configuration& configuration) {
+    const Dealing dealing = deal(parameters.disparities, configuration.value(labels_a_thread, 0));
+    const int registers_used = registers_of_update(dealing.per_lane);
+    const int threads = configuration.value(threads_a_block, block_threads);
+    const int fit = std::min(most_threads, most_registers / registers_used) / threads;
+    const int blocks = std::max(1, configuration.value(least_blocks, fit));
+    return footprint_of(threads, blocks, std::min(registers_used, most_registers / (blocks * threads)), 0);
+  };
+  return space;
+}
+
 class Whole final : public Cuda {
  public:
-  Whole(const BeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format)
+  Whole(const BeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format,
+        const detail::Configuration& configuration)
       : Cuda(parameters, device, format),
         bits_(parameters.arithmetic == Arithmetic::fixed8 ? 8 : 16),
-        dealing_(deal(parameters.disparities, parameters.cuda.labels_per_thread)) {
+        dealing_(deal(parameters.disparities,
+                      configuration.value(labels_a_thread, parameters.cuda.labels_per_thread))),
+        threads_(static_cast<unsigned>(configuration.value(threads_a_block, block_threads))),
+        least_blocks_(configuration.value(least_blocks, 0)),
+        shared_below_(static_cast<std::size_t>(configuration.value(shared_below, 8000))) {
     for (const Size size : sizes()) {
       Level level;
       level.groups = ((size.width + 1) / 2 + group_pixels() - 1) / group_pixels();
@@ -202,7 +251,7 @@ class Whole final : public Cuda {
 
   // Kernels count threads in 32 bits.
   void check_countable() const {
-    if (groups_of(0) * static_cast<std::size_t>(dealing_.lanes) < UINT32_MAX - block_threads) return;
+    if (groups_of(0) * static_cast<std::size_t>(dealing_.lanes) < UINT32_MAX - threads_) return;
     throw Error(ErrorCategory::device,
                 "the image has more pixels and labels than the cuda device counts: match it in parts");
   }
@@ -229,10 +278,10 @@ class Whole final : public Cuda {
   }
 
   void prepare_levels(StreamHandle stream) override {
-    Options options = common_options();
+    Options options = common_options(threads_);
     options.insert(options.end(),
                    {define("BITS", bits_), define("BOUND", model().bound), define("LANES", dealing_.lanes),
-                    define("PER_LANE", dealing_.per_lane),
+                    define("PER_LANE", dealing_.per_lane), define("LEAST_BLOCKS", least_blocks_),
                     define("VECTOR", dealing_.per_lane % 4 == 0 ? 4 : 2), define("REACH", reach())});
     program_ = cuda::Program(context(), cuda::belief_propagation_whole_cu, options);
     find_costs_ = program_.kernel("find_costs");
@@ -249,8 +298,7 @@ class Whole final : public Cuda {
   }
 
   Shape grid(std::size_t index, unsigned colours = 1) const {
-    return {cuda::blocks(groups_of(index) * static_cast<std::size_t>(dealing_.lanes), block_threads),
-            colours};
+    return {cuda::blocks(groups_of(index) * static_cast<std::size_t>(dealing_.lanes), threads_), colours};
   }
 
   std::size_t groups_of(std::size_t index) const {
@@ -268,27 +316,26 @@ class Whole final : public Cuda {
   void propagate(Which pair, const CudaDecision& to, StreamHandle stream) override {
     if (has_edges())
       for (std::size_t index = 0; index < levels_.size(); ++index) find_edges(index, pair, stream);
-    find_costs_.launch(stream, grid(0, 2), {block_threads}, 0, level(0), costs(pair));
+    find_costs_.launch(stream, grid(0, 2), {threads_}, 0, level(0), costs(pair));
     for (std::size_t index = 1; index < levels_.size(); ++index)
-      add_up_.launch(stream, grid(index), {block_threads}, 0, level(index - 1), level(index));
+      add_up_.launch(stream, grid(index), {threads_}, 0, level(index - 1), level(index));
     for (std::size_t index = levels_.size(); index-- > 0;) iterate(index, stream);
-    decide_.launch(stream, grid(0, 2), {block_threads}, 0, level(0), to);
+    decide_.launch(stream, grid(0, 2), {threads_}, 0, level(0), to);
   }
 
   void find_edges(std::size_t index, Which pair, StreamHandle stream) const {
     const View<const std::uint16_t> image = gray(index, pair);
     const std::size_t threads = levels_[index].edges.count / 2;
-    find_edges_.launch(stream, {cuda::blocks(threads, block_threads)}, {block_threads}, 0, level(index),
-                       image.data, static_cast<int>(image.stride), at(edge_tables_),
-                       static_cast<int>(edge_table_size), at(levels_[index].edges));
+    find_edges_.launch(stream, {cuda::blocks(threads, threads_)}, {threads_}, 0, level(index), image.data,
+                       static_cast<int>(image.stride), at(edge_tables_), static_cast<int>(edge_table_size),
+                       at(levels_[index].edges));
   }
 
   // The grid of an iteration. Where a level has so few groups that most of the GPU would idle, four blocks
   // share the directions of a group.
   Shape iteration_grid(std::size_t index) const {
-    constexpr std::size_t few = 8000;
     const std::size_t threads = groups_of(index) * static_cast<std::size_t>(dealing_.lanes);
-    return grid(index, threads <= few ? directions : 1);
+    return grid(index, threads <= shared_below_ ? directions : 1);
   }
 
   void iterate(std::size_t index, StreamHandle stream) const {
@@ -296,24 +343,120 @@ class Whole final : public Cuda {
     const CudaWholeLevel here = level(index);
     const CudaWholeLevel coarser = index + 1 < levels_.size() ? level(index + 1) : CudaWholeLevel{};
     // The first iteration updates colour 1 from what colour 0 starts with; nobody reads what colour 1 does.
-    if (iterations == 1) start_.launch(stream, grid(index), {block_threads}, 0, here, coarser, 0);
-    first_update_.launch(stream, iteration_grid(index), {block_threads}, 0, here, coarser, alike(), 1);
+    if (iterations == 1) start_.launch(stream, grid(index), {threads_}, 0, here, coarser, 0);
+    first_update_.launch(stream, iteration_grid(index), {threads_}, 0, here, coarser, alike(), 1);
     for (int iteration = 1; iteration < iterations; ++iteration)
-      update_.launch(stream, iteration_grid(index), {block_threads}, 0, here, alike(), (iteration + 1) % 2);
+      update_.launch(stream, iteration_grid(index), {threads_}, 0, here, alike(), (iteration + 1) % 2);
   }
 
   int bits_;
   Dealing dealing_;
+  unsigned threads_;          // of a block
+  int least_blocks_;          // that a multiprocessor is to have room for; 0 = as it comes
+  std::size_t shared_below_;  // threads of a level, for blocks to share directions
   std::vector<Level> levels_;
   Buffer<std::uint16_t> edge_tables_;
   cuda::Program program_;
   Kernel find_costs_, add_up_, find_edges_, start_, first_update_, update_, decide_;
 };
 
+// Where a thread keeps the values of the message it is making: those of the lowest labels in registers, those
+// of so many more in shared memory, the rest in local memory. And how many pixels, with a thread for each of
+// their messages, are a block.
+struct Places {
+  int registers = 0, shared = 0;  // of the labels
+  int pixels = 32;
+  int least_blocks = 1;  // that a multiprocessor is to have room for
+
+  int threads() const { return directions * pixels; }
+  int shared_bytes() const { return threads() * shared * static_cast<int>(sizeof(float)); }
+};
+
+// So that a multiprocessor holds several blocks.
+constexpr int shared_bytes_worth_taking = 76 * 1024;
+constexpr int registers_beside_values = 48;
+
+// As many blocks as there are registers for.
+int blocks_by_registers(int values, int threads) {
+  return std::max(1, most_registers / (threads * (values + registers_beside_values)));
+}
+
+Places choose_places(const BeliefPropagationParameters& parameters, int shared_bytes_a_block,
+                     const detail::Configuration& configuration) {
+  constexpr int most_in_registers = 64, most_in_registers_of_hybrid = 32;
+  const int labels = parameters.disparities,
+            most_shared = std::min(shared_bytes_worth_taking, shared_bytes_a_block);
+  Places places;
+  switch (parameters.cuda.message_values) {
+    case MessageValues::automatic:
+      (labels <= most_in_registers ? places.registers : places.shared) = labels;
+      break;
+    case MessageValues::registers:
+      places.registers = labels;
+      break;
+    case MessageValues::shared_memory:
+      places.shared = labels;
+      break;
+    case MessageValues::local_memory:
+      break;
+    case MessageValues::hybrid:
+      places.registers = std::min(labels, most_in_registers_of_hybrid);
+      places.shared = std::min(labels - places.registers,
+                               most_shared / (places.threads() * static_cast<int>(sizeof(float))));
+  }
+  places.registers = std::min(labels, configuration.value(in_registers, places.registers));
+  places.shared = std::min(labels - places.registers, configuration.value(in_shared_memory, places.shared));
+  places.pixels = configuration.value(pixels_a_block, places.pixels);
+  while (places.shared_bytes() > most_shared) places.pixels /= 2;
+  const bool all_in_registers = places.registers == labels;
+  places.least_blocks =
+      configuration.value(least_blocks, all_in_registers ? blocks_by_registers(labels, places.threads()) : 1);
+  return places;
+}
+
+detail::TuningSpace float_space(const BeliefPropagationParameters& parameters, const cuda::Context& context) {
+  detail::TuningSpace space;
+  const int labels = parameters.disparities, shared = context.shared_bytes_per_block();
+  detail::Tunable registers{in_registers, {0}}, shared_memory{in_shared_memory, {0}};
+  for (const int values : {8, 16, 32, 48, 64, 96, 128})
+    if (values < labels) registers.values.push_back(values), shared_memory.values.push_back(values);
+  constexpr int most_in_registers = 160;
+  registers.values.push_back(std::min(labels, most_in_registers));
+  shared_memory.values.push_back(labels);
+  space.tunables = {{least_blocks, {1, 2, 3, 4, 6, 8, 12, 16}},
+                    {pixels_a_block, {8, 16, 32, 64}},
+                    registers,
+                    shared_memory};
+  const auto fits = [shared](const Places& places) {
+    return places.least_blocks * places.threads() <= most_threads &&
+           places.least_blocks * (places.shared_bytes() + reserved_bytes_a_block) <= shared;
+  };
+  space.allowed = [=](const detail::Configuration& configuration) {
+    const Places places = choose_places(parameters, shared, configuration);
+    const bool as_named = places.registers == configuration.value(in_registers, places.registers) &&
+                          places.shared == configuration.value(in_shared_memory, places.shared) &&
+                          places.pixels == configuration.value(pixels_a_block, places.pixels);
+    return as_named && fits(places);
+  };
+  space.footprint = [=](const detail::Configuration& configuration) {
+    const Places places = choose_places(parameters, shared, configuration);
+    const int fit =
+        std::min({most_threads / places.threads(), shared / (places.shared_bytes() + reserved_bytes_a_block),
+                  blocks_by_registers(places.registers, places.threads())});
+    const int blocks = std::max(places.least_blocks, fit);
+    const int of_values = std::clamp(most_registers / (blocks * places.threads()) - registers_beside_values,
+                                     0, places.registers);
+    return footprint_of(places.threads(), blocks, of_values, places.shared_bytes());
+  };
+  return space;
+}
+
 class Float final : public Cuda {
  public:
-  Float(const BeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format)
-      : Cuda(parameters, device, format) {
+  Float(const BeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format,
+        const detail::Configuration& configuration)
+      : Cuda(parameters, device, format),
+        places_(choose_places(parameters, context()->shared_bytes_per_block(), configuration)) {
     const std::size_t bytes = parameters.arithmetic == Arithmetic::float32 ? 4 : 2;
     for (const Size size : sizes()) {
       Level level;
@@ -349,43 +492,26 @@ class Float final : public Cuda {
     return arithmetic == Arithmetic::float32 ? 32 : arithmetic == Arithmetic::float16 ? 16 : 17;
   }
 
-  MessageValues values() const {
-    constexpr int most_in_registers = 64;
-    const MessageValues wanted = model().parameters.cuda.message_values;
-    if (wanted != MessageValues::automatic) return wanted;
-    return model().labels <= most_in_registers ? MessageValues::registers : MessageValues::shared_memory;
-  }
-
-  // So that a multiprocessor holds several blocks.
-  static constexpr std::size_t shared_bytes_worth_taking = 76 * 1024;
-
-  std::size_t shared_bytes() const {
-    if (values() != MessageValues::shared_memory) return 0;
-    return std::size_t{directions} * pixels_ * static_cast<std::size_t>(model().labels) * sizeof(float);
-  }
-
   void prepare_levels(StreamHandle stream) override {
-    const auto allowed = static_cast<std::size_t>(context()->shared_bytes_per_block());
-    while (shared_bytes() > std::min(shared_bytes_worth_taking, allowed)) pixels_ /= 2;
     Options options = common_options();
     const bool naive = model().parameters.cuda.index_order == IndexOrder::naive;
-    const int values_are = values() == MessageValues::registers       ? 0
-                           : values() == MessageValues::shared_memory ? 1
-                                                                      : 2;
     options.insert(options.end(),
-                   {define("STORAGE", storage()), define("NAIVE_ORDER", naive), define("VALUES", values_are),
-                    define("PIXELS", static_cast<int>(pixels_))});
+                   {define("STORAGE", storage()), define("NAIVE_ORDER", naive),
+                    define("IN_REGISTERS", places_.registers), define("IN_SHARED_MEMORY", places_.shared),
+                    define("PIXELS", places_.pixels), define("LEAST_BLOCKS", places_.least_blocks)});
     program_ = cuda::Program(context(), cuda::belief_propagation_float_cu, options);
     find_costs_ = program_.kernel("find_costs");
     add_up_ = program_.kernel("add_up");
     start_ = program_.kernel("start");
     update_ = program_.kernel("update");
     decide_ = program_.kernel("decide");
-    if (shared_bytes() > 0) update_.allow_shared(shared_bytes());
+    if (places_.shared > 0) update_.allow_shared(shared_bytes());
     std::vector<float> tables = model().slopes;
     tables.insert(tables.end(), model().truncations.begin(), model().truncations.end());
     fill(tables_, tables, stream);
   }
+
+  std::size_t shared_bytes() const { return static_cast<std::size_t>(places_.shared_bytes()); }
 
   // A thread a pixel of one colour.
   Shape grid(std::size_t index, unsigned threads, unsigned colours = 1) const {
@@ -406,16 +532,18 @@ class Float final : public Cuda {
   void iterate(std::size_t index, Which pair, StreamHandle stream) const {
     const bool coarsest = index + 1 == levels_.size();
     const CudaFloatLevel here = level(index, pair);
+    const auto pixels = static_cast<unsigned>(places_.pixels),
+               threads = static_cast<unsigned>(places_.threads());
     start_.launch(stream, grid(index, block_threads, 2), {block_threads}, 0, here,
                   coarsest ? here : level(index + 1, pair), static_cast<int>(coarsest));
     for (int iteration = 0; iteration < model().parameters.iterations; ++iteration)
-      update_.launch(stream, grid(index, pixels_), {directions * pixels_}, shared_bytes(), here, at(tables_),
+      update_.launch(stream, grid(index, pixels), {threads}, shared_bytes(), here, at(tables_),
                      static_cast<int>(edge_table_size), (iteration + 1) % 2);
   }
 
+  Places places_;
   std::vector<Level> levels_;
   Buffer<float> tables_;
-  unsigned pixels_ = 32;  // of a block of updates
   cuda::Program program_;
   Kernel find_costs_, add_up_, start_, update_, decide_;
 };
@@ -423,9 +551,25 @@ class Float final : public Cuda {
 }  // namespace
 
 std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters& parameters, const Device& device,
-                                        const ImageFormat& format) {
-  if (is_whole(parameters.arithmetic)) return std::make_unique<Whole>(parameters, device, format);
-  return std::make_unique<Float>(parameters, device, format);
+                                        const ImageFormat& format,
+                                        const detail::Configuration& configuration) {
+  if (is_whole(parameters.arithmetic))
+    return std::make_unique<Whole>(parameters, device, format, configuration);
+  return std::make_unique<Float>(parameters, device, format, configuration);
+}
+
+detail::TuningSpace cuda_space(const BeliefPropagationParameters& parameters, const Device& device,
+                               const ImageFormat&) {
+  static constexpr const char* names[] = {"fixed8", "fixed16", "float32", "float16", "bfloat16"};
+  const BeliefPropagationCuda& chosen = parameters.cuda;
+  if (chosen.labels_per_thread > 0 || chosen.index_order != IndexOrder::coalesced ||
+      chosen.message_values != MessageValues::automatic)
+    return {};
+  detail::TuningSpace space = is_whole(parameters.arithmetic)
+                                  ? whole_space(parameters)
+                                  : float_space(parameters, cuda::Context(device.index));
+  space.variant = names[static_cast<int>(parameters.arithmetic)];
+  return space;
 }
 
 }  // namespace parallax::belief_propagation

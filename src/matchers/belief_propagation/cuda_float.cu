@@ -6,7 +6,10 @@
 //   NAIVE_ORDER  1: all labels of a pixel side by side; 0: neighbours side by side, so that a warp's access
 //   is
 //                one contiguous one
-//   VALUES       where a thread keeps the message it is making: 0 registers, 1 shared memory, 2 local memory
+//   IN_REGISTERS, IN_SHARED_MEMORY
+//                labels of the message it is making that a thread keeps there: the lowest, and those above
+//                them; the rest is in local memory
+//   LEAST_BLOCKS that a multiprocessor is to have room for
 // Specialised further by STORAGE (32, 16 = half, 17 = bfloat16), LABELS, EDGES (0 = alike everywhere),
 // HAS_OUTSIDE, CONFIDENCE, SUB_PIXEL, PIXELS; and by what belief_propagation_common.h says.
 #include "belief_propagation_common.h"
@@ -143,68 +146,112 @@ __device__ __forceinline__ Sources all_but(int direction, const Incoming& column
           direction == left_side ? columns.from[right_side] : columns.from[left_side], data};
 }
 
-// The message in the making.
+// The message in the making: three ranges of labels, each in a memory of its own.
+enum Memory { registers, shared_memory, local_memory };
+
+template <Memory memory>
+__device__ __forceinline__ constexpr int first_label() {
+  return memory == registers ? 0 : memory == shared_memory ? IN_REGISTERS : IN_REGISTERS + IN_SHARED_MEMORY;
+}
+template <Memory memory>
+__device__ __forceinline__ constexpr int end_label() {
+  return memory == registers       ? IN_REGISTERS
+         : memory == shared_memory ? IN_REGISTERS + IN_SHARED_MEMORY
+                                   : LABELS;
+}
+
 struct Values {
-#if VALUES == 1
-  float* first;
-  __device__ __forceinline__ float& operator[](int label) {
-    return first[label * PIXELS * directions];
+  float in_registers[IN_REGISTERS > 0 ? IN_REGISTERS : 1];
+  float* in_shared_memory;
+  float in_local_memory[first_label<local_memory>() < LABELS ? LABELS - first_label<local_memory>() : 1];
+
+  template <Memory memory>
+  __device__ __forceinline__ float& at(int label) {
+    if constexpr (memory == registers)
+      return in_registers[label];
+    else if constexpr (memory == shared_memory)
+      return in_shared_memory[(label - IN_REGISTERS) * PIXELS * directions];
+    else
+      return in_local_memory[label - first_label<local_memory>()];
   }
-#else
-  float all[LABELS];
-  __device__ __forceinline__ float& operator[](int label) {
-    return all[label];
-  }
-#endif
 };
 
-// Registers have no index: their loops must be unrolled. Local memory's must not be, or it would be
-// registers.
-#if VALUES == 0
-#define PARALLAX_PIECES_LOOP _Pragma("unroll")
-#else
-#define PARALLAX_PIECES_LOOP _Pragma("unroll 1")
-#endif
-// Labels whose values are under way at once.
-constexpr int piece = VALUES == 2 ? 1 : 8;
+// Of the labels in one memory.
+template <Memory memory>
+__device__ __forceinline__ float value_of(const Sources& sources, int label) {
+  return sources.at(label);
+}
+template <Memory memory>
+__device__ __forceinline__ float value_of(Values& message, int label) {
+  return message.at<memory>(label);
+}
 
-// Calls action(label, value) for all labels in order, upwards or downwards; `read` gives their values.
-template <bool upwards, class Read, class Action>
-__device__ __forceinline__ void for_each_label(const Read& read, const Action& action) {
-  PARALLAX_PIECES_LOOP
-  for (int done = 0; done < LABELS; done += piece) {
-    float values[piece];
+// A piece of labels whose values are under way at once.
+template <Memory memory, bool upwards, bool keeps, int piece, class From, class Step>
+__device__ __forceinline__ void walk_piece(int done, From& from, Values& message, const Step& step) {
+  constexpr int first = first_label<memory>(), end = end_label<memory>();
+  float values[piece];
 #pragma unroll
-    for (int i = 0; i < piece; ++i)
-      if (done + i < LABELS) values[i] = read(upwards ? done + i : LABELS - 1 - done - i);
+  for (int i = 0; i < piece; ++i)
+    if (done + i < end - first)
+      values[i] = value_of<memory>(from, upwards ? first + done + i : end - 1 - done - i);
 #pragma unroll
-    for (int i = 0; i < piece; ++i)
-      if (done + i < LABELS) action(upwards ? done + i : LABELS - 1 - done - i, values[i]);
+  for (int i = 0; i < piece; ++i) {
+    if (done + i >= end - first) continue;
+    const int label = upwards ? first + done + i : end - 1 - done - i;
+    const float value = step(label, values[i]);
+    if constexpr (keeps) message.at<memory>(label) = value;
   }
 }
 
-__device__ __forceinline__ void send(const Sources& sources, float slope, float truncation, Values& h,
+// Registers have no index: their loops must be unrolled. Local memory's must not be, or it would be
+// registers.
+template <Memory memory, bool upwards, bool keeps, class From, class Step>
+__device__ __forceinline__ void walk_memory(From& from, Values& message, const Step& step) {
+  constexpr int count = end_label<memory>() - first_label<memory>();
+  if constexpr (memory == registers) {
+#pragma unroll
+    for (int done = 0; done < count; done += 8)
+      walk_piece<memory, upwards, keeps, 8>(done, from, message, step);
+  } else {
+    constexpr int piece = memory == local_memory ? 1 : 8;
+#pragma unroll 1
+    for (int done = 0; done < count; done += piece)
+      walk_piece<memory, upwards, keeps, piece>(done, from, message, step);
+  }
+}
+
+// Calls step(label, value) for all labels in order, upwards or downwards, with the values of `from`. What it
+// gives back becomes the message's value, if `keeps` says so.
+template <bool upwards, bool keeps, class From, class Step>
+__device__ __forceinline__ void walk(From& from, Values& message, const Step& step) {
+  walk_memory<upwards ? registers : local_memory, upwards, keeps>(from, message, step);
+  walk_memory<shared_memory, upwards, keeps>(from, message, step);
+  walk_memory<upwards ? local_memory : registers, upwards, keeps>(from, message, step);
+}
+
+__device__ __forceinline__ void send(const Sources& sources, float slope, float truncation, Values& message,
                                      const Column& to) {
+  constexpr bool upwards = true, downwards = false, keeps = true, looks = false;
   const float infinity = __uint_as_float(0x7F800000u);
   float least = infinity, before = infinity;
-  for_each_label<true>([&](int label) { return sources.at(label); },
-                       [&](int label, float value) {
-                         least = fminf(least, value);
-                         before = fminf(value, before + slope);
-                         h[label] = before;
-                       });
+  walk<upwards, keeps>(sources, message, [&](int, float value) {
+    least = fminf(least, value);
+    return before = fminf(value, before + slope);
+  });
   const float highest = least + truncation;
   float after = infinity;
-  for_each_label<false>([&](int label) { return h[label]; },
-                        [&](int label, float value) {
-                          after = fminf(value, after + slope);
-                          h[label] = fminf(after, highest);
-                        });
+  walk<downwards, keeps>(message, message, [&](int, float value) {
+    after = fminf(value, after + slope);
+    return fminf(after, highest);
+  });
   float mean = 0;
-  for_each_label<true>([&](int label) { return h[label]; }, [&](int, float value) { mean += value; });
+  walk<upwards, looks>(message, message, [&](int, float value) { return mean += value; });
   mean /= static_cast<float>(LABELS);
-  for_each_label<true>([&](int label) { return h[label]; },
-                       [&](int label, float value) { to.set(label, value - mean); });
+  walk<upwards, looks>(message, message, [&](int label, float value) {
+    to.set(label, value - mean);
+    return value;
+  });
 }
 
 struct Smoothness {
@@ -225,19 +272,12 @@ __device__ __forceinline__ Smoothness smoothness(const CudaFloatLevel& level, co
 
 }  // namespace
 
-// Registers of a thread that holds all labels; as many blocks as there are registers for.
-constexpr int registers = LABELS + 48;
-constexpr int least_blocks = VALUES == 0 ? 65536 / (PIXELS * directions * registers) : 1;
-
 // One iteration: the messages of one colour. A block is PIXELS · 4 threads.
-PARALLAX_KERNEL __launch_bounds__(PIXELS* directions, least_blocks > 0 ? least_blocks : 1)
+PARALLAX_KERNEL __launch_bounds__(PIXELS* directions, LEAST_BLOCKS)
     update(CudaFloatLevel level, const float* tables, int table_size, int colour) {
-#if VALUES == 1
   PARALLAX_SHARED(float, shared_values);
-  Values h{shared_values + threadIdx.x};
-#else
-  Values h;
-#endif
+  Values message;
+  message.in_shared_memory = shared_values + threadIdx.x;
   wait_for_previous();
   const int y = blockIdx.x, i = blockIdx.y * PIXELS + threadIdx.x % PIXELS;
   const Pixel pixel = {2 * i + parity(y, colour), y, i};
@@ -248,7 +288,8 @@ PARALLAX_KERNEL __launch_bounds__(PIXELS* directions, least_blocks > 0 ? least_b
   const Smoothness smooth = smoothness(level, tables, table_size, pixel, step_x, step_y);
   const Sources sources =
       all_but(direction, incoming(level, colour, pixel), data_of(level, colour, pixel.y, pixel.i));
-  send(sources, smooth.slope, smooth.truncation, h, message_of(level, colour, direction, pixel.y, pixel.i));
+  send(sources, smooth.slope, smooth.truncation, message,
+       message_of(level, colour, direction, pixel.y, pixel.i));
 }
 
 // What a level starts with: the messages of the pixels (x/2, y/2) of the coarser one; zeros where there is

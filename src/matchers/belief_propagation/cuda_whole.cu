@@ -12,7 +12,8 @@
 //
 // Specialised by BITS of a value (8, 16), LABELS, LANES, PER_LANE, VECTOR, BOUND of a message, REACH (lanes
 // that a message travels until it meets its bound), EDGES (0 = alike everywhere), HAS_OUTSIDE (a cost),
-// CONFIDENCE, SUB_PIXEL, BLOCK (threads); and by what belief_propagation_common.h says.
+// CONFIDENCE, SUB_PIXEL, BLOCK (threads), LEAST_BLOCKS (of updates, that a multiprocessor is to have room
+// for; 0 = as it comes); and by what belief_propagation_common.h says.
 #include "belief_propagation_common.h"
 
 using namespace parallax::belief_propagation;
@@ -332,9 +333,15 @@ __device__ __forceinline__ Words data_of(const CudaWholeLevel& level, int colour
 
 }  // namespace
 
+#if LEAST_BLOCKS > 0
+#define PARALLAX_UPDATE_BOUNDS __launch_bounds__(BLOCK, LEAST_BLOCKS)
+#else
+#define PARALLAX_UPDATE_BOUNDS __launch_bounds__(BLOCK)
+#endif
+
 // One iteration: the messages of one colour. What is read before the wait was written before the kernel ahead
 // began: by then, the ones ahead of that have ended.
-PARALLAX_KERNEL __launch_bounds__(BLOCK) update(CudaWholeLevel level, CudaSmoothness alike, int colour) {
+PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS update(CudaWholeLevel level, CudaSmoothness alike, int colour) {
   const Place place = find_place(level);
   const Words data = data_of(level, colour, place);
   const Weights weight = weights(level, alike, colour, place.y, place.group);
@@ -343,8 +350,8 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) update(CudaWholeLevel level, CudaSmooth
 }
 
 // The first iteration of a level, from the messages of the coarser one.
-PARALLAX_KERNEL __launch_bounds__(BLOCK)
-    first_update(CudaWholeLevel level, CudaWholeLevel coarser, CudaSmoothness alike, int colour) {
+PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS first_update(CudaWholeLevel level, CudaWholeLevel coarser,
+                                                    CudaSmoothness alike, int colour) {
   const Place place = find_place(level);
   wait_for_previous();
   const Words data = data_of(level, colour, place);

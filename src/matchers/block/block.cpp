@@ -92,5 +92,10 @@ Margins margins(const BlockParameters& parameters, const ImageFormat& format) {
   return {.left = reach.left + window, .right = reach.right + window, .top = window, .bottom = window};
 }
 
+std::string variant(const BlockParameters& parameters) {
+  static constexpr const char* costs[] = {"sad", "ssd", "zncc"};
+  return std::string(costs[static_cast<int>(parameters.cost)]) + " " + std::to_string(parameters.window);
+}
+
 }  // namespace block
 }  // namespace parallax

@@ -14,18 +14,27 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "parallax/block.h"
 #include "parallax/partition.h"
 
 #include "core/plan.h"
+#include "core/tuning.h"
 
 namespace parallax::block {
 
 std::unique_ptr<detail::Plan> make_reference(const BlockParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cpu(const BlockParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cuda(const BlockParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_opencl(const BlockParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cuda(const BlockParameters&, const Device&, const ImageFormat&,
+                                        const detail::Configuration&);
+detail::TuningSpace cuda_space(const BlockParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_opencl(const BlockParameters&, const Device&, const ImageFormat&,
+                                          const detail::Configuration&);
+detail::TuningSpace opencl_space(const BlockParameters&, const Device&, const ImageFormat&);
+
+// What kernels are made for, as tuning files spell it: "sad 9".
+std::string variant(const BlockParameters& parameters);
 
 // Whole ZNCC costs of one unit of correlation.
 inline constexpr double zncc_unit = 1 << 20;

@@ -27,6 +27,11 @@ using cuda::Shape;
 using cuda::StreamHandle;
 
 constexpr unsigned block_threads = 128;
+constexpr int highest_byte = 255;
+
+CudaMachine machine_of(const cuda::Context& context) {
+  return {context.architecture(), context.multiprocessors(), context.shared_bytes_per_block()};
+}
 enum Side { left_side, right_side };
 
 // Labels that lead out of the image everywhere are left out.
@@ -233,9 +238,10 @@ class Values final : public Cuda {
 
 class Bytes final : public Cuda {
  public:
-  Bytes(const BlockParameters& parameters, const Device& device, const ImageFormat& format)
+  Bytes(const BlockParameters& parameters, const Device& device, const ImageFormat& format,
+        const detail::Configuration& configuration)
       : Cuda(parameters, device, format),
-        search_layout_(lay_out(parameters, search(), format.size, machine())),
+        search_layout_(lay_out(parameters, search(), format.size, machine_of(*context()), configuration)),
         best_stride_(rounded_up(format.size.width, 32)) {
     const int height = format.size.height, rows = rounded_up(height, search_layout_.rows);
     reserve_filtered(1, rows);
@@ -250,9 +256,6 @@ class Bytes final : public Cuda {
   }
 
  private:
-  CudaMachine machine() const {
-    return {context()->architecture(), context()->multiprocessors(), context()->shared_bytes_per_block()};
-  }
   std::size_t key_bytes() const { return static_cast<std::size_t>(search_layout_.key_bits) / 8; }
   bool rejects_ambiguous() const { return parameters().uniqueness > 0; }
   bool has_statistics() const { return parameters().cost == BlockCost::zncc; }
@@ -318,8 +321,9 @@ class Bytes final : public Cuda {
 
   void search_from(int side, const Kernel& kernel, StreamHandle stream) const {
     CudaSearch task = search_of(side);
-    const CudaGrid grid = best_grid(search_layout_, parameters().window, format().size,
-                                    {frame().width, task.first_shift, task.last_shift}, machine());
+    const CudaGrid grid =
+        best_grid(search_layout_, parameters().window, format().size,
+                  {frame().width, task.first_shift, task.last_shift}, machine_of(*context()));
     task.groups_per_slice = grid.groups_per_slice;
     kernel.launch(stream, {grid.tiles, grid.blocks_of_slices},
                   {CudaLayout::lanes, CudaLayout::slices_in_block}, 0, task);
@@ -362,12 +366,21 @@ class Bytes final : public Cuda {
 }  // namespace
 
 std::unique_ptr<detail::Plan> make_cuda(const BlockParameters& parameters, const Device& device,
-                                        const ImageFormat& format) {
+                                        const ImageFormat& format,
+                                        const detail::Configuration& configuration) {
   const Search search = clipped_search(plan_search(parameters, format), format.size.width);
-  constexpr int highest_byte = 255;
   check_strategy(parameters, search);
   if (search.highest_value > highest_byte) return std::make_unique<Values>(parameters, device, format);
-  return std::make_unique<Bytes>(parameters, device, format);
+  return std::make_unique<Bytes>(parameters, device, format, configuration);
+}
+
+detail::TuningSpace cuda_space(const BlockParameters& parameters, const Device& device,
+                               const ImageFormat& format) {
+  const Search search = clipped_search(plan_search(parameters, format), format.size.width);
+  if (search.highest_value > highest_byte || parameters.cuda.strategy != CudaStrategy::automatic ||
+      parameters.cuda.rows_per_thread > 0)
+    return {};
+  return layout_space(parameters, search, format.size, machine_of(cuda::Context(device.index)));
 }
 
 }  // namespace parallax::block

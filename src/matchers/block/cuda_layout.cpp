@@ -11,6 +11,10 @@ namespace {
 
 using Layout = CudaLayout;
 
+// What can be tuned.
+constexpr const char *rows_a_thread = "rows_per_thread", *labels_at_once = "labels_at_once",
+                     *blocks_at_once_name = "blocks_per_multiprocessor", *groups_a_slice = "groups_per_slice";
+
 template <class T>
 T divided_up(T value, T unit) {
   return (value + unit - 1) / unit;
@@ -95,8 +99,10 @@ TimedGrid time_best_grid(const Layout& layout, int window, Size size, const Cuda
   const double at_once = blocks_at_once(layout, machine);
   const double group_time = layout.rows + 2.0 * (layout.rows + window - 1);
   const double block_time = 12 + layout.rows / 8.0;
+  const int wanted = std::min(layout.groups_per_slice, groups);
   std::optional<TimedGrid> best;
-  for (int each = 1; each <= std::min(groups, most_groups_per_slice); ++each) {
+  for (int each = std::max(wanted, 1);
+       each <= (wanted > 0 ? wanted : std::min(groups, most_groups_per_slice)); ++each) {
     const int blocks = divided_up(divided_up(groups, each), Layout::slices_in_block);
     const double waves = static_cast<double>(tiles) * blocks / at_once;
     const double time = ((waves + std::ceil(waves)) / 2 + 0.1) * (each * group_time + block_time);
@@ -109,12 +115,16 @@ TimedGrid time_best_grid(const Layout& layout, int window, Size size, const Cuda
 }  // namespace
 
 CudaLayout lay_out(const BlockParameters& parameters, const Search& search, Size size,
-                   const CudaMachine& machine) {
+                   const CudaMachine& machine, const detail::Configuration& configuration) {
   Layout layout = choose_numbers(parameters, search, machine);
   choose_group(parameters, layout);
+  layout.group = configuration.value(labels_at_once, layout.group);
+  layout.blocks = configuration.value(blocks_at_once_name, layout.blocks);
+  layout.groups_per_slice = configuration.value(groups_a_slice, 0);
   // A tile of keys has to fit into a block's shared memory.
   constexpr int shared_bytes = 48 * 1024;
-  const int window = parameters.window, wanted = parameters.cuda.rows_per_thread;
+  const int window = parameters.window,
+            wanted = configuration.value(rows_a_thread, parameters.cuda.rows_per_thread);
   layout.rows = 1;
   const int most_rows = shared_bytes / tile_bytes(layout);
   const int most = std::min(most_rows / window, divided_up(size.height, window));
@@ -133,6 +143,27 @@ CudaLayout lay_out(const BlockParameters& parameters, const Search& search, Size
     best = layout;
   }
   return best;
+}
+
+detail::TuningSpace layout_space(const BlockParameters& parameters, const Search& search, Size size,
+                                 const CudaMachine& machine) {
+  detail::TuningSpace space;
+  space.variant = variant(parameters);
+  space.tunables = {{blocks_at_once_name, {2, 3, 4, 5, 6}},
+                    {groups_a_slice, {1, 2, 3, 4, 6, 8}},
+                    {rows_a_thread, {9, 18, 27, 36, 54}}};
+  // See choose_group() for ZNCC.
+  if (parameters.cost != BlockCost::zncc) space.tunables.push_back({labels_at_once, {1, 2, 4}});
+  space.footprint = [=](const detail::Configuration& configuration) {
+    const Layout layout = lay_out(parameters, search, size, machine, configuration);
+    constexpr int threads = Layout::lanes * Layout::slices_in_block, most_threads = 2048;
+    const auto blocks = static_cast<int>(blocks_at_once(layout, machine)) / machine.multiprocessors;
+    const int ring_bytes = layout.group * parameters.window * (layout.packed ? 8 : 16);
+    return detail::Footprint{100 * blocks * threads / most_threads,
+                             static_cast<std::size_t>(blocks) *
+                                 static_cast<std::size_t>(threads * ring_bytes + tile_bytes(layout))};
+  };
+  return space;
 }
 
 CudaGrid best_grid(const CudaLayout& layout, int window, Size size, const CudaRange& range,

@@ -3,6 +3,7 @@
 
 #include "parallax/block.h"
 
+#include "core/tuning.h"
 #include "matchers/block/block.h"
 
 namespace parallax::block {
@@ -24,14 +25,19 @@ struct CudaLayout {
 
   bool packed;
   int order_bits, key_bits, label_bits;
-  int group;   // labels that a thread takes together
-  int blocks;  // that a multiprocessor holds at once
-  int rows;    // of a strip
+  int group;             // labels that a thread takes together
+  int blocks;            // that a multiprocessor holds at once
+  int rows;              // of a strip
+  int groups_per_slice;  // 0 = as many as take the least time
 };
 
 // `search`: of reachable labels.
 CudaLayout lay_out(const BlockParameters& parameters, const Search& search, Size size,
-                   const CudaMachine& machine);
+                   const CudaMachine& machine, const detail::Configuration& configuration);
+
+// What of a layout may be chosen.
+detail::TuningSpace layout_space(const BlockParameters& parameters, const Search& search, Size size,
+                                 const CudaMachine& machine);
 
 // A grid of find_best.
 struct CudaGrid {

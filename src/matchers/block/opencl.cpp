@@ -35,8 +35,15 @@ struct TileShape {
   int columns, rows, group_items;
 };
 
-TileShape tile_shape(const opencl::DeviceInfo& device) {
-  return device.is_processor ? TileShape{128, 16, 1} : TileShape{4, 8, 64};
+// What can be tuned.
+constexpr const char *columns_a_tile = "columns_per_item", *rows_a_tile = "rows_per_item",
+                     *items_a_group = "items_per_group";
+
+TileShape tile_shape(const opencl::DeviceInfo& device, const detail::Configuration& configuration) {
+  const TileShape by_itself = device.is_processor ? TileShape{128, 16, 1} : TileShape{4, 8, 64};
+  return {configuration.value(columns_a_tile, by_itself.columns),
+          configuration.value(rows_a_tile, by_itself.rows),
+          configuration.value(items_a_group, by_itself.group_items)};
 }
 
 const char* unsigned_type(std::uint64_t highest) {
@@ -65,11 +72,12 @@ void check_device(const opencl::DeviceInfo& device, const BlockParameters& param
 
 class Opencl final : public opencl::Plan {
  public:
-  Opencl(const BlockParameters& parameters, const Device& device, const ImageFormat& format)
+  Opencl(const BlockParameters& parameters, const Device& device, const ImageFormat& format,
+         const detail::Configuration& configuration)
       : opencl::Plan(device, format, true),
         parameters_(parameters),
         search_(plan_search(parameters, format)),
-        tile_(tile_shape(context().info())),
+        tile_(tile_shape(context().info(), configuration)),
         refinement_(parameters.refine, format, layout_) {
     check_device(context().info(), parameters);
     reserve_images();
@@ -202,8 +210,28 @@ class Opencl final : public opencl::Plan {
 }  // namespace
 
 std::unique_ptr<detail::Plan> make_opencl(const BlockParameters& parameters, const Device& device,
-                                          const ImageFormat& format) {
-  return std::make_unique<Opencl>(parameters, device, format);
+                                          const ImageFormat& format,
+                                          const detail::Configuration& configuration) {
+  return std::make_unique<Opencl>(parameters, device, format, configuration);
+}
+
+detail::TuningSpace opencl_space(const BlockParameters& parameters, const Device& device,
+                                 const ImageFormat&) {
+  const opencl::DeviceInfo info = opencl::Context(device.platform, device.index).info();
+  detail::TuningSpace space;
+  space.variant = variant(parameters);
+  if (info.is_processor)
+    space.tunables = {{columns_a_tile, {32, 64, 256}}, {rows_a_tile, {4, 8, 32, 64}}};
+  else
+    space.tunables = {{columns_a_tile, {2, 8}}, {rows_a_tile, {4, 16}}, {items_a_group, {32, 128, 256}}};
+  space.footprint = [info](const detail::Configuration& configuration) {
+    const TileShape tile = tile_shape(info, configuration);
+    // Keys, sums and what decides, of a pixel of a tile.
+    constexpr std::size_t bytes_a_pixel = 14;
+    return detail::Footprint{tile.group_items, bytes_a_pixel * elements(tile.columns, tile.rows) *
+                                                   static_cast<std::size_t>(tile.group_items)};
+  };
+  return space;
 }
 
 }  // namespace parallax::block

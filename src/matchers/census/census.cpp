@@ -185,5 +185,12 @@ int highest_pixel_cost(const CensusParameters& parameters) {
   return bits + (parameters.cost == CensusCost::ad_census ? parameters.ad_truncation : 0);
 }
 
+std::string variant(const CensusParameters& parameters) {
+  static constexpr const char* costs[] = {"hamming", "ad-census"};
+  return std::string(costs[static_cast<int>(parameters.cost)]) + " " +
+         std::to_string(neighbourhood(parameters.transform).neighbours.size()) + " bits " +
+         std::to_string(parameters.window);
+}
+
 }  // namespace census
 }  // namespace parallax

@@ -28,19 +28,28 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "parallax/census.h"
 #include "parallax/partition.h"
 
 #include "core/plan.h"
+#include "core/tuning.h"
 
 namespace parallax::census {
 
 std::unique_ptr<detail::Plan> make_reference(const CensusParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cpu(const CensusParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cuda(const CensusParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_opencl(const CensusParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cuda(const CensusParameters&, const Device&, const ImageFormat&,
+                                        const detail::Configuration&);
+detail::TuningSpace cuda_space(const CensusParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_opencl(const CensusParameters&, const Device&, const ImageFormat&,
+                                          const detail::Configuration&);
+detail::TuningSpace opencl_space(const CensusParameters&, const Device&, const ImageFormat&);
+
+// What kernels are made for, as tuning files spell it: "hamming 62 bits 9".
+std::string variant(const CensusParameters& parameters);
 
 struct Offset {
   int x, y;

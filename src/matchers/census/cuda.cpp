@@ -35,12 +35,24 @@ constexpr unsigned wanted_warps_a_multiprocessor = 16;
 // 12, 14, 16 and 24 rows, 10 are the fastest on an H200.
 constexpr int strip_rows = 10;
 
-// Of most_warps, that a multiprocessor is to have room for: two, unless a strip needs more registers, which
-// are counted as ptxas needs them, nearly.
-int blocks_of_strips(int window, int values, bool pyramid, bool compares) {
-  const int of_row = values + (pyramid ? 2 : 1),
-            others = (window - 1) * values + window + (compares ? 40 : 32);
-  return strip_rows * of_row + others <= 130 ? 2 : 1;
+// What can be tuned.
+constexpr const char *rows_a_strip = "rows_per_strip", *blocks_at_once = "blocks_per_multiprocessor",
+                     *warps_at_once = "warps_per_multiprocessor";
+
+// What a strip keeps in registers.
+struct StripContents {
+  int window, values;
+  bool pyramid, compares;
+
+  // Counted as ptxas needs them, nearly.
+  int registers(int rows) const {
+    return rows * (values + (pyramid ? 2 : 1)) + (window - 1) * values + window + (compares ? 40 : 32);
+  }
+};
+
+// Of most_warps, that a multiprocessor is to have room for: two, unless a strip needs more registers.
+int blocks_of_strips(int registers) {
+  return registers <= 130 ? 2 : 1;
 }
 
 int words_of(int bits) {
@@ -63,13 +75,17 @@ Window window_of(const std::vector<Offset>& neighbours) {
 
 class Cuda final : public cuda::Plan, public CensusPlan {
  public:
-  Cuda(const CensusParameters& parameters, const Device& device, const ImageFormat& format)
+  Cuda(const CensusParameters& parameters, const Device& device, const ImageFormat& format,
+       const detail::Configuration& configuration)
       : cuda::Plan(device, format, 0, true),
         parameters_(parameters),
         levels_(plan_levels(parameters, format.size)),
         neighbourhood_(neighbourhood(parameters.transform)),
         pitch_(rounded_up(format.size.width, 64)),
-        blocks_(blocks_of_strips(parameters.window, values(), level_count() > 1, always_compares())),
+        strip_rows_(configuration.value(rows_a_strip, strip_rows)),
+        blocks_(configuration.value(blocks_at_once,
+                                    blocks_of_strips(contents_of_strip().registers(strip_rows_)))),
+        wanted_warps_(configuration.value(warps_at_once, wanted_warps_a_multiprocessor)),
         refinement_(parameters.refine, format.size, layout_) {
     for (auto& planes : planes_)
       for (const Level& level : levels_) planes.push_back(reserve_planes(level.size));
@@ -78,6 +94,23 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   }
 
   const std::vector<Level>& levels() const override { return levels_; }
+
+  detail::TuningSpace tuning_space() const {
+    static constexpr int threads = most_warps * lanes, most_blocks = 2048 / threads, most_registers = 65536;
+    detail::TuningSpace space;
+    space.variant = variant(parameters_);
+    space.tunables = {{rows_a_strip, {6, 8, 12, 14, 16, 24}},
+                      {blocks_at_once, {1, 2, 3, 4}},
+                      {warps_at_once, {4, 8, 32, 64}}};
+    space.footprint = [contents = contents_of_strip()](const detail::Configuration& configuration) {
+      const int registers = contents.registers(configuration.value(rows_a_strip, strip_rows));
+      const int blocks =
+          std::min(configuration.value(blocks_at_once, blocks_of_strips(registers)), most_blocks);
+      const int kept = std::min(registers, most_registers / (blocks * threads));
+      return detail::Footprint{100 * blocks / most_blocks, index(blocks * threads * kept) * 4};
+    };
+    return space;
+  }
 
   Stage stage(int level, int side) const override {
     const Size size = levels_[index(level)].size;
@@ -118,11 +151,14 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   bool with_gray() const { return parameters_.cost == CensusCost::ad_census; }
   int values() const { return words_of(bits()) + (with_gray() ? 1 : 0); }
   std::size_t gray_bytes() const { return format().depth == Depth::bits16 ? 2 : 1; }
+  StripContents contents_of_strip() const {
+    return {parameters_.window, values(), level_count() > 1, always_compares()};
+  }
   bool searches(int side) const { return side == left_side || parameters_.refine.left_right_check; }
 
   // The last strip may end below the image.
   Planes reserve_planes(Size size) {
-    const int rows = rounded_up(size.height, strip_rows);
+    const int rows = rounded_up(size.height, strip_rows_);
     Planes planes;
     planes.gray = layout_.reserve<std::byte>(elements(size.height) * gray_bytes());
     planes.validity = layout_.reserve<std::uint8_t>(elements(rows));
@@ -193,7 +229,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
                        define("AD_TRUNCATION", with_gray() ? parameters_.ad_truncation : 0),
                        define("WINDOW", parameters_.window), define("UNIQUENESS", parameters_.uniqueness),
                        define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel)), define("PITCH", pitch_),
-                       define("ROWS", strip_rows), define("BLOCKS", blocks_)});
+                       define("ROWS", strip_rows_), define("BLOCKS", blocks_)});
     if (level_count() > 1) search_level_ = search_program_.kernel("search_level");
     if (!always_compares()) search_image_ = search_program_.kernel("search_image");
     search_and_compare_ = search_program_.kernel("search_and_compare");
@@ -245,7 +281,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     search.search_radius = parameters_.search_radius;
     search.map = map_in_memory(map);
     const auto columns = lanes - 2 * static_cast<unsigned>(radius());
-    const Shape grid{cuda::blocks(index(here.size.height), index(strip_rows)),
+    const Shape grid{cuda::blocks(index(here.size.height), index(strip_rows_)),
                      cuda::blocks(index(here.size.width), columns), searches(right_side) ? 2u : 1u};
     search_kernel(level, map).launch(stream, grid, {lanes, warps_of(level, grid)}, 0, search);
   }
@@ -253,8 +289,8 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   // That search a strip together.
   unsigned warps_of(int level, const Shape& grid) const {
     const std::size_t strips = std::size_t{grid.x} * grid.y * grid.z;
-    const unsigned wanted = cuda::blocks(
-        static_cast<std::size_t>(context()->multiprocessors()) * wanted_warps_a_multiprocessor, strips);
+    const unsigned wanted =
+        cuda::blocks(static_cast<std::size_t>(context()->multiprocessors()) * index(wanted_warps_), strips);
     const unsigned pairs = cuda::blocks(index(levels_[index(level)].labels), 2);
     const unsigned fewest = is_limited(level) ? fewest_warps_of_limited : 1;
     return std::min({std::max(wanted, fewest), pairs, most_warps});
@@ -276,7 +312,9 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   std::vector<Level> levels_;
   Neighbourhood neighbourhood_;
   int pitch_;
+  int strip_rows_;
   int blocks_;
+  int wanted_warps_;  // of a multiprocessor
   refine::CudaPipeline refinement_;
   std::vector<Planes> planes_[2];
   Buffer<int> masked_;
@@ -288,8 +326,14 @@ class Cuda final : public cuda::Plan, public CensusPlan {
 }  // namespace
 
 std::unique_ptr<detail::Plan> make_cuda(const CensusParameters& parameters, const Device& device,
-                                        const ImageFormat& format) {
-  return std::make_unique<Cuda>(parameters, device, format);
+                                        const ImageFormat& format,
+                                        const detail::Configuration& configuration) {
+  return std::make_unique<Cuda>(parameters, device, format, configuration);
+}
+
+detail::TuningSpace cuda_space(const CensusParameters& parameters, const Device& device,
+                               const ImageFormat& format) {
+  return Cuda(parameters, device, format, {}).tuning_space();
 }
 
 }  // namespace parallax::census

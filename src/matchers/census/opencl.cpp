@@ -24,7 +24,6 @@ using opencl::Shape;
 // As the kernels have it.
 constexpr int square = 4, levels_a_launch = PARALLAX_CENSUS_LEVELS;
 constexpr int item_rows = 4;
-constexpr std::size_t shares = 4;
 
 // How a device of that sort works on images.
 struct Layout {
@@ -32,10 +31,21 @@ struct Layout {
   int value_bytes;                        // of a signature's planes
   int described_columns, described_rows;  // together
   int lanes, rows;                        // of a tile or strip that is searched, windows included beside it
+  int shares;                             // of the labels of a strip, a work item each
   int before;                             // columns of signatures that are written beside the image
 };
 
-constexpr Layout processor_layout{true, 1, 64, 16, 64, 24, 64}, gpu_layout{false, 4, 32, 32, 32, 12, 0};
+constexpr Layout processor_layout{true, 1, 64, 16, 64, 24, 1, 64}, gpu_layout{false, 4, 32, 32, 32, 12, 4, 0};
+
+// What can be tuned.
+constexpr const char *rows_a_tile = "rows_per_tile", *shares_of_labels = "shares_of_labels";
+
+Layout layout_of(const opencl::DeviceInfo& device, const detail::Configuration& configuration) {
+  Layout layout = device.is_processor ? processor_layout : gpu_layout;
+  layout.rows = configuration.value(rows_a_tile, layout.rows);
+  layout.shares = configuration.value(shares_of_labels, layout.shares);
+  return layout;
+}
 
 int rounded_up(int value, int unit) {
   return (value + unit - 1) / unit * unit;
@@ -69,12 +79,13 @@ void check_device(const opencl::DeviceInfo& device, const CensusParameters& para
 
 class Opencl final : public opencl::Plan, public CensusPlan {
  public:
-  Opencl(const CensusParameters& parameters, const Device& device, const ImageFormat& format)
+  Opencl(const CensusParameters& parameters, const Device& device, const ImageFormat& format,
+         const detail::Configuration& configuration)
       : opencl::Plan(device, format, true),
         parameters_(parameters),
         levels_(plan_levels(parameters, format.size)),
         neighbourhood_(neighbourhood(parameters.transform)),
-        layout_of_device_(context().info().is_processor ? processor_layout : gpu_layout),
+        layout_of_device_(layout_of(context().info(), configuration)),
         refinement_(parameters.refine, format, layout_) {
     check_device(context().info(), parameters);
     for (const Level& level : levels_) placed_.push_back(place(level.size));
@@ -172,7 +183,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
         {define("WORDS", words()), define("PLANES", planes()), define("WITH_GRAY", with_gray() ? 1 : 0),
          define("WINDOW", parameters_.window),
          define("SUB_PIXEL", parameters_.sub_pixel != SubPixel::none ? 1 : 0),
-         define("TOGETHER", costs_of_a_byte()), define("ROWS", device.rows), define("SHARES", shares),
+         define("TOGETHER", costs_of_a_byte()), define("ROWS", device.rows), define("SHARES", device.shares),
          define("STRIDE", device.is_processor ? 0 : placed_.front().signature_stride)});
     search_ = search_program_.kernel("search");
     refinement_.prepare(context(), queue(), memory());
@@ -258,7 +269,9 @@ class Opencl final : public opencl::Plan, public CensusPlan {
   }
 
   Shape search_items() const {
-    return layout_of_device_.is_processor ? Shape{1} : Shape{size(layout_of_device_.lanes), shares};
+    return layout_of_device_.is_processor
+               ? Shape{1}
+               : Shape{size(layout_of_device_.lanes), size(layout_of_device_.shares)};
   }
 
   void search(int level, const opencl::Pair& pair, const opencl::Map& map) {
@@ -292,8 +305,27 @@ class Opencl final : public opencl::Plan, public CensusPlan {
 }  // namespace
 
 std::unique_ptr<detail::Plan> make_opencl(const CensusParameters& parameters, const Device& device,
-                                          const ImageFormat& format) {
-  return std::make_unique<Opencl>(parameters, device, format);
+                                          const ImageFormat& format,
+                                          const detail::Configuration& configuration) {
+  return std::make_unique<Opencl>(parameters, device, format, configuration);
+}
+
+detail::TuningSpace opencl_space(const CensusParameters& parameters, const Device& device,
+                                 const ImageFormat&) {
+  const opencl::DeviceInfo info = opencl::Context(device.platform, device.index).info();
+  detail::TuningSpace space;
+  space.variant = variant(parameters);
+  if (info.is_processor)
+    space.tunables = {{rows_a_tile, {8, 12, 16, 32, 48}}};
+  else
+    space.tunables = {{rows_a_tile, {6, 8, 16, 24}}, {shares_of_labels, {1, 2, 8}}};
+  space.footprint = [info](const detail::Configuration& configuration) {
+    const Layout layout = layout_of(info, configuration);
+    // Sums of each share, and keys, rivals and neighbours, of a pixel.
+    const std::size_t bytes_a_pixel = 4 * size(layout.shares) + 12;
+    return detail::Footprint{layout.lanes * layout.shares, bytes_a_pixel * size(layout.lanes * layout.rows)};
+  };
+  return space;
 }
 
 }  // namespace parallax::census

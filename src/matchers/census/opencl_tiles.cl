@@ -2,12 +2,12 @@
 // each label that some pixel of it wants, it finds the costs of all its pixels, their sums over the window,
 // and who takes the label. Inner loops go along rows, so that the compiler makes vectors of them.
 //
-// Specialised by TOGETHER, too: costs of so many pixels fit in a byte.
+// Specialised by ROWS of a tile (even) and TOGETHER, too: costs of so many pixels fit in a byte.
 
 // As many as fill LANES together with those that their windows reach.
 #define LANES 64
 #define TILE_COLUMNS (LANES - 2 * RADIUS)
-#define TILE_ROWS 24
+#define TILE_ROWS ROWS
 #define COST_ROWS (TILE_ROWS + 2 * RADIUS)
 #define PIXELS (TILE_ROWS * LANES)
 

@@ -28,6 +28,11 @@ constexpr unsigned cost_threads = 128;
 constexpr int warp_lanes = 32;
 constexpr int most_labels_a_thread = 32;
 
+// What can be tuned. The side of tiles is none of it, for it is part of the model: another gives other
+// labels.
+constexpr const char *scheduler_name = "scheduler", *messages_name = "messages",
+                     *threads_a_pixel = "threads_per_pixel", *threads_a_direction = "threads_per_direction";
+
 // How the labels of a pixel are dealt out, see cuda_common.h.
 struct Dealing {
   int lanes, per_lane;
@@ -54,15 +59,30 @@ Dealing deal(int labels, int wanted_lanes) {
   return dealing;
 }
 
+// As it was tuned, where the parameters leave it open.
+TiledBeliefPropagationParameters configured(TiledBeliefPropagationParameters parameters,
+                                            const detail::Configuration& configuration) {
+  TiledBeliefPropagationCuda& cuda = parameters.cuda;
+  cuda.scheduler =
+      static_cast<TileScheduler>(configuration.value(scheduler_name, static_cast<int>(cuda.scheduler)));
+  cuda.messages =
+      static_cast<TileMessages>(configuration.value(messages_name, static_cast<int>(cuda.messages)));
+  cuda.threads_per_pixel = configuration.value(threads_a_pixel, cuda.threads_per_pixel);
+  return parameters;
+}
+
 class Cuda final : public cuda::Plan {
  public:
-  Cuda(const TiledBeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format)
+  // `parameters`: configured()
+  Cuda(const TiledBeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format,
+       const detail::Configuration& configuration)
       : cuda::Plan(device, format, parameters.cost == DataCost::volume ? parameters.disparities : 0, true),
         model_(make_model(parameters)),
         grid_(format.size, parameters.tile),
         dealing_(deal(parameters.disparities, parameters.cuda.threads_per_pixel)),
         images_(model_, format, checks_both(), layout_),
-        refinement_(parameters.refine, format.size, layout_) {
+        refinement_(parameters.refine, format.size, layout_),
+        threads_a_direction_(configuration.value(threads_a_direction, 0)) {
     data_cost::check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
     tile_ = {std::min(grid_.side, format.size.width), std::min(grid_.side, format.size.height)};
     sum_bits_ = model_.message_bytes == 1 && highest_sum() <= 255 ? 8 : 16;
@@ -84,6 +104,18 @@ class Cuda final : public cuda::Plan {
     progress_ = layout_.reserve<std::uint32_t>(counters());
     numbered_ = layout_.reserve<std::uint32_t>(1);
     if (checks_both()) right_disparity_ = layout_.reserve_plane<float>(format.size);
+  }
+
+  detail::Footprint footprint() const {
+    constexpr int most_threads = 2048, most_registers = 65536, beside_values = 48;
+    const auto threads = static_cast<int>(tile_threads());
+    const int registers = std::min(255, 4 * dealing_.per_lane + beside_values);
+    const int by_shared_memory =
+        context()->shared_bytes_per_block() / (static_cast<int>(shared_bytes()) + 1024);
+    const int blocks = std::max(1, std::min(by_shared_memory, most_registers / (registers * threads)));
+    return {100 * blocks * threads / most_threads,
+            static_cast<std::size_t>(blocks) *
+                (shared_bytes() + static_cast<std::size_t>(threads * registers) * 4)};
   }
 
  private:
@@ -178,7 +210,10 @@ class Cuda final : public cuda::Plan {
   int lines() const {
     if (is_whole()) return std::max(1, warp_lanes / dealing_.lanes);
     // Of a direction: what has many labels needs many registers.
-    const int most_threads = dealing_.per_lane > 16 ? 128 : dealing_.per_lane > 8 ? 256 : 512;
+    const int most_threads = threads_a_direction_ > 0 ? threads_a_direction_
+                             : dealing_.per_lane > 16 ? 128
+                             : dealing_.per_lane > 8  ? 256
+                                                      : 512;
     return std::min(std::max(tile_.width, tile_.height), std::max(1, most_threads / dealing_.lanes));
   }
   unsigned tile_threads() const {
@@ -350,7 +385,8 @@ class Cuda final : public cuda::Plan {
   Dealing dealing_;
   CudaImages images_;
   refine::CudaPipeline refinement_;
-  Size tile_;  // the largest
+  int threads_a_direction_;  // at most; 0 = by the registers they need
+  Size tile_;                // the largest
   int sum_bits_ = 16;
   TileMessages messages_ = TileMessages::automatic;
   TileScheduler scheduler_ = TileScheduler::automatic;
@@ -364,8 +400,27 @@ class Cuda final : public cuda::Plan {
 }  // namespace
 
 std::unique_ptr<detail::Plan> make_cuda(const TiledBeliefPropagationParameters& parameters,
-                                        const Device& device, const ImageFormat& format) {
-  return std::make_unique<Cuda>(parameters, device, format);
+                                        const Device& device, const ImageFormat& format,
+                                        const detail::Configuration& configuration) {
+  return std::make_unique<Cuda>(configured(parameters, configuration), device, format, configuration);
+}
+
+detail::TuningSpace cuda_space(const TiledBeliefPropagationParameters& parameters, const Device& device,
+                               const ImageFormat& format) {
+  const TiledBeliefPropagationCuda& chosen = parameters.cuda;
+  if (chosen.scheduler != TileScheduler::automatic || chosen.messages != TileMessages::automatic ||
+      chosen.threads_per_pixel > 0)
+    return {};
+  detail::TuningSpace space;
+  space.variant = "tile " + std::to_string(parameters.tile);
+  space.tunables = {{threads_a_direction, {64, 128, 256, 512}},
+                    {scheduler_name, {1, 2, 3}, {"launch-per-diagonal", "grid-barrier", "tile-flags"}},
+                    {messages_name, {1, 2, 3}, {"registers", "shared-memory", "global-memory"}},
+                    {threads_a_pixel, {1, 2, 4, 8, 16, 32}}};
+  space.footprint = [=](const detail::Configuration& configuration) {
+    return Cuda(configured(parameters, configuration), device, format, configuration).footprint();
+  };
+  return space;
 }
 
 }  // namespace parallax::tiled_belief_propagation

@@ -37,6 +37,7 @@
 #include "parallax/tiled_belief_propagation.h"
 
 #include "core/plan.h"
+#include "core/tuning.h"
 #include "data_cost/data_cost.h"
 #include "refine/decision.h"
 
@@ -47,7 +48,8 @@ std::unique_ptr<detail::Plan> make_reference(const TiledBeliefPropagationParamet
 std::unique_ptr<detail::Plan> make_cpu(const TiledBeliefPropagationParameters&, const Device&,
                                        const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cuda(const TiledBeliefPropagationParameters&, const Device&,
-                                        const ImageFormat&);
+                                        const ImageFormat&, const detail::Configuration&);
+detail::TuningSpace cuda_space(const TiledBeliefPropagationParameters&, const Device&, const ImageFormat&);
 
 // What follows from the parameters.
 struct Model : data_cost::CostModel {
