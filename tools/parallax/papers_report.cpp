@@ -297,7 +297,7 @@ std::vector<std::pair<std::string, std::string>> describe_devices(const PapersRu
 }
 
 std::string markdown_head(const PapersRun& run) {
-  std::string text = "Parallax " PARALLAX_VERSION ", `parallax bench --suite papers`, on\n\n";
+  std::string text = "# The papers' tables\n\nParallax " PARALLAX_VERSION ", `parallax bench --suite papers`, on\n\n";
   for (const auto& [device, description] : describe_devices(run))
     text += "- `" + device + "`: " + description + "\n";
   if (run.seconds_per_row == 0)
