@@ -115,6 +115,7 @@ TEST_F(PapersTest, EveryTableIsThereInAllFormsAlike) {
   const std::string markdown = contents(folder_ / "p.md");
   EXPECT_EQ(outcome.out, markdown + "\n");
 
+  EXPECT_EQ(nlohmann::json::parse(contents(folder_ / "p.json"))["papers"].size(), 5u);
   const nlohmann::json rows = results();
   const std::vector<std::string> csv = lines_of(contents(folder_ / "p.csv"));
   ASSERT_EQ(csv.size(), rows.size() + 1);

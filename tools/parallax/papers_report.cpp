@@ -297,7 +297,8 @@ std::vector<std::pair<std::string, std::string>> describe_devices(const PapersRu
 }
 
 std::string markdown_head(const PapersRun& run) {
-  std::string text = "# The papers' tables\n\nParallax " PARALLAX_VERSION ", `parallax bench --suite papers`, on\n\n";
+  std::string text =
+      "# The papers' tables\n\nParallax " PARALLAX_VERSION ", `parallax bench --suite papers`, on\n\n";
   for (const auto& [device, description] : describe_devices(run))
     text += "- `" + device + "`: " + description + "\n";
   if (run.seconds_per_row == 0)
@@ -322,12 +323,15 @@ std::string json_report(const std::vector<MeasuredTable>& tables, const PapersRu
   ordered_json machine = ordered_json::array();
   for (const auto& [device, description] : describe_devices(run))
     machine.push_back({{"device", device}, {"description", description}});
-  const ordered_json report{{"version", PARALLAX_VERSION},
-                            {"suite", "papers"},
-                            {"machine", machine},
-                            {"threads", run.threads},
-                            {"seconds_per_row", run.seconds_per_row},
-                            {"results", rows_json(tables)}};
+  ordered_json papers = ordered_json::array();
+  for (const MeasuredTable& table : tables)
+    if (table.table == &table.paper->tables[0])
+      papers.push_back(
+          {{"paper", table.paper->name}, {"title", table.paper->title}, {"source", table.paper->source}});
+  const ordered_json report{
+      {"version", PARALLAX_VERSION}, {"suite", "papers"},      {"papers", papers},
+      {"machine", machine},          {"threads", run.threads}, {"seconds_per_row", run.seconds_per_row},
+      {"results", rows_json(tables)}};
   return report.dump(2) + "\n";
 }
 
