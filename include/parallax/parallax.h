@@ -17,4 +17,5 @@
 #include "parallax/refine.h"
 #include "parallax/synth.h"
 #include "parallax/tiled_belief_propagation.h"
+#include "parallax/tune.h"
 #include "parallax/version.h"

@@ -51,7 +51,7 @@ struct Tile {
 struct TileOptions {
   int padding = default_tile_padding;
   /// Most columns and rows of Tile::around; 0 = what memory allows.
-  Size largest;
+  Size largest = {};
 };
 
 /// How a pair is cut, and what that takes.

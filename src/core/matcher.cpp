@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "core/plan.h"
 #include "core/registry.h"
+#include "core/remembered_tuning.h"
 
 namespace parallax {
 namespace detail {
@@ -22,23 +23,60 @@ const Door& find_door(const MatcherParameters& parameters, const Device& device)
                                          " in this build: choose one of " + elsewhere);
 }
 
-std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Device& device,
-                                const ImageFormat& format, const Configuration& configuration) {
+namespace {
+
+void check_request(const MatcherParameters& parameters, const Device& device, const ImageFormat& format) {
   check_size(format.size);
   check_threads(device.threads);
   std::visit([](const auto& p) { p.validate(); }, parameters);
+}
+
+// Calls make(configuration) with what is remembered; and, where that fails, with nothing.
+template <class Make>
+std::unique_ptr<Plan> make_with_remembered(const MatcherParameters& parameters, const Device& device,
+                                           const ImageFormat& format, const Make& make) {
+  check_request(parameters, device, format);
+  const Configuration configuration =
+      remembered_configuration(find_door(parameters, device), parameters, device, format);
+  if (configuration.empty()) return make(configuration);
+  std::string reason;
+  try {
+    return make(configuration);
+  } catch (const Error& error) {
+    reason = error.what();
+  }
+  std::unique_ptr<Plan> plan = make(Configuration());
+  refuse_remembered(reason);
+  return plan;
+}
+
+}  // namespace
+
+std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Device& device,
+                                const ImageFormat& format, const Configuration& configuration) {
+  check_request(parameters, device, format);
   return find_door(parameters, device).make(parameters, device, format, configuration);
+}
+
+std::unique_ptr<Plan> make_tuned_plan(const MatcherParameters& parameters, const Device& device,
+                                      const ImageFormat& format) {
+  return make_with_remembered(parameters, device, format, [&](const Configuration& configuration) {
+    return make_plan(parameters, device, format, configuration);
+  });
+}
+
+std::unique_ptr<Plan> allocate_tuned_plan(const MatcherParameters& parameters, const Device& device,
+                                          const ImageFormat& format, const PlanLimits& limits) {
+  return make_with_remembered(parameters, device, format, [&](const Configuration& configuration) {
+    std::unique_ptr<Plan> plan = make_plan(parameters, device, format, configuration);
+    allocate(*plan, limits);
+    return plan;
+  });
 }
 
 }  // namespace detail
 
 namespace {
-
-// Tuned for this machine, where it was.
-std::unique_ptr<detail::Plan> make_plan(const MatcherParameters& parameters, const Device& device,
-                                        const ImageFormat& format) {
-  return detail::make_plan(parameters, device, format, {});
-}
 
 void check_memory(const detail::Plan& plan, const PlanLimits& limits) {
   const auto refuse = [](std::size_t needed, std::size_t available, const std::string& remedies) {
@@ -93,18 +131,24 @@ void check_confidence(View<float> confidence, bool told, Size size) {
 
 }  // namespace
 
-Matcher::Matcher(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
-                 const PlanLimits& limits)
-    : plan_(make_plan(parameters, device, format)), format_(format) {
-  check_memory(*plan_, limits);
+namespace detail {
+
+void allocate(Plan& plan, const PlanLimits& limits) {
+  check_memory(plan, limits);
   try {
-    plan_->allocate();
+    plan.allocate();
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCategory::memory,
-                "the system refused the " + bytes_text(plan_->memory_bytes()) +
+                "the system refused the " + bytes_text(plan.memory_bytes()) +
                     " that the match needs: free some memory or search fewer disparities");
   }
 }
+
+}  // namespace detail
+
+Matcher::Matcher(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
+                 const PlanLimits& limits)
+    : plan_(detail::allocate_tuned_plan(parameters, device, format, limits)), format_(format) {}
 
 Matcher::~Matcher() = default;
 Matcher::Matcher(Matcher&&) noexcept = default;
@@ -141,7 +185,7 @@ const std::vector<StageTime>& Matcher::stage_times() const {
 
 std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device,
                                   const ImageFormat& format) {
-  return make_plan(parameters, device, format)->memory_bytes();
+  return detail::make_tuned_plan(parameters, device, format)->memory_bytes();
 }
 
 std::vector<MatcherOnDevice> list_matchers() {

@@ -42,6 +42,9 @@ class Plan {
   std::vector<StageTime> stage_times;
 };
 
+// \throws Error (memory) where the limits or this machine do not allow it: then nothing was allocated
+void allocate(Plan& plan, const PlanLimits& limits);
+
 // Measures the stages of a run, one after the other.
 class StageClock {
  public:

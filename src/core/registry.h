@@ -29,4 +29,12 @@ const Door& find_door(const MatcherParameters& parameters, const Device& device)
 std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Device& device,
                                 const ImageFormat& format, const Configuration& configuration);
 
+// With what is remembered of tuning, where the plan takes it; \throws Error as the constructor of Matcher
+// does, save for memory
+std::unique_ptr<Plan> make_tuned_plan(const MatcherParameters& parameters, const Device& device,
+                                      const ImageFormat& format);
+// The same, allocated.
+std::unique_ptr<Plan> allocate_tuned_plan(const MatcherParameters& parameters, const Device& device,
+                                          const ImageFormat& format, const PlanLimits& limits);
+
 }  // namespace parallax::detail

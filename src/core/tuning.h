@@ -43,13 +43,14 @@ struct Footprint {
   int occupancy = 0;
   // What is kept near while it runs: in registers and shared memory of a multiprocessor, in caches of a core.
   std::size_t on_chip_bytes = 0;
+  bool operator==(const Footprint&) const = default;
 };
 
 // All that a door has for one problem: parameters, device and format. Without tunables where the parameters
 // say themselves how it is to be done.
 struct TuningSpace {
-  // What kernels are made for besides labels and size, such as "sad 9": a part of what a result is remembered
-  // under.
+  // What kernels are made for besides labels and size, such as "sad, window 9": a part of what a result is
+  // remembered under.
   std::string variant;
   std::vector<Tunable> tunables;
   // May this combination be tried? What the plan refuses by an Error needs no word here.

@@ -23,7 +23,7 @@ struct Workers::Implementation {
   oneapi::tbb::task_arena arena;
 };
 
-Workers::Workers(int threads) {
+Workers::Workers(int threads, int ranges_per_thread) : ranges_per_thread_(ranges_per_thread) {
   const int cores = oneapi::tbb::info::default_concurrency();
   threads_ = threads > 0 ? threads : cores;
   // Asked for more threads than there are cores, oneTBB would give as many, but print a warning.

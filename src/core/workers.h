@@ -10,14 +10,19 @@ namespace parallax {
 
 class Workers {
  public:
+  // Enough ranges to even out the load.
+  static constexpr int usual_ranges_per_thread = 4;
+
   // 0 = one thread for each core this process may use.
-  explicit Workers(int threads);
+  explicit Workers(int threads, int ranges_per_thread = usual_ranges_per_thread);
   ~Workers();
   Workers(Workers&&) noexcept;
 
   int threads() const { return threads_; }
   // Threads that can really run at once: no more than there are cores.
   int slots() const { return slots_; }
+  // That for_row_ranges() makes.
+  int ranges_per_thread() const { return ranges_per_thread_; }
 
   // Calls body(index, slot) once for each index in [0, count), in any order. Calls that overlap in time have
   // different slots in [0, slots()), so that a slot can own scratch memory. Rethrows what a body throws.
@@ -38,15 +43,16 @@ class Workers {
   struct Implementation;
   int threads_;
   int slots_;
+  int ranges_per_thread_;
   std::unique_ptr<Implementation> implementation_;
 };
 
 // Calls body(first, last, slot) for ranges of rows that cover [0, rows); slots are those of for_each().
 template <class Body>
 void for_row_ranges(const Workers& workers, int rows, Body&& body) {
-  // Enough ranges to even out the load, large enough that handing one out costs nothing.
+  // Large enough that handing one out costs nothing.
   constexpr int smallest = 8;
-  const int ranges = std::max(1, std::min(workers.threads() * 4, rows / smallest));
+  const int ranges = std::max(1, std::min(workers.threads() * workers.ranges_per_thread(), rows / smallest));
   workers.for_each(ranges, [&](int range, int slot) {
     const auto bound = [&](int i) { return static_cast<int>(static_cast<long long>(rows) * i / ranges); };
     body(bound(range), bound(range + 1), slot);

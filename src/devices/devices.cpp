@@ -13,4 +13,21 @@ std::vector<DeviceDescription> list_devices() {
   return devices;
 }
 
+DeviceIdentity identify(const Device& device) {
+  switch (device.kind) {
+    case DeviceKind::cpu:
+      return identify_cpu(device.threads);
+#ifdef PARALLAX_HAS_CUDA
+    case DeviceKind::cuda:
+      return identify_gpu(device.index);
+#endif
+#ifdef PARALLAX_HAS_OPENCL
+    case DeviceKind::opencl:
+      return identify_opencl_device(device.platform, device.index);
+#endif
+    default:
+      return {};
+  }
+}
+
 }  // namespace parallax

@@ -1,6 +1,8 @@
 // What each kind of device says of this machine.
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <vector>
 
 #include "parallax/device.h"
@@ -14,5 +16,25 @@ std::vector<DeviceDescription> describe_gpus();
 #ifdef PARALLAX_HAS_OPENCL
 std::vector<DeviceDescription> describe_opencl_devices();
 #endif
+
+// What is remembered of a device is remembered by.
+struct DeviceIdentity {
+  std::string name;    // empty: there is no such device here
+  std::string driver;  // its version; empty on a processor
+};
+DeviceIdentity identify(const Device& device);
+DeviceIdentity identify_cpu(int threads);
+#ifdef PARALLAX_HAS_CUDA
+DeviceIdentity identify_gpu(int index);
+#endif
+#ifdef PARALLAX_HAS_OPENCL
+DeviceIdentity identify_opencl_device(int platform, int index);
+#endif
+
+// Bytes of the first-level and of the second-level cache of a core, or what most have.
+struct CacheBytes {
+  std::size_t first, second;
+};
+CacheBytes cpu_caches();
 
 }  // namespace parallax

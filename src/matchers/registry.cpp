@@ -40,25 +40,29 @@ Door tuned_door(const char* method, DeviceKind device) {
 std::span<const Door> doors() {
   static const Door table[] = {
       door<BlockParameters, block::make_reference>("block", DeviceKind::reference),
-      door<BlockParameters, block::make_cpu>("block", DeviceKind::cpu),
+      tuned_door<BlockParameters, block::make_cpu, block::cpu_tuning_space>("block", DeviceKind::cpu),
       door<BeliefPropagationParameters, belief_propagation::make_reference>("bp", DeviceKind::reference),
-      door<BeliefPropagationParameters, belief_propagation::make_cpu>("bp", DeviceKind::cpu),
+      tuned_door<BeliefPropagationParameters, belief_propagation::make_cpu,
+                 belief_propagation::cpu_tuning_space>("bp", DeviceKind::cpu),
       door<CensusParameters, census::make_reference>("census", DeviceKind::reference),
-      door<CensusParameters, census::make_cpu>("census", DeviceKind::cpu),
+      tuned_door<CensusParameters, census::make_cpu, census::cpu_tuning_space>("census", DeviceKind::cpu),
       door<TiledBeliefPropagationParameters, tiled_belief_propagation::make_reference>("tiled-bp",
                                                                                        DeviceKind::reference),
-      door<TiledBeliefPropagationParameters, tiled_belief_propagation::make_cpu>("tiled-bp", DeviceKind::cpu),
+      tuned_door<TiledBeliefPropagationParameters, tiled_belief_propagation::make_cpu,
+                 tiled_belief_propagation::cpu_tuning_space>("tiled-bp", DeviceKind::cpu),
 #ifdef PARALLAX_HAS_CUDA
-      tuned_door<BlockParameters, block::make_cuda, block::cuda_space>("block", DeviceKind::cuda),
-      tuned_door<BeliefPropagationParameters, belief_propagation::make_cuda, belief_propagation::cuda_space>(
-          "bp", DeviceKind::cuda),
-      tuned_door<CensusParameters, census::make_cuda, census::cuda_space>("census", DeviceKind::cuda),
+      tuned_door<BlockParameters, block::make_cuda, block::cuda_tuning_space>("block", DeviceKind::cuda),
+      tuned_door<BeliefPropagationParameters, belief_propagation::make_cuda,
+                 belief_propagation::cuda_tuning_space>("bp", DeviceKind::cuda),
+      tuned_door<CensusParameters, census::make_cuda, census::cuda_tuning_space>("census", DeviceKind::cuda),
       tuned_door<TiledBeliefPropagationParameters, tiled_belief_propagation::make_cuda,
-                 tiled_belief_propagation::cuda_space>("tiled-bp", DeviceKind::cuda),
+                 tiled_belief_propagation::cuda_tuning_space>("tiled-bp", DeviceKind::cuda),
 #endif
 #ifdef PARALLAX_HAS_OPENCL
-      tuned_door<BlockParameters, block::make_opencl, block::opencl_space>("block", DeviceKind::opencl),
-      tuned_door<CensusParameters, census::make_opencl, census::opencl_space>("census", DeviceKind::opencl),
+      tuned_door<BlockParameters, block::make_opencl, block::opencl_tuning_space>("block",
+                                                                                  DeviceKind::opencl),
+      tuned_door<CensusParameters, census::make_opencl, census::opencl_tuning_space>("census",
+                                                                                     DeviceKind::opencl),
 #endif
   };
   return table;

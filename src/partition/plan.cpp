@@ -94,46 +94,44 @@ struct TileMemory {
 class Limits {
  public:
   explicit Limits(const PlanLimits& limits)
-      : bytes_(limits.max_memory_bytes), memory_(bytes_ > 0 ? bytes_ : whole_memory()) {}
+      : limited_(limits.max_memory_bytes > 0), bytes_(limited_ ? limits.max_memory_bytes : whole_memory()) {}
 
   bool allow(const TileMemory& tile) const {
     // As of a Matcher: a limit of the caller's is for all memory, the machine's own for that of the host.
-    const std::size_t elsewhere = bytes_ == 0 && tile.gpu ? tile.gpu->needed : 0;
-    return tile.bytes - elsewhere <= memory_ && (!tile.gpu || tile.gpu->needed <= tile.gpu->free);
+    const std::size_t elsewhere = !limited_ && tile.gpu ? tile.gpu->needed : 0;
+    return tile.bytes - elsewhere <= bytes_ && (!tile.gpu || tile.gpu->needed <= tile.gpu->free);
   }
 
-  // \throws Error (memory)
-  void check(const TileMemory& tile, Size size) const {
-    if (allow(tile)) return;
-    const std::string smallest = "the smallest tiles, of " + text(size) + ", need ";
-    if (tile.gpu && tile.gpu->needed > tile.gpu->free)
-      throw Error(ErrorCategory::memory, smallest + bytes_text(tile.gpu->needed) + ", and " +
-                                             bytes_text(tile.gpu->free) + tile.gpu->are_free +
+  // `smallest`: of all tiles; `stitching`: what it takes at least, after the tiles. \throws Error (memory)
+  void check(const TileMemory& smallest, Size size, std::size_t stitching) const {
+    const std::string tiles = "the smallest tiles, of " + text(size) + ",";
+    if (smallest.gpu && smallest.gpu->needed > smallest.gpu->free)
+      throw Error(ErrorCategory::memory, tiles + " need " + bytes_text(smallest.gpu->needed) + ", and " +
+                                             bytes_text(smallest.gpu->free) + smallest.gpu->are_free +
                                              ", or search fewer disparities");
+    if (allow(smallest) && stitching <= bytes_) return;
+    const std::size_t needed = std::max(smallest.bytes, stitching);
     throw Error(ErrorCategory::memory,
-                smallest + bytes_text(tile.bytes) + ", and " + bytes_text(memory_) +
-                    (bytes_ > 0 ? " are allowed: raise the limit to " : " are there: use a machine with ") +
-                    std::to_string(tile.bytes) + " bytes, or search fewer disparities, or use fewer threads");
+                tiles + " and stitching them need " + bytes_text(needed) + ", and " + bytes_text(bytes_) +
+                    (limited_ ? " are allowed: raise the limit to " : " are there: use a machine with ") +
+                    std::to_string(needed) + " bytes, or search fewer disparities, or use fewer threads");
   }
 
  private:
-  std::size_t bytes_, memory_;
+  bool limited_;
+  std::size_t bytes_;
 };
 
 // Estimates what tiles take, and allocates nothing.
 class TileEstimate {
  public:
   TileEstimate(const MatcherParameters& parameters, const Device& device, const ImageFormat& image)
-      : parameters_(tile_parameters(parameters)),
-        device_(device),
-        image_(image),
-        stitching_(partition::stitch_memory_bytes(partition::steps_after_tiles(parameters), image.size, 1)) {}
+      : parameters_(tile_parameters(parameters)), device_(device), image_(image) {}
 
   // \throws Error as the constructor of Matcher does, save for memory
   TileMemory operator()(Size size) {
     std::unique_ptr<detail::Plan> plan = detail::make_plan(parameters_, device_, {size, image_.depth}, {});
-    TileMemory memory{std::max(plan->memory_bytes() + beside_the_matcher(size), stitching_),
-                      plan->gpu_memory()};
+    TileMemory memory{plan->memory_bytes() + beside_the_matcher(size), plan->gpu_memory()};
     // While a plan lives, its GPU stays ready for the next one.
     last_ = std::move(plan);
     return memory;
@@ -154,7 +152,6 @@ class TileEstimate {
   MatcherParameters parameters_;
   Device device_;
   ImageFormat image_;
-  std::size_t stitching_;
   std::unique_ptr<detail::Plan> last_;
 };
 
@@ -231,7 +228,7 @@ TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, c
   check_largest(columns, rows, least);
   TileEstimate estimate(parameters, device, format);
   const Limits allowed(limits);
-  allowed.check(estimate(least), least);
+  allowed.check(estimate(least), least, stitch_memory_bytes(plan, 1));
   const Size size = Search(columns, rows, allowed, estimate).best();
   plan.tiles = tiles_of(columns, rows, size);
   plan.tile_memory_bytes = estimate(size).bytes;

@@ -132,25 +132,20 @@ class Stitcher {
   int top_ = 0, read_ = 0;  // where the window begins, and where it ends
 };
 
-Stitcher checked_stitcher(const RefineParameters& steps, Size image, int rows) {
-  check_size(image);
+Stitcher checked_stitcher(const TilePlan& plan, int rows) {
+  check_size(plan.format.size);
   check_range("rows", rows, 1, 1'000'000);
-  return {steps, image, rows};
+  return {partition::steps_after_tiles(plan.parameters), plan.format.size, rows};
 }
 
 }  // namespace
 
-std::size_t partition::stitch_memory_bytes(const RefineParameters& steps, Size image, int rows) {
-  return checked_stitcher(steps, image, rows).memory_bytes();
-}
-
 std::size_t stitch_memory_bytes(const TilePlan& plan, int rows) {
-  return partition::stitch_memory_bytes(partition::steps_after_tiles(plan.parameters), plan.format.size,
-                                        rows);
+  return checked_stitcher(plan, rows).memory_bytes();
 }
 
 void stitch(const TilePlan& plan, int rows, const Strips& strips) {
-  checked_stitcher(partition::steps_after_tiles(plan.parameters), plan.format.size, rows).run(plan, strips);
+  checked_stitcher(plan, rows).run(plan, strips);
 }
 
 }  // namespace parallax

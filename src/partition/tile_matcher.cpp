@@ -81,7 +81,7 @@ void check_whole(const TilePlan& plan, const StereoPair& pair, const DisparityMa
   check_no_confidence(map);
 }
 
-// As many rows as can be stitched in what a tile took.
+// As many rows as can be stitched in what a tile took, and one at least: plan_tiles() saw that it fits.
 int rows_of_strips(const TilePlan& plan) {
   const auto fit = [&](int rows) {
     try {

@@ -136,5 +136,30 @@ TEST(TileExactness, CensusMatchingOnTheProcessor) {
   }
 }
 
+// Ranges of both signs, and nothing but the check to see how far it looks.
+TEST(TileExactness, LeftRightCheckOfCensusMatching) {
+  for (unsigned seed = 0; seed < (sanitized ? 60 : 200); ++seed) {
+    TiledCase random(seed);
+    CensusParameters p = plain_census();
+    p.disparities = random.any(2, 24);
+    p.min_disparity = -random.any(0, p.disparities - 1);
+    p.transform = CensusTransform::census_5x5;
+    p.window = 1;
+    p.pyramid_levels = random.any(1, 2);
+    p.refine.left_right_check = true;
+    p.refine.left_right_tolerance = 0;
+    expect_exact(random, p, cpu(1), seed);
+  }
+}
+
+// An emulated GPU takes its time, and compiles kernels for every size.
+TEST(TileExactnessCuda, BlockAndCensusMatching) {
+  if (!is_here(DeviceKind::cuda)) GTEST_SKIP() << "no GPU";
+  constexpr unsigned seed = 500;
+  TiledCase block(seed), census(seed);
+  expect_exact(block, random_block(block), {DeviceKind::cuda}, seed);
+  expect_exact(census, random_census(census), {DeviceKind::cuda}, seed);
+}
+
 }  // namespace
 }  // namespace parallax::test

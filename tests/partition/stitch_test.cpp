@@ -1,1 +1,237 @@
+// The steps after the tiles, in strips: the same bytes as over the whole map, for strips of any height.
 
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "conformance/random_pair.h"
+#include "support.h"
+
+namespace parallax::test {
+namespace {
+
+// A plan of many tiles, whose matcher is never made.
+TilePlan plan_of(Size size, const RefineParameters& refine) {
+  BlockParameters parameters;
+  parameters.disparities = 4;
+  parameters.window = 3;
+  parameters.refine = refine;
+  return plan_tiles(parameters, cpu(2), {size, Depth::bits8}, {}, {.largest = {37, 31}});
+}
+
+// A map with holes of all kinds, of few values, so that regions are small and large.
+Result random_map(std::mt19937& random, Size size) {
+  Result map(size);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) {
+      const int kind = random_number(random, 0, 9);
+      const Status status = kind == 0   ? Status::input_masked
+                            : kind == 1 ? Status::inconsistent
+                                        : Status::matched;
+      map.status.at(x, y) = static_cast<std::uint8_t>(status);
+      map.disparity.at(x, y) = status == Status::matched
+                                   ? static_cast<float>(random_number(random, 0, 3)) * 0.7f
+                                   : std::numeric_limits<float>::infinity();
+    }
+  return map;
+}
+
+// The steps over the whole map, one after the other.
+Result refined(const Result& tiles, const RefineParameters& steps, const ImageView& left) {
+  Result map = Result(tiles.disparity.size());
+  for (int y = 0; y < tiles.disparity.height(); ++y) {
+    std::copy_n(tiles.disparity.row(y), tiles.disparity.width(), map.disparity.row(y));
+    std::copy_n(tiles.status.row(y), tiles.status.width(), map.status.row(y));
+  }
+  if (steps.speckle_size > 1) speckle_filter(map.map(), steps.speckle_size, steps.speckle_range);
+  if (steps.fill == Fill::row) fill_row(map.map());
+  const View<float> disparity = map.disparity.view();
+  if (steps.median > 0) median(disparity, steps.median);
+  if (steps.weighted_median > 0)
+    weighted_median(disparity, left, steps.weighted_median, steps.weighted_median_range);
+  if (steps.bilateral > 0)
+    bilateral(disparity, left, steps.bilateral, steps.bilateral_range, steps.bilateral_step);
+  return map;
+}
+
+// Files of tiles, as it were: keeps a record of what is asked for.
+class Store {
+ public:
+  Store(Result& tiles, const ImageView& left)
+      : tiles_(tiles), left_(left), stitched_(tiles.disparity.size()) {}
+
+  Strips strips() {
+    return {[this](const Tile& tile, int first, const DisparityMap& rows) { read(tile, first, rows); },
+            [this](int first, int rows) { return left_rows(first, rows); },
+            [this](int first, const DisparityMap& rows) { write(first, rows); }};
+  }
+
+  const Result& stitched() const { return stitched_; }
+  int rows_written() const { return rows_written_; }
+  int left_asked() const { return left_asked_; }
+  // By tile, the rows that were read.
+  const std::vector<std::pair<int, int>>& reads() const { return reads_; }
+
+ private:
+  void read(const Tile& tile, int first, const DisparityMap& rows) {
+    const Size size = rows.disparity.size;
+    EXPECT_EQ(size.width, tile.inside.size.width);
+    EXPECT_EQ(size, rows.status.size);
+    EXPECT_GE(first, tile.inside.y);
+    EXPECT_LE(first + size.height, tile.inside.y + tile.inside.size.height);
+    for (int y = 0; y < size.height; ++y) {
+      reads_.emplace_back(tile.number, first + y);
+      std::copy_n(tiles_.disparity.row(first + y) + tile.inside.x, size.width, rows.disparity.row(y));
+      std::copy_n(tiles_.status.row(first + y) + tile.inside.x, size.width, rows.status.row(y));
+    }
+  }
+
+  // At another place each time, as rows of a file would be.
+  ImageView left_rows(int first, int rows) {
+    ++left_asked_;
+    const Size size{left_.format.size.width, rows};
+    copy_ = Plane<std::uint8_t>(size);
+    for (int y = 0; y < rows; ++y)
+      std::copy_n(static_cast<const std::uint8_t*>(left_.row(first + y)), size.width, copy_.row(y));
+    return copy_.view();
+  }
+
+  void write(int first, const DisparityMap& rows) {
+    EXPECT_EQ(first, rows_written_) << "rows come in order";
+    const Size size = rows.disparity.size;
+    EXPECT_EQ(size.width, stitched_.disparity.width());
+    for (int y = 0; y < size.height; ++y) {
+      std::copy_n(rows.disparity.row(y), size.width, stitched_.disparity.row(first + y));
+      std::copy_n(rows.status.row(y), size.width, stitched_.status.row(first + y));
+    }
+    rows_written_ += size.height;
+  }
+
+  Result& tiles_;
+  ImageView left_;
+  Plane<std::uint8_t> copy_;
+  Result stitched_;
+  int rows_written_ = 0, left_asked_ = 0;
+  std::vector<std::pair<int, int>> reads_;
+};
+
+Plane<std::uint8_t> random_image(std::mt19937& random, Size size) {
+  Plane<std::uint8_t> image(size);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x)
+      image.at(x, y) = static_cast<std::uint8_t>(random_number(random, 0, 40));
+  return image;
+}
+
+RefineParameters random_steps(std::mt19937& random) {
+  const auto any = [&](std::initializer_list<int> values) {
+    return values.begin()[random_number(random, 0, static_cast<int>(values.size()) - 1)];
+  };
+  RefineParameters steps;
+  steps.speckle_size = any({0, 1, 2, 5, 9, 30, 2'000'000'000});
+  steps.speckle_range = static_cast<float>(any({0, 1}));
+  steps.fill = any({0, 1}) == 0 ? Fill::none : Fill::row;
+  steps.median = any({0, 3, 5});
+  steps.weighted_median = any({0, 0, 3, 7});
+  steps.bilateral = any({0, 0, 5, 9});
+  return steps;
+}
+
+TEST(StitchTest, GivesTheBytesOfTheWholeMapForStripsOfAnyHeight) {
+  std::mt19937 random(3);
+  for (int i = 0; i < (sanitized ? 12 : 40); ++i) {
+    const Size size{random_number(random, 1, 90), random_number(random, 1, 70)};
+    const RefineParameters steps = random_steps(random);
+    Result tiles = random_map(random, size);
+    const Plane<std::uint8_t> left = random_image(random, size);
+    const Result expected = refined(tiles, steps, left.view());
+    const TilePlan plan = plan_of(size, steps);
+    for (const int rows : {1, 2, 7, 16, 33, 70, 1'000'000}) {
+      Store store(tiles, left.view());
+      stitch(plan, rows, store.strips());
+      EXPECT_TRUE(same_bytes(expected, store.stitched()))
+          << "map " << i << ", strips of " << rows << ", speckle " << steps.speckle_size << ", median "
+          << steps.median << ", weighted " << steps.weighted_median << ", bilateral " << steps.bilateral;
+      EXPECT_EQ(store.rows_written(), size.height);
+    }
+  }
+}
+
+// Tiles may lie in files that are read from the start to the end.
+TEST(StitchTest, ReadsEveryRowOfATileOnceAndInOrder) {
+  std::mt19937 random(4);
+  Result tiles = random_map(random, {80, 61});
+  RefineParameters steps;
+  steps.speckle_size = 9;
+  const TilePlan plan = plan_of({80, 61}, steps);
+  ASSERT_GT(plan.tiles.size(), 4u);
+  for (const int rows : {1, 5, 20, 61}) {
+    Store store(tiles, ImageView());
+    stitch(plan, rows, store.strips());
+    std::vector<int> next;
+    for (const Tile& tile : plan.tiles) next.push_back(tile.inside.y);
+    for (const auto& [tile, row] : store.reads()) EXPECT_EQ(row, next[static_cast<std::size_t>(tile)]++);
+    for (const Tile& tile : plan.tiles)
+      EXPECT_EQ(next[static_cast<std::size_t>(tile.number)], tile.inside.y + tile.inside.size.height);
+    EXPECT_EQ(store.left_asked(), 0) << "no step is guided";
+  }
+}
+
+// A column of one disparity that goes through many strips stays or goes as one: of its size, not of that of
+// its parts.
+TEST(StitchTest, CountsSpecklesAcrossStrips) {
+  const Size size{40, 50};
+  for (const int length : {11, 12, 13}) {
+    RefineParameters steps = RefineParameters::none();
+    steps.speckle_size = 12;
+    Result tiles(size);
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) {
+        const bool of_the_column = x == 17 && y >= 19 && y < 19 + length;
+        tiles.disparity.at(x, y) = of_the_column ? 30.0f : 5.0f;
+        tiles.status.at(x, y) = static_cast<std::uint8_t>(Status::matched);
+      }
+    const TilePlan plan = plan_of(size, steps);
+    for (const int rows : {1, 3, 4, 50}) {
+      Store store(tiles, ImageView());
+      stitch(plan, rows, store.strips());
+      for (int y = 19; y < 19 + length; ++y)
+        EXPECT_EQ(status_at(store.stitched(), 17, y), length < 12 ? Status::speckle : Status::matched)
+            << length << " pixels, row " << y << ", strips of " << rows;
+    }
+  }
+}
+
+TEST(StitchTest, HoldsMemoryByTheRowsOfAStrip) {
+  RefineParameters steps;
+  steps.speckle_size = 20;
+  const TilePlan plan = plan_of({1000, 5000}, steps);
+  const std::size_t few = stitch_memory_bytes(plan, 10), more = stitch_memory_bytes(plan, 110),
+                    whole = stitch_memory_bytes(plan, 5000);
+  EXPECT_LT(few, std::size_t{1000} * (10 + 2 * 25) * 24);
+  EXPECT_LT(more - few, std::size_t{1000} * 100 * 24);
+  EXPECT_LT(more, whole / 10);
+  EXPECT_EQ(stitch_memory_bytes(plan, 1'000'000), whole);
+}
+
+TEST(StitchTest, RefusesRowsOutOfRange) {
+  const TilePlan plan = plan_of({80, 61}, {});
+  expect_refused([&] { stitch_memory_bytes(plan, 0); }, "rows is 0");
+  expect_refused([&] { stitch(plan, -1, {}); }, "rows is -1");
+}
+
+TEST(StitchTest, RefusesRowsOfTheLeftImageOfAnotherSize) {
+  std::mt19937 random(4);
+  Result tiles = random_map(random, {80, 61});
+  RefineParameters steps;
+  steps.bilateral = 5;
+  const Plane<std::uint8_t> left = random_image(random, {79, 61});
+  Store store(tiles, left.view());
+  expect_refused([&] { stitch(plan_of({80, 61}, steps), 8, store.strips()); }, "rows of the left image");
+}
+
+}  // namespace
+}  // namespace parallax::test

@@ -22,6 +22,7 @@ inline constexpr int wrong_use = 2;
 int match_command(const Arguments& arguments);
 int eval_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);
+int tune_command(const Arguments& arguments);
 int synth_command(const Arguments& arguments);
 int devices_command(const Arguments& arguments);
 

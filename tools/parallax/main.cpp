@@ -1,6 +1,7 @@
 #include <csignal>
 #include <iostream>
 
+#include "parallax/tune.h"
 #include "parallax/version.h"
 
 #include "tools/parallax/command.h"
@@ -18,6 +19,7 @@ constexpr Command commands[] = {
     {"match", match_command, "match a rectified pair: a disparity map, a picture, a point cloud"},
     {"eval", eval_command, "compare a disparity map with ground truth"},
     {"bench", bench_command, "measure time and error on standard pairs"},
+    {"tune", tune_command, "find what makes matching fastest on this machine, and remember it"},
     {"synth", synth_command, "render a synthetic pair with exact truth"},
     {"devices", devices_command, "list the devices of this machine, and what runs on them"},
 };
@@ -91,5 +93,8 @@ int main(int count, char** values) {
   // A file that grows too large, or a reader that went away, is an error of the write, with a message.
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
-  return parallax::tool::run({values + 1, values + count});
+  const int status = parallax::tool::run({values + 1, values + count});
+  if (const std::string warning = parallax::tuning_warning(); !warning.empty())
+    parallax::tool::complain(warning, status);
+  return status;
 }

@@ -30,22 +30,6 @@ namespace {
 // Those of the MEMOCODE 2013 design contest.
 constexpr int labels_of_cost_files = 16;
 
-// What --method and --preset say: they decide the defaults of all other options, wherever they stand among
-// them.
-void read_method_and_preset(const Arguments& arguments, MatchRequest& request) {
-  CLI::App app;
-  app.set_help_flag();
-  app.allow_extras();
-  app.add_option("--method", request.method);
-  app.add_option("--preset", request.preset);
-  try {
-    app.parse(Arguments(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(std::string(error.what()) + "; see 'parallax match --help'");
-  }
-  request.parameters = method_preset(request.method, request.preset);
-}
-
 void add_common_options(CLI::App& app, MatchRequest& request) {
   app.add_option("LEFT", request.left,
                  "Left picture; of a sequence: a folder, a pattern such as left_%04d.png, or a video")
@@ -196,7 +180,8 @@ int MatchRequest::disparities() const {
 
 MatchRequest parse_match(const Arguments& arguments) {
   MatchRequest request;
-  read_method_and_preset(arguments, request);
+  read_method_and_preset(arguments, "match", request.method, request.preset);
+  request.parameters = method_preset(request.method, request.preset);
   CommandLine app("match", "Match a rectified stereo pair, or a sequence of pairs");
   add_common_options(app, request);
   std::visit([&](auto& parameters) { add_options(app, parameters); }, request.parameters);

@@ -35,6 +35,20 @@ MatcherParameters method_preset(const std::string& method, const std::string& pr
   return find_method(method).preset(preset);
 }
 
+void read_method_and_preset(const Arguments& arguments, const std::string& command, std::string& method,
+                            std::string& preset) {
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  app.add_option("--method", method);
+  app.add_option("--preset", preset);
+  try {
+    app.parse(Arguments(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(std::string(error.what()) + "; see 'parallax " + command + " --help'");
+  }
+}
+
 std::string method_names() {
   std::vector<std::string> names;
   for (const Method& method : methods) names.emplace_back(method.name);

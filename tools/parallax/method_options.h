@@ -19,6 +19,11 @@ namespace parallax::tool {
 // A method's preset. \throws UsageError for an unknown method, Error (argument) for an unknown preset
 MatcherParameters method_preset(const std::string& method, const std::string& preset);
 
+// What --method and --preset say: they decide the defaults of all other options, wherever they stand among
+// them. \throws UsageError
+void read_method_and_preset(const Arguments& arguments, const std::string& command, std::string& method,
+                            std::string& preset);
+
 // "block, bp, census, tiled-bp", and "default, sad-full-row".
 std::string method_names();
 std::string preset_names(const std::string& method);

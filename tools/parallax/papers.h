@@ -37,6 +37,7 @@ struct Step {
   Way way = Way::planned_once;
   int threads = 0;      // 0 = as many as were asked for
   bool scalar = false;  // on vectors of one lane
+  bool tuned = false;   // with what is remembered for this machine; all else is as it is without
 };
 
 // Steps that are compared: they match the same pair.

@@ -31,9 +31,16 @@ void add_ours(std::vector<Step>& steps) {
   steps.push_back({"processor, bytes", "processor", DeviceKind::cpu, in_bytes()});
 }
 
+// Those that are named so.
+void tune_steps(Group& group) {
+  for (Step& step : group.steps) step.tuned = step.name.starts_with("tuned");
+}
+
 Group group(const char* name, const char* pair, int disparities, std::vector<Step> steps) {
   add_ours(steps);
-  return {name, pair, disparities, std::move(steps)};
+  Group group{name, pair, disparities, std::move(steps)};
+  tune_steps(group);
+  return group;
 }
 
 Group tsukuba() {
@@ -69,6 +76,7 @@ Group split(const char* name, const char* pair, int disparities, Size tiles, Pub
   add("bytes", "tuned", DeviceKind::cuda, Way::in_tiles, in_bytes(), {});
   add("processor, bytes", "", DeviceKind::cpu, Way::in_tiles, in_bytes(), {});
   add("processor, bytes, not split", "processor, bytes", DeviceKind::cpu, Way::planned_once, in_bytes(), {});
+  tune_steps(group);
   return group;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "parallax/partition.h"
+#include "parallax/tune.h"
 
 #include "tools/parallax/command.h"
 
@@ -87,12 +88,12 @@ class Trial {
   }
 
   std::size_t memory_needed() const {
-    const Forced forced(row_.step->scalar);
+    const Forced forced(*row_.step);
     return estimate_memory_bytes(parameters_, device_, format());
   }
 
   void plan() {
-    const Forced forced(row_.step->scalar);
+    const Forced forced(*row_.step);
     if (row_.step->way == Way::in_tiles)
       tiles_ =
           std::make_unique<TiledMatcher>(plan_of_tiles(parameters_, device_, format(), row_.group->tiles));
@@ -119,7 +120,7 @@ class Trial {
   int samples() const { return samples_; }
 
   void sample() {
-    const Forced forced(row_.step->scalar);
+    const Forced forced(*row_.step);
     const auto start = std::chrono::steady_clock::now();
     if (row_.step->way == Way::planned_for_each_pair) {
       matcher_.reset();
@@ -140,20 +141,19 @@ class Trial {
   }
 
  private:
-  // Vectors of one lane, for as long as it lives.
+  // What a step asks of the whole process, for as long as it lives.
   class Forced {
    public:
-    explicit Forced(bool scalar) : scalar_(scalar) {
-      if (scalar_) force_cpu_target(cpu_targets().back());
+    explicit Forced(const Step& step) {
+      use_tuning(step.tuned);
+      if (step.scalar) force_cpu_target(cpu_targets().back());
     }
     ~Forced() {
-      if (scalar_) force_cpu_target("");
+      force_cpu_target("");
+      use_tuning(true);
     }
     Forced(const Forced&) = delete;
     Forced& operator=(const Forced&) = delete;
-
-   private:
-    bool scalar_;
   };
 
   ImageFormat format() const { return {images_.left.size()}; }

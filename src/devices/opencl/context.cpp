@@ -207,4 +207,12 @@ std::vector<DeviceDescription> describe_opencl_devices() {
   return descriptions;
 }
 
+DeviceIdentity identify_opencl_device(int platform, int index) {
+  const Device wanted{DeviceKind::opencl, platform, index};
+  for (const opencl::DeviceInfo& device : opencl::find_devices().list)
+    if (device.text == wanted.text())
+      return {device.name, device.platform_name + " " + device.driver_version};
+  return {};
+}
+
 }  // namespace parallax

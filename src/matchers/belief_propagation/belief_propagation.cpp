@@ -172,6 +172,13 @@ Model make_model(const BeliefPropagationParameters& p) {
   return model;
 }
 
+std::string variant(const BeliefPropagationParameters& parameters) {
+  static constexpr const char* names[] = {"fixed8", "fixed16", "float32", "float16", "bfloat16"};
+  return names[static_cast<int>(parameters.arithmetic)] + std::string(", ") +
+         std::to_string(parameters.iterations) + " iterations" +
+         (parameters.edge_contrast > 0 ? ", edges" : "");
+}
+
 // Tiles begin at multiples of two pixels of the coarsest level: so their levels are parts of the image's
 // levels, with the colours of the checkerboard where they are there. In floats the outermost pixels of a tile
 // are without a disparity.

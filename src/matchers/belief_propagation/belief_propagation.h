@@ -42,10 +42,15 @@ namespace parallax::belief_propagation {
 
 std::unique_ptr<detail::Plan> make_reference(const BeliefPropagationParameters&, const Device&,
                                              const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cpu(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cpu(const BeliefPropagationParameters&, const Device&, const ImageFormat&,
+                                       const detail::Configuration& = {});
+detail::TuningSpace cpu_tuning_space(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters&, const Device&, const ImageFormat&,
                                         const detail::Configuration&);
-detail::TuningSpace cuda_space(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
+detail::TuningSpace cuda_tuning_space(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
+
+// What kernels are made for, as tuning files spell it: "fixed8, 7 iterations, edges".
+std::string variant(const BeliefPropagationParameters& parameters);
 
 inline bool is_whole(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::fixed8 || arithmetic == Arithmetic::fixed16;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/arena.h"
+#include "devices/cpu/tuning.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/cpu_kernels.h"
 #include "matchers/belief_propagation/edges.h"
@@ -26,6 +27,11 @@ namespace parallax::belief_propagation {
 namespace {
 
 using refine::no_value, refine::write_decision, refine::write_none;
+
+// How each of them is best depends on the machine; none changes a result. Of the window of rows in flight,
+// what is to stay in a cache: it decides how wide the strips are.
+const detail::Tunable window_kib{"window_kib", {128, 512, 1024, 2048, 4096, 32768}};
+const detail::Tunable bands_per_thread{"bands_per_thread", {2, 4}};
 
 // Planes lie this much further apart than they are large: as multiples of 4096 bytes they would meet in the
 // same sets of the cache, and a load would wait for a store to another plane.
@@ -67,12 +73,16 @@ struct Window {
 
 class Cpu final : public detail::Plan {
  public:
-  Cpu(const BeliefPropagationParameters& parameters, int threads, const ImageFormat& format)
+  Cpu(const BeliefPropagationParameters& parameters, int threads, const ImageFormat& format,
+      const detail::Configuration& configuration)
       : model_(make_model(parameters)),
         arithmetic_(parameters.arithmetic),
         iterations_(parameters.iterations),
         size_(format.size),
-        workers_(threads),
+        workers_(threads, cpu::ranges_per_thread(configuration)),
+        window_target_(static_cast<std::size_t>(configuration.value(window_kib.name, usual_window_kib))
+                       << 10),
+        bands_per_thread_(configuration.value(bands_per_thread.name, 1)),
         features_(model_, format, plane_shape(format.size, model_.labels, arithmetic_), workers_.slots(),
                   layout_),
         edges_(model_, level_sizes(size_, parameters.levels), layout_),
@@ -88,6 +98,12 @@ class Cpu final : public detail::Plan {
   std::size_t memory_bytes() const override { return layout_.bytes(); }
   int cost_labels() const override { return model_.parameters.cost == DataCost::volume ? model_.labels : 0; }
   bool tells_confidence() const override { return true; }
+  detail::Footprint footprint() const {
+    const Level& finest = levels_.front();
+    const auto columns =
+        static_cast<std::size_t>(std::min(finest.shape.computed, strip_width_ + 2 * reach()));
+    return cpu::footprint(bands_of(finest), workers_, columns * window_column_bytes());
+  }
 
   void allocate() override {
     arena_ = Arena(layout_);
@@ -143,8 +159,8 @@ class Cpu final : public detail::Plan {
     levels_.push_back(level);
   }
 
-  // Bytes of one thread's window that the caches can be hoped to hold.
-  static constexpr std::size_t window_target = std::size_t{10} << 20;
+  // Of one thread's window, what the caches can be hoped to hold.
+  static constexpr int usual_window_kib = 10240;
 
   int window_rows() const { return std::min(iterations_ + 3, size_.height); }
   static constexpr int data_costs = direction_count;  // in place of a direction
@@ -241,10 +257,14 @@ class Cpu final : public detail::Plan {
   };
   static constexpr int start = -1;  // the iteration before the first
 
+  int bands_of(const Level& level) const {
+    return std::clamp(level.size.height / iterations_, 1, bands_per_thread_ * workers_.slots());
+  }
+
   template <class Decide>
   void sweep_level(std::size_t index, const Decide& decide) {
     const int rows = levels_[index].size.height;
-    const int bands = std::clamp(rows / iterations_, 1, workers_.slots());
+    const int bands = bands_of(levels_[index]);
     workers_.for_each(bands, [&](int band, int slot) {
       const auto bound = [&](int i) { return static_cast<int>(static_cast<std::int64_t>(rows) * i / bands); };
       const int width = levels_[index].shape.computed, step = index == 0 ? strip_width_ : width;
@@ -268,13 +288,16 @@ class Cpu final : public detail::Plan {
     return {computed.first / unit * unit, whole_units(computed.last, unit)};
   }
 
+  std::size_t window_column_bytes() const {
+    return static_cast<std::size_t>(window_rows()) * window_planes() *
+           static_cast<std::size_t>(model_.labels) * storage_bytes(arithmetic_);
+  }
+
   // Floats of many labels are more than the cache holds of a row's width: the finest level, which keeps
   // nothing, is then swept in strips of columns.
   int choose_strip_width() const {
     const Level& finest = levels_.front();
-    const std::size_t column = static_cast<std::size_t>(window_rows()) * window_planes() *
-                               static_cast<std::size_t>(model_.labels) * storage_bytes(arithmetic_);
-    const int fit = static_cast<int>(window_target / column);
+    const int fit = static_cast<int>(window_target_ / window_column_bytes());
     if (fit >= finest.shape.computed || fit < 4 * reach()) return finest.shape.computed;
     const int widest = fit - 2 * reach();
     const int strips = (finest.shape.computed + widest - 1) / widest;
@@ -514,6 +537,8 @@ class Cpu final : public detail::Plan {
   int iterations_;
   Size size_;
   Workers workers_;
+  std::size_t window_target_;
+  int bands_per_thread_;
   ArenaLayout layout_;
   Features features_;
   Edges edges_;
@@ -530,8 +555,20 @@ class Cpu final : public detail::Plan {
 }  // namespace
 
 std::unique_ptr<detail::Plan> make_cpu(const BeliefPropagationParameters& parameters, const Device& device,
-                                       const ImageFormat& format) {
-  return std::make_unique<Cpu>(parameters, device.threads, format);
+                                       const ImageFormat& format,
+                                       const detail::Configuration& configuration) {
+  return std::make_unique<Cpu>(parameters, device.threads, format, configuration);
+}
+
+detail::TuningSpace cpu_tuning_space(const BeliefPropagationParameters& parameters, const Device& device,
+                                     const ImageFormat& format) {
+  detail::TuningSpace space;
+  space.variant = variant(parameters);
+  space.tunables = {window_kib, bands_per_thread, cpu::ranges_per_thread()};
+  space.footprint = [=](const detail::Configuration& configuration) {
+    return Cpu(parameters, device.threads, format, configuration).footprint();
+  };
+  return space;
 }
 
 }  // namespace parallax::belief_propagation

@@ -558,9 +558,8 @@ std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters& param
   return std::make_unique<Float>(parameters, device, format, configuration);
 }
 
-detail::TuningSpace cuda_space(const BeliefPropagationParameters& parameters, const Device& device,
-                               const ImageFormat&) {
-  static constexpr const char* names[] = {"fixed8", "fixed16", "float32", "float16", "bfloat16"};
+detail::TuningSpace cuda_tuning_space(const BeliefPropagationParameters& parameters, const Device& device,
+                                      const ImageFormat&) {
   const BeliefPropagationCuda& chosen = parameters.cuda;
   if (chosen.labels_per_thread > 0 || chosen.index_order != IndexOrder::coalesced ||
       chosen.message_values != MessageValues::automatic)
@@ -568,7 +567,7 @@ detail::TuningSpace cuda_space(const BeliefPropagationParameters& parameters, co
   detail::TuningSpace space = is_whole(parameters.arithmetic)
                                   ? whole_space(parameters)
                                   : float_space(parameters, cuda::Context(device.index));
-  space.variant = names[static_cast<int>(parameters.arithmetic)];
+  space.variant = variant(parameters);
   return space;
 }
 

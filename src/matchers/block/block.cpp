@@ -77,6 +77,12 @@ Search plan_search(const BlockParameters& parameters, const ImageFormat& format)
   return search;
 }
 
+std::string variant(const BlockParameters& parameters) {
+  static constexpr const char* costs[] = {"sad", "ssd", "zncc"};
+  return std::string(costs[static_cast<int>(parameters.cost)]) + ", window " +
+         std::to_string(parameters.window);
+}
+
 // A window sees so many pixels around its centre: its radius, and one more where Sobel responses, which look
 // at the neighbours, are what is compared, or summed up for the texture check. Windows are around the pixel,
 // and around all that the search reaches from it.
@@ -90,11 +96,6 @@ Margins margins(const BlockParameters& parameters, const ImageFormat& format) {
   const bool sobel = parameters.prefilter == Prefilter::x_sobel || parameters.texture_threshold > 0;
   const int window = parameters.window / 2 + (sobel ? 1 : 0);
   return {.left = reach.left + window, .right = reach.right + window, .top = window, .bottom = window};
-}
-
-std::string variant(const BlockParameters& parameters) {
-  static constexpr const char* costs[] = {"sad", "ssd", "zncc"};
-  return std::string(costs[static_cast<int>(parameters.cost)]) + " " + std::to_string(parameters.window);
 }
 
 }  // namespace block

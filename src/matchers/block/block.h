@@ -25,15 +25,17 @@
 namespace parallax::block {
 
 std::unique_ptr<detail::Plan> make_reference(const BlockParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cpu(const BlockParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cpu(const BlockParameters&, const Device&, const ImageFormat&,
+                                       const detail::Configuration& = {});
+detail::TuningSpace cpu_tuning_space(const BlockParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cuda(const BlockParameters&, const Device&, const ImageFormat&,
                                         const detail::Configuration&);
-detail::TuningSpace cuda_space(const BlockParameters&, const Device&, const ImageFormat&);
+detail::TuningSpace cuda_tuning_space(const BlockParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_opencl(const BlockParameters&, const Device&, const ImageFormat&,
                                           const detail::Configuration&);
-detail::TuningSpace opencl_space(const BlockParameters&, const Device&, const ImageFormat&);
+detail::TuningSpace opencl_tuning_space(const BlockParameters&, const Device&, const ImageFormat&);
 
-// What kernels are made for, as tuning files spell it: "sad 9".
+// What kernels are made for, as tuning files spell it: "sad, window 9".
 std::string variant(const BlockParameters& parameters);
 
 // Whole ZNCC costs of one unit of correlation.

@@ -7,6 +7,7 @@
 
 #include "core/arena.h"
 #include "core/gray.h"
+#include "devices/cpu/tuning.h"
 #include "matchers/block/block.h"
 #include "matchers/block/cpu_kernels.h"
 #include "refine/refine.h"
@@ -27,11 +28,17 @@ std::size_t bytes_of(Sums sums) {
   return sums == Sums::bits16 ? 2 : sums == Sums::bits32 ? 4 : 8;
 }
 
-SweepShape make_shape(const BlockParameters& parameters, const Search& search, Size size, Sums sums) {
+// How each of them is best depends on the machine; none changes a result.
+const detail::Tunable bands_per_thread{"bands_per_thread", {1, 2, 4, 8}};
+const detail::Tunable pixels_together{"pixels_together", {2, 4, 8, 16}};
+
+SweepShape make_shape(const BlockParameters& parameters, const Search& search, Size size, Sums sums,
+                      const detail::Configuration& configuration) {
   const int lanes = widest_vector_bytes / static_cast<int>(bytes_of(sums));
   const int padded = (search.labels + lanes - 1) / lanes * lanes;
   // The costs of a block are to stay in the first-level cache.
-  const int block = std::clamp(16384 / (padded * static_cast<int>(bytes_of(sums))), 2, most_block);
+  const int block = configuration.value(
+      pixels_together.name, std::clamp(16384 / (padded * static_cast<int>(bytes_of(sums))), 2, most_block));
   return {size.width, size.height, parameters.window / 2, search.lowest, search.labels, padded, block};
 }
 
@@ -178,14 +185,17 @@ class MemoryPlan {
 
 class Cpu final : public detail::Plan {
  public:
-  Cpu(const BlockParameters& parameters, int threads, const ImageFormat& format)
+  Cpu(const BlockParameters& parameters, int threads, const ImageFormat& format,
+      const detail::Configuration& configuration)
       : parameters_(parameters),
         search_(plan_search(parameters, format)),
         size_(format.size),
         depth_(format.depth),
-        workers_(threads),
+        workers_(threads, cpu::ranges_per_thread(configuration)),
+        // Two a thread, so that one that is held up does not hold up all.
+        bands_per_thread_(configuration.value(bands_per_thread.name, workers_.threads() == 1 ? 1 : 2)),
         sums_(choose_sums(parameters, search_)),
-        shape_(make_shape(parameters, search_, size_, sums_)),
+        shape_(make_shape(parameters, search_, size_, sums_, configuration)),
         refinement_(parameters.refine, size_, false, layout_) {
     left_ = layout_.reserve_plane<std::uint16_t>({shape_.columns(), size_.height});
     right_ = layout_.reserve_plane<std::uint16_t>({shape_.right_columns(), size_.height});
@@ -202,6 +212,11 @@ class Cpu final : public detail::Plan {
   std::size_t memory_bytes() const override { return layout_.bytes(); }
   void allocate() override { arena_ = Arena(layout_); }
   bool tells_confidence() const override { return true; }
+  detail::Footprint footprint() const {
+    const std::size_t pixels = static_cast<std::size_t>(shape_.columns() + shape_.block);
+    return cpu::footprint(bands(), workers_,
+                          pixels * static_cast<std::size_t>(shape_.padded_labels) * bytes_of(sums_));
+  }
 
   void run(const StereoPair& pair, const DisparityMap& map) override {
     detail::StageClock clock(stage_times);
@@ -214,6 +229,11 @@ class Cpu final : public detail::Plan {
   }
 
  private:
+  // A band begins by summing a window's height of rows: few bands, and each much higher than that.
+  int bands() const {
+    return std::clamp(size_.height / (6 * shape_.window()), 1, bands_per_thread_ * workers_.threads());
+  }
+
   bool right_map() const { return parameters_.refine.left_right_check; }
 
   View<std::uint16_t> gray(int side) const { return gray_[side].in(arena_.data()); }
@@ -265,10 +285,7 @@ class Cpu final : public detail::Plan {
                 map,
                 right_map() ? right_disparity_.in(arena_.data()) : View<float>(),
                 {}};
-    // A band begins by summing a window's height of rows: few bands, and each much higher than that. Two a
-    // thread, so that one that is held up does not hold up all.
-    const int wanted = workers_.threads() == 1 ? 1 : 2 * workers_.threads();
-    const int bands = std::clamp(size_.height / (6 * shape_.window()), 1, wanted);
+    const int bands = this->bands();
     workers_.for_each(bands, [&](int band, int slot) {
       Sweep own = sweep;
       own.memory = memory_[static_cast<std::size_t>(slot)].in(arena_.data());
@@ -284,6 +301,7 @@ class Cpu final : public detail::Plan {
   Size size_;
   Depth depth_;
   Workers workers_;
+  int bands_per_thread_;
   Sums sums_;
   SweepShape shape_;
   ArenaLayout layout_;
@@ -301,8 +319,20 @@ class Cpu final : public detail::Plan {
 }  // namespace
 
 std::unique_ptr<detail::Plan> make_cpu(const BlockParameters& parameters, const Device& device,
-                                       const ImageFormat& format) {
-  return std::make_unique<Cpu>(parameters, device.threads, format);
+                                       const ImageFormat& format,
+                                       const detail::Configuration& configuration) {
+  return std::make_unique<Cpu>(parameters, device.threads, format, configuration);
+}
+
+detail::TuningSpace cpu_tuning_space(const BlockParameters& parameters, const Device& device,
+                                     const ImageFormat& format) {
+  detail::TuningSpace space;
+  space.variant = variant(parameters);
+  space.tunables = {bands_per_thread, pixels_together, cpu::ranges_per_thread()};
+  space.footprint = [=](const detail::Configuration& configuration) {
+    return Cpu(parameters, device.threads, format, configuration).footprint();
+  };
+  return space;
 }
 
 }  // namespace parallax::block

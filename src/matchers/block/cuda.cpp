@@ -374,8 +374,8 @@ std::unique_ptr<detail::Plan> make_cuda(const BlockParameters& parameters, const
   return std::make_unique<Bytes>(parameters, device, format, configuration);
 }
 
-detail::TuningSpace cuda_space(const BlockParameters& parameters, const Device& device,
-                               const ImageFormat& format) {
+detail::TuningSpace cuda_tuning_space(const BlockParameters& parameters, const Device& device,
+                                      const ImageFormat& format) {
   const Search search = clipped_search(plan_search(parameters, format), format.size.width);
   if (search.highest_value > highest_byte || parameters.cuda.strategy != CudaStrategy::automatic ||
       parameters.cuda.rows_per_thread > 0)

@@ -215,8 +215,8 @@ std::unique_ptr<detail::Plan> make_opencl(const BlockParameters& parameters, con
   return std::make_unique<Opencl>(parameters, device, format, configuration);
 }
 
-detail::TuningSpace opencl_space(const BlockParameters& parameters, const Device& device,
-                                 const ImageFormat&) {
+detail::TuningSpace opencl_tuning_space(const BlockParameters& parameters, const Device& device,
+                                        const ImageFormat&) {
   const opencl::DeviceInfo info = opencl::Context(device.platform, device.index).info();
   detail::TuningSpace space;
   space.variant = variant(parameters);

@@ -187,9 +187,10 @@ int highest_pixel_cost(const CensusParameters& parameters) {
 
 std::string variant(const CensusParameters& parameters) {
   static constexpr const char* costs[] = {"hamming", "ad-census"};
-  return std::string(costs[static_cast<int>(parameters.cost)]) + " " +
-         std::to_string(neighbourhood(parameters.transform).neighbours.size()) + " bits " +
-         std::to_string(parameters.window);
+  const auto count = [](auto number) { return std::to_string(number); };
+  return costs[static_cast<int>(parameters.cost)] + std::string(", ") +
+         count(neighbourhood(parameters.transform).neighbours.size()) + " bits, window " +
+         count(parameters.window) + ", levels " + count(parameters.pyramid_levels);
 }
 
 }  // namespace census

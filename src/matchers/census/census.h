@@ -40,15 +40,17 @@
 namespace parallax::census {
 
 std::unique_ptr<detail::Plan> make_reference(const CensusParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cpu(const CensusParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cpu(const CensusParameters&, const Device&, const ImageFormat&,
+                                       const detail::Configuration& = {});
+detail::TuningSpace cpu_tuning_space(const CensusParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cuda(const CensusParameters&, const Device&, const ImageFormat&,
                                         const detail::Configuration&);
-detail::TuningSpace cuda_space(const CensusParameters&, const Device&, const ImageFormat&);
+detail::TuningSpace cuda_tuning_space(const CensusParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_opencl(const CensusParameters&, const Device&, const ImageFormat&,
                                           const detail::Configuration&);
-detail::TuningSpace opencl_space(const CensusParameters&, const Device&, const ImageFormat&);
+detail::TuningSpace opencl_tuning_space(const CensusParameters&, const Device&, const ImageFormat&);
 
-// What kernels are made for, as tuning files spell it: "hamming 62 bits 9".
+// What kernels are made for, as tuning files spell it: "hamming, 62 bits, window 9, levels 3".
 std::string variant(const CensusParameters& parameters);
 
 struct Offset {

@@ -7,12 +7,17 @@
 
 #include "core/arena.h"
 #include "core/gray.h"
+#include "devices/cpu/tuning.h"
 #include "matchers/census/census.h"
 #include "matchers/census/cpu_kernels.h"
 #include "refine/refine.h"
 
 namespace parallax::census {
 namespace {
+
+// How each of them is best depends on the machine; none changes a result.
+const detail::Tunable rows_per_tile{"rows_per_tile", {8, 16, 32, most_tile_rows}};
+const detail::Tunable labels_together{"labels_together", {4, 8}};
 
 std::ptrdiff_t bordered_pitch(int width) {
   return (width + 2 * row_border + row_border - 1) / row_border * row_border;
@@ -73,11 +78,14 @@ struct Scratch {
 template <class T>
 class Cpu final : public detail::Plan, public CensusPlan {
  public:
-  Cpu(const CensusParameters& parameters, int threads, const ImageFormat& format)
+  Cpu(const CensusParameters& parameters, int threads, const ImageFormat& format,
+      const detail::Configuration& configuration)
       : parameters_(parameters),
         levels_(plan_levels(parameters, format.size)),
         neighbourhood_(neighbourhood(parameters.transform)),
-        workers_(threads),
+        workers_(threads, cpu::ranges_per_thread(configuration)),
+        tile_rows_(configuration.value(rows_per_tile.name, usual_tile_rows)),
+        batch_labels_(configuration.value(labels_together.name, most_batch_labels)),
         refinement_(parameters.refine, format.size, false, layout_) {
     const bool with_gray = parameters.cost == CensusCost::ad_census;
     for (auto& planes : planes_)
@@ -96,6 +104,13 @@ class Cpu final : public detail::Plan, public CensusPlan {
   std::size_t memory_bytes() const override { return layout_.bytes(); }
   void allocate() override { arena_ = Arena(layout_); }
   bool tells_confidence() const override { return true; }
+  detail::Footprint footprint() const {
+    const Size tiles = tiles_of(levels_.front().size);
+    const int costs = batch_labels_ * (tile_rows_ + parameters_.window - 1) * cost_pitch;
+    const int states = state_planes * tile_rows_ * tile_lanes * static_cast<int>(sizeof(std::uint16_t));
+    return cpu::footprint(tiles.width * tiles.height * static_cast<int>(sides_searched().size()), workers_,
+                          static_cast<std::size_t>(costs + states));
+  }
   const std::vector<Level>& levels() const override { return levels_; }
 
   void run(const StereoPair& pair, const DisparityMap& map) override {
@@ -152,11 +167,12 @@ class Cpu final : public detail::Plan, public CensusPlan {
     const Level& full = levels_.front();
     int labels = full.labels;
     for (const Level& level : levels_) labels = std::max(labels, level.labels);
-    return {layout_.reserve<std::byte>(describe_scratch_bytes(full.size.width)),
-            layout_.reserve<std::uint8_t>(std::size_t{batch_labels} * cost_rows * cost_pitch + row_border),
-            layout_.reserve<std::uint16_t>(std::size_t{cost_rows} * tile_lanes),
-            layout_.reserve<std::uint16_t>(std::size_t{state_planes} * tile_rows * tile_lanes),
-            layout_.reserve<std::int32_t>(static_cast<std::size_t>(labels) + 3)};
+    return {
+        layout_.reserve<std::byte>(describe_scratch_bytes(full.size.width)),
+        layout_.reserve<std::uint8_t>(std::size_t{most_batch_labels} * cost_rows * cost_pitch + row_border),
+        layout_.reserve<std::uint16_t>(std::size_t{cost_rows} * tile_lanes),
+        layout_.reserve<std::uint16_t>(std::size_t{state_planes} * most_tile_rows * tile_lanes),
+        layout_.reserve<std::int32_t>(static_cast<std::size_t>(labels) + 3)};
   }
 
   // Calls body(side, y, slot) for every row of both images at a level.
@@ -218,6 +234,8 @@ class Cpu final : public detail::Plan, public CensusPlan {
     Search search;
     search.level = levels_[index(level)];
     search.side = side;
+    search.tile_rows = tile_rows_;
+    search.batch_labels = batch_labels_;
     search.window = parameters_.window;
     search.search_radius = parameters_.search_radius;
     search.highest_pixel_cost = highest_pixel_cost(parameters_);
@@ -245,14 +263,17 @@ class Cpu final : public detail::Plan, public CensusPlan {
     return search;
   }
 
+  Size tiles_of(Size size) const {
+    const int columns = tile_columns(parameters_.window);
+    return {(size.width + columns - 1) / columns, (size.height + tile_rows_ - 1) / tile_rows_};
+  }
+
   void search(int level, const DisparityMap& map) const {
-    const Size size = levels_[index(level)].size;
-    const int columns =
-        (size.width + tile_columns(parameters_.window) - 1) / tile_columns(parameters_.window);
-    const int rows = (size.height + tile_rows - 1) / tile_rows;
+    const Size tiles = tiles_of(levels_[index(level)].size);
+    const int columns = tiles.width;
     const Search searches_of[] = {search_of(level, left_side, map), search_of(level, right_side, map)};
     const int sides = searches(right_side) ? 2 : 1;
-    workers_.for_each(sides * rows * columns, [&](int tile, int slot) {
+    workers_.for_each(sides * tiles.height * columns, [&](int tile, int slot) {
       const Scratch& own = scratch(slot);
       const TileMemory memory{in(own.costs), in(own.row_sums), in(own.states), in(own.wanted)};
       search_tile(searches_of[tile % sides], tile / sides % columns, tile / sides / columns, memory);
@@ -263,6 +284,7 @@ class Cpu final : public detail::Plan, public CensusPlan {
   std::vector<Level> levels_;
   Neighbourhood neighbourhood_;
   Workers workers_;
+  int tile_rows_, batch_labels_;
   ArenaLayout layout_;
   refine::Pipeline refinement_;
   std::vector<LevelPlanes<T>> planes_[2];
@@ -275,10 +297,22 @@ class Cpu final : public detail::Plan, public CensusPlan {
 }  // namespace
 
 std::unique_ptr<detail::Plan> make_cpu(const CensusParameters& parameters, const Device& device,
-                                       const ImageFormat& format) {
+                                       const ImageFormat& format,
+                                       const detail::Configuration& configuration) {
   if (format.depth == Depth::bits8)
-    return std::make_unique<Cpu<std::uint8_t>>(parameters, device.threads, format);
-  return std::make_unique<Cpu<std::uint16_t>>(parameters, device.threads, format);
+    return std::make_unique<Cpu<std::uint8_t>>(parameters, device.threads, format, configuration);
+  return std::make_unique<Cpu<std::uint16_t>>(parameters, device.threads, format, configuration);
+}
+
+detail::TuningSpace cpu_tuning_space(const CensusParameters& parameters, const Device& device,
+                                     const ImageFormat& format) {
+  detail::TuningSpace space;
+  space.variant = variant(parameters);
+  space.tunables = {rows_per_tile, labels_together, cpu::ranges_per_thread()};
+  space.footprint = [=](const detail::Configuration& configuration) {
+    return Cpu<std::uint8_t>(parameters, device.threads, format, configuration).footprint();
+  };
+  return space;
 }
 
 }  // namespace parallax::census

@@ -63,9 +63,10 @@ std::size_t describe_scratch_bytes(int width);
 // A search runs over tiles of the base image: as many columns as fill `tile_lanes` together with the columns
 // that their windows reach.
 inline constexpr int tile_lanes = 64;
-inline constexpr int tile_rows = 24;
+inline constexpr int usual_tile_rows = 24;
+inline constexpr int most_tile_rows = 40;
 inline constexpr int most_window = 15;
-inline constexpr int batch_labels = 16;
+inline constexpr int most_batch_labels = 16;
 
 inline int tile_columns(int window) {
   return tile_lanes - 2 * (window / 2);
@@ -84,19 +85,21 @@ struct Estimates {
 
 // Memory of one thread.
 struct TileMemory {
-  std::uint8_t* costs;      // [batch_labels][cost_rows][cost_pitch]
+  std::uint8_t* costs;      // [most_batch_labels][cost_rows][cost_pitch]
   std::uint16_t* row_sums;  // [cost_rows][tile_lanes]
-  std::uint16_t* states;    // [planes of state][tile_rows][tile_lanes]
+  std::uint16_t* states;    // [planes of state][most_tile_rows][tile_lanes]
   std::int32_t* wanted;     // [labels + 3]
 };
 inline constexpr int cost_pitch = tile_lanes;  // reading beyond a row leads into the next
-inline constexpr int cost_rows = tile_rows + most_window;
+inline constexpr int cost_rows = most_tile_rows + most_window;
 inline constexpr int state_planes = 10;
 
 // A level of one side.
 struct Search {
   Level level;
-  int side = left_side;  // of the base image
+  int side = left_side;                  // of the base image
+  int tile_rows = usual_tile_rows;       // even
+  int batch_labels = most_batch_labels;  // whose costs are found together
   int window = 1;
   int search_radius = 0;
   int highest_pixel_cost = 0;

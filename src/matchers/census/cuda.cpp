@@ -331,8 +331,8 @@ std::unique_ptr<detail::Plan> make_cuda(const CensusParameters& parameters, cons
   return std::make_unique<Cuda>(parameters, device, format, configuration);
 }
 
-detail::TuningSpace cuda_space(const CensusParameters& parameters, const Device& device,
-                               const ImageFormat& format) {
+detail::TuningSpace cuda_tuning_space(const CensusParameters& parameters, const Device& device,
+                                      const ImageFormat& format) {
   return Cuda(parameters, device, format, {}).tuning_space();
 }
 

@@ -25,7 +25,7 @@ using refine::code;
 using refine::no_value;
 
 constexpr std::uint16_t no_cost = 0xFFFF;
-constexpr std::ptrdiff_t state_pitch = tile_rows * tile_lanes;
+constexpr std::ptrdiff_t state_pitch = most_tile_rows * tile_lanes;
 
 using Bytes = hn::ScalableTag<std::uint8_t>;
 using Words = hn::ScalableTag<std::uint16_t>;
@@ -53,9 +53,9 @@ class Tile {
         memory_(memory),
         radius_(search.window / 2),
         x_(tile_column * tile_columns(search.window)),
-        y_(tile_row * tile_rows),
+        y_(tile_row * search.tile_rows),
         columns_(std::min(tile_columns(search.window), search.level.size.width - x_)),
-        rows_(std::min(tile_rows, search.level.size.height - y_)) {}
+        rows_(std::min(search.tile_rows, search.level.size.height - y_)) {}
 
   void run() {
     const bool neighbours = s_.sub_pixel != SubPixel::none;
@@ -196,12 +196,11 @@ class Tile {
    public:
     void add(const Candidate& candidate) { candidates_[count_++] = candidate; }
     void clear() { count_ = 0; }
-    bool full() const { return count_ == batch_labels; }
     int count() const { return count_; }
     const Candidate& operator[](int i) const { return candidates_[i]; }
 
    private:
-    Candidate candidates_[batch_labels];
+    Candidate candidates_[most_batch_labels];
     int count_ = 0;
   };
 
@@ -213,7 +212,7 @@ class Tile {
       const Candidate candidate = candidate_of(label, continues);
       continues = memory_.wanted[label + 1] > 0 && candidate.first_column < candidate.last_column;
       if (continues) batch.add(candidate);
-      if (batch.full()) search_batch<neighbours, rival>(batch);
+      if (batch.count() == s_.batch_labels) search_batch<neighbours, rival>(batch);
     }
     search_batch<neighbours, rival>(batch);
   }

@@ -21,6 +21,7 @@
 
 #include "core/arena.h"
 #include "core/workers.h"
+#include "devices/cpu/tuning.h"
 #include "matchers/tiled_belief_propagation/batches.h"
 #include "matchers/tiled_belief_propagation/costs.h"
 #include "matchers/tiled_belief_propagation/cpu_kernels.h"
@@ -38,6 +39,11 @@ constexpr int highest_byte = 255;
 bool fits_bytes(const Model& model) {
   return model.message_bytes == 1 && 6 * model.truncation + 1 <= highest_byte;
 }
+
+// How each of them is best depends on the machine; none changes a result. Narrower vectors make smaller
+// batches, so that there are more of them.
+const detail::Tunable vector_bytes{"vector_bytes", {16, 32, 64}};
+const detail::Tunable threads_share{"threads_share", {0, 1}, {"batches", "blocks"}};
 
 int padded(int count, int unit) {
   return (count + unit - 1) / unit * unit;
@@ -58,13 +64,16 @@ struct Scratch {
 
 class Cpu final : public detail::Plan {
  public:
-  Cpu(const TiledBeliefPropagationParameters& parameters, int threads, const ImageFormat& format)
+  Cpu(const TiledBeliefPropagationParameters& parameters, int threads, const ImageFormat& format,
+      const detail::Configuration& configuration)
       : model_(make_model(parameters)),
         size_(format.size),
         grid_(size_, parameters.tile),
         tile_{std::min(grid_.side, size_.width), std::min(grid_.side, size_.height)},
-        workers_(threads),
+        workers_(threads, cpu::ranges_per_thread(configuration)),
+        vector_bytes_(configuration.value(vector_bytes.name, 0)),
         shape_(choose_shape()),
+        shares_tiles_(configuration.value(threads_share.name, has_many_blocks()) != 0),
         cell_(cell(shape_.element_bytes)),
         pieces_(cut_rows()),
         batches_(grid_, shape_.tiles),
@@ -78,6 +87,11 @@ class Cpu final : public detail::Plan {
   std::size_t memory_bytes() const override { return layout_.bytes(); }
   int cost_labels() const override { return model_.cost == DataCost::volume ? model_.labels : 0; }
   bool tells_confidence() const override { return true; }
+  detail::Footprint footprint() const {
+    return cpu::footprint(shares_tiles() ? std::max(row_blocks(), column_blocks()) : batches_.count(),
+                          workers_,
+                          2 * batch_bytes() + static_cast<std::size_t>(row_blocks()) * row_block_bytes());
+  }
   void allocate() override {
     arena_ = Arena(layout_);
     std::memset(data_.in(arena_.data()), 0, data_.count);
@@ -113,8 +127,12 @@ class Cpu final : public detail::Plan {
     shape.element_bytes = fits_bytes(model_) ? 1 : 2;
     shape.labels = model_.labels;
     const int side = std::max(tile_.width, tile_.height);
-    shape.lanes = choose_lanes(shape.element_bytes, side);
-    if (grid_.count() == 1) shape.lanes = lanes_to_share(shape);
+    if (vector_bytes_ > 0) {
+      shape.lanes = lanes_in(vector_bytes_, shape.element_bytes);
+    } else {
+      shape.lanes = choose_lanes(shape.element_bytes, side);
+      if (grid_.count() == 1) shape.lanes = lanes_to_share(shape);
+    }
     const int group = padded(side, cell(shape.element_bytes));
     shape.group = std::min(group, shape.lanes);
     shape.tiles = group <= shape.lanes ? shape.lanes / group : 1;
@@ -142,9 +160,10 @@ class Cpu final : public detail::Plan {
   std::size_t batch_bytes() const { return static_cast<std::size_t>(column_blocks()) * column_block_bytes(); }
 
   // Threads share the blocks of a tile, instead of the tiles.
-  bool shares_tiles() const {
+  bool shares_tiles() const { return grid_.count() == 1 || shares_tiles_; }
+  bool has_many_blocks() const {
     constexpr int enough = 4;
-    return grid_.count() == 1 || std::max(row_blocks(), column_blocks()) >= enough;
+    return std::max(row_blocks(), column_blocks()) >= enough;
   }
 
   void reserve() {
@@ -626,7 +645,9 @@ class Cpu final : public detail::Plan {
   TileGrid grid_;
   Size tile_;  // the largest
   Workers workers_;
+  int vector_bytes_;  // 0 = whatever is best used
   BlockShape shape_;
+  bool shares_tiles_;
   int cell_;
   std::vector<Piece> pieces_;
   Batches batches_;
@@ -646,8 +667,26 @@ class Cpu final : public detail::Plan {
 }  // namespace
 
 std::unique_ptr<detail::Plan> make_cpu(const TiledBeliefPropagationParameters& parameters,
-                                       const Device& device, const ImageFormat& format) {
-  return std::make_unique<Cpu>(parameters, device.threads, format);
+                                       const Device& device, const ImageFormat& format,
+                                       const detail::Configuration& configuration) {
+  return std::make_unique<Cpu>(parameters, device.threads, format, configuration);
+}
+
+detail::TuningSpace cpu_tuning_space(const TiledBeliefPropagationParameters& parameters, const Device& device,
+                                     const ImageFormat& format) {
+  detail::TuningSpace space;
+  space.variant = variant(parameters);
+  space.tunables = {vector_bytes, threads_share, cpu::ranges_per_thread()};
+  // Vectors that this processor has; tiles are shared where there are several.
+  space.allowed = [one = parameters.tile == 0](const detail::Configuration& configuration) {
+    const int bytes = configuration.value(vector_bytes.name, 0);
+    return (bytes == 0 || lanes_in(bytes, 1) == bytes) &&
+           !(one && configuration.value(threads_share.name, 1) == 0);
+  };
+  space.footprint = [=](const detail::Configuration& configuration) {
+    return Cpu(parameters, device.threads, format, configuration).footprint();
+  };
+  return space;
 }
 
 }  // namespace parallax::tiled_belief_propagation

@@ -30,6 +30,8 @@ struct BlockShape {
 
 // Steps are turned by squares of this side.
 int cell(int element_bytes);
+// How many lanes a vector of so many bytes has, or the widest there is.
+int lanes_in(int vector_bytes, int element_bytes);
 // How many lanes a block of tiles of this side should have.
 int choose_lanes(int element_bytes, int side);
 

@@ -405,14 +405,14 @@ std::unique_ptr<detail::Plan> make_cuda(const TiledBeliefPropagationParameters& 
   return std::make_unique<Cuda>(configured(parameters, configuration), device, format, configuration);
 }
 
-detail::TuningSpace cuda_space(const TiledBeliefPropagationParameters& parameters, const Device& device,
-                               const ImageFormat& format) {
+detail::TuningSpace cuda_tuning_space(const TiledBeliefPropagationParameters& parameters,
+                                      const Device& device, const ImageFormat& format) {
   const TiledBeliefPropagationCuda& chosen = parameters.cuda;
   if (chosen.scheduler != TileScheduler::automatic || chosen.messages != TileMessages::automatic ||
       chosen.threads_per_pixel > 0)
     return {};
   detail::TuningSpace space;
-  space.variant = "tile " + std::to_string(parameters.tile);
+  space.variant = variant(parameters);
   space.tunables = {{threads_a_direction, {64, 128, 256, 512}},
                     {scheduler_name, {1, 2, 3}, {"launch-per-diagonal", "grid-barrier", "tile-flags"}},
                     {messages_name, {1, 2, 3}, {"registers", "shared-memory", "global-memory"}},

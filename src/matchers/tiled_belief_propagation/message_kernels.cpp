@@ -458,6 +458,18 @@ int choose_lanes_of(int side) {
   return use(middle) > 0.85 * use(narrow) ? middle : narrow;
 }
 
+template <class Element>
+int lanes_in_of(int vector_bytes) {
+  return static_cast<int>(vector_bytes == 64   ? hn::Lanes(BlockTag<Element, 64>())
+                          : vector_bytes == 32 ? hn::Lanes(BlockTag<Element, 32>())
+                                               : hn::Lanes(BlockTag<Element, 16>()));
+}
+
+int lanes_in_here(int vector_bytes, int element_bytes) {
+  return element_bytes == 1 ? lanes_in_of<std::uint8_t>(vector_bytes)
+                            : lanes_in_of<std::uint16_t>(vector_bytes);
+}
+
 int choose_lanes_here(int element_bytes, int side) {
   return element_bytes == 1 ? choose_lanes_of<std::uint8_t>(side) : choose_lanes_of<std::uint16_t>(side);
 }
@@ -476,6 +488,7 @@ HWY_EXPORT(add_step_here);
 HWY_EXPORT(subtract_step_here);
 HWY_EXPORT(cell_here);
 HWY_EXPORT(choose_lanes_here);
+HWY_EXPORT(lanes_in_here);
 
 void sweep_and_turn(const Sweeps& sweeps, const Turn& turn) {
   HWY_DYNAMIC_DISPATCH(sweep_and_turn_here)(sweeps, turn);
@@ -497,6 +510,9 @@ void subtract_step(const BlockShape& shape, const void* others, void* row) {
 }
 int cell(int element_bytes) {
   return HWY_DYNAMIC_DISPATCH(cell_here)(element_bytes);
+}
+int lanes_in(int vector_bytes, int element_bytes) {
+  return HWY_DYNAMIC_DISPATCH(lanes_in_here)(vector_bytes, element_bytes);
 }
 int choose_lanes(int element_bytes, int side) {
   return HWY_DYNAMIC_DISPATCH(choose_lanes_here)(element_bytes, side);

@@ -168,5 +168,11 @@ Model make_model(const TiledBeliefPropagationParameters& p) {
   return model;
 }
 
+std::string variant(const TiledBeliefPropagationParameters& parameters) {
+  const auto count = [](int number) { return std::to_string(number); };
+  return "tile " + count(parameters.tile) + ", outer " + count(parameters.outer) + ", inner " +
+         count(parameters.inner);
+}
+
 }  // namespace tiled_belief_propagation
 }  // namespace parallax

@@ -46,10 +46,16 @@ namespace parallax::tiled_belief_propagation {
 std::unique_ptr<detail::Plan> make_reference(const TiledBeliefPropagationParameters&, const Device&,
                                              const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cpu(const TiledBeliefPropagationParameters&, const Device&,
-                                       const ImageFormat&);
+                                       const ImageFormat&, const detail::Configuration& = {});
+detail::TuningSpace cpu_tuning_space(const TiledBeliefPropagationParameters&, const Device&,
+                                     const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cuda(const TiledBeliefPropagationParameters&, const Device&,
                                         const ImageFormat&, const detail::Configuration&);
-detail::TuningSpace cuda_space(const TiledBeliefPropagationParameters&, const Device&, const ImageFormat&);
+detail::TuningSpace cuda_tuning_space(const TiledBeliefPropagationParameters&, const Device&,
+                                      const ImageFormat&);
+
+// What kernels are made for, as tuning files spell it: "tile 32, outer 2, inner 1".
+std::string variant(const TiledBeliefPropagationParameters& parameters);
 
 // What follows from the parameters.
 struct Model : data_cost::CostModel {

@@ -1,0 +1,142 @@
+// How much belief propagation in tiles differs from the untiled match, by the padding: per cent of pixels
+// whose disparity differs by half a pixel or more, or that have one in one map only. Every pair is cut into
+// three columns and three rows of tiles, or as near to it as margins allow. Prints the tables of
+// docs/partition.md:
+//
+//   tile_padding DATA      DATA: the folder with papers/, middlebury2003/ and middlebury2014/
+
+#include <cmath>
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+
+#include "parallax/parallax.h"
+
+#include "tools/parallax/pictures.h"
+
+namespace {
+
+using namespace parallax;
+namespace fs = std::filesystem;
+
+struct PairFolder {
+  const char* name;
+  int disparities;
+};
+
+constexpr PairFolder folders[] = {{"papers/tsukubaSet", 16},
+                                  {"papers/venus", 21},
+                                  {"papers/barn1", 32},
+                                  {"papers/conesQuarterSize", 64},
+                                  {"papers/conesHalfSize", 128},
+                                  {"papers/conesFullSizeCropped", 256},
+                                  {"middlebury2003/tsukuba", 16},
+                                  {"middlebury2003/venus", 20},
+                                  {"middlebury2003/teddy", 60},
+                                  {"middlebury2003/cones", 60},
+                                  {"middlebury2014/Adirondack", 73},
+                                  {"middlebury2014/Jadeplant", 160},
+                                  {"middlebury2014/Motorcycle", 70},
+                                  {"middlebury2014/MotorcycleE", 70},
+                                  {"middlebury2014/Piano", 65},
+                                  {"middlebury2014/Playtable", 73},
+                                  {"middlebury2014/Recycle", 65},
+                                  {"middlebury2014/Teddy", 64}};
+
+constexpr int paddings[] = {0, 10, 20, 40, 80};
+constexpr int tiles_a_side = 3;  // of tiles, on each side of the image
+
+struct Map {
+  explicit Map(Size size) : disparity(size), status(size) {}
+  DisparityMap views() { return {disparity.view(), status.view()}; }
+  Plane<float> disparity;
+  Plane<std::uint8_t> status;
+};
+
+Size grid_of(const TilePlan& plan) {
+  int columns = 0;
+  for (const Tile& tile : plan.tiles) columns += tile.inside.y == 0;
+  return {columns, static_cast<int>(plan.tiles.size()) / columns};
+}
+
+// The largest tiles of which there are three columns and three rows; or as near to it as the margins allow.
+TilePlan plan_three_by_three(const MatcherParameters& parameters, const ImageFormat& format, int padding) {
+  TilePlan plan = plan_tiles(parameters, {}, format, {}, {.padding = padding});
+  for (int Size::*side : {&Size::width, &Size::height}) {
+    try {
+      while (grid_of(plan).*side < tiles_a_side) {
+        Size largest = plan.tiles.front().around.size;
+        largest.*side -= 1;
+        plan = plan_tiles(parameters, {}, format, {}, {padding, largest});
+      }
+    } catch (const Error&) {
+      // Smaller ones would be all margin.
+    }
+  }
+  return plan;
+}
+
+bool same_label(float a, float b) {
+  return a == b || std::abs(a - b) < 0.5f;
+}
+
+double percent_changed(const Plane<float>& a, const Plane<float>& b) {
+  std::size_t changed = 0;
+  for (int y = 0; y < a.height(); ++y)
+    for (int x = 0; x < a.width(); ++x) changed += !same_label(a.at(x, y), b.at(x, y));
+  return 100.0 * static_cast<double>(changed) / static_cast<double>(a.size().pixels());
+}
+
+template <class Parameters>
+void print_row(const fs::path& data, const PairFolder& folder, Parameters parameters) {
+  const fs::path path = data / folder.name;
+  const tool::PicturePair pictures =
+      tool::read_pair((path / "left.png").string(), (path / "right.png").string());
+  const StereoPair pair{pictures.left.view(), pictures.right.view(), {}, {}};
+  const ImageFormat format = pair.left.format;
+  parameters.disparities = folder.disparities;
+  Map whole(format.size);
+  Matcher(parameters, {}, format).run(pair, whole.views());
+  std::cout << "| " << folder.name << " | " << format.size.width << "×" << format.size.height << ", "
+            << folder.disparities;
+  for (const int padding : paddings) {
+    const TilePlan plan = plan_three_by_three(parameters, format, padding);
+    Map tiled(format.size);
+    match_in_tiles(plan, pair, tiled.views());
+    std::cout << " | " << percent_changed(whole.disparity, tiled.disparity);
+    const Size grid = grid_of(plan);
+    if (grid != Size{tiles_a_side, tiles_a_side})
+      std::cout << " (" << grid.width << "×" << grid.height << ")";
+  }
+  std::cout << " |" << std::endl;
+}
+
+template <class Parameters>
+void print_table(const fs::path& data, const char* title, const Parameters& parameters) {
+  std::cout << "\n" << title << "\n\n| pair | size, labels";
+  for (const int padding : paddings) std::cout << " | " << padding;
+  std::cout << " |\n|---|---";
+  for ([[maybe_unused]] const int padding : paddings) std::cout << "|---:";
+  std::cout << "|\n";
+  for (const PairFolder& folder : folders) print_row(data, folder, parameters);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 2) {
+    std::cerr << "usage: tile_padding DATA\n";
+    return 2;
+  }
+  std::cout << std::fixed << std::setprecision(3);
+  try {
+    print_table(arguments[1], "bp, preset `default`:", belief_propagation_preset("default"));
+    print_table(arguments[1],
+                "bp, preset `grauer-gray-2019`:", belief_propagation_preset("grauer-gray-2019"));
+    print_table(arguments[1], "tiled-bp, preset `default`:", tiled_belief_propagation_preset("default"));
+  } catch (const std::exception& error) {
+    std::cerr << "tile_padding: " << error.what() << "\n";
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,452 @@
+#include "core/remembered_tuning.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <optional>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "devices/devices.h"
+
+namespace parallax {
+namespace {
+
+namespace fs = std::filesystem;
+using detail::Configuration, detail::TuningSpace;
+using nlohmann::ordered_json;
+
+constexpr int file_version = 1;
+
+// The form of the file
+
+// \throws nlohmann::json::exception
+TunedConfiguration read_entry(const ordered_json& json) {
+  TunedConfiguration entry;
+  entry.device = json.at("device").get<std::string>();
+  entry.driver = json.value("driver", "");
+  entry.method = json.at("method").get<std::string>();
+  entry.variant = json.at("variant").get<std::string>();
+  entry.size_class = json.at("size_class").get<int>();
+  entry.labels = json.at("labels").get<int>();
+  const auto values = json.at("configuration").get<std::map<std::string, ordered_json>>();
+  for (const auto& [name, value] : values)
+    entry.values[name] = value.is_string() ? value.get<std::string>() : std::to_string(value.get<int>());
+  entry.milliseconds = json.value("milliseconds", 0.0);
+  entry.default_milliseconds = json.value("default_milliseconds", 0.0);
+  return entry;
+}
+
+bool is_whole_number(const std::string& text) {
+  return !text.empty() && text.size() < 10 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+ordered_json to_json(const TunedConfiguration& entry) {
+  ordered_json values = ordered_json::object();
+  for (const auto& [name, value] : entry.values)
+    if (is_whole_number(value))
+      values[name] = std::stoi(value);
+    else
+      values[name] = value;
+  return {{"device", entry.device},
+          {"driver", entry.driver},
+          {"method", entry.method},
+          {"variant", entry.variant},
+          {"size_class", entry.size_class},
+          {"labels", entry.labels},
+          {"configuration", values},
+          {"milliseconds", entry.milliseconds},
+          {"default_milliseconds", entry.default_milliseconds}};
+}
+
+// \throws Error (file) for what is not such a file
+std::vector<TunedConfiguration> parse(const std::string& text, const std::string& path) {
+  const auto refuse = [&](const std::string& reason) {
+    return Error(ErrorCategory::file, path + " " + reason + ": tune again, or remove it");
+  };
+  try {
+    const ordered_json json = ordered_json::parse(text);
+    const int version = json.at("version").get<int>();
+    if (version != file_version)
+      throw refuse("is of version " + std::to_string(version) + ", this program reads version " +
+                   std::to_string(file_version));
+    std::vector<TunedConfiguration> entries;
+    for (const ordered_json& entry : json.at("entries")) entries.push_back(read_entry(entry));
+    return entries;
+  } catch (const nlohmann::json::exception&) {
+    throw refuse("is damaged");
+  }
+}
+
+std::string text_of(const std::vector<TunedConfiguration>& entries) {
+  ordered_json list = ordered_json::array();
+  for (const TunedConfiguration& entry : entries) list.push_back(to_json(entry));
+  return ordered_json{{"version", file_version}, {"entries", list}}.dump(
+             2, ' ', false, ordered_json::error_handler_t::replace) +
+         "\n";
+}
+
+bool same_problem(const TunedConfiguration& a, const TunedConfiguration& b) {
+  return a.device == b.device && a.driver == b.driver && a.method == b.method && a.variant == b.variant &&
+         a.size_class == b.size_class && a.labels == b.labels;
+}
+
+// Where it is
+
+bool switched_off() {
+  const char* path = std::getenv("PARALLAX_TUNING");
+  return path != nullptr && std::strcmp(path, "off") == 0;
+}
+
+fs::path chosen_file() {
+  if (switched_off()) return {};
+  if (const char* path = std::getenv("PARALLAX_TUNING"); path != nullptr && *path != '\0') return path;
+  const char* config = std::getenv("XDG_CONFIG_HOME");
+  if (config != nullptr && *config == '/') return fs::path(config) / "parallax" / "tuning.json";
+  const char* home = std::getenv("HOME");
+  return home != nullptr && *home == '/' ? fs::path(home) / ".config" / "parallax" / "tuning.json"
+                                         : fs::path();
+}
+
+// \throws Error (file)
+std::string read_text(const fs::path& path) {
+  const auto fail = [&](const std::string& reason) {
+    return Error(ErrorCategory::file, "cannot read " + path.string() + ": " + reason);
+  };
+  // Opening a pipe might take for ever.
+  if (!fs::is_regular_file(path)) throw fail("it is no file");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw fail(std::strerror(errno));
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) throw fail("reading it failed");
+  return text;
+}
+
+// Appears whole or not at all. \throws Error (file)
+void write_text(const fs::path& path, const std::string& text) {
+  const auto fail = [&] {
+    return Error(ErrorCategory::file, "cannot write " + path.string() + ": " + std::strerror(errno) +
+                                          ": name another place in PARALLAX_TUNING");
+  };
+  std::string temporary = path.string() + ".XXXXXX";
+  const int descriptor = mkstemp(temporary.data());
+  if (descriptor < 0) throw fail();
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t count = ::write(descriptor, text.data() + written, text.size() - written);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    written += static_cast<std::size_t>(count);
+  }
+  const bool whole = written == text.size();
+  if (close(descriptor) != 0 || !whole || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const Error error = fail();
+    unlink(temporary.c_str());
+    throw error;
+  }
+}
+
+// Held while the file is read and written anew, beside it: the file itself is replaced.
+class Lock {
+ public:
+  explicit Lock(const fs::path& path) {
+    const std::string name = path.string() + ".lock";
+    descriptor_ = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int result = -1;
+    if (descriptor_ >= 0) {
+      do result = flock(descriptor_, LOCK_EX);
+      while (result != 0 && errno == EINTR);
+    }
+    if (result == 0) return;
+    const std::string reason = std::strerror(errno);
+    if (descriptor_ >= 0) close(descriptor_);
+    throw Error(ErrorCategory::file,
+                "cannot write " + name + ": " + reason + ": name another place in PARALLAX_TUNING");
+  }
+  ~Lock() { close(descriptor_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
+// What tells a file from the one that was read.
+struct Stamp {
+  std::string path;
+  ino_t number = 0;
+  off_t bytes = 0;
+  time_t seconds = 0;
+  long nanoseconds = 0;
+  bool operator==(const Stamp&) const = default;
+};
+
+std::optional<Stamp> stamp_of(const fs::path& path) {
+  struct stat status {};
+  if (path.empty() || stat(path.c_str(), &status) != 0) return std::nullopt;
+  return Stamp{path.string(), status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
+const std::vector<TunedConfiguration>& built_in() {
+  static const std::vector<TunedConfiguration> entries = [] {
+    std::vector<TunedConfiguration> parsed = parse(detail::tuning_defaults, "the library's tuning");
+    for (TunedConfiguration& entry : parsed) entry.built_in = true;
+    return parsed;
+  }();
+  return entries;
+}
+
+// What this process knows of the file.
+class Memory {
+ public:
+  std::vector<TunedConfiguration> entries() {
+    const std::lock_guard guard(mutex_);
+    read_if_changed();
+    return entries_;
+  }
+
+  // Of the file, else of the library.
+  std::optional<TunedConfiguration> find(const TunedConfiguration& problem) {
+    const std::lock_guard guard(mutex_);
+    read_if_changed();
+    for (const auto* list : {&std::as_const(entries_), &built_in()})
+      for (const TunedConfiguration& entry : *list) {
+        TunedConfiguration wanted = problem;
+        if (entry.driver.empty()) wanted.driver = "";
+        if (same_problem(entry, wanted)) return entry;
+      }
+    return std::nullopt;
+  }
+
+  bool knows(const std::string& method) {
+    const std::lock_guard guard(mutex_);
+    read_if_changed();
+    const auto is_of_method = [&](const TunedConfiguration& entry) { return entry.method == method; };
+    return std::any_of(entries_.begin(), entries_.end(), is_of_method) ||
+           std::any_of(built_in().begin(), built_in().end(), is_of_method);
+  }
+
+  void refuse(const std::string& reason) {
+    const std::lock_guard guard(mutex_);
+    refused_ = "what is remembered of tuning was not used: " + reason;
+  }
+
+  std::string warning() {
+    const std::lock_guard guard(mutex_);
+    return unreadable_.empty() ? refused_ : unreadable_;
+  }
+
+  void use(bool used) {
+    const std::lock_guard guard(mutex_);
+    used_ = used;
+  }
+  bool is_used() {
+    const std::lock_guard guard(mutex_);
+    return used_ && !switched_off();
+  }
+
+ private:
+  void read_if_changed() {
+    const fs::path path = chosen_file();
+    const std::optional<Stamp> stamp = stamp_of(path);
+    if (stamp == stamp_) return;
+    stamp_ = stamp;
+    entries_.clear();
+    unreadable_.clear();
+    refused_.clear();
+    if (!stamp) return;
+    try {
+      entries_ = parse(read_text(path), path.string());
+    } catch (const Error& error) {
+      unreadable_ = std::string("what is remembered of tuning was not used: ") + error.what();
+    }
+  }
+
+  std::mutex mutex_;
+  std::optional<Stamp> stamp_;
+  std::vector<TunedConfiguration> entries_;
+  std::string unreadable_, refused_;
+  bool used_ = true;
+};
+
+Memory& memory() {
+  static Memory one;
+  return one;
+}
+
+// Reads the file again, for others may have written it, and writes what `change` makes of it. What cannot be
+// read is set aside.
+template <class Change>
+void change_file(const Change& change) {
+  const fs::path path = chosen_file();
+  if (path.empty())
+    throw Error(ErrorCategory::file,
+                "there is no place to remember tuning in: set PARALLAX_TUNING to the name of a file");
+  std::error_code ignored;
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), ignored);
+  const Lock lock(path);
+  std::vector<TunedConfiguration> entries;
+  if (fs::exists(path, ignored)) {
+    try {
+      entries = parse(read_text(path), path.string());
+    } catch (const Error&) {
+      if (!fs::is_regular_file(path, ignored)) throw;
+      fs::rename(path, path.string() + ".old", ignored);
+    }
+  }
+  if (change(entries)) write_text(path, text_of(entries));
+}
+
+int size_class(Size size) {
+  return static_cast<int>(std::bit_width(size.pixels())) - 1;
+}
+
+// Null where it is none of the tunable's.
+const int* find_value(const detail::Tunable& tunable, const std::string& text) {
+  for (std::size_t i = 0; i < tunable.values.size(); ++i)
+    if (text == (tunable.texts.empty() ? std::to_string(tunable.values[i]) : tunable.texts[i]))
+      return &tunable.values[i];
+  return nullptr;
+}
+
+// Nothing for what the space does not have, with the reason: a file may say anything.
+std::optional<Configuration> configuration_of(const TunedValues& values, const TuningSpace& space,
+                                              std::string& reason) {
+  Configuration configuration;
+  for (const auto& [name, text] : values) {
+    const auto tunable = std::find_if(space.tunables.begin(), space.tunables.end(),
+                                      [&](const detail::Tunable& t) { return t.name == name; });
+    const int* value = tunable == space.tunables.end() ? nullptr : find_value(*tunable, text);
+    if (value == nullptr) {
+      reason = name + " " + text + " is nothing that can be tuned here";
+      return std::nullopt;
+    }
+    configuration.set(name, *value);
+  }
+  if (configuration.empty() || space.allowed(configuration)) return configuration;
+  reason = "its values do not go together";
+  return std::nullopt;
+}
+
+std::string describe(const TunedConfiguration& entry) {
+  return entry.method + " " + entry.variant + " on " + entry.device;
+}
+
+}  // namespace
+
+namespace detail {
+
+TunedConfiguration tuning_key(const Door& door, const MatcherParameters& parameters, const Device& device,
+                              const ImageFormat& format, const TuningSpace& space) {
+  const DeviceIdentity identity = identify(device);
+  TunedConfiguration key;
+  key.device = identity.name;
+  key.driver = identity.driver;
+  key.method = door.method;
+  key.variant = space.variant;
+  key.size_class = size_class(format.size);
+  key.labels = std::visit(
+      [](const auto& p) {
+        if constexpr (requires { p.full_row; })
+          if (p.full_row) return 0;
+        return p.disparities;
+      },
+      parameters);
+  return key;
+}
+
+TunedValues text_of(const Configuration& configuration, const TuningSpace& space) {
+  TunedValues values;
+  for (const Tunable& tunable : space.tunables) {
+    const auto found = configuration.values().find(tunable.name);
+    if (found == configuration.values().end()) continue;
+    const auto at = std::find(tunable.values.begin(), tunable.values.end(), found->second);
+    values[tunable.name] = tunable.texts.empty()
+                               ? std::to_string(found->second)
+                               : tunable.texts[static_cast<std::size_t>(at - tunable.values.begin())];
+  }
+  return values;
+}
+
+Configuration remembered_configuration(const Door& door, const MatcherParameters& parameters,
+                                       const Device& device, const ImageFormat& format) {
+  if (door.tuning_space == nullptr || !memory().is_used() || !memory().knows(door.method)) return {};
+  const TuningSpace space = door.tuning_space(parameters, device, format);
+  const TunedConfiguration key = tuning_key(door, parameters, device, format, space);
+  if (key.device.empty()) return {};
+  const std::optional<TunedConfiguration> found = memory().find(key);
+  if (!found) return {};
+  std::string reason;
+  const std::optional<Configuration> configuration = configuration_of(found->values, space, reason);
+  if (!configuration) refuse_remembered(describe(*found) + ": " + reason);
+  return configuration.value_or(Configuration());
+}
+
+void refuse_remembered(const std::string& reason) {
+  memory().refuse(reason);
+}
+
+}  // namespace detail
+
+std::string tuning_file() {
+  return chosen_file().string();
+}
+
+void remember_tuning(const TunedConfiguration& configuration) {
+  change_file([&](std::vector<TunedConfiguration>& entries) {
+    for (TunedConfiguration& entry : entries)
+      if (same_problem(entry, configuration)) {
+        entry = configuration;
+        return true;
+      }
+    entries.push_back(configuration);
+    return true;
+  });
+}
+
+std::vector<TunedConfiguration> remembered_tuning() {
+  std::vector<TunedConfiguration> all = memory().entries();
+  for (const TunedConfiguration& entry : built_in())
+    if (std::none_of(all.begin(), all.end(),
+                     [&](const TunedConfiguration& own) { return same_problem(own, entry); }))
+      all.push_back(entry);
+  return all;
+}
+
+std::size_t forget_tuning(const std::string& method, const std::string& device) {
+  std::size_t forgotten = 0;
+  // No file is made where there is none.
+  if (!stamp_of(chosen_file())) return forgotten;
+  change_file([&](std::vector<TunedConfiguration>& entries) {
+    forgotten = std::erase_if(entries, [&](const TunedConfiguration& entry) {
+      return (method.empty() || entry.method == method) && (device.empty() || entry.device == device);
+    });
+    return true;
+  });
+  return forgotten;
+}
+
+std::string tuned_device_name(const Device& device) {
+  return identify(device).name;
+}
+
+std::string tuning_warning() {
+  return memory().warning();
+}
+
+void use_tuning(bool used) {
+  memory().use(used);
+}
+
+}  // namespace parallax

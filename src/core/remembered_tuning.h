@@ -1,0 +1,28 @@
+// The file of configurations that were found to be best, and those that come with the library.
+#pragma once
+
+#include <string>
+
+#include "parallax/tune.h"
+
+#include "core/registry.h"
+
+namespace parallax::detail {
+
+// Text of src/tune/defaults.json.
+extern const char* const tuning_defaults;
+
+// What a configuration for this problem is remembered under; the device is empty where it is not here.
+TunedConfiguration tuning_key(const Door& door, const MatcherParameters& parameters, const Device& device,
+                              const ImageFormat& format, const TuningSpace& space);
+
+TunedValues text_of(const Configuration& configuration, const TuningSpace& space);
+
+// What is remembered for a plan; empty where nothing is, or nothing that the plan could be tuned by.
+Configuration remembered_configuration(const Door& door, const MatcherParameters& parameters,
+                                       const Device& device, const ImageFormat& format);
+
+// A plan was made without what is remembered, for that reason.
+void refuse_remembered(const std::string& reason);
+
+}  // namespace parallax::detail

@@ -1,0 +1,28 @@
+// What plans on a processor can be tuned by alike.
+#pragma once
+
+#include <cstddef>
+
+#include "core/tuning.h"
+#include "core/workers.h"
+#include "devices/devices.h"
+
+namespace parallax::cpu {
+
+// Ranges of rows that a thread is given of each step that goes by rows: few cost less to hand out, many even
+// out the load.
+inline detail::Tunable ranges_per_thread() {
+  return {"ranges_per_thread", {1, 2, 8, 16}};
+}
+
+inline int ranges_per_thread(const detail::Configuration& configuration) {
+  return configuration.value("ranges_per_thread", Workers::usual_ranges_per_thread);
+}
+
+// Of a plan whose tasks work on so many bytes each. They stay in a core's own cache if they fit there, and
+// else nothing of them does.
+inline detail::Footprint footprint(int tasks, const Workers& workers, std::size_t bytes) {
+  return {(tasks + workers.slots() - 1) / workers.slots(), bytes <= cpu_caches().second ? bytes : 0};
+}
+
+}  // namespace parallax::cpu

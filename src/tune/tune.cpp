@@ -1,0 +1,207 @@
+#include "parallax/tune.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "core/memory.h"
+#include "core/plan.h"
+#include "core/registry.h"
+#include "core/remembered_tuning.h"
+#include "tune/search.h"
+
+namespace parallax {
+namespace {
+
+using detail::Configuration, detail::Footprint;
+
+template <class T>
+bool same_bytes(const Plane<T>& a, const Plane<T>& b) {
+  for (int y = 0; y < a.height(); ++y)
+    if (std::memcmp(a.row(y), b.row(y), static_cast<std::size_t>(a.width()) * sizeof(T)) != 0) return false;
+  return true;
+}
+
+struct Map {
+  Plane<float> disparity, confidence;
+  Plane<std::uint8_t> status;
+
+  Map(Size size, bool with_confidence)
+      : disparity(size), confidence(with_confidence ? size : Size{}), status(size) {}
+  DisparityMap view() { return {disparity.view(), status.view(), confidence.view()}; }
+  // Whatever a run does not write will differ.
+  void spoil(int byte) {
+    for (int y = 0; y < disparity.height(); ++y) {
+      const auto width = static_cast<std::size_t>(disparity.width());
+      std::memset(disparity.row(y), byte, width * sizeof(float));
+      std::memset(status.row(y), byte, width);
+      if (!confidence.view().empty()) std::memset(confidence.row(y), byte, width * sizeof(float));
+    }
+  }
+  bool operator==(const Map& other) const {
+    return same_bytes(disparity, other.disparity) && same_bytes(status, other.status) &&
+           same_bytes(confidence, other.confidence);
+  }
+};
+
+// Plans of one problem.
+class Plans final : public tuning::Landscape {
+ public:
+  Plans(const MatcherParameters& parameters, const Device& device, const StereoPair& pair,
+        const detail::TuningSpace& space, const PlanLimits& limits)
+      : parameters_(parameters),
+        device_(device),
+        pair_(pair),
+        space_(space),
+        limits_(limits),
+        result_(size(), false),
+        bare_(size(), false) {
+    const std::unique_ptr<detail::Plan> plan =
+        detail::make_plan(parameters, device, pair.left.format, Configuration());
+    detail::allocate(*plan, limits);
+    bare_.spoil(0xA5);
+    plan->run(pair_, bare_.view());
+    if (!plan->tells_confidence()) return;
+    full_.emplace(size(), true);
+    full_->spoil(0xA5);
+    plan->run(pair_, full_->view());
+  }
+
+  std::unique_ptr<tuning::Candidate> open(const Configuration& configuration) override {
+    std::unique_ptr<detail::Plan> plan =
+        detail::make_plan(parameters_, device_, pair_.left.format, configuration);
+    const std::size_t bytes = plan->memory_bytes();
+    if (held_bytes_ > 0 && held_bytes_ + bytes > most_bytes())
+      throw Error(ErrorCategory::memory, "another plan does not fit beside those that are held");
+    detail::allocate(*plan, limits_);
+    return std::make_unique<Built>(*this, std::move(plan), bytes);
+  }
+
+  Footprint footprint(const Configuration& configuration) override { return space_.footprint(configuration); }
+
+  double seconds() const override {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
+
+ private:
+  class Built final : public tuning::Candidate {
+   public:
+    Built(Plans& plans, std::unique_ptr<detail::Plan> plan, std::size_t bytes)
+        : plans_(plans), plan_(std::move(plan)), bytes_(bytes) {
+      plans_.held_bytes_ += bytes_;
+    }
+    ~Built() override {
+      plans_.held_bytes_ -= bytes_;
+      if (plans_.last_ == this) plans_.last_ = nullptr;
+    }
+
+    // Caches and clocks are as in a sequence of runs: another plan may just have had them.
+    double run() override {
+      constexpr double long_run = 30;
+      if (plans_.last_ != this && last_milliseconds_ < long_run) run_once();
+      plans_.last_ = this;
+      return last_milliseconds_ = run_once();
+    }
+
+    bool agrees() override {
+      return gives(plans_.bare_, 0x5A) && (!plans_.full_ || gives(*plans_.full_, 0x5A));
+    }
+
+   private:
+    // Without transfers.
+    double run_once() {
+      const auto start = std::chrono::steady_clock::now();
+      plan_->run(plans_.pair_, plans_.result_.view());
+      const std::chrono::duration<double, std::milli> whole = std::chrono::steady_clock::now() - start;
+      double stages = 0;
+      for (const StageTime& stage : plan_->stage_times)
+        if (std::strcmp(stage.stage, "upload") != 0 && std::strcmp(stage.stage, "download") != 0)
+          stages += stage.milliseconds;
+      return stages > 0 ? stages : whole.count();
+    }
+
+    bool gives(const Map& expected, int poison) {
+      Map own(expected.disparity.size(), !expected.confidence.view().empty());
+      own.spoil(poison);
+      plan_->run(plans_.pair_, own.view());
+      return own == expected;
+    }
+
+    Plans& plans_;
+    std::unique_ptr<detail::Plan> plan_;
+    std::size_t bytes_;
+    double last_milliseconds_ = 0;
+  };
+
+  Size size() const { return pair_.left.format.size; }
+  std::size_t most_bytes() const {
+    return limits_.max_memory_bytes > 0 ? limits_.max_memory_bytes : whole_memory() / 2;
+  }
+
+  const MatcherParameters& parameters_;
+  const Device& device_;
+  const StereoPair& pair_;
+  const detail::TuningSpace& space_;
+  const PlanLimits& limits_;
+  Map result_;
+  Map bare_;                 // what the default gives
+  std::optional<Map> full_;  // with its confidence
+  std::size_t held_bytes_ = 0;
+  const Built* last_ = nullptr;  // that ran
+};
+
+// The pair is checked as Matcher::run() does.
+void check_pair(const MatcherParameters& parameters, const Device& device, const StereoPair& pair,
+                const PlanLimits& limits) {
+  Map map(pair.left.format.size, false);
+  Matcher(parameters, device, pair.left.format, limits).run(pair, map.view());
+}
+
+TuningTrial report(const tuning::Trial& trial, const detail::TuningSpace& space) {
+  TuningTrial result;
+  result.values = text_of(trial.configuration, space);
+  result.built = trial.built;
+  if (trial.footprint) {
+    result.occupancy = trial.footprint->occupancy;
+    result.on_chip_bytes = trial.footprint->on_chip_bytes;
+  }
+  result.milliseconds = trial.samples > 0 ? trial.milliseconds : 0;
+  result.relative = trial.samples > 0 ? trial.relative : 0;
+  result.failure = trial.failure;
+  return result;
+}
+
+}  // namespace
+
+TuningResult tune(const MatcherParameters& parameters, const Device& device, const StereoPair& pair,
+                  const TuningOptions& options) {
+  if (!(options.budget_seconds > 0))
+    throw Error(
+        ErrorCategory::argument,
+        "the budget of a search is " + std::to_string(options.budget_seconds) + " seconds: give more than 0");
+  check_pair(parameters, device, pair, options.limits);
+  const detail::Door& door = detail::find_door(parameters, device);
+  if (door.tuning_space == nullptr)
+    throw Error(ErrorCategory::device, std::string("method ") + door.method +
+                                           " has nothing to tune on device " + device.text() +
+                                           ": plans choose by themselves there");
+  const detail::TuningSpace space = door.tuning_space(parameters, device, pair.left.format);
+  const std::vector<Configuration> all = tuning::candidates(space);
+  Plans plans(parameters, device, pair, space, options.limits);
+  const tuning::SearchResult found =
+      tuning::search(plans, all, options.search, options.budget_seconds, options.progress);
+
+  TuningResult result;
+  result.found = detail::tuning_key(door, parameters, device, pair.left.format, space);
+  result.found.values = text_of(found.trials[found.best].configuration, space);
+  result.found.milliseconds = found.milliseconds;
+  result.found.default_milliseconds = found.default_milliseconds;
+  for (const tuning::Trial& trial : found.trials)
+    if (trial.built || !trial.failure.empty()) result.trials.push_back(report(trial, space));
+  result.candidates = all.size();
+  result.seconds = found.seconds;
+  result.ended_early = found.ended_early;
+  return result;
+}
+
+}  // namespace parallax

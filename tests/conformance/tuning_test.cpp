@@ -1,0 +1,138 @@
+// Whatever a plan is tuned to, it gives the bytes of the reference.
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "conformance/belief_propagation_case.h"
+#include "conformance/block_case.h"
+#include "conformance/census_case.h"
+#include "conformance/tiled_belief_propagation_case.h"
+#include "core/registry.h"
+#include "support.h"
+
+namespace parallax::test {
+namespace {
+
+using detail::Configuration, detail::Door, detail::TuningSpace;
+
+// Every value of every tunable with all else left to the plan; and some that go together by chance.
+std::vector<Configuration> configurations(const TuningSpace& space, std::mt19937& random, int together) {
+  std::vector<Configuration> all;
+  for (const detail::Tunable& tunable : space.tunables)
+    for (const int value : tunable.values) {
+      Configuration one;
+      one.set(tunable.name, value);
+      all.push_back(one);
+    }
+  for (int i = 0; i < together; ++i) {
+    Configuration several;
+    for (const detail::Tunable& tunable : space.tunables)
+      if (const int chosen = random_number(random, -1, static_cast<int>(tunable.values.size()) - 1);
+          chosen >= 0)
+        several.set(tunable.name, tunable.values[static_cast<std::size_t>(chosen)]);
+    all.push_back(several);
+  }
+  std::erase_if(all, [&](const Configuration& c) { return !space.allowed(c); });
+  return all;
+}
+
+std::string text_of(const Configuration& configuration) {
+  std::string text;
+  for (const auto& [name, value] : configuration.values()) text += " " + name + " " + std::to_string(value);
+  return text;
+}
+
+struct Problem {
+  MatcherParameters parameters;
+  StereoPair pair;
+  std::string description;
+};
+
+// Of how many, at least one must have been tried.
+void check_problem(const Problem& problem, const Device& device, std::mt19937& random, int together,
+                   int& tried) {
+  const Door& door = detail::find_door(problem.parameters, device);
+  if (door.tuning_space == nullptr) return;
+  const ImageFormat& format = problem.pair.left.format;
+  const bool with_confidence = random_number(random, 0, 1) == 0;
+  const Result expected = match(problem.parameters, reference, problem.pair, 0x11, with_confidence);
+  const TuningSpace space = door.tuning_space(problem.parameters, device, format);
+  for (const Configuration& configuration : configurations(space, random, together)) {
+    const std::string which = problem.description + ":" + text_of(configuration);
+    std::unique_ptr<detail::Plan> plan;
+    try {
+      plan = detail::make_plan(problem.parameters, device, format, configuration);
+    } catch (const Error&) {
+      continue;  // a plan may refuse what it cannot do
+    }
+    plan->allocate();
+    Result result(format.size, 0xEE, with_confidence);
+    plan->run(problem.pair, result.map());
+    EXPECT_TRUE(same_bytes(expected, result)) << which;
+    EXPECT_GT(space.footprint(configuration).occupancy, 0) << which;
+    ++tried;
+  }
+}
+
+class TuningConformance : public testing::TestWithParam<DeviceKind> {};
+
+template <class Case>
+void check_cases(DeviceKind kind, unsigned cases) {
+  // Each configuration compiles kernels of its own, on an emulated GPU for the processor.
+  const bool compiles = kind != DeviceKind::cpu;
+  std::mt19937 random(7);
+  int tried = 0;
+  Device device{kind};
+  for (unsigned seed = 0; seed < (compiles ? 1 : cases); ++seed) {
+    const Case one(seed + 1000);
+    device.threads = static_cast<int>(seed % 3);
+    check_problem({one.parameters(), one.pair(), one.description()}, device, random, compiles ? 3 : 6, tried);
+  }
+  const Door& door = detail::find_door(Case(0).parameters(), device);
+  EXPECT_EQ(tried > 0, door.tuning_space != nullptr) << door.method;
+}
+
+bool runs_on(const char* method, DeviceKind kind) {
+  for (const MatcherOnDevice& entry : list_matchers())
+    if (entry.method == method && entry.device == kind) return true;
+  return false;
+}
+
+TEST_P(TuningConformance, EveryConfigurationGivesTheBytesOfTheReference) {
+  if (!is_here(GetParam())) GTEST_SKIP() << "no device " << name(GetParam());
+  constexpr unsigned cases = sanitized ? 4 : 16;
+  if (runs_on("block", GetParam())) check_cases<BlockCase>(GetParam(), cases);
+  if (runs_on("census", GetParam())) check_cases<CensusCase>(GetParam(), cases);
+  if (runs_on("bp", GetParam())) check_cases<BeliefPropagationCase>(GetParam(), cases);
+  if (runs_on("tiled-bp", GetParam())) check_cases<TiledBeliefPropagationCase>(GetParam(), cases);
+}
+
+// Of pictures in which the choices differ: of several bands, strips, tiles and batches.
+TEST_P(TuningConformance, AndSoItDoesOnAPicture) {
+  if (!is_here(GetParam())) GTEST_SKIP() << "no device " << name(GetParam());
+  if (GetParam() != DeviceKind::cpu) GTEST_SKIP() << "random cases do";
+  const SynthPair synthetic = synth(Scene::layers, sanitized ? Size{120, 72} : Size{200, 130}, 24);
+  const StereoPair pair{synthetic.left_view(), synthetic.right_view(), {}, {}};
+  BeliefPropagationParameters floats;
+  floats.arithmetic = Arithmetic::float32;
+  TiledBeliefPropagationParameters small_tiles;
+  small_tiles.tile = 13;
+  std::mt19937 random(8);
+  int tried = 0;
+  for (MatcherParameters parameters :
+       {MatcherParameters(BlockParameters()), MatcherParameters(CensusParameters()),
+        MatcherParameters(BeliefPropagationParameters()), MatcherParameters(floats),
+        MatcherParameters(TiledBeliefPropagationParameters()), MatcherParameters(small_tiles)}) {
+    std::visit([](auto& p) { p.disparities = 24; }, parameters);
+    check_problem({parameters, pair, "picture"}, cpu(2), random, sanitized ? 2 : 10, tried);
+  }
+  EXPECT_GT(tried, 60);
+}
+
+INSTANTIATE_TEST_SUITE_P(Device, TuningConformance,
+                         testing::Values(DeviceKind::cpu, DeviceKind::cuda, DeviceKind::opencl),
+                         [](const auto& info) { return std::string(name(info.param)); });
+
+}  // namespace
+}  // namespace parallax::test

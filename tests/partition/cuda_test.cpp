@@ -1,0 +1,57 @@
+// Tiles are cut to what a GPU has room for.
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "core/registry.h"
+#include "devices/gpu_test.h"
+#include "support.h"
+
+namespace parallax::test {
+namespace {
+
+constexpr ImageFormat format{{300, 200}, Depth::bits8};
+
+std::size_t needed_on_gpu(const MatcherParameters& parameters, Size size) {
+  return detail::make_plan(parameters, gpu(), {size, format.depth}, {})->gpu_memory()->needed;
+}
+
+BeliefPropagationParameters few_labels() {
+  BeliefPropagationParameters parameters;
+  parameters.disparities = 16;
+  parameters.levels = 2;
+  return parameters;
+}
+
+class TilePlanCuda : public GpuTest {};
+
+TEST_F(TilePlanCuda, CutsWhatTheGpuHasNoRoomFor) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  const BeliefPropagationParameters parameters = few_labels();
+  EXPECT_EQ(plan_tiles(parameters, gpu(), format, {}, {.padding = 5}).tiles.size(), 1u);
+  const std::size_t room = needed_on_gpu(parameters, format.size) / 2;
+  emulated()->set_memory(room);
+  // Also where a limit of the caller's is wide enough.
+  for (const std::size_t limit : {0, 1 << 30}) {
+    const TilePlan plan = plan_tiles(parameters, gpu(), format, {limit}, {.padding = 5});
+    EXPECT_GT(plan.tiles.size(), 1u);
+    EXPECT_LE(needed_on_gpu(parameters, plan.tiles.front().around.size), room);
+    EXPECT_NO_THROW(TileMatcher{plan});
+  }
+}
+
+TEST_F(TilePlanCuda, SaysWhenTheGpuHasNoRoomForASmallTile) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  emulated()->set_memory(5000);
+  try {
+    plan_tiles(few_labels(), gpu(), format, {}, {.padding = 5});
+    ADD_FAILURE() << "5000 bytes were enough";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::memory);
+    EXPECT_NE(std::string(error.what()).find("are free on the GPU"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace parallax::test

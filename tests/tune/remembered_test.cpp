@@ -1,0 +1,340 @@
+// The file of what is remembered, and plans that use it.
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/registry.h"
+#include "core/remembered_tuning.h"
+#include "support.h"
+
+namespace parallax::test {
+namespace {
+
+namespace fs = std::filesystem;
+using detail::Configuration;
+
+class RememberedTuning : public testing::Test {
+ protected:
+  RememberedTuning() {
+    std::string name = (fs::temp_directory_path() / "parallax_XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+    file_ = folder_ / "tuning.json";
+    ::setenv("PARALLAX_TUNING", file_.c_str(), 1);
+    parameters_.disparities = 1000;
+  }
+  ~RememberedTuning() override {
+    ::setenv("PARALLAX_TUNING", "off", 1);
+    fs::permissions(folder_, fs::perms::owner_all);
+    fs::remove_all(folder_);
+  }
+
+  void write(const std::string& text) const { std::ofstream(file_) << text; }
+  std::string content() const {
+    std::ostringstream text;
+    text << std::ifstream(file_).rdbuf();
+    return text.str();
+  }
+
+  // Entry for the parameters of this test, on two threads.
+  TunedConfiguration entry(const TunedValues& values = {{"pixels_together", "16"}}) const {
+    const detail::Door& door = detail::find_door(parameters_, device_);
+    TunedConfiguration result = detail::tuning_key(door, parameters_, device_, format_,
+                                                   door.tuning_space(parameters_, device_, format_));
+    result.values = values;
+    return result;
+  }
+
+  Configuration found() const {
+    return detail::remembered_configuration(detail::find_door(parameters_, device_), parameters_, device_,
+                                            format_);
+  }
+
+  std::size_t planned_bytes() const { return estimate_memory_bytes(parameters_, device_, format_); }
+  std::size_t bytes_with(const Configuration& configuration) const {
+    return detail::make_plan(parameters_, device_, format_, configuration)->memory_bytes();
+  }
+  static Configuration together(int pixels) {
+    Configuration configuration;
+    configuration.set("pixels_together", pixels);
+    return configuration;
+  }
+
+  fs::path folder_, file_;
+  BlockParameters parameters_;  // of many labels: how many pixels go together shows in the memory
+  Device device_ = cpu(2);
+  ImageFormat format_{{64, 40}};
+};
+
+TEST_F(RememberedTuning, PlansUseIt) {
+  ASSERT_NE(bytes_with({}), bytes_with(together(16)));
+  EXPECT_EQ(planned_bytes(), bytes_with({}));
+  remember_tuning(entry());
+  EXPECT_EQ(found(), together(16));
+  EXPECT_EQ(planned_bytes(), bytes_with(together(16)));
+  EXPECT_EQ(Matcher(parameters_, device_, format_).memory_bytes(), bytes_with(together(16)));
+  remember_tuning(entry({{"pixels_together", "2"}}));
+  EXPECT_EQ(planned_bytes(), bytes_with(together(2)));
+  EXPECT_EQ(tuning_warning(), "");
+}
+
+TEST_F(RememberedTuning, CanBeSwitchedOff) {
+  remember_tuning(entry());
+  use_tuning(false);
+  EXPECT_EQ(planned_bytes(), bytes_with({}));
+  use_tuning(true);
+  EXPECT_EQ(planned_bytes(), bytes_with(together(16)));
+  ::setenv("PARALLAX_TUNING", "off", 1);
+  EXPECT_EQ(planned_bytes(), bytes_with({}));
+  EXPECT_EQ(tuning_file(), "");
+  EXPECT_THROW(remember_tuning(entry()), Error);
+}
+
+TEST_F(RememberedTuning, IsOfOneProblemOnly) {
+  const TunedConfiguration own = entry();
+  for (int field = 0; field < 6; ++field) {
+    TunedConfiguration other = own;
+    if (field == 0) other.device += "?";
+    if (field == 1) other.driver = "12.8";
+    if (field == 2) other.method = "census";
+    if (field == 3) other.variant = "sad 11";
+    if (field == 4) ++other.size_class;
+    if (field == 5) ++other.labels;
+    remember_tuning(other);
+  }
+  EXPECT_EQ(remembered_tuning().size() - 6, [&] {
+    ::setenv("PARALLAX_TUNING", (folder_ / "none.json").c_str(), 1);
+    const std::size_t built_in = remembered_tuning().size();
+    ::setenv("PARALLAX_TUNING", file_.c_str(), 1);
+    return built_in;
+  }());
+  EXPECT_TRUE(found().empty());
+  remember_tuning(own);
+  EXPECT_EQ(found(), together(16));
+  device_ = cpu(1);
+  EXPECT_TRUE(found().empty());
+}
+
+TEST_F(RememberedTuning, OfASizeClassIsOfAllItsSizes) {
+  remember_tuning(entry());  // 2560 pixels
+  format_.size = {4095, 1};
+  EXPECT_EQ(found(), together(16));
+  format_.size = {4096, 1};
+  EXPECT_TRUE(found().empty());
+  format_.size = {2047, 1};
+  EXPECT_TRUE(found().empty());
+}
+
+TEST_F(RememberedTuning, AnotherFileOfTheSameNameIsReadAgain) {
+  remember_tuning(entry());
+  EXPECT_EQ(found(), together(16));
+  fs::remove(file_);
+  EXPECT_TRUE(found().empty());
+  remember_tuning(entry({{"pixels_together", "4"}}));
+  EXPECT_EQ(found(), together(4));
+}
+
+TEST_F(RememberedTuning, EveryMissingFolderIsMade) {
+  ::setenv("PARALLAX_TUNING", (folder_ / "a" / "b" / "t.json").c_str(), 1);
+  remember_tuning(entry());
+  EXPECT_EQ(found(), together(16));
+}
+
+TEST_F(RememberedTuning, IsFoundInTheUsersFolder) {
+  ::unsetenv("PARALLAX_TUNING");
+  ::setenv("XDG_CONFIG_HOME", folder_.c_str(), 1);
+  EXPECT_EQ(tuning_file(), (folder_ / "parallax" / "tuning.json").string());
+  remember_tuning(entry());
+  EXPECT_EQ(found(), together(16));
+  ::unsetenv("XDG_CONFIG_HOME");
+  EXPECT_EQ(tuning_file(), std::string(std::getenv("HOME")) + "/.config/parallax/tuning.json");
+}
+
+TEST_F(RememberedTuning, OfABrokenFileIsIgnoredWithAWarning) {
+  remember_tuning(entry());
+  const std::string whole = content();
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = whole;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  };
+  const std::string broken[] = {"",
+                                "{}",
+                                "[]",
+                                "null",
+                                "not JSON",
+                                whole.substr(0, whole.size() / 2),
+                                whole + "x",
+                                with("\"version\": 1", "\"version\": \"1\""),
+                                with("\"labels\": 1000", "\"labels\": \"many\""),
+                                with("\"labels\": 1000,", ""),
+                                with("\"pixels_together\": 16", "\"pixels_together\": [16]"),
+                                with("{\n        \"pixels_together\": 16\n      }", "7"),
+                                std::string(100'000, '['),
+                                std::string("\xff\xfe\0\0", 4)};
+  for (const std::string& text : broken) {
+    write(text);
+    EXPECT_TRUE(found().empty()) << text.substr(0, 200);
+    EXPECT_NE(tuning_warning().find("is damaged"), std::string::npos) << tuning_warning();
+    EXPECT_EQ(tuning_warning().find('\n'), std::string::npos);
+    EXPECT_EQ(planned_bytes(), bytes_with({}));
+  }
+  for (const char* version : {"0", "2", "999"}) {
+    write(with("\"version\": 1", std::string("\"version\": ") + version));
+    EXPECT_TRUE(found().empty());
+    EXPECT_NE(tuning_warning().find("is of version " + std::string(version)), std::string::npos);
+  }
+  write(whole);
+  EXPECT_EQ(found(), together(16));
+  EXPECT_EQ(tuning_warning(), "");
+}
+
+TEST_F(RememberedTuning, ABrokenFileIsSetAsideByTheNextThatIsWritten) {
+  write("not JSON");
+  remember_tuning(entry());
+  EXPECT_EQ(found(), together(16));
+  std::ostringstream old;
+  old << std::ifstream(file_.string() + ".old").rdbuf();
+  EXPECT_EQ(old.str(), "not JSON");
+}
+
+TEST_F(RememberedTuning, WhatIsNoFileIsIgnored) {
+  ASSERT_EQ(::mkfifo(file_.c_str(), 0600), 0);
+  EXPECT_TRUE(found().empty());
+  EXPECT_NE(tuning_warning(), "");
+  EXPECT_THROW(remember_tuning(entry()), Error);
+  fs::remove(file_);
+  fs::create_directory(file_);
+  EXPECT_TRUE(found().empty());
+  EXPECT_THROW(remember_tuning(entry()), Error);
+}
+
+TEST_F(RememberedTuning, AnUnwritableFolderIsAnErrorOfItsFile) {
+  if (::geteuid() == 0) ::setenv("PARALLAX_TUNING", "/proc/parallax/tuning.json", 1);
+  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
+  try {
+    remember_tuning(entry());
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::file);
+    EXPECT_NE(std::string(error.what()).find(tuning_file()), std::string::npos) << error.what();
+  }
+}
+
+// Nothing reaches a plan that it does not offer.
+TEST_F(RememberedTuning, ValuesThatCannotBeTunedAreIgnoredWithAWarning) {
+  for (const TunedValues& values :
+       {TunedValues{{"pixels_together", "3"}}, TunedValues{{"pixels_together", "99999999"}},
+        TunedValues{{"pixels_together", "-16"}}, TunedValues{{"pixels_together", "many"}},
+        TunedValues{{"no_such_tunable", "1"}}, TunedValues{{"pixels_together", "16"}, {"x", "1"}}}) {
+    remember_tuning(entry(values));
+    EXPECT_TRUE(found().empty());
+    EXPECT_NE(tuning_warning().find("nothing that can be tuned"), std::string::npos) << tuning_warning();
+    EXPECT_EQ(planned_bytes(), bytes_with({}));
+  }
+}
+
+TEST_F(RememberedTuning, APlanThatDoesNotFitWithItIsMadeWithout) {
+  remember_tuning(entry());
+  ASSERT_LT(bytes_with({}), bytes_with(together(16)));
+  const Matcher matcher(parameters_, device_, format_, {bytes_with({})});
+  EXPECT_EQ(matcher.memory_bytes(), bytes_with({}));
+  EXPECT_NE(tuning_warning().find("are allowed"), std::string::npos) << tuning_warning();
+  EXPECT_THROW(Matcher(parameters_, device_, format_, {bytes_with({}) - 1}), Error);
+}
+
+TEST_F(RememberedTuning, ValuesWithNamesAreWrittenByName) {
+  TiledBeliefPropagationParameters tiled;
+  const detail::Door& door = detail::find_door(tiled, device_);
+  const detail::TuningSpace space = door.tuning_space(tiled, device_, format_);
+  Configuration configuration;
+  configuration.set("threads_share", 1);
+  TunedConfiguration tuned = detail::tuning_key(door, tiled, device_, format_, space);
+  tuned.values = detail::text_of(configuration, space);
+  remember_tuning(tuned);
+  EXPECT_NE(content().find("\"threads_share\": \"blocks\""), std::string::npos) << content();
+  EXPECT_EQ(detail::remembered_configuration(door, tiled, device_, format_), configuration);
+}
+
+TEST_F(RememberedTuning, WritersAtTheSameTimeLoseNothing) {
+  constexpr int writers = 8, entries = 12;
+  std::vector<std::thread> threads;
+  for (int writer = 0; writer < writers; ++writer)
+    threads.emplace_back([&, writer] {
+      for (int i = 0; i < entries; ++i) {
+        TunedConfiguration own = entry();
+        own.labels = writer * entries + i + 1;
+        remember_tuning(own);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  std::size_t own = 0;
+  for (const TunedConfiguration& known : remembered_tuning()) own += known.built_in ? 0 : 1;
+  EXPECT_EQ(own, static_cast<std::size_t>(writers * entries));
+}
+
+TEST_F(RememberedTuning, IsForgottenByMethodAndDevice) {
+  TunedConfiguration other = entry();
+  other.method = "bp";
+  TunedConfiguration elsewhere = entry();
+  elsewhere.device = "another";
+  for (const TunedConfiguration& one : {entry(), other, elsewhere}) remember_tuning(one);
+  EXPECT_EQ(forget_tuning("census", ""), 0u);
+  EXPECT_EQ(forget_tuning("block", "another"), 1u);
+  EXPECT_EQ(forget_tuning("", tuned_device_name(device_)), 2u);
+  EXPECT_TRUE(found().empty());
+  fs::remove(file_);
+  EXPECT_EQ(forget_tuning("", ""), 0u);
+  EXPECT_FALSE(fs::exists(file_));
+}
+
+TEST_F(RememberedTuning, WhatOfADriverIsOfThatDriverOnly) {
+  TunedConfiguration any = entry({{"pixels_together", "2"}});
+  any.driver = "1.0";
+  remember_tuning(any);
+  EXPECT_TRUE(found().empty());
+}
+
+// A search among real plans.
+TEST_F(RememberedTuning, ASearchTriesRealPlans) {
+  parameters_.disparities = 16;
+  const SynthPair synthetic = synth(Scene::layers, {64, 40}, 16);
+  const StereoPair pair{synthetic.left_view(), synthetic.right_view(), {}, {}};
+  for (const TuningSearch which : {TuningSearch::occupancy, TuningSearch::exhaustive}) {
+    TuningOptions options;
+    options.search = which;
+    options.budget_seconds = 0.3;
+    const TuningResult result = tune(parameters_, device_, pair, options);
+    EXPECT_GT(result.candidates, 100u);
+    EXPECT_GT(result.trials.size(), 1u);
+    EXPECT_TRUE(result.trials.front().values.empty());
+    EXPECT_GT(result.found.default_milliseconds, 0);
+    EXPECT_LE(result.found.milliseconds, result.found.default_milliseconds);
+    EXPECT_EQ(result.found.device, tuned_device_name(device_));
+    EXPECT_EQ(result.found.size_class, 11);
+    EXPECT_EQ(result.found.labels, 16);
+    for (const TuningTrial& trial : result.trials) EXPECT_EQ(trial.failure, "");
+    remember_tuning(result.found);
+    Matcher(parameters_, device_, format_);
+    EXPECT_EQ(tuning_warning(), "");
+  }
+}
+
+TEST_F(RememberedTuning, WhatCannotBeTunedIsRefused) {
+  const SynthPair synthetic = synth(Scene::layers, {64, 40}, 16);
+  const StereoPair pair{synthetic.left_view(), synthetic.right_view(), {}, {}};
+  EXPECT_THROW(tune(parameters_, reference, pair), Error);
+  TuningOptions no_time;
+  no_time.budget_seconds = 0;
+  EXPECT_THROW(tune(parameters_, device_, pair, no_time), Error);
+}
+
+}  // namespace
+}  // namespace parallax::test

@@ -1,0 +1,287 @@
+#include "tune/search.h"
+
+#include <cmath>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "tune/landscape.h"
+
+namespace parallax::tuning {
+namespace {
+
+using test::Simulated;
+
+detail::TuningSpace space_of(std::vector<detail::Tunable> tunables) {
+  detail::TuningSpace space;
+  space.tunables = std::move(tunables);
+  return space;
+}
+
+const detail::TuningSpace space =
+    space_of({{"rows", {1, 2, 4, 8}}, {"columns", {16, 32, 64}}, {"keeps", {0, 1}}});
+
+Configuration configuration(int rows, int columns, int keeps) {
+  Configuration result;
+  result.set("rows", rows);
+  result.set("columns", columns);
+  result.set("keeps", keeps);
+  return result;
+}
+
+const Configuration planted = configuration(4, 32, 1);
+
+// Everything takes 10 ms and a bit, but for what is planted.
+double smooth(const Configuration& c) {
+  if (c == planted) return 8;
+  return 10 + 0.3 * c.value("rows", 2) / 2 + 0.01 * c.value("columns", 16);
+}
+
+// Occupancy falls with rows; what is planted keeps most of its step.
+Footprint footprint(const Configuration& c) {
+  return {100 / c.value("rows", 1), static_cast<std::size_t>(c.value("keeps", 0) == 1 ? 1000 : 10) +
+                                        (c.value("columns", 16) == 32 ? 5u : 0u)};
+}
+
+SearchResult find(Simulated& landscape, TuningSearch which, double budget = 1000) {
+  return search(landscape, candidates(space), which, budget, nullptr);
+}
+
+const Configuration& best(const SearchResult& result) {
+  return result.trials[result.best].configuration;
+}
+
+constexpr TuningSearch both[] = {TuningSearch::occupancy, TuningSearch::exhaustive};
+
+TEST(Candidates, AreAllCombinationsThatAreAllowed) {
+  EXPECT_EQ(candidates(space).size(), 5u * 4 * 3);
+  EXPECT_TRUE(candidates(space).front().empty());
+  detail::TuningSpace limited = space;
+  limited.allowed = [](const Configuration& c) { return c.value("rows", 0) == 4; };
+  EXPECT_EQ(candidates(limited).size(), 1u + 4 * 3);
+  std::set<std::map<std::string, int, std::less<>>> different;
+  for (const Configuration& c : candidates(space)) different.insert(c.values());
+  EXPECT_EQ(different.size(), 60u);
+  EXPECT_EQ(candidates({}).size(), 1u);
+}
+
+TEST(Candidates, TooManyAreRefused) {
+  const std::vector<int> values(99);
+  EXPECT_THROW(candidates(space_of({{"a", values}, {"b", values}, {"c", values}, {"d", values}})), Error);
+}
+
+TEST(Search, FindsThePlantedBestInNoise) {
+  for (const TuningSearch which : both)
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+      Simulated landscape(smooth, footprint, seed);
+      landscape.noise = 0.05;
+      const SearchResult result = find(landscape, which);
+      EXPECT_EQ(best(result), planted) << seed;
+      EXPECT_LT(result.milliseconds, result.default_milliseconds);
+      EXPECT_EQ(result.ended_early, "");
+    }
+}
+
+TEST(Search, OutliersDoNotFoolIt) {
+  // Now and then a sample is far too long; and others, of what is slow, far too short: a clock that was set.
+  for (const TuningSearch which : both)
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+      Simulated landscape(smooth, footprint, seed);
+      landscape.noise = 0.03;
+      landscape.long_outliers = 0.1;
+      landscape.short_outliers = 0.05;
+      EXPECT_EQ(best(find(landscape, which)), planted) << seed;
+    }
+}
+
+TEST(Search, AMachineThatBecomesSlowerFoolsNobody) {
+  for (const TuningSearch which : both) {
+    Simulated landscape(smooth, footprint, 1);
+    landscape.noise = 0.01;
+    landscape.drift = 0.002;  // a second
+    EXPECT_EQ(best(find(landscape, which)), planted);
+  }
+}
+
+TEST(Search, TheDefaultWinsWhenNothingIsBetter) {
+  const auto flat = [](const Configuration&) { return 10.0; };
+  const auto worse = [](const Configuration& c) { return c.empty() ? 10.0 : 10.5; };
+  for (const TuningSearch which : both)
+    for (unsigned seed = 1; seed <= 10; ++seed) {
+      Simulated equal(flat, footprint, seed);
+      EXPECT_TRUE(best(find(equal, which)).empty());
+      Simulated better(worse, footprint, seed);
+      better.noise = 0.05;
+      const SearchResult result = find(better, which);
+      EXPECT_TRUE(best(result).empty()) << seed;
+      EXPECT_EQ(result.milliseconds, result.default_milliseconds);
+      EXPECT_GT(result.milliseconds, 0);
+    }
+}
+
+TEST(Search, WhatIsFoundIsNeverSlowerThanTheDefaultByThreePerCent) {
+  for (const TuningSearch which : both)
+    for (unsigned seed = 1; seed <= 50; ++seed) {
+      std::mt19937 random(seed);
+      std::map<std::map<std::string, int, std::less<>>, double> truth;
+      const auto time = [&](const Configuration& c) {
+        const auto [found, is_new] = truth.try_emplace(c.values(), 0);
+        if (is_new) found->second = 9.5 + std::uniform_real_distribution<>(0, 3)(random);
+        return found->second;
+      };
+      Simulated landscape(time, footprint, seed);
+      landscape.noise = 0.04;
+      EXPECT_LE(time(best(find(landscape, which))), 1.03 * time({})) << seed;
+    }
+}
+
+TEST(Search, OccupancyRunsOneOfEachStep) {
+  Simulated landscape(smooth, footprint, 1);
+  const SearchResult result = find(landscape, TuningSearch::occupancy);
+  std::set<int> steps;
+  for (const Trial& trial : result.trials) {
+    EXPECT_EQ(trial.built, trial.samples > 0);
+    if (trial.samples == 0 || trial.configuration.empty()) continue;
+    EXPECT_TRUE(steps.insert(trial.footprint->occupancy).second);
+    EXPECT_EQ(trial.footprint->on_chip_bytes, 1005u);
+  }
+  EXPECT_EQ(steps, (std::set<int>{100, 50, 25, 12}));
+}
+
+// A strategy that makes no difference to what runs at once, and what is kept near.
+TEST(Search, OccupancyTriesOnTheFastestWhatDoesNotShow) {
+  std::vector<detail::Tunable> tunables = space.tunables;
+  tunables.push_back({"strategy", {1, 2, 3, 4, 5, 6}});
+  const auto time = [](const Configuration& c) {
+    return smooth(Configuration({{"rows", c.value("rows", 2)},
+                                 {"columns", c.value("columns", 16)},
+                                 {"keeps", c.value("keeps", 0)}})) -
+           (c.value("strategy", 0) == 5 ? 1 : 0);
+  };
+  Simulated landscape(time, footprint, 1);
+  landscape.noise = 0.02;
+  Configuration expected = planted;
+  expected.set("strategy", 5);
+  EXPECT_EQ(best(search(landscape, candidates(space_of(tunables)), TuningSearch::occupancy, 1000, nullptr)),
+            expected);
+}
+
+// Who keeps most of its step and fails leaves the step to the next one.
+TEST(Search, OccupancyLosesNoStepToAFailure) {
+  const Configuration next({{"rows", 4}, {"keeps", 1}});
+  const auto time = [&](const Configuration& c) { return c == next ? 9.0 : smooth(c); };
+  Simulated landscape(time, footprint, 1);
+  landscape.faults[planted.values()] = Simulated::Fault::build;
+  EXPECT_EQ(best(find(landscape, TuningSearch::occupancy)), next);
+}
+
+// Whatever breaks is out, and the next best wins.
+TEST(Search, WhatFailsIsOutAndNeverWins) {
+  const Configuration second = configuration(1, 16, 1);
+  const auto time = [&](const Configuration& c) { return c == second ? 9.0 : smooth(c); };
+  const auto keeps_most = [&](const Configuration& c) {
+    return c == second ? Footprint{7, 5000} : footprint(c);
+  };
+  for (const TuningSearch which : both)
+    for (const auto fault : {Simulated::Fault::build, Simulated::Fault::launch, Simulated::Fault::bytes}) {
+      Simulated landscape(time, keeps_most, 1);
+      landscape.noise = 0.01;
+      landscape.faults[planted.values()] = fault;
+      const SearchResult result = find(landscape, which);
+      EXPECT_EQ(best(result), second);
+      for (const Trial& trial : result.trials)
+        EXPECT_EQ(trial.failure, trial.configuration == planted ? Simulated::text_of(fault) : "");
+    }
+}
+
+TEST(Search, WhatFailsOnlyLaterIsOutToo) {
+  for (const TuningSearch which : both) {
+    Simulated landscape(smooth, footprint, 1);
+    landscape.faults[planted.values()] = Simulated::Fault::tenth_run;
+    const SearchResult result = find(landscape, which);
+    EXPECT_NE(best(result), planted);
+    EXPECT_EQ(result.ended_early, "");
+  }
+}
+
+TEST(Search, ADeviceThatDiesEndsItWithTheDefault) {
+  for (const TuningSearch which : both) {
+    Simulated landscape(smooth, footprint, 1);
+    landscape.faults[planted.values()] = Simulated::Fault::death;
+    const SearchResult result = find(landscape, which);
+    EXPECT_TRUE(best(result).empty());
+    EXPECT_NE(result.ended_early.find("the device is dead"), std::string::npos) << result.ended_early;
+  }
+}
+
+TEST(Search, ADefaultThatFailsIsTheCallersError) {
+  for (const auto fault : {Simulated::Fault::build, Simulated::Fault::launch}) {
+    Simulated landscape(smooth, footprint, 1);
+    landscape.faults[{}] = fault;
+    EXPECT_THROW(find(landscape, TuningSearch::exhaustive), Error);
+  }
+}
+
+TEST(Search, GoesOnWhereOnlyOneFitsIntoMemory) {
+  for (const TuningSearch which : both) {
+    Simulated landscape(smooth, footprint, 1);
+    landscape.most_open = 1;
+    EXPECT_EQ(best(find(landscape, which)), planted);
+    EXPECT_EQ(landscape.most_seen_open(), 1);
+  }
+}
+
+TEST(Search, HoldsFewAtOnce) {
+  Simulated landscape(smooth, footprint, 1);
+  find(landscape, TuningSearch::exhaustive);
+  EXPECT_LE(landscape.most_seen_open(), 5);
+}
+
+TEST(Search, EndsWithItsBudget) {
+  for (const TuningSearch which : both) {
+    Simulated all(smooth, footprint, 1);
+    const double whole = find(all, which).seconds;
+    for (const double part : {0.1, 0.3, 0.6}) {
+      Simulated landscape(smooth, footprint, 1);
+      landscape.seconds_to_build = 0.2;
+      const SearchResult result = find(landscape, which, part * whole);
+      // To see one of each step takes little.
+      EXPECT_EQ(result.ended_early.empty(), which == TuningSearch::occupancy && part > 0.1) << part;
+      // Beyond it at most a group that had begun, and the last comparison.
+      EXPECT_LT(result.seconds, part * whole + 4 * 0.2 + 3 * 5 * 0.011 + 2 * (0.2 + 9 * 0.011)) << part;
+      EXPECT_GT(result.milliseconds, 0);
+    }
+  }
+}
+
+TEST(Search, ABudgetThatEndsEarlyHasSeenAllRegions) {
+  Simulated landscape(smooth, footprint, 1);
+  landscape.seconds_to_build = 1;
+  const SearchResult result = find(landscape, TuningSearch::exhaustive, 45);
+  std::set<int> rows;
+  int measured = 0;
+  for (const Trial& trial : result.trials) {
+    measured += trial.samples > 0;
+    if (trial.samples > 0) rows.insert(trial.configuration.value("rows", 0));
+  }
+  EXPECT_LT(measured, 40);
+  EXPECT_EQ(rows.size(), 5u);
+}
+
+TEST(Search, OneCandidateIsTheDefault) {
+  Simulated landscape(smooth, footprint, 1);
+  const SearchResult result = search(landscape, candidates({}), TuningSearch::occupancy, 10, nullptr);
+  EXPECT_EQ(result.best, 0u);
+  EXPECT_GT(result.default_milliseconds, 0);
+}
+
+TEST(Search, TellsOfItsProgress) {
+  Simulated landscape(smooth, footprint, 1);
+  int told = 0;
+  search(landscape, candidates(space), TuningSearch::exhaustive, 1000, [&](const std::string&) { ++told; });
+  EXPECT_GT(told, 10);
+}
+
+}  // namespace
+}  // namespace parallax::tuning

@@ -1,0 +1,350 @@
+// Finds what makes plans fastest on this machine, and remembers it.
+
+#include "parallax/tune.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "parallax/formats.h"
+#include "parallax/synth.h"
+#include "parallax/version.h"
+
+#include "tools/parallax/command_line.h"
+#include "tools/parallax/method_options.h"
+#include "tools/parallax/papers_pairs.h"
+#include "tools/parallax/pictures.h"
+
+namespace parallax::tool {
+namespace {
+
+using nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+struct TuneRequest {
+  std::string left, right;
+  std::string method = "block", preset = "default";
+  std::string device = "auto";
+  int threads = 0;
+  std::string size = "640x480";
+  TuningOptions options;
+  bool shows = false, forgets = false;
+  bool method_given = false, device_given = false, disparities_given = false;
+  std::string suite, data;
+  std::string json_path;
+  MatcherParameters parameters;
+
+  Device where() const {
+    Device chosen = Device::parse(device);
+    chosen.threads = threads;
+    return chosen;
+  }
+  int& disparities() {
+    return std::visit([](auto& p) -> int& { return p.disparities; }, parameters);
+  }
+  int disparities() const {
+    return std::visit([](const auto& p) { return p.disparities; }, parameters);
+  }
+};
+
+void add_tune_options(CLI::App& app, TuneRequest& request) {
+  app.add_option("LEFT", request.left, "Left picture; without pictures, a synthetic pair of --size");
+  app.add_option("RIGHT", request.right, "Right picture, rectified with the left one");
+  app.add_option("--method", request.method, "Algorithm: " + method_names());
+  app.add_option("--preset", request.preset,
+                 "Named set of parameters: " + preset_names(request.method) + "; options override it");
+  app.add_option("--device", request.device, "auto, cpu, cuda, cuda:N, opencl, opencl:P or opencl:P.D");
+  app.add_option("--threads", request.threads, "CPU threads; 0 = all cores");
+  app.add_option("--size", request.size, "Of the synthetic pair");
+  app.add_option("--disparities", request.disparities(), "Number of disparities searched");
+  add_choice<TuningSearch>(
+      app, "--search", request.options.search,
+      {{"occupancy", TuningSearch::occupancy}, {"exhaustive", TuningSearch::exhaustive}},
+      "occupancy: of all that let as much run at once, only what keeps most on the chip; exhaustive: all");
+  app.add_option("--budget", request.options.budget_seconds,
+                 "Seconds after which a search ends with what it knows")
+      ->check(CLI::Range(0.01, 1e6));
+  app.add_option("--max-memory", request.options.limits.max_memory_bytes,
+                 "Refuse to use more memory than this, such as 2G; 0 = what the machine has")
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(not_negative());
+  app.add_flag("--show", request.shows, "Print what is remembered");
+  app.add_flag("--forget", request.forgets,
+               "Remove what is remembered: all, or what --method and --device name");
+  app.add_option("--suite", request.suite,
+                 "papers: both searches on the pairs of the papers on belief propagation, as a table")
+      ->check(CLI::IsMember({"papers"}));
+  app.add_option("--data", request.data, "Folder with papers/; default: PARALLAX_DATA");
+  app.add_option("--json", request.json_path, "Also write what was found to this file");
+}
+
+void check_request(const TuneRequest& request) {
+  const int tasks = (request.shows ? 1 : 0) + (request.forgets ? 1 : 0) + (request.suite.empty() ? 0 : 1);
+  if (tasks > 1) throw UsageError("--show, --forget and --suite exclude each other: give one of them");
+  if (tasks > 0 && !request.left.empty())
+    throw UsageError("--show, --forget and --suite take no pictures: leave out " + request.left);
+  if (!request.left.empty() && request.right.empty())
+    throw UsageError("RIGHT is required with LEFT; see 'parallax tune --help'");
+  if (!request.suite.empty() && request.method != "bp")
+    throw UsageError("--suite papers is for --method bp: leave out --method " + request.method);
+}
+
+TuneRequest parse_tune(const Arguments& arguments) {
+  TuneRequest request;
+  // The suite is of belief propagation, as it was published.
+  if (std::find(arguments.begin(), arguments.end(), "--suite") != arguments.end()) {
+    request.method = "bp";
+    request.preset = "grauer-gray-2019";
+  }
+  if (const char* folder = std::getenv("PARALLAX_DATA")) request.data = folder;
+  read_method_and_preset(arguments, "tune", request.method, request.preset);
+  request.parameters = method_preset(request.method, request.preset);
+  CommandLine app("tune", "Find what makes matching fastest on this machine, and remember it");
+  add_tune_options(app, request);
+  std::visit([&](auto& parameters) { add_options(app, parameters); }, request.parameters);
+  app.read(arguments);
+  std::visit([&](auto& parameters) { settle_options(app, parameters); }, request.parameters);
+  request.method_given = app.count("--method") > 0;
+  request.device_given = app.count("--device") > 0;
+  request.disparities_given = app.count("--disparities") > 0;
+  check_request(request);
+  return request;
+}
+
+void write_json(const std::string& path, const ordered_json& report) {
+  if (path.empty()) return;
+  const std::string text = report.dump(2) + "\n";
+  write_file(path, {reinterpret_cast<const std::byte*>(text.data()), text.size()});
+}
+
+std::string text_of(const TunedValues& values) {
+  std::string text;
+  for (const auto& [name, value] : values) text += (text.empty() ? "" : ", ") + name + " " + value;
+  return text.empty() ? "as by default" : text;
+}
+
+std::string decimals(double value, int places) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(places) << value;
+  return text.str();
+}
+
+ordered_json to_json(const TunedConfiguration& entry) {
+  return {{"device", entry.device},
+          {"driver", entry.driver},
+          {"method", entry.method},
+          {"variant", entry.variant},
+          {"size_class", entry.size_class},
+          {"labels", entry.labels},
+          {"configuration", entry.values},
+          {"milliseconds", entry.milliseconds},
+          {"default_milliseconds", entry.default_milliseconds},
+          {"built_in", entry.built_in}};
+}
+
+ordered_json to_json(const TuningResult& result) {
+  ordered_json trials = ordered_json::array();
+  for (const TuningTrial& trial : result.trials)
+    trials.push_back({{"configuration", trial.values},
+                      {"occupancy", trial.occupancy},
+                      {"on_chip_bytes", trial.on_chip_bytes},
+                      {"milliseconds", trial.milliseconds},
+                      {"relative", trial.relative},
+                      {"failure", trial.failure}});
+  return {{"found", to_json(result.found)},
+          {"candidates", result.candidates},
+          {"seconds", result.seconds},
+          {"ended_early", result.ended_early},
+          {"trials", trials}};
+}
+
+// A pair, and what keeps its pixels.
+struct Pair {
+  PicturePair pictures;
+  SynthPair synthetic;
+
+  StereoPair views() const {
+    if (pictures.left.pixels.empty()) return {synthetic.left_view(), synthetic.right_view(), {}, {}};
+    return {pictures.left.view(), pictures.right.view(), {}, {}};
+  }
+};
+
+Pair pair_of(const TuneRequest& request) {
+  Pair pair;
+  if (!request.left.empty()) {
+    pair.pictures = read_pair(request.left, request.right);
+    return pair;
+  }
+  SynthParameters parameters;
+  parameters.scene = Scene::layers;
+  parameters.size = parse_size(request.size);
+  // A scene needs fewer than it has columns.
+  parameters.disparities = std::min(request.disparities(), std::max(1, parameters.size.width / 2));
+  pair.synthetic = synthesize(parameters);
+  return pair;
+}
+
+TuningResult tune_pair(const TuneRequest& request, const StereoPair& pair, const std::string& what) {
+  TuningOptions options = request.options;
+  options.progress = [&](const std::string& progress) { show_progress(what + ": " + progress); };
+  const TuningResult result = tune(request.parameters, request.where(), pair, options);
+  show_progress("");
+  return result;
+}
+
+void print(const TuningResult& result, Size size) {
+  const TunedConfiguration& found = result.found;
+  const auto failed = std::count_if(result.trials.begin(), result.trials.end(),
+                                    [](const TuningTrial& trial) { return !trial.failure.empty(); });
+  std::cout << found.method << " (" << found.variant << ") on " << found.device << ", " << text(size)
+            << " with " << found.labels << " labels\n"
+            << "tried " << result.trials.size() << " of " << result.candidates << " configurations in "
+            << decimals(result.seconds, 1) << " s, " << failed << " failed\n";
+  if (!result.ended_early.empty()) std::cout << "ended early: " << result.ended_early << "\n";
+  for (const TuningTrial& trial : result.trials)
+    if (!trial.failure.empty())
+      std::cout << "out: " << text_of(trial.values) << ": " << trial.failure << "\n";
+  std::cout << "best: " << text_of(found.values) << "\n"
+            << decimals(found.milliseconds, 3) << " ms; the default takes "
+            << decimals(found.default_milliseconds, 3) << " ms\n";
+}
+
+int tune_one(const TuneRequest& request) {
+  const Pair pair = pair_of(request);
+  const TuningResult result = tune_pair(request, pair.views(), request.method);
+  print(result, pair.views().left.format.size);
+  write_json(request.json_path, {{"version", PARALLAX_VERSION}, {"results", {to_json(result)}}});
+  // What was found is told, also where it cannot be remembered.
+  std::cout.flush();
+  remember_tuning(result.found);
+  std::cout << "remembered in " << tuning_file() << "\n";
+  return done;
+}
+
+int show(const TuneRequest& request) {
+  ordered_json list = ordered_json::array();
+  for (const TunedConfiguration& entry : remembered_tuning()) {
+    if (request.method_given && entry.method != request.method) continue;
+    if (request.device_given && entry.device != tuned_device_name(request.where())) continue;
+    list.push_back(to_json(entry));
+    std::cout << entry.method << " (" << entry.variant << ") on " << entry.device
+              << (entry.driver.empty() ? "" : ", driver " + entry.driver) << ", from "
+              << (1ull << entry.size_class) << " pixels, " << entry.labels
+              << " labels: " << text_of(entry.values) << "; " << decimals(entry.milliseconds, 3)
+              << " ms instead of " << decimals(entry.default_milliseconds, 3)
+              << (entry.built_in ? " (comes with the program)" : "") << "\n";
+  }
+  write_json(request.json_path, {{"version", PARALLAX_VERSION}, {"file", tuning_file()}, {"entries", list}});
+  return done;
+}
+
+int forget(const TuneRequest& request) {
+  const std::string device = request.device_given ? tuned_device_name(request.where()) : "";
+  if (request.device_given && device.empty())
+    throw Error(ErrorCategory::device, "no device " + request.device + " here: see 'parallax devices'");
+  const std::size_t count = forget_tuning(request.method_given ? request.method : "", device);
+  std::cout << "forgot " << count << (count == 1 ? " entry" : " entries") << "\n";
+  return done;
+}
+
+// The papers' pairs
+
+// What the papers begin with: on the processor one thread without vectors, on a GPU all messages in local
+// memory, the labels of a pixel side by side.
+BeliefPropagationParameters plain(BeliefPropagationParameters parameters) {
+  parameters.arithmetic = Arithmetic::float32;
+  parameters.aligned = false;
+  parameters.cuda = {0, IndexOrder::naive, MessageValues::local_memory};
+  return parameters;
+}
+
+double run_milliseconds(Matcher& matcher, const StereoPair& pair, const DisparityMap& map) {
+  matcher.run(pair, map);
+  double sum = 0;
+  for (const StageTime& stage : matcher.stage_times())
+    if (std::string_view(stage.stage) != "upload" && std::string_view(stage.stage) != "download")
+      sum += stage.milliseconds;
+  return sum;
+}
+
+double time_plain(const TuneRequest& request, const StereoPair& pair) {
+  Device device = request.where();
+  if (device.kind == DeviceKind::cpu) {
+    device.threads = 1;
+    force_cpu_target(cpu_targets().back());
+  }
+  use_tuning(false);
+  const Size size = pair.left.format.size;
+  Matcher matcher(plain(std::get<BeliefPropagationParameters>(request.parameters)), device, pair.left.format);
+  Plane<float> disparity(size);
+  Plane<std::uint8_t> status(size);
+  const DisparityMap map{disparity.view(), status.view(), {}};
+  // What takes many seconds is not run often.
+  constexpr double patience = 5000;
+  const double warm_up = run_milliseconds(matcher, pair, map);
+  std::vector<double> times;
+  for (int i = 0; i < (warm_up > patience ? 1 : 9); ++i)
+    times.push_back(run_milliseconds(matcher, pair, map));
+  use_tuning(true);
+  force_cpu_target("");
+  return median(times);
+}
+
+void print_row(const std::string& pair, TuningSearch search, const TuningResult& result, double plain) {
+  const TunedConfiguration& found = result.found;
+  std::cout << "| " << pair << " | " << (search == TuningSearch::occupancy ? "occupancy" : "exhaustive")
+            << " | " << text_of(found.values) << " | " << result.trials.size() << " of " << result.candidates
+            << " | " << decimals(result.seconds, 1) << " | " << decimals(found.default_milliseconds, 2)
+            << " | " << decimals(found.milliseconds, 2) << " | "
+            << decimals(found.default_milliseconds / found.milliseconds, 2) << "× | "
+            << decimals(plain / found.milliseconds, 1) << "× |\n"
+            << std::flush;
+}
+
+int tune_papers(TuneRequest request) {
+  const fs::path folder = fs::path(request.data) / "papers";
+  ordered_json results = ordered_json::array();
+  std::cout << "| pair | search | found | tried | s | ms by default | ms tuned | over the default | over the "
+               "plain first version |\n|---|---|---|--:|--:|--:|--:|--:|--:|\n";
+  for (const PapersPair& entry : papers_pairs()) {
+    if (!fs::exists(folder / entry.name)) continue;
+    const PicturePair pictures =
+        read_pair((folder / entry.name / "left.png").string(), (folder / entry.name / "right.png").string());
+    const StereoPair pair{pictures.left.view(), pictures.right.view(), {}, {}};
+    if (!request.disparities_given) request.disparities() = entry.disparities;
+    const double plain_milliseconds = time_plain(request, pair);
+    for (const TuningSearch search : {TuningSearch::occupancy, TuningSearch::exhaustive}) {
+      request.options.search = search;
+      const TuningResult result = tune_pair(request, pair, entry.name);
+      print_row(entry.name, search, result, plain_milliseconds);
+      ordered_json json = to_json(result);
+      json["pair"] = entry.name;
+      json["search"] = search == TuningSearch::occupancy ? "occupancy" : "exhaustive";
+      json["plain_milliseconds"] = plain_milliseconds;
+      results.push_back(std::move(json));
+      // The exhaustive one is last, and knows most.
+      if (search == TuningSearch::exhaustive && !tuning_file().empty()) remember_tuning(result.found);
+    }
+  }
+  if (results.empty())
+    throw Error(ErrorCategory::file,
+                "no pairs in " + folder.string() + ": --suite papers needs them, give --data");
+  write_json(request.json_path, {{"version", PARALLAX_VERSION}, {"results", results}});
+  return done;
+}
+
+}  // namespace
+
+int tune_command(const Arguments& arguments) {
+  const TuneRequest request = parse_tune(arguments);
+  if (request.shows) return show(request);
+  if (request.forgets) return forget(request);
+  if (!request.suite.empty()) return tune_papers(request);
+  return tune_one(request);
+}
+
+}  // namespace parallax::tool
