@@ -11,6 +11,7 @@
 
 #include "benchmarks/gray_pair.h"
 #include "tools/parallax/command.h"
+#include "tools/parallax/papers_pictures.h"
 
 namespace {
 
@@ -79,6 +80,22 @@ void convert_contest(const fs::path& images, const fs::path& labels, const fs::p
   write(to / "truth.pfm", truth);
 }
 
+Plane<float> floats(const Plane<std::uint8_t>& gray) {
+  Plane<float> plane(gray.size());
+  for (int y = 0; y < gray.height(); ++y) std::copy_n(gray.row(y), gray.width(), plane.row(y));
+  return plane;
+}
+
+// The contest's second pair, for those who have it.
+void convert_red_barrel(const tool::PapersPictures& papers, const fs::path& folder) {
+  const tool::PapersImages images = papers.load(tool::red_barrel);
+  const fs::path to = folder / tool::red_barrel;
+  fs::create_directories(to);
+  write(to / "left.pfm", floats(images.left));
+  write(to / "right.pfm", floats(images.right));
+  write(to / "truth.pfm", images.truth);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -97,6 +114,8 @@ int main(int count, char** arguments) {
     convert_contest(fs::path(arguments[1]) / "middlebury2003/tsukuba",
                     fs::path(arguments[1]) / "papers/memocode2013-tsukuba",
                     fs::path(arguments[2]) / "contest");
+    const tool::PapersPictures papers(arguments[1]);
+    if (papers.why_absent(tool::red_barrel).empty()) convert_red_barrel(papers, arguments[2]);
     convert_piano(fs::path(arguments[1]) / "middlebury2014/Piano", fs::path(arguments[2]) / "piano");
   } catch (const std::exception& error) {
     std::cerr << "gpu_pairs: " << error.what() << "\n";

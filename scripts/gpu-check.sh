@@ -5,11 +5,12 @@
 #   scripts/gpu-check.sh collect [DATA]   on a Debian machine with the project built: gathers in .sysroot the packages
 #                                         that the other machine lacks, and in .pairs the pairs (DATA has papers/)
 #   scripts/gpu-check.sh [test|tables]    on the machine with the GPU, with both folders beside the project's
+#   scripts/gpu-check.sh papers FOLDER    there: the tables and plots of docs/papers.md, into this folder
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(libhwy-dev libhwy1 libtbb-dev libtbb12 libtbbmalloc2 libtbbbind-2-5 libgtest-dev libgmock-dev opencl-c-headers
-  ocl-icd-libopencl1)
+  ocl-icd-libopencl1 nlohmann-json3-dev)
 
 collect() {
   local data=${1:-${PARALLAX_DATA:-../shared/data}} scratch
@@ -27,7 +28,7 @@ build() {
   export LD_LIBRARY_PATH=$PWD/.sysroot/usr/lib/x86_64-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   cmake -S . -B build/gpu -G Ninja -DCMAKE_BUILD_TYPE=Release -DPARALLAX_DEVELOPER_MODE=ON -DPARALLAX_TOOLS=OFF \
     -DCMAKE_PREFIX_PATH="$PWD/.sysroot/usr;$PWD/.sysroot/usr/lib/x86_64-linux-gnu" >/dev/null
-  cmake --build build/gpu --target test_cuda test_devices test_cuda_allocation test_opencl benchmark_cuda
+  cmake --build build/gpu --target test_cuda test_devices test_cuda_allocation test_opencl benchmark_cuda benchmark_papers
 }
 
 # Every case compiles its kernels: as many at once as there are cores.
@@ -77,6 +78,20 @@ tables() {
   build/gpu/benchmarks/benchmark_cuda .pairs
 }
 
+# Kernels are compiled by a process for each paper, all at once, and kept; what these measure is not.
+papers() {
+  local folder=$1 scratch paper process
+  local -a running=()
+  scratch=$(mktemp -d)
+  for paper in block census bp-2010 bp-2019 tiled-bp; do
+    build/gpu/benchmarks/benchmark_papers .pairs "$scratch/$paper" 0 cuda "$paper" >/dev/null &
+    running+=($!)
+  done
+  for process in "${running[@]}"; do wait "$process"; done
+  rm -r "$scratch"
+  build/gpu/benchmarks/benchmark_papers .pairs "$folder" 0.3
+}
+
 case ${1:-all} in
   collect) collect "${@:2}" ;;
   test)
@@ -87,10 +102,14 @@ case ${1:-all} in
     build
     tables
     ;;
+  papers)
+    build
+    papers "${2:-papers}"
+    ;;
   all)
     build
     run_tests
     tables
     ;;
-  *) sed -n '5,7s/^# *//p' "$0" >&2 && exit 2 ;;
+  *) sed -n '5,8s/^# *//p' "$0" >&2 && exit 2 ;;
 esac

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
-#include <optional>
 
 #include <nlohmann/json.hpp>
 #include <opencv2/core.hpp>
@@ -18,7 +17,8 @@
 
 #include "tools/parallax/command_line.h"
 #include "tools/parallax/method_options.h"
-#include "tools/parallax/papers_pairs.h"
+#include "tools/parallax/papers_pictures.h"
+#include "tools/parallax/papers_suite.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::tool {
@@ -38,17 +38,6 @@ struct BenchPair {
   };
   std::function<Loaded()> load;
 };
-
-// All pixels with truth are evaluated.
-BenchPair papers_pair(const fs::path& folder, const PapersPair& entry) {
-  return {entry.name, entry.disparities, [folder, entry] {
-            const auto path = [&](const char* file) { return (folder / file).string(); };
-            Plane<float> truth = read_disparity(path("truth.png"), entry.truth_scale);
-            Plane<std::uint8_t> everything(truth.size(), 255);
-            return BenchPair::Loaded{read_picture(path("left.png")), read_picture(path("right.png")),
-                                     std::move(truth), std::move(everything)};
-          }};
-}
 
 struct Table2003 {
   const char* name;
@@ -113,20 +102,11 @@ std::vector<BenchPair> standard_suite(const fs::path& data) {
   return pairs;
 }
 
-std::vector<BenchPair> papers_suite(const fs::path& data) {
-  std::vector<BenchPair> pairs;
-  for (const PapersPair& entry : papers_pairs())
-    if (fs::exists(data / "papers" / entry.name))
-      pairs.push_back(papers_pair(data / "papers" / entry.name, entry));
-  return pairs;
-}
-
 // One way to match a pair.
 struct Trial {
   std::string name;
   MatcherParameters parameters;
   Device device;
-  std::string cpu_target = {};  // empty = the best
 };
 
 void set_disparities(MatcherParameters& parameters, int disparities) {
@@ -139,64 +119,6 @@ std::vector<Trial> standard_trials(const Device& device) {
     if (entry.device == device.kind)
       trials.push_back({entry.method, method_preset(entry.method, "default"), device});
   return trials;
-}
-
-// What the papers on GPUs measure: the order of values and where a message is kept (Grauer-Gray & Cavazos
-// 2010); 16-bit storage and alignment (Grauer-Gray 2019); and then bytes.
-std::vector<Trial> papers_trials_on_gpu(const Device& device) {
-  BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2019");
-  parameters.arithmetic = Arithmetic::float32;
-  parameters.aligned = false;
-  parameters.cuda = {0, IndexOrder::naive, MessageValues::local_memory};
-  std::vector<Trial> trials;
-  const auto add = [&](const char* name) { trials.push_back({name, parameters, device}); };
-  add("bp float32, local");
-  parameters.cuda.index_order = IndexOrder::coalesced;
-  add("+ coalesced order");
-  parameters.cuda.message_values = MessageValues::shared_memory;
-  add("shared memory");
-  parameters.cuda.message_values = MessageValues::registers;
-  add("registers");
-  parameters.cuda.message_values = MessageValues::automatic;
-  add("whatever is best");
-  parameters.aligned = true;
-  add("+ alignment");
-  parameters.arithmetic = Arithmetic::float16;
-  add("+ float16");
-  parameters.arithmetic = Arithmetic::bfloat16;
-  add("bfloat16 instead");
-  parameters.arithmetic = Arithmetic::fixed16;
-  add("fixed16 instead");
-  parameters.arithmetic = Arithmetic::fixed8;
-  add("fixed8 instead");
-  return trials;
-}
-
-// Grauer-Gray 2019, section 6, on this machine: what threads, vectors, 16-bit storage and alignment are
-// worth; and then bytes.
-std::vector<Trial> papers_trials(const Device& device) {
-  const auto published = [](Arithmetic arithmetic, bool aligned) {
-    BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2019");
-    parameters.arithmetic = arithmetic;
-    parameters.aligned = aligned;
-    return parameters;
-  };
-  if (device.kind == DeviceKind::cuda) return papers_trials_on_gpu(device);
-  if (device.kind != DeviceKind::cpu)
-    return {{"bp float32", published(Arithmetic::float32, true), device},
-            {"bp fixed8", published(Arithmetic::fixed8, true), device}};
-  Device single = device;
-  single.threads = 1;
-  const std::string scalar = cpu_targets().back();
-  return {{"bp float32, 1 thread", published(Arithmetic::float32, false), single, scalar},
-          {"+ threads", published(Arithmetic::float32, false), device, scalar},
-          {"+ vectors", published(Arithmetic::float32, false), device},
-          {"+ float16", published(Arithmetic::float16, false), device},
-          {"+ alignment", published(Arithmetic::float16, true), device},
-          {"fixed8 instead", published(Arithmetic::fixed8, true), device},
-          {"float32, aligned", published(Arithmetic::float32, true), device},
-          {"bfloat16, aligned", published(Arithmetic::bfloat16, true), device},
-          {"fixed8, 1 thread", published(Arithmetic::fixed8, true), single}};
 }
 
 // Median milliseconds of a run, after one to warm up; about a second's worth, but from 3 to 100 runs. What
@@ -228,13 +150,11 @@ Row bench_one(const BenchPair& pair, const BenchPair::Loaded& loaded, const Tria
   MatcherParameters parameters = trial.parameters;
   set_disparities(parameters, pair.disparities);
   const ImageFormat format = loaded.left.view().format;
-  force_cpu_target(trial.cpu_target);
   Matcher matcher(parameters, trial.device, format);
   Plane<float> disparity(format.size);
   Plane<std::uint8_t> status(format.size);
   const StereoPair views{loaded.left.view(), loaded.right.view(), {}, {}};
   const double milliseconds = measure(matcher, views, {disparity.view(), status.view()});
-  force_cpu_target("");
   return {pair.name,
           trial.name,
           trial.device.text(),
@@ -284,43 +204,24 @@ ordered_json to_json(const Row& row) {
 
 std::vector<Device> parse_devices(const std::string& list) {
   std::vector<Device> devices;
-  for (const std::string& text : CLI::detail::split(list, ',')) devices.push_back(Device::parse(text));
+  for (const std::string& text : CLI::detail::split(list, ',')) {
+    const Device device = Device::parse(text);
+    const auto same = [&](const Device& other) { return other.text() == device.text(); };
+    if (std::none_of(devices.begin(), devices.end(), same)) devices.push_back(device);
+  }
   return devices;
 }
 
-}  // namespace
-
-int bench_command(const Arguments& arguments) {
-  std::string suite = "standard", data, device_list = "cpu", json_path;
-  int threads = 0;
-  if (const char* folder = std::getenv("PARALLAX_DATA")) data = folder;
-  CommandLine app("bench", "Measure time and error on standard pairs: medians of many runs after a warm-up");
-  app.add_option("--suite", suite,
-                 "standard: every method with its default preset; papers: what the papers on belief "
-                 "propagation report, step by step")
-      ->check(CLI::IsMember({"standard", "papers"}));
-  app.add_option("--data", data,
-                 "Folder with middlebury2003/, middlebury2014/ and papers/; default: PARALLAX_DATA");
-  app.add_option("--device", device_list, "Devices, separated by commas");
-  app.add_option("--threads", threads, "CPU threads; 0 = all cores");
-  app.add_option("--json", json_path, "Also write the results to this file");
-  app.read(arguments);
-  const std::vector<Device> devices = parse_devices(device_list);
-  if (!data.empty() && !fs::is_directory(data))
-    throw Error(ErrorCategory::file, "no folder " + data + ": give --data");
-  const bool papers = suite == "papers";
-  if (papers && papers_suite(data).empty())
-    throw Error(ErrorCategory::file, "no pairs in " + (data.empty() ? "papers/" : data + "/papers") +
-                                         ": --suite papers needs them, give --data");
+void run_standard_suite(const std::string& data, const std::vector<Device>& devices, int threads,
+                        const std::string& json_path) {
   if (data.empty()) std::cerr << "parallax: no --data and no PARALLAX_DATA: synthetic pairs only\n";
-
   print_header();
   ordered_json rows = ordered_json::array();
-  for (const BenchPair& pair : papers ? papers_suite(data) : standard_suite(data)) {
+  for (const BenchPair& pair : standard_suite(data)) {
     const BenchPair::Loaded loaded = pair.load();
     for (Device device : devices) {
       device.threads = threads;
-      for (const Trial& trial : papers ? papers_trials(device) : standard_trials(device)) {
+      for (const Trial& trial : standard_trials(device)) {
         show_progress(pair.name + ", " + trial.name);
         const Row row = bench_one(pair, loaded, trial);
         show_progress("");
@@ -329,12 +230,61 @@ int bench_command(const Arguments& arguments) {
       }
     }
   }
-  if (json_path.empty()) return done;
+  if (json_path.empty()) return;
   const ordered_json report{
-      {"version", PARALLAX_VERSION}, {"suite", suite}, {"threads", threads}, {"results", rows}};
+      {"version", PARALLAX_VERSION}, {"suite", "standard"}, {"threads", threads}, {"results", rows}};
   const std::string text = report.dump(2) + "\n";
   const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
   write_file(json_path, {bytes, text.size()});
+}
+
+// Options that the standard suite has no use for.
+constexpr const char* of_papers[] = {"--paper", "--seconds-per-row", "--csv", "--markdown", "--plots"};
+
+void check_suite(const CLI::App& app, const std::string& suite) {
+  for (const char* option : of_papers)
+    if (suite != "papers" && app.count(option) != 0)
+      throw UsageError(std::string(option) + " goes with --suite papers");
+}
+
+}  // namespace
+
+int bench_command(const Arguments& arguments) {
+  std::string suite = "standard", data, device_list;
+  PapersRequest request;
+  if (const char* folder = std::getenv("PARALLAX_DATA")) data = folder;
+  CommandLine app("bench", "Measure time and error on standard pairs: medians of many runs after a warm-up");
+  app.add_option("--suite", suite,
+                 "standard: every method with its default preset; papers: what five papers report, step by "
+                 "step, beside their figures")
+      ->check(CLI::IsMember({"standard", "papers"}));
+  app.add_option("--data", data,
+                 "Folder with middlebury2003/, middlebury2014/ and papers/; default: PARALLAX_DATA");
+  app.add_option("--device", device_list,
+                 "Devices, separated by commas; default: cpu, for papers one of each kind that is here");
+  app.add_option("--threads", request.run.threads, "CPU threads; 0 = all cores");
+  app.add_option("--json", request.json, "Also write the results to this file");
+  app.add_option("--paper", request.papers,
+                 "Of the papers, only these, separated by commas: " + paper_names())
+      ->delimiter(',');
+  app.add_option("--seconds-per-row", request.run.seconds_per_row,
+                 "Of the papers: time for a row's samples, about; 0 = one run each")
+      ->check(CLI::Range(0.0, 3600.0));
+  app.add_option("--csv", request.csv, "Of the papers: also write the results to this file");
+  app.add_option("--markdown", request.markdown, "Of the papers: also write the tables to this file");
+  app.add_option("--plots", request.plots, "Of the papers: also draw speed-ups, as SVG in this folder");
+  app.read(arguments);
+  check_suite(app, suite);
+  if (!data.empty() && !fs::is_directory(data))
+    throw Error(ErrorCategory::file, "no folder " + data + ": give --data");
+  if (suite == "standard") {
+    run_standard_suite(data, parse_devices(device_list.empty() ? "cpu" : device_list), request.run.threads,
+                       request.json);
+    return done;
+  }
+  request.run.devices = device_list.empty() ? devices_of_this_machine() : parse_devices(device_list);
+  request.run.progress = show_progress;
+  run_papers(request, PapersPictures(data), std::cout);
   return done;
 }
 

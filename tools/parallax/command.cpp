@@ -1,6 +1,5 @@
 #include "tools/parallax/command.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include "tools/parallax/command_line.h"
@@ -39,12 +38,6 @@ std::string text(Size size) {
 
 void show_progress(const std::string& what) {
   if (messages_go_to_a_terminal()) write_message("\r\033[K" + what);
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 Size parse_size(const std::string& text, const std::string& option) {

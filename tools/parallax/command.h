@@ -1,6 +1,7 @@
 // One binary of subcommands: each is a function of its arguments, in a file of its own, listed in main.cpp.
 #pragma once
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -48,6 +49,10 @@ std::string text(Size size);
 // Says on a terminal, in place, what is being done; an empty text clears it.
 void show_progress(const std::string& what);
 
-double median(std::vector<double> values);
+inline double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 }  // namespace parallax::tool

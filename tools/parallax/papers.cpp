@@ -1,0 +1,9 @@
+#include "tools/parallax/papers.h"
+
+namespace parallax::tool {
+
+std::vector<Paper> all_papers() {
+  return {block_paper(), census_paper(), bp_2010_paper(), bp_2019_paper(), tiled_bp_paper()};
+}
+
+}  // namespace parallax::tool

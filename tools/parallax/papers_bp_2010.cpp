@@ -1,0 +1,118 @@
+#include "tools/parallax/papers.h"
+
+namespace parallax::tool {
+namespace {
+
+constexpr const char* gpu = "GeForce GTX 285";
+
+BeliefPropagationParameters published(MessageValues values) {
+  BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2010");
+  parameters.arithmetic = Arithmetic::float32;
+  parameters.cuda.message_values = values;
+  return parameters;
+}
+
+BeliefPropagationParameters in_bytes() {
+  BeliefPropagationParameters parameters = published(MessageValues::automatic);
+  parameters.arithmetic = Arithmetic::fixed8;
+  return parameters;
+}
+
+Step gpu_step(const char* name, MessageValues values, Published figures) {
+  const char* over = values == MessageValues::local_memory ? "" : "local memory";
+  if (figures.value) figures.hardware = gpu;
+  return {name, over, DeviceKind::cuda, published(values), figures};
+}
+
+// What the paper does not have: bytes, and processors.
+void add_ours(std::vector<Step>& steps) {
+  steps.push_back({"bytes", "tuned", DeviceKind::cuda, in_bytes()});
+  steps.push_back({"processor", "", DeviceKind::cpu, published(MessageValues::automatic)});
+  steps.push_back({"processor, bytes", "processor", DeviceKind::cpu, in_bytes()});
+}
+
+// Those that are named so.
+void tune_steps(Group& group) {
+  for (Step& step : group.steps) step.tuned = step.name.starts_with("tuned");
+}
+
+Group group(const char* name, const char* pair, int disparities, std::vector<Step> steps) {
+  add_ours(steps);
+  Group group{name, pair, disparities, std::move(steps)};
+  tune_steps(group);
+  return group;
+}
+
+Group tsukuba() {
+  return group(
+      "tsukuba", "tsukubaSet", 15,
+      {gpu_step("local memory", MessageValues::local_memory, {47.0}),
+       gpu_step("registers", MessageValues::registers, {24.3, 1.93}),
+       gpu_step("shared memory", MessageValues::shared_memory, {25.4, 1.85}),
+       gpu_step("hybrid", MessageValues::hybrid, {}), gpu_step("tuned", MessageValues::automatic, {})});
+}
+
+Group cones() {
+  return group("cones, quarter size", "conesQuarterSize", 64,
+               {gpu_step("local memory", MessageValues::local_memory, {420}),
+                gpu_step("registers", MessageValues::registers, {300}),
+                gpu_step("shared memory", MessageValues::shared_memory, {}),
+                gpu_step("hybrid", MessageValues::hybrid, {238.0, 1.76}),
+                gpu_step("tuned", MessageValues::automatic, {238.3, 1.76})});
+}
+
+// In tiles of so many columns and rows, and what that costs.
+Group split(const char* name, const char* pair, int disparities, Size tiles, Published tuned) {
+  tuned.hardware = gpu;
+  Group group{name, pair, disparities, {}, tiles};
+  const auto add = [&](const char* step, const char* over, DeviceKind device, Way way,
+                       const BeliefPropagationParameters& parameters, const Published& figures) {
+    group.steps.push_back({step, over, device, parameters, figures, way});
+  };
+  const BeliefPropagationParameters best = published(MessageValues::automatic);
+  add("local memory", "", DeviceKind::cuda, Way::in_tiles, published(MessageValues::local_memory), {});
+  add("tuned", "local memory", DeviceKind::cuda, Way::in_tiles, best, tuned);
+  add("tuned, not split", "tuned", DeviceKind::cuda, Way::planned_once, best, {});
+  add("bytes", "tuned", DeviceKind::cuda, Way::in_tiles, in_bytes(), {});
+  add("processor, bytes", "", DeviceKind::cpu, Way::in_tiles, in_bytes(), {});
+  add("processor, bytes, not split", "processor, bytes", DeviceKind::cpu, Way::planned_once, in_bytes(), {});
+  tune_steps(group);
+  return group;
+}
+
+PapersTable split_table() {
+  return {
+      "bp-2010-split",
+      "Images in parts, with 20 pixels around each",
+      "The paper splits what its GPUs have no memory for. Its full size is 1800×1500; ours is the crop of "
+      "900×750 with the same disparities, a quarter of it. On a GTX 470 the paper's tuned program takes "
+      "1940 and 18500 ms. Copies count, for they are a part of it.",
+      Unit::milliseconds,
+      true,
+      false,
+      {split("cones, half size, 3 rows", "conesHalfSize", 128, {1, 3}, {3120, 1.18}),
+       split("cones, full size, 5×5", "conesFullSizeCropped", 256, {5, 5}, {31500, 0.97})}};
+}
+
+}  // namespace
+
+Paper bp_2010_paper() {
+  return {
+      "bp-2010",
+      "Where a GPU keeps messages",
+      "Scott Grauer-Gray and John Cavazos, \"Optimizing and auto-tuning belief propagation on the GPU\", "
+      "2010, tables 1 to 4",
+      {{"bp-2010",
+        "5 levels, 10 iterations, images smoothed by σ 1, messages in floats",
+        "The paper does not say whether its times count copies; speed-ups here are of matching alone. Its "
+        "hybrid's shares of registers, shared and local memory are the best of four searches; here the "
+        "lowest 32 labels are in registers, as many more as fit in shared memory. Tuned: as parallax tune "
+        "left it for this GPU. The messages of cones do not fit the shared memory of a GTX 285.",
+        Unit::milliseconds,
+        false,
+        false,
+        {tsukuba(), cones()}},
+       split_table()}};
+}
+
+}  // namespace parallax::tool

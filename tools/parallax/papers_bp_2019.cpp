@@ -1,0 +1,150 @@
+#include "tools/parallax/papers.h"
+
+namespace parallax::tool {
+namespace {
+
+constexpr const char* gpu = "Tesla V100";
+constexpr const char* processor = "Xeon Platinum 8175M, 24 cores";
+
+// What tables 2 to 6 and 9 to 12 say of a pair: milliseconds, and speed-ups of single steps. Alignment is
+// that of 16-bit data.
+struct PublishedPair {
+  const char *name, *pair;
+  int disparities;
+  struct Gpu {
+    double initial, optimized;
+    double index_order, memory, half, alignment;
+  } gpu;
+  struct Processor {
+    double initial, threads, vectors, optimized;
+    double memory, half, alignment;
+  } processor;
+};
+
+constexpr PublishedPair pairs[] = {
+    {"tsukuba", "tsukubaSet", 16, {5.9, 1.8, 1.5, 2.9, 1.1, 0.99}, {144.9, 14.8, 7.1, 3.5, 0.93, 1.29, 1.28}},
+    {"venus", "venus", 21, {9.4, 2.4, 1.8, 2.9, 1.3, 1.08}, {398.0, 34.5, 17.3, 8.9, 0.94, 1.72, 1.09}},
+    {"barn1", "barn1", 32, {11.4, 3.3, 2.2, 2.9, 1.3, 1.00}, {637.5, 52.3, 29.5, 13.8, 1.00, 1.79, 1.07}},
+    {"cones, quarter size",
+     "conesQuarterSize",
+     64,
+     {27.7, 8.2, 2.1, 1.6, 1.9, 1.05},
+     {1355.8, 133.9, 73.4, 33.1, 1.05, 1.80, 1.11}},
+    {"cones, half size",
+     "conesHalfSize",
+     128,
+     {223.5, 131.1, 2.5, 1.1, 1.4, 1.2},
+     {11512.5, 1044.5, 598.2, 312.5, 1.01, 1.71, 1.02}},
+};
+
+// Bare of all that the steps add.
+BeliefPropagationParameters initial() {
+  BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2019");
+  parameters.arithmetic = Arithmetic::float32;
+  parameters.aligned = false;
+  parameters.cuda.message_values = MessageValues::local_memory;
+  return parameters;
+}
+
+BeliefPropagationParameters with(Arithmetic arithmetic, bool aligned) {
+  BeliefPropagationParameters parameters = initial();
+  parameters.arithmetic = arithmetic;
+  parameters.aligned = aligned;
+  return parameters;
+}
+
+BeliefPropagationParameters naive_order() {
+  BeliefPropagationParameters parameters = initial();
+  parameters.cuda.index_order = IndexOrder::naive;
+  return parameters;
+}
+
+BeliefPropagationParameters best_values(Arithmetic arithmetic) {
+  BeliefPropagationParameters parameters = with(arithmetic, true);
+  parameters.cuda.message_values = MessageValues::automatic;
+  return parameters;
+}
+
+Group on_processor(const PublishedPair& paper) {
+  const auto& published = paper.processor;
+  const auto step = [](const char* name, const char* over, const BeliefPropagationParameters& parameters,
+                       std::optional<double> value, std::optional<double> speed_up) {
+    return Step{name, over, DeviceKind::cpu, parameters, {value, speed_up, {}, processor}};
+  };
+  const char* const anew = "vectors, all memory anew for each pair";
+  std::vector<Step> steps = {
+      {"processor reference", "", DeviceKind::reference, initial(), {published.initial, {}, {}, processor}},
+      {"one thread, scalar", "", DeviceKind::cpu, initial()},
+      step("threads", "one thread, scalar", initial(), published.threads,
+           published.initial / published.threads),
+      step("vectors", "threads", initial(), published.vectors, {}),
+      {anew, "", DeviceKind::cpu, initial()},
+      step("memory management", anew, initial(), {}, published.memory),
+      step("16 bits", "vectors", with(Arithmetic::float16, false), {}, published.half),
+      step("alignment", "16 bits", with(Arithmetic::float16, true), published.optimized, published.alignment),
+      {"bytes", "alignment", DeviceKind::cpu, best_values(Arithmetic::fixed8)},
+  };
+  for (Step& each : steps) each.scalar = each.name == "one thread, scalar" || each.name == "threads";
+  steps[1].threads = 1;
+  steps[4].way = Way::planned_for_each_pair;
+  return {paper.name, paper.pair, paper.disparities, steps};
+}
+
+Group on_gpu(const PublishedPair& paper) {
+  const auto& published = paper.gpu;
+  const auto step = [](const char* name, const char* over, const BeliefPropagationParameters& parameters,
+                       std::optional<double> value, std::optional<double> speed_up) {
+    return Step{
+        name, over, DeviceKind::cuda, parameters, {value, speed_up, {}, value || speed_up ? gpu : ""}};
+  };
+  const char* const anew = "all memory anew for each pair";
+  std::vector<Step> steps = {
+      step("naive index order", "", naive_order(), {}, {}),
+      step("coalesced index order", "naive index order", initial(), {}, published.index_order),
+      step(anew, "", initial(), published.initial, {}),
+      step("memory management", anew, initial(), {}, published.memory),
+      step("16 bits", "coalesced index order", with(Arithmetic::float16, false), {}, published.half),
+      step("alignment", "16 bits", with(Arithmetic::float16, true), published.optimized, published.alignment),
+      step("registers or shared memory", "alignment", best_values(Arithmetic::float16), {}, {}),
+      step("bytes", "registers or shared memory", best_values(Arithmetic::fixed8), {}, {}),
+  };
+  steps[2].way = Way::planned_for_each_pair;
+  return {paper.name, paper.pair, paper.disparities, steps};
+}
+
+}  // namespace
+
+Paper bp_2019_paper() {
+  PapersTable processors{
+      "bp-2019-cpu",
+      "On a processor, 5 levels, 7 iterations",
+      "Table 12 for milliseconds, which are of the whole program on pictures in memory; those of alignment "
+      "are the paper's optimized program, without its memory management. Tables 9, 10 and 11 for the "
+      "speed-ups of single steps. Here a plan holds its memory: to make one for each pair stands for the "
+      "allocations that the paper saves.",
+      Unit::milliseconds,
+      true,
+      false,
+      {}};
+  PapersTable gpus{
+      "bp-2019-gpu",
+      "On a GPU, 5 levels, 7 iterations",
+      "Table 6 for milliseconds, which count copies to the GPU and back: the initial and the optimized "
+      "program. Tables 2 to 5 for the speed-ups of single steps. A plan here allocates once, and to make one "
+      "for each pair also loads kernels and records a graph, which the paper's program does not. Messages "
+      "are in local memory up to the steps that the paper does not have.",
+      Unit::milliseconds,
+      true,
+      false,
+      {}};
+  for (const PublishedPair& pair : pairs) {
+    processors.groups.push_back(on_processor(pair));
+    gpus.groups.push_back(on_gpu(pair));
+  }
+  return {"bp-2019",
+          "Belief propagation on GPUs and processors",
+          "Scott Grauer-Gray, \"Optimizing belief propagation on the GPU and CPU\", 2019",
+          {processors, gpus}};
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,138 @@
+#include "tools/parallax/papers_pictures.h"
+
+#include <fstream>
+#include <limits>
+#include <vector>
+
+#include "parallax/error.h"
+
+#include "tools/parallax/papers_pairs.h"
+#include "tools/parallax/pictures.h"
+
+namespace parallax::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+Plane<std::uint8_t> read_gray(const fs::path& path) {
+  const Picture picture = read_picture(path.string());
+  const cv::Mat& pixels = picture.pixels;
+  if (pixels.depth() != CV_8U)
+    throw Error(ErrorCategory::file, path.string() + " has 16 bits: the papers' pictures have 8");
+  Plane<std::uint8_t> plane({pixels.cols, pixels.rows});
+  const int channels = pixels.channels();
+  for (int y = 0; y < pixels.rows; ++y) {
+    const auto* row = pixels.ptr<std::uint8_t>(y);
+    for (int x = 0; x < pixels.cols; ++x) {
+      const std::uint8_t* pixel = row + channels * x;
+      plane.at(x, y) = channels == 1 ? pixel[0] : gray_of(pixel[0], pixel[1], pixel[2]);
+    }
+  }
+  return plane;
+}
+
+// The labels within the frame, row by row, as truth of the whole picture.
+template <class Next>
+Plane<float> truth_within_frame(Size size, const Next& next) {
+  Plane<float> truth(size, std::numeric_limits<float>::infinity());
+  for (int y = contest_frame; y < size.height - contest_frame; ++y)
+    for (int x = contest_frame; x < size.width - contest_frame; ++x) truth.at(x, y) = next();
+  return truth;
+}
+
+Size within_frame(Size size) {
+  return {size.width - 2 * contest_frame, size.height - 2 * contest_frame};
+}
+
+Plane<float> read_contest_picture(const fs::path& path, Size size) {
+  const Plane<std::uint8_t> labels = read_gray(path);
+  const Size inner = within_frame(size);
+  if (labels.size() != inner)
+    throw Error(ErrorCategory::file, path.string() + " is not of the picture's size less " +
+                                         std::to_string(contest_frame) + " pixels on each side");
+  std::size_t i = 0;
+  const auto width = static_cast<std::size_t>(inner.width);
+  return truth_within_frame(size, [&] {
+    const auto label = labels.at(static_cast<int>(i % width), static_cast<int>(i / width));
+    ++i;
+    return static_cast<float>(label);
+  });
+}
+
+// The contest's own file: how many labels, then the labels.
+Plane<float> read_contest_labels(const fs::path& path, Size size) {
+  std::ifstream file(path);
+  std::size_t count = 0;
+  file >> count;
+  if (!file || count != within_frame(size).pixels())
+    throw Error(ErrorCategory::file, path.string() + " does not begin with the number of labels, " +
+                                         std::to_string(within_frame(size).pixels()));
+  Plane<float> truth = truth_within_frame(size, [&] {
+    float label = 0;
+    file >> label;
+    return label;
+  });
+  if (!file) throw Error(ErrorCategory::file, path.string() + " ends before its last label");
+  return truth;
+}
+
+const PapersPair* find_papers_pair(const std::string& name) {
+  for (const PapersPair& pair : papers_pairs())
+    if (pair.name == name) return &pair;
+  return nullptr;
+}
+
+struct Files {
+  fs::path left, right, truth;
+};
+
+Files files_of(const fs::path& folder, const std::string& pair) {
+  if (pair == red_barrel) {
+    const fs::path contest = folder / red_barrel_folder;
+    return {contest / "Left.png", contest / "Right.png", contest / "ground_truth_labels.txt"};
+  }
+  const fs::path papers = folder / "papers", tsukuba = folder / "middlebury2003" / "tsukuba";
+  if (pair == "contest")
+    return {tsukuba / "left.png", tsukuba / "right.png",
+            papers / "memocode2013-tsukuba" / "truth-labels.png"};
+  return {papers / pair / "left.png", papers / pair / "right.png", papers / pair / "truth.png"};
+}
+
+Plane<float> read_truth(const Files& files, const std::string& pair, Size size) {
+  if (pair == red_barrel) return read_contest_labels(files.truth, size);
+  const PapersPair* entry = find_papers_pair(pair);
+  return entry ? read_disparity(files.truth.string(), entry->truth_scale)
+               : read_contest_picture(files.truth, size);
+}
+
+}  // namespace
+
+std::string PapersPictures::why_absent(const std::string& pair) const {
+  if (pair != red_barrel || fs::exists(folder_ / red_barrel_folder)) return "";
+  return std::string("no ") + red_barrel_folder + "/ in the data";
+}
+
+void PapersPictures::check(const std::string& pair) const {
+  if (is_synthetic(pair)) return;
+  const Files files = files_of(folder_, pair);
+  for (const fs::path& file : {files.left, files.right, files.truth})
+    if (!fs::exists(file))
+      throw Error(
+          ErrorCategory::file,
+          "no " + file.string() + ": --suite papers needs it, give --data, or other papers by --paper");
+}
+
+PapersImages PapersPictures::load(const std::string& pair) const {
+  if (is_synthetic(pair)) return synthetic_images(pair);
+  const Files files = files_of(folder_, pair);
+  PapersImages images{read_gray(files.left), read_gray(files.right), {}};
+  images.truth = read_truth(files, pair, images.left.size());
+  for (const auto& [path, size] :
+       {std::pair{files.right, images.right.size()}, {files.truth, images.truth.size()}})
+    if (size != images.left.size())
+      throw Error(ErrorCategory::file,
+                  path.string() + " and " + files.left.string() + " have different sizes");
+  return images;
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,356 @@
+#include "tools/parallax/papers_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include "parallax/version.h"
+
+#include "tools/parallax/svg_plot.h"
+
+namespace parallax::tool {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* none = "—";
+
+std::string with_decimals(double value, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
+
+// Three digits or more.
+std::string significant(std::optional<double> value) {
+  if (!value) return none;
+  const double size = std::abs(*value);
+  if (size == 0 || !std::isfinite(size)) return with_decimals(*value, 0);
+  return with_decimals(*value, std::clamp(2 - static_cast<int>(std::floor(std::log10(size))), 0, 5));
+}
+
+// As the paper has it.
+std::string as_published(std::optional<double> value, const char* format) {
+  if (!value) return none;
+  char text[64];
+  std::snprintf(text, sizeof text, format, *value);
+  return text;
+}
+
+std::string text_or_none(const std::string& text) {
+  return text.empty() ? none : text;
+}
+
+// 87,696
+std::string whole(std::optional<std::size_t> value) {
+  if (!value) return none;
+  std::string text = std::to_string(*value);
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
+  return text;
+}
+
+double in_unit(Unit unit, double milliseconds) {
+  return unit == Unit::milliseconds ? milliseconds : 1e3 / milliseconds;
+}
+
+const char* unit_name(Unit unit) {
+  return unit == Unit::milliseconds ? "ms" : "pairs/s";
+}
+
+struct Column {
+  std::string title;
+  std::string (*cell)(const PapersTable& table, const PapersRow& row);
+};
+
+template <class Value>
+std::optional<Value> of_figure(const PapersRow& row, Value (*value)(const Figure&)) {
+  if (!row.figure) return {};
+  return value(*row.figure);
+}
+
+std::optional<double> per_cent(const PapersRow& row, double ErrorMetrics::*metric) {
+  if (!row.figure) return {};
+  return 100 * row.figure->error.*metric;
+}
+
+std::string fixed(std::optional<double> value) {
+  return value ? with_decimals(*value, 2) : none;
+}
+
+std::vector<Column> columns_of(const PapersTable& table) {
+  const std::string unit = unit_name(table.unit);
+  using Row = const PapersRow&;
+  using Table = const PapersTable&;
+  std::vector<Column> columns = {
+      {"pair", [](Table, Row row) { return row.group->name; }},
+      {"step", [](Table, Row row) { return row.step->name; }},
+      {"device", [](Table, Row row) { return row.device; }},
+      {unit,
+       [](Table of, Row row) {
+         if (!row.figure) return std::string(none);
+         return significant(in_unit(of.unit, row.figure->milliseconds));
+       }},
+      {unit + " without copies",
+       [](Table of, Row row) {
+         if (!row.figure) return std::string(none);
+         return significant(in_unit(of.unit, row.figure->matching));
+       }},
+      {"speed-up", [](Table of, Row row) { return significant(speed_up(of, row)); }},
+      {"over", [](Table, Row row) { return text_or_none(row.step->over); }},
+  };
+  if (table.counts_mismatches) {
+    columns.push_back({"mismatches", [](Table, Row row) {
+                         return whole(of_figure<std::size_t>(
+                             row, [](const Figure& figure) { return figure.error.mismatches; }));
+                       }});
+  } else {
+    columns.push_back({"bad1 %", [](Table, Row row) { return fixed(per_cent(row, &ErrorMetrics::bad1)); }});
+    columns.push_back({"bad2 %", [](Table, Row row) { return fixed(per_cent(row, &ErrorMetrics::bad2)); }});
+  }
+  columns.push_back(
+      {"paper: " + unit, [](Table, Row row) { return as_published(row.step->published.value, "%.6g"); }});
+  columns.push_back({"paper: speed-up",
+                     [](Table of, Row row) { return as_published(published_speed_up(of, row), "%.3g"); }});
+  if (table.counts_mismatches)
+    columns.push_back({"paper: mismatches", [](Table, Row row) {
+                         const std::optional<int> count = row.step->published.mismatches;
+                         return count ? whole(static_cast<std::size_t>(*count)) : none;
+                       }});
+  columns.push_back(
+      {"paper: hardware", [](Table, Row row) { return text_or_none(row.step->published.hardware); }});
+  return columns;
+}
+
+// In columns on a terminal: bytes that continue a character take none.
+std::size_t columns_wide(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string aligned(const std::vector<std::vector<std::string>>& lines) {
+  std::vector<std::size_t> widths(lines[0].size(), 3);
+  for (const auto& line : lines)
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], columns_wide(line[i]));
+  std::string text;
+  for (std::size_t number = 0; number < lines.size(); ++number) {
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      text.append("| ").append(lines[number][i]);
+      text.append(widths[i] - columns_wide(lines[number][i]) + 1, ' ');
+    }
+    text += "|\n";
+    if (number != 0) continue;
+    for (const std::size_t width : widths) text.append("|").append(width + 2, '-');
+    text += "|\n";
+  }
+  return text;
+}
+
+// Why rows have none, each reason once.
+std::string reasons(const std::vector<PapersRow>& rows) {
+  std::vector<std::pair<std::string, int>> reasons;
+  for (const PapersRow& row : rows) {
+    if (row.why_none.empty()) continue;
+    const auto same = [&](const auto& reason) { return reason.first == row.why_none; };
+    const auto known = std::find_if(reasons.begin(), reasons.end(), same);
+    if (known == reasons.end())
+      reasons.emplace_back(row.why_none, 1);
+    else
+      ++known->second;
+  }
+  std::string text;
+  for (const auto& [reason, count] : reasons) {
+    text += text.empty() ? std::string(none) + " here: " : "; ";
+    text += reason + " (" + std::to_string(count) + (count == 1 ? " row)" : " rows)");
+  }
+  return text.empty() ? "" : text + ".\n\n";
+}
+
+std::string markdown_of_table(const MeasuredTable& measured) {
+  const PapersTable& table = *measured.table;
+  std::vector<std::vector<std::string>> lines(1);
+  const std::vector<Column> columns = columns_of(table);
+  for (const Column& column : columns) lines[0].push_back(column.title);
+  for (const PapersRow& row : measured.rows) {
+    lines.emplace_back();
+    for (const Column& column : columns) lines.back().push_back(column.cell(table, row));
+  }
+  return "### " + table.title + "\n\n" + table.about + "\n\n" + aligned(lines) + "\n" +
+         reasons(measured.rows);
+}
+
+ordered_json or_null(std::optional<double> value) {
+  return value ? ordered_json(*value) : ordered_json();
+}
+
+ordered_json text_or_null(const std::string& text) {
+  return text.empty() ? ordered_json() : ordered_json(text);
+}
+
+void add_figure(ordered_json& json, const std::optional<Figure>& figure) {
+  const auto add = [&](const char* name, const auto& value) {
+    json[name] = figure ? ordered_json(value(*figure)) : ordered_json();
+  };
+  add("milliseconds", [](const Figure& f) { return f.milliseconds; });
+  add("milliseconds_without_copies", [](const Figure& f) { return f.matching; });
+  add("pairs_per_second", [](const Figure& f) { return 1e3 / f.milliseconds; });
+  add("samples", [](const Figure& f) { return f.samples; });
+  add("memory_bytes", [](const Figure& f) { return f.memory_bytes; });
+  add("count", [](const Figure& f) { return f.error.count; });
+  add("bad1", [](const Figure& f) { return f.error.bad1; });
+  add("bad2", [](const Figure& f) { return f.error.bad2; });
+  add("mismatches", [](const Figure& f) { return f.error.mismatches; });
+}
+
+// Flat, for CSV has the same.
+ordered_json row_json(const MeasuredTable& measured, const PapersRow& row) {
+  const Published& published = row.step->published;
+  ordered_json json{{"paper", measured.paper->name}, {"table", measured.table->name},
+                    {"pair", row.group->name},       {"disparities", row.group->disparities},
+                    {"step", row.step->name},        {"device", row.device}};
+  add_figure(json, row.figure);
+  json["compared_with"] = text_or_null(row.step->over);
+  json["speed_up"] = or_null(speed_up(*measured.table, row));
+  json["why_none"] = text_or_null(row.why_none);
+  json["published"] = or_null(published.value);
+  json["published_unit"] = published.value ? ordered_json(unit_name(measured.table->unit)) : ordered_json();
+  json["published_speed_up"] = or_null(published_speed_up(*measured.table, row));
+  json["published_mismatches"] = published.mismatches ? ordered_json(*published.mismatches) : ordered_json();
+  json["published_hardware"] = text_or_null(published.hardware);
+  return json;
+}
+
+std::vector<ordered_json> rows_json(const std::vector<MeasuredTable>& tables) {
+  std::vector<ordered_json> rows;
+  for (const MeasuredTable& table : tables)
+    for (const PapersRow& row : table.rows) rows.push_back(row_json(table, row));
+  return rows;
+}
+
+// Quoted where it has to be; nothing for null.
+std::string csv_cell(const ordered_json& value) {
+  if (value.is_null()) return "";
+  if (!value.is_string()) return value.dump();
+  std::string text = value.get<std::string>();
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  for (std::size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2) text.insert(at, 1, '"');
+  return std::string("\"").append(text).append("\"");
+}
+
+template <class Cells>
+std::string csv_line(const ordered_json& row, const Cells& cells) {
+  std::string line;
+  for (const auto& [key, value] : row.items()) {
+    if (!line.empty()) line += ',';
+    line += cells(key, value);
+  }
+  return line + "\n";
+}
+
+// Bars of a step, for each pair and device that has any.
+SpeedUpStep chart_step(const MeasuredTable& measured, const PapersRow& first) {
+  SpeedUpStep step{first.step->name + " (over " + first.step->over + ")", {}};
+  bool several_devices = false;
+  for (const PapersRow& row : measured.rows)
+    several_devices |= row.step->name == first.step->name && row.device != first.device && row.figure;
+  for (const PapersRow& row : measured.rows) {
+    if (row.step->name != first.step->name || row.step->over != first.step->over) continue;
+    const SpeedUpBars bars{row.group->name + (several_devices ? ", " + row.device : ""),
+                           speed_up(*measured.table, row), published_speed_up(*measured.table, row)};
+    if (bars.here || bars.published) step.bars.push_back(bars);
+  }
+  return step;
+}
+
+SpeedUpChart chart_of(const MeasuredTable& measured) {
+  SpeedUpChart chart{measured.paper->title, measured.table->title + "; times as fast", {}};
+  std::vector<std::string> done;
+  for (const PapersRow& row : measured.rows) {
+    if (row.step->over.empty()) continue;
+    const std::string step = row.step->name + "\n" + row.step->over;
+    if (std::find(done.begin(), done.end(), step) != done.end()) continue;
+    done.push_back(step);
+    SpeedUpStep drawn = chart_step(measured, row);
+    if (!drawn.bars.empty()) chart.steps.push_back(std::move(drawn));
+  }
+  return chart;
+}
+
+bool has_own_bar(const SpeedUpChart& chart) {
+  for (const SpeedUpStep& step : chart.steps)
+    for (const SpeedUpBars& bars : step.bars)
+      if (bars.here) return true;
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> describe_devices(const PapersRun& run) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  const std::vector<DeviceDescription> known = list_devices();
+  for (const Device& device : run.devices)
+    for (const DeviceDescription& entry : known)
+      if (Device::parse(entry.device).text() == device.text())
+        lines.emplace_back(device.text(), entry.description);
+  return lines;
+}
+
+std::string markdown_head(const PapersRun& run) {
+  std::string text =
+      "# The papers' tables\n\nParallax " PARALLAX_VERSION ", `parallax bench --suite papers`, on\n\n";
+  for (const auto& [device, description] : describe_devices(run))
+    text += "- `" + device + "`: " + description + "\n";
+  if (run.seconds_per_row == 0)
+    text += "\nTimes are of one run each, the first.";
+  else
+    text += "\nTimes are medians of runs that take turns, step by step, about " +
+            significant(run.seconds_per_row) +
+            " s for each row; what takes longer than five times that was run once.";
+  return text +
+         " They count all from and to the caller's memory; \"without copies\" leaves out those between that "
+         "and memory that the device reaches. Errors are of all pixels with truth.\n\n";
+}
+
+std::string markdown_of_paper(const std::vector<MeasuredTable>& tables) {
+  const Paper& paper = *tables[0].paper;
+  std::string text = "## " + paper.title + " (`--paper " + paper.name + "`)\n\n" + paper.source + ".\n\n";
+  for (const MeasuredTable& table : tables) text += markdown_of_table(table);
+  return text;
+}
+
+std::string json_report(const std::vector<MeasuredTable>& tables, const PapersRun& run) {
+  ordered_json machine = ordered_json::array();
+  for (const auto& [device, description] : describe_devices(run))
+    machine.push_back({{"device", device}, {"description", description}});
+  ordered_json papers = ordered_json::array();
+  for (const MeasuredTable& table : tables)
+    if (table.table == &table.paper->tables[0])
+      papers.push_back(
+          {{"paper", table.paper->name}, {"title", table.paper->title}, {"source", table.paper->source}});
+  const ordered_json report{
+      {"version", PARALLAX_VERSION}, {"suite", "papers"},      {"papers", papers},
+      {"machine", machine},          {"threads", run.threads}, {"seconds_per_row", run.seconds_per_row},
+      {"results", rows_json(tables)}};
+  return report.dump(2) + "\n";
+}
+
+std::string csv_report(const std::vector<MeasuredTable>& tables) {
+  std::string text;
+  for (const ordered_json& row : rows_json(tables)) {
+    if (text.empty()) text = csv_line(row, [](const std::string& key, const ordered_json&) { return key; });
+    text += csv_line(row, [](const std::string&, const ordered_json& value) { return csv_cell(value); });
+  }
+  return text;
+}
+
+std::vector<std::pair<std::string, std::string>> plots(const std::vector<MeasuredTable>& tables) {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const MeasuredTable& table : tables) {
+    const SpeedUpChart chart = chart_of(table);
+    if (has_own_bar(chart)) files.emplace_back(table.table->name + ".svg", draw_svg(chart));
+  }
+  return files;
+}
+
+}  // namespace parallax::tool

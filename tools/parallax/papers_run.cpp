@@ -1,0 +1,340 @@
+#include "tools/parallax/papers_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <string_view>
+
+#include "parallax/partition.h"
+#include "parallax/tune.h"
+
+#include "tools/parallax/command.h"
+
+namespace parallax::tool {
+namespace {
+
+// What plans of one group hold at most at a time on processors, unless one alone holds more. On a GPU the
+// plans say themselves when there is no room.
+constexpr std::size_t most_memory_bytes = std::size_t{4} << 30;
+
+struct Map {
+  Plane<float> disparity;
+  Plane<std::uint8_t> status;
+  explicit Map(Size size) : disparity(size), status(size) {}
+  DisparityMap view() { return {disparity.view(), status.view()}; }
+};
+
+// As Grauer-Gray & Cavazos have it.
+constexpr int tile_padding = 20;
+
+// The least length that so many tiles of one length cover an extent with.
+int tile_length(int extent, int tiles, int before, int after, int alignment) {
+  const int overlap = before + after + alignment - 1;
+  return std::min(extent, (extent + (tiles - 1) * overlap + tiles - 1) / tiles + alignment);
+}
+
+TilePlan plan_of_tiles(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
+                       Size tiles) {
+  const Margins around = margins(parameters, format, tile_padding);
+  const Size largest{
+      tile_length(format.size.width, tiles.width, around.left, around.right, around.alignment),
+      tile_length(format.size.height, tiles.height, around.top, around.bottom, around.alignment)};
+  return plan_tiles(parameters, device, format, {}, {tile_padding, largest});
+}
+
+template <class T>
+View<T> part_of(const View<T>& view, const Rectangle& part) {
+  return {view.row(part.y) + part.x, part.size, view.stride};
+}
+
+// Matches tile after tile.
+class TiledMatcher {
+ public:
+  explicit TiledMatcher(TilePlan plan) : plan_(std::move(plan)), matcher_(plan_) {}
+
+  std::size_t memory_bytes() const { return plan_.tile_memory_bytes; }
+
+  void run(const PapersImages& images, const DisparityMap& map) {
+    for (const Tile& tile : plan_.tiles)
+      matcher_.run(
+          tile, {part_of(images.left.view(), tile.around), part_of(images.right.view(), tile.around), {}, {}},
+          {part_of(map.disparity, tile.inside), part_of(map.status, tile.inside)});
+  }
+
+ private:
+  TilePlan plan_;
+  TileMatcher matcher_;
+};
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+bool is_copy(std::string_view stage) {
+  return stage == "upload" || stage == "download";
+}
+
+// A row that is being measured.
+class Trial {
+ public:
+  Trial(PapersRow& row, const Device& device, const PapersImages& images, Map& map)
+      : row_(row), device_(device), images_(images), map_(map), parameters_(*row.step->parameters) {
+    std::visit([&](auto& p) { p.disparities = row.group->disparities; }, parameters_);
+  }
+
+  bool on_processor() const {
+    return device_.kind == DeviceKind::cpu || device_.kind == DeviceKind::reference;
+  }
+
+  std::size_t memory_needed() const {
+    const Forced forced(*row_.step);
+    return estimate_memory_bytes(parameters_, device_, format());
+  }
+
+  void plan() {
+    const Forced forced(*row_.step);
+    if (row_.step->way == Way::in_tiles)
+      tiles_ =
+          std::make_unique<TiledMatcher>(plan_of_tiles(parameters_, device_, format(), row_.group->tiles));
+    else
+      matcher_ = std::make_unique<Matcher>(parameters_, device_, format());
+  }
+
+  // The first run says how many more there are to be.
+  void warm_up(double seconds) {
+    sample();
+    Figure figure;
+    figure.memory_bytes = tiles_ ? tiles_->memory_bytes() : matcher_->memory_bytes();
+    figure.error = evaluate(map_.disparity.view(), images_.truth.view());
+    row_.figure = figure;
+    const double once = milliseconds_[0] / 1e3;
+    // What takes very long is not run again.
+    constexpr double patience = 5, most = 100, least = 3;
+    if (once > patience * seconds) return;
+    samples_ = static_cast<int>(std::clamp(seconds / once, least, most));
+    milliseconds_.clear();
+    matching_.clear();
+  }
+
+  int samples() const { return samples_; }
+
+  void sample() {
+    const Forced forced(*row_.step);
+    const auto start = std::chrono::steady_clock::now();
+    if (row_.step->way == Way::planned_for_each_pair) {
+      matcher_.reset();
+      plan();
+    }
+    if (tiles_)
+      tiles_->run(images_, map_.view());
+    else
+      matcher_->run(images_.views(), map_.view());
+    milliseconds_.push_back(milliseconds_since(start));
+    matching_.push_back(milliseconds_.back() - copies());
+  }
+
+  void finish() {
+    row_.figure->milliseconds = median(milliseconds_);
+    row_.figure->matching = median(matching_);
+    row_.figure->samples = static_cast<int>(milliseconds_.size());
+  }
+
+ private:
+  // What a step asks of the whole process, for as long as it lives.
+  class Forced {
+   public:
+    explicit Forced(const Step& step) {
+      use_tuning(step.tuned);
+      if (step.scalar) force_cpu_target(cpu_targets().back());
+    }
+    ~Forced() {
+      force_cpu_target("");
+      use_tuning(true);
+    }
+    Forced(const Forced&) = delete;
+    Forced& operator=(const Forced&) = delete;
+  };
+
+  ImageFormat format() const { return {images_.left.size()}; }
+
+  // Of the last run; those of tiles are not told apart.
+  double copies() const {
+    double milliseconds = 0;
+    if (!matcher_) return milliseconds;
+    for (const StageTime& stage : matcher_->stage_times())
+      if (is_copy(stage.stage)) milliseconds += stage.milliseconds;
+    return milliseconds;
+  }
+
+  PapersRow& row_;
+  Device device_;
+  const PapersImages& images_;
+  Map& map_;
+  MatcherParameters parameters_;
+  std::unique_ptr<Matcher> matcher_;
+  std::unique_ptr<TiledMatcher> tiles_;
+  std::vector<double> milliseconds_, matching_;
+  int samples_ = 0;
+};
+
+using Trials = std::vector<std::unique_ptr<Trial>>;
+
+// Everybody's samples are spread over the rounds alike.
+void take_samples(const Trials& trials) {
+  int rounds = 0;
+  for (const auto& trial : trials) rounds = std::max(rounds, trial->samples());
+  for (int round = 0; round < rounds; ++round)
+    for (const auto& trial : trials)
+      if (trial->samples() * round / rounds != trial->samples() * (round + 1) / rounds) trial->sample();
+  for (const auto& trial : trials) trial->finish();
+}
+
+// The rows of a group, measured together as far as memory allows.
+class GroupRun {
+ public:
+  GroupRun(const PapersImages& images, const PapersRun& run)
+      : images_(images), run_(run), map_(images.left.size()) {}
+
+  void add(PapersRow& row, const Device& device) {
+    run_.progress(row.group->name + ", " + row.step->name + ", " + row.device);
+    auto trial = std::make_unique<Trial>(row, device, images_, map_);
+    row.why_none = plan(*trial);
+    if (!row.why_none.empty()) return;
+    trial->warm_up(run_.seconds_per_row);
+    trials_.push_back(std::move(trial));
+  }
+
+  void finish() {
+    take_samples(trials_);
+    trials_.clear();
+    memory_bytes_ = 0;
+  }
+
+ private:
+  // Why there is no plan; empty = there is. What is planned already gives way where memory is short.
+  std::string plan(Trial& trial) {
+    try {
+      const std::size_t needed = trial.on_processor() ? trial.memory_needed() : 0;
+      if (memory_bytes_ + needed > most_memory_bytes) finish();
+      trial.plan();
+      memory_bytes_ += needed;
+      return "";
+    } catch (const Error& error) {
+      const bool memory = error.category() == ErrorCategory::memory;
+      if (!memory && error.category() != ErrorCategory::device) throw;
+      if (!memory || trials_.empty()) return error.what();
+    }
+    finish();
+    return plan(trial);
+  }
+
+  const PapersImages& images_;
+  const PapersRun& run_;
+  Map map_;
+  Trials trials_;
+  std::size_t memory_bytes_ = 0;
+};
+
+std::vector<Device> devices_for(const Step& step, const PapersRun& run) {
+  std::vector<Device> devices;
+  for (Device device : run.devices) {
+    if (device.kind != step.device) continue;
+    device.threads = step.threads != 0 ? step.threads : run.threads;
+    devices.push_back(device);
+  }
+  return devices;
+}
+
+// A step without a device is a row, too.
+std::vector<PapersRow> rows_of(const PapersTable& table, const PapersRun& run) {
+  std::vector<PapersRow> rows;
+  for (const Group& group : table.groups) {
+    for (const Step& step : group.steps) {
+      const std::vector<Device> devices = devices_for(step, run);
+      const std::string kind = name(step.device);
+      if (!step.parameters)
+        rows.push_back({&group, &step, kind, {}, "Parallax has no such step"});
+      else if (devices.empty())
+        rows.push_back({&group, &step, kind, {}, "no " + kind + " device"});
+      else
+        for (const Device& device : devices) rows.push_back({&group, &step, device.text(), {}, ""});
+    }
+  }
+  return rows;
+}
+
+bool is_same_kind(const PapersRow& a, const PapersRow& b) {
+  return a.step->device == b.step->device;
+}
+
+// The row of that name: on the same device, else on one of its kind, else on any.
+const PapersRow* find_over(const std::vector<PapersRow>& rows, const PapersRow& row) {
+  const PapersRow* found = nullptr;
+  const auto closeness = [&](const PapersRow& other) {
+    return !is_same_kind(other, row) ? 1 : other.device != row.device ? 2 : 3;
+  };
+  for (const PapersRow& other : rows) {
+    if (other.group != row.group || other.step->name != row.step->over) continue;
+    if (!found || closeness(other) > closeness(*found)) found = &other;
+  }
+  return found;
+}
+
+void measure_group(std::vector<PapersRow>& rows, const Group& group, const PapersData& data,
+                   const PapersRun& run) {
+  std::vector<std::pair<PapersRow*, Device>> wanted;
+  for (PapersRow& row : rows) {
+    if (row.group != &group || !row.why_none.empty()) continue;
+    for (const Device& device : devices_for(*row.step, run))
+      if (device.text() == row.device) wanted.emplace_back(&row, device);
+  }
+  const std::string absent = data.why_absent(group.pair);
+  if (!absent.empty()) {
+    for (auto& [row, device] : wanted) row->why_none = absent;
+    return;
+  }
+  if (wanted.empty()) return;
+  const PapersImages images = data.load(group.pair);
+  GroupRun group_run(images, run);
+  for (auto& [row, device] : wanted) group_run.add(*row, device);
+  group_run.finish();
+}
+
+}  // namespace
+
+std::vector<Device> devices_of_this_machine() {
+  std::vector<Device> devices;
+  for (const DeviceDescription& entry : list_devices()) {
+    const Device device = Device::parse(entry.device);
+    const auto same = [&](const Device& other) { return other.kind == device.kind; };
+    if (std::none_of(devices.begin(), devices.end(), same)) devices.push_back(device);
+  }
+  return devices;
+}
+
+std::vector<PapersRow> measure(const PapersTable& table, const PapersData& data, const PapersRun& run) {
+  std::vector<PapersRow> rows = rows_of(table, run);
+  for (PapersRow& row : rows)
+    if (!row.step->over.empty()) row.over = find_over(rows, row);
+  for (const Group& group : table.groups) measure_group(rows, group, data, run);
+  run.progress("");
+  return rows;
+}
+
+std::optional<double> speed_up(const PapersTable& table, const PapersRow& row) {
+  if (!row.over || !row.figure || !row.over->figure) return {};
+  const auto time = [&](const PapersRow& of) {
+    return table.with_copies ? of.figure->milliseconds : of.figure->matching;
+  };
+  return time(*row.over) / time(row);
+}
+
+std::optional<double> published_speed_up(const PapersTable& table, const PapersRow& row) {
+  const Published& own = row.step->published;
+  if (own.speed_up || !row.over || !own.value || !row.over->step->published.value) return own.speed_up;
+  const double ratio = *row.over->step->published.value / *own.value;
+  return table.unit == Unit::milliseconds ? ratio : 1 / ratio;
+}
+
+}  // namespace parallax::tool

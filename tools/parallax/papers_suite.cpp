@@ -1,0 +1,95 @@
+#include "tools/parallax/papers_suite.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <span>
+
+#include "parallax/formats.h"
+
+#include "tools/parallax/command.h"
+#include "tools/parallax/papers_report.h"
+
+namespace parallax::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<Paper> papers_named(const std::vector<std::string>& names) {
+  std::vector<Paper> all = all_papers();
+  for (const std::string& name : names)
+    if (std::none_of(all.begin(), all.end(), [&](const Paper& paper) { return paper.name == name; }))
+      throw UsageError("--paper '" + name + "' is none of " + paper_names());
+  if (!names.empty())
+    std::erase_if(all, [&](const Paper& paper) {
+      return std::find(names.begin(), names.end(), paper.name) == names.end();
+    });
+  return all;
+}
+
+void check_data(const std::vector<Paper>& papers, const PapersData& data) {
+  for (const Paper& paper : papers)
+    for (const PapersTable& table : paper.tables)
+      for (const Group& group : table.groups)
+        if (data.why_absent(group.pair).empty()) data.check(group.pair);
+}
+
+// Minutes are not to be spent on what nobody can have.
+void check_paths(const PapersRequest& request) {
+  for (const std::string& path : {request.json, request.csv, request.markdown}) {
+    const fs::path folder = fs::path(path).parent_path();
+    if (!path.empty() && !folder.empty() && !fs::is_directory(folder))
+      throw Error(ErrorCategory::file, "cannot write " + path + ": there is no folder " + folder.string());
+    if (fs::is_directory(path))
+      throw Error(ErrorCategory::file, "cannot write " + path + ": it is a folder, give a file");
+  }
+  if (fs::exists(request.plots) && !fs::is_directory(request.plots))
+    throw Error(ErrorCategory::file, "cannot write plots to " + request.plots + ": it is no folder");
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  write_file(path, std::as_bytes(std::span(text)));
+}
+
+void write_files(const PapersRequest& request, const std::vector<MeasuredTable>& tables,
+                 const std::string& markdown) {
+  if (!request.json.empty()) write_text(request.json, json_report(tables, request.run));
+  if (!request.csv.empty()) write_text(request.csv, csv_report(tables));
+  if (!request.markdown.empty()) write_text(request.markdown, markdown);
+  if (request.plots.empty()) return;
+  std::error_code error;
+  fs::create_directories(request.plots, error);
+  if (error) throw Error(ErrorCategory::file, "cannot make folder " + request.plots + ": " + error.message());
+  for (const auto& [name, svg] : plots(tables)) write_text((fs::path(request.plots) / name).string(), svg);
+}
+
+}  // namespace
+
+std::string paper_names() {
+  std::string names;
+  for (const Paper& paper : all_papers()) names += (names.empty() ? "" : ", ") + paper.name;
+  return names;
+}
+
+void run_papers(const PapersRequest& request, const PapersData& data, std::ostream& out) {
+  const std::vector<Paper> papers = papers_named(request.papers);
+  check_paths(request);
+  check_data(papers, data);
+  std::vector<MeasuredTable> tables;
+  std::string markdown;
+  const auto print = [&](const std::string& text) {
+    out << text << std::flush;
+    markdown += text;
+  };
+  print(markdown_head(request.run));
+  for (const Paper& paper : papers) {
+    std::vector<MeasuredTable> measured;
+    for (const PapersTable& table : paper.tables)
+      measured.push_back({&paper, &table, measure(table, data, request.run)});
+    print(markdown_of_paper(measured));
+    std::move(measured.begin(), measured.end(), std::back_inserter(tables));
+  }
+  markdown.pop_back();  // the last of two ends of line
+  write_files(request, tables, markdown);
+}
+
+}  // namespace parallax::tool
