@@ -174,9 +174,8 @@ Model make_model(const BeliefPropagationParameters& p) {
 
 std::string variant(const BeliefPropagationParameters& parameters) {
   static constexpr const char* names[] = {"fixed8", "fixed16", "float32", "float16", "bfloat16"};
-  return names[static_cast<int>(parameters.arithmetic)] + std::string(", ") +
-         std::to_string(parameters.iterations) + " iterations" +
-         (parameters.edge_contrast > 0 ? ", edges" : "");
+  return names[static_cast<int>(parameters.arithmetic)] +
+         std::string(parameters.edge_contrast > 0 ? ", edges" : "");
 }
 
 // Tiles begin at multiples of two pixels of the coarsest level: so their levels are parts of the image's

@@ -49,7 +49,7 @@ std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters&, cons
                                         const detail::Configuration&);
 detail::TuningSpace cuda_tuning_space(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
 
-// What kernels are made for, as tuning files spell it: "fixed8, 7 iterations, edges".
+// What kernels are made for, as tuning files spell it: "fixed8, edges".
 std::string variant(const BeliefPropagationParameters& parameters);
 
 inline bool is_whole(Arithmetic arithmetic) {

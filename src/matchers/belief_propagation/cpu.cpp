@@ -563,7 +563,8 @@ std::unique_ptr<detail::Plan> make_cpu(const BeliefPropagationParameters& parame
 detail::TuningSpace cpu_tuning_space(const BeliefPropagationParameters& parameters, const Device& device,
                                      const ImageFormat& format) {
   detail::TuningSpace space;
-  space.variant = variant(parameters);
+  // As many are in flight over the rows of a window.
+  space.variant = variant(parameters) + ", " + std::to_string(parameters.iterations) + " iterations";
   space.tunables = {window_kib, bands_per_thread, cpu::ranges_per_thread()};
   space.footprint = [=](const detail::Configuration& configuration) {
     return Cpu(parameters, device.threads, format, configuration).footprint();
