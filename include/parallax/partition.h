@@ -42,13 +42,14 @@ struct Tile {
 
 struct TileOptions {
   int padding = default_tile_padding;
-  /// Most columns and rows of Tile::around, each; 0 = what memory allows.
+  /// Most columns and rows of Tile::around, each 1…1,000,000; 0 = what memory allows.
   Size largest = {};
 };
 
 /// How a pair is cut, and what that takes.
 struct TilePlan {
   MatcherParameters parameters;
+  /// With the number of its threads, where 0 was asked for: a tile takes as much memory on any machine.
   Device device;
   ImageFormat format;  ///< of the whole images
   Margins margins;
@@ -62,7 +63,7 @@ struct TilePlan {
 /// TileOptions::largest. Whatever fits whole is one tile. Allocates nothing of the size of a tile.
 /// \throws Error as the constructor of Matcher does, and as margins(); (memory) when not even the smallest
 /// tiles and one row to stitch fit: it says the least limit that would do, in bytes. (argument) when
-/// TileOptions::largest leaves no room within the margins
+/// TileOptions::largest leaves no room within the margins, or is out of range
 TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
                     const PlanLimits& limits, const TileOptions& options = {});
 

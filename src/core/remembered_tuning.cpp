@@ -229,12 +229,15 @@ class Memory {
     return std::nullopt;
   }
 
-  bool knows(const std::string& method) {
+  // An empty device: on any.
+  bool knows(const std::string& method, const std::string& device = "") {
     const std::lock_guard guard(mutex_);
     read_if_changed();
-    const auto is_of_method = [&](const TunedConfiguration& entry) { return entry.method == method; };
-    return std::any_of(entries_.begin(), entries_.end(), is_of_method) ||
-           std::any_of(built_in().begin(), built_in().end(), is_of_method);
+    const auto is_meant = [&](const TunedConfiguration& entry) {
+      return entry.method == method && (device.empty() || entry.device == device);
+    };
+    return std::any_of(entries_.begin(), entries_.end(), is_meant) ||
+           std::any_of(built_in().begin(), built_in().end(), is_meant);
   }
 
   void refuse(const std::string& reason) {
@@ -383,9 +386,11 @@ TunedValues text_of(const Configuration& configuration, const TuningSpace& space
 Configuration remembered_configuration(const Door& door, const MatcherParameters& parameters,
                                        const Device& device, const ImageFormat& format) {
   if (door.tuning_space == nullptr || !memory().is_used() || !memory().knows(door.method)) return {};
+  // To lay a space out may take a context of the device.
+  const std::string name = identify(device).name;
+  if (name.empty() || !memory().knows(door.method, name)) return {};
   const TuningSpace space = door.tuning_space(parameters, device, format);
   const TunedConfiguration key = tuning_key(door, parameters, device, format, space);
-  if (key.device.empty()) return {};
   const std::optional<TunedConfiguration> found = memory().find(key);
   if (!found) return {};
   std::string reason;

@@ -12,6 +12,7 @@
 #include "core/checks.h"
 #include "core/memory.h"
 #include "core/registry.h"
+#include "core/workers.h"
 #include "partition/partition.h"
 
 namespace parallax {
@@ -130,25 +131,17 @@ class TileEstimate {
 
   // \throws Error as the constructor of Matcher does, save for memory
   TileMemory operator()(Size size) {
-    std::unique_ptr<detail::Plan> plan = detail::make_tuned_plan(parameters_, device_, {size, image_.depth});
-    TileMemory memory{plan->memory_bytes() + beside_the_matcher(size), plan->gpu_memory()};
+    std::unique_ptr<detail::Plan> plan =
+        // What was tuned must not decide where a pair is cut.
+        detail::make_plan(parameters_, device_, {size, image_.depth}, {});
+    TileMemory memory{plan->memory_bytes() + partition::bytes_beside_matcher({size, image_.depth}),
+                      plan->gpu_memory()};
     // While a plan lives, its GPU stays ready for the next one.
     last_ = std::move(plan);
     return memory;
   }
 
  private:
-  // Both images in colour, their masks, and the tile's map, with its margins and without.
-  std::size_t beside_the_matcher(Size size) const {
-    const std::size_t sample = image_.depth == Depth::bits16 ? 2 : 1;
-    ArenaLayout layout;
-    for (int map = 0; map < 2; ++map) {
-      layout.reserve_plane<float>(size);
-      layout.reserve_plane<std::uint8_t>(size);
-    }
-    return size.pixels() * (2 * 3 * sample + 2) + layout.bytes();
-  }
-
   MatcherParameters parameters_;
   Device device_;
   ImageFormat image_;
@@ -215,18 +208,38 @@ void check_largest(const Axis& columns, const Axis& rows, Size least) {
                                            " or more");
 }
 
+Device with_threads(Device device) {
+  device.threads = Workers(device.threads).threads();
+  return device;
+}
+
 }  // namespace
+
+namespace partition {
+
+std::size_t bytes_beside_matcher(const ImageFormat& tile) {
+  const std::size_t sample = tile.depth == Depth::bits16 ? 2 : 1;
+  ArenaLayout layout;
+  for (int map = 0; map < 2; ++map) {
+    layout.reserve_plane<float>(tile.size);
+    layout.reserve_plane<std::uint8_t>(tile.size);
+  }
+  return tile.size.pixels() * (2 * 3 * sample + 2) + layout.bytes();
+}
+
+}  // namespace partition
 
 TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
                     const PlanLimits& limits, const TileOptions& options) {
   check_range("largest tile width", options.largest.width, 0, 1'000'000);
   check_range("largest tile height", options.largest.height, 0, 1'000'000);
-  TilePlan plan{parameters, device, format, margins(parameters, format, options.padding), {}, 0};
+  TilePlan plan{parameters, with_threads(device), format, margins(parameters, format, options.padding), {},
+                0};
   const Axis columns = columns_of(plan.margins, format.size, options.largest);
   const Axis rows = rows_of(plan.margins, format.size, options.largest);
   const Size least{least_length(columns), least_length(rows)};
   check_largest(columns, rows, least);
-  TileEstimate estimate(parameters, device, format);
+  TileEstimate estimate(parameters, plan.device, format);
   const Limits allowed(limits);
   allowed.check(estimate(least), least, stitch_memory_bytes(plan, 1));
   const Size size = Search(columns, rows, allowed, estimate).best();

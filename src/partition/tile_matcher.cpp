@@ -12,6 +12,12 @@ ImageFormat format_of_tiles(const TilePlan& plan) {
   return {plan.tiles.front().around.size, plan.format.depth};
 }
 
+// What tuning makes of a plan may take more than was planned for: then it is not used.
+PlanLimits limits_of_matcher(const TilePlan& plan) {
+  const std::size_t beside = partition::bytes_beside_matcher(format_of_tiles(plan));
+  return {plan.tile_memory_bytes > beside ? plan.tile_memory_bytes - beside : 0};
+}
+
 template <class T>
 View<T> part_of(const View<T>& view, const Rectangle& part) {
   return {view.row(part.y) + part.x, part.size, view.stride};
@@ -97,7 +103,8 @@ int rows_of_strips(const TilePlan& plan) {
 }  // namespace
 
 TileMatcher::TileMatcher(const TilePlan& plan)
-    : matcher_(partition::tile_parameters(plan.parameters), plan.device, format_of_tiles(plan)),
+    : matcher_(partition::tile_parameters(plan.parameters), plan.device, format_of_tiles(plan),
+               limits_of_matcher(plan)),
       tiles_(plan.tiles),
       disparity_(plan.tiles.front().around.size),
       status_(plan.tiles.front().around.size) {}

@@ -200,11 +200,13 @@ TuningResult tune(const MatcherParameters& parameters, const Device& device, con
         "the budget of a search is " + std::to_string(options.budget_seconds) + " seconds: give more than 0");
   check_pair(parameters, device, pair, options.limits);
   const detail::Door& door = detail::find_door(parameters, device);
-  if (door.tuning_space == nullptr)
+  const detail::TuningSpace space = door.tuning_space == nullptr
+                                        ? detail::TuningSpace{}
+                                        : door.tuning_space(parameters, device, pair.left.format);
+  if (space.tunables.empty())
     throw Error(ErrorCategory::device, std::string("method ") + door.method +
                                            " has nothing to tune on device " + device.text() +
-                                           ": plans choose by themselves there");
-  const detail::TuningSpace space = door.tuning_space(parameters, device, pair.left.format);
+                                           " with these parameters: they, or plans by themselves, choose");
   const std::vector<Configuration> all = tuning::candidates(space);
   Plans plans(parameters, device, pair, space, options.limits);
   const tuning::SearchResult found =

@@ -49,6 +49,12 @@ class Background {
     wait();
   }
 
+  // Its processes are left to themselves.
+  void kill_alone() {
+    ::kill(id_, SIGKILL);
+    wait();
+  }
+
   // Those of its processes that match tiles.
   std::set<pid_t> children() const {
     std::set<pid_t> found;
@@ -275,7 +281,76 @@ TEST_F(TilesTest, MergeNamesTilesThatAreNotThere) {
   expect_expected("d.pfm");
 }
 
-// At several moments: before there is a plan, in the middle of tiles, in between, while the map is written.
+bool is_running(pid_t id) {
+  std::istringstream status(contents("/proc/" + std::to_string(id) + "/stat"));
+  std::string number, command, state;
+  return (status >> number >> command >> state) && state != "Z";
+}
+
+// Else they would go on in a folder that is another match's by then.
+TEST_F(TilesTest, ProcessesEndWithTheOneThatStartedThem) {
+  make_job();
+  Background match(folder_, words("-o d.pfm"));
+  while (!match.has_ended() && finished_tiles() < 1) std::this_thread::yield();
+  const std::set<pid_t> children = match.children();
+  ASSERT_FALSE(children.empty());
+  match.kill_alone();
+  for (const pid_t child : children) {
+    const auto begin = std::chrono::steady_clock::now();
+    while (is_running(child) && std::chrono::steady_clock::now() - begin < std::chrono::seconds(20))
+      std::this_thread::yield();
+    EXPECT_FALSE(is_running(child));
+  }
+  ASSERT_EQ(run(words_ + "-o d.pfm --resume").status, 0);
+  expect_expected("d.pfm");
+}
+
+TEST_F(TilesTest, KilledWhileTheMapIsWrittenItIsWrittenAnew) {
+  make_job();
+  bool caught = false;
+  for (int attempt = 0; attempt < 10 && !caught; ++attempt) {
+    {
+      Background match(folder_, words("-o d.pfm"));
+      while (!match.has_ended() && !fs::exists(folder_ / "d.pfm.tiles/map.pfm")) std::this_thread::yield();
+    }
+    caught = fs::exists(folder_ / "d.pfm.tiles/map.pfm");
+    if (caught) {
+      EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
+    }
+    const Outcome outcome = run(words_ + "-o d.pfm --resume --json");
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    if (caught) {
+      EXPECT_EQ(json::parse(outcome.out)["tiles"]["matched"], 0);
+    }
+    expect_expected("d.pfm");
+    fs::remove(folder_ / "d.pfm");
+  }
+  if (!caught) GTEST_SKIP() << "the map was always written before the kill";
+}
+
+// A status that there is not, though the file is whole.
+TEST_F(TilesTest, MergeRefusesATileWhoseStatusesAreDamaged) {
+  make_job();
+  ASSERT_EQ(run("plan" + words_.substr(5) + "-o d.pfm --plan plan.json").status, 0);
+  const int count = static_cast<int>(plan_in("plan.json")["tiles"].size());
+  for (int number = 0; number < count; ++number)
+    ASSERT_EQ(run("match --plan plan.json --tile " + std::to_string(number)).status, 0);
+  std::string bytes = contents(tile(1));
+  const auto is_status = [](char c) { return static_cast<unsigned char>(c) < status_count; };
+  std::size_t longest = 0, middle = 0;
+  for (std::size_t begin = 0; begin < bytes.size();) {
+    std::size_t end = begin;
+    while (end < bytes.size() && is_status(bytes[end])) ++end;
+    if (end - begin > longest) longest = end - begin, middle = (begin + end) / 2;
+    begin = end + 1;
+  }
+  bytes[middle] = 100;
+  write(tile(1), bytes);
+  expect_refusal("merge plan.json", 1, {"tile-000001.tiff", "is damaged", "match this tile again"});
+  EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
+}
+
+// At several moments: before there is a plan, in the middle of tiles, in between.
 TEST_F(TilesTest, KilledAndResumedGivesTheSameBytes) {
   make_job();
   for (int moment = 0; moment < (sanitized ? 2 : 6); ++moment) {

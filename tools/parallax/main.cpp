@@ -96,7 +96,9 @@ int main(int count, char** values) {
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
   const int status = parallax::tool::run({values + 1, values + count});
-  if (const std::string warning = parallax::tuning_warning(); !warning.empty())
+  // After an error, that is what counts.
+  if (const std::string warning = parallax::tuning_warning();
+      status == parallax::tool::done && !warning.empty())
     parallax::tool::complain(warning, status);
   return status;
 }

@@ -249,8 +249,11 @@ int match_command(const Arguments& arguments) {
   const MatchRequest request = parse_match(arguments);
   const std::unique_ptr<FrameSource> frames = open_sequence(request);
   if (!frames) return match_pair(request);
-  if (request.resume || request.largest_tile != Size{})
-    throw UsageError("--resume and --tile-size are for a pair: a sequence does not go in tiles");
+  if (request.resume || request.largest_tile != Size{} || request.tile_workers > 0 ||
+      request.padding != default_tile_padding)
+    throw UsageError(
+        "--resume, --tile-size, --tile-workers and --padding are for a pair: a sequence does not go in "
+        "tiles");
   return match_sequence(request, *frames);
 }
 

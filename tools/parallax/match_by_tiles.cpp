@@ -105,7 +105,7 @@ TileReport match_and_stitch(const TileJob& job) {
   report.peak_memory_bytes =
       std::max(report.peak_memory_bytes, peak_memory_bytes() + report.work.peak_memory_bytes);
   begin = Clock::now();
-  report.shares = stitch_tiles(job);
+  report.shares = stitch_tiles(job, plan_path(job.folder));
   report.stitch_milliseconds = milliseconds_since(begin);
   return report;
 }

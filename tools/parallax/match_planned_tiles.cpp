@@ -1,9 +1,15 @@
 // 'parallax match --plan FILE --tile K': tiles of a plan, for any scheduler.
 
+#include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <csignal>
+#include <cstring>
 #include <functional>
 #include <iostream>
+
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include "tools/parallax/command_line.h"
 #include "tools/parallax/memory.h"
@@ -17,21 +23,22 @@ namespace {
 class TileRunner {
  public:
   explicit TileRunner(const TileJob& job)
-      : job_(job), left_(job.request.left), right_(job.request.right), matcher_(job.plan) {
+      : job_(job),
+        left_(job.request.left),
+        right_(job.request.right),
+        matcher_(job.plan),
+        disparity_(job.plan.tiles.front().around.size),
+        status_(disparity_.size()) {
     open_mask(job.request.left_mask, left_mask_);
     open_mask(job.request.right_mask, right_mask_);
   }
 
   void run(const Tile& tile) {
-    const Size size = tile.inside.size;
-    if (disparity_.size() != size) {
-      disparity_ = Plane<float>(size);
-      status_ = Plane<std::uint8_t>(size);
-    }
+    const DisparityMap map{part_of(disparity_, tile), part_of(status_, tile)};
     const StereoPair pair{left_.part(tile.around), right_.part(tile.around), mask_part(left_mask_, tile),
                           mask_part(right_mask_, tile)};
-    matcher_.run(tile, pair, {disparity_.view(), status_.view()});
-    write_tile(job_, tile, disparity_.view(), status_.view());
+    matcher_.run(tile, pair, map);
+    write_tile(job_, tile, map.disparity, map.status);
   }
 
  private:
@@ -45,11 +52,17 @@ class TileRunner {
     return {static_cast<const std::uint8_t*>(part.data), part.format.size, part.stride_bytes};
   }
 
+  // As large as what the tile decides.
+  template <class T>
+  static View<T> part_of(Plane<T>& plane, const Tile& tile) {
+    return {plane.row(0), tile.inside.size, plane.view().stride};
+  }
+
   const TileJob& job_;
   PictureParts left_, right_;
   std::optional<PictureParts> left_mask_, right_mask_;
   TileMatcher matcher_;
-  Plane<float> disparity_;
+  Plane<float> disparity_;  // of any tile
   Plane<std::uint8_t> status_;
 };
 
@@ -70,10 +83,19 @@ void answer(const Tile& tile, TileRunner& runner) {
   std::cout << to_line({tile.number, time.count(), peak_memory_bytes()}) << std::flush;
 }
 
+// A process that another one started ends with it: a later match may begin in the same folder.
+void end_with_parent(int parent) {
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+    throw Error(ErrorCategory::internal, std::string("prctl: ") + std::strerror(errno));
+  // It may have ended before.
+  if (::getppid() != parent) ::raise(SIGKILL);
+}
+
 }  // namespace
 
 int match_planned_tiles(const Arguments& arguments) {
   std::string path, number;
+  int parent = 0;
   CommandLine app("match", "Match tiles of a plan; what a tile is matched by, the plan says");
   app.add_option("--plan", path, "What 'parallax plan' wrote")->required();
   app.add_option(
@@ -81,8 +103,10 @@ int match_planned_tiles(const Arguments& arguments) {
          "Number of a tile; - = numbers from standard input, a line each, until it ends. Of each tile "
          "that is on the disk, a line of JSON says so")
       ->required();
+  app.add_option("--parent", parent)->group("");  // not for users
   app.read(arguments);
 
+  if (parent > 0) end_with_parent(parent);
   const TileJob job = read_job(path);
   check_inputs_unchanged(job, path);
   if (number != "-") find_tile(job, number);

@@ -68,6 +68,13 @@ class TiffPlane {
         writer_(part_, size.pixels() * static_cast<std::size_t>(channels) * sizeof(T)) {
     writer_.begin({size, channels, 8 * static_cast<int>(sizeof(T))}, true);
   }
+  TiffPlane(const TiffPlane&) = delete;
+  TiffPlane& operator=(const TiffPlane&) = delete;
+  // What was not finished goes.
+  ~TiffPlane() {
+    std::error_code ignored;
+    std::filesystem::remove(part_, ignored);
+  }
   void write(const Plane<T>& rows) {
     writer_.write_rows(rows.row(0), rows.height(),
                        rows.view().stride * static_cast<std::ptrdiff_t>(sizeof(T)));

@@ -15,6 +15,8 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr int plan_version = 1;
+// Others may match in another way.
+constexpr const char* made_by = "parallax " PARALLAX_VERSION;
 constexpr const char* remedy = ": make the plan anew";
 
 [[noreturn]] void fail(const std::string& path, const std::string& why) {
@@ -30,9 +32,19 @@ std::string fingerprint_of(const ordered_json& plan) {
   return text;
 }
 
+// JSON has no other text.
+void check_name(const std::string& path) {
+  try {
+    ordered_json(path).dump();
+  } catch (const nlohmann::json::exception&) {
+    throw Error(ErrorCategory::file, path + ": its name is not UTF-8, which a tile plan needs: rename it");
+  }
+}
+
 // A file, and how it is known again.
 ordered_json describe_file(const std::string& path) {
   if (path.empty()) return nullptr;
+  check_name(path);
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0)
     throw Error(ErrorCategory::file, path + ": cannot be found: check its name and folder");
@@ -90,6 +102,7 @@ ordered_json describe_request(const MatchRequest& request, const ImageFormat& fo
   ordered_json json = describe_pictures(request);
   json["size"] = to_json(format.size);
   json["bits"] = static_cast<int>(format.depth);
+  check_name(request.output);
   json["output"] = request.output;
   json["matcher_options"] = request.matcher_options;
   json["min_disparity"] = request.min_disparity();
@@ -106,12 +119,13 @@ ordered_json describe_request(const MatchRequest& request, const ImageFormat& fo
 namespace {
 
 ordered_json to_json(const TileJob& job) {
-  ordered_json json{{"parallax_tile_plan", plan_version}, {"made_by", "parallax " PARALLAX_VERSION}};
+  ordered_json json{{"parallax_tile_plan", plan_version}, {"made_by", made_by}};
   json["request"] = job.asked;
   json["method"] = job.request.method;
   json["parameters"] = describe_parameters(job.request.parameters);
   json["folder"] = job.folder;
   json["workers"] = job.workers;
+  json["threads"] = job.plan.device.threads;
   json["worker_memory_bytes"] = job.worker_bytes;
   json["tile_memory_bytes"] = job.plan.tile_memory_bytes;
   json["margins"] = to_json(job.plan.margins);
@@ -151,7 +165,7 @@ TileJob read_json(const ordered_json& json) {
   job.fingerprint = json.at("fingerprint").get<std::string>();
   job.plan.parameters = job.request.parameters;
   job.plan.device = Device::parse(job.request.device);
-  job.plan.device.threads = job.request.threads;
+  job.plan.device.threads = json.at("threads").get<int>();
   const int bits = request.at("bits").get<int>();
   job.plan.format = {read_size(request.at("size")), bits == 16 ? Depth::bits16 : Depth::bits8};
   job.plan.margins = read_margins(json.at("margins"));
@@ -204,6 +218,8 @@ TileJob read_job(const std::string& path) {
     if (version != plan_version)
       fail(path, "is a tile plan of version " + std::to_string(version) + ", this program reads version " +
                      std::to_string(plan_version));
+    if (json.at("made_by") != made_by)
+      fail(path, "was made by " + shown(json.at("made_by")) + ", this is " + made_by);
     TileJob job = read_json(json);
     json.erase("fingerprint");
     if (fingerprint_of(json) != job.fingerprint) fail(path, "was changed since it was made");

@@ -1,5 +1,6 @@
 #include "tools/parallax/tile_results.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -36,11 +37,25 @@ void write_picture(TiffWriter& file, int picture, const std::string& description
   file.end();
 }
 
-void read_picture_rows(const std::string& path, int picture, const Rectangle& region, void* rows,
+[[noreturn]] void refuse_tile(const std::string& path, const char* why) {
+  throw Error(ErrorCategory::file, path + ": " + why + ": match this tile again");
+}
+
+// What was in order a while ago may have been replaced by a process of another plan.
+void read_picture_rows(const TileJob& job, const Tile& tile, int picture, const Rectangle& region, void* rows,
                        std::ptrdiff_t stride_bytes) {
+  const std::string path = tile_path(job, tile.number);
   std::optional<TiffReader> file = TiffReader::open(path, picture);
-  if (!file) throw Error(ErrorCategory::file, path + ": cannot be read: match this tile again");
+  if (!file || file->format() != format_of(picture, tile.inside.size)) refuse_tile(path, "cannot be read");
+  if (file->description() != description_of(job, tile)) refuse_tile(path, "is of another plan");
   file->read(region, rows, stride_bytes);
+}
+
+void check_statuses(const std::string& path, View<const std::uint8_t> status) {
+  for (int y = 0; y < status.size.height; ++y)
+    if (std::any_of(status.row(y), status.row(y) + status.size.width,
+                    [](std::uint8_t value) { return value >= status_count; }))
+      refuse_tile(path, "is damaged");
 }
 
 }  // namespace
@@ -107,11 +122,11 @@ void write_tile(const TileJob& job, const Tile& tile, View<const float> disparit
 }
 
 void read_tile(const TileJob& job, const Tile& tile, int first_row, const DisparityMap& rows) {
-  const std::string path = tile_path(job, tile.number);
   const Rectangle region{0, first_row - tile.inside.y, rows.disparity.size};
-  read_picture_rows(path, disparities, region, rows.disparity.data,
+  read_picture_rows(job, tile, disparities, region, rows.disparity.data,
                     rows.disparity.stride * static_cast<std::ptrdiff_t>(sizeof(float)));
-  read_picture_rows(path, statuses, region, rows.status.data, rows.status.stride);
+  read_picture_rows(job, tile, statuses, region, rows.status.data, rows.status.stride);
+  check_statuses(tile_path(job, tile.number), rows.status);
 }
 
 std::string text_of_numbers(const std::vector<int>& numbers) {

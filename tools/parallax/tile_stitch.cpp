@@ -41,8 +41,8 @@ std::size_t room_for_strips(const TileJob& job) {
 
 class MapStitcher {
  public:
-  MapStitcher(const TileJob& job, const std::string& path)
-      : job_(job), map_(write_map(path, path, job.plan.format.size)) {}
+  MapStitcher(const TileJob& job, const std::string& plan_path, const std::string& path)
+      : job_(job), plan_path_(plan_path), map_(write_map(path, path, job.plan.format.size)) {}
 
   PixelShares run() {
     Strips strips;
@@ -50,7 +50,7 @@ class MapStitcher {
       read_tile(job_, tile, first_row, rows);
     };
     strips.read_left = [&](int first_row, int rows) {
-      if (!left_) left_.emplace(job_.request.left);
+      if (!left_) open_left();
       return left_->part({0, first_row, {size().width, rows}});
     };
     strips.write_rows = [&](int first_row, const DisparityMap& rows) {
@@ -68,7 +68,13 @@ class MapStitcher {
  private:
   Size size() const { return job_.plan.format.size; }
 
+  void open_left() {
+    check_inputs_unchanged(job_, plan_path_);
+    left_.emplace(job_.request.left);
+  }
+
   const TileJob& job_;
+  const std::string& plan_path_;
   std::unique_ptr<MapWriter> map_;
   std::optional<PictureParts> left_;
   PixelCounter counter_;
@@ -84,12 +90,12 @@ void take_place(const std::string& path, const std::string& target) {
 
 }  // namespace
 
-PixelShares stitch_tiles(const TileJob& job) {
+PixelShares stitch_tiles(const TileJob& job, const std::string& plan_path) {
   const std::string& output = job.request.output;
   const bool rows_can_be_written = has_extension(output, {".pfm", ".tif", ".tiff"});
   const std::string extension = rows_can_be_written ? fs::path(output).extension().string() : ".tiff";
   const std::string map = (fs::path(job.folder) / ("map" + extension)).string();
-  const PixelShares shares = MapStitcher(job, map).run();
+  const PixelShares shares = MapStitcher(job, plan_path, map).run();
   if (rows_can_be_written)
     take_place(map, output);
   else

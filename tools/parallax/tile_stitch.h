@@ -7,7 +7,7 @@
 namespace parallax::tool {
 
 // Puts the map together, strip by strip, and makes the job's output of it, whole or not at all.
-// \throws Error (file)
-PixelShares stitch_tiles(const TileJob& job);
+// `plan_path`: of the job, for messages. \throws Error (file)
+PixelShares stitch_tiles(const TileJob& job, const std::string& plan_path);
 
 }  // namespace parallax::tool

@@ -90,7 +90,8 @@ class Process {
  public:
   Process(const std::string& plan, const std::string& log) : log_(log) {
     const Streams streams(input_, output_, log);
-    std::string words[] = {"parallax", "match", "--plan", plan, "--tile", "-"};
+    std::string words[] = {"parallax", "match", "--plan",   plan,
+                           "--tile",   "-",     "--parent", std::to_string(::getpid())};
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
