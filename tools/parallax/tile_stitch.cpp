@@ -34,9 +34,15 @@ int rows_of_strips(const TileJob& job, std::size_t room) {
 }
 
 // Half of what the program itself leaves; the other half is for rows of the left image.
-std::size_t room_for_strips(const TileJob& job) {
-  const std::size_t limit = memory_limit(job.request), program = program_bytes(job.plan.device);
-  return limit > program ? (limit - program) / 2 : 0;
+std::size_t room_for_strips(const TileJob& job, std::size_t held_for_left) {
+  const std::size_t limit = memory_limit(job.request),
+                    taken = program_bytes(job.plan.device) + held_for_left;
+  return limit > taken ? (limit - taken) / 2 : 0;
+}
+
+bool is_guided(const TileJob& job) {
+  return std::visit([](const auto& p) { return p.refine.weighted_median > 0 || p.refine.bilateral > 0; },
+                    job.plan.parameters);
 }
 
 class MapStitcher {
@@ -50,7 +56,6 @@ class MapStitcher {
       read_tile(job_, tile, first_row, rows);
     };
     strips.read_left = [&](int first_row, int rows) {
-      if (!left_) open_left();
       return left_->part({0, first_row, {size().width, rows}});
     };
     strips.write_rows = [&](int first_row, const DisparityMap& rows) {
@@ -59,7 +64,10 @@ class MapStitcher {
       show_progress("row " + std::to_string(first_row + rows.disparity.size.height) + " of " +
                     std::to_string(size().height) + " put together");
     };
-    stitch(job_.plan, rows_of_strips(job_, room_for_strips(job_)), strips);
+    // First: what opening a picture holds for a while is free again for the strips.
+    if (is_guided(job_)) open_left();
+    const std::size_t room = room_for_strips(job_, left_ ? left_->memory().held : 0);
+    stitch(job_.plan, rows_of_strips(job_, room), strips);
     map_->close();
     show_progress("");
     return counter_.shares();
