@@ -52,7 +52,9 @@ struct TuningOptions {
 struct TuningTrial {
   TunedValues values;
   bool built = false;
-  int occupancy = 0;              ///< per cent of a multiprocessor's warps; of a processor, tasks a thread
+  /// Per cent of the threads of a CUDA multiprocessor; with OpenCL, work items of a group; on a processor,
+  /// tasks a thread.
+  int occupancy = 0;
   std::size_t on_chip_bytes = 0;  ///< kept in registers and shared memory, or in caches
   double milliseconds = 0;        ///< 0 = was not measured
   double relative = 0;            ///< to the default in the same rounds

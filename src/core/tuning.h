@@ -38,8 +38,8 @@ class Configuration {
 
 // What a configuration makes of the device: the ground of a search by occupancy.
 struct Footprint {
-  // How much runs at once: on a GPU, per cent of the threads that a multiprocessor may hold; on a processor,
-  // tasks a thread.
+  // How much runs at once: on a GPU, per cent of the threads that a multiprocessor may hold; with OpenCL,
+  // work items of a group; on a processor, tasks a thread.
   int occupancy = 0;
   // What is kept near while it runs: in registers and shared memory of a multiprocessor, in caches of a core.
   std::size_t on_chip_bytes = 0;

@@ -16,8 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t mebibyte = 1 << 20;
-// With two, files are read and written while another tile is matched, but tiles are half as large: it does
-// not pay. docs/partition.md has the times.
+// With two, files are read and written while another tile is matched, but tiles are half as large, and the
+// program is there twice. docs/partition.md has times.
 constexpr int default_workers = 1;
 
 class InputSum {
