@@ -35,8 +35,7 @@ int rows_of_strips(const TileJob& job, std::size_t room) {
 
 // Half of what the program itself leaves; the other half is for rows of the left image.
 std::size_t room_for_strips(const TileJob& job, std::size_t held_for_left) {
-  const std::size_t limit = memory_limit(job.request),
-                    taken = program_bytes(job.plan.device) + held_for_left;
+  const std::size_t limit = memory_limit(job.request), taken = program_bytes(job.plan.device) + held_for_left;
   return limit > taken ? (limit - taken) / 2 : 0;
 }
 
