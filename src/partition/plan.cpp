@@ -209,6 +209,7 @@ void check_largest(const Axis& columns, const Axis& rows, Size least) {
 }
 
 Device with_threads(Device device) {
+  check_threads(device.threads);
   device.threads = Workers(device.threads).threads();
   return device;
 }
