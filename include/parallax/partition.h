@@ -44,6 +44,9 @@ struct TileOptions {
   int padding = default_tile_padding;
   /// Most columns and rows of Tile::around, each 1…1,000,000; 0 = what memory allows.
   Size largest = {};
+  /// How many matchers of tiles there will be at once, 1…1000: they share a GPU's free memory. Limits of
+  /// memory are of each.
+  int at_once = 1;
 };
 
 /// How a pair is cut, and what that takes.
@@ -63,7 +66,7 @@ struct TilePlan {
 /// TileOptions::largest. Whatever fits whole is one tile. Allocates nothing of the size of a tile.
 /// \throws Error as the constructor of Matcher does, and as margins(); (memory) when not even the smallest
 /// tiles and one row to stitch fit: it says the least limit that would do, in bytes. (argument) when
-/// TileOptions::largest leaves no room within the margins, or is out of range
+/// TileOptions::largest leaves no room within the margins, or options are out of range
 TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
                     const PlanLimits& limits, const TileOptions& options = {});
 
@@ -99,10 +102,14 @@ struct Strips {
   std::function<void(int first_row, const DisparityMap& rows)> write_rows;
 };
 
-/// What stitch() holds for strips of so many finished rows, besides the left image's.
-/// \throws Error (argument) when `rows` is out of range (1…1,000,000), or a strip has more pixels than the
-/// speckle filter takes
+/// What stitch() holds for strips of so many finished rows; and the left image's rows, in colour, where a
+/// step is guided by them. \throws Error (argument) when `rows` is out of range (1…1,000,000), or a strip has
+/// more pixels than the speckle filter takes
 std::size_t stitch_memory_bytes(const TilePlan& plan, int rows);
+
+/// The highest strips for which stitch_memory_bytes() is within a limit, as many rows as the image has at
+/// most; 0 where not even single rows are.
+int most_rows_to_stitch(const TilePlan& plan, std::size_t bytes);
 
 /// Puts the map together from the tiles' maps, and runs the steps after the left-right check over it: strip
 /// by strip, each with the rows around that these steps look at. Strips of any height give the same bytes.

@@ -94,22 +94,24 @@ struct TileMemory {
 
 class Limits {
  public:
-  explicit Limits(const PlanLimits& limits)
-      : limited_(limits.max_memory_bytes > 0), bytes_(limited_ ? limits.max_memory_bytes : whole_memory()) {}
+  Limits(const PlanLimits& limits, int at_once)
+      : limited_(limits.max_memory_bytes > 0),
+        bytes_(limited_ ? limits.max_memory_bytes : whole_memory()),
+        at_once_(static_cast<std::size_t>(at_once)) {}
 
   bool allow(const TileMemory& tile) const {
     // As of a Matcher: a limit of the caller's is for all memory, the machine's own for that of the host.
     const std::size_t elsewhere = !limited_ && tile.gpu ? tile.gpu->needed : 0;
-    return tile.bytes - elsewhere <= bytes_ && (!tile.gpu || tile.gpu->needed <= tile.gpu->free);
+    return tile.bytes - elsewhere <= bytes_ && fits_gpu(tile);
   }
 
   // `smallest`: of all tiles; `stitching`: what it takes at least, after the tiles. \throws Error (memory)
   void check(const TileMemory& smallest, Size size, std::size_t stitching) const {
     const std::string tiles = "the smallest tiles, of " + text(size) + ",";
-    if (smallest.gpu && smallest.gpu->needed > smallest.gpu->free)
-      throw Error(ErrorCategory::memory, tiles + " need " + bytes_text(smallest.gpu->needed) + ", and " +
-                                             bytes_text(smallest.gpu->free) + smallest.gpu->are_free +
-                                             ", or search fewer disparities");
+    if (!fits_gpu(smallest))
+      throw Error(ErrorCategory::memory, tiles + " need " + bytes_text(smallest.gpu->needed * at_once_) +
+                                             ", and " + bytes_text(smallest.gpu->free) +
+                                             smallest.gpu->are_free + ", or search fewer disparities");
     if (allow(smallest) && stitching <= bytes_) return;
     const std::size_t needed = std::max(smallest.bytes, stitching);
     throw Error(ErrorCategory::memory,
@@ -119,8 +121,12 @@ class Limits {
   }
 
  private:
+  bool fits_gpu(const TileMemory& tile) const {
+    return !tile.gpu || tile.gpu->needed * at_once_ <= tile.gpu->free;
+  }
+
   bool limited_;
-  std::size_t bytes_;
+  std::size_t bytes_, at_once_;
 };
 
 // Estimates what tiles take, and allocates nothing.
@@ -234,6 +240,7 @@ TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, c
                     const PlanLimits& limits, const TileOptions& options) {
   check_range("largest tile width", options.largest.width, 0, 1'000'000);
   check_range("largest tile height", options.largest.height, 0, 1'000'000);
+  check_range("tiles at once", options.at_once, 1, 1000);
   TilePlan plan{parameters, with_threads(device), format, margins(parameters, format, options.padding), {},
                 0};
   const Axis columns = columns_of(plan.margins, format.size, options.largest);
@@ -241,7 +248,7 @@ TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, c
   const Size least{least_length(columns), least_length(rows)};
   check_largest(columns, rows, least);
   TileEstimate estimate(parameters, plan.device, format);
-  const Limits allowed(limits);
+  const Limits allowed(limits, options.at_once);
   allowed.check(estimate(least), least, stitch_memory_bytes(plan, 1));
   const Size size = Search(columns, rows, allowed, estimate).best();
   plan.tiles = tiles_of(columns, rows, size);

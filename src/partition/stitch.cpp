@@ -45,7 +45,11 @@ class Stitcher {
       *map = {layout_.reserve_plane<float>(window_), layout_.reserve_plane<std::uint8_t>(window_)};
   }
 
-  std::size_t memory_bytes() const { return layout_.bytes(); }
+  std::size_t memory_bytes(Depth depth) const {
+    constexpr std::size_t channels = 3;
+    const std::size_t left = guided_ ? window_.pixels() * channels * static_cast<std::size_t>(depth) / 8 : 0;
+    return layout_.bytes() + left;
+  }
 
   void run(const TilePlan& plan, const Strips& strips) {
     arena_ = Arena(layout_);
@@ -140,7 +144,26 @@ Stitcher checked_stitcher(const TilePlan& plan, int rows) {
 }  // namespace
 
 std::size_t stitch_memory_bytes(const TilePlan& plan, int rows) {
-  return checked_stitcher(plan, rows).memory_bytes();
+  return checked_stitcher(plan, rows).memory_bytes(plan.format.depth);
+}
+
+int most_rows_to_stitch(const TilePlan& plan, std::size_t bytes) {
+  const auto fit = [&](int rows) {
+    try {
+      return stitch_memory_bytes(plan, rows) <= bytes;
+    } catch (const Error&) {
+      return false;  // more pixels than the speckle filter takes
+    }
+  };
+  int fitting = 0, most = plan.format.size.height;
+  while (fitting < most) {
+    const int middle = most - (most - fitting) / 2;
+    if (fit(middle))
+      fitting = middle;
+    else
+      most = middle - 1;
+  }
+  return fitting;
 }
 
 void stitch(const TilePlan& plan, int rows, const Strips& strips) {

@@ -80,26 +80,6 @@ void check_whole(const TilePlan& plan, const StereoPair& pair, const DisparityMa
   check_no_confidence(map);
 }
 
-// As many rows as can be stitched in what a tile took, and one at least: plan_tiles() saw that it fits.
-int rows_of_strips(const TilePlan& plan) {
-  const auto fit = [&](int rows) {
-    try {
-      return stitch_memory_bytes(plan, rows) <= plan.tile_memory_bytes;
-    } catch (const Error&) {
-      return false;  // more pixels than the speckle filter takes
-    }
-  };
-  int least = 1, most = plan.format.size.height;
-  while (least < most) {
-    const int middle = most - (most - least) / 2;
-    if (fit(middle))
-      least = middle;
-    else
-      most = middle - 1;
-  }
-  return least;
-}
-
 }  // namespace
 
 TileMatcher::TileMatcher(const TilePlan& plan)
@@ -142,7 +122,8 @@ void match_in_tiles(const TilePlan& plan, const StereoPair& pair, const Disparit
   strips.write_rows = [&](int first_row, const DisparityMap& rows) {
     copy(rows, part_of(map, {0, first_row, rows.disparity.size}), workers);
   };
-  stitch(plan, rows_of_strips(plan), strips);
+  // In what a tile took. One row at least: plan_tiles() saw that it fits.
+  stitch(plan, std::max(1, most_rows_to_stitch(plan, plan.tile_memory_bytes)), strips);
 }
 
 }  // namespace parallax

@@ -22,7 +22,7 @@ class BeliefPropagationConformance : public testing::TestWithParam<std::string> 
 };
 
 TEST_P(BeliefPropagationConformance, EqualsTheReferenceOnRandomCases) {
-  constexpr unsigned cases = sanitized ? 25 : 80;
+  constexpr unsigned cases = sanitized ? 15 : 80;
   const unsigned first = first_seed(GetParam(), cases);
   for (unsigned seed = first; seed < first + cases; ++seed) {
     const BeliefPropagationCase random_case(seed);
@@ -49,7 +49,7 @@ TEST_P(BeliefPropagationConformance, EqualsTheReferenceForEveryLabelCount) {
   const SynthPair pair = synthesize({.size = {71, 3}, .disparities = 30});
   const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
   std::vector<int> counts{127, 128, 129, 255, 256, 257, 1023, 1024};
-  for (int labels = 2; labels <= 70; labels += sanitized ? 5 : 1) counts.push_back(labels);
+  for (int labels = 2; labels <= 70; labels += sanitized ? 11 : 1) counts.push_back(labels);
   for (const int labels : counts) {
     BeliefPropagationParameters parameters = plain_belief_propagation();
     parameters.disparities = labels;
@@ -78,6 +78,7 @@ TEST_P(BeliefPropagationConformance, EqualsTheReferenceInStripsOfColumns) {
   parameters.cost = DataCost::absolute_difference;
   parameters.refine = RefineParameters::none();
   for (const Arithmetic arithmetic : {Arithmetic::fixed8, Arithmetic::float32, Arithmetic::bfloat16}) {
+    if (sanitized && arithmetic == Arithmetic::bfloat16) continue;
     parameters.arithmetic = arithmetic;
     EXPECT_TRUE(same_bytes(match(parameters, reference, views, 0x11, true),
                            match(parameters, cpu(2), views, 0xEE, true)))
@@ -86,7 +87,7 @@ TEST_P(BeliefPropagationConformance, EqualsTheReferenceInStripsOfColumns) {
 }
 
 TEST_P(BeliefPropagationConformance, KeepsNothingFromTheRunBefore) {
-  for (unsigned seed = 1000; seed < (sanitized ? 1010 : 1030); ++seed) {
+  for (unsigned seed = 1000; seed < (sanitized ? 1004 : 1030); ++seed) {
     const BeliefPropagationCase random_case(seed);
     const StereoPair pair = random_case.pair();
     const Size size = pair.left.format.size;
@@ -110,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Target, BeliefPropagationConformance, testing::ValuesIn
 
 // So many rows that each thread has a band of its own.
 TEST(BeliefPropagationConformanceTest, EqualsTheReferenceOnALargerPair) {
-  const SynthPair pair = synthesize({.size = {331, sanitized ? 41 : 111}, .disparities = 29});
+  const SynthPair pair = synthesize({.size = {331, sanitized ? 21 : 111}, .disparities = 29});
   const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
   BeliefPropagationParameters parameters;
   parameters.disparities = 32;

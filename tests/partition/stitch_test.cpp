@@ -215,6 +215,21 @@ TEST(StitchTest, HoldsMemoryByTheRowsOfAStrip) {
   EXPECT_LT(more - few, std::size_t{1000} * 100 * 24);
   EXPECT_LT(more, whole / 10);
   EXPECT_EQ(stitch_memory_bytes(plan, 1'000'000), whole);
+  for (const int rows : {1, 10, 4000}) {
+    EXPECT_EQ(most_rows_to_stitch(plan, stitch_memory_bytes(plan, rows)), rows);
+    EXPECT_EQ(most_rows_to_stitch(plan, stitch_memory_bytes(plan, rows) - 1), rows - 1);
+  }
+  EXPECT_EQ(most_rows_to_stitch(plan, 2 * whole), 5000);
+}
+
+TEST(StitchTest, HoldsRowsOfTheLeftImageThatGuideAStep) {
+  RefineParameters steps;
+  steps.speckle_size = 20;
+  const TilePlan unguided = plan_of({1000, 5000}, steps);
+  steps.bilateral = 5;
+  const TilePlan guided = plan_of({1000, 5000}, steps);
+  EXPECT_GE(stitch_memory_bytes(guided, 100) - stitch_memory_bytes(unguided, 100),
+            std::size_t{1000} * (100 + 2 * 21) * 3);
 }
 
 TEST(StitchTest, RefusesRowsOutOfRange) {

@@ -2,6 +2,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "parallax/error.h"
 
@@ -25,6 +27,12 @@ const char* remedy(int reason) {
 void fail_file(const std::string& what, const std::string& path, int reason) {
   throw Error(ErrorCategory::file,
               "cannot " + what + " " + path + ": " + std::strerror(reason) + remedy(reason));
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) fail_file("make folder", folder, error.value());
 }
 
 }  // namespace parallax::tool

@@ -9,4 +9,7 @@ namespace parallax::tool {
 // \throws Error (file), always
 [[noreturn]] void fail_file(const std::string& what, const std::string& path, int reason);
 
+// With those above it, where they are missing. \throws Error (file)
+void make_folder(const std::string& folder);
+
 }  // namespace parallax::tool

@@ -143,7 +143,7 @@ void check_paths(const MatchRequest& request) {
                                   request.calibration, request.cost_file, request.truth})
     if (!path.empty()) taken.insert(std::filesystem::path(path).lexically_normal());
   for (const std::string& path :
-       {request.output, request.image, request.cloud, request.confidence, request.video})
+       {request.output, request.image, request.cloud, request.confidence, request.video, request.plan})
     if (!path.empty() && !names_folder(path) &&
         !taken.insert(std::filesystem::path(path).lexically_normal()).second)
       throw UsageError(path + " is named twice: give every file written a name of its own");

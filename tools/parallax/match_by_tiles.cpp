@@ -5,6 +5,7 @@
 #include <iomanip>
 #include <iostream>
 
+#include "tools/parallax/file_errors.h"
 #include "tools/parallax/memory.h"
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/tile_results.h"
@@ -84,7 +85,7 @@ void check_all_matched(const TileJob& job, const TileWork& work) {
 struct TileReport {
   int reused = 0;
   TileWork work;
-  PixelShares shares;
+  StitchedMap map;
   double match_milliseconds = 0, stitch_milliseconds = 0;
   std::size_t peak_memory_bytes = 0;
 };
@@ -105,7 +106,7 @@ TileReport match_and_stitch(const TileJob& job) {
   report.peak_memory_bytes =
       std::max(report.peak_memory_bytes, peak_memory_bytes() + report.work.peak_memory_bytes);
   begin = Clock::now();
-  report.shares = stitch_tiles(job, plan_path(job.folder));
+  report.map = stitch_tiles(job, plan_path(job.folder));
   report.stitch_milliseconds = milliseconds_since(begin);
   return report;
 }
@@ -117,11 +118,11 @@ Truth read_truth(const TileRequest& request) {
 }
 
 // What is made of the map once it is there.
-nlohmann::ordered_json finish(const TileRequest& settled) {
+nlohmann::ordered_json finish(const TileRequest& settled, const StitchedMap& map) {
   const MatchRequest& request = settled.match;
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   if (request.image.empty() && request.truth.empty()) return json;
-  const Plane<float> disparity = read_disparity(request.output);
+  const Plane<float> disparity = read_disparity(map.path);
   if (!request.image.empty()) write_file(request.image, encode_coloured(disparity.view()));
   if (!request.truth.empty()) {
     const ErrorMetrics error = read_truth(settled).compare(disparity.view());
@@ -153,15 +154,15 @@ nlohmann::ordered_json to_json(const TileJob& job, const TileReport& report) {
           {"memory_bytes", job.plan.tile_memory_bytes},
           {"max_memory_bytes", memory_limit(job.request)},
           {"peak_memory_bytes", report.peak_memory_bytes},
-          {"valid", report.shares.valid},
-          {"status", to_json(report.shares)}};
+          {"valid", report.map.shares.valid},
+          {"status", to_json(report.map.shares)}};
 }
 
 void tell(const TileJob& job, const TileReport& report) {
   std::cerr << std::fixed << std::setprecision(1) << "matched " << text(job.plan.format.size) << " by "
             << job.request.method << " on " << job.plan.device.text() << " in " << job.count() << " tiles, "
             << (report.match_milliseconds + report.stitch_milliseconds) / 1000 << " s and "
-            << memory_text(report.peak_memory_bytes) << ", " << 100 * report.shares.valid
+            << memory_text(report.peak_memory_bytes) << ", " << 100 * report.map.shares.valid
             << " % of pixels have a disparity\n";
 }
 
@@ -174,7 +175,7 @@ int match_by_tiles(const MatchRequest& request) {
   if (!request.truth.empty()) read_truth(settled);
   const TileJob job = open_job(settled);
   TileReport report = match_and_stitch(job);
-  const nlohmann::ordered_json finished = finish(settled);
+  const nlohmann::ordered_json finished = finish(settled, report.map);
   report.peak_memory_bytes = std::max(report.peak_memory_bytes, peak_memory_bytes());
   remove_folder(job.folder);
   if (request.json) {

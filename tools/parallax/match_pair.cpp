@@ -72,20 +72,13 @@ bool plan_whole(MatchPlan& plan, const ImageFormat& format) {
   }
 }
 
-}  // namespace
-
-int match_pair(const MatchRequest& request) {
-  check_outputs(request);
-  const bool first = looks_first(request) && !request.side_by_side;
-  if (first && goes_in_tiles(request, PictureParts(request.left).format())) return match_by_tiles(request);
+// Nothing when it does not fit whole, and has to go in tiles. `fits`: that is known.
+std::optional<int> match_whole(const MatchRequest& request, bool fits) {
   MatchPlan plan(request);
-  PicturePair pictures = read_one_pair(request);
+  const PicturePair pictures = read_one_pair(request);
   const ImageFormat format = pictures.left.view().format;
   const std::optional<Truth> truth = read_truth(request, pictures);
-  if ((!first && goes_in_tiles(request, format)) || !plan_whole(plan, format)) {
-    pictures = {};
-    return match_by_tiles(request);
-  }
+  if ((!fits && goes_in_tiles(request, format)) || !plan_whole(plan, format)) return std::nullopt;
   MatchResult result = plan.make_result();
   Stopwatch stopwatch;
   for (int i = 0; i < request.repeat; ++i) {
@@ -115,6 +108,16 @@ int match_pair(const MatchRequest& request) {
               << " ms, " << 100 * shares.valid << " % of pixels have a disparity\n";
   }
   return done;
+}
+
+}  // namespace
+
+int match_pair(const MatchRequest& request) {
+  check_outputs(request);
+  const bool first = looks_first(request) && !request.side_by_side;
+  if (first && goes_in_tiles(request, PictureParts(request.left).format())) return match_by_tiles(request);
+  const std::optional<int> status = match_whole(request, first);
+  return status ? *status : match_by_tiles(request);
 }
 
 }  // namespace parallax::tool

@@ -5,13 +5,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <functional>
 #include <iostream>
 
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "tools/parallax/command_line.h"
+#include "tools/parallax/file_errors.h"
 #include "tools/parallax/memory.h"
 #include "tools/parallax/tile_results.h"
 #include "tools/parallax/tile_workers.h"

@@ -9,6 +9,7 @@
 
 #include <opencv2/core/utility.hpp>
 
+#include "tools/parallax/file_errors.h"
 #include "tools/parallax/frames.h"
 #include "tools/parallax/match.h"
 #include "tools/parallax/match_report.h"
@@ -44,10 +45,7 @@ class OutputNames {
   }
 
   void make_folder() const {
-    if (text_.empty() || pattern_) return;
-    std::error_code error;
-    fs::create_directories(text_, error);
-    if (error) throw Error(ErrorCategory::file, "cannot make folder " + text_ + ": " + error.message());
+    if (!text_.empty() && !pattern_) tool::make_folder(text_);
   }
 
   std::string of(const Frame& frame) const {

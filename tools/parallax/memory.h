@@ -14,7 +14,7 @@ std::string memory_text(std::size_t bytes);
 // The program itself: code, libraries, threads, drivers, buffers of files; no image and no matcher.
 std::size_t program_bytes(const Device& device);
 
-// The most that this process held at once, since it began or since forget_peak_memory().
+// The most that this process held at once, since it began or since forget_peak_memory() was possible.
 std::size_t peak_memory_bytes();
 void forget_peak_memory();
 

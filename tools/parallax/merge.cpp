@@ -57,7 +57,7 @@ int merge_command(const Arguments& arguments) {
 
   const TileJob job = read_job(path);
   Shortcomings(job).check();
-  const PixelShares shares = stitch_tiles(job, path);
+  const PixelShares shares = stitch_tiles(job, path).shares;
   if (!keep) remove_folder(job.folder);
   std::cerr << std::fixed << std::setprecision(1) << job.count() << " tiles make " << job.request.output
             << ", " << 100 * shares.valid << " % of pixels have a disparity\n";

@@ -18,7 +18,8 @@ struct PartsMemory {
   std::size_t held = 0;     // from then on
 };
 
-// Of a TIFF, parts are read as they are wanted. Other pictures are decoded whole, once.
+// Of a TIFF, parts are read as they are wanted. Other pictures are decoded whole, once: a PNG, which says in
+// its first bytes how large it is, when a part is wanted; the rest at once.
 class PictureParts {
  public:
   // \throws Error (file)
@@ -26,8 +27,10 @@ class PictureParts {
 
   const ImageFormat& format() const { return format_; }
   int channels() const { return channels_; }
-  bool is_whole() const { return !tiff_; }
   PartsMemory memory() const;
+
+  // What has to be decoded whole is now, so that damage is found. \throws Error (file)
+  void decode();
 
   // Good until the next call. \throws Error (file)
   ImageView part(const Rectangle& region);

@@ -10,6 +10,8 @@ int plan_command(const Arguments& arguments) {
   check_goes_in_tiles(request);
   if (!request.image.empty() || !request.truth.empty())
     throw UsageError("--image and --truth are of a map that is there: 'parallax eval' compares it");
+  if (!request.video.empty() || request.json)
+    throw UsageError("--video and --json are for 'parallax match': leave them out");
   const TileJob job = plan_job(settle_request(request));
   write_job(job, request.plan);
   std::cerr << job.count() << " tiles of " << text(job.plan.tiles.front().around.size) << ", "

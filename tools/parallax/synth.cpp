@@ -31,12 +31,6 @@ std::vector<std::byte> gray_png(const Plane<std::uint8_t>& image) {
                             static_cast<std::size_t>(image.view().stride)));
 }
 
-void make_folder_of_pair(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw Error(ErrorCategory::file, "cannot make folder " + folder + ": " + error.message());
-}
-
 void write_calibration(const std::string& folder, const Calibration& calibration) {
   const std::string text = encode_middlebury_calibration(calibration);
   write_file((std::filesystem::path(folder) / "calib.txt").string(), std::as_bytes(std::span(text)));
@@ -53,7 +47,7 @@ void write_pair(const std::string& folder, const SynthParameters& parameters, bo
     files.emplace_back("mask0nocc.png", gray_png(pair.left_mask));
     files.emplace_back("mask1nocc.png", gray_png(pair.right_mask));
   }
-  make_folder_of_pair(folder);
+  make_folder(folder);
   for (const auto& [name, bytes] : files) write_file((std::filesystem::path(folder) / name).string(), bytes);
   write_calibration(folder, pair.calibration);
 }
@@ -65,7 +59,7 @@ class TiffPlane {
   TiffPlane(const std::string& folder, const std::string& name, Size size, int channels)
       : path_((std::filesystem::path(folder) / name).string()),
         part_(path_ + ".part"),
-        writer_(part_, size.pixels() * static_cast<std::size_t>(channels) * sizeof(T)) {
+        writer_(part_, pixels_in_tiles(size) * static_cast<std::size_t>(channels) * sizeof(T)) {
     writer_.begin({size, channels, 8 * static_cast<int>(sizeof(T))}, true);
   }
   TiffPlane(const TiffPlane&) = delete;
@@ -119,7 +113,7 @@ class TiledTruth {
 
 // Band of rows by band: several are rendered at once, and written in order.
 void write_tiled_pair(const std::string& folder, const SynthParameters& parameters, bool with_truth) {
-  make_folder_of_pair(folder);
+  make_folder(folder);
   const Size size = parameters.size;
   TiffPlane<std::uint8_t> left(folder, "left.tiff", size, 3), right(folder, "right.tiff", size, 3);
   std::optional<TiledTruth> truth;

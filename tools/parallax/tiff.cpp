@@ -202,6 +202,11 @@ void TiffReader::copy_unit(const Rectangle& unit, const Rectangle& region, int s
   }
 }
 
+std::size_t pixels_in_tiles(Size size) {
+  const auto whole = [](int length) { return (length + tile_side - 1) / tile_side * tile_side; };
+  return Size{whole(size.width), whole(size.height)}.pixels();
+}
+
 TiffWriter::TiffWriter(const std::string& path, std::size_t bytes) {
   // Offsets of a classic TIFF have 32 bits; what is not pixels takes far less than the rest.
   constexpr std::size_t most = 4'000'000'000;

@@ -65,10 +65,13 @@ class TiffReader {
   std::vector<std::byte> decoded_;
 };
 
+// Of all tiles: those at the right and the bottom are whole in the file.
+std::size_t pixels_in_tiles(Size size);
+
 // Writes pictures, each from its first row to its last, one after the other into a file.
 class TiffWriter {
  public:
-  // Replaces the file. `bytes`: of all pixels that will come; a file above 4 GB is a BigTIFF.
+  // Replaces the file. `bytes`: of all strips, or tiles, that will come; a file above 4 GB is a BigTIFF.
   // \throws Error (file)
   TiffWriter(const std::string& path, std::size_t bytes);
   ~TiffWriter();

@@ -34,9 +34,16 @@ class InputSum {
   Inputs inputs_;
 };
 
-void add_mask(const std::string& path, InputSum& sum) {
+// Damage is found here, and not by every tile. What does not even fit will be refused for that.
+PictureParts open_input(const std::string& path, std::size_t limit) {
+  PictureParts parts(path);
+  if (parts.memory().opening <= limit) parts.decode();
+  return parts;
+}
+
+void add_mask(const std::string& path, std::size_t limit, InputSum& sum) {
   if (path.empty()) return;
-  const PictureParts mask(path);
+  const PictureParts mask = open_input(path, limit);
   check_mask(mask, path, sum.inputs().format.size);
   sum.add(mask);
 }
@@ -76,7 +83,7 @@ class Budget {
  private:
   TilePlan plan(std::size_t tile_bytes) const {
     return plan_tiles(request_.parameters, device_, inputs_.format, {tile_bytes},
-                      {request_.padding, request_.largest_tile});
+                      {request_.padding, request_.largest_tile, static_cast<int>(workers_)});
   }
 
   bool fits(std::size_t tile_bytes) const {
@@ -122,11 +129,11 @@ class Budget {
 };
 
 // What is made of the whole map, once it is there.
-void check_finishing_fits(const MatchRequest& request, const Device& device, Size size) {
+void check_finishing_fits(const MatchRequest& request, Size size) {
   const bool png = has_extension(request.output, {".png"});
   if (!png && request.image.empty() && request.truth.empty()) return;
   constexpr std::size_t bytes_of_pixel = 20;
-  const std::size_t needed = program_bytes(device) + bytes_of_pixel * size.pixels();
+  const std::size_t needed = program_bytes(Device::parse(request.device)) + bytes_of_pixel * size.pixels();
   const std::size_t limit = memory_limit(request);
   if (needed <= limit) return;
   const std::string what = png ? request.output : !request.image.empty() ? "--image" : "--truth";
@@ -150,6 +157,7 @@ std::string absolute(const std::string& path) {
 
 // What a link points to is what is replaced.
 std::string settled_output(const std::string& path) {
+  if (names_folder(path)) throw UsageError(path + " is a directory: give the file of one pair a name");
   std::error_code missing;
   const fs::path target = fs::canonical(path, missing);
   if (missing) return absolute(path);
@@ -158,21 +166,22 @@ std::string settled_output(const std::string& path) {
 }
 
 Inputs examine_inputs(const MatchRequest& request) {
+  const std::size_t limit = memory_limit(request);
   InputSum sum;
   ImageFormat right;
   {
-    const PictureParts left(request.left);
+    const PictureParts left = open_input(request.left, limit);
     sum.inputs().format = left.format();
     sum.add(left);
   }
   {
-    const PictureParts parts(request.right);
+    const PictureParts parts = open_input(request.right, limit);
     right = parts.format();
     sum.add(parts);
   }
   check_formats(sum.inputs().format, right, request.left, request.right);
-  add_mask(request.left_mask, sum);
-  add_mask(request.right_mask, sum);
+  add_mask(request.left_mask, limit, sum);
+  add_mask(request.right_mask, limit, sum);
   return sum.inputs();
 }
 
@@ -230,6 +239,7 @@ TileRequest settle_request(const MatchRequest& request) {
     *path = absolute(*path);
   match.output = settled_output(request.output);
   settled.inputs = examine_inputs(match);
+  check_finishing_fits(match, settled.inputs.format.size);
   settle_range(match, settled.inputs.format.size);
   return settled;
 }
@@ -238,7 +248,6 @@ TileJob plan_job(const TileRequest& request) {
   const MatchRequest& match = request.match;
   Device device = Device::parse(match.device);
   device.threads = match.threads;
-  check_finishing_fits(match, device, request.inputs.format.size);
   TileJob job;
   job.request = match;
   job.folder = request.folder();

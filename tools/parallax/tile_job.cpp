@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 constexpr int plan_version = 1;
 // Others may match in another way.
 constexpr const char* made_by = "parallax " PARALLAX_VERSION;
-constexpr const char* remedy = ": make the plan anew";
+constexpr const char* remedy = ": make the plan anew; if an interrupted match left it, remove its folder";
 
 [[noreturn]] void fail(const std::string& path, const std::string& why) {
   throw Error(ErrorCategory::file, path + ": " + why + remedy);

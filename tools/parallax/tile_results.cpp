@@ -23,6 +23,12 @@ bool is_ours(const std::string& name) {
   return name.starts_with("tile-") || name.starts_with("worker-") || name.starts_with("map.");
 }
 
+void remove_file(const fs::path& path) {
+  std::error_code error;
+  fs::remove(path, error);
+  if (error) fail_file("remove", path.string(), error.value());
+}
+
 // The pictures of a result.
 constexpr int disparities = 0, statuses = 1;
 
@@ -81,23 +87,15 @@ TileState state_of(const TileJob& job, const Tile& tile) {
   return TileState::done;
 }
 
-void make_folder(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) fail_file("make folder", folder, error.value());
-}
-
 void remove_folder(const std::string& folder) {
-  std::error_code error;
   // The plan goes first: what is left without one is in nobody's way.
-  fs::remove(fs::path(folder) / "plan.json", error);
+  remove_file(fs::path(folder) / "plan.json");
+  std::error_code error;
   std::vector<fs::path> files;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
     if (is_ours(entry->path().filename().string())) files.push_back(entry->path());
-  for (const fs::path& file : files) {
-    fs::remove(file, error);
-    if (error) fail_file("remove", file.string(), error.value());
-  }
+  if (error) fail_file("read folder", folder, error.value());
+  for (const fs::path& file : files) remove_file(file);
   // Unless there is something of the user's in it.
   fs::remove(folder, error);
 }

@@ -19,9 +19,7 @@ enum class TileState {
 std::string tile_path(const TileJob& job, int number);
 TileState state_of(const TileJob& job, const Tile& tile);
 
-// Makes the folder of the results, where it is not there yet. \throws Error (file)
-void make_folder(const std::string& folder);
-// With all that is in it. \throws Error (file)
+// With all results that are in it. \throws Error (file)
 void remove_folder(const std::string& folder);
 
 // Whole or not at all; replaces what is there. \throws Error (file)

@@ -1,10 +1,11 @@
 #include "tools/parallax/tile_stitch.h"
 
+#include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <filesystem>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "parallax/formats.h"
 
@@ -18,25 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool strips_fit(const TileJob& job, int rows, std::size_t room) {
-  try {
-    return stitch_memory_bytes(job.plan, rows) <= room;
-  } catch (const Error&) {
-    return false;  // too many pixels for a step
-  }
-}
-
-// As many as there is room for; more than this many do not make it faster.
-int rows_of_strips(const TileJob& job, std::size_t room) {
-  int rows = 1024;
-  while (rows > 1 && !strips_fit(job, rows, room)) rows /= 2;
-  return rows;
-}
-
-// Half of what the program itself leaves; the other half is for rows of the left image.
-std::size_t room_for_strips(const TileJob& job, std::size_t held_for_left) {
+// As many as there is room for beside the left picture: one at least, or there would be no plan. More than
+// this many do not make it faster.
+int rows_of_strips(const TileJob& job, std::size_t held_for_left) {
   const std::size_t limit = memory_limit(job.request), taken = program_bytes(job.plan.device) + held_for_left;
-  return limit > taken ? (limit - taken) / 2 : 0;
+  const int rows = most_rows_to_stitch(job.plan, limit > taken ? limit - taken : 0);
+  return std::clamp(rows, 1, 1024);
 }
 
 bool is_guided(const TileJob& job) {
@@ -65,8 +53,7 @@ class MapStitcher {
     };
     // First: what opening a picture holds for a while is free again for the strips.
     if (is_guided(job_)) open_left();
-    const std::size_t room = room_for_strips(job_, left_ ? left_->memory().held : 0);
-    stitch(job_.plan, rows_of_strips(job_, room), strips);
+    stitch(job_.plan, rows_of_strips(job_, left_ ? left_->memory().held : 0), strips);
     map_->close();
     show_progress("");
     return counter_.shares();
@@ -97,17 +84,24 @@ void take_place(const std::string& path, const std::string& target) {
 
 }  // namespace
 
-PixelShares stitch_tiles(const TileJob& job, const std::string& plan_path) {
+StitchedMap stitch_tiles(const TileJob& job, const std::string& plan_path) {
   const std::string& output = job.request.output;
-  const bool rows_can_be_written = has_extension(output, {".pfm", ".tif", ".tiff"});
-  const std::string extension = rows_can_be_written ? fs::path(output).extension().string() : ".tiff";
-  const std::string map = (fs::path(job.folder) / ("map" + extension)).string();
-  const PixelShares shares = MapStitcher(job, plan_path, map).run();
-  if (rows_can_be_written)
+  const bool is_written_by_rows = has_extension(output, {".pfm", ".tif", ".tiff"});
+  const std::string extension = is_written_by_rows ? fs::path(output).extension().string() : ".tiff";
+  // Two processes may put the same tiles together: each writes a file of its own.
+  const std::string map = (fs::path(job.folder) / ("map." + std::to_string(::getpid()) + extension)).string();
+  try {
+    const PixelShares shares = MapStitcher(job, plan_path, map).run();
+    if (!is_written_by_rows) {
+      write_file(output, encode_disparity(output, read_disparity(map).view()));
+      return {map, shares};
+    }
     take_place(map, output);
-  else
-    write_file(output, encode_disparity(output, read_disparity(map).view()));
-  return shares;
+    return {output, shares};
+  } catch (...) {
+    ::unlink(map.c_str());
+    throw;
+  }
 }
 
 }  // namespace parallax::tool

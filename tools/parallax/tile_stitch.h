@@ -6,8 +6,14 @@
 
 namespace parallax::tool {
 
+struct StitchedMap {
+  std::string
+      path;  // of a file of its disparities, not rounded as in a PNG; it may be in the folder of the tiles
+  PixelShares shares;
+};
+
 // Puts the map together, strip by strip, and makes the job's output of it, whole or not at all.
 // `plan_path`: of the job, for messages. \throws Error (file)
-PixelShares stitch_tiles(const TileJob& job, const std::string& plan_path);
+StitchedMap stitch_tiles(const TileJob& job, const std::string& plan_path);
 
 }  // namespace parallax::tool

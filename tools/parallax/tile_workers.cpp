@@ -120,7 +120,8 @@ class Process {
   std::optional<int> tile() const { return tile_; }
   int output() const { return output_.reader(); }
 
-  // Of the tile in work, once it is done. Waits for what the process says next.
+  // Of the tile in work, once it is done. Waits for what the process says next. A library may say something,
+  // too.
   std::optional<TileAnswer> listen() {
     char bytes[512];
     const ssize_t count = ::read(output_.reader(), bytes, sizeof bytes);
@@ -130,14 +131,15 @@ class Process {
       return std::nullopt;
     }
     heard_.append(bytes, static_cast<std::size_t>(count));
-    const std::size_t end = heard_.find('\n');
-    if (end == std::string::npos) return std::nullopt;
-    const auto json = nlohmann::json::parse(heard_.substr(0, end), nullptr, false);
-    heard_.erase(0, end + 1);
-    if (!json.is_object() || json.value("tile", -1) != tile_) return std::nullopt;
-    tile_.reset();
-    return TileAnswer{json.value("tile", -1), json.value("milliseconds", 0.0),
-                      json.value("peak_memory_bytes", std::size_t{0})};
+    for (std::size_t end; (end = heard_.find('\n')) != std::string::npos;) {
+      const auto json = nlohmann::json::parse(heard_.substr(0, end), nullptr, false);
+      heard_.erase(0, end + 1);
+      if (!json.is_object() || json.value("tile", -1) != tile_) continue;
+      tile_.reset();
+      return TileAnswer{json.value("tile", -1), json.value("milliseconds", 0.0),
+                        json.value("peak_memory_bytes", std::size_t{0})};
+    }
+    return std::nullopt;
   }
 
   bool has_ended() const { return ended_; }
