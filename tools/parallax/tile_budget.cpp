@@ -16,9 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t mebibyte = 1 << 20;
-// With two, files are read and written while another tile is matched, but tiles are half as large, and the
-// program is there twice. docs/partition.md has times.
-constexpr int default_workers = 1;
 
 class InputSum {
  public:
@@ -165,6 +162,13 @@ std::string settled_output(const std::string& path) {
   return target.string();
 }
 
+// With two, a tile is matched while others are read and written, which takes block and census matching almost
+// as long; but tiles are half as large, and belief propagation has large margins. Of a plan that is matched
+// tile by tile, a scheduler says how many there are. docs/partition.md has times.
+int workers_that_pay(const MatchRequest& request) {
+  return has_beliefs(request) || !request.plan.empty() ? 1 : 2;
+}
+
 Inputs examine_inputs(const MatchRequest& request) {
   const std::size_t limit = memory_limit(request);
   InputSum sum;
@@ -251,8 +255,16 @@ TileJob plan_job(const TileRequest& request) {
   TileJob job;
   job.request = match;
   job.folder = request.folder();
-  job.workers = match.tile_workers > 0 ? match.tile_workers : default_workers;
-  job.plan = Budget(match, device, request.inputs, job.workers).plan();
+  job.workers = match.tile_workers > 0 ? match.tile_workers : workers_that_pay(match);
+  const auto plan = [&] { return Budget(match, device, request.inputs, job.workers).plan(); };
+  try {
+    job.plan = plan();
+  } catch (const Error& error) {
+    const bool may_have_fewer = match.tile_workers == 0 && job.workers > 1;
+    if (error.category() != ErrorCategory::memory || !may_have_fewer) throw;
+    job.workers = 1;
+    job.plan = plan();
+  }
   job.workers = std::min(job.workers, job.count());
   job.worker_bytes = worker_bytes(device, request.inputs, job.plan.tile_memory_bytes);
   job.asked = describe_request(match, request.inputs.format);
