@@ -404,6 +404,19 @@ TEST_F(TilesTest, MergeRefusesATileWhoseStatusesAreDamaged) {
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
 }
 
+// The left picture guides what comes after the tiles.
+TEST_F(TilesTest, MergeRefusesALeftPictureThatWasChanged) {
+  make_pair_of("150x110");
+  ASSERT_EQ(
+      run("plan pair/left.png pair/right.png --disparities 16 --weighted-median 5 -o d.pfm --plan p.json")
+          .status,
+      0);
+  ASSERT_EQ(run("match --plan p.json --tile 0").status, 0);
+  write(folder_ / "pair/left.png", contents(folder_ / "pair/left.png") + " ");
+  expect_refusal("merge p.json", 1, {"left/bytes", "plan anew"});
+  EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
+}
+
 // At several moments: before there is a plan, in the middle of tiles, in between.
 TEST_F(TilesTest, KilledAndResumedGivesTheSameBytes) {
   make_job();
