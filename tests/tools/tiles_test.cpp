@@ -209,6 +209,15 @@ TEST_F(TilesTest, SynthWritesTheSamePixelsInTiles) {
   EXPECT_FALSE(fs::exists(folder_ / "bare/disp0GT.tiff"));
 }
 
+// 4.6 GB in tiles, though its pixels take less than the 4 GB that offsets of 32 bits reach: its head says
+// that they have 64.
+TEST_F(TilesTest, SynthWritesLargeTiffsWhereTilesAreLarge) {
+  Background synth(folder_, {"synth", "tall", "--tiled", "--no-truth", "--size", "1281x1000000"});
+  std::string head;
+  while (!synth.has_ended() && head.size() < 4) head = contents(folder_ / "tall/left.tiff.part").substr(0, 4);
+  EXPECT_EQ(head, std::string("II\x2B\0", 4));
+}
+
 TEST_F(TilesTest, EveryKindOfOutputIsMadeOfTiles) {
   make_job();
   const Outcome outcome = run(words_ + "-o d.png --image view.png --truth pair/disp0GT.pfm --json");
@@ -244,9 +253,13 @@ TEST_F(TilesTest, APlanIsMatchedTileByTileAndMerged) {
   ASSERT_GT(count, 5);
   EXPECT_EQ(plan["parameters"]["disparities"].is_null(), false);
   for (const int number : {0, 1, 1}) {
+    const fs::path before = folder_ / "before.tiff";
+    if (fs::exists(tile(number))) fs::create_hard_link(tile(number), before);
     const Outcome outcome = run("match --plan plan.json --tile " + std::to_string(number));
     ASSERT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_EQ(json::parse(outcome.out)["tile"], number);
+    // Who reads the old file goes on reading it.
+    EXPECT_FALSE(fs::exists(before) && fs::equivalent(before, tile(number)));
   }
   std::string numbers;
   for (int number = 2; number < count; ++number) numbers += std::to_string(number) + "\n";
@@ -258,7 +271,7 @@ TEST_F(TilesTest, APlanIsMatchedTileByTileAndMerged) {
   expect_expected("d.pfm");
   fs::remove(folder_ / "d.pfm");
   EXPECT_EQ(finished_tiles(), count);
-  {
+  for (int time = 0; time < 4; ++time) {
     Background one(folder_, {"merge", "plan.json", "--keep"}),
         another(folder_, {"merge", "plan.json", "--keep"});
     EXPECT_EQ(one.wait(), 0);
@@ -285,22 +298,39 @@ TEST_F(TilesTest, MergeNamesTilesThatAreNotThere) {
   ASSERT_EQ(run("match --plan plan.json --tile - <numbers.txt").status, 0);
   ASSERT_EQ(run("match --plan other.json --tile 1").status, 0);
   const std::string whole = contents(tile(2));
-  for (const std::size_t length : {whole.size() - 1, whole.size() / 2, std::size_t{0}}) {
-    write(tile(2), whole.substr(0, length));
+  // Its length is right, but its directory says that pixels lie beyond its end.
+  std::string astray = whole;
+  const std::size_t offset = astray.find(std::string("\x11\x01\x04\0\1\0\0\0", 8));
+  ASSERT_NE(offset, std::string::npos);
+  astray.replace(offset + 8, 4, "\xFF\xFF\xFF\x7F");
+  for (const std::string& damaged :
+       {astray, whole.substr(0, whole.size() - 1), whole.substr(0, whole.size() / 2), std::string()}) {
+    write(tile(2), damaged);
     expect_refusal("merge plan.json", 1,
                    {"tile 4 is missing", "tile 2 is damaged", "tile 1 is of another plan", "d.pfm.tiles"});
   }
   EXPECT_EQ(contents(folder_ / "d.pfm"), "what was here before");
   write(folder_ / "numbers.txt", "1\n2\n4\n");
   ASSERT_EQ(run("match --plan plan.json --tile - <numbers.txt").status, 0);
+  // The new map takes the place of the old one, and is not written over it.
+  fs::create_hard_link(folder_ / "d.pfm", folder_ / "before");
   ASSERT_EQ(run("merge plan.json").status, 0);
   expect_expected("d.pfm");
+  EXPECT_EQ(contents(folder_ / "before"), "what was here before");
 }
 
 bool is_running(pid_t id) {
   std::istringstream status(contents("/proc/" + std::to_string(id) + "/stat"));
   std::string number, command, state;
   return (status >> number >> command >> state) && state != "Z";
+}
+
+// The same pipe once more.
+int stream_of(pid_t process, int stream) {
+  const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(stream);
+  const int pipe = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  EXPECT_GE(pipe, 0) << path;
+  return pipe;
 }
 
 // Else they would go on in a folder that is another match's by then.
@@ -310,6 +340,10 @@ TEST_F(TilesTest, ProcessesEndWithTheOneThatStartedThem) {
   while (!match.has_ended() && finished_tiles() < 1) std::this_thread::yield();
   const std::set<pid_t> children = match.children();
   ASSERT_FALSE(children.empty());
+  // Kept open: what they would wait for, or fail to write to.
+  std::vector<int> pipes;
+  for (const pid_t child : children)
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO}) pipes.push_back(stream_of(child, stream));
   match.kill_alone();
   for (const pid_t child : children) {
     const auto begin = std::chrono::steady_clock::now();
@@ -317,6 +351,7 @@ TEST_F(TilesTest, ProcessesEndWithTheOneThatStartedThem) {
       std::this_thread::yield();
     EXPECT_FALSE(is_running(child));
   }
+  for (const int pipe : pipes) ::close(pipe);
   ASSERT_EQ(run(words_ + "-o d.pfm --resume").status, 0);
   expect_expected("d.pfm");
 }
@@ -327,9 +362,12 @@ TEST_F(TilesTest, KilledWhileTheMapIsWrittenItIsWrittenAnew) {
   for (int attempt = 0; attempt < 10 && !caught; ++attempt) {
     {
       Background match(folder_, words("-o d.pfm"));
-      while (!match.has_ended() && !map_is_begun()) std::this_thread::yield();
+      while (!match.has_ended() && !map_is_begun() && !fs::exists(folder_ / "d.pfm"))
+        std::this_thread::yield();
     }
     caught = map_is_begun();
+    // What has its name is whole.
+    if (fs::exists(folder_ / "d.pfm")) expect_expected("d.pfm");
     if (caught) {
       EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
     }
@@ -363,6 +401,19 @@ TEST_F(TilesTest, MergeRefusesATileWhoseStatusesAreDamaged) {
   bytes[middle] = 100;
   write(tile(1), bytes);
   expect_refusal("merge plan.json", 1, {"tile-000001.tiff", "is damaged", "match this tile again"});
+  EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
+}
+
+// The left picture guides what comes after the tiles.
+TEST_F(TilesTest, MergeRefusesALeftPictureThatWasChanged) {
+  make_pair_of("150x110");
+  ASSERT_EQ(
+      run("plan pair/left.png pair/right.png --disparities 16 --weighted-median 5 -o d.pfm --plan p.json")
+          .status,
+      0);
+  ASSERT_EQ(run("match --plan p.json --tile 0").status, 0);
+  write(folder_ / "pair/left.png", contents(folder_ / "pair/left.png") + " ");
+  expect_refusal("merge p.json", 1, {"left/bytes", "plan anew"});
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
 }
 
@@ -422,6 +473,25 @@ TEST_F(TilesTest, ATileWhoseProcessDiesIsTriedOnceMore) {
   expect_expected("d.pfm");
 }
 
+// A library may say something on standard output: several lines, that are heard at once.
+TEST_F(TilesTest, ATileIsDoneWhateverIsSaidBesides) {
+  make_job();
+  Background match(folder_, words("-o d.pfm --json"));
+  while (!match.has_ended() && finished_tiles() < 1) std::this_thread::yield();
+  const std::set<pid_t> children = match.children();
+  ASSERT_FALSE(children.empty());
+  const int pipe = stream_of(*children.begin(), STDOUT_FILENO);
+  const std::string said = "a library\n7\n{}\n{\"tile\": 999}\nsays this\n";
+  EXPECT_EQ(::write(pipe, said.data(), said.size()), static_cast<ssize_t>(said.size()));
+  ::close(pipe);
+  const auto begin = std::chrono::steady_clock::now();
+  while (!match.has_ended() && std::chrono::steady_clock::now() - begin < std::chrono::seconds(30))
+    std::this_thread::yield();
+  ASSERT_TRUE(match.has_ended()) << "it waits for an answer that came";
+  EXPECT_EQ(match.wait(), 0) << contents(folder_ / "background.txt");
+  expect_expected("d.pfm");
+}
+
 TEST_F(TilesTest, ATileThatFailsTwiceIsNamed) {
   make_job();
   {
@@ -469,19 +539,26 @@ TEST_F(TilesTest, ALimitThatIsTooSmallNamesOneThatWouldDo) {
       "match pair/left.png pair/right.png --method bp --disparities 128 --iterations 1 --padding 8 --json -o "
       "d.pfm "
       "--max-memory ";
-  const Outcome refused = run(match + "1M");
-  EXPECT_EQ(refused.status, 1);
-  const std::string before = "raise the limit to ";
-  const std::size_t at = refused.err.find(before);
-  ASSERT_NE(at, std::string::npos) << refused.err;
-  const int least = std::stoi(refused.err.substr(at + before.size()));
-  expect_refusal(match + std::to_string(least - 2) + "M", 1, {before + std::to_string(least) + "M"});
-  const Outcome outcome = run(match + std::to_string(least) + "M");
-  ASSERT_EQ(outcome.status, 0) << outcome.err;
-  const json report = json::parse(outcome.out);
-  EXPECT_GT(report["tiles"]["count"], 4);
-  if (!sanitized) {
-    EXPECT_LE(report["peak_memory_bytes"], std::uint64_t(least) << 20);
+  for (const int workers : {1, 2}) {
+    // Two would not be had where the pair fits whole.
+    const std::string more = workers == 1 ? "M" : "M --tile-workers 2 --tile-size 600x400";
+    const Outcome refused = run(match + "1" + more);
+    EXPECT_EQ(refused.status, 1);
+    const std::string before = "raise the limit to ";
+    const std::size_t at = refused.err.find(before);
+    ASSERT_NE(at, std::string::npos) << refused.err;
+    const int least = std::stoi(refused.err.substr(at + before.size()));
+    // Tiles are tried by whole mebibytes.
+    expect_refusal(match + std::to_string(least - 1 - workers) + more, 1,
+                   {before + std::to_string(least) + "M"});
+    const Outcome outcome = run(match + std::to_string(least) + more);
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    const json report = json::parse(outcome.out);
+    EXPECT_GT(report["tiles"]["count"], 4);
+    EXPECT_EQ(report["tiles"]["workers"], workers);
+    if (!sanitized) {
+      EXPECT_LE(report["peak_memory_bytes"], std::uint64_t(least) << 20);
+    }
   }
 }
 
