@@ -45,13 +45,14 @@ class Simulated final : public tuning::Landscape {
   }
   void prepare(const std::vector<Configuration>& configurations, double until) override {
     if (at_once == 0) return;
+    largest_batch_ = std::max(largest_batch_, configurations.size());
     for (const Configuration& configuration : configurations) {
       if (seconds_ >= until) return;
       if (prepared_.insert(configuration.values()).second) seconds_ += seconds_to_build;
     }
   }
   int prepared_at_once() const override { return std::max(at_once, 1); }
-  std::size_t prepared() const { return prepared_.size(); }
+  std::size_t largest_batch() const { return largest_batch_; }
   double seconds() const override { return seconds_; }
   int most_seen_open() const { return most_seen_; }
 
@@ -110,6 +111,7 @@ class Simulated final : public tuning::Landscape {
   double seconds_ = 0;
   int open_ = 0, most_seen_ = 0;
   bool dead_ = false;
+  std::size_t largest_batch_ = 0;
   std::set<std::map<std::string, int, std::less<>>> prepared_;
   std::map<std::map<std::string, int, std::less<>>, int> runs_;
 };
