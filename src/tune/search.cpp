@@ -13,9 +13,9 @@ namespace {
 constexpr std::size_t the_default = 0;
 // Contestants of a group of the first comparison, and of the second, besides the default.
 constexpr std::size_t group_size = 4, finalists = 4;
-// Until then, as a part of the budget, one of each step of occupancy is built; new groups begin; rounds of
-// the finalists begin.
-constexpr double end_of_building = 0.6, end_of_groups = 0.7, end_of_finals = 0.9;
+// Until then, as a part of the budget, the default is run alone; one of each step of occupancy is built; new
+// groups begin; rounds of the finalists begin.
+constexpr double end_of_first_runs = 0.2, end_of_building = 0.6, end_of_groups = 0.7, end_of_finals = 0.9;
 // Who is that much slower than the default in three rounds out of four takes part in no more, once there were
 // some rounds: few of long runs, in which what disturbs them evens out, more of short ones.
 constexpr double hopeless = 1.15;
@@ -87,7 +87,7 @@ class Search {
   SearchResult run(TuningSearch which) {
     // What fails here is the caller's: no search can begin.
     keep_open(the_default, landscape_.open(trial(the_default).configuration));
-    for (int i = 0; i == 0 || (i < 5 && !past(end_of_building)); ++i)
+    for (int i = 0; i == 0 || (i < 5 && !past(end_of_first_runs)); ++i)
       times_of_default_.push_back(open_.back().candidate->run());
     if (known_ != the_default) compare({known_}, first_rounds);
     if (which == TuningSearch::occupancy) {

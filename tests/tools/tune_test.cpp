@@ -13,7 +13,7 @@ using nlohmann::json;
 class TuneCommand : public CommandTest {
  protected:
   static constexpr const char* here = "PARALLAX_TUNING=t.json";
-  static constexpr const char* quickly = " --size 96x64 --disparities 16 --budget 0.2 --threads 2 ";
+  static constexpr const char* quickly = " --size 96x64 --disparities 16 --budget 0.5 --threads 2 ";
 
   Outcome tune(const std::string& arguments) const { return run("tune " + arguments, here); }
   std::size_t entries() const { return json::parse(contents(folder_ / "t.json")).at("entries").size(); }
@@ -61,7 +61,7 @@ TEST_F(TuneCommand, TellsEveryTrialInJson) {
 }
 
 TEST_F(TuneCommand, SaysFullRowInsteadOfLabels) {
-  EXPECT_NE(tune("--full-row --size 96x64 --budget 0.2 --device cpu").out.find("96×64, full row\n"),
+  EXPECT_NE(tune("--full-row --size 96x64 --budget 0.5 --device cpu").out.find("96×64, full row\n"),
             std::string::npos);
   EXPECT_NE(tune("--show --device cpu").out.find("pixels, full row: "), std::string::npos);
 }
@@ -69,7 +69,7 @@ TEST_F(TuneCommand, SaysFullRowInsteadOfLabels) {
 TEST_F(TuneCommand, TakesPictures) {
   make_pair();
   const Outcome outcome =
-      tune("pair/left.png pair/right.png --device cpu --disparities 16 --budget 0.2 --window 5");
+      tune("pair/left.png pair/right.png --device cpu --disparities 16 --budget 0.5 --window 5");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("block (sad, window 5, 16 bits)"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("96×64, 16 labels"), std::string::npos) << outcome.out;
@@ -143,7 +143,7 @@ TEST_F(TuneCommandInTrouble, TellsAndWritesWhatItFound) {
 TEST_F(TuneCommandInTrouble, GoesOnWithTheSuite) {
   for (const char* pair : {"venus", "barn1"})
     ASSERT_EQ(run("synth data/papers/" + std::string(pair) + " --size 64x48 --disparities 8").status, 0);
-  const Outcome outcome = tune("--suite papers --data data --device cpu --budget 0.2 --json r.json");
+  const Outcome outcome = tune("--suite papers --data data --device cpu --budget 0.5 --json r.json");
   EXPECT_EQ(expect_results(outcome).size(), 4u);
 }
 
@@ -196,7 +196,7 @@ TEST_F(TuneCommand, RefusesWrongUse) {
 
 TEST_F(TuneCommand, ThePapersPairsMakeATable) {
   ASSERT_EQ(run("synth data/papers/venus --size 64x48 --disparities 8").status, 0);
-  const Outcome outcome = tune("--suite papers --data data --device cpu --budget 0.2 --json r.json");
+  const Outcome outcome = tune("--suite papers --data data --device cpu --budget 0.5 --json r.json");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 4) << outcome.out;
   const json results = json::parse(contents(folder_ / "r.json")).at("results");
