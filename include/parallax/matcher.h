@@ -78,8 +78,6 @@ class Matcher {
   const std::vector<StageTime>& stage_times() const;
 
  private:
-  void check(const StereoPair& pair, const DisparityMap& map) const;
-
   std::unique_ptr<detail::Plan> plan_;
   ImageFormat format_;
 };

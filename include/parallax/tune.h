@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,7 @@ using TunedValues = std::map<std::string, std::string>;
 /// What was found to be best for one problem on one device. All of the first six decide whether a plan uses
 /// it.
 struct TunedConfiguration {
-  std::string device;   ///< name of a GPU; of a processor also its threads and vector instructions
+  std::string device;   ///< name of a GPU; of a processor also its model, threads and vector instructions
   std::string driver;   ///< its version; empty on a processor. In tuning files: empty = any
   std::string method;   ///< as the command line spells it: "bp"
   std::string variant;  ///< of its parameters, what kernels are made for, such as an arithmetic
@@ -48,22 +49,29 @@ struct TuningOptions {
   std::function<void(const std::string&)> progress = nullptr;
 };
 
-/// A configuration that was tried.
-struct TuningTrial {
-  TunedValues values;
-  bool built = false;
+/// What a configuration makes of a device.
+struct TuningFootprint {
   /// Per cent of the threads of a CUDA multiprocessor; with OpenCL, work items of a group; on a processor,
   /// tasks a thread.
   int occupancy = 0;
   std::size_t on_chip_bytes = 0;  ///< kept in registers and shared memory, or in caches
-  double milliseconds = 0;        ///< 0 = was not measured
-  double relative = 0;            ///< to the default in the same rounds
-  std::string failure;            ///< why it is out: it failed to build or to run, or gave other bytes
+};
+
+/// A configuration that was tried.
+struct TuningTrial {
+  TunedValues values;
+  std::optional<TuningFootprint> footprint;  ///< only the search by occupancy counts it
+  double milliseconds = 0;                   ///< 0 = was not measured
+  double relative = 0;                       ///< to the default in the same rounds
+  std::string failure;  ///< why it is out: it failed to build or to run, or gave other bytes
 };
 
 struct TuningResult {
   TunedConfiguration found;
-  std::vector<TuningTrial> trials;  ///< those that were built; the first is the default
+  /// Whether anything was compared with the default, and that went on working. Else nothing was found: there
+  /// is nothing to remember.
+  bool compared = false;
+  std::vector<TuningTrial> trials;  ///< those that were built, or are out; the first is the default
   std::size_t candidates = 0;       ///< how many there are
   double seconds = 0;
   std::string ended_early;  ///< why not all were tried; else empty
@@ -71,7 +79,8 @@ struct TuningResult {
 
 /// Searches for the configuration that matches `pair` fastest, transfers left out. Every configuration that
 /// is measured has given the bytes of the default; the one found was faster than the default when both were
-/// measured once more, or is the default. Remembers nothing.
+/// measured once more, or is the default. What is remembered for the problem is tried first. Remembers
+/// nothing.
 /// \throws Error as a Matcher does, and (device) where the method has nothing to tune on the device,
 /// (argument) for a budget that is not above 0
 TuningResult tune(const MatcherParameters& parameters, const Device& device, const StereoPair& pair,
@@ -80,6 +89,10 @@ TuningResult tune(const MatcherParameters& parameters, const Device& device, con
 /// The file of what is remembered: PARALLAX_TUNING, else parallax/tuning.json in XDG_CONFIG_HOME, else in
 /// ~/.config. Empty where there is no such place, or PARALLAX_TUNING is "off".
 std::string tuning_file();
+
+/// Makes the folder of tuning_file() and sees whether it can be written, so that no search ends with what
+/// cannot be remembered. \throws Error (file)
+void check_tuning_file();
 
 /// Writes it to tuning_file(), instead of what was known for the same problem. The file is written whole or
 /// not at all, and what others add meanwhile stays.

@@ -144,6 +144,17 @@ void allocate(Plan& plan, const PlanLimits& limits) {
   }
 }
 
+void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const DisparityMap& map) {
+  check_planned("left image", pair.left, format);
+  check_planned("right image", pair.right, format);
+  if (!pair.left_mask.empty()) check_view("left mask", pair.left_mask, format.size);
+  if (!pair.right_mask.empty()) check_view("right mask", pair.right_mask, format.size);
+  check_view("disparity map", map.disparity, format.size);
+  check_view("status map", map.status, format.size);
+  check_costs(pair.costs, plan.cost_labels(), format.size);
+  check_confidence(map.confidence, plan.tells_confidence(), format.size);
+}
+
 }  // namespace detail
 
 Matcher::Matcher(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
@@ -155,24 +166,13 @@ Matcher::Matcher(Matcher&&) noexcept = default;
 Matcher& Matcher::operator=(Matcher&&) noexcept = default;
 
 void Matcher::run(const StereoPair& pair, const DisparityMap& map) {
-  check(pair, map);
+  detail::check_run(*plan_, format_, pair, map);
   plan_->run(pair, map);
 }
 
 void Matcher::enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) {
-  check(pair, map);
+  detail::check_run(*plan_, format_, pair, map);
   plan_->enqueue(pair, map, stream);
-}
-
-void Matcher::check(const StereoPair& pair, const DisparityMap& map) const {
-  check_planned("left image", pair.left, format_);
-  check_planned("right image", pair.right, format_);
-  if (!pair.left_mask.empty()) check_view("left mask", pair.left_mask, format_.size);
-  if (!pair.right_mask.empty()) check_view("right mask", pair.right_mask, format_.size);
-  check_view("disparity map", map.disparity, format_.size);
-  check_view("status map", map.status, format_.size);
-  check_costs(pair.costs, plan_->cost_labels(), format_.size);
-  check_confidence(map.confidence, plan_->tells_confidence(), format_.size);
 }
 
 std::size_t Matcher::memory_bytes() const {

@@ -45,6 +45,9 @@ class Plan {
 // \throws Error (memory) where the limits or this machine do not allow it: then nothing was allocated
 void allocate(Plan& plan, const PlanLimits& limits);
 
+// The checks of Matcher::run(). \throws Error (argument)
+void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const DisparityMap& map);
+
 // Measures the stages of a run, one after the other.
 class StageClock {
  public:

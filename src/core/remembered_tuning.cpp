@@ -10,12 +10,15 @@
 #include <iterator>
 #include <mutex>
 #include <optional>
+#include <span>
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "parallax/formats.h"
 
 #include "devices/devices.h"
 
@@ -27,6 +30,8 @@ using detail::Configuration, detail::TuningSpace;
 using nlohmann::ordered_json;
 
 constexpr int file_version = 1;
+// 2 to that power is a number of pixels.
+constexpr int highest_size_class = 62;
 
 // The form of the file
 
@@ -82,7 +87,11 @@ std::vector<TunedConfiguration> parse(const std::string& text, const std::string
       throw refuse("is of version " + std::to_string(version) + ", this program reads version " +
                    std::to_string(file_version));
     std::vector<TunedConfiguration> entries;
-    for (const ordered_json& entry : json.at("entries")) entries.push_back(read_entry(entry));
+    for (const ordered_json& entry : json.at("entries")) {
+      entries.push_back(read_entry(entry));
+      const int size_class = entries.back().size_class;
+      if (size_class < 0 || size_class > highest_size_class) throw refuse("is damaged");
+    }
     return entries;
   } catch (const nlohmann::json::exception&) {
     throw refuse("is damaged");
@@ -97,9 +106,11 @@ std::string text_of(const std::vector<TunedConfiguration>& entries) {
          "\n";
 }
 
-bool same_problem(const TunedConfiguration& a, const TunedConfiguration& b) {
-  return a.device == b.device && a.driver == b.driver && a.method == b.method && a.variant == b.variant &&
-         a.size_class == b.size_class && a.labels == b.labels;
+// Whether it is what is remembered for a problem: without a driver, it is of any.
+bool fits(const TunedConfiguration& entry, const TunedConfiguration& problem) {
+  return entry.device == problem.device && (entry.driver.empty() || entry.driver == problem.driver) &&
+         entry.method == problem.method && entry.variant == problem.variant &&
+         entry.size_class == problem.size_class && entry.labels == problem.labels;
 }
 
 // Where it is
@@ -131,30 +142,6 @@ std::string read_text(const fs::path& path) {
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (file.bad()) throw fail("reading it failed");
   return text;
-}
-
-// Appears whole or not at all. \throws Error (file)
-void write_text(const fs::path& path, const std::string& text) {
-  const auto fail = [&] {
-    return Error(ErrorCategory::file, "cannot write " + path.string() + ": " + std::strerror(errno) +
-                                          ": name another place in PARALLAX_TUNING");
-  };
-  std::string temporary = path.string() + ".XXXXXX";
-  const int descriptor = mkstemp(temporary.data());
-  if (descriptor < 0) throw fail();
-  std::size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t count = ::write(descriptor, text.data() + written, text.size() - written);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    written += static_cast<std::size_t>(count);
-  }
-  const bool whole = written == text.size();
-  if (close(descriptor) != 0 || !whole || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const Error error = fail();
-    unlink(temporary.c_str());
-    throw error;
-  }
 }
 
 // Held while the file is read and written anew, beside it: the file itself is replaced.
@@ -221,11 +208,8 @@ class Memory {
     const std::lock_guard guard(mutex_);
     read_if_changed();
     for (const auto* list : {&std::as_const(entries_), &built_in()})
-      for (const TunedConfiguration& entry : *list) {
-        TunedConfiguration wanted = problem;
-        if (entry.driver.empty()) wanted.driver = "";
-        if (same_problem(entry, wanted)) return entry;
-      }
+      for (const TunedConfiguration& entry : *list)
+        if (fits(entry, problem)) return entry;
     return std::nullopt;
   }
 
@@ -288,27 +272,50 @@ Memory& memory() {
   return one;
 }
 
-// Reads the file again, for others may have written it, and writes what `change` makes of it. What cannot be
-// read is set aside.
-template <class Change>
-void change_file(const Change& change) {
+// The file that is written: where there is a link to it, the lock of all its names is beside it. Makes its
+// folder. \throws Error (file)
+fs::path written_file() {
   const fs::path path = chosen_file();
   if (path.empty())
     throw Error(ErrorCategory::file,
                 "there is no place to remember tuning in: set PARALLAX_TUNING to the name of a file");
+  std::error_code error;
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
+  const fs::path target = fs::weakly_canonical(path, error);
+  return error ? path : target;
+}
+
+// \throws Error (file)
+void set_aside(const fs::path& path) {
+  std::error_code error;
+  fs::rename(path, path.string() + ".old", error);
+  if (error)
+    throw Error(ErrorCategory::file, "cannot set " + path.string() +
+                                         " aside, which cannot be read: " + error.message() + ": remove it");
+}
+
+// What cannot be read is set aside. \throws Error (file)
+std::vector<TunedConfiguration> read_or_set_aside(const fs::path& path) {
   std::error_code ignored;
-  if (path.has_parent_path()) fs::create_directories(path.parent_path(), ignored);
-  const Lock lock(path);
-  std::vector<TunedConfiguration> entries;
-  if (fs::exists(path, ignored)) {
-    try {
-      entries = parse(read_text(path), path.string());
-    } catch (const Error&) {
-      if (!fs::is_regular_file(path, ignored)) throw;
-      fs::rename(path, path.string() + ".old", ignored);
-    }
+  if (!fs::exists(path, ignored)) return {};
+  try {
+    return parse(read_text(path), path.string());
+  } catch (const Error&) {
+    if (!fs::is_regular_file(path, ignored)) throw;
   }
-  if (change(entries)) write_text(path, text_of(entries));
+  set_aside(path);
+  return {};
+}
+
+// Reads the file again, for others may have written it, and writes what `change` makes of it.
+template <class Change>
+void change_file(const Change& change) {
+  const fs::path path = written_file();
+  const Lock lock(path);
+  std::vector<TunedConfiguration> entries = read_or_set_aside(path);
+  change(entries);
+  const std::string text = text_of(entries);
+  write_file(path.string(), std::as_bytes(std::span(text)));
 }
 
 int size_class(Size size) {
@@ -351,12 +358,12 @@ std::string describe(const TunedConfiguration& entry) {
 
 namespace detail {
 
-TunedConfiguration tuning_key(const Door& door, const MatcherParameters& parameters, const Device& device,
-                              const ImageFormat& format, const TuningSpace& space) {
-  const DeviceIdentity identity = identify(device);
+TunedConfiguration tuning_key(const Door& door, const MatcherParameters& parameters,
+                              const DeviceIdentity& device, const ImageFormat& format,
+                              const TuningSpace& space) {
   TunedConfiguration key;
-  key.device = identity.name;
-  key.driver = identity.driver;
+  key.device = device.name;
+  key.driver = device.driver;
   key.method = door.method;
   key.variant = space.variant;
   key.size_class = size_class(format.size);
@@ -387,10 +394,10 @@ Configuration remembered_configuration(const Door& door, const MatcherParameters
                                        const Device& device, const ImageFormat& format) {
   if (door.tuning_space == nullptr || !memory().is_used() || !memory().knows(door.method)) return {};
   // To lay a space out may take a context of the device.
-  const std::string name = identify(device).name;
-  if (name.empty() || !memory().knows(door.method, name)) return {};
+  const DeviceIdentity identity = identify(device);
+  if (identity.name.empty() || !memory().knows(door.method, identity.name)) return {};
   const TuningSpace space = door.tuning_space(parameters, device, format);
-  const TunedConfiguration key = tuning_key(door, parameters, device, format, space);
+  const TunedConfiguration key = tuning_key(door, parameters, identity, format, space);
   const std::optional<TunedConfiguration> found = memory().find(key);
   if (!found) return {};
   std::string reason;
@@ -409,23 +416,31 @@ std::string tuning_file() {
   return chosen_file().string();
 }
 
+void check_tuning_file() {
+  const fs::path path = written_file();
+  const Lock lock(path);
+  std::error_code ignored;
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored))
+    throw Error(ErrorCategory::file,
+                "cannot write " + path.string() + ": it is no file: name another place in PARALLAX_TUNING");
+}
+
 void remember_tuning(const TunedConfiguration& configuration) {
   change_file([&](std::vector<TunedConfiguration>& entries) {
-    for (TunedConfiguration& entry : entries)
-      if (same_problem(entry, configuration)) {
-        entry = configuration;
-        return true;
-      }
-    entries.push_back(configuration);
-    return true;
+    const auto same = std::find_if(entries.begin(), entries.end(), [&](const TunedConfiguration& entry) {
+      return entry.driver == configuration.driver && fits(entry, configuration);
+    });
+    if (same == entries.end())
+      entries.push_back(configuration);
+    else
+      *same = configuration;
   });
 }
 
 std::vector<TunedConfiguration> remembered_tuning() {
   std::vector<TunedConfiguration> all = memory().entries();
   for (const TunedConfiguration& entry : built_in())
-    if (std::none_of(all.begin(), all.end(),
-                     [&](const TunedConfiguration& own) { return same_problem(own, entry); }))
+    if (std::none_of(all.begin(), all.end(), [&](const TunedConfiguration& own) { return fits(entry, own); }))
       all.push_back(entry);
   return all;
 }
@@ -438,7 +453,6 @@ std::size_t forget_tuning(const std::string& method, const std::string& device) 
     forgotten = std::erase_if(entries, [&](const TunedConfiguration& entry) {
       return (method.empty() || entry.method == method) && (device.empty() || entry.device == device);
     });
-    return true;
   });
   return forgotten;
 }

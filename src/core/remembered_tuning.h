@@ -6,15 +6,17 @@
 #include "parallax/tune.h"
 
 #include "core/registry.h"
+#include "devices/devices.h"
 
 namespace parallax::detail {
 
 // Text of src/tune/defaults.json.
 extern const char* const tuning_defaults;
 
-// What a configuration for this problem is remembered under; the device is empty where it is not here.
-TunedConfiguration tuning_key(const Door& door, const MatcherParameters& parameters, const Device& device,
-                              const ImageFormat& format, const TuningSpace& space);
+// What a configuration for this problem is remembered under.
+TunedConfiguration tuning_key(const Door& door, const MatcherParameters& parameters,
+                              const DeviceIdentity& device, const ImageFormat& format,
+                              const TuningSpace& space);
 
 TunedValues text_of(const Configuration& configuration, const TuningSpace& space);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -31,10 +32,14 @@ DeviceIdentity identify_gpu(int index);
 DeviceIdentity identify_opencl_device(int platform, int index);
 #endif
 
-// Bytes of the first-level and of the second-level cache of a core, or what most have.
-struct CacheBytes {
-  std::size_t first, second;
+// What /proc/cpuinfo says of its first processor: its name, for people; and with its model, for virtual
+// machines call processors of several generations alike.
+struct ProcessorNames {
+  std::string name, with_model;
 };
-CacheBytes cpu_caches();
+ProcessorNames read_processor_names(std::istream& cpuinfo);
+
+// Of the second-level cache of a core, or what most have.
+std::size_t second_level_cache_bytes();
 
 }  // namespace parallax

@@ -13,11 +13,9 @@ namespace {
 constexpr std::size_t the_default = 0;
 // Contestants of a group of the first comparison, and of the second, besides the default.
 constexpr std::size_t group_size = 4, finalists = 4;
-// Candidates that are prepared together.
-constexpr std::size_t batch_size = 8 * group_size;
-// Until then, as a part of the budget, one of each step of occupancy is built; new groups begin; rounds of
-// the finalists begin.
-constexpr double end_of_building = 0.6, end_of_groups = 0.7, end_of_finals = 0.9;
+// Until then, as a part of the budget, the default is run alone; one of each step of occupancy is built; new
+// groups begin; rounds of the finalists begin.
+constexpr double end_of_first_runs = 0.2, end_of_building = 0.6, end_of_groups = 0.7, end_of_finals = 0.9;
 // Who is that much slower than the default in three rounds out of four takes part in no more, once there were
 // some rounds: few of long runs, in which what disturbs them evens out, more of short ones.
 constexpr double hopeless = 1.15;
@@ -72,10 +70,14 @@ int differences(const Configuration& a, const Configuration& b) {
 
 class Search {
  public:
-  Search(Landscape& landscape, const std::vector<Configuration>& candidates, double budget,
+  Search(Landscape& landscape, const SearchRequest& request,
          const std::function<void(const std::string&)>& progress)
-      : landscape_(landscape), progress_(progress), start_(landscape.seconds()), budget_(budget) {
-    for (const Configuration& candidate : candidates) {
+      : landscape_(landscape),
+        progress_(progress),
+        start_(landscape.seconds()),
+        budget_(request.budget_seconds) {
+    for (const Configuration& candidate : request.candidates) {
+      if (candidate == request.known) known_ = result_.trials.size();
       Trial trial;
       trial.configuration = candidate;
       result_.trials.push_back(std::move(trial));
@@ -85,8 +87,9 @@ class Search {
   SearchResult run(TuningSearch which) {
     // What fails here is the caller's: no search can begin.
     keep_open(the_default, landscape_.open(trial(the_default).configuration));
-    for (int i = 0; i == 0 || (i < 5 && !past(end_of_building)); ++i)
+    for (int i = 0; i == 0 || (i < 5 && !past(end_of_first_runs)); ++i)
       times_of_default_.push_back(open_.back().candidate->run());
+    if (known_ != the_default) compare({known_}, first_rounds);
     if (which == TuningSearch::occupancy) {
       compare_groups(best_of_each_occupancy());
       compare_groups(variations_of_fastest());
@@ -95,6 +98,9 @@ class Search {
     }
     decide(compare_finalists());
     open_.clear();
+    result_.compared =
+        !is_out(the_default) && std::any_of(result_.trials.begin() + 1, result_.trials.end(),
+                                            [](const Trial& trial) { return trial.samples > 0; });
     result_.seconds = elapsed();
     return std::move(result_);
   }
@@ -114,12 +120,13 @@ class Search {
     if (progress_) progress_(what);
   }
 
-  // All candidates but the default, so that wherever a budget ends, all regions have been seen.
+  // All other candidates, so that wherever a budget ends, all regions have been seen.
   std::vector<std::size_t> shuffled() const {
     std::vector<std::size_t> order(result_.trials.size() - 1);
     std::iota(order.begin(), order.end(), 1);
     std::mt19937 random(1);
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+    std::erase(order, known_);
     return order;
   }
 
@@ -187,6 +194,7 @@ class Search {
     double end;
     bool drops;  // who is hopeless
   };
+  static constexpr Rounds first_rounds{3, 31, 250, end_of_groups, true};
 
   void compare(const std::vector<std::size_t>& contestants, const Rounds& rounds) {
     std::map<std::size_t, std::vector<double>> samples;
@@ -221,14 +229,18 @@ class Search {
   }
 
   void compare_groups(const std::vector<std::size_t>& order) {
+    const auto part = [&](std::size_t first, std::size_t count) {
+      const auto begin = order.begin() + static_cast<std::ptrdiff_t>(first);
+      return std::vector(begin, begin + static_cast<std::ptrdiff_t>(std::min(count, order.size() - first)));
+    };
+    // Whole groups: what is prepared is compared soon.
+    const auto at_once = static_cast<std::size_t>(landscape_.prepared_at_once());
+    const std::size_t batch = (at_once + group_size - 1) / group_size * group_size;
     for (std::size_t first = 0; first < order.size() && !is_out(the_default); first += group_size) {
       if (past(end_of_groups)) return end_early();
-      if (first % batch_size == 0) prepare(order, first);
+      if (first % batch == 0) prepare(part(first, batch), end_of_groups);
       tell("compared " + std::to_string(first) + " of " + std::to_string(order.size()));
-      const auto at = [&](std::size_t i) {
-        return order.begin() + static_cast<std::ptrdiff_t>(std::min(i, order.size()));
-      };
-      compare({at(first), at(first + group_size)}, {3, 31, 250, end_of_groups, true});
+      compare(part(first, group_size), first_rounds);
     }
   }
 
@@ -242,12 +254,12 @@ class Search {
     return indices;
   }
 
-  void prepare(const std::vector<std::size_t>& order, std::size_t first) {
-    tell("prepares " + std::to_string(first) + " of " + std::to_string(order.size()));
-    std::vector<Configuration> batch;
-    for (std::size_t i = first; i < std::min(first + batch_size, order.size()); ++i)
-      batch.push_back(trial(order[i]).configuration);
-    landscape_.prepare(batch);
+  // Of the time up to that part of the budget, one half is for what follows.
+  void prepare(const std::vector<std::size_t>& indices, double end) {
+    tell("prepares " + std::to_string(indices.size()));
+    std::vector<Configuration> configurations;
+    for (const std::size_t index : indices) configurations.push_back(trial(index).configuration);
+    landscape_.prepare(configurations, landscape_.seconds() + std::max(end * budget_ - elapsed(), 0.0) / 2);
   }
 
   std::vector<std::size_t> compare_finalists() {
@@ -263,22 +275,36 @@ class Search {
     return order;
   }
 
-  // The first that still works meets the default once more; whoever wins is best.
+  // The first that still works meets the default once more, and so does what was known; whoever wins is best.
   void decide(const std::vector<std::size_t>& order) {
     for (const std::size_t index : order) {
       if (is_out(the_default)) break;
       tell("compares the best with the default");
       open_.clear();
       verified_[index] = false;
-      compare({index}, {9, 41, 2000, 1, false});
+      std::vector<std::size_t> last{index};
+      if (known_ != the_default && known_ != index && !is_out(known_)) last.push_back(known_);
+      compare(last, {9, 41, 2000, 1, false});
       if (is_out(index)) continue;
-      if (trial(index).relative < faster) result_.best = index;
+      result_.best = best_of(last);
       break;
     }
     if (is_out(the_default)) result_.best = the_default;
     result_.default_milliseconds = trial(the_default).milliseconds;
     result_.milliseconds = trial(result_.best).milliseconds;
     if (result_.default_milliseconds == 0 && !is_out(the_default)) measure_default();
+  }
+
+  // The default unless another is faster.
+  std::size_t best_of(const std::vector<std::size_t>& contestants) {
+    std::size_t best = the_default;
+    double least = faster;
+    for (const std::size_t index : contestants) {
+      if (is_out(index) || trial(index).relative >= least) continue;
+      best = index;
+      least = trial(index).relative;
+    }
+    return best;
   }
 
   // There was nothing to compare it with.
@@ -315,7 +341,7 @@ class Search {
       });
       most_of_each.push_back(step.front());
     }
-    prepare(most_of_each, 0);
+    prepare(most_of_each, end_of_building);
     for (const auto& [occupancy, step] : steps) {
       if (past(end_of_building)) {
         end_early();
@@ -328,11 +354,12 @@ class Search {
     return picked;
   }
 
-  // What differs from the fastest so far in one tunable that does not show in the footprint.
+  // What differs from the fastest so far, which may be the default, in one tunable that does not show in the
+  // footprint.
   std::vector<std::size_t> variations_of_fastest() {
+    if (is_out(the_default)) return {};
     const std::vector<std::size_t> order = fastest();
-    if (order.empty() || is_out(the_default)) return {};
-    const Trial& best = trial(order.front());
+    const Trial& best = trial(order.empty() ? the_default : order.front());
     std::vector<std::size_t> found;
     for (std::size_t i = 1; i < result_.trials.size(); ++i) {
       const Trial& other = trial(i);
@@ -346,6 +373,7 @@ class Search {
   Landscape& landscape_;
   const std::function<void(const std::string&)>& progress_;
   double start_, budget_;
+  std::size_t known_ = the_default;
   SearchResult result_;
   std::list<Open> open_;  // the oldest first
   std::map<std::size_t, bool> verified_;
@@ -374,9 +402,9 @@ std::vector<Configuration> candidates(const TuningSpace& space) {
   return found;
 }
 
-SearchResult search(Landscape& landscape, const std::vector<Configuration>& candidates, TuningSearch which,
-                    double budget_seconds, const std::function<void(const std::string&)>& progress) {
-  return Search(landscape, candidates, budget_seconds, progress).run(which);
+SearchResult search(Landscape& landscape, const SearchRequest& request,
+                    const std::function<void(const std::string&)>& progress) {
+  return Search(landscape, request, progress).run(request.which);
 }
 
 }  // namespace parallax::tuning

@@ -9,7 +9,7 @@
 // No single time is believed. Samples are taken in rounds, one of each contestant a round, so that whatever
 // slows the machine down slows all of them down; two are compared by the median of their ratios, round by
 // round. It goes on by halves: a few rounds for all, more for the best, and in the end as many of only the
-// best and the default, made anew. Only who wins that is better than the default.
+// best, what was known before, and the default, made anew. Only who wins that is better than the default.
 #pragma once
 
 #include <functional>
@@ -43,8 +43,10 @@ class Landscape {
   virtual std::unique_ptr<Candidate> open(const Configuration& configuration) = 0;
   // Counted, without opening it. Throws what fails.
   virtual Footprint footprint(const Configuration& configuration) = 0;
-  // These will be opened soon: does what is quicker done for many at once.
-  virtual void prepare(const std::vector<Configuration>&) {}
+  // These will be opened soon: does what is quicker done for many at once. Begins nothing after `until`.
+  virtual void prepare(const std::vector<Configuration>&, double /*until*/) {}
+  // So many at once.
+  virtual int prepared_at_once() const { return 1; }
   // Of a clock.
   virtual double seconds() const = 0;
 };
@@ -67,15 +69,24 @@ struct Trial {
 struct SearchResult {
   std::vector<Trial> trials;  // of all candidates, in their order: the first is the default
   std::size_t best = 0;
+  // Whether anything was compared with the default, and that did not fail.
+  bool compared = false;
   // Of the last comparison, of these two alone; the same where the default is best.
   double milliseconds = 0, default_milliseconds = 0;
   double seconds = 0;
   std::string ended_early;  // why not all was seen
 };
 
-// Over all of `candidates`, of which the first is the default.
+// What is to be searched.
+struct SearchRequest {
+  std::vector<Configuration> candidates;  // the first is the default
+  Configuration known;                    // of them, what was best before: is compared whatever the budget
+  TuningSearch which = TuningSearch::exhaustive;
+  double budget_seconds = 60;
+};
+
 // \throws what the default fails by, at the beginning
-SearchResult search(Landscape& landscape, const std::vector<Configuration>& candidates, TuningSearch which,
-                    double budget_seconds, const std::function<void(const std::string&)>& progress);
+SearchResult search(Landscape& landscape, const SearchRequest& request,
+                    const std::function<void(const std::string&)>& progress);
 
 }  // namespace parallax::tuning

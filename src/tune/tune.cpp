@@ -46,6 +46,28 @@ struct Map {
   }
 };
 
+// Of plans, on the host and on a GPU.
+struct Bytes {
+  std::size_t host = 0, gpu = 0;
+
+  Bytes& operator+=(const Bytes& more) {
+    host += more.host;
+    gpu += more.gpu;
+    return *this;
+  }
+  Bytes& operator-=(const Bytes& less) {
+    host -= less.host;
+    gpu -= less.gpu;
+    return *this;
+  }
+};
+
+Bytes bytes_of(const detail::Plan& plan) {
+  const std::optional<detail::Plan::GpuMemory> gpu = plan.gpu_memory();
+  const std::size_t there = gpu ? gpu->needed : 0;
+  return {plan.memory_bytes() - there, there};
+}
+
 // Plans of one problem.
 class Plans final : public tuning::Landscape {
  public:
@@ -59,7 +81,8 @@ class Plans final : public tuning::Landscape {
         result_(size(), false),
         bare_(size(), false) {
     const std::unique_ptr<detail::Plan> plan = make_plan(Configuration());
-    plan_bytes_ = plan->memory_bytes();
+    plan_bytes_ = bytes_of(*plan);
+    if (const auto gpu = plan->gpu_memory()) free_on_gpu_ = gpu->free;
     detail::allocate(*plan, limits);
     bare_.spoil(0xA5);
     plan->run(pair_, bare_.view());
@@ -71,8 +94,8 @@ class Plans final : public tuning::Landscape {
 
   std::unique_ptr<tuning::Candidate> open(const Configuration& configuration) override {
     std::unique_ptr<detail::Plan> plan = make_plan(configuration);
-    const std::size_t bytes = plan->memory_bytes();
-    if (held_bytes_ > 0 && held_bytes_ + bytes > most_bytes())
+    const Bytes bytes = bytes_of(*plan);
+    if (held_plans_ > 0 && !has_room_for(bytes))
       throw Error(ErrorCategory::memory, "another plan does not fit beside those that are held");
     detail::allocate(*plan, limits_);
     return std::make_unique<Built>(*this, std::move(plan), bytes);
@@ -80,12 +103,24 @@ class Plans final : public tuning::Landscape {
 
   Footprint footprint(const Configuration& configuration) override { return space_.footprint(configuration); }
 
+  // One on each core, as many as there is room for.
+  int prepared_at_once() const override {
+    const int cores = Workers(0).threads();
+    Bytes all = plan_bytes_;
+    int plans = 1;
+    for (; plans < cores; ++plans) {
+      all += plan_bytes_;
+      if (!has_room_for(all)) break;
+    }
+    return plans;
+  }
+
   // Compiles their kernels, which the library keeps on disk.
-  void prepare(const std::vector<Configuration>& configurations) override {
+  void prepare(const std::vector<Configuration>& configurations, double until) override {
     if (device_.kind == DeviceKind::cpu) return;
-    const Workers workers(static_cast<int>(std::clamp<std::size_t>(
-        most_bytes() / plan_bytes_, 1, static_cast<std::size_t>(Workers(0).threads()))));
+    const Workers workers(prepared_at_once());
     workers.for_each(static_cast<int>(configurations.size()), [&](int i, int) {
+      if (seconds() >= until) return;
       try {
         detail::allocate(*make_plan(configurations[static_cast<std::size_t>(i)]), limits_);
       } catch (const std::exception&) {
@@ -101,12 +136,14 @@ class Plans final : public tuning::Landscape {
  private:
   class Built final : public tuning::Candidate {
    public:
-    Built(Plans& plans, std::unique_ptr<detail::Plan> plan, std::size_t bytes)
+    Built(Plans& plans, std::unique_ptr<detail::Plan> plan, const Bytes& bytes)
         : plans_(plans), plan_(std::move(plan)), bytes_(bytes) {
-      plans_.held_bytes_ += bytes_;
+      plans_.held_ += bytes_;
+      ++plans_.held_plans_;
     }
     ~Built() override {
-      plans_.held_bytes_ -= bytes_;
+      plans_.held_ -= bytes_;
+      --plans_.held_plans_;
       if (plans_.last_ == this) plans_.last_ = nullptr;
     }
 
@@ -144,7 +181,7 @@ class Plans final : public tuning::Landscape {
 
     Plans& plans_;
     std::unique_ptr<detail::Plan> plan_;
-    std::size_t bytes_;
+    Bytes bytes_;
     double last_milliseconds_ = 0;
   };
 
@@ -152,8 +189,11 @@ class Plans final : public tuning::Landscape {
     return detail::make_plan(parameters_, device_, pair_.left.format, configuration);
   }
   Size size() const { return pair_.left.format.size; }
-  std::size_t most_bytes() const {
-    return limits_.max_memory_bytes > 0 ? limits_.max_memory_bytes : whole_memory() / 2;
+  // Beside what is held.
+  bool has_room_for(Bytes bytes) const {
+    bytes += held_;
+    if (limits_.max_memory_bytes > 0) return bytes.host + bytes.gpu <= limits_.max_memory_bytes;
+    return bytes.host <= whole_memory() / 2 && bytes.gpu <= free_on_gpu_;
   }
 
   const MatcherParameters& parameters_;
@@ -162,28 +202,28 @@ class Plans final : public tuning::Landscape {
   const detail::TuningSpace& space_;
   const PlanLimits& limits_;
   Map result_;
-  Map bare_;                    // what the default gives
-  std::optional<Map> full_;     // with its confidence
-  std::size_t plan_bytes_ = 0;  // of the default
-  std::size_t held_bytes_ = 0;
+  Map bare_;                     // what the default gives
+  std::optional<Map> full_;      // with its confidence
+  Bytes plan_bytes_;             // of the default
+  std::size_t free_on_gpu_ = 0;  // before there was any plan
+  Bytes held_;
+  int held_plans_ = 0;
   const Built* last_ = nullptr;  // that ran
 };
 
-// The pair is checked as Matcher::run() does.
-void check_pair(const MatcherParameters& parameters, const Device& device, const StereoPair& pair,
-                const PlanLimits& limits) {
-  Map map(pair.left.format.size, false);
-  Matcher(parameters, device, pair.left.format, limits).run(pair, map.view());
+// As a matcher does that runs it. Nothing that is remembered is used, for that may fail.
+void check_pair(const MatcherParameters& parameters, const Device& device, const StereoPair& pair) {
+  const ImageFormat& format = pair.left.format;
+  const std::unique_ptr<detail::Plan> plan = detail::make_plan(parameters, device, format, Configuration());
+  Map map(format.size, false);
+  detail::check_run(*plan, format, pair, map.view());
 }
 
 TuningTrial report(const tuning::Trial& trial, const detail::TuningSpace& space) {
   TuningTrial result;
   result.values = text_of(trial.configuration, space);
-  result.built = trial.built;
-  if (trial.footprint) {
-    result.occupancy = trial.footprint->occupancy;
-    result.on_chip_bytes = trial.footprint->on_chip_bytes;
-  }
+  if (trial.footprint)
+    result.footprint = TuningFootprint{trial.footprint->occupancy, trial.footprint->on_chip_bytes};
   result.milliseconds = trial.samples > 0 ? trial.milliseconds : 0;
   result.relative = trial.samples > 0 ? trial.relative : 0;
   result.failure = trial.failure;
@@ -198,7 +238,7 @@ TuningResult tune(const MatcherParameters& parameters, const Device& device, con
     throw Error(
         ErrorCategory::argument,
         "the budget of a search is " + std::to_string(options.budget_seconds) + " seconds: give more than 0");
-  check_pair(parameters, device, pair, options.limits);
+  check_pair(parameters, device, pair);
   const detail::Door& door = detail::find_door(parameters, device);
   const detail::TuningSpace space = door.tuning_space == nullptr
                                         ? detail::TuningSpace{}
@@ -207,19 +247,21 @@ TuningResult tune(const MatcherParameters& parameters, const Device& device, con
     throw Error(ErrorCategory::device, std::string("method ") + door.method +
                                            " has nothing to tune on device " + device.text() +
                                            " with these parameters: they, or plans by themselves, choose");
-  const std::vector<Configuration> all = tuning::candidates(space);
+  const tuning::SearchRequest request{
+      tuning::candidates(space), detail::remembered_configuration(door, parameters, device, pair.left.format),
+      options.search, options.budget_seconds};
   Plans plans(parameters, device, pair, space, options.limits);
-  const tuning::SearchResult found =
-      tuning::search(plans, all, options.search, options.budget_seconds, options.progress);
+  const tuning::SearchResult found = tuning::search(plans, request, options.progress);
 
   TuningResult result;
-  result.found = detail::tuning_key(door, parameters, device, pair.left.format, space);
+  result.found = detail::tuning_key(door, parameters, identify(device), pair.left.format, space);
   result.found.values = text_of(found.trials[found.best].configuration, space);
   result.found.milliseconds = found.milliseconds;
   result.found.default_milliseconds = found.default_milliseconds;
   for (const tuning::Trial& trial : found.trials)
     if (trial.built || !trial.failure.empty()) result.trials.push_back(report(trial, space));
-  result.candidates = all.size();
+  result.compared = found.compared;
+  result.candidates = request.candidates.size();
   result.seconds = found.seconds;
   result.ended_early = found.ended_early;
   return result;

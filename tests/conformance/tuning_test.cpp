@@ -120,6 +120,31 @@ TEST_P(TuningConformance, EveryConfigurationGivesTheBytesOfTheReference) {
   if (runs_on("tiled-bp", GetParam())) check_cases<TiledBeliefPropagationCase>(GetParam(), cases);
 }
 
+std::string variant_of(const MatcherParameters& parameters, const Device& device) {
+  return detail::find_door(parameters, device).tuning_space(parameters, device, {{64, 48}}).variant;
+}
+
+// What is best for one says nothing of the other.
+TEST_P(TuningConformance, PlansOfOtherNumbersHaveOtherVariants) {
+  if (!is_here(GetParam())) GTEST_SKIP() << "no device " << name(GetParam());
+  if (GetParam() == DeviceKind::opencl) GTEST_SKIP() << "its plans are alike";
+  const Device device{GetParam()};
+  BlockParameters high_sums, low_sums;
+  high_sums.window = low_sums.window = 31;
+  high_sums.prefilter = Prefilter::none;
+  low_sums.prefilter = Prefilter::x_sobel;
+  EXPECT_NE(variant_of(high_sums, device), variant_of(low_sums, device));
+  TiledBeliefPropagationParameters bytes, words;
+  words.discontinuity_truncation = bytes.discontinuity_truncation + 1;
+  EXPECT_NE(variant_of(bytes, device), variant_of(words, device));
+  if (GetParam() != DeviceKind::cuda) return;
+  CensusParameters alone, compares;
+  alone.uniqueness = 0;
+  alone.sub_pixel = SubPixel::none;
+  compares.uniqueness = 10;
+  EXPECT_NE(variant_of(alone, device), variant_of(compares, device));
+}
+
 // Of pictures in which the choices differ: of several bands, strips, tiles and batches.
 TEST_P(TuningConformance, AndSoItDoesOnAPicture) {
   if (!is_here(GetParam())) GTEST_SKIP() << "no device " << name(GetParam());

@@ -1,8 +1,11 @@
 #include "parallax/device.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include <gtest/gtest.h>
+
+#include "devices/devices.h"
 
 namespace parallax {
 namespace {
@@ -101,6 +104,28 @@ TEST(DeviceTest, EveryListedDeviceCanBeParsedAndIsDescribed) {
     EXPECT_EQ(Device::parse(device.device).text(), device.device);
     EXPECT_FALSE(device.description.empty());
   }
+}
+
+// As virtual machines call processors of several generations.
+TEST(DeviceTest, AProcessorIsKnownByItsModel) {
+  std::istringstream x86(
+      "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\n"
+      "model name\t: AMD EPYC\nflags\t\t:\n\nprocessor\t: 1\nmodel\t\t: 3\n");
+  const ProcessorNames epyc = read_processor_names(x86);
+  EXPECT_EQ(epyc.name, "AMD EPYC");
+  EXPECT_EQ(epyc.with_model, "AMD EPYC (family 26, model 2)");
+  std::istringstream arm(
+      "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x1\n"
+      "CPU part\t: 0xd40\n");
+  EXPECT_EQ(read_processor_names(arm).with_model, "processor (implementer 0x41, part 0xd40)");
+  std::istringstream nothing;
+  EXPECT_EQ(read_processor_names(nothing).with_model, "processor");
+}
+
+// Plans count threads, however many cores there are.
+TEST(DeviceTest, AProcessorIsKnownByItsThreads) {
+  EXPECT_NE(identify_cpu(1).name.find(", 1 thread, "), std::string::npos) << identify_cpu(1).name;
+  EXPECT_NE(identify_cpu(1000).name.find(", 1000 threads, "), std::string::npos) << identify_cpu(1000).name;
 }
 
 class CpuTargetTest : public ::testing::Test {

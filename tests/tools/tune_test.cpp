@@ -13,7 +13,7 @@ using nlohmann::json;
 class TuneCommand : public CommandTest {
  protected:
   static constexpr const char* here = "PARALLAX_TUNING=t.json";
-  static constexpr const char* quickly = " --size 96x64 --disparities 16 --budget 0.2 --threads 2 ";
+  static constexpr const char* quickly = " --size 96x64 --disparities 16 --budget 0.5 --threads 2 ";
 
   Outcome tune(const std::string& arguments) const { return run("tune " + arguments, here); }
   std::size_t entries() const { return json::parse(contents(folder_ / "t.json")).at("entries").size(); }
@@ -35,6 +35,7 @@ TEST_F(TuneCommand, RemembersAndShowsAndForgets) {
   EXPECT_GE(shown.at("entries").size(), 4u);
   EXPECT_EQ(shown.at("entries")[1].at("labels"), 16);
   EXPECT_EQ(tune("--show --method census").out.find("block ("), std::string::npos);
+  EXPECT_EQ(tune("--show --device cpu --threads 1").out, "");
 
   EXPECT_EQ(tune("--forget --method census").out, "forgot 1 entry\n");
   EXPECT_EQ(tune("--forget --method census").out, "forgot 0 entries\n");
@@ -44,30 +45,42 @@ TEST_F(TuneCommand, RemembersAndShowsAndForgets) {
   EXPECT_EQ(entries(), 0u);
 }
 
+// With the footprint, where it was counted.
 TEST_F(TuneCommand, TellsEveryTrialInJson) {
-  ASSERT_EQ(tune("--search occupancy --device cpu --json r.json" + std::string(quickly)).status, 0);
-  const json result = json::parse(contents(folder_ / "r.json")).at("results")[0];
-  EXPECT_EQ(result.at("found").at("method"), "block");
-  EXPECT_EQ(result.at("found").at("size_class"), 12);
-  EXPECT_TRUE(result.at("trials")[0].at("configuration").empty());
-  EXPECT_GT(result.at("trials")[0].at("milliseconds"), 0);
-  EXPECT_GE(result.at("candidates"), result.at("trials").size());
+  for (const std::string search : {"occupancy", "exhaustive"}) {
+    ASSERT_EQ(tune("--search " + search + " --device cpu --json r.json" + quickly).status, 0);
+    const json result = json::parse(contents(folder_ / "r.json")).at("results")[0];
+    EXPECT_EQ(result.at("found").at("method"), "block");
+    EXPECT_EQ(result.at("found").at("size_class"), 12);
+    EXPECT_TRUE(result.at("trials")[0].at("configuration").empty());
+    EXPECT_GT(result.at("trials")[0].at("milliseconds"), 0);
+    EXPECT_GE(result.at("candidates"), result.at("trials").size());
+    for (const json& trial : result.at("trials"))
+      EXPECT_EQ(trial.value("occupancy", 0) > 0, search == "occupancy") << trial;
+  }
+}
+
+TEST_F(TuneCommand, SaysFullRowInsteadOfLabels) {
+  EXPECT_NE(tune("--full-row --size 96x64 --budget 0.5 --device cpu").out.find("96×64, full row\n"),
+            std::string::npos);
+  EXPECT_NE(tune("--show --device cpu").out.find("pixels, full row: "), std::string::npos);
 }
 
 TEST_F(TuneCommand, TakesPictures) {
   make_pair();
   const Outcome outcome =
-      tune("pair/left.png pair/right.png --device cpu --disparities 16 --budget 0.2 --window 5");
+      tune("pair/left.png pair/right.png --device cpu --disparities 16 --budget 0.5 --window 5");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("block (sad, window 5)"), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("96×64 with 16 labels"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("block (sad, window 5, 16 bits)"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("96×64, 16 labels"), std::string::npos) << outcome.out;
 }
 
 TEST_F(TuneCommand, TheMapIsTheSameTunedOrNot) {
   make_pair();
   const std::string arguments =
-      "match pair/left.png pair/right.png --device cpu --threads 2 --disparities 16 -o ";
-  ASSERT_EQ(run(arguments + "default.pfm", "PARALLAX_TUNING=off").status, 0);
+      "match pair/left.png pair/right.png --device cpu --threads 2 --disparities 16 --json -o ";
+  const Outcome by_default = run(arguments + "default.pfm", "PARALLAX_TUNING=off");
+  ASSERT_EQ(by_default.status, 0);
   ASSERT_EQ(tune("--device cpu" + std::string(quickly)).status, 0);
   std::string text = contents(folder_ / "t.json");
   const std::size_t begin = text.find("\"configuration\": {"), end = text.find("}", begin);
@@ -78,6 +91,9 @@ TEST_F(TuneCommand, TheMapIsTheSameTunedOrNot) {
   EXPECT_EQ(tuned.status, 0);
   EXPECT_EQ(tuned.err.find("tuning"), std::string::npos) << tuned.err;
   EXPECT_EQ(contents(folder_ / "default.pfm"), contents(folder_ / "tuned.pfm"));
+  // It was used: fewer pixels together take less memory.
+  const auto bytes = [](const Outcome& outcome) { return json::parse(outcome.out).at("memory_bytes"); };
+  EXPECT_LT(bytes(tuned), bytes(by_default));
 }
 
 // One warning, and the match is made.
@@ -91,13 +107,69 @@ TEST_F(TuneCommand, ABrokenFileIsOneWarning) {
   EXPECT_NE(outcome.err.find("t.json is of version 2"), std::string::npos) << outcome.err;
 }
 
-TEST_F(TuneCommand, WhatCannotBeWrittenIsToldAndIsAFailure) {
-  const Outcome outcome =
-      run("tune --device cpu" + std::string(quickly), "PARALLAX_TUNING=/proc/none/t.json");
-  EXPECT_EQ(outcome.status, 1);
+// Before time is spent on a search.
+TEST_F(TuneCommand, WhatCannotBeWrittenIsRefusedAtOnce) {
+  const std::string long_search = "tune --device cpu --budget 5";
+  expect_refusal(long_search, 1, {"/proc/none/t.json"}, "PARALLAX_TUNING=/proc/none/t.json");
+  expect_refusal(long_search, 1, {"PARALLAX_TUNING"}, "PARALLAX_TUNING=off");
+  expect_refusal(long_search, 1, {"PARALLAX_TUNING"}, "PARALLAX_TUNING= XDG_CONFIG_HOME= HOME=");
+  expect_refusal(long_search + " --json none/r.json", 1, {"none/r.json"}, here);
+  ASSERT_EQ(run("synth data/papers/venus --size 64x48 --disparities 8").status, 0);
+  expect_refusal("tune --suite papers --data data --json none/r.json", 1, {"none/r.json"}, here);
+}
+
+// All that is found is told, and written to the other file, where the one of tuning fails in the end: what is
+// there cannot be set aside.
+class TuneCommandInTrouble : public TuneCommand {
+ protected:
+  TuneCommandInTrouble() {
+    write(folder_ / "t.json", "not JSON");
+    fs::create_directories(folder_ / "t.json.old" / "full");
+  }
+  json expect_results(const Outcome& outcome) const {
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_NE(outcome.err.find("t.json"), std::string::npos) << outcome.err;
+    return json::parse(contents(folder_ / "r.json")).at("results");
+  }
+};
+
+TEST_F(TuneCommandInTrouble, TellsAndWritesWhatItFound) {
+  const Outcome outcome = tune("--device cpu --json r.json" + std::string(quickly));
   EXPECT_NE(outcome.out.find("best: "), std::string::npos) << outcome.out;
+  EXPECT_EQ(expect_results(outcome).size(), 1u);
+}
+
+TEST_F(TuneCommandInTrouble, GoesOnWithTheSuite) {
+  for (const char* pair : {"venus", "barn1"})
+    ASSERT_EQ(run("synth data/papers/" + std::string(pair) + " --size 64x48 --disparities 8").status, 0);
+  const Outcome outcome = tune("--suite papers --data data --device cpu --budget 0.5 --json r.json");
+  EXPECT_EQ(expect_results(outcome).size(), 4u);
+}
+
+// A single match takes longer than the budget: nothing is compared, and what is remembered stays.
+TEST_F(TuneCommand, ASearchThatEndsBeforeItBeganRemembersNothing) {
+  const Outcome outcome =
+      tune("--method bp --device cpu --threads 1 --disparities 64 --budget 0.01 --json r.json");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.out.find("best: "), std::string::npos) << outcome.out;
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-  EXPECT_NE(outcome.err.find("/proc/none/t.json"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("--budget"), std::string::npos) << outcome.err;
+  EXPECT_FALSE(fs::exists(folder_ / "t.json"));
+  EXPECT_EQ(json::parse(contents(folder_ / "r.json")).at("results")[0].at("compared"), false);
+}
+
+TEST_F(TuneCommand, ASuiteThatEndsBeforeItBeganHasNoFigures) {
+  ASSERT_EQ(run("synth data/papers/venus --size 200x150 --disparities 8").status, 0);
+  const Outcome outcome = tune(
+      "--suite papers --data data --device cpu --threads 1 --disparities 64 --arithmetic float32 --budget "
+      "0.01");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.out.find("nothing was compared"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("| — | — | — | — |"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("nan"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("inf"), std::string::npos) << outcome.out;
+  EXPECT_FALSE(fs::exists(folder_ / "t.json"));
 }
 
 TEST_F(TuneCommand, RefusesWrongUse) {
@@ -110,15 +182,21 @@ TEST_F(TuneCommand, RefusesWrongUse) {
   expect_refusal("tune --method magic", 2, {"magic"});
   expect_refusal("tune --suite papers --method census", 2, {"bp"});
   expect_refusal("tune --suite papers --data .", 1, {"papers"});
-  expect_refusal("tune --device reference --size 64x64 --disparities 8", 1, {"nothing to tune", "reference"});
-  expect_refusal("tune --device cpu --max-memory 1K", 1, {"1.0 KiB"});
+  expect_refusal("tune --suite papers --search exhaustive", 2, {"--search"});
+  expect_refusal("tune --suite papers --size 64x64", 2, {"--size"});
+  expect_refusal("tune left.png right.png --size 64x64", 2, {"--size"});
+  expect_refusal("tune --data .", 2, {"--data", "--suite"});
+  expect_refusal("tune --device reference --size 64x64 --disparities 8", 1, {"nothing to tune", "reference"},
+                 here);
+  expect_refusal("tune --device cpu --max-memory 1K", 1, {"1.0 KiB"}, here);
   expect_refusal("tune --forget --device cuda:77", 1, {"cuda:77"});
+  expect_refusal("tune --show --device cuda:77", 1, {"cuda:77"});
   expect_refusal("tune no.png none.png", 1, {"no.png"});
 }
 
 TEST_F(TuneCommand, ThePapersPairsMakeATable) {
   ASSERT_EQ(run("synth data/papers/venus --size 64x48 --disparities 8").status, 0);
-  const Outcome outcome = tune("--suite papers --data data --device cpu --budget 0.2 --json r.json");
+  const Outcome outcome = tune("--suite papers --data data --device cpu --budget 0.5 --json r.json");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 4) << outcome.out;
   const json results = json::parse(contents(folder_ / "r.json")).at("results");

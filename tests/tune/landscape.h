@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 
 #include "tune/search.h"
@@ -35,13 +36,23 @@ class Simulated final : public tuning::Landscape {
 
   std::unique_ptr<tuning::Candidate> open(const Configuration& configuration) override {
     if (open_ >= most_open) throw Error(ErrorCategory::memory, "does not fit");
-    seconds_ += seconds_to_build;
+    if (prepared_.count(configuration.values()) == 0) seconds_ += seconds_to_build;
     if (has(configuration, Fault::build)) throw Error(ErrorCategory::argument, text_of(Fault::build));
     return std::make_unique<Built>(*this, configuration);
   }
   detail::Footprint footprint(const Configuration& configuration) override {
     return footprint_(configuration);
   }
+  void prepare(const std::vector<Configuration>& configurations, double until) override {
+    if (at_once == 0) return;
+    largest_batch_ = std::max(largest_batch_, configurations.size());
+    for (const Configuration& configuration : configurations) {
+      if (seconds_ >= until) return;
+      if (prepared_.insert(configuration.values()).second) seconds_ += seconds_to_build;
+    }
+  }
+  int prepared_at_once() const override { return std::max(at_once, 1); }
+  std::size_t largest_batch() const { return largest_batch_; }
   double seconds() const override { return seconds_; }
   int most_seen_open() const { return most_seen_; }
 
@@ -49,6 +60,7 @@ class Simulated final : public tuning::Landscape {
   double long_outliers = 0, short_outliers = 0;  // how often; only what is slow is ever too short
   double drift = 0;                              // all becomes slower by this part a second
   double seconds_to_build = 0;
+  int at_once = 0;  // are prepared; 0 = to prepare them does nothing
   int most_open = 100;
   int late_run = 10;  // that a late fault begins with
   std::map<std::map<std::string, int, std::less<>>, Fault> faults;
@@ -99,6 +111,8 @@ class Simulated final : public tuning::Landscape {
   double seconds_ = 0;
   int open_ = 0, most_seen_ = 0;
   bool dead_ = false;
+  std::size_t largest_batch_ = 0;
+  std::set<std::map<std::string, int, std::less<>>> prepared_;
   std::map<std::map<std::string, int, std::less<>>, int> runs_;
 };
 

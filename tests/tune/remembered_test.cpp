@@ -45,7 +45,7 @@ class RememberedTuning : public testing::Test {
   // Entry for the parameters of this test, on two threads.
   TunedConfiguration entry(const TunedValues& values = {{"pixels_together", "16"}}) const {
     const detail::Door& door = detail::find_door(parameters_, device_);
-    TunedConfiguration result = detail::tuning_key(door, parameters_, device_, format_,
+    TunedConfiguration result = detail::tuning_key(door, parameters_, identify(device_), format_,
                                                    door.tuning_space(parameters_, device_, format_));
     result.values = values;
     return result;
@@ -175,6 +175,8 @@ TEST_F(RememberedTuning, OfABrokenFileIsIgnoredWithAWarning) {
                                 with("\"version\": 1", "\"version\": \"1\""),
                                 with("\"labels\": 1000", "\"labels\": \"many\""),
                                 with("\"labels\": 1000,", ""),
+                                with("\"size_class\": 11", "\"size_class\": 63"),
+                                with("\"size_class\": 11", "\"size_class\": -1"),
                                 with("\"pixels_together\": 16", "\"pixels_together\": [16]"),
                                 with("{\n        \"pixels_together\": 16\n      }", "7"),
                                 std::string(100'000, '['),
@@ -203,6 +205,50 @@ TEST_F(RememberedTuning, ABrokenFileIsSetAsideByTheNextThatIsWritten) {
   std::ostringstream old;
   old << std::ifstream(file_.string() + ".old").rdbuf();
   EXPECT_EQ(old.str(), "not JSON");
+}
+
+TEST_F(RememberedTuning, ABrokenFileThatCannotBeSetAsideIsLeftAlone) {
+  write("not JSON");
+  fs::create_directories(file_.string() + ".old/full");
+  EXPECT_THROW(remember_tuning(entry()), Error);
+  EXPECT_EQ(content(), "not JSON");
+}
+
+TEST_F(RememberedTuning, KeepsTheModeOfItsFile) {
+  const auto mode = [&] { return fs::status(file_).permissions(); };
+  const mode_t mask = ::umask(022);
+  remember_tuning(entry());
+  ::umask(mask);
+  EXPECT_EQ(mode(), fs::perms(0644));
+  fs::permissions(file_, fs::perms(0640));
+  remember_tuning(entry({{"pixels_together", "2"}}));
+  EXPECT_EQ(mode(), fs::perms(0640));
+}
+
+TEST_F(RememberedTuning, OfALinkWritesWhatItPointsTo) {
+  const fs::path target = folder_ / "elsewhere" / "t.json";
+  fs::create_directory(target.parent_path());
+  std::ofstream(target) << "{\"version\": 1, \"entries\": []}";
+  fs::create_symlink(target, file_);
+  remember_tuning(entry());
+  EXPECT_TRUE(fs::is_symlink(file_));
+  EXPECT_EQ(found(), together(16));
+  // What is damaged is set aside beside it.
+  std::ofstream(target) << "not JSON";
+  remember_tuning(entry({{"pixels_together", "2"}}));
+  EXPECT_TRUE(fs::is_symlink(file_));
+  EXPECT_TRUE(fs::exists(target.string() + ".old"));
+  EXPECT_EQ(found(), together(2));
+}
+
+TEST_F(RememberedTuning, TellsBeforeASearchThatItCannotBeWritten) {
+  ::setenv("PARALLAX_TUNING", (folder_ / "a" / "t.json").c_str(), 1);
+  EXPECT_NO_THROW(check_tuning_file());
+  EXPECT_FALSE(fs::exists(folder_ / "a" / "t.json"));
+  for (const std::string& path : {std::string("off"), folder_.string(), std::string("/proc/none/t.json")}) {
+    ::setenv("PARALLAX_TUNING", path.c_str(), 1);
+    EXPECT_THROW(check_tuning_file(), Error) << path;
+  }
 }
 
 TEST_F(RememberedTuning, WhatIsNoFileIsIgnored) {
@@ -256,7 +302,7 @@ TEST_F(RememberedTuning, ValuesWithNamesAreWrittenByName) {
   const detail::TuningSpace space = door.tuning_space(tiled, device_, format_);
   Configuration configuration;
   configuration.set("threads_share", 1);
-  TunedConfiguration tuned = detail::tuning_key(door, tiled, device_, format_, space);
+  TunedConfiguration tuned = detail::tuning_key(door, tiled, identify(device_), format_, space);
   tuned.values = detail::text_of(configuration, space);
   remember_tuning(tuned);
   EXPECT_NE(content().find("\"threads_share\": \"blocks\""), std::string::npos) << content();
@@ -302,6 +348,20 @@ TEST_F(RememberedTuning, WhatOfADriverIsOfThatDriverOnly) {
   EXPECT_TRUE(found().empty());
 }
 
+// What no plan uses is not listed.
+TEST_F(RememberedTuning, HidesWhatComesWithTheLibrary) {
+  const std::vector<TunedConfiguration> built_in = remembered_tuning();
+  ASSERT_FALSE(built_in.empty());
+  ASSERT_TRUE(built_in.front().built_in);
+  TunedConfiguration own = built_in.front();
+  own.driver = "1.0";
+  own.built_in = false;
+  remember_tuning(own);
+  const std::vector<TunedConfiguration> all = remembered_tuning();
+  EXPECT_EQ(all.size(), built_in.size());
+  EXPECT_FALSE(all.front().built_in);
+}
+
 // A search among real plans.
 TEST_F(RememberedTuning, ASearchTriesRealPlans) {
   parameters_.disparities = 16;
@@ -316,15 +376,40 @@ TEST_F(RememberedTuning, ASearchTriesRealPlans) {
     EXPECT_GT(result.trials.size(), 1u);
     EXPECT_TRUE(result.trials.front().values.empty());
     EXPECT_GT(result.found.default_milliseconds, 0);
-    EXPECT_LE(result.found.milliseconds, result.found.default_milliseconds);
+    EXPECT_GT(result.found.milliseconds, 0);
     EXPECT_EQ(result.found.device, tuned_device_name(device_));
     EXPECT_EQ(result.found.size_class, 11);
     EXPECT_EQ(result.found.labels, 16);
-    for (const TuningTrial& trial : result.trials) EXPECT_EQ(trial.failure, "");
+    EXPECT_TRUE(result.compared);
+    for (const TuningTrial& trial : result.trials) {
+      EXPECT_EQ(trial.failure, "");
+      EXPECT_EQ(trial.footprint.has_value(), which == TuningSearch::occupancy);
+    }
     remember_tuning(result.found);
     Matcher(parameters_, device_, format_);
     EXPECT_EQ(tuning_warning(), "");
   }
+}
+
+TEST_F(RememberedTuning, IsTriedFirstByASearch) {
+  const SynthPair synthetic = synth(Scene::layers, {64, 40}, 16);
+  const StereoPair pair{synthetic.left_view(), synthetic.right_view(), {}, {}};
+  TuningOptions options;
+  options.budget_seconds = 1e-6;
+  EXPECT_FALSE(tune(parameters_, device_, pair, options).compared);
+  remember_tuning(entry());
+  const TuningResult result = tune(parameters_, device_, pair, options);
+  EXPECT_TRUE(result.compared);
+  ASSERT_EQ(result.trials.size(), 2u);
+  EXPECT_EQ(result.trials[1].values, entry().values);
+}
+
+// As a matcher checks them.
+TEST_F(RememberedTuning, ASearchRefusesPairsThatDoNotFit) {
+  const SynthPair synthetic = synth(Scene::layers, {64, 40}, 16), other = synth(Scene::layers, {64, 41}, 16);
+  for (const StereoPair& pair : {StereoPair{synthetic.left_view(), other.right_view(), {}, {}},
+                                 StereoPair{synthetic.left_view(), {}, {}, {}}, StereoPair{}})
+    EXPECT_THROW(tune(parameters_, device_, pair), Error);
 }
 
 TEST_F(RememberedTuning, WhatCannotBeTunedIsRefused) {

@@ -45,8 +45,9 @@ Footprint footprint(const Configuration& c) {
                                         (c.value("columns", 16) == 32 ? 5u : 0u)};
 }
 
-SearchResult find(Simulated& landscape, TuningSearch which, double budget = 1000) {
-  return search(landscape, candidates(space), which, budget, nullptr);
+SearchResult find(Simulated& landscape, TuningSearch which, double budget = 1000,
+                  const Configuration& known = {}) {
+  return search(landscape, {candidates(space), known, which, budget}, nullptr);
 }
 
 const Configuration& best(const SearchResult& result) {
@@ -177,8 +178,21 @@ TEST(Search, OccupancyTriesOnTheFastestWhatDoesNotShow) {
   landscape.noise = 0.02;
   Configuration expected = planted;
   expected.set("strategy", 5);
-  EXPECT_EQ(best(search(landscape, candidates(space_of(tunables)), TuningSearch::occupancy, 1000, nullptr)),
-            expected);
+  EXPECT_EQ(
+      best(search(landscape, {candidates(space_of(tunables)), {}, TuningSearch::occupancy, 1000}, nullptr)),
+      expected);
+}
+
+// Also where nothing that shows is better than the default.
+TEST(Search, OccupancyTriesOnTheDefaultWhatDoesNotShow) {
+  std::vector<detail::Tunable> tunables = space.tunables;
+  tunables.push_back({"strategy", {1, 2, 3, 4, 5, 6}});
+  const Configuration expected({{"strategy", 5}});
+  const auto time = [&](const Configuration& c) { return c == expected ? 8.0 : c.empty() ? 10.0 : 11.0; };
+  Simulated landscape(time, footprint, 1);
+  EXPECT_EQ(
+      best(search(landscape, {candidates(space_of(tunables)), {}, TuningSearch::occupancy, 1000}, nullptr)),
+      expected);
 }
 
 // Who keeps most of its step and fails leaves the step to the next one.
@@ -234,6 +248,7 @@ TEST(Search, ADeviceThatDiesEndsItWithTheDefault) {
     landscape.faults[planted.values()] = Simulated::Fault::death;
     const SearchResult result = find(landscape, which);
     EXPECT_TRUE(best(result).empty());
+    EXPECT_FALSE(result.compared);
     EXPECT_NE(result.ended_early.find("the device is dead"), std::string::npos) << result.ended_early;
   }
 }
@@ -278,6 +293,71 @@ TEST(Search, EndsWithItsBudget) {
   }
 }
 
+// No time is spent on preparing what there is no time to compare.
+TEST(Search, EndsWithItsBudgetWherePreparingTakesAllOfIt) {
+  for (const TuningSearch which : both)
+    for (const int at_once : {1, 2, 100}) {
+      Simulated landscape(smooth, footprint, 1);
+      landscape.seconds_to_build = 1;
+      landscape.at_once = at_once;
+      const SearchResult result = find(landscape, which, 20);
+      EXPECT_TRUE(result.compared);
+      EXPECT_LT(result.seconds, 20 + 4) << at_once;
+      // Where few are prepared at once, no more than a group.
+      EXPECT_TRUE(at_once == 100 || landscape.largest_batch() == 4) << landscape.largest_batch();
+    }
+}
+
+// Whatever the budget, and however many seem to be faster.
+TEST(Search, WhatWasKnownIsNotLost) {
+  for (const TuningSearch which : both)
+    for (const double budget : {0.001, 1.0, 1000.0}) {
+      Simulated landscape(smooth, footprint, 1);
+      landscape.noise = 0.02;
+      landscape.seconds_to_build = 0.5;
+      const SearchResult result = find(landscape, which, budget, planted);
+      EXPECT_EQ(best(result), planted) << budget;
+      EXPECT_TRUE(result.compared);
+      EXPECT_LT(result.milliseconds, result.default_milliseconds);
+    }
+}
+
+TEST(Search, WhatWasKnownMeetsTheBestInTheEnd) {
+  // All that names "keeps" is faster while there are others to compare it with, and slower from then on.
+  const Configuration known({{"rows", 4}});
+  std::map<std::map<std::string, int, std::less<>>, int> runs;
+  const auto time = [&](const Configuration& c) {
+    if (c == known) return 9.0;
+    if (c.values().count("keeps") == 0) return c.empty() ? 10.0 : 11.0;
+    return ++runs[c.values()] < 75 ? 8.5 : 12.0;
+  };
+  Simulated landscape(time, footprint, 1);
+  const SearchResult result = find(landscape, TuningSearch::exhaustive, 1000, known);
+  EXPECT_EQ(best(result), known);
+}
+
+TEST(Search, WhatWasKnownAndIsSlowerIsGivenUp) {
+  const Configuration slow = configuration(8, 64, 0);
+  for (const TuningSearch which : both) {
+    Simulated landscape(smooth, footprint, 1);
+    const SearchResult result = find(landscape, which, 0.001, slow);
+    EXPECT_TRUE(best(result).empty());
+    EXPECT_TRUE(result.compared);
+  }
+}
+
+TEST(Search, SaysThatNothingWasCompared) {
+  for (const TuningSearch which : both) {
+    Simulated landscape(smooth, footprint, 1);
+    landscape.seconds_to_build = 1;
+    const SearchResult result = find(landscape, which, 0.5);
+    EXPECT_FALSE(result.compared);
+    EXPECT_NE(result.ended_early, "");
+    Simulated whole(smooth, footprint, 1);
+    EXPECT_TRUE(find(whole, which).compared);
+  }
+}
+
 TEST(Search, WhatWasBuiltIsRunWhereTheBudgetEndsWhileItBuilds) {
   Simulated landscape(smooth, footprint, 1);
   landscape.seconds_to_build = 1;
@@ -307,7 +387,7 @@ TEST(Search, ABudgetThatEndsEarlyHasSeenAllRegions) {
 
 TEST(Search, OneCandidateIsTheDefault) {
   Simulated landscape(smooth, footprint, 1);
-  const SearchResult result = search(landscape, candidates({}), TuningSearch::occupancy, 10, nullptr);
+  const SearchResult result = search(landscape, {candidates({}), {}, TuningSearch::occupancy, 10}, nullptr);
   EXPECT_EQ(result.best, 0u);
   EXPECT_GT(result.default_milliseconds, 0);
 }
@@ -315,7 +395,8 @@ TEST(Search, OneCandidateIsTheDefault) {
 TEST(Search, TellsOfItsProgress) {
   Simulated landscape(smooth, footprint, 1);
   int told = 0;
-  search(landscape, candidates(space), TuningSearch::exhaustive, 1000, [&](const std::string&) { ++told; });
+  search(landscape, {candidates(space), {}, TuningSearch::exhaustive, 1000},
+         [&](const std::string&) { ++told; });
   EXPECT_GT(told, 10);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -45,6 +46,12 @@ Size parse_size(const std::string& text, const std::string& option = "--size");
 
 // "640×480"
 std::string text(Size size);
+
+inline std::string with_decimals(double value, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
 
 // Says on a terminal, in place, what is being done; an empty text clears it.
 void show_progress(const std::string& what);

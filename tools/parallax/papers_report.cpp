@@ -8,6 +8,7 @@
 
 #include "parallax/version.h"
 
+#include "tools/parallax/command.h"
 #include "tools/parallax/svg_plot.h"
 
 namespace parallax::tool {
@@ -16,12 +17,6 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr const char* none = "—";
-
-std::string with_decimals(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
-}
 
 // Three digits or more.
 std::string significant(std::optional<double> value) {

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "parallax/partition.h"
-#include "parallax/tune.h"
 
 #include "tools/parallax/command.h"
+#include "tools/parallax/forced.h"
 
 namespace parallax::tool {
 namespace {
@@ -69,10 +69,6 @@ class TiledMatcher {
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
-bool is_copy(std::string_view stage) {
-  return stage == "upload" || stage == "download";
 }
 
 // A row that is being measured.
@@ -145,19 +141,11 @@ class Trial {
   }
 
  private:
-  // What a step asks of the whole process, for as long as it lives.
-  class Forced {
-   public:
-    explicit Forced(const Step& step) {
-      use_tuning(step.tuned);
-      if (step.scalar) force_cpu_target(cpu_targets().back());
-    }
-    ~Forced() {
-      force_cpu_target("");
-      use_tuning(true);
-    }
-    Forced(const Forced&) = delete;
-    Forced& operator=(const Forced&) = delete;
+  // What a step asks of the whole process.
+  struct Forced {
+    explicit Forced(const Step& step) : tuning(step.tuned), target(step.scalar ? cpu_targets().back() : "") {}
+    ForcedTuning tuning;
+    ForcedTarget target;
   };
 
   ImageFormat format() const { return {images_.left.size()}; }
@@ -167,7 +155,7 @@ class Trial {
     double milliseconds = 0;
     if (!matcher_) return milliseconds;
     for (const StageTime& stage : matcher_->stage_times())
-      if (is_copy(stage.stage)) milliseconds += stage.milliseconds;
+      if (is_copy(stage)) milliseconds += stage.milliseconds;
     return milliseconds;
   }
 
@@ -306,6 +294,11 @@ void measure_group(std::vector<PapersRow>& rows, const Group& group, const Paper
 }
 
 }  // namespace
+
+bool is_copy(const StageTime& stage) {
+  const std::string_view name = stage.stage;
+  return name == "upload" || name == "download";
+}
 
 std::vector<Device> devices_of_this_machine() {
   std::vector<Device> devices;

@@ -12,6 +12,9 @@
 
 namespace parallax::tool {
 
+// Between the caller's memory and that of a device.
+bool is_copy(const StageTime& stage);
+
 struct PapersRun {
   std::vector<Device> devices;
   int threads = 0;             // of processors; 0 = all cores

@@ -33,15 +33,8 @@ void check_data(const std::vector<Paper>& papers, const PapersData& data) {
         if (data.why_absent(group.pair).empty()) data.check(group.pair);
 }
 
-// Minutes are not to be spent on what nobody can have.
 void check_paths(const PapersRequest& request) {
-  for (const std::string& path : {request.json, request.csv, request.markdown}) {
-    const fs::path folder = fs::path(path).parent_path();
-    if (!path.empty() && !folder.empty() && !fs::is_directory(folder))
-      throw Error(ErrorCategory::file, "cannot write " + path + ": there is no folder " + folder.string());
-    if (fs::is_directory(path))
-      throw Error(ErrorCategory::file, "cannot write " + path + ": it is a folder, give a file");
-  }
+  for (const std::string& path : {request.json, request.csv, request.markdown}) check_output(path);
   if (fs::exists(request.plots) && !fs::is_directory(request.plots))
     throw Error(ErrorCategory::file, "cannot write plots to " + request.plots + ": it is no folder");
 }
@@ -63,6 +56,14 @@ void write_files(const PapersRequest& request, const std::vector<MeasuredTable>&
 }
 
 }  // namespace
+
+void check_output(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  if (!path.empty() && !folder.empty() && !fs::is_directory(folder))
+    throw Error(ErrorCategory::file, "cannot write " + path + ": there is no folder " + folder.string());
+  if (fs::is_directory(path))
+    throw Error(ErrorCategory::file, "cannot write " + path + ": it is a folder, give a file");
+}
 
 std::string paper_names() {
   std::string names;

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "parallax/formats.h"
-#include "parallax/tune.h"
 
+#include "tools/parallax/forced.h"
 #include "tools/parallax/match_plan.h"
 #include "tools/parallax/memory.h"
 #include "tools/parallax/tile_job.h"
@@ -140,14 +140,6 @@ void check_finishing_fits(const MatchRequest& request, Size size) {
                                          ", or raise the limit");
 }
 
-// While it lives: what was tuned must not decide whether a pair is cut.
-struct Untuned {
-  Untuned() { use_tuning(false); }
-  ~Untuned() { use_tuning(true); }
-  Untuned(const Untuned&) = delete;
-  Untuned& operator=(const Untuned&) = delete;
-};
-
 std::string absolute(const std::string& path) {
   return path.empty() ? path : fs::absolute(path).lexically_normal().string();
 }
@@ -211,7 +203,8 @@ std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& fo
   add(request.image, 12);
   add(request.truth, 12);
   add(request.cloud, 48);
-  const Untuned untuned;
+  // What was tuned must not decide whether a pair is cut.
+  const ForcedTuning untuned(false);
   return program_bytes(device) + bytes_of_pixel * format.size.pixels() +
          estimate_memory_bytes(request.parameters, device, format);
 }

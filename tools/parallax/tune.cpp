@@ -4,9 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <iomanip>
 #include <iostream>
-#include <sstream>
 
 #include <nlohmann/json.hpp>
 
@@ -15,8 +13,11 @@
 #include "parallax/version.h"
 
 #include "tools/parallax/command_line.h"
+#include "tools/parallax/forced.h"
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/papers_pairs.h"
+#include "tools/parallax/papers_run.h"
+#include "tools/parallax/papers_suite.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::tool {
@@ -86,13 +87,18 @@ void add_tune_options(CLI::App& app, TuneRequest& request) {
   app.add_option("--json", request.json_path, "Also write what was found to this file");
 }
 
-void check_request(const TuneRequest& request) {
+void check_request(const TuneRequest& request, const CLI::App& app) {
   const int tasks = (request.shows ? 1 : 0) + (request.forgets ? 1 : 0) + (request.suite.empty() ? 0 : 1);
   if (tasks > 1) throw UsageError("--show, --forget and --suite exclude each other: give one of them");
   if (tasks > 0 && !request.left.empty())
     throw UsageError("--show, --forget and --suite take no pictures: leave out " + request.left);
   if (!request.left.empty() && request.right.empty())
     throw UsageError("RIGHT is required with LEFT; see 'parallax tune --help'");
+  if (!request.suite.empty() && app.count("--search") > 0)
+    throw UsageError("--suite papers searches both ways: leave out --search");
+  if (app.count("--size") > 0 && (!request.left.empty() || !request.suite.empty()))
+    throw UsageError("--size is of the synthetic pair: leave it out with pictures and --suite");
+  if (app.count("--data") > 0 && request.suite.empty()) throw UsageError("--data goes with --suite papers");
 }
 
 TuneRequest parse_tune(const Arguments& arguments) {
@@ -115,7 +121,7 @@ TuneRequest parse_tune(const Arguments& arguments) {
   request.method_given = app.count("--method") > 0;
   request.device_given = app.count("--device") > 0;
   request.disparities_given = app.count("--disparities") > 0;
-  check_request(request);
+  check_request(request, app);
   return request;
 }
 
@@ -131,10 +137,8 @@ std::string text_of(const TunedValues& values) {
   return text.empty() ? "as by default" : text;
 }
 
-std::string decimals(double value, int places) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(places) << value;
-  return text.str();
+std::string text_of_labels(int labels) {
+  return labels == 0 ? "full row" : std::to_string(labels) + " labels";
 }
 
 ordered_json to_json(const TunedConfiguration& entry) {
@@ -150,20 +154,24 @@ ordered_json to_json(const TunedConfiguration& entry) {
           {"built_in", entry.built_in}};
 }
 
+ordered_json to_json(const TuningTrial& trial) {
+  ordered_json json{{"configuration", trial.values}};
+  if (trial.footprint) {
+    json["occupancy"] = trial.footprint->occupancy;
+    json["on_chip_bytes"] = trial.footprint->on_chip_bytes;
+  }
+  json["milliseconds"] = trial.milliseconds;
+  json["relative"] = trial.relative;
+  json["failure"] = trial.failure;
+  return json;
+}
+
 ordered_json to_json(const TuningResult& result) {
   ordered_json trials = ordered_json::array();
-  for (const TuningTrial& trial : result.trials)
-    trials.push_back({{"configuration", trial.values},
-                      {"occupancy", trial.occupancy},
-                      {"on_chip_bytes", trial.on_chip_bytes},
-                      {"milliseconds", trial.milliseconds},
-                      {"relative", trial.relative},
-                      {"failure", trial.failure}});
-  return {{"found", to_json(result.found)},
-          {"candidates", result.candidates},
-          {"seconds", result.seconds},
-          {"ended_early", result.ended_early},
-          {"trials", trials}};
+  for (const TuningTrial& trial : result.trials) trials.push_back(to_json(trial));
+  return {{"found", to_json(result.found)},    {"compared", result.compared},
+          {"candidates", result.candidates},   {"seconds", result.seconds},
+          {"ended_early", result.ended_early}, {"trials", trials}};
 }
 
 // A pair, and what keeps its pixels.
@@ -209,42 +217,71 @@ void print(const TuningResult& result, Size size) {
   const TunedConfiguration& found = result.found;
   const auto failed = std::count_if(result.trials.begin(), result.trials.end(),
                                     [](const TuningTrial& trial) { return !trial.failure.empty(); });
-  std::cout << found.method << " (" << found.variant << ") on " << found.device << ", " << text(size)
-            << " with " << found.labels << " labels\n"
+  std::cout << found.method << " (" << found.variant << ") on " << found.device << ", " << text(size) << ", "
+            << text_of_labels(found.labels) << "\n"
             << "tried " << count_run(result) << " of " << result.candidates << " configurations in "
-            << decimals(result.seconds, 1) << " s, " << failed << " failed\n";
+            << with_decimals(result.seconds, 1) << " s, " << failed << " failed\n";
   if (!result.ended_early.empty()) std::cout << "ended early: " << result.ended_early << "\n";
   for (const TuningTrial& trial : result.trials)
     if (!trial.failure.empty())
       std::cout << "out: " << text_of(trial.values) << ": " << trial.failure << "\n";
+  if (!result.compared) return;
   std::cout << "best: " << text_of(found.values) << "\n"
-            << decimals(found.milliseconds, 3) << " ms; the default takes "
-            << decimals(found.default_milliseconds, 3) << " ms\n";
+            << with_decimals(found.milliseconds, 3) << " ms; the default takes "
+            << with_decimals(found.default_milliseconds, 3) << " ms\n";
+}
+
+// Why it is not remembered; empty = it is.
+std::string remember(const TuningResult& result) {
+  if (!result.compared)
+    return "nothing is remembered, for nothing could be compared with the default: " +
+           (result.ended_early.empty() ? "all else failed" : result.ended_early) +
+           ": give a larger --budget, or leave it to the plan";
+  try {
+    remember_tuning(result.found);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
 }
 
 int tune_one(const TuneRequest& request) {
   const Pair pair = pair_of(request);
+  check_output(request.json_path);
+  check_tuning_file();
   const TuningResult result = tune_pair(request, pair.views(), request.method);
   print(result, pair.views().left.format.size);
-  write_json(request.json_path, {{"version", PARALLAX_VERSION}, {"results", {to_json(result)}}});
   // What was found is told, also where it cannot be remembered.
   std::cout.flush();
-  remember_tuning(result.found);
-  std::cout << "remembered in " << tuning_file() << "\n";
+  const std::string trouble = remember(result);
+  if (trouble.empty()) std::cout << "remembered in " << tuning_file() << "\n" << std::flush;
+  write_json(request.json_path, {{"version", PARALLAX_VERSION}, {"results", {to_json(result)}}});
+  if (!trouble.empty()) throw Error(ErrorCategory::file, trouble);
   return done;
 }
 
+// Of --device, as entries name it; empty = of any.
+std::string wanted_device(const TuneRequest& request) {
+  if (!request.device_given) return "";
+  const std::string name = tuned_device_name(request.where());
+  if (name.empty())
+    throw Error(ErrorCategory::device,
+                "no device " + request.device + " here that can be tuned: see 'parallax devices'");
+  return name;
+}
+
 int show(const TuneRequest& request) {
+  const std::string device = wanted_device(request);
   ordered_json list = ordered_json::array();
   for (const TunedConfiguration& entry : remembered_tuning()) {
     if (request.method_given && entry.method != request.method) continue;
-    if (request.device_given && entry.device != tuned_device_name(request.where())) continue;
+    if (!device.empty() && entry.device != device) continue;
     list.push_back(to_json(entry));
     std::cout << entry.method << " (" << entry.variant << ") on " << entry.device
               << (entry.driver.empty() ? "" : ", driver " + entry.driver) << ", from "
-              << (1ull << entry.size_class) << " pixels, " << entry.labels
-              << " labels: " << text_of(entry.values) << "; " << decimals(entry.milliseconds, 3)
-              << " ms instead of " << decimals(entry.default_milliseconds, 3)
+              << (1ull << entry.size_class) << " pixels, " << text_of_labels(entry.labels) << ": "
+              << text_of(entry.values) << "; " << with_decimals(entry.milliseconds, 3) << " ms instead of "
+              << with_decimals(entry.default_milliseconds, 3)
               << (entry.built_in ? " (comes with the program)" : "") << "\n";
   }
   write_json(request.json_path, {{"version", PARALLAX_VERSION}, {"file", tuning_file()}, {"entries", list}});
@@ -252,10 +289,7 @@ int show(const TuneRequest& request) {
 }
 
 int forget(const TuneRequest& request) {
-  const std::string device = request.device_given ? tuned_device_name(request.where()) : "";
-  if (request.device_given && device.empty())
-    throw Error(ErrorCategory::device, "no device " + request.device + " here: see 'parallax devices'");
-  const std::size_t count = forget_tuning(request.method_given ? request.method : "", device);
+  const std::size_t count = forget_tuning(request.method_given ? request.method : "", wanted_device(request));
   std::cout << "forgot " << count << (count == 1 ? " entry" : " entries") << "\n";
   return done;
 }
@@ -275,18 +309,16 @@ double run_milliseconds(Matcher& matcher, const StereoPair& pair, const Disparit
   matcher.run(pair, map);
   double sum = 0;
   for (const StageTime& stage : matcher.stage_times())
-    if (std::string_view(stage.stage) != "upload" && std::string_view(stage.stage) != "download")
-      sum += stage.milliseconds;
+    if (!is_copy(stage)) sum += stage.milliseconds;
   return sum;
 }
 
 double time_plain(const TuneRequest& request, const StereoPair& pair) {
   Device device = request.where();
-  if (device.kind == DeviceKind::cpu) {
-    device.threads = 1;
-    force_cpu_target(cpu_targets().back());
-  }
-  use_tuning(false);
+  const bool on_processor = device.kind == DeviceKind::cpu;
+  if (on_processor) device.threads = 1;
+  const ForcedTuning untuned(false);
+  const ForcedTarget target(on_processor ? cpu_targets().back() : "");
   const Size size = pair.left.format.size;
   Matcher matcher(plain(std::get<BeliefPropagationParameters>(request.parameters)), device, pair.left.format);
   Plane<float> disparity(size);
@@ -298,8 +330,6 @@ double time_plain(const TuneRequest& request, const StereoPair& pair) {
   std::vector<double> times;
   for (int i = 0; i < (warm_up > patience ? 1 : 9); ++i)
     times.push_back(run_milliseconds(matcher, pair, map));
-  use_tuning(true);
-  force_cpu_target("");
   return median(times);
 }
 
@@ -311,11 +341,15 @@ double gain(const TunedConfiguration& found) {
 void print_row(const std::string& pair, TuningSearch search, const TuningResult& result, double plain) {
   const TunedConfiguration& found = result.found;
   std::cout << "| " << pair << " | " << (search == TuningSearch::occupancy ? "occupancy" : "exhaustive")
-            << " | " << text_of(found.values) << " | " << count_run(result) << " of " << result.candidates
-            << " | " << decimals(result.seconds, 1) << " | " << decimals(found.default_milliseconds, 3)
-            << " | " << decimals(found.milliseconds, 3) << " | " << decimals(gain(found), 2) << "× | "
-            << decimals(plain / found.milliseconds, 1) << "× |\n"
-            << std::flush;
+            << " | " << (result.compared ? text_of(found.values) : "nothing was compared") << " | "
+            << count_run(result) << " of " << result.candidates << " | " << with_decimals(result.seconds, 1);
+  if (result.compared)
+    std::cout << " | " << with_decimals(found.default_milliseconds, 3) << " | "
+              << with_decimals(found.milliseconds, 3) << " | " << with_decimals(gain(found), 2) << "× | "
+              << with_decimals(plain / found.milliseconds, 1) << "× |\n";
+  else
+    std::cout << " | — | — | — | — |\n";
+  std::cout.flush();
 }
 
 int tune_papers(TuneRequest request) {
@@ -326,7 +360,12 @@ int tune_papers(TuneRequest request) {
   if (pairs.empty())
     throw Error(ErrorCategory::file,
                 "no pairs in " + folder.string() + ": --suite papers needs them, give --data");
+  check_output(request.json_path);
+  // Without a place to remember it in, all is only measured.
+  const bool remembers = !tuning_file().empty();
+  if (remembers) check_tuning_file();
   ordered_json results = ordered_json::array();
+  std::string trouble;
   std::cout << "| pair | search | found | tried | s | ms by default | ms tuned | over the default | over the "
                "plain first version |\n|---|---|---|--:|--:|--:|--:|--:|--:|\n";
   for (const PapersPair& entry : pairs) {
@@ -335,7 +374,7 @@ int tune_papers(TuneRequest request) {
     const StereoPair pair{pictures.left.view(), pictures.right.view(), {}, {}};
     if (!request.disparities_given) request.disparities() = entry.disparities;
     const double plain_milliseconds = time_plain(request, pair);
-    TunedConfiguration best;
+    TuningResult best;
     for (const TuningSearch search : {TuningSearch::occupancy, TuningSearch::exhaustive}) {
       request.options.search = search;
       const TuningResult result = tune_pair(request, pair, entry.name);
@@ -345,11 +384,13 @@ int tune_papers(TuneRequest request) {
       json["search"] = search == TuningSearch::occupancy ? "occupancy" : "exhaustive";
       json["plain_milliseconds"] = plain_milliseconds;
       results.push_back(std::move(json));
-      if (best.method.empty() || gain(result.found) > gain(best)) best = result.found;
+      if (!best.compared || (result.compared && gain(result.found) > gain(best.found))) best = result;
     }
-    if (!tuning_file().empty()) remember_tuning(best);
+    const std::string own_trouble = remembers ? remember(best) : "";
+    if (trouble.empty() && !own_trouble.empty()) trouble = std::string(entry.name) + ": " + own_trouble;
   }
   write_json(request.json_path, {{"version", PARALLAX_VERSION}, {"results", results}});
+  if (!trouble.empty()) throw Error(ErrorCategory::file, trouble);
   return done;
 }
 

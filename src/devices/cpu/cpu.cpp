@@ -1,4 +1,6 @@
 #include <fstream>
+#include <istream>
+#include <map>
 #include <string>
 
 #include <hwy/highway.h>
@@ -13,29 +15,17 @@
 namespace parallax {
 namespace {
 
-std::string read_processor_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    const std::size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "processor";
+const ProcessorNames& processor_names() {
+  static const ProcessorNames names = [] {
+    std::ifstream cpuinfo("/proc/cpuinfo");
+    return read_processor_names(cpuinfo);
+  }();
+  return names;
 }
 
-const std::string& processor_name() {
-  static const std::string name = read_processor_name();
-  return name;
-}
-
-// With as many threads as can run at once.
-std::string describe_processor(int threads) {
-  return processor_name() + ", " + std::to_string(threads) + (threads == 1 ? " thread, " : " threads, ") +
+std::string with_threads(const std::string& name, int threads) {
+  return name + ", " + std::to_string(threads) + (threads == 1 ? " thread, " : " threads, ") +
          active_cpu_target();
-}
-
-std::size_t cache_bytes(int name, std::size_t otherwise) {
-  const long bytes = sysconf(name);
-  return bytes > 0 ? static_cast<std::size_t>(bytes) : otherwise;
 }
 
 // Found once: what Highway says later depends on what was forced.
@@ -71,17 +61,34 @@ void force_cpu_target(std::string_view target) {
 }
 
 std::vector<DeviceDescription> describe_cpu() {
-  return {{"reference", processor_name() + ", 1 thread, scalar"},
-          {"cpu", describe_processor(Workers(0).threads())}};
+  return {{"reference", processor_names().name + ", 1 thread, scalar"},
+          {"cpu", with_threads(processor_names().name, Workers(0).threads())}};
 }
 
+ProcessorNames read_processor_names(std::istream& cpuinfo) {
+  std::map<std::string, std::string> values;
+  for (std::string line; std::getline(cpuinfo, line);) {
+    const std::size_t colon = line.find(": ");
+    if (colon == std::string::npos) continue;
+    const std::size_t end_of_key = line.find_last_not_of(" \t", colon - 1);
+    values.try_emplace(line.substr(0, end_of_key + 1), line.substr(colon + 2));
+  }
+  const std::string name = values.count("model name") != 0 ? values["model name"] : "processor";
+  if (values.count("cpu family") != 0)
+    return {name, name + " (family " + values["cpu family"] + ", model " + values["model"] + ")"};
+  if (values.count("CPU part") != 0)
+    return {name, name + " (implementer " + values["CPU implementer"] + ", part " + values["CPU part"] + ")"};
+  return {name, name};
+}
+
+// Plans count threads, also those that no core is there for.
 DeviceIdentity identify_cpu(int threads) {
-  return {describe_processor(Workers(threads).slots()), ""};
+  return {with_threads(processor_names().with_model, Workers(threads).threads()), ""};
 }
 
-CacheBytes cpu_caches() {
-  return {cache_bytes(_SC_LEVEL1_DCACHE_SIZE, std::size_t{32} << 10),
-          cache_bytes(_SC_LEVEL2_CACHE_SIZE, std::size_t{1} << 20)};
+std::size_t second_level_cache_bytes() {
+  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : std::size_t{1} << 20;
 }
 
 }  // namespace parallax

@@ -327,7 +327,8 @@ std::unique_ptr<detail::Plan> make_cpu(const BlockParameters& parameters, const 
 detail::TuningSpace cpu_tuning_space(const BlockParameters& parameters, const Device& device,
                                      const ImageFormat& format) {
   detail::TuningSpace space;
-  space.variant = variant(parameters);
+  const std::size_t sum_bits = 8 * bytes_of(choose_sums(parameters, plan_search(parameters, format)));
+  space.variant = variant(parameters) + ", " + std::to_string(sum_bits) + " bits";
   space.tunables = {bands_per_thread, pixels_together, cpu::ranges_per_thread()};
   space.footprint = [=](const detail::Configuration& configuration) {
     return Cpu(parameters, device.threads, format, configuration).footprint();

@@ -148,7 +148,8 @@ CudaLayout lay_out(const BlockParameters& parameters, const Search& search, Size
 detail::TuningSpace layout_space(const BlockParameters& parameters, const Search& search, Size size,
                                  const CudaMachine& machine) {
   detail::TuningSpace space;
-  space.variant = variant(parameters);
+  space.variant =
+      variant(parameters) + (choose_numbers(parameters, search, machine).packed ? ", packed" : "");
   space.tunables = {{blocks_at_once_name, {2, 3, 4, 5, 6}},
                     {groups_a_slice, {1, 2, 3, 4, 6, 8}},
                     {rows_a_thread, {9, 18, 27, 36, 54}}};

@@ -98,7 +98,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   detail::TuningSpace tuning_space() const {
     static constexpr int threads = most_warps * lanes, most_blocks = 2048 / threads, most_registers = 65536;
     detail::TuningSpace space;
-    space.variant = variant(parameters_);
+    space.variant = variant(parameters_) + (always_compares() ? ", compares" : "");
     space.tunables = {{rows_a_strip, {6, 8, 12, 14, 16, 24}},
                       {blocks_at_once, {1, 2, 3, 4}},
                       {warps_at_once, {4, 8, 32, 64}}};

@@ -33,13 +33,6 @@ namespace {
 
 using refine::no_value, refine::write_decision, refine::write_none;
 
-// Bytes hold a data cost with two messages, 6·T + 1: with a third one, and while a message is made, sums may
-// stop at 255, for what is above the least by T or more, at most 4·T, does not count.
-constexpr int highest_byte = 255;
-bool fits_bytes(const Model& model) {
-  return model.message_bytes == 1 && 6 * model.truncation + 1 <= highest_byte;
-}
-
 // How each of them is best depends on the machine; none changes a result. Narrower vectors make smaller
 // batches, so that there are more of them.
 const detail::Tunable vector_bytes{"vector_bytes", {16, 32, 64}};
@@ -675,7 +668,7 @@ std::unique_ptr<detail::Plan> make_cpu(const TiledBeliefPropagationParameters& p
 detail::TuningSpace cpu_tuning_space(const TiledBeliefPropagationParameters& parameters, const Device& device,
                                      const ImageFormat& format) {
   detail::TuningSpace space;
-  space.variant = variant(parameters);
+  space.variant = variant(make_model(parameters));
   space.tunables = {vector_bytes, threads_share, cpu::ranges_per_thread()};
   // Vectors that this processor has; tiles are shared where there are several.
   space.allowed = [one = parameters.tile == 0](const detail::Configuration& configuration) {

@@ -85,7 +85,7 @@ class Cuda final : public cuda::Plan {
         threads_a_direction_(configuration.value(threads_a_direction, 0)) {
     data_cost::check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
     tile_ = {std::min(grid_.side, format.size.width), std::min(grid_.side, format.size.height)};
-    sum_bits_ = model_.message_bytes == 1 && highest_sum() <= 255 ? 8 : 16;
+    sum_bits_ = fits_bytes(model_) ? 8 : 16;
     choose_memory();
     choose_scheduler();
     const std::size_t pixels = format.size.pixels();
@@ -121,7 +121,6 @@ class Cuda final : public cuda::Plan {
  private:
   bool checks_both() const { return model_.parameters.refine.left_right_check; }
   bool is_whole() const { return model_.parameters.tile == 0; }
-  int highest_sum() const { return model_.data_bound() + 2 * model_.truncation; }
   int longest_diagonal() const { return std::min(grid_.columns, grid_.rows); }
   int diagonals() const { return grid_.columns + grid_.rows - 1; }
   std::size_t counters() const {
@@ -412,7 +411,7 @@ detail::TuningSpace cuda_tuning_space(const TiledBeliefPropagationParameters& pa
       chosen.threads_per_pixel > 0)
     return {};
   detail::TuningSpace space;
-  space.variant = variant(parameters);
+  space.variant = variant(make_model(parameters));
   space.tunables = {{threads_a_direction, {64, 128, 256, 512}},
                     {scheduler_name, {1, 2, 3}, {"launch-per-diagonal", "grid-barrier", "tile-flags"}},
                     {messages_name, {1, 2, 3}, {"registers", "shared-memory", "global-memory"}},

@@ -168,10 +168,15 @@ Model make_model(const TiledBeliefPropagationParameters& p) {
   return model;
 }
 
-std::string variant(const TiledBeliefPropagationParameters& parameters) {
+bool fits_bytes(const Model& model) {
+  return model.message_bytes == 1 && 6 * model.truncation + 1 <= highest_byte;
+}
+
+std::string variant(const Model& model) {
   const auto count = [](int number) { return std::to_string(number); };
+  const TiledBeliefPropagationParameters& parameters = model.parameters;
   return "tile " + count(parameters.tile) + ", outer " + count(parameters.outer) + ", inner " +
-         count(parameters.inner);
+         count(parameters.inner) + (fits_bytes(model) ? ", 8 bits" : ", 16 bits");
 }
 
 }  // namespace tiled_belief_propagation

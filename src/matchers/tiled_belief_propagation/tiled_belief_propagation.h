@@ -54,9 +54,6 @@ std::unique_ptr<detail::Plan> make_cuda(const TiledBeliefPropagationParameters&,
 detail::TuningSpace cuda_tuning_space(const TiledBeliefPropagationParameters&, const Device&,
                                       const ImageFormat&);
 
-// What kernels are made for, as tuning files spell it: "tile 32, outer 2, inner 1".
-std::string variant(const TiledBeliefPropagationParameters& parameters);
-
 // What follows from the parameters.
 struct Model : data_cost::CostModel {
   TiledBeliefPropagationParameters parameters;
@@ -73,6 +70,13 @@ struct Model : data_cost::CostModel {
 
 // \throws Error (argument) for what the message width cannot hold
 Model make_model(const TiledBeliefPropagationParameters& parameters);
+
+// Bytes hold a data cost with two messages, 6·T + 1: with a third one, and while a message is made, sums may
+// stop at 255, for what is above the least by T or more, at most 4·T, does not count.
+bool fits_bytes(const Model& model);
+
+// What kernels are made for, as tuning files spell it: "tile 32, outer 2, inner 1, 8 bits".
+std::string variant(const Model& model);
 
 // Of a part of the image that is matched alone; here, tiles are those of TileGrid.
 // \throws Error (argument) as make_model() and data_cost::margins() do
