@@ -154,11 +154,12 @@ std::string settled_output(const std::string& path) {
   return target.string();
 }
 
-// With two, a tile is matched while others are read and written, which takes block and census matching almost
-// as long; but tiles are half as large, and belief propagation has large margins. Of a plan that is matched
-// tile by tile, a scheduler says how many there are. docs/partition.md has times.
-int workers_that_pay(const MatchRequest& request) {
-  return has_beliefs(request) || !request.plan.empty() ? 1 : 2;
+// With two, a tile is matched while others are read and written, which takes block and census matching on a
+// processor almost as long; but tiles are half as large, and belief propagation has large margins. Of a plan
+// that is matched tile by tile, a scheduler says how many there are. docs/partition.md has times.
+int workers_that_pay(const MatchRequest& request, const Device& device) {
+  const bool pays = device.kind == DeviceKind::cpu && !has_beliefs(request) && request.plan.empty();
+  return pays ? 2 : 1;
 }
 
 Inputs examine_inputs(const MatchRequest& request) {
@@ -248,7 +249,7 @@ TileJob plan_job(const TileRequest& request) {
   TileJob job;
   job.request = match;
   job.folder = request.folder();
-  job.workers = match.tile_workers > 0 ? match.tile_workers : workers_that_pay(match);
+  job.workers = match.tile_workers > 0 ? match.tile_workers : workers_that_pay(match, device);
   const auto plan = [&] { return Budget(match, device, request.inputs, job.workers).plan(); };
   try {
     job.plan = plan();
