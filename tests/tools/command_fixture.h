@@ -45,8 +45,8 @@ class CommandTest : public testing::Test {
   // A pair in folder "pair", of 96×64 pixels and 16 disparities.
   void make_pair() { ASSERT_EQ(run("synth pair --size 96x64 --disparities 16 --scene layers").status, 0); }
 
-  // Runs in the folder, by a shell. Under sanitizers: tests of the library look for leaks, which takes a third
-  // of such a process's time.
+  // Runs in the folder, by a shell. Under sanitizers: tests of the library look for leaks, which takes a
+  // third of such a process's time.
   Outcome run(const std::string& arguments, const std::string& before = "") const {
     const std::string command = "cd '" + folder_.string() + "' && " + before + " '" PARALLAX_COMMAND "' " +
                                 arguments + " >stdout.txt 2>stderr.txt";
