@@ -89,7 +89,7 @@ class Search {
     keep_open(the_default, landscape_.open(trial(the_default).configuration));
     for (int i = 0; i == 0 || (i < 5 && !past(end_of_first_runs)); ++i)
       times_of_default_.push_back(open_.back().candidate->run());
-    if (known_ != the_default) compare({known_}, first_rounds);
+    if (known_ != the_default) compare_known();
     if (which == TuningSearch::occupancy) {
       compare_groups(best_of_each_occupancy());
       compare_groups(variations_of_fastest());
@@ -244,6 +244,12 @@ class Search {
     }
   }
 
+  void compare_known() {
+    compare({known_}, first_rounds);
+    // It may have taken the device with it.
+    if (is_out(known_)) sample(the_default);
+  }
+
   // The fastest of all that were compared, best first.
   std::vector<std::size_t> fastest() {
     std::vector<std::size_t> indices;
@@ -326,6 +332,7 @@ class Search {
   // Of each step of occupancy, who keeps most on the chip, and of equals leaves most to the plan; or, where
   // it fails, the next one.
   std::vector<std::size_t> best_of_each_occupancy() {
+    if (is_out(the_default)) return {};
     count_footprints();
     std::map<int, std::vector<std::size_t>> steps;
     for (std::size_t i = 1; i < result_.trials.size(); ++i)

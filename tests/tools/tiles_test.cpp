@@ -49,6 +49,10 @@ class Background {
     wait();
   }
 
+  // Its processes go on until they need it.
+  void pause() { ::kill(id_, SIGSTOP); }
+  void go_on() { ::kill(id_, SIGCONT); }
+
   // Its processes are left to themselves.
   void kill_alone() {
     ::kill(id_, SIGKILL);
@@ -283,6 +287,15 @@ TEST_F(TilesTest, APlanIsMatchedTileByTileAndMerged) {
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm.tiles"));
 }
 
+TEST_F(TilesTest, MergeKeepsTilesAlone) {
+  make_pair_of("150x110");
+  ASSERT_EQ(run("plan pair/left.png pair/right.png --disparities 16 -o d.png --plan p.json").status, 0);
+  ASSERT_EQ(run("match --plan p.json --tile 0").status, 0);
+  ASSERT_EQ(run("merge p.json --keep").status, 0);
+  for (const auto& entry : fs::directory_iterator(folder_ / "d.png.tiles"))
+    EXPECT_EQ(entry.path().filename(), "tile-000000.tiff");
+}
+
 TEST_F(TilesTest, MergeNamesTilesThatAreNotThere) {
   make_job();
   const std::string options = words_.substr(words_.find(' '));
@@ -338,6 +351,7 @@ TEST_F(TilesTest, ProcessesEndWithTheOneThatStartedThem) {
   make_job();
   Background match(folder_, words("-o d.pfm"));
   while (!match.has_ended() && finished_tiles() < 1) std::this_thread::yield();
+  match.pause();
   const std::set<pid_t> children = match.children();
   ASSERT_FALSE(children.empty());
   // Kept open: what they would wait for, or fail to write to.
@@ -478,12 +492,14 @@ TEST_F(TilesTest, ATileIsDoneWhateverIsSaidBesides) {
   make_job();
   Background match(folder_, words("-o d.pfm --json"));
   while (!match.has_ended() && finished_tiles() < 1) std::this_thread::yield();
+  match.pause();
   const std::set<pid_t> children = match.children();
   ASSERT_FALSE(children.empty());
   const int pipe = stream_of(*children.begin(), STDOUT_FILENO);
   const std::string said = "a library\n7\n{}\n{\"tile\": 999}\nsays this\n";
   EXPECT_EQ(::write(pipe, said.data(), said.size()), static_cast<ssize_t>(said.size()));
   ::close(pipe);
+  match.go_on();
   const auto begin = std::chrono::steady_clock::now();
   while (!match.has_ended() && std::chrono::steady_clock::now() - begin < std::chrono::seconds(30))
     std::this_thread::yield();
@@ -571,6 +587,26 @@ TEST_F(TilesTest, APngThatDoesNotFitIsNotDecoded) {
   EXPECT_FALSE(fs::exists(folder_ / "d.tiff.tiles"));
   expect_refusal("match large.png large.png --disparities 16 -o d.tiff --max-memory 64G", 1,
                  {"large.png", "damaged"});
+}
+
+// Two by default, where they do not match much more.
+TEST_F(TilesTest, TwoProcessesMatchWhereThatPays) {
+  make_pair_of("700x500");
+  const auto workers = [&](const std::string& options) {
+    const Outcome outcome =
+        run("match pair/left.png pair/right.png --disparities 16 -o d.pfm --json " + options);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return json::parse(outcome.out)["tiles"]["workers"].get<int>();
+  };
+  EXPECT_EQ(workers("--tile-size 300x300"), 2);
+  EXPECT_EQ(workers("--tile-size 300x300 --tile-workers 1"), 1);
+  EXPECT_EQ(workers("--tile-size 300x300 --threads 1"), 1);
+  EXPECT_EQ(workers("--tile-size 300x300 --method bp --padding 8"), 1);
+  const Outcome least = run("match pair/left.png pair/right.png --disparities 16 -o d.pfm --max-memory 1M");
+  const std::string before = "raise the limit to ";
+  const std::size_t at = least.err.find(before);
+  ASSERT_NE(at, std::string::npos) << least.err;
+  EXPECT_EQ(workers("--resume --max-memory " + least.err.substr(at + before.size(), 3) + "M"), 1);
 }
 
 TEST_F(TilesTest, WhatNeedsTheWholeMapIsRefusedAtTheStartAlsoWhenResuming) {

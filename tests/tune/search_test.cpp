@@ -253,6 +253,18 @@ TEST(Search, ADeviceThatDiesEndsItWithTheDefault) {
   }
 }
 
+// Nothing else is tried on it.
+TEST(Search, ADeviceThatDiesOfWhatWasKnownEndsItAtOnce) {
+  for (const TuningSearch which : both) {
+    Simulated landscape(smooth, footprint, 1);
+    landscape.faults[planted.values()] = Simulated::Fault::death;
+    const SearchResult result = find(landscape, which, 1000, planted);
+    EXPECT_FALSE(result.compared);
+    EXPECT_LE(
+        std::count_if(result.trials.begin(), result.trials.end(), [](const Trial& t) { return t.built; }), 2);
+  }
+}
+
 TEST(Search, ADefaultThatFailsIsTheCallersError) {
   for (const auto fault : {Simulated::Fault::build, Simulated::Fault::launch}) {
     Simulated landscape(smooth, footprint, 1);

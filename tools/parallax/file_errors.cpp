@@ -35,4 +35,10 @@ void make_folder(const std::string& folder) {
   if (error) fail_file("make folder", folder, error.value());
 }
 
+void remove_file(const std::string& path) {
+  std::error_code error;
+  std::filesystem::remove(path, error);
+  if (error) fail_file("remove", path, error.value());
+}
+
 }  // namespace parallax::tool

@@ -12,4 +12,7 @@ namespace parallax::tool {
 // With those above it, where they are missing. \throws Error (file)
 void make_folder(const std::string& folder);
 
+// Where it is there. \throws Error (file)
+void remove_file(const std::string& path);
+
 }  // namespace parallax::tool

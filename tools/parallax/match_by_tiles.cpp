@@ -39,6 +39,7 @@ TileJob open_job(const TileRequest& request) {
   if (left_over) {
     TileJob job = read_job(path);
     check_same_job(job, path, request);
+    remove_maps(folder);
     return job;
   }
   // It may have been interrupted before there was a plan, or by its very end.

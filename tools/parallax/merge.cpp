@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "tools/parallax/command_line.h"
+#include "tools/parallax/file_errors.h"
 #include "tools/parallax/tile_results.h"
 #include "tools/parallax/tile_stitch.h"
 
@@ -57,10 +58,13 @@ int merge_command(const Arguments& arguments) {
 
   const TileJob job = read_job(path);
   Shortcomings(job).check();
-  const PixelShares shares = stitch_tiles(job, path).shares;
-  if (!keep) remove_folder(job.folder);
+  const StitchedMap map = stitch_tiles(job, path);
+  if (!keep)
+    remove_folder(job.folder);
+  else if (map.path != job.request.output)
+    remove_file(map.path);
   std::cerr << std::fixed << std::setprecision(1) << job.count() << " tiles make " << job.request.output
-            << ", " << 100 * shares.valid << " % of pixels have a disparity\n";
+            << ", " << 100 * map.shares.valid << " % of pixels have a disparity\n";
   return done;
 }
 

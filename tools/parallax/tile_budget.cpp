@@ -32,15 +32,15 @@ class InputSum {
 };
 
 // Damage is found here, and not by every tile. What does not even fit will be refused for that.
-PictureParts open_input(const std::string& path, std::size_t limit) {
+PictureParts open_input(const std::string& path, std::size_t room) {
   PictureParts parts(path);
-  if (parts.memory().opening <= limit) parts.decode();
+  if (parts.memory().opening <= room) parts.decode();
   return parts;
 }
 
-void add_mask(const std::string& path, std::size_t limit, InputSum& sum) {
+void add_mask(const std::string& path, std::size_t room, InputSum& sum) {
   if (path.empty()) return;
-  const PictureParts mask = open_input(path, limit);
+  const PictureParts mask = open_input(path, room);
   check_mask(mask, path, sum.inputs().format.size);
   sum.add(mask);
 }
@@ -154,31 +154,53 @@ std::string settled_output(const std::string& path) {
   return target.string();
 }
 
-// With two, a tile is matched while others are read and written, which takes block and census matching on a
-// processor almost as long; but tiles are half as large, and belief propagation has large margins. Of a plan
-// that is matched tile by tile, a scheduler says how many there are. docs/partition.md has times.
-int workers_that_pay(const MatchRequest& request, const Device& device) {
-  const bool pays = device.kind == DeviceKind::cpu && !has_beliefs(request) && request.plan.empty();
-  return pays ? 2 : 1;
+// Whether tiles may be matched faster by two processes: each then matches while the other reads and writes,
+// which takes block and census matching on a processor almost as long. Who said how many threads there are
+// means all of them; and of a plan that is matched tile by tile, a scheduler says how many there are.
+bool two_may_pay(const MatchRequest& request, const Device& device) {
+  return device.kind == DeviceKind::cpu && !has_beliefs(request) && request.threads == 0 &&
+         request.plan.empty();
+}
+
+// Margins included.
+double matched_pixels(const TilePlan& plan) {
+  return static_cast<double>(plan.tiles.size()) *
+         static_cast<double>(plan.tiles.front().around.size.pixels());
+}
+
+// Two have tiles half as large. docs/partition.md has times.
+void take_two_where_they_pay(const MatchRequest& request, const Device& device, const Inputs& inputs,
+                             TileJob& job) {
+  if (!two_may_pay(request, device)) return;
+  constexpr double most_pixels = 1.1;
+  try {
+    TilePlan plan = Budget(request, device, inputs, 2).plan();
+    if (matched_pixels(plan) > most_pixels * matched_pixels(job.plan)) return;
+    job.plan = std::move(plan);
+    job.workers = 2;
+  } catch (const Error& error) {
+    if (error.category() != ErrorCategory::memory) throw;
+  }
 }
 
 Inputs examine_inputs(const MatchRequest& request) {
-  const std::size_t limit = memory_limit(request);
+  const std::size_t limit = memory_limit(request), program = program_bytes(Device::parse(request.device));
+  const std::size_t room = limit > program ? limit - program : 0;
   InputSum sum;
   ImageFormat right;
   {
-    const PictureParts left = open_input(request.left, limit);
+    const PictureParts left = open_input(request.left, room);
     sum.inputs().format = left.format();
     sum.add(left);
   }
   {
-    const PictureParts parts = open_input(request.right, limit);
+    const PictureParts parts = open_input(request.right, room);
     right = parts.format();
     sum.add(parts);
   }
   check_formats(sum.inputs().format, right, request.left, request.right);
-  add_mask(request.left_mask, limit, sum);
-  add_mask(request.right_mask, limit, sum);
+  add_mask(request.left_mask, room, sum);
+  add_mask(request.right_mask, room, sum);
   return sum.inputs();
 }
 
@@ -249,16 +271,9 @@ TileJob plan_job(const TileRequest& request) {
   TileJob job;
   job.request = match;
   job.folder = request.folder();
-  job.workers = match.tile_workers > 0 ? match.tile_workers : workers_that_pay(match, device);
-  const auto plan = [&] { return Budget(match, device, request.inputs, job.workers).plan(); };
-  try {
-    job.plan = plan();
-  } catch (const Error& error) {
-    const bool may_have_fewer = match.tile_workers == 0 && job.workers > 1;
-    if (error.category() != ErrorCategory::memory || !may_have_fewer) throw;
-    job.workers = 1;
-    job.plan = plan();
-  }
+  job.workers = std::max(1, match.tile_workers);
+  job.plan = Budget(match, device, request.inputs, job.workers).plan();
+  if (match.tile_workers == 0) take_two_where_they_pay(match, device, request.inputs, job);
   job.workers = std::min(job.workers, job.count());
   job.worker_bytes = worker_bytes(device, request.inputs, job.plan.tile_memory_bytes);
   job.asked = describe_request(match, request.inputs.format);

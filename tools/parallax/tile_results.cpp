@@ -19,14 +19,18 @@ std::string description_of(const TileJob& job, const Tile& tile) {
   return "tile " + std::to_string(tile.number) + " of plan " + job.fingerprint;
 }
 
-bool is_ours(const std::string& name) {
-  return name.starts_with("tile-") || name.starts_with("worker-") || name.starts_with("map.");
-}
-
-void remove_file(const fs::path& path) {
+// The files in a folder whose names begin with one of these.
+std::vector<std::string> find_files(const std::string& folder, const std::vector<std::string>& beginnings) {
   std::error_code error;
-  fs::remove(path, error);
-  if (error) fail_file("remove", path.string(), error.value());
+  std::vector<std::string> files;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (std::any_of(beginnings.begin(), beginnings.end(),
+                    [&](const std::string& beginning) { return name.starts_with(beginning); }))
+      files.push_back(entry->path().string());
+  }
+  if (error) fail_file("read folder", folder, error.value());
+  return files;
 }
 
 // The pictures of a result.
@@ -89,15 +93,15 @@ TileState state_of(const TileJob& job, const Tile& tile) {
 
 void remove_folder(const std::string& folder) {
   // The plan goes first: what is left without one is in nobody's way.
-  remove_file(fs::path(folder) / "plan.json");
-  std::error_code error;
-  std::vector<fs::path> files;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (is_ours(entry->path().filename().string())) files.push_back(entry->path());
-  if (error) fail_file("read folder", folder, error.value());
-  for (const fs::path& file : files) remove_file(file);
+  remove_file((fs::path(folder) / "plan.json").string());
+  for (const std::string& file : find_files(folder, {"tile-", "worker-", "map."})) remove_file(file);
   // Unless there is something of the user's in it.
-  fs::remove(folder, error);
+  std::error_code ignored;
+  fs::remove(folder, ignored);
+}
+
+void remove_maps(const std::string& folder) {
+  for (const std::string& file : find_files(folder, {"map."})) remove_file(file);
 }
 
 void write_tile(const TileJob& job, const Tile& tile, View<const float> disparity,

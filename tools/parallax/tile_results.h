@@ -21,6 +21,8 @@ TileState state_of(const TileJob& job, const Tile& tile);
 
 // With all results that are in it. \throws Error (file)
 void remove_folder(const std::string& folder);
+// What a process that was killed left of a map. \throws Error (file)
+void remove_maps(const std::string& folder);
 
 // Whole or not at all; replaces what is there. \throws Error (file)
 void write_tile(const TileJob& job, const Tile& tile, View<const float> disparity,

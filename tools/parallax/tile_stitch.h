@@ -7,8 +7,8 @@
 namespace parallax::tool {
 
 struct StitchedMap {
-  std::string
-      path;  // of a file of its disparities, not rounded as in a PNG; it may be in the folder of the tiles
+  // Of a file of its disparities, not rounded as in a PNG; it may be in the folder of the tiles.
+  std::string path;
   PixelShares shares;
 };
 
