@@ -48,8 +48,9 @@ class CommandTest : public testing::Test {
   // Runs in the folder, by a shell. Under sanitizers: tests of the library look for leaks, which takes a
   // third of such a process's time.
   Outcome run(const std::string& arguments, const std::string& before = "") const {
-    const std::string command = "cd '" + folder_.string() + "' && " + before + " ASAN_OPTIONS=detect_leaks=0 '" PARALLAX_COMMAND "' " +
-                                arguments + " >stdout.txt 2>stderr.txt";
+    const std::string command = "cd '" + folder_.string() + "' && " + before +
+                                " ASAN_OPTIONS=detect_leaks=0 '" PARALLAX_COMMAND "' " + arguments +
+                                " >stdout.txt 2>stderr.txt";
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128, contents(folder_ / "stdout.txt"),
             contents(folder_ / "stderr.txt")};
