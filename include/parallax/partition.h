@@ -102,9 +102,10 @@ struct Strips {
   std::function<void(int first_row, const DisparityMap& rows)> write_rows;
 };
 
-/// What stitch() holds for strips of so many finished rows; and the left image's rows, in colour, where a
-/// step is guided by them. \throws Error (argument) when `rows` is out of range (1…1,000,000), or a strip has
-/// more pixels than the speckle filter takes
+/// What stitch() holds for strips of so many finished rows; where a step is guided by the left image, its
+/// rows, in colour, too.
+/// \throws Error (argument) when `rows` is out of range (1…1,000,000), or a strip has more pixels than the
+/// speckle filter takes
 std::size_t stitch_memory_bytes(const TilePlan& plan, int rows);
 
 /// The highest strips for which stitch_memory_bytes() is within a limit, as many rows as the image has at
