@@ -153,7 +153,7 @@ Scored load(const PairFolder& entry) {
   Scored pair;
   pair.left = tool::read_picture(path("left.png"));
   pair.right = tool::read_picture(path("right.png"));
-  pair.gray = {gray(pair.left.pixels), gray(pair.right.pixels)};
+  pair.gray = {gray(pair.left), gray(pair.right)};
   const bool new_format = entry.scale == 0;
   pair.truth =
       new_format ? read_pfm(path("disp0GT.pfm")) : tool::read_disparity(path("groundtruth.png"), entry.scale);

@@ -15,7 +15,8 @@
 #include "benchmarks/gray_pair.h"
 #include "core/registry.h"
 #include "matchers/census/census.h"
-#include "tools/parallax/pictures.h"
+#include "tools/parallax/pictures/codecs.h"
+#include "tools/parallax/pictures/colour.h"
 
 namespace {
 
@@ -34,6 +35,10 @@ struct Run {
   }
 };
 
+cv::Mat coloured(View<const float> disparity, int disparities) {
+  return benchmarks::as_mat(tool::colour(disparity, 0, disparities).view()).clone();
+}
+
 cv::Mat enlarged(const cv::Mat& picture, Size size) {
   cv::Mat result;
   cv::resize(picture, result, {size.width, size.height}, 0, 0, cv::INTER_NEAREST);
@@ -50,7 +55,7 @@ cv::Mat picture_of_level(const census::CensusPlan& plan, int level, Size size, i
       disparity.at(x, y) =
           d == census::no_disparity ? std::numeric_limits<float>::infinity() : static_cast<float>(d << level);
     }
-  return enlarged(tool::colour(disparity.view(), 0, disparities), size);
+  return enlarged(coloured(disparity.view(), disparities), size);
 }
 
 cv::Mat picture_of_signatures(const census::CensusPlan& plan, Size size) {
@@ -58,7 +63,7 @@ cv::Mat picture_of_signatures(const census::CensusPlan& plan, Size size) {
   const Plane<std::uint8_t>& byte = stage.signature[3];
   cv::Mat gray(size.height, size.width, CV_8UC1), result;
   for (int y = 0; y < size.height; ++y) std::copy_n(byte.row(y), size.width, gray.ptr<std::uint8_t>(y));
-  cv::cvtColor(gray, result, cv::COLOR_GRAY2BGR);
+  cv::cvtColor(gray, result, cv::COLOR_GRAY2RGB);
   return result;
 }
 
@@ -69,7 +74,7 @@ cv::Mat picture(const fs::path& folder, int disparities) {
   const RefineParameters all = parameters.refine;
   RefineParameters& steps = parameters.refine;
   steps = RefineParameters::none();
-  const auto result = [&] { return tool::colour(Run(parameters, pair).disparity.view(), 0, disparities); };
+  const auto result = [&] { return coloured(Run(parameters, pair).disparity.view(), disparities); };
   const Run bare(parameters, pair);
   const auto& plan = dynamic_cast<const census::CensusPlan&>(*bare.plan);
   std::vector<cv::Mat> above{picture_of_signatures(plan, pair.size()),
@@ -100,7 +105,10 @@ int main(int count, char** arguments) {
     return 2;
   }
   try {
-    write_file(arguments[3], tool::encode_png(picture(arguments[1], std::atoi(arguments[2]))));
+    const cv::Mat rgb = picture(arguments[1], std::atoi(arguments[2]));
+    write_file(
+        arguments[3],
+        tool::encode_png({rgb.data, {{rgb.cols, rgb.rows}}, 3, static_cast<std::ptrdiff_t>(rgb.step[0])}));
   } catch (const std::exception& error) {
     std::cerr << "census_stages: " << error.what() << "\n";
     return 1;

@@ -54,7 +54,8 @@ void convert_piano(const fs::path& from, const fs::path& to) {
 // Tsukuba as the MEMOCODE 2013 design contest has it: gray values as the library makes them, and labels for
 // all but a frame.
 Plane<float> library_gray(const fs::path& path) {
-  const cv::Mat rgb = tool::read_picture(path.string()).pixels;
+  const tool::Picture picture = tool::read_picture(path.string());
+  const cv::Mat rgb = benchmarks::as_mat(picture.view());
   Plane<float> plane({rgb.cols, rgb.rows});
   for (int y = 0; y < rgb.rows; ++y) {
     for (int x = 0; x < rgb.cols; ++x) {
@@ -68,7 +69,8 @@ Plane<float> library_gray(const fs::path& path) {
 void convert_contest(const fs::path& images, const fs::path& labels, const fs::path& to) {
   constexpr int frame = 18;
   const Plane<float> left = library_gray(images / "left.png");
-  const cv::Mat inner = tool::read_picture((labels / "truth-labels.png").string()).pixels;
+  const tool::Picture shown = tool::read_picture((labels / "truth-labels.png").string());
+  const cv::Mat inner = benchmarks::as_mat(shown.view());
   Plane<float> truth(left.size());
   for (int y = 0; y < truth.height(); ++y)
     std::fill_n(truth.row(y), truth.width(), std::numeric_limits<float>::infinity());

@@ -23,15 +23,25 @@ struct GrayPair {
   StereoPair views() const { return {view(left), view(right), {}, {}}; }
 };
 
-inline cv::Mat gray(const cv::Mat& rgb) {
-  cv::Mat result = rgb;
-  if (rgb.channels() == 3) cv::cvtColor(rgb, result, cv::COLOR_RGB2GRAY);
+// Shares the pixels.
+inline cv::Mat as_mat(const ImageView& picture) {
+  const int depth = picture.format.depth == Depth::bits8 ? CV_8U : CV_16U;
+  return {picture.format.size.height, picture.format.size.width, CV_MAKETYPE(depth, picture.channels),
+          const_cast<void*>(picture.data), static_cast<std::size_t>(picture.stride_bytes)};
+}
+
+// With pixels of its own.
+inline cv::Mat gray(const tool::Picture& picture) {
+  const cv::Mat rgb = as_mat(picture.view());
+  if (rgb.channels() == 1) return rgb.clone();
+  cv::Mat result;
+  cv::cvtColor(rgb, result, cv::COLOR_RGB2GRAY);
   return result;
 }
 
 inline GrayPair load_gray_pair(const std::filesystem::path& folder) {
-  return {gray(tool::read_picture((folder / "left.png").string()).pixels),
-          gray(tool::read_picture((folder / "right.png").string()).pixels)};
+  return {gray(tool::read_picture((folder / "left.png").string())),
+          gray(tool::read_picture((folder / "right.png").string()))};
 }
 
 template <class Run>

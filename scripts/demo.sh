@@ -8,25 +8,25 @@ cd "$(dirname "$0")/.."
 
 source scripts/packages.sh
 scripts/install-packages.sh "${build_packages[@]}"
+# The real pair comes while the compiler works.
+aloe=$out/aloe
+scripts/fetch-aloe.sh "$aloe" &
+fetching=$!
 cmake --preset release >/dev/null
 cmake --build --preset release
 parallax=build/release/parallax
 
 mkdir -p "$out"
-# The Aloe pair of Middlebury 2006, as Debian's opencv-doc brings it.
-aloe=/usr/share/doc/opencv-doc/examples/data
-[ -e "$aloe/aloeGT.png" ] || scripts/install-packages.sh opencv-doc || true
-if [ -e "$aloe/aloeGT.png" ]; then
+disparities=224
+if wait $fetching; then
   left=$aloe/aloeL.jpg right=$aloe/aloeR.jpg
-  disparities=224
   truth=("$aloe/aloeGT.png" --truth-scale 1)
   # The pair has no calibration file: this one is Middlebury's for the 2006 pairs, see docs/formats.md.
   calibration=docs/aloe-calib.txt
 else
-  echo "The package opencv-doc is not to be had here: a synthetic pair instead."
-  "$parallax" synth "$out/pair" --size 1282x1110 --disparities 224 --scene layers
+  echo "opencv-doc, which has the real pair, is not available: a synthetic pair instead."
+  "$parallax" synth "$out/pair" --size 1282x1110 --disparities $disparities --scene layers
   left=$out/pair/left.png right=$out/pair/right.png
-  disparities=224
   truth=("$out/pair/disp0GT.pfm")
   calibration=$out/pair/calib.txt
 fi

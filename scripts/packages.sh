@@ -1,3 +1,8 @@
 # What the project is built from, to be sourced.
-build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libopencv-dev libtiff-dev libcli11-dev nlohmann-json3-dev opencl-c-headers)
-test_packages=(libgtest-dev libbenchmark-dev clang libclang-rt-14-dev ocl-icd-libopencl1 pocl-opencl-icd)
+build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libspng-dev libjpeg62-turbo-dev libtiff-dev libwebp-dev
+  libyaml-cpp-dev libtinyxml2-dev libcli11-dev nlohmann-json3-dev opencl-c-headers)
+test_packages=(libgtest-dev ocl-icd-libopencl1 pocl-opencl-icd)
+# Sanitizers and fuzz targets, and the programs that some tests look for.
+check_packages=(clang libclang-rt-14-dev clang-format ffmpeg)
+# OpenCV's matchers stand beside ours in benchmarks, and its decoders in a test of pictures.
+benchmark_packages=(libbenchmark-dev libopencv-dev)

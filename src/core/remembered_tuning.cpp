@@ -75,8 +75,9 @@ ordered_json to_json(const TunedConfiguration& entry) {
           {"default_milliseconds", entry.default_milliseconds}};
 }
 
-// \throws Error (file) for what is not such a file
-std::vector<TunedConfiguration> parse(const std::string& text, const std::string& path) {
+}  // namespace
+
+std::vector<TunedConfiguration> detail::parse_tuning(const std::string& text, const std::string& path) {
   const auto refuse = [&](const std::string& reason) {
     return Error(ErrorCategory::file, path + " " + reason + ": tune again, or remove it");
   };
@@ -97,6 +98,8 @@ std::vector<TunedConfiguration> parse(const std::string& text, const std::string
     throw refuse("is damaged");
   }
 }
+
+namespace {
 
 std::string text_of(const std::vector<TunedConfiguration>& entries) {
   ordered_json list = ordered_json::array();
@@ -187,7 +190,8 @@ std::optional<Stamp> stamp_of(const fs::path& path) {
 
 const std::vector<TunedConfiguration>& built_in() {
   static const std::vector<TunedConfiguration> entries = [] {
-    std::vector<TunedConfiguration> parsed = parse(detail::tuning_defaults, "the library's tuning");
+    std::vector<TunedConfiguration> parsed =
+        detail::parse_tuning(detail::tuning_defaults, "the library's tuning");
     for (TunedConfiguration& entry : parsed) entry.built_in = true;
     return parsed;
   }();
@@ -254,7 +258,7 @@ class Memory {
     refused_.clear();
     if (!stamp) return;
     try {
-      entries_ = parse(read_text(path), path.string());
+      entries_ = detail::parse_tuning(read_text(path), path.string());
     } catch (const Error& error) {
       unreadable_ = std::string("what is remembered of tuning was not used: ") + error.what();
     }
@@ -299,7 +303,7 @@ std::vector<TunedConfiguration> read_or_set_aside(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return {};
   try {
-    return parse(read_text(path), path.string());
+    return detail::parse_tuning(read_text(path), path.string());
   } catch (const Error&) {
     if (!fs::is_regular_file(path, ignored)) throw;
   }

@@ -13,6 +13,9 @@ namespace parallax::detail {
 // Text of src/tune/defaults.json.
 extern const char* const tuning_defaults;
 
+// The entries of such a file. \throws Error (file) for what is none; `path` appears in errors
+std::vector<TunedConfiguration> parse_tuning(const std::string& text, const std::string& path);
+
 // What a configuration for this problem is remembered under.
 TunedConfiguration tuning_key(const Door& door, const MatcherParameters& parameters,
                               const DeviceIdentity& device, const ImageFormat& format,

@@ -4,7 +4,7 @@
 
 #include "support.h"
 #include "tools/command_fixture.h"
-#include "tools/parallax/pictures.h"
+#include "tools/picture_files.h"
 
 namespace parallax::test {
 namespace {
@@ -113,12 +113,10 @@ TEST_F(TruthOptionTest, ReportsWhatEvalDoes) {
 
 TEST_F(TruthOptionTest, EightBitTruthHasAScale) {
   const Plane<float> truth = tool::read_disparity((folder_ / "pair/disp0GT.pfm").string());
-  cv::Mat scaled(truth.height(), truth.width(), CV_8U, cv::Scalar(0));
-  for (int y = 0; y < truth.height(); y += 2)  // the other rows are unknown
-    for (int x = 0; x < truth.width(); ++x)
-      scaled.at<std::uint8_t>(y, x) = static_cast<std::uint8_t>(std::lround(8 * truth.at(x, y)));
-  const std::vector<std::byte> bytes = tool::encode_png(scaled);
-  write(folder_ / "truth.png", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  // Every other row is unknown.
+  save((folder_ / "truth.png").string(), make_picture(truth.size(), 1, Depth::bits8, [&](int x, int y, int) {
+         return y % 2 == 0 ? static_cast<unsigned>(std::lround(8 * truth.at(x, y))) : 0u;
+       }));
   const Outcome match = run(pair_of_files + "-o d.pfm --truth truth.png --truth-scale 8 --json");
   ASSERT_EQ(match.status, 0) << match.err;
   EXPECT_EQ(nlohmann::json::parse(match.out)["error"],

@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <opencv2/core.hpp>
 
 #include "parallax/formats.h"
 #include "parallax/synth.h"
@@ -15,24 +14,22 @@
 #include "tools/parallax/papers_pairs.h"
 #include "tools/parallax/papers_run.h"
 #include "tools/parallax/papers_suite.h"
-#include "tools/parallax/pictures.h"
+#include "tools/parallax/pictures/codecs.h"
+#include "tools/picture_files.h"
 
 namespace parallax::test {
 namespace {
 
 constexpr Size size{64, 48};
 
-cv::Mat matrix(Size extent, const std::function<int(int x, int y)>& value) {
-  cv::Mat pixels(extent.height, extent.width, CV_8U);
-  for (int y = 0; y < extent.height; ++y)
-    for (int x = 0; x < extent.width; ++x)
-      pixels.at<std::uint8_t>(y, x) = static_cast<std::uint8_t>(value(x, y));
-  return pixels;
+Picture matrix(Size extent, const std::function<int(int x, int y)>& value) {
+  return make_picture(extent, 1, Depth::bits8,
+                      [&](int x, int y, int) { return static_cast<unsigned>(value(x, y)); });
 }
 
-void write_png(const fs::path& path, const cv::Mat& pixels) {
+void write_png(const fs::path& path, const Picture& picture) {
   fs::create_directories(path.parent_path());
-  write_file(path.string(), tool::encode_png(pixels));
+  write_file(path.string(), tool::encode_png(picture.view()));
 }
 
 class PapersTest : public CommandTest {

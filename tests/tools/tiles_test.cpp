@@ -8,8 +8,6 @@
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
-#include <opencv2/imgcodecs.hpp>
-#include <opencv2/imgproc.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +16,7 @@
 
 #include "support.h"
 #include "tools/command_fixture.h"
+#include "tools/picture_files.h"
 
 namespace parallax::test {
 namespace {
@@ -106,11 +105,9 @@ class TilesTest : public CommandTest {
     ASSERT_EQ(run("synth pair --scene planes --disparities 16 --size " + size + " " + options).status, 0);
   }
 
-  cv::Mat picture(const std::string& name) const {
-    return cv::imread((folder_ / name).string(), cv::IMREAD_UNCHANGED);
-  }
-  void save(const std::string& name, const cv::Mat& pixels) const {
-    ASSERT_TRUE(cv::imwrite((folder_ / name).string(), pixels));
+  Picture picture(const std::string& name) const { return tool::read_picture((folder_ / name).string()); }
+  void save(const std::string& name, const Picture& picture) const {
+    test::save((folder_ / name).string(), picture);
   }
 
   // Matches by the options, whole and in tiles, and compares the files.
@@ -168,17 +165,14 @@ class TilesTest : public CommandTest {
 
 TEST_F(TilesTest, TiledIsUntiledByteForByte) {
   make_pair_of("300x220");
-  cv::Mat gray_left, gray_right;
-  cv::cvtColor(picture("pair/left.png"), gray_left, cv::COLOR_BGR2GRAY);
-  cv::cvtColor(picture("pair/right.png"), gray_right, cv::COLOR_BGR2GRAY);
-  save("l.png", gray_left);
-  save("r.png", gray_right);
-  gray_left.convertTo(gray_left, CV_16U, 201);
-  gray_right.convertTo(gray_right, CV_16U, 201);
-  save("l16.tiff", gray_left);
-  save("r16.tiff", gray_right);
-  cv::Mat mask(220, 300, CV_8U, cv::Scalar(255));
-  mask(cv::Rect(30, 20, 60, 50)).setTo(0);
+  for (const auto& [name, side] : {std::pair{"l", "left"}, {"r", "right"}}) {
+    const Picture gray = green_of(picture(std::string("pair/") + side + ".png"));
+    save(name + std::string(".png"), gray);
+    save(name + std::string("16.tiff"), deepened(gray, 201));
+  }
+  const Picture mask = make_picture({300, 220}, 1, Depth::bits8, [](int x, int y, int) {
+    return x >= 30 && x < 90 && y >= 20 && y < 70 ? 0u : 255u;
+  });
   save("mask.png", mask);
   save("mask.tiff", mask);
   ASSERT_EQ(run("synth tiled --tiled --scene planes --disparities 16 --size 300x220").status, 0);
@@ -197,15 +191,12 @@ TEST_F(TilesTest, SynthWritesTheSamePixelsInTiles) {
   make_pair_of("300x280");
   ASSERT_EQ(run("synth tiled --tiled --scene planes --disparities 16 --size 300x280").status, 0);
   for (const std::string name : {"left", "right", "mask0nocc", "mask1nocc"}) {
-    const cv::Mat whole = picture("pair/" + name + ".png"), tiled = picture("tiled/" + name + ".tiff");
-    ASSERT_EQ(whole.size(), tiled.size());
-    EXPECT_EQ(cv::norm(whole, tiled, cv::NORM_INF), 0) << name;
+    EXPECT_TRUE(are_equal(picture("pair/" + name + ".png"), picture("tiled/" + name + ".tiff"))) << name;
   }
   for (const std::string name : {"disp0GT", "disp1GT"}) {
     const Plane<float> whole = read_pfm((folder_ / ("pair/" + name + ".pfm")).string());
-    const cv::Mat tiled = picture("tiled/" + name + ".tiff");
-    for (int y = 0; y < 280; ++y)
-      EXPECT_TRUE(std::equal(whole.row(y), whole.row(y) + 300, tiled.ptr<float>(y)));
+    const Plane<float> tiled = tool::read_disparity((folder_ / ("tiled/" + name + ".tiff")).string());
+    for (int y = 0; y < 280; ++y) EXPECT_TRUE(std::equal(whole.row(y), whole.row(y) + 300, tiled.row(y)));
   }
   EXPECT_EQ(contents(folder_ / "pair/calib.txt"), contents(folder_ / "tiled/calib.txt"));
   ASSERT_EQ(run("synth bare --tiled --no-truth --size 30x20 --disparities 8").status, 0);
@@ -237,14 +228,15 @@ TEST_F(TilesTest, EveryKindOfOutputIsMadeOfTiles) {
   EXPECT_LT(report["error"]["bad1"], 0.3);
   // Of the disparities, and not of what a PNG rounds them to.
   EXPECT_EQ(report["error"], json::parse(run("eval expected.pfm pair/disp0GT.pfm --json").out));
-  EXPECT_EQ(picture("view.png").size(), cv::Size(330, 270));
+  EXPECT_EQ(picture("view.png").size(), (Size{330, 270}));
   ASSERT_EQ(run(words_ + "-o d.tiff").status, 0);
   const Plane<float> expected = read_pfm((folder_ / "expected.pfm").string());
-  const cv::Mat tiff = picture("d.tiff"), png = picture("d.png");
+  const Plane<float> tiff = tool::read_disparity((folder_ / "d.tiff").string());
+  const Picture png = picture("d.png");
   for (int y = 0; y < 270; ++y)
     for (int x = 0; x < 330; ++x) {
-      ASSERT_EQ(tiff.at<float>(y, x), expected.at(x, y));
-      ASSERT_NEAR(png.at<std::uint16_t>(y, x) / 256.0, expected.at(x, y), 1.0 / 256);
+      ASSERT_EQ(tiff.at(x, y), expected.at(x, y));
+      ASSERT_NEAR(value_at(png, x, y) / 256.0, expected.at(x, y), 1.0 / 256);
     }
 }
 
@@ -536,11 +528,12 @@ TEST_F(TilesTest, ATileThatFailsTwiceIsNamed) {
 
 TEST_F(TilesTest, ADamagedPictureFailsInTheTilesThatItConcerns) {
   ASSERT_EQ(run("synth pair --tiled --no-truth --disparities 16 --size 300x700").status, 0);
-  std::string right = contents(folder_ / "pair/right.tiff");
-  // The file's directory says that a tile of the last row begins beyond its end.
-  cv::Mat rows = picture("pair/right.tiff");
-  ASSERT_TRUE(cv::imwrite((folder_ / "right.tiff").string(), rows, {cv::IMWRITE_TIFF_COMPRESSION, 8}));
-  right = contents(folder_ / "right.tiff");
+  const Picture pixels = picture("pair/right.tiff");
+  const auto* first = static_cast<const std::uint8_t*>(pixels.view().data);
+  write_any_tiff((folder_ / "right.tiff").string(), {300, 700},
+                 {.samples = 3, .photometric = 2, .packing = 8, .strip_rows = 10},
+                 {first, first + 3 * 300 * 700});
+  std::string right = contents(folder_ / "right.tiff");
   for (std::size_t i = 0; i < 2000; ++i) right[right.size() * 3 / 4 + i] = 'x';
   write(folder_ / "right.tiff", right);
   const std::string match = "match pair/left.tiff right.tiff --disparities 16 --tile-size 300x200 -o d.pfm";

@@ -2,12 +2,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <iostream>
 
 #include <nlohmann/json.hpp>
-#include <opencv2/core.hpp>
 
 #include "parallax/evaluate.h"
 #include "parallax/formats.h"
@@ -64,10 +64,9 @@ BenchPair middlebury_2014(const fs::path& folder) {
 }
 
 Picture picture_of(const Plane<std::uint8_t>& rgb) {
-  Picture picture;
-  picture.pixels.create(rgb.height(), rgb.width() / 3, CV_8UC3);
+  Picture picture({{rgb.width() / 3, rgb.height()}, Depth::bits8}, 3);
   for (int y = 0; y < rgb.height(); ++y)
-    std::copy_n(rgb.row(y), rgb.width(), picture.pixels.ptr<std::uint8_t>(y));
+    std::memcpy(picture.row(y), rgb.row(y), static_cast<std::size_t>(rgb.width()));
   return picture;
 }
 

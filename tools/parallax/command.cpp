@@ -1,9 +1,11 @@
 #include "tools/parallax/command.h"
 
 #include <charconv>
+#include <mutex>
+
+#include <unistd.h>
 
 #include "tools/parallax/command_line.h"
-#include "tools/parallax/silence.h"
 
 namespace parallax::tool {
 
@@ -36,8 +38,18 @@ std::string text(Size size) {
   return std::to_string(size.width) + "×" + std::to_string(size.height);
 }
 
+void write_message(std::string_view text) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
 void show_progress(const std::string& what) {
-  if (messages_go_to_a_terminal()) write_message("\r\033[K" + what);
+  if (::isatty(STDERR_FILENO) != 0) write_message("\r\033[K" + what);
 }
 
 Size parse_size(const std::string& text, const std::string& option) {

@@ -53,6 +53,9 @@ inline std::string with_decimals(double value, int decimals) {
   return text;
 }
 
+// Writes to standard error, from any thread, without mixing lines.
+void write_message(std::string_view text);
+
 // Says on a terminal, in place, what is being done; an empty text clears it.
 void show_progress(const std::string& what);
 

@@ -6,10 +6,8 @@
 #include <map>
 #include <set>
 
-#include <opencv2/imgproc.hpp>
-
+#include "tools/parallax/command.h"
 #include "tools/parallax/number_pattern.h"
-#include "tools/parallax/silence.h"
 #include "tools/parallax/video.h"
 
 namespace parallax::tool {
@@ -180,12 +178,10 @@ class VideoFrames : public FrameSource {
   }
 
   void decode(Frame& frame) const override {
-    cv::cvtColor(frame.pictures.left.pixels, frame.pictures.left.pixels, cv::COLOR_BGR2RGB);
     if (!right_) {
       frame.pictures = split_side_by_side(frame.pictures.left, frame.left);
       return;
     }
-    cv::cvtColor(frame.pictures.right.pixels, frame.pictures.right.pixels, cv::COLOR_BGR2RGB);
     check_formats(frame.pictures, frame.left, frame.right);
   }
 
@@ -201,7 +197,7 @@ class VideoFrames : public FrameSource {
 
   static void read(VideoReader& video, Picture& picture, Frame& frame, bool& there) {
     try {
-      there = video.read(picture.pixels);
+      there = video.read(picture);
     } catch (const Error& error) {
       if (frame.error.empty()) frame.error = error.what();
     }

@@ -8,6 +8,7 @@
 #include "tools/parallax/file_errors.h"
 #include "tools/parallax/memory.h"
 #include "tools/parallax/method_options.h"
+#include "tools/parallax/pictures/colour.h"
 #include "tools/parallax/tile_results.h"
 #include "tools/parallax/tile_stitch.h"
 #include "tools/parallax/tile_workers.h"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tools/parallax/calibration.h"
+
 namespace parallax::tool {
 namespace {
 

@@ -5,6 +5,7 @@
 #include "parallax/formats.h"
 
 #include "tools/parallax/method_options.h"
+#include "tools/parallax/pictures/colour.h"
 
 namespace parallax::tool {
 

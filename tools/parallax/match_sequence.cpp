@@ -7,15 +7,14 @@
 #include <set>
 #include <sstream>
 
-#include <opencv2/core/utility.hpp>
-
+#include "tools/parallax/command.h"
 #include "tools/parallax/file_errors.h"
 #include "tools/parallax/frames.h"
 #include "tools/parallax/match.h"
 #include "tools/parallax/match_report.h"
 #include "tools/parallax/number_pattern.h"
+#include "tools/parallax/pictures/colour.h"
 #include "tools/parallax/pipeline.h"
-#include "tools/parallax/silence.h"
 #include "tools/parallax/video.h"
 
 namespace parallax::tool {
@@ -157,7 +156,7 @@ class Sequence {
     MatchResult result;
     std::vector<StageTime> stages;
     PixelShares shares;
-    cv::Mat coloured;
+    Picture coloured;
   };
 
   void decode(Item& item) const;
@@ -252,7 +251,6 @@ int Sequence::run() {
   check_options(request_);
   check_names(source_.names(), outputs_, request_);
   outputs_.make_folders();
-  cv::setNumThreads(1);  // frames are what runs side by side
   const auto stage = [&](bool one_at_a_time, auto body) {
     return PipelineStage{one_at_a_time, [this, body](std::size_t slot) { (this->*body)(items_[slot]); }};
   };

@@ -23,9 +23,9 @@ std::size_t program_bytes(const Device& device) {
     case DeviceKind::cuda:
       return 512 * mebibyte;
     case DeviceKind::opencl:
-      return 256 * mebibyte;
+      return 192 * mebibyte;
     default:
-      return 112 * mebibyte;
+      return 48 * mebibyte;
   }
 }
 

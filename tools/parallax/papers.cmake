@@ -1,4 +1,4 @@
-# What `parallax bench --suite papers` does, apart from pictures: benchmarks/ has it without OpenCV, too.
+# What `parallax bench --suite papers` does, apart from pictures: benchmarks/ has it without the command line, too.
 include_guard(GLOBAL)
 set(papers_sources papers.cpp papers_block.cpp papers_bp_2010.cpp papers_bp_2019.cpp papers_census.cpp papers_report.cpp
                    papers_run.cpp papers_suite.cpp papers_synthetic.cpp papers_tiled_bp.cpp svg_plot.cpp)

@@ -16,14 +16,13 @@ namespace fs = std::filesystem;
 
 Plane<std::uint8_t> read_gray(const fs::path& path) {
   const Picture picture = read_picture(path.string());
-  const cv::Mat& pixels = picture.pixels;
-  if (pixels.depth() != CV_8U)
+  if (picture.view().format.depth != Depth::bits8)
     throw Error(ErrorCategory::file, path.string() + " has 16 bits: the papers' pictures have 8");
-  Plane<std::uint8_t> plane({pixels.cols, pixels.rows});
-  const int channels = pixels.channels();
-  for (int y = 0; y < pixels.rows; ++y) {
-    const auto* row = pixels.ptr<std::uint8_t>(y);
-    for (int x = 0; x < pixels.cols; ++x) {
+  Plane<std::uint8_t> plane(picture.size());
+  const int channels = picture.channels();
+  for (int y = 0; y < plane.height(); ++y) {
+    const auto* row = static_cast<const std::uint8_t*>(picture.view().row(y));
+    for (int x = 0; x < plane.width(); ++x) {
       const std::uint8_t* pixel = row + channels * x;
       plane.at(x, y) = channels == 1 ? pixel[0] : gray_of(pixel[0], pixel[1], pixel[2]);
     }

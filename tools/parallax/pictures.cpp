@@ -1,65 +1,32 @@
 #include "tools/parallax/pictures.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <limits>
-
-#include <opencv2/imgcodecs.hpp>
-#include <opencv2/imgproc.hpp>
 
 #include "parallax/formats.h"
 
 #include "tools/parallax/command.h"
-#include "tools/parallax/silence.h"
+#include "tools/parallax/pictures/codecs.h"
 
 namespace parallax::tool {
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const std::string& why) {
-  throw Error(ErrorCategory::file, path + ": " + why);
-}
-
-// libjpeg paints what is missing of a file gray, and only warns. Walks through the segments up to the end of
-// the image; what follows it may be anything.
-bool is_truncated_jpeg(const std::vector<std::byte>& bytes) {
-  const auto at = [&](std::size_t i) { return i < bytes.size() ? std::to_integer<int>(bytes[i]) : -1; };
-  if (at(0) != 0xFF || at(1) != 0xD8) return false;
-  for (std::size_t i = 2; i < bytes.size();) {
-    const int marker = at(i) == 0xFF ? at(i + 1) : -1;
-    const bool in_scan =
-        marker <= 0 || (marker >= 0xD0 && marker <= 0xD7);  // data, a stuffed byte, a restart
-    if (marker == 0xD9) return false;
-    if (in_scan || marker == 0xFF)
-      ++i;
-    else
-      i += 2 + static_cast<std::size_t>(std::max(0, at(i + 2)) * 256 + std::max(0, at(i + 3)));
-  }
-  return true;
-}
-
-cv::Mat decode(const std::string& path) {
-  const std::vector<std::byte> bytes = read_file(path);
-  if (bytes.empty()) fail(path, "is empty: give a picture");
-  if (bytes.size() > std::numeric_limits<int>::max())
-    fail(path, "is larger than 2 GiB: give a smaller picture");
-  if (is_truncated_jpeg(bytes)) fail(path, "is cut short: copy the picture again");
-  cv::Mat pixels;
-  try {
-    const Silence silence;
-    const cv::Mat encoded(1, static_cast<int>(bytes.size()), CV_8U, const_cast<std::byte*>(bytes.data()));
-    pixels = cv::imdecode(encoded, cv::IMREAD_UNCHANGED);
-  } catch (const cv::Exception&) {
-    pixels.release();
-  }
-  if (pixels.empty())
-    fail(path, "is no picture that can be read, or is damaged: give PNG, PGM, PPM, JPEG or TIFF");
-  return pixels;
+// All of a TIFF that can be read by regions.
+Picture read_whole(TiffReader& tiff) {
+  Picture picture;
+  read_region(tiff, {0, 0, tiff.format().size}, picture);
+  return upright(picture, tiff.orientation());
 }
 
 template <class T>
-View<const T> channel_view(const cv::Mat& pixels) {
-  return {pixels.ptr<T>(), {pixels.cols, pixels.rows}, static_cast<std::ptrdiff_t>(pixels.step1())};
+View<const T> values_of(const Picture& picture) {
+  const ImageView& view = picture.view();
+  return {static_cast<const T*>(view.data), view.format.size,
+          view.stride_bytes / static_cast<std::ptrdiff_t>(sizeof(T))};
 }
 
 template <class T>
@@ -67,20 +34,6 @@ Plane<T> copy(View<const T> view) {
   Plane<T> plane(view.size);
   for (int y = 0; y < view.size.height; ++y) std::copy_n(view.row(y), view.size.width, plane.row(y));
   return plane;
-}
-
-std::vector<std::byte> encode(const char* extension, const cv::Mat& pixels,
-                              const std::vector<int>& settings = {}) {
-  std::vector<unsigned char> bytes;
-  if (!cv::imencode(extension, pixels, bytes, settings))
-    throw Error(ErrorCategory::internal, std::string("OpenCV cannot encode ") + extension);
-  const auto* first = reinterpret_cast<const std::byte*>(bytes.data());
-  return {first, first + bytes.size()};
-}
-
-cv::Mat as_mat(View<const float> view) {
-  return {view.size.height, view.size.width, CV_32F, const_cast<float*>(view.data),
-          static_cast<std::size_t>(view.stride) * sizeof(float)};
 }
 
 }  // namespace
@@ -92,17 +45,9 @@ bool has_extension(const std::string& path, std::initializer_list<const char*> e
   return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
 }
 
-ImageView Picture::view() const {
-  const Depth depth = pixels.depth() == CV_8U ? Depth::bits8 : Depth::bits16;
-  return {pixels.data,
-          {{pixels.cols, pixels.rows}, depth},
-          pixels.channels(),
-          static_cast<std::ptrdiff_t>(pixels.step[0])};
-}
-
 std::optional<TiffReader> open_picture_tiff(const std::string& path) {
   std::optional<TiffReader> tiff = TiffReader::open(path);
-  if (tiff && tiff->format().bits == 32) return std::nullopt;
+  if (tiff && (tiff->format().bits == 32 || tiff->orientation() != 1)) return std::nullopt;
   return tiff;
 }
 
@@ -111,38 +56,29 @@ ImageFormat picture_format(const TiffReader& tiff) {
 }
 
 void read_region(TiffReader& tiff, const Rectangle& region, Picture& picture) {
-  const int depth = tiff.format().bits == 8 ? CV_8U : CV_16U;
-  try {
-    picture.pixels.create(region.size.height, region.size.width, CV_MAKETYPE(depth, tiff.format().channels));
-  } catch (const cv::Exception&) {
-    throw std::bad_alloc();
-  }
-  tiff.read(region, picture.pixels.data, static_cast<std::ptrdiff_t>(picture.pixels.step[0]));
+  const ImageFormat format{region.size, picture_format(tiff).depth};
+  if (picture.view().format != format || picture.channels() != tiff.format().channels || picture.empty())
+    picture = Picture(format, tiff.format().channels);
+  tiff.read(region, picture.row(0), picture.view().stride_bytes);
+}
+
+Picture decode_picture(Bytes bytes, const std::string& path) {
+  if (bytes.empty()) fail_picture(path, "is empty: give a picture");
+  if (is_png(bytes)) return decode_png(bytes, path);
+  if (is_jpeg(bytes)) return decode_jpeg(bytes, path);
+  if (is_webp(bytes)) return decode_webp(bytes, path);
+  if (is_netpbm(bytes)) return decode_netpbm(bytes, path);
+  fail_picture(path, "is no picture that can be read, or is damaged: give PNG, PGM, PPM, JPEG, WebP or TIFF");
 }
 
 Picture read_picture(const std::string& path) {
-  Picture picture;
-  if (std::optional<TiffReader> tiff = open_picture_tiff(path)) {
-    read_region(*tiff, {0, 0, tiff->format().size}, picture);
-    return picture;
+  if (std::optional<TiffReader> tiff = TiffReader::open(path)) {
+    if (tiff->format().bits == 32) fail_picture(path, "has pixels of neither 8 nor 16 bits: convert it");
+    return read_whole(*tiff);
   }
-  const cv::Mat pixels = decode(path);
-  if (pixels.depth() != CV_8U && pixels.depth() != CV_16U)
-    fail(path, "has pixels of neither 8 nor 16 bits: convert it");
-  switch (pixels.channels()) {
-    case 1:
-      picture.pixels = pixels;
-      break;
-    case 3:
-      cv::cvtColor(pixels, picture.pixels, cv::COLOR_BGR2RGB);
-      break;
-    case 4:
-      cv::cvtColor(pixels, picture.pixels, cv::COLOR_BGRA2RGB);
-      break;
-    default:
-      fail(path, "has " + std::to_string(pixels.channels()) + " channels: give gray or colour");
-  }
-  return picture;
+  if (std::optional<Picture> picture = read_converted_tiff(path)) return *picture;
+  const std::vector<std::byte> bytes = read_file(path);
+  return decode_picture(bytes, path);
 }
 
 std::string describe(const ImageFormat& format) {
@@ -167,21 +103,28 @@ void check_formats(const ImageFormat& left_format, const ImageFormat& right_form
 }
 
 PicturePair split_side_by_side(const Picture& both, const std::string& path) {
-  const cv::Mat& pixels = both.pixels;
-  if (pixels.cols % 2 != 0)
-    fail(path,
-         "is " + std::to_string(pixels.cols) + " pixels wide: two pictures side by side have an even width");
-  const int width = pixels.cols / 2;
-  return {{pixels.colRange(0, width)}, {pixels.colRange(width, pixels.cols)}};
+  const auto [width, height] = both.size();
+  if (width % 2 != 0)
+    fail_picture(
+        path, "is " + std::to_string(width) + " pixels wide: two pictures side by side have an even width");
+  return {both.part({0, 0, {width / 2, height}}), both.part({width / 2, 0, {width / 2, height}})};
 }
 
 bool is_picture_name(const std::string& path) {
   return has_extension(path,
-                       {".png", ".pgm", ".ppm", ".pnm", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp"});
+                       {".png", ".pbm", ".pgm", ".ppm", ".pnm", ".jpg", ".jpeg", ".tif", ".tiff", ".webp"});
+}
+
+bool holds_picture(const std::string& path) {
+  std::array<std::byte, 16> head{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(reinterpret_cast<char*>(head.data()), head.size());
+  const Bytes bytes(head.data(), static_cast<std::size_t>(file.gcount()));
+  return is_png(bytes) || is_jpeg(bytes) || is_webp(bytes) || is_netpbm(bytes) || is_tiff(bytes);
 }
 
 [[noreturn]] static void fail_scaled(const std::string& path) {
-  fail(path, "holds disparities in pixels: leave out --truth-scale");
+  fail_picture(path, "holds disparities in pixels: leave out --truth-scale");
 }
 
 Plane<float> read_disparity(const std::string& path, double scale) {
@@ -190,63 +133,30 @@ Plane<float> read_disparity(const std::string& path, double scale) {
     return read_pfm(path);
   }
   std::optional<TiffReader> tiff = TiffReader::open(path);
-  if (tiff && tiff->format().bits == 32 && tiff->format().channels == 1 && !(scale > 0)) {
+  if (tiff && tiff->format().bits == 32) {
+    if (scale > 0) fail_scaled(path);
+    if (tiff->format().channels != 1 || tiff->orientation() != 1)
+      fail_picture(path, "has several channels, or is turned: give disparities as they are written here");
     Plane<float> disparity(tiff->format().size);
     tiff->read({0, 0, disparity.size()}, disparity.row(0), disparity.view().stride * 4);
     return disparity;
   }
-  const cv::Mat pixels = decode(path);
-  if (scale > 0 && pixels.depth() != CV_8U) fail_scaled(path);
-  if (pixels.channels() != 1)
-    fail(path, "has " + std::to_string(pixels.channels()) + " channels: disparities need one");
-  if (pixels.depth() == CV_32F) return copy(channel_view<float>(pixels));
-  if (pixels.depth() == CV_16U) return decode_kitti(channel_view<std::uint16_t>(pixels));
-  if (pixels.depth() != CV_8U) fail(path, "is no disparity map: give PFM, 16-bit PNG or 32-bit TIFF");
-  if (!(scale > 0)) fail(path, "has 8 bits: say with --truth-scale which value one pixel of disparity has");
-  return decode_scaled_truth(channel_view<std::uint8_t>(pixels), scale);
+  const Picture picture = read_picture(path);
+  const bool is_deep = picture.view().format.depth == Depth::bits16;
+  if (scale > 0 && is_deep) fail_scaled(path);
+  if (picture.channels() != 1)
+    fail_picture(path, "has " + std::to_string(picture.channels()) + " channels: disparities need one");
+  if (is_deep) return decode_kitti(values_of<std::uint16_t>(picture));
+  if (!(scale > 0))
+    fail_picture(path, "has 8 bits: say with --truth-scale which value one pixel of disparity has");
+  return decode_scaled_truth(values_of<std::uint8_t>(picture), scale);
 }
 
 Plane<std::uint8_t> read_mask(const std::string& path) {
-  const cv::Mat pixels = decode(path);
-  if (pixels.type() != CV_8UC1) fail(path, "is no mask: give a gray picture of 8 bits");
-  return copy(channel_view<std::uint8_t>(pixels));
-}
-
-namespace {
-
-Calibration read_opencv_calibration(const std::string& path) {
-  static_cast<void>(read_file(path));  // for its message when the file cannot be read
-  cv::Mat left, right;
-  try {
-    const Silence silence;
-    const cv::FileStorage storage(path, cv::FileStorage::READ);
-    if (storage.isOpened()) {
-      storage["P1"] >> left;
-      storage["P2"] >> right;
-    }
-  } catch (const cv::Exception&) {
-    fail(path, "is no OpenCV calibration that can be read");
-  }
-  if (left.size() != cv::Size(4, 3) || right.size() != cv::Size(4, 3))
-    fail(path, "has no P1 and P2: give the stereo calibration that stereoRectify() made");
-  left.convertTo(left, CV_64F);
-  right.convertTo(right, CV_64F);
-  Calibration calibration;
-  calibration.focal = left.at<double>(0, 0);
-  calibration.centre_x = left.at<double>(0, 2);
-  calibration.centre_y = left.at<double>(1, 2);
-  calibration.doffs = right.at<double>(0, 2) - calibration.centre_x;
-  calibration.baseline = -right.at<double>(0, 3) / right.at<double>(0, 0);
-  if (!(calibration.focal > 0) || !(calibration.baseline > 0) || !std::isfinite(calibration.baseline))
-    fail(path, "describes no pair side by side, left camera first");
-  return calibration;
-}
-
-}  // namespace
-
-Calibration read_calibration(const std::string& path) {
-  if (has_extension(path, {".yml", ".yaml", ".xml", ".json"})) return read_opencv_calibration(path);
-  return read_middlebury_calibration(path);
+  const Picture picture = read_picture(path);
+  if (picture.view().format.depth != Depth::bits8 || picture.channels() != 1)
+    fail_picture(path, "is no mask: give a gray picture of 8 bits");
+  return copy(values_of<std::uint8_t>(picture));
 }
 
 void check_disparity_path(const std::string& path) {
@@ -257,38 +167,8 @@ void check_disparity_path(const std::string& path) {
 std::vector<std::byte> encode_disparity(const std::string& path, View<const float> disparity) {
   check_disparity_path(path);
   if (has_extension(path, {".pfm"})) return encode_pfm(disparity);
-  if (has_extension(path, {".png"})) {
-    const Plane<std::uint16_t> values = encode_kitti(disparity);
-    cv::Mat pixels(values.height(), values.width(), CV_16U);
-    for (int y = 0; y < values.height(); ++y)
-      std::copy_n(values.row(y), values.width(), pixels.ptr<std::uint16_t>(y));
-    return encode_png(pixels);
-  }
-  return encode(".tiff", as_mat(disparity));
-}
-
-std::vector<std::byte> encode_png(const cv::Mat& pixels) {
-  return encode(".png", pixels);
-}
-
-cv::Mat colour(View<const float> disparity, double low, double high) {
-  const cv::Mat values = as_mat(disparity);
-  const cv::Mat present = values < std::numeric_limits<float>::max();
-  const double scale = high > low ? 255 / (high - low) : 0;
-  cv::Mat gray(values.size(), CV_8U, cv::Scalar(0)), scaled, coloured;
-  values.convertTo(scaled, CV_8U, scale, -low * scale);
-  scaled.copyTo(gray, present);
-  cv::applyColorMap(gray, coloured, cv::COLORMAP_TURBO);
-  coloured.setTo(cv::Scalar(0, 0, 0), ~present);
-  return coloured;
-}
-
-std::vector<std::byte> encode_coloured(View<const float> disparity) {
-  const cv::Mat values = as_mat(disparity);
-  const cv::Mat present = values < std::numeric_limits<float>::max();
-  double low = 0, high = 0;
-  cv::minMaxLoc(values, &low, &high, nullptr, nullptr, present);
-  return encode_png(colour(disparity, low, high));
+  if (has_extension(path, {".png"})) return encode_png(encode_kitti(disparity).view());
+  return encode_tiff(disparity);
 }
 
 }  // namespace parallax::tool

@@ -1,4 +1,4 @@
-// Pictures, through OpenCV: decoding what users have, and the conventions of truth files.
+// Files of pictures: decoding what users have, and the conventions of truth files.
 #pragma once
 
 #include <initializer_list>
@@ -6,23 +6,19 @@
 #include <string>
 #include <vector>
 
-#include <opencv2/core.hpp>
-
-#include "parallax/geometry.h"
 #include "parallax/image.h"
 
+#include "tools/parallax/pictures/picture.h"
 #include "tools/parallax/tiff.h"
 
 namespace parallax::tool {
 
-// A picture of 8 or 16 bits, gray or R, G, B.
-struct Picture {
-  cv::Mat pixels;
-  ImageView view() const;
-};
-
-// Reads what OpenCV reads, and TIFFs of any size. An alpha channel is left out. \throws Error (file)
+// Reads PNG, JPEG, WebP, PBM, PGM, PPM, and TIFFs of any size, upright as their EXIF data say. An alpha
+// channel is left out. \throws Error (file)
 Picture read_picture(const std::string& path);
+
+// The same of a file in memory that is no TIFF; `name` appears in errors.
+Picture decode_picture(Bytes file, const std::string& name);
 
 // Nothing when this is no TIFF of 8 or 16 bits that can be read by regions.
 std::optional<TiffReader> open_picture_tiff(const std::string& path);
@@ -55,6 +51,9 @@ bool has_extension(const std::string& path, std::initializer_list<const char*> e
 // Does the extension say that this is a picture?
 bool is_picture_name(const std::string& path);
 
+// Do the first bytes of the file say so?
+bool holds_picture(const std::string& path);
+
 // Reads a disparity map: PFM, TIFF of 32-bit floats, 16-bit PNG as KITTI; with a scale, also 8-bit pictures
 // of value = disparity · scale, 0 = none. A scale
 // for any other file is an error. \throws Error (file)
@@ -63,24 +62,11 @@ Plane<float> read_disparity(const std::string& path, double scale = 0);
 // Reads a mask: one 8-bit channel. \throws Error (file)
 Plane<std::uint8_t> read_mask(const std::string& path);
 
-// Reads Middlebury's calib.txt, or OpenCV's stereo calibration (.yml, .yaml, .xml, .json with P1 and P2).
-// \throws Error (file)
-Calibration read_calibration(const std::string& path);
-
 // \throws UsageError when encode_disparity() does not know the extension.
 void check_disparity_path(const std::string& path);
 
 // The bytes of a disparity file, by the extension of its path: .pfm, .png (KITTI), .tif or .tiff (32-bit
 // floats). \throws UsageError for another extension
 std::vector<std::byte> encode_disparity(const std::string& path, View<const float> disparity);
-
-// The bytes of a PNG.
-std::vector<std::byte> encode_png(const cv::Mat& pixels);
-
-// A picture for people, B, G, R: `low` and less is blue, `high` and more is red, no value is black.
-cv::Mat colour(View<const float> disparity, double low, double high);
-
-// A PNG for people: near is red, far is blue, no value is black.
-std::vector<std::byte> encode_coloured(View<const float> disparity);
 
 }  // namespace parallax::tool

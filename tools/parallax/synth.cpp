@@ -5,13 +5,11 @@
 #include <optional>
 #include <span>
 
-#include <opencv2/imgproc.hpp>
-
 #include "parallax/formats.h"
 
 #include "tools/parallax/command_line.h"
 #include "tools/parallax/file_errors.h"
-#include "tools/parallax/pictures.h"
+#include "tools/parallax/pictures/codecs.h"
 #include "tools/parallax/pipeline.h"
 #include "tools/parallax/tiff.h"
 
@@ -19,16 +17,12 @@ namespace parallax::tool {
 namespace {
 
 std::vector<std::byte> colour_png(const Plane<std::uint8_t>& image) {
-  const cv::Mat rgb(image.height(), image.width() / 3, CV_8UC3, const_cast<std::uint8_t*>(image.row(0)),
-                    static_cast<std::size_t>(image.view().stride));
-  cv::Mat bgr;
-  cv::cvtColor(rgb, bgr, cv::COLOR_RGB2BGR);
-  return encode_png(bgr);
+  const Size size{image.width() / 3, image.height()};
+  return encode_png({image.row(0), {size, Depth::bits8}, 3, image.view().stride});
 }
 
 std::vector<std::byte> gray_png(const Plane<std::uint8_t>& image) {
-  return encode_png(cv::Mat(image.height(), image.width(), CV_8U, const_cast<std::uint8_t*>(image.row(0)),
-                            static_cast<std::size_t>(image.view().stride)));
+  return encode_png(image.view());
 }
 
 void write_calibration(const std::string& folder, const Calibration& calibration) {

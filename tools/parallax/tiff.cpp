@@ -18,17 +18,48 @@
 
 namespace parallax::tool {
 
+// What libtiff reads and writes where there is no file.
+struct TiffMemory {
+  std::vector<std::byte>& bytes;
+  std::size_t position = 0;
+
+  static tmsize_t read(thandle_t self, void* to, tmsize_t count) {
+    auto& [bytes, position] = *static_cast<TiffMemory*>(self);
+    const std::size_t left = bytes.size() - std::min(position, bytes.size());
+    const std::size_t taken = std::min(static_cast<std::size_t>(count), left);
+    std::copy_n(bytes.data() + position, taken, static_cast<std::byte*>(to));
+    position += taken;
+    return static_cast<tmsize_t>(taken);
+  }
+  static tmsize_t write(thandle_t self, void* from, tmsize_t count) {
+    auto& [bytes, position] = *static_cast<TiffMemory*>(self);
+    const std::size_t end = position + static_cast<std::size_t>(count);
+    if (bytes.size() < end) bytes.resize(end);
+    std::copy_n(static_cast<const std::byte*>(from), count, bytes.data() + position);
+    position = end;
+    return count;
+  }
+  static toff_t seek(thandle_t self, toff_t offset, int from) {
+    auto& [bytes, position] = *static_cast<TiffMemory*>(self);
+    position = static_cast<std::size_t>(offset) + (from == SEEK_CUR   ? position
+                                                   : from == SEEK_END ? bytes.size()
+                                                                      : 0);
+    return position;
+  }
+  static int close(thandle_t) { return 0; }
+  static toff_t size(thandle_t self) { return static_cast<TiffMemory*>(self)->bytes.size(); }
+};
+
 // An open file, and what libtiff last said of it.
 class TiffFile {
  public:
   TiffFile(const std::string& path, const char* mode) : path_(path) {
-    const std::unique_ptr<TIFFOpenOptions, decltype(&TIFFOpenOptionsFree)> options(TIFFOpenOptionsAlloc(),
-                                                                                   &TIFFOpenOptionsFree);
-    TIFFOpenOptionsSetErrorHandlerExtR(options.get(), &TiffFile::hear, this);
-    TIFFOpenOptionsSetWarningHandlerExtR(options.get(), &TiffFile::ignore, nullptr);
+    const Options options = make_options();
     errno = 0;
     file_ = TIFFOpenExt(path.c_str(), mode, options.get());
   }
+  // A new file in memory.
+  explicit TiffFile(TiffMemory& memory);
   TiffFile(const TiffFile&) = delete;
   TiffFile& operator=(const TiffFile&) = delete;
   ~TiffFile() { close(); }
@@ -47,6 +78,13 @@ class TiffFile {
   }
 
  private:
+  using Options = std::unique_ptr<TIFFOpenOptions, decltype(&TIFFOpenOptionsFree)>;
+  Options make_options() {
+    Options options(TIFFOpenOptionsAlloc(), &TIFFOpenOptionsFree);
+    TIFFOpenOptionsSetErrorHandlerExtR(options.get(), &TiffFile::hear, this);
+    TIFFOpenOptionsSetWarningHandlerExtR(options.get(), &TiffFile::ignore, nullptr);
+    return options;
+  }
   static int hear(TIFF*, void* self, const char*, const char* format, va_list values) {
     char text[256];
     std::vsnprintf(text, sizeof text, format, values);
@@ -58,6 +96,12 @@ class TiffFile {
   std::string path_, complaint_;
   TIFF* file_ = nullptr;
 };
+
+TiffFile::TiffFile(TiffMemory& memory) : path_("memory") {
+  const Options options = make_options();
+  file_ = TIFFClientOpenExt("memory", "w", &memory, &TiffMemory::read, &TiffMemory::write, &TiffMemory::seek,
+                            &TiffMemory::close, &TiffMemory::size, nullptr, nullptr, options.get());
+}
 
 namespace {
 
@@ -106,9 +150,8 @@ bool TiffReader::understand() {
                                                                           : 0;
   const bool whole_numbers = kind == SAMPLEFORMAT_UINT && (bits == 8 || bits == 16);
   const bool floats = kind == SAMPLEFORMAT_IEEEFP && bits == 32;
-  const auto turn = file_->field<std::uint16_t>(TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
   if (!fits_int(width) || !fits_int(height) || channels == 0 || samples < channels ||
-      samples > channels + 1 || !(whole_numbers || floats) || turn != ORIENTATION_TOPLEFT)
+      samples > channels + 1 || !(whole_numbers || floats))
     return false;
   if (compressed_colours) TIFFSetField(file_->get(), TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
   format_ = {{static_cast<int>(width), static_cast<int>(height)}, channels, bits};
@@ -124,6 +167,10 @@ bool TiffReader::understand() {
   if (!fits_int(unit_width) || !fits_int(unit_height)) return false;
   unit_ = {static_cast<int>(unit_width), static_cast<int>(unit_height)};
   return true;
+}
+
+int TiffReader::orientation() const {
+  return file_->field<std::uint16_t>(TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
 }
 
 std::string TiffReader::description() const {
@@ -202,6 +249,65 @@ void TiffReader::copy_unit(const Rectangle& unit, const Rectangle& region, int s
   }
 }
 
+bool is_tiff(Bytes bytes) {
+  const auto starts = [&](const char* magic) {
+    return bytes.size() >= 4 && std::memcmp(bytes.data(), magic, 4) == 0;
+  };
+  return starts("II*\0") || starts("MM\0*") || starts("II+\0") || starts("MM\0+");
+}
+
+namespace {
+
+// libtiff's converter hands over R, G, B and alpha in one number.
+Picture from_rgba(const std::vector<std::uint32_t>& rgba, Size size, bool is_gray) {
+  Picture picture({size, Depth::bits8}, is_gray ? 1 : 3);
+  const std::uint32_t* from = rgba.data();
+  for (int y = 0; y < size.height; ++y) {
+    std::byte* to = picture.row(y);
+    for (int x = 0; x < size.width; ++x, ++from) {
+      *to++ = static_cast<std::byte>(TIFFGetR(*from));
+      if (is_gray) continue;
+      *to++ = static_cast<std::byte>(TIFFGetG(*from));
+      *to++ = static_cast<std::byte>(TIFFGetB(*from));
+    }
+  }
+  return picture;
+}
+
+}  // namespace
+
+std::optional<Picture> read_converted_tiff(const std::string& path) {
+  const TiffFile file(path, "rm");
+  if (file.get() == nullptr) return std::nullopt;
+  TIFFRGBAImage image{};
+  char why[1024] = "";
+  if (TIFFRGBAImageOK(file.get(), why) == 0 || TIFFRGBAImageBegin(&image, file.get(), 1, why) == 0)
+    fail_picture(path, std::string("is a TIFF of a kind that is not read (") + why +
+                           "): give one of 8 or 16 bits, gray or colour");
+  const std::unique_ptr<TIFFRGBAImage, decltype(&TIFFRGBAImageEnd)> end(&image, &TIFFRGBAImageEnd);
+  check_picture_size(image.width, image.height, path);
+  const Size size{static_cast<int>(image.width), static_cast<int>(image.height)};
+  // Rows are to come as they are stored: upright() turns them.
+  image.req_orientation = image.orientation;
+  std::vector<std::uint32_t> rgba(size.pixels());
+  if (TIFFRGBAImageGet(&image, rgba.data(), image.width, image.height) == 0)
+    fail_damaged(path, file.complaint());
+  const bool is_gray =
+      image.photometric == PHOTOMETRIC_MINISBLACK || image.photometric == PHOTOMETRIC_MINISWHITE;
+  return upright(from_rgba(rgba, size, is_gray), image.orientation);
+}
+
+std::vector<std::byte> encode_tiff(View<const float> values) {
+  std::vector<std::byte> bytes;
+  TiffWriter writer(bytes);
+  writer.begin({values.size, 1, 32});
+  writer.write_rows(values.data, values.size.height,
+                    values.stride * static_cast<std::ptrdiff_t>(sizeof(float)));
+  writer.end();
+  writer.close();
+  return bytes;
+}
+
 std::size_t pixels_in_tiles(Size size) {
   const auto whole = [](int length) { return (length + tile_side - 1) / tile_side * tile_side; };
   return Size{whole(size.width), whole(size.height)}.pixels();
@@ -211,6 +317,11 @@ TiffWriter::TiffWriter(const std::string& path, std::size_t bytes) {
   // Offsets of a classic TIFF have 32 bits; what is not pixels takes far less than the rest.
   constexpr std::size_t most = 4'000'000'000;
   file_ = std::make_unique<TiffFile>(path, bytes > most ? "w8" : "w");
+  check(file_->get() != nullptr);
+}
+
+TiffWriter::TiffWriter(std::vector<std::byte>& memory) : memory_(new TiffMemory{memory}) {
+  file_ = std::make_unique<TiffFile>(*memory_);
   check(file_->get() != nullptr);
 }
 
@@ -291,7 +402,7 @@ void TiffWriter::end() {
 
 void TiffWriter::close() {
   errno = 0;
-  check(::fsync(TIFFFileno(file_->get())) == 0);
+  check(memory_ != nullptr || ::fsync(TIFFFileno(file_->get())) == 0);
   file_->close();
 }
 

@@ -10,7 +10,7 @@
 
 #include "parallax/partition.h"
 
-struct tiff;
+#include "tools/parallax/pictures/picture.h"
 
 namespace parallax::tool {
 
@@ -26,12 +26,13 @@ struct TiffFormat {
 };
 
 class TiffFile;
+struct TiffMemory;
 
 // A picture of a file, of which parts are read.
 class TiffReader {
  public:
-  // Nothing when this is no TIFF, or one of a kind that only has to be read whole: with a palette, of other
-  // bits, turned. `picture` counts those of a file.
+  // Nothing when this is no TIFF, or one of a kind that read_converted_tiff() is for. `picture` counts those
+  // of a file.
   static std::optional<TiffReader> open(const std::string& path, int picture = 0);
   TiffReader(TiffReader&&) noexcept;
   TiffReader& operator=(TiffReader&&) noexcept;
@@ -39,6 +40,8 @@ class TiffReader {
 
   // Without an alpha channel, which is left out.
   const TiffFormat& format() const { return format_; }
+  // As EXIF counts them: 1 = rows and columns are as they are to be seen. read() does not turn them.
+  int orientation() const;
   std::string description() const;
   // Does the file reach as far as it says?
   bool is_complete() const;
@@ -65,12 +68,23 @@ class TiffReader {
   std::vector<std::byte> decoded_;
 };
 
+bool is_tiff(Bytes bytes);
+
+// A TIFF with a palette, pixels of fewer than 8 bits, or other colours than gray and R, G, B, converted to 8
+// bits, gray or R, G, B, and turned upright; nothing when libtiff cannot open the file. \throws Error (file)
+std::optional<Picture> read_converted_tiff(const std::string& path);
+
+// The bytes of a TIFF of 32-bit floats.
+std::vector<std::byte> encode_tiff(View<const float> values);
+
 // Of all tiles: those at the right and the bottom are whole in the file.
 std::size_t pixels_in_tiles(Size size);
 
 // Writes pictures, each from its first row to its last, one after the other into a file.
 class TiffWriter {
  public:
+  // Writes to memory, which must outlive this.
+  explicit TiffWriter(std::vector<std::byte>& memory);
   // Replaces the file. `bytes`: of all strips, or tiles, that will come; a file above 4 GB is a BigTIFF.
   // \throws Error (file)
   TiffWriter(const std::string& path, std::size_t bytes);
@@ -89,6 +103,7 @@ class TiffWriter {
   void write_tiles();
   void check(bool written) const;
 
+  std::unique_ptr<TiffMemory> memory_;  // null = to a file
   std::unique_ptr<TiffFile> file_;
   TiffFormat format_;
   bool tiled_ = false;

@@ -180,7 +180,7 @@ struct Pair {
   SynthPair synthetic;
 
   StereoPair views() const {
-    if (pictures.left.pixels.empty()) return {synthetic.left_view(), synthetic.right_view(), {}, {}};
+    if (pictures.left.empty()) return {synthetic.left_view(), synthetic.right_view(), {}, {}};
     return {pictures.left.view(), pictures.right.view(), {}, {}};
   }
 };

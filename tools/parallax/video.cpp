@@ -1,48 +1,85 @@
 #include "tools/parallax/video.h"
 
-#include <algorithm>
+#include <cinttypes>
 #include <cmath>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <random>
+#include <vector>
 
-#include <opencv2/imgcodecs.hpp>
-#include <opencv2/imgproc.hpp>
+#include <nlohmann/json.hpp>
 
 #include "parallax/formats.h"
 
+#include "tools/parallax/child_process.h"
 #include "tools/parallax/command.h"
 #include "tools/parallax/pictures.h"
-#include "tools/parallax/silence.h"
 
 namespace parallax::tool {
 namespace {
 
 namespace fs = std::filesystem;
 
-// How far to look for a frame that can be decoded.
+// A longer gap is not taken for frames that are missing.
 constexpr std::size_t most_broken = 1000;
-
-// FFmpeg reads nearly everything; OpenCV's own reader of Motion JPEG is there in every build.
-bool open(cv::VideoCapture& capture, const std::string& path) {
-  const Silence silence;
-  return capture.open(path, cv::CAP_FFMPEG) || capture.open(path, cv::CAP_OPENCV_MJPEG);
-}
 
 bool is_avi(const std::string& path) {
   return has_extension(path, {".avi"});
 }
 
 // The encoders take even sizes.
-cv::Size even(cv::Size size) {
+Size even(Size size) {
   return {size.width + size.width % 2, size.height + size.height % 2};
 }
 
-bool open(cv::VideoWriter& writer, const std::string& path, double frames_per_second, cv::Size size) {
-  const Silence silence;
-  const int code = is_avi(path) ? cv::VideoWriter::fourcc('M', 'J', 'P', 'G')
-                                : cv::VideoWriter::fourcc('m', 'p', '4', 'v');
-  return writer.open(path, cv::CAP_FFMPEG, code, frames_per_second, size) ||
-         (is_avi(path) && writer.open(path, cv::CAP_OPENCV_MJPEG, code, frames_per_second, size));
+// Never an option, nor an address in the net.
+std::string as_file(const std::string& path) {
+  return "file:" + path;
+}
+
+// "30000/1001"; 0 where it is no such number.
+double ratio(const std::string& text) {
+  double above = 0, below = 1;
+  if (std::sscanf(text.c_str(), "%lf/%lf", &above, &below) < 1) return 0;
+  const double value = above / below;
+  return std::isfinite(value) && value > 0 ? value : 0;
+}
+
+double number_in(const nlohmann::json& object, const char* key) {
+  const std::string text = object.value(key, std::string());
+  return text.empty() ? 0 : std::strtod(text.c_str(), nullptr);
+}
+
+struct VideoDescription {
+  std::size_t frames = 0;  // 0 = the file does not say
+  double frames_per_second = 0;
+  bool is_steady = false;
+  double first_second = 0;  // of the video, as the file's time runs
+};
+
+VideoDescription probe(const std::string& path) {
+  ChildProcess ffprobe(
+      {"ffprobe", "-v", "error", "-protocol_whitelist", "file", "-select_streams", "v:0", "-show_entries",
+       "stream=nb_frames,avg_frame_rate,r_frame_rate,start_time:format=start_time", "-of", "json",
+       as_file(path)},
+      {{1, false}});
+  const std::string text = ffprobe.read_all(0);
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!ffprobe.wait() || !json.is_object() || !json.contains("streams") || json["streams"].empty())
+    throw Error(ErrorCategory::file,
+                path + ": is no picture, and no video that ffmpeg can read" +
+                    (ffprobe.complaint().empty() ? "" : " (" + ffprobe.complaint() + ")") +
+                    ": give pictures, or another video");
+  const nlohmann::json& stream = json["streams"][0];
+  const auto format = json.value("format", nlohmann::json::object());
+  VideoDescription description;
+  description.frames = static_cast<std::size_t>(std::clamp(number_in(stream, "nb_frames"), 0.0, 1e12));
+  description.frames_per_second = ratio(stream.value("avg_frame_rate", ""));
+  const double nominal = ratio(stream.value("r_frame_rate", ""));
+  description.is_steady = nominal > 0 && std::abs(nominal - description.frames_per_second) < 1e-3 * nominal;
+  description.first_second = number_in(stream, "start_time") - number_in(format, "start_time");
+  return description;
 }
 
 std::string temporary_beside(const fs::path& path) {
@@ -51,55 +88,126 @@ std::string temporary_beside(const fs::path& path) {
       .string();
 }
 
+// Streams of the decoder: when each frame is shown, as text, and its pixels.
+constexpr std::size_t times = 0, pixels = 1;
+
 }  // namespace
 
 bool is_video(const std::string& path) {
-  if (is_picture_name(path) || cv::haveImageReader(path)) return false;
-  cv::VideoCapture capture;
-  return open(capture, path);
+  return !is_picture_name(path) && !holds_picture(path);
 }
 
 VideoReader::VideoReader(const std::string& path) : path_(path) {
-  if (!open(capture_, path)) throw Error(ErrorCategory::file, path + " is no video that can be read");
-  announced_ = static_cast<std::size_t>(std::max(0.0, capture_.get(cv::CAP_PROP_FRAME_COUNT)));
+  const VideoDescription description = probe(path);
+  announced_ = description.frames;
+  frames_per_second_ = description.frames_per_second;
+  is_steady_ = description.is_steady;
+  first_second_ = description.first_second;
+  start();
 }
 
-double VideoReader::frames_per_second() const {
-  const double rate = capture_.get(cv::CAP_PROP_FPS);
-  return std::isfinite(rate) && rate > 0 ? rate : 0;
-}
+VideoReader::~VideoReader() = default;
 
-// A frame that cannot be decoded looks like the end of the file, until another follows.
-std::size_t VideoReader::broken_frames_ahead() {
-  std::size_t broken = 0;
-  while (!(grabbed_ = capture_.grab())) {
-    ++broken;
-    if (broken > most_broken || position_ + broken >= announced_) break;
+// The frames go out twice: their times come first, with a checksum that is not needed, then their pixels.
+void VideoReader::start() {
+  constexpr int times_of_child = 3;
+  decoder_ =
+      std::make_unique<ChildProcess>(std::vector<std::string>{"ffmpeg",
+                                                              "-nostdin",
+                                                              "-v",
+                                                              "error",
+                                                              "-protocol_whitelist",
+                                                              "file",
+                                                              "-i",
+                                                              as_file(path_),
+                                                              "-filter_complex",
+                                                              "[0:v:0]format=rgb24,split[a][b]",
+                                                              "-map",
+                                                              "[a]",
+                                                              "-fps_mode",
+                                                              "passthrough",
+                                                              "-f",
+                                                              "framecrc",
+                                                              "-flush_packets",
+                                                              "1",
+                                                              "pipe:" + std::to_string(times_of_child),
+                                                              "-map",
+                                                              "[b]",
+                                                              "-fps_mode",
+                                                              "passthrough",
+                                                              "-f",
+                                                              "rawvideo",
+                                                              "pipe:1"},
+                                     std::vector<ChildProcess::Stream>{{times_of_child, false}, {1, false}});
+  // Ends with the line of the first frame.
+  decoded_ = next_number();
+  if (!decoded_ || size_.width < 1 || size_.height < 1) {
+    decoder_->wait();
+    throw Error(ErrorCategory::file, path_ + ": holds no frame that ffmpeg can decode (" +
+                                         decoder_->complaint() + "): give another video");
   }
-  return broken;
 }
 
-bool VideoReader::read(cv::Mat& pixels) {
-  const Silence silence;
-  if (!grabbed_ && broken_ == 0) broken_ = broken_frames_ahead();
-  if (!grabbed_) {
-    const std::size_t missing_from = position_;
-    position_ = announced_;
-    if (missing_from >= announced_) return false;
-    throw Error(ErrorCategory::file, path_ + " ends after " + std::to_string(missing_from) + " of " +
-                                         std::to_string(announced_) + " frames: it is cut short");
+std::string VideoReader::read_line() {
+  std::string line;
+  std::byte character;
+  while (decoder_->read(times, {&character, 1}) == 1 && character != std::byte{'\n'})
+    line += static_cast<char>(character);
+  return line;
+}
+
+// Of the frame that the decoder has next; nothing at the end. Lines of the header begin with "#".
+std::optional<std::size_t> VideoReader::next_number() {
+  for (;;) {
+    const std::string line = read_line();
+    if (line.empty()) return std::nullopt;
+    double above = 0, below = 1;
+    if (std::sscanf(line.c_str(), "#tb 0: %lf/%lf", &above, &below) == 2) seconds_per_tick_ = above / below;
+    std::sscanf(line.c_str(), "#dimensions 0: %dx%d", &size_.width, &size_.height);
+    std::int64_t shown = 0;
+    if (line.starts_with('#') || std::sscanf(line.c_str(), "%*d, %*d, %" SCNd64, &shown) != 1) continue;
+    if (!is_steady_) return position_;
+    const double number =
+        (static_cast<double>(shown) * seconds_per_tick_ - first_second_) * frames_per_second_;
+    const double missing = std::round(number) - static_cast<double>(position_);
+    return position_ + (missing > 0 && missing <= most_broken ? static_cast<std::size_t>(missing) : 0);
   }
+}
+
+bool VideoReader::read(Picture& picture) {
+  if (has_ended_) return false;
+  if (!decoded_) decoded_ = next_number();
+  if (!decoded_) return end();
+  if (*decoded_ > position_) {
+    const std::string number = std::to_string(position_++);
+    throw Error(ErrorCategory::file, path_ + ": frame " + number + " is damaged: copy the video again");
+  }
+  decoded_.reset();
   ++position_;
-  if (broken_ > 0) {
-    --broken_;
-    throw Error(ErrorCategory::file,
-                path_ + ": frame " + std::to_string(position_ - 1) + " is damaged: copy the video again");
-  }
-  grabbed_ = false;
-  if (!capture_.retrieve(pixels) || pixels.type() != CV_8UC3)
-    throw Error(ErrorCategory::file,
-                path_ + ": frame " + std::to_string(position_ - 1) + " cannot be decoded");
+  decode(picture);
   return true;
+}
+
+void VideoReader::decode(Picture& picture) {
+  picture = Picture({size_, Depth::bits8}, 3);
+  const std::span<std::byte> frame(picture.row(0), picture.pixel_bytes() * size_.pixels());
+  if (decoder_->read(pixels, frame) == frame.size()) return;
+  has_ended_ = true;
+  decoder_->wait();
+  throw Error(ErrorCategory::file, path_ + ": ffmpeg ended within frame " + std::to_string(position_ - 1) +
+                                       " (" + decoder_->complaint() + "): copy the video again");
+}
+
+bool VideoReader::end() {
+  has_ended_ = true;
+  const bool has_succeeded = decoder_->wait();
+  if (position_ < announced_)
+    throw Error(ErrorCategory::file, path_ + " ends after " + std::to_string(position_) + " of " +
+                                         std::to_string(announced_) + " frames: it is cut short");
+  if (!has_succeeded)
+    throw Error(ErrorCategory::file, path_ + ": ffmpeg failed after " + std::to_string(position_) +
+                                         " frames (" + decoder_->complaint() + "): copy the video again");
+  return false;
 }
 
 void check_video_path(const std::string& path) {
@@ -107,45 +215,69 @@ void check_video_path(const std::string& path) {
     throw UsageError("--video is " + path + ": name it .avi or .mp4");
 }
 
-VideoWriter::VideoWriter(const std::string& path, double frames_per_second, cv::Size size)
+VideoWriter::VideoWriter(const std::string& path, double frames_per_second, Size size)
     : path_(path), temporary_(temporary_beside(path)) {
   write_file(temporary_, {});  // for its message when there can be no file
-  if (open(writer_, temporary_, frames_per_second, even(size))) return;
-  fs::remove(temporary_);
-  throw Error(ErrorCategory::file, "cannot write " + path + ": OpenCV has no encoder for it" +
-                                       (is_avi(path) ? "" : ", give a name that ends in .avi"));
+  const Size whole = even(size);
+  frame_.resize(3 * whole.pixels());
+  std::vector<std::string> words = {"ffmpeg",
+                                    "-nostdin",
+                                    "-v",
+                                    "error",
+                                    "-y",
+                                    "-f",
+                                    "rawvideo",
+                                    "-pixel_format",
+                                    "rgb24",
+                                    "-video_size",
+                                    std::to_string(whole.width) + "x" + std::to_string(whole.height),
+                                    "-framerate",
+                                    with_decimals(frames_per_second, 6),
+                                    "-i",
+                                    "pipe:0",
+                                    "-q:v",
+                                    "3"};
+  const std::vector<std::string> format =
+      is_avi(path) ? std::vector<std::string>{"-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-f", "avi"}
+                   : std::vector<std::string>{"-c:v", "mpeg4", "-pix_fmt", "yuv420p", "-f", "mp4"};
+  words.insert(words.end(), format.begin(), format.end());
+  words.push_back(as_file(temporary_));
+  try {
+    encoder_ = std::make_unique<ChildProcess>(words, std::vector<ChildProcess::Stream>{{0, true}});
+  } catch (...) {
+    fs::remove(temporary_);
+    throw;
+  }
 }
 
 VideoWriter::~VideoWriter() {
-  const Silence silence;
-  writer_.release();
+  encoder_.reset();
   std::error_code gone;
   if (!temporary_.empty()) fs::remove(temporary_, gone);
 }
 
-void VideoWriter::write(const cv::Mat& pixels) {
-  const cv::Size size = even(pixels.size());
-  cv::Mat padded;
-  cv::copyMakeBorder(pixels, padded, 0, size.height - pixels.rows, 0, size.width - pixels.cols,
-                     cv::BORDER_REPLICATE);
-  const Silence silence;
-  writer_.write(padded);
-  ++frames_;
+void VideoWriter::fail() {
+  encoder_->wait();
+  throw Error(ErrorCategory::file, "cannot write " + path_ + ": ffmpeg says " + encoder_->complaint() +
+                                       "; free some space, or choose another disk");
 }
 
-// OpenCV tells nobody of a write that failed: what is in the file does.
-void VideoWriter::finish() {
-  {
-    const Silence silence;
-    writer_.release();
+// A size that is odd grows by a column or row, which is the last one once more.
+void VideoWriter::write(const Picture& picture) {
+  const Size size = picture.size(), whole = even(size);
+  const std::size_t row_bytes = 3 * static_cast<std::size_t>(whole.width);
+  for (int y = 0; y < whole.height; ++y) {
+    const std::byte* from = picture.row(std::min(y, size.height - 1));
+    std::byte* to = frame_.data() + static_cast<std::size_t>(y) * row_bytes;
+    std::copy_n(from, 3 * size.width, to);
+    if (whole.width > size.width) std::copy_n(from + 3 * (size.width - 1), 3, to + 3 * size.width);
   }
-  cv::VideoCapture written;
-  const bool whole = open(written, temporary_) && static_cast<std::size_t>(std::max(
-                                                      0.0, written.get(cv::CAP_PROP_FRAME_COUNT))) == frames_;
-  if (!whole)
-    throw Error(ErrorCategory::file,
-                "cannot write " + path_ +
-                    ": the file did not take all frames; free some space, or choose another disk");
+  if (!encoder_->write(0, frame_)) fail();
+}
+
+void VideoWriter::finish() {
+  encoder_->close(0);
+  if (!encoder_->wait() || !encoder_->complaint().empty()) fail();
   std::error_code error;
   fs::rename(temporary_, path_, error);
   if (error) throw Error(ErrorCategory::file, "cannot write " + path_ + ": " + error.message());

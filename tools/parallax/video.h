@@ -1,37 +1,50 @@
-// Video files, through OpenCV.
+// Video files, by the programs ffmpeg and ffprobe, which are looked for when a video is read or written.
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <optional>
 #include <string>
 
-#include <opencv2/videoio.hpp>
+#include "tools/parallax/pictures/picture.h"
 
 namespace parallax::tool {
 
-// Does this file hold video, and no picture?
+class ChildProcess;
+
+// Is this file to be read as a video, because it is no picture?
 bool is_video(const std::string& path);
 
 class VideoReader {
  public:
-  // \throws Error (file)
+  // \throws Error (file) when the file holds no video, or ffmpeg is not installed
   explicit VideoReader(const std::string& path);
+  ~VideoReader();
 
-  // Reads the next frame, B, G, R of 8 bits; false at the end. \throws Error (file) when this frame is
+  // Reads the next frame, R, G, B of 8 bits; false at the end. \throws Error (file) when this frame is
   // broken: the next call reads the one after it
-  bool read(cv::Mat& pixels);
+  bool read(Picture& picture);
 
-  double frames_per_second() const;  // 0 = the file does not say
-  std::size_t announced() const { return announced_; }
+  double frames_per_second() const { return frames_per_second_; }  // 0 = the file does not say
+  std::size_t announced() const { return announced_; }             // frames; 0 = the file does not say
 
  private:
-  std::size_t broken_frames_ahead();
+  void start();
+  std::string read_line();
+  std::optional<std::size_t> next_number();
+  void decode(Picture& picture);
+  bool end();
 
   std::string path_;
-  cv::VideoCapture capture_;
-  std::size_t announced_ = 0;  // frames, as the file says; 0 = it does not
-  std::size_t position_ = 0;   // of the next frame to be read
-  std::size_t broken_ = 0;     // frames from here on that cannot be decoded
-  bool grabbed_ = false;       // the one after them has been
+  std::unique_ptr<ChildProcess> decoder_;
+  Size size_;
+  std::size_t announced_ = 0;
+  std::size_t position_ = 0;            // of the next frame to be read
+  std::optional<std::size_t> decoded_;  // of the frame that the decoder has ready
+  bool has_ended_ = false;
+  double frames_per_second_ = 0;
+  bool is_steady_ = false;  // every frame is shown equally long
+  double seconds_per_tick_ = 0, first_second_ = 0;
 };
 
 // \throws UsageError when VideoWriter does not know the extension
@@ -41,20 +54,22 @@ void check_video_path(const std::string& path);
 class VideoWriter {
  public:
   // \throws Error (file)
-  VideoWriter(const std::string& path, double frames_per_second, cv::Size size);
+  VideoWriter(const std::string& path, double frames_per_second, Size size);
   VideoWriter(const VideoWriter&) = delete;
   VideoWriter& operator=(const VideoWriter&) = delete;
   ~VideoWriter();
 
-  // B, G, R of 8 bits, of the planned size.
-  void write(const cv::Mat& pixels);
+  // R, G, B of 8 bits, of the planned size. \throws Error (file)
+  void write(const Picture& picture);
   // \throws Error (file) when not all frames are in the file
   void finish();
 
  private:
+  [[noreturn]] void fail();
+
   std::string path_, temporary_;
-  cv::VideoWriter writer_;
-  std::size_t frames_ = 0;
+  std::unique_ptr<ChildProcess> encoder_;
+  std::vector<std::byte> frame_;
 };
 
 }  // namespace parallax::tool

@@ -1,0 +1,22 @@
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include "tools/opencv_decoder.h"
+#include "tools/parallax/pictures.h"
+
+// What both read has the same gray values. Of a damaged file, OpenCV may give less than there is; it does not
+// turn pictures.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const parallax::tool::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
+  try {
+    const parallax::tool::Picture picture = parallax::tool::decode_picture(bytes, "fuzz");
+    if (picture.size().pixels() > 1 << 20) return 0;
+    const auto expected = parallax::test::gray_by_opencv(bytes);
+    if (!expected || expected->size() != picture.size()) return 0;
+    if (parallax::test::count_differences(parallax::test::gray_of(picture), *expected) > 0) std::abort();
+  } catch (const parallax::Error&) {
+  } catch (const std::bad_alloc&) {
+  }
+  return 0;
+}

@@ -1,0 +1,20 @@
+#include <cstdint>
+#include <cstdlib>
+
+#include "parallax/error.h"
+
+#include "file_in_memory.h"
+#include "tools/parallax/command.h"
+#include "tools/parallax/tile_job.h"
+
+// Plans of tiles, whose file ends with a fingerprint: few inputs get past it.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const parallax::test::FileInMemory file(data, size);
+  try {
+    const parallax::tool::TileJob job = parallax::tool::read_job(file.path());
+    if (job.count() < 1) std::abort();
+  } catch (const parallax::tool::UsageError&) {
+  } catch (const parallax::Error&) {
+  }
+  return 0;
+}

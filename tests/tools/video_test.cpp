@@ -1,0 +1,179 @@
+// Videos: read and written by ffmpeg, where that is installed.
+
+#include "tools/parallax/video.h"
+
+#include <cstdlib>
+
+#include "support.h"
+#include "tools/parallax/pictures/colour.h"
+#include "tools/sequence_fixture.h"
+
+namespace parallax::test {
+namespace {
+
+double mean_difference(const Picture& a, const Picture& b) {
+  double sum = 0;
+  for (int y = 0; y < a.size().height; ++y)
+    for (int x = 0; x < a.size().width; ++x)
+      for (int channel = 0; channel < 3; ++channel)
+        sum += std::abs(static_cast<int>(value_at(a, x, y, channel)) -
+                        static_cast<int>(value_at(b, x, y, channel)));
+  return sum / (3.0 * static_cast<double>(a.size().pixels()));
+}
+
+class VideoTest : public SequenceTest {
+ protected:
+  void SetUp() override {
+    if (std::system("ffmpeg -version >/dev/null 2>&1") != 0) GTEST_SKIP() << "ffmpeg is not installed";
+  }
+
+  // Motion JPEG with 12 frames a second, of numbered pictures.
+  void save_video(const std::string& pictures, const std::string& name,
+                  const std::string& options = "") const {
+    const std::string command =
+        "cd '" + folder_.string() + "' && ffmpeg -nostdin -v error -framerate 12 -i " + pictures +
+        " -c:v mjpeg -q:v 2 -pix_fmt yuvj444p " + options + " " + name + " 2>ffmpeg.txt";
+    ASSERT_EQ(std::system(command.c_str()), 0) << contents(folder_ / "ffmpeg.txt");
+    fs::remove(folder_ / "ffmpeg.txt");
+  }
+
+  // Videos l.avi, r.avi, and both.avi side by side.
+  void make_videos() {
+    make_folders();
+    fs::create_directory(folder_ / "both");
+    for (int i = 0; i < frames; ++i) {
+      const auto [left, right] = frame_pictures(i);
+      save(numbered("both/", i, ".ppm"), side_by_side(left, right));
+    }
+    for (const char* name : {"l", "r", "both"}) {
+      fs::remove(folder_ / (std::string(name) + ".avi"));
+      save_video(std::string(name) + "/%d.ppm", std::string(name) + ".avi");
+    }
+  }
+
+  std::vector<Picture> read_video(const std::string& name) const {
+    tool::VideoReader video((folder_ / name).string());
+    std::vector<Picture> pictures;
+    for (Picture picture; video.read(picture);) pictures.push_back(picture);
+    return pictures;
+  }
+};
+
+TEST_F(VideoTest, VideosGiveTheSameAsTheirFrames) {
+  make_videos();
+  const std::vector<Picture> left = read_video("l.avi"), right = read_video("r.avi"),
+                             both = read_video("both.avi");
+  ASSERT_EQ(both.size(), static_cast<std::size_t>(frames));
+  const Outcome two = run("match l.avi r.avi" + options + "-o d/");
+  ASSERT_EQ(two.status, 0) << two.err;
+  const Outcome one = run("match both.avi --side-by-side" + options + "-o s_%d.pfm");
+  ASSERT_EQ(one.status, 0) << one.err;
+  for (int i = 0; i < frames; ++i) {
+    const auto n = static_cast<std::size_t>(i);
+    save("left.png", left[n]);
+    save("right.png", right[n]);
+    save("left_half.png", both[n].part({0, 0, {64, 48}}));
+    save("right_half.png", both[n].part({64, 0, {64, 48}}));
+    EXPECT_TRUE(contents(folder_ / numbered("d/00000", i, ".pfm")) ==
+                match_pair("left.png", "right.png").first);
+    EXPECT_TRUE(contents(folder_ / numbered("s_", i, ".pfm")) ==
+                match_pair("left_half.png", "right_half.png").first);
+  }
+}
+
+TEST_F(VideoTest, ColouredVideosHaveOneScale) {
+  make_videos();
+  for (const char* name : {"v.avi", "v.mp4"}) {
+    const Outcome outcome = run(std::string("match l.avi r.avi") + options + "-o d/ --video " + name);
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    const std::vector<Picture> video = read_video(name);
+    ASSERT_EQ(video.size(), static_cast<std::size_t>(frames));
+    for (int i = 0; i < frames; ++i) {
+      const Plane<float> disparity = read_pfm((folder_ / numbered("d/00000", i, ".pfm")).string());
+      const Picture expected = tool::colour(disparity.view(), 0, 15);
+      EXPECT_LT(mean_difference(video[static_cast<std::size_t>(i)], expected), 12) << name << " " << i;
+    }
+  }
+  const auto rate = [&](const char* name) {
+    return tool::VideoReader((folder_ / name).string()).frames_per_second();
+  };
+  EXPECT_EQ(rate("v.avi"), 12);
+  ASSERT_EQ(run("match l.avi r.avi" + options + "--video v.avi --fps 5").status, 0);
+  EXPECT_EQ(rate("v.avi"), 5);
+}
+
+TEST_F(VideoTest, ColouredVideosMayHaveOddSizes) {
+  for (const char* side : {"l", "r"}) {
+    fs::create_directory(folder_ / side);
+    save(std::string(side) + "/0.png", filled({1, 1}, 1, Depth::bits8, 7));
+  }
+  const Outcome outcome = run("match l r --method block --video v.avi");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(read_video("v.avi").at(0).size(), (Size{2, 2}));
+}
+
+TEST_F(VideoTest, ABrokenFrameOfAVideoLeavesTheOthersInStep) {
+  make_videos();
+  std::string bytes = contents(folder_ / "r.avi");
+  std::size_t third = 0, fourth = bytes.find("movi");
+  for (int i = 0; i < 4; ++i) {
+    third = fourth;
+    fourth = bytes.find("00dc", fourth + 4);
+  }
+  std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(third) + 8,
+            bytes.begin() + static_cast<std::ptrdiff_t>(fourth), '\0');
+  write(folder_ / "r.avi", bytes);
+  const Outcome outcome = run("match l.avi r.avi" + options + "-o d%d.pfm");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.err.find("frame 2: r.avi: frame 2 is damaged"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("matched 5 of 6 frames"), std::string::npos) << outcome.err;
+  make_videos();
+  ASSERT_EQ(run("match l.avi r.avi" + options + "-o e%d.pfm").status, 0);
+  for (const int i : {0, 1, 3, 4, 5})
+    EXPECT_TRUE(contents(folder_ / numbered("d", i, ".pfm")) == contents(folder_ / numbered("e", i, ".pfm")));
+}
+
+TEST_F(VideoTest, VideosThatEndEarlyAreToldOf) {
+  make_videos();
+  save_video("r/%d.ppm", "short.avi", "-frames:v 4");
+  const Outcome shorter = run("match l.avi short.avi" + options);
+  EXPECT_EQ(shorter.status, 1);
+  EXPECT_NE(shorter.err.find("frame 4: short.avi ends here, l.avi goes on"), std::string::npos)
+      << shorter.err;
+  const std::string bytes = contents(folder_ / "both.avi");
+  std::size_t third = bytes.find("movi");
+  for (int i = 0; i < 3; ++i) third = bytes.find("00dc", third + 4);
+  write(folder_ / "both.avi", bytes.substr(0, third));
+  const Outcome cut = run("match both.avi --side-by-side" + options);
+  EXPECT_EQ(cut.status, 1);
+  EXPECT_NE(cut.err.find("both.avi ends after 2 of 6 frames"), std::string::npos) << cut.err;
+}
+
+TEST_F(VideoTest, AVideoThatCannotBeWrittenLeavesNothing) {
+  make_folders();
+  const auto before = files();
+  expect_refusal("match l r" + options + "--video v.avi", 1, {"v.avi", "disk"}, "ulimit -f 8;");
+  fs::remove(folder_ / "stdout.txt");
+  fs::remove(folder_ / "stderr.txt");
+  EXPECT_EQ(files(), before);
+}
+
+TEST_F(VideoTest, AFrameOfAVideoMayBeBrokenOnBothSides) {
+  make_folders();
+  write(folder_ / "l/2.ppm", "P6");
+  EXPECT_EQ(run("match l r" + options + "--video v.avi").status, 1);
+  EXPECT_EQ(read_video("v.avi").size(), 5u);
+}
+
+TEST_F(SequenceTest, WithoutFfmpegVideosAreRefusedByName) {
+  make_folders(1);
+  write(folder_ / "v.avi", "RIFF");
+  const std::string nothing = "PATH=/nowhere";
+  expect_refusal("match v.avi v.avi" + options, 1, {"ffprobe is not installed", "apt install ffmpeg"},
+                 nothing);
+  expect_refusal("match l r" + options + "--video w.avi", 1, {"ffmpeg is not installed"}, nothing);
+  EXPECT_FALSE(fs::exists(folder_ / "w.avi"));
+}
+
+}  // namespace
+}  // namespace parallax::test

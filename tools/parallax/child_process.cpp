@@ -1,0 +1,144 @@
+#include "tools/parallax/child_process.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "parallax/error.h"
+
+namespace parallax::tool {
+namespace {
+
+[[noreturn]] void fail(const std::string& program, int reason) {
+  if (reason == ENOENT)
+    throw Error(ErrorCategory::file, program + " is not installed: install it (Debian: apt install ffmpeg)");
+  throw Error(ErrorCategory::internal, "cannot start " + program + ": " + std::strerror(reason));
+}
+
+void close_end(int& end) {
+  if (end >= 0) ::close(end);
+  end = -1;
+}
+
+// What the program finds open when it starts. Numbers below `first_free` are its own.
+class FileActions {
+ public:
+  FileActions() { ::posix_spawn_file_actions_init(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+  ~FileActions() {
+    ::posix_spawn_file_actions_destroy(&actions_);
+    for (int& end : ends_) close_end(end);
+  }
+
+  // Takes `end`, which is closed here.
+  int add(int end, int number) {
+    constexpr int first_free = 16;
+    const int moved = ::fcntl(end, F_DUPFD_CLOEXEC, first_free);
+    close_end(end);
+    if (moved < 0) return errno;
+    ends_.push_back(moved);
+    return ::posix_spawn_file_actions_adddup2(&actions_, moved, number);
+  }
+  const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  std::vector<int> ends_;
+};
+
+}  // namespace
+
+ChildProcess::ChildProcess(const std::vector<std::string>& words, const std::vector<Stream>& streams) {
+  FileActions actions;
+  const auto check = [&](int reason) {
+    if (reason == 0) return;
+    for (int& end : ends_) close_end(end);
+    close_end(messages_);
+    fail(words.front(), reason);
+  };
+  messages_ = ::memfd_create("messages", MFD_CLOEXEC);
+  check(messages_ < 0 ? errno : 0);
+  check(actions.add(::dup(messages_), STDERR_FILENO));
+  for (const Stream& stream : streams) {
+    int ends[2];
+    check(::pipe2(ends, O_CLOEXEC) != 0 ? errno : 0);
+    ends_.push_back(ends[stream.to_child ? 1 : 0]);
+    check(actions.add(ends[stream.to_child ? 0 : 1], stream.number));
+  }
+  std::vector<std::string> copies = words;
+  std::vector<char*> arguments;
+  for (std::string& word : copies) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  check(::posix_spawnp(&id_, arguments.front(), actions.get(), nullptr, arguments.data(), environ));
+}
+
+ChildProcess::~ChildProcess() {
+  if (id_ > 0) ::kill(id_, SIGKILL);
+  wait();
+  close_end(messages_);
+}
+
+std::size_t ChildProcess::read(std::size_t stream, std::span<std::byte> bytes) {
+  std::size_t length = 0;
+  while (length < bytes.size()) {
+    const ssize_t count = ::read(ends_[stream], bytes.data() + length, bytes.size() - length);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    length += static_cast<std::size_t>(count);
+  }
+  return length;
+}
+
+std::string ChildProcess::read_all(std::size_t stream) {
+  std::string text;
+  std::array<std::byte, 4096> bytes;
+  for (std::size_t count; (count = read(stream, bytes)) > 0;)
+    text.append(reinterpret_cast<const char*>(bytes.data()), count);
+  return text;
+}
+
+bool ChildProcess::write(std::size_t stream, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(ends_[stream], bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+void ChildProcess::close(std::size_t stream) {
+  close_end(ends_[stream]);
+}
+
+bool ChildProcess::wait() {
+  for (int& end : ends_) close_end(end);
+  if (id_ <= 0) return has_succeeded_;
+  int status = 0;
+  while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) continue;
+  id_ = 0;
+  has_succeeded_ = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return has_succeeded_;
+}
+
+std::string ChildProcess::complaint() const {
+  constexpr off_t most = 4096;
+  const off_t length = ::lseek(messages_, 0, SEEK_END);
+  std::string text(static_cast<std::size_t>(std::clamp(length, off_t{0}, most)), '\0');
+  const ssize_t count = ::pread(messages_, text.data(), text.size(),
+                                std::max(off_t{0}, length - static_cast<off_t>(text.size())));
+  text.resize(static_cast<std::size_t>(std::max(ssize_t{0}, count)));
+  while (text.ends_with('\n')) text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+}  // namespace parallax::tool

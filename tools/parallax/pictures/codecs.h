@@ -1,0 +1,34 @@
+// Decoders of whole pictures in memory, one for each kind of file, and the encoders that the tool needs.
+// An alpha channel is left out, a palette is looked up, and pixels of fewer than 8 bits are scaled to 8. ICC
+// profiles and gamma are ignored. All decoders throw Error (file) with `name` in the message.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/parallax/pictures/picture.h"
+
+namespace parallax::tool {
+
+bool is_png(Bytes bytes);
+Picture decode_png(Bytes bytes, const std::string& name);
+// Of a PNG as decode_png() would give it, from the beginning of its file; nothing when this is no PNG.
+struct PictureHead {
+  ImageFormat format;
+  int channels = 1;
+};
+std::optional<PictureHead> read_png_head(const std::string& path);
+std::vector<std::byte> encode_png(const ImageView& pixels);
+
+bool is_jpeg(Bytes bytes);
+Picture decode_jpeg(Bytes bytes, const std::string& name);
+
+bool is_webp(Bytes bytes);
+Picture decode_webp(Bytes bytes, const std::string& name);
+
+// PBM, PGM and PPM, as text or binary. Values are as the file has them, whatever its greatest value.
+bool is_netpbm(Bytes bytes);
+Picture decode_netpbm(Bytes bytes, const std::string& name);
+
+}  // namespace parallax::tool

@@ -1,0 +1,60 @@
+// A picture with its pixels, and the conventions that all readers share.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "parallax/error.h"
+#include "parallax/image.h"
+#include "parallax/partition.h"
+
+namespace parallax::tool {
+
+using Bytes = std::span<const std::byte>;
+
+// 8 or 16 bits, gray or R, G, B. Copies share their pixels.
+class Picture {
+ public:
+  Picture() = default;
+  // Its pixels are still to be set. \throws std::bad_alloc
+  Picture(const ImageFormat& format, int channels);
+
+  bool empty() const { return view_.data == nullptr; }
+  const ImageView& view() const { return view_; }
+  Size size() const { return view_.format.size; }
+  int channels() const { return view_.channels; }
+  std::size_t pixel_bytes() const {
+    return static_cast<std::size_t>(view_.channels) * static_cast<std::size_t>(view_.format.depth) / 8;
+  }
+  const std::byte* row(int y) const { return static_cast<const std::byte*>(view_.row(y)); }
+  std::byte* row(int y) { return const_cast<std::byte*>(std::as_const(*this).row(y)); }
+
+  // Shares the pixels of the whole.
+  Picture part(const Rectangle& region) const;
+
+ private:
+  std::shared_ptr<std::byte[]> pixels_;
+  ImageView view_;
+};
+
+// How EXIF and TIFF say that the stored rows and columns are turned or mirrored: 1 (as they are) to 8.
+// Any other number counts as 1.
+Picture upright(const Picture& stored, int orientation);
+
+// The orientation in a block of EXIF data, which is a small TIFF; 1 where it holds none.
+int exif_orientation(Bytes exif);
+
+// Sizes of pictures that are decoded whole. \throws Error (file) for others
+void check_picture_size(long long width, long long height, const std::string& name);
+
+[[noreturn]] inline void fail_picture(const std::string& name, const std::string& why) {
+  throw Error(ErrorCategory::file, name + ": " + why);
+}
+[[noreturn]] inline void fail_damaged(const std::string& name, const std::string& detail) {
+  fail_picture(name, "is damaged (" + detail + "): copy the picture again");
+}
+
+}  // namespace parallax::tool
