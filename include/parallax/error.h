@@ -17,11 +17,11 @@ enum class ErrorCategory {
 };
 
 /// Thrown by every function of the library that fails, but for std::bad_alloc where memory runs out. `what()`
-/// is one line: what failed, where, what to do.
+/// is one line: what failed, where, what to do. Control characters of the message, which the name of a file
+/// may hold, are written as in C: "\n", "\x1b".
 class Error : public std::runtime_error {
  public:
-  Error(ErrorCategory category, const std::string& message)
-      : std::runtime_error(message), category_(category) {}
+  Error(ErrorCategory category, const std::string& message);
   ErrorCategory category() const noexcept { return category_; }
 
  private:

@@ -1,0 +1,57 @@
+#include "parallax/error.h"
+
+#include <array>
+#include <cstdio>
+#include <string_view>
+
+namespace parallax {
+namespace {
+
+std::string escaped(unsigned char control) {
+  switch (control) {
+    case '\t':
+      return "\\t";
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    default:
+      break;
+  }
+  std::array<char, 8> text;
+  std::snprintf(text.data(), text.size(), "\\x%02x", static_cast<unsigned>(control));
+  return text.data();
+}
+
+bool is_control(unsigned char c) {
+  return c < 0x20 || c == 0x7F;
+}
+
+// In UTF-8, terminals take U+0080 to U+009F for control characters, too: 0xC2, then that byte.
+bool is_wide_control(std::string_view text) {
+  return text.size() >= 2 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) >= 0x80 &&
+         static_cast<unsigned char>(text[1]) < 0xA0;
+}
+
+// So that no message can move the cursor of a terminal, or pass for two.
+std::string one_line(std::string_view message) {
+  std::string line;
+  line.reserve(message.size());
+  for (; !message.empty(); message.remove_prefix(1)) {
+    const bool wide = is_wide_control(message);
+    if (wide) message.remove_prefix(1);
+    const auto c = static_cast<unsigned char>(message.front());
+    if (wide || is_control(c))
+      line += escaped(c);
+    else
+      line += message.front();
+  }
+  return line;
+}
+
+}  // namespace
+
+Error::Error(ErrorCategory category, const std::string& message)
+    : std::runtime_error(one_line(message)), category_(category) {}
+
+}  // namespace parallax
