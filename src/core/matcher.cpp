@@ -1,6 +1,7 @@
 #include "parallax/matcher.h"
 
 #include "core/checks.h"
+#include "core/floating_point.h"
 #include "core/memory.h"
 #include "core/plan.h"
 #include "core/registry.h"
@@ -35,6 +36,7 @@ void check_request(const MatcherParameters& parameters, const Device& device, co
 template <class Make>
 std::unique_ptr<Plan> make_with_remembered(const MatcherParameters& parameters, const Device& device,
                                            const ImageFormat& format, const Make& make) {
+  const DefaultFloatingPoint environment;
   check_request(parameters, device, format);
   const Configuration configuration =
       remembered_configuration(find_door(parameters, device), parameters, device, format);
@@ -54,6 +56,7 @@ std::unique_ptr<Plan> make_with_remembered(const MatcherParameters& parameters, 
 
 std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Device& device,
                                 const ImageFormat& format, const Configuration& configuration) {
+  const DefaultFloatingPoint environment;
   check_request(parameters, device, format);
   return find_door(parameters, device).make(parameters, device, format, configuration);
 }
@@ -166,12 +169,14 @@ Matcher::Matcher(Matcher&&) noexcept = default;
 Matcher& Matcher::operator=(Matcher&&) noexcept = default;
 
 void Matcher::run(const StereoPair& pair, const DisparityMap& map) {
-  detail::check_run(*plan_, format_, pair, map);
+  const DefaultFloatingPoint environment;
+  detail::check_run(plan(), format_, pair, map);
   plan_->run(pair, map);
 }
 
 void Matcher::enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) {
-  detail::check_run(*plan_, format_, pair, map);
+  const DefaultFloatingPoint environment;
+  detail::check_run(plan(), format_, pair, map);
   plan_->enqueue(pair, map, stream);
 }
 

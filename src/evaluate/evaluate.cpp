@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/checks.h"
+#include "core/floating_point.h"
 
 namespace parallax {
 namespace {
@@ -71,6 +72,7 @@ class Tally {
 }  // namespace
 
 ErrorMetrics evaluate(View<const float> disparity, View<const float> truth, View<const std::uint8_t> mask) {
+  const DefaultFloatingPoint environment;
   check_view("disparity map", disparity, disparity.size);
   check_view("truth", truth, disparity.size);
   if (!mask.empty()) check_view("mask", mask, disparity.size);

@@ -8,6 +8,7 @@
 #include "parallax/error.h"
 #include "parallax/formats.h"
 
+#include "core/floating_point.h"
 #include "formats/text.h"
 
 namespace parallax {
@@ -65,6 +66,7 @@ std::array<double, 9> matrix_of(std::string_view value, std::string_view key, co
 }  // namespace
 
 Calibration parse_middlebury_calibration(std::string_view text, const std::string& name) {
+  const DefaultFloatingPoint environment;
   const auto camera = find_value(text, "cam0");
   if (!camera) fail(name, "cam0", "is missing: this is no Middlebury calib.txt");
   const std::array<double, 9> left = matrix_of(*camera, "cam0", name);
@@ -93,6 +95,7 @@ Calibration read_middlebury_calibration(const std::string& path) {
 }
 
 std::string encode_middlebury_calibration(const Calibration& c) {
+  const DefaultFloatingPoint environment;
   std::ostringstream text;
   text.imbue(std::locale::classic());
   text.precision(17);

@@ -5,6 +5,7 @@
 #include "parallax/formats.h"
 
 #include "core/checks.h"
+#include "core/floating_point.h"
 
 namespace parallax {
 namespace {
@@ -22,6 +23,7 @@ Plane<Out> convert(View<const In> in, const Convert& each) {
 }  // namespace
 
 Plane<std::uint16_t> encode_kitti(View<const float> disparity) {
+  const DefaultFloatingPoint environment;
   return convert<float, std::uint16_t>(disparity, [](float d) -> std::uint16_t {
     if (!std::isfinite(d)) return 0;
     return static_cast<std::uint16_t>(std::clamp(std::floor(d * 256.0f + 0.5f), 1.0f, 65535.0f));
@@ -34,6 +36,7 @@ Plane<float> decode_kitti(View<const std::uint16_t> values) {
 }
 
 Plane<float> decode_scaled_truth(View<const std::uint8_t> values, double scale) {
+  const DefaultFloatingPoint environment;
   check_range("truth scale", scale, 1e-6, 1e6);
   return convert<std::uint8_t, float>(
       values, [scale](std::uint8_t v) { return v == 0 ? no_value : static_cast<float>(v / scale); });

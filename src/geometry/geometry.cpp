@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/checks.h"
+#include "core/floating_point.h"
 
 namespace parallax {
 namespace {
@@ -25,6 +26,8 @@ double depth(const Calibration& calibration, float disparity) {
 }
 
 void depth_map(const Calibration& calibration, View<const float> disparity, View<float> result) {
+  const DefaultFloatingPoint environment;
+  check_finite(calibration);
   check_view("disparity map", disparity, disparity.size);
   check_view("depth map", result, disparity.size);
   for (int y = 0; y < disparity.size.height; ++y)
@@ -34,6 +37,8 @@ void depth_map(const Calibration& calibration, View<const float> disparity, View
 
 std::vector<Point> point_cloud(const Calibration& calibration, View<const float> disparity,
                                const ImageView& left) {
+  const DefaultFloatingPoint environment;
+  check_finite(calibration);
   check_view("disparity map", disparity, disparity.size);
   check_image("left image", left);
   if (left.format.size != disparity.size)

@@ -1,4 +1,5 @@
 #include "core/checks.h"
+#include "core/floating_point.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/block/block.h"
 #include "matchers/census/census.h"
@@ -28,7 +29,8 @@ Margins margins_of(const TiledBeliefPropagationParameters& parameters, const Ima
 }  // namespace
 
 Margins margins(const MatcherParameters& parameters, const ImageFormat& format, int padding) {
-  check_size(format.size);
+  const DefaultFloatingPoint environment;
+  check_format(format);
   check_range("padding", padding, 0, 1'000'000);
   return std::visit(
       [&](const auto& p) {

@@ -10,6 +10,7 @@
 
 #include "core/arena.h"
 #include "core/checks.h"
+#include "core/floating_point.h"
 #include "core/memory.h"
 #include "core/registry.h"
 #include "core/workers.h"
@@ -238,6 +239,7 @@ std::size_t bytes_beside_matcher(const ImageFormat& tile) {
 
 TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
                     const PlanLimits& limits, const TileOptions& options) {
+  const DefaultFloatingPoint environment;
   check_range("largest tile width", options.largest.width, 0, 1'000'000);
   check_range("largest tile height", options.largest.height, 0, 1'000'000);
   check_range("tiles at once", options.at_once, 1, 1000);

@@ -19,6 +19,7 @@
 #include "core/arena.h"
 #include "core/checks.h"
 #include "core/copy_rows.h"
+#include "core/floating_point.h"
 #include "partition/partition.h"
 #include "refine/refine.h"
 
@@ -144,6 +145,7 @@ Stitcher checked_stitcher(const TilePlan& plan, int rows) {
 }  // namespace
 
 std::size_t stitch_memory_bytes(const TilePlan& plan, int rows) {
+  const DefaultFloatingPoint environment;
   return checked_stitcher(plan, rows).memory_bytes(plan.format.depth);
 }
 
@@ -167,6 +169,7 @@ int most_rows_to_stitch(const TilePlan& plan, std::size_t bytes) {
 }
 
 void stitch(const TilePlan& plan, int rows, const Strips& strips) {
+  const DefaultFloatingPoint environment;
   partition::check_tiles(plan);
   checked_stitcher(plan, rows).run(plan, strips);
 }

@@ -1,6 +1,7 @@
 // Lanes are neighbouring pixels.
 
 #include "core/checks.h"
+#include "core/floating_point.h"
 #include "refine/refine.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -71,6 +72,7 @@ void bilateral(View<float> disparity, View<const std::uint8_t> guide, const Guid
 
 void bilateral(View<float> disparity, const ImageView& guide, int window, int range, float step,
                int threads) {
+  const DefaultFloatingPoint environment;
   refine::check_guided_window("bilateral", window);
   refine::check_gray_range("bilateral_range", range);
   refine::check_bilateral_step("bilateral_step", step);

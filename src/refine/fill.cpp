@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/checks.h"
+#include "core/floating_point.h"
 #include "refine/refine.h"
 
 namespace parallax {
@@ -45,6 +46,7 @@ void fill_row(const DisparityMap& map, const Workers& workers) {
 }  // namespace refine
 
 void fill_row(const DisparityMap& map, int threads) {
+  const DefaultFloatingPoint environment;
   check_map(map);
   refine::fill_row(map, refine::checked_workers(threads));
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/checks.h"
+#include "core/floating_point.h"
 #include "refine/refine.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -83,6 +84,7 @@ void left_right_check(const DisparityMap& left, View<const float> right, float t
 }  // namespace refine
 
 void left_right_check(const DisparityMap& left, View<const float> right, float tolerance, int threads) {
+  const DefaultFloatingPoint environment;
   check_map(left);
   check_view("right disparity map", right, left.disparity.size);
   check_not_negative("tolerance", tolerance);

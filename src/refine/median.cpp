@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/checks.h"
+#include "core/floating_point.h"
 #include "refine/refine.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -113,6 +114,7 @@ void median(View<float> disparity, int window, View<float> scratch, const Worker
 }  // namespace refine
 
 void median(View<float> disparity, int window, int threads) {
+  const DefaultFloatingPoint environment;
   if (window != 3 && window != 5) refuse("median", window, "3 or 5");
   check_view("disparity map", disparity, disparity.size);
   Plane<float> scratch(refine::bordered_size(disparity.size, window));

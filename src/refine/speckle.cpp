@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/checks.h"
+#include "core/floating_point.h"
 #include "refine/refine.h"
 
 namespace parallax {
@@ -80,6 +81,7 @@ void speckle_filter(const DisparityMap& map, int size, float range, std::int32_t
 }  // namespace refine
 
 void speckle_filter(const DisparityMap& map, int size, float range) {
+  const DefaultFloatingPoint environment;
   check_map(map);
   check_not_negative("size", size);
   check_not_negative("range", range);

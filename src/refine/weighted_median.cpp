@@ -3,6 +3,7 @@
 // values of the window, and move past the pivot to the next one. Lanes are neighbouring pixels.
 
 #include "core/checks.h"
+#include "core/floating_point.h"
 #include "refine/refine.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -104,6 +105,7 @@ void weighted_median(View<float> disparity, View<const std::uint8_t> guide, cons
 }  // namespace refine
 
 void weighted_median(View<float> disparity, const ImageView& guide, int window, int range, int threads) {
+  const DefaultFloatingPoint environment;
   refine::check_guided_window("weighted_median", window);
   refine::check_gray_range("weighted_median_range", range);
   check_view("disparity map", disparity, disparity.size);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/checks.h"
+#include "core/floating_point.h"
 
 namespace parallax {
 namespace {
@@ -204,6 +205,7 @@ SynthPair synthesize(const SynthParameters& parameters) {
 }
 
 SynthPair synthesize_rows(const SynthParameters& parameters, int first_row, int rows) {
+  const DefaultFloatingPoint environment;
   parameters.validate();
   check_range("first row", first_row, 0, parameters.size.height - 1);
   check_range("rows", rows, 1, parameters.size.height - first_row);

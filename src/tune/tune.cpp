@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/floating_point.h"
 #include "core/memory.h"
 #include "core/plan.h"
 #include "core/registry.h"
@@ -234,6 +235,7 @@ TuningTrial report(const tuning::Trial& trial, const detail::TuningSpace& space)
 
 TuningResult tune(const MatcherParameters& parameters, const Device& device, const StereoPair& pair,
                   const TuningOptions& options) {
+  const DefaultFloatingPoint environment;
   if (!(options.budget_seconds > 0))
     throw Error(
         ErrorCategory::argument,

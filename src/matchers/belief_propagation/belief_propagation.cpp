@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/checks.h"
+#include "core/floating_point.h"
 #include "data_cost/scene.h"
 
 namespace parallax {
@@ -85,6 +86,7 @@ BeliefPropagationParameters belief_propagation_preset(std::string_view name) {
 
 std::vector<float> belief_propagation_costs(const BeliefPropagationParameters& parameters,
                                             const StereoPair& pair) {
+  const DefaultFloatingPoint environment;
   const Model model = checked_model(parameters);
   std::vector<float> volume = data_cost::Scene(model, pair).volume();
   for (float& cost : volume) cost /= model.scale;
@@ -93,6 +95,7 @@ std::vector<float> belief_propagation_costs(const BeliefPropagationParameters& p
 
 double belief_propagation_energy(const BeliefPropagationParameters& parameters, const StereoPair& pair,
                                  View<const float> disparity) {
+  const DefaultFloatingPoint environment;
   const Model model = checked_model(parameters);
   const data_cost::Scene scene(model, pair);
   const View<const std::uint16_t> gray = scene.costs().gray();

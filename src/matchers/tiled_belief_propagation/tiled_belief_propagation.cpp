@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/checks.h"
+#include "core/floating_point.h"
 #include "data_cost/scene.h"
 
 namespace parallax {
@@ -93,11 +94,13 @@ TiledBeliefPropagationParameters tiled_belief_propagation_preset(std::string_vie
 
 std::vector<float> tiled_belief_propagation_costs(const TiledBeliefPropagationParameters& parameters,
                                                   const StereoPair& pair) {
+  const DefaultFloatingPoint environment;
   return data_cost::Scene(checked_model(parameters), pair).volume();
 }
 
 double tiled_belief_propagation_energy(const TiledBeliefPropagationParameters& parameters,
                                        const StereoPair& pair, View<const float> disparity) {
+  const DefaultFloatingPoint environment;
   const Model model = checked_model(parameters);
   const auto discontinuity = [&](int, int, int, int, int label, int label2) {
     return static_cast<float>(std::min(std::abs(label - label2) * model.slope, model.truncation));
