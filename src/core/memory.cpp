@@ -5,6 +5,8 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <string>
+#include <string_view>
 
 #include <unistd.h>
 
@@ -23,15 +25,66 @@ std::string bytes_text(std::size_t bytes) {
   return text.str();
 }
 
+namespace {
+
+namespace fs = std::filesystem;
+
+// SIZE_MAX where the file is missing, or says "max".
+std::size_t limit_in(const fs::path& file) {
+  std::size_t limit = 0;
+  std::ifstream(file) >> limit;
+  return limit == 0 ? SIZE_MAX : limit;
+}
+
+// Of a group and all around it. Inside a container, its own group may be the root of what can be seen: then
+// what the path names on the host is not there.
+std::size_t least_limit(const fs::path& mounted, std::string_view group, const char* file) {
+  std::size_t least = limit_in(mounted / file);
+  fs::path folder = mounted;
+  for (const fs::path& name : fs::path(group).relative_path()) {
+    folder /= name;
+    least = std::min(least, limit_in(folder / file));
+  }
+  return least;
+}
+
+// Controllers are separated by commas.
+bool names_memory(std::string_view controllers) {
+  while (!controllers.empty()) {
+    const std::size_t length = std::min(controllers.find(','), controllers.size());
+    if (controllers.substr(0, length) == "memory") return true;
+    controllers.remove_prefix(std::min(length + 1, controllers.size()));
+  }
+  return false;
+}
+
+}  // namespace
+
+// Lines of /proc/self/cgroup are number:controllers:group; version 2 has number 0 and names no controllers.
+std::size_t container_memory(const fs::path& root) {
+  const fs::path mounted = root / "sys/fs/cgroup";
+  std::size_t least = least_limit(mounted, "", "memory.max");
+  std::ifstream groups(root / "proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string_view text = line;
+    const std::string_view controllers = text.substr(first + 1, second - first - 1);
+    const std::string_view group = text.substr(second + 1);
+    if (controllers.empty()) least = std::min(least, least_limit(mounted, group, "memory.max"));
+    if (names_memory(controllers))
+      least = std::min(least, least_limit(mounted / "memory", group, "memory.limit_in_bytes"));
+  }
+  return least;
+}
+
 std::size_t whole_memory() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page = sysconf(_SC_PAGESIZE);
   const bool known = pages > 0 && page > 0;
   const std::size_t physical =
       known ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : SIZE_MAX;
-  std::size_t container = 0;  // stays 0 where the file is missing, or says "max"
-  std::ifstream("/sys/fs/cgroup/memory.max") >> container;
-  return container == 0 ? physical : std::min(physical, container);
+  return std::min(physical, container_memory("/"));
 }
 
 }  // namespace parallax
