@@ -45,7 +45,8 @@ class Plan;
 ///     parallax::Matcher matcher(parallax::block_preset("default"), parallax::Device::parse("cpu"), {{640,
 ///     480}}); matcher.run({left, right}, {disparity, status});
 ///
-/// One matcher runs one pair at a time; several matchers may run at once, also on one device.
+/// One matcher runs one pair at a time; several matchers may run at once, also on one device. One that was
+/// moved from can be destroyed or assigned to; all else throws Error (argument).
 class Matcher {
  public:
   /// Checks everything, then allocates everything.
@@ -78,6 +79,8 @@ class Matcher {
   const std::vector<StageTime>& stage_times() const;
 
  private:
+  detail::Plan& plan() const;
+
   std::unique_ptr<detail::Plan> plan_;
   ImageFormat format_;
 };

@@ -49,8 +49,17 @@ void check_view(std::string_view what, const View<T>& view, Size size) {
   if (view.size != size)
     throw Error(ErrorCategory::argument,
                 std::string(what) + " is " + text(view.size) + ": give one of " + text(size));
+  // Functions that take whatever size the caller's map has ask only that it is its own.
+  if (size.width < 0 || size.height < 0)
+    throw Error(ErrorCategory::argument,
+                std::string(what) + " is " + text(size) + ": give one whose sides are not negative");
   if (view.empty())
     throw Error(ErrorCategory::argument, std::string(what) + " has no memory: give a view on some");
+}
+
+// A mask without memory and without a size is none; one with either must be whole.
+inline void check_mask(std::string_view what, const View<const std::uint8_t>& mask, Size size) {
+  if (!mask.empty() || mask.size != Size{}) check_view(what, mask, size);
 }
 
 inline void check_map(const DisparityMap& map) {
@@ -62,11 +71,17 @@ inline void check_threads(int threads) {
   check_range("threads", threads, 0, 4096);
 }
 
+inline void check_depth(std::string_view what, Depth depth) {
+  if (depth != Depth::bits8 && depth != Depth::bits16)
+    refuse(std::string(what) + " depth", static_cast<int>(depth), "8 or 16 bits a channel");
+}
+
 inline void check_image(std::string_view what, const ImageView& image) {
   if (image.data == nullptr)
     throw Error(ErrorCategory::argument, std::string(what) + " has no memory: give a view on some");
   if (image.channels != 1 && image.channels != 3)
     refuse(std::string(what) + " channels", image.channels, "1 (gray) or 3 (R, G, B)");
+  check_depth(what, image.format.depth);
 }
 
 // Images have at least one pixel, and columns that an int can count with room for any search range.
@@ -75,6 +90,11 @@ inline void check_size(Size size) {
   if (size.width < 1 || size.height < 1 || size.width > most || size.height > most)
     throw Error(ErrorCategory::argument, "image is " + text(size) + ": each side must have from 1 to " +
                                              std::to_string(most) + " pixels");
+}
+
+inline void check_format(const ImageFormat& format) {
+  check_size(format.size);
+  check_depth("image", format.depth);
 }
 
 }  // namespace parallax

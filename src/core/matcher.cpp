@@ -27,7 +27,7 @@ const Door& find_door(const MatcherParameters& parameters, const Device& device)
 namespace {
 
 void check_request(const MatcherParameters& parameters, const Device& device, const ImageFormat& format) {
-  check_size(format.size);
+  check_format(format);
   check_threads(device.threads);
   std::visit([](const auto& p) { p.validate(); }, parameters);
 }
@@ -150,8 +150,8 @@ void allocate(Plan& plan, const PlanLimits& limits) {
 void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const DisparityMap& map) {
   check_planned("left image", pair.left, format);
   check_planned("right image", pair.right, format);
-  if (!pair.left_mask.empty()) check_view("left mask", pair.left_mask, format.size);
-  if (!pair.right_mask.empty()) check_view("right mask", pair.right_mask, format.size);
+  check_mask("left mask", pair.left_mask, format.size);
+  check_mask("right mask", pair.right_mask, format.size);
   check_view("disparity map", map.disparity, format.size);
   check_view("status map", map.status, format.size);
   check_costs(pair.costs, plan.cost_labels(), format.size);
@@ -163,6 +163,12 @@ void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pa
 Matcher::Matcher(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
                  const PlanLimits& limits)
     : plan_(detail::allocate_tuned_plan(parameters, device, format, limits)), format_(format) {}
+
+detail::Plan& Matcher::plan() const {
+  if (plan_ == nullptr)
+    throw Error(ErrorCategory::argument, "the matcher was moved from: use the one that it was moved to");
+  return *plan_;
+}
 
 Matcher::~Matcher() = default;
 Matcher::Matcher(Matcher&&) noexcept = default;
@@ -181,11 +187,11 @@ void Matcher::enqueue(const StereoPair& pair, const DisparityMap& map, void* str
 }
 
 std::size_t Matcher::memory_bytes() const {
-  return plan_->memory_bytes();
+  return plan().memory_bytes();
 }
 
 const std::vector<StageTime>& Matcher::stage_times() const {
-  return plan_->stage_times;
+  return plan().stage_times;
 }
 
 std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device,

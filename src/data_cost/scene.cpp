@@ -15,8 +15,8 @@ Scene::Scene(const CostModel& model, const StereoPair& pair)
   check_size(size_);
   if (pair.right.format != pair.left.format)
     throw Error(ErrorCategory::argument, "the images differ in size or depth: give a pair of one format");
-  if (!pair.left_mask.empty()) check_view("left mask", pair.left_mask, size_);
-  if (!pair.right_mask.empty()) check_view("right mask", pair.right_mask, size_);
+  check_mask("left mask", pair.left_mask, size_);
+  check_mask("right mask", pair.right_mask, size_);
   if (model.cost == DataCost::volume &&
       (pair.costs.data == nullptr || pair.costs.size != size_ || pair.costs.labels != model.labels))
     throw Error(ErrorCategory::argument, "data costs are missing or of another size: give " + text(size_) +

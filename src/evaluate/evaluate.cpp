@@ -75,7 +75,7 @@ ErrorMetrics evaluate(View<const float> disparity, View<const float> truth, View
   const DefaultFloatingPoint environment;
   check_view("disparity map", disparity, disparity.size);
   check_view("truth", truth, disparity.size);
-  if (!mask.empty()) check_view("mask", mask, disparity.size);
+  check_mask("mask", mask, disparity.size);
   Tally tally;
   for (int y = 0; y < disparity.size.height; ++y)
     for (int x = 0; x < disparity.size.width; ++x)

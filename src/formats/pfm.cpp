@@ -5,6 +5,7 @@
 #include "parallax/error.h"
 #include "parallax/formats.h"
 
+#include "core/checks.h"
 #include "formats/text.h"
 
 namespace parallax {
@@ -70,6 +71,7 @@ Plane<float> read_pfm(const std::string& path) {
 }
 
 std::vector<std::byte> encode_pfm(View<const float> image) {
+  check_view("image", image, image.size);
   static_assert(std::endian::native == std::endian::little, "rows are copied as they are");
   const std::string header =
       "Pf\n" + std::to_string(image.size.width) + " " + std::to_string(image.size.height) + "\n-1.0\n";

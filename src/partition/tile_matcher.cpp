@@ -74,8 +74,8 @@ void check_whole(const TilePlan& plan, const StereoPair& pair, const DisparityMa
   };
   check("left image", pair.left);
   check("right image", pair.right);
-  if (!pair.left_mask.empty()) check_view("left mask", pair.left_mask, plan.format.size);
-  if (!pair.right_mask.empty()) check_view("right mask", pair.right_mask, plan.format.size);
+  check_mask("left mask", pair.left_mask, plan.format.size);
+  check_mask("right mask", pair.right_mask, plan.format.size);
   check_view("disparity map", map.disparity, plan.format.size);
   check_view("status map", map.status, plan.format.size);
   check_no_confidence(map);

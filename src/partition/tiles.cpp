@@ -69,7 +69,7 @@ class Layout {
 }  // namespace
 
 void check_tiles(const TilePlan& plan) {
-  check_size(plan.format.size);
+  check_format(plan.format);
   if (plan.tiles.empty()) throw Error(ErrorCategory::argument, "the plan has no tiles: plan again");
   Layout layout(plan);
   for (std::size_t i = 0; i < plan.tiles.size(); ++i)

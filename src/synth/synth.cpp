@@ -198,6 +198,7 @@ void SynthParameters::validate() const {
   check_range("width", size.width, 1, 1'000'000);
   check_range("height", size.height, 1, 1'000'000);
   check_range("disparities", disparities, 1, 1'000'000);
+  check_choice("scene", scene, Scene::layers);
 }
 
 SynthPair synthesize(const SynthParameters& parameters) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -484,6 +485,43 @@ TEST(SpeckleSizeTest, MapsTooLargeForTheFilterAreRefused) {
   }
   parameters.refine.speckle_size = 0;
   EXPECT_GT(estimate_memory_bytes(parameters, {}, format), std::size_t{1} << 32);
+}
+
+TEST_P(MatcherTest, DepthThatIsNoneIsRefused) {
+  const auto twelve = static_cast<Depth>(12);
+  for (const Error& error :
+       {error_of([&] {
+          Matcher(small_search(), device_, {size, twelve});
+        }),
+        error_of([&] {
+          estimate_memory_bytes(small_search(), device_, {size, twelve});
+        }),
+        run_error({left_.view(), ImageView(right_.row(0), {size, twelve}, 1, 64), {}, {}}, result_.map())}) {
+    EXPECT_EQ(error.category(), ErrorCategory::argument);
+    EXPECT_TRUE(contains(error, "depth is 12: choose 8 or 16 bits")) << error.what();
+  }
+}
+
+TEST_P(MatcherTest, MaskWithoutMemoryButWithASizeIsRefused) {
+  const View<const std::uint8_t> mask(nullptr, size);
+  EXPECT_TRUE(
+      contains(run_error({left_.view(), right_.view(), mask, {}}, result_.map()), "left mask has no"));
+  EXPECT_TRUE(
+      contains(run_error({left_.view(), right_.view(), {}, mask}, result_.map()), "right mask has no"));
+}
+
+TEST_P(MatcherTest, MatcherThatWasMovedFromIsRefused) {
+  Matcher first = matcher(small_search());
+  Matcher second = std::move(first);
+  for (const Error& error :
+       {error_of([&] { first.run(pair(), result_.map()); }),
+        error_of([&] { first.enqueue(pair(), result_.map(), nullptr); }),
+        error_of([&] { first.memory_bytes(); }), error_of([&] { first.stage_times(); })}) {
+    EXPECT_EQ(error.category(), ErrorCategory::argument);
+    EXPECT_TRUE(contains(error, "moved from")) << error.what();
+  }
+  first = std::move(second);
+  EXPECT_NO_THROW(first.run(pair(), result_.map()));
 }
 
 }  // namespace

@@ -156,5 +156,16 @@ TEST(PfmTest, IsReadFromAFile) {
   std::filesystem::remove(path);
 }
 
+TEST(PfmTest, ImageWithoutMemoryIsRefused) {
+  for (const Size size : {Size{}, Size{3, 0}, Size{3, 2}}) {
+    try {
+      encode_pfm(View<const float>(nullptr, size));
+      ADD_FAILURE() << size.width;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.category(), ErrorCategory::argument) << error.what();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace parallax

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -362,6 +363,29 @@ TEST(RefineTest, ThreadsNeverChangeAByte) {
 
 TEST(RefineParametersTest, DefaultsAreValid) {
   EXPECT_NO_THROW(RefineParameters().validate());
+}
+
+TEST(RefineTest, MapsOfNegativeSizeAreRefused) {
+  float value = 0;
+  std::uint8_t status = 0;
+  const Plane<std::uint8_t> guide({3, 3});
+  for (const Size size : {Size{-3, 5}, Size{5, -3}, Size{-3, -3}}) {
+    const View<float> disparity(&value, size);
+    const DisparityMap map{disparity, View<std::uint8_t>(&status, size)};
+    for (const std::function<void()>& step : std::initializer_list<std::function<void()>>{
+             [&] { median(disparity, 3); }, [&] { weighted_median(disparity, guide.view(), 3, 10); },
+             [&] { bilateral(disparity, guide.view(), 3, 10, 1); }, [&] { fill_row(map); },
+             [&] { left_right_check(map, disparity, 1); }, [&] { speckle_filter(map, 5, 1); }})
+      test::expect_refused(step, "give one whose sides are not negative");
+  }
+}
+
+TEST(RefineTest, GuideOfNoDepthIsRefused) {
+  const Plane<std::uint8_t> pixels({8, 8});
+  const ImageView guide(pixels.row(0), {{3, 3}, static_cast<Depth>(12)}, 1, 64);
+  Plane<float> disparity({3, 3});
+  test::expect_refused([&] { weighted_median(disparity.view(), guide, 3, 10); }, "guide depth is 12");
+  test::expect_refused([&] { bilateral(disparity.view(), guide, 3, 10, 1); }, "guide depth is 12");
 }
 
 }  // namespace

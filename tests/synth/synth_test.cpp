@@ -274,7 +274,8 @@ TEST(SynthParametersTest, FieldsOutOfRangeAreNamed) {
                         {{{1'000'001, 5}, 16}, "width is 1000001: choose"},
                         {{{5, -1}, 16}, "height is -1: choose"},
                         {{{5, 5}, 0}, "disparities is 0: choose a number from 1 to 1000000"},
-                        {{{5, 5}, 1'000'001}, "disparities is 1000001: choose"}}) {
+                        {{{5, 5}, 1'000'001}, "disparities is 1000001: choose"},
+                        {{{5, 5}, 16, static_cast<Scene>(9)}, "scene is 9: choose a value of"}}) {
     try {
       synthesize(c.parameters);
       ADD_FAILURE() << c.message;
