@@ -1,10 +1,21 @@
 #include "core/workers.h"
 
 #include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+#include <pthread.h>
+
+#include "parallax/error.h"
 
 // This file is compiled without ThreadSanitizer, as the packaged oneTBB is: its synchronisation, of which the
 // sanitizer would see only half, is told to it in two lines instead.
@@ -18,9 +29,65 @@ static void __tsan_release(void*) {}
 
 namespace parallax {
 
+using oneapi::tbb::task_arena;
+
+namespace {
+
+// Arenas that no workers have now, by their number of threads. oneTBB keeps memory of every arena for ever,
+// up to 2021.8 at least: so they are never given up, but used again.
+class IdleArenas {
+ public:
+  std::unique_ptr<task_arena> take(int threads) {
+    const std::lock_guard guard(mutex_);
+    auto& arenas = by_threads_[threads];
+    if (arenas.empty()) return std::make_unique<task_arena>(threads);
+    std::unique_ptr<task_arena> arena = std::move(arenas.back());
+    arenas.pop_back();
+    return arena;
+  }
+
+  // What cannot be kept is given up.
+  void give_back(int threads, std::unique_ptr<task_arena> arena) noexcept {
+    try {
+      const std::lock_guard guard(mutex_);
+      by_threads_[threads].push_back(std::move(arena));
+    } catch (const std::bad_alloc&) {
+    }
+  }
+
+  // A forked process has none of the threads that are in the arenas: they stay behind, as they are.
+  void before_fork() { mutex_.lock(); }
+  void after_fork_in_parent() { mutex_.unlock(); }
+  void after_fork_in_child() {
+    for (auto& [threads, arenas] : by_threads_)
+      for (std::unique_ptr<task_arena>& arena : arenas) static_cast<void>(arena.release());
+    by_threads_.clear();
+    mutex_.unlock();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<int, std::vector<std::unique_ptr<task_arena>>> by_threads_;
+};
+
+// Is never destroyed: matchers may be, as late as the process ends.
+IdleArenas& idle_arenas() {
+  static IdleArenas& arenas = []() -> IdleArenas& {
+    auto& made = *new IdleArenas;
+    pthread_atfork([] { idle_arenas().before_fork(); }, [] { idle_arenas().after_fork_in_parent(); },
+                   [] { idle_arenas().after_fork_in_child(); });
+    return made;
+  }();
+  return arenas;
+}
+
+}  // namespace
+
 struct Workers::Implementation {
-  explicit Implementation(int threads) : arena(threads) {}
-  oneapi::tbb::task_arena arena;
+  explicit Implementation(int count) : threads(count), arena(idle_arenas().take(count)) {}
+  ~Implementation() { idle_arenas().give_back(threads, std::move(arena)); }
+  int threads;
+  std::unique_ptr<task_arena> arena;
 };
 
 Workers::Workers(int threads, int ranges_per_thread) : ranges_per_thread_(ranges_per_thread) {
@@ -40,14 +107,30 @@ void Workers::run(int count, Call call, void* context) const {
     return;
   }
   int joined = 0;
+  std::atomic<bool> body_failed = false;
   __tsan_release(context);
-  implementation_->arena.execute([&] {
-    oneapi::tbb::parallel_for(0, count, [&](int index) {
-      __tsan_acquire(context);
+  const auto body = [&](int index) {
+    __tsan_acquire(context);
+    try {
       call(context, index, oneapi::tbb::this_task_arena::current_thread_index());
-      __tsan_release(&joined);
-    });
-  });
+    } catch (...) {
+      body_failed = true;
+      throw;
+    }
+    __tsan_release(&joined);
+  };
+  // Every thread computes in the floating-point environment of this one.
+  using oneapi::tbb::task_group_context;
+  task_group_context settings(task_group_context::bound,
+                              task_group_context::default_traits | task_group_context::fp_settings);
+  try {
+    implementation_->arena->execute([&] { oneapi::tbb::parallel_for(0, count, body, settings); });
+  } catch (const std::runtime_error& error) {
+    if (body_failed) throw;
+    // oneTBB says so of threads that it cannot start.
+    throw Error(ErrorCategory::memory, std::string("the system refused a thread (") + error.what() +
+                                           "): use fewer threads, or raise the limits of memory and threads");
+  }
   __tsan_acquire(&joined);
 }
 

@@ -2,12 +2,19 @@
 
 #include <atomic>
 #include <chrono>
+#include <fstream>
+#include <new>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "parallax/error.h"
 
 namespace parallax {
 namespace {
@@ -100,6 +107,79 @@ TEST(WorkersDefaultTest, MovedWorkersWork) {
   second.for_each(10, [&](int, int) { ++calls; });
   EXPECT_EQ(calls, 10);
 }
+
+// Of this process.
+std::size_t resident_bytes() {
+  std::size_t whole = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> whole >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// oneTBB keeps some 7 KiB of every arena.
+TEST(WorkersDefaultTest, ManyWorkersLeaveNoMemoryBehind) {
+  const auto use = [](int times) {
+    for (int i = 0; i < times; ++i) Workers(2).for_each(4, [](int, int) {});
+  };
+  use(200);
+  const std::size_t before = resident_bytes();
+  use(2000);
+  EXPECT_LT(resident_bytes(), before + (4u << 20));
+}
+
+TEST(WorkersDefaultTest, WorkersAtTheSameTimeHaveSlotsOfTheirOwn) {
+  const Workers first(2), second(2);
+  std::atomic<int> calls = 0;
+  first.for_each(4, [&](int, int) { second.for_each(4, [&](int, int) { ++calls; }); });
+  EXPECT_EQ(calls, 16);
+}
+
+int calls_of_new_workers() {
+  std::atomic<int> calls = 0;
+  Workers(2).for_each(10, [&](int, int) { ++calls; });
+  return calls;
+}
+
+#if !defined(__SANITIZE_THREAD__)  // which cannot follow a process with threads that forks
+// The child has none of the threads that are in arenas of its parent.
+TEST(WorkersDefaultTest, WorkAfterAFork) {
+  EXPECT_EQ(calls_of_new_workers(), 10);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(calls_of_new_workers());
+  ASSERT_GT(child, 0);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 10);
+  EXPECT_EQ(calls_of_new_workers(), 10);
+}
+#endif
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Exits with 0 where the loop ran, or failed as the library promises.
+[[noreturn]] void run_where_no_thread_can_start() {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  // Less than the stack of a thread takes.
+  const rlim_t bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (1 << 20);
+  const rlimit limit{bytes, bytes};
+  ::setrlimit(RLIMIT_AS, &limit);
+  try {
+    calls_of_new_workers();
+  } catch (const Error& error) {
+    ::_exit(error.category() == ErrorCategory::memory ? 0 : 1);
+  } catch (const std::bad_alloc&) {
+    ::_exit(0);
+  } catch (...) {
+    ::_exit(2);
+  }
+  ::_exit(0);
+}
+
+TEST(WorkersDeathTest, ThreadThatCannotStartIsAnErrorOfTheLibrary) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(run_where_no_thread_can_start(), ::testing::ExitedWithCode(0), "");
+}
+#endif
 
 }  // namespace
 }  // namespace parallax
