@@ -22,7 +22,8 @@ namespace parallax {
 Plane<float> parse_pfm(std::span<const std::byte> bytes, const std::string& name);
 Plane<float> read_pfm(const std::string& path);
 
-/// The bytes of a little-endian PFM of one channel, scale −1.
+/// The bytes of a little-endian PFM of one channel, scale −1. \throws Error (argument) for an image without
+/// memory.
 std::vector<std::byte> encode_pfm(View<const float> image);
 
 /// KITTI's 16-bit convention: disparity · 256, 0 = none. Encoding rounds to the nearest, and clamps a
@@ -59,7 +60,8 @@ CostArray read_costs(const std::string& path, int labels = 16);
 /// \throws Error (argument) for a cost that such a file cannot hold.
 std::string encode_costs(const CostVolume& costs);
 
-/// The bytes of a binary little-endian PLY: x, y, z as float, red, green, blue as uchar.
+/// The bytes of a binary little-endian PLY: x, y, z as float, red, green, blue as uchar. \throws Error
+/// (argument) for a point that is not finite.
 std::vector<std::byte> encode_ply(std::span<const Point> points);
 
 /// Reads a file whole. \throws Error (file) with the system's reason.

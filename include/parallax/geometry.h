@@ -26,7 +26,8 @@ struct Calibration {
 /// disparity, and where disparity + doffs is not positive (at or beyond infinity).
 double depth(const Calibration& calibration, float disparity);
 
-/// depth() for every pixel; the views have one size.
+/// depth() for every pixel; the views have one size. \throws Error (argument) when they have not, or the
+/// calibration is not finite.
 void depth_map(const Calibration& calibration, View<const float> disparity, View<float> depth);
 
 struct Point {
@@ -35,7 +36,8 @@ struct Point {
 };
 
 /// One point for each pixel that has a depth, coloured by the left image (16-bit values by their upper byte),
-/// row by row. \throws Error (argument) when the sizes differ.
+/// row by row; but for those too far away for a float. \throws Error (argument) when the sizes differ, or the
+/// calibration is not finite.
 std::vector<Point> point_cloud(const Calibration& calibration, View<const float> disparity,
                                const ImageView& left);
 

@@ -83,6 +83,7 @@ Calibration parse_middlebury_calibration(std::string_view text, const std::strin
   } else if (const auto other = find_value(text, "cam1")) {
     calibration.doffs = matrix_of(*other, "cam1", name)[2] - calibration.centre_x;
   }
+  if (!std::isfinite(calibration.doffs)) fail(name, "cam1", "is too far from cam0");
   calibration.width = count_of(text, "width", name);
   calibration.height = count_of(text, "height", name);
   calibration.disparities = count_of(text, "ndisp", name);

@@ -1,8 +1,20 @@
 #include <bit>
+#include <cmath>
+#include <string>
 
+#include "parallax/error.h"
 #include "parallax/formats.h"
 
 namespace parallax {
+namespace {
+
+void check_finite(const Point& point, std::size_t index) {
+  if (std::isfinite(point.x) && std::isfinite(point.y) && std::isfinite(point.z)) return;
+  throw Error(ErrorCategory::argument, "point " + std::to_string(index) +
+                                           " has a coordinate that is not finite: leave it out of the cloud");
+}
+
+}  // namespace
 
 std::vector<std::byte> encode_ply(std::span<const Point> points) {
   static_assert(std::endian::native == std::endian::little, "coordinates are copied as they are");
@@ -15,6 +27,7 @@ std::vector<std::byte> encode_ply(std::span<const Point> points) {
   std::memcpy(bytes.data(), header.data(), header.size());
   std::byte* out = bytes.data() + header.size();
   for (const Point& point : points) {
+    check_finite(point, static_cast<std::size_t>(&point - points.data()));
     const float position[] = {point.x, point.y, point.z};
     std::memcpy(out, position, sizeof position);
     std::memcpy(out + sizeof position, point.colour.data(), 3);

@@ -17,6 +17,22 @@ std::array<std::uint8_t, 3> colour_at(const ImageView& image, int x, int y) {
   return {channel(0), channel(1), channel(2)};
 }
 
+// So that what is computed with them is, too, but for overflow.
+void check_finite(const Calibration& calibration) {
+  const auto check = [](const char* field, double value) {
+    if (!std::isfinite(value)) refuse(field, value, "a finite number");
+  };
+  check("focal", calibration.focal);
+  check("centre_x", calibration.centre_x);
+  check("centre_y", calibration.centre_y);
+  check("doffs", calibration.doffs);
+  check("baseline", calibration.baseline);
+}
+
+bool is_finite(const Point& point) {
+  return std::isfinite(point.x) && std::isfinite(point.y) && std::isfinite(point.z);
+}
+
 }  // namespace
 
 double depth(const Calibration& calibration, float disparity) {
@@ -52,8 +68,9 @@ std::vector<Point> point_cloud(const Calibration& calibration, View<const float>
       if (!(z > 0)) continue;
       const double right = (x - calibration.centre_x) * z / calibration.focal;
       const double down = (y - calibration.centre_y) * z / calibration.focal;
-      points.push_back({static_cast<float>(right), static_cast<float>(down), static_cast<float>(z),
-                        colour_at(left, x, y)});
+      const Point point{static_cast<float>(right), static_cast<float>(down), static_cast<float>(z),
+                        colour_at(left, x, y)};
+      if (is_finite(point)) points.push_back(point);
     }
   }
   return points;

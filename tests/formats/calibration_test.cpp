@@ -150,5 +150,22 @@ TEST(CalibrationTest, IsReadFromAFile) {
   std::filesystem::remove(path);
 }
 
+TEST(CalibrationTest, OffsetThatOverflowsIsRefused) {
+  expect_refused("cam0=[700 0 -1e308; 0 700 0; 0 0 1]\ncam1=[700 0 1e308; 0 700 0; 0 0 1]\nbaseline=1\n",
+                 "cam1");
+}
+
+TEST(CalibrationTest, EndlessFileIsNotReadToItsEnd) {
+  try {
+    read_middlebury_calibration("/dev/zero");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "cannot read /dev/zero: it is larger than 1.0 MiB, the most that is read of such a file; give "
+        "another one");
+  }
+}
+
 }  // namespace
 }  // namespace parallax

@@ -1,8 +1,11 @@
 #include <array>
+#include <limits>
 
 #include <gtest/gtest.h>
 
 #include "parallax/formats.h"
+
+#include "support.h"
 
 namespace parallax {
 namespace {
@@ -26,6 +29,15 @@ TEST(PlyTest, TwoPointsAreThirtyBytesBehindTheHeader) {
 
 TEST(PlyTest, NoPointIsAHeaderAlone) {
   EXPECT_EQ(text(encode_ply({})), header(0));
+}
+
+TEST(PlyTest, PointThatIsNotFiniteIsRefused) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const Point& bad : {Point{nan, 0, 1, {}}, Point{0, -infinity, 1, {}}, Point{0, 0, infinity, {}}}) {
+    const Point points[] = {{0, 0, 1, {}}, bad};
+    test::expect_refused([&] { encode_ply(points); }, "point 1 has a coordinate that is not finite");
+  }
 }
 
 }  // namespace

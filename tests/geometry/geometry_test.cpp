@@ -2,6 +2,7 @@
 
 #include <array>
 #include <limits>
+#include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
@@ -140,6 +141,37 @@ TEST(PointCloudTest, SizesMustAgree) {
   const Plane<float> disparity({2, 2});
   const Plane<std::uint8_t> left({3, 2});
   expect_refused([&] { point_cloud(rig(0), disparity.view(), left.view()); }, "3×2");
+}
+
+TEST(PointCloudTest, CalibrationThatIsNotFiniteIsRefused) {
+  Plane<float> disparity({2, 2}, 10.0f), map({2, 2});
+  const Plane<std::uint8_t> left({2, 2});
+  for (const double bad :
+       {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    const auto refuses = [&](double Calibration::*field, std::string_view name) {
+      Calibration calibration = rig(0);
+      calibration.*field = bad;
+      const std::string reason = std::string(name) + " is " + (bad > 0 ? "inf" : "nan");
+      expect_refused([&] { point_cloud(calibration, disparity.view(), left.view()); }, reason);
+      expect_refused([&] { depth_map(calibration, disparity.view(), map.view()); }, reason);
+    };
+    refuses(&Calibration::focal, "focal");
+    refuses(&Calibration::centre_x, "centre_x");
+    refuses(&Calibration::centre_y, "centre_y");
+    refuses(&Calibration::doffs, "doffs");
+    refuses(&Calibration::baseline, "baseline");
+  }
+}
+
+TEST(PointCloudTest, PointsBeyondAnyFloatAreLeftOut) {
+  Calibration calibration = rig(0);
+  calibration.baseline = 1e38;
+  const std::array<float, 2> disparity{0.5f, 100};
+  const Plane<std::uint8_t> left({2, 1});
+  const std::vector<Point> points =
+      point_cloud(calibration, View<const float>(disparity.data(), {2, 1}), left.view());
+  ASSERT_EQ(points.size(), 1u);
+  EXPECT_EQ(points[0].z, 1e38f);
 }
 
 }  // namespace
