@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,12 +65,16 @@ std::string encode_costs(const CostVolume& costs);
 /// (argument) for a point that is not finite.
 std::vector<std::byte> encode_ply(std::span<const Point> points);
 
-/// Reads a file whole. \throws Error (file) with the system's reason.
-std::vector<std::byte> read_file(const std::string& path);
+/// Reads a file whole, if it has no more than `most_bytes`, and no more than the memory of this machine. Of a
+/// pipe or a device, which may never end, at most 1 GiB or a quarter of that memory is read.
+/// \throws Error (file) with the system's reason, or for more than that.
+std::vector<std::byte> read_file(const std::string& path,
+                                 std::size_t most_bytes = std::numeric_limits<std::size_t>::max());
 
-/// Writes a file whole or not at all: into a temporary neighbour that then takes its name. A link to a file
-/// stays, what it points to is replaced. A path that exists and is no regular file (a device, a pipe) is
-/// written to directly. \throws Error (file) with the system's reason; the path is then as it was.
+/// Writes a file whole or not at all, and to the disk: into a temporary neighbour that then takes its name. A
+/// link to a file stays, also where there is no file yet; what it points to is replaced, or made. A path that
+/// exists and is no regular file (a device, a pipe) is written to directly. \throws Error (file) with the
+/// system's reason; the path is then as it was.
 void write_file(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace parallax

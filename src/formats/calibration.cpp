@@ -91,7 +91,8 @@ Calibration parse_middlebury_calibration(std::string_view text, const std::strin
 }
 
 Calibration read_middlebury_calibration(const std::string& path) {
-  const std::vector<std::byte> bytes = read_file(path);
+  constexpr std::size_t most_bytes = 1 << 20;  // it has a few lines
+  const std::vector<std::byte> bytes = read_file(path, most_bytes);
   return parse_middlebury_calibration({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
 }
 

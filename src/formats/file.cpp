@@ -12,6 +12,9 @@
 
 #include "parallax/error.h"
 #include "parallax/formats.h"
+#include "parallax/matcher.h"
+
+#include "core/memory.h"
 
 namespace parallax {
 namespace {
@@ -34,6 +37,8 @@ const char* remedy(int reason) {
       return "; give a file";
     case ENOMEM:
       return "; give a smaller file";
+    case ELOOP:
+      return "; remove the links, or choose another name";
     default:
       return "";
   }
@@ -72,12 +77,25 @@ int write_all(int file, std::span<const std::byte> bytes) {
   return 0;
 }
 
-std::vector<std::byte> read_all(const Descriptor& file, std::size_t expected, const std::string& path) {
+[[noreturn]] void fail_for_size(const std::string& path, std::size_t most) {
+  throw Error(ErrorCategory::file, "cannot read " + path + ": it is larger than " + bytes_text(most) +
+                                       ", the most that is read of such a file; give another one");
+}
+
+// Pipes and devices do not say how much they hold, and some never end.
+std::size_t most_bytes_of_stream() {
+  constexpr std::size_t gibibyte = std::size_t{1} << 30;
+  return std::min(gibibyte, whole_memory() / 4);
+}
+
+std::vector<std::byte> read_all(const Descriptor& file, std::size_t expected, std::size_t most,
+                                const std::string& path) {
   std::vector<std::byte> bytes;
   std::size_t length = 0;
   for (;;) {
+    if (length > most) fail_for_size(path, most);
     // One byte more than the file has finds its end without growing.
-    if (length == bytes.size()) bytes.resize(std::max(expected + 1, 2 * length));
+    if (length == bytes.size()) bytes.resize(std::min(std::max(expected, 2 * length), most) + 1);
     const ssize_t count = ::read(file.number(), bytes.data() + length, bytes.size() - length);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail("read", path, errno);
@@ -96,33 +114,65 @@ void write_directly(const std::string& path, std::span<const std::byte> bytes) {
   if (reason != 0) fail("write", path, reason);
 }
 
-// Makes a new file beside `path`; its descriptor is negative, and errno set, on failure. Unlike mkstemp(), it
-// asks for the permissions that any new file gets.
-std::pair<std::string, int> make_temporary_beside(const std::filesystem::path& path) {
+// Makes a new file beside `path`; its descriptor is negative, and errno set, on failure.
+std::pair<std::string, int> make_temporary_beside(const std::filesystem::path& path, mode_t permissions) {
   std::random_device random;
   for (;;) {
     const std::string name = (path.parent_path() / (".parallax-" + std::to_string(random()))).string();
-    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
     if (file >= 0 || errno != EEXIST) return {name, file};
   }
+}
+
+// To the disk: a name must not appear there before what it stands for.
+int sync(const Descriptor& file) {
+  const bool done = ::fsync(file.number()) == 0;
+  const bool impossible = errno == EINVAL || errno == ENOTSUP;  // on some file systems
+  return done || impossible ? 0 : errno;
+}
+
+// As well as can be: the file itself is whole on the disk.
+void sync_folder_of(const std::filesystem::path& path) {
+  const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (descriptor.number() >= 0) ::fsync(descriptor.number());
 }
 
 int fill_temporary(Descriptor& file, std::span<const std::byte> bytes, const mode_t* permissions) {
   if (const int reason = write_all(file.number(), bytes)) return reason;
   if (permissions != nullptr && ::fchmod(file.number(), *permissions) != 0) return errno;
+  if (const int reason = sync(file)) return reason;
   return file.close() == 0 ? 0 : errno;
+}
+
+// Where a chain of links leads; there need not be anything. Empty for links in a loop.
+std::filesystem::path end_of_links(std::filesystem::path path) {
+  namespace fs = std::filesystem;
+  constexpr int most_links = 40;  // as the system follows
+  for (int links = 0; links <= most_links; ++links) {
+    std::error_code failed;
+    if (!fs::is_symlink(fs::symlink_status(path, failed))) return path;
+    const fs::path next = fs::read_symlink(path, failed);
+    if (failed) return path;
+    path = path.parent_path() / next;  // `next`, where that is absolute
+  }
+  return {};
 }
 
 }  // namespace
 
-std::vector<std::byte> read_file(const std::string& path) {
+std::vector<std::byte> read_file(const std::string& path, std::size_t most_bytes) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) fail("read", path, errno);
   struct stat about {};
   if (::fstat(file.number(), &about) != 0) fail("read", path, errno);
   if (S_ISDIR(about.st_mode)) fail("read", path, EISDIR);
+  const auto size = static_cast<std::size_t>(about.st_size);
+  const std::size_t most =
+      std::min(most_bytes, S_ISREG(about.st_mode) ? whole_memory() : most_bytes_of_stream());
+  if (size > most) fail_for_size(path, most);
   try {
-    return read_all(file, static_cast<std::size_t>(about.st_size), path);
+    return read_all(file, size, most, path);
   } catch (const std::bad_alloc&) {
     fail("read", path, ENOMEM);
   }
@@ -133,17 +183,17 @@ void write_file(const std::string& path, std::span<const std::byte> bytes) {
   const bool exists = ::stat(path.c_str(), &about) == 0;
   if (exists && S_ISDIR(about.st_mode)) fail("write", path, EISDIR);
   if (exists && !S_ISREG(about.st_mode)) return write_directly(path, bytes);
-  // A link stays: what it points to is replaced.
-  std::error_code unresolved;
-  const std::filesystem::path canonical = std::filesystem::canonical(path, unresolved);
-  const std::string target = exists && !unresolved ? canonical.string() : path;
-  const auto [temporary, descriptor] = make_temporary_beside(target);
+  // A link stays: what it points to is replaced, or made.
+  const std::string target = end_of_links(path).string();
+  if (target.empty() && !path.empty()) fail("write", path, ELOOP);
+  // What nobody else may read must not be readable while it is written. A new file has the usual permissions.
+  const auto [temporary, descriptor] = make_temporary_beside(target, exists ? 0600 : 0666);
   Descriptor file(descriptor);
   if (file.number() < 0) fail("write", path, errno);
   const mode_t permissions = about.st_mode & 07777;
   int reason = fill_temporary(file, bytes, exists ? &permissions : nullptr);
   if (reason == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) reason = errno;
-  if (reason == 0) return;
+  if (reason == 0) return sync_folder_of(target);
   ::unlink(temporary.c_str());
   fail("write", path, reason);
 }

@@ -1,16 +1,36 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "parallax/error.h"
 #include "parallax/formats.h"
+
+namespace {
+
+// Names of the files that fsync() was called for.
+std::vector<std::string> synced;
+
+}  // namespace
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// In place of the system's.
+extern "C" int fsync(int file) {
+  std::error_code ignored;
+  synced.push_back(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file), ignored).string());
+  return static_cast<int>(::syscall(SYS_fsync, file));
+}
+#endif
 
 namespace parallax {
 namespace {
@@ -193,6 +213,84 @@ TEST_F(FileTest, MissingFileCannotBeRead) {
 TEST_F(FileTest, FolderCannotBeRead) {
   expect_file_error([&] { read_file(folder_); }, folder_, "Is a directory");
 }
+
+TEST_F(FileTest, EndlessFileIsReadAsFarAsTheBound) {
+  expect_file_error([] { read_file("/dev/zero", 1000); }, "/dev/zero", "larger than 1000 bytes");
+  write_file(path("file"), Bytes(1000));
+  EXPECT_EQ(read_file(path("file"), 1000).size(), 1000u);
+  expect_file_error([&] { read_file(path("file"), 999); }, path("file"), "larger than 999 bytes");
+}
+
+TEST_F(FileTest, FileLargerThanTheMemoryIsNotBegun) {
+  write_file(path("file"), bytes_of("x"));
+  ASSERT_EQ(::truncate(path("file").c_str(), off_t{1} << 42), 0);  // a hole
+  expect_file_error([&] { read_file(path("file")); }, path("file"), "it is larger than");
+}
+
+TEST_F(FileTest, LinkToNothingStaysAndItsTargetIsMade) {
+  fs::create_directory(path("folder"));
+  fs::create_symlink("folder/target", path("link"));
+  fs::create_symlink(path("link"), path("link of a link"));
+  write_file(path("link of a link"), bytes_of("new"));
+  EXPECT_TRUE(fs::is_symlink(path("link of a link")));
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(path("folder/target"))));
+  EXPECT_EQ(read_file(path("link")), bytes_of("new"));
+}
+
+TEST_F(FileTest, LinkIntoAMissingFolderStays) {
+  fs::create_symlink("none/target", path("link"));
+  expect_file_error([&] { write_file(path("link"), bytes_of("new")); }, path("link"), "No such file");
+  EXPECT_EQ(fs::read_symlink(path("link")), "none/target");
+}
+
+TEST_F(FileTest, LinksInALoopStay) {
+  fs::create_symlink("second", path("first"));
+  fs::create_symlink("first", path("second"));
+  expect_file_error([&] { write_file(path("first"), bytes_of("new")); }, path("first"), "remove the links");
+  EXPECT_TRUE(fs::is_symlink(path("first")));
+  EXPECT_TRUE(fs::is_symlink(path("second")));
+  EXPECT_EQ(names().size(), 2u);
+}
+
+// Seen from within a write, which a limit interrupts.
+const char* watched_folder = nullptr;
+mode_t watched_mode = 0;
+void watch_temporary(int) {
+  DIR* folder = ::opendir(watched_folder);
+  while (const dirent* entry = ::readdir(folder)) {
+    struct stat about {};
+    if (std::string_view(entry->d_name).starts_with(".parallax-") &&
+        ::fstatat(::dirfd(folder), entry->d_name, &about, 0) == 0)
+      watched_mode = about.st_mode & 07777;
+  }
+  ::closedir(folder);
+}
+
+TEST_F(FileTest, PrivateFileCannotBeReadByOthersWhileItIsWritten) {
+  write_file(path("file"), bytes_of("previous"));
+  ASSERT_EQ(::chmod(path("file").c_str(), 0600), 0);
+  watched_folder = folder_.c_str();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, watch_temporary);
+  const rlimit limit{1000, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  expect_file_error([&] { write_file(path("file"), Bytes(5000)); }, path("file"), "File too large");
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(watched_mode, 0600u);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_F(FileTest, FileIsOnTheDiskBeforeItHasItsName) {
+  synced.clear();
+  write_file(path("file"), bytes_of("new"));
+  ASSERT_EQ(synced.size(), 2u);
+  EXPECT_NE(synced[0].find("/.parallax-"), std::string::npos) << synced[0];
+  EXPECT_EQ(synced[1], folder_);
+}
+#endif
 
 }  // namespace
 }  // namespace parallax
