@@ -7,10 +7,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stdexcept>
+#include <utility>
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -35,18 +36,27 @@ constexpr int highest_size_class = 62;
 
 // The form of the file
 
-// \throws nlohmann::json::exception
+// \throws std::out_of_range for what is no whole number, or none of an int's
+int whole_number(const ordered_json& json) {
+  const bool fits = json.is_number_unsigned()  ? std::in_range<int>(json.get<std::uint64_t>())
+                    : json.is_number_integer() ? std::in_range<int>(json.get<std::int64_t>())
+                                               : false;
+  if (!fits) throw std::out_of_range("no int");
+  return json.get<int>();
+}
+
+// \throws nlohmann::json::exception, std::out_of_range
 TunedConfiguration read_entry(const ordered_json& json) {
   TunedConfiguration entry;
   entry.device = json.at("device").get<std::string>();
   entry.driver = json.value("driver", "");
   entry.method = json.at("method").get<std::string>();
   entry.variant = json.at("variant").get<std::string>();
-  entry.size_class = json.at("size_class").get<int>();
-  entry.labels = json.at("labels").get<int>();
+  entry.size_class = whole_number(json.at("size_class"));
+  entry.labels = whole_number(json.at("labels"));
   const auto values = json.at("configuration").get<std::map<std::string, ordered_json>>();
   for (const auto& [name, value] : values)
-    entry.values[name] = value.is_string() ? value.get<std::string>() : std::to_string(value.get<int>());
+    entry.values[name] = value.is_string() ? value.get<std::string>() : std::to_string(whole_number(value));
   entry.milliseconds = json.value("milliseconds", 0.0);
   entry.default_milliseconds = json.value("default_milliseconds", 0.0);
   return entry;
@@ -83,7 +93,7 @@ std::vector<TunedConfiguration> detail::parse_tuning(const std::string& text, co
   };
   try {
     const ordered_json json = ordered_json::parse(text);
-    const int version = json.at("version").get<int>();
+    const int version = whole_number(json.at("version"));
     if (version != file_version)
       throw refuse("is of version " + std::to_string(version) + ", this program reads version " +
                    std::to_string(file_version));
@@ -95,6 +105,8 @@ std::vector<TunedConfiguration> detail::parse_tuning(const std::string& text, co
     }
     return entries;
   } catch (const nlohmann::json::exception&) {
+    throw refuse("is damaged");
+  } catch (const std::out_of_range&) {
     throw refuse("is damaged");
   }
 }
@@ -135,16 +147,12 @@ fs::path chosen_file() {
 
 // \throws Error (file)
 std::string read_text(const fs::path& path) {
-  const auto fail = [&](const std::string& reason) {
-    return Error(ErrorCategory::file, "cannot read " + path.string() + ": " + reason);
-  };
   // Opening a pipe might take for ever.
-  if (!fs::is_regular_file(path)) throw fail("it is no file");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw fail(std::strerror(errno));
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) throw fail("reading it failed");
-  return text;
+  if (!fs::is_regular_file(path))
+    throw Error(ErrorCategory::file, "cannot read " + path.string() + ": it is no file");
+  constexpr std::size_t most_bytes = 64 << 20;  // some 100,000 entries
+  const std::vector<std::byte> bytes = read_file(path.string(), most_bytes);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 // Held while the file is read and written anew, beside it: the file itself is replaced.
