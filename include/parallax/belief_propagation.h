@@ -68,8 +68,9 @@ struct BeliefPropagationParameters {
   int iterations = 7;
   Arithmetic arithmetic = Arithmetic::fixed8;
 
-  /// All but mean_absolute_difference. Of a `volume`, float16 holds no sum over a coarse pixel's children
-  /// beyond 65504.
+  /// All but mean_absolute_difference. In float16, costs of a `volume`, and their sums over the children of a
+  /// coarse pixel, count as ±65504 where they are beyond: with costs above 65504 / 4^(levels − 1), coarse
+  /// levels tell less, and bfloat16 or float32 are better.
   DataCost cost = DataCost::census;
   float data_weight = 0.04f;  ///< λ: cost of one gray level (or bit) of difference; above 0, to 1000
   /// τ: differences count up to this, in gray levels or bits; 0 = all of them; 0…256.

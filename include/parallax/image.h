@@ -116,7 +116,8 @@ struct ImageView {
 };
 
 /// Data costs that the caller computed, for matchers that take them: how badly each label fits each left
-/// pixel, `labels` floats side by side for each pixel. Of any sign, at most 1e30; the lower the better.
+/// pixel, `labels` floats side by side for each pixel. Of any sign; the lower the better. Costs beyond ±1e30
+/// count as that, and so does what is not a number, as the highest.
 struct CostVolume {
   const float* data = nullptr;
   Size size;

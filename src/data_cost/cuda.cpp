@@ -99,6 +99,7 @@ CudaCosts CudaImages::costs(Which which, const float* volume) const {
           model_.cost_scale,
           model_.outside,
           model_.volume_scale,
+          model_.volume_limit,
           which == mirrored,
           model_.frame,
           from_start()};

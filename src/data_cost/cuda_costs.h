@@ -31,6 +31,13 @@ __device__ __forceinline__ uint64 valid_bits(const uint32* plane, int words, int
   return static_cast<uint64>(high) << 32 | low;
 }
 
+// One of the caller's costs, in units; not a number counts as the highest.
+__device__ __forceinline__ float volume_cost(const CudaCosts& costs, int64 y, int64 x, int label,
+                                             int labels) {
+  const float units = costs.volume[y * costs.volume_row_stride + x * labels + label] * costs.volume_scale;
+  return fmaxf(fminf(units, costs.volume_limit), -costs.volume_limit);
+}
+
 // How far a sample is from a range, whose ends are the halves of a word.
 __device__ __forceinline__ int distance(int sample, uint32 range) {
   return max(0, max(sample - static_cast<int>(range >> 16), static_cast<int>(range & 0xFFFF) - sample));

@@ -34,7 +34,7 @@ struct CudaCosts {
   int min_disparity;
   int differences;
   float cost_scale, outside;
-  float volume_scale;
+  float volume_scale, volume_limit;
   int mirrored;
   int frame;
   unsigned char* status;  // of each pixel from the start, in rows of samples.stride

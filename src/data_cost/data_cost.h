@@ -17,6 +17,9 @@ namespace parallax::data_cost {
 inline constexpr int per_level = 256;
 inline constexpr int highest_difference = 65535;
 
+// Of a volume, in the caller's unit.
+inline constexpr float highest_volume_cost = 1e30f;
+
 // What data costs follow from. They are in units: whole numbers, or floats.
 struct CostModel {
   DataCost cost;
@@ -26,6 +29,7 @@ struct CostModel {
   bool whole;          // costs are rounded to whole units
   float cost_scale;    // units in a 256th of a gray level
   float volume_scale;  // units in one of the caller's costs
+  float volume_limit;  // the caller's costs lie within ± this, in units
   int differences;     // differences count up to this
   bool has_outside;    // else a pixel with a label whose right pixel is not there has no data costs at all
   float outside;       // cost of a label whose right pixel is not there
@@ -35,7 +39,12 @@ struct CostModel {
     const float units = static_cast<float>(difference < differences ? difference : differences) * cost_scale;
     return rounded(units);
   }
-  float volume_cost(float value) const { return rounded(value * volume_scale); }
+  // Not a number counts as the highest: so costs are finite, and what is made of them is the same everywhere.
+  float volume_cost(float value) const {
+    const float units = value * volume_scale;
+    const float bounded = units < volume_limit ? units : volume_limit;
+    return rounded(bounded > -volume_limit ? bounded : -volume_limit);
+  }
   float highest_data_cost() const {
     return data_cost(differences) < outside ? outside : data_cost(differences);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -74,13 +75,18 @@ class BeliefCase {
     choose_guided(random_, refine);
   }
 
-  // Costs of few values make ties, others are up to `wide` units.
+  // Costs of few values make ties, others are up to `wide` units; now and then some are no numbers.
   void make_volume(std::initializer_list<float> units, float wide) {
     const float unit = choose(units);
     const int values = choose({2, 5, 1000});
     volume_.resize(size_.pixels() * static_cast<std::size_t>(parameters_.disparities));
     for (float& cost : volume_)
       cost = unit * static_cast<float>(any(-values, values)) / (values == 1000 ? 1000 / wide : 1.0f);
+    if (any(0, 3) != 0) return;
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    const float other = choose({infinity, -infinity, std::numeric_limits<float>::quiet_NaN()});
+    for (float& cost : volume_)
+      if (any(0, 9) == 0) cost = other;
   }
 
   template <class Value>

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <thread>
 #include <utility>
@@ -791,6 +792,37 @@ TEST_P(CudaVolumeTest, IsTakenFromTheDevice) {
   images.fetch(map.disparity, result.disparity);
   images.fetch(map.status, result.status);
   EXPECT_TRUE(same_bytes(result, expected()));
+}
+
+class CudaOddVolumeTest : public GpuTest {
+ protected:
+  CudaOddVolumeTest() {
+    parameters_.cost = DataCost::volume;
+    parameters_.disparities = labels;
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    const float odd[] = {std::numeric_limits<float>::quiet_NaN(), infinity, -infinity, 1e38f, 1e5f, -1e5f};
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      values_[i] = i % 11 == 0 ? odd[i / 11 % 6] : static_cast<float>(i * 37 % 1009);
+  }
+
+  StereoPair pair() const {
+    StereoPair pair = views(pair_);
+    pair.costs = CostVolume(values_.data(), small_size, labels);
+    return pair;
+  }
+
+  static constexpr int labels = 5;
+  BeliefPropagationParameters parameters_ = plain_belief_propagation();
+  const SynthPair pair_ = small_pair();
+  std::vector<float> values_ = std::vector<float>(small_size.pixels() * labels);
+};
+
+// Not a number, beyond any cost, and in float16 sums beyond what a half holds.
+TEST_F(CudaOddVolumeTest, CostsBeyondAllBoundsAreWhatTheReferenceMakesOfThem) {
+  for (const Arithmetic arithmetic : {Arithmetic::fixed8, Arithmetic::float16}) {
+    parameters_.arithmetic = arithmetic;
+    EXPECT_TRUE(same_bytes(match(parameters_, gpu(), pair()), match(parameters_, reference, pair())));
+  }
 }
 
 // Images of 16 bits whose pixels begin at odd addresses, which a GPU does not read.

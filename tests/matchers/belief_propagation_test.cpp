@@ -840,5 +840,65 @@ TEST(BeliefPropagationMemoryTest, IsAsEstimated) {
     }
 }
 
+// Costs for the labels of every pixel, with images that nobody looks at.
+struct CostsAlone {
+  static constexpr Size size{21, 18};
+  static constexpr int labels = 6;
+  Plane<std::uint8_t> gray{size};
+  std::vector<float> values;
+
+  // cost(random) for each.
+  template <class Cost>
+  explicit CostsAlone(const Cost& cost) : values(size.pixels() * labels) {
+    std::mt19937 random(1);
+    for (float& value : values) value = cost(random);
+  }
+  StereoPair pair() const { return {gray.view(), gray.view(), {}, {}, {values.data(), size, labels}}; }
+};
+
+BeliefPropagationParameters of_volume(Arithmetic arithmetic) {
+  BeliefPropagationParameters parameters = plain_belief_propagation();
+  parameters.cost = DataCost::volume;
+  parameters.disparities = CostsAlone::labels;
+  parameters.arithmetic = arithmetic;
+  return parameters;
+}
+
+constexpr Arithmetic arithmetics[] = {Arithmetic::fixed8, Arithmetic::fixed16, Arithmetic::float32,
+                                      Arithmetic::float16, Arithmetic::bfloat16};
+
+// On the coarsest of five levels 256 pixels are one.
+TEST(BeliefPropagationTest, CostsThatAddUpToMoreThanAHalfHoldsAreAlikeOnAllDevices) {
+  const CostsAlone volumes[] = {
+      CostsAlone([](auto&) { return 260.0f; }),
+      CostsAlone([](auto& random) { return static_cast<float>(random() % 1001); }),
+      CostsAlone([](auto& random) { return -static_cast<float>(random() % 100'001); })};
+  for (const CostsAlone& volume : volumes) {
+    const Result expected = match(of_volume(Arithmetic::float16), reference, volume.pair(), 0xA5, true);
+    const Result found = match(of_volume(Arithmetic::float16), cpu(2), volume.pair(), 0x5A, true);
+    EXPECT_TRUE(same_bytes(found, expected));
+  }
+}
+
+TEST(BeliefPropagationTest, CostsThatAreNoNumbersCountAsTheHighest) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const auto with = [](float odd) {
+    return CostsAlone([odd](auto& random) {
+      const float cost = static_cast<float>(random() % 100) / 8;
+      return random() % 8 == 0 ? odd : cost;
+    });
+  };
+  for (const Arithmetic arithmetic : arithmetics) {
+    const BeliefPropagationParameters parameters = of_volume(arithmetic);
+    for (const auto& [odd, counts_as] : {std::pair(std::numeric_limits<float>::quiet_NaN(), 1e30f),
+                                         std::pair(infinity, 1e30f), std::pair(-infinity, -1e30f)}) {
+      const Result expected = match(parameters, reference, with(counts_as).pair(), 0xA5, true);
+      for (const Device& device : devices)
+        EXPECT_TRUE(same_bytes(match(parameters, device, with(odd).pair(), 0x5A, true), expected))
+            << odd << ", arithmetic " << static_cast<int>(arithmetic) << ", " << device.text();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace parallax::test

@@ -820,5 +820,28 @@ TEST(TiledBeliefPropagationTest, MoreTilesThanAreCountedAreRefused) {
         "25000000 tiles: choose a larger tile");
 }
 
+TEST(TiledBeliefPropagationTest, CostsThatAreNoNumbersCountAsTheHighest) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const auto with = [](float odd) {
+    std::mt19937 random(1);
+    Volume volume({15, 13}, 5);
+    for (int y = 0; y < volume.size().height; ++y)
+      for (int x = 0; x < volume.size().width; ++x)
+        for (int label = 0; label < volume.labels(); ++label) {
+          const auto cost = static_cast<float>(random() % 40);
+          volume.at(x, y, label) = random() % 8 == 0 ? odd : cost;
+        }
+    return volume;
+  };
+  const Parameters parameters = of_volume(5);
+  for (const auto& [odd, counts_as] : {std::pair(std::numeric_limits<float>::quiet_NaN(), 1e30f),
+                                       std::pair(infinity, 1e30f), std::pair(-infinity, -1e30f)}) {
+    const Result expected = match(parameters, reference, with(counts_as).pair(), 0xA5, true);
+    for (const Device& device : devices())
+      EXPECT_TRUE(same_bytes(match(parameters, device, with(odd).pair(), 0x5A, true), expected))
+          << odd << ", " << device.text();
+  }
+}
+
 }  // namespace
 }  // namespace parallax::test

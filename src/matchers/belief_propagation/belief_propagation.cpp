@@ -113,7 +113,6 @@ namespace {
 
 // Coarser than half a unit a label, the slope would round to something else altogether.
 constexpr float least_slope = 0.5f;
-constexpr float highest_half = 65504;
 
 void check_fits(const Model& model) {
   const BeliefPropagationParameters& p = model.parameters;
@@ -127,7 +126,8 @@ void check_fits(const Model& model) {
            "more, or arithmetic " + instead + ": with this data_truncation, all data costs round to 0");
 }
 
-// Sums over the children of the coarsest level, and messages, must be finite.
+// Sums over the children of the coarsest level, and messages, must be finite. Those of a volume are not known
+// before a run: they stop at the highest half.
 void check_half(const Model& model) {
   const BeliefPropagationParameters& p = model.parameters;
   const double children = std::pow(4.0, p.levels - 1);
@@ -156,6 +156,9 @@ Model make_model(const BeliefPropagationParameters& p) {
   model.scale = model.whole ? static_cast<float>(model.bound) / model.truncation : 1.0f;
   model.cost_scale = p.data_weight * model.scale / per_level;
   model.volume_scale = model.scale;
+  model.volume_limit = p.arithmetic == Arithmetic::float16
+                           ? highest_half
+                           : std::min(data_cost::highest_volume_cost * model.scale, 1e38f);
   model.differences = data_cost::highest_counted(p.cost, p.data_truncation);
   model.outside = model.rounded(p.outside_cost.value_or(0) * model.scale);
   for (int difference = 0; difference < static_cast<int>(edge_table_size); ++difference) {

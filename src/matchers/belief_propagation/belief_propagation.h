@@ -22,7 +22,8 @@
 // message. So a belief is at most 8·bound + 1 = 249 (32761), and unsigned bytes (16 bits) hold everything.
 //
 // float32, float16, bfloat16 (the published algorithm): the constant is the mean of the message; the
-// outermost pixels of each level are not updated, and those of the image get no disparity.
+// outermost pixels of each level are not updated, and those of the image get no disparity. In float16, data
+// costs stop at ±65504 on every level: sums of a volume's may be more than a half can hold.
 #pragma once
 
 #include <cstddef>
@@ -51,6 +52,8 @@ detail::TuningSpace cuda_tuning_space(const BeliefPropagationParameters&, const 
 
 // What kernels are made for, as tuning files spell it: "fixed8, edges".
 std::string variant(const BeliefPropagationParameters& parameters);
+
+inline constexpr float highest_half = 65504;
 
 inline bool is_whole(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::fixed8 || arithmetic == Arithmetic::fixed16;

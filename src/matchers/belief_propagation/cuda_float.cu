@@ -59,6 +59,12 @@ __device__ __forceinline__ Stored stored(float value) {
 }
 #endif
 
+// Sums of a volume's costs may be more than a half can hold.
+__device__ __forceinline__ float within_half(float value) {
+  constexpr float highest = 65504;
+  return STORAGE == 16 ? fmaxf(fminf(value, highest), -highest) : value;
+}
+
 // Where a label of a colour's pixel is in its plane, and how far it is to the next label.
 __device__ __forceinline__ int64 place_of(const CudaFloatLevel& level, int y, int i) {
   return NAIVE_ORDER ? (static_cast<int64>(y) * level.pitch + i) * LABELS
@@ -319,7 +325,7 @@ PARALLAX_KERNEL add_up(CudaFloatLevel fine, CudaFloatLevel coarse) {
     for (int y = 2 * pixel.y; y <= 2 * pixel.y + 1; ++y)
       for (int x = 2 * pixel.x; x <= 2 * pixel.x + 1; ++x)
         if (x < fine.width && y < fine.height) total += data_of(fine, (x + y) & 1, y, x / 2).at(label);
-    to.set(label, total);
+    to.set(label, within_half(total));
   }
 }
 
@@ -356,9 +362,7 @@ __device__ __forceinline__ float cost(const CudaCosts& costs, const Pixel& pixel
       return costs.outside;
   }
   if constexpr (COST == volume) {
-    const int x = costs.mirrored ? width - 1 - right : pixel.x;
-    return costs.volume[pixel.y * costs.volume_row_stride + static_cast<int64>(x) * LABELS + label] *
-           costs.volume_scale;
+    return volume_cost(costs, pixel.y, costs.mirrored ? width - 1 - right : pixel.x, label, LABELS);
   } else {
     const int gap = difference(costs, pixel.y, pixel.x, right);
     return static_cast<float>(min(gap, costs.differences)) * costs.cost_scale;

@@ -571,9 +571,7 @@ __device__ __forceinline__ void for_each_cost(const CudaCosts& costs, const Cost
         const int right = at.first_right + in_span(p, k), label = min(at.first_label + k, LABELS - 1);
         const int x = column_inside(costs.mirrored ? costs.samples.width - 1 - right : at.x + 2 * p,
                                     costs.samples.width);
-        const float cost =
-            costs.volume[at.y * costs.volume_row_stride + static_cast<int64>(x) * LABELS + label];
-        action(p, k, floorf(cost * costs.volume_scale + 0.5f));
+        action(p, k, floorf(volume_cost(costs, at.y, x, label, LABELS) + 0.5f));
       }
     }
   } else {

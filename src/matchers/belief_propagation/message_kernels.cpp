@@ -289,8 +289,8 @@ void sum_row_floats(const RowSum& row) {
         }
       }
       const std::ptrdiff_t at = label * row.coarse.stride + i / 2;
-      Number::store(even, static_cast<typename Number::Storage*>(row.sums[0]) + at);
-      Number::store(odd, static_cast<typename Number::Storage*>(row.sums[1]) + at);
+      Number::store(Number::within_range(even), static_cast<typename Number::Storage*>(row.sums[0]) + at);
+      Number::store(Number::within_range(odd), static_cast<typename Number::Storage*>(row.sums[1]) + at);
     }
   }
 }

@@ -41,6 +41,8 @@ struct Float {
   static constexpr bool whole = false;
   static HWY_INLINE void store_values(Vector v, Value* p) { hn::Store(v, Tag(), p); }
   static HWY_INLINE Vector add(Vector a, Vector b) { return hn::Add(a, b); }
+  // What the storage can hold of a sum of data costs.
+  static HWY_INLINE Vector within_range(Vector v) { return v; }
   static constexpr Value highest = std::numeric_limits<Value>::infinity();
 };
 
@@ -115,7 +117,12 @@ struct HalfFormat {
 };
 
 using Brain = Short<BrainFormat>;
-using Half = Short<HalfFormat>;
+struct Half : Short<HalfFormat> {
+  static HWY_INLINE Vector within_range(Vector v) {
+    const auto highest = hn::Set(Tag(), 65504.0f);
+    return hn::Max(hn::Min(v, highest), hn::Neg(highest));
+  }
+};
 
 // Planes of a row, as their type.
 template <class Number, class T>

@@ -146,12 +146,17 @@ class Reference final : public detail::Plan {
     }
   }
 
+  float within_range(float data) const {
+    return model_.parameters.arithmetic == Arithmetic::float16 ? std::clamp(data, -highest_half, highest_half)
+                                                               : data;
+  }
+
   // What is kept of the data costs of a pixel.
   void settle(float* data) const {
     const float least = *std::min_element(data, data + model_.labels);
     for (int label = 0; label < model_.labels; ++label)
       data[label] = model_.whole ? std::min(data[label] - least, static_cast<float>(model_.data_bound()))
-                                 : stored(data[label]);
+                                 : stored(within_range(data[label]));
   }
 
   void make_level(const Level& fine, const Level& coarse) const {

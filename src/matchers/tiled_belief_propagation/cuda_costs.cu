@@ -79,9 +79,7 @@ __device__ __forceinline__ Costs all_costs(const CudaCosts& costs, const Pixel& 
       const int right = pixel.first_right + from_first(k);
       const int x = costs.mirrored ? column_inside(width - 1 - right, width) : pixel.x;
       const int label = min(lane_of_pixel() * PER_LANE + k, LABELS - 1);
-      const float cost =
-          costs.volume[pixel.y * costs.volume_row_stride + static_cast<int64>(x) * LABELS + label];
-      found.of[k] = floorf(cost * costs.volume_scale + 0.5f);
+      found.of[k] = floorf(volume_cost(costs, pixel.y, x, label, LABELS) + 0.5f);
     }
   } else {
     const Differences of_labels = differences(costs, pixel);

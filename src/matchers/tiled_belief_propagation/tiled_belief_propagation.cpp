@@ -159,6 +159,7 @@ Model make_model(const TiledBeliefPropagationParameters& p) {
   model.whole = true;
   model.cost_scale = p.data_weight / data_cost::per_level;
   model.volume_scale = 1;
+  model.volume_limit = data_cost::highest_volume_cost;
   model.differences = data_cost::highest_counted(p.cost, p.data_truncation);
   model.has_outside = p.outside_cost.has_value();
   model.outside = static_cast<float>(p.outside_cost.value_or(0));
