@@ -117,7 +117,7 @@ __device__ constexpr int pixels_ahead() {
 }
 
 // Pixels [begin, end) of a line: with `adds` those that the opposite sweep has been to. What is not `active`
-// takes part, and writes nothing.
+// takes part, but writes nothing, and reads nothing of what others write meanwhile.
 template <bool writes, bool adds>
 __device__ __forceinline__ void sweep_part(const Path& path, int begin, int end, bool active,
                                            Labels& message) {
@@ -131,7 +131,8 @@ __device__ __forceinline__ void sweep_part(const Path& path, int begin, int end,
   // The last pixel again, behind the end.
   const auto fetch = [&](int slot) {
     sums[slot] = load<BITS>(from_here.pointer());
-    if constexpr (writes) others[slot] = load<BITS>(before_here.pointer());
+    if constexpr (writes)
+      if (!adds || active) others[slot] = load<BITS>(before_here.pointer());
     const bool more = --unread > 0;
     from_here = from_here.moved(more ? path.from.step : 0);
     if constexpr (writes) before_here = before_here.moved(more ? before.step : 0);
