@@ -177,6 +177,10 @@ TEST_F(CommandTest, RefusesBadParameters) {
   expect_refusal("synth s --scene sea", 2, {"sea", "dots"});
 }
 
+TEST_F(CommandTest, BenchRefusesThreadsInOneLine) {
+  expect_refusal("bench --threads -2", 2, {"--threads", "-2"}, "PARALLAX_DATA=");
+}
+
 TEST_F(CommandTest, RefusesBadDisparityFiles) {
   make_pair();
   write(folder_ / "absurd.pfm", "Pf\n1000000 1000000\n-1\nxxxx");

@@ -200,5 +200,33 @@ TEST(MatchOptionsTest, MemoryHasUnits) {
   EXPECT_EQ(read({"--max-memory", "512M"}).max_memory, std::uint64_t{512} << 20);
 }
 
+TEST(MatchOptionsTest, NumbersThatAreNoneAreRefused) {
+  for (const char* number : {"nan", "inf", "-1", "1e99", "x"}) {
+    EXPECT_THROW(read({"--video", "v.avi", "--fps", number}), UsageError) << number;
+    EXPECT_THROW(read({"--json", "--truth", "t.png", "--truth-scale", number}), UsageError) << number;
+    EXPECT_THROW(eval_command({"a.pfm", "b.pfm", "--truth-scale", number}), UsageError) << number;
+    EXPECT_THROW(tune_command({"--budget", number}), UsageError) << number;
+    EXPECT_THROW(bench_command({"--suite", "papers", "--seconds-per-row", number}), UsageError) << number;
+  }
+  EXPECT_EQ(read({"--video", "v.avi", "--fps", "12.5"}).frames_per_second, 12.5);
+}
+
+TEST(MatchOptionsTest, NumbersThatAreTooLargeAreRefused) {
+  for (const char* number : {"99999999999999999999", "99999999999999999999G", "18446744073709551616"}) {
+    EXPECT_THROW(read({"--max-memory", number}), UsageError) << number;
+    EXPECT_THROW(tune_command({"--max-memory", number}), UsageError) << number;
+    EXPECT_THROW(synth_command({"nowhere/none", "--seed", number}), UsageError) << number;
+  }
+  EXPECT_THROW(read({"--max-memory", "99999999999G"}), UsageError);
+  EXPECT_EQ(read({"--max-memory", "18446744073709551615"}).max_memory, 18446744073709551615u);
+}
+
+TEST(MatchOptionsTest, FlagsTakeNoNumbers) {
+  for (const char* flag : {"--no-left-right-check=5", "--left-right-check=5", "--json=3", "--resume=x"})
+    EXPECT_THROW(read({flag}), UsageError) << flag;
+  // As plans of tiles have it.
+  EXPECT_FALSE(block_of(read({"--left-right-check=false"})).refine.left_right_check);
+}
+
 }  // namespace
 }  // namespace parallax::tool

@@ -268,12 +268,14 @@ int bench_command(const Arguments& arguments) {
       ->delimiter(',');
   app.add_option("--seconds-per-row", request.run.seconds_per_row,
                  "Of the papers: time for a row's samples, about; 0 = one run each")
-      ->check(CLI::Range(0.0, 3600.0));
+      ->check(number_between(0, 3600));
   app.add_option("--csv", request.csv, "Of the papers: also write the results to this file");
   app.add_option("--markdown", request.markdown, "Of the papers: also write the tables to this file");
   app.add_option("--plots", request.plots, "Of the papers: also draw speed-ups, as SVG in this folder");
   app.read(arguments);
   check_suite(app, suite);
+  if (request.run.threads < 0)
+    throw UsageError("--threads is " + std::to_string(request.run.threads) + ": give 0 or more");
   if (!data.empty() && !fs::is_directory(data))
     throw Error(ErrorCategory::file, "no folder " + data + ": give --data");
   if (suite == "standard") {

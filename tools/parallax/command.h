@@ -56,6 +56,12 @@ inline std::string with_decimals(double value, int decimals) {
 // Writes to standard error, from any thread, without mixing lines.
 void write_message(std::string_view text);
 
+// With \x1b and the like in place of control characters, which file names may have and a terminal obeys.
+std::string printable(std::string_view text);
+
+// A line on standard error.
+void complain(const std::string& message);
+
 // Says on a terminal, in place, what is being done; an empty text clears it.
 void show_progress(const std::string& what);
 

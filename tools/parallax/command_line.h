@@ -18,6 +18,9 @@ class CommandLine : public CLI::App {
 
   // \throws UsageError, HelpRequest
   void read(const Arguments& arguments);
+
+ private:
+  void check_flags(const Arguments& arguments) const;
 };
 
 // Option whose values have names.
@@ -40,7 +43,11 @@ CLI::Option* add_choice(CLI::App& app, const std::string& option, Value& value,
       ->run_callback_for_default(false);
 }
 
-// Refuses a minus sign, which CLI11 would wrap around for an unsigned number.
-CLI::Validator not_negative();
+// A whole number of at most 64 bits, perhaps with a unit. CLI11 would wrap a negative one around, and take
+// the largest for one that is too large.
+CLI::Validator natural_number();
+
+// CLI::Range lets "nan" through.
+CLI::Validator number_between(double low, double high);
 
 }  // namespace parallax::tool

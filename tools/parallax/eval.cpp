@@ -49,7 +49,7 @@ int eval_command(const Arguments& arguments) {
   app.add_option("--mask", mask_path, "Gray picture: 255 = evaluate this pixel");
   app.add_option("--truth-scale", scale,
                  "Value of one pixel of disparity in an 8-bit TRUTH, whose 0 is unknown")
-      ->check(CLI::Range(1e-6, 1e6));
+      ->check(number_between(1e-6, 1e6));
   app.add_flag("--json", json, "Report as JSON");
   app.read(arguments);
 

@@ -100,9 +100,9 @@ void check_names(const std::vector<fs::path>& left, const std::vector<fs::path>&
     throw Error(ErrorCategory::file, request.right + " has no " + first->filename().string() + ", which " +
                                          request.left +
                                          " has, but others of the same names: give the same names, or none");
-  write_message("parallax: names in " + request.left + " and " + request.right +
+  complain("names in " + request.left + " and " + request.right +
                 " differ: paired in their order, " + left.front().filename().string() + " with " +
-                right.front().filename().string() + " first\n");
+                right.front().filename().string() + " first");
 }
 
 std::vector<Frame> folder_frames(const MatchRequest& request) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csignal>
 #include <iostream>
 
@@ -62,11 +63,10 @@ int run_or_help(const Arguments& arguments) {
   }
 }
 
-// One line, whatever the message holds.
-int complain(std::string message, int status) {
-  for (char& c : message)
-    if (c == '\n') c = ' ';
-  std::cerr << "parallax: " << message << "\n";
+int end_with(std::string message, int status) {
+  // What a library says may be several lines.
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  complain(message);
   return status;
 }
 
@@ -75,16 +75,16 @@ int run(const Arguments& arguments) {
     const int status = run_or_help(arguments);
     std::cout.flush();
     if (!std::cout)
-      return complain("cannot write to standard output: free some space, or send it elsewhere", failed);
+      return end_with("cannot write to standard output: free some space, or send it elsewhere", failed);
     return status;
   } catch (const UsageError& error) {
-    return complain(error.what(), wrong_use);
+    return end_with(error.what(), wrong_use);
   } catch (const Error& error) {
-    return complain(error.what(), error.category() == ErrorCategory::argument ? wrong_use : failed);
+    return end_with(error.what(), error.category() == ErrorCategory::argument ? wrong_use : failed);
   } catch (const std::bad_alloc&) {
-    return complain("out of memory: use smaller images or fewer disparities", failed);
+    return end_with("out of memory: use smaller images or fewer disparities", failed);
   } catch (const std::exception& error) {
-    return complain(error.what(), failed);
+    return end_with(error.what(), failed);
   }
 }
 
@@ -99,6 +99,6 @@ int main(int count, char** values) {
   // After an error, that is what counts.
   if (const std::string warning = parallax::tuning_warning();
       status == parallax::tool::done && !warning.empty())
-    parallax::tool::complain(warning, status);
+    parallax::tool::complain(warning);
   return status;
 }

@@ -46,7 +46,7 @@ void add_common_options(CLI::App& app, MatchRequest& request) {
                  "Coloured video of a sequence, for people: .avi or .mp4; one scale, from the search range");
   app.add_option("--fps", request.frames_per_second,
                  "Frames per second of --video; 0 = those of the input, or 30")
-      ->check(CLI::Range(0.0, 1000.0));
+      ->check(number_between(0, 1000));
   app.add_option("--cloud", request.cloud, "Point cloud (PLY); needs --calib");
   app.add_option("--confidence", request.confidence, "Map of how sure the matcher is, 0 to 1: .pfm or .tiff");
   app.add_flag("--energy", request.energy, "Report the energy of the map in --json; methods bp and tiled-bp");
@@ -58,7 +58,7 @@ void add_common_options(CLI::App& app, MatchRequest& request) {
                  "Ground truth: report the errors of the map in --json, as 'parallax eval' does");
   app.add_option("--truth-scale", request.truth_scale,
                  "Value of one pixel of disparity in an 8-bit --truth, whose 0 is unknown")
-      ->check(CLI::Range(1e-6, 1e6));
+      ->check(number_between(1e-6, 1e6));
   app.add_option(
       "--calib", request.calibration,
       "Calibration: Middlebury calib.txt, or OpenCV .yml; its ndisp is the default of --disparities");
@@ -76,7 +76,7 @@ void add_common_options(CLI::App& app, MatchRequest& request) {
          "Use no more memory than this, such as 2G: a pair that needs more goes in tiles; 0 = what the "
          "machine has")
       ->transform(CLI::AsSizeValue(false))
-      ->transform(not_negative());  // of two, the later is the first to run
+      ->transform(natural_number());  // of two, the later is the first to run
   app.add_option("--repeat", request.repeat, "Match this often, report median times")
       ->check(CLI::Range(1, 1'000'000));
   app.add_flag("--json", request.json, "Report as JSON on standard output");

@@ -218,7 +218,7 @@ void Sequence::finish(Item& item) {
   const Frame& frame = item.frame;
   if (!frame.error.empty()) {
     show_progress("");
-    write_message("parallax: frame " + std::to_string(frame.number) + ": " + frame.error + "\n");
+    complain("frame " + std::to_string(frame.number) + ": " + frame.error);
     summary_.add(Failure{frame.number, frame.left, frame.error});
     return;
   }

@@ -63,7 +63,7 @@ int merge_command(const Arguments& arguments) {
     remove_folder(job.folder);
   else if (map.path != job.request.output)
     remove_file(map.path);
-  std::cerr << std::fixed << std::setprecision(1) << job.count() << " tiles make " << job.request.output
+  std::cerr << std::fixed << std::setprecision(1) << job.count() << " tiles make " << printable(job.request.output)
             << ", " << 100 * map.shares.valid << " % of pixels have a disparity\n";
   return done;
 }

@@ -159,7 +159,7 @@ int synth_command(const Arguments& arguments) {
   add_choice<Scene>(app, "--scene", parameters.scene,
                     {{"dots", Scene::dots}, {"planes", Scene::planes}, {"layers", Scene::layers}},
                     "What to render");
-  app.add_option("--seed", parameters.seed, "Another number, another scene")->check(not_negative());
+  app.add_option("--seed", parameters.seed, "Another number, another scene")->check(natural_number());
   app.add_flag("--tiled", tiled,
                "Write tiled TIFFs, in little memory; above 100 million pixels it is so without this");
   app.add_flag("--no-truth", without_truth, "Leave out truth and masks");

@@ -72,11 +72,11 @@ void add_tune_options(CLI::App& app, TuneRequest& request) {
       "occupancy: of all that let as much run at once, only what keeps most on the chip; exhaustive: all");
   app.add_option("--budget", request.options.budget_seconds,
                  "Seconds after which a search ends with what it knows")
-      ->check(CLI::Range(0.01, 1e6));
+      ->check(number_between(0.01, 1e6));
   app.add_option("--max-memory", request.options.limits.max_memory_bytes,
                  "Refuse to use more memory than this, such as 2G; 0 = what the machine has")
       ->transform(CLI::AsSizeValue(false))
-      ->transform(not_negative());
+      ->transform(natural_number());
   app.add_flag("--show", request.shows, "Print what is remembered");
   app.add_flag("--forget", request.forgets,
                "Remove what is remembered: all, or what --method and --device name");
@@ -254,7 +254,7 @@ int tune_one(const TuneRequest& request) {
   // What was found is told, also where it cannot be remembered.
   std::cout.flush();
   const std::string trouble = remember(result);
-  if (trouble.empty()) std::cout << "remembered in " << tuning_file() << "\n" << std::flush;
+  if (trouble.empty()) std::cout << "remembered in " << printable(tuning_file()) << "\n" << std::flush;
   write_json(request.json_path, {{"version", PARALLAX_VERSION}, {"results", {to_json(result)}}});
   if (!trouble.empty()) throw Error(ErrorCategory::file, trouble);
   return done;
