@@ -155,8 +155,8 @@ TEST_F(CommandTest, RefusesBadParameters) {
   expect_refusal(pair_of_files + "--max-memory -5", 2, {"--max-memory", "negative", "-5"});
   expect_refusal("synth s --seed -1", 2, {"--seed", "negative", "-1"});
   expect_refusal(pair_of_files + "--image view.jpg", 2, {"view.jpg", ".png"});
-  expect_refusal(pair_of_files + "-o a.png --image ./a.png", 2, {"a.png", "twice"});
-  expect_refusal(pair_of_files + "-o pair/left.png", 2, {"pair/left.png", "twice"});
+  expect_refusal(pair_of_files + "-o a.png --image ./a.png", 2, {"a.png", "over another file"});
+  expect_refusal(pair_of_files + "-o pair/left.png", 2, {"pair/left.png", "over another file"});
   expect_refusal(pair_of_files + "--window 8", 2, {"window", "8", "odd"});
   expect_refusal(pair_of_files + "--window 33", 2, {"window", "33", "1 to 31"});
   expect_refusal(pair_of_files + "--cost census", 2, {"--cost", "census", "sad"});

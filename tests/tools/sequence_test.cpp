@@ -195,7 +195,7 @@ TEST_F(SequenceTest, RefusesOutputsThatMakeNoSense) {
   expect_refusal(sequence + "-o d_%d.bmp", 2, {"d_%d.bmp", ".pfm"});
   expect_refusal(sequence + "-o %d_%d.pfm", 2, {"%d_%d.pfm", "more than one"});
   expect_refusal(sequence + "--image v.png", 2, {"--image", "d_%04d.png"});
-  expect_refusal(sequence + "-o d%d.png --image ./d%d.png", 2, {"d%d.png", "twice"});
+  expect_refusal(sequence + "-o d%d.png --image ./d%d.png", 2, {"d%d.png", "over another file"});
   expect_refusal(sequence + "-o l/%d.png --image l/", 2, {"l/0.png", "over another file"});
   expect_refusal(sequence + "--video v.gif", 2, {"v.gif", ".avi or .mp4"});
   expect_refusal(sequence + "--fps 5", 2, {"--fps", "--video"});

@@ -15,6 +15,7 @@
 #include "parallax/formats.h"
 
 #include "support.h"
+#include "tools/background.h"
 #include "tools/command_fixture.h"
 #include "tools/picture_files.h"
 
@@ -22,82 +23,6 @@ namespace parallax::test {
 namespace {
 
 using nlohmann::json;
-
-// A process group of the binary's.
-class Background {
- public:
-  Background(const fs::path& folder, std::vector<std::string> words) {
-    words.insert(words.begin(), PARALLAX_COMMAND);
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    id_ = ::fork();
-    if (id_ != 0) return;
-    const int output = ::open((folder / "background.txt").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    if (::setpgid(0, 0) != 0 || ::chdir(folder.c_str()) != 0 || ::dup2(output, STDOUT_FILENO) < 0 ||
-        ::dup2(output, STDERR_FILENO) < 0)
-      ::_exit(100);
-    ::execv(PARALLAX_COMMAND, arguments.data());
-    ::_exit(101);
-  }
-  ~Background() { kill_all(); }
-
-  void kill_all() {
-    if (id_ <= 0) return;
-    ::kill(-id_, SIGKILL);
-    wait();
-  }
-
-  // Its processes go on until they need it.
-  void pause() { ::kill(id_, SIGSTOP); }
-  void go_on() { ::kill(id_, SIGCONT); }
-
-  // Its processes are left to themselves.
-  void kill_alone() {
-    ::kill(id_, SIGKILL);
-    wait();
-  }
-
-  // Those of its processes that match tiles.
-  std::set<pid_t> children() const {
-    std::set<pid_t> found;
-    for (const auto& entry : fs::directory_iterator("/proc")) {
-      const std::string name = entry.path().filename().string();
-      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-      std::istringstream status(contents(entry.path() / "stat"));
-      std::string number, command, state;
-      pid_t parent = 0;
-      status >> number >> command >> state >> parent;
-      if (parent == id_ && state != "Z") found.insert(static_cast<pid_t>(std::stol(name)));
-    }
-    return found;
-  }
-
-  bool has_ended() {
-    if (id_ <= 0) return true;
-    if (::waitpid(id_, &status_, WNOHANG) != id_) return false;
-    id_ = 0;
-    return true;
-  }
-
-  int wait() {
-    if (id_ > 0) ::waitpid(id_, &status_, 0);
-    id_ = 0;
-    return WIFEXITED(status_) ? WEXITSTATUS(status_) : 128;
-  }
-
-  // Kills so many of its children, each as soon as it is there.
-  void kill_children(std::size_t count) {
-    std::set<pid_t> killed;
-    while (killed.size() < count && !has_ended())
-      for (const pid_t child : children())
-        if (killed.size() < count && killed.insert(child).second) ::kill(child, SIGKILL);
-  }
-
- private:
-  pid_t id_ = 0;
-  int status_ = 0;
-};
 
 class TilesTest : public CommandTest {
  protected:
@@ -209,7 +134,12 @@ TEST_F(TilesTest, SynthWritesTheSamePixelsInTiles) {
 TEST_F(TilesTest, SynthWritesLargeTiffsWhereTilesAreLarge) {
   Background synth(folder_, {"synth", "tall", "--tiled", "--no-truth", "--size", "1281x1000000"});
   std::string head;
-  while (!synth.has_ended() && head.size() < 4) head = contents(folder_ / "tall/left.tiff.part").substr(0, 4);
+  const auto begun = [&] {
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(folder_ / "tall", missing)) return entry.path();
+    return fs::path("none");
+  };
+  while (!synth.has_ended() && head.size() < 4) head = contents(begun()).substr(0, 4);
   EXPECT_EQ(head, std::string("II\x2B\0", 4));
 }
 
@@ -406,8 +336,84 @@ TEST_F(TilesTest, MergeRefusesATileWhoseStatusesAreDamaged) {
   }
   bytes[middle] = 100;
   write(tile(1), bytes);
-  expect_refusal("merge plan.json", 1, {"tile-000001.tiff", "is damaged", "match this tile again"});
+  expect_refusal("merge plan.json", 1, {"tile 1 is damaged", "match them again"});
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
+}
+
+// Files of a tile that are whole, but for a few pixels.
+TEST_F(TilesTest, DamagedPixelsOfATileAreFound) {
+  make_pair_of("330x270");
+  fs::create_directory(folder_ / "d.pfm.tiles");
+  const std::string options = "pair/left.png pair/right.png --disparities 16 --tile-size 330x270 -o d.pfm ";
+  ASSERT_EQ(run("plan " + options + "--plan d.pfm.tiles/plan.json").status, 0);
+  ASSERT_EQ(run("match --plan d.pfm.tiles/plan.json --tile 0").status, 0);
+  const std::string whole = contents(tile(0));
+  const std::size_t disparities = 1000, statuses = 330 * 270 * 4 + 10'000;
+  const auto expect_damaged = [&](const std::string& bytes) {
+    ASSERT_NE(bytes, whole);
+    write(tile(0), bytes);
+    expect_refusal("merge d.pfm.tiles/plan.json", 1, {"tile 0 is damaged"});
+  };
+  std::string two = whole;
+  // The highest bits of two words, which a plain sum would cancel.
+  for (const std::size_t at : {7u, 7u + 80u})
+    two[disparities + at] = static_cast<char>(two[disparities + at] ^ 0x80);
+  expect_damaged(two);
+  std::string zeroed = whole;
+  std::fill_n(zeroed.begin() + disparities, 1 << 16, '\0');
+  expect_damaged(zeroed);
+  std::string status = whole;
+  status[statuses] = static_cast<char>(status[statuses] ^ 1);
+  expect_damaged(status);
+  EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
+  // Who goes on with the match has it once more.
+  const Outcome outcome = run("match " + options + "--resume --json");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["tiles"]["matched"], 1);
+  ASSERT_EQ(run("match pair/left.png pair/right.png --disparities 16 -o expected.pfm").status, 0);
+  expect_expected("d.pfm");
+}
+
+TEST_F(TilesTest, APipeInPlaceOfATileIsNotWaitedFor) {
+  make_pair_of("150x110");
+  ASSERT_EQ(run("plan pair/left.png pair/right.png --disparities 16 -o d.pfm --plan p.json").status, 0);
+  fs::create_directory(folder_ / "d.pfm.tiles");
+  ASSERT_EQ(::mkfifo(tile(0).c_str(), 0600), 0);
+  expect_refusal("merge p.json", 1, {"tile 0 is damaged"}, "timeout 20 env");
+}
+
+TEST_F(TilesTest, ASecondMatchOfOneOutputIsToldOfTheFirst) {
+  make_job();
+  Background match(folder_, words("-o d.pfm"));
+  while (!match.has_ended() && finished_tiles() < 1) std::this_thread::yield();
+  match.pause();
+  for (const std::string more : {"", "--resume"})
+    expect_refusal(words_ + "-o d.pfm " + more, 1, {"d.pfm.tiles", "another process"});
+  expect_refusal("match --plan d.pfm.tiles/plan.json --tile 0", 1, {"d.pfm.tiles", "another process"});
+  expect_refusal("merge d.pfm.tiles/plan.json", 1, {"d.pfm.tiles", "another process"});
+  match.go_on();
+  EXPECT_EQ(match.wait(), 0) << contents(folder_ / "background.txt");
+  expect_expected("d.pfm");
+}
+
+TEST_F(TilesTest, FilesOfTheUsersAreNotDeleted) {
+  make_pair_of("150x110");
+  fs::create_directory(folder_ / "d.pfm.tiles");
+  const std::vector<std::string> own = {"tile-notes.txt", "map.of.treasure", "worker-list.txt",
+                                        "tile-1.tiff"};
+  const std::string match = "match pair/left.png pair/right.png --disparities 16 --tile-size 90x90 -o d.pfm";
+  for (const std::string& name : own) {
+    write(folder_ / "d.pfm.tiles" / name, "mine");
+    expect_refusal(match, 1, {"d.pfm.tiles/" + name, "move it"});
+    EXPECT_EQ(contents(folder_ / "d.pfm.tiles" / name), "mine");
+    fs::remove(folder_ / "d.pfm.tiles" / name);
+  }
+  ASSERT_EQ(run("plan pair/left.png pair/right.png --disparities 16 -o d.pfm --plan p.json").status, 0);
+  ASSERT_EQ(run("match --plan p.json --tile 0").status, 0);
+  for (const std::string& name : own) write(folder_ / "d.pfm.tiles" / name, "mine");
+  ASSERT_EQ(run("merge p.json").status, 0);
+  for (const std::string& name : own) EXPECT_EQ(contents(folder_ / "d.pfm.tiles" / name), "mine") << name;
+  EXPECT_FALSE(fs::exists(tile(0)));
 }
 
 // The left picture guides what comes after the tiles.
@@ -630,9 +636,30 @@ TEST_F(TilesTest, RefusesWhatTilesDoNotHave) {
   const std::string plan = "plan pair/left.png pair/right.png --disparities 16 ";
   expect_refusal(plan + "-o d.pfm --image v.png --plan p.json", 2, {"--image"});
   expect_refusal(plan + "-o d.pfm --json --plan p.json", 2, {"--json"});
-  expect_refusal(plan + "-o d.pfm --plan pair/left.png", 2, {"pair/left.png is named twice"});
+  expect_refusal(plan + "-o d.pfm --plan pair/left.png", 2,
+                 {"pair/left.png would be written over another file"});
   expect_refusal(plan + "-o maps/ --plan p.json", 2, {"maps/ is a directory"});
   EXPECT_FALSE(fs::exists(folder_ / "p.json"));
+}
+
+TEST_F(TilesTest, RefusesPlansWithNumbersThatNoIntegerHolds) {
+  make_pair_of("150x110");
+  ASSERT_EQ(run("plan pair/left.png pair/right.png --disparities 16 -o d.pfm --plan plan.json").status, 0);
+  for (const json& number : {json(1e300), json(-1e300), json(2.5), json(1ull << 40), json(-(1ll << 40))}) {
+    json changed = plan_in("plan.json");
+    changed["workers"] = number;
+    write(folder_ / "broken.json", changed.dump());
+    expect_refusal("merge broken.json", 1, {"broken.json", "no whole number"});
+  }
+}
+
+TEST_F(TilesTest, RefusesPlansThatAskForHelp) {
+  make_pair_of("150x110");
+  ASSERT_EQ(run("plan pair/left.png pair/right.png --disparities 16 -o d.pfm --plan plan.json").status, 0);
+  json changed = plan_in("plan.json");
+  changed["request"]["matcher_options"].push_back("--help");
+  write(folder_ / "broken.json", changed.dump());
+  expect_refusal("merge broken.json", 1, {"broken.json", "--help"});
 }
 
 TEST_F(TilesTest, RefusesPlansThatAreNone) {

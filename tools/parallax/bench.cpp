@@ -15,8 +15,10 @@
 #include "parallax/synth.h"
 #include "parallax/version.h"
 
+#include "tools/parallax/command_files.h"
 #include "tools/parallax/command_line.h"
 #include "tools/parallax/method_options.h"
+#include "tools/parallax/output_files.h"
 #include "tools/parallax/papers_pictures.h"
 #include "tools/parallax/papers_suite.h"
 #include "tools/parallax/pictures.h"
@@ -232,13 +234,18 @@ void run_standard_suite(const std::string& data, const std::vector<Device>& devi
   if (json_path.empty()) return;
   const ordered_json report{
       {"version", PARALLAX_VERSION}, {"suite", "standard"}, {"threads", threads}, {"results", rows}};
-  const std::string text = report.dump(2) + "\n";
-  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
-  write_file(json_path, {bytes, text.size()});
+  write_output(json_path, report.dump(2) + "\n");
 }
 
 // Options that the standard suite has no use for.
 constexpr const char* of_papers[] = {"--paper", "--seconds-per-row", "--csv", "--markdown", "--plots"};
+
+void check_outputs(const PapersRequest& request, const std::string& data) {
+  if (request.json.empty() && request.csv.empty() && request.markdown.empty()) return;
+  CommandFiles files;
+  files.reads_pairs(data);
+  for (const std::string& path : {request.json, request.csv, request.markdown}) files.writes(path);
+}
 
 void check_suite(const CLI::App& app, const std::string& suite) {
   for (const char* option : of_papers)
@@ -278,6 +285,7 @@ int bench_command(const Arguments& arguments) {
     throw UsageError("--threads is " + std::to_string(request.run.threads) + ": give 0 or more");
   if (!data.empty() && !fs::is_directory(data))
     throw Error(ErrorCategory::file, "no folder " + data + ": give --data");
+  check_outputs(request, data);
   if (suite == "standard") {
     run_standard_suite(data, parse_devices(device_list.empty() ? "cpu" : device_list), request.run.threads,
                        request.json);

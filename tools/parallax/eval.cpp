@@ -1,6 +1,7 @@
 #include <iomanip>
 #include <iostream>
 
+#include "tools/parallax/command_files.h"
 #include "tools/parallax/command_line.h"
 #include "tools/parallax/pictures.h"
 #include "tools/parallax/truth.h"
@@ -52,6 +53,8 @@ int eval_command(const Arguments& arguments) {
       ->check(number_between(1e-6, 1e6));
   app.add_flag("--json", json, "Report as JSON");
   app.read(arguments);
+  CommandFiles files;
+  for (const std::string& path : {disparity_path, truth_path, mask_path}) files.reads(path);
 
   const Plane<float> disparity = read_disparity(disparity_path);
   Truth truth(truth_path, scale);

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include <unistd.h>
+
 #include "parallax/error.h"
 
 namespace parallax::tool {
@@ -29,9 +31,20 @@ void fail_file(const std::string& what, const std::string& path, int reason) {
               "cannot " + what + " " + path + ": " + std::strerror(reason) + remedy(reason));
 }
 
-void make_folder(const std::string& folder) {
+OutputFolders::~OutputFolders() {
+  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) ::rmdir(folder->c_str());
+}
+
+void OutputFolders::make(const std::string& folder) {
+  namespace fs = std::filesystem;
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  std::vector<std::string> missing;
+  fs::path path = fs::absolute(folder, error);
+  if (!path.has_filename()) path = path.parent_path();
+  for (; path.has_relative_path() && !fs::exists(path, error); path = path.parent_path())
+    missing.push_back(path.string());
+  made_.insert(made_.end(), missing.rbegin(), missing.rend());
+  fs::create_directories(folder, error);
   if (error) fail_file("make folder", folder, error.value());
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace parallax::tool {
 
@@ -9,8 +10,20 @@ namespace parallax::tool {
 // \throws Error (file), always
 [[noreturn]] void fail_file(const std::string& what, const std::string& path, int reason);
 
-// With those above it, where they are missing. \throws Error (file)
-void make_folder(const std::string& folder);
+// Folders that files go into. Those that were made and are empty in the end are removed.
+class OutputFolders {
+ public:
+  OutputFolders() = default;
+  OutputFolders(const OutputFolders&) = delete;
+  OutputFolders& operator=(const OutputFolders&) = delete;
+  ~OutputFolders();
+
+  // Makes a folder, with those above it, where they are missing. \throws Error (file)
+  void make(const std::string& folder);
+
+ private:
+  std::vector<std::string> made_;  // each after the one that it is in
+};
 
 // Where it is there. \throws Error (file)
 void remove_file(const std::string& path);

@@ -100,9 +100,8 @@ void check_names(const std::vector<fs::path>& left, const std::vector<fs::path>&
     throw Error(ErrorCategory::file, request.right + " has no " + first->filename().string() + ", which " +
                                          request.left +
                                          " has, but others of the same names: give the same names, or none");
-  complain("names in " + request.left + " and " + request.right +
-                " differ: paired in their order, " + left.front().filename().string() + " with " +
-                right.front().filename().string() + " first");
+  complain("names in " + request.left + " and " + request.right + " differ: paired in their order, " +
+           left.front().filename().string() + " with " + right.front().filename().string() + " first");
 }
 
 std::vector<Frame> folder_frames(const MatchRequest& request) {
@@ -185,7 +184,13 @@ class VideoFrames : public FrameSource {
     check_formats(frame.pictures, frame.left, frame.right);
   }
 
-  std::vector<Frame> names() const override { return {name(0)}; }
+  // As many as there may be: a video may say anything.
+  std::vector<Frame> names() const override {
+    std::vector<Frame> frames;
+    do frames.push_back(name(frames.size()));
+    while (frames.size() < std::min<std::size_t>(left_.announced(), 100'000));
+    return frames;
+  }
   std::size_t count() const override { return left_.announced(); }
   double frames_per_second() const override { return left_.frames_per_second(); }
 

@@ -6,6 +6,7 @@
 #include "parallax/version.h"
 
 #include "tools/parallax/command.h"
+#include "tools/parallax/output_files.h"
 
 namespace parallax::tool {
 namespace {
@@ -95,6 +96,7 @@ int main(int count, char** values) {
   // A file that grows too large, or a reader that went away, is an error of the write, with a message.
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
+  parallax::tool::remove_temporaries_on_signals();
   const int status = parallax::tool::run({values + 1, values + count});
   // After an error, that is what counts.
   if (const std::string warning = parallax::tuning_warning();

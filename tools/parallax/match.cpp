@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
+#include "tools/parallax/command_files.h"
 #include "tools/parallax/command_line.h"
 #include "tools/parallax/frames.h"
 #include "tools/parallax/method_options.h"
@@ -138,15 +138,14 @@ bool is_picture_for_people(const std::string& path) {
 
 // No file may be asked to be two things. What goes into a folder has the names of frames.
 void check_paths(const MatchRequest& request) {
-  std::set<std::filesystem::path> taken;
+  CommandFiles files;
   for (const std::string& path : {request.left, request.right, request.left_mask, request.right_mask,
-                                  request.calibration, request.cost_file, request.truth})
-    if (!path.empty()) taken.insert(std::filesystem::path(path).lexically_normal());
+                                  request.calibration, request.truth})
+    files.reads(path);
+  files.reads_once(request.cost_file);
   for (const std::string& path :
        {request.output, request.image, request.cloud, request.confidence, request.video, request.plan})
-    if (!path.empty() && !names_folder(path) &&
-        !taken.insert(std::filesystem::path(path).lexically_normal()).second)
-      throw UsageError(path + " is named twice: give every file written a name of its own");
+    if (!names_folder(path)) files.writes(path);
 }
 
 // What only a matcher with beliefs can tell.

@@ -5,10 +5,13 @@
 #include <iomanip>
 #include <iostream>
 
+#include "tools/parallax/command_files.h"
 #include "tools/parallax/file_errors.h"
 #include "tools/parallax/memory.h"
 #include "tools/parallax/method_options.h"
+#include "tools/parallax/output_files.h"
 #include "tools/parallax/pictures/colour.h"
+#include "tools/parallax/tile_folder.h"
 #include "tools/parallax/tile_results.h"
 #include "tools/parallax/tile_stitch.h"
 #include "tools/parallax/tile_workers.h"
@@ -45,9 +48,16 @@ TileJob open_job(const TileRequest& request) {
   }
   // It may have been interrupted before there was a plan, or by its very end.
   const TileJob job = plan_job(request);
-  make_folder(folder);
   write_job(job, path);
   return read_job(path);
+}
+
+// A picture that is called as a tile is would be replaced by one.
+void check_no_input_inside(const TileRequest& request) {
+  const MatchRequest& match = request.match;
+  for (const std::string& path : {match.left, match.right, match.left_mask, match.right_mask, match.truth})
+    if (!path.empty() && fs::path(behind_links(path)).parent_path() == behind_links(request.folder()))
+      throw UsageError(path + " is in the folder of the tiles: move it, or give another -o");
 }
 
 std::vector<int> unfinished_tiles(const TileJob& job) {
@@ -125,7 +135,7 @@ nlohmann::ordered_json finish(const TileRequest& settled, const StitchedMap& map
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   if (request.image.empty() && request.truth.empty()) return json;
   const Plane<float> disparity = read_disparity(map.path);
-  if (!request.image.empty()) write_file(request.image, encode_coloured(disparity.view()));
+  if (!request.image.empty()) write_output(request.image, encode_coloured(disparity.view()));
   if (!request.truth.empty()) {
     const ErrorMetrics error = read_truth(settled).compare(disparity.view());
     json["mismatches"] = error.mismatches;
@@ -175,11 +185,16 @@ int match_by_tiles(const MatchRequest& request) {
   const TileRequest settled = settle_request(request);
   // Found out now, and not in the end.
   if (!request.truth.empty()) read_truth(settled);
+  OutputFolders folders;
+  folders.make(settled.folder());
+  const TileFolderLock lock(settled.folder(), TileFolderLock::Use::alone);
+  check_nothing_foreign(settled.folder());
+  check_no_input_inside(settled);
   const TileJob job = open_job(settled);
   TileReport report = match_and_stitch(job);
   const nlohmann::ordered_json finished = finish(settled, report.map);
   report.peak_memory_bytes = std::max(report.peak_memory_bytes, peak_memory_bytes());
-  remove_folder(job.folder);
+  remove_tile_folder(job.folder);
   if (request.json) {
     nlohmann::ordered_json json = to_json(job, report);
     json.update(finished);

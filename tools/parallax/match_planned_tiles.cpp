@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 #include <iostream>
+#include <optional>
 
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "tools/parallax/command_line.h"
 #include "tools/parallax/file_errors.h"
 #include "tools/parallax/memory.h"
+#include "tools/parallax/tile_folder.h"
 #include "tools/parallax/tile_results.h"
 #include "tools/parallax/tile_workers.h"
 
@@ -110,7 +112,11 @@ int match_planned_tiles(const Arguments& arguments) {
   const TileJob job = read_job(path);
   check_inputs_unchanged(job, path);
   if (number != "-") find_tile(job, number);
-  make_folder(job.folder);
+  OutputFolders folders;
+  folders.make(job.folder);
+  // A process that another one started works under that one's lock.
+  std::optional<TileFolderLock> lock;
+  if (parent == 0) lock.emplace(job.folder, TileFolderLock::Use::shared);
   TileRunner runner(job);
   if (number != "-") {
     answer(find_tile(job, number), runner);

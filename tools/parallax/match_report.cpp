@@ -5,6 +5,7 @@
 #include "parallax/formats.h"
 
 #include "tools/parallax/method_options.h"
+#include "tools/parallax/output_files.h"
 #include "tools/parallax/pictures/colour.h"
 
 namespace parallax::tool {
@@ -85,7 +86,7 @@ ordered_json describe(const MatchPlan& plan, const Stopwatch& stopwatch, const P
 void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const PicturePair& pictures,
                    const MatchResult& result) {
   const View<const float> disparity = result.disparity.view();
-  std::vector<std::pair<std::string, std::vector<std::byte>>> files;
+  std::vector<FileBytes> files;
   if (!paths.disparity.empty())
     files.emplace_back(paths.disparity, encode_disparity(paths.disparity, disparity));
   if (!paths.confidence.empty())
@@ -94,7 +95,7 @@ void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const Pictur
   if (!paths.cloud.empty())
     files.emplace_back(paths.cloud,
                        encode_ply(point_cloud(plan.calibration(), disparity, pictures.left.view())));
-  for (const auto& [path, bytes] : files) write_file(path, bytes);
+  write_files(files);
 }
 
 }  // namespace parallax::tool

@@ -56,7 +56,7 @@ struct OutputPaths {
   std::string disparity, confidence, image, cloud;
 };
 
-// Encodes all files before the first is written.
+// All files, or, after an error, none.
 void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const PicturePair& pictures,
                    const MatchResult& result);
 

@@ -4,10 +4,9 @@
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
-#include <set>
 #include <sstream>
 
-#include "tools/parallax/command.h"
+#include "tools/parallax/command_files.h"
 #include "tools/parallax/file_errors.h"
 #include "tools/parallax/frames.h"
 #include "tools/parallax/match.h"
@@ -43,8 +42,8 @@ class OutputNames {
                        fs::path(text).extension().string() + ", or a folder");
   }
 
-  void make_folder() const {
-    if (!text_.empty() && !pattern_) tool::make_folder(text_);
+  void make_folder(OutputFolders& folders) const {
+    if (!text_.empty() && !pattern_) folders.make(text_);
   }
 
   std::string of(const Frame& frame) const {
@@ -69,28 +68,25 @@ struct Outputs {
   OutputPaths of(const Frame& frame) const {
     return {disparity.of(frame), confidence.of(frame), image.of(frame), cloud.of(frame)};
   }
-  void make_folders() const {
-    for (const OutputNames* names : {&disparity, &confidence, &image, &cloud}) names->make_folder();
+  void make_folders(OutputFolders& folders) const {
+    for (const OutputNames* names : {&disparity, &confidence, &image, &cloud}) names->make_folder(folders);
   }
 };
 
 // No file may be written twice, none that is read be written.
 void check_names(const std::vector<Frame>& frames, const Outputs& outputs, const MatchRequest& request) {
-  std::set<fs::path> taken;
-  const auto take = [&](const std::string& path) {
-    return path.empty() || taken.insert(fs::absolute(path).lexically_normal()).second;
-  };
-  for (const std::string& path : {request.left_mask, request.right_mask, request.calibration, request.video})
-    take(path);
+  CommandFiles files;
+  for (const std::string& path : {request.left_mask, request.right_mask, request.calibration})
+    files.reads(path);
   for (const Frame& frame : frames) {
-    take(frame.left);
-    take(frame.right);
+    files.reads(frame.left);
+    files.reads(frame.right);
   }
+  files.writes(request.video);
   for (const Frame& frame : frames) {
     const OutputPaths paths = outputs.of(frame);
     for (const std::string& path : {paths.disparity, paths.confidence, paths.image, paths.cloud})
-      if (!take(path))
-        throw UsageError(path + " would be written over another file: give other names, or a folder");
+      files.writes(path);
   }
 }
 
@@ -173,6 +169,7 @@ class Sequence {
   Outputs outputs_;
   MatchPlan plan_;
   std::vector<Item> items_;
+  OutputFolders folders_;
   std::unique_ptr<VideoWriter> video_;
   Summary summary_;
   Clock::time_point shown_;
@@ -250,7 +247,7 @@ void Sequence::show() {
 int Sequence::run() {
   check_options(request_);
   check_names(source_.names(), outputs_, request_);
-  outputs_.make_folders();
+  outputs_.make_folders(folders_);
   const auto stage = [&](bool one_at_a_time, auto body) {
     return PipelineStage{one_at_a_time, [this, body](std::size_t slot) { (this->*body)(items_[slot]); }};
   };

@@ -1,9 +1,12 @@
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
+#include <optional>
 
+#include "tools/parallax/command_files.h"
 #include "tools/parallax/command_line.h"
 #include "tools/parallax/file_errors.h"
+#include "tools/parallax/tile_folder.h"
 #include "tools/parallax/tile_results.h"
 #include "tools/parallax/tile_stitch.h"
 
@@ -46,6 +49,16 @@ class Shortcomings {
   std::vector<int> missing_, damaged_, foreign_;
 };
 
+// What a plan names may have become the same file since.
+void check_files(const TileJob& job, const std::string& plan_path) {
+  const MatchRequest& request = job.request;
+  CommandFiles files;
+  for (const std::string& path : {request.left, request.right, request.left_mask, request.right_mask})
+    files.reads(path);
+  files.reads_once(plan_path);
+  files.writes(request.output);
+}
+
 }  // namespace
 
 int merge_command(const Arguments& arguments) {
@@ -57,14 +70,19 @@ int merge_command(const Arguments& arguments) {
   app.read(arguments);
 
   const TileJob job = read_job(path);
+  check_files(job, path);
+  // Without a folder all tiles are missing.
+  std::optional<TileFolderLock> lock;
+  if (std::filesystem::is_directory(job.folder)) lock.emplace(job.folder, TileFolderLock::Use::shared);
   Shortcomings(job).check();
   const StitchedMap map = stitch_tiles(job, path);
   if (!keep)
-    remove_folder(job.folder);
+    remove_tile_folder(job.folder);
   else if (map.path != job.request.output)
     remove_file(map.path);
-  std::cerr << std::fixed << std::setprecision(1) << job.count() << " tiles make " << printable(job.request.output)
-            << ", " << 100 * map.shares.valid << " % of pixels have a disparity\n";
+  std::cerr << std::fixed << std::setprecision(1) << job.count() << " tiles make "
+            << printable(job.request.output) << ", " << 100 * map.shares.valid
+            << " % of pixels have a disparity\n";
   return done;
 }
 

@@ -1,6 +1,6 @@
 # What `parallax bench --suite papers` does, apart from pictures: benchmarks/ has it without the command line, too.
 include_guard(GLOBAL)
-set(papers_sources papers.cpp papers_block.cpp papers_bp_2010.cpp papers_bp_2019.cpp papers_census.cpp papers_report.cpp
+set(papers_sources command_files.cpp file_errors.cpp output_files.cpp papers.cpp papers_block.cpp papers_bp_2010.cpp papers_bp_2019.cpp papers_census.cpp papers_report.cpp
                    papers_run.cpp papers_suite.cpp papers_synthetic.cpp papers_tiled_bp.cpp svg_plot.cpp)
 list(TRANSFORM papers_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 add_library(parallax_papers STATIC ${papers_sources})

@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <span>
 
-#include "parallax/formats.h"
+#include "parallax/error.h"
 
 #include "tools/parallax/command.h"
+#include "tools/parallax/file_errors.h"
+#include "tools/parallax/output_files.h"
 #include "tools/parallax/papers_report.h"
 
 namespace parallax::tool {
@@ -39,20 +41,24 @@ void check_paths(const PapersRequest& request) {
     throw Error(ErrorCategory::file, "cannot write plots to " + request.plots + ": it is no folder");
 }
 
-void write_text(const std::string& path, const std::string& text) {
-  write_file(path, std::as_bytes(std::span(text)));
+FileBytes file(const std::string& path, const std::string& text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {path, {bytes.begin(), bytes.end()}};
 }
 
-void write_files(const PapersRequest& request, const std::vector<MeasuredTable>& tables,
-                 const std::string& markdown) {
-  if (!request.json.empty()) write_text(request.json, json_report(tables, request.run));
-  if (!request.csv.empty()) write_text(request.csv, csv_report(tables));
-  if (!request.markdown.empty()) write_text(request.markdown, markdown);
-  if (request.plots.empty()) return;
-  std::error_code error;
-  fs::create_directories(request.plots, error);
-  if (error) throw Error(ErrorCategory::file, "cannot make folder " + request.plots + ": " + error.message());
-  for (const auto& [name, svg] : plots(tables)) write_text((fs::path(request.plots) / name).string(), svg);
+void save(const PapersRequest& request, const std::vector<MeasuredTable>& tables,
+          const std::string& markdown) {
+  std::vector<FileBytes> files;
+  if (!request.json.empty()) files.push_back(file(request.json, json_report(tables, request.run)));
+  if (!request.csv.empty()) files.push_back(file(request.csv, csv_report(tables)));
+  if (!request.markdown.empty()) files.push_back(file(request.markdown, markdown));
+  OutputFolders folders;
+  if (!request.plots.empty()) {
+    folders.make(request.plots);
+    for (const auto& [name, svg] : plots(tables))
+      files.push_back(file((fs::path(request.plots) / name).string(), svg));
+  }
+  write_files(files);
 }
 
 }  // namespace
@@ -90,7 +96,7 @@ void run_papers(const PapersRequest& request, const PapersData& data, std::ostre
     std::move(measured.begin(), measured.end(), std::back_inserter(tables));
   }
   markdown.pop_back();  // the last of two ends of line
-  write_files(request, tables, markdown);
+  save(request, tables, markdown);
 }
 
 }  // namespace parallax::tool

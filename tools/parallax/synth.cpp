@@ -9,6 +9,7 @@
 
 #include "tools/parallax/command_line.h"
 #include "tools/parallax/file_errors.h"
+#include "tools/parallax/output_files.h"
 #include "tools/parallax/pictures/codecs.h"
 #include "tools/parallax/pipeline.h"
 #include "tools/parallax/tiff.h"
@@ -25,25 +26,31 @@ std::vector<std::byte> gray_png(const Plane<std::uint8_t>& image) {
   return encode_png(image.view());
 }
 
-void write_calibration(const std::string& folder, const Calibration& calibration) {
+std::vector<std::byte> calibration_bytes(const Calibration& calibration) {
   const std::string text = encode_middlebury_calibration(calibration);
-  write_file((std::filesystem::path(folder) / "calib.txt").string(), std::as_bytes(std::span(text)));
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
 }
 
 // All of it at once.
 void write_pair(const std::string& folder, const SynthParameters& parameters, bool with_truth) {
   const SynthPair pair = synthesize(parameters);
-  std::vector<std::pair<const char*, std::vector<std::byte>>> files = {{"left.png", colour_png(pair.left)},
-                                                                       {"right.png", colour_png(pair.right)}};
+  std::vector<FileBytes> files;
+  const auto add = [&](const char* name, std::vector<std::byte> bytes) {
+    files.emplace_back((std::filesystem::path(folder) / name).string(), std::move(bytes));
+  };
+  add("left.png", colour_png(pair.left));
+  add("right.png", colour_png(pair.right));
   if (with_truth) {
-    files.emplace_back("disp0GT.pfm", encode_pfm(pair.left_truth.view()));
-    files.emplace_back("disp1GT.pfm", encode_pfm(pair.right_truth.view()));
-    files.emplace_back("mask0nocc.png", gray_png(pair.left_mask));
-    files.emplace_back("mask1nocc.png", gray_png(pair.right_mask));
+    add("disp0GT.pfm", encode_pfm(pair.left_truth.view()));
+    add("disp1GT.pfm", encode_pfm(pair.right_truth.view()));
+    add("mask0nocc.png", gray_png(pair.left_mask));
+    add("mask1nocc.png", gray_png(pair.right_mask));
   }
-  make_folder(folder);
-  for (const auto& [name, bytes] : files) write_file((std::filesystem::path(folder) / name).string(), bytes);
-  write_calibration(folder, pair.calibration);
+  add("calib.txt", calibration_bytes(pair.calibration));
+  OutputFolders folders;
+  folders.make(folder);
+  write_files(files);
 }
 
 // A tiled TIFF that has its name only once it is whole.
@@ -51,32 +58,23 @@ template <class T>
 class TiffPlane {
  public:
   TiffPlane(const std::string& folder, const std::string& name, Size size, int channels)
-      : path_((std::filesystem::path(folder) / name).string()),
-        part_(path_ + ".part"),
-        writer_(part_, pixels_in_tiles(size) * static_cast<std::size_t>(channels) * sizeof(T)) {
+      : output_((std::filesystem::path(folder) / name).string()),
+        writer_(output_.temporary(), pixels_in_tiles(size) * static_cast<std::size_t>(channels) * sizeof(T)) {
     writer_.begin({size, channels, 8 * static_cast<int>(sizeof(T))}, true);
-  }
-  TiffPlane(const TiffPlane&) = delete;
-  TiffPlane& operator=(const TiffPlane&) = delete;
-  // What was not finished goes.
-  ~TiffPlane() {
-    std::error_code ignored;
-    std::filesystem::remove(part_, ignored);
   }
   void write(const Plane<T>& rows) {
     writer_.write_rows(rows.row(0), rows.height(),
                        rows.view().stride * static_cast<std::ptrdiff_t>(sizeof(T)));
   }
-  void close() {
+  void finish() {
     writer_.end();
     writer_.close();
-    std::error_code error;
-    std::filesystem::rename(part_, path_, error);
-    if (error) fail_file("write", path_, error.value());
+    output_.finish();
   }
+  void take_place() { output_.take_place(); }
 
  private:
-  std::string path_, part_;
+  OutputFile output_;
   TiffWriter writer_;
 };
 
@@ -93,11 +91,17 @@ class TiledTruth {
     left_mask_.write(rows.left_mask);
     right_mask_.write(rows.right_mask);
   }
-  void close() {
-    left_truth_.close();
-    right_truth_.close();
-    left_mask_.close();
-    right_mask_.close();
+  void finish() {
+    left_truth_.finish();
+    right_truth_.finish();
+    left_mask_.finish();
+    right_mask_.finish();
+  }
+  void take_place() {
+    left_truth_.take_place();
+    right_truth_.take_place();
+    left_mask_.take_place();
+    right_mask_.take_place();
   }
 
  private:
@@ -107,7 +111,8 @@ class TiledTruth {
 
 // Band of rows by band: several are rendered at once, and written in order.
 void write_tiled_pair(const std::string& folder, const SynthParameters& parameters, bool with_truth) {
-  make_folder(folder);
+  OutputFolders folders;
+  folders.make(folder);
   const Size size = parameters.size;
   TiffPlane<std::uint8_t> left(folder, "left.tiff", size, 3), right(folder, "right.tiff", size, 3);
   std::optional<TiledTruth> truth;
@@ -118,6 +123,7 @@ void write_tiled_pair(const std::string& folder, const SynthParameters& paramete
     SynthPair pair;
   };
   std::vector<Band> bands(pipeline_slots());
+  Calibration calibration;
   int taken = 0;
   const auto take = [&](std::size_t slot) {
     if (taken >= size.height) return false;
@@ -133,13 +139,17 @@ void write_tiled_pair(const std::string& folder, const SynthParameters& paramete
     left.write(bands[slot].pair.left);
     right.write(bands[slot].pair.right);
     if (truth) truth->write(bands[slot].pair);
-    if (bands[slot].first == 0) write_calibration(folder, bands[slot].pair.calibration);
+    if (bands[slot].first == 0) calibration = bands[slot].pair.calibration;
     show_progress("row " + std::to_string(bands[slot].first) + " of " + std::to_string(size.height));
   };
   run_pipeline(bands.size(), take, {{false, render}, {true, write}});
-  left.close();
-  right.close();
-  if (truth) truth->close();
+  left.finish();
+  right.finish();
+  if (truth) truth->finish();
+  left.take_place();
+  right.take_place();
+  if (truth) truth->take_place();
+  write_output((std::filesystem::path(folder) / "calib.txt").string(), calibration_bytes(calibration));
   show_progress("");
 }
 

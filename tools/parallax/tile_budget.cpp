@@ -5,6 +5,7 @@
 
 #include "parallax/formats.h"
 
+#include "tools/parallax/command_files.h"
 #include "tools/parallax/forced.h"
 #include "tools/parallax/match_plan.h"
 #include "tools/parallax/memory.h"
@@ -149,7 +150,7 @@ std::string settled_output(const std::string& path) {
   if (names_folder(path)) throw UsageError(path + " is a directory: give the file of one pair a name");
   std::error_code missing;
   const fs::path target = fs::canonical(path, missing);
-  if (missing) return absolute(path);
+  if (missing) return behind_links(path);
   if (!fs::is_regular_file(target)) throw UsageError(path + " is no regular file: give -o one");
   return target.string();
 }

@@ -1,6 +1,8 @@
 #include "tools/parallax/tile_job.h"
 
 #include <filesystem>
+#include <stdexcept>
+#include <utility>
 
 #include <sys/stat.h>
 
@@ -8,6 +10,7 @@
 #include "parallax/version.h"
 
 #include "tools/parallax/method_options.h"
+#include "tools/parallax/output_files.h"
 
 namespace parallax::tool {
 namespace {
@@ -53,6 +56,18 @@ ordered_json describe_file(const std::string& path) {
   return {{"path", path}, {"bytes", about.st_size}, {"modified_nanoseconds", modified}};
 }
 
+// A number that is none of this type would be undefined behaviour.
+template <class Number>
+Number read_number(const ordered_json& json) {
+  // Of either sign, for comparisons across signs to be right.
+  if (json.is_number_unsigned() && std::in_range<Number>(json.get<std::uint64_t>()))
+    return static_cast<Number>(json.get<std::uint64_t>());
+  if (json.is_number_integer() && !json.is_number_unsigned() &&
+      std::in_range<Number>(json.get<std::int64_t>()))
+    return static_cast<Number>(json.get<std::int64_t>());
+  throw std::out_of_range(json.dump() + " is no whole number that this program can hold");
+}
+
 ordered_json to_json(Size size) {
   return {{"width", size.width}, {"height", size.height}};
 }
@@ -71,20 +86,20 @@ std::string path_in(const ordered_json& file) {
 }
 
 Size read_size(const ordered_json& json) {
-  return {json.at("width").get<int>(), json.at("height").get<int>()};
+  return {read_number<int>(json.at("width")), read_number<int>(json.at("height"))};
 }
 
 Rectangle read_rectangle(const ordered_json& json) {
-  return {json.at("x").get<int>(), json.at("y").get<int>(), read_size(json)};
+  return {read_number<int>(json.at("x")), read_number<int>(json.at("y")), read_size(json)};
 }
 
 Margins read_margins(const ordered_json& json) {
   Margins margins;
-  margins.left = json.at("left").get<int>();
-  margins.right = json.at("right").get<int>();
-  margins.top = json.at("top").get<int>();
-  margins.bottom = json.at("bottom").get<int>();
-  margins.alignment = json.at("alignment").get<int>();
+  margins.left = read_number<int>(json.at("left"));
+  margins.right = read_number<int>(json.at("right"));
+  margins.top = read_number<int>(json.at("top"));
+  margins.bottom = read_number<int>(json.at("bottom"));
+  margins.alignment = read_number<int>(json.at("alignment"));
   margins.exact = json.at("exact").get<bool>();
   return margins;
 }
@@ -143,14 +158,14 @@ MatchRequest read_request(const ordered_json& json) {
   request.left_mask = path_in(json.at("left_mask"));
   request.right_mask = path_in(json.at("right_mask"));
   request.output = json.at("output").get<std::string>();
-  request.min_disparity() = json.at("min_disparity").get<int>();
-  request.disparities() = json.at("disparities").get<int>();
+  request.min_disparity() = read_number<int>(json.at("min_disparity"));
+  request.disparities() = read_number<int>(json.at("disparities"));
   request.device = json.at("device").get<std::string>();
-  request.threads = json.at("threads").get<int>();
-  request.max_memory = json.at("max_memory_bytes").get<std::uint64_t>();
-  request.padding = json.at("padding").get<int>();
+  request.threads = read_number<int>(json.at("threads"));
+  request.max_memory = read_number<std::uint64_t>(json.at("max_memory_bytes"));
+  request.padding = read_number<int>(json.at("padding"));
   request.largest_tile = read_size(json.at("tile_size"));
-  request.tile_workers = json.at("tile_workers").get<int>();
+  request.tile_workers = read_number<int>(json.at("tile_workers"));
   return request;
 }
 
@@ -160,19 +175,19 @@ TileJob read_json(const ordered_json& json) {
   job.asked = request;
   job.request = read_request(request);
   job.folder = json.at("folder").get<std::string>();
-  job.workers = json.at("workers").get<int>();
-  job.worker_bytes = json.at("worker_memory_bytes").get<std::size_t>();
+  job.workers = read_number<int>(json.at("workers"));
+  job.worker_bytes = read_number<std::size_t>(json.at("worker_memory_bytes"));
   job.fingerprint = json.at("fingerprint").get<std::string>();
   job.plan.parameters = job.request.parameters;
   job.plan.device = Device::parse(job.request.device);
-  job.plan.device.threads = json.at("threads").get<int>();
-  const int bits = request.at("bits").get<int>();
+  job.plan.device.threads = read_number<int>(json.at("threads"));
+  const int bits = read_number<int>(request.at("bits"));
   job.plan.format = {read_size(request.at("size")), bits == 16 ? Depth::bits16 : Depth::bits8};
   job.plan.margins = read_margins(json.at("margins"));
-  job.plan.tile_memory_bytes = json.at("tile_memory_bytes").get<std::size_t>();
+  job.plan.tile_memory_bytes = read_number<std::size_t>(json.at("tile_memory_bytes"));
   for (const ordered_json& tile : json.at("tiles"))
-    job.plan.tiles.push_back(
-        {tile.at("number").get<int>(), read_rectangle(tile.at("inside")), read_rectangle(tile.at("around"))});
+    job.plan.tiles.push_back({read_number<int>(tile.at("number")), read_rectangle(tile.at("inside")),
+                              read_rectangle(tile.at("around"))});
   return job;
 }
 
@@ -205,8 +220,7 @@ std::string difference(const ordered_json& there, const ordered_json& now) {
 void write_job(const TileJob& job, const std::string& path) {
   ordered_json json = to_json(job);
   json["fingerprint"] = fingerprint_of(json);
-  const std::string text = json.dump(1) + "\n";
-  write_file(path, std::as_bytes(std::span(text)));
+  write_output(path, json.dump(1) + "\n");
 }
 
 TileJob read_job(const std::string& path) {
@@ -214,7 +228,7 @@ TileJob read_job(const std::string& path) {
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   try {
     ordered_json json = ordered_json::parse(text, text + bytes.size());
-    const int version = json.at("parallax_tile_plan").get<int>();
+    const int version = read_number<int>(json.at("parallax_tile_plan"));
     if (version != plan_version)
       fail(path, "is a tile plan of version " + std::to_string(version) + ", this program reads version " +
                      std::to_string(plan_version));
@@ -226,6 +240,10 @@ TileJob read_job(const std::string& path) {
     return job;
   } catch (const nlohmann::json::exception& error) {
     fail(path, "is no tile plan that can be read (" + reason(error) + ")");
+  } catch (const std::out_of_range& error) {
+    fail(path, std::string("is no tile plan that can be read (") + error.what() + ")");
+  } catch (const HelpRequest&) {
+    fail(path, "has --help among its options");
   } catch (const UsageError& error) {
     fail(path, std::string("has options that this program does not know (") + error.what() + ")");
   }

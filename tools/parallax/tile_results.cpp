@@ -1,13 +1,13 @@
 #include "tools/parallax/tile_results.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 #include <unistd.h>
 
-#include "tools/parallax/file_errors.h"
+#include "tools/parallax/output_files.h"
 #include "tools/parallax/tiff.h"
 
 namespace parallax::tool {
@@ -19,19 +19,32 @@ std::string description_of(const TileJob& job, const Tile& tile) {
   return "tile " + std::to_string(tile.number) + " of plan " + job.fingerprint;
 }
 
-// The files in a folder whose names begin with one of these.
-std::vector<std::string> find_files(const std::string& folder, const std::vector<std::string>& beginnings) {
-  std::error_code error;
-  std::vector<std::string> files;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (std::any_of(beginnings.begin(), beginnings.end(),
-                    [&](const std::string& beginning) { return name.starts_with(beginning); }))
-      files.push_back(entry->path().string());
+// Of the bytes of rows, one after the other. Every step can be undone, so that no change within a row's eight
+// bytes goes unnoticed; the shift carries changes of high bits on to low ones, where they do not cancel.
+class Checksum {
+ public:
+  void add_row(const void* row, std::size_t bytes) {
+    const auto* from = static_cast<const std::byte*>(row);
+    for (; bytes >= sizeof(std::uint64_t); from += sizeof(std::uint64_t), bytes -= sizeof(std::uint64_t))
+      add(from, sizeof(std::uint64_t));
+    if (bytes > 0) add(from, bytes);
   }
-  if (error) fail_file("read folder", folder, error.value());
-  return files;
-}
+  std::string text() const {
+    char text[32];
+    std::snprintf(text, sizeof text, ", checksum %016llx", static_cast<unsigned long long>(sum_));
+    return text;
+  }
+
+ private:
+  void add(const std::byte* from, std::size_t bytes) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, from, bytes);
+    sum_ = (sum_ ^ word) * 0x9E3779B97F4A7C15u;
+    sum_ ^= sum_ >> 32;
+  }
+
+  std::uint64_t sum_ = 0;
+};
 
 // The pictures of a result.
 constexpr int disparities = 0, statuses = 1;
@@ -40,11 +53,52 @@ TiffFormat format_of(int picture, Size size) {
   return {size, 1, picture == disparities ? 32 : 8};
 }
 
+std::size_t row_bytes_of(const TiffFormat& format) {
+  return static_cast<std::size_t>(format.size.width) * format.pixel_bytes();
+}
+
 void write_picture(TiffWriter& file, int picture, const std::string& description, Size size, const void* rows,
                    std::ptrdiff_t stride_bytes) {
-  file.begin(format_of(picture, size), false, description);
+  const TiffFormat format = format_of(picture, size);
+  Checksum checksum;
+  for (int y = 0; y < size.height; ++y)
+    checksum.add_row(static_cast<const std::byte*>(rows) + y * stride_bytes, row_bytes_of(format));
+  file.begin(format, false, description + checksum.text());
   file.write_rows(rows, size.height, stride_bytes);
   file.end();
+}
+
+// Reads all of a picture, in strips.
+std::string checksum_of(TiffReader& file) {
+  const TiffFormat& format = file.format();
+  const std::size_t row_bytes = row_bytes_of(format);
+  const int most = static_cast<int>(std::max<std::size_t>(1, (std::size_t{1} << 18) / row_bytes));
+  std::vector<std::byte> strip(row_bytes * static_cast<std::size_t>(std::min(most, format.size.height)));
+  Checksum checksum;
+  for (int y = 0; y < format.size.height; y += most) {
+    const int rows = std::min(most, format.size.height - y);
+    file.read({0, y, {format.size.width, rows}}, strip.data(), static_cast<std::ptrdiff_t>(row_bytes));
+    for (int row = 0; row < rows; ++row)
+      checksum.add_row(strip.data() + static_cast<std::size_t>(row) * row_bytes, row_bytes);
+  }
+  return checksum.text();
+}
+
+// What a picture of a tile's file is like.
+TileState state_of_picture(const TileJob& job, const Tile& tile, int picture) {
+  std::optional<TiffReader> file = TiffReader::open(tile_path(job, tile.number), picture);
+  if (!file || !file->is_complete()) return TileState::damaged;
+  const std::string description = file->description();
+  if (description.empty()) return TileState::damaged;
+  if (!description.starts_with(description_of(job, tile) + ",")) return TileState::foreign;
+  if (file->format() != format_of(picture, tile.inside.size)) return TileState::damaged;
+  try {
+    return description == description_of(job, tile) + checksum_of(*file) ? TileState::done
+                                                                         : TileState::damaged;
+  } catch (const Error& error) {
+    if (error.category() != ErrorCategory::file) throw;
+    return TileState::damaged;
+  }
 }
 
 [[noreturn]] void refuse_tile(const std::string& path, const char* why) {
@@ -57,7 +111,8 @@ void read_picture_rows(const TileJob& job, const Tile& tile, int picture, const 
   const std::string path = tile_path(job, tile.number);
   std::optional<TiffReader> file = TiffReader::open(path, picture);
   if (!file || file->format() != format_of(picture, tile.inside.size)) refuse_tile(path, "cannot be read");
-  if (file->description() != description_of(job, tile)) refuse_tile(path, "is of another plan");
+  if (!file->description().starts_with(description_of(job, tile) + ","))
+    refuse_tile(path, "is of another plan");
   file->read(region, rows, stride_bytes);
 }
 
@@ -79,48 +134,29 @@ std::string tile_path(const TileJob& job, int number) {
 TileState state_of(const TileJob& job, const Tile& tile) {
   const std::string path = tile_path(job, tile.number);
   std::error_code unknown;
-  if (!fs::exists(path, unknown)) return TileState::missing;
+  const fs::file_status status = fs::status(path, unknown);
+  if (!fs::exists(status)) return TileState::missing;
+  // A pipe would be waited for.
+  if (!fs::is_regular_file(status)) return TileState::damaged;
   for (const int picture : {disparities, statuses}) {
-    const std::optional<TiffReader> file = TiffReader::open(path, picture);
-    if (!file || !file->is_complete()) return TileState::damaged;
-    const std::string description = file->description();
-    if (description.empty()) return TileState::damaged;
-    if (description != description_of(job, tile)) return TileState::foreign;
-    if (file->format() != format_of(picture, tile.inside.size)) return TileState::damaged;
+    const TileState state = state_of_picture(job, tile, picture);
+    if (state != TileState::done) return state;
   }
   return TileState::done;
-}
-
-void remove_folder(const std::string& folder) {
-  // The plan goes first: what is left without one is in nobody's way.
-  remove_file((fs::path(folder) / "plan.json").string());
-  for (const std::string& file : find_files(folder, {"tile-", "worker-", "map."})) remove_file(file);
-  // Unless there is something of the user's in it.
-  std::error_code ignored;
-  fs::remove(folder, ignored);
-}
-
-void remove_maps(const std::string& folder) {
-  for (const std::string& file : find_files(folder, {"map."})) remove_file(file);
 }
 
 void write_tile(const TileJob& job, const Tile& tile, View<const float> disparity,
                 View<const std::uint8_t> status) {
   const std::string path = tile_path(job, tile.number);
   // Several processes may match one tile: each writes a file of its own.
-  const std::string part = path + "." + std::to_string(::getpid()) + ".part";
+  TemporaryFile part(path + "." + std::to_string(::getpid()) + ".part");
   const std::string description = description_of(job, tile);
-  try {
-    TiffWriter file(part, tile.inside.size.pixels() * 5);
-    write_picture(file, disparities, description, tile.inside.size, disparity.data,
-                  disparity.stride * static_cast<std::ptrdiff_t>(sizeof(float)));
-    write_picture(file, statuses, description, tile.inside.size, status.data, status.stride);
-    file.close();
-    if (::rename(part.c_str(), path.c_str()) != 0) fail_file("write", path, errno);
-  } catch (...) {
-    ::unlink(part.c_str());
-    throw;
-  }
+  TiffWriter file(part.path(), tile.inside.size.pixels() * 5);
+  write_picture(file, disparities, description, tile.inside.size, disparity.data,
+                disparity.stride * static_cast<std::ptrdiff_t>(sizeof(float)));
+  write_picture(file, statuses, description, tile.inside.size, status.data, status.stride);
+  file.close();
+  part.rename_to(path);
 }
 
 void read_tile(const TileJob& job, const Tile& tile, int first_row, const DisparityMap& rows) {

@@ -1,5 +1,5 @@
 // The results of tiles: a file for each, in the folder of the job. Two pictures of a TIFF: disparities and
-// statuses.
+// statuses, each with a checksum of its pixels.
 #pragma once
 
 #include <string>
@@ -12,17 +12,13 @@ namespace parallax::tool {
 enum class TileState {
   done,
   missing,
-  damaged,  // cut short, of another size, or no result at all
+  damaged,  // its pixels are not those that were written; or cut short, of another size, or no result at all
   foreign,  // of another plan
 };
 
 std::string tile_path(const TileJob& job, int number);
+// Reads all of the file.
 TileState state_of(const TileJob& job, const Tile& tile);
-
-// With all results that are in it. \throws Error (file)
-void remove_folder(const std::string& folder);
-// What a process that was killed left of a map. \throws Error (file)
-void remove_maps(const std::string& folder);
 
 // Whole or not at all; replaces what is there. \throws Error (file)
 void write_tile(const TileJob& job, const Tile& tile, View<const float> disparity,

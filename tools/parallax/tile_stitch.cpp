@@ -12,6 +12,7 @@
 #include "tools/parallax/file_errors.h"
 #include "tools/parallax/map_file.h"
 #include "tools/parallax/memory.h"
+#include "tools/parallax/output_files.h"
 #include "tools/parallax/tile_results.h"
 
 namespace parallax::tool {
@@ -74,12 +75,11 @@ class MapStitcher {
   PixelCounter counter_;
 };
 
-// A file that is replaced passes its permissions on.
-void take_place(const std::string& path, const std::string& target) {
+// From a file that is replaced.
+void pass_permissions_on(const std::string& target, const std::string& path) {
   struct stat about {};
   const bool exists = ::stat(target.c_str(), &about) == 0;
   if (exists && ::chmod(path.c_str(), about.st_mode & 07777) != 0) fail_file("write", path, errno);
-  if (::rename(path.c_str(), target.c_str()) != 0) fail_file("write", target, errno);
 }
 
 }  // namespace
@@ -90,18 +90,16 @@ StitchedMap stitch_tiles(const TileJob& job, const std::string& plan_path) {
   const std::string extension = is_written_by_rows ? fs::path(output).extension().string() : ".tiff";
   // Two processes may put the same tiles together: each writes a file of its own.
   const std::string map = (fs::path(job.folder) / ("map." + std::to_string(::getpid()) + extension)).string();
-  try {
-    const PixelShares shares = MapStitcher(job, plan_path, map).run();
-    if (!is_written_by_rows) {
-      write_file(output, encode_disparity(output, read_disparity(map).view()));
-      return {map, shares};
-    }
-    take_place(map, output);
-    return {output, shares};
-  } catch (...) {
-    ::unlink(map.c_str());
-    throw;
+  TemporaryFile temporary(map);
+  const PixelShares shares = MapStitcher(job, plan_path, map).run();
+  if (!is_written_by_rows) {
+    write_output(output, encode_disparity(output, read_disparity(map).view()));
+    temporary.forget();
+    return {map, shares};
   }
+  pass_permissions_on(output, map);
+  temporary.rename_to(output);
+  return {output, shares};
 }
 
 }  // namespace parallax::tool

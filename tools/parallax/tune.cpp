@@ -12,9 +12,11 @@
 #include "parallax/synth.h"
 #include "parallax/version.h"
 
+#include "tools/parallax/command_files.h"
 #include "tools/parallax/command_line.h"
 #include "tools/parallax/forced.h"
 #include "tools/parallax/method_options.h"
+#include "tools/parallax/output_files.h"
 #include "tools/parallax/papers_pairs.h"
 #include "tools/parallax/papers_run.h"
 #include "tools/parallax/papers_suite.h"
@@ -98,6 +100,11 @@ void check_request(const TuneRequest& request, const CLI::App& app) {
     throw UsageError("--suite papers searches both ways: leave out --search");
   if (app.count("--size") > 0 && (!request.left.empty() || !request.suite.empty()))
     throw UsageError("--size is of the synthetic pair: leave it out with pictures and --suite");
+  CommandFiles files;
+  files.reads(request.left);
+  files.reads(request.right);
+  if (!request.suite.empty() && !request.json_path.empty()) files.reads_pairs(request.data);
+  files.writes(request.json_path);
   if (app.count("--data") > 0 && request.suite.empty()) throw UsageError("--data goes with --suite papers");
 }
 
@@ -127,8 +134,7 @@ TuneRequest parse_tune(const Arguments& arguments) {
 
 void write_json(const std::string& path, const ordered_json& report) {
   if (path.empty()) return;
-  const std::string text = report.dump(2) + "\n";
-  write_file(path, {reinterpret_cast<const std::byte*>(text.data()), text.size()});
+  write_output(path, report.dump(2) + "\n");
 }
 
 std::string text_of(const TunedValues& values) {

@@ -4,13 +4,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <random>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
-#include "parallax/formats.h"
+#include "parallax/error.h"
 
 #include "tools/parallax/child_process.h"
 #include "tools/parallax/command.h"
@@ -18,8 +16,6 @@
 
 namespace parallax::tool {
 namespace {
-
-namespace fs = std::filesystem;
 
 // A longer gap is not taken for frames that are missing.
 constexpr std::size_t most_broken = 1000;
@@ -80,12 +76,6 @@ VideoDescription probe(const std::string& path) {
   description.is_steady = nominal > 0 && std::abs(nominal - description.frames_per_second) < 1e-3 * nominal;
   description.first_second = number_in(stream, "start_time") - number_in(format, "start_time");
   return description;
-}
-
-std::string temporary_beside(const fs::path& path) {
-  std::random_device random;
-  return (path.parent_path() / (".parallax-" + std::to_string(random()) + path.extension().string()))
-      .string();
 }
 
 // Streams of the decoder: when each frame is shown, as text, and its pixels.
@@ -216,8 +206,7 @@ void check_video_path(const std::string& path) {
 }
 
 VideoWriter::VideoWriter(const std::string& path, double frames_per_second, Size size)
-    : path_(path), temporary_(temporary_beside(path)) {
-  write_file(temporary_, {});  // for its message when there can be no file
+    : path_(path), file_(path) {
   const Size whole = even(size);
   frame_.resize(3 * whole.pixels());
   std::vector<std::string> words = {"ffmpeg",
@@ -241,20 +230,11 @@ VideoWriter::VideoWriter(const std::string& path, double frames_per_second, Size
       is_avi(path) ? std::vector<std::string>{"-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-f", "avi"}
                    : std::vector<std::string>{"-c:v", "mpeg4", "-pix_fmt", "yuv420p", "-f", "mp4"};
   words.insert(words.end(), format.begin(), format.end());
-  words.push_back(as_file(temporary_));
-  try {
-    encoder_ = std::make_unique<ChildProcess>(words, std::vector<ChildProcess::Stream>{{0, true}});
-  } catch (...) {
-    fs::remove(temporary_);
-    throw;
-  }
+  words.push_back(as_file(file_.temporary()));
+  encoder_ = std::make_unique<ChildProcess>(words, std::vector<ChildProcess::Stream>{{0, true}});
 }
 
-VideoWriter::~VideoWriter() {
-  encoder_.reset();
-  std::error_code gone;
-  if (!temporary_.empty()) fs::remove(temporary_, gone);
-}
+VideoWriter::~VideoWriter() = default;
 
 void VideoWriter::fail() {
   encoder_->wait();
@@ -278,10 +258,8 @@ void VideoWriter::write(const Picture& picture) {
 void VideoWriter::finish() {
   encoder_->close(0);
   if (!encoder_->wait() || !encoder_->complaint().empty()) fail();
-  std::error_code error;
-  fs::rename(temporary_, path_, error);
-  if (error) throw Error(ErrorCategory::file, "cannot write " + path_ + ": " + error.message());
-  temporary_.clear();
+  file_.finish();
+  file_.take_place();
 }
 
 }  // namespace parallax::tool

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "tools/parallax/output_files.h"
 #include "tools/parallax/pictures/picture.h"
 
 namespace parallax::tool {
@@ -67,7 +68,8 @@ class VideoWriter {
  private:
   [[noreturn]] void fail();
 
-  std::string path_, temporary_;
+  std::string path_;
+  OutputFile file_;
   std::unique_ptr<ChildProcess> encoder_;
   std::vector<std::byte> frame_;
 };
