@@ -5,6 +5,7 @@
 #include "parallax/belief_propagation.h"
 #include "parallax/block.h"
 #include "parallax/census.h"
+#include "parallax/compilation.h"
 #include "parallax/data_cost.h"
 #include "parallax/device.h"
 #include "parallax/error.h"

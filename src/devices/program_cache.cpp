@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "parallax/compilation.h"
+
 namespace parallax {
 namespace {
 
@@ -82,6 +84,11 @@ class File {
   struct stat status_ {};
 };
 
+std::function<void(const std::string&)>& compilation_listener() {
+  static std::function<void(const std::string&)> listener;
+  return listener;
+}
+
 }  // namespace
 
 std::optional<std::string> read_cached(const std::string& key) {
@@ -110,6 +117,14 @@ void write_cached(const std::string& key, const std::string& code) {
   out.close();
   if (out.good()) fs::rename(temporary, file_of(key), ignored);
   fs::remove(temporary, ignored);
+}
+
+void on_compilation(std::function<void(const std::string& device)> listener) {
+  compilation_listener() = std::move(listener);
+}
+
+void tell_compilation(const std::string& device) {
+  if (compilation_listener()) compilation_listener()(device);
 }
 
 }  // namespace parallax

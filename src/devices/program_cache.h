@@ -11,4 +11,7 @@ namespace parallax {
 std::optional<std::string> read_cached(const std::string& key);
 void write_cached(const std::string& key, const std::string& code);
 
+// Tells the listener of on_compilation().
+void tell_compilation(const std::string& device);
+
 }  // namespace parallax

@@ -16,7 +16,6 @@
 #include "parallax/version.h"
 
 #include "tools/parallax/command_files.h"
-#include "tools/parallax/command_line.h"
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/output_files.h"
 #include "tools/parallax/papers_pictures.h"
@@ -203,9 +202,9 @@ ordered_json to_json(const Row& row) {
           {"all", metrics(row.all)}};
 }
 
-std::vector<Device> parse_devices(const std::string& list) {
+std::vector<Device> parse_devices(const std::vector<std::string>& names) {
   std::vector<Device> devices;
-  for (const std::string& text : CLI::detail::split(list, ',')) {
+  for (const std::string& text : names) {
     const Device device = Device::parse(text);
     const auto same = [&](const Device& other) { return other.text() == device.text(); };
     if (std::none_of(devices.begin(), devices.end(), same)) devices.push_back(device);
@@ -218,12 +217,16 @@ void run_standard_suite(const std::string& data, const std::vector<Device>& devi
   if (data.empty()) std::cerr << "parallax: no --data and no PARALLAX_DATA: synthetic pairs only\n";
   print_header();
   ordered_json rows = ordered_json::array();
-  for (const BenchPair& pair : standard_suite(data)) {
+  const std::vector<BenchPair> pairs = standard_suite(data);
+  std::size_t trials = 0;
+  for (const Device& device : devices) trials += pairs.size() * standard_trials(device).size();
+  for (const BenchPair& pair : pairs) {
     const BenchPair::Loaded loaded = pair.load();
     for (Device device : devices) {
       device.threads = threads;
       for (const Trial& trial : standard_trials(device)) {
-        show_progress(pair.name + ", " + trial.name);
+        show_progress(pair.name + ", " + trial.name,
+                      static_cast<double>(rows.size()) / static_cast<double>(trials));
         const Row row = bench_one(pair, loaded, trial);
         show_progress("");
         print_row(row);
@@ -247,52 +250,49 @@ void check_outputs(const PapersRequest& request, const std::string& data) {
   for (const std::string& path : {request.json, request.csv, request.markdown}) files.writes(path);
 }
 
-void check_suite(const CLI::App& app, const std::string& suite) {
+void check_suite(const Options& options, const std::string& suite) {
   for (const char* option : of_papers)
-    if (suite != "papers" && app.count(option) != 0)
+    if (suite != "papers" && options.given(option))
       throw UsageError(std::string(option) + " goes with --suite papers");
 }
 
 }  // namespace
 
 int bench_command(const Arguments& arguments) {
-  std::string suite = "standard", data, device_list;
+  std::string suite = "standard", data;
+  std::vector<std::string> devices;
   PapersRequest request;
-  if (const char* folder = std::getenv("PARALLAX_DATA")) data = folder;
-  CommandLine app("bench", "Measure time and error on standard pairs: medians of many runs after a warm-up");
-  app.add_option("--suite", suite,
-                 "standard: every method with its default preset; papers: what five papers report, step by "
-                 "step, beside their figures")
-      ->check(CLI::IsMember({"standard", "papers"}));
-  app.add_option("--data", data,
-                 "Folder with middlebury2003/, middlebury2014/ and papers/; default: PARALLAX_DATA");
-  app.add_option("--device", device_list,
-                 "Devices, separated by commas; default: cpu, for papers one of each kind that is here");
-  app.add_option("--threads", request.run.threads, "CPU threads; 0 = all cores");
-  app.add_option("--json", request.json, "Also write the results to this file");
-  app.add_option("--paper", request.papers,
-                 "Of the papers, only these, separated by commas: " + paper_names())
-      ->delimiter(',');
-  app.add_option("--seconds-per-row", request.run.seconds_per_row,
-                 "Of the papers: time for a row's samples, about; 0 = one run each")
-      ->check(number_between(0, 3600));
-  app.add_option("--csv", request.csv, "Of the papers: also write the results to this file");
-  app.add_option("--markdown", request.markdown, "Of the papers: also write the tables to this file");
-  app.add_option("--plots", request.plots, "Of the papers: also draw speed-ups, as SVG in this folder");
-  app.read(arguments);
-  check_suite(app, suite);
-  if (request.run.threads < 0)
-    throw UsageError("--threads is " + std::to_string(request.run.threads) + ": give 0 or more");
+  Options options("bench", "Measure time and error on standard pairs: medians of many runs after a warm-up.");
+  options.add_choice<std::string>("--suite", suite, {{"standard", "standard"}, {"papers", "papers"}},
+                                  "Every method with its default preset, or what five papers report");
+  options.add("--data DIR", data,
+              "Folder with middlebury2003/, middlebury2014/ and papers/; default: $PARALLAX_DATA");
+  options.add("--device", devices, "Devices; default: cpu, and with --suite papers one of each kind here");
+  options.add("--threads N", request.run.threads, "Threads of the cpu device; 0 = one a core");
+  options.add("--json FILE", request.json, "Write the results to this file, too");
+  options.group("With --suite papers");
+  options.add("--paper", request.papers, "Only these papers: " + paper_names());
+  options
+      .add("--seconds-per-row X", request.run.seconds_per_row,
+           "Seconds to measure each row of a table; 0 = one run each")
+      .range(0, 3600);
+  options.add("--csv FILE", request.csv, "Write the results to this file, too");
+  options.add("--markdown FILE", request.markdown, "Write the tables to this file, too");
+  options.add("--plots DIR", request.plots, "Draw speed-ups as SVG in this folder");
+  options.read(arguments);
+  if (const char* folder = std::getenv("PARALLAX_DATA"); folder != nullptr && !options.given("--data"))
+    data = folder;
+  check_suite(options, suite);
   if (!data.empty() && !fs::is_directory(data))
     throw Error(ErrorCategory::file, "no folder " + data + ": give --data");
   check_outputs(request, data);
   if (suite == "standard") {
-    run_standard_suite(data, parse_devices(device_list.empty() ? "cpu" : device_list), request.run.threads,
-                       request.json);
+    run_standard_suite(data, devices.empty() ? parse_devices({"cpu"}) : parse_devices(devices),
+                       request.run.threads, request.json);
     return done;
   }
-  request.run.devices = device_list.empty() ? devices_of_this_machine() : parse_devices(device_list);
-  request.run.progress = show_progress;
+  request.run.devices = devices.empty() ? devices_of_this_machine() : parse_devices(devices);
+  request.run.progress = [](const std::string& what) { show_progress(what); };
   run_papers(request, PapersPictures(data), std::cout);
   return done;
 }

@@ -1,4 +1,5 @@
-#include "tools/parallax/command_line.h"
+#include <nlohmann/json.hpp>
+
 #include "tools/parallax/method_options.h"
 
 namespace parallax::tool {
@@ -18,33 +19,30 @@ const Choices<CudaStrategy> strategies = {
 
 }  // namespace
 
-void add_options(CLI::App& app, BlockParameters& parameters) {
-  const std::string group = "Block matching";
-  app.add_flag("--full-row", parameters.full_row, "Search every column of the row")->group(group);
-  app.add_option("--window", parameters.window, "Side of the window: odd, 1 to 31")->group(group);
-  add_choice(app, "--cost", parameters.cost, block_costs, "Window cost")->group(group);
-  add_choice(app, "--prefilter", parameters.prefilter, prefilters, "Filter of both images")->group(group);
-  app.add_option("--prefilter-cap", parameters.prefilter_cap, "Bound of the Sobel response")->group(group);
-  app.add_option("--uniqueness", parameters.uniqueness,
-                 "Reject pixels with a rival within this many per cent; 0 = none")
-      ->group(group);
-  app.add_option("--texture-threshold", parameters.texture_threshold,
-                 "Reject windows with less texture; 0 = none")
-      ->group(group);
-  add_choice(app, "--sub-pixel", parameters.sub_pixel, sub_pixel_choices(), "Fraction of a pixel")
-      ->group(group);
-  const std::string cuda = "Block matching on cuda (never changes a result)";
-  add_choice(app, "--strategy", parameters.cuda.strategy, strategies, "How to search")->group(cuda);
-  app.add_option("--rows-per-thread", parameters.cuda.rows_per_thread,
-                 "Rows of a thread, about; 0 = what is fastest")
-      ->group(cuda);
-  app.add_option("--streams", parameters.cuda.streams, "Streams of --strategy streams")->group(cuda);
-  add_refine_options(app, parameters.refine);
+void add_options(Options& options, BlockParameters& parameters) {
+  options.group(matching_group);
+  options.add_flag("--full-row", parameters.full_row, "Search the whole row, without a range");
+  options.add("--window N", parameters.window, "Side of the window in pixels, odd, 1 to 31");
+  options.add_choice("--cost", parameters.cost, block_costs, "Cost of a window");
+  options.add_choice("--prefilter", parameters.prefilter, prefilters, "Filter applied to both images first");
+  options.add("--prefilter-cap N", parameters.prefilter_cap, "Limit of the Sobel response").expert();
+  options.add("--uniqueness P", parameters.uniqueness,
+              "Reject pixels whose second best cost is within P per cent of the best; 0 = none");
+  options.add("--texture-threshold N", parameters.texture_threshold,
+              "Reject windows with less texture; 0 = none");
+  options.add_choice("--sub-pixel", parameters.sub_pixel, sub_pixel_choices(),
+                     "Interpolation between labels");
+  options.group(kernels_group);
+  options.add_choice("--strategy", parameters.cuda.strategy, strategies, "Which search kernel runs").expert();
+  options.add("--rows-per-thread N", parameters.cuda.rows_per_thread, "Rows a thread searches; 0 = fastest")
+      .expert();
+  options.add("--streams N", parameters.cuda.streams, "Number of streams of --strategy streams").expert();
+  add_refine_options(options, parameters.refine);
 }
 
-void settle_options(const CLI::App& app, BlockParameters& parameters) {
-  const bool range = app.count("--disparities") > 0 || app.count("--min-disparity") > 0;
-  if (range && app.count("--full-row") > 0)
+void settle_options(const Options& options, BlockParameters& parameters) {
+  const bool range = options.given("--disparities") || options.given("--min-disparity");
+  if (range && options.given("--full-row"))
     throw UsageError("--full-row searches every column: leave out --disparities and --min-disparity");
   // A range given after a preset that searches the full row.
   if (range) parameters.full_row = false;

@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "tools/parallax/belief_options.h"
 
 namespace parallax::tool {
@@ -26,38 +28,41 @@ Choices<DataCost> pyramid_costs() {
 
 }  // namespace
 
-void add_options(CLI::App& app, BeliefPropagationParameters& parameters) {
-  const std::string group = "Belief propagation";
-  app.add_option("--levels", parameters.levels, "Levels of the pyramid")->group(group);
-  app.add_option("--iterations", parameters.iterations, "Iterations on each level")->group(group);
-  add_choice(app, "--arithmetic", parameters.arithmetic, arithmetics, "What messages are kept in")
-      ->group(group);
-  add_belief_options(app, parameters, pyramid_costs(), group);
-  app.add_option("--discontinuity-truncation", parameters.discontinuity_truncation,
-                 "Labels from which a jump costs no more; 0 = disparities / 7.5")
-      ->group(group);
-  app.add_option("--edge-contrast", parameters.edge_contrast,
-                 "Gray levels at which an edge weakens smoothness to 1/e; 0 = none does")
-      ->group(group);
-  app.add_option("--edge-floor", parameters.edge_floor, "Part of smoothness that no edge takes away")
-      ->group(group);
-  app.add_flag("--aligned,!--no-aligned", parameters.aligned,
-               "Messages on 64-byte boundaries; to measure what that is worth")
-      ->group(group);
-  const std::string cuda = "Belief propagation on cuda (never changes a result)";
-  app.add_option("--labels-per-thread", parameters.cuda.labels_per_thread,
-                 "Labels that a thread computes, in fixed8 and fixed16; 0 = what is fastest")
-      ->group(cuda);
-  add_choice(app, "--index-order", parameters.cuda.index_order, index_orders, "Order of values, in floats")
-      ->group(cuda);
-  add_choice(app, "--message-values", parameters.cuda.message_values, message_values,
-             "Where a thread keeps the message it is making, in floats")
-      ->group(cuda);
-  add_refine_options(app, parameters.refine);
+void add_options(Options& options, BeliefPropagationParameters& parameters) {
+  options.group(matching_group);
+  options.add("--levels N", parameters.levels, "Levels of the image pyramid");
+  options.add("--iterations N", parameters.iterations, "Iterations on each level");
+  options.add_choice("--arithmetic", parameters.arithmetic, arithmetics, "Number format of messages");
+  add_belief_options(options, parameters, pyramid_costs());
+  options.add("--discontinuity-truncation X", parameters.discontinuity_truncation,
+              "Labels beyond which a larger jump costs no more; 0 = disparities / 7.5");
+  options
+      .add("--edge-contrast X", parameters.edge_contrast,
+           "Gray levels at which an edge lowers the cost of a jump to 1/e; 0 = edges are ignored")
+      .expert();
+  options.add("--edge-floor X", parameters.edge_floor, "Part of the cost of a jump that remains at any edge")
+      .expert();
+  options
+      .add_switch("--aligned", parameters.aligned, "Align messages to 64 bytes; off measures what that gains")
+      .expert();
+  options.group(kernels_group);
+  options
+      .add("--labels-per-thread N", parameters.cuda.labels_per_thread,
+           "Labels a thread computes, in fixed8 and fixed16; 0 = fastest")
+      .expert();
+  options
+      .add_choice("--index-order", parameters.cuda.index_order, index_orders,
+                  "Order of messages in memory, in floats")
+      .expert();
+  options
+      .add_choice("--message-values", parameters.cuda.message_values, message_values,
+                  "Where a thread keeps the message it computes, in floats")
+      .expert();
+  add_refine_options(options, parameters.refine);
 }
 
-void settle_options(const CLI::App& app, BeliefPropagationParameters&) {
-  check_outside_cost(app);
+void settle_options(const Options& options, BeliefPropagationParameters& parameters) {
+  settle_outside_cost(options, parameters);
 }
 
 bool fixes_range(const BeliefPropagationParameters& preset) {

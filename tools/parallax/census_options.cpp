@@ -1,4 +1,5 @@
-#include "tools/parallax/command_line.h"
+#include <nlohmann/json.hpp>
+
 #include "tools/parallax/method_options.h"
 
 namespace parallax::tool {
@@ -18,29 +19,27 @@ const Choices<CensusCost> census_costs = {{"hamming", CensusCost::hamming},
 
 }  // namespace
 
-void add_options(CLI::App& app, CensusParameters& parameters) {
-  const std::string group = "Census matching";
-  add_choice(app, "--transform", parameters.transform, transforms, "What describes a pixel")->group(group);
-  add_choice(app, "--cost", parameters.cost, census_costs, "Cost of a pixel")->group(group);
-  app.add_option("--ad-truncation", parameters.ad_truncation,
-                 "Gray levels up to which differences count in ad-census")
-      ->group(group);
-  app.add_option("--window", parameters.window, "Side of the window: odd, 1 to 15")->group(group);
-  app.add_option("--pyramid-levels", parameters.pyramid_levels,
-                 "Levels of the pyramid, the image included; 1 = search it all at full resolution")
-      ->group(group);
-  app.add_option("--search-radius", parameters.search_radius,
-                 "Disparities searched beyond the estimates of the level above")
-      ->group(group);
-  app.add_option("--uniqueness", parameters.uniqueness,
-                 "Reject pixels with a rival within this many per cent; 0 = none")
-      ->group(group);
-  add_choice(app, "--sub-pixel", parameters.sub_pixel, sub_pixel_choices(), "Fraction of a pixel")
-      ->group(group);
-  add_refine_options(app, parameters.refine);
+void add_options(Options& options, CensusParameters& parameters) {
+  options.group(matching_group);
+  options.add_choice("--transform", parameters.transform, transforms, "Descriptor of a pixel");
+  options.add_choice("--cost", parameters.cost, census_costs, "Cost of a pixel");
+  options
+      .add("--ad-truncation N", parameters.ad_truncation,
+           "Largest difference that counts in ad-census, in gray levels")
+      .expert();
+  options.add("--window N", parameters.window, "Side of the window in pixels, odd, 1 to 15");
+  options.add("--pyramid-levels N", parameters.pyramid_levels,
+              "Levels of the image pyramid; 1 = search everything at full resolution");
+  options.add("--search-radius N", parameters.search_radius,
+              "Disparities searched around the estimates of the level above");
+  options.add("--uniqueness P", parameters.uniqueness,
+              "Reject pixels whose second best cost is within P per cent of the best; 0 = none");
+  options.add_choice("--sub-pixel", parameters.sub_pixel, sub_pixel_choices(),
+                     "Interpolation between labels");
+  add_refine_options(options, parameters.refine);
 }
 
-void settle_options(const CLI::App&, CensusParameters&) {}
+void settle_options(const Options&, CensusParameters&) {}
 
 bool fixes_range(const CensusParameters& preset) {
   return preset.disparities != CensusParameters{}.disparities;

@@ -1,73 +1,15 @@
 #include "tools/parallax/command.h"
 
-#include <charconv>
+#include <algorithm>
 #include <cstdint>
 #include <mutex>
-#include <sstream>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "tools/parallax/command_line.h"
+#include "parallax/compilation.h"
 
 namespace parallax::tool {
-
-CommandLine::CommandLine(const std::string& subcommand, const std::string& description)
-    : CLI::App(description, "parallax " + subcommand) {
-  set_help_flag("-h,--help", "Print this help and exit");
-  option_defaults()->always_capture_default();
-}
-
-// CLI11 takes any number for a flag.
-void CommandLine::check_flags(const Arguments& arguments) const {
-  for (const std::string& argument : arguments) {
-    const std::size_t end = argument.find('=');
-    if (argument == "--") return;
-    if (!argument.starts_with("--") || end == std::string::npos) continue;
-    const CLI::Option* option = get_option_no_throw(argument.substr(0, end));
-    const std::string value = argument.substr(end + 1);
-    if (option != nullptr && option->get_items_expected_max() == 0 && value != "true" && value != "false")
-      throw UsageError(argument + ": " + argument.substr(0, end) + " takes no value");
-  }
-}
-
-void CommandLine::read(const Arguments& arguments) {
-  check_flags(arguments);
-  const std::string hint = "; see '" + get_name() + " --help'";
-  try {
-    // CLI11 takes the arguments last to first.
-    parse(Arguments(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::CallForHelp&) {
-    throw HelpRequest(help());
-  } catch (const CLI::ExtrasError&) {
-    throw UsageError("unknown option or argument: " + CLI::detail::join(remaining(), " ") + hint);
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(error.what() + hint);
-  }
-}
-
-CLI::Validator natural_number() {
-  const auto check = [](const std::string& text) -> std::string {
-    if (text.starts_with('-')) return "must not be negative: " + text;
-    std::uint64_t value = 0;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc::result_out_of_range ? "must be less than 2^64: " + text : "";
-  };
-  return CLI::Validator(check, "");
-}
-
-CLI::Validator number_between(double low, double high) {
-  const auto check = [low, high](const std::string& text) -> std::string {
-    double value = 0;
-    const bool is_number = CLI::detail::lexical_cast(text, value);
-    if (is_number && value >= low && value <= high) return "";
-    std::ostringstream message;
-    message << "must be a number from " << low << " to " << high << ": " << text;
-    return message.str();
-  };
-  std::ostringstream description;
-  description << "FLOAT in [" << low << " - " << high << "]";
-  return CLI::Validator(check, description.str());
-}
 
 std::string text(Size size) {
   return std::to_string(size.width) + "×" + std::to_string(size.height);
@@ -106,19 +48,47 @@ void complain(const std::string& message) {
   write_message("parallax: " + printable(message) + "\n");
 }
 
-void show_progress(const std::string& what) {
-  if (::isatty(STDERR_FILENO) != 0) write_message("\r\033[K" + printable(what));
+std::string join(const std::vector<std::string>& words, const std::string& separator) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
+  return text;
 }
 
-Size parse_size(const std::string& text, const std::string& option) {
-  Size size;
-  const char* end = text.data() + text.size();
-  const auto width = std::from_chars(text.data(), end, size.width);
-  const bool cross = width.ec == std::errc{} && width.ptr != end && (*width.ptr == 'x' || *width.ptr == 'X');
-  const auto height = cross ? std::from_chars(width.ptr + 1, end, size.height) : width;
-  if (!cross || height.ec != std::errc{} || height.ptr != end || size.width < 1 || size.height < 1)
-    throw UsageError(option + " is '" + text + "': give width x height, such as 640x480");
-  return size;
+namespace {
+
+// Of the terminal that messages go to; 0 = they go elsewhere.
+std::size_t terminal_columns() {
+  if (::isatty(STDERR_FILENO) == 0) return 0;
+  constexpr std::size_t usual = 80;
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : usual;
+}
+
+}  // namespace
+
+void show_progress(const std::string& what, std::optional<double> share) {
+  const std::size_t columns = terminal_columns();
+  if (columns == 0) return;
+  std::string line;
+  if (share) {
+    constexpr std::size_t cells = 24;
+    const auto full = static_cast<std::size_t>(cells * std::clamp(*share, 0.0, 1.0));
+    line.append("[").append(full, '#').append(cells - full, '.').append("] ");
+  }
+  line += printable(what);
+  // A line that wraps could not be cleared.
+  write_message("\r\033[K" + line.substr(0, columns - 1));
+}
+
+CompilationNotice::CompilationNotice() {
+  on_compilation([](const std::string& device) {
+    show_progress("Compiling kernels for " + device + " (first time only) ...");
+  });
+}
+
+CompilationNotice::~CompilationNotice() {
+  on_compilation(nullptr);
+  show_progress("");
 }
 
 }  // namespace parallax::tool

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -41,11 +42,11 @@ class HelpRequest : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Reads "640x480", the value of this option.
-Size parse_size(const std::string& text, const std::string& option = "--size");
-
 // "640×480"
 std::string text(Size size);
+
+// "a, b, c"
+std::string join(const std::vector<std::string>& words, const std::string& separator = ", ");
 
 inline std::string with_decimals(double value, int decimals) {
   char text[64];
@@ -62,8 +63,18 @@ std::string printable(std::string_view text);
 // A line on standard error.
 void complain(const std::string& message);
 
-// Says on a terminal, in place, what is being done; an empty text clears it.
-void show_progress(const std::string& what);
+// Says on a terminal, in place, what is being done, with a bar where it is known how much of it is: 0 to 1.
+// An empty text clears the line. Prints nothing where messages do not go to a terminal.
+void show_progress(const std::string& what, std::optional<double> share = std::nullopt);
+
+// While one lives, a terminal is told when kernels are compiled, which happens once for a device.
+class CompilationNotice {
+ public:
+  CompilationNotice();
+  CompilationNotice(const CompilationNotice&) = delete;
+  CompilationNotice& operator=(const CompilationNotice&) = delete;
+  ~CompilationNotice();
+};
 
 inline double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

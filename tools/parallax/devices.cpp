@@ -1,3 +1,4 @@
+#include <iomanip>
 #include <iostream>
 
 #include <nlohmann/json.hpp>
@@ -5,7 +6,7 @@
 #include "parallax/device.h"
 #include "parallax/matcher.h"
 
-#include "tools/parallax/command_line.h"
+#include "tools/parallax/options.h"
 
 namespace parallax::tool {
 namespace {
@@ -21,16 +22,16 @@ std::vector<std::string> methods_on(const std::string& device) {
 
 int devices_command(const Arguments& arguments) {
   bool json = false;
-  CommandLine app("devices", "List the devices of this machine, and what runs on them");
-  app.add_flag("--json", json, "Report as JSON");
-  app.read(arguments);
+  Options options("devices", "List the devices of this machine, and the methods that run on them.");
+  options.add_flag("--json", json, "Report as JSON");
+  options.read(arguments);
   nlohmann::ordered_json report = nlohmann::ordered_json::array();
   for (const DeviceDescription& entry : list_devices()) {
     const std::vector<std::string> methods = methods_on(entry.device);
     report.push_back({{"device", entry.device}, {"description", entry.description}, {"methods", methods}});
     if (!json)
-      std::cout << std::left << std::setw(12) << entry.device << entry.description << "  ("
-                << CLI::detail::join(methods, ", ") << ")\n";
+      std::cout << std::left << std::setw(12) << entry.device << entry.description << "  (" << join(methods)
+                << ")\n";
   }
   if (json) std::cout << report.dump(2) << "\n";
   return done;

@@ -1,8 +1,10 @@
 #include <iomanip>
 #include <iostream>
 
+#include <nlohmann/json.hpp>
+
 #include "tools/parallax/command_files.h"
-#include "tools/parallax/command_line.h"
+#include "tools/parallax/options.h"
 #include "tools/parallax/pictures.h"
 #include "tools/parallax/truth.h"
 
@@ -44,15 +46,16 @@ int eval_command(const Arguments& arguments) {
   std::string disparity_path, truth_path, mask_path;
   double scale = 0;
   bool json = false;
-  CommandLine app("eval", "Compare a disparity map with ground truth");
-  app.add_option("DISPARITY", disparity_path, "PFM, 16-bit PNG (KITTI) or 32-bit TIFF")->required();
-  app.add_option("TRUTH", truth_path, "The same, or an 8-bit picture with --truth-scale")->required();
-  app.add_option("--mask", mask_path, "Gray picture: 255 = evaluate this pixel");
-  app.add_option("--truth-scale", scale,
-                 "Value of one pixel of disparity in an 8-bit TRUTH, whose 0 is unknown")
-      ->check(number_between(1e-6, 1e6));
-  app.add_flag("--json", json, "Report as JSON");
-  app.read(arguments);
+  Options options("eval", "Compare a disparity map with ground truth.");
+  options.add("DISPARITY", disparity_path, "Disparity map: PFM, 16-bit PNG (KITTI) or 32-bit TIFF")
+      .required();
+  options.add("TRUTH", truth_path, "Ground truth: the same, or an 8-bit picture with --truth-scale")
+      .required();
+  options.add("--mask FILE", mask_path, "Gray picture: 255 = evaluate this pixel");
+  options.add("--truth-scale X", scale, "Gray value of one pixel of disparity in an 8-bit TRUTH")
+      .range(1e-6, 1e6);
+  options.add_flag("--json", json, "Report as JSON");
+  options.read(arguments);
   CommandFiles files;
   for (const std::string& path : {disparity_path, truth_path, mask_path}) files.reads(path);
 

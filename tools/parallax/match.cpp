@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "tools/parallax/command_files.h"
-#include "tools/parallax/command_line.h"
 #include "tools/parallax/frames.h"
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/pictures.h"
@@ -31,104 +30,111 @@ namespace {
 // Those of the MEMOCODE 2013 design contest.
 constexpr int labels_of_cost_files = 16;
 
-void add_common_options(CLI::App& app, MatchRequest& request) {
-  app.add_option("LEFT", request.left,
-                 "Left picture; of a sequence: a folder, a pattern such as left_%04d.png, or a video")
-      ->required();
-  app.add_option("RIGHT", request.right, "Right picture, rectified with the left one, or sequence");
-  app.add_flag("--side-by-side", request.side_by_side,
-               "LEFT holds both views, the left one in its left half; there is no RIGHT");
-  app.add_option("-o,--output", request.output,
-                 "Disparity map: .pfm, .png (16-bit, value/256, 0 = none) or .tiff; of a sequence: a pattern "
-                 "such as d_%04d.pfm, or a folder");
-  app.add_option("--image", request.image, "Coloured picture of the disparities (PNG), for people");
-  app.add_option("--video", request.video,
-                 "Coloured video of a sequence, for people: .avi or .mp4; one scale, from the search range");
-  app.add_option("--fps", request.frames_per_second,
-                 "Frames per second of --video; 0 = those of the input, or 30")
-      ->check(number_between(0, 1000));
-  app.add_option("--cloud", request.cloud, "Point cloud (PLY); needs --calib");
-  app.add_option("--confidence", request.confidence, "Map of how sure the matcher is, 0 to 1: .pfm or .tiff");
-  app.add_flag("--energy", request.energy, "Report the energy of the map in --json; methods bp and tiled-bp");
-  app.add_option("--cost-file", request.cost_file,
-                 "Data costs as text: width and height, then a whole number for each label of each pixel, " +
-                     std::to_string(labels_of_cost_files) +
-                     " labels unless --disparities says how many; methods bp and tiled-bp");
-  app.add_option("--truth", request.truth,
-                 "Ground truth: report the errors of the map in --json, as 'parallax eval' does");
-  app.add_option("--truth-scale", request.truth_scale,
-                 "Value of one pixel of disparity in an 8-bit --truth, whose 0 is unknown")
-      ->check(number_between(1e-6, 1e6));
-  app.add_option(
-      "--calib", request.calibration,
-      "Calibration: Middlebury calib.txt, or OpenCV .yml; its ndisp is the default of --disparities");
-  app.add_option("--left-mask", request.left_mask, "Gray picture: 0 = this pixel of LEFT is not valid");
-  app.add_option("--right-mask", request.right_mask, "Gray picture: 0 = this pixel of RIGHT is not valid");
-  app.add_option("--method", request.method, "Algorithm: " + method_names());
-  app.add_option("--preset", request.preset,
-                 "Named set of parameters: " + preset_names(request.method) + "; options override it");
-  app.add_option("--device", request.device, "auto, reference or cpu");
-  app.add_option("--threads", request.threads, "CPU threads; 0 = all cores");
-  app.add_option("--min-disparity", request.min_disparity(), "Lowest disparity searched, any sign");
-  app.add_option("--disparities", request.disparities(), "Number of disparities searched");
-  app.add_option(
-         "--max-memory", request.max_memory,
-         "Use no more memory than this, such as 2G: a pair that needs more goes in tiles; 0 = what the "
-         "machine has")
-      ->transform(CLI::AsSizeValue(false))
-      ->transform(natural_number());  // of two, the later is the first to run
-  app.add_option("--repeat", request.repeat, "Match this often, report median times")
-      ->check(CLI::Range(1, 1'000'000));
-  app.add_flag("--json", request.json, "Report as JSON on standard output");
+void add_input_options(Options& options, MatchRequest& request, const std::string& command) {
+  options.group("Input");
+  const bool sequences = command == "match";
+  options
+      .add("LEFT", request.left,
+           std::string("Left picture") +
+               (sequences ? "; of a sequence: a folder, a pattern such as left_%04d.png, or a video" : ""))
+      .required();
+  options.add("RIGHT", request.right, "Right picture, rectified with the left one");
+  options.add_flag("--side-by-side", request.side_by_side,
+                   "LEFT holds both views side by side; there is no RIGHT");
+  options.add("--calib FILE", request.calibration,
+              "Calibration: Middlebury calib.txt or OpenCV .yml; its ndisp is the default of --disparities");
+  options.add("--left-mask FILE", request.left_mask, "Gray picture: 0 = this pixel of LEFT is not valid");
+  options.add("--right-mask FILE", request.right_mask, "Gray picture: 0 = this pixel of RIGHT is not valid");
+  options
+      .add("--cost-file FILE", request.cost_file,
+           "Data costs as text, instead of the matcher's own: width, height, then a whole number for each "
+           "label of each pixel; " +
+               std::to_string(labels_of_cost_files) +
+               " labels unless --disparities is given; bp and tiled-bp")
+      .expert();
 }
 
-void add_tile_options(CLI::App& app, MatchRequest& request, const std::string& command) {
-  const std::string group = "Pairs larger than memory";
-  app.add_option("--padding", request.padding,
-                 "Pixels around a tile of bp and tiled-bp, on every side, which have an influence on it")
-      ->check(CLI::Range(0, 1'000'000))
-      ->group(group);
-  app.add_option_function<std::string>(
-         "--tile-size",
-         [&request](const std::string& size) { request.largest_tile = parse_size(size, "--tile-size"); },
-         "Largest tile with its margins, width x height; otherwise what memory allows")
-      ->group(group);
-  app.add_option("--tile-workers", request.tile_workers,
-                 "Processes that match tiles, which share --max-memory; 0 = as many as pay")
-      ->check(CLI::Range(0, 64))
-      ->group(group);
+void add_output_options(Options& options, MatchRequest& request, const std::string& command) {
+  options.group("Output");
+  const bool sequences = command == "match";
+  options.add("-o,--output FILE", request.output,
+              std::string("Disparity map: .pfm, .png (16 bits: 256 times the disparity, 0 = none) or .tiff") +
+                  (sequences ? "; of a sequence: a pattern such as d_%04d.pfm, or a folder" : ""));
+  options.add("--image FILE", request.image, "Coloured picture of the disparities (.png)");
+  options.add("--video FILE", request.video, "Coloured video of a sequence (.avi or .mp4)");
+  options
+      .add("--fps X", request.frames_per_second,
+           "Frames per second of --video; 0 = those of the input, or 30")
+      .range(0, 1000);
+  options.add("--cloud FILE", request.cloud, "Point cloud (.ply); needs --calib");
+  options.add("--confidence FILE", request.confidence, "Confidence of each pixel, 0 to 1: .pfm or .tiff");
+  options.add_flag("--json", request.json, "Report as JSON on standard output");
+  options.add("--truth FILE", request.truth, "Ground truth: adds the errors of the map to --json");
+  options
+      .add("--truth-scale X", request.truth_scale, "Gray value of one pixel of disparity in an 8-bit --truth")
+      .range(1e-6, 1e6);
+  options.add("--repeat N", request.repeat, "Match N times, report median times").range(1, 1'000'000);
+  options.add_flag("--energy", request.energy, "Add the energy of the map to --json; bp and tiled-bp")
+      .expert();
+}
+
+void add_search_options(Options& options, MatchRequest& request) {
+  options.group(search_group);
+  options.add("--method", request.method, method_help());
+  options.add("--preset", request.preset,
+              "Set of parameters, which other options override: " + preset_names(request.method));
+  options.add("--min-disparity N", request.min_disparity(), "Lowest disparity, of either sign");
+  options.add("--disparities N", request.disparities(), "Number of disparities");
+  options.group("Device");
+  options.add("--device", request.device, device_names(request.method) + "; see 'parallax devices'");
+  options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one a core");
+}
+
+void add_tile_options(Options& options, MatchRequest& request, const std::string& command) {
+  options.group("Larger than memory");
+  if (command == "plan") options.add("--plan FILE", request.plan, "Where the plan goes (JSON)").required();
+  options.add_memory("--max-memory", request.max_memory,
+                     "Most memory to use, such as 2G: a pair that needs more is matched in tiles; 0 = all "
+                     "that the machine has");
   if (command == "match")
-    app.add_flag("--resume", request.resume, "Go on with the tiles that an interrupted match left")
-        ->group(group);
-  else
-    app.add_option("--plan", request.plan, "Where the plan goes (JSON)")->required()->group(group);
+    options.add_flag("--resume", request.resume, "Continue an interrupted match in tiles");
+  options
+      .add("--tile-size", request.largest_tile,
+           "Size of the largest tile, overlap included; otherwise what memory allows")
+      .expert();
+  options.add("--padding N", request.padding, "Pixels of overlap around each tile (bp, tiled-bp)")
+      .range(0, 1'000'000)
+      .expert();
+  options
+      .add("--tile-workers N", request.tile_workers,
+           "Processes that match tiles and share --max-memory; 0 = as many as pay")
+      .range(0, 64)
+      .expert();
 }
 
-// What was given of the options from the one numbered `first` on, and of those that say what is searched.
-Arguments given_options(const CLI::App& app, std::size_t first) {
-  Arguments given;
-  const std::vector<const CLI::Option*> options = app.get_options();
-  for (std::size_t i = 0; i < options.size(); ++i) {
-    const std::string name = options[i]->get_name();
-    const bool searches =
-        name == "--method" || name == "--preset" || name == "--min-disparity" || name == "--disparities";
-    if (i < first && !searches) continue;
-    for (const std::string& value : options[i]->results()) given.push_back(name + "=" + value);
-  }
-  return given;
+void add_match_options(Options& options, MatchRequest& request, const std::string& command) {
+  add_input_options(options, request, command);
+  add_output_options(options, request, command);
+  add_search_options(options, request);
+  std::visit([&](auto& parameters) { add_options(options, parameters); }, request.parameters);
+  add_tile_options(options, request, command);
+  // A plan is refused with these, and says why.
+  if (command == "plan")
+    options.hide({"--side-by-side", "--image", "--video", "--fps", "--cloud", "--confidence", "--json",
+                  "--truth", "--truth-scale", "--repeat", "--energy", "--cost-file"});
 }
 
 // Costs from a file take the place of the matcher's own, and decide how many labels there are.
-void settle_cost_file(const CLI::App& app, MatchRequest& request) {
+void settle_cost_file(const Options& options, MatchRequest& request) {
   if (request.cost_file.empty()) return;
   if (!has_beliefs(request)) throw UsageError("--cost-file is for --method bp or tiled-bp: give one of them");
-  if (app.count("--cost") > 0)
+  if (options.given("--cost"))
     throw UsageError("--cost and --cost-file exclude each other: give one of them");
   const auto take_volume = [](auto& parameters) {
     if constexpr (requires { parameters.cost = DataCost::volume; }) parameters.cost = DataCost::volume;
   };
   std::visit(take_volume, request.parameters);
-  if (app.count("--disparities") == 0) request.disparities() = labels_of_cost_files;
+  if (!options.given("--disparities")) request.disparities() = labels_of_cost_files;
   request.range_given = true;
 }
 
@@ -220,22 +226,17 @@ MatchRequest parse_match(const Arguments& arguments, const std::string& command)
   MatchRequest request;
   read_method_and_preset(arguments, command, request.method, request.preset);
   request.parameters = method_preset(request.method, request.preset);
-  CommandLine app(command, command == "match" ? "Match a rectified stereo pair, or a sequence of pairs"
-                                              : "Cut a pair larger than memory into tiles");
-  add_common_options(app, request);
-  add_tile_options(app, request, command);
-  if (command == "match")
-    app.footer(
-        "'parallax match --plan FILE --tile K' matches one tile of a plan; see 'parallax plan --help'");
-  const std::size_t first_of_matcher = app.get_options().size();
-  std::visit([&](auto& parameters) { add_options(app, parameters); }, request.parameters);
+  Options options(command, command == "match" ? "Match a rectified stereo pair, or a sequence of pairs."
+                                              : "Cut a pair larger than memory into tiles.");
+  add_match_options(options, request, command);
+  options.footer(footer_of(command, request.method));
   request.range_given =
       std::visit([](const auto& preset) { return fixes_range(preset); }, request.parameters);
-  app.read(arguments);
-  request.matcher_options = given_options(app, first_of_matcher);
-  std::visit([&](auto& parameters) { settle_options(app, parameters); }, request.parameters);
-  request.range_given = request.range_given || app.count("--disparities") > 0 || searches_rows(request);
-  settle_cost_file(app, request);
+  options.read(arguments);
+  request.matcher_options = options.given_of({search_group, matching_group, kernels_group, refinement_group});
+  std::visit([&](auto& parameters) { settle_options(options, parameters); }, request.parameters);
+  request.range_given = request.range_given || options.given("--disparities") || searches_rows(request);
+  settle_cost_file(options, request);
   check_request(request);
   return request;
 }

@@ -1,12 +1,12 @@
 // What 'parallax match' was asked for.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <string>
 
 #include "parallax/partition.h"
 
-#include "tools/parallax/command.h"
+#include "tools/parallax/method_options.h"
 
 namespace parallax::tool {
 
@@ -15,11 +15,11 @@ struct MatchRequest {
   bool side_by_side = false;                       // left holds both
   std::string output, image, cloud, calibration, confidence, video;
   double frames_per_second = 0;  // of the video; 0 = as the input
-  std::string method = "block";
+  std::string method = default_method;
   std::string preset = "default";
   std::string device = "auto";
   int threads = 0;
-  std::uint64_t max_memory = 0;
+  std::size_t max_memory = 0;
   int repeat = 1;
   bool json = false;
   bool range_given = false;  // the search range was chosen by the user or by the preset

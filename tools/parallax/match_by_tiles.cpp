@@ -5,6 +5,8 @@
 #include <iomanip>
 #include <iostream>
 
+#include <nlohmann/json.hpp>
+
 #include "tools/parallax/command_files.h"
 #include "tools/parallax/file_errors.h"
 #include "tools/parallax/memory.h"
@@ -75,7 +77,7 @@ class Progress {
     const int left = count_ - reused_ - finished;
     std::string what = "tile " + std::to_string(reused_ + finished) + " of " + std::to_string(count_);
     if (finished > 0) what += ", " + std::to_string(static_cast<int>(seconds / finished * left)) + " s left";
-    show_progress(what);
+    show_progress(what, static_cast<double>(reused_ + finished) / count_);
   }
 
  private:
@@ -110,6 +112,7 @@ TileReport match_and_stitch(const TileJob& job) {
   const std::vector<int> tiles = unfinished_tiles(job);
   report.reused = job.count() - static_cast<int>(tiles.size());
   const Progress progress(report.reused, job.count());
+  progress.show(0);
   report.work =
       match_in_processes(job, plan_path(job.folder), tiles, [&](int finished) { progress.show(finished); });
   show_progress("");

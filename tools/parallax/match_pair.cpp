@@ -2,6 +2,8 @@
 #include <iostream>
 #include <optional>
 
+#include <nlohmann/json.hpp>
+
 #include "tools/parallax/frames.h"
 #include "tools/parallax/match.h"
 #include "tools/parallax/match_report.h"
@@ -83,7 +85,8 @@ std::optional<int> match_whole(const MatchRequest& request, bool fits) {
   Stopwatch stopwatch;
   for (int i = 0; i < request.repeat; ++i) {
     if (request.repeat > 1)
-      show_progress("run " + std::to_string(i + 1) + " of " + std::to_string(request.repeat));
+      show_progress("run " + std::to_string(i + 1) + " of " + std::to_string(request.repeat),
+                    static_cast<double>(i) / request.repeat);
     plan.run(pictures, result);
     stopwatch.add(plan.matcher().stage_times());
   }

@@ -78,6 +78,7 @@ void MatchPlan::make(const ImageFormat& format) {
   if (!request_.calibration.empty()) check_calibration_fits(calibration_, request_.calibration, format.size);
   settle_range(request_, calibration_, format.size);
   costs_ = read_costs_of(request_, format.size);
+  const CompilationNotice notice;
   matcher_.emplace(request_.parameters, device_, format, PlanLimits{request_.max_memory});
 }
 

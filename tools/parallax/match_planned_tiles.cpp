@@ -11,9 +11,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "tools/parallax/command_line.h"
 #include "tools/parallax/file_errors.h"
 #include "tools/parallax/memory.h"
+#include "tools/parallax/options.h"
 #include "tools/parallax/tile_folder.h"
 #include "tools/parallax/tile_results.h"
 #include "tools/parallax/tile_workers.h"
@@ -98,15 +98,16 @@ void end_with_parent(int parent) {
 int match_planned_tiles(const Arguments& arguments) {
   std::string path, number;
   int parent = 0;
-  CommandLine app("match", "Match tiles of a plan; what a tile is matched by, the plan says");
-  app.add_option("--plan", path, "What 'parallax plan' wrote")->required();
-  app.add_option(
-         "--tile", number,
-         "Number of a tile; - = numbers from standard input, a line each, until it ends. Of each tile "
-         "that is on the disk, a line of JSON says so")
-      ->required();
-  app.add_option("--parent", parent)->group("");  // not for users
-  app.read(arguments);
+  Options options("match", "Match tiles of a plan, which says what they are matched by.");
+  options.add("--plan FILE", path, "Plan that 'parallax plan' wrote").required();
+  options
+      .add("--tile N", number,
+           "Number of a tile; - = numbers from standard input, one a line. A line of JSON on standard output "
+           "follows each tile that is written")
+      .required();
+  options.add("--parent N", parent, "");
+  options.hide({"--parent"});
+  options.read(arguments);
 
   if (parent > 0) end_with_parent(parent);
   const TileJob job = read_job(path);

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <nlohmann/json.hpp>
+
 #include "parallax/formats.h"
 
 #include "tools/parallax/method_options.h"

@@ -6,6 +6,8 @@
 #include <iostream>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
 #include "tools/parallax/command_files.h"
 #include "tools/parallax/file_errors.h"
 #include "tools/parallax/frames.h"
@@ -241,7 +243,10 @@ void Sequence::show() {
   text << "frame " << summary_.frames();
   if (source_.count() > 0) text << " of " << source_.count();
   text << std::fixed << std::setprecision(1) << ", " << summary_.frames_per_second() << " frames/s";
-  show_progress(text.str());
+  std::optional<double> share;
+  if (source_.count() > 0)
+    share = static_cast<double>(summary_.frames()) / static_cast<double>(source_.count());
+  show_progress(text.str(), share);
 }
 
 int Sequence::run() {

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "tools/parallax/command_files.h"
-#include "tools/parallax/command_line.h"
 #include "tools/parallax/file_errors.h"
+#include "tools/parallax/options.h"
 #include "tools/parallax/tile_folder.h"
 #include "tools/parallax/tile_results.h"
 #include "tools/parallax/tile_stitch.h"
@@ -64,10 +64,10 @@ void check_files(const TileJob& job, const std::string& plan_path) {
 int merge_command(const Arguments& arguments) {
   std::string path;
   bool keep = false;
-  CommandLine app("merge", "Put a map together from the tiles of a plan, when all are matched");
-  app.add_option("PLAN", path, "What 'parallax plan' wrote")->required();
-  app.add_flag("--keep", keep, "Keep the folder of the tiles");
-  app.read(arguments);
+  Options options("merge", "Put a map together from the tiles of a plan, once all are matched.");
+  options.add("PLAN", path, "Plan that 'parallax plan' wrote").required();
+  options.add_flag("--keep", keep, "Keep the folder of the tiles");
+  options.read(arguments);
 
   const TileJob job = read_job(path);
   check_files(job, path);

@@ -1,6 +1,6 @@
 #include "tools/parallax/method_options.h"
 
-#include "tools/parallax/command_line.h"
+#include <nlohmann/json.hpp>
 
 namespace parallax::tool {
 namespace {
@@ -37,26 +37,40 @@ MatcherParameters method_preset(const std::string& method, const std::string& pr
 
 void read_method_and_preset(const Arguments& arguments, const std::string& command, std::string& method,
                             std::string& preset) {
-  CLI::App app;
-  app.set_help_flag();
-  app.allow_extras();
-  app.add_option("--method", method);
-  app.add_option("--preset", preset);
-  try {
-    app.parse(Arguments(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(std::string(error.what()) + "; see 'parallax " + command + " --help'");
-  }
+  Options options(command, "");
+  options.add("--method", method, "");
+  options.add("--preset", preset, "");
+  options.read_known(arguments);
 }
 
 std::string method_names() {
   std::vector<std::string> names;
   for (const Method& method : methods) names.emplace_back(method.name);
-  return CLI::detail::join(names, ", ");
+  return join(names);
 }
 
 std::string preset_names(const std::string& method) {
-  return CLI::detail::join(find_method(method).presets(), ", ");
+  const std::vector<std::string_view> names = find_method(method).presets();
+  return join({names.begin(), names.end()});
+}
+
+std::string method_help() {
+  return "Algorithm; bp is the most accurate, census and block are faster: " + method_names();
+}
+
+std::string footer_of(const std::string& command, const std::string& method) {
+  return "These are the options of --method " + method + "; 'parallax " + command +
+         " --method NAME --help' lists those of another.";
+}
+
+std::string device_names(const std::string& method) {
+  std::vector<std::string> names{"auto"};
+  for (const MatcherOnDevice& entry : list_matchers())
+    if (entry.method == method)
+      names.push_back(name(entry.device) + std::string(entry.device == DeviceKind::cuda     ? "[:N]"
+                                                       : entry.device == DeviceKind::opencl ? "[:P.D]"
+                                                                                            : ""));
+  return join(names);
 }
 
 nlohmann::ordered_json describe_parameters(const MatcherParameters& parameters) {
@@ -83,40 +97,33 @@ std::string name_of_cost(DataCost cost) {
   return cost == DataCost::volume ? "volume" : name_of(data_cost_choices(), cost);
 }
 
-void check_outside_cost(const CLI::App& app) {
-  if (app.count("--outside-cost") > 0 && app.count("--no-outside-cost") > 0)
-    throw UsageError("--outside-cost and --no-outside-cost exclude each other: give one of them");
-}
-
-void add_refine_options(CLI::App& app, RefineParameters& refine) {
-  const std::string group = "Refinement";
-  app.add_flag("--left-right-check,!--no-left-right-check", refine.left_right_check,
-               "Reject pixels on which the left and the right map disagree")
-      ->group(group);
-  app.add_option("--left-right-tolerance", refine.left_right_tolerance, "Pixels by which they may differ")
-      ->group(group);
-  app.add_option("--speckle-size", refine.speckle_size, "Reject regions of fewer pixels; 0 = none")
-      ->group(group);
-  app.add_option("--speckle-range", refine.speckle_range, "Pixels by which neighbours of a region may differ")
-      ->group(group);
-  add_choice(app, "--fill", refine.fill, fills,
-             "What pixels without a value get: row = the lower neighbour on the row")
-      ->group(group);
-  app.add_option("--median", refine.median, "Window of the median filter: 0 (none), 3 or 5")->group(group);
-  app.add_option("--weighted-median", refine.weighted_median,
-                 "Window of the median weighted by the left image: 0 (none), or odd, 3 to 15")
-      ->group(group);
-  app.add_option("--weighted-median-range", refine.weighted_median_range,
-                 "Gray levels by which its weights fall to 1/e")
-      ->group(group);
-  app.add_option("--bilateral", refine.bilateral,
-                 "Window of the bilateral filter, joint with the left image: 0 (none), or odd, 3 to 15")
-      ->group(group);
-  app.add_option("--bilateral-range", refine.bilateral_range, "Gray levels by which its weights fall to 1/e")
-      ->group(group);
-  app.add_option("--bilateral-step", refine.bilateral_step,
-                 "Pixels of disparity by which neighbours that count may differ")
-      ->group(group);
+void add_refine_options(Options& options, RefineParameters& refine) {
+  options.group(refinement_group);
+  options.add_switch("--left-right-check", refine.left_right_check,
+                     "Reject pixels where the left and the right map disagree");
+  options
+      .add("--left-right-tolerance X", refine.left_right_tolerance, "Pixels by which the two maps may differ")
+      .expert();
+  options.add("--speckle-size N", refine.speckle_size, "Reject regions of fewer pixels; 0 = none");
+  options.add("--speckle-range X", refine.speckle_range, "Pixels by which neighbours in a region may differ")
+      .expert();
+  options.add_choice("--fill", refine.fill, fills,
+                     "What fills pixels without a value; row = a neighbour on the row");
+  options.add("--median N", refine.median, "Median filter: window 0 (none), 3 or 5");
+  options.add("--weighted-median N", refine.weighted_median,
+              "Median weighted by the left image: window 0 (none) or odd, 3 to 15");
+  options
+      .add("--weighted-median-range N", refine.weighted_median_range,
+           "Gray levels at which its weights fall to 1/e")
+      .expert();
+  options.add("--bilateral N", refine.bilateral,
+              "Bilateral filter guided by the left image: window 0 (none) or odd, 3 to 15");
+  options.add("--bilateral-range N", refine.bilateral_range, "Gray levels at which its weights fall to 1/e")
+      .expert();
+  options
+      .add("--bilateral-step X", refine.bilateral_step,
+           "Pixels of disparity by which neighbours that count may differ")
+      .expert();
 }
 
 void add_to_json(nlohmann::ordered_json& json, const RefineParameters& refine) {

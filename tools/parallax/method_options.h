@@ -4,17 +4,16 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "parallax/matcher.h"
 
-#include "tools/parallax/command.h"
-
-namespace CLI {
-class App;
-}
+#include "tools/parallax/options.h"
 
 namespace parallax::tool {
+
+// The method of a command that is told none: the most accurate one.
+inline constexpr const char* default_method = "bp";
 
 // A method's preset. \throws UsageError for an unknown method, Error (argument) for an unknown preset
 MatcherParameters method_preset(const std::string& method, const std::string& preset);
@@ -27,6 +26,17 @@ void read_method_and_preset(const Arguments& arguments, const std::string& comma
 // "block, bp, census, tiled-bp", and "default, sad-full-row".
 std::string method_names();
 std::string preset_names(const std::string& method);
+// For --help.
+std::string method_help();
+std::string footer_of(const std::string& command, const std::string& method);
+// What --device takes for this method in this build: "auto, reference, cpu, cuda[:N], opencl[:P.D]".
+std::string device_names(const std::string& method);
+
+// Headings of what decides the parameters of a matcher.
+inline constexpr const char* search_group = "Search";
+inline constexpr const char* matching_group = "Matching";
+inline constexpr const char* kernels_group = "CUDA kernels (never changes a result)";
+inline constexpr const char* refinement_group = "Refinement";
 
 // For each method's parameters:
 //
@@ -34,14 +44,14 @@ std::string preset_names(const std::string& method);
 //   range, which all methods have;
 // - settle_options(), to be called after parsing: what one option means for another;
 // - fixes_range() says whether a preset chose the search range.
-void add_options(CLI::App& app, BlockParameters& parameters);
-void add_options(CLI::App& app, BeliefPropagationParameters& parameters);
-void add_options(CLI::App& app, CensusParameters& parameters);
-void add_options(CLI::App& app, TiledBeliefPropagationParameters& parameters);
-void settle_options(const CLI::App& app, BlockParameters& parameters);
-void settle_options(const CLI::App& app, BeliefPropagationParameters& parameters);
-void settle_options(const CLI::App& app, CensusParameters& parameters);
-void settle_options(const CLI::App& app, TiledBeliefPropagationParameters& parameters);
+void add_options(Options& options, BlockParameters& parameters);
+void add_options(Options& options, BeliefPropagationParameters& parameters);
+void add_options(Options& options, CensusParameters& parameters);
+void add_options(Options& options, TiledBeliefPropagationParameters& parameters);
+void settle_options(const Options& options, BlockParameters& parameters);
+void settle_options(const Options& options, BeliefPropagationParameters& parameters);
+void settle_options(const Options& options, CensusParameters& parameters);
+void settle_options(const Options& options, TiledBeliefPropagationParameters& parameters);
 bool fixes_range(const BlockParameters& preset);
 bool fixes_range(const BeliefPropagationParameters& preset);
 bool fixes_range(const CensusParameters& preset);
@@ -54,25 +64,12 @@ nlohmann::ordered_json to_json(const TiledBeliefPropagationParameters& parameter
 nlohmann::ordered_json describe_parameters(const MatcherParameters& parameters);
 
 // What methods have in common.
-template <class Value>
-using Choices = std::vector<std::pair<std::string, Value>>;
-
-template <class Value>
-std::string name_of(const Choices<Value>& choices, Value value) {
-  for (const auto& [name, choice] : choices)
-    if (choice == value) return name;
-  return "";
-}
-
 const Choices<SubPixel>& sub_pixel_choices();
 // Without the volume, which is no choice: a file of costs chooses it.
 const Choices<DataCost>& data_cost_choices();
 std::string name_of_cost(DataCost cost);
 
-// Of --outside-cost and --no-outside-cost, which exclude each other.
-void check_outside_cost(const CLI::App& app);
-
-void add_refine_options(CLI::App& app, RefineParameters& refine);
+void add_refine_options(Options& options, RefineParameters& refine);
 void add_to_json(nlohmann::ordered_json& json, const RefineParameters& refine);
 
 }  // namespace parallax::tool

@@ -7,8 +7,8 @@
 
 #include "parallax/formats.h"
 
-#include "tools/parallax/command_line.h"
 #include "tools/parallax/file_errors.h"
+#include "tools/parallax/options.h"
 #include "tools/parallax/output_files.h"
 #include "tools/parallax/pictures/codecs.h"
 #include "tools/parallax/pipeline.h"
@@ -140,7 +140,8 @@ void write_tiled_pair(const std::string& folder, const SynthParameters& paramete
     right.write(bands[slot].pair.right);
     if (truth) truth->write(bands[slot].pair);
     if (bands[slot].first == 0) calibration = bands[slot].pair.calibration;
-    show_progress("row " + std::to_string(bands[slot].first) + " of " + std::to_string(size.height));
+    show_progress("row " + std::to_string(bands[slot].first) + " of " + std::to_string(size.height),
+                  static_cast<double>(bands[slot].first) / size.height);
   };
   run_pipeline(bands.size(), take, {{false, render}, {true, write}});
   left.finish();
@@ -159,23 +160,23 @@ constexpr std::size_t most_pixels_at_once = 100'000'000;
 }  // namespace
 
 int synth_command(const Arguments& arguments) {
-  std::string folder, size = "640x480";
+  std::string folder;
   bool tiled = false, without_truth = false;
   SynthParameters parameters;
-  CommandLine app("synth", "Render a synthetic pair with exact truth, in the layout of Middlebury 2014");
-  app.add_option("DIR", folder, "Folder to write into; made if missing")->required();
-  app.add_option("--size", size, "Width x height");
-  app.add_option("--disparities", parameters.disparities, "True disparities are below this");
-  add_choice<Scene>(app, "--scene", parameters.scene,
-                    {{"dots", Scene::dots}, {"planes", Scene::planes}, {"layers", Scene::layers}},
-                    "What to render");
-  app.add_option("--seed", parameters.seed, "Another number, another scene")->check(natural_number());
-  app.add_flag("--tiled", tiled,
-               "Write tiled TIFFs, in little memory; above 100 million pixels it is so without this");
-  app.add_flag("--no-truth", without_truth, "Leave out truth and masks");
-  app.read(arguments);
-  parameters.size = parse_size(size);
-  if (app.count("--disparities") == 0)
+  parameters.size = {640, 480};
+  Options options("synth", "Render a synthetic pair with exact truth, in the layout of Middlebury 2014.");
+  options.add("DIR", folder, "Folder to write into; made if missing").required();
+  options.add("--size", parameters.size, "Width x height");
+  options.add("--disparities N", parameters.disparities, "True disparities are below N");
+  options.add_choice<Scene>("--scene", parameters.scene,
+                            {{"dots", Scene::dots}, {"planes", Scene::planes}, {"layers", Scene::layers}},
+                            "What to render");
+  options.add("--seed N", parameters.seed, "Another seed renders another scene");
+  options.add_flag("--tiled", tiled,
+                   "Write tiled TIFFs in little memory; always so above 100 million pixels");
+  options.add_flag("--no-truth", without_truth, "Leave out truth and masks");
+  options.read(arguments);
+  if (!options.given("--disparities"))
     parameters.disparities = std::min(parameters.disparities, parameters.size.width);
   if (parameters.disparities > parameters.size.width)
     throw UsageError("--disparities is " + std::to_string(parameters.disparities) +

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
 #include "parallax/formats.h"
@@ -113,7 +114,7 @@ ordered_json describe_pictures(const MatchRequest& request) {
 
 }  // namespace
 
-ordered_json describe_request(const MatchRequest& request, const ImageFormat& format) {
+std::string describe_request(const MatchRequest& request, const ImageFormat& format) {
   ordered_json json = describe_pictures(request);
   json["size"] = to_json(format.size);
   json["bits"] = static_cast<int>(format.depth);
@@ -128,14 +129,14 @@ ordered_json describe_request(const MatchRequest& request, const ImageFormat& fo
   json["padding"] = request.padding;
   json["tile_size"] = to_json(request.largest_tile);
   json["tile_workers"] = request.tile_workers;
-  return json;
+  return json.dump();
 }
 
 namespace {
 
 ordered_json to_json(const TileJob& job) {
   ordered_json json{{"parallax_tile_plan", plan_version}, {"made_by", made_by}};
-  json["request"] = job.asked;
+  json["request"] = ordered_json::parse(job.asked);
   json["method"] = job.request.method;
   json["parameters"] = describe_parameters(job.request.parameters);
   json["folder"] = job.folder;
@@ -162,7 +163,7 @@ MatchRequest read_request(const ordered_json& json) {
   request.disparities() = read_number<int>(json.at("disparities"));
   request.device = json.at("device").get<std::string>();
   request.threads = read_number<int>(json.at("threads"));
-  request.max_memory = read_number<std::uint64_t>(json.at("max_memory_bytes"));
+  request.max_memory = read_number<std::size_t>(json.at("max_memory_bytes"));
   request.padding = read_number<int>(json.at("padding"));
   request.largest_tile = read_size(json.at("tile_size"));
   request.tile_workers = read_number<int>(json.at("tile_workers"));
@@ -172,7 +173,7 @@ MatchRequest read_request(const ordered_json& json) {
 TileJob read_json(const ordered_json& json) {
   TileJob job;
   const ordered_json& request = json.at("request");
-  job.asked = request;
+  job.asked = request.dump();
   job.request = read_request(request);
   job.folder = json.at("folder").get<std::string>();
   job.workers = read_number<int>(json.at("workers"));
@@ -250,7 +251,9 @@ TileJob read_job(const std::string& path) {
 }
 
 void check_same_job(const TileJob& job, const std::string& path, const TileRequest& request) {
-  const std::string what = difference(job.asked, describe_request(request.match, request.inputs.format));
+  const std::string what =
+      difference(ordered_json::parse(job.asked),
+                 ordered_json::parse(describe_request(request.match, request.inputs.format)));
   if (!what.empty())
     throw Error(ErrorCategory::file,
                 path + ": " + what + ": ask for the same, or remove the folder " + job.folder);
@@ -258,8 +261,9 @@ void check_same_job(const TileJob& job, const std::string& path, const TileReque
 
 void check_inputs_unchanged(const TileJob& job, const std::string& path) {
   const ordered_json now = describe_pictures(job.request);
+  const ordered_json asked = ordered_json::parse(job.asked);
   ordered_json there;
-  for (const auto& [key, value] : now.items()) there[key] = job.asked.at(key);
+  for (const auto& [key, value] : now.items()) there[key] = asked.at(key);
   const std::string what = difference(there, now);
   if (!what.empty()) fail(path, what);
 }

@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "parallax/partition.h"
 
 #include "tools/parallax/match.h"
@@ -21,7 +19,7 @@ struct TileJob {
   std::size_t worker_bytes = 0;  // of each, with the program itself
   std::string folder;            // of the tiles' results
   std::string fingerprint;       // of all of this: what was matched for one plan is not taken for another's
-  nlohmann::ordered_json asked;  // the request, and what its files were like
+  std::string asked;             // JSON: the request, and what its files were like
 
   int count() const { return static_cast<int>(plan.tiles.size()); }
 };
@@ -59,8 +57,8 @@ TileRequest settle_request(const MatchRequest& request);
 // Plans. \throws Error (memory) with the least limit that would do
 TileJob plan_job(const TileRequest& request);
 
-// Of one moment. \throws Error (file)
-nlohmann::ordered_json describe_request(const MatchRequest& request, const ImageFormat& format);
+// JSON, of one moment. \throws Error (file)
+std::string describe_request(const MatchRequest& request, const ImageFormat& format);
 
 // \throws Error (file)
 void write_job(const TileJob& job, const std::string& path);

@@ -49,8 +49,9 @@ class MapStitcher {
     strips.write_rows = [&](int first_row, const DisparityMap& rows) {
       map_->write_rows(first_row, rows.disparity);
       counter_.add(rows.disparity, rows.status);
-      show_progress("row " + std::to_string(first_row + rows.disparity.size.height) + " of " +
-                    std::to_string(size().height) + " put together");
+      const int done = first_row + rows.disparity.size.height;
+      show_progress("row " + std::to_string(done) + " of " + std::to_string(size().height) + " put together",
+                    static_cast<double>(done) / size().height);
     };
     // First: what opening a picture holds for a while is free again for the strips.
     if (is_guided(job_)) open_left();

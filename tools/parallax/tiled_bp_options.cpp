@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "tools/parallax/belief_options.h"
 
 namespace parallax::tool {
@@ -18,48 +20,46 @@ const Choices<TileMessages> tile_messages = {{"automatic", TileMessages::automat
                                              {"shared-memory", TileMessages::shared_memory},
                                              {"global-memory", TileMessages::global_memory}};
 
-void add_model_options(CLI::App& app, Parameters& parameters) {
-  const std::string group = "Tiled belief propagation";
-  app.add_option("--tile", parameters.tile, "Side of a tile, in pixels; 0 = the whole image")->group(group);
-  app.add_option("--outer", parameters.outer,
-                 "Outer iterations: each visits all tiles in raster order, and in reverse")
-      ->group(group);
-  app.add_option("--inner", parameters.inner, "Inner iterations of a visit: four sweeps each")->group(group);
-  add_choice(app, "--sweep-order", parameters.sweep_order, sweep_orders, "Order of the sweeps")->group(group);
-  app.add_option("--discontinuity-cost", parameters.discontinuity_cost,
-                 "Cost of one label between neighbours, in whole units")
-      ->group(group);
-  app.add_option("--discontinuity-truncation", parameters.discontinuity_truncation,
-                 "Labels from which a jump costs no more")
-      ->group(group);
-  add_choice(app, "--message-width", parameters.message_width, message_widths, "Bits of a message's values")
-      ->group(group);
-  app.add_flag("--early-out,!--no-early-out", parameters.early_out,
-               "A visit ends once an iteration changes no message")
-      ->group(group);
+void add_model_options(Options& options, Parameters& parameters) {
+  options.add("--tile N", parameters.tile, "Side of a tile in pixels; 0 = the whole image");
+  options.add("--outer N", parameters.outer,
+              "Outer iterations: each visits all tiles in raster order, then in reverse");
+  options.add("--inner N", parameters.inner, "Inner iterations of a visit: four sweeps each");
+  options.add_choice("--sweep-order", parameters.sweep_order, sweep_orders, "Order of the four sweeps")
+      .expert();
+  options.add("--discontinuity-cost N", parameters.discontinuity_cost,
+              "Cost of a jump of one label between neighbours");
+  options.add("--discontinuity-truncation N", parameters.discontinuity_truncation,
+              "Labels beyond which a larger jump costs no more");
+  options.add_choice("--message-width", parameters.message_width, message_widths, "Bits of a message value")
+      .expert();
+  options.add_switch("--early-out", parameters.early_out, "End a visit when an iteration changes no message")
+      .expert();
 }
 
 }  // namespace
 
-void add_options(CLI::App& app, Parameters& parameters) {
-  add_model_options(app, parameters);
-  const std::string group = "Data costs and beliefs";
-  add_belief_options(app, parameters, data_cost_choices(), group);
-  app.add_option("--frame", parameters.frame, "Pixels nearer to the border than this have no data costs")
-      ->group(group);
-  const std::string cuda = "Tiled belief propagation on cuda (never changes a result)";
-  add_choice(app, "--scheduler", parameters.cuda.scheduler, schedulers, "How tiles wait for each other")
-      ->group(cuda);
-  add_choice(app, "--tile-messages", parameters.cuda.messages, tile_messages, "Where messages in a tile are")
-      ->group(cuda);
-  app.add_option("--threads-per-pixel", parameters.cuda.threads_per_pixel,
-                 "Threads that share the labels of a pixel; 0 = what is fastest")
-      ->group(cuda);
-  add_refine_options(app, parameters.refine);
+void add_options(Options& options, Parameters& parameters) {
+  options.group(matching_group);
+  add_model_options(options, parameters);
+  add_belief_options(options, parameters, data_cost_choices());
+  options.add("--frame N", parameters.frame, "Width of a border that has no data costs, in pixels").expert();
+  options.group(kernels_group);
+  options.add_choice("--scheduler", parameters.cuda.scheduler, schedulers, "How tiles wait for each other")
+      .expert();
+  options
+      .add_choice("--tile-messages", parameters.cuda.messages, tile_messages,
+                  "Where messages of a tile are kept")
+      .expert();
+  options
+      .add("--threads-per-pixel N", parameters.cuda.threads_per_pixel,
+           "Threads that share the labels of a pixel; 0 = fastest")
+      .expert();
+  add_refine_options(options, parameters.refine);
 }
 
-void settle_options(const CLI::App& app, Parameters&) {
-  check_outside_cost(app);
+void settle_options(const Options& options, Parameters& parameters) {
+  settle_outside_cost(options, parameters);
 }
 
 bool fixes_range(const Parameters& preset) {

@@ -1,5 +1,7 @@
 #include "tools/parallax/truth.h"
 
+#include <nlohmann/json.hpp>
+
 #include "parallax/error.h"
 
 #include "tools/parallax/command.h"

@@ -2,6 +2,7 @@
 
 #include "parallax/tune.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -13,7 +14,6 @@
 #include "parallax/version.h"
 
 #include "tools/parallax/command_files.h"
-#include "tools/parallax/command_line.h"
 #include "tools/parallax/forced.h"
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/output_files.h"
@@ -30,10 +30,10 @@ namespace fs = std::filesystem;
 
 struct TuneRequest {
   std::string left, right;
-  std::string method = "block", preset;  // empty = default
+  std::string method = default_method, preset;  // empty = default
   std::string device = "auto";
   int threads = 0;
-  std::string size = "640x480";
+  Size size{640, 480};
   TuningOptions options;
   bool shows = false, forgets = false;
   bool method_given = false, device_given = false, disparities_given = false;
@@ -57,55 +57,58 @@ struct TuneRequest {
   }
 };
 
-void add_tune_options(CLI::App& app, TuneRequest& request) {
-  app.add_option("LEFT", request.left, "Left picture; without pictures, a synthetic pair of --size");
-  app.add_option("RIGHT", request.right, "Right picture, rectified with the left one");
-  app.add_option("--method", request.method, "Algorithm: " + method_names());
-  app.add_option("--preset", request.preset,
-                 "Named set of parameters: " + preset_names(request.method) + "; options override it");
-  app.add_option("--device", request.device, "auto, cpu, cuda, cuda:N, opencl, opencl:P or opencl:P.D");
-  app.add_option("--threads", request.threads, "CPU threads; 0 = all cores");
-  app.add_option("--size", request.size, "Of the synthetic pair");
-  app.add_option("--min-disparity", request.min_disparity(), "Lowest disparity searched, any sign");
-  app.add_option("--disparities", request.disparities(), "Number of disparities searched");
-  add_choice<TuningSearch>(
-      app, "--search", request.options.search,
+void add_tune_options(Options& options, TuneRequest& request) {
+  options.group("Input");
+  options.add("LEFT", request.left, "Left picture; without pictures, a synthetic pair is used");
+  options.add("RIGHT", request.right, "Right picture, rectified with the left one");
+  options.add("--size", request.size, "Width x height of the synthetic pair");
+  options.group(search_group);
+  options.add("--method", request.method, method_help());
+  options.add("--preset", request.preset,
+              "Set of parameters, which other options override: " + preset_names(request.method));
+  options.add("--min-disparity N", request.min_disparity(), "Lowest disparity, of either sign");
+  options.add("--disparities N", request.disparities(), "Number of disparities");
+  options.group("Device");
+  options.add("--device", request.device, device_names(request.method) + "; see 'parallax devices'");
+  options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one a core");
+  options.add_memory("--max-memory", request.options.limits.max_memory_bytes,
+                     "Most memory to use, such as 2G; 0 = all that the machine has");
+  options.group("Tuning");
+  options.add_choice<TuningSearch>(
+      "--search", request.options.search,
       {{"occupancy", TuningSearch::occupancy}, {"exhaustive", TuningSearch::exhaustive}},
-      "occupancy: of all that let as much run at once, only what keeps most on the chip; exhaustive: all");
-  app.add_option("--budget", request.options.budget_seconds,
-                 "Seconds after which a search ends with what it knows")
-      ->check(number_between(0.01, 1e6));
-  app.add_option("--max-memory", request.options.limits.max_memory_bytes,
-                 "Refuse to use more memory than this, such as 2G; 0 = what the machine has")
-      ->transform(CLI::AsSizeValue(false))
-      ->transform(natural_number());
-  app.add_flag("--show", request.shows, "Print what is remembered");
-  app.add_flag("--forget", request.forgets,
-               "Remove what is remembered: all, or what --method and --device name");
-  app.add_option("--suite", request.suite,
-                 "papers: both searches on the pairs of the papers on belief propagation, as a table")
-      ->check(CLI::IsMember({"papers"}));
-  app.add_option("--data", request.data, "Folder with papers/; default: PARALLAX_DATA");
-  app.add_option("--json", request.json_path, "Also write what was found to this file");
+      "Try only what keeps most data on the chip at each occupancy, or everything");
+  options.add("--budget X", request.options.budget_seconds, "Seconds after which the search ends")
+      .range(0.01, 1e6);
+  options.add_flag("--show", request.shows, "Print what is remembered");
+  options.add_flag("--forget", request.forgets,
+                   "Remove what is remembered: all, or that of --method and --device");
+  options.add("--json FILE", request.json_path, "Write the results to this file, too");
+  options
+      .add_choice<std::string>("--suite", request.suite, {{"papers", "papers"}},
+                               "Compare both searches on the pairs of the papers on belief propagation")
+      .expert();
+  options.add("--data DIR", request.data, "Folder with papers/ for --suite; default: $PARALLAX_DATA")
+      .expert();
 }
 
-void check_request(const TuneRequest& request, const CLI::App& app) {
+void check_request(const TuneRequest& request, const Options& options) {
   const int tasks = (request.shows ? 1 : 0) + (request.forgets ? 1 : 0) + (request.suite.empty() ? 0 : 1);
   if (tasks > 1) throw UsageError("--show, --forget and --suite exclude each other: give one of them");
   if (tasks > 0 && !request.left.empty())
     throw UsageError("--show, --forget and --suite take no pictures: leave out " + request.left);
   if (!request.left.empty() && request.right.empty())
     throw UsageError("RIGHT is required with LEFT; see 'parallax tune --help'");
-  if (!request.suite.empty() && app.count("--search") > 0)
+  if (!request.suite.empty() && options.given("--search"))
     throw UsageError("--suite papers searches both ways: leave out --search");
-  if (app.count("--size") > 0 && (!request.left.empty() || !request.suite.empty()))
+  if (options.given("--size") && (!request.left.empty() || !request.suite.empty()))
     throw UsageError("--size is of the synthetic pair: leave it out with pictures and --suite");
   CommandFiles files;
   files.reads(request.left);
   files.reads(request.right);
   if (!request.suite.empty() && !request.json_path.empty()) files.reads_pairs(request.data);
   files.writes(request.json_path);
-  if (app.count("--data") > 0 && request.suite.empty()) throw UsageError("--data goes with --suite papers");
+  if (options.given("--data") && request.suite.empty()) throw UsageError("--data goes with --suite papers");
 }
 
 TuneRequest parse_tune(const Arguments& arguments) {
@@ -114,21 +117,23 @@ TuneRequest parse_tune(const Arguments& arguments) {
   const bool suite = std::any_of(arguments.begin(), arguments.end(),
                                  [](const std::string& a) { return a.starts_with("--suite"); });
   if (suite) request.method = "bp";
-  if (const char* folder = std::getenv("PARALLAX_DATA")) request.data = folder;
   read_method_and_preset(arguments, "tune", request.method, request.preset);
   if (suite && request.method != "bp")
     throw UsageError("--suite papers is for --method bp: leave out --method " + request.method);
   if (request.preset.empty()) request.preset = suite ? "grauer-gray-2019" : "default";
   request.parameters = method_preset(request.method, request.preset);
-  CommandLine app("tune", "Find what makes matching fastest on this machine, and remember it");
-  add_tune_options(app, request);
-  std::visit([&](auto& parameters) { add_options(app, parameters); }, request.parameters);
-  app.read(arguments);
-  std::visit([&](auto& parameters) { settle_options(app, parameters); }, request.parameters);
-  request.method_given = app.count("--method") > 0;
-  request.device_given = app.count("--device") > 0;
-  request.disparities_given = app.count("--disparities") > 0;
-  check_request(request, app);
+  Options options("tune", "Find what makes matching fastest on this machine, and remember it.");
+  add_tune_options(options, request);
+  std::visit([&](auto& parameters) { add_options(options, parameters); }, request.parameters);
+  options.footer(footer_of("tune", request.method));
+  options.read(arguments);
+  std::visit([&](auto& parameters) { settle_options(options, parameters); }, request.parameters);
+  request.method_given = options.given("--method");
+  request.device_given = options.given("--device");
+  request.disparities_given = options.given("--disparities");
+  if (const char* folder = std::getenv("PARALLAX_DATA"); folder != nullptr && request.data.empty())
+    request.data = folder;
+  check_request(request, options);
   return request;
 }
 
@@ -199,7 +204,7 @@ Pair pair_of(const TuneRequest& request) {
   }
   SynthParameters parameters;
   parameters.scene = Scene::layers;
-  parameters.size = parse_size(request.size);
+  parameters.size = request.size;
   // A scene needs fewer than it has columns.
   parameters.disparities = std::min(request.disparities(), std::max(1, parameters.size.width / 2));
   pair.synthetic = synthesize(parameters);
@@ -208,7 +213,11 @@ Pair pair_of(const TuneRequest& request) {
 
 TuningResult tune_pair(const TuneRequest& request, const StereoPair& pair, const std::string& what) {
   TuningOptions options = request.options;
-  options.progress = [&](const std::string& progress) { show_progress(what + ": " + progress); };
+  const auto start = std::chrono::steady_clock::now();
+  options.progress = [&](const std::string& progress) {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    show_progress(what + ": " + progress, elapsed.count() / options.budget_seconds);
+  };
   const TuningResult result = tune(request.parameters, request.where(), pair, options);
   show_progress("");
   return result;

@@ -79,6 +79,7 @@ std::string code_for(const Context& context, const Source& source, const Options
   const std::string key =
       cache_key(with, driver().version, source, all_options(options, context.architecture()));
   if (std::optional<std::string> code = read_cached(key)) return *std::move(code);
+  tell_compilation("cuda:" + std::to_string(context.index()));
   std::string code = compile(with, source, options, context.architecture()).code;
   write_cached(key, code);
   return code;

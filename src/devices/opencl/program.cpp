@@ -107,6 +107,7 @@ Owned<cl_program> cached_or_built(const Context& context, const std::vector<Sour
   if (const std::optional<std::string> binary = read_cached(key))
     if (Owned<cl_program> program = from_binary(context, *binary, options); program.get() != nullptr)
       return program;
+  tell_compilation(context.info().text);
   Owned<cl_program> program = from_sources(context, sources, options);
   if (const std::optional<std::string> binary = binary_of(program.get())) write_cached(key, *binary);
   return program;

@@ -1,0 +1,133 @@
+// The options of a subcommand: which there are, what was given, what --help prints. CLI11, which takes
+// seconds to compile, is included by options.cpp alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/parallax/command.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace parallax::tool {
+
+// Values that have names.
+template <class Value>
+using Choices = std::vector<std::pair<std::string, Value>>;
+
+template <class Value>
+std::string name_of(const Choices<Value>& choices, Value value) {
+  for (const auto& [name, choice] : choices)
+    if (choice == value) return name;
+  return "";
+}
+
+// What can be said of an option that was added.
+class Option {
+ public:
+  Option& required();
+  // Numbers outside are refused.
+  Option& range(double least, double most);
+  // Shown by --help-all only.
+  Option& expert();
+
+ private:
+  friend class Options;
+
+  bool is_argument() const { return !names_.starts_with('-'); }
+  std::string shown_names() const;
+  std::string help_line() const;
+  [[noreturn]] void refuse(const std::string& text, const std::string& remedy) const;
+  template <class Number>
+  Number read_number(const std::string& text) const;
+
+  std::string names_, value_name_, help_, default_, group_;  // names as CLI11 takes them: "-o,--output"
+  std::optional<std::pair<double, double>> range_;
+  std::function<void(const std::string& text)> set_;
+  bool switch_ = false, list_ = false, required_ = false, expert_ = false, hidden_ = false;
+  CLI::Option* parsed_ = nullptr;
+};
+
+class Options {
+ public:
+  Options(const std::string& subcommand, const std::string& description);
+  ~Options();
+
+  // The heading of the options added from now on.
+  void group(const std::string& heading) { group_ = heading; }
+
+  // An option with a value, "-o,--output FILE"; without a dash, an argument: "LEFT". What `value` holds is
+  // the default. The name of the value may be left out: it is N for whole numbers, X for others.
+  Option& add(const std::string& names, int& value, const std::string& help);
+  Option& add(const std::string& names, std::uint64_t& value, const std::string& help);
+  Option& add(const std::string& names, float& value, const std::string& help);
+  Option& add(const std::string& names, double& value, const std::string& help);
+  Option& add(const std::string& names, std::optional<int>& value, const std::string& help);
+  Option& add(const std::string& names, std::optional<float>& value, const std::string& help);
+  Option& add(const std::string& names, std::string& value, const std::string& help);
+  // Width x height.
+  Option& add(const std::string& names, Size& value, const std::string& help);
+  // Separated by commas.
+  Option& add(const std::string& names, std::vector<std::string>& value, const std::string& help);
+  // Bytes, or with a unit of 1024: "512M", "2G".
+  Option& add_memory(const std::string& names, std::size_t& value, const std::string& help);
+  // An option without a value.
+  Option& add_flag(const std::string& names, bool& value, const std::string& help);
+  Option& add_flag(const std::string& names, const std::string& help);
+  // One with an opposite: "--aligned" comes with "--no-aligned". The last one given counts.
+  Option& add_switch(const std::string& name, bool& value, const std::string& help);
+  // One of these names.
+  template <class Value>
+  Option& add_choice(const std::string& names, Value& value, const Choices<Value>& choices,
+                     const std::string& help) {
+    std::vector<std::string> words;
+    for (const auto& choice : choices) words.push_back(choice.first);
+    const auto set = [&value, choices](std::size_t chosen) { value = choices[chosen].second; };
+    return add_words(names, words, name_of(choices, value), set, help);
+  }
+
+  // In no help.
+  void hide(const std::vector<std::string>& names);
+  // Printed below the options.
+  void footer(const std::string& text) { footer_ = text; }
+
+  // Sets the values of what is given. \throws UsageError, HelpRequest
+  void read(const Arguments& arguments);
+  // The same for some of the options that a command has: others are skipped, --help too. \throws UsageError
+  void read_known(const Arguments& arguments);
+
+  bool given(const std::string& name) const;
+  // What was given of these groups, as arguments that can be read again.
+  Arguments given_of(const std::vector<std::string>& groups) const;
+
+ private:
+  Option& add_option(const std::string& names, const std::string& value_name, const std::string& help);
+  template <class Number>
+  Option& add_number(const std::string& names, Number& value, const std::string& help);
+  template <class Number>
+  Option& add_optional(const std::string& names, std::optional<Number>& value, const std::string& help);
+  Option& add_words(const std::string& names, const std::vector<std::string>& words,
+                    const std::string& chosen, const std::function<void(std::size_t)>& set,
+                    const std::string& help);
+  Option& find(const std::string& name) const;
+  void check_flags(const Arguments& arguments) const;
+  void parse(const Arguments& arguments);
+  void set_values() const;
+  std::string usage() const;
+  std::string help(bool all) const;
+
+  std::unique_ptr<CLI::App> app_;
+  std::string name_, description_, footer_, group_ = "Options";
+  std::vector<std::unique_ptr<Option>> options_;
+};
+
+}  // namespace parallax::tool
