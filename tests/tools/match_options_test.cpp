@@ -215,7 +215,7 @@ TEST(MatchOptionsTest, NumbersThatAreTooLargeAreRefused) {
   for (const char* number : {"99999999999999999999", "99999999999999999999G", "18446744073709551616"}) {
     EXPECT_THROW(read({"--max-memory", number}), UsageError) << number;
     EXPECT_THROW(tune_command({"--max-memory", number}), UsageError) << number;
-    EXPECT_THROW(synth_command({"nowhere/none", "--seed", number}), UsageError) << number;
+    EXPECT_THROW(synth_command({"/dev/null/none", "--seed", number}), UsageError) << number;
   }
   EXPECT_THROW(read({"--max-memory", "99999999999G"}), UsageError);
   EXPECT_EQ(read({"--max-memory", "18446744073709551615"}).max_memory, 18446744073709551615u);

@@ -86,7 +86,7 @@ ordered_json describe(const MatchPlan& plan, const Stopwatch& stopwatch, const P
 }
 
 void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const PicturePair& pictures,
-                   const MatchResult& result) {
+                   const MatchResult& result, bool on_disk) {
   const View<const float> disparity = result.disparity.view();
   std::vector<FileBytes> files;
   if (!paths.disparity.empty())
@@ -97,7 +97,7 @@ void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const Pictur
   if (!paths.cloud.empty())
     files.emplace_back(paths.cloud,
                        encode_ply(point_cloud(plan.calibration(), disparity, pictures.left.view())));
-  write_files(files);
+  write_files(files, on_disk);
 }
 
 }  // namespace parallax::tool

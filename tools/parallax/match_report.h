@@ -56,8 +56,8 @@ struct OutputPaths {
   std::string disparity, confidence, image, cloud;
 };
 
-// All files, or, after an error, none.
+// As write_files() does.
 void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const PicturePair& pictures,
-                   const MatchResult& result);
+                   const MatchResult& result, bool on_disk = true);
 
 }  // namespace parallax::tool

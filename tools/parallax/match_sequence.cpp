@@ -206,7 +206,8 @@ void Sequence::match(Item& item) {
 
 void Sequence::write(Item& item) const {
   if (!item.frame.error.empty()) return;
-  write_outputs(outputs_.of(item.frame), plan_, item.frame.pictures, item.result);
+  constexpr bool on_disk = false;  // a disk may take longer than the match
+  write_outputs(outputs_.of(item.frame), plan_, item.frame.pictures, item.result, on_disk);
   if (request_.json) item.shares = pixel_shares(item.result);
   if (request_.video.empty()) return;
   const int lowest = plan_.lowest_disparity();

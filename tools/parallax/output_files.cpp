@@ -133,11 +133,11 @@ void OutputFile::write(std::span<const std::byte> bytes) {
   }
 }
 
-void OutputFile::finish() {
+void OutputFile::finish(bool on_disk) {
   struct stat about {};
   const bool exists = ::stat(resolved_.c_str(), &about) == 0;
   if (exists && ::fchmod(file_, about.st_mode & 07777) != 0) fail(errno);
-  if (::fsync(file_) != 0) fail(errno);
+  if (on_disk && ::fsync(file_) != 0) fail(errno);
   if (::close(std::exchange(file_, -1)) != 0) fail(errno);
 }
 
@@ -145,13 +145,13 @@ void OutputFile::take_place() {
   temporary_.rename_to(resolved_);
 }
 
-void write_files(std::span<const FileBytes> files) {
+void write_files(std::span<const FileBytes> files, bool on_disk) {
   std::vector<std::unique_ptr<OutputFile>> outputs;
   for (const auto& [path, bytes] : files) {
     if (!is_replaced(path)) continue;
     outputs.push_back(std::make_unique<OutputFile>(path));
     outputs.back()->write(bytes);
-    outputs.back()->finish();
+    outputs.back()->finish(on_disk);
   }
   for (const auto& [path, bytes] : files)
     if (!is_replaced(path)) write_file(path, bytes);

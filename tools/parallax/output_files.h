@@ -45,8 +45,8 @@ class OutputFile {
   // To be opened by whoever writes it.
   const std::string& temporary() const { return temporary_.path(); }
   void write(std::span<const std::byte> bytes);
-  // On the disk, with the permissions of the file it replaces.
-  void finish();
+  // With the permissions of the file it replaces, and, unless it need not be, on the disk.
+  void finish(bool on_disk = true);
   void take_place();
 
  private:
@@ -59,9 +59,10 @@ class OutputFile {
 
 using FileBytes = std::pair<std::string, std::vector<std::byte>>;  // a path, and what it gets
 
-// All of them, or, after an error, none: no name is taken before all files are on the disk. What is a device
-// or a pipe is written to. \throws Error (file)
-void write_files(std::span<const FileBytes> files);
+// All of them, or, after an error, none: no name is taken before all files are there, and on the disk. Many
+// small files, which are all made anew after a crash of the machine, need not wait for the disk. What is a
+// device or a pipe is written to. \throws Error (file)
+void write_files(std::span<const FileBytes> files, bool on_disk = true);
 void write_output(const std::string& path, std::span<const std::byte> bytes);
 void write_output(const std::string& path, const std::string& text);
 
