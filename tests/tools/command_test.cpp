@@ -9,7 +9,8 @@
 namespace parallax::test {
 namespace {
 
-const std::string pair_of_files = "match pair/left.png pair/right.png ";
+const std::string by_any_method = "match pair/left.png pair/right.png ";
+const std::string pair_of_files = by_any_method + "--method block ";
 
 TEST_F(CommandTest, MatchesEvaluatesAndWritesEveryKindOfFile) {
   make_pair();
@@ -76,7 +77,8 @@ TEST_F(CommandTest, ReadsGrayColourDeepAndCompressedPictures) {
         const Picture shown = kind == ".pgm" ? green_of(picture) : picture;
         save((folder_ / (name + kind)).string(), deep ? deepened(shown, 257) : shown);
       }
-      const Outcome outcome = run("match l" + kind + " r" + kind + " --disparities 16 -o d.pfm");
+      const Outcome outcome =
+          run("match l" + kind + " r" + kind + " --method block --disparities 16 -o d.pfm");
       ASSERT_EQ(outcome.status, 0) << kind << outcome.err;
       const auto error =
           nlohmann::json::parse(run("eval d.pfm pair/disp0GT.pfm --mask pair/mask0nocc.png --json").out);
@@ -106,12 +108,44 @@ TEST_F(CommandTest, DevicesListsEveryDeviceWithItsMethods) {
 }
 
 TEST_F(CommandTest, HelpAndVersionGoToStandardOutput) {
-  for (const char* arguments : {"--help", "match --help", "match --method block --help", "eval --help",
-                                "bench -h", "synth --help", "devices --help", "--version"}) {
+  for (const char* arguments : {"--help", "match --help", "match --help-all", "match --method block --help",
+                                "eval --help", "bench -h", "synth --help", "devices --help", "--version"}) {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.status, 0) << arguments;
     EXPECT_FALSE(outcome.out.empty()) << arguments;
     EXPECT_EQ(outcome.err, "") << arguments;
+  }
+}
+
+// What there is in this build, for this method.
+TEST_F(CommandTest, HelpNamesTheDevicesAndPresetsOfTheMethod) {
+  const auto devices = [&](const std::string& method) {
+    const std::string help = run("match --method " + method + " --help").out;
+    const std::size_t line = help.find("--device NAME");
+    return help.substr(line, help.find("--threads", line) - line);
+  };
+  for (const char* method : {"block", "bp", "census", "tiled-bp"}) {
+    EXPECT_NE(devices(method).find("auto, reference, cpu"), std::string::npos) << devices(method);
+    for (const MatcherOnDevice& entry : list_matchers())
+      if (entry.method == method) {
+        EXPECT_NE(devices(method).find(name(entry.device)), std::string::npos) << devices(method);
+      }
+  }
+  EXPECT_EQ(devices("bp").find("opencl"), std::string::npos);
+  EXPECT_NE(run("match --help").out.find("grauer-gray-2019"), std::string::npos);
+  EXPECT_NE(run("match --method tiled-bp --help").out.find("memocode-2013"), std::string::npos);
+}
+
+TEST_F(CommandTest, HelpLeavesTheLaboratoryToHelpAll) {
+  const std::pair<const char*, const char*> options[] = {
+      {"block", "--strategy"},      {"block", "--rows-per-thread"}, {"block", "--streams"},
+      {"bp", "--[no-]aligned"},     {"bp", "--labels-per-thread"},  {"bp", "--index-order"},
+      {"bp", "--message-values"},   {"tiled-bp", "--scheduler"},    {"tiled-bp", "--tile-messages"},
+      {"census", "--tile-workers"}, {"census", "--padding"}};
+  for (const auto& [method, option] : options) {
+    const std::string match = std::string("match --method ") + method;
+    EXPECT_EQ(run(match + " --help").out.find(option), std::string::npos) << option;
+    EXPECT_NE(run(match + " --help-all").out.find(option), std::string::npos) << option;
   }
 }
 
@@ -154,6 +188,12 @@ TEST_F(CommandTest, RefusesBadParameters) {
   expect_refusal(pair_of_files + "--min-disparity 90 --disparities 7", 2, {"90", "96", "96 pixels wide"});
   expect_refusal(pair_of_files + "--max-memory -5", 2, {"--max-memory", "negative", "-5"});
   expect_refusal("synth s --seed -1", 2, {"--seed", "negative", "-1"});
+  expect_refusal("synth s --seed 99999999999999999999999", 2, {"--seed", "from 0 to 18446744073709551615"});
+  expect_refusal(pair_of_files + "--max-memory 99999999999999999999", 2, {"--max-memory", "such as"});
+  expect_refusal(pair_of_files + "--video v.avi --fps nan", 2, {"--fps", "nan", "from 0 to 1000"});
+  expect_refusal(pair_of_files + "--json --truth t.pfm --truth-scale nan", 2, {"--truth-scale", "nan"});
+  expect_refusal(pair_of_files + "--speckle-range inf", 2, {"--speckle-range", "finite"});
+  expect_refusal(pair_of_files + "--no-left-right-check=5", 2, {"--no-left-right-check", "no value", "=5"});
   expect_refusal(pair_of_files + "--image view.jpg", 2, {"view.jpg", ".png"});
   expect_refusal(pair_of_files + "-o a.png --image ./a.png", 2, {"a.png", "over another file"});
   expect_refusal(pair_of_files + "-o pair/left.png", 2, {"pair/left.png", "over another file"});
@@ -162,9 +202,9 @@ TEST_F(CommandTest, RefusesBadParameters) {
   expect_refusal(pair_of_files + "--cost census", 2, {"--cost", "census", "sad"});
   expect_refusal(pair_of_files + "--median 4", 2, {"median", "4", "0, 3 or 5"});
   expect_refusal(pair_of_files + "--preset fastest", 2, {"fastest", "default"});
-  expect_refusal(pair_of_files + "--method magic", 2, {"magic", "block"});
+  expect_refusal(by_any_method + "--method magic", 2, {"magic", "block"});
   expect_refusal(pair_of_files + "--device gpu", 2, {"gpu", "cpu"});
-  expect_refusal(pair_of_files + "--method bp --device opencl", 1, {"bp", "opencl", "reference, cpu"});
+  expect_refusal(by_any_method + "--method bp --device opencl", 1, {"bp", "opencl", "reference, cpu"});
   expect_refusal(pair_of_files + "--full-row --disparities 16", 2, {"--full-row", "--disparities"});
   expect_refusal(pair_of_files + "--colour red", 2, {"--colour", "--help"});
   expect_refusal(pair_of_files + "--cloud c.ply", 2, {"--cloud", "--calib"});

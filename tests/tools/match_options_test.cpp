@@ -23,54 +23,63 @@ BlockParameters block_of(const MatchRequest& request) {
   return std::get<BlockParameters>(request.parameters);
 }
 
+BlockParameters block(const std::string& options) {
+  return block_of(read(words("--method block " + options)));
+}
+
 BeliefPropagationParameters bp(const std::string& options) {
   return std::get<BeliefPropagationParameters>(read(words("--method bp " + options)).parameters);
 }
 
 TEST(MatchOptionsTest, DefaultsAreThoseOfTheLibrary) {
-  const MatchRequest request = read({});
+  const MatchRequest request = read({"--method", "block"});
   const BlockParameters defaults;
   EXPECT_EQ(block_of(request).window, defaults.window);
   EXPECT_EQ(block_of(request).refine.median, defaults.refine.median);
   EXPECT_EQ(block_of(request).refine.left_right_check, defaults.refine.left_right_check);
 }
 
+TEST(MatchOptionsTest, TheMethodIsBpUnlessAnotherIsNamed) {
+  EXPECT_EQ(read({}).method, "bp");
+  EXPECT_EQ(std::get<BeliefPropagationParameters>(read({}).parameters).levels,
+            BeliefPropagationParameters{}.levels);
+}
+
 TEST(MatchOptionsTest, EveryOptionReachesItsField) {
-  const BlockParameters block = block_of(read(
-      words("--min-disparity -7 --disparities 33 --window 5 --cost zncc --prefilter none --prefilter-cap 20 "
-            "--uniqueness 4 --texture-threshold 9 --sub-pixel none --no-left-right-check "
-            "--left-right-tolerance 2.5 --speckle-size 11 --speckle-range 0.5 --fill none --median 3 "
-            "--weighted-median 7 --weighted-median-range 12 --bilateral 9 --bilateral-range 20 "
-            "--bilateral-step 1.5")));
-  EXPECT_EQ(block.min_disparity, -7);
-  EXPECT_EQ(block.disparities, 33);
-  EXPECT_EQ(block.window, 5);
-  EXPECT_EQ(block.cost, BlockCost::zncc);
-  EXPECT_EQ(block.prefilter, Prefilter::none);
-  EXPECT_EQ(block.prefilter_cap, 20);
-  EXPECT_EQ(block.uniqueness, 4);
-  EXPECT_EQ(block.texture_threshold, 9);
-  EXPECT_EQ(block.sub_pixel, SubPixel::none);
-  EXPECT_FALSE(block.refine.left_right_check);
-  EXPECT_EQ(block.refine.left_right_tolerance, 2.5f);
-  EXPECT_EQ(block.refine.speckle_size, 11);
-  EXPECT_EQ(block.refine.speckle_range, 0.5f);
-  EXPECT_EQ(block.refine.fill, Fill::none);
-  EXPECT_EQ(block.refine.median, 3);
-  EXPECT_EQ(block.refine.weighted_median, 7);
-  EXPECT_EQ(block.refine.weighted_median_range, 12);
-  EXPECT_EQ(block.refine.bilateral, 9);
-  EXPECT_EQ(block.refine.bilateral_range, 20);
-  EXPECT_EQ(block.refine.bilateral_step, 1.5f);
-  EXPECT_EQ(block_of(read(words("--sub-pixel v-shape"))).sub_pixel, SubPixel::v_shape);
+  const BlockParameters parameters = block(
+      "--min-disparity -7 --disparities 33 --window 5 --cost zncc --prefilter none --prefilter-cap 20 "
+      "--uniqueness 4 --texture-threshold 9 --sub-pixel none --no-left-right-check "
+      "--left-right-tolerance 2.5 --speckle-size 11 --speckle-range 0.5 --fill none --median 3 "
+      "--weighted-median 7 --weighted-median-range 12 --bilateral 9 --bilateral-range 20 "
+      "--bilateral-step 1.5");
+  EXPECT_EQ(parameters.min_disparity, -7);
+  EXPECT_EQ(parameters.disparities, 33);
+  EXPECT_EQ(parameters.window, 5);
+  EXPECT_EQ(parameters.cost, BlockCost::zncc);
+  EXPECT_EQ(parameters.prefilter, Prefilter::none);
+  EXPECT_EQ(parameters.prefilter_cap, 20);
+  EXPECT_EQ(parameters.uniqueness, 4);
+  EXPECT_EQ(parameters.texture_threshold, 9);
+  EXPECT_EQ(parameters.sub_pixel, SubPixel::none);
+  EXPECT_FALSE(parameters.refine.left_right_check);
+  EXPECT_EQ(parameters.refine.left_right_tolerance, 2.5f);
+  EXPECT_EQ(parameters.refine.speckle_size, 11);
+  EXPECT_EQ(parameters.refine.speckle_range, 0.5f);
+  EXPECT_EQ(parameters.refine.fill, Fill::none);
+  EXPECT_EQ(parameters.refine.median, 3);
+  EXPECT_EQ(parameters.refine.weighted_median, 7);
+  EXPECT_EQ(parameters.refine.weighted_median_range, 12);
+  EXPECT_EQ(parameters.refine.bilateral, 9);
+  EXPECT_EQ(parameters.refine.bilateral_range, 20);
+  EXPECT_EQ(parameters.refine.bilateral_step, 1.5f);
+  EXPECT_EQ(block("--sub-pixel v-shape").sub_pixel, SubPixel::v_shape);
 }
 
 TEST(MatchOptionsTest, PresetsSetEverythingAndOptionsOverrideThem) {
-  const BlockParameters preset = block_of(read({"--preset", "sad-full-row"}));
+  const BlockParameters preset = block("--preset sad-full-row");
   EXPECT_TRUE(preset.full_row);
   EXPECT_EQ(preset.window, 5);
-  const BlockParameters changed =
-      block_of(read({"--window", "7", "--preset", "sad-full-row", "--disparities", "60"}));
+  const BlockParameters changed = block("--window 7 --preset sad-full-row --disparities 60");
   EXPECT_EQ(changed.window, 7);
   EXPECT_FALSE(changed.full_row);
   EXPECT_EQ(changed.disparities, 60);
@@ -161,7 +170,7 @@ TEST(MatchOptionsTest, BeliefPropagationHasItsOwnPresets) {
   EXPECT_TRUE(read(words("--method bp --preset grauer-gray-2010")).range_given);
   EXPECT_FALSE(read(words("--method bp --preset grauer-gray-2019")).range_given);
   EXPECT_THROW(read(words("--method bp --preset sad-full-row")), Error);
-  EXPECT_THROW(read(words("--preset grauer-gray-2019")), Error);
+  EXPECT_THROW(block("--preset grauer-gray-2019"), Error);
 }
 
 TEST(MatchOptionsTest, OptionsThatDoNotFitTogetherAreRefused) {
@@ -170,7 +179,7 @@ TEST(MatchOptionsTest, OptionsThatDoNotFitTogetherAreRefused) {
   EXPECT_THROW(bp("--energy"), UsageError);
   EXPECT_THROW(bp("--confidence sure.png"), UsageError);
   EXPECT_THROW(bp("--cost volume"), UsageError);
-  EXPECT_THROW(read({"--levels", "4"}), UsageError);
+  EXPECT_THROW(block("--levels 4"), UsageError);
   EXPECT_EQ(bp("--confidence sure.pfm --energy --json").levels, 5);
   EXPECT_EQ(read({"--confidence", "sure.pfm"}).confidence, "sure.pfm");
 }
@@ -178,9 +187,9 @@ TEST(MatchOptionsTest, OptionsThatDoNotFitTogetherAreRefused) {
 // As plans of tiles keep them.
 TEST(MatchOptionsTest, OptionsOfAMatcherAreReadAgainAsTheyWere) {
   const char* lines[] = {
-      "--min-disparity -7 --disparities 33 --window 5 --cost zncc --prefilter none --uniqueness 4 "
+      "--method block --min-disparity -7 --disparities 33 --window 5 --cost zncc --uniqueness 4 "
       "--no-left-right-check --left-right-tolerance 2.5 --fill none --median 3 -o map.pfm --json --threads 2",
-      "--preset sad-full-row --window 7",
+      "--method block --preset sad-full-row --window 7",
       "--left-right-check",
       "--method bp --levels 3 --arithmetic bfloat16 --no-outside-cost --data-weight 0.5 --max-memory 2G",
       "--method tiled-bp --tile 21 --no-early-out --sweep-order right-left-up-down --outside-cost 25",
@@ -224,8 +233,7 @@ TEST(MatchOptionsTest, NumbersThatAreTooLargeAreRefused) {
 TEST(MatchOptionsTest, FlagsTakeNoNumbers) {
   for (const char* flag : {"--no-left-right-check=5", "--left-right-check=5", "--json=3", "--resume=x"})
     EXPECT_THROW(read({flag}), UsageError) << flag;
-  // As plans of tiles have it.
-  EXPECT_FALSE(block_of(read({"--left-right-check=false"})).refine.left_right_check);
+  EXPECT_FALSE(bp("--no-left-right-check").refine.left_right_check);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace parallax::test {
 
 inline constexpr int frames = 6;
-inline const std::string options = " --disparities 16 --threads 2 ";
+inline const std::string options = " --method block --disparities 16 --threads 2 ";
 
 inline std::string numbered(const std::string& before, int number, const std::string& after) {
   return before + std::to_string(number) + after;

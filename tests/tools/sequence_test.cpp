@@ -201,7 +201,7 @@ TEST_F(SequenceTest, RefusesOutputsThatMakeNoSense) {
   expect_refusal(sequence + "--fps 5", 2, {"--fps", "--video"});
   expect_refusal(sequence + "--video v.avi --fps -5", 2, {"--fps", "-5"});
   expect_refusal(sequence + "--repeat 2", 2, {"--repeat", "one pair"});
-  expect_refusal(sequence + "--method bp --energy --json", 2, {"--energy", "one pair"});
+  expect_refusal("match l r --method bp --energy --json", 2, {"--energy", "one pair"});
   expect_refusal(sequence + "--left-mask l/0.ppm", 1, {"l/0.ppm", "no mask"});
   expect_refusal(one + "--video v.avi", 2, {"--video", "sequence"});
   expect_refusal(one + "-o l", 2, {"l is a directory"});

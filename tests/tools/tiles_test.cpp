@@ -102,12 +102,14 @@ TEST_F(TilesTest, TiledIsUntiledByteForByte) {
   save("mask.tiff", mask);
   ASSERT_EQ(run("synth tiled --tiled --scene planes --disparities 16 --size 300x220").status, 0);
 
-  expect_same_in_tiles("pair/left.png pair/right.png", "--disparities 16 --speckle-size 30", "120x90");
+  expect_same_in_tiles("pair/left.png pair/right.png", "--method block --disparities 16 --speckle-size 30",
+                       "120x90");
   expect_same_in_tiles("tiled/left.tiff tiled/right.tiff",
                        "--method census --disparities 16 --left-mask mask.tiff --right-mask mask.png",
                        "150x110");
   expect_same_in_tiles("l16.tiff r16.tiff",
-                       "--disparities 16 --cost zncc --prefilter none --weighted-median 5", "120x90");
+                       "--method block --disparities 16 --cost zncc --prefilter none --weighted-median 5",
+                       "120x90");
   expect_same_in_tiles("l.png r.png", "--method census --disparities 12 --min-disparity 2 --fill none",
                        "150x110");
 }
@@ -211,7 +213,9 @@ TEST_F(TilesTest, APlanIsMatchedTileByTileAndMerged) {
 
 TEST_F(TilesTest, MergeKeepsTilesAlone) {
   make_pair_of("150x110");
-  ASSERT_EQ(run("plan pair/left.png pair/right.png --disparities 16 -o d.png --plan p.json").status, 0);
+  ASSERT_EQ(
+      run("plan pair/left.png pair/right.png --method block --disparities 16 -o d.png --plan p.json").status,
+      0);
   ASSERT_EQ(run("match --plan p.json --tile 0").status, 0);
   ASSERT_EQ(run("merge p.json --keep").status, 0);
   for (const auto& entry : fs::directory_iterator(folder_ / "d.png.tiles"))
@@ -344,7 +348,8 @@ TEST_F(TilesTest, MergeRefusesATileWhoseStatusesAreDamaged) {
 TEST_F(TilesTest, DamagedPixelsOfATileAreFound) {
   make_pair_of("330x270");
   fs::create_directory(folder_ / "d.pfm.tiles");
-  const std::string options = "pair/left.png pair/right.png --disparities 16 --tile-size 330x270 -o d.pfm ";
+  const std::string options =
+      "pair/left.png pair/right.png --method block --disparities 16 --tile-size 330x270 -o d.pfm ";
   ASSERT_EQ(run("plan " + options + "--plan d.pfm.tiles/plan.json").status, 0);
   ASSERT_EQ(run("match --plan d.pfm.tiles/plan.json --tile 0").status, 0);
   const std::string whole = contents(tile(0));
@@ -370,13 +375,16 @@ TEST_F(TilesTest, DamagedPixelsOfATileAreFound) {
   const Outcome outcome = run("match " + options + "--resume --json");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(json::parse(outcome.out)["tiles"]["matched"], 1);
-  ASSERT_EQ(run("match pair/left.png pair/right.png --disparities 16 -o expected.pfm").status, 0);
+  ASSERT_EQ(run("match pair/left.png pair/right.png --method block --disparities 16 -o expected.pfm").status,
+            0);
   expect_expected("d.pfm");
 }
 
 TEST_F(TilesTest, APipeInPlaceOfATileIsNotWaitedFor) {
   make_pair_of("150x110");
-  ASSERT_EQ(run("plan pair/left.png pair/right.png --disparities 16 -o d.pfm --plan p.json").status, 0);
+  ASSERT_EQ(
+      run("plan pair/left.png pair/right.png --method block --disparities 16 -o d.pfm --plan p.json").status,
+      0);
   fs::create_directory(folder_ / "d.pfm.tiles");
   ASSERT_EQ(::mkfifo(tile(0).c_str(), 0600), 0);
   expect_refusal("merge p.json", 1, {"tile 0 is damaged"}, "timeout 20 env");
@@ -401,14 +409,17 @@ TEST_F(TilesTest, FilesOfTheUsersAreNotDeleted) {
   fs::create_directory(folder_ / "d.pfm.tiles");
   const std::vector<std::string> own = {"tile-notes.txt", "map.of.treasure", "worker-list.txt",
                                         "tile-1.tiff"};
-  const std::string match = "match pair/left.png pair/right.png --disparities 16 --tile-size 90x90 -o d.pfm";
+  const std::string match =
+      "match pair/left.png pair/right.png --method block --disparities 16 --tile-size 90x90 -o d.pfm";
   for (const std::string& name : own) {
     write(folder_ / "d.pfm.tiles" / name, "mine");
     expect_refusal(match, 1, {"d.pfm.tiles/" + name, "move it"});
     EXPECT_EQ(contents(folder_ / "d.pfm.tiles" / name), "mine");
     fs::remove(folder_ / "d.pfm.tiles" / name);
   }
-  ASSERT_EQ(run("plan pair/left.png pair/right.png --disparities 16 -o d.pfm --plan p.json").status, 0);
+  ASSERT_EQ(
+      run("plan pair/left.png pair/right.png --method block --disparities 16 -o d.pfm --plan p.json").status,
+      0);
   ASSERT_EQ(run("match --plan p.json --tile 0").status, 0);
   for (const std::string& name : own) write(folder_ / "d.pfm.tiles" / name, "mine");
   ASSERT_EQ(run("merge p.json").status, 0);
@@ -419,10 +430,10 @@ TEST_F(TilesTest, FilesOfTheUsersAreNotDeleted) {
 // The left picture guides what comes after the tiles.
 TEST_F(TilesTest, MergeRefusesALeftPictureThatWasChanged) {
   make_pair_of("150x110");
-  ASSERT_EQ(
-      run("plan pair/left.png pair/right.png --disparities 16 --weighted-median 5 -o d.pfm --plan p.json")
-          .status,
-      0);
+  ASSERT_EQ(run("plan pair/left.png pair/right.png --method block --disparities 16 --weighted-median 5 -o "
+                "d.pfm --plan p.json")
+                .status,
+            0);
   ASSERT_EQ(run("match --plan p.json --tile 0").status, 0);
   write(folder_ / "pair/left.png", contents(folder_ / "pair/left.png") + " ");
   expect_refusal("merge p.json", 1, {"left/bytes", "plan anew"});
@@ -542,7 +553,8 @@ TEST_F(TilesTest, ADamagedPictureFailsInTheTilesThatItConcerns) {
   std::string right = contents(folder_ / "right.tiff");
   for (std::size_t i = 0; i < 2000; ++i) right[right.size() * 3 / 4 + i] = 'x';
   write(folder_ / "right.tiff", right);
-  const std::string match = "match pair/left.tiff right.tiff --disparities 16 --tile-size 300x200 -o d.pfm";
+  const std::string match =
+      "match pair/left.tiff right.tiff --method block --disparities 16 --tile-size 300x200 -o d.pfm";
   expect_refusal(match, 1, {"failed twice", "right.tiff: is damaged at row", "--resume"});
   EXPECT_GT(finished_tiles(), 0);
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
@@ -581,10 +593,10 @@ TEST_F(TilesTest, ALimitThatIsTooSmallNamesOneThatWouldDo) {
 TEST_F(TilesTest, APngThatDoesNotFitIsNotDecoded) {
   const std::string head("\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\x4E\x20\0\0\x3A\x98\x10\x02", 26);
   write(folder_ / "large.png", head + std::string(100, 'x'));
-  expect_refusal("match large.png large.png --disparities 16 -o d.tiff --max-memory 500M", 1,
+  expect_refusal("match large.png large.png --method block --disparities 16 -o d.tiff --max-memory 500M", 1,
                  {"the match needs", "raise the limit to", "tiled TIFF"});
   EXPECT_FALSE(fs::exists(folder_ / "d.tiff.tiles"));
-  expect_refusal("match large.png large.png --disparities 16 -o d.tiff --max-memory 64G", 1,
+  expect_refusal("match large.png large.png --method block --disparities 16 -o d.tiff --max-memory 64G", 1,
                  {"large.png", "damaged"});
 }
 
@@ -597,21 +609,24 @@ TEST_F(TilesTest, TwoProcessesMatchWhereThatPays) {
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     return json::parse(outcome.out)["tiles"]["workers"].get<int>();
   };
-  EXPECT_EQ(workers("--tile-size 300x300"), 2);
-  EXPECT_EQ(workers("--tile-size 300x300 --tile-workers 1"), 1);
-  EXPECT_EQ(workers("--tile-size 300x300 --threads 1"), 1);
+  EXPECT_EQ(workers("--method block --tile-size 300x300"), 2);
+  EXPECT_EQ(workers("--method block --tile-size 300x300 --tile-workers 1"), 1);
+  EXPECT_EQ(workers("--method block --tile-size 300x300 --threads 1"), 1);
   EXPECT_EQ(workers("--tile-size 300x300 --method bp --padding 8"), 1);
-  const Outcome least = run("match pair/left.png pair/right.png --disparities 16 -o d.pfm --max-memory 1M");
+  const Outcome least =
+      run("match pair/left.png pair/right.png --method block --disparities 16 -o d.pfm --max-memory 1M");
   const std::string before = "raise the limit to ";
   const std::size_t at = least.err.find(before);
   ASSERT_NE(at, std::string::npos) << least.err;
-  EXPECT_EQ(workers("--resume --max-memory " + least.err.substr(at + before.size(), 3) + "M"), 1);
+  EXPECT_EQ(workers("--method block --resume --max-memory " + least.err.substr(at + before.size(), 3) + "M"),
+            1);
 }
 
 TEST_F(TilesTest, WhatNeedsTheWholeMapIsRefusedAtTheStartAlsoWhenResuming) {
   ASSERT_EQ(run("synth pair --tiled --no-truth --size 3000x2000 --disparities 8").status, 0);
   const std::string match =
-      "match pair/left.tiff pair/right.tiff --disparities 8 --max-memory 220M -o d.pfm --image view.png ";
+      "match pair/left.tiff pair/right.tiff --method block --disparities 8 --max-memory 220M -o d.pfm "
+      "--image view.png ";
   expect_refusal(match, 1, {"--image needs the whole map", "leave it out"});
   fs::create_directory(folder_ / "d.pfm.tiles");
   write(folder_ / "d.pfm.tiles/plan.json", "{}");
@@ -620,20 +635,22 @@ TEST_F(TilesTest, WhatNeedsTheWholeMapIsRefusedAtTheStartAlsoWhenResuming) {
 
 TEST_F(TilesTest, RefusesWhatTilesDoNotHave) {
   make_pair_of("150x110");
-  const std::string match = "match pair/left.png pair/right.png --disparities 16 --tile-size 90x60 ";
+  const std::string files = "match pair/left.png pair/right.png --disparities 16 --tile-size 90x60 ";
+  const std::string match = files + "--method block ";
   expect_refusal(match, 2, {"give -o"});
   expect_refusal(match + "-o d.pfm --confidence c.pfm", 2, {"--confidence"});
-  expect_refusal(match + "-o d.pfm --method bp --energy --json", 2, {"--energy"});
+  expect_refusal(files + "-o d.pfm --method bp --energy --json", 2, {"--energy"});
   expect_refusal(match + "-o d.pfm --cloud c.ply --calib pair/calib.txt", 2, {"--cloud"});
   expect_refusal(match + "-o d.pfm --repeat 3", 2, {"--repeat"});
   expect_refusal(match + "-o nowhere/x/../../text.png/d.pfm", 1, {"text.png"});
   expect_refusal(match + "-o /dev/null/d.pfm", 1, {"/dev/null"});
-  expect_refusal("match pair/left.png pair/right.png --tile-size 20x20 -o d.pfm --disparities 16", 2,
-                 {"20×20", "room"});
+  expect_refusal(
+      "match pair/left.png pair/right.png --method block --tile-size 20x20 -o d.pfm --disparities 16", 2,
+      {"20×20", "room"});
   expect_refusal("match pair/left.png pair/right.png --tile-size 20 -o d.pfm", 2, {"--tile-size", "20"});
   expect_refusal("plan pair/left.png pair/right.png --disparities 16 -o d.pfm", 2, {"--plan"});
   expect_refusal("plan pair/left.png pair/right.png --plan p.json", 2, {"give -o"});
-  const std::string plan = "plan pair/left.png pair/right.png --disparities 16 ";
+  const std::string plan = "plan pair/left.png pair/right.png --method block --disparities 16 ";
   expect_refusal(plan + "-o d.pfm --image v.png --plan p.json", 2, {"--image"});
   expect_refusal(plan + "-o d.pfm --json --plan p.json", 2, {"--json"});
   expect_refusal(plan + "-o d.pfm --plan pair/left.png", 2,
@@ -664,10 +681,10 @@ TEST_F(TilesTest, RefusesPlansThatAskForHelp) {
 
 TEST_F(TilesTest, RefusesPlansThatAreNone) {
   make_pair_of("150x110");
-  ASSERT_EQ(
-      run("plan pair/left.png pair/right.png --disparities 16 --tile-size 90x60 -o d.pfm --plan plan.json")
-          .status,
-      0);
+  ASSERT_EQ(run("plan pair/left.png pair/right.png --method block --disparities 16 --tile-size 90x60 -o "
+                "d.pfm --plan plan.json")
+                .status,
+            0);
   const json plan = plan_in("plan.json");
   const auto expect_broken = [&](const json& broken, const std::vector<std::string>& words) {
     write(folder_ / "broken.json", broken.dump());

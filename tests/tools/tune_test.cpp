@@ -48,7 +48,7 @@ TEST_F(TuneCommand, RemembersAndShowsAndForgets) {
 // With the footprint, where it was counted.
 TEST_F(TuneCommand, TellsEveryTrialInJson) {
   for (const std::string search : {"occupancy", "exhaustive"}) {
-    ASSERT_EQ(tune("--search " + search + " --device cpu --json r.json" + quickly).status, 0);
+    ASSERT_EQ(tune("--method block --search " + search + " --device cpu --json r.json" + quickly).status, 0);
     const json result = json::parse(contents(folder_ / "r.json")).at("results")[0];
     EXPECT_EQ(result.at("found").at("method"), "block");
     EXPECT_EQ(result.at("found").at("size_class"), 12);
@@ -61,15 +61,16 @@ TEST_F(TuneCommand, TellsEveryTrialInJson) {
 }
 
 TEST_F(TuneCommand, SaysFullRowInsteadOfLabels) {
-  EXPECT_NE(tune("--full-row --size 96x64 --budget 0.5 --device cpu").out.find("96×64, full row\n"),
-            std::string::npos);
+  EXPECT_NE(
+      tune("--method block --full-row --size 96x64 --budget 0.5 --device cpu").out.find("96×64, full row\n"),
+      std::string::npos);
   EXPECT_NE(tune("--show --device cpu").out.find("pixels, full row: "), std::string::npos);
 }
 
 TEST_F(TuneCommand, TakesPictures) {
   make_pair();
-  const Outcome outcome =
-      tune("pair/left.png pair/right.png --device cpu --disparities 16 --budget 0.5 --window 5");
+  const Outcome outcome = tune(
+      "pair/left.png pair/right.png --method block --device cpu --disparities 16 --budget 0.5 --window 5");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("block (sad, window 5, 16 bits)"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("96×64, 16 labels"), std::string::npos) << outcome.out;
@@ -78,10 +79,11 @@ TEST_F(TuneCommand, TakesPictures) {
 TEST_F(TuneCommand, TheMapIsTheSameTunedOrNot) {
   make_pair();
   const std::string arguments =
-      "match pair/left.png pair/right.png --device cpu --threads 2 --disparities 16 --json -o ";
+      "match pair/left.png pair/right.png --method block --device cpu --threads 2 --disparities 16 --json "
+      "-o ";
   const Outcome by_default = run(arguments + "default.pfm", "PARALLAX_TUNING=off");
   ASSERT_EQ(by_default.status, 0);
-  ASSERT_EQ(tune("--device cpu" + std::string(quickly)).status, 0);
+  ASSERT_EQ(tune("--method block --device cpu" + std::string(quickly)).status, 0);
   std::string text = contents(folder_ / "t.json");
   const std::size_t begin = text.find("\"configuration\": {"), end = text.find("}", begin);
   text.replace(begin, end - begin + 1,
@@ -100,8 +102,10 @@ TEST_F(TuneCommand, TheMapIsTheSameTunedOrNot) {
 TEST_F(TuneCommand, ABrokenFileIsOneWarning) {
   make_pair();
   write(folder_ / "t.json", "{\"version\": 2, \"entries\": []}");
-  const Outcome outcome = run(
-      "match pair/left.png pair/right.png --device cpu --disparities 16 -o d.pfm --repeat 3 --json", here);
+  const Outcome outcome =
+      run("match pair/left.png pair/right.png --method block --device cpu --disparities 16 -o d.pfm --repeat "
+          "3 --json",
+          here);
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
   EXPECT_NE(outcome.err.find("t.json is of version 2"), std::string::npos) << outcome.err;
@@ -135,7 +139,7 @@ class TuneCommandInTrouble : public TuneCommand {
 };
 
 TEST_F(TuneCommandInTrouble, TellsAndWritesWhatItFound) {
-  const Outcome outcome = tune("--device cpu --json r.json" + std::string(quickly));
+  const Outcome outcome = tune("--method block --device cpu --json r.json" + std::string(quickly));
   EXPECT_NE(outcome.out.find("best: "), std::string::npos) << outcome.out;
   EXPECT_EQ(expect_results(outcome).size(), 1u);
 }
