@@ -12,7 +12,6 @@
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
-#include <oneapi/tbb/task_group.h>
 #include <pthread.h>
 
 #include "parallax/error.h"
@@ -119,12 +118,9 @@ void Workers::run(int count, Call call, void* context) const {
     }
     __tsan_release(&joined);
   };
-  // Every thread computes in the floating-point environment of this one.
-  using oneapi::tbb::task_group_context;
-  task_group_context settings(task_group_context::bound,
-                              task_group_context::default_traits | task_group_context::fp_settings);
+  // All threads compute in the floating-point environment that an arena was first used in, the default one.
   try {
-    implementation_->arena->execute([&] { oneapi::tbb::parallel_for(0, count, body, settings); });
+    implementation_->arena->execute([&] { oneapi::tbb::parallel_for(0, count, body); });
   } catch (const std::runtime_error& error) {
     if (body_failed) throw;
     // oneTBB says so of threads that it cannot start.

@@ -156,11 +156,10 @@ TEST(WorkersDefaultTest, WorkAfterAFork) {
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // Exits with 0 where the loop ran, or failed as the library promises.
-[[noreturn]] void run_where_no_thread_can_start() {
+[[noreturn]] void run_with_little_more_memory(rlim_t more) {
   std::size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
-  // Less than the stack of a thread takes.
-  const rlim_t bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (1 << 20);
+  const rlim_t bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + more;
   const rlimit limit{bytes, bytes};
   ::setrlimit(RLIMIT_AS, &limit);
   try {
@@ -177,7 +176,9 @@ TEST(WorkersDefaultTest, WorkAfterAFork) {
 
 TEST(WorkersDeathTest, ThreadThatCannotStartIsAnErrorOfTheLibrary) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(run_where_no_thread_can_start(), ::testing::ExitedWithCode(0), "");
+  // Some suffice for all but the stack of a thread.
+  for (const rlim_t kibibytes : {64, 1024, 4096, 5120, 6144, 8192, 10240})
+    EXPECT_EXIT(run_with_little_more_memory(kibibytes << 10), ::testing::ExitedWithCode(0), "") << kibibytes;
 }
 #endif
 
