@@ -97,7 +97,7 @@ struct HalfFormat {
     return hn::PromoteTo(Float::Tag(), hn::BitCast(HalfTag(), v));
   }
   static HWY_INLINE hn::Vec<StorageTag> narrow(Float::Vector v) {
-#if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SCALAR
+#if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
     v = nearest(v);
 #endif
     return hn::BitCast(StorageTag(), hn::DemoteTo(HalfTag(), v));
