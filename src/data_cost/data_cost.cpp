@@ -25,10 +25,6 @@ struct Row {
 
 }  // namespace
 
-float CostModel::rounded(float units) const {
-  return whole ? std::floor(units + 0.5f) : units;
-}
-
 int highest_counted(DataCost cost, float truncation) {
   constexpr int signature_bits = 62;
   const int highest = cost == DataCost::census ? signature_bits * per_level : highest_difference;

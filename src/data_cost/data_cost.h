@@ -2,6 +2,7 @@
 // one pixel and label at a time: the specification, and small parts of it that all devices use.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -49,7 +50,7 @@ struct CostModel {
     return data_cost(differences) < outside ? outside : data_cost(differences);
   }
   // Exact for whole numbers up to 2²³; those beyond are still whole numbers.
-  float rounded(float units) const;
+  float rounded(float units) const { return whole ? std::floor(units + 0.5f) : units; }
 };
 
 // In 256ths, from gray levels or bits; 0 = all of them.

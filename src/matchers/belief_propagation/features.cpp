@@ -168,6 +168,7 @@ void Features::write_costs(int y, int colour, Range range, std::byte* arena, int
 void Features::write_volume_costs(int y, int colour, Range range, std::byte* arena, float* units,
                                   void* out) const {
   const RowCost row = row_cost(y, colour, arena);
+  const data_cost::CostModel model = model_;  // of its own: no cost that is written can change it
   const auto fill_pixel = [&](int i, float* at) {
     const int x = 2 * i + row.parity;
     for (int label = 0; label < model_.labels; ++label) {
@@ -177,9 +178,9 @@ void Features::write_volume_costs(int y, int colour, Range range, std::byte* are
       if (row.left_valid[i] == 0)
         cost = 0;
       else if (row.right_valid[shift % 2][i + shift / 2] == 0)
-        cost = model_.outside;
+        cost = model.outside;
       else
-        cost = model_.volume_cost(
+        cost = model.volume_cost(
             pair_.costs.at(mirrored_ ? size_.width - 1 - static_cast<int>(right_x) : x, y)[label]);
     }
   };

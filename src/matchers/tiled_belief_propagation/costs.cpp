@@ -156,11 +156,12 @@ const void* Costs::row(int y, int first, int count, std::byte* arena, int slot) 
 void Costs::write_volume(int y, std::byte* arena, int slot, RowCosts row) const {
   constexpr int step = widest_vector_bytes;
   auto* units = reinterpret_cast<float*>(scratch_[static_cast<std::size_t>(slot)].units.in(arena));
+  const data_cost::CostModel model = model_;  // of its own: no cost that is written can change it
   const auto cost = [&](int x, int label) {
     if (row.left_valid[x] == 0) return 0.0f;
-    if (row.right_valid[x + model_.labels - 1 - label] == 0) return model_.outside;
-    const int column = mirrored_ ? size_.width - 1 - (x - model_.min_disparity - label) : x;
-    return model_.volume_cost(pair_.costs.at(column, y)[label]);
+    if (row.right_valid[x + model.labels - 1 - label] == 0) return model.outside;
+    const int column = mirrored_ ? size_.width - 1 - (x - model.min_disparity - label) : x;
+    return model.volume_cost(pair_.costs.at(column, y)[label]);
   };
   const int end = row.first + row.count;
   for (; row.first < end; row.first += step) {
