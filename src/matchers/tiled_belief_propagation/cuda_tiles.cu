@@ -122,7 +122,7 @@ template <bool writes, bool adds>
 __device__ __forceinline__ void sweep_part(const Path& path, int begin, int end, bool active,
                                            Labels& message) {
   constexpr int depth = pixels_ahead<sum_words>();
-  const Line before = adds ? path.to : path.data;
+  const Line before = adds && active ? path.to : path.data;
   Place from_here = path.from.place(begin);
   [[maybe_unused]] Place before_here = before.place(begin), to_here = path.to.place(begin);
   Sums sums[depth], others[depth];
@@ -131,8 +131,7 @@ __device__ __forceinline__ void sweep_part(const Path& path, int begin, int end,
   // The last pixel again, behind the end.
   const auto fetch = [&](int slot) {
     sums[slot] = load<BITS>(from_here.pointer());
-    if constexpr (writes)
-      if (!adds || active) others[slot] = load<BITS>(before_here.pointer());
+    if constexpr (writes) others[slot] = load<BITS>(before_here.pointer());
     const bool more = --unread > 0;
     from_here = from_here.moved(more ? path.from.step : 0);
     if constexpr (writes) before_here = before_here.moved(more ? before.step : 0);
