@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "parallax/data_cost.h"
+#include "parallax/export.h"
 #include "parallax/image.h"
 #include "parallax/refine.h"
 
-namespace parallax {
+namespace PARALLAX_API parallax {
 
 /// What messages and costs are kept and computed in.
 enum class Arithmetic {

@@ -6,10 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "parallax/export.h"
 #include "parallax/image.h"
 #include "parallax/refine.h"
 
-namespace parallax {
+namespace PARALLAX_API parallax {
 
 enum class BlockCost {
   sad,   ///< sum of absolute differences

@@ -6,10 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "parallax/export.h"
 #include "parallax/image.h"
 #include "parallax/refine.h"
 
-namespace parallax {
+namespace PARALLAX_API parallax {
 
 /// What describes a pixel: a bit for each neighbour in a window, set when the neighbour is brighter than a
 /// reference value. `census` compares with the pixel itself (Zabih & Woodfill 1994, "Non-parametric local

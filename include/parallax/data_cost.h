@@ -2,7 +2,9 @@
 /// What it costs a pixel of the left image to be a pixel of the right one, before any smoothness.
 #pragma once
 
-namespace parallax {
+#include "parallax/export.h"
+
+namespace PARALLAX_API parallax {
 
 enum class DataCost {
   absolute_difference,         ///< of gray values, in gray levels

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "parallax/error.h"
+#include "parallax/export.h"
 
-namespace parallax {
+namespace PARALLAX_API parallax {
 
 enum class DeviceKind {
   reference,  ///< the scalar, single-threaded specification of each matcher

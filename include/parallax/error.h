@@ -5,7 +5,9 @@
 #include <stdexcept>
 #include <string>
 
-namespace parallax {
+#include "parallax/export.h"
+
+namespace PARALLAX_API parallax {
 
 /// What kind of thing went wrong. Decides how an edge of the library (command line, binding) reacts.
 enum class ErrorCategory {

@@ -5,9 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "parallax/export.h"
 #include "parallax/image.h"
 
-namespace parallax {
+namespace PARALLAX_API parallax {
 
 /// Metrics over the evaluated pixels: those whose truth is finite and, where there is a mask, whose mask is
 /// 255. With e = |disparity − truth|, "valid" = the disparity is finite.

@@ -12,10 +12,11 @@
 #include <string_view>
 #include <vector>
 
+#include "parallax/export.h"
 #include "parallax/geometry.h"
 #include "parallax/image.h"
 
-namespace parallax {
+namespace PARALLAX_API parallax {
 
 /// Parses a PFM file of one channel ("Pf"), either endianness, rows stored bottom-up; the result has row 0 on
 /// top. The magnitude of its scale is ignored. \p name appears in errors. \throws Error (file) when it is not

@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "parallax/export.h"
 #include "parallax/image.h"
 
-namespace parallax {
+namespace PARALLAX_API parallax {
 
 /// A rectified rig, as Middlebury's calib.txt describes it.
 struct Calibration {

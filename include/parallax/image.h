@@ -11,7 +11,9 @@
 #include <new>
 #include <type_traits>
 
-namespace parallax {
+#include "parallax/export.h"
+
+namespace PARALLAX_API parallax {
 
 struct Size {
   int width = 0;

@@ -2,7 +2,9 @@
 /// What a part of a pair has to be matched with, so that it is a part of the whole map.
 #pragma once
 
-namespace parallax {
+#include "parallax/export.h"
+
+namespace PARALLAX_API parallax {
 
 /// How far around itself, in pixels of both images, a tile has to be matched.
 struct Margins {

@@ -12,10 +12,15 @@
 #include "parallax/block.h"
 #include "parallax/census.h"
 #include "parallax/device.h"
+#include "parallax/export.h"
 #include "parallax/image.h"
 #include "parallax/tiled_belief_propagation.h"
 
-namespace parallax {
+namespace parallax::detail {
+class Plan;
+}
+
+namespace PARALLAX_API parallax {
 
 /// The parameters name the algorithm.
 using MatcherParameters = std::variant<BlockParameters, BeliefPropagationParameters, CensusParameters,
@@ -35,10 +40,6 @@ struct StageTime {
   const char* stage;
   double milliseconds;
 };
-
-namespace detail {
-class Plan;
-}
 
 /// One algorithm with its parameters, on one device, for images of one format, with all the memory it needs.
 ///

@@ -10,10 +10,11 @@
 #include <functional>
 #include <vector>
 
+#include "parallax/export.h"
 #include "parallax/margins.h"
 #include "parallax/matcher.h"
 
-namespace parallax {
+namespace PARALLAX_API parallax {
 
 /// Part of an image.
 struct Rectangle {

@@ -6,9 +6,10 @@
 
 #include <cstddef>
 
+#include "parallax/export.h"
 #include "parallax/image.h"
 
-namespace parallax {
+namespace PARALLAX_API parallax {
 
 enum class SubPixel {
   none,

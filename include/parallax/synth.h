@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <string_view>
 
+#include "parallax/export.h"
 #include "parallax/geometry.h"
 #include "parallax/image.h"
 
-namespace parallax {
+namespace PARALLAX_API parallax {
 
 enum class Scene {
   dots,    ///< random dots: raised squares of whole disparities, independent dots of noise

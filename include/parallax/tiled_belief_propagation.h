@@ -13,10 +13,11 @@
 #include <vector>
 
 #include "parallax/data_cost.h"
+#include "parallax/export.h"
 #include "parallax/image.h"
 #include "parallax/refine.h"
 
-namespace parallax {
+namespace PARALLAX_API parallax {
 
 /// The order of the four sweeps of an iteration. As messages up and down never meet, both give the same
 /// result; published programs differ.

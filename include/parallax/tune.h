@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "parallax/export.h"
 #include "parallax/matcher.h"
 
-namespace parallax {
+namespace PARALLAX_API parallax {
 
 enum class TuningSearch {
   /// Of all configurations that let as much run at once, only the one that keeps most in registers and shared

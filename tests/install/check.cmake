@@ -15,12 +15,27 @@ function(check_consumer way folder)
   run(${folder}/consumer)
 endfunction()
 
+# The public interface is in namespace parallax itself, what is inside in namespaces of that one.
+function(check_exported_symbols)
+  file(GLOB_RECURSE library ${prefix}/*/libparallax.so)
+  find_program(nm nm REQUIRED)
+  execute_process(COMMAND ${nm} --dynamic --demangle --defined-only ${library} OUTPUT_VARIABLE symbols
+                  COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT symbols MATCHES "T parallax::Matcher::run\\(" OR NOT symbols MATCHES "typeinfo for parallax::Error")
+    message(FATAL_ERROR "${library} does not export the public interface")
+  endif()
+  if(symbols MATCHES "[^\n]*(hwy::|nlohmann::|parallax::[a-z_]+::)[^\n]*")
+    message(FATAL_ERROR "${library} exports what is not of the public interface: ${CMAKE_MATCH_0}")
+  endif()
+endfunction()
+
 set(prefix ${work}/installed)
 file(REMOVE_RECURSE ${prefix})
 if(way STREQUAL "add_subdirectory")
   # The library is only compiled anew where it has changed. It is a shared one, to be installed from here.
   check_consumer(add_subdirectory ${work}/build)
   run(${CMAKE_COMMAND} --install ${work}/build --prefix ${prefix})
+  check_exported_symbols()
   file(REMOVE_RECURSE ${work}/shared)
   check_consumer(find_package ${work}/shared)
 else()
