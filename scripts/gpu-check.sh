@@ -40,13 +40,23 @@ test_conformance() {
     GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i build/gpu/tests/test_cuda --gtest_brief=1 &
     running+=($!)
   done
-  for process in "${running[@]}"; do wait "$process"; done
+  local failed=0
+  for process in "${running[@]}"; do wait "$process" || failed=1; done
+  return $failed
 }
 
 test_devices() {
   build/gpu/tests/test_devices --gtest_brief=1
   build/gpu/tests/test_cuda_allocation --gtest_brief=1
+}
+
+# On the GPU, if NVIDIA's driver for OpenCL is there, and on whatever else is installed.
+test_opencl() {
+  local nvidia=/usr/local/nvidia/lib64/libnvidia-opencl.so
   build/gpu/tests/test_opencl --gtest_brief=1
+  [ -e $nvidia ] || return 0
+  echo "== on NVIDIA's OpenCL"
+  OCL_ICD_VENDORS=$nvidia build/gpu/tests/test_opencl --gtest_brief=1
 }
 
 test_sanitized() {
@@ -61,10 +71,14 @@ test_sanitized() {
   done
 }
 
+# All of them, whatever fails.
 run_tests() {
-  test_conformance
-  test_devices
-  test_sanitized
+  local failed=0 step
+  for step in test_conformance test_devices test_opencl test_sanitized; do
+    echo "== $step"
+    scripts/gpu-check.sh "$step" || failed=1
+  done
+  return $failed
 }
 
 tables() {
@@ -93,6 +107,7 @@ papers() {
 }
 
 case ${1:-all} in
+  test_conformance | test_devices | test_opencl | test_sanitized) "$1" ;;
   collect) collect "${@:2}" ;;
   test)
     build

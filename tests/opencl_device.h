@@ -28,4 +28,18 @@ inline void as_gpu(opencl::DeviceInfo& info) {
   info.shares_memory = false;
 }
 
+// Why kernels for GPUs cannot be tested here; empty = they can.
+inline std::string why_no_gpu_kernels() {
+  const Disguised disguised(as_gpu);
+  try {
+    const opencl::Context context(opencl_device.platform, opencl_device.index);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+#define PARALLAX_NEEDS_GPU_KERNELS() \
+  if (const std::string why = why_no_gpu_kernels(); !why.empty()) GTEST_SKIP() << why
+
 }  // namespace parallax::test

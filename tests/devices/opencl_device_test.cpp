@@ -94,6 +94,15 @@ TEST_F(OpenclDeviceTest, DeviceTooOldIsRefused) {
                {"opencl:0.0", "OpenCL 1.1 of old", "1.2 or later", "cpu"});
 }
 
+TEST_F(OpenclDeviceTest, PoclThatEndsTheProcessIsRefusedByName) {
+  const Disguised disguised([](opencl::DeviceInfo& info) {
+    info.platform_name = "Portable Computing Language";
+    info.driver_version = "5.0-2.1build3";
+    info.is_processor = false;
+  });
+  expect_error(refusal(small_block()), ErrorCategory::device, {"PoCL 5.0", "another version"});
+}
+
 TEST_F(OpenclDeviceTest, DeviceWithoutEnoughMemoryIsRefusedBeforeAnythingIsAllocated) {
   const Disguised disguised([](opencl::DeviceInfo& info) { info.memory_bytes = 10000; });
   expect_error(refusal(small_block()), ErrorCategory::memory,
@@ -178,6 +187,7 @@ TEST_F(OpenclDeviceTest, ProcessorTellsTheTimeOfEveryStage) {
   EXPECT_EQ(stages(),
             (std::vector<std::string>{"upload", "prepare", "search", "left_right_check", "speckle", "fill",
                                       "median", "weighted_median", "bilateral", "download"}));
+  PARALLAX_NEEDS_GPU_KERNELS();
   const Disguised as_other(as_gpu);
   EXPECT_EQ(stages(), (std::vector<std::string>{"upload", "match", "download"}));
 }

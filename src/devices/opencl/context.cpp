@@ -119,6 +119,18 @@ void check_version(const DeviceInfo& info) {
                                          ": choose a device of OpenCL 1.2 or later, or device cpu");
 }
 
+// Its compiler ends the process on kernels shaped for a GPU (Kernel.cc: region_entry_barrier != NULL); those
+// shaped for a processor it takes.
+void check_compiler(const DeviceInfo& info) {
+  if (info.is_processor || info.platform_name != "Portable Computing Language" ||
+      !info.driver_version.starts_with("5.0"))
+    return;
+  throw Error(ErrorCategory::device,
+              info.text +
+                  " is of PoCL 5.0, whose compiler fails on kernels for GPUs: use another version of "
+                  "PoCL, or the driver of the device's maker");
+}
+
 }  // namespace
 
 Devices find_devices() {
@@ -138,6 +150,7 @@ void disguise_devices(Disguise disguise) {
 
 Context::Context(int platform, int index) : info_(find_device(platform, index)) {
   check_version(info_);
+  check_compiler(info_);
   const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                               reinterpret_cast<cl_context_properties>(info_.platform), 0};
   cl_int result = CL_SUCCESS;
