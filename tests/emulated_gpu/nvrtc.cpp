@@ -215,7 +215,7 @@ class Compilation {
 
   bool compile() const {
     std::vector<std::string> arguments = common_arguments();
-    for (const char* argument : {"-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing",
+    for (const char* argument : {"-shared", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing",
                                  "-ffp-contract=off", "-fno-math-errno"})
       arguments.push_back(argument);
     for (const std::string& argument : words_of(PARALLAX_EMULATED_FLAGS)) arguments.push_back(argument);

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# What takes longer than the tests of scripts/test.sh: the form of the code, benchmarks that compile, every vector target,
+# installed libraries, NVIDIA's compiler where it is; tests under the address and undefined-behaviour sanitizers, and the
+# fuzz targets for a few seconds each; tests of the library under the thread sanitizer.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+source scripts/packages.sh
+scripts/install-packages.sh "${build_packages[@]}" "${test_packages[@]}" "${check_packages[@]}"
+# What PoCL compiles is the same for all of them.
+export POCL_CACHE_DIR=$PWD/build/pocl_cache
+
+echo "== form"
+git ls-files '*.cpp' '*.h' | xargs clang-format --dry-run --Werror
+
+echo "== developer"
+cmake --preset developer >/dev/null
+cmake --build --preset developer --target all benchmarks check_all_vectors
+ctest --preset developer --label-regex '^check$' -j "$(nproc)"
+
+for preset in sanitize sanitize-thread; do
+  echo "== $preset"
+  cmake --preset $preset >/dev/null
+  cmake --build --preset $preset
+  ctest --preset $preset -j "$(nproc)"
+done
