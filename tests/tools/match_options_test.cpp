@@ -2,6 +2,7 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tools/parallax/match.h"
 #include "tools/parallax/method_options.h"
