@@ -99,7 +99,6 @@ TEST_F(OptionsTest, ValuesThatDoNotFitAreRefusedInALine) {
                          "--labels 1.5",
                          "--labels 0x10",
                          "--labels many",
-                         "--labels=",
                          "--count 0",
                          "--count 99999999999999999999",
                          "--seed -1",
@@ -122,7 +121,9 @@ TEST_F(OptionsTest, ValuesThatDoNotFitAreRefusedInALine) {
   }
   EXPECT_EQ(refusal("--rate nan"), "--rate is 'nan': give a number from 0 to 1000");
   EXPECT_EQ(refusal("--weight inf"), "--weight is 'inf': give a finite number");
-  EXPECT_EQ(refusal("--seed -1"), "--seed is '-1': give a whole number from 0 to 18446744073709551615");
+  EXPECT_EQ(refusal("--seed -1"), "--seed is '-1': give a number that is not negative");
+  EXPECT_EQ(refusal("--labels 2147483648"),
+            "--labels is '2147483648': give a whole number from -2147483648 to 2147483647");
   EXPECT_EQ(refusal("--fill column"), "--fill is 'column': give one of none, row");
 }
 
