@@ -591,7 +591,8 @@ TEST_F(TilesTest, ALimitThatIsTooSmallNamesOneThatWouldDo) {
 
 // It takes 4 GB, but for what is missing here.
 TEST_F(TilesTest, APngThatDoesNotFitIsNotDecoded) {
-  const std::string head("\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\x4E\x20\0\0\x3A\x98\x10\x02", 26);
+  const std::string head(
+      "\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\x4E\x20\0\0\x3A\x98\x10\x02\0\0\0\xD2\x3C\x68\x0D", 33);
   write(folder_ / "large.png", head + std::string(100, 'x'));
   expect_refusal("match large.png large.png --method block --disparities 16 -o d.tiff --max-memory 500M", 1,
                  {"the match needs", "raise the limit to", "tiled TIFF"});
@@ -625,7 +626,7 @@ TEST_F(TilesTest, TwoProcessesMatchWhereThatPays) {
 TEST_F(TilesTest, WhatNeedsTheWholeMapIsRefusedAtTheStartAlsoWhenResuming) {
   ASSERT_EQ(run("synth pair --tiled --no-truth --size 3000x2000 --disparities 8").status, 0);
   const std::string match =
-      "match pair/left.tiff pair/right.tiff --method block --disparities 8 --max-memory 220M -o d.pfm "
+      "match pair/left.tiff pair/right.tiff --method block --disparities 8 --max-memory 156M -o d.pfm "
       "--image view.png ";
   expect_refusal(match, 1, {"--image needs the whole map", "leave it out"});
   fs::create_directory(folder_ / "d.pfm.tiles");
