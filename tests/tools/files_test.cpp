@@ -264,7 +264,7 @@ TEST_F(FilesTest, MessagesHoldNoControlCharacters) {
   EXPECT_EQ(tool::printable("640×480 ä"), "640×480 ä");
   const Outcome outcome = run("eval \"$(printf 'a\\033[31m\\rb.pfm')\" x.pfm");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_NE(outcome.err.find("a\\x1b[31m\\x0db.pfm"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("a\\x1b[31m\\rb.pfm"), std::string::npos) << outcome.err;
   EXPECT_EQ(outcome.err.find_first_of("\x1b\r"), std::string::npos) << outcome.err;
 }
 

@@ -268,7 +268,7 @@ int bench_command(const Arguments& arguments) {
   options.add("--data DIR", data,
               "Folder with middlebury2003/, middlebury2014/ and papers/; default: $PARALLAX_DATA");
   options.add("--device", devices, "Devices; default: cpu, and with --suite papers one of each kind here");
-  options.add("--threads N", request.run.threads, "Threads of the cpu device; 0 = one a core");
+  options.add("--threads N", request.run.threads, "Threads of the cpu device; 0 = one a core").range(0, 4096);
   options.add("--json FILE", request.json, "Write the results to this file, too");
   options.group("With --suite papers");
   options.add("--paper", request.papers, "Only these papers: " + paper_names());
