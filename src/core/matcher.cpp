@@ -19,9 +19,9 @@ const Door& find_door(const MatcherParameters& parameters, const Device& device)
     method = door.method;
     elsewhere += std::string(elsewhere.empty() ? "" : ", ") + name(door.device);
   }
-  throw Error(ErrorCategory::device, std::string("method ") + (method ? method : "?") +
-                                         " does not run on device " + device.text() +
-                                         " in this build: choose one of " + elsewhere);
+  throw Error(ErrorCategory::device,
+              std::string("method ") + (method ? method : "?") + " does not run on device " + device.text() +
+                  " in this build: choose one of " + elsewhere + ", or another method");
 }
 
 namespace {

@@ -313,6 +313,9 @@ void Options::parse(const Arguments& arguments) {
     throw HelpRequest(help(false));
   } catch (const CLI::ExtrasError&) {
     throw UsageError("unknown option or argument: " + join(app_->remaining(), " ") + hint);
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string what = error.what();
+    throw UsageError(what.substr(0, what.find(':')) + " is given without a value" + hint);
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what() + hint);
   }
