@@ -3,4 +3,4 @@
 #pragma once
 
 /// Stands at the namespace of each public header. The library is compiled with everything else hidden.
-#define PARALLAX_API __attribute__((visibility("default")))
+#define PARALLAX_API [[gnu::visibility("default")]]
