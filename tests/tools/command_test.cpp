@@ -204,7 +204,8 @@ TEST_F(CommandTest, RefusesBadParameters) {
   expect_refusal(pair_of_files + "--preset fastest", 2, {"fastest", "default"});
   expect_refusal(by_any_method + "--method magic", 2, {"magic", "block"});
   expect_refusal(pair_of_files + "--device gpu", 2, {"gpu", "cpu"});
-  expect_refusal(by_any_method + "--method bp --device opencl", 1, {"bp", "opencl", "reference, cpu", "or another method"});
+  expect_refusal(by_any_method + "--method bp --device opencl", 1,
+                 {"bp", "opencl", "reference, cpu", "or another method"});
   expect_refusal(pair_of_files + "--full-row --disparities 16", 2, {"--full-row", "--disparities"});
   expect_refusal(pair_of_files + "--colour red", 2, {"--colour", "--help"});
   expect_refusal(pair_of_files + "--cloud c.ply", 2, {"--cloud", "--calib"});
