@@ -212,7 +212,7 @@ Method<TiledBeliefPropagationParameters> tiled_belief_propagation() {
            [](S s) { s.parameters.sweep_order = SweepOrder::right_left_up_down; }},
           {"message width 8", [](S s) { s.parameters.message_width = MessageWidth::bits8; }},
           {"message width 16", [](S s) { s.parameters.message_width = MessageWidth::bits16; }},
-          {"messages beyond a byte", [](S s) { s.parameters.discontinuity_cost = 60; }},
+          {"message values beyond a byte", [](S s) { s.parameters.discontinuity_cost = 60; }},
           {"no early out", [](S s) { s.parameters.inner = 9, s.parameters.early_out = false; }},
           {"cost absolute-difference", [](S s) { s.parameters.cost = DataCost::absolute_difference; }},
           {"cost absolute-difference-colour",

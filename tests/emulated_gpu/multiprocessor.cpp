@@ -143,8 +143,8 @@ void Multiprocessor::run_in_turns(const Launch& launch) {
   std::vector<Block> blocks(blocks_of(launch));
   for (std::uint64_t number = 0; number < blocks.size(); ++number) {
     blocks[number].static_shared.resize(launch.static_shared_bytes);
-    dynamic_shared_ =
-        launch.dynamic_shared_bytes == 0 ? GarbageMemory() : GarbageMemory(launch.dynamic_shared_bytes);
+    // Where there is none, too, it has an address.
+    dynamic_shared_ = GarbageMemory(launch.dynamic_shared_bytes);
     prepare_block(launch, block_at(launch, number));
     exchange(blocks[number], launch);
   }
@@ -186,8 +186,8 @@ void Multiprocessor::prepare_launch(const Launch& launch, void** arguments) {
   failure_.clear();
   machine_.grid_size = launch.grid;
   machine_.block_size = launch.block;
-  dynamic_shared_ =
-      launch.dynamic_shared_bytes == 0 ? GarbageMemory() : GarbageMemory(launch.dynamic_shared_bytes);
+  // Where there is none, too, it has an address.
+  dynamic_shared_ = GarbageMemory(launch.dynamic_shared_bytes);
   idle_turns_ = 0;
   idle_.clear();
   for (const std::unique_ptr<Worker>& worker : workers_) idle_.push_back(worker.get());
