@@ -259,6 +259,11 @@ TEST_F(FilesTest, SignalsLeaveNoTemporaries) {
   }
 }
 
+// Else the first file that is opened takes the stream's number, and messages go into it.
+TEST_F(FilesTest, ClosedStreamsAreNotTakenForFiles) {
+  expect_refusal("match /proc/self/fd/0 text.png <&-", 1, {"/proc/self/fd/0 is a device"});
+}
+
 TEST_F(FilesTest, MessagesHoldNoControlCharacters) {
   EXPECT_EQ(tool::printable("a\x1b[31m\r\nb\x7f\xC2\x9B\t"), "a\\x1b[31m\\x0d\\x0ab\\x7f\\x9b\\x09");
   EXPECT_EQ(tool::printable("640×480 ä"), "640×480 ä");

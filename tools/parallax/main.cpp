@@ -2,6 +2,9 @@
 #include <csignal>
 #include <iostream>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "parallax/tune.h"
 #include "parallax/version.h"
 
@@ -64,6 +67,13 @@ int run_or_help(const Arguments& arguments) {
   }
 }
 
+// A file that is opened would take the number of a stream that is closed, and get what is written there.
+// Reading and writing such a stream still fail.
+void occupy_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int end_with(std::string message, int status) {
   // What a library says may be several lines.
   std::replace(message.begin(), message.end(), '\n', ' ');
@@ -93,6 +103,7 @@ int run(const Arguments& arguments) {
 }  // namespace parallax::tool
 
 int main(int count, char** values) {
+  parallax::tool::occupy_closed_streams();
   // A file that grows too large, or a reader that went away, is an error of the write, with a message.
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
