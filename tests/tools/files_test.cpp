@@ -264,6 +264,11 @@ TEST_F(FilesTest, ClosedStreamsAreNotTakenForFiles) {
   expect_refusal("match /proc/self/fd/0 text.png <&-", 1, {"/proc/self/fd/0 is a device"});
 }
 
+TEST_F(FilesTest, AFolderThatCannotBeLookedIntoIsNamed) {
+  fs::create_symlink("loop", folder_ / "loop");
+  expect_refusal("bench --data loop", 1, {"cannot use loop", "symbolic links", "check its name"});
+}
+
 TEST_F(FilesTest, MessagesHoldNoControlCharacters) {
   EXPECT_EQ(tool::printable("a\x1b[31m\r\nb\x7f\xC2\x9B\t"), "a\\x1b[31m\\x0d\\x0ab\\x7f\\x9b\\x09");
   EXPECT_EQ(tool::printable("640×480 ä"), "640×480 ä");

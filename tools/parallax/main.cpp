@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <iostream>
 
 #include <fcntl.h>
@@ -94,6 +95,10 @@ int run(const Arguments& arguments) {
     return end_with(error.what(), error.category() == ErrorCategory::argument ? wrong_use : failed);
   } catch (const std::bad_alloc&) {
     return end_with("out of memory: use smaller images or fewer disparities", failed);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return end_with("cannot use " + error.path1().string() + ": " + error.code().message() +
+                        "; check its name, folder and permissions",
+                    failed);
   } catch (const std::exception& error) {
     return end_with(error.what(), failed);
   }
