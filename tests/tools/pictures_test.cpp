@@ -193,6 +193,11 @@ TEST_F(PicturesTest, NetpbmMayBeTextAndHaveComments) {
   expect_error(bytes_of("P5 99999999999999 99999999999999 255 a"), "give a TIFF");
 }
 
+TEST_F(PicturesTest, NetpbmNumbersDoNotWrapAround) {
+  const std::string text = "P5 4294967298 2 255 abcd";
+  expect_error({std::as_bytes(std::span(text)).begin(), std::as_bytes(std::span(text)).end()}, "give a TIFF");
+}
+
 TEST_F(PicturesTest, DamageIsFoundInEveryKindOfFile) {
   const Picture picture = noise({64, 48}, 3, Depth::bits8);
   for (const char* name : {"a.png", "a.jpg", "a.ppm", "a.webp", "a.tiff"}) {

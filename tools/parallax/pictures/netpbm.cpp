@@ -47,13 +47,13 @@ class NetpbmReader {
   }
 
   unsigned number() {
-    constexpr unsigned most = 1u << 30;
+    constexpr std::uint64_t most = 1u << 30;
     skip_spaces();
     if (!is_digit(byte(position_))) fail_damaged(name_, "a number is missing");
-    unsigned value = 0;
+    std::uint64_t value = 0;
     for (; is_digit(byte(position_)); ++position_)
       value = std::min(most, value * 10 + static_cast<unsigned>(byte(position_) - '0'));
-    return value;
+    return static_cast<unsigned>(value);
   }
 
   static void set(Picture& picture, std::byte* row, int i, unsigned value) {
