@@ -2,10 +2,13 @@
 
 #include "tools/parallax/pictures.h"
 
+#include <array>
+
 #include "support.h"
 #include "tools/command_fixture.h"
 #include "tools/parallax/pictures/codecs.h"
 #include "tools/parallax/pictures/colour.h"
+#include "tools/parallax/tiff.h"
 #include "tools/picture_files.h"
 
 namespace parallax::test {
@@ -164,6 +167,27 @@ TEST_F(PicturesTest, TiffsOfOtherKindsAreConverted) {
   EXPECT_EQ(value_at(picture, 3, 0, 0), 200u);
   EXPECT_EQ(value_at(picture, 3, 0, 1), 200u * 2 % 256);
   EXPECT_EQ(value_at(picture, 3, 0, 2), 200u * 3 % 256);
+}
+
+TEST_F(PicturesTest, TilesFarLargerThanTheirPictureTakeNoMemory) {
+  std::vector<std::byte> bytes;
+  {
+    tool::TiffWriter writer(bytes);
+    const Picture picture = noise({40, 24}, 1, Depth::bits8);
+    writer.begin({picture.size(), 1, 8}, true);
+    writer.write_rows(picture.row(0), 24, picture.view().stride_bytes);
+    writer.end();
+    writer.close();
+  }
+  EXPECT_NO_THROW(read(bytes));
+  const std::array<std::uint16_t, 2> entry{322, 3};  // the width of a tile, as 16 bits
+  const auto raw = std::as_bytes(std::span(entry));
+  const auto found = std::search(bytes.begin(), bytes.end(), raw.begin(), raw.end());
+  ASSERT_NE(found, bytes.end());
+  const std::array<std::uint32_t, 3> huge{322 | 4 << 16, 1, 1 << 26};
+  std::copy_n(std::as_bytes(std::span(huge)).begin(), sizeof huge, found);
+  write_file(path("huge.tiff"), bytes);
+  EXPECT_FALSE(tool::TiffReader::open(path("huge.tiff")));
 }
 
 TEST_F(PicturesTest, NetpbmMayBeTextAndHaveComments) {

@@ -166,7 +166,9 @@ bool TiffReader::understand() {
       tiled_ ? file_->field<std::uint32_t>(TIFFTAG_TILELENGTH, 0) : std::min(rows, height);
   if (!fits_int(unit_width) || !fits_int(unit_height)) return false;
   unit_ = {static_cast<int>(unit_width), static_cast<int>(unit_height)};
-  return true;
+  // Memory for a tile is taken before it is read: a damaged header must not ask for all there is.
+  constexpr std::size_t usual_pixels = 1 << 24;
+  return !tiled_ || unit_.pixels() <= std::max(usual_pixels, format_.size.pixels());
 }
 
 int TiffReader::orientation() const {
