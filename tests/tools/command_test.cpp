@@ -4,6 +4,7 @@
 
 #include "support.h"
 #include "tools/command_fixture.h"
+#include "tools/parallax/calibration.h"
 #include "tools/picture_files.h"
 
 namespace parallax::test {
@@ -263,6 +264,17 @@ TEST_F(CommandTest, ReadsOpenCvCalibrations) {
   ASSERT_EQ(run(pair_of_files + "--disparities 16 --cloud a.ply --calib calib.yml").status, 0);
   ASSERT_EQ(run(pair_of_files + "--cloud b.ply --calib pair/calib.txt").status, 0);
   EXPECT_EQ(contents(folder_ / "a.ply"), contents(folder_ / "b.ply"));
+}
+
+TEST_F(CommandTest, CountsOfACalibrationDoNotWrapAround) {
+  const auto json = [](const std::string& rows) {
+    const std::string matrix =
+        "{\"rows\": " + rows + R"(, "cols": 4, "data": [9, 0, 4, -9, 0, 9, 3, 0, 0, 0, 1, 0]})";
+    return "{\"P1\": " + matrix + ", \"P2\": " + matrix + "}";
+  };
+  EXPECT_EQ(tool::parse_calibration(json("3"), "c.json").focal, 9);
+  for (const char* rows : {"4294967299", "1e300", "-3"})
+    EXPECT_THROW(tool::parse_calibration(json(rows), "c.json"), Error) << rows;
 }
 
 TEST_F(CommandTest, LeavesNothingHalfWritten) {

@@ -52,7 +52,11 @@ StoredMatrix matrix_in(const YAML::Node& document, const char* key) {
 StoredMatrix matrix_in(const nlohmann::json& document, const char* key) {
   const auto node = document.find(key);
   if (node == document.end() || !node->is_object()) return {};
-  return {node->value("rows", 0), node->value("cols", 0), node->value("data", std::vector<double>())};
+  // The values themselves are compared: converted, a number beyond an int could become the right one.
+  const auto count = [&](const char* what, int wanted) {
+    return node->value(what, nlohmann::json()) == wanted ? wanted : 0;
+  };
+  return {count("rows", 3), count("cols", 4), node->value("data", std::vector<double>())};
 }
 
 StoredMatrix matrix_in(const tinyxml2::XMLElement& document, const char* key) {
