@@ -165,6 +165,13 @@ TEST_F(VideoTest, AFrameOfAVideoMayBeBrokenOnBothSides) {
   EXPECT_EQ(read_video("v.avi").size(), 5u);
 }
 
+TEST_F(SequenceTest, WhatAnotherProgramSaysOfAVideoIsNotBelieved) {
+  write(folder_ / "v.avi", "RIFF");
+  write(folder_ / "ffprobe", "#!/bin/sh\necho '{\"streams\": [null]}'\n");
+  fs::permissions(folder_ / "ffprobe", fs::perms::owner_all);
+  expect_refusal("match v.avi v.avi" + options, 1, {"v.avi: is no picture, and no video"}, "PATH=\"$PWD\"");
+}
+
 TEST_F(SequenceTest, WithoutFfmpegVideosAreRefusedByName) {
   make_folders(1);
   write(folder_ / "v.avi", "RIFF");

@@ -54,20 +54,9 @@ struct VideoDescription {
   double first_second = 0;  // of the video, as the file's time runs
 };
 
-VideoDescription probe(const std::string& path) {
-  ChildProcess ffprobe(
-      {"ffprobe", "-v", "error", "-protocol_whitelist", "file", "-select_streams", "v:0", "-show_entries",
-       "stream=nb_frames,avg_frame_rate,r_frame_rate,start_time:format=start_time", "-of", "json",
-       as_file(path)},
-      {{1, false}});
-  const std::string text = ffprobe.read_all(0);
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!ffprobe.wait() || !json.is_object() || !json.contains("streams") || json["streams"].empty())
-    throw Error(ErrorCategory::file,
-                path + ": is no picture, and no video that ffmpeg can read" +
-                    (ffprobe.complaint().empty() ? "" : " (" + ffprobe.complaint() + ")") +
-                    ": give pictures, or another video");
-  const nlohmann::json& stream = json["streams"][0];
+// What ffprobe says, as JSON. \throws nlohmann::json::exception when it says something else
+VideoDescription description_in(const nlohmann::json& json) {
+  const nlohmann::json& stream = json.at("streams").at(0);
   const auto format = json.value("format", nlohmann::json::object());
   VideoDescription description;
   description.frames = static_cast<std::size_t>(std::clamp(number_in(stream, "nb_frames"), 0.0, 1e12));
@@ -76,6 +65,23 @@ VideoDescription probe(const std::string& path) {
   description.is_steady = nominal > 0 && std::abs(nominal - description.frames_per_second) < 1e-3 * nominal;
   description.first_second = number_in(stream, "start_time") - number_in(format, "start_time");
   return description;
+}
+
+VideoDescription probe(const std::string& path) {
+  ChildProcess ffprobe(
+      {"ffprobe", "-v", "error", "-protocol_whitelist", "file", "-select_streams", "v:0", "-show_entries",
+       "stream=nb_frames,avg_frame_rate,r_frame_rate,start_time:format=start_time", "-of", "json",
+       as_file(path)},
+      {{1, false}});
+  const std::string text = ffprobe.read_all(0);
+  const bool has_succeeded = ffprobe.wait();
+  try {
+    if (has_succeeded) return description_in(nlohmann::json::parse(text));
+  } catch (const nlohmann::json::exception&) {
+  }
+  throw Error(ErrorCategory::file, path + ": is no picture, and no video that ffmpeg can read" +
+                                       (ffprobe.complaint().empty() ? "" : " (" + ffprobe.complaint() + ")") +
+                                       ": give pictures, or another video");
 }
 
 // Streams of the decoder: when each frame is shown, as text, and its pixels.
