@@ -76,7 +76,7 @@ void bilateral(View<float> disparity, const ImageView& guide, int window, int ra
   refine::check_guided_window("bilateral", window);
   refine::check_gray_range("bilateral_range", range);
   refine::check_bilateral_step("bilateral_step", step);
-  check_view("disparity map", disparity, disparity.size);
+  refine::check_bordered(disparity);
   refine::check_guide(guide, disparity.size);
   const Workers workers = refine::checked_workers(threads);
   const refine::Guide gray(guide, window, workers);

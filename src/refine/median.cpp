@@ -116,7 +116,7 @@ void median(View<float> disparity, int window, View<float> scratch, const Worker
 void median(View<float> disparity, int window, int threads) {
   const DefaultFloatingPoint environment;
   if (window != 3 && window != 5) refuse("median", window, "3 or 5");
-  check_view("disparity map", disparity, disparity.size);
+  refine::check_bordered(disparity);
   Plane<float> scratch(refine::bordered_size(disparity.size, window));
   refine::median(disparity, window, scratch.view(), refine::checked_workers(threads));
 }

@@ -42,6 +42,13 @@ inline Size bordered_size(Size size, int window) {
   const int border = window / 2;
   return {size.width + 2 * border + widest_vector, size.height + 2 * border};
 }
+// The border must not make a side longer than an int can tell.
+inline void check_bordered(View<const float> disparity) {
+  constexpr int longest = 1'000'000;
+  check_view("disparity map", disparity, disparity.size);
+  check_range("width of the disparity map", disparity.size.width, 0, longest);
+  check_range("height of the disparity map", disparity.size.height, 0, longest);
+}
 // `scratch` has bordered_size(), or more, here and below.
 void copy_bordered(View<const float> disparity, int window, View<float> scratch, const Workers& workers);
 void median(View<float> disparity, int window, View<float> scratch, const Workers& workers);

@@ -108,7 +108,7 @@ void weighted_median(View<float> disparity, const ImageView& guide, int window, 
   const DefaultFloatingPoint environment;
   refine::check_guided_window("weighted_median", window);
   refine::check_gray_range("weighted_median_range", range);
-  check_view("disparity map", disparity, disparity.size);
+  refine::check_bordered(disparity);
   refine::check_guide(guide, disparity.size);
   const Workers workers = refine::checked_workers(threads);
   const refine::Guide gray(guide, window, workers);

@@ -380,6 +380,19 @@ TEST(RefineTest, MapsOfNegativeSizeAreRefused) {
   }
 }
 
+TEST(RefineTest, MapsThatABorderMakesTooLargeAreRefused) {
+  float value = 0;
+  const Plane<std::uint8_t> guide({3, 3});
+  constexpr int longest = std::numeric_limits<int>::max();
+  for (const Size size : {Size{longest, 1}, Size{1, longest}}) {
+    const View<float> disparity(&value, size);
+    for (const std::function<void()>& step : std::initializer_list<std::function<void()>>{
+             [&] { median(disparity, 3); }, [&] { weighted_median(disparity, guide.view(), 3, 10); },
+             [&] { bilateral(disparity, guide.view(), 3, 10, 1); }})
+      test::expect_refused(step, "a number from 0 to 1000000");
+  }
+}
+
 TEST(RefineTest, GuideOfNoDepthIsRefused) {
   const Plane<std::uint8_t> pixels({8, 8});
   const ImageView guide(pixels.row(0), {{3, 3}, static_cast<Depth>(12)}, 1, 64);
