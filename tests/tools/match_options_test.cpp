@@ -188,8 +188,8 @@ TEST(MatchOptionsTest, OptionsThatDoNotFitTogetherAreRefused) {
 // As plans of tiles keep them.
 TEST(MatchOptionsTest, OptionsOfAMatcherAreReadAgainAsTheyWere) {
   const char* lines[] = {
-      "--method block --min-disparity -7 --disparities 33 --window 5 --cost zncc --uniqueness 4 "
-      "--no-left-right-check --left-right-tolerance 2.5 --fill none --median 3 -o map.pfm --json --threads 2",
+      "--method block --min-disparity -7 --disparities 33 --window 5 --cost zncc --uniqueness 4 --fill none",
+      "--no-left-right-check --left-right-tolerance 2.5 --median 3 -o map.pfm --json --threads 2",
       "--method block --preset sad-full-row --window 7",
       "--left-right-check",
       "--method bp --levels 3 --arithmetic bfloat16 --no-outside-cost --data-weight 0.5 --max-memory 2G",
