@@ -172,6 +172,14 @@ TEST_F(SequenceTest, WhatAnotherProgramSaysOfAVideoIsNotBelieved) {
   expect_refusal("match v.avi v.avi" + options, 1, {"v.avi: is no picture, and no video"}, "PATH=\"$PWD\"");
 }
 
+// Its conversion would be undefined behaviour, which the sanitizers see.
+TEST_F(SequenceTest, AVideoMayHaveNaNFrames) {
+  write(folder_ / "v.avi", "RIFF");
+  write(folder_ / "ffprobe", "#!/bin/sh\necho '{\"streams\": [{\"nb_frames\": \"nan\"}]}'\n");
+  fs::permissions(folder_ / "ffprobe", fs::perms::owner_all);
+  expect_refusal("match v.avi v.avi" + options, 1, {"ffmpeg is not installed"}, "PATH=\"$PWD\"");
+}
+
 TEST_F(SequenceTest, WithoutFfmpegVideosAreRefusedByName) {
   make_folders(1);
   write(folder_ / "v.avi", "RIFF");

@@ -42,9 +42,10 @@ double ratio(const std::string& text) {
   return std::isfinite(value) && value > 0 ? value : 0;
 }
 
+// 0 where there is no number.
 double number_in(const nlohmann::json& object, const char* key) {
-  const std::string text = object.value(key, std::string());
-  return text.empty() ? 0 : std::strtod(text.c_str(), nullptr);
+  const double number = std::strtod(object.value(key, std::string()).c_str(), nullptr);
+  return std::isfinite(number) ? number : 0;
 }
 
 struct VideoDescription {
