@@ -16,8 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     unsigned sum = 0;
     for (int y = 0; y < picture.size().height; ++y)
       for (std::size_t i = 0; i < row_bytes; ++i) sum += std::to_integer<unsigned>(picture.row(y)[i]);
-    static volatile unsigned sink;
-    sink = sum;
+    const volatile unsigned sink = sum;
+    static_cast<void>(sink);
   } catch (const parallax::Error& error) {
     if (error.category() != parallax::ErrorCategory::file) std::abort();
   } catch (const std::bad_alloc&) {
