@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What takes longer than the tests of scripts/test.sh: the form of the code, benchmarks that compile, every vector target,
 # installed libraries, NVIDIA's compiler where it is; tests under the address and undefined-behaviour sanitizers, and the
-# fuzz targets for a few seconds each; tests of the library under the thread sanitizer.
+# fuzz targets for a few seconds each; tests of what is concurrent under the thread sanitizer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -133,7 +133,7 @@ TEST(WorkersDefaultTest, WorkersAtTheSameTimeHaveSlotsOfTheirOwn) {
   EXPECT_EQ(calls, 16);
 }
 
-int calls_of_new_workers() {
+[[maybe_unused]] int calls_of_new_workers() {
   std::atomic<int> calls = 0;
   Workers(2).for_each(10, [&](int, int) { ++calls; });
   return calls;
