@@ -90,6 +90,9 @@ Picture decode_png(Bytes bytes, const std::string& name) {
   const Context context = make_context(0);
   check(::spng_set_png_buffer(context.get(), bytes.data(), bytes.size()), name);
   const Head head(context.get(), name);
+  // Deflate makes at most 1032 bytes of one.
+  const std::size_t samples = head.format().size.pixels() * (head.has_palette() ? 1 : head.channels());
+  if (samples / 8 * head.header.bit_depth / 1032 > bytes.size()) fail_damaged(name, "it is cut short");
   Picture picture(head.format(), static_cast<int>(head.channels()));
   const auto decode = [&](void* to, std::size_t bytes) {
     check(::spng_decode_image(context.get(), to, bytes, head.decoded_format(), 0), name);
