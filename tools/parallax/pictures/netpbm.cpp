@@ -19,6 +19,9 @@ class NetpbmReader {
     if (greatest < 1 || greatest > 65535)
       fail_picture(name_, "has a greatest value of " + std::to_string(greatest) + ": it is from 1 to 65535");
     check_picture_size(width, height, name_);
+    // A pixel takes a bit at least.
+    if (static_cast<std::size_t>(width) * static_cast<std::size_t>(height) / 8 > bytes_.size())
+      fail_damaged(name_, "it is cut short");
     Picture picture(
         {{static_cast<int>(width), static_cast<int>(height)}, greatest > 255 ? Depth::bits16 : Depth::bits8},
         kind == 3 || kind == 6 ? 3 : 1);
