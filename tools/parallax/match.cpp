@@ -78,18 +78,6 @@ void add_output_options(Options& options, MatchRequest& request, const std::stri
       .expert();
 }
 
-void add_search_options(Options& options, MatchRequest& request) {
-  options.group(search_group);
-  options.add("--method", request.method, method_help());
-  options.add("--preset", request.preset,
-              "Set of parameters, which other options override: " + preset_names(request.method));
-  options.add("--min-disparity N", request.min_disparity(), "Lowest disparity, of either sign");
-  options.add("--disparities N", request.disparities(), "Number of disparities");
-  options.group("Device");
-  options.add("--device", request.device, device_names(request.method) + "; see 'parallax devices'");
-  options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one a core");
-}
-
 void add_tile_options(Options& options, MatchRequest& request, const std::string& command) {
   options.group("Larger than memory");
   if (command == "plan") options.add("--plan FILE", request.plan, "Where the plan goes (JSON)").required();

@@ -72,4 +72,18 @@ std::string name_of_cost(DataCost cost);
 void add_refine_options(Options& options, RefineParameters& refine);
 void add_to_json(nlohmann::ordered_json& json, const RefineParameters& refine);
 
+// What is searched, by which method and where: the same for every command that matches.
+template <class Request>
+void add_search_options(Options& options, Request& request) {
+  options.group(search_group);
+  options.add("--method", request.method, method_help());
+  options.add("--preset", request.preset,
+              "Set of parameters, which other options override: " + preset_names(request.method));
+  options.add("--min-disparity N", request.min_disparity(), "Lowest disparity, of either sign");
+  options.add("--disparities N", request.disparities(), "Number of disparities");
+  options.group("Device");
+  options.add("--device", request.device, device_names(request.method) + "; see 'parallax devices'");
+  options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one a core");
+}
+
 }  // namespace parallax::tool

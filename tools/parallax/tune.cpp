@@ -62,15 +62,7 @@ void add_tune_options(Options& options, TuneRequest& request) {
   options.add("LEFT", request.left, "Left picture; without pictures, a synthetic pair is used");
   options.add("RIGHT", request.right, "Right picture, rectified with the left one");
   options.add("--size", request.size, "Width x height of the synthetic pair");
-  options.group(search_group);
-  options.add("--method", request.method, method_help());
-  options.add("--preset", request.preset,
-              "Set of parameters, which other options override: " + preset_names(request.method));
-  options.add("--min-disparity N", request.min_disparity(), "Lowest disparity, of either sign");
-  options.add("--disparities N", request.disparities(), "Number of disparities");
-  options.group("Device");
-  options.add("--device", request.device, device_names(request.method) + "; see 'parallax devices'");
-  options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one a core");
+  add_search_options(options, request);
   options.add_memory("--max-memory", request.options.limits.max_memory_bytes,
                      "Most memory to use, such as 2G; 0 = all that the machine has");
   options.group("Tuning");
