@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Belief propagation beside OpenCV's StereoSGBM (MODE_SGBM, block 5, one thread), in one process, on the same
 // pixels, with the same label count rounded up to 16:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block matching beside OpenCV's StereoBM, in one process, on the same pixels, with the same window and label
 // count:
 //

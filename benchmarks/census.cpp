@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Census matching beside OpenCV's StereoBM and StereoSGBM, in one process, on the same pixels, with the same
 // label count. All need PARALLAX_DATA.
 //

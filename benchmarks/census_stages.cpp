@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The picture of docs/census.md: what census matching finds on its way.
 //
 //   census_stages PAIR DISPARITIES OUTPUT.png      PAIR: a folder with left.png and right.png

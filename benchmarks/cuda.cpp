@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the cuda device reaches, as tables in Markdown. Needs a GPU, and the pairs that gpu_pairs has written:
 //
 //   benchmark_cuda PAIRS                        all tables

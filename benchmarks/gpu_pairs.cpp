@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pairs that benchmark_cuda reads, as PFM, which needs no library of pictures on the GPU's machine:
 //
 //   gpu_pairs DATA FOLDER      DATA: the folder with papers/, middlebury2003/ and middlebury2014/

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of `parallax bench --suite papers` on a machine without a library of pictures: reads the pairs
 // that gpu_pairs has written.
 //

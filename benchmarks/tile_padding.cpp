@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much belief propagation in tiles differs from the untiled match, by the padding: per cent of pixels
 // whose disparity differs by half a pixel or more, or that have one in one map only. Every pair is cut into
 // three columns and three rows of tiles, or as near to it as margins allow. Prints the tables of

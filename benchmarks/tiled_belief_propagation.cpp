@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tiled belief propagation by itself:
 //
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_tiled_belief_propagation --benchmark_filter=tiles

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `cmake --install`, find_package(parallax) and pkg-config.
 include(CMakePackageConfigHelpers)
 

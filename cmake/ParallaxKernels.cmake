@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Puts files of kernels for a device, cuda or opencl, into a library, as text:
 # parallax_kernels(target device SOURCES name=path… HEADERS name=path…). A source becomes the variable
 # parallax::cuda::<name>_cu or parallax::opencl::<name>_cl, a header what kernels include as "<name>.h".

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # So that an overrun buffer ends the program, and what a program jumps through cannot be written to. Sanitizers see more.
 function(parallax_harden target)
   target_compile_options(${target} PRIVATE -fstack-protector-strong)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sets parallax_disabled_vectors: the vector instructions, by Highway's names, that the library is not compiled for.
 set(PARALLAX_VECTORS all CACHE STRING "Vector instructions to compile for: all, native (the narrowest, and the widest of this machine) or narrowest")
 set_property(CACHE PARALLAX_VECTORS PROPERTY STRINGS all native narrowest)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # See ParallaxKernels.cmake.
 set(suffixes_cuda cu)
 set(suffixes_opencl cl)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Puts a file into a C++ source, as text: the variable `parallax::detail::NAME`.
 file(READ ${INPUT} content)
 file(WRITE ${OUTPUT} "// Made by the build.

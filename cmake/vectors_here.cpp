@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints the vector instructions of this machine as Highway names them, the widest first.
 #include <cstdint>
 #include <cstdio>

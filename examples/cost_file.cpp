@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Labels from a file of data costs, in the format of the MEMOCODE 2013 design contest. Without an argument,
 // the costs are those of a synthetic pair.
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a pair to metric depth: the distance of the point in the middle of the image.
 #include <cstdio>
 

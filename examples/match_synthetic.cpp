@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plan once, run often: match a pair and print how good it is.
 #include <cstdio>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Belief propagation on data costs of your own: here, squared differences.
 #include <algorithm>
 #include <cstdio>

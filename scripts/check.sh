@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What takes longer than the tests of scripts/test.sh: the form of the code, benchmarks that compile, every vector target,
 # installed libraries, NVIDIA's compiler where it is; tests under the address and undefined-behaviour sanitizers, and the
 # fuzz targets for a few seconds each; tests of what is concurrent under the thread sanitizer.
@@ -12,6 +13,12 @@ export POCL_CACHE_DIR=$PWD/build/pocl_cache
 
 echo "== form"
 git ls-files '*.cpp' '*.h' | xargs clang-format --dry-run --Werror
+licence='SPDX-License-Identifier: Apache-2.0'
+unlicensed=$(git grep -L "$licence" -- '*.cpp' '*.h' '*.cu' '*.cl' '*.in' '*.cmake' '*CMakeLists.txt' '*.sh' || true)
+if [ -n "$unlicensed" ]; then
+  printf 'These files lack the line "%s":\n%s\n' "$licence" "$unlicensed" >&2
+  exit 1
+fi
 
 echo "== developer"
 cmake --preset developer >/dev/null

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds Parallax and matches a real stereo pair: what it looks like, how good it is, how long it takes.
 #
 #   scripts/demo.sh [FOLDER]      results go to FOLDER; default: out/demo

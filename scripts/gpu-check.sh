@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds Parallax on a machine that has an NVIDIA GPU, CUDA, cmake, ninja and g++ and little else, runs the tests that
 # need a GPU, also under compute-sanitizer where that is, and prints the tables of docs/cuda.md.
 #

@@ -1,4 +1,5 @@
 # What the project is built from, to be sourced.
+# SPDX-License-Identifier: Apache-2.0
 build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libspng-dev libjpeg62-turbo-dev libtiff-dev libwebp-dev
   libyaml-cpp-dev libtinyxml2-dev libcli11-dev nlohmann-json3-dev opencl-c-headers)
 test_packages=(libgtest-dev ocl-icd-libopencl1 pocl-opencl-icd)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds once, optimised, and runs every test once. scripts/check.sh adds what takes longer. Real pairs are used where
 # PARALLAX_DATA, or ../shared/data, has them.
 set -euo pipefail

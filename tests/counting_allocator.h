@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replaces the allocator of an executable by one that counts: for one of its files to include.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images in a GPU's memory, for tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An OpenCL device for tests, as it is and as others might be.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Hierarchical belief propagation: the labelling of the whole image that costs least, data and smoothness
 /// together.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Block matching: for each pixel of the left image, the disparity whose window in the right image differs
 /// least.

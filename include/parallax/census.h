@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Census matching, coarse to fine: pixels are compared by which of their neighbours are brighter, which no
 /// change of exposure alters.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Kernels of GPUs and OpenCL devices are compiled when they are first planned with, which takes seconds.
 #pragma once

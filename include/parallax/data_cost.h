@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// \file
 /// What it costs a pixel of the left image to be a pixel of the right one, before any smoothness.
 #pragma once

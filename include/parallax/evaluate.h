@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Error of a disparity map against ground truth.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// \file
 /// What a shared libparallax shows to the programs that use it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Files and conventions of the stereo world. The library reads PFM, calib.txt and files of data costs, and
 /// writes PFM, data costs and PLY; pictures (PNG, JPEG, TIFF …) are read by the command line and come in here

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Images: views on memory that somebody else owns, and planes that own theirs.
 ///

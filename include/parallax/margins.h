@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// \file
 /// What a part of a pair has to be matched with, so that it is a part of the whole map.
 #pragma once

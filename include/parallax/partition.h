@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Pairs larger than memory: a pair is cut into tiles, each is matched with what lies around it, and the map
 /// is put together from them, strip of rows by strip of rows.

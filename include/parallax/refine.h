@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Steps that improve a disparity map once it is matched. Each is a function of its own and works in place;
 /// each that removes or adds a value says so in the status map. All run on the CPU, and give the same bytes

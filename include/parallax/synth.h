@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Synthetic pairs with exact truth, for tests, measurements and demonstrations without a data set.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Tiled belief propagation: messages sweep over one small tile of the image after the other, and only those
 /// that cross from a tile to the next are kept.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Plans tuned for a machine: what a plan may choose without changing a result is tried out, measured, and
 /// remembered. docs/tuning.md says how, and what there is to choose.

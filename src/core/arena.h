@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of a plan: first every buffer is reserved on paper, then one block is allocated for all of them. So
 // the size is known, and can be refused, before anything is allocated; and a run needs no allocation.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks of what callers give, with messages to act on.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of bytes from one place to another: between a caller's images and a plan's.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The floating-point environment of the thread: how it rounds, whether tiny numbers become 0, which
 // exceptions trap.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gray values of an input row.
 #pragma once
 

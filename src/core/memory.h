@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much memory is, in words. How much there is says whole_memory() of parallax/matcher.h.
 #pragma once
 

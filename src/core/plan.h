@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What stands behind a parallax::Matcher: one algorithm on one device, planned for one format.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of matcher × device. One row a door; matchers/registry.cpp holds it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The file of configurations that were found to be best, and those that come with the library.
 #pragma once
 

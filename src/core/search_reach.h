@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far from a left pixel a search along its row looks, in both images.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a plan may choose without changing a result. Each door declares its tunables beside its kernels; a
 // search tries them out, and a plan takes what was found.
 #pragma once

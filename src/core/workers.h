@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parallel loops, on oneTBB, in an arena of the device's size: nothing global, and composable with the
 // caller's threads.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What data costs are made from, on a GPU: the samples of both images, which of them are valid, and what is
 // found once for each pixel; of the pair as it is, and of the mirrored one.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a data cost is made from, in kernels.
 //
 // Specialised by COST (a DataCost).

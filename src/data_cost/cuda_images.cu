@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the caller's images to what data costs, and edges, are made of.
 #include "data_cost_types.h"
 #include "kernel.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "data_cost/data_cost.h"
 
 #include <algorithm>

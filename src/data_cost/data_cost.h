@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data costs that matchers by belief propagation share: what an option of DataCost is, exactly. Scalar,
 // one pixel and label at a time: the specification, and small parts of it that all devices use.
 #pragma once

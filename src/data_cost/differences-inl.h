@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Differences of features, a vector of pixels at a time.
 
 // Included once for each instruction set.

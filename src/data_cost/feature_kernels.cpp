@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "data_cost/features.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the two images of a pair are compared by, a row at a time: the part of data costs that does not depend
 // on how a matcher lays them out.
 #pragma once

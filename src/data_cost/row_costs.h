@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data costs of a row of pixels, side by side: what DataCosts::at() says, less the least of each pixel, and
 // cut at a bound.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A pair with its data costs, outside of a plan: what the public functions of costs and energies need.
 #pragma once
 

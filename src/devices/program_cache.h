@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled code on disk, in the user's cache folder: $XDG_CACHE_HOME/parallax, or ~/.cache/parallax. A file
 // is used only if it is whole, belongs to the user, and was made from the very same key; whatever else is
 // there is written anew. Where nothing can be written, nothing is cached.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Words and numbers of text headers, independent of the locale.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/checks.h"
 #include "core/floating_point.h"
 #include "matchers/belief_propagation/belief_propagation.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What planning, matching and stitching tiles share.
 #pragma once
 

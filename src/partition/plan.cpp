@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a pair is cut. All tiles have one size, so that one matcher serves them all: on a GPU, its kernels are
 // compiled for a size.
 

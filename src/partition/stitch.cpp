@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps after the tiles, in strips of whole rows.
 //
 // A strip is refined together with the rows around it, its halo, as though there were nothing beyond. That

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lanes are neighbouring pixels.
 
 #include "core/checks.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How sure a matcher is that takes the cheapest of all labels: (rival − best) / rival.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of parallax/refine.h on a GPU, in the memory and on the stream of a plan.
 #pragma once
 

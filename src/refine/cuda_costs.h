@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What kernels make of the costs of labels: as sub_pixel.h and confidence.h.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What becomes of the beliefs of a pixel, in kernels: as decision.h.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of parallax/refine.h on CUDA: of every pixel what the functions beside this file make of it.
 //
 // Specialised by WARPS, of a block.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What becomes of the beliefs of a pixel, for matchers that have them: the part of the specification that all
 // devices share.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "refine/guide.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The image that guides a step, and what its gray levels are worth.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inner loops of the steps that a guide takes part in, compiled once for each instruction set: what the
 // neighbours of a strip of pixels weigh, a byte each. Included in the namespace of a target.
 

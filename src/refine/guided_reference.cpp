@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps that a guide takes part in, straight from the equations of parallax/refine.h.
 
 #include <algorithm>

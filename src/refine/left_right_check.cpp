@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lanes are neighbouring pixels; what they match is gathered from the right row.
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The median of each window by forgetful selection: of the values that are still in play, the smallest and
 // the largest cannot be the median, so both leave and the next value comes in. Lanes are neighbouring pixels.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of parallax/refine.h on an OpenCL device, in the memory and on the queue of a plan.
 #pragma once
 

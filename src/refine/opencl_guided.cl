@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps that a guide takes part in, on OpenCL: of every pixel what weighted_median.cpp and bilateral.cpp make
 // of it.
 //

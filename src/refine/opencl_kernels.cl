@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of parallax/refine.h on OpenCL: of every pixel what the functions beside this file make of it.
 //
 // Where neighbours of a row depend on each other, ITEMS_OF_ROW work items have a row, a stretch of it each.

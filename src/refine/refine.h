@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of parallax/refine.h, for plans: on a plan's workers, in a plan's memory.
 #pragma once
 

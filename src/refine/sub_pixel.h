@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fractions of a pixel from costs at whole disparities.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The weighted median of each window by bisection: a pivot between the lowest and the highest value that can
 // still be the median; what the values up to it weigh says on which side the median is. Both bounds are
 // values of the window, and move past the pivot to the next one. Lanes are neighbouring pixels.

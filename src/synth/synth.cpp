@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scenes are sets of planar surfaces, each of a disparity d = a + b·x + c·y in left coordinates, inside a
 // shape. Every pixel of either view is cast onto all of them and shows the nearest; texture is a function of
 // the place on the surface. So truth and occlusion are exact. Only +, −, ×, ÷ and floor are used, so that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Searches for the fastest configuration of a plan, over a landscape that can also be a simulated one.
 //
 // Grauer-Gray & Cavazos 2010, "Optimizing and auto-tuning belief propagation on the GPU", sections 6.1 and 7:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What random cases of both methods of belief propagation have in common.
 #pragma once
 

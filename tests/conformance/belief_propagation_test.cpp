@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Belief propagation: the cpu device gives the bytes of the reference, on every vector target and thread
 // count, for random images and parameters; in floats too, as lanes do the reference's operations in its
 // order.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random pairs and parameters of block matching.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block matching: the cpu device gives the bytes of the reference, on every vector target and thread count,
 // for random images and parameters.
 

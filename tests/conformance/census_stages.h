@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a census plan finds on its way, of any device.
 #pragma once
 

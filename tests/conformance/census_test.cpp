@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Census matching: the cpu device gives the bytes of the reference at every stage, on every vector target and
 // thread count, for random images and parameters.
 

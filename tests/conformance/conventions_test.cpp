@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The conventions that files and callers rely on. Each is pinned on a pair small enough to follow by hand.
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cuda device gives the bytes of the reference, for random images and parameters; from the host's images
 // and from the device's own. Needs a GPU, or an emulated one: tests/emulated_gpu.
 

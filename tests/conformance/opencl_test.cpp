@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The opencl device gives the bytes of the reference, for random images and parameters. Needs an OpenCL
 // device; PoCL is one on any machine.
 

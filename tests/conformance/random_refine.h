@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random parameters of the steps that a guide takes part in.
 #pragma once
 

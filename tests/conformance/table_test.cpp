@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of what runs where, made by running it. docs/what-runs-where.md must say the same; after a
 // change, run this, which tries each option alone on every device
 //

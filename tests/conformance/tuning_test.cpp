@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whatever a plan is tuned to, it gives the bytes of the reference.
 
 #include <random>

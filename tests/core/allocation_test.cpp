@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run allocates nothing. An executable of its own, because it replaces the allocator.
 
 #include <gtest/gtest.h>

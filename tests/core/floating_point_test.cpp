@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the caller's floating-point environment must not change.
 
 #include "core/floating_point.h"

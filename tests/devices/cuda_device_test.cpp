@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The life of plans on GPUs: what is missing, what is allocated and where, streams, threads, and whatever
 // images may look like.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every call of the driver fails once, in the life of a plan: what is thrown says so, nothing is left behind,
 // and the next plan works.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tests of devices share: surroundings of a test's own, small matches, and errors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tests of the cuda device share: a GPU, which may be the emulated one, and what that one can be told.
 #pragma once
 

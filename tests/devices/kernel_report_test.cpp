@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The programs of plans of every kind are compiled by NVIDIA's own compiler, which needs no GPU, for the
 // architectures that are promised: each for one of them, as it takes long; or, for the report in
 // docs/kernels.md of what it says of registers and spills, for all of them:

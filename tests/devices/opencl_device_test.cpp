@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The opencl device: what it lists and refuses, its cache of programs, and what it says when something fails.
 
 #include "opencl_device.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans and runs one match in a process of its own, and says what came of it: for what a process finds only
 // once, such as a driver.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plan_once.cpp, as tests call it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled programs on disk: what is there is used only if it is whole and surely ours, and whatever is wrong
 // with it is never an error.
 

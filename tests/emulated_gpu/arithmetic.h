@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA's scalar functions. Those that round to nearest are exact; of exp, log and the like only the name is
 // the GPU's, the last bits are the host's.
 #pragma once

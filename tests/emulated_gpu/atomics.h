@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One thread runs at a time, and is not interrupted: what it does is atomic.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What threads do together: barriers of a block, collectives of a warp.
 #pragma once
 

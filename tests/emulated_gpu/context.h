@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The primary context of a device.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes CUDA C++ compile as C++ of the host. Included before every program; it includes no system header, so
 // a program that needs one fails here as it does with NVIDIA's compiler. The keywords __global__ and
 // __launch_bounds__ are taken out by nvrtc.cpp.

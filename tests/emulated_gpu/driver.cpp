@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libcuda.so.1, emulated: see README.md. Its functions check what they are given, as NVIDIA's do.
 #include "devices/cuda/driver.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything that the emulated driver keeps, and what its calls have in common.
 #pragma once
 

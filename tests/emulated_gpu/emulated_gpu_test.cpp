@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The emulated GPU, through the interfaces that Parallax uses.
 #include <algorithm>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A call that can be left in the middle and gone on with: what a thread of the GPU runs on.
 #pragma once
 

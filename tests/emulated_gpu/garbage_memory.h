@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory as a GPU hands it out: holding garbage, so that reading what nobody wrote shows. Without a
 // sanitizer, writing behind its end is noticed by a few bytes that must stay as they are.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For the tests of the emulated GPU. What they ask of the driver and the compiler by their own interface is
 // to be had of the real ones too: where those are found instead, only the tests that need the functions
 // emulated_* are skipped.

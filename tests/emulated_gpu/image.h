@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a compiled program is handed from the emulated compiler to the emulated driver: a header, then the
 // bytes of a shared library. The header says how many there are, which the driver is not told, and lets it
 // see that they are whole.

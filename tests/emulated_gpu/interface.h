@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What compiled kernels and the machine that runs them tell each other. Kernels include no system header,
 // hence none here.
 #pragma once

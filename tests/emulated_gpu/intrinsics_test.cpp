@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA's functions of numbers, each compared with what its description says, written out lane by lane.
 #include <algorithm>
 #include <bit>

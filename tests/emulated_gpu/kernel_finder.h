@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the kernels of a program, so that code to call them can be put behind it.
 #pragma once
 

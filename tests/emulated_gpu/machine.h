@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machine that runs a kernel, as the kernel reaches it, and how the machine calls the kernel.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the blocks of a launch, one after another: their threads are fibers, which take turns where they wait
 // for each other. The blocks of a cooperative launch take turns, too.
 #pragma once

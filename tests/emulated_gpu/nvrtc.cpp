@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libnvrtc.so.13, emulated: programs are compiled by the compiler of the host, see README.md.
 #include <algorithm>
 #include <cerrno>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What streams can be told: to copy, to fill, to run a kernel. Arguments are checked when they are told, and
 // memory once more when they do it: it may be gone by then.
 #pragma once

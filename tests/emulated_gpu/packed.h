@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA's functions of two 16-bit or four 8-bit numbers in a word.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's results, those that the emulated one gives.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams, which do what they are told, or record it; events, which are points in what a stream does; graphs
 // of what was recorded.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA's vector types: layout and alignment of vector_types.h, and what makes them.
 #pragma once
 

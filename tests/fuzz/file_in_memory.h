@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A path for readers that take no bytes.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status)
   if(NOT status EQUAL 0)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Census matching: what its parameters mean, pinned on the reference; other devices are held to it elsewhere.
 
 #include <random>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tiled belief propagation: what it computes, and what its parameters mean. The design contest's own pair is
 // in tests/tools/design_contest_test.cpp.
 

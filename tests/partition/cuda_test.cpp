@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tiles are cut to what a GPU has room for.
 
 #include <string>

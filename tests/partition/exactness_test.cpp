@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block and census matching in tiles give the bytes of the untiled map, for random images and parameters.
 
 #include <algorithm>

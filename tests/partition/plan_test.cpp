@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How pairs are cut into tiles, what that takes, and what is refused.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps after the tiles, in strips: the same bytes as over the whole map, for strips of any height.
 
 #include <random>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The weighted median and the bilateral filter.
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps of every kind, and what the reference makes of them, for tests of devices that refine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each step after a match is tried with, on every device.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A run path with an empty entry makes the loader look for libraries in the current folder.
 # -D readelf=... -D binaries=<file with a path a line>
 file(STRINGS ${binaries} paths)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command line as a user meets it: the binary, its files, its messages, its exit statuses.
 
 #include <nlohmann/json.hpp>

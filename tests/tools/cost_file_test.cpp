@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data costs from a file, and errors against truth, in one command.
 
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where pairs with ground truth are. Tests of them are skipped, by name, where the data is not.
 #pragma once
 

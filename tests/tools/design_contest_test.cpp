@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The MEMOCODE 2013 design contest on its own pair: labels of its reference program, and those of tiles.
 // Skipped, by name, where the data is not.
 

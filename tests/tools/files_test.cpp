@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What becomes of files: of those that are read, of those that are there already, of those that are not done.
 
 #include <csignal>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/parallax/number_pattern.h"
 
 #include <gtest/gtest.h>

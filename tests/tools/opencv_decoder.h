@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What OpenCV makes of a picture's file, as gray values: these are to stay when another library reads it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every kind of picture has the gray values that OpenCV reads. Built where OpenCV is installed.
 
 #include "support.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `parallax bench --suite papers`, on a folder of data that is made here: small pairs under the papers'
 // names.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures for tests: made, compared, and written in every kind of file that the tool reads.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every kind of picture file, decoded: what its pixels become, and what is said of damage.
 
 #include "tools/parallax/pictures.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a terminal is told of work that takes long, and a pipe is not.
 
 #include <array>

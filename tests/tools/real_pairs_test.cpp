@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Real pairs with ground truth. Skipped, by name, where the data is not.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sequences of small pairs, and what one pair at a time gives of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // 'parallax match' on sequences: what one pair at a time would give, and what goes wrong with single frames.
 
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TIFFs part by part.
 
 #include "tools/parallax/tiff.h"

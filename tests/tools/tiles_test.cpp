@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pairs in tiles: plans, processes, what is left when they are killed, and the same bytes in the end.
 
 #include <csignal>

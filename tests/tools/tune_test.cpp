@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // 'parallax tune', as a user runs it.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Videos: read and written by ffmpeg, where that is installed.
 
 #include "tools/parallax/video.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A landscape of known times, with noise, faults and a clock of its own.
 #pragma once
 

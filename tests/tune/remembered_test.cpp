@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The file of what is remembered, and plans that use it.
 
 #include <cstdlib>

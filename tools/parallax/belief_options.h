@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options that both methods of belief propagation have.
 #pragma once
 

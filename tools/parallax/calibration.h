@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calibrations of rectified pairs, in the formats that users have.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One binary of subcommands: each is a function of its arguments, in a file of its own, listed in main.cpp.
 #pragma once
 

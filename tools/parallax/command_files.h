@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files that a command reads and writes. None may be written over another, whatever name it is given by.
 #pragma once
 

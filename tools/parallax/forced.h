@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is asked of the whole process, for as long as it lives.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a pair, or a sequence of pairs, is read from.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Disparity maps that are written row by row: .pfm, and .tiff of 32-bit floats.
 #pragma once
 

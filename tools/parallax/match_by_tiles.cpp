@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A pair larger than memory: planned, matched in processes, put together.
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A request with all that it needs besides pictures: calibration, masks, the matcher's plan.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // 'parallax match --plan FILE --tile K': tiles of a plan, for any scheduler.
 
 #include <cerrno>

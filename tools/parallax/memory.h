@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What processes of this program hold.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each method can be told on the command line.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // File names with a number in them, as printf writes it: left_%04d.png.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options of a subcommand: which there are, what was given, what --help prints. CLI11, which takes
 // seconds to compile, is included by options.cpp alone.
 #pragma once

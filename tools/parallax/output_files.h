@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files are written beside the place that they then take, so that each is there whole or not at all.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What `parallax bench --suite papers` does, apart from pictures: benchmarks/ has it without the command line, too.
 include_guard(GLOBAL)
 set(papers_sources command_files.cpp file_errors.cpp output_files.cpp papers.cpp papers_block.cpp papers_bp_2010.cpp papers_bp_2019.cpp papers_census.cpp papers_report.cpp

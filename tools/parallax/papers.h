@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What five papers measured, as data: each step with the paper's figure, and how the same is done here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pairs that the papers on belief propagation report.
 #pragma once
 

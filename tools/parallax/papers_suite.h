@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `parallax bench --suite papers` does, wherever its pairs come from.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of pictures: decoding what users have, and the conventions of truth files.
 #pragma once
 

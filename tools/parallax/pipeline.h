@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stages that overlap: while one item is in one stage, others are in others. On oneTBB.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bars of speed-ups, as SVG.
 #pragma once
 

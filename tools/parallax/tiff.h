@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TIFF files part by part, by libtiff: pictures and maps that need not fit into memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a limit of memory is shared out: to the program itself, to pictures, to tiles.
 
 #include <algorithm>

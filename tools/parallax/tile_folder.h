@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The folder of a match in tiles: who works in it, and what it may hold.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A match in tiles as it is kept in a file: what was asked for, and how the pair was cut. Any process reads
 // it, matches a tile, or puts the tiles together.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The results of tiles: a file for each, in the folder of the job. Two pictures of a TIFF: disparities and
 // statuses, each with a checksum of its pixels.
 #pragma once

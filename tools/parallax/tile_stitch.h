@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the results of all tiles to the files that were asked for.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Processes that match tiles of a job: this program, as 'match --plan FILE --tile -'.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ground truth from files, and the errors of a map against it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds what makes plans fastest on this machine, and remembers it.
 
 #include "parallax/tune.h"

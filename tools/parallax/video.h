@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Video files, by the programs ffmpeg and ffprobe, which are looked for when a video is read or written.
 #pragma once
 

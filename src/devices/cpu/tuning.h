@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What plans on a processor can be tuned by alike.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GPU, and what is had of it: memory, streams, events, graphs. Every object releases what it holds; all
 // errors are thrown, but for those of releasing.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A finished map, to where the caller wants it.
 #include "kernel.h"
 

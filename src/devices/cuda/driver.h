@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA driver and its run-time compiler, loaded when they are first asked for: Parallax is built without
 // the toolkit, and runs on machines without a GPU. What is declared here is NVIDIA's binary interface, as far
 // as it is used.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every file of kernels begins with.
 #pragma once
 

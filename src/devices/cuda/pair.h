@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A caller's pair, as the host tells it to kernels; included by both.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "devices/cuda/plan.h"
 
 #include "core/copy_rows.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every plan on a GPU has: its memory there, a stream, and the graph of a run, from a pair to its map.
 // All that changes from run to run is where these two are.
 #pragma once

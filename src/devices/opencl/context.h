@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An OpenCL device, and what is had of it: memory, and a queue. Every object releases what it holds; all
 // errors are thrown, but for those of releasing.
 #pragma once

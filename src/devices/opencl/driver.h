@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The OpenCL loader, loaded when it is first asked for: Parallax is built with Khronos' headers alone, and
 // runs on machines without OpenCL.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every program begins with.
 #pragma OPENCL FP_CONTRACT OFF
 #ifdef cl_khr_fp64

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels, which the build puts into the library as text: see cmake/ParallaxKernels.cmake.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every plan on an OpenCL device has: its memory there, a queue, and the way of a pair there and of its
 // map back.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels, built for one device and one purpose when a plan is made, and kept on disk for the next time.
 #pragma once
 

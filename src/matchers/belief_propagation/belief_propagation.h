@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hierarchical min-sum belief propagation on the 4-connected grid: Felzenszwalb & Huttenlocher 2006,
 // "Efficient belief propagation for early vision". A labelling d of the left image costs
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Belief propagation on the CPU.
 //
 // Each level is swept once, from top to bottom, all iterations together: iteration t of row y needs iteration

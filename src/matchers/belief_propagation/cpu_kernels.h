@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The inner loops of belief propagation on the CPU, compiled once for each vector instruction set.
 //
 // Lanes are neighbouring pixels of one colour of the checkerboard. The pixels of a row are split by the

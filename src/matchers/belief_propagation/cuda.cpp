@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Belief propagation on CUDA. What is fixed for a plan, from samples to the finished map, is one graph. The
 // right map is a second match, of the mirrored pair.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the kernels of whole and of float arithmetic share.
 //
 // Specialised by TABLE (1 = differences are whole gray levels, or bits), and by what data_cost.h says.

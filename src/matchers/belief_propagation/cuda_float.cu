@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Belief propagation on CUDA in floats, kept as float32, float16 or bfloat16: the published algorithm, every
 // operation in the order of reference.cpp. A thread sends one message of one pixel; PIXELS neighbours of one
 // colour and their four messages are a block.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Belief propagation on CUDA in whole arithmetic: bytes (fixed8) or 16 bits (fixed16).
 //
 // A word holds the values of neighbours of one colour in a row: four bytes, or two times 16 bits; these

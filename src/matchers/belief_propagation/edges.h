@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What image edges leave of smoothness: slopes and truncations for every pixel and direction of every level,
 // in the layout of cpu_kernels.h.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the data costs of both images are made from, in the layout of cpu_kernels.h.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an arithmetic is stored and computed in, in the vectors of the instruction set that is being compiled.
 
 // Included once for each instruction set.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The specification of belief propagation, straight from belief_propagation.h: one pixel and one label after
 // the other, everything in floats. Whole arithmetic keeps whole numbers in them, and is exact.
 

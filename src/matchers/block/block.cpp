@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "matchers/block/block.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block matching (window matching, local matching): Scharstein & Szeliski 2002, "A taxonomy and evaluation of
 // dense two-frame stereo correspondence algorithms", sections 3.1–3.3. Both images are extended by repeating
 // their border pixels. With P the (optionally filtered) gray image and W the window of side w, label d costs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block matching on the CPU: the images are filtered, extended and mirrored once; then bands of rows are
 // swept in parallel, each with the running sums of cpu_kernels.h.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The inner loops of block matching on the CPU, compiled once for each vector instruction set.
 //
 // Lanes are neighbouring labels. For every column u of the left image (extended by the window's radius) and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block matching on CUDA. A search over images of bytes, see cuda_search.cu, leaves a key for each pixel, and
 // a decision makes the map of them; images of 16-bit values are matched in one plain step. The right map is a
 // second search, with the images exchanged and the labels counted backwards.

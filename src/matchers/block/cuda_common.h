@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the search over bytes and the decision share.
 //
 // Specialised by WINDOW, COST (a BlockCost), PITCH of the extended images, BEST_STRIDE of what is found,

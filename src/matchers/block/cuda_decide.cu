@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block matching on CUDA: from the best labels of images of bytes to the disparity map.
 //
 // Specialised by TEXTURE (whether pixels are rejected for it), UNIQUENESS, SUB_PIXEL; and by what

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block matching on CUDA: from the caller's images to the filtered, extended ones that are compared.
 //
 // Specialised by GRAY_BITS and FILTERED_BITS of a value (8, 16), X_SOBEL (the filter).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the search over images of bytes is laid out on a GPU: see cuda_search.cu.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block matching on CUDA: the search for the best label of every pixel, in images of bytes.
 //
 // A thread has a strip: four columns side by side, ROWS rows; threads side by side have strips side by side,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block matching on CUDA the way an older study went, to measure what each of its steps was worth: SAD of
 // bytes, a thread a pixel, every window summed on its own, a byte at a time. What they leave is what
 // find_best leaves.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of an older study of block matching on GPUs: see CudaStrategy and cuda_study.cu.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block matching on CUDA of any images, of 16-bit values: straight from block.h, as the reference does it.
 //
 // Specialised by WINDOW, COST (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold), SUB_PIXEL.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block matching on OpenCL: images are taken and filtered, and one launch makes both maps of them.
 
 #include "refine/opencl.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block matching on OpenCL: from the caller's images to the filtered, extended ones that are compared.
 //
 // Specialised by GRAY and VALUE (the types of a gray and of a filtered pixel), CONVERT_VALUES (to vectors of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block matching on OpenCL: from filtered images to the map. A work item has a tile of COLUMNS × ROWS pixels.
 // For each label it goes down the rows and keeps the sums of the columns; the windows of a row are sums of
 // WINDOW neighbouring columns.

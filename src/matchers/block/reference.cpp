@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The specification of block matching, straight from block.h: every window is summed on its own. Slow on
 // purpose.
 

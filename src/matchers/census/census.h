@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Census matching, coarse to fine (Iodice 2015, "Real-time dense passive stereo vision").
 //
 // Pyramid: level 0 is the gray image; a pixel of level k + 1 is the mean of 2×2 pixels of level k, rounded to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Census matching on the CPU: pyramids and signatures by rows, then the levels from the coarsest on, each by
 // tiles of both images.
 

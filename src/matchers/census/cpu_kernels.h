@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The inner loops of census matching on the CPU, compiled once for each vector instruction set. Lanes are
 // neighbouring pixels.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Census matching on CUDA: one launch takes the pair and makes pyramids of it, one describes the pixels of
 // all levels, and each level is searched by one, for both images. The last of these makes the map.
 

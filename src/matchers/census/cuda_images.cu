@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Census matching on CUDA: from the caller's images to gray pyramids, and from these to signatures.
 //
 // Specialised by GRAY_BITS (8, 16), PITCH, COLUMNS and ROWS of the transform's window, SPARSE (every second

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Census matching on CUDA: the search of one level for the cheapest label of every pixel, of both images.
 //
 // A warp has a strip: a column of pixels for each lane that has whole windows, ROWS rows. It takes labels in

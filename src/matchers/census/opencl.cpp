@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Census matching on OpenCL: the pair is taken and makes pyramids, all their pixels are described, and each
 // level is searched by one launch, for both images. The last of these makes the map.
 

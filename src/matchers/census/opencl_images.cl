@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Census matching on OpenCL: from the caller's images to gray pyramids, and from these to signatures.
 //
 // Specialised by GRAY (the type of a gray value), GRAY_BITS, SUM (a type that holds nine of them), PROCESSOR

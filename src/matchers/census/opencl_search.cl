@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Census matching on OpenCL: what the searches of opencl_tiles.cl and opencl_strips.cl share.
 //
 // Specialised by PLANES (see OpenclLevel), WORDS of a signature, WITH_GRAY (for AD-census), WINDOW, SUB_PIXEL

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The search of census matching on a GPU with OpenCL. A work item has a column of a strip of ROWS rows, and
 // takes labels in pairs, whose costs share a word, in 16 bits each. For a pair it goes down the strip, and
 // what the windows reach above and below: the sum of its column of the window is updated by the row that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The search of census matching on a processor with OpenCL. A work item has a tile of the base image; for
 // each label that some pixel of it wants, it finds the costs of all its pixels, their sums over the window,
 // and who takes the label. Inner loops go along rows, so that the compiler makes vectors of them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the host tells the kernels of census matching on OpenCL; included by both. Offsets are in bytes, of
 // pixel (0, 0), from the start of the plan's memory; strides in elements.
 #ifndef PARALLAX_CENSUS_OPENCL_TYPES

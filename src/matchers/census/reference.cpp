@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The specification of census matching, straight from census.h: every window is summed on its own. Slow on
 // purpose.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The search of a tile: for each label that some pixel of the tile wants, the costs of all its pixels, their
 // sums over the window, and who takes the label.
 //

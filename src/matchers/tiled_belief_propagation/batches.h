@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order in which tiles can be visited side by side, from one anti-diagonal to the next.
 #pragma once
 

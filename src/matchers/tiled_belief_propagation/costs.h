@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data costs of a pair, row by row, and what becomes of each pixel from the start.
 #pragma once
 

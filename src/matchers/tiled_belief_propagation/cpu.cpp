@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tiled belief propagation on the CPU.
 //
 // Data costs are computed once, in the layout of cpu_kernels.h, as columns. A visit of a tile turns them into

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The inner loops of tiled belief propagation on the CPU, compiled once for each vector instruction set.
 //
 // Lanes are pixels that are swept side by side: rows in sweeps right and left, columns in sweeps down and up.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the values of a pixel lie in memory and in registers.
 //
 // LANES threads side by side share the labels of a pixel, each has PER_LANE of them; labels are padded with

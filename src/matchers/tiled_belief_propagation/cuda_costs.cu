@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tiled belief propagation on CUDA: the data costs of all pixels.
 //
 // Specialised by TABLE (1 = differences are whole gray levels, or bits), TABLE_SIZE, HAS_OUTSIDE (a cost),

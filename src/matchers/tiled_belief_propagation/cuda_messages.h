@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a message follows from what a pixel has: the part of a sweep that no step can begin before the last one
 // has ended, so that its latency is what counts.
 //

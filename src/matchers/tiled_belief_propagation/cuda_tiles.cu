@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tiled belief propagation on CUDA: from data costs to a map.
 //
 // A block visits a tile. All rows are swept at once, LANES threads a row: one half of the block sends to the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the host tells the kernels of tiled belief propagation; included by both.
 #pragma once
 

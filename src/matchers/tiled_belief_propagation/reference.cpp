@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The specification of tiled belief propagation, straight from tiled_belief_propagation.h: one tile, one
 // pixel and one label after the other.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decoders of whole pictures in memory, one for each kind of file, and the encoders that the tool needs.
 // An alpha channel is left out, a palette is looked up, and pixels of fewer than 8 bits are scaled to 8. ICC
 // profiles and gamma are ignored. All decoders throw Error (file) with `name` in the message.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Disparities as pictures for people.
 #pragma once
 

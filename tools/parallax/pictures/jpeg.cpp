@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JPEG, by libjpeg-turbo, which leaves its functions by longjmp() on an error: whatever it may leave holds
 // nothing that has a destructor.
 #include <csetjmp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PBM, PGM and PPM: a header of a few numbers as text, then pixels as text or bytes.
 #include <algorithm>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A picture with its pixels, and the conventions that all readers share.
 #pragma once
 
