@@ -1,30 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sets parallax_disabled_vectors: the vector instructions, by Highway's names, that the library is not compiled for.
-set(PARALLAX_VECTORS all CACHE STRING "Vector instructions to compile for: all, native (the narrowest, and the widest of this machine) or narrowest")
-set_property(CACHE PARALLAX_VECTORS PROPERTY STRINGS all native narrowest)
+# Sets parallax_vectors, the library's definitions for the vector instructions it is compiled for, and parallax_all_vectors, those
+# for all of them.
+set(PARALLAX_VECTORS all CACHE STRING "Vector instructions to compile for: all, narrowest, native (for this machine alone) or both (the narrowest, and the widest of this machine)")
+set_property(CACHE PARALLAX_VECTORS PROPERTY STRINGS all narrowest native both)
 
+# Scalable vectors cannot be kept in arrays, as the median does; such machines run the fixed-width targets they also have.
+set(unused_vectors HWY_SVE HWY_SVE2 HWY_SVE_256 HWY_SVE2_128 HWY_RVV)
 # Highway always keeps the narrowest, which every processor has.
 set(wider_vectors HWY_SSSE3 HWY_SSE4 HWY_AVX2 HWY_AVX3 HWY_AVX3_DL)
-if(PARALLAX_VECTORS STREQUAL "all")
-  set(parallax_disabled_vectors "")
-elseif(PARALLAX_VECTORS STREQUAL "native")
-  if(NOT DEFINED PARALLAX_WIDEST_VECTORS)
-    try_run(
-      PARALLAX_VECTORS_RUN PARALLAX_VECTORS_COMPILED SOURCES ${CMAKE_CURRENT_LIST_DIR}/vectors_here.cpp
-      LINK_LIBRARIES hwy::hwy
-      RUN_OUTPUT_VARIABLE vectors_here)
-    if(NOT PARALLAX_VECTORS_RUN EQUAL 0)
-      message(FATAL_ERROR "Cannot find out this machine's vector instructions: set PARALLAX_VECTORS=all\n${vectors_here}")
-    endif()
-    # Of those that are compiled for at all, the widest first.
-    list(FILTER vectors_here INCLUDE REGEX "^(SSSE3|SSE4|AVX2|AVX3|AVX3_DL)$")
-    list(POP_FRONT vectors_here widest)
-    set(PARALLAX_WIDEST_VECTORS "${widest}" CACHE INTERNAL "The widest vector instructions of this machine")
+
+# AVX-512 as Ice Lake and Zen 4 have it counts the bits of bytes.
+function(parallax_vectors_without result)
+  list(JOIN ARGN "|" disabled)
+  set(${result} HWY_WANT_AVX3_DL "HWY_DISABLED_TARGETS=(${disabled})" PARENT_SCOPE)
+endfunction()
+
+# The widest of this machine, from those above. Empty: there are none.
+function(parallax_find_widest_vectors)
+  if(DEFINED PARALLAX_WIDEST_VECTORS)
+    return()
   endif()
-  set(parallax_disabled_vectors ${wider_vectors})
-  list(REMOVE_ITEM parallax_disabled_vectors HWY_${PARALLAX_WIDEST_VECTORS})
+  try_run(
+    status compiled SOURCES ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/vectors_here.cpp
+    LINK_LIBRARIES hwy::hwy
+    RUN_OUTPUT_VARIABLE vectors_here)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "Cannot find out this machine's vector instructions: set PARALLAX_VECTORS=all\n${vectors_here}")
+  endif()
+  # The widest come first.
+  list(TRANSFORM vectors_here PREPEND HWY_)
+  set(widest "")
+  foreach(vectors IN LISTS vectors_here)
+    if(NOT widest AND vectors IN_LIST wider_vectors)
+      set(widest ${vectors})
+    endif()
+  endforeach()
+  set(PARALLAX_WIDEST_VECTORS "${widest}" CACHE INTERNAL "The widest vector instructions of this machine")
+endfunction()
+
+parallax_vectors_without(parallax_all_vectors ${unused_vectors})
+if(PARALLAX_VECTORS STREQUAL "all")
+  set(parallax_vectors ${parallax_all_vectors})
 elseif(PARALLAX_VECTORS STREQUAL "narrowest")
-  set(parallax_disabled_vectors ${wider_vectors})
+  parallax_vectors_without(parallax_vectors ${unused_vectors} ${wider_vectors})
+elseif(PARALLAX_VECTORS STREQUAL "native")
+  parallax_find_widest_vectors()
+  set(parallax_vectors ${parallax_all_vectors})
+  if(PARALLAX_WIDEST_VECTORS)
+    list(APPEND parallax_vectors HWY_BASELINE_TARGETS=${PARALLAX_WIDEST_VECTORS})
+  endif()
+elseif(PARALLAX_VECTORS STREQUAL "both")
+  parallax_find_widest_vectors()
+  list(REMOVE_ITEM wider_vectors ${PARALLAX_WIDEST_VECTORS})
+  parallax_vectors_without(parallax_vectors ${unused_vectors} ${wider_vectors})
 else()
-  message(FATAL_ERROR "PARALLAX_VECTORS is ${PARALLAX_VECTORS}: set it to all, native or narrowest")
+  message(FATAL_ERROR "PARALLAX_VECTORS is ${PARALLAX_VECTORS}: set it to all, narrowest, native or both")
 endif()

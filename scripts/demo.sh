@@ -13,7 +13,7 @@ scripts/install-packages.sh "${build_packages[@]}"
 aloe=$out/aloe
 scripts/fetch-aloe.sh "$aloe" &
 fetching=$!
-# For this machine alone, which takes half the time.
+# For this machine alone: its vector instructions and no others.
 cmake --preset release -DPARALLAX_VECTORS=native >/dev/null
 cmake --build --preset release
 parallax=build/release/parallax

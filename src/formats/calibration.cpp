@@ -15,7 +15,7 @@
 namespace parallax {
 namespace {
 
-[[noreturn]] void fail(const std::string& name, std::string_view key, std::string_view why) {
+[[noreturn]] void fail_for_key(const std::string& name, std::string_view key, std::string_view why) {
   throw Error(ErrorCategory::file, name + ": " + std::string(key) + " " + std::string(why));
 }
 
@@ -32,7 +32,8 @@ std::optional<std::string_view> find_value(std::string_view text, std::string_vi
 
 double number_in(std::string_view value, std::string_view key, const std::string& name) {
   const auto number = parse_number<double>(next_word(value));
-  if (!number || !std::isfinite(*number) || !next_word(value).empty()) fail(name, key, "is no number");
+  if (!number || !std::isfinite(*number) || !next_word(value).empty())
+    fail_for_key(name, key, "is no number");
   return *number;
 }
 
@@ -44,7 +45,7 @@ double number_of(std::string_view text, std::string_view key, const std::string&
 int count_of(std::string_view text, std::string_view key, const std::string& name) {
   const double number = number_of(text, key, name);
   if (number < 0 || number > 1'000'000 || number != std::floor(number))
-    fail(name, key, "is no whole number from 0 to 1000000");
+    fail_for_key(name, key, "is no whole number from 0 to 1000000");
   return static_cast<int>(number);
 }
 
@@ -57,10 +58,11 @@ std::array<double, 9> matrix_of(std::string_view value, std::string_view key, co
   std::array<double, 9> matrix;
   for (double& element : matrix) {
     const auto number = parse_number<double>(next_word(rest));
-    if (!number || !std::isfinite(*number)) fail(name, key, "is no 3×3 matrix [f 0 cx; 0 f cy; 0 0 1]");
+    if (!number || !std::isfinite(*number))
+      fail_for_key(name, key, "is no 3×3 matrix [f 0 cx; 0 f cy; 0 0 1]");
     element = *number;
   }
-  if (!next_word(rest).empty()) fail(name, key, "is no 3×3 matrix [f 0 cx; 0 f cy; 0 0 1]");
+  if (!next_word(rest).empty()) fail_for_key(name, key, "is no 3×3 matrix [f 0 cx; 0 f cy; 0 0 1]");
   return matrix;
 }
 
@@ -69,22 +71,23 @@ std::array<double, 9> matrix_of(std::string_view value, std::string_view key, co
 Calibration parse_middlebury_calibration(std::string_view text, const std::string& name) {
   const DefaultFloatingPoint environment;
   const auto camera = find_value(text, "cam0");
-  if (!camera) fail(name, "cam0", "is missing: this is no Middlebury calib.txt");
+  if (!camera) fail_for_key(name, "cam0", "is missing: this is no Middlebury calib.txt");
   const std::array<double, 9> left = matrix_of(*camera, "cam0", name);
   Calibration calibration;
   calibration.focal = left[0];
   calibration.centre_x = left[2];
   calibration.centre_y = left[5];
-  if (!(calibration.focal > 0)) fail(name, "cam0", "has a focal length that is not above 0");
-  if (!find_value(text, "baseline")) fail(name, "baseline", "is missing: this is no Middlebury calib.txt");
+  if (!(calibration.focal > 0)) fail_for_key(name, "cam0", "has a focal length that is not above 0");
+  if (!find_value(text, "baseline"))
+    fail_for_key(name, "baseline", "is missing: this is no Middlebury calib.txt");
   calibration.baseline = number_of(text, "baseline", name);
-  if (!(calibration.baseline > 0)) fail(name, "baseline", "is not above 0");
+  if (!(calibration.baseline > 0)) fail_for_key(name, "baseline", "is not above 0");
   if (find_value(text, "doffs")) {
     calibration.doffs = number_of(text, "doffs", name);
   } else if (const auto other = find_value(text, "cam1")) {
     calibration.doffs = matrix_of(*other, "cam1", name)[2] - calibration.centre_x;
   }
-  if (!std::isfinite(calibration.doffs)) fail(name, "cam1", "is too far from cam0");
+  if (!std::isfinite(calibration.doffs)) fail_for_key(name, "cam1", "is too far from cam0");
   calibration.width = count_of(text, "width", name);
   calibration.height = count_of(text, "height", name);
   calibration.disparities = count_of(text, "ndisp", name);

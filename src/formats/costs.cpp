@@ -15,10 +15,6 @@ namespace {
 // Up to here a float holds halves, too, which rounding adds.
 constexpr long long highest_cost = 1 << 23;
 
-[[noreturn]] void fail(const std::string& name, const std::string& why) {
-  throw Error(ErrorCategory::file, name + ": " + why);
-}
-
 std::size_t count_words(std::string_view text) {
   std::size_t count = 0;
   while (!next_word(text).empty()) ++count;

@@ -45,7 +45,7 @@ const char* remedy(int reason) {
   }
 }
 
-[[noreturn]] void fail(const std::string& what, const std::string& path, int reason) {
+[[noreturn]] void fail_file(const std::string& what, const std::string& path, int reason) {
   throw Error(ErrorCategory::file,
               "cannot " + what + " " + path + ": " + std::strerror(reason) + remedy(reason));
 }
@@ -99,7 +99,7 @@ std::vector<std::byte> read_all(const Descriptor& file, std::size_t expected, st
     if (length == bytes.size()) bytes.resize(std::min(std::max(expected, 2 * length), most) + 1);
     const ssize_t count = ::read(file.number(), bytes.data() + length, bytes.size() - length);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail("read", path, errno);
+    if (count < 0) fail_file("read", path, errno);
     if (count == 0) break;
     length += static_cast<std::size_t>(count);
   }
@@ -109,10 +109,10 @@ std::vector<std::byte> read_all(const Descriptor& file, std::size_t expected, st
 
 void write_directly(const std::string& path, std::span<const std::byte> bytes) {
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (file.number() < 0) fail("write", path, errno);
+  if (file.number() < 0) fail_file("write", path, errno);
   int reason = write_all(file.number(), bytes);
   if (reason == 0 && file.close() != 0) reason = errno;
-  if (reason != 0) fail("write", path, reason);
+  if (reason != 0) fail_file("write", path, reason);
 }
 
 // Makes a new file beside `path`; its descriptor is negative, and errno set, on failure.
@@ -164,10 +164,10 @@ std::filesystem::path end_of_links(std::filesystem::path path) {
 
 std::vector<std::byte> read_file(const std::string& path, std::size_t most_bytes) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.number() < 0) fail("read", path, errno);
+  if (file.number() < 0) fail_file("read", path, errno);
   struct stat about {};
-  if (::fstat(file.number(), &about) != 0) fail("read", path, errno);
-  if (S_ISDIR(about.st_mode)) fail("read", path, EISDIR);
+  if (::fstat(file.number(), &about) != 0) fail_file("read", path, errno);
+  if (S_ISDIR(about.st_mode)) fail_file("read", path, EISDIR);
   const auto size = static_cast<std::size_t>(about.st_size);
   const std::size_t most =
       std::min(most_bytes, S_ISREG(about.st_mode) ? whole_memory() : most_bytes_of_stream());
@@ -175,28 +175,28 @@ std::vector<std::byte> read_file(const std::string& path, std::size_t most_bytes
   try {
     return read_all(file, size, most, path);
   } catch (const std::bad_alloc&) {
-    fail("read", path, ENOMEM);
+    fail_file("read", path, ENOMEM);
   }
 }
 
 void write_file(const std::string& path, std::span<const std::byte> bytes) {
   struct stat about {};
   const bool exists = ::stat(path.c_str(), &about) == 0;
-  if (exists && S_ISDIR(about.st_mode)) fail("write", path, EISDIR);
+  if (exists && S_ISDIR(about.st_mode)) fail_file("write", path, EISDIR);
   if (exists && !S_ISREG(about.st_mode)) return write_directly(path, bytes);
   // A link stays: what it points to is replaced, or made.
   const std::string target = end_of_links(path).string();
-  if (target.empty() && !path.empty()) fail("write", path, ELOOP);
+  if (target.empty() && !path.empty()) fail_file("write", path, ELOOP);
   // What nobody else may read must not be readable while it is written. A new file has the usual permissions.
   const auto [temporary, descriptor] = make_temporary_beside(target, exists ? 0600 : 0666);
   Descriptor file(descriptor);
-  if (file.number() < 0) fail("write", path, errno);
+  if (file.number() < 0) fail_file("write", path, errno);
   const mode_t permissions = about.st_mode & 07777;
   int reason = fill_temporary(file, bytes, exists ? &permissions : nullptr);
   if (reason == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) reason = errno;
   if (reason == 0) return sync_folder_of(target);
   ::unlink(temporary.c_str());
-  fail("write", path, reason);
+  fail_file("write", path, reason);
 }
 
 }  // namespace parallax

@@ -12,10 +12,6 @@
 namespace parallax {
 namespace {
 
-[[noreturn]] void fail(const std::string& name, const std::string& why) {
-  throw Error(ErrorCategory::file, name + ": " + why);
-}
-
 struct Header {
   Size size;
   bool little_endian;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words and numbers of text headers, independent of the locale.
+// Words and numbers of text headers, independent of the locale; what is said of those that are wrong.
 #pragma once
 
 #include <charconv>
 #include <optional>
+#include <string>
 #include <string_view>
+
+#include "parallax/error.h"
 
 namespace parallax {
 
@@ -30,6 +33,11 @@ std::optional<Number> parse_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return number;
+}
+
+// \throws Error (file), always, as "name: why"
+[[noreturn]] inline void fail(const std::string& name, const std::string& why) {
+  throw Error(ErrorCategory::file, name + ": " + why);
 }
 
 }  // namespace parallax

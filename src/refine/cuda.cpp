@@ -20,14 +20,6 @@ constexpr unsigned threads = lanes * warps;
 constexpr unsigned tile_size = lanes;
 constexpr unsigned median_rows = 2 * warps;
 
-std::size_t width_of(Size size) {
-  return static_cast<std::size_t>(size.width);
-}
-
-std::size_t height_of(Size size) {
-  return static_cast<std::size_t>(size.height);
-}
-
 // A thread a pixel.
 Shape rows_of(Size size) {
   return {static_cast<unsigned>(size.height), cuda::blocks(width_of(size), threads)};

@@ -17,14 +17,6 @@ using opencl::Shape;
 
 constexpr std::size_t group_items = 128;
 
-std::size_t width_of(Size size) {
-  return static_cast<std::size_t>(size.width);
-}
-
-std::size_t height_of(Size size) {
-  return static_cast<std::size_t>(size.height);
-}
-
 // Work items that have so many columns each.
 Shape groups_of(Size size, std::size_t columns) {
   return {groups_for(width_of(size), columns * group_items), height_of(size)};

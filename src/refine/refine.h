@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -21,6 +22,14 @@ inline constexpr float no_value = std::numeric_limits<float>::infinity();
 
 inline bool has_value(float disparity) {
   return disparity < no_value;
+}
+
+inline std::size_t width_of(Size size) {
+  return static_cast<std::size_t>(size.width);
+}
+
+inline std::size_t height_of(Size size) {
+  return static_cast<std::size_t>(size.height);
 }
 
 inline Workers checked_workers(int threads) {

@@ -184,7 +184,7 @@ void print_row(const Row& row) {
   std::fflush(stdout);
 }
 
-ordered_json to_json(const Row& row) {
+ordered_json row_json(const Row& row) {
   const auto metrics = [](const ErrorMetrics& error) {
     return ordered_json{{"count", error.count},
                         {"bad1", error.bad1},
@@ -231,7 +231,7 @@ void run_standard_suite(const std::string& data, const std::vector<Device>& devi
         const Row row = bench_one(pair, loaded, trial);
         show_progress("");
         print_row(row);
-        rows.push_back(to_json(row));
+        rows.push_back(row_json(row));
       }
     }
   }

@@ -26,7 +26,7 @@ InputKind kind_of(const std::string& path) {
   return !fs::exists(status) && NumberPattern::parse(path) ? InputKind::pattern : InputKind::picture;
 }
 
-const char* describe(InputKind kind) {
+const char* kind_text(InputKind kind) {
   switch (kind) {
     case InputKind::folder:
       return "a directory";
@@ -45,8 +45,8 @@ InputKind common_kind(const MatchRequest& request) {
   if (request.side_by_side) return left;
   const InputKind right = kind_of(request.right);
   if (left != right)
-    throw Error(ErrorCategory::file, request.left + " is " + describe(left) + ", " + request.right + " is " +
-                                         describe(right) + ": give two of a kind");
+    throw Error(ErrorCategory::file, request.left + " is " + kind_text(left) + ", " + request.right + " is " +
+                                         kind_text(right) + ": give two of a kind");
   return left;
 }
 

@@ -148,7 +148,7 @@ nlohmann::ordered_json finish(const TileRequest& settled, const StitchedMap& map
   return json;
 }
 
-nlohmann::ordered_json to_json(const TileJob& job, const TileReport& report) {
+nlohmann::ordered_json job_json(const TileJob& job, const TileReport& report) {
   const Size size = job.plan.format.size, tile = job.plan.tiles.front().around.size;
   return {{"method", job.request.method},
           {"device", job.plan.device.text()},
@@ -200,7 +200,7 @@ int match_by_tiles(const MatchRequest& request) {
   report.peak_memory_bytes = std::max(report.peak_memory_bytes, peak_memory_bytes());
   remove_tile_folder(job.folder);
   if (request.json) {
-    nlohmann::ordered_json json = to_json(job, report);
+    nlohmann::ordered_json json = job_json(job, report);
     json.update(finished);
     std::cout << json.dump(2) << "\n";
   } else {

@@ -5,7 +5,7 @@ namespace parallax::tool {
 namespace {
 
 constexpr const char* processor = "Core i7-2600";
-constexpr const char* gpu = "GeForce GTX 970";
+constexpr const char* gtx_970 = "GeForce GTX 970";
 
 BlockParameters study(CudaStrategy strategy, int streams = 4) {
   BlockParameters parameters = block_preset("sad-full-row");
@@ -14,7 +14,7 @@ BlockParameters study(CudaStrategy strategy, int streams = 4) {
 }
 
 Step gpu_step(const char* name, const char* over, std::optional<CudaStrategy> strategy, double published) {
-  Step step{name, over, DeviceKind::cuda, {}, {published, {}, {}, gpu}};
+  Step step{name, over, DeviceKind::cuda, {}, {published, {}, {}, gtx_970}};
   if (strategy) step.parameters = study(*strategy);
   return step;
 }
@@ -28,7 +28,7 @@ void add_streams(std::vector<Step>& steps) {
                      streams == 1 ? "plain" : "1 stream",
                      DeviceKind::cuda,
                      study(CudaStrategy::streams, streams),
-                     {milliseconds, {}, {}, gpu}});
+                     {milliseconds, {}, {}, gtx_970}});
   }
 }
 

@@ -4,7 +4,7 @@
 namespace parallax::tool {
 namespace {
 
-constexpr const char* gpu = "GeForce GTX 285";
+constexpr const char* gtx_285 = "GeForce GTX 285";
 
 BeliefPropagationParameters published(MessageValues values) {
   BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2010");
@@ -21,7 +21,7 @@ BeliefPropagationParameters in_bytes() {
 
 Step gpu_step(const char* name, MessageValues values, Published figures) {
   const char* over = values == MessageValues::local_memory ? "" : "local memory";
-  if (figures.value) figures.hardware = gpu;
+  if (figures.value) figures.hardware = gtx_285;
   return {name, over, DeviceKind::cuda, published(values), figures};
 }
 
@@ -64,7 +64,7 @@ Group cones() {
 
 // In tiles of so many columns and rows, and what that costs.
 Group split(const char* name, const char* pair, int disparities, Size tiles, Published tuned) {
-  tuned.hardware = gpu;
+  tuned.hardware = gtx_285;
   Group group{name, pair, disparities, {}, tiles};
   const auto add = [&](const char* step, const char* over, DeviceKind device, Way way,
                        const BeliefPropagationParameters& parameters, const Published& figures) {

@@ -4,8 +4,8 @@
 namespace parallax::tool {
 namespace {
 
-constexpr const char* gpu = "Tesla V100";
-constexpr const char* processor = "Xeon Platinum 8175M, 24 cores";
+constexpr const char* v100 = "Tesla V100";
+constexpr const char* xeon = "Xeon Platinum 8175M, 24 cores";
 
 // What tables 2 to 6 and 9 to 12 say of a pair: milliseconds, and speed-ups of single steps. Alignment is
 // that of 16-bit data.
@@ -70,11 +70,11 @@ Group on_processor(const PublishedPair& paper) {
   const auto& published = paper.processor;
   const auto step = [](const char* name, const char* over, const BeliefPropagationParameters& parameters,
                        std::optional<double> value, std::optional<double> speed_up) {
-    return Step{name, over, DeviceKind::cpu, parameters, {value, speed_up, {}, processor}};
+    return Step{name, over, DeviceKind::cpu, parameters, {value, speed_up, {}, xeon}};
   };
   const char* const anew = "vectors, all memory anew for each pair";
   std::vector<Step> steps = {
-      {"processor reference", "", DeviceKind::reference, initial(), {published.initial, {}, {}, processor}},
+      {"processor reference", "", DeviceKind::reference, initial(), {published.initial, {}, {}, xeon}},
       {"one thread, scalar", "", DeviceKind::cpu, initial()},
       step("threads", "one thread, scalar", initial(), published.threads,
            published.initial / published.threads),
@@ -96,7 +96,7 @@ Group on_gpu(const PublishedPair& paper) {
   const auto step = [](const char* name, const char* over, const BeliefPropagationParameters& parameters,
                        std::optional<double> value, std::optional<double> speed_up) {
     return Step{
-        name, over, DeviceKind::cuda, parameters, {value, speed_up, {}, value || speed_up ? gpu : ""}};
+        name, over, DeviceKind::cuda, parameters, {value, speed_up, {}, value || speed_up ? v100 : ""}};
   };
   const char* const anew = "all memory anew for each pair";
   std::vector<Step> steps = {

@@ -4,7 +4,7 @@
 namespace parallax::tool {
 namespace {
 
-constexpr const char* gpu = "ARM Mali GPU of 2015";
+constexpr const char* mali = "ARM Mali GPU of 2015";
 
 CensusParameters talk(int levels) {
   CensusParameters parameters = census_preset("mobile-gpu-2015");
@@ -16,9 +16,9 @@ Group frames(const char* name, const char* pair, std::optional<double> one_level
   const int levels = census_preset("mobile-gpu-2015").pyramid_levels;
   Group group{name, pair, 60, {}};
   for (const DeviceKind device : {DeviceKind::cpu, DeviceKind::cuda, DeviceKind::opencl}) {
-    group.steps.push_back({"one level", "", device, talk(1), {one_level, {}, {}, one_level ? gpu : ""}});
+    group.steps.push_back({"one level", "", device, talk(1), {one_level, {}, {}, one_level ? mali : ""}});
     group.steps.push_back(
-        {"coarse to fine", "one level", device, talk(levels), {coarse_to_fine, {}, {}, gpu}});
+        {"coarse to fine", "one level", device, talk(levels), {coarse_to_fine, {}, {}, mali}});
   }
   return group;
 }

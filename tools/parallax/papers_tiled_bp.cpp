@@ -5,7 +5,7 @@
 namespace parallax::tool {
 namespace {
 
-constexpr const char* gpu = "Tesla C2050";
+constexpr const char* c2050 = "Tesla C2050";
 
 // The contest's reference program: 40 iterations over the whole image.
 TiledBeliefPropagationParameters reference_program() {
@@ -30,7 +30,7 @@ struct PublishedCase {
 
 Group test_case(const PublishedCase& paper) {
   const Published reference{{}, {}, paper.reference_mismatches, "the contest's program"};
-  const Published winning{paper.milliseconds, {}, paper.mismatches, gpu};
+  const Published winning{paper.milliseconds, {}, paper.mismatches, c2050};
   const MatcherParameters tuned = tiled_belief_propagation_preset("memocode-2013-tuned");
   return {paper.name,
           paper.pair,

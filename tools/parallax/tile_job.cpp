@@ -24,7 +24,7 @@ constexpr int plan_version = 1;
 constexpr const char* made_by = "parallax " PARALLAX_VERSION;
 constexpr const char* remedy = ": make the plan anew; if an interrupted match left it, remove its folder";
 
-[[noreturn]] void fail(const std::string& path, const std::string& why) {
+[[noreturn]] void fail_plan(const std::string& path, const std::string& why) {
   throw Error(ErrorCategory::file, path + ": " + why + remedy);
 }
 
@@ -232,22 +232,22 @@ TileJob read_job(const std::string& path) {
     ordered_json json = ordered_json::parse(text, text + bytes.size());
     const int version = read_number<int>(json.at("parallax_tile_plan"));
     if (version != plan_version)
-      fail(path, "is a tile plan of version " + std::to_string(version) + ", this program reads version " +
-                     std::to_string(plan_version));
+      fail_plan(path, "is a tile plan of version " + std::to_string(version) +
+                          ", this program reads version " + std::to_string(plan_version));
     if (json.at("made_by") != made_by)
-      fail(path, "was made by " + shown(json.at("made_by")) + ", this is " + made_by);
+      fail_plan(path, "was made by " + shown(json.at("made_by")) + ", this is " + made_by);
     TileJob job = read_json(json);
     json.erase("fingerprint");
-    if (fingerprint_of(json) != job.fingerprint) fail(path, "was changed since it was made");
+    if (fingerprint_of(json) != job.fingerprint) fail_plan(path, "was changed since it was made");
     return job;
   } catch (const nlohmann::json::exception& error) {
-    fail(path, "is no tile plan that can be read (" + reason(error) + ")");
+    fail_plan(path, "is no tile plan that can be read (" + reason(error) + ")");
   } catch (const std::out_of_range& error) {
-    fail(path, std::string("is no tile plan that can be read (") + error.what() + ")");
+    fail_plan(path, std::string("is no tile plan that can be read (") + error.what() + ")");
   } catch (const HelpRequest&) {
-    fail(path, "has --help among its options");
+    fail_plan(path, "has --help among its options");
   } catch (const UsageError& error) {
-    fail(path, std::string("has options that this program does not know (") + error.what() + ")");
+    fail_plan(path, std::string("has options that this program does not know (") + error.what() + ")");
   }
 }
 
@@ -266,7 +266,7 @@ void check_inputs_unchanged(const TileJob& job, const std::string& path) {
   ordered_json there;
   for (const auto& [key, value] : now.items()) there[key] = asked.at(key);
   const std::string what = difference(there, now);
-  if (!what.empty()) fail(path, what);
+  if (!what.empty()) fail_plan(path, what);
 }
 
 }  // namespace parallax::tool

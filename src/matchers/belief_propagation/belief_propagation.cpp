@@ -15,8 +15,6 @@ namespace {
 using belief_propagation::make_model;
 using belief_propagation::Model;
 
-constexpr const char* preset_names = "default, grauer-gray-2010 or grauer-gray-2019";
-
 // As the papers describe it, and nothing more.
 BeliefPropagationParameters published() {
   BeliefPropagationParameters parameters;
@@ -82,7 +80,7 @@ BeliefPropagationParameters belief_propagation_preset(std::string_view name) {
     parameters.discontinuity_truncation = 1.7f;
     return parameters;
   }
-  refuse("preset", name, preset_names);
+  refuse("preset", name, "default, grauer-gray-2010 or grauer-gray-2019");
 }
 
 std::vector<float> belief_propagation_costs(const BeliefPropagationParameters& parameters,

@@ -40,7 +40,7 @@ float stored(float value, Arithmetic arithmetic) {
 // Where a message goes to, or comes from.
 enum Direction { above, below, left, right };
 // In the order that Felzenszwalb's program adds them up, for floats do mind.
-constexpr Direction directions[] = {below, above, right, left};
+constexpr Direction all_directions[] = {below, above, right, left};
 constexpr Direction opposite[] = {below, above, right, left};
 constexpr int step_x[] = {0, 0, -1, 1};
 constexpr int step_y[] = {-1, 1, 0, 0};
@@ -56,7 +56,7 @@ struct Volume {
   }
 };
 
-struct Level {
+struct ReferenceLevel {
   Size size;
   Buffer<float> data_buffer, message_buffers[4];
   PlaneBuffer<std::uint16_t> gray_buffer;
@@ -76,7 +76,7 @@ class Reference final : public detail::Plan {
         refinement_(parameters.refine, size_, true, layout_) {
     check_reachable(parameters.cost, model_.min_disparity, model_.labels, size_);
     for (const Size size : level_sizes(size_, parameters.levels)) {
-      Level level;
+      ReferenceLevel level;
       level.size = size;
       const std::size_t count = size.pixels() * static_cast<std::size_t>(model_.labels);
       level.data_buffer = layout_.reserve<float>(count);
@@ -94,9 +94,9 @@ class Reference final : public detail::Plan {
 
   void allocate() override {
     arena_ = Arena(layout_);
-    for (Level& level : levels_) {
+    for (ReferenceLevel& level : levels_) {
       level.data = {level.data_buffer.in(arena_.data()), level.size.width, model_.labels};
-      for (const Direction to : directions)
+      for (const Direction to : all_directions)
         level.to[to] = {level.message_buffers[to].in(arena_.data()), level.size.width, model_.labels};
       level.gray = level.gray_buffer.in(arena_.data());
     }
@@ -136,7 +136,7 @@ class Reference final : public detail::Plan {
   }
 
   void make_finest_level() {
-    Level& finest = levels_.front();
+    ReferenceLevel& finest = levels_.front();
     for (int y = 0; y < size_.height; ++y) {
       for (int x = 0; x < size_.width; ++x) {
         for (int label = 0; label < model_.labels; ++label)
@@ -160,7 +160,7 @@ class Reference final : public detail::Plan {
                                  : stored(within_range(data[label]));
   }
 
-  void make_level(const Level& fine, const Level& coarse) const {
+  void make_level(const ReferenceLevel& fine, const ReferenceLevel& coarse) const {
     for (int y = 0; y < coarse.size.height; ++y) {
       for (int x = 0; x < coarse.size.width; ++x) {
         float* data = coarse.data.at(x, y);
@@ -180,43 +180,43 @@ class Reference final : public detail::Plan {
     }
   }
 
-  void start_messages(const Level& level, const Level* coarser) const {
-    for (const Direction to : directions)
+  void start_messages(const ReferenceLevel& level, const ReferenceLevel* coarser) const {
+    for (const Direction to : all_directions)
       for (int y = 0; y < level.size.height; ++y)
         for (int x = 0; x < level.size.width; ++x)
           for (int label = 0; label < model_.labels; ++label)
             level.to[to].at(x, y)[label] = coarser ? coarser->to[to].at(x / 2, y / 2)[label] : 0.0f;
   }
 
-  bool outermost(const Level& level, int x, int y) const {
+  bool outermost(const ReferenceLevel& level, int x, int y) const {
     return x == 0 || y == 0 || x == level.size.width - 1 || y == level.size.height - 1;
   }
 
-  void update_colour(const Level& level, int colour) {
+  void update_colour(const ReferenceLevel& level, int colour) {
     for (int y = 0; y < level.size.height; ++y)
       for (int x = 0; x < level.size.width; ++x)
         if ((x + y) % 2 == colour && (model_.whole || !outermost(level, x, y)))
-          for (const Direction to : directions) send(level, x, y, to);
+          for (const Direction to : all_directions) send(level, x, y, to);
   }
 
   // The message that comes from a direction; nothing comes from outside.
-  static float incoming(const Level& level, int x, int y, Direction from, int label) {
+  static float incoming(const ReferenceLevel& level, int x, int y, Direction from, int label) {
     const int i = x + step_x[from], j = y + step_y[from];
     return level.contains(i, j) ? level.to[opposite[from]].at(i, j)[label] : 0.0f;
   }
 
   // Weight of the edge, as an index into the model's tables. Beyond the border, all is flat.
-  std::size_t edge(const Level& level, int x, int y, Direction to) const {
+  std::size_t edge(const ReferenceLevel& level, int x, int y, Direction to) const {
     const int i = x + step_x[to], j = y + step_y[to];
     if (!level.contains(i, j)) return 0;
     return static_cast<std::size_t>(edge_index(std::abs(level.gray.at(x, y) - level.gray.at(i, j))));
   }
 
-  void send(const Level& level, int x, int y, Direction to) {
+  void send(const ReferenceLevel& level, int x, int y, Direction to) {
     float* h = message_.in(arena_.data());
     for (int label = 0; label < model_.labels; ++label) {
       float sum = 0;
-      for (const Direction from : directions)
+      for (const Direction from : all_directions)
         if (from != to) sum += incoming(level, x, y, from, label);
       h[label] = sum + level.data.at(x, y)[label];
     }
@@ -238,9 +238,9 @@ class Reference final : public detail::Plan {
   }
 
   float belief(int x, int y, int label) const {
-    const Level& finest = levels_.front();
+    const ReferenceLevel& finest = levels_.front();
     float sum = 0;
-    for (const Direction from : directions) sum += incoming(finest, x, y, from, label);
+    for (const Direction from : all_directions) sum += incoming(finest, x, y, from, label);
     return sum + finest.data.at(x, y)[label];
   }
 
@@ -275,7 +275,7 @@ class Reference final : public detail::Plan {
   ArenaLayout layout_;
   DataCosts costs_;
   refine::Pipeline refinement_;
-  std::vector<Level> levels_;
+  std::vector<ReferenceLevel> levels_;
   Buffer<float> message_;
   PlaneBuffer<float> right_disparity_;
   Arena arena_;

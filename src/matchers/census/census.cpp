@@ -109,6 +109,15 @@ void check_labels(const Level& full, const CensusParameters& parameters) {
 
 }  // namespace
 
+Size Neighbourhood::window() const {
+  Size window{1, 1};
+  for (const Offset& neighbour : neighbours) {
+    window.width = std::max(window.width, 2 * neighbour.x + 1);
+    window.height = std::max(window.height, 2 * neighbour.y + 1);
+  }
+  return window;
+}
+
 Neighbourhood neighbourhood(CensusTransform transform) {
   switch (transform) {
     case CensusTransform::census_5x5:

@@ -64,6 +64,7 @@ struct Neighbourhood {
   bool modified;                   // against the mean
 
   int bytes() const { return (static_cast<int>(neighbours.size()) + 7) / 8; }
+  Size window() const;
 };
 
 inline constexpr int most_signature_bytes = 10;

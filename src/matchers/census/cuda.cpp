@@ -60,20 +60,6 @@ int words_of(int bits) {
   return (bits + 31) / 32;
 }
 
-// Of a transform's window.
-struct Window {
-  int columns, rows;
-};
-
-Window window_of(const std::vector<Offset>& neighbours) {
-  Window window{1, 1};
-  for (const Offset& offset : neighbours) {
-    window.columns = std::max(window.columns, 2 * offset.x + 1);
-    window.rows = std::max(window.rows, 2 * offset.y + 1);
-  }
-  return window;
-}
-
 class Cuda final : public cuda::Plan, public CensusPlan {
  public:
   Cuda(const CensusParameters& parameters, const Device& device, const ImageFormat& format,
@@ -213,11 +199,11 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   }
 
   void prepare(StreamHandle) override {
-    const Window window = window_of(neighbourhood_.neighbours);
+    const Size window = neighbourhood_.window();
     images_program_ =
         cuda::Program(context(), cuda::census_images_cu,
                       {define("GRAY_BITS", 8 * static_cast<int>(gray_bytes())), define("PITCH", pitch_),
-                       define("COLUMNS", window.columns), define("ROWS", window.rows),
+                       define("COLUMNS", window.width), define("ROWS", window.height),
                        define("SPARSE", parameters_.transform == CensusTransform::sparse_modified_7x7),
                        define("MODIFIED", neighbourhood_.modified), define("BITS", bits()),
                        define("WITH_GRAY", with_gray()), define("RADIUS", radius())});

@@ -56,20 +56,6 @@ std::size_t size(int value) {
   return static_cast<std::size_t>(value);
 }
 
-// Of a transform's window.
-struct Window {
-  int columns = 1, rows = 1;
-};
-
-Window window_of(const std::vector<Offset>& neighbours) {
-  Window window;
-  for (const Offset& neighbour : neighbours) {
-    window.columns = std::max(window.columns, 2 * neighbour.x + 1);
-    window.rows = std::max(window.rows, 2 * neighbour.y + 1);
-  }
-  return window;
-}
-
 void check_device(const opencl::DeviceInfo& device, const CensusParameters& parameters) {
   if (parameters.sub_pixel != SubPixel::none && !device.divides_correctly)
     throw Error(ErrorCategory::device,
@@ -209,12 +195,12 @@ class Opencl final : public opencl::Plan, public CensusPlan {
   }
 
   OpenclTransform transform() const {
-    const Window window = window_of(neighbourhood_.neighbours);
+    const Size window = neighbourhood_.window();
     return {bits(),
             planes(),
             with_gray() ? 1 : 0,
-            window.columns,
-            window.rows,
+            window.width,
+            window.height,
             parameters_.transform == CensusTransform::sparse_modified_7x7 ? 1 : 0,
             neighbourhood_.modified ? 1 : 0};
   }

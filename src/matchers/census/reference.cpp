@@ -22,7 +22,7 @@ using refine::no_value;
 using Signature = std::bitset<8 * most_signature_bytes>;
 
 // What is known of one level of one image.
-struct LevelPlanes {
+struct ReferencePlanes {
   PlaneBuffer<std::uint16_t> gray;
   PlaneBuffer<std::uint8_t> mask;  // not 0 = valid
   PlaneBuffer<Signature> signatures;
@@ -97,7 +97,7 @@ class Reference final : public detail::Plan, public CensusPlan {
  private:
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
   int level_count() const { return static_cast<int>(levels_.size()); }
-  const LevelPlanes& planes(int level, int side) const { return planes_[side][index(level)]; }
+  const ReferencePlanes& planes(int level, int side) const { return planes_[side][index(level)]; }
   View<std::uint16_t> gray(int level, int side) const { return planes(level, side).gray.in(arena_.data()); }
   View<std::uint8_t> mask(int level, int side) const { return planes(level, side).mask.in(arena_.data()); }
   View<Signature> signatures(int level, int side) const {
@@ -295,7 +295,7 @@ class Reference final : public detail::Plan, public CensusPlan {
   Neighbourhood neighbourhood_;
   ArenaLayout layout_;
   refine::Pipeline refinement_;
-  std::vector<LevelPlanes> planes_[2];
+  std::vector<ReferencePlanes> planes_[2];
   PlaneBuffer<float> right_disparity_;
   Arena arena_;
   Workers workers_{1};

@@ -16,8 +16,6 @@ namespace {
 using tiled_belief_propagation::make_model;
 using tiled_belief_propagation::Model;
 
-constexpr const char* preset_names = "default, memocode-2013 or memocode-2013-tuned";
-
 // With which a belief, 8·T + 1, fits in 16 bits.
 constexpr int highest_truncation = 8191;
 
@@ -90,7 +88,7 @@ TiledBeliefPropagationParameters tiled_belief_propagation_preset(std::string_vie
     parameters.inner = 1;
     return parameters;
   }
-  refuse("preset", name, preset_names);
+  refuse("preset", name, "default, memocode-2013 or memocode-2013-tuned");
 }
 
 std::vector<float> tiled_belief_propagation_costs(const TiledBeliefPropagationParameters& parameters,
