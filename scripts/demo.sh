@@ -14,9 +14,9 @@ aloe=$out/aloe
 scripts/fetch-aloe.sh "$aloe" &
 fetching=$!
 # For this machine alone: its vector instructions and no others.
-cmake --preset release -DPARALLAX_VECTORS=native >/dev/null
-cmake --build --preset release
-parallax=build/release/parallax
+cmake --preset release -B build/demo -DPARALLAX_VECTORS=native >/dev/null
+cmake --build build/demo
+parallax=build/demo/parallax
 
 mkdir -p "$out"
 disparities=224

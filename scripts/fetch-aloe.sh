@@ -6,7 +6,7 @@
 set -euo pipefail
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
-[ -e "$folder/aloeGT.png" ] && exit 0
+[ -e "$folder/aloeGT.png" ] && [ -e "$folder/aloeL.jpg" ] && [ -e "$folder/aloeR.jpg" ] && exit 0
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"

@@ -127,5 +127,5 @@ case ${1:-all} in
     run_tests
     tables
     ;;
-  *) sed -n '5,8s/^# *//p' "$0" >&2 && exit 2 ;;
+  *) sed -n 's/^#   //p' "$0" >&2 && exit 2 ;;
 esac

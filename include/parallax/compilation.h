@@ -6,7 +6,9 @@
 #include <functional>
 #include <string>
 
-namespace parallax {
+#include "parallax/export.h"
+
+namespace PARALLAX_API parallax {
 
 /// Sets what is called, with the text of a device, before a plan compiles kernels for it; null = nothing. A
 /// plan that finds all its kernels in the user's cache folder compiles none. Concerns the whole process; must

@@ -209,6 +209,7 @@ TEST_F(CommandTest, RefusesBadParameters) {
   expect_refusal(by_any_method + "--method bp --device opencl", 1,
                  {"bp", "opencl", "reference, cpu", "or another method"});
   expect_refusal(pair_of_files + "--full-row --disparities 16", 2, {"--full-row", "--disparities"});
+  expect_refusal(pair_of_files + "--disparities 16 --repeat 0", 2, {"--repeat", "from 1 to 1000000"});
   expect_refusal(pair_of_files + "--colour red", 2, {"--colour", "--help"});
   expect_refusal(pair_of_files + "--cloud c.ply", 2, {"--cloud", "--calib"});
   expect_refusal(pair_of_files + "-o map.bmp", 2, {"map.bmp", ".pfm"});

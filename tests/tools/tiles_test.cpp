@@ -18,6 +18,7 @@
 #include "support.h"
 #include "tools/background.h"
 #include "tools/command_fixture.h"
+#include "tools/parallax/tile_folder.h"
 #include "tools/picture_files.h"
 
 namespace parallax::test {
@@ -134,6 +135,12 @@ TEST_F(TilesTest, SynthWritesTheSamePixelsInTiles) {
 
 // 4.6 GB in tiles, though its pixels take less than the 4 GB that offsets of 32 bits reach: its head says
 // that they have 64.
+TEST_F(TilesTest, SynthWritesAllOfAPairOrNothing) {
+  fs::create_directories(folder_ / "pair/calib.txt");
+  expect_refusal("synth pair --tiled --size 300x200", 1, {"calib.txt"});
+  EXPECT_FALSE(fs::exists(folder_ / "pair/left.tiff"));
+}
+
 TEST_F(TilesTest, SynthWritesLargeTiffsWhereTilesAreLarge) {
   Background synth(folder_, {"synth", "tall", "--tiled", "--no-truth", "--size", "1281x1000000"});
   std::string head;
@@ -221,6 +228,24 @@ TEST_F(TilesTest, MergeKeepsTilesAlone) {
   ASSERT_EQ(run("merge p.json --keep").status, 0);
   for (const auto& entry : fs::directory_iterator(folder_ / "d.png.tiles"))
     EXPECT_EQ(entry.path().filename(), "tile-000000.tiff");
+}
+
+// Two merges of one plan, or a tile that a scheduler matches twice.
+TEST_F(TilesTest, MergeRemovesNothingThatOthersUse) {
+  make_pair_of("150x110");
+  const std::string plan =
+      "plan pair/left.png pair/right.png --method block --disparities 16 --tile-size 90x60 ";
+  ASSERT_EQ(run(plan + "-o d.pfm --plan plan.json").status, 0);
+  const auto count = plan_in("plan.json")["tiles"].size();
+  for (std::size_t number = 0; number < count; ++number)
+    ASSERT_EQ(run("match --plan plan.json --tile " + std::to_string(number)).status, 0);
+  {
+    const tool::TileFolderLock other((folder_ / "d.pfm.tiles").string(), tool::TileFolderLock::Use::shared);
+    ASSERT_EQ(run("merge plan.json").status, 0);
+    EXPECT_TRUE(fs::exists(folder_ / "d.pfm.tiles/tile-000000.tiff"));
+  }
+  ASSERT_EQ(run("merge plan.json").status, 0);
+  EXPECT_FALSE(fs::exists(folder_ / "d.pfm.tiles"));
 }
 
 TEST_F(TilesTest, MergeNamesTilesThatAreNotThere) {
@@ -655,6 +680,13 @@ TEST_F(TilesTest, RefusesWhatTilesDoNotHave) {
   const std::string plan = "plan pair/left.png pair/right.png --method block --disparities 16 ";
   expect_refusal(plan + "-o d.pfm --image v.png --plan p.json", 2, {"--image"});
   expect_refusal(plan + "-o d.pfm --json --plan p.json", 2, {"--json"});
+  fs::create_directory(folder_ / "own.pfm.tiles");
+  fs::copy(folder_ / "pair/left.png", folder_ / "own.pfm.tiles/tile-000000.tiff");
+  expect_refusal(
+      "plan own.pfm.tiles/tile-000000.tiff pair/right.png --disparities 16 -o own.pfm --plan p.json", 2,
+      {"is in the folder of the tiles"});
+  expect_refusal(match + "-o d.pfm --image nowhere/v.png", 1, {"nowhere"});
+  EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
   expect_refusal(plan + "-o d.pfm --plan pair/left.png", 2,
                  {"pair/left.png would be written over another file"});
   expect_refusal(plan + "-o maps/ --plan p.json", 2, {"maps/ is a directory"});

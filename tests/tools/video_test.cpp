@@ -134,6 +134,35 @@ TEST_F(VideoTest, ABrokenFrameOfAVideoLeavesTheOthersInStep) {
     EXPECT_TRUE(contents(folder_ / numbered("d", i, ".pfm")) == contents(folder_ / numbered("e", i, ".pfm")));
 }
 
+// Matroska says nothing of how many frames there are.
+TEST_F(VideoTest, FramesThatWereNotAnnouncedGoOverNoInput) {
+  make_videos();
+  save_video("both/%d.ppm", "both.mkv");
+  fs::create_directory(folder_ / "out");
+  save("out/000004.png", make_picture({64, 48}, 1, Depth::bits8, [](int, int, int) { return 255; }));
+  const std::string mask = contents(folder_ / "out/000004.png");
+  const Outcome outcome =
+      run("match both.mkv --side-by-side" + options + "-o d/ --left-mask out/000004.png --image out/");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.err.find("frame 4: out/000004.png would be written over"), std::string::npos)
+      << outcome.err;
+  EXPECT_EQ(contents(folder_ / "out/000004.png"), mask);
+  EXPECT_TRUE(fs::exists(folder_ / "out/000005.png"));
+}
+
+// A cut between key frames leaves out frames that the container still counts.
+TEST_F(VideoTest, FramesThatAnEditLeavesOutAreNotMissed) {
+  make_folders();
+  save_video("l/%d.ppm", "whole.mp4", "-c:v mpeg4 -pix_fmt yuv420p -g 6 -bf 0");
+  const std::string cut =
+      "cd '" + folder_.string() + "' && ffmpeg -nostdin -v error -ss 0.25 -i whole.mp4 -c copy cut.mp4";
+  ASSERT_EQ(std::system(cut.c_str()), 0);
+  const Outcome outcome = run("match cut.mp4 cut.mp4" + options + "-o d/");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(fs::exists(folder_ / "d/000002.pfm"));
+  EXPECT_FALSE(fs::exists(folder_ / "d/000005.pfm"));
+}
+
 TEST_F(VideoTest, VideosThatEndEarlyAreToldOf) {
   make_videos();
   save_video("r/%d.ppm", "short.avi", "-frames:v 4");

@@ -246,6 +246,7 @@ constexpr const char* of_papers[] = {"--paper", "--seconds-per-row", "--csv", "-
 
 void check_outputs(const PapersRequest& request, const std::string& data) {
   if (request.json.empty() && request.csv.empty() && request.markdown.empty()) return;
+  for (const std::string& path : {request.json, request.csv, request.markdown}) check_output(path);
   CommandFiles files;
   files.reads_pairs(data);
   for (const std::string& path : {request.json, request.csv, request.markdown}) files.writes(path);

@@ -133,7 +133,8 @@ Calibration parse_calibration(std::string_view text, const std::string& name) {
 }
 
 Calibration read_calibration(const std::string& path) {
-  const std::vector<std::byte> bytes = read_file(path);
+  constexpr std::size_t most_bytes = 1 << 20;
+  const std::vector<std::byte> bytes = read_file(path, most_bytes);
   return parse_calibration({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
 }
 

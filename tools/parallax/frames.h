@@ -29,7 +29,7 @@ class FrameSource {
   // Finishes what next() began, on any thread, for several frames at once. \throws Error (file)
   virtual void decode(Frame& frame) const = 0;
 
-  // Names of all frames; of videos, whose frames have none, only those of the first.
+  // Names of all frames; of a video, of those that it announces.
   virtual std::vector<Frame> names() const = 0;
   // 0 = not known.
   virtual std::size_t count() const = 0;

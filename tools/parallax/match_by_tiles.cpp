@@ -41,7 +41,7 @@ TileJob open_job(const TileRequest& request) {
   const bool left_over = fs::exists(path, unknown);
   if (left_over && !request.match.resume)
     throw Error(ErrorCategory::file, folder +
-                                         " is left of an interrupted match: go on with --resume, or "
+                                         " is left over from an interrupted match: go on with --resume, or "
                                          "remove the folder");
   if (left_over) {
     TileJob job = read_job(path);
@@ -53,14 +53,6 @@ TileJob open_job(const TileRequest& request) {
   const TileJob job = plan_job(request);
   write_job(job, path);
   return read_job(path);
-}
-
-// A picture that is called as a tile is would be replaced by one.
-void check_no_input_inside(const TileRequest& request) {
-  const MatchRequest& match = request.match;
-  for (const std::string& path : {match.left, match.right, match.left_mask, match.right_mask, match.truth})
-    if (!path.empty() && fs::path(behind_links(path)).parent_path() == behind_links(request.folder()))
-      throw UsageError(path + " is in the folder of the tiles: move it, or give another -o");
 }
 
 std::vector<int> unfinished_tiles(const TileJob& job) {
@@ -188,12 +180,12 @@ int match_by_tiles(const MatchRequest& request) {
   check_goes_in_tiles(request);
   const TileRequest settled = settle_request(request);
   // Found out now, and not in the end.
+  check_output(request.image);
   if (!request.truth.empty()) read_truth(settled);
   OutputFolders folders;
   folders.make(settled.folder());
   const TileFolderLock lock(settled.folder(), TileFolderLock::Use::alone);
   check_nothing_foreign(settled.folder());
-  check_no_input_inside(settled);
   const TileJob job = open_job(settled);
   TileReport report = match_and_stitch(job);
   const nlohmann::ordered_json finished = finish(settled, report.map);

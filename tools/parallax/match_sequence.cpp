@@ -77,21 +77,39 @@ struct Outputs {
 };
 
 // No file may be written twice, none that is read be written.
-void check_names(const std::vector<Frame>& frames, const Outputs& outputs, const MatchRequest& request) {
-  CommandFiles files;
-  for (const std::string& path : {request.left_mask, request.right_mask, request.calibration})
-    files.reads(path);
-  for (const Frame& frame : frames) {
-    files.reads(frame.left);
-    files.reads(frame.right);
+class Names {
+ public:
+  Names(const MatchRequest& request, const Outputs& outputs) : request_(request), outputs_(outputs) {}
+
+  // \throws UsageError
+  void check(const std::vector<Frame>& frames) {
+    for (const std::string& path : {request_.left_mask, request_.right_mask, request_.calibration})
+      files_.reads(path);
+    for (const Frame& frame : frames) {
+      files_.reads(frame.left);
+      files_.reads(frame.right);
+    }
+    files_.writes(request_.video);
+    for (const Frame& frame : frames) add(frame);
+    checked_ = frames.size();
   }
-  files.writes(request.video);
-  for (const Frame& frame : frames) {
-    const OutputPaths paths = outputs.of(frame);
+  // The next frame: a video may have more than it announces. \throws UsageError
+  void check(const Frame& frame) {
+    if (taken_++ >= checked_) add(frame);
+  }
+
+ private:
+  void add(const Frame& frame) {
+    const OutputPaths paths = outputs_.of(frame);
     for (const std::string& path : {paths.disparity, paths.confidence, paths.image, paths.cloud})
-      files.writes(path);
+      files_.writes(path);
   }
-}
+
+  const MatchRequest& request_;
+  const Outputs& outputs_;
+  CommandFiles files_;
+  std::size_t checked_ = 0, taken_ = 0;
+};
 
 void check_options(const MatchRequest& request) {
   if (request.energy) throw UsageError("--energy is for one pair: leave it out for a sequence");
@@ -145,7 +163,12 @@ class Summary {
 class Sequence {
  public:
   Sequence(const MatchRequest& request, FrameSource& source)
-      : request_(request), source_(source), outputs_(request), plan_(request), items_(pipeline_slots()) {}
+      : request_(request),
+        source_(source),
+        outputs_(request),
+        names_(request, outputs_),
+        plan_(request),
+        items_(pipeline_slots()) {}
 
   int run();
 
@@ -158,6 +181,7 @@ class Sequence {
     Picture coloured;
   };
 
+  bool next(Item& item);
   void decode(Item& item) const;
   void match(Item& item);
   void write(Item& item) const;
@@ -170,6 +194,7 @@ class Sequence {
   const MatchRequest& request_;
   FrameSource& source_;
   Outputs outputs_;
+  Names names_;
   MatchPlan plan_;
   std::vector<Item> items_;
   OutputFolders folders_;
@@ -177,6 +202,16 @@ class Sequence {
   Summary summary_;
   Clock::time_point shown_;
 };
+
+bool Sequence::next(Item& item) {
+  if (!source_.next(item.frame)) return false;
+  try {
+    names_.check(item.frame);
+  } catch (const UsageError& error) {
+    item.frame.error = error.what();
+  }
+  return true;
+}
 
 void Sequence::decode(Item& item) const {
   if (!item.frame.error.empty()) return;
@@ -253,12 +288,12 @@ void Sequence::show() {
 
 int Sequence::run() {
   check_options(request_);
-  check_names(source_.names(), outputs_, request_);
+  names_.check(source_.names());
   outputs_.make_folders(folders_);
   const auto stage = [&](bool one_at_a_time, auto body) {
     return PipelineStage{one_at_a_time, [this, body](std::size_t slot) { (this->*body)(items_[slot]); }};
   };
-  run_pipeline(items_.size(), [&](std::size_t slot) { return source_.next(items_[slot].frame); },
+  run_pipeline(items_.size(), [&](std::size_t slot) { return next(items_[slot]); },
                {stage(false, &Sequence::decode), stage(true, &Sequence::match),
                 stage(false, &Sequence::write), stage(true, &Sequence::finish)});
   show_progress("");

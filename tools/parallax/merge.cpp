@@ -77,7 +77,8 @@ int merge_command(const Arguments& arguments) {
   if (std::filesystem::is_directory(job.folder)) lock.emplace(job.folder, TileFolderLock::Use::shared);
   Shortcomings(job).check();
   const StitchedMap map = stitch_tiles(job, path);
-  if (!keep)
+  // Others that still work there need what is in it: the last one removes it.
+  if (!keep && lock->take_alone())
     remove_tile_folder(job.folder);
   else if (map.path != job.request.output)
     remove_file(map.path);

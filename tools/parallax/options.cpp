@@ -132,7 +132,7 @@ Number Option::read_number(const std::string& text) const {
   if constexpr (!std::is_integral_v<Number>) fits = fits && std::isfinite(number);
   if (range_ &&
       (!fits || static_cast<double>(number) < range_->first || static_cast<double>(number) > range_->second))
-    refuse(text, from_to(range_->first, range_->second));
+    refuse(text, from_to(static_cast<Number>(range_->first), static_cast<Number>(range_->second)));
   if (fits) return number;
   if constexpr (std::is_integral_v<Number>)
     refuse(text, is_number ? from_to(Limits::min(), Limits::max()) : kind);

@@ -146,6 +146,14 @@ void OutputFile::take_place() {
   temporary_.rename_to(resolved_);
 }
 
+void check_output(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!path.empty() && !folder.empty() && !std::filesystem::is_directory(folder))
+    throw Error(ErrorCategory::file, "cannot write " + path + ": there is no folder " + folder.string());
+  if (std::filesystem::is_directory(path))
+    throw Error(ErrorCategory::file, "cannot write " + path + ": it is a folder, give a file");
+}
+
 void write_files(std::span<const FileBytes> files, bool on_disk) {
   std::vector<std::unique_ptr<OutputFile>> outputs;
   for (const auto& [path, bytes] : files) {

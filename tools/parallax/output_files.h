@@ -58,6 +58,10 @@ class OutputFile {
   int file_ = -1;
 };
 
+// Minutes are not to be spent on what nobody can have. An empty path is none.
+// \throws Error (file) where there is no folder for the file
+void check_output(const std::string& path);
+
 using FileBytes = std::pair<std::string, std::vector<std::byte>>;  // a path, and what it gets
 
 // All of them, or, after an error, none: no name is taken before all files are there, and on the disk. Many

@@ -64,14 +64,6 @@ void save(const PapersRequest& request, const std::vector<MeasuredTable>& tables
 
 }  // namespace
 
-void check_output(const std::string& path) {
-  const fs::path folder = fs::path(path).parent_path();
-  if (!path.empty() && !folder.empty() && !fs::is_directory(folder))
-    throw Error(ErrorCategory::file, "cannot write " + path + ": there is no folder " + folder.string());
-  if (fs::is_directory(path))
-    throw Error(ErrorCategory::file, "cannot write " + path + ": it is a folder, give a file");
-}
-
 std::string paper_names() {
   std::string names;
   for (const Paper& paper : all_papers()) names += (names.empty() ? "" : ", ") + paper.name;

@@ -18,10 +18,6 @@ struct PapersRequest {
   std::string json, csv, markdown, plots;
 };
 
-// Minutes are not to be spent on what nobody can have. An empty path is none.
-// \throws Error (file) where there is no folder for the file
-void check_output(const std::string& path);
-
 // "block, census, …"
 std::string paper_names();
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "tools/parallax/command.h"
+#include "tools/parallax/pictures.h"
 #include "tools/parallax/pictures/codecs.h"
 
 namespace parallax::tool {
@@ -33,7 +34,9 @@ PartsMemory PictureParts::memory() const {
   std::error_code unknown;
   const std::uintmax_t file = std::filesystem::file_size(path_, unknown);
   // The file, what is decoded of it, perhaps with an alpha channel, and that without it.
-  const std::size_t decoded = (static_cast<std::size_t>(channels_) + 1) * samples;
+  std::size_t decoded = (static_cast<std::size_t>(channels_) + 1) * samples;
+  // libtiff converts to four channels; and a picture may be turned.
+  if (has_extension(path_, {".tif", ".tiff"})) decoded += 4 * format_.size.pixels();
   return {(unknown ? 0 : static_cast<std::size_t>(file)) + decoded + held, held};
 }
 

@@ -10,7 +10,9 @@ int plan_command(const Arguments& arguments) {
   const MatchRequest request = parse_match(arguments, "plan");
   check_goes_in_tiles(request);
   if (!request.image.empty() || !request.truth.empty())
-    throw UsageError("--image and --truth are of a map that is there: 'parallax eval' compares it");
+    throw UsageError(
+        "--image and --truth need a finished map: leave them out, and run 'parallax eval' after 'parallax "
+        "merge'");
   if (!request.video.empty() || request.json)
     throw UsageError("--video and --json are for 'parallax match': leave them out");
   const TileJob job = plan_job(settle_request(request));

@@ -148,10 +148,13 @@ void write_tiled_pair(const std::string& folder, const SynthParameters& paramete
   left.finish();
   right.finish();
   if (truth) truth->finish();
+  OutputFile calibration_file((std::filesystem::path(folder) / "calib.txt").string());
+  calibration_file.write(calibration_bytes(calibration));
+  calibration_file.finish();
   left.take_place();
   right.take_place();
   if (truth) truth->take_place();
-  write_output((std::filesystem::path(folder) / "calib.txt").string(), calibration_bytes(calibration));
+  calibration_file.take_place();
   show_progress("");
 }
 

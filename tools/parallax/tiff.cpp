@@ -198,7 +198,7 @@ std::size_t TiffReader::memory_bytes() const {
 }
 
 void TiffReader::read(const Rectangle& region, void* pixels, std::ptrdiff_t stride_bytes) {
-  decoded_.resize(memory_bytes() / 2);
+  if (!decoded_) decoded_ = std::make_unique_for_overwrite<std::byte[]>(memory_bytes() / 2);
   const int first_column = region.x / unit_.width * unit_.width;
   const int first_row = region.y / unit_.height * unit_.height;
   for (int y = first_row; y < region.y + region.size.height; y += unit_.height) {
@@ -220,9 +220,9 @@ void TiffReader::decode(int column, int row, int sample) {
              : TIFFVStripSize(file,
                               static_cast<std::uint32_t>(std::min(unit_.height, format_.size.height - row)));
   const tmsize_t read =
-      expected > static_cast<tmsize_t>(decoded_.size()) ? -1
-      : tiled_ ? TIFFReadEncodedTile(file, TIFFComputeTile(file, x, y, 0, plane), decoded_.data(), expected)
-               : TIFFReadEncodedStrip(file, TIFFComputeStrip(file, y, plane), decoded_.data(), expected);
+      expected > static_cast<tmsize_t>(memory_bytes() / 2) ? -1
+      : tiled_ ? TIFFReadEncodedTile(file, TIFFComputeTile(file, x, y, 0, plane), decoded_.get(), expected)
+               : TIFFReadEncodedStrip(file, TIFFComputeStrip(file, y, plane), decoded_.get(), expected);
   if (read != expected)
     throw Error(ErrorCategory::file, file_->path() + ": is damaged at row " + std::to_string(row) + " (" +
                                          file_->complaint() + "): copy the file again");
@@ -239,7 +239,7 @@ void TiffReader::copy_unit(const Rectangle& unit, const Rectangle& region, int s
     const std::size_t first =
         static_cast<std::size_t>(y - unit.y) * static_cast<std::size_t>(unit.size.width) +
         static_cast<std::size_t>(shared.x - unit.x);
-    const std::byte* from = decoded_.data() + first * from_step;
+    const std::byte* from = decoded_.get() + first * from_step;
     std::byte* to = pixels + static_cast<std::ptrdiff_t>(y - region.y) * stride_bytes +
                     static_cast<std::size_t>(shared.x - region.x) * to_step +
                     static_cast<std::size_t>(sample) * bytes;
@@ -262,9 +262,8 @@ bool is_tiff(Bytes bytes) {
 namespace {
 
 // libtiff's converter hands over R, G, B and alpha in one number.
-Picture from_rgba(const std::vector<std::uint32_t>& rgba, Size size, bool is_gray) {
+Picture from_rgba(const std::uint32_t* from, Size size, bool is_gray) {
   Picture picture({size, Depth::bits8}, is_gray ? 1 : 3);
-  const std::uint32_t* from = rgba.data();
   for (int y = 0; y < size.height; ++y) {
     std::byte* to = picture.row(y);
     for (int x = 0; x < size.width; ++x, ++from) {
@@ -288,16 +287,17 @@ std::optional<Picture> read_converted_tiff(const std::string& path) {
     fail_picture(path, std::string("is a TIFF of a kind that is not read (") + why +
                            "): give one of 8 or 16 bits, gray or colour");
   const std::unique_ptr<TIFFRGBAImage, decltype(&TIFFRGBAImageEnd)> end(&image, &TIFFRGBAImageEnd);
-  check_picture_size(image.width, image.height, path);
+  check_picture_size(image.width, image.height, path, "convert it to 8 bits, gray or RGB");
   const Size size{static_cast<int>(image.width), static_cast<int>(image.height)};
   // Rows are to come as they are stored: upright() turns them.
   image.req_orientation = image.orientation;
-  std::vector<std::uint32_t> rgba(size.pixels());
-  if (TIFFRGBAImageGet(&image, rgba.data(), image.width, image.height) == 0)
+  // Not touched before there are pixels: a damaged header must not fill all memory. So it is in read(), too.
+  const auto rgba = std::make_unique_for_overwrite<std::uint32_t[]>(size.pixels());
+  if (TIFFRGBAImageGet(&image, rgba.get(), image.width, image.height) == 0)
     fail_damaged(path, file.complaint());
   const bool is_gray =
       image.photometric == PHOTOMETRIC_MINISBLACK || image.photometric == PHOTOMETRIC_MINISWHITE;
-  return upright(from_rgba(rgba, size, is_gray), image.orientation);
+  return upright(from_rgba(rgba.get(), size, is_gray), image.orientation);
 }
 
 std::vector<std::byte> encode_tiff(View<const float> values) {

@@ -66,7 +66,7 @@ class TiffReader {
   bool tiled_ = false;
   int samples_ = 1;  // side by side in a unit
   int planes_ = 1;   // units of one sample each, one set after the other
-  std::vector<std::byte> decoded_;
+  std::unique_ptr<std::byte[]> decoded_;
 };
 
 bool is_tiff(Bytes bytes);

@@ -146,13 +146,21 @@ std::string absolute(const std::string& path) {
   return path.empty() ? path : fs::absolute(path).lexically_normal().string();
 }
 
+// A picture that is called as a tile is would be replaced by one.
+void check_no_input_inside(const TileRequest& request) {
+  const MatchRequest& match = request.match;
+  for (const std::string& path : {match.left, match.right, match.left_mask, match.right_mask, match.truth})
+    if (!path.empty() && fs::path(behind_links(path)).parent_path() == behind_links(request.folder()))
+      throw UsageError(path + " is in the folder of the tiles: move it, or give another -o");
+}
+
 // What a link points to is what is replaced.
 std::string settled_output(const std::string& path) {
   if (names_folder(path)) throw UsageError(path + " is a directory: give the file of one pair a name");
   std::error_code missing;
   const fs::path target = fs::canonical(path, missing);
   if (missing) return behind_links(path);
-  if (!fs::is_regular_file(target)) throw UsageError(path + " is no regular file: give -o one");
+  if (!fs::is_regular_file(target)) throw UsageError(path + " is not a regular file: give -o another name");
   return target.string();
 }
 
@@ -260,6 +268,7 @@ TileRequest settle_request(const MatchRequest& request) {
        {&match.left, &match.right, &match.left_mask, &match.right_mask, &match.calibration, &match.truth})
     *path = absolute(*path);
   match.output = settled_output(request.output);
+  check_no_input_inside(settled);
   settled.inputs = examine_inputs(match);
   check_finishing_fits(match, settled.inputs.format.size);
   settle_range(match, settled.inputs.format.size);

@@ -56,6 +56,13 @@ TileFolderLock::TileFolderLock(const std::string& folder, Use use)
               folder + ": another process is matching there: wait until it has ended, or give another -o");
 }
 
+bool TileFolderLock::take_alone() {
+  // Changing it may lose it for a moment.
+  if (::flock(folder_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
+  ::flock(folder_, LOCK_SH | LOCK_NB);
+  return false;
+}
+
 TileFolderLock::~TileFolderLock() {
   ::close(folder_);
 }

@@ -19,6 +19,9 @@ class TileFolderLock {
   TileFolderLock& operator=(const TileFolderLock&) = delete;
   ~TileFolderLock();
 
+  // From shared to alone. False: others work there, too, and it stays shared.
+  bool take_alone();
+
  private:
   int folder_ = -1;
 };

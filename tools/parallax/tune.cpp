@@ -242,7 +242,7 @@ void print(const TuningResult& result, Size size) {
 // Why it is not remembered; empty = it is.
 std::string remember(const TuningResult& result) {
   if (!result.compared)
-    return "nothing is remembered, for nothing could be compared with the default: " +
+    return "nothing was saved, because nothing could be compared with the default: " +
            (result.ended_early.empty() ? "all else failed" : result.ended_early) +
            ": give a larger --budget, or leave it to the plan";
   try {

@@ -199,7 +199,10 @@ void VideoReader::decode(Picture& picture) {
 bool VideoReader::end() {
   has_ended_ = true;
   const bool has_succeeded = decoder_->wait();
-  if (position_ < announced_)
+  // An MP4 may leave out frames that it counts; of one that is cut short, ffmpeg complains.
+  const bool may_be_edited =
+      has_extension(path_, {".mp4", ".m4v", ".mov"}) && has_succeeded && decoder_->complaint().empty();
+  if (position_ < announced_ && !may_be_edited)
     throw Error(ErrorCategory::file, path_ + " ends after " + std::to_string(position_) + " of " +
                                          std::to_string(announced_) + " frames: it is cut short");
   if (!has_succeeded)
@@ -246,8 +249,14 @@ VideoWriter::~VideoWriter() = default;
 
 void VideoWriter::fail() {
   encoder_->wait();
-  throw Error(ErrorCategory::file, "cannot write " + path_ + ": ffmpeg says " + encoder_->complaint() +
-                                       "; free some space, or choose another disk");
+  const std::string complaint = encoder_->complaint();
+  if (complaint.empty())
+    throw Error(ErrorCategory::file, "cannot write " + path_ + ": ffmpeg ended without a word: try again");
+  const bool is_full = complaint.find("No space left") != std::string::npos ||
+                       complaint.find("File too large") != std::string::npos;
+  throw Error(ErrorCategory::file,
+              "cannot write " + path_ + ": ffmpeg says " + complaint +
+                  (is_full ? "; free some space, or choose another disk" : "; check the folder and ffmpeg"));
 }
 
 // A size that is odd grows by a column or row, which is the last one once more.

@@ -84,13 +84,13 @@ int exif_orientation(Bytes exif) {
   return 1;
 }
 
-void check_picture_size(long long width, long long height, const std::string& name) {
+void check_picture_size(long long width, long long height, const std::string& name,
+                        const std::string& remedy) {
   constexpr long long longest = 1 << 20, most = 1 << 30;
   if (width < 1 || height < 1) fail_picture(name, "has no pixels: give a picture");
   if (width > longest || height > longest || width * height > most)
-    fail_picture(name,
-                 "is " + std::to_string(width) + "×" + std::to_string(height) +
-                     " pixels, which is more than 2^30 of them, or 2^20 in a row or column: give a TIFF");
+    fail_picture(name, "is " + std::to_string(width) + "×" + std::to_string(height) +
+                           " pixels, which is more than 2^30 of them, or 2^20 in a row or column: " + remedy);
 }
 
 }  // namespace parallax::tool

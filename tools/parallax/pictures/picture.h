@@ -49,7 +49,8 @@ Picture upright(const Picture& stored, int orientation);
 int exif_orientation(Bytes exif);
 
 // Sizes of pictures that are decoded whole. \throws Error (file) for others
-void check_picture_size(long long width, long long height, const std::string& name);
+void check_picture_size(long long width, long long height, const std::string& name,
+                        const std::string& remedy = "give a TIFF");
 
 [[noreturn]] inline void fail_picture(const std::string& name, const std::string& why) {
   throw Error(ErrorCategory::file, name + ": " + why);
