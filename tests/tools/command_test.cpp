@@ -197,8 +197,8 @@ TEST_F(CommandTest, RefusesBadParameters) {
   expect_refusal(pair_of_files + "--speckle-range inf", 2, {"--speckle-range", "finite"});
   expect_refusal(pair_of_files + "--no-left-right-check=5", 2, {"--no-left-right-check", "no value", "=5"});
   expect_refusal(pair_of_files + "--image view.jpg", 2, {"view.jpg", ".png"});
-  expect_refusal(pair_of_files + "-o a.png --image ./a.png", 2, {"a.png", "over another file"});
-  expect_refusal(pair_of_files + "-o pair/left.png", 2, {"pair/left.png", "over another file"});
+  expect_refusal(pair_of_files + "-o a.png --image ./a.png", 2, {"a.png", "by this command"});
+  expect_refusal(pair_of_files + "-o pair/left.png", 2, {"pair/left.png", "by this command"});
   expect_refusal(pair_of_files + "--window 8", 2, {"window", "8", "odd"});
   expect_refusal(pair_of_files + "--window 33", 2, {"window", "33", "1 to 31"});
   expect_refusal(pair_of_files + "--cost census", 2, {"--cost", "census", "sad"});

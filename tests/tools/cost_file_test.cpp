@@ -79,7 +79,7 @@ TEST_F(CostFileTest, RefusesWhatDoesNotFit) {
     expect_refusal(pair_of_files + "--cost-file costs.txt --method " + method, 2,
                    {"--cost-file", "bp or tiled-bp"});
   expect_refusal(tiled + "--cost-file costs.txt --cost census", 2, {"--cost", "exclude each other"});
-  expect_refusal(tiled + "--cost-file costs.pfm -o costs.pfm", 2, {"costs.pfm", "over another file"});
+  expect_refusal(tiled + "--cost-file costs.pfm -o costs.pfm", 2, {"costs.pfm", "by this command"});
   expect_refusal(bp + "--cost-file none.txt", 1, {"none.txt", "No such file"});
   expect_refusal(bp + "--cost-file bad.txt", 1, {"bad.txt", "is cut short"});
   expect_refusal(bp + "--cost-file pair/left.png", 1, {"pair/left.png", "width or height"});
@@ -129,7 +129,7 @@ TEST_F(TruthOptionTest, RefusesWhatDoesNotFit) {
   expect_refusal(pair_of_files + "--truth pair/disp0GT.pfm", 2, {"--truth", "--json"});
   expect_refusal(pair_of_files + "--truth-scale 4 --json", 2, {"--truth-scale", "give both"});
   expect_refusal(pair_of_files + "--truth pair/disp0GT.pfm --json -o pair/disp0GT.pfm", 2,
-                 {"over another file"});
+                 {"by this command"});
   expect_refusal(pair_of_files + "--truth none.pfm --json", 1, {"none.pfm", "No such file"});
   ASSERT_EQ(run("synth other --size 90x64").status, 0);
   expect_refusal(pair_of_files + "--truth other/disp0GT.pfm --json", 1, {"90×64", "96×64", "one size"});

@@ -105,7 +105,7 @@ TEST_F(FilesTest, FramesAreNotWrittenOver) {
 
 TEST_F(FilesTest, WhatIsTunedOnIsNotWrittenOver) {
   expect_refused(tool::tune_command, {at("real/L.tiff"), at("real/R.tiff"), "--json", at("linked/L.tiff")});
-  expect_refusal("tune --json linked/t.json", 2, {"linked/t.json", "over another file", "which is read"},
+  expect_refusal("tune --json linked/t.json", 2, {"linked/t.json", "by this command", "which is read"},
                  "PARALLAX_TUNING=real/t.json");
 }
 

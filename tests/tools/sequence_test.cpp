@@ -196,8 +196,8 @@ TEST_F(SequenceTest, RefusesOutputsThatMakeNoSense) {
   expect_refusal(sequence + "-o d_%d.bmp", 2, {"d_%d.bmp", ".pfm"});
   expect_refusal(sequence + "-o %d_%d.pfm", 2, {"%d_%d.pfm", "more than one"});
   expect_refusal(sequence + "--image v.png", 2, {"--image", "d_%04d.png"});
-  expect_refusal(sequence + "-o d%d.png --image ./d%d.png", 2, {"d%d.png", "over another file"});
-  expect_refusal(sequence + "-o l/%d.png --image l/", 2, {"l/0.png", "over another file"});
+  expect_refusal(sequence + "-o d%d.png --image ./d%d.png", 2, {"d%d.png", "by this command"});
+  expect_refusal(sequence + "-o l/%d.png --image l/", 2, {"l/0.png", "by this command"});
   expect_refusal(sequence + "--video v.gif", 2, {"v.gif", ".avi or .mp4"});
   expect_refusal(sequence + "--fps 5", 2, {"--fps", "--video"});
   expect_refusal(sequence + "--video v.avi --fps -5", 2, {"--fps", "-5"});
@@ -216,9 +216,8 @@ TEST_F(SequenceTest, NeverWritesOverWhatItReads) {
     for (const char* number : {"0", "1"})
       save(std::string(side) + "/" + number + ".png", frame_pictures(number[0] - '0').first);
   const std::string before = contents(folder_ / "l/1.png");
-  expect_refusal("match l/%d.png r/%d.png" + options + "-o ./l/%01d.png", 2,
-                 {"l/0.png", "over another file"});
-  expect_refusal("match l/%d.png r/%d.png" + options + "--image r/", 2, {"r/0.png", "over another file"});
+  expect_refusal("match l/%d.png r/%d.png" + options + "-o ./l/%01d.png", 2, {"l/0.png", "by this command"});
+  expect_refusal("match l/%d.png r/%d.png" + options + "--image r/", 2, {"r/0.png", "by this command"});
   EXPECT_EQ(contents(folder_ / "l/1.png"), before);
 }
 

@@ -687,8 +687,7 @@ TEST_F(TilesTest, RefusesWhatTilesDoNotHave) {
       {"is in the folder of the tiles"});
   expect_refusal(match + "-o d.pfm --image nowhere/v.png", 1, {"nowhere"});
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
-  expect_refusal(plan + "-o d.pfm --plan pair/left.png", 2,
-                 {"pair/left.png would be written over another file"});
+  expect_refusal(plan + "-o d.pfm --plan pair/left.png", 2, {"pair/left.png is also read by this command"});
   expect_refusal(plan + "-o maps/ --plan p.json", 2, {"maps/ is a directory"});
   EXPECT_FALSE(fs::exists(folder_ / "p.json"));
 }

@@ -94,9 +94,9 @@ void CommandFiles::writes(const std::string& path) {
   if (path.empty() || (::stat(path.c_str(), &about) == 0 && S_ISCHR(about.st_mode))) return;
   const auto [use, is_free] = uses_.insert({identity(path), {path, "written"}});
   if (is_free) return;
-  const std::string other = use->second.path == path ? "" : ", " + use->second.path;
-  throw UsageError(path + " would be written over another file" + other + ", which is " + use->second.what +
-                   ": give every file a name of its own");
+  const auto& [other, what] = use->second;
+  throw UsageError(path + (other == path ? " is also " : " would be written over " + other + ", which is ") +
+                   what + " by this command: give every output a name of its own");
 }
 
 }  // namespace parallax::tool

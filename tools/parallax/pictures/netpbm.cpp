@@ -18,7 +18,8 @@ class NetpbmReader {
     position_ = 2;
     const unsigned width = number(), height = number(), greatest = is_bitmap ? 1 : number();
     if (greatest < 1 || greatest > 65535)
-      fail_picture(name_, "has a greatest value of " + std::to_string(greatest) + ": it is from 1 to 65535");
+      fail_picture(name_,
+                   "has a maximum value of " + std::to_string(greatest) + ": it must be from 1 to 65535");
     check_picture_size(width, height, name_);
     // A pixel takes a bit at least.
     if (static_cast<std::size_t>(width) * static_cast<std::size_t>(height) / 8 > bytes_.size())
