@@ -209,8 +209,8 @@ TEST_F(PicturesTest, NetpbmMayBeTextAndHaveComments) {
       read(bytes_of("P4\n9 1\n\x80\x80")),
       make_picture({9, 1}, 1, Depth::bits8, [](int x, int, int) { return x % 8 == 0 ? 0u : 255u; })));
   expect_error(bytes_of("P5 2 2 255 abc"), "cut short");
-  expect_error(bytes_of("P5 2 2 0 abcd"), "greatest value of 0");
-  expect_error(bytes_of("P5 2 2 70000 abcd"), "greatest value of 70000");
+  expect_error(bytes_of("P5 2 2 0 abcd"), "maximum value of 0");
+  expect_error(bytes_of("P5 2 2 70000 abcd"), "maximum value of 70000");
   expect_error(bytes_of("P2 2 1 255 7"), "a number is missing");
   expect_error(bytes_of("P5 -2 1 255 ab"), "a number is missing");
   expect_error(bytes_of("P1 2 1 02"), "neither 0 nor 1");
