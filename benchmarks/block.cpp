@@ -37,7 +37,7 @@ const GrayPair& synthetic() {
       return cv::Mat(image.height(), image.width() / 3, CV_8UC3, const_cast<std::uint8_t*>(image.row(0)),
                      static_cast<std::size_t>(image.view().stride));
     };
-    return GrayPair{gray(wrap(colour.left)).clone(), gray(wrap(colour.right)).clone()};
+    return GrayPair{gray(wrap(colour.left)), gray(wrap(colour.right))};
   }();
   return pair;
 }

@@ -32,12 +32,15 @@ inline cv::Mat as_mat(const ImageView& picture) {
 }
 
 // With pixels of its own.
-inline cv::Mat gray(const tool::Picture& picture) {
-  const cv::Mat rgb = as_mat(picture.view());
+inline cv::Mat gray(const cv::Mat& rgb) {
   if (rgb.channels() == 1) return rgb.clone();
   cv::Mat result;
   cv::cvtColor(rgb, result, cv::COLOR_RGB2GRAY);
   return result;
+}
+
+inline cv::Mat gray(const tool::Picture& picture) {
+  return gray(as_mat(picture.view()));
 }
 
 inline GrayPair load_gray_pair(const std::filesystem::path& folder) {
