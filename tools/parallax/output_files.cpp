@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "parallax/error.h"
 #include "parallax/formats.h"
 
 #include "tools/parallax/command_files.h"
