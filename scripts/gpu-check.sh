@@ -32,18 +32,21 @@ build() {
   cmake --build build/gpu --target test_cuda test_devices test_cuda_allocation test_opencl benchmark_cuda benchmark_papers
 }
 
-# Every case compiles its kernels: as many at once as there are cores.
-test_conformance() {
-  local shards i
+# Runs the cases of a test program, which compile their kernels, in as many processes as there are cores.
+in_shards() {
+  local shards i process failed=0
   local -a running=()
   shards=$(nproc)
   for ((i = 0; i < shards; ++i)); do
-    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i build/gpu/tests/test_cuda --gtest_brief=1 &
+    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i "$@" --gtest_brief=1 &
     running+=($!)
   done
-  local failed=0
   for process in "${running[@]}"; do wait "$process" || failed=1; done
   return $failed
+}
+
+test_conformance() {
+  in_shards build/gpu/tests/test_cuda
 }
 
 test_devices() {
@@ -65,11 +68,13 @@ test_sanitized() {
     echo "compute-sanitizer is not here: left out"
     return
   fi
+  local tool failed=0
   for tool in memcheck racecheck initcheck; do
     echo "== $tool"
-    PARALLAX_CUDA_SEEDS=32 compute-sanitizer --tool "$tool" --error-exitcode 1 build/gpu/tests/test_cuda \
-      --gtest_brief=1 --gtest_filter='Seeds/*/0:Seeds/*/1:*Refin*'
+    PARALLAX_CUDA_SEEDS=32 in_shards compute-sanitizer --tool "$tool" --error-exitcode 1 build/gpu/tests/test_cuda \
+      --gtest_filter='Seeds/*/0:Seeds/*/1:*Refin*' || failed=1
   done
+  return $failed
 }
 
 # All of them, whatever fails.
