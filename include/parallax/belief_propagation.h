@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "parallax/data_cost.h"
-#include "parallax/export.h"
 #include "parallax/image.h"
 #include "parallax/refine.h"
 
-namespace PARALLAX_API parallax {
+#pragma GCC visibility push(default)
+namespace parallax {
 
 /// What messages and costs are kept and computed in.
 enum class Arithmetic {
@@ -131,3 +131,4 @@ double belief_propagation_energy(const BeliefPropagationParameters& parameters, 
                                  View<const float> disparity);
 
 }  // namespace parallax
+#pragma GCC visibility pop

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "parallax/export.h"
 #include "parallax/image.h"
 #include "parallax/refine.h"
 
-namespace PARALLAX_API parallax {
+#pragma GCC visibility push(default)
+namespace parallax {
 
 enum class BlockCost {
   sad,   ///< sum of absolute differences
@@ -84,3 +84,4 @@ std::vector<std::string_view> block_presets();
 BlockParameters block_preset(std::string_view name);
 
 }  // namespace parallax
+#pragma GCC visibility pop

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "parallax/export.h"
 #include "parallax/image.h"
 #include "parallax/refine.h"
 
-namespace PARALLAX_API parallax {
+#pragma GCC visibility push(default)
+namespace parallax {
 
 /// What describes a pixel: a bit for each neighbour in a window, set when the neighbour is brighter than a
 /// reference value. `census` compares with the pixel itself (Zabih & Woodfill 1994, "Non-parametric local
@@ -79,3 +79,4 @@ std::vector<std::string_view> census_presets();
 CensusParameters census_preset(std::string_view name);
 
 }  // namespace parallax
+#pragma GCC visibility pop

@@ -6,9 +6,8 @@
 #include <functional>
 #include <string>
 
-#include "parallax/export.h"
-
-namespace PARALLAX_API parallax {
+#pragma GCC visibility push(default)
+namespace parallax {
 
 /// Sets what is called, with the text of a device, before a plan compiles kernels for it; null = nothing. A
 /// plan that finds all its kernels in the user's cache folder compiles none. Concerns the whole process; must
@@ -16,3 +15,4 @@ namespace PARALLAX_API parallax {
 void on_compilation(std::function<void(const std::string& device)> listener);
 
 }  // namespace parallax
+#pragma GCC visibility pop

@@ -3,9 +3,8 @@
 /// What it costs a pixel of the left image to be a pixel of the right one, before any smoothness.
 #pragma once
 
-#include "parallax/export.h"
-
-namespace PARALLAX_API parallax {
+#pragma GCC visibility push(default)
+namespace parallax {
 
 enum class DataCost {
   absolute_difference,         ///< of gray values, in gray levels
@@ -19,3 +18,4 @@ enum class DataCost {
 };
 
 }  // namespace parallax
+#pragma GCC visibility pop

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "parallax/error.h"
-#include "parallax/export.h"
 
-namespace PARALLAX_API parallax {
+#pragma GCC visibility push(default)
+namespace parallax {
 
 enum class DeviceKind {
   reference,  ///< the scalar, single-threaded specification of each matcher
@@ -61,3 +61,4 @@ std::string active_cpu_target();
 void force_cpu_target(std::string_view target);
 
 }  // namespace parallax
+#pragma GCC visibility pop

@@ -6,9 +6,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "parallax/export.h"
-
-namespace PARALLAX_API parallax {
+#pragma GCC visibility push(default)
+namespace parallax {
 
 /// What kind of thing went wrong. Decides how an edge of the library (command line, binding) reacts.
 enum class ErrorCategory {
@@ -32,3 +31,4 @@ class Error : public std::runtime_error {
 };
 
 }  // namespace parallax
+#pragma GCC visibility pop

@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "parallax/export.h"
 #include "parallax/image.h"
 
-namespace PARALLAX_API parallax {
+#pragma GCC visibility push(default)
+namespace parallax {
 
 /// Metrics over the evaluated pixels: those whose truth is finite and, where there is a mask, whose mask is
 /// 255. With e = |disparity − truth|, "valid" = the disparity is finite.
@@ -39,3 +39,4 @@ ErrorMetrics evaluate(View<const float> disparity, View<const float> truth,
                       View<const std::uint8_t> mask = {});
 
 }  // namespace parallax
+#pragma GCC visibility pop

@@ -13,11 +13,11 @@
 #include <string_view>
 #include <vector>
 
-#include "parallax/export.h"
 #include "parallax/geometry.h"
 #include "parallax/image.h"
 
-namespace PARALLAX_API parallax {
+#pragma GCC visibility push(default)
+namespace parallax {
 
 /// Parses a PFM file of one channel ("Pf"), either endianness, rows stored bottom-up; the result has row 0 on
 /// top. The magnitude of its scale is ignored. \p name appears in errors. \throws Error (file) when it is not
@@ -80,3 +80,4 @@ std::vector<std::byte> read_file(const std::string& path,
 void write_file(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace parallax
+#pragma GCC visibility pop

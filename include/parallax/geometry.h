@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "parallax/export.h"
 #include "parallax/image.h"
 
-namespace PARALLAX_API parallax {
+#pragma GCC visibility push(default)
+namespace parallax {
 
 /// A rectified rig, as Middlebury's calib.txt describes it.
 struct Calibration {
@@ -44,3 +44,4 @@ std::vector<Point> point_cloud(const Calibration& calibration, View<const float>
                                const ImageView& left);
 
 }  // namespace parallax
+#pragma GCC visibility pop

@@ -12,9 +12,8 @@
 #include <new>
 #include <type_traits>
 
-#include "parallax/export.h"
-
-namespace PARALLAX_API parallax {
+#pragma GCC visibility push(default)
+namespace parallax {
 
 struct Size {
   int width = 0;
@@ -181,3 +180,4 @@ struct DisparityMap {
 };
 
 }  // namespace parallax
+#pragma GCC visibility pop

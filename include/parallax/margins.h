@@ -3,9 +3,8 @@
 /// What a part of a pair has to be matched with, so that it is a part of the whole map.
 #pragma once
 
-#include "parallax/export.h"
-
-namespace PARALLAX_API parallax {
+#pragma GCC visibility push(default)
+namespace parallax {
 
 /// How far around itself, in pixels of both images, a tile has to be matched.
 struct Margins {
@@ -19,3 +18,4 @@ struct Margins {
 };
 
 }  // namespace parallax
+#pragma GCC visibility pop

@@ -13,7 +13,6 @@
 #include "parallax/block.h"
 #include "parallax/census.h"
 #include "parallax/device.h"
-#include "parallax/export.h"
 #include "parallax/image.h"
 #include "parallax/tiled_belief_propagation.h"
 
@@ -21,7 +20,8 @@ namespace parallax::detail {
 class Plan;
 }
 
-namespace PARALLAX_API parallax {
+#pragma GCC visibility push(default)
+namespace parallax {
 
 /// The parameters name the algorithm.
 using MatcherParameters = std::variant<BlockParameters, BeliefPropagationParameters, CensusParameters,
@@ -102,3 +102,4 @@ struct MatcherOnDevice {
 std::vector<MatcherOnDevice> list_matchers();
 
 }  // namespace parallax
+#pragma GCC visibility pop

@@ -11,11 +11,11 @@
 #include <functional>
 #include <vector>
 
-#include "parallax/export.h"
 #include "parallax/margins.h"
 #include "parallax/matcher.h"
 
-namespace PARALLAX_API parallax {
+#pragma GCC visibility push(default)
+namespace parallax {
 
 /// Part of an image.
 struct Rectangle {
@@ -126,3 +126,4 @@ void stitch(const TilePlan& plan, int rows, const Strips& strips);
 void match_in_tiles(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map);
 
 }  // namespace parallax
+#pragma GCC visibility pop

@@ -7,10 +7,10 @@
 
 #include <cstddef>
 
-#include "parallax/export.h"
 #include "parallax/image.h"
 
-namespace PARALLAX_API parallax {
+#pragma GCC visibility push(default)
+namespace parallax {
 
 enum class SubPixel {
   none,
@@ -91,3 +91,4 @@ void bilateral(View<float> disparity, const ImageView& guide, int window, int ra
 void speckle_filter(const DisparityMap& map, int size, float range);
 
 }  // namespace parallax
+#pragma GCC visibility pop

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include "parallax/export.h"
 #include "parallax/geometry.h"
 #include "parallax/image.h"
 
-namespace PARALLAX_API parallax {
+#pragma GCC visibility push(default)
+namespace parallax {
 
 enum class Scene {
   dots,    ///< random dots: raised squares of whole disparities, independent dots of noise
@@ -54,3 +54,4 @@ SynthPair synthesize(const SynthParameters& parameters);
 SynthPair synthesize_rows(const SynthParameters& parameters, int first_row, int rows);
 
 }  // namespace parallax
+#pragma GCC visibility pop

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "parallax/data_cost.h"
-#include "parallax/export.h"
 #include "parallax/image.h"
 #include "parallax/refine.h"
 
-namespace PARALLAX_API parallax {
+#pragma GCC visibility push(default)
+namespace parallax {
 
 /// The order of the four sweeps of an iteration. As messages up and down never meet, both give the same
 /// result; published programs differ.
@@ -128,3 +128,4 @@ double tiled_belief_propagation_energy(const TiledBeliefPropagationParameters& p
                                        const StereoPair& pair, View<const float> disparity);
 
 }  // namespace parallax
+#pragma GCC visibility pop

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "parallax/export.h"
 #include "parallax/matcher.h"
 
-namespace PARALLAX_API parallax {
+#pragma GCC visibility push(default)
+namespace parallax {
 
 enum class TuningSearch {
   /// Of all configurations that let as much run at once, only the one that keeps most in registers and shared
@@ -120,3 +120,4 @@ std::string tuning_warning();
 void use_tuning(bool used);
 
 }  // namespace parallax
+#pragma GCC visibility pop

@@ -116,6 +116,13 @@ Rectangle overlap(const Rectangle& a, const Rectangle& b) {
            std::min(a.y + a.size.height, b.y + b.size.height) - y}};
 }
 
+// Pixels of a strip or tile. Memory for it is taken before it is read: a damaged header must not ask for all
+// there is.
+std::size_t most_unit_pixels(Size picture) {
+  constexpr std::size_t usual_pixels = 1 << 24;
+  return std::max(usual_pixels, picture.pixels());
+}
+
 bool fits_int(std::uint32_t value) {
   return value >= 1 && value <= static_cast<std::uint32_t>(std::numeric_limits<int>::max());
 }
@@ -167,9 +174,7 @@ bool TiffReader::understand() {
       tiled_ ? file_->field<std::uint32_t>(TIFFTAG_TILELENGTH, 0) : std::min(rows, height);
   if (!fits_int(unit_width) || !fits_int(unit_height)) return false;
   unit_ = {static_cast<int>(unit_width), static_cast<int>(unit_height)};
-  // Memory for a tile is taken before it is read: a damaged header must not ask for all there is.
-  constexpr std::size_t usual_pixels = 1 << 24;
-  return !tiled_ || unit_.pixels() <= std::max(usual_pixels, format_.size.pixels());
+  return !tiled_ || unit_.pixels() <= most_unit_pixels(format_.size);
 }
 
 int TiffReader::orientation() const {
@@ -289,6 +294,11 @@ std::optional<Picture> read_converted_tiff(const std::string& path) {
   const std::unique_ptr<TIFFRGBAImage, decltype(&TIFFRGBAImageEnd)> end(&image, &TIFFRGBAImageEnd);
   check_picture_size(image.width, image.height, path, "convert it to 8 bits, gray or RGB");
   const Size size{static_cast<int>(image.width), static_cast<int>(image.height)};
+  constexpr std::uint64_t most_pixel_bytes = 16;
+  const std::uint64_t unit_bytes =
+      TIFFIsTiled(file.get()) != 0 ? TIFFTileSize64(file.get()) : TIFFStripSize64(file.get());
+  if (unit_bytes > most_pixel_bytes * most_unit_pixels(size))
+    fail_damaged(path, "a strip or tile of " + std::to_string(unit_bytes) + " bytes");
   // Rows are to come as they are stored: upright() turns them.
   image.req_orientation = image.orientation;
   // Not touched before there are pixels: a damaged header must not fill all memory. So it is in read(), too.
