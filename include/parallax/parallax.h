@@ -16,6 +16,7 @@
 #include "parallax/image.h"
 #include "parallax/margins.h"
 #include "parallax/matcher.h"
+#include "parallax/parameters.h"
 #include "parallax/partition.h"
 #include "parallax/refine.h"
 #include "parallax/synth.h"

@@ -20,6 +20,17 @@ template <class T>
   throw Error(ErrorCategory::argument, message.str());
 }
 
+// "none, row", and with " or " before the last word "0, 3 or 5".
+template <class Words>
+std::string join(const Words& words, std::string_view last_separator = ", ") {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? last_separator : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
 template <class T>
 void check_range(std::string_view field, T value, T lowest, T highest) {
   if (value >= lowest && value <= highest) return;

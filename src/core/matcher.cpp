@@ -11,20 +11,6 @@
 namespace parallax {
 namespace detail {
 
-const Door& find_door(const MatcherParameters& parameters, const Device& device) {
-  const char* method = nullptr;
-  std::string elsewhere;
-  for (const Door& door : doors()) {
-    if (door.parameters != parameters.index()) continue;
-    if (door.device == device.kind) return door;
-    method = door.method;
-    elsewhere += std::string(elsewhere.empty() ? "" : ", ") + name(door.device);
-  }
-  throw Error(ErrorCategory::device,
-              std::string("method ") + (method ? method : "?") + " does not run on device " + device.text() +
-                  " in this build: choose one of " + elsewhere + ", or another method");
-}
-
 namespace {
 
 void check_request(const MatcherParameters& parameters, const Device& device, const ImageFormat& format) {
@@ -40,7 +26,7 @@ std::unique_ptr<Plan> make_with_remembered(const MatcherParameters& parameters, 
   const DefaultFloatingPoint environment;
   check_request(parameters, device, format);
   const Configuration configuration =
-      remembered_configuration(find_door(parameters, device), parameters, device, format);
+      remembered_configuration(find_backend(parameters, device), parameters, device, format);
   if (configuration.empty()) return make(configuration);
   std::string reason;
   try {
@@ -59,7 +45,7 @@ std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Devic
                                 const ImageFormat& format, const Configuration& configuration) {
   const DefaultFloatingPoint environment;
   check_request(parameters, device, format);
-  return find_door(parameters, device).make(parameters, device, format, configuration);
+  return find_backend(parameters, device).make(parameters, device, format, configuration);
 }
 
 std::unique_ptr<Plan> make_tuned_plan(const MatcherParameters& parameters, const Device& device,
@@ -198,12 +184,6 @@ const std::vector<StageTime>& Matcher::stage_times() const {
 std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device,
                                   const ImageFormat& format) {
   return detail::make_tuned_plan(parameters, device, format)->memory_bytes();
-}
-
-std::vector<MatcherOnDevice> list_matchers() {
-  std::vector<MatcherOnDevice> list;
-  for (const detail::Door& door : detail::doors()) list.push_back({door.method, door.device});
-  return list;
 }
 
 }  // namespace parallax

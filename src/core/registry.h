@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of matcher × device. One row a door; matchers/registry.cpp holds it.
+// Where methods run.
 #pragma once
 
 #include <memory>
-#include <span>
 
 #include "core/plan.h"
 #include "core/tuning.h"
 
 namespace parallax::detail {
 
-struct Door {
-  const char* method;      // as the command line spells it
-  std::size_t parameters;  // index of its parameters in MatcherParameters
+// A method on a kind of device.
+struct Backend {
   DeviceKind device;
   std::unique_ptr<Plan> (*make)(const MatcherParameters& parameters, const Device& device,
                                 const ImageFormat& format, const Configuration& configuration);
@@ -21,10 +19,8 @@ struct Door {
                               const ImageFormat& format);
 };
 
-std::span<const Door> doors();
-
 // \throws Error (device) where the method does not run on the device
-const Door& find_door(const MatcherParameters& parameters, const Device& device);
+const Backend& find_backend(const MatcherParameters& parameters, const Device& device);
 
 // Checks everything. \throws Error as the constructor of Matcher does, save for memory
 std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Device& device,

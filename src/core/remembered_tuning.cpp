@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "parallax/formats.h"
+#include "parallax/parameters.h"
 
 #include "devices/devices.h"
 
@@ -371,13 +372,12 @@ std::string describe(const TunedConfiguration& entry) {
 
 namespace detail {
 
-TunedConfiguration tuning_key(const Door& door, const MatcherParameters& parameters,
-                              const DeviceIdentity& device, const ImageFormat& format,
-                              const TuningSpace& space) {
+TunedConfiguration tuning_key(const MatcherParameters& parameters, const DeviceIdentity& device,
+                              const ImageFormat& format, const TuningSpace& space) {
   TunedConfiguration key;
   key.device = device.name;
   key.driver = device.driver;
-  key.method = door.method;
+  key.method = method_name(parameters);
   key.variant = space.variant;
   key.size_class = size_class(format.size);
   key.labels = std::visit(
@@ -403,14 +403,15 @@ TunedValues text_of(const Configuration& configuration, const TuningSpace& space
   return values;
 }
 
-Configuration remembered_configuration(const Door& door, const MatcherParameters& parameters,
+Configuration remembered_configuration(const Backend& backend, const MatcherParameters& parameters,
                                        const Device& device, const ImageFormat& format) {
-  if (door.tuning_space == nullptr || !memory().is_used() || !memory().knows(door.method)) return {};
+  const std::string method = method_name(parameters);
+  if (backend.tuning_space == nullptr || !memory().is_used() || !memory().knows(method)) return {};
   // To lay a space out may take a context of the device.
   const DeviceIdentity identity = identify(device);
-  if (identity.name.empty() || !memory().knows(door.method, identity.name)) return {};
-  const TuningSpace space = door.tuning_space(parameters, device, format);
-  const TunedConfiguration key = tuning_key(door, parameters, identity, format, space);
+  if (identity.name.empty() || !memory().knows(method, identity.name)) return {};
+  const TuningSpace space = backend.tuning_space(parameters, device, format);
+  const TunedConfiguration key = tuning_key(parameters, identity, format, space);
   const std::optional<TunedConfiguration> found = memory().find(key);
   if (!found) return {};
   std::string reason;

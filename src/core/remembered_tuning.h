@@ -18,14 +18,13 @@ extern const char* const tuning_defaults;
 std::vector<TunedConfiguration> parse_tuning(const std::string& text, const std::string& path);
 
 // What a configuration for this problem is remembered under.
-TunedConfiguration tuning_key(const Door& door, const MatcherParameters& parameters,
-                              const DeviceIdentity& device, const ImageFormat& format,
-                              const TuningSpace& space);
+TunedConfiguration tuning_key(const MatcherParameters& parameters, const DeviceIdentity& device,
+                              const ImageFormat& format, const TuningSpace& space);
 
 TunedValues text_of(const Configuration& configuration, const TuningSpace& space);
 
 // What is remembered for a plan; empty where nothing is, or nothing that the plan could be tuned by.
-Configuration remembered_configuration(const Door& door, const MatcherParameters& parameters,
+Configuration remembered_configuration(const Backend& backend, const MatcherParameters& parameters,
                                        const Device& device, const ImageFormat& format);
 
 // A plan was made without what is remembered, for that reason.

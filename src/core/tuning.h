@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan may choose without changing a result. Each door declares its tunables beside its kernels; a
+// What a plan may choose without changing a result. Each backend declares its tunables beside its kernels; a
 // search tries them out, and a plan takes what was found.
 #pragma once
 
@@ -47,8 +47,8 @@ struct Footprint {
   bool operator==(const Footprint&) const = default;
 };
 
-// All that a door has for one problem: parameters, device and format. Without tunables where the parameters
-// say themselves how it is to be done.
+// All that a backend has for one problem: parameters, device and format. Without tunables where the
+// parameters say themselves how it is to be done.
 struct TuningSpace {
   // What kernels are made for besides labels and size, such as "sad, window 9": a part of what a result is
   // remembered under.

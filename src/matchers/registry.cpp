@@ -1,72 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/registry.h"
+#include <algorithm>
 
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/block/block.h"
 #include "matchers/census/census.h"
+#include "matchers/method.h"
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
 
-namespace parallax::detail {
-namespace {
+namespace parallax {
+namespace detail {
 
-template <class Parameters,
-          std::unique_ptr<Plan> (*make)(const Parameters&, const Device&, const ImageFormat&)>
-Door door(const char* method, DeviceKind device) {
-  const MatcherParameters example = Parameters{};
-  return {method, example.index(), device,
-          [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format,
-             const Configuration&) { return make(std::get<Parameters>(parameters), where, format); },
-          nullptr};
-}
-
-// Of a plan that can be tuned.
-template <class Parameters,
-          std::unique_ptr<Plan> (*make)(const Parameters&, const Device&, const ImageFormat&,
-                                        const Configuration&),
-          TuningSpace (*space)(const Parameters&, const Device&, const ImageFormat&)>
-Door tuned_door(const char* method, DeviceKind device) {
-  const MatcherParameters example = Parameters{};
-  return {method, example.index(), device,
-          [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format,
-             const Configuration& configuration) {
-            return make(std::get<Parameters>(parameters), where, format, configuration);
-          },
-          [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format) {
-            return space(std::get<Parameters>(parameters), where, format);
-          }};
-}
-
-}  // namespace
-
-std::span<const Door> doors() {
-  static const Door table[] = {
-      door<BlockParameters, block::make_reference>("block", DeviceKind::reference),
-      tuned_door<BlockParameters, block::make_cpu, block::cpu_tuning_space>("block", DeviceKind::cpu),
-      door<BeliefPropagationParameters, belief_propagation::make_reference>("bp", DeviceKind::reference),
-      tuned_door<BeliefPropagationParameters, belief_propagation::make_cpu,
-                 belief_propagation::cpu_tuning_space>("bp", DeviceKind::cpu),
-      door<CensusParameters, census::make_reference>("census", DeviceKind::reference),
-      tuned_door<CensusParameters, census::make_cpu, census::cpu_tuning_space>("census", DeviceKind::cpu),
-      door<TiledBeliefPropagationParameters, tiled_belief_propagation::make_reference>("tiled-bp",
-                                                                                       DeviceKind::reference),
-      tuned_door<TiledBeliefPropagationParameters, tiled_belief_propagation::make_cpu,
-                 tiled_belief_propagation::cpu_tuning_space>("tiled-bp", DeviceKind::cpu),
-#ifdef PARALLAX_HAS_CUDA
-      tuned_door<BlockParameters, block::make_cuda, block::cuda_tuning_space>("block", DeviceKind::cuda),
-      tuned_door<BeliefPropagationParameters, belief_propagation::make_cuda,
-                 belief_propagation::cuda_tuning_space>("bp", DeviceKind::cuda),
-      tuned_door<CensusParameters, census::make_cuda, census::cuda_tuning_space>("census", DeviceKind::cuda),
-      tuned_door<TiledBeliefPropagationParameters, tiled_belief_propagation::make_cuda,
-                 tiled_belief_propagation::cuda_tuning_space>("tiled-bp", DeviceKind::cuda),
-#endif
-#ifdef PARALLAX_HAS_OPENCL
-      tuned_door<BlockParameters, block::make_opencl, block::opencl_tuning_space>("block",
-                                                                                  DeviceKind::opencl),
-      tuned_door<CensusParameters, census::make_opencl, census::opencl_tuning_space>("census",
-                                                                                     DeviceKind::opencl),
-#endif
+std::span<const Method> methods() {
+  static const Method table[] = {
+      block::method(),
+      belief_propagation::method(),
+      census::method(),
+      tiled_belief_propagation::method(),
   };
   return table;
 }
 
-}  // namespace parallax::detail
+const Method& find_method(std::string_view name) {
+  for (const Method& method : methods())
+    if (method.name == name) return method;
+  refuse("method", name, "one of " + join(list_methods()));
+}
+
+const Method& method_of(const MatcherParameters& parameters) {
+  const std::span<const Method> all = methods();
+  return *std::find_if(all.begin(), all.end(),
+                       [&](const Method& method) { return method.parameters == parameters.index(); });
+}
+
+const Backend& find_backend(const MatcherParameters& parameters, const Device& device) {
+  const Method& method = method_of(parameters);
+  std::vector<std::string> elsewhere;
+  for (const Backend& backend : method.backends) {
+    if (backend.device == device.kind) return backend;
+    elsewhere.emplace_back(name(backend.device));
+  }
+  throw Error(ErrorCategory::device, "method " + method.name + " does not run on device " + device.text() +
+                                         " in this build: choose one of " + join(elsewhere) +
+                                         ", or another method");
+}
+
+}  // namespace detail
+
+std::vector<MatcherOnDevice> list_matchers() {
+  std::vector<MatcherOnDevice> list;
+  for (const detail::Method& method : detail::methods())
+    for (const detail::Backend& backend : method.backends) list.push_back({method.name, backend.device});
+  return list;
+}
+
+std::vector<std::string> list_methods() {
+  std::vector<std::string> names;
+  for (const detail::Method& method : detail::methods()) names.push_back(method.name);
+  return names;
+}
+
+std::vector<std::string> list_presets(std::string_view method) {
+  return detail::find_method(method).presets;
+}
+
+MatcherParameters preset(std::string_view method, std::string_view name) {
+  return detail::find_method(method).preset(name);
+}
+
+std::string method_name(const MatcherParameters& parameters) {
+  return detail::method_of(parameters).name;
+}
+
+std::vector<ParameterInfo> list_parameters(std::string_view name) {
+  const detail::Method& method = detail::find_method(name);
+  MatcherParameters parameters = method.preset("default");
+  std::vector<ParameterInfo> list;
+  for (const detail::Field& field : method.fields(parameters)) list.push_back(field.info());
+  return list;
+}
+
+std::string get_parameter(const MatcherParameters& parameters, std::string_view name) {
+  MatcherParameters copy = parameters;
+  return detail::method_of(copy).fields(copy).find(name).text();
+}
+
+void set_parameter(MatcherParameters& parameters, std::string_view name, std::string_view value) {
+  detail::method_of(parameters).fields(parameters).find(name).set(value);
+}
+
+}  // namespace parallax

@@ -1,44 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/checks.h"
 #include "core/floating_point.h"
-#include "matchers/belief_propagation/belief_propagation.h"
-#include "matchers/block/block.h"
-#include "matchers/census/census.h"
-#include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
+#include "matchers/method.h"
 #include "partition/partition.h"
 
 namespace parallax {
-namespace {
-
-Margins margins_of(const BlockParameters& parameters, const ImageFormat& format, int) {
-  return block::margins(parameters, format);
-}
-
-Margins margins_of(const CensusParameters& parameters, const ImageFormat& format, int) {
-  return census::margins(parameters, format.size);
-}
-
-Margins margins_of(const BeliefPropagationParameters& parameters, const ImageFormat& format, int padding) {
-  return belief_propagation::margins(parameters, format.size, padding);
-}
-
-Margins margins_of(const TiledBeliefPropagationParameters& parameters, const ImageFormat& format,
-                   int padding) {
-  return tiled_belief_propagation::margins(parameters, format.size, padding);
-}
-
-}  // namespace
-
 Margins margins(const MatcherParameters& parameters, const ImageFormat& format, int padding) {
   const DefaultFloatingPoint environment;
   check_format(format);
   check_range("padding", padding, 0, 1'000'000);
-  return std::visit(
-      [&](const auto& p) {
-        p.validate();
-        return margins_of(p, format, padding);
-      },
-      parameters);
+  std::visit([](const auto& p) { p.validate(); }, parameters);
+  return detail::method_of(parameters).margins(parameters, format, padding);
 }
 
 namespace partition {

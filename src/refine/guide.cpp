@@ -82,10 +82,6 @@ void check_guided_window(const char* field, int window) {
   if (!is_guided_window(window)) refuse(field, window, "an odd number from 3 to 15");
 }
 
-void check_guided_window_or_none(const char* field, int window) {
-  if (window != 0 && !is_guided_window(window)) refuse(field, window, "0, or an odd number from 3 to 15");
-}
-
 void check_gray_range(const char* field, int range) {
   check_range(field, range, 1, 255);
 }

@@ -67,7 +67,6 @@ class Guide {
 // \throws Error (argument)
 void check_guide(const ImageView& guide, Size map);
 void check_guided_window(const char* field, int window);
-void check_guided_window_or_none(const char* field, int window);
 void check_gray_range(const char* field, int range);
 
 }  // namespace parallax::refine

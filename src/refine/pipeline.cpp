@@ -18,19 +18,46 @@ RefineParameters RefineParameters::none() {
 }
 
 void RefineParameters::validate() const {
-  check_not_negative("left_right_tolerance", left_right_tolerance);
-  check_not_negative("speckle_size", speckle_size);
-  check_not_negative("speckle_range", speckle_range);
-  check_choice("fill", fill, Fill::row);
-  if (median != 0 && median != 3 && median != 5) refuse("median", median, "0, 3 or 5");
-  refine::check_guided_window_or_none("weighted_median", weighted_median);
-  refine::check_gray_range("weighted_median_range", weighted_median_range);
-  refine::check_guided_window_or_none("bilateral", bilateral);
-  refine::check_gray_range("bilateral_range", bilateral_range);
-  refine::check_bilateral_step("bilateral_step", bilateral_step);
+  RefineParameters copy = *this;
+  detail::Fields fields;
+  refine::add_fields(fields, copy);
+  fields.check();
 }
 
 namespace refine {
+
+void add_fields(detail::Fields& fields, RefineParameters& p) {
+  using detail::Audience, detail::not_negative, detail::odd_or_zero, detail::range;
+  fields.group(detail::refinement_group)
+      .add("left_right_check", p.left_right_check,
+           {"Reject pixels where the left and the right map disagree"})
+      .add("left_right_tolerance", p.left_right_tolerance, not_negative(),
+           {"Pixels by which the two maps may differ", "pixels", Audience::experts})
+      .add("speckle_size", p.speckle_size, not_negative(),
+           {"Reject regions of fewer pixels; 0 = none", "pixels"})
+      .add("speckle_range", p.speckle_range, not_negative(),
+           {"Pixels by which neighbours in a region may differ", "pixels", Audience::experts})
+      .add("fill", p.fill, {{"none", Fill::none}, {"row", Fill::row}},
+           {"What fills pixels without a value; row = a neighbour on the row"})
+      .add("median", p.median, detail::one_of({0, 3, 5}),
+           {"Median filter: window 0 (none), 3 or 5", "pixels"})
+      .add("weighted_median", p.weighted_median, odd_or_zero(3, 15),
+           {"Median weighted by the left image: window 0 (none) or odd, 3 to 15", "pixels"})
+      .add("weighted_median_range", p.weighted_median_range, range(1, 255),
+           {"Gray levels at which its weights fall to 1/e", "gray levels", Audience::experts})
+      .add("bilateral", p.bilateral, odd_or_zero(3, 15),
+           {"Bilateral filter guided by the left image: window 0 (none) or odd, 3 to 15", "pixels"})
+      .add("bilateral_range", p.bilateral_range, range(1, 255),
+           {"Gray levels at which its weights fall to 1/e", "gray levels", Audience::experts})
+      .add("bilateral_step", p.bilateral_step, range(0, 128),
+           {"Pixels of disparity by which neighbours that count may differ", "pixels", Audience::experts});
+}
+
+void add_sub_pixel_field(detail::Fields& fields, SubPixel& sub_pixel) {
+  fields.add("sub_pixel", sub_pixel,
+             {{"none", SubPixel::none}, {"parabola", SubPixel::parabola}, {"v-shape", SubPixel::v_shape}},
+             {"Interpolation between labels"});
+}
 
 Pipeline::Pipeline(const RefineParameters& p, Size size, bool reference, ArenaLayout& layout)
     : parameters_(p),

@@ -12,11 +12,16 @@
 
 #include "core/arena.h"
 #include "core/checks.h"
+#include "core/fields.h"
 #include "core/plan.h"
 #include "core/workers.h"
 #include "refine/guide.h"
 
 namespace parallax::refine {
+
+// Of every method.
+void add_fields(detail::Fields& fields, RefineParameters& parameters);
+void add_sub_pixel_field(detail::Fields& fields, SubPixel& sub_pixel);
 
 inline constexpr float no_value = std::numeric_limits<float>::infinity();
 

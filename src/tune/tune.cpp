@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "parallax/parameters.h"
+
 #include "core/floating_point.h"
 #include "core/memory.h"
 #include "core/plan.h"
@@ -242,22 +244,23 @@ TuningResult tune(const MatcherParameters& parameters, const Device& device, con
         ErrorCategory::argument,
         "the budget of a search is " + std::to_string(options.budget_seconds) + " seconds: give more than 0");
   check_pair(parameters, device, pair);
-  const detail::Door& door = detail::find_door(parameters, device);
-  const detail::TuningSpace space = door.tuning_space == nullptr
+  const detail::Backend& backend = detail::find_backend(parameters, device);
+  const detail::TuningSpace space = backend.tuning_space == nullptr
                                         ? detail::TuningSpace{}
-                                        : door.tuning_space(parameters, device, pair.left.format);
+                                        : backend.tuning_space(parameters, device, pair.left.format);
   if (space.tunables.empty())
-    throw Error(ErrorCategory::device, std::string("method ") + door.method +
+    throw Error(ErrorCategory::device, "method " + method_name(parameters) +
                                            " has nothing to tune on device " + device.text() +
                                            " with these parameters: they, or plans by themselves, choose");
   const tuning::SearchRequest request{
-      tuning::candidates(space), detail::remembered_configuration(door, parameters, device, pair.left.format),
-      options.search, options.budget_seconds};
+      tuning::candidates(space),
+      detail::remembered_configuration(backend, parameters, device, pair.left.format), options.search,
+      options.budget_seconds};
   Plans plans(parameters, device, pair, space, options.limits);
   const tuning::SearchResult found = tuning::search(plans, request, options.progress);
 
   TuningResult result;
-  result.found = detail::tuning_key(door, parameters, identify(device), pair.left.format, space);
+  result.found = detail::tuning_key(parameters, identify(device), pair.left.format, space);
   result.found.values = text_of(found.trials[found.best].configuration, space);
   result.found.milliseconds = found.milliseconds;
   result.found.default_milliseconds = found.default_milliseconds;

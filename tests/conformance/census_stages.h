@@ -14,14 +14,9 @@ namespace parallax::test {
 
 inline std::unique_ptr<detail::Plan> make_census_plan(const CensusParameters& parameters,
                                                       const Device& device, const ImageFormat& format) {
-  const MatcherParameters any = parameters;
-  for (const detail::Door& door : detail::doors())
-    if (door.parameters == any.index() && door.device == device.kind) {
-      auto plan = door.make(any, device, format, {});
-      plan->allocate();
-      return plan;
-    }
-  return nullptr;
+  auto plan = detail::find_backend(parameters, device).make(parameters, device, format, {});
+  plan->allocate();
+  return plan;
 }
 
 inline void expect_same_stages(const census::CensusPlan& expected, const census::CensusPlan& actual,

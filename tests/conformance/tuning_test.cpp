@@ -15,7 +15,7 @@
 namespace parallax::test {
 namespace {
 
-using detail::Configuration, detail::Door, detail::TuningSpace;
+using detail::Configuration, detail::Backend, detail::TuningSpace;
 
 // Every value of every tunable with all else left to the plan; and some that go together by chance. Or `most`
 // of them.
@@ -64,9 +64,9 @@ std::size_t most_configurations(const Device& device) {
 // Adds to `tried`.
 void check_problem(const Problem& problem, const Device& device, std::mt19937& random, int together,
                    int& tried) {
-  const Door& door = detail::find_door(problem.parameters, device);
-  if (door.tuning_space == nullptr) return;
-  const TuningSpace space = door.tuning_space(problem.parameters, device, problem.pair.left.format);
+  const Backend& backend = detail::find_backend(problem.parameters, device);
+  if (backend.tuning_space == nullptr) return;
+  const TuningSpace space = backend.tuning_space(problem.parameters, device, problem.pair.left.format);
   if (space.tunables.empty()) return;  // the parameters say themselves how it is done
   const ImageFormat& format = problem.pair.left.format;
   const bool with_confidence = random_number(random, 0, 1) == 0;
@@ -102,8 +102,9 @@ void check_cases(DeviceKind kind, unsigned cases) {
     device.threads = static_cast<int>(seed % 3);
     check_problem({one.parameters(), one.pair(), one.description()}, device, random, compiles ? 3 : 6, tried);
   }
-  const Door& door = detail::find_door(Case(0).parameters(), device);
-  EXPECT_EQ(tried > 0, door.tuning_space != nullptr) << door.method;
+  const MatcherParameters parameters = Case(0).parameters();
+  const Backend& backend = detail::find_backend(parameters, device);
+  EXPECT_EQ(tried > 0, backend.tuning_space != nullptr) << method_name(parameters);
 }
 
 bool runs_on(const char* method, DeviceKind kind) {
@@ -122,7 +123,7 @@ TEST_P(TuningConformance, EveryConfigurationGivesTheBytesOfTheReference) {
 }
 
 std::string variant_of(const MatcherParameters& parameters, const Device& device) {
-  return detail::find_door(parameters, device).tuning_space(parameters, device, {{64, 48}}).variant;
+  return detail::find_backend(parameters, device).tuning_space(parameters, device, {{64, 48}}).variant;
 }
 
 // What is best for one says nothing of the other.

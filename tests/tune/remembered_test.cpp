@@ -45,15 +45,15 @@ class RememberedTuning : public testing::Test {
 
   // Entry for the parameters of this test, on two threads.
   TunedConfiguration entry(const TunedValues& values = {{"pixels_together", "16"}}) const {
-    const detail::Door& door = detail::find_door(parameters_, device_);
-    TunedConfiguration result = detail::tuning_key(door, parameters_, identify(device_), format_,
-                                                   door.tuning_space(parameters_, device_, format_));
+    const detail::Backend& backend = detail::find_backend(parameters_, device_);
+    TunedConfiguration result = detail::tuning_key(parameters_, identify(device_), format_,
+                                                   backend.tuning_space(parameters_, device_, format_));
     result.values = values;
     return result;
   }
 
   Configuration found() const {
-    return detail::remembered_configuration(detail::find_door(parameters_, device_), parameters_, device_,
+    return detail::remembered_configuration(detail::find_backend(parameters_, device_), parameters_, device_,
                                             format_);
   }
 
@@ -304,15 +304,15 @@ TEST_F(RememberedTuning, APlanThatDoesNotFitWithItIsMadeWithout) {
 
 TEST_F(RememberedTuning, ValuesWithNamesAreWrittenByName) {
   TiledBeliefPropagationParameters tiled;
-  const detail::Door& door = detail::find_door(tiled, device_);
-  const detail::TuningSpace space = door.tuning_space(tiled, device_, format_);
+  const detail::Backend& backend = detail::find_backend(tiled, device_);
+  const detail::TuningSpace space = backend.tuning_space(tiled, device_, format_);
   Configuration configuration;
   configuration.set("threads_share", 1);
-  TunedConfiguration tuned = detail::tuning_key(door, tiled, identify(device_), format_, space);
+  TunedConfiguration tuned = detail::tuning_key(tiled, identify(device_), format_, space);
   tuned.values = detail::text_of(configuration, space);
   remember_tuning(tuned);
   EXPECT_NE(content().find("\"threads_share\": \"blocks\""), std::string::npos) << content();
-  EXPECT_EQ(detail::remembered_configuration(door, tiled, device_, format_), configuration);
+  EXPECT_EQ(detail::remembered_configuration(backend, tiled, device_, format_), configuration);
 }
 
 TEST_F(RememberedTuning, WritersAtTheSameTimeLoseNothing) {

@@ -13,8 +13,7 @@
 namespace parallax::tool {
 
 bool searches_rows(const MatchRequest& request) {
-  const auto* block = std::get_if<BlockParameters>(&request.parameters);
-  return block != nullptr && block->full_row;
+  return searches_rows(request.parameters);
 }
 
 int fewest_disparities(const MatchRequest& request) {
@@ -105,7 +104,7 @@ void add_match_options(Options& options, MatchRequest& request, const std::strin
   add_input_options(options, request, command);
   add_output_options(options, request, command);
   add_search_options(options, request);
-  std::visit([&](auto& parameters) { add_options(options, parameters); }, request.parameters);
+  add_method_options(options, request.parameters);
   add_tile_options(options, request, command);
   // A plan is refused with these, and says why.
   if (command == "plan")
@@ -219,11 +218,10 @@ MatchRequest parse_match(const Arguments& arguments, const std::string& command)
                                               : "Cut a pair larger than memory into tiles.");
   add_match_options(options, request, command);
   options.footer(footer_of(command, request.method));
-  request.range_given =
-      std::visit([](const auto& preset) { return fixes_range(preset); }, request.parameters);
+  request.range_given = fixes_range(request.parameters);
   options.read(arguments);
-  request.matcher_options = options.given_of({search_group, matching_group, kernels_group, refinement_group});
-  std::visit([&](auto& parameters) { settle_options(options, parameters); }, request.parameters);
+  request.matcher_options = options.given_of(method_groups(request.parameters));
+  settle_method_options(options, request.parameters);
   request.range_given = request.range_given || options.given("--disparities") || searches_rows(request);
   settle_cost_file(options, request);
   check_request(request);

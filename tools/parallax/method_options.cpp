@@ -1,39 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/parallax/method_options.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 namespace parallax::tool {
 namespace {
 
-const Choices<Fill> fills = {{"none", Fill::none}, {"row", Fill::row}};
+// "prefilter_cap" as "--prefilter-cap".
+std::string option_name(const std::string& parameter) {
+  std::string name = "--" + parameter;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
 
-struct Method {
-  const char* name;
-  std::vector<std::string_view> (*presets)();
-  MatcherParameters (*preset)(std::string_view name);
-};
+std::string opposite(const std::string& option) {
+  return "--no-" + option.substr(2);
+}
 
-const Method methods[] = {
-    {"block", block_presets, [](std::string_view name) -> MatcherParameters { return block_preset(name); }},
-    {"bp", belief_propagation_presets,
-     [](std::string_view name) -> MatcherParameters { return belief_propagation_preset(name); }},
-    {"census", census_presets,
-     [](std::string_view name) -> MatcherParameters { return census_preset(name); }},
-    {"tiled-bp", tiled_belief_propagation_presets,
-     [](std::string_view name) -> MatcherParameters { return tiled_belief_propagation_preset(name); }},
-};
+// What can be chosen by an option: a volume of costs comes from a file.
+std::vector<std::string> option_choices(const ParameterInfo& parameter) {
+  std::vector<std::string> choices = parameter.choices;
+  std::erase(choices, "volume");
+  return choices;
+}
 
-const Method& find_method(const std::string& name) {
-  for (const Method& method : methods)
-    if (name == method.name) return method;
-  throw UsageError("--method is '" + name + "': this version has " + method_names());
+bool try_to_set(MatcherParameters& parameters, const std::string& name, const std::string& text) {
+  try {
+    set_parameter(parameters, name, text);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+Option& add_parameter(Options& options, MatcherParameters& parameters, const ParameterInfo& parameter) {
+  const std::string name = option_name(parameter.name), initial = get_parameter(parameters, parameter.name);
+  const auto take = [&parameters, key = parameter.name](const std::string& text) {
+    return try_to_set(parameters, key, text);
+  };
+  if (parameter.kind == ParameterKind::flag)
+    return options.add_switch(
+        name, initial == "true", [take](bool on) { take(on ? "true" : "false"); }, parameter.help);
+  if (parameter.kind == ParameterKind::choice) {
+    const std::vector<std::string> choices = option_choices(parameter);
+    const auto take_choice = [take, choices](const std::string& text) {
+      return std::find(choices.begin(), choices.end(), text) != choices.end() && take(text);
+    };
+    return options.add_text(name, "NAME", initial, "one of " + join(choices), take_choice,
+                            parameter.help + ": " + join(choices));
+  }
+  const char* value_name = parameter.kind == ParameterKind::integer ? "N" : "X";
+  return options.add_text(name, value_name, initial, parameter.allowed, take, parameter.help);
+}
+
+bool is_in_options_of_search(const ParameterInfo& parameter) {
+  return parameter.group == search_group;
 }
 
 }  // namespace
 
-MatcherParameters method_preset(const std::string& method, const std::string& preset) {
-  return find_method(method).preset(preset);
+MatcherParameters method_preset(const std::string& method, const std::string& name) {
+  const std::vector<std::string> names = list_methods();
+  if (std::find(names.begin(), names.end(), method) == names.end())
+    throw UsageError("--method is '" + method + "': this version has " + method_names());
+  return preset(method, name);
 }
 
 void read_method_and_preset(const Arguments& arguments, const std::string& command, std::string& method,
@@ -45,14 +77,11 @@ void read_method_and_preset(const Arguments& arguments, const std::string& comma
 }
 
 std::string method_names() {
-  std::vector<std::string> names;
-  for (const Method& method : methods) names.emplace_back(method.name);
-  return join(names);
+  return join(list_methods());
 }
 
 std::string preset_names(const std::string& method) {
-  const std::vector<std::string_view> names = find_method(method).presets();
-  return join({names.begin(), names.end()});
+  return join(list_presets(method));
 }
 
 std::string method_help() {
@@ -74,71 +103,66 @@ std::string device_names(const std::string& method) {
   return join(names);
 }
 
+void add_method_options(Options& options, MatcherParameters& parameters) {
+  for (const ParameterInfo& parameter : list_parameters(method_name(parameters))) {
+    if (is_in_options_of_search(parameter)) continue;
+    options.group(parameter.group);
+    Option& option = add_parameter(options, parameters, parameter);
+    if (parameter.expert) option.expert();
+    if (!parameter.optional) continue;
+    const std::string name = option_name(parameter.name);
+    options.add_flag(opposite(name), "The same as " + name + " none").expert();
+  }
+}
+
+std::vector<std::string> method_groups(const MatcherParameters& parameters) {
+  std::vector<std::string> groups;
+  for (const ParameterInfo& parameter : list_parameters(method_name(parameters)))
+    if (groups.empty() || groups.back() != parameter.group) groups.push_back(parameter.group);
+  return groups;
+}
+
+void settle_method_options(const Options& options, MatcherParameters& parameters) {
+  for (const ParameterInfo& parameter : list_parameters(method_name(parameters))) {
+    const std::string name = option_name(parameter.name);
+    if (!parameter.optional || !options.given(opposite(name))) continue;
+    if (options.given(name))
+      throw UsageError(name + " and " + opposite(name) + " exclude each other: give one of them");
+    set_parameter(parameters, parameter.name, "none");
+  }
+  const bool range = options.given("--disparities") || options.given("--min-disparity");
+  if (!range || !searches_rows(parameters)) return;
+  if (options.given("--full-row"))
+    throw UsageError("--full-row searches every column: leave out --disparities and --min-disparity");
+  // A range given after a preset that searches the full row.
+  set_parameter(parameters, "full_row", "false");
+}
+
+bool searches_rows(const MatcherParameters& parameters) {
+  const auto* block = std::get_if<BlockParameters>(&parameters);
+  return block != nullptr && block->full_row;
+}
+
+bool fixes_range(const MatcherParameters& preset) {
+  const MatcherParameters usual = parallax::preset(method_name(preset), "default");
+  return searches_rows(preset) || get_parameter(preset, "disparities") != get_parameter(usual, "disparities");
+}
+
 nlohmann::ordered_json describe_parameters(const MatcherParameters& parameters) {
-  return std::visit([](const auto& p) { return to_json(p); }, parameters);
-}
-
-const Choices<SubPixel>& sub_pixel_choices() {
-  static const Choices<SubPixel> choices = {
-      {"none", SubPixel::none}, {"parabola", SubPixel::parabola}, {"v-shape", SubPixel::v_shape}};
-  return choices;
-}
-
-const Choices<DataCost>& data_cost_choices() {
-  static const Choices<DataCost> choices = {
-      {"absolute-difference", DataCost::absolute_difference},
-      {"absolute-difference-colour", DataCost::absolute_difference_colour},
-      {"census", DataCost::census},
-      {"birchfield-tomasi", DataCost::birchfield_tomasi},
-      {"mean-absolute-difference", DataCost::mean_absolute_difference}};
-  return choices;
-}
-
-std::string name_of_cost(DataCost cost) {
-  return cost == DataCost::volume ? "volume" : name_of(data_cost_choices(), cost);
-}
-
-void add_refine_options(Options& options, RefineParameters& refine) {
-  options.group(refinement_group);
-  options.add_switch("--left-right-check", refine.left_right_check,
-                     "Reject pixels where the left and the right map disagree");
-  options
-      .add("--left-right-tolerance X", refine.left_right_tolerance, "Pixels by which the two maps may differ")
-      .expert();
-  options.add("--speckle-size N", refine.speckle_size, "Reject regions of fewer pixels; 0 = none");
-  options.add("--speckle-range X", refine.speckle_range, "Pixels by which neighbours in a region may differ")
-      .expert();
-  options.add_choice("--fill", refine.fill, fills,
-                     "What fills pixels without a value; row = a neighbour on the row");
-  options.add("--median N", refine.median, "Median filter: window 0 (none), 3 or 5");
-  options.add("--weighted-median N", refine.weighted_median,
-              "Median weighted by the left image: window 0 (none) or odd, 3 to 15");
-  options
-      .add("--weighted-median-range N", refine.weighted_median_range,
-           "Gray levels at which its weights fall to 1/e")
-      .expert();
-  options.add("--bilateral N", refine.bilateral,
-              "Bilateral filter guided by the left image: window 0 (none) or odd, 3 to 15");
-  options.add("--bilateral-range N", refine.bilateral_range, "Gray levels at which its weights fall to 1/e")
-      .expert();
-  options
-      .add("--bilateral-step X", refine.bilateral_step,
-           "Pixels of disparity by which neighbours that count may differ")
-      .expert();
-}
-
-void add_to_json(nlohmann::ordered_json& json, const RefineParameters& refine) {
-  json["left_right_check"] = refine.left_right_check;
-  json["left_right_tolerance"] = refine.left_right_tolerance;
-  json["speckle_size"] = refine.speckle_size;
-  json["speckle_range"] = refine.speckle_range;
-  json["fill"] = name_of(fills, refine.fill);
-  json["median"] = refine.median;
-  json["weighted_median"] = refine.weighted_median;
-  json["weighted_median_range"] = refine.weighted_median_range;
-  json["bilateral"] = refine.bilateral;
-  json["bilateral_range"] = refine.bilateral_range;
-  json["bilateral_step"] = refine.bilateral_step;
+  nlohmann::ordered_json json;
+  for (const ParameterInfo& parameter : list_parameters(method_name(parameters))) {
+    const std::string value = get_parameter(parameters, parameter.name);
+    nlohmann::ordered_json& entry = json[parameter.name];
+    if (parameter.kind == ParameterKind::choice)
+      entry = value;
+    else if (parameter.optional && value == "none")
+      entry = nullptr;
+    else if (parameter.kind == ParameterKind::number)
+      entry = std::stod(value);
+    else
+      entry = nlohmann::ordered_json::parse(value);
+  }
+  return json;
 }
 
 }  // namespace parallax::tool

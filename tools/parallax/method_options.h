@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "parallax/matcher.h"
+#include "parallax/parameters.h"
 
 #include "tools/parallax/options.h"
 
@@ -33,45 +34,21 @@ std::string footer_of(const std::string& command, const std::string& method);
 // What --device takes for this method in this build: "auto, reference, cpu, cuda[:N], opencl[:P.D]".
 std::string device_names(const std::string& method);
 
-// Headings of what decides the parameters of a matcher.
 inline constexpr const char* search_group = "Search";
-inline constexpr const char* matching_group = "Matching";
-inline constexpr const char* kernels_group = "CUDA kernels (never changes a result)";
-inline constexpr const char* refinement_group = "Refinement";
 
-// For each method's parameters:
-//
-// - add_options() makes options of its fields, whose values at this time are the defaults; not of the search
-//   range, which all methods have;
-// - settle_options(), to be called after parsing: what one option means for another;
-// - fixes_range() says whether a preset chose the search range.
-void add_options(Options& options, BlockParameters& parameters);
-void add_options(Options& options, BeliefPropagationParameters& parameters);
-void add_options(Options& options, CensusParameters& parameters);
-void add_options(Options& options, TiledBeliefPropagationParameters& parameters);
-void settle_options(const Options& options, BlockParameters& parameters);
-void settle_options(const Options& options, BeliefPropagationParameters& parameters);
-void settle_options(const Options& options, CensusParameters& parameters);
-void settle_options(const Options& options, TiledBeliefPropagationParameters& parameters);
-bool fixes_range(const BlockParameters& preset);
-bool fixes_range(const BeliefPropagationParameters& preset);
-bool fixes_range(const CensusParameters& preset);
-bool fixes_range(const TiledBeliefPropagationParameters& preset);
-nlohmann::ordered_json to_json(const BlockParameters& parameters);
-nlohmann::ordered_json to_json(const BeliefPropagationParameters& parameters);
-nlohmann::ordered_json to_json(const CensusParameters& parameters);
-nlohmann::ordered_json to_json(const TiledBeliefPropagationParameters& parameters);
+// Options for the parameters of a method, whose values at this time are the defaults; not for the search
+// range, which add_search_options() has.
+void add_method_options(Options& options, MatcherParameters& parameters);
+// The groups of all of them, and of the search.
+std::vector<std::string> method_groups(const MatcherParameters& parameters);
+// To be called after parsing: what one option means for another. \throws UsageError
+void settle_method_options(const Options& options, MatcherParameters& parameters);
+// Does the method search whole rows, without a range?
+bool searches_rows(const MatcherParameters& parameters);
+// Did a preset choose the search range?
+bool fixes_range(const MatcherParameters& preset);
 
 nlohmann::ordered_json describe_parameters(const MatcherParameters& parameters);
-
-// What methods have in common.
-const Choices<SubPixel>& sub_pixel_choices();
-// Without the volume, which is no choice: a file of costs chooses it.
-const Choices<DataCost>& data_cost_choices();
-std::string name_of_cost(DataCost cost);
-
-void add_refine_options(Options& options, RefineParameters& refine);
-void add_to_json(nlohmann::ordered_json& json, const RefineParameters& refine);
 
 // What is searched, by which method and where: the same for every command that matches.
 template <class Request>

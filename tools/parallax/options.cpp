@@ -260,9 +260,27 @@ Option& Options::add_flag(const std::string& names, const std::string& help) {
 }
 
 Option& Options::add_switch(const std::string& name, bool& value, const std::string& help) {
-  Option& option = add_flag(name + ",!--no-" + name.substr(2), value, help);
+  return add_switch(
+      name, value, [&value](bool on) { value = on; }, help);
+}
+
+Option& Options::add_switch(const std::string& name, bool initial, const std::function<void(bool)>& take,
+                            const std::string& help) {
+  Option& option = add_flag(name + ",!--no-" + name.substr(2), help);
+  option.set_ = [take](const std::string& text) { take(text == "true"); };
   option.switch_ = true;
-  option.default_ = value ? "on" : "off";
+  option.default_ = initial ? "on" : "off";
+  return option;
+}
+
+Option& Options::add_text(const std::string& names, const std::string& value_name, const std::string& initial,
+                          const std::string& give, const std::function<bool(const std::string&)>& take,
+                          const std::string& help) {
+  Option& option = add_option(names, value_name, help);
+  option.default_ = initial;
+  option.set_ = [&option, give, take](const std::string& text) {
+    if (!take(text)) option.refuse(text, give);
+  };
   return option;
 }
 

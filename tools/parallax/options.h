@@ -96,6 +96,15 @@ class Options {
     return add_words(names, words, name_of(choices, value), set, help);
   }
 
+  // One whose text a function takes, which returns false for what it does not take: then the user is told
+  // what to give, "a number from 1 to 8".
+  Option& add_text(const std::string& names, const std::string& value_name, const std::string& initial,
+                   const std::string& give, const std::function<bool(const std::string&)>& take,
+                   const std::string& help);
+  // One with an opposite, whose value a function takes.
+  Option& add_switch(const std::string& name, bool initial, const std::function<void(bool)>& take,
+                     const std::string& help);
+
   // In no help.
   void hide(const std::vector<std::string>& names);
   // Printed below the options.

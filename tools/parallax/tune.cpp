@@ -117,10 +117,10 @@ TuneRequest parse_tune(const Arguments& arguments) {
   request.parameters = method_preset(request.method, request.preset);
   Options options("tune", "Find what makes matching fastest on this machine, and remember it.");
   add_tune_options(options, request);
-  std::visit([&](auto& parameters) { add_options(options, parameters); }, request.parameters);
+  add_method_options(options, request.parameters);
   options.footer(footer_of("tune", request.method));
   options.read(arguments);
-  std::visit([&](auto& parameters) { settle_options(options, parameters); }, request.parameters);
+  settle_method_options(options, request.parameters);
   request.method_given = options.given("--method");
   request.device_given = options.given("--device");
   request.disparities_given = options.given("--disparities");

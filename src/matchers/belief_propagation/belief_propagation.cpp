@@ -15,18 +15,6 @@ namespace {
 using belief_propagation::make_model;
 using belief_propagation::Model;
 
-// As the papers describe it, and nothing more.
-BeliefPropagationParameters published() {
-  BeliefPropagationParameters parameters;
-  parameters.cost = DataCost::absolute_difference;
-  parameters.data_truncation = 15;
-  parameters.outside_cost.reset();
-  parameters.edge_contrast = 0;
-  parameters.sub_pixel = SubPixel::none;
-  parameters.refine = RefineParameters::none();
-  return parameters;
-}
-
 // Of checked parameters.
 Model checked_model(const BeliefPropagationParameters& parameters) {
   parameters.validate();
@@ -34,54 +22,6 @@ Model checked_model(const BeliefPropagationParameters& parameters) {
 }
 
 }  // namespace
-
-void BeliefPropagationParameters::validate() const {
-  check_range("min_disparity", min_disparity, -1'000'000, 1'000'000);
-  check_range("disparities", disparities, 2, 1024);
-  check_range("levels", levels, 1, 30);
-  check_range("iterations", iterations, 1, 1000);
-  check_choice("arithmetic", arithmetic, Arithmetic::bfloat16);
-  if (cost == DataCost::mean_absolute_difference)
-    refuse("cost", "mean_absolute_difference", "another: only tiled belief propagation has it");
-  check_choice("cost", cost, DataCost::volume);
-  check_range("data_weight", data_weight, 1e-6f, 1000.0f);
-  check_range("data_truncation", data_truncation, 0.0f, 256.0f);
-  if (outside_cost) check_range("outside_cost", *outside_cost, 0.0f, 1000.0f);
-  check_range("smoothing", smoothing, 0.0f, 30.0f);
-  check_range("discontinuity_truncation", discontinuity_truncation, 0.0f, 1024.0f);
-  check_range("edge_contrast", edge_contrast, 0.0f, 256.0f);
-  check_range("edge_floor", edge_floor, 0.0f, 1.0f);
-  check_choice("sub_pixel", sub_pixel, SubPixel::v_shape);
-  check_range("min_confidence", min_confidence, 0.0f, 1.0f);
-  check_range("labels_per_thread", cuda.labels_per_thread, 0, 32);
-  check_choice("index_order", cuda.index_order, IndexOrder::naive);
-  check_choice("message_values", cuda.message_values, MessageValues::hybrid);
-  refine.validate();
-  make_model(*this);
-}
-
-std::vector<std::string_view> belief_propagation_presets() {
-  return {"default", "grauer-gray-2010", "grauer-gray-2019"};
-}
-
-BeliefPropagationParameters belief_propagation_preset(std::string_view name) {
-  if (name == "default") return {};
-  BeliefPropagationParameters parameters = published();
-  if (name == "grauer-gray-2019") {
-    parameters.data_weight = 0.1f;
-    parameters.discontinuity_truncation = 0;
-    return parameters;
-  }
-  if (name == "grauer-gray-2010") {
-    parameters.disparities = 15;
-    parameters.iterations = 10;
-    parameters.smoothing = 1;
-    parameters.data_weight = 0.07f;
-    parameters.discontinuity_truncation = 1.7f;
-    return parameters;
-  }
-  refuse("preset", name, "default, grauer-gray-2010 or grauer-gray-2019");
-}
 
 std::vector<float> belief_propagation_costs(const BeliefPropagationParameters& parameters,
                                             const StereoPair& pair) {

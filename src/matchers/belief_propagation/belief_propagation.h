@@ -37,10 +37,14 @@
 
 #include "core/plan.h"
 #include "core/tuning.h"
+#include "matchers/method.h"
 #include "data_cost/data_cost.h"
 #include "refine/decision.h"
 
 namespace parallax::belief_propagation {
+
+// What the rest of the library knows of it.
+detail::Method method();
 
 std::unique_ptr<detail::Plan> make_reference(const BeliefPropagationParameters&, const Device&,
                                              const ImageFormat&);

@@ -9,40 +9,6 @@
 
 namespace parallax {
 
-void BlockParameters::validate() const {
-  check_range("min_disparity", min_disparity, -1'000'000, 1'000'000);
-  check_range("disparities", disparities, 1, 1'000'000);
-  check_choice("cost", cost, BlockCost::zncc);
-  check_choice("prefilter", prefilter, Prefilter::x_sobel);
-  check_choice("sub_pixel", sub_pixel, SubPixel::v_shape);
-  if (window < 1 || window > 31 || window % 2 == 0) refuse("window", window, "an odd number from 1 to 31");
-  check_range("prefilter_cap", prefilter_cap, 1, 32767);
-  check_range("uniqueness", uniqueness, 0, 100);
-  check_not_negative("texture_threshold", texture_threshold);
-  refine.validate();
-  check_choice("cuda.strategy", cuda.strategy, CudaStrategy::device_launch);
-  check_range("cuda.rows_per_thread", cuda.rows_per_thread, 0, 128);
-  check_range("cuda.streams", cuda.streams, 1, 16);
-}
-
-std::vector<std::string_view> block_presets() {
-  return {"default", "sad-full-row"};
-}
-
-BlockParameters block_preset(std::string_view name) {
-  BlockParameters parameters;
-  if (name == "default") return parameters;
-  if (name == "sad-full-row") {
-    parameters.full_row = true;
-    parameters.window = 5;
-    parameters.prefilter = Prefilter::none;
-    parameters.sub_pixel = SubPixel::none;
-    parameters.refine = RefineParameters::none();
-    return parameters;
-  }
-  refuse("preset", name, "default or sad-full-row");
-}
-
 namespace block {
 namespace {
 

@@ -8,54 +8,6 @@
 
 namespace parallax {
 
-void CensusParameters::validate() const {
-  check_range("min_disparity", min_disparity, -1'000'000, 1'000'000);
-  check_range("disparities", disparities, 1, 1'000'000);
-  check_choice("transform", transform, CensusTransform::sparse_modified_7x7);
-  check_choice("cost", cost, CensusCost::ad_census);
-  check_range("ad_truncation", ad_truncation, 1, 127);
-  if (window < 1 || window > 15 || window % 2 == 0) refuse("window", window, "an odd number from 1 to 15");
-  check_range("pyramid_levels", pyramid_levels, 1, 30);
-  check_range("search_radius", search_radius, 1, 1000);
-  check_range("uniqueness", uniqueness, 0, 100);
-  check_choice("sub_pixel", sub_pixel, SubPixel::v_shape);
-  refine.validate();
-}
-
-std::vector<std::string_view> census_presets() {
-  return {"default", "mobile-gpu-2015", "fast", "balanced", "accurate"};
-}
-
-CensusParameters census_preset(std::string_view name) {
-  CensusParameters parameters;
-  if (name == "default" || name == "balanced") return parameters;
-  if (name == "fast") {
-    parameters.transform = CensusTransform::census_5x5;
-    parameters.window = 7;
-    parameters.search_radius = 2;
-    parameters.refine.median = 3;
-    return parameters;
-  }
-  if (name == "accurate") {
-    parameters.window = 7;
-    parameters.refine.median = 0;
-    parameters.refine.weighted_median = 11;
-    parameters.refine.bilateral = 7;
-    return parameters;
-  }
-  if (name == "mobile-gpu-2015") {
-    parameters.disparities = 60;
-    parameters.transform = CensusTransform::modified_9x9;
-    parameters.window = 5;
-    parameters.search_radius = 2;
-    parameters.sub_pixel = SubPixel::none;
-    parameters.refine.speckle_size = 0;
-    parameters.refine.median = 3;
-    return parameters;
-  }
-  refuse("preset", name, "default, mobile-gpu-2015, fast, balanced or accurate");
-}
-
 namespace census {
 namespace {
 

@@ -16,25 +16,6 @@ namespace {
 using tiled_belief_propagation::make_model;
 using tiled_belief_propagation::Model;
 
-// With which a belief, 8·T + 1, fits in 16 bits.
-constexpr int highest_truncation = 8191;
-
-// Without tiles and iterations.
-TiledBeliefPropagationParameters contest() {
-  TiledBeliefPropagationParameters parameters;
-  parameters.disparities = 16;
-  parameters.sweep_order = SweepOrder::right_left_up_down;
-  parameters.discontinuity_cost = 16;
-  parameters.discontinuity_truncation = 2;
-  parameters.cost = DataCost::mean_absolute_difference;
-  parameters.data_weight = 1;
-  parameters.outside_cost.reset();
-  parameters.frame = 18;
-  parameters.sub_pixel = SubPixel::none;
-  parameters.refine = RefineParameters::none();
-  return parameters;
-}
-
 // Of checked parameters.
 Model checked_model(const TiledBeliefPropagationParameters& parameters) {
   parameters.validate();
@@ -42,54 +23,6 @@ Model checked_model(const TiledBeliefPropagationParameters& parameters) {
 }
 
 }  // namespace
-
-void TiledBeliefPropagationParameters::validate() const {
-  check_range("min_disparity", min_disparity, -1'000'000, 1'000'000);
-  check_range("disparities", disparities, 2, 1024);
-  check_range("tile", tile, 0, 4096);
-  check_range("outer", outer, 1, 1000);
-  check_range("inner", inner, 1, 1000);
-  check_choice("sweep_order", sweep_order, SweepOrder::right_left_up_down);
-  check_range("discontinuity_cost", discontinuity_cost, 1, highest_truncation);
-  check_range("discontinuity_truncation", discontinuity_truncation, 1, 1024);
-  check_choice("message_width", message_width, MessageWidth::bits16);
-  check_choice("cost", cost, DataCost::mean_absolute_difference);
-  check_range("data_weight", data_weight, 1e-6f, 1000.0f);
-  check_range("data_truncation", data_truncation, 0.0f, 256.0f);
-  if (outside_cost) check_range("outside_cost", *outside_cost, 0, highest_truncation);
-  check_range("smoothing", smoothing, 0.0f, 30.0f);
-  check_range("frame", frame, 0, 1'000'000);
-  check_choice("sub_pixel", sub_pixel, SubPixel::v_shape);
-  check_range("min_confidence", min_confidence, 0.0f, 1.0f);
-  check_choice("scheduler", cuda.scheduler, TileScheduler::tile_flags);
-  check_choice("messages", cuda.messages, TileMessages::global_memory);
-  const int threads = cuda.threads_per_pixel;
-  if (threads < 0 || threads > 32 || (threads & (threads - 1)) != 0)
-    refuse("threads_per_pixel", threads, "0, 1, 2, 4, 8, 16 or 32");
-  refine.validate();
-  make_model(*this);
-}
-
-std::vector<std::string_view> tiled_belief_propagation_presets() {
-  return {"default", "memocode-2013", "memocode-2013-tuned"};
-}
-
-TiledBeliefPropagationParameters tiled_belief_propagation_preset(std::string_view name) {
-  if (name == "default") return {};
-  TiledBeliefPropagationParameters parameters = contest();
-  if (name == "memocode-2013") {
-    parameters.tile = 13;
-    parameters.inner = 1;
-    return parameters;
-  }
-  if (name == "memocode-2013-tuned") {
-    parameters.smoothing = 0.7f;
-    parameters.tile = 32;
-    parameters.inner = 1;
-    return parameters;
-  }
-  refuse("preset", name, "default, memocode-2013 or memocode-2013-tuned");
-}
 
 std::vector<float> tiled_belief_propagation_costs(const TiledBeliefPropagationParameters& parameters,
                                                   const StereoPair& pair) {

@@ -39,10 +39,17 @@
 
 #include "core/plan.h"
 #include "core/tuning.h"
+#include "matchers/method.h"
 #include "data_cost/data_cost.h"
 #include "refine/decision.h"
 
 namespace parallax::tiled_belief_propagation {
+
+// With which a belief, 8·T + 1, fits in 16 bits.
+inline constexpr int highest_truncation = 8191;
+
+// What the rest of the library knows of it.
+detail::Method method();
 
 std::unique_ptr<detail::Plan> make_reference(const TiledBeliefPropagationParameters&, const Device&,
                                              const ImageFormat&);

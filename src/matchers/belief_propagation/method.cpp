@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matchers/belief_propagation/belief_propagation.h"
+#include "refine/refine.h"
+
+namespace parallax {
+namespace belief_propagation {
+namespace {
+
+using detail::Audience, detail::Fields;
+
+Fields fields(BeliefPropagationParameters& p) {
+  Fields fields;
+  detail::add_range_fields(fields, p.min_disparity, p.disparities, 2, 1024);
+  fields.group(detail::matching_group)
+      .add("levels", p.levels, detail::range(1, 30), {"Levels of the image pyramid"})
+      .add("iterations", p.iterations, detail::range(1, 1000), {"Iterations on each level"})
+      .add("arithmetic", p.arithmetic,
+           {{"fixed8", Arithmetic::fixed8},
+            {"fixed16", Arithmetic::fixed16},
+            {"float32", Arithmetic::float32},
+            {"float16", Arithmetic::float16},
+            {"bfloat16", Arithmetic::bfloat16}},
+           {"Number format of messages"})
+      .add("cost", p.cost,
+           {{"absolute-difference", DataCost::absolute_difference},
+            {"absolute-difference-colour", DataCost::absolute_difference_colour},
+            {"census", DataCost::census},
+            {"birchfield-tomasi", DataCost::birchfield_tomasi},
+            {"volume", DataCost::volume}},
+           {"Data cost"})
+      .add("data_weight", p.data_weight, detail::range(1e-6f, 1000),
+           {"Cost of a difference of one gray level, or bit"})
+      .add("data_truncation", p.data_truncation, detail::range(0, 256),
+           {"Largest difference that counts, in gray levels or bits; 0 = any", "gray levels or bits"})
+      .add("outside_cost", p.outside_cost, detail::range(0, 1000),
+           {"Data cost of a label that points outside the right image; none = no data cost for its pixel", "",
+            Audience::experts})
+      .add("smoothing", p.smoothing, detail::range(0, 30),
+           {"Sigma in pixels of a Gaussian applied to both images; 0 = none", "pixels"});
+  refine::add_sub_pixel_field(fields, p.sub_pixel);
+  fields
+      .add("min_confidence", p.min_confidence, detail::range(0, 1),
+           {"Reject pixels whose confidence, 0 to 1, is lower; 0 = none"})
+      .add("discontinuity_truncation", p.discontinuity_truncation, detail::range(0, 1024),
+           {"Labels beyond which a larger jump costs no more; 0 = disparities / 7.5", "labels"})
+      .add("edge_contrast", p.edge_contrast, detail::range(0, 256),
+           {"Gray levels at which an edge lowers the cost of a jump to 1/e; 0 = edges are ignored",
+            "gray levels", Audience::experts})
+      .add("edge_floor", p.edge_floor, detail::range(0, 1),
+           {"Part of the cost of a jump that remains at any edge", "", Audience::experts})
+      .add("aligned", p.aligned,
+           {"Align messages to 64 bytes; off measures what that gains", "", Audience::experts})
+      .group(detail::kernels_group)
+      .add("labels_per_thread", p.cuda.labels_per_thread, detail::range(0, 32),
+           {"Labels a thread computes, in fixed8 and fixed16; 0 = fastest", "labels", Audience::experts})
+      .add("index_order", p.cuda.index_order,
+           {{"coalesced", IndexOrder::coalesced}, {"naive", IndexOrder::naive}},
+           {"Order of messages in memory, in floats", "", Audience::experts})
+      .add("message_values", p.cuda.message_values,
+           {{"automatic", MessageValues::automatic},
+            {"registers", MessageValues::registers},
+            {"shared-memory", MessageValues::shared_memory},
+            {"local-memory", MessageValues::local_memory},
+            {"hybrid", MessageValues::hybrid}},
+           {"Where a thread keeps the message it computes, in floats", "", Audience::experts});
+  refine::add_fields(fields, p.refine);
+  return fields;
+}
+
+// As the papers describe it, and nothing more.
+BeliefPropagationParameters published() {
+  BeliefPropagationParameters parameters;
+  parameters.cost = DataCost::absolute_difference;
+  parameters.data_truncation = 15;
+  parameters.outside_cost.reset();
+  parameters.edge_contrast = 0;
+  parameters.sub_pixel = SubPixel::none;
+  parameters.refine = RefineParameters::none();
+  return parameters;
+}
+
+BeliefPropagationParameters grauer_gray_2010() {
+  BeliefPropagationParameters parameters = published();
+  parameters.disparities = 15;
+  parameters.iterations = 10;
+  parameters.smoothing = 1;
+  parameters.data_weight = 0.07f;
+  parameters.discontinuity_truncation = 1.7f;
+  return parameters;
+}
+
+BeliefPropagationParameters grauer_gray_2019() {
+  BeliefPropagationParameters parameters = published();
+  parameters.data_weight = 0.1f;
+  parameters.discontinuity_truncation = 0;
+  return parameters;
+}
+
+constexpr detail::Preset<BeliefPropagationParameters> presets[] = {
+    {"default", [] { return BeliefPropagationParameters{}; }},
+    {"grauer-gray-2010", grauer_gray_2010},
+    {"grauer-gray-2019", grauer_gray_2019}};
+
+std::vector<detail::Backend> backends() {
+  using P = BeliefPropagationParameters;
+  std::vector<detail::Backend> list{detail::backend<P, make_reference>(DeviceKind::reference),
+                                    detail::tuned_backend<P, make_cpu, cpu_tuning_space>(DeviceKind::cpu)};
+#ifdef PARALLAX_HAS_CUDA
+  list.push_back(detail::tuned_backend<P, make_cuda, cuda_tuning_space>(DeviceKind::cuda));
+#endif
+  return list;
+}
+
+}  // namespace
+
+detail::Method method() {
+  return detail::describe_method<BeliefPropagationParameters>(
+      {.name = "bp",
+       .presets = presets,
+       .fields = fields,
+       .margins = [](const BeliefPropagationParameters& p, const ImageFormat& format,
+                     int padding) { return margins(p, format.size, padding); },
+       .backends = backends()});
+}
+
+}  // namespace belief_propagation
+
+void BeliefPropagationParameters::validate() const {
+  BeliefPropagationParameters copy = *this;
+  belief_propagation::fields(copy).check();
+  belief_propagation::make_model(*this);
+}
+
+std::vector<std::string_view> belief_propagation_presets() {
+  return detail::names_of<BeliefPropagationParameters>(belief_propagation::presets);
+}
+
+BeliefPropagationParameters belief_propagation_preset(std::string_view name) {
+  return detail::find_preset<BeliefPropagationParameters>(belief_propagation::presets, name);
+}
+
+}  // namespace parallax

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matchers/block/block.h"
+#include "refine/refine.h"
+
+namespace parallax {
+namespace block {
+namespace {
+
+using detail::About, detail::Audience, detail::Fields;
+
+Fields fields(BlockParameters& p) {
+  Fields fields;
+  detail::add_range_fields(fields, p.min_disparity, p.disparities, 1, 1'000'000);
+  fields.group(detail::matching_group)
+      .add("full_row", p.full_row, {"Search the whole row, without a range"})
+      .add("window", p.window, detail::odd(1, 31), {"Side of the window in pixels, odd, 1 to 31", "pixels"})
+      .add("cost", p.cost, {{"sad", BlockCost::sad}, {"ssd", BlockCost::ssd}, {"zncc", BlockCost::zncc}},
+           {"Cost of a window"})
+      .add("prefilter", p.prefilter, {{"none", Prefilter::none}, {"x-sobel", Prefilter::x_sobel}},
+           {"Filter applied to both images first"})
+      .add("prefilter_cap", p.prefilter_cap, detail::range(1, 32767),
+           {"Limit of the Sobel response", "gray levels", Audience::experts})
+      .add("uniqueness", p.uniqueness, detail::range(0, 100),
+           {"Reject pixels whose second best cost is within this percentage of the best; 0 = none",
+            "per cent"})
+      .add("texture_threshold", p.texture_threshold, detail::not_negative(),
+           {"Reject windows with less texture; 0 = none", "gray levels"});
+  refine::add_sub_pixel_field(fields, p.sub_pixel);
+  fields.group(detail::kernels_group)
+      .add("strategy", p.cuda.strategy,
+           {{"automatic", CudaStrategy::automatic},
+            {"global-memory", CudaStrategy::global_memory},
+            {"shared-memory", CudaStrategy::shared_memory},
+            {"constant-and-shared-memory", CudaStrategy::constant_and_shared_memory},
+            {"streams", CudaStrategy::streams},
+            {"device-launch", CudaStrategy::device_launch}},
+           {"Which search kernel runs", "", Audience::experts})
+      .add("rows_per_thread", p.cuda.rows_per_thread, detail::range(0, 128),
+           {"Rows a thread searches; 0 = fastest", "rows", Audience::experts})
+      .add("streams", p.cuda.streams, detail::range(1, 16),
+           {"Number of streams of --strategy streams", "", Audience::experts});
+  refine::add_fields(fields, p.refine);
+  return fields;
+}
+
+BlockParameters full_row_study() {
+  BlockParameters parameters;
+  parameters.full_row = true;
+  parameters.window = 5;
+  parameters.prefilter = Prefilter::none;
+  parameters.sub_pixel = SubPixel::none;
+  parameters.refine = RefineParameters::none();
+  return parameters;
+}
+
+constexpr detail::Preset<BlockParameters> presets[] = {{"default", [] { return BlockParameters{}; }},
+                                                       {"sad-full-row", full_row_study}};
+
+std::vector<detail::Backend> backends() {
+  using P = BlockParameters;
+  std::vector<detail::Backend> list{detail::backend<P, make_reference>(DeviceKind::reference),
+                                    detail::tuned_backend<P, make_cpu, cpu_tuning_space>(DeviceKind::cpu)};
+#ifdef PARALLAX_HAS_CUDA
+  list.push_back(detail::tuned_backend<P, make_cuda, cuda_tuning_space>(DeviceKind::cuda));
+#endif
+#ifdef PARALLAX_HAS_OPENCL
+  list.push_back(detail::tuned_backend<P, make_opencl, opencl_tuning_space>(DeviceKind::opencl));
+#endif
+  return list;
+}
+
+}  // namespace
+
+detail::Method method() {
+  return detail::describe_method<BlockParameters>(
+      {.name = "block",
+       .presets = presets,
+       .fields = fields,
+       .margins = [](const BlockParameters& p, const ImageFormat& format, int) { return margins(p, format); },
+       .backends = backends()});
+}
+
+}  // namespace block
+
+void BlockParameters::validate() const {
+  BlockParameters copy = *this;
+  block::fields(copy).check();
+}
+
+std::vector<std::string_view> block_presets() {
+  return detail::names_of<BlockParameters>(block::presets);
+}
+
+BlockParameters block_preset(std::string_view name) {
+  return detail::find_preset<BlockParameters>(block::presets, name);
+}
+
+}  // namespace parallax

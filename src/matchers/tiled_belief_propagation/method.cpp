@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
+#include "refine/refine.h"
+
+namespace parallax {
+namespace tiled_belief_propagation {
+namespace {
+
+using detail::Audience, detail::Fields;
+
+void add_model_fields(Fields& fields, TiledBeliefPropagationParameters& p) {
+  fields.group(detail::matching_group)
+      .add("tile", p.tile, detail::range(0, 4096),
+           {"Side of a tile in pixels; 0 = the whole image", "pixels"})
+      .add("outer", p.outer, detail::range(1, 1000),
+           {"Outer iterations: each visits all tiles in raster order, then in reverse"})
+      .add("inner", p.inner, detail::range(1, 1000), {"Inner iterations of a visit: four sweeps each"})
+      .add("sweep_order", p.sweep_order,
+           {{"right-left-down-up", SweepOrder::right_left_down_up},
+            {"right-left-up-down", SweepOrder::right_left_up_down}},
+           {"Order of the four sweeps", "", Audience::experts})
+      .add("discontinuity_cost", p.discontinuity_cost, detail::range(1, highest_truncation),
+           {"Cost of a jump of one label between neighbours", "units"})
+      .add("discontinuity_truncation", p.discontinuity_truncation, detail::range(1, 1024),
+           {"Labels beyond which a larger jump costs no more", "labels"})
+      .add("message_width", p.message_width,
+           {{"automatic", MessageWidth::automatic}, {"8", MessageWidth::bits8}, {"16", MessageWidth::bits16}},
+           {"Bits of a message value", "bits", Audience::experts})
+      .add("early_out", p.early_out,
+           {"End a visit when an iteration changes no message", "", Audience::experts});
+}
+
+void add_kernel_fields(Fields& fields, TiledBeliefPropagationCuda& p) {
+  fields.group(detail::kernels_group)
+      .add("scheduler", p.scheduler,
+           {{"automatic", TileScheduler::automatic},
+            {"launch-per-diagonal", TileScheduler::launch_per_diagonal},
+            {"grid-barrier", TileScheduler::grid_barrier},
+            {"tile-flags", TileScheduler::tile_flags}},
+           {"How tiles wait for each other", "", Audience::experts})
+      .add("tile_messages", p.messages,
+           {{"automatic", TileMessages::automatic},
+            {"registers", TileMessages::registers},
+            {"shared-memory", TileMessages::shared_memory},
+            {"global-memory", TileMessages::global_memory}},
+           {"Where messages of a tile are kept", "", Audience::experts})
+      .add("threads_per_pixel", p.threads_per_pixel, detail::one_of({0, 1, 2, 4, 8, 16, 32}),
+           {"Threads that share the labels of a pixel; 0 = fastest", "threads", Audience::experts});
+}
+
+Fields fields(TiledBeliefPropagationParameters& p) {
+  Fields fields;
+  detail::add_range_fields(fields, p.min_disparity, p.disparities, 2, 1024);
+  add_model_fields(fields, p);
+  fields
+      .add("cost", p.cost,
+           {{"absolute-difference", DataCost::absolute_difference},
+            {"absolute-difference-colour", DataCost::absolute_difference_colour},
+            {"census", DataCost::census},
+            {"birchfield-tomasi", DataCost::birchfield_tomasi},
+            {"mean-absolute-difference", DataCost::mean_absolute_difference},
+            {"volume", DataCost::volume}},
+           {"Data cost"})
+      .add("data_weight", p.data_weight, detail::range(1e-6f, 1000),
+           {"Cost of a difference of one gray level, or bit", "units"})
+      .add("data_truncation", p.data_truncation, detail::range(0, 256),
+           {"Largest difference that counts, in gray levels or bits; 0 = any", "gray levels or bits"})
+      .add("outside_cost", p.outside_cost, detail::range(0, highest_truncation),
+           {"Data cost of a label that points outside the right image; none = no data cost for its pixel",
+            "units", Audience::experts})
+      .add("smoothing", p.smoothing, detail::range(0, 30),
+           {"Sigma in pixels of a Gaussian applied to both images; 0 = none", "pixels"})
+      .add("frame", p.frame, detail::range(0, 1'000'000),
+           {"Width of a border that has no data costs, in pixels", "pixels", Audience::experts});
+  refine::add_sub_pixel_field(fields, p.sub_pixel);
+  fields.add("min_confidence", p.min_confidence, detail::range(0, 1),
+             {"Reject pixels whose confidence, 0 to 1, is lower; 0 = none"});
+  add_kernel_fields(fields, p.cuda);
+  refine::add_fields(fields, p.refine);
+  return fields;
+}
+
+// Without tiles and iterations.
+TiledBeliefPropagationParameters contest() {
+  TiledBeliefPropagationParameters parameters;
+  parameters.disparities = 16;
+  parameters.sweep_order = SweepOrder::right_left_up_down;
+  parameters.discontinuity_cost = 16;
+  parameters.discontinuity_truncation = 2;
+  parameters.cost = DataCost::mean_absolute_difference;
+  parameters.data_weight = 1;
+  parameters.outside_cost.reset();
+  parameters.frame = 18;
+  parameters.sub_pixel = SubPixel::none;
+  parameters.refine = RefineParameters::none();
+  return parameters;
+}
+
+TiledBeliefPropagationParameters memocode_2013() {
+  TiledBeliefPropagationParameters parameters = contest();
+  parameters.tile = 13;
+  parameters.inner = 1;
+  return parameters;
+}
+
+TiledBeliefPropagationParameters memocode_2013_tuned() {
+  TiledBeliefPropagationParameters parameters = contest();
+  parameters.smoothing = 0.7f;
+  parameters.tile = 32;
+  parameters.inner = 1;
+  return parameters;
+}
+
+constexpr detail::Preset<TiledBeliefPropagationParameters> presets[] = {
+    {"default", [] { return TiledBeliefPropagationParameters{}; }},
+    {"memocode-2013", memocode_2013},
+    {"memocode-2013-tuned", memocode_2013_tuned}};
+
+std::vector<detail::Backend> backends() {
+  using P = TiledBeliefPropagationParameters;
+  std::vector<detail::Backend> list{detail::backend<P, make_reference>(DeviceKind::reference),
+                                    detail::tuned_backend<P, make_cpu, cpu_tuning_space>(DeviceKind::cpu)};
+#ifdef PARALLAX_HAS_CUDA
+  list.push_back(detail::tuned_backend<P, make_cuda, cuda_tuning_space>(DeviceKind::cuda));
+#endif
+  return list;
+}
+
+}  // namespace
+
+detail::Method method() {
+  return detail::describe_method<TiledBeliefPropagationParameters>(
+      {.name = "tiled-bp",
+       .presets = presets,
+       .fields = fields,
+       .margins = [](const TiledBeliefPropagationParameters& p, const ImageFormat& format,
+                     int padding) { return margins(p, format.size, padding); },
+       .backends = backends()});
+}
+
+}  // namespace tiled_belief_propagation
+
+void TiledBeliefPropagationParameters::validate() const {
+  TiledBeliefPropagationParameters copy = *this;
+  tiled_belief_propagation::fields(copy).check();
+  tiled_belief_propagation::make_model(*this);
+}
+
+std::vector<std::string_view> tiled_belief_propagation_presets() {
+  return detail::names_of<TiledBeliefPropagationParameters>(tiled_belief_propagation::presets);
+}
+
+TiledBeliefPropagationParameters tiled_belief_propagation_preset(std::string_view name) {
+  return detail::find_preset<TiledBeliefPropagationParameters>(tiled_belief_propagation::presets, name);
+}
+
+}  // namespace parallax
