@@ -20,7 +20,11 @@ class OptionsTest : public testing::Test {
     options_.add("--weight", weight_, "A factor");
     options_.add("--rate X", rate_, "A rate").range(0, 1000);
     options_.add("--seed N", seed_, "A seed");
-    options_.add("--outside-cost", outside_cost_, "A cost").expert();
+    const auto take_cost = [this](const std::string& text) {
+      outside_cost_ = text;
+      return text != "infinity";
+    };
+    options_.add_text("--outside-cost", "X", "none", "a cost", take_cost, "A cost").expert();
     options_.add("--size", size_, "Width x height");
     options_.add("--paper", papers_, "Papers");
     options_.add_memory("--max-memory", memory_, "Memory");
@@ -56,7 +60,7 @@ class OptionsTest : public testing::Test {
   float weight_ = 0.04f;
   double rate_ = 0;
   std::uint64_t seed_ = 1;
-  std::optional<float> outside_cost_;
+  std::string outside_cost_;
   Size size_;
   std::vector<std::string> papers_;
   std::size_t memory_ = 0;
@@ -77,7 +81,7 @@ TEST_F(OptionsTest, EveryKindReachesItsValue) {
   EXPECT_EQ(weight_, 1e-3f);
   EXPECT_EQ(rate_, 29.97);
   EXPECT_EQ(seed_, 18446744073709551615u);
-  EXPECT_EQ(outside_cost_, 2.5f);
+  EXPECT_EQ(outside_cost_, "2.5");
   EXPECT_EQ(size_, (Size{640, 480}));
   EXPECT_EQ(papers_, (std::vector<std::string>{"a", "b", "c"}));
   EXPECT_EQ(memory_, 3072u);
@@ -121,6 +125,7 @@ TEST_F(OptionsTest, ValuesThatDoNotFitAreRefusedInALine) {
     EXPECT_FALSE(contains(message, "\n")) << line;
   }
   EXPECT_EQ(refusal("--rate nan"), "--rate is 'nan': give a number from 0 to 1000");
+  EXPECT_EQ(refusal("--outside-cost infinity"), "--outside-cost is 'infinity': give a cost");
   EXPECT_EQ(refusal("--weight inf"), "--weight is 'inf': give a finite number");
   EXPECT_EQ(refusal("--seed -1"), "--seed is '-1': give a number that is not negative");
   EXPECT_EQ(refusal("--labels 2147483648"),

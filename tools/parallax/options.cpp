@@ -174,15 +174,6 @@ Option& Options::add_number(const std::string& names, Number& value, const std::
   return option;
 }
 
-template <class Number>
-Option& Options::add_optional(const std::string& names, std::optional<Number>& value,
-                              const std::string& help) {
-  Option& option = add_option(names, std::is_integral_v<Number> ? "N" : "X", help);
-  option.default_ = value ? text_of(*value) : "none";
-  option.set_ = [&](const std::string& text) { value = option.read_number<Number>(text); };
-  return option;
-}
-
 Option& Options::add(const std::string& names, int& value, const std::string& help) {
   return add_number(names, value, help);
 }
@@ -195,13 +186,6 @@ Option& Options::add(const std::string& names, float& value, const std::string& 
 Option& Options::add(const std::string& names, double& value, const std::string& help) {
   return add_number(names, value, help);
 }
-Option& Options::add(const std::string& names, std::optional<int>& value, const std::string& help) {
-  return add_optional(names, value, help);
-}
-Option& Options::add(const std::string& names, std::optional<float>& value, const std::string& help) {
-  return add_optional(names, value, help);
-}
-
 Option& Options::add(const std::string& names, std::string& value, const std::string& help) {
   Option& option = add_option(names, "NAME", help);
   option.default_ = value;

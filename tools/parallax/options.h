@@ -72,8 +72,6 @@ class Options {
   Option& add(const std::string& names, std::uint64_t& value, const std::string& help);
   Option& add(const std::string& names, float& value, const std::string& help);
   Option& add(const std::string& names, double& value, const std::string& help);
-  Option& add(const std::string& names, std::optional<int>& value, const std::string& help);
-  Option& add(const std::string& names, std::optional<float>& value, const std::string& help);
   Option& add(const std::string& names, std::string& value, const std::string& help);
   // Width x height.
   Option& add(const std::string& names, Size& value, const std::string& help);
@@ -123,8 +121,6 @@ class Options {
   Option& add_option(const std::string& names, const std::string& value_name, const std::string& help);
   template <class Number>
   Option& add_number(const std::string& names, Number& value, const std::string& help);
-  template <class Number>
-  Option& add_optional(const std::string& names, std::optional<Number>& value, const std::string& help);
   Option& add_words(const std::string& names, const std::vector<std::string>& words,
                     const std::string& chosen, const std::function<void(std::size_t)>& set,
                     const std::string& help);

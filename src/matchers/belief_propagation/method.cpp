@@ -126,6 +126,8 @@ detail::Method method() {
 }  // namespace belief_propagation
 
 void BeliefPropagationParameters::validate() const {
+  if (cost == DataCost::mean_absolute_difference)
+    refuse("cost", "mean_absolute_difference", "another: only tiled belief propagation has it");
   BeliefPropagationParameters copy = *this;
   belief_propagation::fields(copy).check();
   belief_propagation::make_model(*this);
