@@ -39,8 +39,8 @@
 
 #include "core/plan.h"
 #include "core/tuning.h"
-#include "matchers/method.h"
 #include "data_cost/data_cost.h"
+#include "matchers/method.h"
 #include "refine/decision.h"
 
 namespace parallax::tiled_belief_propagation {
