@@ -116,11 +116,10 @@ Rectangle overlap(const Rectangle& a, const Rectangle& b) {
            std::min(a.y + a.size.height, b.y + b.size.height) - y}};
 }
 
-// Pixels of a strip or tile. Memory for it is taken before it is read: a damaged header must not ask for all
-// there is.
-std::size_t most_unit_pixels(Size picture) {
-  constexpr std::size_t usual_pixels = 1 << 24;
-  return std::max(usual_pixels, picture.pixels());
+// Bytes of an open file; 0 where that is unknown.
+std::uint64_t length_of(TIFF* file) {
+  struct stat about {};
+  return ::fstat(TIFFFileno(file), &about) == 0 ? static_cast<std::uint64_t>(about.st_size) : 0;
 }
 
 bool fits_int(std::uint32_t value) {
@@ -174,7 +173,9 @@ bool TiffReader::understand() {
       tiled_ ? file_->field<std::uint32_t>(TIFFTAG_TILELENGTH, 0) : std::min(rows, height);
   if (!fits_int(unit_width) || !fits_int(unit_height)) return false;
   unit_ = {static_cast<int>(unit_width), static_cast<int>(unit_height)};
-  return !tiled_ || unit_.pixels() <= most_unit_pixels(format_.size);
+  // Memory for a tile is taken before it is read: a damaged header must not ask for all there is.
+  constexpr std::size_t usual_pixels = 1 << 24;
+  return !tiled_ || unit_.pixels() <= std::max(usual_pixels, format_.size.pixels());
 }
 
 int TiffReader::orientation() const {
@@ -187,9 +188,7 @@ std::string TiffReader::description() const {
 }
 
 bool TiffReader::is_complete() const {
-  struct stat about {};
-  if (::fstat(TIFFFileno(file_->get()), &about) != 0) return false;
-  const auto length = static_cast<std::uint64_t>(about.st_size);
+  const std::uint64_t length = length_of(file_->get());
   const std::uint32_t units = tiled_ ? TIFFNumberOfTiles(file_->get()) : TIFFNumberOfStrips(file_->get());
   for (std::uint32_t i = 0; i < units; ++i) {
     const std::uint64_t bytes = TIFFGetStrileByteCount(file_->get(), i);
@@ -294,10 +293,11 @@ std::optional<Picture> read_converted_tiff(const std::string& path) {
   const std::unique_ptr<TIFFRGBAImage, decltype(&TIFFRGBAImageEnd)> end(&image, &TIFFRGBAImageEnd);
   check_picture_size(image.width, image.height, path, "convert it to 8 bits, gray or RGB");
   const Size size{static_cast<int>(image.width), static_cast<int>(image.height)};
-  constexpr std::uint64_t most_pixel_bytes = 16;
+  // libtiff takes memory for a strip or tile before it reads it, and no compression makes so much of a byte.
+  constexpr std::uint64_t usual_bytes = 1 << 26, most_of_a_byte = 1 << 16;
   const std::uint64_t unit_bytes =
       TIFFIsTiled(file.get()) != 0 ? TIFFTileSize64(file.get()) : TIFFStripSize64(file.get());
-  if (unit_bytes > most_pixel_bytes * most_unit_pixels(size))
+  if (unit_bytes > std::max(usual_bytes, most_of_a_byte * length_of(file.get())))
     fail_damaged(path, "a strip or tile of " + std::to_string(unit_bytes) + " bytes");
   // Rows are to come as they are stored: upright() turns them.
   image.req_orientation = image.orientation;
