@@ -6,7 +6,7 @@ namespace parallax {
 namespace block {
 namespace {
 
-using detail::About, detail::Audience, detail::Fields;
+using detail::Audience, detail::Fields;
 
 Fields fields(BlockParameters& p) {
   Fields fields;
