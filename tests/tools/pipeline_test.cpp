@@ -35,12 +35,12 @@ TEST(PipelineTest, EveryItemGoesThroughEveryStageInOrder) {
 }
 
 TEST(PipelineTest, WhatAStageThrowsComesOut) {
-  int taken = 0, finished = 0;
+  int taken = 0, begun = 0, finished = 0;
   const auto run = [&] {
     run_pipeline(2, [&](std::size_t) { return ++taken <= 1000; },
                  {{true,
                    [&](std::size_t) {
-                     if (taken >= 10) throw std::invalid_argument("the tenth");
+                     if (++begun == 10) throw std::invalid_argument("the tenth");
                    }},
                   {true, [&](std::size_t) { ++finished; }}});
   };

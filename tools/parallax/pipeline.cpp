@@ -19,16 +19,33 @@ namespace parallax::tool {
 
 namespace tbb = oneapi::tbb;
 
+namespace {
+
+// Says that what its owner does happens after what others did with the same address, even if it throws.
+class Synchronized {
+ public:
+  explicit Synchronized(char* address) : address_(address) {
+    if (address_ != nullptr) __tsan_acquire(address_);
+  }
+  Synchronized(const Synchronized&) = delete;
+  Synchronized& operator=(const Synchronized&) = delete;
+  ~Synchronized() {
+    if (address_ != nullptr) __tsan_release(address_);
+  }
+
+ private:
+  char* address_;
+};
+
+}  // namespace
+
 void run_pipeline(std::size_t slots, const std::function<bool(std::size_t slot)>& take,
                   const std::vector<PipelineStage>& stages) {
   // What of each item, and of each stage, is handed from thread to thread.
   std::vector<char> items(slots), turns(stages.size() + 1);
   const auto guarded = [&](char* item, char* turn, const auto& body) {
-    __tsan_acquire(item);
-    if (turn != nullptr) __tsan_acquire(turn);
+    const Synchronized with_item(item), with_turn(turn);
     body();
-    if (turn != nullptr) __tsan_release(turn);
-    __tsan_release(item);
   };
   // Items begin and end in order: the slot of the item that began `slots` items ago is free.
   std::size_t taken = 0;
@@ -56,9 +73,17 @@ void run_pipeline(std::size_t slots, const std::function<bool(std::size_t slot)>
   const tbb::global_control one_more(tbb::global_control::max_allowed_parallelism,
                                      static_cast<std::size_t>(tbb::info::default_concurrency()) + 1);
   tbb::task_arena arena(tbb::task_arena::automatic, 1, tbb::task_arena::priority::low);
-  arena.execute([&] { tbb::parallel_pipeline(slots, chain & leave); });
-  for (char& item : items) __tsan_acquire(&item);
-  for (char& turn : turns) __tsan_acquire(&turn);
+  const auto acquire_all = [&] {
+    for (char& item : items) __tsan_acquire(&item);
+    for (char& turn : turns) __tsan_acquire(&turn);
+  };
+  try {
+    arena.execute([&] { tbb::parallel_pipeline(slots, chain & leave); });
+  } catch (...) {
+    acquire_all();
+    throw;
+  }
+  acquire_all();
 }
 
 std::size_t pipeline_slots() {
