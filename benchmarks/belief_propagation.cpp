@@ -45,7 +45,7 @@ constexpr Set sets[] = {{"tsukubaSet", 16, 16},    {"venus", 21, 8},
                         {"conesHalfSize", 128, 2}, {"conesFullSizeCropped", 256, 1}};
 
 BeliefPropagationParameters published(int labels, Arithmetic arithmetic) {
-  BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2019");
+  BeliefPropagationParameters parameters = preset<BeliefPropagationParameters>("grauer-gray-2019");
   parameters.disparities = labels;
   parameters.arithmetic = arithmetic;
   return parameters;
@@ -105,7 +105,7 @@ void scaling(benchmark::State& state, Size size, int labels) {
   const SynthPair pair = synthesize({.size = size, .disparities = labels});
   Matcher matcher(published(labels, Arithmetic::fixed8), {}, pair.left_view().format);
   Output output(size);
-  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  const StereoPair views{pair.left_view(), pair.right_view()};
   matcher.run(views, output.map());
   std::vector<double> times;
   for (auto _ : state) times.push_back(milliseconds([&] { matcher.run(views, output.map()); }));
@@ -123,7 +123,7 @@ struct Scored {
   Plane<float> truth;
   Plane<std::uint8_t> visible;
   int labels;
-  StereoPair views() const { return {left.view(), right.view(), {}, {}}; }
+  StereoPair views() const { return {left.view(), right.view()}; }
 };
 
 struct PairFolder {
@@ -319,7 +319,7 @@ void energy(benchmark::State& state, const fs::path& folder, const Set& set) {
       Output output(pair.size());
       matcher.run(pair.views(), output.map());
       state.counters["after_" + std::to_string(iterations)] =
-          belief_propagation_energy(parameters, pair.views(), output.disparity.view());
+          energy(parameters, pair.views(), output.disparity.view());
     }
   }
 }

@@ -179,7 +179,8 @@ void register_full_row(const fs::path& folder) {
   benchmark::RegisterBenchmark("full-row/cones_450x375/window:5",
                                [folder](benchmark::State& state) {
                                  const GrayPair pair = load_gray_pair(folder);
-                                 Matcher matcher(block_preset("sad-full-row"), {.threads = 1}, {pair.size()});
+                                 Matcher matcher(preset<BlockParameters>("sad-full-row"), {.threads = 1},
+                                                 {pair.size()});
                                  Plane<float> disparity(pair.size());
                                  Plane<std::uint8_t> status(pair.size());
                                  for (auto _ : state)

@@ -185,11 +185,11 @@ CensusParameters with_labels(CensusParameters parameters, int labels) {
 }
 
 std::vector<Variant> presets() {
-  CensusParameters full_resolution = census_preset("mobile-gpu-2015");
+  CensusParameters full_resolution = preset<CensusParameters>("mobile-gpu-2015");
   full_resolution.pyramid_levels = 1;
   std::vector<Variant> variants{{"mobile-gpu-2015,one-level", full_resolution}};
   for (const char* preset : {"mobile-gpu-2015", "fast", "balanced", "accurate"})
-    variants.push_back({preset, census_preset(preset)});
+    variants.push_back({preset, preset<CensusParameters>(preset)});
   return variants;
 }
 
@@ -293,7 +293,7 @@ void register_peer(const std::string& name, const AllPairs& pairs, const Make& m
 std::vector<Variant> options() {
   std::vector<Variant> variants;
   const auto add = [&](const std::string& name, const auto& change) {
-    CensusParameters parameters = census_preset("balanced");
+    CensusParameters parameters = preset<CensusParameters>("balanced");
     change(parameters);
     variants.push_back({name, parameters});
   };

@@ -70,7 +70,7 @@ cv::Mat picture_of_signatures(const census::CensusPlan& plan, Size size) {
 
 cv::Mat picture(const fs::path& folder, int disparities) {
   const benchmarks::GrayPair pair = benchmarks::load_gray_pair(folder);
-  CensusParameters parameters = census_preset("balanced");
+  CensusParameters parameters = preset<CensusParameters>("balanced");
   parameters.disparities = disparities;
   const RefineParameters all = parameters.refine;
   RefineParameters& steps = parameters.refine;

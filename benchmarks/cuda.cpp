@@ -120,11 +120,11 @@ class Bench {
   }
 
   double from_host() {
-    return by_clock({pair_.left.view(), pair_.right.view(), {}, {}}, {disparity_.view(), status_.view()});
+    return by_clock({pair_.left.view(), pair_.right.view()}, {disparity_.view(), status_.view()});
   }
 
   void from_host_once() {
-    matcher_.run({pair_.left.view(), pair_.right.view(), {}, {}}, {disparity_.view(), status_.view()});
+    matcher_.run({pair_.left.view(), pair_.right.view()}, {disparity_.view(), status_.view()});
   }
 
   // After one of the two.
@@ -141,7 +141,7 @@ class Bench {
     const auto image = [&](int i) {
       return View<const std::uint8_t>(reinterpret_cast<const std::uint8_t*>(at(i)), size);
     };
-    return {{image(0), image(1), {}, {}},
+    return {{image(0), image(1)},
             {{reinterpret_cast<float*>(at(2)), size}, {reinterpret_cast<std::uint8_t*>(at(6)), size}}};
   }
 
@@ -238,7 +238,7 @@ void print_row(const std::string& what, const std::string& how, Size size, int l
 }
 
 BeliefPropagationParameters published(int labels, Arithmetic arithmetic) {
-  BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2019");
+  BeliefPropagationParameters parameters = preset<BeliefPropagationParameters>("grauer-gray-2019");
   parameters.disparities = labels;
   parameters.arithmetic = arithmetic;
   return parameters;
@@ -404,7 +404,7 @@ void block_table(const fs::path& pairs) {
         {"constant and shared memory", CudaStrategy::constant_and_shared_memory},
         {"streams", CudaStrategy::streams},
         {"device launch", CudaStrategy::device_launch}}) {
-    BlockParameters parameters = block_preset("sad-full-row");
+    BlockParameters parameters = preset<BlockParameters>("sad-full-row");
     parameters.cuda.strategy = strategy;
     try {
       row("cones-q", std::string("5x5 SAD, full row, ") + name, quarter, parameters);
@@ -425,11 +425,11 @@ struct CensusRow {
 };
 
 std::vector<CensusRow> census_rows() {
-  CensusParameters full_resolution = census_preset("mobile-gpu-2015");
+  CensusParameters full_resolution = preset<CensusParameters>("mobile-gpu-2015");
   full_resolution.pyramid_levels = 1;
   std::vector<CensusRow> rows{{"mobile-gpu-2015, one level", full_resolution}};
   for (const char* preset : {"mobile-gpu-2015", "fast", "balanced", "accurate"})
-    rows.push_back({preset, census_preset(preset)});
+    rows.push_back({preset, preset<CensusParameters>(preset)});
   return rows;
 }
 
@@ -452,7 +452,7 @@ double host_to_host(const MatcherParameters& parameters, const Device& device, c
   std::vector<double> times;
   for (int i = 0; i < 110; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    matcher.run({pair.left.view(), pair.right.view(), {}, {}}, {disparity.view(), status.view()});
+    matcher.run({pair.left.view(), pair.right.view()}, {disparity.view(), status.view()});
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     if (i >= 10) times.push_back(time.count());
   }
@@ -491,7 +491,7 @@ std::string tile_name(int tile) {
 }
 
 TiledBeliefPropagationParameters contest(int tile, int outer, int inner) {
-  TiledBeliefPropagationParameters parameters = tiled_belief_propagation_preset("memocode-2013");
+  TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>("memocode-2013");
   parameters.tile = tile;
   parameters.outer = outer;
   parameters.inner = inner;
@@ -558,7 +558,8 @@ void tiled_table(const fs::path& pairs) {
       for (const int inner : {1, 2, 4}) contest_row(tsukuba, contest(tile, outer, inner), "automatic");
   for (const int tile : {5, 7, 10}) contest_row(tsukuba, contest(tile, 1, 2), "automatic");
   contest_row(tsukuba, contest(0, 1, 20), "automatic");
-  contest_row(tsukuba, tiled_belief_propagation_preset("memocode-2013-tuned"), "memocode-2013-tuned");
+  contest_row(tsukuba, preset<TiledBeliefPropagationParameters>("memocode-2013-tuned"),
+              "memocode-2013-tuned");
 
   tiled_default_table(pairs);
 }
@@ -609,7 +610,7 @@ void run_once(const fs::path& pairs, const std::string& name, const std::string&
       Bench bench(published(set.labels, value), pair);
       Plane<float> disparity(pair.size());
       Plane<std::uint8_t> status(pair.size());
-      bench.matcher().run({pair.left.view(), pair.right.view(), {}, {}}, {disparity.view(), status.view()});
+      bench.matcher().run({pair.left.view(), pair.right.view()}, {disparity.view(), status.view()});
     }
   }
 }
@@ -622,7 +623,7 @@ void first_run(const fs::path& pairs) {
   const auto planned = std::chrono::steady_clock::now();
   Plane<float> disparity(pair.size());
   Plane<std::uint8_t> status(pair.size());
-  matcher.run({pair.left.view(), pair.right.view(), {}, {}}, {disparity.view(), status.view()});
+  matcher.run({pair.left.view(), pair.right.view()}, {disparity.view(), status.view()});
   const auto done = std::chrono::steady_clock::now();
   const auto milliseconds = [](auto from, auto to) {
     return std::chrono::duration<double, std::milli>(to - from).count();

@@ -21,7 +21,7 @@ struct GrayPair {
   static View<const std::uint8_t> view(const cv::Mat& image) {
     return {image.ptr<std::uint8_t>(), {image.cols, image.rows}, static_cast<std::ptrdiff_t>(image.step[0])};
   }
-  StereoPair views() const { return {view(left), view(right), {}, {}}; }
+  StereoPair views() const { return {view(left), view(right)}; }
 };
 
 // Shares the pixels.

@@ -96,7 +96,7 @@ void print_row(const fs::path& data, const PairFolder& folder, Parameters parame
   const fs::path path = data / folder.name;
   const tool::PicturePair pictures =
       tool::read_pair((path / "left.png").string(), (path / "right.png").string());
-  const StereoPair pair{pictures.left.view(), pictures.right.view(), {}, {}};
+  const StereoPair pair{pictures.left.view(), pictures.right.view()};
   const ImageFormat format = pair.left.format;
   parameters.disparities = folder.disparities;
   Map whole(format.size);
@@ -146,13 +146,14 @@ Parameters with_128_labels(Parameters parameters) {
 void print_plans() {
   std::cout << "| method, padding | tiles | of | matched twice | a tile holds | stitching 256 rows holds |\n"
                "|---|---:|---:|---:|---:|---:|\n";
-  print_plan("block", with_128_labels(block_preset("default")), 0);
-  print_plan("census", with_128_labels(census_preset("default")), 0);
+  print_plan("block", with_128_labels(preset<BlockParameters>("default")), 0);
+  print_plan("census", with_128_labels(preset<CensusParameters>("default")), 0);
   for (const int padding : {40, 80}) {
     const std::string number = std::to_string(padding);
-    print_plan(("bp, " + number).c_str(), with_128_labels(belief_propagation_preset("default")), padding);
-    print_plan(("tiled-bp, " + number).c_str(), with_128_labels(tiled_belief_propagation_preset("default")),
+    print_plan(("bp, " + number).c_str(), with_128_labels(preset<BeliefPropagationParameters>("default")),
                padding);
+    print_plan(("tiled-bp, " + number).c_str(),
+               with_128_labels(preset<TiledBeliefPropagationParameters>("default")), padding);
   }
 }
 
@@ -169,10 +170,11 @@ int main(int count, char** arguments) {
       print_plans();
       return 0;
     }
-    print_table(arguments[1], "bp, preset `default`:", belief_propagation_preset("default"));
+    print_table(arguments[1], "bp, preset `default`:", preset<BeliefPropagationParameters>("default"));
     print_table(arguments[1],
-                "bp, preset `grauer-gray-2019`:", belief_propagation_preset("grauer-gray-2019"));
-    print_table(arguments[1], "tiled-bp, preset `default`:", tiled_belief_propagation_preset("default"));
+                "bp, preset `grauer-gray-2019`:", preset<BeliefPropagationParameters>("grauer-gray-2019"));
+    print_table(arguments[1],
+                "tiled-bp, preset `default`:", preset<TiledBeliefPropagationParameters>("default"));
   } catch (const std::exception& error) {
     std::cerr << "tile_padding: " << error.what() << "\n";
     return 1;

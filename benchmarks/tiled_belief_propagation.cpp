@@ -69,7 +69,7 @@ void run(benchmark::State& state, const TiledBeliefPropagationParameters& parame
 }
 
 TiledBeliefPropagationParameters contest(int tile, int outer, int inner) {
-  TiledBeliefPropagationParameters parameters = tiled_belief_propagation_preset("memocode-2013");
+  TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>("memocode-2013");
   parameters.tile = tile;
   parameters.outer = outer;
   parameters.inner = inner;
@@ -139,7 +139,7 @@ void add_large() {
         parameters.tile = tile;
         parameters.sub_pixel = SubPixel::none;
         parameters.refine = RefineParameters::none();
-        run(state, parameters, threads, {pair.left_view(), pair.right_view(), {}, {}});
+        run(state, parameters, threads, {pair.left_view(), pair.right_view()});
       });
     }
   }

@@ -6,16 +6,14 @@
 #include <parallax/parallax.h>
 
 int main(int argc, char** argv) {
-  parallax::TiledBeliefPropagationParameters parameters =
-      parallax::tiled_belief_propagation_preset("memocode-2013");
+  auto parameters = parallax::preset<parallax::TiledBeliefPropagationParameters>("memocode-2013");
   parallax::CostArray costs;
   if (argc > 1) {
     costs = parallax::read_costs(argv[1], parameters.disparities);
   } else {
     const parallax::SynthPair pair = parallax::synthesize({.size = {160, 120}, .disparities = 16});
-    costs = {
-        pair.size(), parameters.disparities,
-        parallax::tiled_belief_propagation_costs(parameters, {pair.left_view(), pair.right_view(), {}, {}})};
+    costs = {pair.size(), parameters.disparities,
+             parallax::tiled_belief_propagation_costs(parameters, {pair.left_view(), pair.right_view()})};
   }
 
   // The costs are all that counts: the images may be anything of their size.
@@ -26,5 +24,5 @@ int main(int argc, char** argv) {
   parallax::Plane<float> disparity(costs.size);
   parallax::Plane<std::uint8_t> status(costs.size);
   matcher.run(pair, {disparity.view(), status.view()});
-  std::printf("energy %.0f\n", parallax::tiled_belief_propagation_energy(parameters, pair, disparity.view()));
+  std::printf("energy %.0f\n", parallax::energy(parameters, pair, disparity.view()));
 }

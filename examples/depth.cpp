@@ -7,10 +7,11 @@
 int main() {
   const parallax::SynthPair pair = parallax::synthesize({.scene = parallax::Scene::planes});
 
-  parallax::Matcher matcher(parallax::block_preset("default"), parallax::Device::parse("cpu"), {pair.size()});
+  parallax::Matcher matcher(parallax::preset("block", "default"), parallax::Device::parse("cpu"),
+                            {pair.size()});
   parallax::Plane<float> disparity(pair.size());
   parallax::Plane<std::uint8_t> status(pair.size());
-  matcher.run({pair.left_view(), pair.right_view(), {}, {}}, {disparity.view(), status.view()});
+  matcher.run({pair.left_view(), pair.right_view()}, {disparity.view(), status.view()});
 
   const int x = pair.size().width / 2, y = pair.size().height / 2;
   std::printf("disparity %.2f px, depth %.0f mm, status %s\n", disparity.at(x, y),

@@ -7,14 +7,14 @@
 int main() {
   const parallax::SynthPair pair = parallax::synthesize({.size = {640, 480}, .disparities = 64});
 
-  parallax::BlockParameters parameters = parallax::block_preset("default");
+  auto parameters = parallax::preset<parallax::BlockParameters>("default");
   parameters.disparities = 64;
   parallax::Matcher matcher(parameters, parallax::Device::parse("auto"), {pair.size()});
 
   parallax::Plane<float> disparity(pair.size());
   parallax::Plane<std::uint8_t> status(pair.size());
   for (int frame = 0; frame < 3; ++frame)
-    matcher.run({pair.left_view(), pair.right_view(), {}, {}}, {disparity.view(), status.view()});
+    matcher.run({pair.left_view(), pair.right_view()}, {disparity.view(), status.view()});
 
   const parallax::ErrorMetrics error =
       parallax::evaluate(disparity.view(), pair.left_truth.view(), pair.left_mask.view());

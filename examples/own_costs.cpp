@@ -8,7 +8,7 @@
 
 int main() {
   const parallax::SynthPair pair = parallax::synthesize({.size = {320, 240}, .disparities = 32});
-  parallax::BeliefPropagationParameters parameters = parallax::belief_propagation_preset("default");
+  auto parameters = parallax::preset<parallax::BeliefPropagationParameters>("default");
   parameters.disparities = 32;
   parameters.cost = parallax::DataCost::volume;
 

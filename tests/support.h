@@ -77,11 +77,10 @@ inline Device cpu(int threads) {
   return device;
 }
 
-// Every vector target sees random cases of its own: together they see more than each of them could.
-inline unsigned first_seed(const std::string& target, unsigned cases) {
-  const std::vector<std::string> targets = cpu_targets();
-  const auto index = std::find(targets.begin(), targets.end(), target) - targets.begin();
-  return static_cast<unsigned>(index) * cases;
+// A method, as a part of the name of a test: "tiled_bp".
+inline std::string name_in_tests(std::string method) {
+  std::replace(method.begin(), method.end(), '-', '_');
+  return method;
 }
 
 inline const Device reference{DeviceKind::reference};
@@ -113,7 +112,7 @@ inline std::vector<Device> processors(std::string_view method) {
 
 // Block matching without any refinement of its map.
 inline BlockParameters plain_block() {
-  BlockParameters parameters = block_preset("sad-full-row");
+  BlockParameters parameters = preset<BlockParameters>("sad-full-row");
   parameters.full_row = false;
   return parameters;
 }

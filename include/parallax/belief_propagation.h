@@ -60,6 +60,14 @@ struct BeliefPropagationCuda {
 /// Parameters of hierarchical belief propagation.
 ///
 /// Gray levels are those of 8-bit images; of a 16-bit image, 256 values are one gray level.
+///
+/// Presets of the method "bp":
+/// - `default`: the best mean error on the Middlebury pairs of docs/belief_propagation.md;
+/// - `grauer-gray-2010`: Grauer-Gray & Cavazos 2010: 15 labels for tsukuba, 10 iterations, σ 1;
+/// - `grauer-gray-2019`: Grauer-Gray 2019: 7 iterations, no smoothing.
+/// The published ones give integer labels, without sub-pixel interpolation or refinement.
+///
+/// energy() is in units of one label of discontinuity.
 struct BeliefPropagationParameters {
   int min_disparity = 0;  ///< disparity of the first label, in pixels, any sign; −1,000,000…1,000,000
   int disparities = 64;   ///< number of labels, one a pixel of disparity; 2…1024
@@ -106,29 +114,12 @@ struct BeliefPropagationParameters {
   void validate() const;
 };
 
-/// Names of the presets of belief propagation.
-std::vector<std::string_view> belief_propagation_presets();
-
-/// A preset by name:
-/// - `default`: the best mean error on the Middlebury pairs of docs/belief_propagation.md;
-/// - `grauer-gray-2010`: Grauer-Gray & Cavazos 2010: 15 labels for tsukuba, 10 iterations, σ 1;
-/// - `grauer-gray-2019`: Grauer-Gray 2019: 7 iterations, no smoothing.
-/// The published ones give bare labels, no sub-pixel and no refinement.
-/// \throws Error (argument) for any other name.
-BeliefPropagationParameters belief_propagation_preset(std::string_view name);
-
 /// The data costs of `pair`, before the pyramid, as `parameters.arithmetic` rounds them: label k of pixel
 /// (x, y) is element (y·width + x)·disparities + k. Given back as StereoPair::costs, with DataCost::volume
 /// and otherwise the same parameters, they lead to the same labels. \throws Error (argument) as a Matcher
 /// does
 std::vector<float> belief_propagation_costs(const BeliefPropagationParameters& parameters,
                                             const StereoPair& pair);
-
-/// The energy that belief propagation lowers: data costs plus discontinuity costs of a disparity map, in
-/// units of one label of discontinuity. Disparities are rounded to labels; what has none is left out, and so
-/// are its edges. \throws Error (argument) as a Matcher does, and for a disparity that is not a label.
-double belief_propagation_energy(const BeliefPropagationParameters& parameters, const StereoPair& pair,
-                                 View<const float> disparity);
 
 }  // namespace parallax
 #pragma GCC visibility pop

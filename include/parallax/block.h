@@ -48,6 +48,11 @@ struct BlockCuda {
 
 /// Parameters of block matching. Every combination of allowed values works on every device that takes the
 /// matcher. docs/block.md has the equations; src/matchers/block/reference.cpp is the specification.
+///
+/// Presets of the method "block":
+/// - `default`: the best mean error on the Middlebury pairs of docs/block.md;
+/// - `sad-full-row`: 5×5 SAD over every column of the row, nothing else: the study of Yu Hailin,
+///   "GPU-accelerated depth recovery". docs/block.md compares its times with ours.
 struct BlockParameters {
   int min_disparity = 0;  ///< lowest disparity searched, in pixels, any sign; −1,000,000…1,000,000
   int disparities = 64;   ///< number of whole disparities searched, from min_disparity up; 1…1,000,000
@@ -71,17 +76,6 @@ struct BlockParameters {
   /// \throws Error (argument) naming the field, its value and the allowed range.
   void validate() const;
 };
-
-/// Names of the presets of block matching.
-std::vector<std::string_view> block_presets();
-
-/// A preset by name:
-/// - `default`: the best mean error on the Middlebury pairs of docs/block.md;
-/// - `sad-full-row`: 5×5 SAD over every column of the row, nothing else: the study of Yu Hailin,
-/// "GPU-accelerated
-///   depth recovery", whose times docs/block.md sets beside ours.
-/// \throws Error (argument) for any other name.
-BlockParameters block_preset(std::string_view name);
 
 }  // namespace parallax
 #pragma GCC visibility pop

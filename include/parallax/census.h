@@ -41,6 +41,13 @@ enum class CensusCost {
 
 /// Parameters of census matching. Every combination of allowed values works on every device that takes the
 /// matcher. docs/census.md has the equations; src/matchers/census/reference.cpp is the specification.
+///
+/// Presets of the method "census":
+/// - `mobile-gpu-2015`: Iodice 2015, "Real-time dense passive stereo vision": modified census 9×9, coarse to
+///   fine, 60 disparities, left-right check, fill and median. What the talk leaves open (the window of the
+///   costs, levels, search radius) is chosen by measurement;
+/// - `fast`, `balanced`, `accurate`: chosen by measurement on the Middlebury pairs of docs/census.md;
+/// - `default`: the same as `balanced`.
 struct CensusParameters {
   int min_disparity = 0;  ///< lowest disparity searched, in pixels, any sign; −1,000,000…1,000,000
   int disparities = 64;   ///< number of whole disparities searched, from min_disparity up; 1…1,000,000
@@ -65,18 +72,6 @@ struct CensusParameters {
   /// \throws Error (argument) naming the field, its value and the allowed range.
   void validate() const;
 };
-
-/// Names of the presets of census matching.
-std::vector<std::string_view> census_presets();
-
-/// A preset by name:
-/// - `mobile-gpu-2015`: Iodice 2015, "Real-time dense passive stereo vision": modified census 9×9, coarse to
-///   fine, 60 disparities, left-right check, fill and median. What the talk leaves open (the window of the
-///   costs, levels, search radius) is chosen by measurement;
-/// - `fast`, `balanced`, `accurate`: chosen by measurement on the Middlebury pairs of docs/census.md;
-/// - `default`: the same as `balanced`.
-/// \throws Error (argument) for any other name.
-CensusParameters census_preset(std::string_view name);
 
 }  // namespace parallax
 #pragma GCC visibility pop

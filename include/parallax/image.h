@@ -146,8 +146,8 @@ struct CostVolume {
 struct StereoPair {
   ImageView left;
   ImageView right;
-  View<const std::uint8_t> left_mask;
-  View<const std::uint8_t> right_mask;
+  View<const std::uint8_t> left_mask = {};
+  View<const std::uint8_t> right_mask = {};
   CostVolume costs = {};  ///< only for a matcher that was told to take them
 };
 

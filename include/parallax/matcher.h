@@ -6,15 +6,11 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "parallax/belief_propagation.h"
-#include "parallax/block.h"
-#include "parallax/census.h"
 #include "parallax/device.h"
 #include "parallax/image.h"
-#include "parallax/tiled_belief_propagation.h"
+#include "parallax/parameters.h"
 
 namespace parallax::detail {
 class Plan;
@@ -22,10 +18,6 @@ class Plan;
 
 #pragma GCC visibility push(default)
 namespace parallax {
-
-/// The parameters name the algorithm.
-using MatcherParameters = std::variant<BlockParameters, BeliefPropagationParameters, CensusParameters,
-                                       TiledBeliefPropagationParameters>;
 
 /// Bytes of memory of this machine, or of the container this process is in.
 std::size_t whole_memory();
@@ -44,8 +36,8 @@ struct StageTime {
 
 /// One algorithm with its parameters, on one device, for images of one format, with all the memory it needs.
 ///
-///     parallax::Matcher matcher(parallax::block_preset("default"), parallax::Device::parse("cpu"), {{640,
-///     480}}); matcher.run({left, right}, {disparity, status});
+///     parallax::Matcher matcher(parallax::preset("bp", "default"), parallax::Device::parse("cpu"), {{640, 480}});
+///     matcher.run({left, right}, {disparity, status});
 ///
 /// One matcher runs one pair at a time; several matchers may run at once, also on one device. One that was
 /// moved from can be destroyed or assigned to; all else throws Error (argument).

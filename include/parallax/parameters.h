@@ -3,15 +3,86 @@
 /// Methods and their parameters by name: for command lines, files, other languages and user interfaces.
 #pragma once
 
+#include <any>
+#include <concepts>
 #include <limits>
 #include <string>
 #include <string_view>
+#include <typeinfo>
+#include <utility>
 #include <vector>
 
-#include "parallax/matcher.h"
+#include "parallax/image.h"
+#include "parallax/refine.h"
 
 #pragma GCC visibility push(default)
 namespace parallax {
+
+/// A struct of parameters of a method, such as BlockParameters.
+template <class Parameters>
+concept MethodParameters = requires(Parameters& parameters) {
+  { parameters.min_disparity } -> std::same_as<int&>;
+  { parameters.disparities } -> std::same_as<int&>;
+  { parameters.refine } -> std::same_as<RefineParameters&>;
+  std::as_const(parameters).validate();
+};
+
+/// A copy of the parameters of one method, which they name: any struct of parameters converts to it.
+class MatcherParameters {
+ public:
+  /// Parameters of no method. Every use but an assignment throws Error (argument).
+  MatcherParameters() = default;
+
+  template <MethodParameters Parameters>
+  MatcherParameters(Parameters parameters)
+      : held_(std::move(parameters)),
+        shared_([](std::any& held) {
+          Parameters& own = *std::any_cast<Parameters>(&held);
+          return Shared{own.min_disparity, own.disparities, own.refine};
+        }),
+        validate_([](const std::any& held) { std::any_cast<Parameters>(&held)->validate(); }) {}
+
+  /// The struct; null where they are parameters of another method.
+  template <MethodParameters Parameters>
+  Parameters* get_if() {
+    return std::any_cast<Parameters>(&held_);
+  }
+  template <MethodParameters Parameters>
+  const Parameters* get_if() const {
+    return std::any_cast<Parameters>(&held_);
+  }
+
+  /// What every method has.
+  int& min_disparity() { return shared().min_disparity; }
+  int& disparities() { return shared().disparities; }
+  RefineParameters& refine() { return shared().refine; }
+  int min_disparity() const { return shared().min_disparity; }
+  int disparities() const { return shared().disparities; }
+  const RefineParameters& refine() const { return shared().refine; }
+
+  /// \throws Error (argument) naming the field, its value and the allowed range.
+  void validate() const;
+
+  /// Of the struct.
+  const std::type_info& type() const { return held_.type(); }
+
+ private:
+  struct Shared {
+    int& min_disparity;
+    int& disparities;
+    RefineParameters& refine;
+  };
+
+  void check_held() const;
+  Shared shared() const {
+    check_held();
+    return shared_(held_);
+  }
+
+  mutable std::any held_;
+  Shared (*shared_)(std::any& held) = nullptr;
+  void (*validate_)(const std::any& held) = nullptr;
+};
 
 enum class ParameterKind {
   flag,     ///< "true" or "false"
@@ -35,30 +106,77 @@ struct ParameterInfo {
   bool expert = false;                                   ///< hardly ever worth changing
 };
 
+/// What a method can do beside a disparity map.
+struct Capabilities {
+  bool full_row = false;  ///< its parameter "full_row" searches whole rows, without a range
+  bool volume = false;    ///< its parameter "cost" may be "volume": it takes StereoPair::costs
+  bool energy = false;    ///< energy() tells the energy that its maps minimise
+  /// A tile of the image is that part of the map only nearly, the better the more it overlaps its neighbours.
+  bool approximate_tiles = false;
+};
+
 /// Names of all methods in this build: "block", "bp", "census", "tiled-bp".
 std::vector<std::string> list_methods();
 
-/// Names of the presets of a method, `default` first. \throws Error (argument) for an unknown method.
+/// Names of the presets of a method, `default` first.
+/// \throws Error (argument) for an unknown method.
 std::vector<std::string> list_presets(std::string_view method);
 
-/// A preset of a method. \throws Error (argument) for an unknown method or preset.
+/// A preset of a method.
+/// \throws Error (argument) for an unknown method or preset.
 MatcherParameters preset(std::string_view method, std::string_view name);
+
+/// A preset of the method of these parameters.
+/// \throws Error (argument) for an unknown preset.
+MatcherParameters preset(const MatcherParameters& parameters, std::string_view name);
+
+/// The same as a struct: `preset<BlockParameters>("default")`.
+/// \throws Error (argument) for an unknown preset.
+template <MethodParameters Parameters>
+Parameters preset(std::string_view name) {
+  return *preset(MatcherParameters(Parameters()), name).template get_if<Parameters>();
+}
 
 /// The method that these are parameters of.
 std::string method_name(const MatcherParameters& parameters);
+
+/// \throws Error (argument) for an unknown method.
+Capabilities capabilities(std::string_view method);
 
 /// All parameters of a method, in the order in which a user interface shows them.
 /// \throws Error (argument) for an unknown method.
 std::vector<ParameterInfo> list_parameters(std::string_view method);
 
+/// One of them.
+/// \throws Error (argument) for an unknown method or parameter.
+ParameterInfo describe_parameter(std::string_view method, std::string_view name);
+
 /// The value of a parameter as text, which set_parameter() reads back exactly.
 /// \throws Error (argument) when the method has no parameter of this name.
 std::string get_parameter(const MatcherParameters& parameters, std::string_view name);
 
-/// Sets a parameter.
+/// Sets a parameter. What depends on several parameters is left to validate().
 /// \throws Error (argument) when the method has no parameter of this name, or the text is no value of its
-/// kind or out of range. What depends on several parameters is left to validate().
+/// kind or out of range.
 void set_parameter(MatcherParameters& parameters, std::string_view name, std::string_view value);
+
+/// All parameters as a JSON object of their names, after "method"; a value that is not there is null.
+std::string to_json(const MatcherParameters& parameters);
+
+/// Reads such an object: {"method": "bp", "preset": "grauer-gray-2019", "levels": 4}. What it does not name is
+/// as in the preset; without one, as in the default.
+/// \throws Error (argument) when the text is no JSON object, and as preset() and set_parameter() do.
+MatcherParameters parameters_from_json(std::string_view json);
+
+/// Whether these parameters search whole rows: then min_disparity and disparities do not count.
+bool searches_full_rows(const MatcherParameters& parameters);
+
+/// The energy that a method lowers, of any disparity map of a pair: data costs plus discontinuity costs, in
+/// units of the method's discontinuity cost. Disparities are rounded to labels. Pixels without a value do not
+/// count, nor do the edges to them.
+/// \throws Error (argument) as a Matcher does, for a method without Capabilities::energy, and for a disparity
+/// out of the range.
+double energy(const MatcherParameters& parameters, const StereoPair& pair, View<const float> disparity);
 
 }  // namespace parallax
 #pragma GCC visibility pop

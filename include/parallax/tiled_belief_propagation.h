@@ -57,7 +57,15 @@ struct TiledBeliefPropagationCuda {
 
 /// Parameters of tiled belief propagation.
 ///
-/// The cost of a labelling is made of whole units: data costs are rounded to them.
+/// The cost of a labelling, and its energy(), is an integer number of units: data costs are rounded to them.
+///
+/// Presets of the method "tiled-bp":
+/// - `default`: the best mean error on the Middlebury pairs of docs/tiled_belief_propagation.md that small
+///   tiles and few iterations reach;
+/// - `memocode-2013`: the design contest's model, and the winner's tiles of 13, one outer and one inner
+///   iteration;
+/// - `memocode-2013-tuned`: the same on smoothed images, which halves the mismatches on the contest's pair.
+/// The contest's give integer labels, without sub-pixel interpolation or refinement.
 struct TiledBeliefPropagationParameters {
   int min_disparity = 0;  ///< disparity of the first label, in pixels, any sign; −1,000,000…1,000,000
   int disparities = 64;   ///< number of labels, one a pixel of disparity; 2…1024
@@ -102,30 +110,11 @@ struct TiledBeliefPropagationParameters {
   void validate() const;
 };
 
-/// Names of the presets of tiled belief propagation.
-std::vector<std::string_view> tiled_belief_propagation_presets();
-
-/// A preset by name:
-/// - `default`: the best mean error on the Middlebury pairs of docs/tiled_belief_propagation.md, of tiles and
-///   iterations that take little;
-/// - `memocode-2013`: the design contest's model, and the winner's tiles of 13, one outer and one inner
-///   iteration;
-/// - `memocode-2013-tuned`: the same on smoothed images, which halves the mismatches on the contest's pair.
-/// The contest's give bare labels, no sub-pixel and no refinement.
-/// \throws Error (argument) for any other name.
-TiledBeliefPropagationParameters tiled_belief_propagation_preset(std::string_view name);
-
 /// The data costs of `pair`, in whole units: label k of pixel (x, y) is element (y·width + x)·disparities +
 /// k. Given back as StereoPair::costs, with DataCost::volume and otherwise the same parameters, they lead to
 /// the same labels. \throws Error (argument) as a Matcher does
 std::vector<float> tiled_belief_propagation_costs(const TiledBeliefPropagationParameters& parameters,
                                                   const StereoPair& pair);
-
-/// The energy that belief propagation lowers: data costs plus discontinuity costs of a disparity map, in
-/// units. Disparities are rounded to labels; what has none is left out, and so are its edges. \throws Error
-/// (argument) as a Matcher does, and for a disparity that is not a label.
-double tiled_belief_propagation_energy(const TiledBeliefPropagationParameters& parameters,
-                                       const StereoPair& pair, View<const float> disparity);
 
 }  // namespace parallax
 #pragma GCC visibility pop

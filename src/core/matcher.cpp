@@ -16,7 +16,7 @@ namespace {
 void check_request(const MatcherParameters& parameters, const Device& device, const ImageFormat& format) {
   check_format(format);
   check_threads(device.threads);
-  std::visit([](const auto& p) { p.validate(); }, parameters);
+  parameters.validate();
 }
 
 // Calls make(configuration) with what is remembered; and, where that fails, with nothing.

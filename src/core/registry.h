@@ -9,14 +9,25 @@
 
 namespace parallax::detail {
 
+constexpr bool is_in_build([[maybe_unused]] DeviceKind device) {
+#ifndef PARALLAX_HAS_CUDA
+  if (device == DeviceKind::cuda) return false;
+#endif
+#ifndef PARALLAX_HAS_OPENCL
+  if (device == DeviceKind::opencl) return false;
+#endif
+  return true;
+}
+
 // A method on a kind of device.
 struct Backend {
   DeviceKind device;
+  // Null where the device is not in this build.
   std::unique_ptr<Plan> (*make)(const MatcherParameters& parameters, const Device& device,
-                                const ImageFormat& format, const Configuration& configuration);
+                                const ImageFormat& format, const Configuration& configuration) = nullptr;
   // Null where there is nothing to tune.
   TuningSpace (*tuning_space)(const MatcherParameters& parameters, const Device& device,
-                              const ImageFormat& format);
+                              const ImageFormat& format) = nullptr;
 };
 
 // \throws Error (device) where the method does not run on the device

@@ -380,13 +380,7 @@ TunedConfiguration tuning_key(const MatcherParameters& parameters, const DeviceI
   key.method = method_name(parameters);
   key.variant = space.variant;
   key.size_class = size_class(format.size);
-  key.labels = std::visit(
-      [](const auto& p) {
-        if constexpr (requires { p.full_row; })
-          if (p.full_row) return 0;
-        return p.disparities;
-      },
-      parameters);
+  key.labels = searches_full_rows(parameters) ? 0 : parameters.disparities();
   return key;
 }
 

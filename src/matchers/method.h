@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a room says of its method, in its method.cpp: everything that the rest of the library, the command
+// What a room declares of its method in its method.cpp: everything that the rest of the library, the command
 // line and the documentation know of it.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,87 +24,138 @@ struct Preset {
   Parameters (*make)();
 };
 
-// A method with the type of its parameters.
 template <class Parameters>
-struct TypedMethod {
-  const char* name;  // as the command line spells it
-  std::span<const Preset<Parameters>> presets;
+struct Declaration {
+  std::string name;  // as the command line spells it
+  std::vector<Preset<Parameters>> presets;
   Fields (*fields)(Parameters& parameters);
   Margins (*margins)(const Parameters& parameters, const ImageFormat& format, int padding);
+  // Null for a method that minimises none.
+  double (*energy)(const Parameters& parameters, const StereoPair& pair,
+                   View<const float> disparity) = nullptr;
+  bool approximate_tiles = false;
   std::vector<Backend> backends;
 };
 
-struct Method {
-  std::string name;
-  std::size_t parameters;  // index of its parameters in MatcherParameters
-  std::vector<std::string> presets;
-  std::function<MatcherParameters(std::string_view name)> preset;
-  std::function<Fields(MatcherParameters& parameters)> fields;
-  std::function<Margins(const MatcherParameters& parameters, const ImageFormat& format, int padding)> margins;
-  std::vector<Backend> backends;
+class Method {
+ public:
+  virtual ~Method() = default;
+  const std::string& name() const { return name_; }
+  // Those of this build.
+  const std::vector<Backend>& backends() const { return backends_; }
+
+  virtual bool takes(const MatcherParameters& parameters) const = 0;
+  virtual std::vector<std::string> presets() const = 0;
+  // \throws Error (argument)
+  virtual MatcherParameters preset(std::string_view name) const = 0;
+  virtual Fields fields(MatcherParameters& parameters) const = 0;
+  virtual Margins margins(const MatcherParameters& parameters, const ImageFormat& format,
+                          int padding) const = 0;
+  // \throws Error (argument) where there is none
+  virtual double energy(const MatcherParameters& parameters, const StereoPair& pair,
+                        View<const float> disparity) const = 0;
+  virtual Capabilities capabilities() const = 0;
+
+ protected:
+  Method(std::string name, std::vector<Backend> backends);
+
+ private:
+  std::string name_;
+  std::vector<Backend> backends_;
 };
 
-template <class Parameters>
-std::vector<std::string_view> names_of(std::span<const Preset<Parameters>> presets) {
-  std::vector<std::string_view> names;
-  for (const Preset<Parameters>& preset : presets) names.push_back(preset.name);
-  return names;
-}
-
+// What fields say of a method.
+Capabilities capabilities_of(const Fields& fields);
 // \throws Error (argument)
-template <class Parameters>
-Parameters find_preset(std::span<const Preset<Parameters>> presets, std::string_view name) {
-  for (const Preset<Parameters>& preset : presets)
-    if (name == preset.name) return preset.make();
-  refuse("preset", name, join(names_of(presets), " or "));
-}
+[[noreturn]] void refuse_energy(const std::string& method);
 
 template <class Parameters>
-Method describe_method(const TypedMethod<Parameters>& typed) {
-  const auto names = names_of(typed.presets);
-  return {
-      typed.name,
-      MatcherParameters(Parameters{}).index(),
-      {names.begin(), names.end()},
-      [presets = typed.presets](std::string_view name) -> MatcherParameters {
-        return find_preset(presets, name);
-      },
-      [fields = typed.fields](MatcherParameters& parameters) {
-        return fields(std::get<Parameters>(parameters));
-      },
-      [margins = typed.margins](const MatcherParameters& parameters, const ImageFormat& format, int padding) {
-        return margins(std::get<Parameters>(parameters), format, padding);
-      },
-      typed.backends};
+class DeclaredMethod final : public Method {
+ public:
+  explicit DeclaredMethod(Declaration<Parameters> declaration)
+      : Method(declaration.name, declaration.backends), declared_(std::move(declaration)) {}
+
+  bool takes(const MatcherParameters& parameters) const override {
+    return parameters.get_if<Parameters>() != nullptr;
+  }
+  std::vector<std::string> presets() const override {
+    std::vector<std::string> names;
+    for (const Preset<Parameters>& preset : declared_.presets) names.emplace_back(preset.name);
+    return names;
+  }
+  MatcherParameters preset(std::string_view name) const override {
+    for (const Preset<Parameters>& preset : declared_.presets)
+      if (name == preset.name) return preset.make();
+    refuse("preset", name, join(presets(), " or "));
+  }
+  Fields fields(MatcherParameters& parameters) const override {
+    return declared_.fields(*parameters.get_if<Parameters>());
+  }
+  Margins margins(const MatcherParameters& parameters, const ImageFormat& format,
+                  int padding) const override {
+    return declared_.margins(*parameters.get_if<Parameters>(), format, padding);
+  }
+  double energy(const MatcherParameters& parameters, const StereoPair& pair,
+                View<const float> disparity) const override {
+    if (declared_.energy == nullptr) refuse_energy(declared_.name);
+    return declared_.energy(*parameters.get_if<Parameters>(), pair, disparity);
+  }
+  Capabilities capabilities() const override {
+    Parameters parameters;
+    Capabilities capabilities = capabilities_of(declared_.fields(parameters));
+    capabilities.energy = declared_.energy != nullptr;
+    capabilities.approximate_tiles = declared_.approximate_tiles;
+    return capabilities;
+  }
+
+ private:
+  Declaration<Parameters> declared_;
+};
+
+template <class Parameters>
+std::unique_ptr<Method> declare(Declaration<Parameters> declaration) {
+  return std::make_unique<DeclaredMethod<Parameters>>(std::move(declaration));
 }
 
-template <class Parameters,
-          std::unique_ptr<Plan> (*make)(const Parameters&, const Device&, const ImageFormat&)>
-Backend backend(DeviceKind device) {
-  return {device,
-          [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format,
-             const Configuration&) { return make(std::get<Parameters>(parameters), where, format); },
-          nullptr};
-}
+// Backends of functions such as
+//   std::unique_ptr<Plan> make(const Parameters&, const Device&, const ImageFormat&)
+// and, where there is something to tune,
+//   std::unique_ptr<Plan> make(const Parameters&, const Device&, const ImageFormat&, const Configuration&)
+//   TuningSpace space(const Parameters&, const Device&, const ImageFormat&)
+// Of a device that is not in this build, the functions need not exist.
+template <class Parameters>
+struct Backends {
+  using Make = std::unique_ptr<Plan>(const Parameters&, const Device&, const ImageFormat&);
+  using MakeTuned = std::unique_ptr<Plan>(const Parameters&, const Device&, const ImageFormat&,
+                                          const Configuration&);
+  using Space = TuningSpace(const Parameters&, const Device&, const ImageFormat&);
 
-// Of a plan that can be tuned.
-template <class Parameters,
-          std::unique_ptr<Plan> (*make)(const Parameters&, const Device&, const ImageFormat&,
-                                        const Configuration&),
-          TuningSpace (*space)(const Parameters&, const Device&, const ImageFormat&)>
-Backend tuned_backend(DeviceKind device) {
-  return {device,
-          [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format,
-             const Configuration& configuration) {
-            return make(std::get<Parameters>(parameters), where, format, configuration);
-          },
-          [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format) {
-            return space(std::get<Parameters>(parameters), where, format);
-          }};
-}
+  template <DeviceKind device, Make* make>
+  static Backend backend() {
+    if constexpr (!is_in_build(device)) return {device};
+    return {device,
+            [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format,
+               const Configuration&) { return make(*parameters.get_if<Parameters>(), where, format); }};
+  }
+
+  template <DeviceKind device, MakeTuned* make, Space* space>
+  static Backend tuned() {
+    if constexpr (!is_in_build(device))
+      return {device};
+    else
+      return {device,
+              [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format,
+                 const Configuration& configuration) {
+                return make(*parameters.get_if<Parameters>(), where, format, configuration);
+              },
+              [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format) {
+                return space(*parameters.get_if<Parameters>(), where, format);
+              }};
+  }
+};
 
 // All methods of this build, in the order in which they are listed: a line a room.
-std::span<const Method> methods();
+std::vector<std::unique_ptr<Method>>& methods();
 
 // \throws Error (argument)
 const Method& find_method(std::string_view name);

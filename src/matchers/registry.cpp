@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "core/floating_point.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/block/block.h"
 #include "matchers/census/census.h"
@@ -10,65 +11,109 @@
 namespace parallax {
 namespace detail {
 
-std::span<const Method> methods() {
-  static const Method table[] = {
-      block::method(),
-      belief_propagation::method(),
-      census::method(),
-      tiled_belief_propagation::method(),
-  };
-  return table;
+std::vector<std::unique_ptr<Method>>& methods() {
+  static std::vector<std::unique_ptr<Method>> all = [] {
+    std::vector<std::unique_ptr<Method>> rooms;
+    rooms.push_back(block::method());
+    rooms.push_back(belief_propagation::method());
+    rooms.push_back(census::method());
+    rooms.push_back(tiled_belief_propagation::method());
+    return rooms;
+  }();
+  return all;
+}
+
+Method::Method(std::string name, std::vector<Backend> backends)
+    : name_(std::move(name)), backends_(std::move(backends)) {
+  std::erase_if(backends_, [](const Backend& backend) { return backend.make == nullptr; });
+}
+
+Capabilities capabilities_of(const Fields& fields) {
+  Capabilities capabilities;
+  for (const Field& field : fields) {
+    const std::vector<std::string> choices = field.info().choices;
+    capabilities.full_row |= field.name == "full_row";
+    capabilities.volume |= std::find(choices.begin(), choices.end(), "volume") != choices.end();
+  }
+  return capabilities;
+}
+
+void refuse_energy(const std::string& method) {
+  std::vector<std::string> others;
+  for (const auto& other : methods())
+    if (other->capabilities().energy) others.push_back(other->name());
+  throw Error(ErrorCategory::argument,
+              "method " + method + " minimises no energy: choose one of " + join(others));
 }
 
 const Method& find_method(std::string_view name) {
-  for (const Method& method : methods())
-    if (method.name == name) return method;
+  for (const auto& method : methods())
+    if (method->name() == name) return *method;
   refuse("method", name, "one of " + join(list_methods()));
 }
 
 const Method& method_of(const MatcherParameters& parameters) {
-  const std::span<const Method> all = methods();
-  return *std::find_if(all.begin(), all.end(),
-                       [&](const Method& method) { return method.parameters == parameters.index(); });
+  for (const auto& method : methods())
+    if (method->takes(parameters)) return *method;
+  throw Error(ErrorCategory::argument,
+              "the parameters are of no method: give a struct such as BlockParameters, or a preset()");
 }
 
 const Backend& find_backend(const MatcherParameters& parameters, const Device& device) {
   const Method& method = method_of(parameters);
   std::vector<std::string> elsewhere;
-  for (const Backend& backend : method.backends) {
+  for (const Backend& backend : method.backends()) {
     if (backend.device == device.kind) return backend;
     elsewhere.emplace_back(name(backend.device));
   }
-  throw Error(ErrorCategory::device, "method " + method.name + " does not run on device " + device.text() +
+  throw Error(ErrorCategory::device, "method " + method.name() + " does not run on device " + device.text() +
                                          " in this build: choose one of " + join(elsewhere) +
                                          ", or another method");
 }
 
 }  // namespace detail
 
+void MatcherParameters::validate() const {
+  detail::method_of(*this);
+  validate_(held_);
+}
+
+void MatcherParameters::check_held() const {
+  if (!held_.has_value()) detail::method_of(*this);
+}
+
 std::vector<MatcherOnDevice> list_matchers() {
   std::vector<MatcherOnDevice> list;
-  for (const detail::Method& method : detail::methods())
-    for (const detail::Backend& backend : method.backends) list.push_back({method.name, backend.device});
+  for (const auto& method : detail::methods())
+    for (const detail::Backend& backend : method->backends())
+      list.push_back({method->name(), backend.device});
   return list;
 }
 
 std::vector<std::string> list_methods() {
   std::vector<std::string> names;
-  for (const detail::Method& method : detail::methods()) names.push_back(method.name);
+  for (const auto& method : detail::methods()) names.push_back(method->name());
   return names;
 }
 
 std::vector<std::string> list_presets(std::string_view method) {
-  return detail::find_method(method).presets;
+  return detail::find_method(method).presets();
 }
 
 MatcherParameters preset(std::string_view method, std::string_view name) {
   return detail::find_method(method).preset(name);
 }
 
+MatcherParameters preset(const MatcherParameters& parameters, std::string_view name) {
+  return detail::method_of(parameters).preset(name);
+}
+
 std::string method_name(const MatcherParameters& parameters) {
-  return detail::method_of(parameters).name;
+  return detail::method_of(parameters).name();
+}
+
+Capabilities capabilities(std::string_view method) {
+  return detail::find_method(method).capabilities();
 }
 
 std::vector<ParameterInfo> list_parameters(std::string_view name) {
@@ -79,6 +124,11 @@ std::vector<ParameterInfo> list_parameters(std::string_view name) {
   return list;
 }
 
+ParameterInfo describe_parameter(std::string_view method, std::string_view name) {
+  MatcherParameters parameters = preset(method, "default");
+  return detail::method_of(parameters).fields(parameters).find(name).info();
+}
+
 std::string get_parameter(const MatcherParameters& parameters, std::string_view name) {
   MatcherParameters copy = parameters;
   return detail::method_of(copy).fields(copy).find(name).text();
@@ -86,6 +136,15 @@ std::string get_parameter(const MatcherParameters& parameters, std::string_view 
 
 void set_parameter(MatcherParameters& parameters, std::string_view name, std::string_view value) {
   detail::method_of(parameters).fields(parameters).find(name).set(value);
+}
+
+bool searches_full_rows(const MatcherParameters& parameters) {
+  return capabilities(method_name(parameters)).full_row && get_parameter(parameters, "full_row") == "true";
+}
+
+double energy(const MatcherParameters& parameters, const StereoPair& pair, View<const float> disparity) {
+  const DefaultFloatingPoint environment;
+  return detail::method_of(parameters).energy(parameters, pair, disparity);
 }
 
 }  // namespace parallax

@@ -9,26 +9,22 @@ Margins margins(const MatcherParameters& parameters, const ImageFormat& format, 
   const DefaultFloatingPoint environment;
   check_format(format);
   check_range("padding", padding, 0, 1'000'000);
-  std::visit([](const auto& p) { p.validate(); }, parameters);
+  parameters.validate();
   return detail::method_of(parameters).margins(parameters, format, padding);
 }
 
 namespace partition {
 
 MatcherParameters tile_parameters(MatcherParameters parameters) {
-  std::visit(
-      [](auto& p) {
-        RefineParameters check = RefineParameters::none();
-        check.left_right_check = p.refine.left_right_check;
-        check.left_right_tolerance = p.refine.left_right_tolerance;
-        p.refine = check;
-      },
-      parameters);
+  RefineParameters check = RefineParameters::none();
+  check.left_right_check = parameters.refine().left_right_check;
+  check.left_right_tolerance = parameters.refine().left_right_tolerance;
+  parameters.refine() = check;
   return parameters;
 }
 
 RefineParameters steps_after_tiles(const MatcherParameters& parameters) {
-  RefineParameters steps = std::visit([](const auto& p) { return p.refine; }, parameters);
+  RefineParameters steps = parameters.refine();
   steps.left_right_check = false;
   return steps;
 }

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/belief_propagation_case.h"
+#include "conformance/random_pair.h"
 #include "support.h"
 
 namespace parallax::test {
@@ -22,33 +22,10 @@ class BeliefPropagationConformance : public testing::TestWithParam<std::string> 
   void TearDown() override { force_cpu_target(""); }
 };
 
-TEST_P(BeliefPropagationConformance, EqualsTheReferenceOnRandomCases) {
-  constexpr unsigned cases = sanitized ? 15 : 80;
-  const unsigned first = first_seed(GetParam(), cases);
-  for (unsigned seed = first; seed < first + cases; ++seed) {
-    const BeliefPropagationCase random_case(seed);
-    const auto run = [&](const Device& device, int poison) {
-      return match(random_case.parameters(), device, random_case.pair(), poison,
-                   random_case.with_confidence());
-    };
-    const Result expected = run(reference, 0x11);
-    for (const int threads : {1, 2, 7}) {
-      const Result actual = run(cpu(threads), 0xEE);
-      const auto which = [&] {
-        return ", seed " + std::to_string(seed) + ", " + std::to_string(threads) +
-               " threads: " + random_case.description();
-      };
-      ASSERT_TRUE(same_bytes(expected.status, actual.status)) << "status" << which();
-      ASSERT_TRUE(same_bytes(expected.disparity, actual.disparity)) << "disparity" << which();
-      ASSERT_TRUE(same_bytes(expected.confidence, actual.confidence)) << "confidence" << which();
-    }
-  }
-}
-
 // Ranges that end anywhere in a vector; labels that no byte can count.
 TEST_P(BeliefPropagationConformance, EqualsTheReferenceForEveryLabelCount) {
   const SynthPair pair = synthesize({.size = {71, 3}, .disparities = 30});
-  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  const StereoPair views{pair.left_view(), pair.right_view()};
   std::vector<int> counts{127, 128, 129, 255, 256, 257, 1023, 1024};
   for (int labels = 2; labels <= 70; labels += sanitized ? 11 : 1) counts.push_back(labels);
   for (const int labels : counts) {
@@ -70,7 +47,7 @@ TEST_P(BeliefPropagationConformance, EqualsTheReferenceForEveryLabelCount) {
 // So many labels that the cache holds no row of them.
 TEST_P(BeliefPropagationConformance, EqualsTheReferenceInStripsOfColumns) {
   const SynthPair pair = synthesize({.size = {1501, 6}, .disparities = 200});
-  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  const StereoPair views{pair.left_view(), pair.right_view()};
   BeliefPropagationParameters parameters;
   parameters.disparities = 256;
   parameters.levels = 2;
@@ -87,33 +64,13 @@ TEST_P(BeliefPropagationConformance, EqualsTheReferenceInStripsOfColumns) {
   }
 }
 
-TEST_P(BeliefPropagationConformance, KeepsNothingFromTheRunBefore) {
-  for (unsigned seed = 1000; seed < (sanitized ? 1004 : 1030); ++seed) {
-    const BeliefPropagationCase random_case(seed);
-    const StereoPair pair = random_case.pair();
-    const Size size = pair.left.format.size;
-    std::vector<float> no_costs(size.pixels() * static_cast<std::size_t>(pair.costs.labels));
-    StereoPair other{pair.right, pair.left, pair.right_mask, {}};
-    if (pair.costs.labels > 0) other.costs = CostVolume(no_costs.data(), size, pair.costs.labels);
-    Matcher matcher(random_case.parameters(), cpu(2), pair.left.format);
-    Result first(size, 0x11, true), second(size, 0xEE, true), last(size, 0x77);
-    matcher.run(pair, first.map());
-    matcher.run(other, second.map());
-    matcher.run(pair, second.map());
-    ASSERT_TRUE(same_bytes(first, second)) << "seed " << seed << ": " << random_case.description();
-    matcher.run(pair, last.map());
-    ASSERT_TRUE(same_bytes(first.disparity, last.disparity) && same_bytes(first.status, last.status))
-        << "without confidence, seed " << seed << ": " << random_case.description();
-  }
-}
-
 INSTANTIATE_TEST_SUITE_P(Target, BeliefPropagationConformance, testing::ValuesIn(cpu_targets()),
                          [](const auto& target) { return target.param; });
 
 // So many rows that each thread has a band of its own.
 TEST(BeliefPropagationConformanceTest, EqualsTheReferenceOnALargerPair) {
   const SynthPair pair = synthesize({.size = {331, sanitized ? 21 : 111}, .disparities = 29});
-  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  const StereoPair views{pair.left_view(), pair.right_view()};
   BeliefPropagationParameters parameters;
   parameters.disparities = 32;
   for (const Arithmetic arithmetic : {Arithmetic::fixed8, Arithmetic::float16}) {

@@ -28,7 +28,7 @@ Result match_dots(const Device& device, int left_x, int left_y, int right_x, int
   left.at(left_x, left_y) = 200;
   right.at(right_x, right_y) = 200;
   parameters.window = 1;
-  return match(parameters, device, {left.view(), right.view(), {}, {}});
+  return match(parameters, device, {left.view(), right.view()});
 }
 
 TEST_P(Conventions, DisparityIsLeftColumnMinusRightColumn) {
@@ -74,7 +74,7 @@ TEST_P(Conventions, TiesGoToTheLowestDisparity) {
   BlockParameters parameters = plain_block();
   parameters.min_disparity = -2;
   parameters.disparities = 5;
-  const Result result = match(parameters, device(), {flat.view(), flat.view(), {}, {}});
+  const Result result = match(parameters, device(), {flat.view(), flat.view()});
   EXPECT_EQ(result.disparity.at(4, 2), -2.0f);
   EXPECT_EQ(result.disparity.at(7, 2), -1.0f);  // right column 9 does not exist
 }

@@ -8,11 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/belief_propagation_case.h"
-#include "conformance/block_case.h"
-#include "conformance/census_case.h"
 #include "conformance/census_stages.h"
-#include "conformance/tiled_belief_propagation_case.h"
+#include "conformance/random_case.h"
 #include "device_images.h"
 #include "devices/cuda/context.h"
 #include "support.h"
@@ -80,20 +77,17 @@ void for_each_seed(unsigned test, const Action& action) {
   for (unsigned seed = first; seed < std::min(first + seeds_a_test, seeds()); ++seed) action(seed);
 }
 
+void expect_conformance(const RandomCase& random_case) {
+  expect_conformance(random_case.parameters(), random_case.pair(), random_case.with_confidence(),
+                     random_case.description());
+}
+
 TEST_P(CudaConformance, BeliefPropagationEqualsTheReference) {
-  for_each_seed(GetParam(), [](unsigned seed) {
-    const BeliefPropagationCase random_case(seed);
-    expect_conformance(random_case.parameters(), random_case.pair(), random_case.with_confidence(),
-                       "seed " + std::to_string(seed) + ": " + random_case.description());
-  });
+  for_each_seed(GetParam(), [](unsigned seed) { expect_conformance(RandomCase("bp", seed)); });
 }
 
 TEST_P(CudaConformance, BlockMatchingEqualsTheReference) {
-  for_each_seed(GetParam(), [](unsigned seed) {
-    const BlockCase random_case(seed);
-    expect_conformance(random_case.parameters(), random_case.pair(), random_case.with_confidence(),
-                       "seed " + std::to_string(seed) + ": " + random_case.description());
-  });
+  for_each_seed(GetParam(), [](unsigned seed) { expect_conformance(RandomCase("block", seed)); });
 }
 
 // At every stage; then on images of the device's.
@@ -114,16 +108,17 @@ void expect_census_conformance(const CensusParameters& parameters, const StereoP
 
 TEST_P(CudaConformance, CensusMatchingEqualsTheReference) {
   for_each_seed(GetParam(), [](unsigned seed) {
-    const CensusCase random_case(seed);
-    expect_census_conformance(random_case.parameters(), random_case.pair(), seed % 3 == 0,
-                              "seed " + std::to_string(seed) + ": " + random_case.description());
+    const RandomCase random_case("census", seed);
+    expect_census_conformance(*random_case.parameters().get_if<CensusParameters>(), random_case.pair(),
+                              random_case.with_confidence(), random_case.description());
   });
 }
 
 // With fewer iterations than the case has: an emulated GPU takes its time. Most often a thread has all labels
 // that it can take, which needs the least of it.
-TiledBeliefPropagationParameters for_gpu(const TiledBeliefPropagationCase& random_case, unsigned seed) {
-  TiledBeliefPropagationParameters parameters = random_case.parameters();
+TiledBeliefPropagationParameters for_gpu(const RandomCase& random_case, unsigned seed) {
+  TiledBeliefPropagationParameters parameters =
+      *random_case.parameters().get_if<TiledBeliefPropagationParameters>();
   constexpr int most_labels_a_thread = 32;
   int threads = 1;
   while (threads * most_labels_a_thread < parameters.disparities) threads *= 2;
@@ -142,9 +137,9 @@ TEST_P(CudaConformance, TiledBeliefPropagationEqualsTheReference) {
   if (is_emulated() && GetParam() > 0 && std::getenv("PARALLAX_CUDA_SEEDS") == nullptr)
     GTEST_SKIP() << "takes an emulated GPU long";
   for_each_seed(GetParam(), [](unsigned seed) {
-    const TiledBeliefPropagationCase random_case(seed);
+    const RandomCase random_case("tiled-bp", seed);
     const TiledBeliefPropagationParameters parameters = for_gpu(random_case, seed);
-    const std::string which = "seed " + std::to_string(seed) + ": " + random_case.description();
+    const std::string which = random_case.description();
     const StereoPair pair = random_case.pair();
     const bool with_confidence = random_case.with_confidence();
     const Result expected = match(parameters, reference, pair, 0x11, with_confidence);
@@ -160,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, CudaConformance, testing::Range(0u, most_seeds /
 
 TEST_F(CudaTest, EqualsTheReferenceForEveryWayToDealLabels) {
   const SynthPair pair = synthesize({.size = {71, 5}, .disparities = 30});
-  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  const StereoPair views{pair.left_view(), pair.right_view()};
   // Each arithmetic takes every other of them: all counts, and all ways. An emulated GPU, which takes long to
   // compile for, takes every other pair of those.
   constexpr int counts[] = {2, 5, 16, 21, 33, 64, 100, 256}, ways[] = {2, 4, 16, 32};
@@ -178,14 +173,14 @@ TEST_F(CudaTest, EqualsTheReferenceForEveryWayToDealLabels) {
 }
 
 BlockParameters study(CudaStrategy strategy) {
-  BlockParameters parameters = block_preset("sad-full-row");
+  BlockParameters parameters = preset<BlockParameters>("sad-full-row");
   parameters.cuda.strategy = strategy;
   return parameters;
 }
 
 TEST_F(CudaTest, StrategiesNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {171, 23}, .disparities = 30});
-  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  const StereoPair views{pair.left_view(), pair.right_view()};
   for (const CudaStrategy strategy :
        {CudaStrategy::automatic, CudaStrategy::global_memory, CudaStrategy::shared_memory,
         CudaStrategy::streams, CudaStrategy::constant_and_shared_memory, CudaStrategy::device_launch}) {
@@ -229,12 +224,12 @@ TEST_F(CudaTest, StrategiesRefuseWhatTheyLack) {
   Result result(format.size);
   EXPECT_THROW(matcher.run({pair.left_view(), pair.right_view(), pair.left_mask.view(), {}}, result.map()),
                Error);
-  matcher.run({pair.left_view(), pair.right_view(), {}, {}}, result.map());
+  matcher.run({pair.left_view(), pair.right_view()}, result.map());
 }
 
 TEST_F(CudaTest, RowsOfAThreadNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {71, 31}, .disparities = 30});
-  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  const StereoPair views{pair.left_view(), pair.right_view()};
   for (const int rows : {1, 9, 40, 128}) {
     for (const int window : {1, 5, 9}) {
       BlockParameters parameters;
@@ -248,7 +243,7 @@ TEST_F(CudaTest, RowsOfAThreadNeverChangeAResult) {
 }
 
 TiledBeliefPropagationParameters tiled(TileScheduler scheduler, TileMessages messages, int threads) {
-  TiledBeliefPropagationParameters parameters = tiled_belief_propagation_preset("memocode-2013");
+  TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>("memocode-2013");
   parameters.tile = 7;
   parameters.outer = 2;
   parameters.inner = 2;
@@ -262,7 +257,7 @@ constexpr TileScheduler schedulers[] = {TileScheduler::launch_per_diagonal, Tile
 
 TEST_F(CudaTest, SchedulersOfTilesNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {40, 17}, .disparities = 12});
-  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  const StereoPair views{pair.left_view(), pair.right_view()};
   for (const TileScheduler scheduler : schedulers)
     for (const TileMessages messages :
          {TileMessages::registers, TileMessages::shared_memory, TileMessages::global_memory})
@@ -327,7 +322,7 @@ TEST_F(CudaTest, TilesRefuseWhatTheyLack) {
 // Blocks that wait for each other could wait for ever.
 TEST_F(CudaTest, TilesOfManyRunsNeverWaitForEver) {
   const SynthPair pair = synthesize({.size = {40, 17}, .disparities = 12});
-  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  const StereoPair views{pair.left_view(), pair.right_view()};
   const int runs = is_emulated() ? 20 : 10'000;
   for (const TileScheduler scheduler : schedulers) {
     const TiledBeliefPropagationParameters parameters = tiled(scheduler, TileMessages::shared_memory, 1);
@@ -360,7 +355,7 @@ TEST_F(CudaTest, CensusComparesBothLabelsBesideTheBest) {
       parameters.window = 3;
       parameters.pyramid_levels = levels;
       parameters.sub_pixel = SubPixel::parabola;
-      expect_conformance(parameters, {left.view(), right.view(), {}, {}}, false,
+      expect_conformance(parameters, {left.view(), right.view()}, false,
                          std::to_string(shift) + " pixels, " + std::to_string(levels) + " levels");
     }
   }
@@ -372,12 +367,12 @@ TEST_F(CudaTest, CensusOfADeepPyramidEqualsTheReference) {
   CensusParameters parameters = plain_census();
   parameters.disparities = 30;
   parameters.pyramid_levels = 30;
-  expect_census_conformance(parameters, {pair.left_view(), pair.right_view(), {}, {}}, false, "601×5");
+  expect_census_conformance(parameters, {pair.left_view(), pair.right_view()}, false, "601×5");
 }
 
 TEST_F(CudaTest, ChoicesOfFloatsNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {71, 9}, .disparities = 30});
-  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  const StereoPair views{pair.left_view(), pair.right_view()};
   for (const MessageValues values : {MessageValues::registers, MessageValues::shared_memory,
                                      MessageValues::local_memory, MessageValues::hybrid}) {
     for (const IndexOrder order : {IndexOrder::coalesced, IndexOrder::naive}) {

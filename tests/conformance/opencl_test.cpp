@@ -7,9 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/block_case.h"
-#include "conformance/census_case.h"
 #include "conformance/census_stages.h"
+#include "conformance/random_case.h"
 #include "opencl_device.h"
 #include "support.h"
 
@@ -28,7 +27,7 @@ void expect_same(const Result& expected, const Result& actual, const std::string
 }
 
 // Runs twice, so that nothing is left of the run before.
-void expect_conformance(const BlockParameters& parameters, const StereoPair& pair, bool with_confidence,
+void expect_conformance(const MatcherParameters& parameters, const StereoPair& pair, bool with_confidence,
                         const std::string& which) {
   const Result expected = match(parameters, reference, pair, 0x11, with_confidence);
   Matcher matcher(parameters, opencl_device, pair.left.format);
@@ -40,14 +39,14 @@ void expect_conformance(const BlockParameters& parameters, const StereoPair& pai
 }
 
 TEST_P(OpenclConformance, BlockMatchingEqualsTheReference) {
-  const BlockCase random_case(GetParam());
+  const RandomCase random_case("block", GetParam());
   // What a GPU would run, every other time.
   if (GetParam() % 2 == 1) {
     PARALLAX_NEEDS_GPU_KERNELS();
   }
   const Disguised disguised(GetParam() % 2 == 1 ? as_gpu : nullptr);
   expect_conformance(random_case.parameters(), random_case.pair(), random_case.with_confidence(),
-                     "seed " + std::to_string(GetParam()) + ": " + random_case.description());
+                     random_case.description());
 }
 
 // At every stage.
@@ -82,6 +81,10 @@ CensusParameters with_kernels_of(const CensusParameters& built, CensusParameters
   return parameters;
 }
 
+CensusParameters census_case(unsigned seed) {
+  return *RandomCase("census", seed).parameters().get_if<CensusParameters>();
+}
+
 class OpenclCensusConformance : public OpenclConformance {};
 
 TEST_P(OpenclCensusConformance, EqualsTheReference) {
@@ -89,13 +92,13 @@ TEST_P(OpenclCensusConformance, EqualsTheReference) {
     PARALLAX_NEEDS_GPU_KERNELS();
   }
   const Disguised disguised(GetParam() % 2 == 1 ? as_gpu : nullptr);
-  const CensusParameters built = CensusCase(GetParam()).parameters();
+  const CensusParameters built = census_case(GetParam());
   for (unsigned seed = 100 * GetParam(); seed < 100 * GetParam() + 12; ++seed) {
-    const CensusCase random_case(seed);
-    expect_census_conformance(with_kernels_of(built, random_case.parameters()), random_case.pair(),
-                              seed % 3 == 0,
-                              "kernels of seed " + std::to_string(GetParam()) + ", seed " +
-                                  std::to_string(seed) + ": " + random_case.description());
+    const RandomCase random_case("census", seed);
+    expect_census_conformance(
+        with_kernels_of(built, *random_case.parameters().get_if<CensusParameters>()), random_case.pair(),
+        random_case.with_confidence(),
+        "kernels of seed " + std::to_string(GetParam()) + ", " + random_case.description());
   }
 }
 
@@ -111,7 +114,7 @@ TEST(OpenclCensusTest, ComparesBothLabelsBesideTheBest) {
   for (int y = 0; y < size.height; ++y)
     for (int x = 0; x < scene.width(); ++x)
       scene.at(x, y) = static_cast<std::uint8_t>(random_number(random, 0, 255));
-  CensusParameters parameters = with_kernels_of(CensusCase(1).parameters(), plain_census());
+  CensusParameters parameters = with_kernels_of(census_case(1), plain_census());
   parameters.disparities = 16;
   parameters.sub_pixel = SubPixel::parabola;
   for (const int shift : {6, 7}) {
@@ -121,7 +124,7 @@ TEST(OpenclCensusTest, ComparesBothLabelsBesideTheBest) {
     }
     for (const int levels : {1, 2}) {
       parameters.pyramid_levels = levels;
-      expect_census_conformance(parameters, {left.view(), right.view(), {}, {}}, false,
+      expect_census_conformance(parameters, {left.view(), right.view()}, false,
                                 std::to_string(shift) + " pixels, " + std::to_string(levels) + " levels");
     }
   }

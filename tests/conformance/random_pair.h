@@ -28,7 +28,7 @@ class RandomPair {
   }
 
   StereoPair pair() const {
-    StereoPair pair{left_.view, right_.view, {}, {}};
+    StereoPair pair{left_.view, right_.view};
     if (left_mask_.width() > 0) pair.left_mask = left_mask_.view();
     if (right_mask_.width() > 0) pair.right_mask = right_mask_.view();
     return pair;

@@ -338,7 +338,7 @@ std::map<std::string, std::string> cells_together(const Method<Parameters>& meth
 template <class Parameters>
 std::map<std::string, std::string> cells_of(const Method<Parameters>& method, DeviceKind device) {
   const Sample<Parameters> start{method.start,
-                                 {pictures().colour.left_view(), pictures().colour.right_view(), {}, {}}};
+                                 {pictures().colour.left_view(), pictures().colour.right_view()}};
   const bool compiles = device == DeviceKind::cuda || device == DeviceKind::opencl;
   if (compiles && !updates_docs()) return cells_together(method, start, {device});
   std::map<std::string, std::string> cells;

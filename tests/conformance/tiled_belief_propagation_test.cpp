@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/tiled_belief_propagation_case.h"
+#include "conformance/random_pair.h"
 #include "matchers/tiled_belief_propagation/batches.h"
 #include "support.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 // Bare labels of the contest's model.
 TiledBeliefPropagationParameters contest(int labels) {
-  TiledBeliefPropagationParameters parameters = tiled_belief_propagation_preset("memocode-2013");
+  TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>("memocode-2013");
   parameters.frame = 0;
   parameters.outside_cost = 10;
   parameters.disparities = labels;
@@ -43,31 +43,10 @@ class TiledBeliefPropagationConformance : public testing::TestWithParam<std::str
   }
 };
 
-TEST_P(TiledBeliefPropagationConformance, EqualsTheReferenceOnRandomCases) {
-  for (unsigned seed = 0; seed < (sanitized ? 20 : 250); ++seed) {
-    const TiledBeliefPropagationCase random_case(seed);
-    const auto run = [&](const Device& device, int poison) {
-      return match(random_case.parameters(), device, random_case.pair(), poison,
-                   random_case.with_confidence());
-    };
-    const Result& wanted = expected(static_cast<int>(seed), [&] { return run(reference, 0x11); });
-    for (const int threads : {1, 2, 7}) {
-      const Result actual = run(cpu(threads), 0xEE);
-      const auto which = [&] {
-        return ", seed " + std::to_string(seed) + ", " + std::to_string(threads) +
-               " threads: " + random_case.description();
-      };
-      ASSERT_TRUE(same_bytes(wanted.status, actual.status)) << "status" << which();
-      ASSERT_TRUE(same_bytes(wanted.disparity, actual.disparity)) << "disparity" << which();
-      ASSERT_TRUE(same_bytes(wanted.confidence, actual.confidence)) << "confidence" << which();
-    }
-  }
-}
-
 // Labels that no byte can count; as many data costs as any vector holds, and one more or less.
 TEST_P(TiledBeliefPropagationConformance, EqualsTheReferenceForEveryLabelCount) {
   const SynthPair pair = synthesize({.size = {71, 5}, .disparities = 30});
-  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  const StereoPair views{pair.left_view(), pair.right_view()};
   std::vector<int> counts{127, 128, 129, 255, 256, 257, 300, 1024};
   for (int labels = 2; labels <= 70; labels += sanitized ? 11 : 1) counts.push_back(labels);
   for (const int labels : counts) {
@@ -89,7 +68,7 @@ TEST_P(TiledBeliefPropagationConformance, EqualsTheReferenceForEveryLabelCount) 
 // Going from diagonal to diagonal, by any number of threads, gives what the reference finds in raster order.
 TEST_P(TiledBeliefPropagationConformance, EqualsTheReferenceForEveryTile) {
   const SynthPair pair = synthesize({.size = {139, 75}, .disparities = 5});
-  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  const StereoPair views{pair.left_view(), pair.right_view()};
   TiledBeliefPropagationParameters parameters = contest(5);
   for (const MessageWidth width : {MessageWidth::bits8, MessageWidth::bits16}) {
     for (const int tile :
@@ -106,26 +85,6 @@ TEST_P(TiledBeliefPropagationConformance, EqualsTheReferenceForEveryTile) {
             << "tile " << tile << ", message width " << static_cast<int>(width) << ", " << threads
             << " threads";
     }
-  }
-}
-
-TEST_P(TiledBeliefPropagationConformance, KeepsNothingFromTheRunBefore) {
-  for (unsigned seed = 1000; seed < (sanitized ? 1006 : 1060); ++seed) {
-    const TiledBeliefPropagationCase random_case(seed);
-    const StereoPair pair = random_case.pair();
-    const Size size = pair.left.format.size;
-    std::vector<float> no_costs(size.pixels() * static_cast<std::size_t>(pair.costs.labels));
-    StereoPair other{pair.right, pair.left, pair.right_mask, {}};
-    if (pair.costs.labels > 0) other.costs = CostVolume(no_costs.data(), size, pair.costs.labels);
-    Matcher matcher(random_case.parameters(), cpu(2), pair.left.format);
-    Result first(size, 0x11, true), second(size, 0xEE, true), last(size, 0x77);
-    matcher.run(pair, first.map());
-    matcher.run(other, second.map());
-    matcher.run(pair, second.map());
-    ASSERT_TRUE(same_bytes(first, second)) << "seed " << seed << ": " << random_case.description();
-    matcher.run(pair, last.map());
-    ASSERT_TRUE(same_bytes(first.disparity, last.disparity) && same_bytes(first.status, last.status))
-        << "without confidence, seed " << seed << ": " << random_case.description();
   }
 }
 

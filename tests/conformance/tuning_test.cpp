@@ -5,10 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/belief_propagation_case.h"
-#include "conformance/block_case.h"
-#include "conformance/census_case.h"
-#include "conformance/tiled_belief_propagation_case.h"
+#include "conformance/random_case.h"
 #include "core/registry.h"
 #include "support.h"
 
@@ -91,35 +88,25 @@ void check_problem(const Problem& problem, const Device& device, std::mt19937& r
 
 class TuningConformance : public testing::TestWithParam<DeviceKind> {};
 
-template <class Case>
-void check_cases(DeviceKind kind, unsigned cases) {
+void check_cases(const std::string& method, DeviceKind kind, unsigned cases) {
   const bool compiles = kind != DeviceKind::cpu;
   std::mt19937 random(7);
   int tried = 0;
   Device device{kind};
   for (unsigned seed = 0; seed < cases && (!compiles || tried == 0); ++seed) {
-    const Case one(seed + 1000);
+    const RandomCase one(method, seed + 1000);
     device.threads = static_cast<int>(seed % 3);
     check_problem({one.parameters(), one.pair(), one.description()}, device, random, compiles ? 3 : 6, tried);
   }
-  const MatcherParameters parameters = Case(0).parameters();
-  const Backend& backend = detail::find_backend(parameters, device);
-  EXPECT_EQ(tried > 0, backend.tuning_space != nullptr) << method_name(parameters);
-}
-
-bool runs_on(const char* method, DeviceKind kind) {
-  for (const MatcherOnDevice& entry : list_matchers())
-    if (entry.method == method && entry.device == kind) return true;
-  return false;
+  const Backend& backend = detail::find_backend(preset(method, "default"), device);
+  EXPECT_EQ(tried > 0, backend.tuning_space != nullptr) << method;
 }
 
 TEST_P(TuningConformance, EveryConfigurationGivesTheBytesOfTheReference) {
   if (!is_here(GetParam())) GTEST_SKIP() << "no device " << name(GetParam());
   constexpr unsigned cases = sanitized ? 4 : 16;
-  if (runs_on("block", GetParam())) check_cases<BlockCase>(GetParam(), cases);
-  if (runs_on("census", GetParam())) check_cases<CensusCase>(GetParam(), cases);
-  if (runs_on("bp", GetParam())) check_cases<BeliefPropagationCase>(GetParam(), cases);
-  if (runs_on("tiled-bp", GetParam())) check_cases<TiledBeliefPropagationCase>(GetParam(), cases);
+  for (const MatcherOnDevice& entry : list_matchers())
+    if (entry.device == GetParam()) check_cases(entry.method, GetParam(), cases);
 }
 
 std::string variant_of(const MatcherParameters& parameters, const Device& device) {
@@ -152,7 +139,7 @@ TEST_P(TuningConformance, AndSoItDoesOnAPicture) {
   if (!is_here(GetParam())) GTEST_SKIP() << "no device " << name(GetParam());
   if (GetParam() != DeviceKind::cpu) GTEST_SKIP() << "random cases do";
   const SynthPair synthetic = synth(Scene::layers, sanitized ? Size{120, 50} : Size{160, 110}, 24);
-  const StereoPair pair{synthetic.left_view(), synthetic.right_view(), {}, {}};
+  const StereoPair pair{synthetic.left_view(), synthetic.right_view()};
   BeliefPropagationParameters floats;
   floats.arithmetic = Arithmetic::float32;
   TiledBeliefPropagationParameters small_tiles;
@@ -163,7 +150,7 @@ TEST_P(TuningConformance, AndSoItDoesOnAPicture) {
        {MatcherParameters(BlockParameters()), MatcherParameters(CensusParameters()),
         MatcherParameters(BeliefPropagationParameters()), MatcherParameters(floats),
         MatcherParameters(TiledBeliefPropagationParameters()), MatcherParameters(small_tiles)}) {
-    std::visit([](auto& p) { p.disparities = 24; }, parameters);
+    parameters.disparities() = 24;
     check_problem({parameters, pair, "picture"}, cpu(2), random, sanitized ? 2 : 5, tried);
   }
   EXPECT_GT(tried, sanitized ? 12 : 60);

@@ -35,7 +35,7 @@ Parameters refined(Parameters parameters) {
 }
 
 std::vector<MatcherParameters> methods() {
-  BeliefPropagationParameters floats = refined(belief_propagation_preset("default"));
+  BeliefPropagationParameters floats = refined(preset<BeliefPropagationParameters>("default"));
   floats.arithmetic = Arithmetic::float32;
   BeliefPropagationParameters halves = floats;
   halves.arithmetic = Arithmetic::float16;
@@ -43,11 +43,11 @@ std::vector<MatcherParameters> methods() {
   halves.levels = 2;
   CensusParameters census;
   census.refine.bilateral = 5;
-  return {refined(block_preset("default")),
-          refined(belief_propagation_preset("default")),
+  return {refined(preset<BlockParameters>("default")),
+          refined(preset<BeliefPropagationParameters>("default")),
           floats,
           halves,
-          refined(tiled_belief_propagation_preset("default")),
+          refined(preset<TiledBeliefPropagationParameters>("default")),
           census};
 }
 
@@ -57,7 +57,7 @@ class FloatingPointTest : public ::testing::Test {
     std::string bytes;
     for (const MatcherParameters& parameters : methods()) {
       Result result(size);
-      Matcher(parameters, device, {size}).run({pair_.left_view(), pair_.right_view(), {}, {}}, result.map());
+      Matcher(parameters, device, {size}).run({pair_.left_view(), pair_.right_view()}, result.map());
       append(bytes, result.disparity);
       append(bytes, result.status);
     }

@@ -30,29 +30,29 @@ struct PlanCase {
 };
 
 BeliefPropagationParameters belief_propagation(
-    const char* preset, int disparities, const std::function<void(BeliefPropagationParameters&)>& change) {
-  BeliefPropagationParameters parameters = belief_propagation_preset(preset);
+    const char* name, int disparities, const std::function<void(BeliefPropagationParameters&)>& change) {
+  BeliefPropagationParameters parameters = preset<BeliefPropagationParameters>(name);
   parameters.disparities = disparities;
   change(parameters);
   return parameters;
 }
 
 BlockParameters block(int disparities, const std::function<void(BlockParameters&)>& change) {
-  BlockParameters parameters = block_preset("default");
+  BlockParameters parameters = preset<BlockParameters>("default");
   parameters.disparities = disparities;
   change(parameters);
   return parameters;
 }
 
-CensusParameters census(const char* preset, const std::function<void(CensusParameters&)>& change) {
-  CensusParameters parameters = census_preset(preset);
+CensusParameters census(const char* name, const std::function<void(CensusParameters&)>& change) {
+  CensusParameters parameters = preset<CensusParameters>(name);
   change(parameters);
   return parameters;
 }
 
-TiledBeliefPropagationParameters tiled(const char* preset, int disparities,
+TiledBeliefPropagationParameters tiled(const char* name, int disparities,
                                        const TiledBeliefPropagationCuda& choices) {
-  TiledBeliefPropagationParameters parameters = tiled_belief_propagation_preset(preset);
+  TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>(name);
   parameters.disparities = disparities;
   parameters.cuda = choices;
   return parameters;
@@ -83,7 +83,7 @@ std::vector<PlanCase> plan_cases() {
   const auto guided = [](int window) {
     return block(128, [&](auto& p) { p.refine.weighted_median = p.refine.bilateral = window; });
   };
-  BlockParameters older_study = block_preset("sad-full-row");
+  BlockParameters older_study = preset<BlockParameters>("sad-full-row");
   older_study.cuda.strategy = CudaStrategy::shared_memory;
   return {{"bp default, 64 labels", belief_propagation("default", 64, [](auto&) {})},
           {"bp fixed8, 16 labels", labels(16)},
@@ -294,7 +294,7 @@ TEST_F(KernelReportTest, EveryKernelCompilesAndHardlySpills) {
 
 // The emulated driver has no constant memory, and no launches by kernels: no plan is made of these.
 TEST_F(KernelReportTest, StrategiesThatAreNotEmulatedCompile) {
-  BlockParameters parameters = block_preset("sad-full-row");
+  BlockParameters parameters = preset<BlockParameters>("sad-full-row");
   parameters.cuda.strategy = CudaStrategy::shared_memory;
   int compiled = 0;
   for (const Asked& asked : asked_by(parameters)) {

@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   arguments.push_back(argument);
   try {
     const parallax::tool::MatchRequest request = parallax::tool::parse_match(arguments);
-    std::visit([](const auto& parameters) { parameters.validate(); }, request.parameters);
+    request.parameters.validate();
   } catch (const parallax::tool::UsageError&) {
   } catch (const parallax::tool::HelpRequest&) {
   } catch (const parallax::Error& error) {

@@ -17,7 +17,7 @@ constexpr float no_value = std::numeric_limits<float>::infinity();
 const Device devices[] = {reference, cpu(2)};
 
 StereoPair views(const SynthPair& pair) {
-  return {pair.left_view(), pair.right_view(), {}, {}};
+  return {pair.left_view(), pair.right_view()};
 }
 
 ErrorMetrics error(const SynthPair& pair, const BeliefPropagationParameters& parameters) {
@@ -310,7 +310,7 @@ TEST(BeliefPropagationTest, FindsNegativeDisparities) {
     for (int x = 0; x < truth.width(); ++x) truth.at(x, y) = -pair.right_truth.at(x, y);
   BeliefPropagationParameters parameters = searching(20);
   parameters.min_disparity = -19;
-  const Result result = match(parameters, cpu(2), {pair.right_view(), pair.left_view(), {}, {}});
+  const Result result = match(parameters, cpu(2), {pair.right_view(), pair.left_view()});
   EXPECT_LT(evaluate(result.disparity.view(), truth.view(), pair.right_mask.view()).bad1, 0.05);
 }
 
@@ -321,7 +321,7 @@ TEST(BeliefPropagationTest, CensusIsBlindToGainAndOffset) {
   BeliefPropagationParameters parameters = searching(20);
   const auto bad1 = [&](DataCost cost) {
     parameters.cost = cost;
-    const Result result = match(parameters, cpu(2), {pair.left_view(), right, {}, {}});
+    const Result result = match(parameters, cpu(2), {pair.left_view(), right});
     return evaluate(result.disparity.view(), pair.left_truth.view(), pair.left_mask.view()).bad1;
   };
   const double blind = bad1(DataCost::census);
@@ -466,7 +466,7 @@ TEST(BeliefPropagationTest, LevelsCarryDisparitiesIntoFlatAreas) {
   parameters.disparities = 8;
   const auto middle = [&](int levels) {
     parameters.levels = levels;
-    return match(parameters, cpu(1), {left.view(), right.view(), {}, {}}).disparity.at(65, 32);
+    return match(parameters, cpu(1), {left.view(), right.view()}).disparity.at(65, 32);
   };
   EXPECT_EQ(middle(6), 5.0f);
   EXPECT_NE(middle(1), 5.0f);
@@ -509,7 +509,7 @@ TEST(BeliefPropagationCostsTest, AreWeightedTruncatedDifferences) {
   parameters.data_weight = 0.5f;
   parameters.data_truncation = 10;
   parameters.outside_cost = 3.25f;
-  const StereoPair pair{left.view(), right.view(), {}, {}};
+  const StereoPair pair{left.view(), right.view()};
   EXPECT_EQ(belief_propagation_costs(parameters, pair), (std::vector<float>{1, 3.25f, 2, 5, 5, 5}));
   parameters.outside_cost.reset();
   EXPECT_EQ(belief_propagation_costs(parameters, pair), (std::vector<float>{0, 0, 2, 5, 5, 5}));
@@ -529,8 +529,8 @@ class EnergyTest : public testing::Test {
   }
   double energy(std::vector<std::vector<float>> map) const {
     const Plane<float> disparity = plane<float>(std::move(map));
-    return belief_propagation_energy(
-        parameters, {gray.view(), gray.view(), {}, {}, {volume.data(), {2, 2}, 3}}, disparity.view());
+    return parallax::energy(parameters, {gray.view(), gray.view(), {}, {}, {volume.data(), {2, 2}, 3}},
+                            disparity.view());
   }
 
   BeliefPropagationParameters parameters = plain_belief_propagation();
@@ -574,7 +574,7 @@ TEST_F(EnergyTest, RefusesDisparitiesThatAreNoLabels) {
 TEST_F(EnergyTest, RefusesWhatDoesNotFit) {
   const Plane<float> other({3, 2});
   const StereoPair pair{gray.view(), gray.view(), {}, {}, {volume.data(), {2, 2}, 3}};
-  expect_refused([&] { belief_propagation_energy(parameters, pair, other.view()); }, "disparity map is 3×2");
+  expect_refused([&] { parallax::energy(parameters, pair, other.view()); }, "disparity map is 3×2");
   StereoPair without = pair;
   without.costs = {};
   expect_refused([&] { belief_propagation_costs(parameters, without); }, "data costs");
@@ -593,7 +593,7 @@ TEST(EnergyOfIterationsTest, Falls) {
       for (const int iterations : {1, 2, 4, 8}) {
         parameters.iterations = iterations;
         const Result result = match(parameters, cpu(2), views(pair));
-        energies.push_back(belief_propagation_energy(parameters, views(pair), result.disparity.view()));
+        energies.push_back(energy(parameters, views(pair), result.disparity.view()));
       }
       EXPECT_LT(energies.back(), energies.front())
           << "scene " << static_cast<int>(scene) << ", arithmetic " << static_cast<int>(arithmetic);
@@ -788,17 +788,9 @@ TEST(ConfidenceMapTest, IsRefusedWhereItCannotBe) {
   }
 }
 
-TEST(BeliefPropagationPresetTest, EveryOneIsValid) {
-  EXPECT_EQ(belief_propagation_presets().size(), 3u);
-  for (const std::string_view preset : belief_propagation_presets())
-    EXPECT_NO_THROW(belief_propagation_preset(preset).validate()) << preset;
-  expect_refused([] { belief_propagation_preset("best"); },
-                 "preset is best: choose default, grauer-gray-2010");
-}
-
 TEST(BeliefPropagationPresetTest, PublishedOnesAreAsPublished) {
-  for (const char* preset : {"grauer-gray-2010", "grauer-gray-2019"}) {
-    const BeliefPropagationParameters parameters = belief_propagation_preset(preset);
+  for (const char* name : {"grauer-gray-2010", "grauer-gray-2019"}) {
+    const BeliefPropagationParameters parameters = preset<BeliefPropagationParameters>(name);
     EXPECT_EQ(parameters.cost, DataCost::absolute_difference);
     EXPECT_EQ(parameters.levels, 5);
     EXPECT_EQ(parameters.data_truncation, 15);
@@ -811,13 +803,13 @@ TEST(BeliefPropagationPresetTest, PublishedOnesAreAsPublished) {
     EXPECT_EQ(parameters.refine.fill, Fill::none);
     EXPECT_EQ(parameters.refine.median, 0);
   }
-  const BeliefPropagationParameters first = belief_propagation_preset("grauer-gray-2010");
+  const BeliefPropagationParameters first = preset<BeliefPropagationParameters>("grauer-gray-2010");
   EXPECT_EQ(first.disparities, 15);
   EXPECT_EQ(first.iterations, 10);
   EXPECT_EQ(first.smoothing, 1);
   EXPECT_EQ(first.data_weight, 0.07f);
   EXPECT_EQ(first.discontinuity_truncation, 1.7f);
-  const BeliefPropagationParameters second = belief_propagation_preset("grauer-gray-2019");
+  const BeliefPropagationParameters second = preset<BeliefPropagationParameters>("grauer-gray-2019");
   EXPECT_EQ(second.iterations, 7);
   EXPECT_EQ(second.smoothing, 0);
   EXPECT_EQ(second.data_weight, 0.1f);

@@ -10,7 +10,7 @@ namespace parallax::test {
 namespace {
 
 Result match_synth(const SynthPair& pair, const BlockParameters& parameters) {
-  return match(parameters, cpu(2), {pair.left_view(), pair.right_view(), {}, {}});
+  return match(parameters, cpu(2), {pair.left_view(), pair.right_view()});
 }
 
 TEST(BlockTest, FindsTheDisparitiesOfRandomDots) {
@@ -37,7 +37,7 @@ TEST(BlockTest, CorrelationIsBlindToGainAndOffset) {
   const ImageView right(dim.row(0), {pair.size(), Depth::bits8}, 3, dim.view().stride);
   const auto error = [&](BlockCost cost) {
     parameters.cost = cost;
-    const Result result = match(parameters, cpu(1), {pair.left_view(), right, {}, {}});
+    const Result result = match(parameters, cpu(1), {pair.left_view(), right});
     return evaluate(result.disparity.view(), pair.left_truth.view(), pair.left_mask.view()).bad1;
   };
   const double correlated = error(BlockCost::zncc);
@@ -67,7 +67,7 @@ TEST(BlockTest, ParabolaGoesThroughTheThreeCosts) {
   parameters.min_disparity = 0;
   parameters.disparities = 3;
   parameters.sub_pixel = SubPixel::parabola;
-  const Result result = match(parameters, cpu(1), {left.view(), right.view(), {}, {}});
+  const Result result = match(parameters, cpu(1), {left.view(), right.view()});
   EXPECT_FLOAT_EQ(result.disparity.at(3, 0), 1.1f);
 }
 
@@ -80,7 +80,7 @@ TEST(BlockTest, VShapeGoesThroughTheThreeCosts) {
   parameters.min_disparity = 0;
   parameters.disparities = 3;
   parameters.sub_pixel = SubPixel::v_shape;
-  const Result result = match(parameters, cpu(1), {left.view(), right.view(), {}, {}});
+  const Result result = match(parameters, cpu(1), {left.view(), right.view()});
   EXPECT_FLOAT_EQ(result.disparity.at(3, 0), 1 + 1.0f / 6);
 }
 
@@ -109,7 +109,7 @@ TEST(BlockTest, PerfectRivalLeavesNoConfidence) {
   BlockParameters parameters = plain_block();
   parameters.window = 1;
   parameters.disparities = 5;
-  const Result result = match(parameters, cpu(1), {image.view(), image.view(), {}, {}}, 0x11, true);
+  const Result result = match(parameters, cpu(1), {image.view(), image.view()}, 0x11, true);
   EXPECT_EQ(result.confidence.at(4, 0), 0);
 }
 
@@ -119,7 +119,7 @@ TEST(BlockTest, PixelOutOfRangeHasNoConfidence) {
   parameters.window = 1;
   parameters.min_disparity = 2;
   parameters.disparities = 1;
-  const Result result = match(parameters, cpu(1), {image.view(), image.view(), {}, {}}, 0x11, true);
+  const Result result = match(parameters, cpu(1), {image.view(), image.view()}, 0x11, true);
   EXPECT_EQ(status_at(result, 0, 0), Status::out_of_range);
   EXPECT_EQ(result.confidence.at(0, 0), 0);
   EXPECT_EQ(result.confidence.at(2, 0), 1);
@@ -133,7 +133,7 @@ TEST(BlockTest, NoSubPixelAtTheEndsOfTheRange) {
   parameters.min_disparity = 1;
   parameters.disparities = 2;
   parameters.sub_pixel = SubPixel::parabola;
-  const Result result = match(parameters, cpu(1), {left.view(), right.view(), {}, {}});
+  const Result result = match(parameters, cpu(1), {left.view(), right.view()});
   EXPECT_EQ(result.disparity.at(3, 0), 1.0f);
 }
 
@@ -146,7 +146,7 @@ TEST(BlockTest, UniquenessRejectsWhenAnotherDisparityIsAlmostAsGood) {
   parameters.disparities = 5;
   const auto status = [&](int uniqueness) {
     parameters.uniqueness = uniqueness;
-    return status_at(match(parameters, cpu(1), {left.view(), right.view(), {}, {}}), 4, 0);
+    return status_at(match(parameters, cpu(1), {left.view(), right.view()}), 4, 0);
   };
   EXPECT_EQ(status(0), Status::matched);
   EXPECT_EQ(status(9), Status::matched);
@@ -160,7 +160,7 @@ TEST(BlockTest, NeighboursOfTheBestDisparityAreNoRivals) {
   parameters.window = 1;
   parameters.disparities = 5;
   parameters.uniqueness = 50;
-  EXPECT_EQ(status_at(match(parameters, cpu(1), {left.view(), right.view(), {}, {}}), 4, 0), Status::matched);
+  EXPECT_EQ(status_at(match(parameters, cpu(1), {left.view(), right.view()}), 4, 0), Status::matched);
 }
 
 TEST(BlockTest, FlatWindowsAreTextureless) {
@@ -171,7 +171,7 @@ TEST(BlockTest, FlatWindowsAreTextureless) {
   parameters.window = 3;
   parameters.disparities = 4;
   parameters.texture_threshold = 1;
-  const Result result = match(parameters, cpu(1), {image.view(), image.view(), {}, {}});
+  const Result result = match(parameters, cpu(1), {image.view(), image.view()});
   EXPECT_EQ(status_at(result, 30, 4), Status::textureless);
   EXPECT_EQ(status_at(result, 9, 4), Status::matched);
 }
@@ -182,9 +182,9 @@ TEST(BlockTest, FullRowSearchesEveryColumn) {
   right.at(1, 1) = 250;
   left.at(2, 1) = 130;
   right.at(45, 1) = 130;
-  BlockParameters parameters = block_preset("sad-full-row");
+  BlockParameters parameters = preset<BlockParameters>("sad-full-row");
   parameters.window = 1;
-  const Result result = match(parameters, cpu(1), {left.view(), right.view(), {}, {}});
+  const Result result = match(parameters, cpu(1), {left.view(), right.view()});
   EXPECT_EQ(result.disparity.at(48, 1), 47.0f);
   EXPECT_EQ(result.disparity.at(2, 1), -43.0f);
 }
@@ -217,12 +217,6 @@ TEST(BlockTest, LeftRightCheckFindsOcclusions) {
   EXPECT_GT(occluded, 1000);
   EXPECT_GT(found, occluded * 6 / 10);
   EXPECT_LT(wrongly, seen / 10);
-}
-
-TEST(BlockTest, EveryPresetIsValid) {
-  for (const std::string_view preset : block_presets())
-    EXPECT_NO_THROW(block_preset(preset).validate()) << preset;
-  EXPECT_THROW(block_preset("fastest"), Error);
 }
 
 // 1920×1080 with 256 labels and two threads: the promise of docs/block.md.

@@ -35,7 +35,7 @@ class Stages {
 };
 
 StereoPair same_on_both(const Plane<std::uint8_t>& image) {
-  return {image.view(), image.view(), {}, {}};
+  return {image.view(), image.view()};
 }
 
 CensusParameters plain_census(CensusTransform transform = CensusTransform::census_5x5) {
@@ -128,7 +128,7 @@ TEST(CensusTest, RangesOfLevelsCoverThoseBelow) {
 }
 
 Result match_synth(const SynthPair& pair, const CensusParameters& parameters) {
-  return match(parameters, cpu(2), {pair.left_view(), pair.right_view(), {}, {}});
+  return match(parameters, cpu(2), {pair.left_view(), pair.right_view()});
 }
 
 double bad1(const SynthPair& pair, const CensusParameters& parameters) {
@@ -166,7 +166,7 @@ TEST(CensusTest, IsBlindToGainAndOffset) {
   const SynthPair pair = synth(Scene::layers);
   const Plane<std::uint8_t> dim = dimmed(pair.right);
   const ImageView right(dim.row(0), {pair.size(), Depth::bits8}, 3, dim.view().stride);
-  const Result result = match(census_of(20, 3), cpu(2), {pair.left_view(), right, {}, {}});
+  const Result result = match(census_of(20, 3), cpu(2), {pair.left_view(), right});
   const double error = evaluate(result.disparity.view(), pair.left_truth.view(), pair.left_mask.view()).bad1;
   EXPECT_LT(error, 0.12);
 }
@@ -191,7 +191,7 @@ TEST(CensusTest, ThinThingsSurviveThePyramid) {
   parameters.window = 3;
   parameters.transform = CensusTransform::census_5x5;
   parameters.refine.median = 0;
-  const Result result = match(parameters, cpu(1), {left.view(), right.view(), {}, {}});
+  const Result result = match(parameters, cpu(1), {left.view(), right.view()});
   for (int y = 0; y < size.height; ++y)
     EXPECT_NEAR(result.disparity.at(first + 3, y), near, 0.5) << "row " << y;
 }
@@ -218,10 +218,10 @@ TEST(CensusTest, RefusesWhatItCannotDo) {
 }
 
 TEST(CensusTest, PresetsHaveNames) {
-  for (const std::string_view name : census_presets()) census_preset(name).validate();
-  EXPECT_EQ(census_preset("mobile-gpu-2015").disparities, 60);
-  EXPECT_EQ(census_preset("mobile-gpu-2015").transform, CensusTransform::modified_9x9);
-  expect_refused([] { census_preset("mobile"); }, "preset is mobile");
+  for (const std::string_view name : list_presets("census")) preset<CensusParameters>(name).validate();
+  EXPECT_EQ(preset<CensusParameters>("mobile-gpu-2015").disparities, 60);
+  EXPECT_EQ(preset<CensusParameters>("mobile-gpu-2015").transform, CensusTransform::modified_9x9);
+  expect_refused([] { preset<CensusParameters>("mobile"); }, "preset is mobile");
 }
 
 }  // namespace

@@ -38,8 +38,55 @@ TEST(ParametersTest, EveryPresetIsReadAndSetByName) {
       for (const ParameterInfo& parameter : list_parameters(method))
         EXPECT_EQ(get_parameter(to, parameter.name), get_parameter(from, parameter.name)) << parameter.name;
       EXPECT_EQ(method_name(from), method);
-      std::visit([](const auto& parameters) { EXPECT_NO_THROW(parameters.validate()); }, to);
+      EXPECT_NO_THROW(to.validate());
     }
+}
+
+TEST(ParametersTest, EveryPresetIsReadFromItsJson) {
+  for (const std::string& method : list_methods())
+    for (const std::string& name : list_presets(method)) {
+      const MatcherParameters from = preset(method, name);
+      const std::string json = to_json(from);
+      EXPECT_TRUE(json.starts_with("{\"method\":\"" + method + "\",\"min_disparity\":")) << json;
+      EXPECT_EQ(to_json(parameters_from_json(json)), json);
+    }
+}
+
+TEST(ParametersTest, JsonNamesWhatDiffersFromAPreset) {
+  const MatcherParameters read = parameters_from_json(
+      R"({"levels": 4, "method": "bp", "preset": "grauer-gray-2010", "outside_cost": 1.5})");
+  const auto& parameters = *read.get_if<BeliefPropagationParameters>();
+  EXPECT_EQ(parameters.levels, 4);
+  EXPECT_EQ(parameters.disparities, 15);
+  EXPECT_EQ(parameters.outside_cost, 1.5f);
+  EXPECT_FALSE(parameters_from_json(R"({"method": "bp", "outside_cost": null})")
+                   .get_if<BeliefPropagationParameters>()
+                   ->outside_cost);
+}
+
+TEST(ParametersTest, JsonThatSaysNothingIsRefused) {
+  const auto refuses = [](const char* json, std::string_view reason) {
+    expect_refused([&] { parameters_from_json(json); }, reason);
+  };
+  refuses("", "are not a JSON object");
+  refuses("[1]", "are not a JSON object");
+  refuses(R"({"method": "bp")", "are not a JSON object");
+  refuses("{}", "name no method");
+  refuses(R"({"method": 7})", "method is 7: choose one of block");
+  refuses(R"({"method": "bp", "preset": "best"})", "preset is best");
+  refuses(R"({"method": "bp", "window": 5})", "parameter is window: choose one of");
+  refuses(R"({"method": "bp", "levels": "many"})", "levels is many: choose a number");
+  refuses(R"({"method": "bp", "levels": [4]})", "levels is [4]: choose a number");
+  refuses(R"({"method": "bp", "levels": 4.5})", "levels is 4.5: choose a number");
+}
+
+TEST(ParametersTest, ParametersOfNoMethodAreRefused) {
+  const MatcherParameters none;
+  const std::string_view reason = "the parameters are of no method";
+  expect_refused([&] { none.validate(); }, reason);
+  expect_refused([&] { none.disparities(); }, reason);
+  expect_refused([&] { Matcher(none, {}, {{8, 8}}); }, reason);
+  expect_refused([&] { get_parameter(none, "disparities"); }, reason);
 }
 
 TEST(ParametersTest, EachChangesItselfAndNoOther) {
@@ -101,7 +148,7 @@ TEST(ParametersTest, NoneIsAValueOfWhatIsOptional) {
   MatcherParameters parameters = preset("bp", "default");
   EXPECT_EQ(get_parameter(parameters, "outside_cost"), "1.6");
   set_parameter(parameters, "outside_cost", "none");
-  EXPECT_FALSE(std::get<BeliefPropagationParameters>(parameters).outside_cost);
+  EXPECT_FALSE(parameters.get_if<BeliefPropagationParameters>()->outside_cost);
   EXPECT_EQ(get_parameter(parameters, "outside_cost"), "none");
   expect_refused([&] { set_parameter(parameters, "levels", "none"); }, "levels is none: choose a number");
 }

@@ -26,7 +26,7 @@ std::vector<Device> devices() {
 }
 
 StereoPair views(const SynthPair& pair) {
-  return {pair.left_view(), pair.right_view(), {}, {}};
+  return {pair.left_view(), pair.right_view()};
 }
 
 // Whole data costs, the labels of a pixel side by side, with images that nobody looks at.
@@ -411,7 +411,7 @@ TEST(TiledBeliefPropagationTest, FindsNegativeDisparities) {
   Parameters parameters;
   parameters.disparities = 20;
   parameters.min_disparity = -19;
-  const Result result = match(parameters, devices().back(), {pair.right_view(), pair.left_view(), {}, {}});
+  const Result result = match(parameters, devices().back(), {pair.right_view(), pair.left_view()});
   EXPECT_LT(evaluate(result.disparity.view(), truth.view(), pair.right_mask.view()).bad1, 0.05);
 }
 
@@ -474,7 +474,7 @@ TEST(TiledBeliefPropagationCostsTest, AreMeansOfFiveByFive) {
   parameters.disparities = 2;
   parameters.data_weight = 1;
   parameters.outside_cost = 7;
-  const StereoPair pair{left.view(), right.view(), {}, {}};
+  const StereoPair pair{left.view(), right.view()};
   const std::vector<float> costs = tiled_belief_propagation_costs(parameters, pair);
   const auto at = [&](int x, int y, int label) {
     return costs[static_cast<std::size_t>((y * 7 + x) * 2 + label)];
@@ -562,7 +562,7 @@ class TiledEnergyTest : public testing::Test {
   }
   double energy(std::vector<std::vector<float>> map) const {
     const Plane<float> disparity = plane<float>(std::move(map));
-    return tiled_belief_propagation_energy(parameters, volume.pair(), disparity.view());
+    return parallax::energy(parameters, volume.pair(), disparity.view());
   }
 
   Parameters parameters = of_volume(3);
@@ -592,8 +592,7 @@ TEST_F(TiledEnergyTest, RefusesWhatDoesNotFit) {
   for (const float wrong : {-1.0f, 3.0f, -no_value, std::numeric_limits<float>::quiet_NaN()})
     expect_refused([&] { energy({{0, 1}, {2, wrong}}); }, "disparity is");
   const Plane<float> other({3, 2});
-  expect_refused([&] { tiled_belief_propagation_energy(parameters, volume.pair(), other.view()); },
-                 "disparity map is 3×2");
+  expect_refused([&] { parallax::energy(parameters, volume.pair(), other.view()); }, "disparity map is 3×2");
   StereoPair without = volume.pair();
   without.costs = {};
   expect_refused([&] { tiled_belief_propagation_costs(parameters, without); }, "data costs");
@@ -607,8 +606,7 @@ TEST_F(OnePair, EnergyFallsWithTheIterations) {
   parameters.refine = RefineParameters::none();
   const auto energy = [&](int inner) {
     parameters.inner = inner;
-    return tiled_belief_propagation_energy(parameters, views(pair_),
-                                           result(parameters, reference).disparity.view());
+    return parallax::energy(parameters, views(pair_), result(parameters, reference).disparity.view());
   };
   EXPECT_LT(energy(8), energy(1));
 }
@@ -769,16 +767,8 @@ TEST(TiledBeliefPropagationParametersTest, VolumesThatAreMissingOrOfAnotherSizeA
   }
 }
 
-TEST(TiledBeliefPropagationPresetTest, EveryOneIsValid) {
-  EXPECT_EQ(tiled_belief_propagation_presets().size(), 3u);
-  for (const std::string_view preset : tiled_belief_propagation_presets())
-    EXPECT_NO_THROW(tiled_belief_propagation_preset(preset).validate()) << preset;
-  expect_refused([] { tiled_belief_propagation_preset("best"); },
-                 "preset is best: choose default, memocode-2013");
-}
-
 TEST(TiledBeliefPropagationPresetTest, ThatOfTheContestIsAsPublished) {
-  const Parameters contest = tiled_belief_propagation_preset("memocode-2013");
+  const Parameters contest = preset<TiledBeliefPropagationParameters>("memocode-2013");
   EXPECT_EQ(contest.min_disparity, 0);
   EXPECT_EQ(contest.disparities, 16);
   EXPECT_EQ(contest.tile, 13);
@@ -811,7 +801,7 @@ TEST(TiledBeliefPropagationMemoryTest, IsAsEstimated) {
 }
 
 TEST(TiledBeliefPropagationTest, MoreTilesThanAreCountedAreRefused) {
-  TiledBeliefPropagationParameters parameters = tiled_belief_propagation_preset("memocode-2013");
+  TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>("memocode-2013");
   parameters.tile = 1;
   for (const DeviceKind device : {DeviceKind::reference, DeviceKind::cpu})
     expect_refused(

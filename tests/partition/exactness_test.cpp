@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "conformance/random_pair.h"
-#include "conformance/random_refine.h"
 #include "support.h"
 
 namespace parallax::test {
@@ -42,7 +41,12 @@ class TiledCase {
     p.refine.fill = any(0, 1) == 0 ? Fill::none : Fill::row;
     p.refine.median = any(0, 2) == 0 ? 0 : any(0, 1) == 0 ? 3 : 5;
     p.refine.speckle_size = any(0, 1) == 0 ? any(1, 30) : 0;
-    choose_guided(random_, p.refine);
+    static constexpr int windows[] = {0, 0, 0, 3, 5, 7};
+    p.refine.weighted_median = windows[any(0, 5)];
+    p.refine.weighted_median_range = any(1, 40);
+    p.refine.bilateral = windows[any(0, 5)];
+    p.refine.bilateral_range = any(1, 40);
+    p.refine.bilateral_step = static_cast<float>(any(0, 12)) / 4;
   }
 
   std::string description() const {

@@ -97,7 +97,7 @@ TEST(TilePlanTest, InsidesCoverTheImageAndHaveTheirMargins) {
   for (const MatcherParameters& parameters : every_method()) {
     for (int i = 0; i < 20; ++i) {
       const ImageFormat image{{random_number(random, 1, 900), random_number(random, 1, 500)}, Depth::bits8};
-      if (std::holds_alternative<BlockParameters>(parameters) && image.size.width <= 200) continue;
+      if (parameters.get_if<BlockParameters>() && image.size.width <= 200) continue;
       const Margins m = margins(parameters, image, 10);
       const int most = m.alignment * 2 + 60;
       const Size largest{m.left + m.right + random_number(random, m.alignment * 2 + 14, most),
@@ -268,7 +268,7 @@ class TileMatcherTest : public testing::Test {
   TileMatcherTest()
       : plan_(plan_tiles(block_of(0, 8), cpu(1), pair_.left_view().format, {}, {.largest = {70, 50}})) {}
 
-  StereoPair views() const { return {pair_.left_view(), pair_.right_view(), {}, {}}; }
+  StereoPair views() const { return {pair_.left_view(), pair_.right_view()}; }
   DisparityMap inside(const Tile& tile) {
     return {{map_.disparity.row(0), tile.inside.size}, {map_.status.row(0), tile.inside.size}};
   }
@@ -352,7 +352,7 @@ TEST_F(TileMatcherTest, RefusesTilesThatDoNotMakeUpTheImage) {
 // One tile is the match itself, of every method.
 TEST_F(TileMatcherTest, OneTileIsTheUntiledMap) {
   for (const MatcherParameters& parameters : every_method()) {
-    if (const auto* block = std::get_if<BlockParameters>(&parameters); block && block->min_disparity > 100)
+    if (const auto* block = parameters.get_if<BlockParameters>(); block && block->min_disparity > 100)
       continue;
     const TilePlan plan = plan_tiles(parameters, cpu(2), pair_.left_view().format, {});
     Result tiled({160, 96}, 0x33);
@@ -364,7 +364,7 @@ TEST_F(TileMatcherTest, OneTileIsTheUntiledMap) {
 // Seams of belief propagation are hardly seen.
 TEST_F(TileMatcherTest, BeliefPropagationIsNearTheUntiledMap) {
   const SynthPair pair = synth(Scene::layers, {260, 200}, 8);
-  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  const StereoPair views{pair.left_view(), pair.right_view()};
   BeliefPropagationParameters belief, floats;
   belief.disparities = floats.disparities = 8;
   floats.arithmetic = Arithmetic::float32;

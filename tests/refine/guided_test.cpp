@@ -294,7 +294,7 @@ TEST(BilateralTest, StepOutOfRangeIsRefused) {
 
 TEST(GuidedPipelineTest, MatcherRefinesAsTheFunctionsDo) {
   const SynthPair pair = synthesize({.size = {71, 43}, .disparities = 20});
-  const StereoPair views{pair.left_view(), pair.right_view(), {}, {}};
+  const StereoPair views{pair.left_view(), pair.right_view()};
   BlockParameters parameters;
   parameters.disparities = 20;
   test::Result expected = test::match(parameters, test::cpu(1), views);

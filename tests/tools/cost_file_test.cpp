@@ -20,8 +20,7 @@ class CostFileTest : public CommandTest {
   void write_costs(const fs::path& path, const TiledBeliefPropagationParameters& parameters) const {
     const tool::Picture left = tool::read_picture((folder_ / "pair/left.png").string()),
                         right = tool::read_picture((folder_ / "pair/right.png").string());
-    const std::vector<float> costs =
-        tiled_belief_propagation_costs(parameters, {left.view(), right.view(), {}, {}});
+    const std::vector<float> costs = tiled_belief_propagation_costs(parameters, {left.view(), right.view()});
     write(path, encode_costs({costs.data(), left.view().format.size, parameters.disparities}));
   }
 };

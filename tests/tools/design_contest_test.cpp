@@ -37,7 +37,7 @@ class DesignContest : public testing::Test {
     ASSERT_EQ(contest_.reference_labels.size(), counted);
   }
 
-  StereoPair pair() const { return {contest_.left.view(), contest_.right.view(), {}, {}}; }
+  StereoPair pair() const { return {contest_.left.view(), contest_.right.view()}; }
 
   static int differences(const Result& result, const Plane<std::uint8_t>& labels) {
     int count = 0;
@@ -51,7 +51,7 @@ class DesignContest : public testing::Test {
 };
 
 TEST_F(DesignContest, TheWholeImageGivesTheLabelsOfTheReferenceProgram) {
-  TiledBeliefPropagationParameters parameters = tiled_belief_propagation_preset("memocode-2013");
+  TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>("memocode-2013");
   parameters.tile = 0;
   parameters.inner = 20;  // 40 iterations, as there
   for (const Device& device : processors("tiled-bp")) {
@@ -67,7 +67,7 @@ TEST_F(DesignContest, TilesMissAsManyPixelsAsEver) {
   };
   for (const auto& [tile, outer, inner, mismatches] :
        {Case{13, 1, 1, 20144}, {13, 2, 2, 14289}, {32, 1, 1, 19878}, {32, 2, 2, 18638}, {64, 1, 1, 19991}}) {
-    TiledBeliefPropagationParameters parameters = tiled_belief_propagation_preset("memocode-2013");
+    TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>("memocode-2013");
     parameters.tile = tile;
     parameters.outer = outer;
     parameters.inner = inner;
@@ -79,14 +79,15 @@ TEST_F(DesignContest, TilesMissAsManyPixelsAsEver) {
 
 TEST_F(DesignContest, SmoothedImagesHalveTheMismatches) {
   for (const Device& device : processors("tiled-bp")) {
-    const Result result = match(tiled_belief_propagation_preset("memocode-2013-tuned"), device, pair());
+    const Result result =
+        match(preset<TiledBeliefPropagationParameters>("memocode-2013-tuned"), device, pair());
     EXPECT_EQ(differences(result, contest_.truth), 11191) << device.text();
   }
 }
 
 // What travels through a file of data costs is what the matcher makes of the pair.
 TEST_F(DesignContest, CostsThatAreGivenLeadToTheSameLabels) {
-  TiledBeliefPropagationParameters parameters = tiled_belief_propagation_preset("memocode-2013");
+  TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>("memocode-2013");
   const std::vector<float> costs = tiled_belief_propagation_costs(parameters, pair());
   StereoPair given = pair();
   given.costs = CostVolume(costs.data(), given.left.format.size, parameters.disparities);
@@ -129,7 +130,7 @@ TEST_F(DesignContestCommand, TheContestsFileOfCostsLeadsToTheSameLabels) {
   const tool::Picture left = tool::read_picture(pair_ + "/left.png"),
                       right = tool::read_picture(pair_ + "/right.png");
   const std::vector<float> costs = tiled_belief_propagation_costs(
-      tiled_belief_propagation_preset("memocode-2013"), {left.view(), right.view(), {}, {}});
+      preset<TiledBeliefPropagationParameters>("memocode-2013"), {left.view(), right.view()});
   write(folder_ / "vdata_in.txt", encode_costs({costs.data(), left.view().format.size, 16}));
   const auto found = report("--cost-file vdata_in.txt --frame 0");
   EXPECT_EQ(found["mismatches"], 20144);

@@ -36,7 +36,7 @@ double bad1(const RealPair& pair, const fs::path& folder) {
   const Plane<std::uint8_t> mask = tool::read_mask(path("nonocc.png"));
   Parameters parameters;
   parameters.disparities = pair.disparities;
-  const Result result = match(parameters, cpu(2), {left.view(), right.view(), {}, {}});
+  const Result result = match(parameters, cpu(2), {left.view(), right.view()});
   return 100 * evaluate(result.disparity.view(), truth.view(), mask.view()).bad1;
 }
 
@@ -85,10 +85,10 @@ TEST_P(PublishedPairs, BytesAreAsGoodAsFloats) {
                       right = tool::read_picture(path("right.png"));
   const Plane<float> truth = tool::read_disparity(path("truth.png"), pair.scale);
   const auto error = [&](Arithmetic arithmetic) {
-    BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2019");
+    BeliefPropagationParameters parameters = preset<BeliefPropagationParameters>("grauer-gray-2019");
     parameters.disparities = pair.disparities;
     parameters.arithmetic = arithmetic;
-    const Result result = match(parameters, cpu(2), {left.view(), right.view(), {}, {}});
+    const Result result = match(parameters, cpu(2), {left.view(), right.view()});
     return evaluate(result.disparity.view(), truth.view());
   };
   const ErrorMetrics bytes = error(Arithmetic::fixed8), floats = error(Arithmetic::float32);
@@ -111,15 +111,15 @@ TEST(RealPairEnergyTest, FallsWithTheIterations) {
   if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder << ": set PARALLAX_DATA";
   const tool::Picture left = tool::read_picture((folder / "left.png").string()),
                       right = tool::read_picture((folder / "right.png").string());
-  const StereoPair pair{left.view(), right.view(), {}, {}};
+  const StereoPair pair{left.view(), right.view()};
   for (const Arithmetic arithmetic : {Arithmetic::fixed8, Arithmetic::float32}) {
-    BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2010");
+    BeliefPropagationParameters parameters = preset<BeliefPropagationParameters>("grauer-gray-2010");
     parameters.arithmetic = arithmetic;
     std::vector<double> energies;
     for (const int iterations : {1, 2, 4, 8}) {
       parameters.iterations = iterations;
       const Result result = match(parameters, cpu(2), pair);
-      energies.push_back(belief_propagation_energy(parameters, pair, result.disparity.view()));
+      energies.push_back(energy(parameters, pair, result.disparity.view()));
     }
     EXPECT_LT(energies.back(), energies.front()) << "arithmetic " << static_cast<int>(arithmetic);
   }

@@ -372,7 +372,7 @@ TEST_F(RememberedTuning, HidesWhatComesWithTheLibrary) {
 TEST_F(RememberedTuning, ASearchTriesRealPlans) {
   parameters_.disparities = 16;
   const SynthPair synthetic = synth(Scene::layers, {64, 40}, 16);
-  const StereoPair pair{synthetic.left_view(), synthetic.right_view(), {}, {}};
+  const StereoPair pair{synthetic.left_view(), synthetic.right_view()};
   for (const TuningSearch which : {TuningSearch::occupancy, TuningSearch::exhaustive}) {
     TuningOptions options;
     options.search = which;
@@ -399,7 +399,7 @@ TEST_F(RememberedTuning, ASearchTriesRealPlans) {
 
 TEST_F(RememberedTuning, IsTriedFirstByASearch) {
   const SynthPair synthetic = synth(Scene::layers, {64, 40}, 16);
-  const StereoPair pair{synthetic.left_view(), synthetic.right_view(), {}, {}};
+  const StereoPair pair{synthetic.left_view(), synthetic.right_view()};
   TuningOptions options;
   options.budget_seconds = 1e-6;
   EXPECT_FALSE(tune(parameters_, device_, pair, options).compared);
@@ -413,14 +413,14 @@ TEST_F(RememberedTuning, IsTriedFirstByASearch) {
 // As a matcher checks them.
 TEST_F(RememberedTuning, ASearchRefusesPairsThatDoNotFit) {
   const SynthPair synthetic = synth(Scene::layers, {64, 40}, 16), other = synth(Scene::layers, {64, 41}, 16);
-  for (const StereoPair& pair : {StereoPair{synthetic.left_view(), other.right_view(), {}, {}},
+  for (const StereoPair& pair : {StereoPair{synthetic.left_view(), other.right_view()},
                                  StereoPair{synthetic.left_view(), {}, {}, {}}, StereoPair{}})
     EXPECT_THROW(tune(parameters_, device_, pair), Error);
 }
 
 TEST_F(RememberedTuning, WhatCannotBeTunedIsRefused) {
   const SynthPair synthetic = synth(Scene::layers, {64, 40}, 16);
-  const StereoPair pair{synthetic.left_view(), synthetic.right_view(), {}, {}};
+  const StereoPair pair{synthetic.left_view(), synthetic.right_view()};
   EXPECT_THROW(tune(parameters_, reference, pair), Error);
   TuningOptions no_time;
   no_time.budget_seconds = 0;

@@ -110,10 +110,6 @@ struct Trial {
   Device device;
 };
 
-void set_disparities(MatcherParameters& parameters, int disparities) {
-  std::visit([&](auto& p) { p.disparities = disparities; }, parameters);
-}
-
 std::vector<Trial> standard_trials(const Device& device) {
   std::vector<Trial> trials;
   for (const MatcherOnDevice& entry : list_matchers())
@@ -149,12 +145,12 @@ struct Row {
 
 Row bench_one(const BenchPair& pair, const BenchPair::Loaded& loaded, const Trial& trial) {
   MatcherParameters parameters = trial.parameters;
-  set_disparities(parameters, pair.disparities);
+  parameters.disparities() = pair.disparities;
   const ImageFormat format = loaded.left.view().format;
   Matcher matcher(parameters, trial.device, format);
   Plane<float> disparity(format.size);
   Plane<std::uint8_t> status(format.size);
-  const StereoPair views{loaded.left.view(), loaded.right.view(), {}, {}};
+  const StereoPair views{loaded.left.view(), loaded.right.view()};
   const double milliseconds = measure(matcher, views, {disparity.view(), status.view()});
   return {pair.name,
           trial.name,

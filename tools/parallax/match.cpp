@@ -12,19 +12,6 @@
 
 namespace parallax::tool {
 
-bool searches_rows(const MatchRequest& request) {
-  return searches_rows(request.parameters);
-}
-
-int fewest_disparities(const MatchRequest& request) {
-  return has_beliefs(request) ? 2 : 1;
-}
-
-bool has_beliefs(const MatchRequest& request) {
-  return std::holds_alternative<BeliefPropagationParameters>(request.parameters) ||
-         std::holds_alternative<TiledBeliefPropagationParameters>(request.parameters);
-}
-
 namespace {
 
 // Those of the MEMOCODE 2013 design contest.
@@ -49,8 +36,8 @@ void add_input_options(Options& options, MatchRequest& request, const std::strin
       .add("--cost-file FILE", request.cost_file,
            "Data costs as text, instead of the matcher's own: width, height, then a whole number for each "
            "label of each pixel; " +
-               std::to_string(labels_of_cost_files) +
-               " labels unless --disparities is given; bp and tiled-bp")
+               std::to_string(labels_of_cost_files) + " labels unless --disparities is given (" +
+               methods_with(&Capabilities::volume) + ")")
       .expert();
 }
 
@@ -74,7 +61,9 @@ void add_output_options(Options& options, MatchRequest& request, const std::stri
       .add("--truth-scale X", request.truth_scale, "Gray value of one pixel of disparity in an 8-bit --truth")
       .range(1e-6, 1e6);
   options.add("--repeat N", request.repeat, "Match N times, report median times").range(1, 1'000'000);
-  options.add_flag("--energy", request.energy, "Add the energy of the map to --json; bp and tiled-bp")
+  options
+      .add_flag("--energy", request.energy,
+                "Add the energy of the map to --json (" + methods_with(&Capabilities::energy) + ")")
       .expert();
 }
 
@@ -90,7 +79,9 @@ void add_tile_options(Options& options, MatchRequest& request, const std::string
       .add("--tile-size", request.largest_tile,
            "Size of the largest tile, overlap included; otherwise what memory allows")
       .expert();
-  options.add("--padding N", request.padding, "Pixels of overlap around each tile (bp, tiled-bp)")
+  options
+      .add("--padding N", request.padding,
+           "Pixels of overlap around each tile (" + methods_with(&Capabilities::approximate_tiles) + ")")
       .range(0, 1'000'000)
       .expert();
   options
@@ -104,7 +95,6 @@ void add_match_options(Options& options, MatchRequest& request, const std::strin
   add_input_options(options, request, command);
   add_output_options(options, request, command);
   add_search_options(options, request);
-  add_method_options(options, request.parameters);
   add_tile_options(options, request, command);
   // A plan is refused with these, and says why.
   if (command == "plan")
@@ -115,14 +105,13 @@ void add_match_options(Options& options, MatchRequest& request, const std::strin
 // Costs from a file take the place of the matcher's own, and decide how many labels there are.
 void settle_cost_file(const Options& options, MatchRequest& request) {
   if (request.cost_file.empty()) return;
-  if (!has_beliefs(request)) throw UsageError("--cost-file is for --method bp or tiled-bp: give one of them");
+  if (!capabilities(request.method).volume)
+    throw UsageError("--cost-file is for these methods: " + methods_with(&Capabilities::volume) +
+                     "; give one of them as --method");
   if (options.given("--cost"))
     throw UsageError("--cost and --cost-file exclude each other: give one of them");
-  const auto take_volume = [](auto& parameters) {
-    if constexpr (requires { parameters.cost = DataCost::volume; }) parameters.cost = DataCost::volume;
-  };
-  std::visit(take_volume, request.parameters);
-  if (!options.given("--disparities")) request.disparities() = labels_of_cost_files;
+  set_parameter(request.parameters, "cost", "volume");
+  if (!options.given("--disparities")) request.parameters.disparities() = labels_of_cost_files;
   request.range_given = true;
 }
 
@@ -142,10 +131,13 @@ void check_paths(const MatchRequest& request) {
     if (!names_folder(path)) files.writes(path);
 }
 
-// What only a matcher with beliefs can tell.
-void check_beliefs(const MatchRequest& request) {
-  if (request.energy && (!has_beliefs(request) || !request.json))
-    throw UsageError("--energy is for --method bp or tiled-bp with --json: give both");
+void check_energy(const MatchRequest& request) {
+  if (request.energy && (!capabilities(request.method).energy || !request.json))
+    throw UsageError("--energy needs --json and one of these methods: " +
+                     methods_with(&Capabilities::energy));
+}
+
+void check_confidence(const MatchRequest& request) {
   if (request.confidence.empty() || names_folder(request.confidence)) return;
   check_disparity_path(request.confidence);
   if (is_picture_for_people(request.confidence))
@@ -180,10 +172,11 @@ void check_request(const MatchRequest& request) {
   if (!request.image.empty() && !names_folder(request.image) && !is_picture_for_people(request.image))
     throw UsageError("--image is " + request.image + ": name it .png");
   check_video(request);
-  check_beliefs(request);
+  check_energy(request);
+  check_confidence(request);
   check_truth(request);
   check_paths(request);
-  std::visit([](const auto& parameters) { parameters.validate(); }, request.parameters);
+  request.parameters.validate();
   Device::parse(request.device);
 }
 
@@ -192,22 +185,6 @@ void check_request(const MatchRequest& request) {
 bool names_folder(const std::string& path) {
   std::error_code unknown;
   return path.ends_with('/') || std::filesystem::is_directory(path, unknown);
-}
-
-int& MatchRequest::min_disparity() {
-  return std::visit([](auto& p) -> int& { return p.min_disparity; }, parameters);
-}
-
-int& MatchRequest::disparities() {
-  return std::visit([](auto& p) -> int& { return p.disparities; }, parameters);
-}
-
-int MatchRequest::min_disparity() const {
-  return std::visit([](const auto& p) { return p.min_disparity; }, parameters);
-}
-
-int MatchRequest::disparities() const {
-  return std::visit([](const auto& p) { return p.disparities; }, parameters);
 }
 
 MatchRequest parse_match(const Arguments& arguments, const std::string& command) {
@@ -222,7 +199,8 @@ MatchRequest parse_match(const Arguments& arguments, const std::string& command)
   options.read(arguments);
   request.matcher_options = options.given_of(method_groups(request.parameters));
   settle_method_options(options, request.parameters);
-  request.range_given = request.range_given || options.given("--disparities") || searches_rows(request);
+  request.range_given =
+      request.range_given || options.given("--disparities") || searches_full_rows(request.parameters);
   settle_cost_file(options, request);
   check_request(request);
   return request;

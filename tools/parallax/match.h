@@ -36,21 +36,11 @@ struct MatchRequest {
   bool resume = false;
   std::string plan;           // of 'parallax plan': where to
   Arguments matcher_options;  // what was given of --method and its options, to be read again
-
-  int& min_disparity();
-  int& disparities();
-  int min_disparity() const;
-  int disparities() const;
 };
 
 // Of the commands that take a pair: "match", or "plan".
 // \throws UsageError, HelpRequest, Error (argument)
 MatchRequest parse_match(const Arguments& arguments, const std::string& command = "match");
-
-bool searches_rows(const MatchRequest& request);
-int fewest_disparities(const MatchRequest& request);
-// Belief propagation of either kind.
-bool has_beliefs(const MatchRequest& request);
 
 // Is, or shall be, a folder that files go into.
 bool names_folder(const std::string& path);

@@ -145,7 +145,7 @@ nlohmann::ordered_json job_json(const TileJob& job, const TileReport& report) {
   return {{"method", job.request.method},
           {"device", job.plan.device.text()},
           {"size", {{"width", size.width}, {"height", size.height}}},
-          {"disparities", job.request.disparities()},
+          {"disparities", job.request.parameters.disparities()},
           {"parameters", describe_parameters(job.request.parameters)},
           {"tiles",
            {{"count", job.count()},

@@ -22,13 +22,6 @@ void check_outputs(const MatchRequest& request) {
     throw UsageError("--video is for a sequence: give two folders, patterns or videos");
 }
 
-// Of a map that was matched with these parameters, which have beliefs.
-double energy(const MatcherParameters& parameters, const StereoPair& pair, View<const float> disparity) {
-  if (const auto* tiled = std::get_if<TiledBeliefPropagationParameters>(&parameters))
-    return tiled_belief_propagation_energy(*tiled, pair, disparity);
-  return belief_propagation_energy(std::get<BeliefPropagationParameters>(parameters), pair, disparity);
-}
-
 std::optional<Truth> read_truth(const MatchRequest& request, const PicturePair& pictures) {
   if (request.truth.empty()) return std::nullopt;
   Truth truth(request.truth, request.truth_scale);

@@ -11,10 +11,12 @@ namespace {
 // Some pixel must be able to use every label: the user meant something else otherwise. Labels of a file of
 // costs may be anything.
 void check_range_fits(const MatchRequest& request, Size size) {
-  const int lowest = request.min_disparity(), highest = lowest + request.disparities() - 1;
-  if (searches_rows(request) || !request.cost_file.empty() || (lowest > -size.width && highest < size.width))
+  const int lowest = request.parameters.min_disparity(),
+            highest = lowest + request.parameters.disparities() - 1;
+  if (searches_full_rows(request.parameters) || !request.cost_file.empty() ||
+      (lowest > -size.width && highest < size.width))
     return;
-  throw UsageError("--disparities " + std::to_string(request.disparities()) + " from " +
+  throw UsageError("--disparities " + std::to_string(request.parameters.disparities()) + " from " +
                    std::to_string(lowest) + " reach to " + std::to_string(highest) + ": the images are " +
                    std::to_string(size.width) + " pixels wide, keep them between " +
                    std::to_string(1 - size.width) + " and " + std::to_string(size.width - 1));
@@ -38,7 +40,7 @@ Plane<std::uint8_t> read_mask_of(const std::string& path, Size size) {
 
 CostArray read_costs_of(const MatchRequest& request, Size size) {
   if (request.cost_file.empty()) return {};
-  CostArray costs = read_costs(request.cost_file, request.disparities());
+  CostArray costs = read_costs(request.cost_file, request.parameters.disparities());
   if (costs.size != size)
     throw Error(ErrorCategory::file, request.cost_file + " has costs of " + text(costs.size) +
                                          " pixels, the pair is " + text(size) +
@@ -48,9 +50,11 @@ CostArray read_costs_of(const MatchRequest& request, Size size) {
 
 void settle_range(MatchRequest& request, const Calibration& calibration, Size size) {
   if (!request.range_given) {
-    if (calibration.disparities > 0) request.disparities() = calibration.disparities;
-    const int reachable = size.width - request.min_disparity();
-    request.disparities() = std::min(request.disparities(), std::max(reachable, fewest_disparities(request)));
+    if (calibration.disparities > 0) request.parameters.disparities() = calibration.disparities;
+    const int reachable = size.width - request.parameters.min_disparity();
+    const int fewest = static_cast<int>(describe_parameter(request.method, "disparities").least);
+    request.parameters.disparities() =
+        std::min(request.parameters.disparities(), std::max(reachable, fewest));
   }
   check_range_fits(request, size);
 }
@@ -84,11 +88,13 @@ void MatchPlan::make(const ImageFormat& format) {
 }
 
 int MatchPlan::lowest_disparity() const {
-  return searches_rows(request_) ? 1 - format_.size.width : request_.min_disparity();
+  return searches_full_rows(request_.parameters) ? 1 - format_.size.width
+                                                 : request_.parameters.min_disparity();
 }
 
 int MatchPlan::disparities() const {
-  return searches_rows(request_) ? 2 * format_.size.width - 1 : request_.disparities();
+  return searches_full_rows(request_.parameters) ? 2 * format_.size.width - 1
+                                                 : request_.parameters.disparities();
 }
 
 MatchResult MatchPlan::make_result() const {
@@ -104,7 +110,7 @@ void MatchPlan::run(const PicturePair& pictures, MatchResult& result) {
 }
 
 StereoPair MatchPlan::pair(const PicturePair& pictures) const {
-  StereoPair pair{pictures.left.view(), pictures.right.view(), {}, {}};
+  StereoPair pair{pictures.left.view(), pictures.right.view()};
   if (left_mask_.width() > 0) pair.left_mask = left_mask_.view();
   if (right_mask_.width() > 0) pair.right_mask = right_mask_.view();
   if (!costs_.costs.empty()) pair.costs = costs_.view();

@@ -55,10 +55,6 @@ Option& add_parameter(Options& options, MatcherParameters& parameters, const Par
   return options.add_text(name, value_name, initial, parameter.allowed, take, parameter.help);
 }
 
-bool is_in_options_of_search(const ParameterInfo& parameter) {
-  return parameter.group == search_group;
-}
-
 }  // namespace
 
 MatcherParameters method_preset(const std::string& method, const std::string& name) {
@@ -84,6 +80,12 @@ std::string preset_names(const std::string& method) {
   return join(list_presets(method));
 }
 
+std::string methods_with(bool Capabilities::*capability) {
+  std::vector<std::string> names = list_methods();
+  std::erase_if(names, [&](const std::string& name) { return !(capabilities(name).*capability); });
+  return join(names);
+}
+
 std::string method_help() {
   return "Algorithm; bp is the most accurate, census and block are faster: " + method_names();
 }
@@ -105,7 +107,6 @@ std::string device_names(const std::string& method) {
 
 void add_method_options(Options& options, MatcherParameters& parameters) {
   for (const ParameterInfo& parameter : list_parameters(method_name(parameters))) {
-    if (is_in_options_of_search(parameter)) continue;
     options.group(parameter.group);
     Option& option = add_parameter(options, parameters, parameter);
     if (parameter.expert) option.expert();
@@ -131,38 +132,20 @@ void settle_method_options(const Options& options, MatcherParameters& parameters
     set_parameter(parameters, parameter.name, "none");
   }
   const bool range = options.given("--disparities") || options.given("--min-disparity");
-  if (!range || !searches_rows(parameters)) return;
+  if (!range || !searches_full_rows(parameters)) return;
   if (options.given("--full-row"))
     throw UsageError("--full-row searches every column: leave out --disparities and --min-disparity");
   // A range given after a preset that searches the full row.
   set_parameter(parameters, "full_row", "false");
 }
 
-bool searches_rows(const MatcherParameters& parameters) {
-  const auto* block = std::get_if<BlockParameters>(&parameters);
-  return block != nullptr && block->full_row;
-}
-
 bool fixes_range(const MatcherParameters& preset) {
-  const MatcherParameters usual = parallax::preset(method_name(preset), "default");
-  return searches_rows(preset) || get_parameter(preset, "disparities") != get_parameter(usual, "disparities");
+  const MatcherParameters usual = parallax::preset(preset, "default");
+  return searches_full_rows(preset) || preset.disparities() != usual.disparities();
 }
 
 nlohmann::ordered_json describe_parameters(const MatcherParameters& parameters) {
-  nlohmann::ordered_json json;
-  for (const ParameterInfo& parameter : list_parameters(method_name(parameters))) {
-    const std::string value = get_parameter(parameters, parameter.name);
-    nlohmann::ordered_json& entry = json[parameter.name];
-    if (parameter.kind == ParameterKind::choice)
-      entry = value;
-    else if (parameter.optional && value == "none")
-      entry = nullptr;
-    else if (parameter.kind == ParameterKind::number)
-      entry = std::stod(value);
-    else
-      entry = nlohmann::ordered_json::parse(value);
-  }
-  return json;
+  return nlohmann::ordered_json::parse(to_json(parameters));
 }
 
 }  // namespace parallax::tool

@@ -34,17 +34,15 @@ std::string footer_of(const std::string& command, const std::string& method);
 // What --device takes for this method in this build: "auto, reference, cpu, cuda[:N], opencl[:P.D]".
 std::string device_names(const std::string& method);
 
-inline constexpr const char* search_group = "Search";
+// Methods with a capability: "bp, tiled-bp".
+std::string methods_with(bool Capabilities::*capability);
 
-// Options for the parameters of a method, whose values at this time are the defaults; not for the search
-// range, which add_search_options() has.
+// Options for the parameters of a method, whose values at this time are the defaults.
 void add_method_options(Options& options, MatcherParameters& parameters);
-// The groups of all of them, and of the search.
+// The groups of all of them.
 std::vector<std::string> method_groups(const MatcherParameters& parameters);
 // To be called after parsing: what one option means for another. \throws UsageError
 void settle_method_options(const Options& options, MatcherParameters& parameters);
-// Does the method search whole rows, without a range?
-bool searches_rows(const MatcherParameters& parameters);
 // Did a preset choose the search range?
 bool fixes_range(const MatcherParameters& preset);
 
@@ -53,15 +51,14 @@ nlohmann::ordered_json describe_parameters(const MatcherParameters& parameters);
 // What is searched, by which method and where: the same for every command that matches.
 template <class Request>
 void add_search_options(Options& options, Request& request) {
-  options.group(search_group);
+  options.group("Search");
   options.add("--method", request.method, method_help());
   options.add("--preset", request.preset,
               "Set of parameters, which other options override: " + preset_names(request.method));
-  options.add("--min-disparity N", request.min_disparity(), "Lowest disparity, of either sign");
-  options.add("--disparities N", request.disparities(), "Number of disparities");
   options.group("Device");
   options.add("--device", request.device, device_names(request.method) + "; see 'parallax devices'");
   options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one a core");
+  add_method_options(options, request.parameters);
 }
 
 }  // namespace parallax::tool

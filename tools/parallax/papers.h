@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "parallax/matcher.h"
+#include "parallax/parallax.h"
 
 namespace parallax::tool {
 

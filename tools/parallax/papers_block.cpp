@@ -8,7 +8,7 @@ constexpr const char* processor = "Core i7-2600";
 constexpr const char* gtx_970 = "GeForce GTX 970";
 
 BlockParameters study(CudaStrategy strategy, int streams = 4) {
-  BlockParameters parameters = block_preset("sad-full-row");
+  BlockParameters parameters = preset<BlockParameters>("sad-full-row");
   parameters.cuda = {strategy, 0, streams};
   return parameters;
 }

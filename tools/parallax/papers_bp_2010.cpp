@@ -7,7 +7,7 @@ namespace {
 constexpr const char* gtx_285 = "GeForce GTX 285";
 
 BeliefPropagationParameters published(MessageValues values) {
-  BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2010");
+  BeliefPropagationParameters parameters = preset<BeliefPropagationParameters>("grauer-gray-2010");
   parameters.arithmetic = Arithmetic::float32;
   parameters.cuda.message_values = values;
   return parameters;

@@ -40,7 +40,7 @@ constexpr PublishedPair pairs[] = {
 
 // Bare of all that the steps add.
 BeliefPropagationParameters initial() {
-  BeliefPropagationParameters parameters = belief_propagation_preset("grauer-gray-2019");
+  BeliefPropagationParameters parameters = preset<BeliefPropagationParameters>("grauer-gray-2019");
   parameters.arithmetic = Arithmetic::float32;
   parameters.aligned = false;
   parameters.cuda.message_values = MessageValues::local_memory;

@@ -7,13 +7,13 @@ namespace {
 constexpr const char* mali = "ARM Mali GPU of 2015";
 
 CensusParameters talk(int levels) {
-  CensusParameters parameters = census_preset("mobile-gpu-2015");
+  CensusParameters parameters = preset<CensusParameters>("mobile-gpu-2015");
   parameters.pyramid_levels = levels;
   return parameters;
 }
 
 Group frames(const char* name, const char* pair, std::optional<double> one_level, double coarse_to_fine) {
-  const int levels = census_preset("mobile-gpu-2015").pyramid_levels;
+  const int levels = preset<CensusParameters>("mobile-gpu-2015").pyramid_levels;
   Group group{name, pair, 60, {}};
   for (const DeviceKind device : {DeviceKind::cpu, DeviceKind::cuda, DeviceKind::opencl}) {
     group.steps.push_back({"one level", "", device, talk(1), {one_level, {}, {}, one_level ? mali : ""}});

@@ -12,7 +12,7 @@ namespace parallax::tool {
 struct PapersImages {
   Plane<std::uint8_t> left, right;
   Plane<float> truth;
-  StereoPair views() const { return {left.view(), right.view(), {}, {}}; }
+  StereoPair views() const { return {left.view(), right.view()}; }
 };
 
 class PapersData {

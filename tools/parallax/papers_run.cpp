@@ -58,9 +58,9 @@ class TiledMatcher {
 
   void run(const PapersImages& images, const DisparityMap& map) {
     for (const Tile& tile : plan_.tiles)
-      matcher_.run(
-          tile, {part_of(images.left.view(), tile.around), part_of(images.right.view(), tile.around), {}, {}},
-          {part_of(map.disparity, tile.inside), part_of(map.status, tile.inside)});
+      matcher_.run(tile,
+                   {part_of(images.left.view(), tile.around), part_of(images.right.view(), tile.around)},
+                   {part_of(map.disparity, tile.inside), part_of(map.status, tile.inside)});
   }
 
  private:
@@ -77,7 +77,7 @@ class Trial {
  public:
   Trial(PapersRow& row, const Device& device, const PapersImages& images, Map& map)
       : row_(row), device_(device), images_(images), map_(map), parameters_(*row.step->parameters) {
-    std::visit([&](auto& p) { p.disparities = row.group->disparities; }, parameters_);
+    parameters_.disparities() = row.group->disparities;
   }
 
   bool on_processor() const {

@@ -9,14 +9,14 @@ constexpr const char* c2050 = "Tesla C2050";
 
 // The contest's reference program: 40 iterations over the whole image.
 TiledBeliefPropagationParameters reference_program() {
-  TiledBeliefPropagationParameters parameters = tiled_belief_propagation_preset("memocode-2013");
+  TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>("memocode-2013");
   parameters.tile = 0;
   parameters.inner = 20;
   return parameters;
 }
 
 TiledBeliefPropagationParameters winner(TileScheduler scheduler) {
-  TiledBeliefPropagationParameters parameters = tiled_belief_propagation_preset("memocode-2013");
+  TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>("memocode-2013");
   parameters.cuda.scheduler = scheduler;
   return parameters;
 }
@@ -31,7 +31,7 @@ struct PublishedCase {
 Group test_case(const PublishedCase& paper) {
   const Published reference{{}, {}, paper.reference_mismatches, "the contest's program"};
   const Published winning{paper.milliseconds, {}, paper.mismatches, c2050};
-  const MatcherParameters tuned = tiled_belief_propagation_preset("memocode-2013-tuned");
+  const MatcherParameters tuned = preset<TiledBeliefPropagationParameters>("memocode-2013-tuned");
   return {paper.name,
           paper.pair,
           16,

@@ -168,8 +168,8 @@ std::string settled_output(const std::string& path) {
 // which takes block and census matching on a processor almost as long. Who said how many threads there are
 // means all of them; and of a plan that is matched tile by tile, a scheduler says how many there are.
 bool two_may_pay(const MatchRequest& request, const Device& device) {
-  return device.kind == DeviceKind::cpu && !has_beliefs(request) && request.threads == 0 &&
-         request.plan.empty();
+  return device.kind == DeviceKind::cpu && !capabilities(request.method).approximate_tiles &&
+         request.threads == 0 && request.plan.empty();
 }
 
 // Margins included.
@@ -244,13 +244,14 @@ std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& fo
 
 std::string obstacle_to_tiles(const MatchRequest& request) {
   if (request.output.empty()) return "give -o, beside which tiles are kept";
-  const std::pair<bool, const char*> options[] = {{request.side_by_side, "--side-by-side"},
-                                                  {!request.confidence.empty(), "--confidence"},
-                                                  {request.energy, "--energy"},
-                                                  {!request.cost_file.empty(), "--cost-file"},
-                                                  {!request.cloud.empty(), "--cloud"},
-                                                  {request.repeat > 1, "--repeat"},
-                                                  {searches_rows(request), "a search of full rows"}};
+  const std::pair<bool, const char*> options[] = {
+      {request.side_by_side, "--side-by-side"},
+      {!request.confidence.empty(), "--confidence"},
+      {request.energy, "--energy"},
+      {!request.cost_file.empty(), "--cost-file"},
+      {!request.cloud.empty(), "--cloud"},
+      {request.repeat > 1, "--repeat"},
+      {searches_full_rows(request.parameters), "a search of full rows"}};
   for (const auto& [given, name] : options)
     if (given) return std::string("leave out ") + name + ", which tiles do not have";
   return "";

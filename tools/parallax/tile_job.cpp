@@ -122,8 +122,8 @@ std::string describe_request(const MatchRequest& request, const ImageFormat& for
   check_name(request.output);
   json["output"] = request.output;
   json["matcher_options"] = request.matcher_options;
-  json["min_disparity"] = request.min_disparity();
-  json["disparities"] = request.disparities();
+  json["min_disparity"] = request.parameters.min_disparity();
+  json["disparities"] = request.parameters.disparities();
   json["device"] = Device::parse(request.device).text();
   json["threads"] = request.threads;
   json["max_memory_bytes"] = request.max_memory;
@@ -160,8 +160,8 @@ MatchRequest read_request(const ordered_json& json) {
   request.left_mask = path_in(json.at("left_mask"));
   request.right_mask = path_in(json.at("right_mask"));
   request.output = json.at("output").get<std::string>();
-  request.min_disparity() = read_number<int>(json.at("min_disparity"));
-  request.disparities() = read_number<int>(json.at("disparities"));
+  request.parameters.min_disparity() = read_number<int>(json.at("min_disparity"));
+  request.parameters.disparities() = read_number<int>(json.at("disparities"));
   request.device = json.at("device").get<std::string>();
   request.threads = read_number<int>(json.at("threads"));
   request.max_memory = read_number<std::size_t>(json.at("max_memory_bytes"));

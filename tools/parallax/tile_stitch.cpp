@@ -30,8 +30,8 @@ int rows_of_strips(const TileJob& job, std::size_t held_for_left) {
 }
 
 bool is_guided(const TileJob& job) {
-  return std::visit([](const auto& p) { return p.refine.weighted_median > 0 || p.refine.bilateral > 0; },
-                    job.plan.parameters);
+  const RefineParameters& refine = job.plan.parameters.refine();
+  return refine.weighted_median > 0 || refine.bilateral > 0;
 }
 
 class MapStitcher {

@@ -47,15 +47,6 @@ struct TuneRequest {
     chosen.threads = threads;
     return chosen;
   }
-  int& min_disparity() {
-    return std::visit([](auto& p) -> int& { return p.min_disparity; }, parameters);
-  }
-  int& disparities() {
-    return std::visit([](auto& p) -> int& { return p.disparities; }, parameters);
-  }
-  int disparities() const {
-    return std::visit([](const auto& p) { return p.disparities; }, parameters);
-  }
 };
 
 void add_tune_options(Options& options, TuneRequest& request) {
@@ -117,7 +108,6 @@ TuneRequest parse_tune(const Arguments& arguments) {
   request.parameters = method_preset(request.method, request.preset);
   Options options("tune", "Find what makes matching fastest on this machine, and remember it.");
   add_tune_options(options, request);
-  add_method_options(options, request.parameters);
   options.footer(footer_of("tune", request.method));
   options.read(arguments);
   settle_method_options(options, request.parameters);
@@ -184,8 +174,8 @@ struct Pair {
   SynthPair synthetic;
 
   StereoPair views() const {
-    if (pictures.left.empty()) return {synthetic.left_view(), synthetic.right_view(), {}, {}};
-    return {pictures.left.view(), pictures.right.view(), {}, {}};
+    if (pictures.left.empty()) return {synthetic.left_view(), synthetic.right_view()};
+    return {pictures.left.view(), pictures.right.view()};
   }
 };
 
@@ -199,7 +189,7 @@ Pair pair_of(const TuneRequest& request) {
   parameters.scene = Scene::layers;
   parameters.size = request.size;
   // A scene needs fewer than it has columns.
-  parameters.disparities = std::min(request.disparities(), std::max(1, parameters.size.width / 2));
+  parameters.disparities = std::min(request.parameters.disparities(), std::max(1, parameters.size.width / 2));
   pair.synthetic = synthesize(parameters);
   return pair;
 }
@@ -328,7 +318,7 @@ double time_plain(const TuneRequest& request, const StereoPair& pair) {
   const ForcedTuning untuned(false);
   const ForcedTarget target(on_processor ? cpu_targets().back() : "");
   const Size size = pair.left.format.size;
-  Matcher matcher(plain(std::get<BeliefPropagationParameters>(request.parameters)), device, pair.left.format);
+  Matcher matcher(plain(*request.parameters.get_if<BeliefPropagationParameters>()), device, pair.left.format);
   Plane<float> disparity(size);
   Plane<std::uint8_t> status(size);
   const DisparityMap map{disparity.view(), status.view(), {}};
@@ -379,8 +369,8 @@ int tune_papers(TuneRequest request) {
   for (const PapersPair& entry : pairs) {
     const PicturePair pictures =
         read_pair((folder / entry.name / "left.png").string(), (folder / entry.name / "right.png").string());
-    const StereoPair pair{pictures.left.view(), pictures.right.view(), {}, {}};
-    if (!request.disparities_given) request.disparities() = entry.disparities;
+    const StereoPair pair{pictures.left.view(), pictures.right.view()};
+    if (!request.disparities_given) request.parameters.disparities() = entry.disparities;
     const double plain_milliseconds = time_plain(request, pair);
     TuningResult best;
     for (const TuningSearch search : {TuningSearch::occupancy, TuningSearch::exhaustive}) {

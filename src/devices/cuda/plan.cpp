@@ -165,7 +165,7 @@ StereoPair Plan::staged_pair() const {
     const std::ptrdiff_t stride_bytes = format_.size.width * (format_.depth == Depth::bits16 ? 2 : 1);
     return ImageView(staged_images_[side].in(host_memory()), format_, 1, stride_bytes);
   };
-  return {image(0), image(1), {}, {}};
+  return {image(0), image(1)};
 }
 
 StereoPair Plan::within_reach(const StereoPair& pair) const {

@@ -32,21 +32,6 @@ std::vector<float> belief_propagation_costs(const BeliefPropagationParameters& p
   return volume;
 }
 
-double belief_propagation_energy(const BeliefPropagationParameters& parameters, const StereoPair& pair,
-                                 View<const float> disparity) {
-  const DefaultFloatingPoint environment;
-  const Model model = checked_model(parameters);
-  const data_cost::Scene scene(model, pair);
-  const View<const std::uint16_t> gray = scene.costs().gray();
-  const auto discontinuity = [&](int x, int y, int x2, int y2, int label, int label2) {
-    const auto edge =
-        static_cast<std::size_t>(belief_propagation::edge_index(std::abs(gray.at(x, y) - gray.at(x2, y2))));
-    return std::min(static_cast<float>(std::abs(label - label2)) * model.slopes[edge],
-                    model.truncations[edge]);
-  };
-  return scene.energy(disparity, discontinuity) / model.scale;
-}
-
 namespace belief_propagation {
 namespace {
 
@@ -139,6 +124,19 @@ std::vector<Size> level_sizes(Size image, int levels) {
   while (static_cast<int>(sizes.size()) < levels && sizes.back() != Size{1, 1})
     sizes.push_back({(sizes.back().width + 1) / 2, (sizes.back().height + 1) / 2});
   return sizes;
+}
+
+double energy(const BeliefPropagationParameters& parameters, const StereoPair& pair,
+              View<const float> disparity) {
+  const Model model = checked_model(parameters);
+  const data_cost::Scene scene(model, pair);
+  const View<const std::uint16_t> gray = scene.costs().gray();
+  const auto discontinuity = [&](int x, int y, int x2, int y2, int label, int label2) {
+    const auto edge = static_cast<std::size_t>(edge_index(std::abs(gray.at(x, y) - gray.at(x2, y2))));
+    return std::min(static_cast<float>(std::abs(label - label2)) * model.slopes[edge],
+                    model.truncations[edge]);
+  };
+  return scene.energy(disparity, discontinuity) / model.scale;
 }
 
 }  // namespace belief_propagation

@@ -44,7 +44,11 @@
 namespace parallax::belief_propagation {
 
 // What the rest of the library knows of it.
-detail::Method method();
+std::unique_ptr<detail::Method> method();
+
+// As parallax::energy().
+double energy(const BeliefPropagationParameters& parameters, const StereoPair& pair,
+              View<const float> disparity);
 
 std::unique_ptr<detail::Plan> make_reference(const BeliefPropagationParameters&, const Device&,
                                              const ImageFormat&);

@@ -96,31 +96,23 @@ BeliefPropagationParameters grauer_gray_2019() {
   return parameters;
 }
 
-constexpr detail::Preset<BeliefPropagationParameters> presets[] = {
-    {"default", [] { return BeliefPropagationParameters{}; }},
-    {"grauer-gray-2010", grauer_gray_2010},
-    {"grauer-gray-2019", grauer_gray_2019}};
-
-std::vector<detail::Backend> backends() {
-  using P = BeliefPropagationParameters;
-  std::vector<detail::Backend> list{detail::backend<P, make_reference>(DeviceKind::reference),
-                                    detail::tuned_backend<P, make_cpu, cpu_tuning_space>(DeviceKind::cpu)};
-#ifdef PARALLAX_HAS_CUDA
-  list.push_back(detail::tuned_backend<P, make_cuda, cuda_tuning_space>(DeviceKind::cuda));
-#endif
-  return list;
-}
-
 }  // namespace
 
-detail::Method method() {
-  return detail::describe_method<BeliefPropagationParameters>(
+std::unique_ptr<detail::Method> method() {
+  using enum DeviceKind;
+  using On = detail::Backends<BeliefPropagationParameters>;
+  return detail::declare<BeliefPropagationParameters>(
       {.name = "bp",
-       .presets = presets,
+       .presets = {{"default", [] { return BeliefPropagationParameters{}; }},
+                   {"grauer-gray-2010", grauer_gray_2010},
+                   {"grauer-gray-2019", grauer_gray_2019}},
        .fields = fields,
        .margins = [](const BeliefPropagationParameters& p, const ImageFormat& format,
                      int padding) { return margins(p, format.size, padding); },
-       .backends = backends()});
+       .energy = energy,
+       .approximate_tiles = true,
+       .backends = {On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
+                    On::tuned<cuda, make_cuda, cuda_tuning_space>()}});
 }
 
 }  // namespace belief_propagation
@@ -131,14 +123,6 @@ void BeliefPropagationParameters::validate() const {
   BeliefPropagationParameters copy = *this;
   belief_propagation::fields(copy).check();
   belief_propagation::make_model(*this);
-}
-
-std::vector<std::string_view> belief_propagation_presets() {
-  return detail::names_of<BeliefPropagationParameters>(belief_propagation::presets);
-}
-
-BeliefPropagationParameters belief_propagation_preset(std::string_view name) {
-  return detail::find_preset<BeliefPropagationParameters>(belief_propagation::presets, name);
 }
 
 }  // namespace parallax

@@ -27,7 +27,7 @@
 namespace parallax::block {
 
 // What the rest of the library knows of it.
-detail::Method method();
+std::unique_ptr<detail::Method> method();
 
 std::unique_ptr<detail::Plan> make_reference(const BlockParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cpu(const BlockParameters&, const Device&, const ImageFormat&,

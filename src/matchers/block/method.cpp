@@ -53,31 +53,19 @@ BlockParameters full_row_study() {
   return parameters;
 }
 
-constexpr detail::Preset<BlockParameters> presets[] = {{"default", [] { return BlockParameters{}; }},
-                                                       {"sad-full-row", full_row_study}};
-
-std::vector<detail::Backend> backends() {
-  using P = BlockParameters;
-  std::vector<detail::Backend> list{detail::backend<P, make_reference>(DeviceKind::reference),
-                                    detail::tuned_backend<P, make_cpu, cpu_tuning_space>(DeviceKind::cpu)};
-#ifdef PARALLAX_HAS_CUDA
-  list.push_back(detail::tuned_backend<P, make_cuda, cuda_tuning_space>(DeviceKind::cuda));
-#endif
-#ifdef PARALLAX_HAS_OPENCL
-  list.push_back(detail::tuned_backend<P, make_opencl, opencl_tuning_space>(DeviceKind::opencl));
-#endif
-  return list;
-}
-
 }  // namespace
 
-detail::Method method() {
-  return detail::describe_method<BlockParameters>(
+std::unique_ptr<detail::Method> method() {
+  using enum DeviceKind;
+  using On = detail::Backends<BlockParameters>;
+  return detail::declare<BlockParameters>(
       {.name = "block",
-       .presets = presets,
+       .presets = {{"default", [] { return BlockParameters{}; }}, {"sad-full-row", full_row_study}},
        .fields = fields,
        .margins = [](const BlockParameters& p, const ImageFormat& format, int) { return margins(p, format); },
-       .backends = backends()});
+       .backends = {On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
+                    On::tuned<cuda, make_cuda, cuda_tuning_space>(),
+                    On::tuned<opencl, make_opencl, opencl_tuning_space>()}});
 }
 
 }  // namespace block
@@ -85,14 +73,6 @@ detail::Method method() {
 void BlockParameters::validate() const {
   BlockParameters copy = *this;
   block::fields(copy).check();
-}
-
-std::vector<std::string_view> block_presets() {
-  return detail::names_of<BlockParameters>(block::presets);
-}
-
-BlockParameters block_preset(std::string_view name) {
-  return detail::find_preset<BlockParameters>(block::presets, name);
 }
 
 }  // namespace parallax

@@ -42,7 +42,7 @@
 namespace parallax::census {
 
 // What the rest of the library knows of it.
-detail::Method method();
+std::unique_ptr<detail::Method> method();
 
 std::unique_ptr<detail::Plan> make_reference(const CensusParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cpu(const CensusParameters&, const Device&, const ImageFormat&,

@@ -74,35 +74,24 @@ CensusParameters mobile_gpu_2015() {
   return parameters;
 }
 
-constexpr detail::Preset<CensusParameters> presets[] = {{"default", balanced},
-                                                        {"mobile-gpu-2015", mobile_gpu_2015},
-                                                        {"fast", fast},
-                                                        {"balanced", balanced},
-                                                        {"accurate", accurate}};
-
-std::vector<detail::Backend> backends() {
-  using P = CensusParameters;
-  std::vector<detail::Backend> list{detail::backend<P, make_reference>(DeviceKind::reference),
-                                    detail::tuned_backend<P, make_cpu, cpu_tuning_space>(DeviceKind::cpu)};
-#ifdef PARALLAX_HAS_CUDA
-  list.push_back(detail::tuned_backend<P, make_cuda, cuda_tuning_space>(DeviceKind::cuda));
-#endif
-#ifdef PARALLAX_HAS_OPENCL
-  list.push_back(detail::tuned_backend<P, make_opencl, opencl_tuning_space>(DeviceKind::opencl));
-#endif
-  return list;
-}
-
 }  // namespace
 
-detail::Method method() {
-  return detail::describe_method<CensusParameters>(
+std::unique_ptr<detail::Method> method() {
+  using enum DeviceKind;
+  using On = detail::Backends<CensusParameters>;
+  return detail::declare<CensusParameters>(
       {.name = "census",
-       .presets = presets,
+       .presets = {{"default", balanced},
+                   {"mobile-gpu-2015", mobile_gpu_2015},
+                   {"fast", fast},
+                   {"balanced", balanced},
+                   {"accurate", accurate}},
        .fields = fields,
        .margins = [](const CensusParameters& p, const ImageFormat& format,
                      int) { return margins(p, format.size); },
-       .backends = backends()});
+       .backends = {On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
+                    On::tuned<cuda, make_cuda, cuda_tuning_space>(),
+                    On::tuned<opencl, make_opencl, opencl_tuning_space>()}});
 }
 
 }  // namespace census
@@ -110,14 +99,6 @@ detail::Method method() {
 void CensusParameters::validate() const {
   CensusParameters copy = *this;
   census::fields(copy).check();
-}
-
-std::vector<std::string_view> census_presets() {
-  return detail::names_of<CensusParameters>(census::presets);
-}
-
-CensusParameters census_preset(std::string_view name) {
-  return detail::find_preset<CensusParameters>(census::presets, name);
 }
 
 }  // namespace parallax

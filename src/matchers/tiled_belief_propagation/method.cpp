@@ -111,31 +111,23 @@ TiledBeliefPropagationParameters memocode_2013_tuned() {
   return parameters;
 }
 
-constexpr detail::Preset<TiledBeliefPropagationParameters> presets[] = {
-    {"default", [] { return TiledBeliefPropagationParameters{}; }},
-    {"memocode-2013", memocode_2013},
-    {"memocode-2013-tuned", memocode_2013_tuned}};
-
-std::vector<detail::Backend> backends() {
-  using P = TiledBeliefPropagationParameters;
-  std::vector<detail::Backend> list{detail::backend<P, make_reference>(DeviceKind::reference),
-                                    detail::tuned_backend<P, make_cpu, cpu_tuning_space>(DeviceKind::cpu)};
-#ifdef PARALLAX_HAS_CUDA
-  list.push_back(detail::tuned_backend<P, make_cuda, cuda_tuning_space>(DeviceKind::cuda));
-#endif
-  return list;
-}
-
 }  // namespace
 
-detail::Method method() {
-  return detail::describe_method<TiledBeliefPropagationParameters>(
+std::unique_ptr<detail::Method> method() {
+  using enum DeviceKind;
+  using On = detail::Backends<TiledBeliefPropagationParameters>;
+  return detail::declare<TiledBeliefPropagationParameters>(
       {.name = "tiled-bp",
-       .presets = presets,
+       .presets = {{"default", [] { return TiledBeliefPropagationParameters{}; }},
+                   {"memocode-2013", memocode_2013},
+                   {"memocode-2013-tuned", memocode_2013_tuned}},
        .fields = fields,
        .margins = [](const TiledBeliefPropagationParameters& p, const ImageFormat& format,
                      int padding) { return margins(p, format.size, padding); },
-       .backends = backends()});
+       .energy = energy,
+       .approximate_tiles = true,
+       .backends = {On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
+                    On::tuned<cuda, make_cuda, cuda_tuning_space>()}});
 }
 
 }  // namespace tiled_belief_propagation
@@ -144,14 +136,6 @@ void TiledBeliefPropagationParameters::validate() const {
   TiledBeliefPropagationParameters copy = *this;
   tiled_belief_propagation::fields(copy).check();
   tiled_belief_propagation::make_model(*this);
-}
-
-std::vector<std::string_view> tiled_belief_propagation_presets() {
-  return detail::names_of<TiledBeliefPropagationParameters>(tiled_belief_propagation::presets);
-}
-
-TiledBeliefPropagationParameters tiled_belief_propagation_preset(std::string_view name) {
-  return detail::find_preset<TiledBeliefPropagationParameters>(tiled_belief_propagation::presets, name);
 }
 
 }  // namespace parallax

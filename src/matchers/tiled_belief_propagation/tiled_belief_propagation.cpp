@@ -30,16 +30,6 @@ std::vector<float> tiled_belief_propagation_costs(const TiledBeliefPropagationPa
   return data_cost::Scene(checked_model(parameters), pair).volume();
 }
 
-double tiled_belief_propagation_energy(const TiledBeliefPropagationParameters& parameters,
-                                       const StereoPair& pair, View<const float> disparity) {
-  const DefaultFloatingPoint environment;
-  const Model model = checked_model(parameters);
-  const auto discontinuity = [&](int, int, int, int, int label, int label2) {
-    return static_cast<float>(std::min(std::abs(label - label2) * model.slope, model.truncation));
-  };
-  return data_cost::Scene(model, pair).energy(disparity, discontinuity);
-}
-
 namespace tiled_belief_propagation {
 namespace {
 
@@ -113,6 +103,15 @@ std::string variant(const Model& model) {
   const TiledBeliefPropagationParameters& parameters = model.parameters;
   return "tile " + count(parameters.tile) + ", outer " + count(parameters.outer) + ", inner " +
          count(parameters.inner) + (fits_bytes(model) ? ", 8 bits" : ", 16 bits");
+}
+
+double energy(const TiledBeliefPropagationParameters& parameters, const StereoPair& pair,
+              View<const float> disparity) {
+  const Model model = checked_model(parameters);
+  const auto discontinuity = [&](int, int, int, int, int label, int label2) {
+    return static_cast<float>(std::min(std::abs(label - label2) * model.slope, model.truncation));
+  };
+  return data_cost::Scene(model, pair).energy(disparity, discontinuity);
 }
 
 }  // namespace tiled_belief_propagation

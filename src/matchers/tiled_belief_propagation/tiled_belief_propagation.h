@@ -49,7 +49,11 @@ namespace parallax::tiled_belief_propagation {
 inline constexpr int highest_truncation = 8191;
 
 // What the rest of the library knows of it.
-detail::Method method();
+std::unique_ptr<detail::Method> method();
+
+// As parallax::energy().
+double energy(const TiledBeliefPropagationParameters& parameters, const StereoPair& pair,
+              View<const float> disparity);
 
 std::unique_ptr<detail::Plan> make_reference(const TiledBeliefPropagationParameters&, const Device&,
                                              const ImageFormat&);

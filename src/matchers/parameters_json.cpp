@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "parallax/error.h"
+#include "parallax/parameters.h"
+
+namespace parallax {
+namespace {
+
+using nlohmann::ordered_json;
+
+// A value as get_parameter() spells it.
+ordered_json json_of(const ParameterInfo& parameter, const std::string& value) {
+  if (parameter.kind == ParameterKind::choice) return value;
+  return value == "none" ? ordered_json() : ordered_json::parse(value);
+}
+
+// As set_parameter() takes it.
+std::string text_of(const ordered_json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  return value.is_null() ? "none" : value.dump();
+}
+
+ordered_json read_object(std::string_view text) {
+  try {
+    ordered_json json = ordered_json::parse(text);
+    if (json.is_object()) return json;
+  } catch (const ordered_json::exception&) {
+  }
+  throw Error(ErrorCategory::argument,
+              "the parameters are not a JSON object: write them as {\"method\": \"bp\", \"levels\": 4}");
+}
+
+std::string taken_out(ordered_json& json, const char* name, const std::string& otherwise) {
+  if (!json.contains(name)) return otherwise;
+  std::string text = text_of(json[name]);
+  json.erase(name);
+  return text;
+}
+
+}  // namespace
+
+std::string to_json(const MatcherParameters& parameters) {
+  ordered_json json{{"method", method_name(parameters)}};
+  for (const ParameterInfo& parameter : list_parameters(method_name(parameters)))
+    json[parameter.name] = json_of(parameter, get_parameter(parameters, parameter.name));
+  return json.dump();
+}
+
+MatcherParameters parameters_from_json(std::string_view text) {
+  ordered_json json = read_object(text);
+  if (!json.contains("method"))
+    throw Error(ErrorCategory::argument, "the parameters name no method: add \"method\"");
+  const std::string method = taken_out(json, "method", "");
+  MatcherParameters parameters = preset(method, taken_out(json, "preset", "default"));
+  for (const auto& [name, value] : json.items()) set_parameter(parameters, name, text_of(value));
+  return parameters;
+}
+
+}  // namespace parallax

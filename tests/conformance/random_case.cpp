@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/random_case.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "core/fields.h"
+#include "core/registry.h"
+
+namespace parallax::test {
+namespace {
+
+// As set_parameter() takes them; "1..9" is any integer from 1 to 9. What is there twice comes twice as often.
+using Values = std::vector<std::string>;
+
+// Values of parameters that kernels tell apart, by name, or by method and name. All others take any value
+// that they allow.
+const std::map<std::string, Values>& values_worth_trying() {
+  static const std::map<std::string, Values> values{
+      {"uniqueness", {"0", "1..100"}},
+      {"min_confidence", {"0", "0", "0.02", "0.3", "1"}},
+      {"data_truncation", {"0", "0", "1", "3.7", "15", "40", "100", "256"}},
+      {"smoothing", {"0", "0", "0.6", "2.5"}},
+      {"left_right_tolerance", {"0", "0.5", "1", "1.5", "2"}},
+      {"speckle_size", {"0", "0", "5", "1..30"}},
+      {"median", {"0", "0", "3", "5"}},
+      {"weighted_median", {"0", "0", "0", "3", "5", "7"}},
+      {"weighted_median_range", {"1..255", "1..20"}},
+      {"bilateral", {"0", "0", "0", "3", "5", "7"}},
+      {"bilateral_range", {"1..255", "1..20"}},
+      {"bilateral_step", {"0", "0.25", "0.5", "1", "1.75", "3"}},
+      {"block.full_row", {"true", "false", "false", "false", "false", "false", "false", "false"}},
+      {"block.window", {"1", "3", "5", "7", "9", "15", "17", "31"}},
+      {"block.prefilter_cap", {"127", "1..63", "32767"}},
+      {"block.texture_threshold", {"0", "1..2000"}},
+      {"census.ad_truncation", {"127", "1..60"}},
+      {"census.window", {"1", "3", "5", "7", "9", "15"}},
+      // Often more than there are pixels.
+      {"census.pyramid_levels", {"1..3", "1..9"}},
+      {"census.search_radius", {"1..3", "1..3", "1..3", "1..1000"}},
+      {"bp.arithmetic", {"fixed8", "fixed8", "fixed16", "float32", "float16", "bfloat16"}},
+      {"bp.levels", {"1..8"}},
+      {"bp.iterations", {"1..9", "1..9", "1..9", "1..9", "1..9", "1..9", "1..9", "1..9", "1..9", "40"}},
+      {"bp.data_weight", {"0.002", "0.01", "0.04", "0.1", "0.37", "3", "1000"}},
+      {"bp.outside_cost", {"none", "none", "0", "0.3", "1.6", "7", "1000"}},
+      {"bp.discontinuity_truncation", {"0", "0.3", "1", "1.7", "5", "12.3", "31", "60", "1000"}},
+      {"bp.edge_contrast", {"0", "0", "1.5", "10", "256"}},
+      {"bp.edge_floor", {"0", "0.05", "0.2", "1"}},
+      {"tiled-bp.tile", {"1..40", "1..40", "0", "1", "2", "13", "16", "32", "64", "128", "300"}},
+      {"tiled-bp.outer", {"1..3"}},
+      {"tiled-bp.inner", {"1..4", "1..4", "1..4", "1..4", "1..4", "1..4", "1..4", "1..4", "1..4", "25"}},
+      // Bytes hold everything up to 42, and messages up to 255.
+      {"tiled-bp.discontinuity_cost",
+       {"1", "1", "2", "3", "6", "7", "14", "16", "21", "42", "43", "85", "255", "256", "1000", "8191"}},
+      {"tiled-bp.discontinuity_truncation",
+       {"1", "1", "2", "2", "3", "5", "6", "7", "20", "42", "43", "255", "1024"}},
+      {"tiled-bp.message_width", {"automatic", "automatic", "8", "16"}},
+      {"tiled-bp.data_weight", {"0.002", "0.04", "0.24", "1", "1", "3", "40", "1000"}},
+      {"tiled-bp.outside_cost", {"none", "none", "none", "0", "1", "10", "100", "255", "256", "8191"}},
+      {"tiled-bp.frame", {"0", "0", "0", "0..9"}},
+  };
+  return values;
+}
+
+}  // namespace
+
+RandomCase::RandomCase(const std::string& method, unsigned seed)
+    : method_(method), seed_(seed), random_(seed) {
+  // Narrower than a window, wider than a tile, and what is between.
+  static const std::vector<Size> sizes{{1, 1},   {1, 7},    {1, 9},    {9, 1},   {11, 1},  {2, 2},   {2, 3},
+                                       {3, 3},   {7, 5},    {13, 11},  {33, 4},  {31, 17}, {64, 5},  {37, 41},
+                                       {65, 9},  {101, 13}, {53, 29},  {128, 3}, {6, 90},  {130, 2}, {129, 8},
+                                       {259, 4}, {6, 67},   {141, 37}, {100, 70}};
+  format_ = {choose(sizes), choose<Depth>({Depth::bits8, Depth::bits8, Depth::bits16})};
+  do choose_parameters();
+  while (!is_accepted());
+  const int shift = parameters_.min_disparity() + parameters_.disparities() / 2;
+  images_ = RandomPair(random_, format_, choose<int>({1, 3}), shift);
+  if (takes_volume()) make_volume();
+}
+
+StereoPair RandomCase::pair() const {
+  StereoPair pair = images_.pair();
+  if (takes_volume()) pair.costs = CostVolume(volume_.data(), format_.size, parameters_.disparities());
+  return pair;
+}
+
+std::string RandomCase::description() const {
+  std::string text = method_ + ", seed " + std::to_string(seed_) + ", " + std::to_string(format_.size.width) +
+                     "x" + std::to_string(format_.size.height) + ", " +
+                     std::to_string(static_cast<int>(format_.depth)) + " bits";
+  const MatcherParameters usual = preset(method_, "default");
+  for (const ParameterInfo& parameter : list_parameters(method_)) {
+    const std::string value = get_parameter(parameters_, parameter.name);
+    if (value != get_parameter(usual, parameter.name)) text += ", " + parameter.name + " " + value;
+  }
+  return text;
+}
+
+void RandomCase::choose_parameters() {
+  parameters_ = preset(method_, "default");
+  for (const ParameterInfo& parameter : list_parameters(method_))
+    if (parameter.group != detail::kernels_group)
+      set_parameter(parameters_, parameter.name, value_of(parameter));
+  choose_range();
+  with_confidence_ = any(0, 1) == 0;
+}
+
+// Large images get few labels, so that the reference keeps up.
+void RandomCase::choose_range() {
+  const ParameterInfo labels = describe_parameter(method_, "disparities");
+  const int width = format_.size.width, pixels = static_cast<int>(format_.size.pixels());
+  const int fewest = static_cast<int>(labels.least), most = capabilities(method_).energy ? 40'000 : 140'000;
+  int disparities = any(0, 14) == 0 ? choose<int>({128, 255, 256, 257, 300, 1024}) : any(fewest, 90);
+  disparities = std::clamp(most / pixels, fewest, disparities);
+  // At least one label leads into the image.
+  const int lowest = 2 - disparities - width, highest = width - 1;
+  int min_disparity = any(lowest, highest);
+  if (any(0, 2) == 0) min_disparity = std::clamp(any(-3, 1), lowest, highest);
+  if (takes_volume() && any(0, 3) == 0) min_disparity = choose<int>({-1'000'000, 1'000'000});
+  parameters_.min_disparity() = min_disparity;
+  parameters_.disparities() = disparities;
+}
+
+std::string RandomCase::value_of(const ParameterInfo& parameter) {
+  const auto& worth_trying = values_worth_trying();
+  auto found = worth_trying.find(method_ + "." + parameter.name);
+  if (found == worth_trying.end()) found = worth_trying.find(parameter.name);
+  if (found != worth_trying.end()) {
+    const std::string value = choose(found->second);
+    const std::size_t dots = value.find("..");
+    if (dots == std::string::npos) return value;
+    return std::to_string(any(std::stoi(value), std::stoi(value.substr(dots + 2))));
+  }
+  if (parameter.kind == ParameterKind::flag) return any(0, 1) == 0 ? "true" : "false";
+  if (parameter.kind == ParameterKind::choice) return choose(parameter.choices);
+  if (parameter.optional && any(0, 2) == 0) return "none";
+  const double most = std::min(parameter.most, parameter.least + 40);
+  if (parameter.kind == ParameterKind::number)
+    return std::to_string(parameter.least + (most - parameter.least) * any(0, 16) / 16);
+  // Some integers of the range may not be allowed.
+  for (MatcherParameters trial = parameters_;;) {
+    const std::string value = std::to_string(any(static_cast<int>(parameter.least), static_cast<int>(most)));
+    try {
+      set_parameter(trial, parameter.name, value);
+      return value;
+    } catch (const Error&) {
+    }
+  }
+}
+
+// Whether the reference plans it: some parameters do not go together, or not with the format.
+bool RandomCase::is_accepted() {
+  try {
+    const auto plan = detail::make_plan(parameters_, reference, format_, {});
+    with_confidence_ = with_confidence_ && plan->tells_confidence();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::argument) << error.what();
+    return false;
+  }
+  return true;
+}
+
+bool RandomCase::takes_volume() const {
+  return capabilities(method_).volume && get_parameter(parameters_, "cost") == "volume";
+}
+
+// Costs of few values make ties, others are up to 5 or 50 units; some reach and pass what the arithmetic holds
+// (halves hold no more than 65504), and now and then some are no numbers.
+void RandomCase::make_volume() {
+  const float unit = choose<float>({0.3f, 1.0f, 1.0f, 3.0f, 1000.0f, 1e30f}), wide = choose<float>({5, 50});
+  const int values = choose<int>({2, 5, 1000});
+  volume_.resize(format_.size.pixels() * static_cast<std::size_t>(parameters_.disparities()));
+  for (float& cost : volume_)
+    cost = unit * static_cast<float>(any(-values, values)) / (values == 1000 ? 1000 / wide : 1.0f);
+  if (any(0, 3) != 0) return;
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const float other = choose<float>({infinity, -infinity, std::numeric_limits<float>::quiet_NaN()});
+  for (float& cost : volume_)
+    if (any(0, 9) == 0) cost = other;
+}
+
+}  // namespace parallax::test
