@@ -12,6 +12,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
+#include "parallax/error.h"
 #include "parallax/image.h"
 
 namespace parallax {
@@ -74,20 +75,33 @@ class ArenaLayout {
   std::vector<std::size_t> gaps_;
 };
 
+// Memory on the host. All of it is reserved twice, by the same code: first on paper, where every address is
+// null; then, after allocate(), for good.
 class Arena {
  public:
-  Arena() = default;
-  explicit Arena(const ArenaLayout& layout)
-      : memory_(
-            static_cast<std::byte*>(::operator new (layout.bytes(), std::align_val_t{buffer_alignment}))) {
-#ifdef __SANITIZE_ADDRESS__
-    std::memset(memory_.get(), 0xA5, layout.bytes());
-    for (const std::size_t gap : layout.gaps()) __asan_poison_memory_region(memory_.get() + gap, buffer_gap);
-#endif
+  template <class T>
+  T* reserve(std::size_t count) {
+    return place(layout_.reserve<T>(count));
+  }
+  // A view that is empty on paper.
+  template <class T>
+  View<T> reserve_plane(Size size) {
+    const PlaneBuffer<T> plane = layout_.reserve_plane<T>(size);
+    return {place(plane.buffer), size, plane.stride};
   }
 
-  std::byte* data() const {
-    return memory_.get();
+  std::size_t bytes() const { return layout_.bytes(); }
+
+  // \throws std::bad_alloc
+  void allocate() {
+    memory_.reset(
+        static_cast<std::byte*>(::operator new (layout_.bytes(), std::align_val_t{buffer_alignment})));
+    allocated_ = layout_.bytes();
+#ifdef __SANITIZE_ADDRESS__
+    std::memset(memory_.get(), 0xA5, allocated_);
+    for (const std::size_t gap : layout_.gaps()) __asan_poison_memory_region(memory_.get() + gap, buffer_gap);
+#endif
+    layout_ = {};
   }
 
  private:
@@ -96,6 +110,17 @@ class Arena {
       ::operator delete (memory, std::align_val_t{buffer_alignment});
     }
   };
+
+  template <class T>
+  T* place(const Buffer<T>& buffer) const {
+    if (!memory_) return nullptr;
+    if (layout_.bytes() > allocated_)
+      throw Error(ErrorCategory::internal, "a plan reserves more memory than it did on paper");
+    return buffer.in(memory_.get());
+  }
+
+  ArenaLayout layout_;
+  std::size_t allocated_ = 0;
   std::unique_ptr<std::byte, Release> memory_;
 };
 

@@ -151,30 +151,30 @@ void sample_row(const ImageView& image, int channel, int y, bool mirrored, std::
   if (mirrored) std::reverse(out, out + width);
 }
 
-DataCosts::DataCosts(const CostModel& model, Size size, ArenaLayout& layout)
-    : model_(model), size_(size), weights_(smoothing_weights(model.smoothing)) {
-  for (auto& side : buffers_)
-    for (auto& buffer : side) buffer = layout.reserve_plane<std::uint16_t>(size);
-  unsmoothed_ = layout.reserve_plane<std::uint16_t>(size);
-  half_smoothed_ = layout.reserve_plane<std::uint16_t>(size);
+DataCosts::DataCosts(const CostModel& model, Size size)
+    : model_(model), size_(size), weights_(smoothing_weights(model.smoothing)) {}
+
+void DataCosts::reserve(Arena& arena) {
+  for (auto& side : samples_)
+    for (auto& samples : side) samples = arena.reserve_plane<std::uint16_t>(size_);
+  for (auto* plane : {&unsmoothed_, &half_smoothed_}) *plane = arena.reserve_plane<std::uint16_t>(size_);
 }
 
-void DataCosts::prepare(const StereoPair& pair, bool mirrored, std::byte* arena) {
+void DataCosts::prepare(const StereoPair& pair, bool mirrored) {
   pair_ = pair;
   mirrored_ = mirrored;
   if (mirrored) {
     std::swap(pair_.left, pair_.right);
     std::swap(pair_.left_mask, pair_.right_mask);
   }
-  const View<std::uint16_t> unsmoothed = unsmoothed_.in(arena), half = half_smoothed_.in(arena);
   for (int side = 0; side < 2; ++side) {
     for (int channel = 0; channel < 4; ++channel) {
-      samples_[side][channel] = buffers_[side][channel].in(arena);
       const ImageView& image = side == 0 ? pair_.left : pair_.right;
-      for (int y = 0; y < size_.height; ++y) sample_row(image, channel, y, mirrored, unsmoothed.row(y));
+      for (int y = 0; y < size_.height; ++y) sample_row(image, channel, y, mirrored, unsmoothed_.row(y));
       for (int y = 0; y < size_.height; ++y)
-        smooth_row(unsmoothed.row(y), size_.width, weights_, half.row(y));
-      for (int y = 0; y < size_.height; ++y) smooth_column(half, y, weights_, samples_[side][channel].row(y));
+        smooth_row(unsmoothed_.row(y), size_.width, weights_, half_smoothed_.row(y));
+      for (int y = 0; y < size_.height; ++y)
+        smooth_column(half_smoothed_, y, weights_, samples_[side][channel].row(y));
     }
   }
 }

@@ -54,6 +54,11 @@ struct CostModel {
   float rounded(float units) const { return whole ? std::floor(units + 0.5f) : units; }
 };
 
+// Labels of the volume that a caller gives; 0 = none.
+inline int volume_labels(DataCost cost, int labels) {
+  return cost == DataCost::volume ? labels : 0;
+}
+
 // In 256ths, from gray levels or bits; 0 = all of them.
 int highest_counted(DataCost cost, float truncation);
 
@@ -83,11 +88,14 @@ void sample_row(const ImageView& image, int channel, int y, bool mirrored, std::
 
 class DataCosts {
  public:
-  DataCosts(const CostModel& model, Size size, ArenaLayout& layout);
+  DataCosts(const CostModel& model, Size size);
+
+  // As Arena says, twice before anything else.
+  void reserve(Arena& arena);
 
   // For the labels of the left image; mirrored: for those of the right one, both images mirrored and swapped,
   // so that disparities keep their sign. The pair stays in use.
-  void prepare(const StereoPair& pair, bool mirrored, std::byte* arena);
+  void prepare(const StereoPair& pair, bool mirrored);
 
   // As they are, before anything is subtracted.
   float at(int x, int y, int label) const;
@@ -111,8 +119,7 @@ class DataCosts {
   CostModel model_;
   Size size_;
   std::vector<std::uint32_t> weights_;
-  PlaneBuffer<std::uint16_t> buffers_[2][4], unsmoothed_, half_smoothed_;
-  View<std::uint16_t> samples_[2][4];
+  View<std::uint16_t> samples_[2][4], unsmoothed_, half_smoothed_;
   StereoPair pair_;
   bool mirrored_ = false;
 };

@@ -50,33 +50,37 @@ void census_row(const RowCensus& row);
 // Features of the rows of both images.
 class RowFeatures {
  public:
-  RowFeatures(Feature feature, float smoothing, Size size, int slots, ArenaLayout& layout);
+  RowFeatures(Feature feature, float smoothing, Size size, int slots);
+
+  // As Arena says, twice before anything else.
+  void reserve(Arena& arena);
 
   // As DataCosts::prepare(), of a pair whose images are swapped already.
-  void prepare(const StereoPair& pair, bool mirrored, std::byte* arena, const Workers& workers) const;
+  void prepare(const StereoPair& pair, bool mirrored, const Workers& workers) const;
 
   // The planes of a row of the left image, or the right one: `width` bytes or words in memory of this slot,
   // with a widest vector of any values behind them.
   using Planes = std::array<const std::uint16_t*, most_feature_planes>;
-  Planes planes(int side, int y, std::byte* arena, int slot) const;
+  Planes planes(int side, int y, int slot) const;
 
-  View<const std::uint16_t> gray(int side, std::byte* arena) const { return samples_[side].back().in(arena); }
+  View<const std::uint16_t> gray(int side) const { return samples_[side].back(); }
 
  private:
   struct Scratch {
-    Buffer<std::uint16_t> samples;
-    std::array<Buffer<std::uint16_t>, 7> census_rows;
-    std::array<Buffer<std::uint16_t>, most_feature_planes> planes;
+    std::uint16_t* samples;
+    std::array<std::uint16_t*, 7> census_rows;
+    std::array<std::uint16_t*, most_feature_planes> planes;
   };
-  void write_census(View<const std::uint16_t> gray, int y, std::byte* arena, const Scratch& scratch) const;
-  void write_birchfield_tomasi(const std::uint16_t* gray, std::byte* arena, const Scratch& scratch) const;
+  bool smooths() const { return weights_.size() > 1; }
+  void write_census(View<const std::uint16_t> gray, int y, const Scratch& scratch) const;
+  void write_birchfield_tomasi(const std::uint16_t* gray, const Scratch& scratch) const;
 
   Feature feature_;
   Size size_;
   std::vector<std::uint32_t> weights_;
-  std::vector<int> channels_;  // gray last
-  std::vector<PlaneBuffer<std::uint16_t>> samples_[2];
-  PlaneBuffer<std::uint16_t> half_smoothed_;
+  std::vector<int> channels_;                    // gray last
+  std::vector<View<std::uint16_t>> samples_[2];  // by channel
+  View<std::uint16_t> half_smoothed_;
   std::vector<Scratch> scratch_;  // by slot
 };
 

@@ -104,14 +104,17 @@ void check_speckle_size(Size size);
 class Pipeline {
  public:
   // `reference`: with the readable filters.
-  Pipeline(const RefineParameters& parameters, Size size, bool reference, ArenaLayout& layout);
+  Pipeline(const RefineParameters& parameters, Size size, bool reference);
+
+  // As Arena says, twice before the first run.
+  void reserve(Arena& arena);
 
   // `left`: the image of the map, for the steps that it guides; `right`: of the left-right check.
-  void run(const ImageView& left, const DisparityMap& map, View<const float> right, std::byte* arena,
-           const Workers& workers, detail::StageClock& clock) const;
+  void run(const ImageView& left, const DisparityMap& map, View<const float> right, const Workers& workers,
+           detail::StageClock& clock) const;
 
  private:
-  void run_guided(const ImageView& left, View<float> disparity, std::byte* arena, const Workers& workers,
+  void run_guided(const ImageView& left, View<float> disparity, const Workers& workers,
                   detail::StageClock& clock) const;
 
   RefineParameters parameters_;
@@ -119,9 +122,9 @@ class Pipeline {
   Size size_;
   int guided_window_;  // the larger one; 0 = no step is guided
   GuidedWindow weighted_median_, bilateral_;
-  PlaneBuffer<float> scratch_;
-  PlaneBuffer<std::uint8_t> guide_;
-  Buffer<std::int32_t> regions_;
+  View<float> scratch_;
+  View<std::uint8_t> guide_;
+  std::int32_t* regions_ = nullptr;
 };
 
 }  // namespace parallax::refine
