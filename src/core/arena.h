@@ -15,6 +15,8 @@
 #include "parallax/error.h"
 #include "parallax/image.h"
 
+#include "core/round_up.h"
+
 namespace parallax {
 
 inline constexpr std::size_t buffer_alignment = 64;
@@ -51,7 +53,7 @@ class ArenaLayout {
   template <class T>
   Buffer<T> reserve(std::size_t count) {
     const Buffer<T> buffer{bytes_, count};
-    bytes_ += (count * sizeof(T) + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+    bytes_ += round_up(count * sizeof(T), buffer_alignment);
     if (buffer_gap > 0) gaps_.push_back(bytes_);
     bytes_ += buffer_gap;
     return buffer;
@@ -60,8 +62,7 @@ class ArenaLayout {
   template <class T>
   PlaneBuffer<T> reserve_plane(Size size) {
     static_assert(buffer_alignment % sizeof(T) == 0);
-    constexpr std::size_t step = buffer_alignment / sizeof(T);
-    const std::size_t stride = (static_cast<std::size_t>(size.width) + step - 1) / step * step;
+    const std::size_t stride = round_up(static_cast<std::size_t>(size.width), buffer_alignment / sizeof(T));
     return {reserve<T>(stride * static_cast<std::size_t>(size.height)), size,
             static_cast<std::ptrdiff_t>(stride)};
   }

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <string>
 
 #include "parallax/error.h"
 
+#include "core/checks.h"
 #include "core/gray.h"
 #include "core/search_reach.h"
 
@@ -34,12 +34,7 @@ int highest_counted(DataCost cost, float truncation) {
 }
 
 void check_reachable(DataCost cost, int min_disparity, int labels, Size size) {
-  const int lowest = min_disparity, highest = lowest + labels - 1;
-  if (cost == DataCost::volume || (lowest < size.width && highest > -size.width)) return;
-  throw Error(ErrorCategory::argument,
-              "disparities " + std::to_string(lowest) + " to " + std::to_string(highest) +
-                  " lead out of an image " + std::to_string(size.width) +
-                  " pixels wide everywhere: choose min_disparity and disparities within it");
+  if (cost != DataCost::volume) parallax::check_reachable(min_disparity, labels, size.width);
 }
 
 namespace {

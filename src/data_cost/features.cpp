@@ -130,6 +130,9 @@ void RowFeatures::write_birchfield_tomasi(const std::uint16_t* gray, const Scrat
   }
 }
 
+namespace {
+
+// 255 where a pixel of row y takes part, else 0.
 void mask_row(View<const std::uint8_t> mask, int width, int y, bool mirrored, std::uint8_t* out) {
   if (mask.empty()) {
     std::fill_n(out, width, yes);
@@ -139,9 +142,11 @@ void mask_row(View<const std::uint8_t> mask, int width, int y, bool mirrored, st
   if (mirrored) std::reverse(out, out + width);
 }
 
-void settle_row(const CostModel& model, Size size, int y, const std::uint8_t* right_valid,
-                std::uint8_t* valid, std::uint8_t* status) {
+// `row.left` is the left row's mask yet.
+void settle_row(const CostModel& model, Size size, int y, const RowValidity& row) {
   const int frame = model.frame;
+  std::uint8_t *valid = row.left, *status = row.status;
+  const std::uint8_t* right_valid = row.right;
   // Labels of pixel x whose right pixel is there: of extended columns x … x + labels − 1.
   int count = 0;
   for (int j = 0; j + 1 < model.labels; ++j) count += right_valid[j] & 1;
@@ -154,6 +159,19 @@ void settle_row(const CostModel& model, Size size, int y, const std::uint8_t* ri
     if (framed || (!model.has_outside && count != model.labels)) valid[x] = 0;
     count -= right_valid[x] & 1;
   }
+}
+
+}  // namespace
+
+void write_validity(const CostModel& model, const StereoPair& pair, bool mirrored, int y,
+                    const RowValidity& row) {
+  const Size size = pair.left.format.size;
+  mask_row(pair.right_mask, size.width, y, mirrored, row.left);
+  extend_row(row.left, size.width, model, 0, row.right);
+  // The volume of the caller has them all.
+  if (model.cost == DataCost::volume && !mirrored) std::fill_n(row.right, size.width + model.labels - 1, yes);
+  mask_row(pair.left_mask, size.width, y, mirrored, row.left);
+  settle_row(model, size, y, row);
 }
 
 }  // namespace parallax::data_cost

@@ -84,9 +84,6 @@ class RowFeatures {
   std::vector<Scratch> scratch_;  // by slot
 };
 
-// 255 where a pixel of row y takes part, else 0.
-void mask_row(View<const std::uint8_t> mask, int width, int y, bool mirrored, std::uint8_t* out);
-
 // The right row, extended to every column that any label of the left row reaches: label k of left pixel x
 // reads extended column x + labels − 1 − k. Zero where there is no right pixel, but for the `border` columns
 // next to the row, which repeat it.
@@ -105,9 +102,14 @@ void extend_row(const Element* row, int width, const CostModel& model, int borde
   std::fill(out + inside(first + width + border), out + columns + border, Element{0});
 }
 
-// Of the pixels of a row: which have data costs (255, else 0), and their Status from the start. `valid` is
-// the left row's mask_row(); `right_valid` the right row's, extended.
-void settle_row(const CostModel& model, Size size, int y, const std::uint8_t* right_valid,
-                std::uint8_t* valid, std::uint8_t* status);
+// What is known of the pixels of row y before they are compared.
+struct RowValidity {
+  std::uint8_t* left;    // 255 where a pixel has data costs, else 0
+  std::uint8_t* right;   // of the extended row: 255 where there is a right pixel, else 0
+  std::uint8_t* status;  // of each left pixel: matched, or the Status it has from the start
+};
+// As DataCosts::prepare(), of a pair whose images are swapped already.
+void write_validity(const CostModel& model, const StereoPair& pair, bool mirrored, int y,
+                    const RowValidity& row);
 
 }  // namespace parallax::data_cost

@@ -30,7 +30,7 @@ View<const std::uint8_t> part_of_mask(const View<const std::uint8_t>& mask, cons
 }
 
 ImageView part_of(const ImageView& image, const Rectangle& part) {
-  const int pixel_bytes = image.channels * (image.format.depth == Depth::bits16 ? 2 : 1);
+  const int pixel_bytes = image.channels * static_cast<int>(bytes_per_sample(image.format.depth));
   return {
       static_cast<const std::byte*>(image.row(part.y)) + static_cast<std::ptrdiff_t>(part.x) * pixel_bytes,
       {part.size, image.format.depth},

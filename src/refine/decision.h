@@ -3,6 +3,9 @@
 // devices share.
 #pragma once
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "refine/refine.h"
 #include "refine/sub_pixel.h"
 
@@ -15,6 +18,22 @@ struct Beliefs {
   float before, best, after;
   float rival;
 };
+
+// Of the beliefs belief(0) … belief(labels − 1), as a reference finds them.
+template <class Belief>
+Beliefs find_beliefs(int labels, const Belief& belief) {
+  Beliefs found{0, 0, belief(0), 0, no_value};
+  for (int label = 1; label < labels; ++label) {
+    if (belief(label) >= found.best) continue;
+    found.label = label;
+    found.best = belief(label);
+  }
+  for (int label = 0; label < labels; ++label)
+    if (std::abs(label - found.label) > 1) found.rival = std::min(found.rival, belief(label));
+  if (found.label > 0) found.before = belief(found.label - 1);
+  if (found.label + 1 < labels) found.after = belief(found.label + 1);
+  return found;
+}
 
 struct DecisionRule {
   int min_disparity;

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/round_up.h"
 #include "devices/cpu/tuning.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/cpu_kernels.h"
@@ -280,7 +281,7 @@ class Cpu final : public host::Plan {
   }
 
   // Pixels of one half that the iterations and the decision reach to one side.
-  int reach() const { return whole_units((iterations_ + 1) / 2 + 1, computing_unit(arithmetic_)); }
+  int reach() const { return round_up((iterations_ + 1) / 2 + 1, computing_unit(arithmetic_)); }
 
   Range computed_for(std::size_t index, Range strip) const {
     return {std::max(0, strip.first - reach()),
@@ -289,7 +290,7 @@ class Cpu final : public host::Plan {
 
   Range copied_for(Range computed) const {
     const int unit = copying_unit(arithmetic_);
-    return {computed.first / unit * unit, whole_units(computed.last, unit)};
+    return {computed.first / unit * unit, round_up(computed.last, unit)};
   }
 
   std::size_t window_column_bytes() const {
@@ -304,8 +305,8 @@ class Cpu final : public host::Plan {
     const int fit = static_cast<int>(window_target_ / window_column_bytes());
     if (fit >= finest.shape.computed || fit < 4 * reach()) return finest.shape.computed;
     const int widest = fit - 2 * reach();
-    const int strips = (finest.shape.computed + widest - 1) / widest;
-    return whole_units((finest.shape.computed + strips - 1) / strips, computing_unit(arithmetic_));
+    const int strips = divide_round_up(finest.shape.computed, widest);
+    return round_up(divide_round_up(finest.shape.computed, strips), computing_unit(arithmetic_));
   }
 
   // Rows that an iteration computes for a band: those that the next one reads. The decision of the finest

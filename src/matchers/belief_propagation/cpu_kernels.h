@@ -107,9 +107,6 @@ std::size_t computing_bytes(Arithmetic arithmetic);
 // Elements that a range is made of.
 int computing_unit(Arithmetic arithmetic);
 int copying_unit(Arithmetic arithmetic);
-inline int whole_units(int count, int unit) {
-  return (count + unit - 1) / unit * unit;
-}
 
 PlaneShape plane_shape(Size size, int labels, Arithmetic arithmetic);
 

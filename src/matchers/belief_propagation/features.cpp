@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "core/round_up.h"
+
 namespace parallax::belief_propagation {
 namespace {
-
-constexpr std::uint8_t yes = 255;
 
 // Elements, and what whole pairs of vectors read and write beyond them.
 std::size_t padded(int count) {
@@ -28,7 +28,7 @@ Features::Features(const Model& model, const ImageFormat& format, const PlaneSha
     simple_ = true;
     for (int level = 0; level < 256; ++level)
       table_.push_back(static_cast<std::uint8_t>(model.data_cost(level * per_level)));
-    table_end_ = std::min(256, (model.differences + per_level - 1) / per_level + 1);
+    table_end_ = std::min(256, divide_round_up(model.differences, per_level) + 1);
   }
 }
 
@@ -51,7 +51,7 @@ void Features::reserve(Arena& arena) {
 
 Features::Halves Features::reserve_halves(int planes, int bytes, int elements, Arena& arena) const {
   Halves halves;
-  halves.pitch = static_cast<std::ptrdiff_t>((padded(elements) + 63) / 64 * 64);
+  halves.pitch = static_cast<std::ptrdiff_t>(round_up(padded(elements), 64));
   halves.planes = planes;
   halves.bytes = bytes;
   halves.memory = arena.reserve<std::byte>(static_cast<std::size_t>(halves.pitch) *
@@ -112,17 +112,10 @@ void Features::split_right(const Element* row, const Halves& halves, int y, int 
 }
 
 void Features::write_validity(int y, const Scratch& scratch) const {
-  std::uint8_t* right = scratch.exists;
-  std::uint8_t* left = scratch.valid;
-  data_cost::mask_row(pair_.right_mask, size_.width, y, mirrored_, left);
-  data_cost::extend_row(left, size_.width, model_, 0, right);
-  // The volume of the caller has them all.
-  if (takes_volume() && !mirrored_) std::fill_n(right, extended_columns(), yes);
+  std::uint8_t *left = scratch.valid, *right = scratch.exists;
+  data_cost::write_validity(model_, pair_, mirrored_, y, {left, right, status_.row(y)});
   split_row(right, extended_columns(), reinterpret_cast<std::uint8_t*>(valid_[1].at(y, 0, 0)),
             reinterpret_cast<std::uint8_t*>(valid_[1].at(y, 0, 1)));
-
-  data_cost::mask_row(pair_.left_mask, size_.width, y, mirrored_, left);
-  data_cost::settle_row(model_, size_, y, right, left, status_.row(y));
   // What is computed beyond the border must have no data, for coarse pixels at the border sum some of it.
   std::fill_n(left + size_.width, 2 * widest_vector_bytes, std::uint8_t{0});
   for (int parity = 0; parity < 2; ++parity)

@@ -384,8 +384,8 @@ int copying_unit(Arithmetic arithmetic) {
 PlaneShape plane_shape(Size size, int labels, Arithmetic arithmetic) {
   PlaneShape shape;
   shape.labels = labels;
-  shape.computed = whole_units((size.width + 1) / 2, computing_unit(arithmetic));
-  shape.copied = whole_units(shape.computed, copying_unit(arithmetic));
+  shape.computed = round_up((size.width + 1) / 2, computing_unit(arithmetic));
+  shape.copied = round_up(shape.computed, copying_unit(arithmetic));
   // An even number of vectors and a margin of one, so that successive labels do not meet in the same few sets
   // of the cache.
   shape.stride = shape.copied + copying_unit(arithmetic) / 2;

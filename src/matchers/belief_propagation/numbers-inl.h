@@ -30,7 +30,6 @@ struct Whole {
   static HWY_INLINE Vector load(const Storage* p) { return hn::LoadU(Tag(), p); }
   static HWY_INLINE void store(Vector v, Storage* p) { hn::StoreU(v, Tag(), p); }
   static HWY_INLINE void store_values(Vector v, Value* p) { hn::Store(v, Tag(), p); }
-  static HWY_INLINE Vector add(Vector a, Vector b) { return hn::SaturatedAdd(a, b); }
   static constexpr Value highest = std::numeric_limits<Value>::max();
 };
 
@@ -41,7 +40,6 @@ struct Float {
   using Bits = hn::RebindToUnsigned<Tag>;
   static constexpr bool whole = false;
   static HWY_INLINE void store_values(Vector v, Value* p) { hn::Store(v, Tag(), p); }
-  static HWY_INLINE Vector add(Vector a, Vector b) { return hn::Add(a, b); }
   // What the storage can hold of a sum of data costs.
   static HWY_INLINE Vector within_range(Vector v) { return v; }
   static constexpr Value highest = std::numeric_limits<Value>::infinity();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/gray.h"
+#include "core/round_up.h"
 #include "devices/cpu/tuning.h"
 #include "matchers/block/block.h"
 #include "matchers/block/cpu_kernels.h"
@@ -35,7 +36,7 @@ const detail::Tunable pixels_together{"pixels_together", {2, 4, 8, 16}};
 SweepShape make_shape(const BlockParameters& parameters, const Search& search, Size size, Sums sums,
                       const detail::Configuration& configuration) {
   const int lanes = widest_vector_bytes / static_cast<int>(bytes_of(sums));
-  const int padded = (search.labels + lanes - 1) / lanes * lanes;
+  const int padded = round_up(search.labels, lanes);
   // The costs of a block are to stay in the first-level cache.
   const int block = configuration.value(
       pixels_together.name, std::clamp(16384 / (padded * static_cast<int>(bytes_of(sums))), 2, most_block));

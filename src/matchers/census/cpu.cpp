@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/gray.h"
+#include "core/round_up.h"
 #include "devices/cpu/tuning.h"
 #include "matchers/census/census.h"
 #include "matchers/census/cpu_kernels.h"
@@ -20,7 +21,7 @@ const detail::Tunable rows_per_tile{"rows_per_tile", {8, 16, 32, most_tile_rows}
 const detail::Tunable labels_together{"labels_together", {4, 8}};
 
 std::ptrdiff_t bordered_pitch(int width) {
-  return (width + 2 * row_border + row_border - 1) / row_border * row_border;
+  return round_up(width + 2 * row_border, row_border);
 }
 
 template <class T>
@@ -238,7 +239,7 @@ class Cpu final : public host::Plan, public CensusPlan {
 
   Size tiles_of(Size size) const {
     const int columns = tile_columns(parameters_.window);
-    return {(size.width + columns - 1) / columns, (size.height + tile_rows_ - 1) / tile_rows_};
+    return {divide_round_up(size.width, columns), divide_round_up(size.height, tile_rows_)};
   }
 
   void search(int level, const DisparityMap& map) const {

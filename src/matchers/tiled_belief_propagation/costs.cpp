@@ -4,16 +4,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/round_up.h"
+
 namespace parallax::tiled_belief_propagation {
 
 using data_cost::Feature, data_cost::feature_bytes, data_cost::feature_planes, data_cost::most_at_once,
     data_cost::per_level, data_cost::RowCosts, data_cost::widest_vector_bytes;
-
-namespace {
-
-constexpr std::uint8_t yes = 255;
-
-}  // namespace
 
 Costs::Costs(const Model& model, const ImageFormat& format, int element_bytes, int slots)
     : model_(model),
@@ -34,7 +30,6 @@ void Costs::reserve(Arena& arena) {
   valid_[1] = reserve_rows(1, 1, extended_columns(), arena);
   status_ = arena.reserve_plane<std::uint8_t>(size_);
   for (Scratch& scratch : scratch_) {
-    scratch.mask = arena.reserve<std::uint8_t>(static_cast<std::size_t>(size_.width));
     scratch.costs = arena.reserve<std::byte>(static_cast<std::size_t>(model_.labels * cost_bytes_) *
                                              static_cast<std::size_t>(stride()));
     scratch.units = arena.reserve<std::byte>(data_cost::row_costs_scratch(model_.labels));
@@ -44,8 +39,7 @@ void Costs::reserve(Arena& arena) {
 // With room for what whole vectors read and write beyond the end.
 Costs::Rows Costs::reserve_rows(int planes, int bytes, int elements, Arena& arena) const {
   Rows rows;
-  rows.pitch =
-      (elements + 2 * border + 3 * widest_vector_bytes - 1) / widest_vector_bytes * widest_vector_bytes;
+  rows.pitch = round_up(elements + 2 * border + 2 * widest_vector_bytes, widest_vector_bytes);
   rows.planes = planes;
   rows.bytes = bytes;
   rows.memory = arena.reserve<std::byte>(static_cast<std::size_t>(rows.pitch) *
@@ -65,7 +59,7 @@ void Costs::make_table() {
   cost_bytes_ = 1;
   for (int level = 0; level < levels; ++level)
     table_.push_back(static_cast<std::uint8_t>(model_.data_cost(level * per_level)));
-  table_end_ = std::min(levels, (model_.differences + per_level - 1) / per_level + 1);
+  table_end_ = std::min(levels, divide_round_up(model_.differences, per_level) + 1);
   for (int level = 0; level < table_end_; ++level)
     same_ = same_ && table_[static_cast<std::size_t>(level)] == level;
 }
@@ -90,7 +84,7 @@ void Costs::prepare(const StereoPair& pair, bool mirrored, const Workers& worker
             keep_row<std::uint16_t>(side, y, plane, row);
         }
       }
-      write_validity(y, slot);
+      data_cost::write_validity(model_, pair_, mirrored, y, {validity(0, y), validity(1, y), status_.row(y)});
     }
   });
 }
@@ -105,18 +99,6 @@ void Costs::keep_row(int side, int y, int plane, const std::uint16_t* row) const
   std::fill_n(to + size_.width, border, from[size_.width - 1]);
 }
 
-void Costs::write_validity(int y, int slot) const {
-  std::uint8_t* mask = scratch_[static_cast<std::size_t>(slot)].mask;
-  auto* right = reinterpret_cast<std::uint8_t*>(valid_[1].at(y, 0));
-  data_cost::mask_row(pair_.right_mask, size_.width, y, mirrored_, mask);
-  data_cost::extend_row(mask, size_.width, model_, 0, right);
-  // The volume of the caller has them all.
-  if (takes_volume() && !mirrored_) std::fill_n(right, extended_columns(), yes);
-  auto* left = reinterpret_cast<std::uint8_t*>(valid_[0].at(y, 0));
-  data_cost::mask_row(pair_.left_mask, size_.width, y, mirrored_, left);
-  data_cost::settle_row(model_, size_, y, right, left, status_.row(y));
-}
-
 RowCosts Costs::row_costs(int y, int first, int count, int slot) const {
   const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
   RowCosts row{};
@@ -129,8 +111,8 @@ RowCosts Costs::row_costs(int y, int first, int count, int slot) const {
     row.left[plane] = rows_[0].at(v, row.windows ? 0 : plane) + before;
     row.right[plane] = rows_[1].at(v, row.windows ? 0 : plane) + before;
   }
-  row.left_valid = reinterpret_cast<const std::uint8_t*>(valid_[0].at(y, 0));
-  row.right_valid = reinterpret_cast<const std::uint8_t*>(valid_[1].at(y, 0));
+  row.left_valid = validity(0, y);
+  row.right_valid = validity(1, y);
   row.simple = simple_;
   row.table = table_.data();
   row.table_end = table_end_;

@@ -49,7 +49,6 @@ class Costs {
     }
   };
   struct Scratch {
-    std::uint8_t* mask;
     std::byte *costs, *units;
   };
   static constexpr int border = data_cost::window_radius;
@@ -61,7 +60,9 @@ class Costs {
   void make_table();
   template <class Element>
   void keep_row(int side, int y, int plane, const std::uint16_t* row) const;
-  void write_validity(int y, int slot) const;
+  std::uint8_t* validity(int side, int y) const {
+    return reinterpret_cast<std::uint8_t*>(valid_[side].at(y, 0));
+  }
   data_cost::RowCosts row_costs(int y, int first, int count, int slot) const;
   void write_volume(int y, int slot, data_cost::RowCosts row) const;
 

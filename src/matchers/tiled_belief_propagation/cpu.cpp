@@ -20,6 +20,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/round_up.h"
 #include "devices/cpu/tuning.h"
 #include "matchers/host_plan.h"
 #include "matchers/tiled_belief_propagation/batches.h"
@@ -37,10 +38,6 @@ using refine::no_value, refine::write_decision, refine::write_none;
 // batches, so that there are more of them.
 const detail::Tunable vector_bytes{"vector_bytes", {16, 32, 64}};
 const detail::Tunable threads_share{"threads_share", {0, 1}, {"batches", "blocks"}};
-
-int padded(int count, int unit) {
-  return (count + unit - 1) / unit * unit;
-}
 
 // What is kept while a tile, or a batch of them, is visited.
 struct Work {
@@ -115,7 +112,7 @@ class Cpu final : public host::Plan {
       shape.lanes = choose_lanes(shape.element_bytes, side);
       if (grid_.count() == 1) shape.lanes = lanes_to_share(shape);
     }
-    const int group = padded(side, cell(shape.element_bytes));
+    const int group = round_up(side, cell(shape.element_bytes));
     shape.group = std::min(group, shape.lanes);
     shape.tiles = group <= shape.lanes ? shape.lanes / group : 1;
     if (shape.tiles == 1) shape.group = shape.lanes;
@@ -130,11 +127,11 @@ class Cpu final : public host::Plan {
     return shape.lanes > half && shape.lanes > few ? half : shape.lanes;
   }
 
-  int blocks(int pixels) const { return shape_.tiles > 1 ? 1 : (pixels + shape_.lanes - 1) / shape_.lanes; }
+  int blocks(int pixels) const { return shape_.tiles > 1 ? 1 : divide_round_up(pixels, shape_.lanes); }
   int row_blocks() const { return blocks(tile_.height); }
   int column_blocks() const { return blocks(tile_.width); }
-  int padded_width() const { return padded(tile_.width, cell_); }
-  int padded_height() const { return padded(tile_.height, cell_); }
+  int padded_width() const { return round_up(tile_.width, cell_); }
+  int padded_height() const { return round_up(tile_.height, cell_); }
   std::size_t step_elements() const { return static_cast<std::size_t>(shape_.step()); }
   std::size_t step_bytes() const { return step_elements() * static_cast<std::size_t>(shape_.element_bytes); }
   std::size_t column_block_bytes() const { return static_cast<std::size_t>(padded_height()) * step_bytes(); }
@@ -242,7 +239,7 @@ class Cpu final : public host::Plan {
     if (costs_.cost_bytes() == shape_.element_bytes) {
       // Lanes are copied by whole cells: there is room in the group, and what else is copied is of no
       // account.
-      copy_labels(costs, Costs::stride(), data, shape_.lanes, padded(pixels, cell_));
+      copy_labels(costs, Costs::stride(), data, shape_.lanes, round_up(pixels, cell_));
     } else {
       const auto* from = reinterpret_cast<const std::uint8_t*>(costs);
       auto* to = reinterpret_cast<std::uint16_t*>(data);

@@ -159,17 +159,7 @@ class Reference final : public host::Plan {
   }
 
   Beliefs beliefs(int x, int y) const {
-    Beliefs found{0, 0, belief(x, y, 0), 0, std::numeric_limits<float>::infinity()};
-    for (int label = 1; label < model_.labels; ++label) {
-      if (belief(x, y, label) >= found.best) continue;
-      found.label = label;
-      found.best = belief(x, y, label);
-    }
-    for (int label = 0; label < model_.labels; ++label)
-      if (std::abs(label - found.label) > 1) found.rival = std::min(found.rival, belief(x, y, label));
-    if (found.label > 0) found.before = belief(x, y, found.label - 1);
-    if (found.label + 1 < model_.labels) found.after = belief(x, y, found.label + 1);
-    return found;
+    return refine::find_beliefs(model_.labels, [&](int label) { return belief(x, y, label); });
   }
 
   bool undecided(int x, int y) const { return costs_.masked(x, y) || !costs_.reachable(x, y); }

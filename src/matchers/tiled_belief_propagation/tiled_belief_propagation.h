@@ -38,6 +38,7 @@
 #include "parallax/tiled_belief_propagation.h"
 
 #include "core/plan.h"
+#include "core/round_up.h"
 #include "core/tuning.h"
 #include "data_cost/data_cost.h"
 #include "matchers/method.h"
@@ -103,8 +104,8 @@ struct TileGrid {
       : image(size),
         side(tile > 0 ? std::min(tile, std::max(size.width, size.height))
                       : std::max(size.width, size.height)),
-        columns((size.width + side - 1) / side),
-        rows((size.height + side - 1) / side) {
+        columns(divide_round_up(size.width, side)),
+        rows(divide_round_up(size.height, side)) {
     check_tile_count(columns, rows);
   }
 
