@@ -49,7 +49,7 @@ std::size_t CudaImages::feature_bytes() const {
   return model_.cost == DataCost::census ? 8 : model_.cost == DataCost::birchfield_tomasi ? 4 : 0;
 }
 
-bool CudaImages::whole_differences() const {
+bool CudaImages::integer_differences() const {
   return model_.cost == DataCost::census || model_.cost == DataCost::mean_absolute_difference ||
          (model_.cost == DataCost::absolute_difference && !smooths() && format_.depth == Depth::bits8);
 }

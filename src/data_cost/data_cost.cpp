@@ -82,8 +82,8 @@ Margins margins(const CostModel& model, Size size, bool left_right_check, int pa
 }
 
 std::vector<std::uint32_t> smoothing_weights(float sigma) {
-  constexpr double whole = 65536;
-  if (sigma <= 0) return {static_cast<std::uint32_t>(whole)};
+  constexpr double total = 65536;
+  if (sigma <= 0) return {static_cast<std::uint32_t>(total)};
   const int radius = static_cast<int>(std::ceil(4 * sigma));
   std::vector<double> gauss;
   double sum = 0;
@@ -92,10 +92,10 @@ std::vector<std::uint32_t> smoothing_weights(float sigma) {
     sum += (i == 0 ? 1 : 2) * gauss.back();
   }
   std::vector<std::uint32_t> weights;
-  for (const double value : gauss) weights.push_back(static_cast<std::uint32_t>(whole * value / sum + 0.5));
+  for (const double value : gauss) weights.push_back(static_cast<std::uint32_t>(total * value / sum + 0.5));
   std::uint32_t others = 0;
   for (std::size_t i = 1; i < weights.size(); ++i) others += 2 * weights[i];
-  weights[0] = static_cast<std::uint32_t>(whole) - others;
+  weights[0] = static_cast<std::uint32_t>(total) - others;
   return weights;
 }
 
@@ -264,7 +264,7 @@ int DataCosts::birchfield_tomasi(int x, int right_x, int y) const {
   return std::min(distance(left.at(x), right, right_x), distance(right.at(right_x), left, x));
 }
 
-// In whole gray levels, rounded down.
+// In integer gray levels, rounded down.
 int DataCosts::mean_absolute_difference(int x, int right_x, int y) const {
   constexpr int radius = 2, pixels = (2 * radius + 1) * (2 * radius + 1);
   const auto at = [&](int side, int u, int v) -> int {

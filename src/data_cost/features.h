@@ -14,14 +14,14 @@
 namespace parallax::data_cost {
 
 enum class Feature {
-  bytes,              // whole gray levels: |difference|
+  bytes,              // integer gray levels: |difference|
   census,             // eight bytes: Hamming distance, in bits
   gray,               // 256ths of a gray level: |difference|
   colour,             // three of these: a third of each |difference|
   birchfield_tomasi,  // sample, lowest and highest around it, in 256ths
 };
 
-// Of an option of DataCost, bar `volume`. Samples of unsmoothed 8-bit images are whole gray levels.
+// Of an option of DataCost, bar `volume`. Samples of unsmoothed 8-bit images are integer gray levels.
 Feature choose_feature(DataCost cost, Depth depth, float smoothing);
 
 inline constexpr int feature_planes(Feature feature) {
@@ -39,7 +39,7 @@ inline constexpr int widest_vector_bytes = 64;
 
 // 9×7 census of a row: plane b of the signature of pixel x is byte x of `planes[b]`. The rows around it
 // repeat their border samples: `rows[j][x + i + 4]` is the sample i columns and j − 3 rows from pixel x; what
-// is written, and read, ends at a whole vector.
+// is written, and read, ends at a full vector.
 struct RowCensus {
   const std::uint16_t* rows[7];
   int width;

@@ -50,10 +50,10 @@ inline float confidence(const Beliefs& beliefs, const DecisionRule& rule) {
 }
 
 inline float disparity(const Beliefs& beliefs, const DecisionRule& rule) {
-  const auto whole = static_cast<float>(rule.min_disparity + beliefs.label);
+  const auto integer = static_cast<float>(rule.min_disparity + beliefs.label);
   const bool inside = beliefs.label > 0 && beliefs.label + 1 < rule.labels;
-  if (rule.sub_pixel == SubPixel::none || !inside) return whole;
-  return whole + sub_pixel_offset(rule.sub_pixel, beliefs.before, beliefs.best, beliefs.after).value();
+  if (rule.sub_pixel == SubPixel::none || !inside) return integer;
+  return integer + sub_pixel_offset(rule.sub_pixel, beliefs.before, beliefs.best, beliefs.after).value();
 }
 
 // Writes a pixel that the matcher decided.

@@ -51,7 +51,7 @@ void left_right_check(const DisparityMap& left, View<const float> right, float t
 void fill_row(const DisparityMap& map, const Workers& workers);
 
 // Steps over windows read a copy of the map with "no value" around it; at the end of a row, as many as a
-// whole vector may read.
+// full vector may read.
 inline Size bordered_size(Size size, int window) {
   constexpr int widest_vector = 64 / sizeof(float);
   const int border = window / 2;
@@ -81,7 +81,7 @@ inline void check_bilateral_step(const char* field, float step) {
 
 // Of a pixel, the unit in which the bilateral filter moves it.
 inline constexpr float shift_unit = 256;
-// The whole number nearest sum/weights, of two the one farther from 0. A window's sum of at most 128 pixels a
+// The integer nearest sum/weights, of two the one farther from 0. A window's sum of at most 128 pixels a
 // neighbour, doubled, is below 2³².
 inline std::int32_t nearest_quotient(std::int32_t sum, std::int32_t weights) {
   const auto all = static_cast<std::uint32_t>(std::max(weights, 1));

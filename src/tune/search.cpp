@@ -236,7 +236,7 @@ class Search {
       const auto begin = order.begin() + static_cast<std::ptrdiff_t>(first);
       return std::vector(begin, begin + static_cast<std::ptrdiff_t>(std::min(count, order.size() - first)));
     };
-    // Whole groups: what is prepared is compared soon.
+    // Full groups: what is prepared is compared soon.
     const auto at_once = static_cast<std::size_t>(landscape_.prepared_at_once());
     const std::size_t batch = round_up(at_once, group_size);
     for (std::size_t first = 0; first < order.size() && !is_out(the_default); first += group_size) {

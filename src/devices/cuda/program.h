@@ -129,10 +129,6 @@ class Program {
   Owned<ModuleHandle> module_;
 };
 
-inline int rounded_up(int value, int unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
 inline unsigned blocks(std::size_t work, std::size_t per_block) {
   return static_cast<unsigned>(divide_round_up(work, per_block));
 }

@@ -187,11 +187,11 @@ class Cpu final : public host::Plan {
   // all, for the rows that keep their messages.
   std::size_t window_plane_index(int colour, int direction) const {
     const auto index = static_cast<std::size_t>(direction), side = static_cast<std::size_t>(colour);
-    if (!model_.whole) return side * (direction_count + 1) + index;
+    if (!model_.integer) return side * (direction_count + 1) + index;
     constexpr std::size_t shared[] = {0, 2, 1, 4, 6};
     return direction == above || direction == left ? shared[index] : shared[index] + side;
   }
-  std::size_t window_planes() const { return model_.whole ? 8 : 2 * (direction_count + 1); }
+  std::size_t window_planes() const { return model_.integer ? 8 : 2 * (direction_count + 1); }
 
   // Data costs
 
@@ -340,7 +340,7 @@ class Cpu final : public host::Plan {
 
   // In floats, outermost pixels keep the messages they start with.
   bool keeps_row(const Level& level, int y) const {
-    return !model_.whole && (y == 0 || y == level.size.height - 1);
+    return !model_.integer && (y == 0 || y == level.size.height - 1);
   }
 
   int last_update(const Level& level, int y, int colour) const {
@@ -446,7 +446,7 @@ class Cpu final : public host::Plan {
       row.truncations[direction] = edges_.truncations(band.level, y, colour, direction);
     }
     update_row(arithmetic_, row);
-    if (!model_.whole) restore_outermost(band, y, colour, iteration);
+    if (!model_.integer) restore_outermost(band, y, colour, iteration);
     clear_behind(level, y, colour, messages(band, y, colour, left, iteration));
   }
 
@@ -502,7 +502,7 @@ class Cpu final : public host::Plan {
   Status status(int x, int y) const {
     const auto given = static_cast<Status>(features_.status().at(x, y));
     const bool outermost = x == 0 || y == 0 || x == size_.width - 1 || y == size_.height - 1;
-    return given == Status::matched && outermost && !model_.whole ? Status::out_of_range : given;
+    return given == Status::matched && outermost && !model_.integer ? Status::out_of_range : given;
   }
 
   int end_of(Range strip, int y, int colour) const {

@@ -8,7 +8,7 @@
 namespace parallax::belief_propagation {
 namespace {
 
-// Elements, and what whole pairs of vectors read and write beyond them.
+// Elements, and what full pairs of vectors read and write beyond them.
 std::size_t padded(int count) {
   return static_cast<std::size_t>(count) + 2 * widest_vector_bytes;
 }

@@ -62,7 +62,7 @@ class Features {
   PlaneShape shape_;
   Feature feature_;
   data_cost::RowFeatures rows_;
-  std::vector<std::uint8_t> table_;  // costs of whole-level differences, when `simple_`
+  std::vector<std::uint8_t> table_;  // costs of integer differences, when `simple_`
   int table_end_ = 0;
   bool simple_ = false;
   Halves halves_[2] = {}, valid_[2] = {};

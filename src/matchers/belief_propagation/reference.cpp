@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The specification of belief propagation, straight from belief_propagation.h: one pixel and one label after
-// the other, everything in floats. Whole arithmetic keeps whole numbers in them, and is exact.
+// the other, everything in floats. Integer arithmetic keeps integers in them, and is exact.
 
 #include <algorithm>
 #include <bit>
@@ -139,8 +139,8 @@ class Reference final : public host::Plan {
   void settle(float* data) const {
     const float least = *std::min_element(data, data + model_.labels);
     for (int label = 0; label < model_.labels; ++label)
-      data[label] = model_.whole ? std::min(data[label] - least, static_cast<float>(model_.data_bound()))
-                                 : stored(within_range(data[label]));
+      data[label] = model_.integer ? std::min(data[label] - least, static_cast<float>(model_.data_bound()))
+                                   : stored(within_range(data[label]));
   }
 
   void make_level(const ReferenceLevel& fine, const ReferenceLevel& coarse) const {
@@ -178,7 +178,7 @@ class Reference final : public host::Plan {
   void update_colour(const ReferenceLevel& level, int colour) {
     for (int y = 0; y < level.size.height; ++y)
       for (int x = 0; x < level.size.width; ++x)
-        if ((x + y) % 2 == colour && (model_.whole || !outermost(level, x, y)))
+        if ((x + y) % 2 == colour && (model_.integer || !outermost(level, x, y)))
           for (const Direction to : all_directions) send(level, x, y, to);
   }
 
@@ -211,7 +211,7 @@ class Reference final : public host::Plan {
       h[label] = std::min(h[label], h[label + 1] + slope);
     for (int label = 0; label < model_.labels; ++label) h[label] = std::min(h[label], highest);
     float constant = least;
-    if (!model_.whole) {
+    if (!model_.integer) {
       constant = 0;
       for (int label = 0; label < model_.labels; ++label) constant += h[label];
       constant /= static_cast<float>(model_.labels);
@@ -233,7 +233,7 @@ class Reference final : public host::Plan {
 
   bool undecided(int x, int y) const {
     return costs_.masked(x, y) || !costs_.reachable(x, y) ||
-           (!model_.whole && outermost(levels_.front(), x, y));
+           (!model_.integer && outermost(levels_.front(), x, y));
   }
 
   void decide(int x, int y, const DisparityMap& map) const {

@@ -192,13 +192,13 @@ class Opencl final : public opencl::Plan, public CensusPlan {
 
   OpenclTransform transform() const {
     const Size window = neighbourhood_.window();
-    return {bits(),
-            planes(),
-            with_gray() ? 1 : 0,
-            window.width,
-            window.height,
-            parameters_.transform == CensusTransform::sparse_modified_7x7 ? 1 : 0,
-            neighbourhood_.modified ? 1 : 0};
+    return {.bits = bits(),
+            .planes = planes(),
+            .with_gray = with_gray() ? 1 : 0,
+            .columns = window.width,
+            .rows = window.height,
+            .sparse = parameters_.transform == CensusTransform::sparse_modified_7x7 ? 1 : 0,
+            .modified = neighbourhood_.modified ? 1 : 0};
   }
 
   // From one level on, as many as a launch makes or describes.

@@ -244,13 +244,13 @@ class Reference final : public host::Plan, public CensusPlan {
   // ended at its own border, and there is nothing to refine.
   float refined(int x, int y, int d) const {
     const Level& full = levels_.front();
-    const auto whole = static_cast<float>(d);
+    const auto integer = static_cast<float>(d);
     if (parameters_.sub_pixel == SubPixel::none || d == full.lowest || d == full.highest() ||
         !candidate(0, x, y, d - 1) || !candidate(0, x, y, d + 1))
-      return whole;
+      return integer;
     const int before = cost(0, x, y, d - 1), best = cost(0, x, y, d), after = cost(0, x, y, d + 1);
-    if (before < best || after < best || (before == best && after == best)) return whole;
-    return whole + refine::sub_pixel_offset(parameters_.sub_pixel, before, best, after).value();
+    if (before < best || after < best || (before == best && after == best)) return integer;
+    return integer + refine::sub_pixel_offset(parameters_.sub_pixel, before, best, after).value();
   }
 
   float confidence(int x, int y, int best) const {

@@ -36,7 +36,7 @@ void Costs::reserve(Arena& arena) {
   }
 }
 
-// With room for what whole vectors read and write beyond the end.
+// With room for what full vectors read and write beyond the end.
 Costs::Rows Costs::reserve_rows(int planes, int bytes, int elements, Arena& arena) const {
   Rows rows;
   rows.pitch = round_up(elements + 2 * border + 2 * widest_vector_bytes, widest_vector_bytes);
@@ -48,7 +48,7 @@ Costs::Rows Costs::reserve_rows(int planes, int bytes, int elements, Arena& aren
   return rows;
 }
 
-// Where differences are whole levels, or bits, and all costs are bytes, a table has them.
+// Where differences are integer levels, or bits, and all costs are bytes, a table has them.
 void Costs::make_table() {
   constexpr int levels = 256, highest_byte = 255;
   const float highest = model_.data_cost((levels - 1) * per_level);

@@ -237,7 +237,7 @@ class Cpu final : public host::Plan {
                       tile_lanes_bytes(place.tile);
     const int pixels = piece.last - piece.first;
     if (costs_.cost_bytes() == shape_.element_bytes) {
-      // Lanes are copied by whole cells: there is room in the group, and what else is copied is of no
+      // Lanes are copied by full cells: there is room in the group, and what else is copied is of no
       // account.
       copy_labels(costs, Costs::stride(), data, shape_.lanes, round_up(pixels, cell_));
     } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Belief propagation by sweeps (BP-M: Tappen & Freeman 2003) over tiles (Liang, Cheng, Lai, Chen & Chen 2011;
-// on a GPU Kotsifakou 2019). A labelling l of the left image costs, in whole units,
+// on a GPU Kotsifakou 2019). A labelling l of the left image costs, in integer units,
 //
 //   E(l) = Σ_p c(p, l(p)) + Σ_{p~q} λ·min(|l(p) − l(q)|, K)
 //
