@@ -12,7 +12,10 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
+#include "parallax/error.h"
 #include "parallax/image.h"
+
+#include "core/round_up.h"
 
 namespace parallax {
 
@@ -50,7 +53,7 @@ class ArenaLayout {
   template <class T>
   Buffer<T> reserve(std::size_t count) {
     const Buffer<T> buffer{bytes_, count};
-    bytes_ += (count * sizeof(T) + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+    bytes_ += round_up(count * sizeof(T), buffer_alignment);
     if (buffer_gap > 0) gaps_.push_back(bytes_);
     bytes_ += buffer_gap;
     return buffer;
@@ -59,8 +62,7 @@ class ArenaLayout {
   template <class T>
   PlaneBuffer<T> reserve_plane(Size size) {
     static_assert(buffer_alignment % sizeof(T) == 0);
-    constexpr std::size_t step = buffer_alignment / sizeof(T);
-    const std::size_t stride = (static_cast<std::size_t>(size.width) + step - 1) / step * step;
+    const std::size_t stride = round_up(static_cast<std::size_t>(size.width), buffer_alignment / sizeof(T));
     return {reserve<T>(stride * static_cast<std::size_t>(size.height)), size,
             static_cast<std::ptrdiff_t>(stride)};
   }
@@ -74,20 +76,33 @@ class ArenaLayout {
   std::vector<std::size_t> gaps_;
 };
 
+// Memory on the host. All of it is reserved twice, by the same code: first on paper, where every address is
+// null; then, after allocate(), for good.
 class Arena {
  public:
-  Arena() = default;
-  explicit Arena(const ArenaLayout& layout)
-      : memory_(
-            static_cast<std::byte*>(::operator new (layout.bytes(), std::align_val_t{buffer_alignment}))) {
-#ifdef __SANITIZE_ADDRESS__
-    std::memset(memory_.get(), 0xA5, layout.bytes());
-    for (const std::size_t gap : layout.gaps()) __asan_poison_memory_region(memory_.get() + gap, buffer_gap);
-#endif
+  template <class T>
+  T* reserve(std::size_t count) {
+    return place(layout_.reserve<T>(count));
+  }
+  // A view that is empty on paper.
+  template <class T>
+  View<T> reserve_plane(Size size) {
+    const PlaneBuffer<T> plane = layout_.reserve_plane<T>(size);
+    return {place(plane.buffer), size, plane.stride};
   }
 
-  std::byte* data() const {
-    return memory_.get();
+  std::size_t bytes() const { return layout_.bytes(); }
+
+  // \throws std::bad_alloc
+  void allocate() {
+    memory_.reset(
+        static_cast<std::byte*>(::operator new (layout_.bytes(), std::align_val_t{buffer_alignment})));
+    allocated_ = layout_.bytes();
+#ifdef __SANITIZE_ADDRESS__
+    std::memset(memory_.get(), 0xA5, allocated_);
+    for (const std::size_t gap : layout_.gaps()) __asan_poison_memory_region(memory_.get() + gap, buffer_gap);
+#endif
+    layout_ = {};
   }
 
  private:
@@ -96,6 +111,17 @@ class Arena {
       ::operator delete (memory, std::align_val_t{buffer_alignment});
     }
   };
+
+  template <class T>
+  T* place(const Buffer<T>& buffer) const {
+    if (!memory_) return nullptr;
+    if (layout_.bytes() > allocated_)
+      throw Error(ErrorCategory::internal, "a plan reserves more memory than it did on paper");
+    return buffer.in(memory_.get());
+  }
+
+  ArenaLayout layout_;
+  std::size_t allocated_ = 0;
   std::unique_ptr<std::byte, Release> memory_;
 };
 

@@ -96,6 +96,16 @@ inline void check_image(std::string_view what, const ImageView& image) {
   check_depth(what, image.format.depth);
 }
 
+// Where every disparity leads out of an image everywhere, there is nothing to search.
+inline void check_reachable(int lowest, int disparities, int width) {
+  const int highest = lowest + disparities - 1;
+  if (lowest < width && highest > -width) return;
+  throw Error(ErrorCategory::argument,
+              "disparities " + std::to_string(lowest) + " to " + std::to_string(highest) +
+                  " lead out of an image " + std::to_string(width) +
+                  " pixels wide everywhere: choose min_disparity and disparities within it");
+}
+
 // Images have at least one pixel, and columns that an int can count with room for any search range.
 inline void check_size(Size size) {
   constexpr int most = 1'000'000;

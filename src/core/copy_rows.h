@@ -10,6 +10,15 @@
 
 namespace parallax {
 
+inline std::size_t bytes_per_sample(Depth depth) {
+  return depth == Depth::bits16 ? 2 : 1;
+}
+
+inline std::size_t row_bytes(const ImageView& image) {
+  return static_cast<std::size_t>(image.format.size.width) * static_cast<std::size_t>(image.channels) *
+         bytes_per_sample(image.format.depth);
+}
+
 // Rows of so many bytes each.
 struct Rows {
   std::byte* data;

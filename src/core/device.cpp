@@ -9,7 +9,7 @@
 namespace parallax {
 namespace {
 
-std::optional<int> whole_number(std::string_view text) {
+std::optional<int> integer(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
@@ -20,15 +20,14 @@ std::optional<int> whole_number(std::string_view text) {
 bool read_numbers(std::string_view text, Device& device) {
   if (device.kind == DeviceKind::opencl) {
     const std::size_t dot = text.find('.');
-    const auto platform = whole_number(text.substr(0, dot));
-    const auto index =
-        dot == std::string_view::npos ? std::optional<int>(0) : whole_number(text.substr(dot + 1));
+    const auto platform = integer(text.substr(0, dot));
+    const auto index = dot == std::string_view::npos ? std::optional<int>(0) : integer(text.substr(dot + 1));
     if (!platform || !index) return false;
     device.platform = *platform;
     device.index = *index;
     return true;
   }
-  const auto index = whole_number(text);
+  const auto index = integer(text);
   if (device.kind != DeviceKind::cuda || !index) return false;
   device.index = *index;
   return true;

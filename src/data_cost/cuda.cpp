@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data_cost/cuda.h"
 
+#include "core/round_up.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/plan.h"
 
@@ -24,8 +25,8 @@ CudaImages::CudaImages(const CostModel& model, const ImageFormat& format, bool b
     : model_(model),
       format_(format),
       weights_(smoothing_weights(model.smoothing)),
-      stride_(cuda::rounded_up(format.size.width, 64)),
-      validity_words_((format.size.width + 31) / 32) {
+      stride_(round_up(format.size.width, 64)),
+      validity_words_(divide_round_up(format.size.width, 32)) {
   const auto rows = static_cast<std::size_t>(format.size.height);
   const auto plane = rows * static_cast<std::size_t>(stride_);
   const auto all_planes = plane * static_cast<std::size_t>(planes());
@@ -48,7 +49,7 @@ std::size_t CudaImages::feature_bytes() const {
   return model_.cost == DataCost::census ? 8 : model_.cost == DataCost::birchfield_tomasi ? 4 : 0;
 }
 
-bool CudaImages::whole_differences() const {
+bool CudaImages::integer_differences() const {
   return model_.cost == DataCost::census || model_.cost == DataCost::mean_absolute_difference ||
          (model_.cost == DataCost::absolute_difference && !smooths() && format_.depth == Depth::bits8);
 }
@@ -69,13 +70,13 @@ void CudaImages::prepare(const cuda::SharedContext& context, std::byte* memory, 
 
 CudaSamples CudaImages::samples(const Buffer<std::uint16_t> (&buffers)[2]) const {
   const Size size = format_.size;
-  return {at(buffers[0]),
-          at(buffers[1]),
-          size.width,
-          size.height,
-          stride_,
-          planes(),
-          static_cast<long long>(stride_) * size.height};
+  return {.left = at(buffers[0]),
+          .right = at(buffers[1]),
+          .width = size.width,
+          .height = size.height,
+          .stride = stride_,
+          .planes = planes(),
+          .plane = static_cast<long long>(stride_) * size.height};
 }
 
 CudaValidity CudaImages::validity(Which which) const {
@@ -88,22 +89,22 @@ View<const std::uint16_t> CudaImages::gray(Which which) const {
 }
 
 CudaCosts CudaImages::costs(Which which, const float* volume) const {
-  return {samples(which),
-          at(features_[0]),
-          at(features_[1]),
-          validity(which),
-          at(cost_table_),
-          volume,
-          static_cast<long long>(format_.size.width) * model_.labels,
-          model_.min_disparity,
-          model_.differences,
-          model_.cost_scale,
-          model_.outside,
-          model_.volume_scale,
-          model_.volume_limit,
-          which == mirrored,
-          model_.frame,
-          from_start()};
+  return {.samples = samples(which),
+          .left_features = at(features_[0]),
+          .right_features = at(features_[1]),
+          .validity = validity(which),
+          .table = at(cost_table_),
+          .volume = volume,
+          .volume_row_stride = static_cast<long long>(format_.size.width) * model_.labels,
+          .min_disparity = model_.min_disparity,
+          .differences = model_.differences,
+          .cost_scale = model_.cost_scale,
+          .outside = model_.outside,
+          .volume_scale = model_.volume_scale,
+          .volume_limit = model_.volume_limit,
+          .mirrored = which == mirrored,
+          .frame = model_.frame,
+          .status = from_start()};
 }
 
 void CudaImages::take(const StereoPair& pair, cuda::ChangingLaunches& launches) const {

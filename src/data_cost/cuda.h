@@ -14,7 +14,7 @@
 
 namespace parallax::data_cost {
 
-// Costs of differences of whole gray levels, or bits: of 0 to highest_difference, and one beyond.
+// Costs of differences of integer gray levels, or bits: of 0 to highest_difference, and one beyond.
 inline constexpr int cost_table_size = highest_difference / per_level + 2;
 
 class CudaImages {
@@ -40,8 +40,8 @@ class CudaImages {
   // What each pixel is from the start, and how far its rows are apart.
   std::uint8_t* from_start() const { return at(from_start_); }
   int stride() const { return stride_; }
-  // Differences are whole gray levels, or bits.
-  bool whole_differences() const;
+  // Differences are integer gray levels, or bits.
+  bool integer_differences() const;
 
  private:
   struct Pair {

@@ -93,7 +93,7 @@ PARALLAX_KERNEL take(Image left, Image right, Mask left_mask, Mask right_mask, C
   uint32 word = 0;
   for (int i = 0; i < taken; ++i) word |= static_cast<uint32>(valid.of[i] != 0) << (x + i) % 32;
   constexpr int threads_of_a_word = 32 / taken;
-  for (int step = 1; step < threads_of_a_word; step *= 2) word |= __shfl_xor_sync(whole_warp, word, step);
+  for (int step = 1; step < threads_of_a_word; step *= 2) word |= __shfl_xor_sync(all_lanes, word, step);
   if (x % 32 == 0 && x / 32 < validity.words)
     (is_left ? validity.left : validity.right)[static_cast<int64>(y) * validity.words + x / 32] = word;
   if (x >= samples.width) return;
@@ -102,7 +102,7 @@ PARALLAX_KERNEL take(Image left, Image right, Mask left_mask, Mask right_mask, C
   for (int plane = 0; plane < samples.planes; ++plane) {
     const int channel = plane == samples.planes - 1 ? gray_channel : plane;
     const Neighbours values = samples_of(image, x, y, samples.width, channel);
-    // Rows have room for whole words.
+    // Rows have room for full words.
     *reinterpret_cast<ushort4*>(out + plane * samples.plane) =
         make_ushort4(values.of[0], values.of[1], values.of[2], values.of[3]);
   }
@@ -119,7 +119,7 @@ PARALLAX_KERNEL mirror(CudaSamples from, CudaValidity valid, CudaSamples to, Cud
   const int64 words = static_cast<int64>(y) * valid.words;
   const uint32* bits = (to_left ? valid.right : valid.left) + words;
   const uint32 word =
-      __ballot_sync(whole_warp, inside && (bits[max(column, 0) / 32] >> max(column, 0) % 32 & 1));
+      __ballot_sync(all_lanes, inside && (bits[max(column, 0) / 32] >> max(column, 0) % 32 & 1));
   if (threadIdx.x % 32 == 0 && x / 32 < valid.words)
     (to_left ? valid_to.left : valid_to.right)[words + x / 32] = word;
   if (!inside) return;

@@ -29,7 +29,7 @@ struct CudaCosts {
   const void* left_features;  // signatures, or lowest and highest values; in rows of samples.stride
   const void* right_features;
   CudaValidity validity;
-  const float* table;   // costs of whole-level differences
+  const float* table;   // costs of integer differences
   const float* volume;  // the caller's
   long long volume_row_stride;
   int min_disparity;

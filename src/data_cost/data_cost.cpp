@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <string>
 
 #include "parallax/error.h"
 
+#include "core/checks.h"
 #include "core/gray.h"
 #include "core/search_reach.h"
 
@@ -34,12 +34,7 @@ int highest_counted(DataCost cost, float truncation) {
 }
 
 void check_reachable(DataCost cost, int min_disparity, int labels, Size size) {
-  const int lowest = min_disparity, highest = lowest + labels - 1;
-  if (cost == DataCost::volume || (lowest < size.width && highest > -size.width)) return;
-  throw Error(ErrorCategory::argument,
-              "disparities " + std::to_string(lowest) + " to " + std::to_string(highest) +
-                  " lead out of an image " + std::to_string(size.width) +
-                  " pixels wide everywhere: choose min_disparity and disparities within it");
+  if (cost != DataCost::volume) parallax::check_reachable(min_disparity, labels, size.width);
 }
 
 namespace {
@@ -87,8 +82,8 @@ Margins margins(const CostModel& model, Size size, bool left_right_check, int pa
 }
 
 std::vector<std::uint32_t> smoothing_weights(float sigma) {
-  constexpr double whole = 65536;
-  if (sigma <= 0) return {static_cast<std::uint32_t>(whole)};
+  constexpr double total = 65536;
+  if (sigma <= 0) return {static_cast<std::uint32_t>(total)};
   const int radius = static_cast<int>(std::ceil(4 * sigma));
   std::vector<double> gauss;
   double sum = 0;
@@ -97,10 +92,10 @@ std::vector<std::uint32_t> smoothing_weights(float sigma) {
     sum += (i == 0 ? 1 : 2) * gauss.back();
   }
   std::vector<std::uint32_t> weights;
-  for (const double value : gauss) weights.push_back(static_cast<std::uint32_t>(whole * value / sum + 0.5));
+  for (const double value : gauss) weights.push_back(static_cast<std::uint32_t>(total * value / sum + 0.5));
   std::uint32_t others = 0;
   for (std::size_t i = 1; i < weights.size(); ++i) others += 2 * weights[i];
-  weights[0] = static_cast<std::uint32_t>(whole) - others;
+  weights[0] = static_cast<std::uint32_t>(total) - others;
   return weights;
 }
 
@@ -151,30 +146,30 @@ void sample_row(const ImageView& image, int channel, int y, bool mirrored, std::
   if (mirrored) std::reverse(out, out + width);
 }
 
-DataCosts::DataCosts(const CostModel& model, Size size, ArenaLayout& layout)
-    : model_(model), size_(size), weights_(smoothing_weights(model.smoothing)) {
-  for (auto& side : buffers_)
-    for (auto& buffer : side) buffer = layout.reserve_plane<std::uint16_t>(size);
-  unsmoothed_ = layout.reserve_plane<std::uint16_t>(size);
-  half_smoothed_ = layout.reserve_plane<std::uint16_t>(size);
+DataCosts::DataCosts(const CostModel& model, Size size)
+    : model_(model), size_(size), weights_(smoothing_weights(model.smoothing)) {}
+
+void DataCosts::reserve(Arena& arena) {
+  for (auto& side : samples_)
+    for (auto& samples : side) samples = arena.reserve_plane<std::uint16_t>(size_);
+  for (auto* plane : {&unsmoothed_, &half_smoothed_}) *plane = arena.reserve_plane<std::uint16_t>(size_);
 }
 
-void DataCosts::prepare(const StereoPair& pair, bool mirrored, std::byte* arena) {
+void DataCosts::prepare(const StereoPair& pair, bool mirrored) {
   pair_ = pair;
   mirrored_ = mirrored;
   if (mirrored) {
     std::swap(pair_.left, pair_.right);
     std::swap(pair_.left_mask, pair_.right_mask);
   }
-  const View<std::uint16_t> unsmoothed = unsmoothed_.in(arena), half = half_smoothed_.in(arena);
   for (int side = 0; side < 2; ++side) {
     for (int channel = 0; channel < 4; ++channel) {
-      samples_[side][channel] = buffers_[side][channel].in(arena);
       const ImageView& image = side == 0 ? pair_.left : pair_.right;
-      for (int y = 0; y < size_.height; ++y) sample_row(image, channel, y, mirrored, unsmoothed.row(y));
+      for (int y = 0; y < size_.height; ++y) sample_row(image, channel, y, mirrored, unsmoothed_.row(y));
       for (int y = 0; y < size_.height; ++y)
-        smooth_row(unsmoothed.row(y), size_.width, weights_, half.row(y));
-      for (int y = 0; y < size_.height; ++y) smooth_column(half, y, weights_, samples_[side][channel].row(y));
+        smooth_row(unsmoothed_.row(y), size_.width, weights_, half_smoothed_.row(y));
+      for (int y = 0; y < size_.height; ++y)
+        smooth_column(half_smoothed_, y, weights_, samples_[side][channel].row(y));
     }
   }
 }
@@ -269,7 +264,7 @@ int DataCosts::birchfield_tomasi(int x, int right_x, int y) const {
   return std::min(distance(left.at(x), right, right_x), distance(right.at(right_x), left, x));
 }
 
-// In whole gray levels, rounded down.
+// In integer gray levels, rounded down.
 int DataCosts::mean_absolute_difference(int x, int right_x, int y) const {
   constexpr int radius = 2, pixels = (2 * radius + 1) * (2 * radius + 1);
   const auto at = [&](int side, int u, int v) -> int {

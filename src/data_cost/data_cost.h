@@ -22,13 +22,13 @@ inline constexpr int highest_difference = 65535;
 // Of a volume, in the caller's unit.
 inline constexpr float highest_volume_cost = 1e30f;
 
-// What data costs follow from. They are in units: whole numbers, or floats.
+// What data costs follow from. They are in units: integers, or floats.
 struct CostModel {
   DataCost cost;
   int min_disparity;
   int labels;
   float smoothing;     // σ of a Gaussian over both images, in pixels; 0 = none
-  bool whole;          // costs are rounded to whole units
+  bool integer;        // costs are rounded to integers
   float cost_scale;    // units in a 256th of a gray level
   float volume_scale;  // units in one of the caller's costs
   float volume_limit;  // the caller's costs lie within ± this, in units
@@ -50,9 +50,14 @@ struct CostModel {
   float highest_data_cost() const {
     return data_cost(differences) < outside ? outside : data_cost(differences);
   }
-  // Exact for whole numbers up to 2²³; those beyond are still whole numbers.
-  float rounded(float units) const { return whole ? std::floor(units + 0.5f) : units; }
+  // Exact for integers up to 2²³; those beyond are still integers.
+  float rounded(float units) const { return integer ? std::floor(units + 0.5f) : units; }
 };
+
+// Labels of the volume that a caller gives; 0 = none.
+inline int volume_labels(DataCost cost, int labels) {
+  return cost == DataCost::volume ? labels : 0;
+}
 
 // In 256ths, from gray levels or bits; 0 = all of them.
 int highest_counted(DataCost cost, float truncation);
@@ -65,7 +70,7 @@ void check_reachable(DataCost cost, int min_disparity, int labels, Size size);
 // caller's
 Margins margins(const CostModel& model, Size size, bool left_right_check, int padding);
 
-// A Gaussian of whole weights that add up to 65536: element i weighs pixels i away, up to 4σ rounded up, as
+// A Gaussian of integer weights that add up to 65536: element i weighs pixels i away, up to 4σ rounded up, as
 // Felzenszwalb's; weights of a side that is cut off at the border fall to the border pixel. Rounds after each
 // direction.
 std::vector<std::uint32_t> smoothing_weights(float sigma);
@@ -83,11 +88,14 @@ void sample_row(const ImageView& image, int channel, int y, bool mirrored, std::
 
 class DataCosts {
  public:
-  DataCosts(const CostModel& model, Size size, ArenaLayout& layout);
+  DataCosts(const CostModel& model, Size size);
+
+  // As Arena says, twice before anything else.
+  void reserve(Arena& arena);
 
   // For the labels of the left image; mirrored: for those of the right one, both images mirrored and swapped,
   // so that disparities keep their sign. The pair stays in use.
-  void prepare(const StereoPair& pair, bool mirrored, std::byte* arena);
+  void prepare(const StereoPair& pair, bool mirrored);
 
   // As they are, before anything is subtracted.
   float at(int x, int y, int label) const;
@@ -111,8 +119,7 @@ class DataCosts {
   CostModel model_;
   Size size_;
   std::vector<std::uint32_t> weights_;
-  PlaneBuffer<std::uint16_t> buffers_[2][4], unsmoothed_, half_smoothed_;
-  View<std::uint16_t> samples_[2][4];
+  View<std::uint16_t> samples_[2][4], unsmoothed_, half_smoothed_;
   StereoPair pair_;
   bool mirrored_ = false;
 };

@@ -25,7 +25,7 @@ HWY_INLINE V absolute_difference(V a, V b) {
   return hn::Or(hn::SaturatedSub(a, b), hn::SaturatedSub(b, a));
 }
 
-// In whole gray levels, or bits: the planes of both images, at element `i` and `j`.
+// In integer gray levels, or bits: the planes of both images, at element `i` and `j`.
 template <Feature feature, class Tag8>
 struct ByteDifferences {
   static constexpr int planes = feature_planes(feature);

@@ -29,36 +29,38 @@ Feature choose_feature(DataCost cost, Depth depth, float smoothing) {
   return depth == Depth::bits8 && smoothing == 0 ? Feature::bytes : Feature::gray;
 }
 
-RowFeatures::RowFeatures(Feature feature, float smoothing, Size size, int slots, ArenaLayout& layout)
-    : feature_(feature), size_(size), weights_(smoothing_weights(smoothing)) {
+RowFeatures::RowFeatures(Feature feature, float smoothing, Size size, int slots)
+    : feature_(feature),
+      size_(size),
+      weights_(smoothing_weights(smoothing)),
+      scratch_(static_cast<std::size_t>(slots)) {
   if (feature_ == Feature::colour) channels_ = {0, 1, 2};
   channels_.push_back(gray_channel);
+  for (auto& side : samples_) side.resize(channels_.size());
+}
+
+void RowFeatures::reserve(Arena& arena) {
   for (auto& side : samples_)
-    for (std::size_t i = 0; i < channels_.size(); ++i)
-      side.push_back(layout.reserve_plane<std::uint16_t>(size_));
-  if (smoothing > 0) half_smoothed_ = layout.reserve_plane<std::uint16_t>(size_);
+    for (auto& samples : side) samples = arena.reserve_plane<std::uint16_t>(size_);
+  if (smooths()) half_smoothed_ = arena.reserve_plane<std::uint16_t>(size_);
   const std::size_t row = static_cast<std::size_t>(size_.width) + 2 * census_border + 2 * widest_vector_bytes;
-  for (int slot = 0; slot < slots; ++slot) {
-    Scratch scratch;
-    scratch.samples = layout.reserve<std::uint16_t>(row);
+  for (Scratch& scratch : scratch_) {
+    scratch.samples = arena.reserve<std::uint16_t>(row);
     if (feature_ == Feature::census)
-      for (auto& buffer : scratch.census_rows) buffer = layout.reserve<std::uint16_t>(row);
+      for (auto& census_row : scratch.census_rows) census_row = arena.reserve<std::uint16_t>(row);
     for (int plane = 0; plane < feature_planes(feature_); ++plane)
-      scratch.planes[static_cast<std::size_t>(plane)] = layout.reserve<std::uint16_t>(row);
-    scratch_.push_back(scratch);
+      scratch.planes[static_cast<std::size_t>(plane)] = arena.reserve<std::uint16_t>(row);
   }
 }
 
-void RowFeatures::prepare(const StereoPair& pair, bool mirrored, std::byte* arena,
-                          const Workers& workers) const {
-  const bool smooth = weights_.size() > 1;
+void RowFeatures::prepare(const StereoPair& pair, bool mirrored, const Workers& workers) const {
+  const bool smooth = smooths();
   for (int side = 0; side < 2; ++side) {
     const ImageView& image = side == 0 ? pair.left : pair.right;
     for (std::size_t i = 0; i < channels_.size(); ++i) {
-      const View<std::uint16_t> samples = samples_[side][i].in(arena);
-      const View<std::uint16_t> half = half_smoothed_.in(arena);
+      const View<std::uint16_t>&samples = samples_[side][i], &half = half_smoothed_;
       for_row_ranges(workers, size_.height, [&](int first, int last, int slot) {
-        std::uint16_t* row = scratch_[static_cast<std::size_t>(slot)].samples.in(arena);
+        std::uint16_t* row = scratch_[static_cast<std::size_t>(slot)].samples;
         for (int y = first; y < last; ++y) {
           sample_row(image, channels_[i], y, mirrored, smooth ? row : samples.row(y));
           if (smooth) smooth_row(row, size_.width, weights_, half.row(y));
@@ -72,13 +74,13 @@ void RowFeatures::prepare(const StereoPair& pair, bool mirrored, std::byte* aren
   }
 }
 
-RowFeatures::Planes RowFeatures::planes(int side, int y, std::byte* arena, int slot) const {
-  const View<const std::uint16_t> gray = this->gray(side, arena);
+RowFeatures::Planes RowFeatures::planes(int side, int y, int slot) const {
+  const View<const std::uint16_t> gray = this->gray(side);
   const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
   Planes planes{};
   for (std::size_t plane = 0; plane < static_cast<std::size_t>(feature_planes(feature_)); ++plane)
-    planes[plane] = scratch.planes[plane].in(arena);
-  std::uint16_t* out = scratch.planes[0].in(arena);
+    planes[plane] = scratch.planes[plane];
+  std::uint16_t* out = scratch.planes[0];
   switch (feature_) {
     case Feature::bytes:
       for (int x = 0; x < size_.width; ++x)
@@ -89,48 +91,48 @@ RowFeatures::Planes RowFeatures::planes(int side, int y, std::byte* arena, int s
       break;
     case Feature::colour:
       for (std::size_t i = 0; i < 3; ++i)
-        std::copy_n(samples_[side][i].in(arena).row(y), size_.width, scratch.planes[i].in(arena));
+        std::copy_n(samples_[side][i].row(y), size_.width, scratch.planes[i]);
       break;
     case Feature::birchfield_tomasi:
-      write_birchfield_tomasi(gray.row(y), arena, scratch);
+      write_birchfield_tomasi(gray.row(y), scratch);
       break;
     case Feature::census:
-      write_census(gray, y, arena, scratch);
+      write_census(gray, y, scratch);
       break;
   }
   return planes;
 }
 
-void RowFeatures::write_census(View<const std::uint16_t> gray, int y, std::byte* arena,
-                               const Scratch& scratch) const {
+void RowFeatures::write_census(View<const std::uint16_t> gray, int y, const Scratch& scratch) const {
   RowCensus census;
   census.width = size_.width;
   for (int j = 0; j < 7; ++j) {
     const std::uint16_t* in = gray.row(std::clamp(y + j - 3, 0, size_.height - 1));
-    std::uint16_t* row = scratch.census_rows[static_cast<std::size_t>(j)].in(arena);
+    std::uint16_t* row = scratch.census_rows[static_cast<std::size_t>(j)];
     std::fill_n(row, census_border, in[0]);
     std::copy_n(in, size_.width, row + census_border);
     std::fill_n(row + census_border + size_.width, census_border, in[size_.width - 1]);
     census.rows[j] = row;
   }
   for (int plane = 0; plane < 8; ++plane)
-    census.planes[plane] =
-        reinterpret_cast<std::uint8_t*>(scratch.planes[static_cast<std::size_t>(plane)].in(arena));
+    census.planes[plane] = reinterpret_cast<std::uint8_t*>(scratch.planes[static_cast<std::size_t>(plane)]);
   census_row(census);
 }
 
-void RowFeatures::write_birchfield_tomasi(const std::uint16_t* gray, std::byte* arena,
-                                          const Scratch& scratch) const {
+void RowFeatures::write_birchfield_tomasi(const std::uint16_t* gray, const Scratch& scratch) const {
   const auto at = [&](int x) -> int { return gray[std::clamp(x, 0, size_.width - 1)]; };
   const auto between = [&](int x) { return (at(x) + at(x + 1) + 1) / 2; };
   for (int x = 0; x < size_.width; ++x) {
     const int before = between(x - 1), after = between(x);
-    scratch.planes[0].in(arena)[x] = gray[x];
-    scratch.planes[1].in(arena)[x] = static_cast<std::uint16_t>(std::min({at(x), before, after}));
-    scratch.planes[2].in(arena)[x] = static_cast<std::uint16_t>(std::max({at(x), before, after}));
+    scratch.planes[0][x] = gray[x];
+    scratch.planes[1][x] = static_cast<std::uint16_t>(std::min({at(x), before, after}));
+    scratch.planes[2][x] = static_cast<std::uint16_t>(std::max({at(x), before, after}));
   }
 }
 
+namespace {
+
+// 255 where a pixel of row y takes part, else 0.
 void mask_row(View<const std::uint8_t> mask, int width, int y, bool mirrored, std::uint8_t* out) {
   if (mask.empty()) {
     std::fill_n(out, width, yes);
@@ -140,9 +142,11 @@ void mask_row(View<const std::uint8_t> mask, int width, int y, bool mirrored, st
   if (mirrored) std::reverse(out, out + width);
 }
 
-void settle_row(const CostModel& model, Size size, int y, const std::uint8_t* right_valid,
-                std::uint8_t* valid, std::uint8_t* status) {
+// `row.left` is the left row's mask yet.
+void settle_row(const CostModel& model, Size size, int y, const RowValidity& row) {
   const int frame = model.frame;
+  std::uint8_t *valid = row.left, *status = row.status;
+  const std::uint8_t* right_valid = row.right;
   // Labels of pixel x whose right pixel is there: of extended columns x … x + labels − 1.
   int count = 0;
   for (int j = 0; j + 1 < model.labels; ++j) count += right_valid[j] & 1;
@@ -155,6 +159,19 @@ void settle_row(const CostModel& model, Size size, int y, const std::uint8_t* ri
     if (framed || (!model.has_outside && count != model.labels)) valid[x] = 0;
     count -= right_valid[x] & 1;
   }
+}
+
+}  // namespace
+
+void write_validity(const CostModel& model, const StereoPair& pair, bool mirrored, int y,
+                    const RowValidity& row) {
+  const Size size = pair.left.format.size;
+  mask_row(pair.right_mask, size.width, y, mirrored, row.left);
+  extend_row(row.left, size.width, model, 0, row.right);
+  // The volume of the caller has them all.
+  if (model.cost == DataCost::volume && !mirrored) std::fill_n(row.right, size.width + model.labels - 1, yes);
+  mask_row(pair.left_mask, size.width, y, mirrored, row.left);
+  settle_row(model, size, y, row);
 }
 
 }  // namespace parallax::data_cost

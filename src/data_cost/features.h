@@ -14,14 +14,14 @@
 namespace parallax::data_cost {
 
 enum class Feature {
-  bytes,              // whole gray levels: |difference|
+  bytes,              // integer gray levels: |difference|
   census,             // eight bytes: Hamming distance, in bits
   gray,               // 256ths of a gray level: |difference|
   colour,             // three of these: a third of each |difference|
   birchfield_tomasi,  // sample, lowest and highest around it, in 256ths
 };
 
-// Of an option of DataCost, bar `volume`. Samples of unsmoothed 8-bit images are whole gray levels.
+// Of an option of DataCost, bar `volume`. Samples of unsmoothed 8-bit images are integer gray levels.
 Feature choose_feature(DataCost cost, Depth depth, float smoothing);
 
 inline constexpr int feature_planes(Feature feature) {
@@ -39,7 +39,7 @@ inline constexpr int widest_vector_bytes = 64;
 
 // 9×7 census of a row: plane b of the signature of pixel x is byte x of `planes[b]`. The rows around it
 // repeat their border samples: `rows[j][x + i + 4]` is the sample i columns and j − 3 rows from pixel x; what
-// is written, and read, ends at a whole vector.
+// is written, and read, ends at a full vector.
 struct RowCensus {
   const std::uint16_t* rows[7];
   int width;
@@ -50,38 +50,39 @@ void census_row(const RowCensus& row);
 // Features of the rows of both images.
 class RowFeatures {
  public:
-  RowFeatures(Feature feature, float smoothing, Size size, int slots, ArenaLayout& layout);
+  RowFeatures(Feature feature, float smoothing, Size size, int slots);
+
+  // As Arena says, twice before anything else.
+  void reserve(Arena& arena);
 
   // As DataCosts::prepare(), of a pair whose images are swapped already.
-  void prepare(const StereoPair& pair, bool mirrored, std::byte* arena, const Workers& workers) const;
+  void prepare(const StereoPair& pair, bool mirrored, const Workers& workers) const;
 
   // The planes of a row of the left image, or the right one: `width` bytes or words in memory of this slot,
   // with a widest vector of any values behind them.
   using Planes = std::array<const std::uint16_t*, most_feature_planes>;
-  Planes planes(int side, int y, std::byte* arena, int slot) const;
+  Planes planes(int side, int y, int slot) const;
 
-  View<const std::uint16_t> gray(int side, std::byte* arena) const { return samples_[side].back().in(arena); }
+  View<const std::uint16_t> gray(int side) const { return samples_[side].back(); }
 
  private:
   struct Scratch {
-    Buffer<std::uint16_t> samples;
-    std::array<Buffer<std::uint16_t>, 7> census_rows;
-    std::array<Buffer<std::uint16_t>, most_feature_planes> planes;
+    std::uint16_t* samples;
+    std::array<std::uint16_t*, 7> census_rows;
+    std::array<std::uint16_t*, most_feature_planes> planes;
   };
-  void write_census(View<const std::uint16_t> gray, int y, std::byte* arena, const Scratch& scratch) const;
-  void write_birchfield_tomasi(const std::uint16_t* gray, std::byte* arena, const Scratch& scratch) const;
+  bool smooths() const { return weights_.size() > 1; }
+  void write_census(View<const std::uint16_t> gray, int y, const Scratch& scratch) const;
+  void write_birchfield_tomasi(const std::uint16_t* gray, const Scratch& scratch) const;
 
   Feature feature_;
   Size size_;
   std::vector<std::uint32_t> weights_;
-  std::vector<int> channels_;  // gray last
-  std::vector<PlaneBuffer<std::uint16_t>> samples_[2];
-  PlaneBuffer<std::uint16_t> half_smoothed_;
+  std::vector<int> channels_;                    // gray last
+  std::vector<View<std::uint16_t>> samples_[2];  // by channel
+  View<std::uint16_t> half_smoothed_;
   std::vector<Scratch> scratch_;  // by slot
 };
-
-// 255 where a pixel of row y takes part, else 0.
-void mask_row(View<const std::uint8_t> mask, int width, int y, bool mirrored, std::uint8_t* out);
 
 // The right row, extended to every column that any label of the left row reaches: label k of left pixel x
 // reads extended column x + labels − 1 − k. Zero where there is no right pixel, but for the `border` columns
@@ -101,9 +102,14 @@ void extend_row(const Element* row, int width, const CostModel& model, int borde
   std::fill(out + inside(first + width + border), out + columns + border, Element{0});
 }
 
-// Of the pixels of a row: which have data costs (255, else 0), and their Status from the start. `valid` is
-// the left row's mask_row(); `right_valid` the right row's, extended.
-void settle_row(const CostModel& model, Size size, int y, const std::uint8_t* right_valid,
-                std::uint8_t* valid, std::uint8_t* status);
+// What is known of the pixels of row y before they are compared.
+struct RowValidity {
+  std::uint8_t* left;    // 255 where a pixel has data costs, else 0
+  std::uint8_t* right;   // of the extended row: 255 where there is a right pixel, else 0
+  std::uint8_t* status;  // of each left pixel: matched, or the Status it has from the start
+};
+// As DataCosts::prepare(), of a pair whose images are swapped already.
+void write_validity(const CostModel& model, const StereoPair& pair, bool mirrored, int y,
+                    const RowValidity& row);
 
 }  // namespace parallax::data_cost

@@ -15,13 +15,13 @@ namespace parallax::data_cost::HWY_NAMESPACE {
 
 using Bytes = hn::ScalableTag<std::uint8_t>;
 using Floats = hn::ScalableTag<float>;
-using Wholes = hn::RebindToSigned<Floats>;
+using Integers = hn::RebindToSigned<Floats>;
 
 // What a row's scratch is for.
 HWY_INLINE float* units_of(const RowCosts& row) {
   return static_cast<float*>(row.scratch);
 }
-// Mean differences of windows, in whole levels.
+// Mean differences of windows, in integer levels.
 HWY_INLINE std::uint8_t* levels_of(const RowCosts& row, int label) {
   auto* levels = reinterpret_cast<std::uint8_t*>(units_of(row) + row.labels * widest_vector_bytes);
   return levels + static_cast<std::ptrdiff_t>(label) * most_at_once;
@@ -73,11 +73,11 @@ void write_levels_of_bytes(const RowCosts& row, int label) {
 }
 
 void write_levels_of_words(const RowCosts& row, int label) {
-  const Wholes tag;
-  const hn::Rebind<std::uint8_t, Wholes> narrow;
+  const Integers tag;
+  const hn::Rebind<std::uint8_t, Integers> narrow;
   auto* sums = static_cast<std::int32_t*>(sums_of(row));
   sum_columns<std::uint16_t>(row, tag, label, sums);
-  // Sums are below 2²¹, quotients at most 256: a float tells a whole one from the next, a 6400th away.
+  // Sums are below 2²¹, quotients at most 256: a float tells an integer from the next, a 6400th away.
   const auto all = hn::Set(Floats(), static_cast<float>(window_pixels * per_level));
   for (int i = 0; i < row.count; i += static_cast<int>(hn::Lanes(tag))) {
     const auto level = hn::ConvertTo(tag, hn::Div(hn::ConvertTo(Floats(), window_sum(tag, sums + i)), all));
@@ -165,7 +165,7 @@ void settle(const float* units, std::ptrdiff_t step, const RowCosts& row, Elemen
     least = hn::Min(least, hn::LoadU(tag, units + label * step));
   for (int label = 0; label < row.labels; ++label) {
     const auto kept = hn::Min(hn::Sub(hn::LoadU(tag, units + label * step), least), bound);
-    hn::StoreU(hn::DemoteTo(narrow, hn::ConvertTo(Wholes(), kept)), narrow, out + label * row.stride);
+    hn::StoreU(hn::DemoteTo(narrow, hn::ConvertTo(Integers(), kept)), narrow, out + label * row.stride);
   }
 }
 
@@ -178,26 +178,26 @@ void settle_at(const float* units, std::ptrdiff_t step, const RowCosts& row, int
 
 // In 256ths.
 template <Feature feature, bool windows>
-HWY_INLINE hn::Vec<Wholes> differences_at(const RowCosts& row, int label, int i) {
+HWY_INLINE hn::Vec<Integers> differences_at(const RowCosts& row, int label, int i) {
   const std::ptrdiff_t x = row.first + i;
   if constexpr (windows)
-    return hn::ShiftLeft<8>(
-        hn::PromoteTo(Wholes(), hn::LoadU(hn::Rebind<std::uint8_t, Wholes>(), levels_of(row, label) + i)));
+    return hn::ShiftLeft<8>(hn::PromoteTo(
+        Integers(), hn::LoadU(hn::Rebind<std::uint8_t, Integers>(), levels_of(row, label) + i)));
   else
-    return differences_256<feature>(Wholes(), row.left, x, row.right, x + row.labels - 1 - label);
+    return differences_256<feature>(Integers(), row.left, x, row.right, x + row.labels - 1 - label);
 }
 
 template <Feature feature, bool windows>
 void float_costs(const RowCosts& row) {
   const Floats tag;
-  const Wholes wholes;
+  const Integers integers;
   const hn::Rebind<std::uint8_t, Floats> narrow;
   const int lanes = static_cast<int>(hn::Lanes(tag));
   float* units = units_of(row);
   const auto scale = hn::Set(tag, row.scale), outside = hn::Set(tag, row.outside), half = hn::Set(tag, 0.5f);
-  const auto highest = hn::Set(wholes, row.differences);
+  const auto highest = hn::Set(integers, row.differences);
   const auto is_set = [&](const std::uint8_t* flags) HWY_ATTR {
-    return hn::RebindMask(tag, hn::Gt(hn::PromoteTo(wholes, hn::LoadU(narrow, flags)), hn::Zero(wholes)));
+    return hn::RebindMask(tag, hn::Gt(hn::PromoteTo(integers, hn::LoadU(narrow, flags)), hn::Zero(integers)));
   };
   for (int i = 0; i < row.count; i += lanes) {
     const std::ptrdiff_t x = row.first + i;

@@ -26,7 +26,7 @@ struct RowCosts {
   const void* right[most_feature_planes];
   const std::uint8_t* left_valid;   // 255 where the pixel has data costs, else 0
   const std::uint8_t* right_valid;  // 255 where there is a right pixel, else 0
-  // Costs of whole-level differences 0…255, and the outside cost, are bytes; out_bytes is 1 then.
+  // Costs of integer differences 0…255, and the outside cost, are bytes; out_bytes is 1 then.
   bool simple;
   const std::uint8_t* table;
   int table_end;  // differences from here on cost as much as the one before
@@ -36,7 +36,7 @@ struct RowCosts {
   int differences;
   float outside;
   int bound;
-  // Pixels first … first + count − 1, and more, up to a whole widest vector of bytes.
+  // Pixels first … first + count − 1, and more, up to a full widest vector of bytes.
   int first, count;
   void* out;  // pixel first + i of label k is element k·stride + i
   int out_bytes;

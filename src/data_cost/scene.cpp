@@ -10,7 +10,7 @@
 namespace parallax::data_cost {
 
 Scene::Scene(const CostModel& model, const StereoPair& pair)
-    : model_(model), size_(pair.left.format.size), costs_(model, size_, layout_) {
+    : model_(model), size_(pair.left.format.size), costs_(model, size_) {
   check_image("left image", pair.left);
   check_image("right image", pair.right);
   check_size(size_);
@@ -22,8 +22,10 @@ Scene::Scene(const CostModel& model, const StereoPair& pair)
       (pair.costs.data == nullptr || pair.costs.size != size_ || pair.costs.labels != model.labels))
     throw Error(ErrorCategory::argument, "data costs are missing or of another size: give " + text(size_) +
                                              " with " + std::to_string(model.labels) + " labels");
-  arena_ = Arena(layout_);
-  costs_.prepare(pair, false, arena_.data());
+  costs_.reserve(arena_);
+  arena_.allocate();
+  costs_.reserve(arena_);
+  costs_.prepare(pair, false);
 }
 
 std::vector<float> Scene::volume() const {

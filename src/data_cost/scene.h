@@ -48,9 +48,8 @@ class Scene {
 
   CostModel model_;
   Size size_;
-  ArenaLayout layout_;
-  DataCosts costs_;
   Arena arena_;
+  DataCosts costs_;
 };
 
 }  // namespace parallax::data_cost

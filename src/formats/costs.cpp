@@ -11,7 +11,7 @@
 namespace parallax {
 namespace {
 
-// Up to here, a float holds every whole number.
+// Up to here, a float holds every integer.
 // Up to here a float holds halves, too, which rounding adds.
 constexpr long long highest_cost = 1 << 23;
 
@@ -46,9 +46,9 @@ std::size_t line_of(std::string_view from, std::string_view word) {
 
 }  // namespace
 
-CostArray parse_costs(std::string_view whole, int labels, const std::string& name) {
+CostArray parse_costs(std::string_view all, int labels, const std::string& name) {
   check_range("labels", labels, 2, 1024);
-  std::string_view rest = whole;
+  std::string_view rest = all;
   CostArray array{parse_size(rest, name), labels, {}};
   const std::size_t count = array.size.pixels() * static_cast<std::size_t>(labels);
   // A cost takes a digit, and a space before it: a size that the text cannot fill takes no memory.
@@ -60,7 +60,7 @@ CostArray parse_costs(std::string_view whole, int labels, const std::string& nam
     if (word.empty()) fail_for_count(name, array.size, labels, array.costs.size());
     const auto cost = parse_number<long long>(word);
     if (!cost || *cost < -highest_cost || *cost > highest_cost)
-      fail(name, "line " + std::to_string(line_of(whole, word)) + ", cost " +
+      fail(name, "line " + std::to_string(line_of(all, word)) + ", cost " +
                      std::to_string(array.costs.size() + 1) + " is no whole number from " +
                      std::to_string(-highest_cost) + " to " + std::to_string(highest_cost) +
                      ": round the costs, or scale them");

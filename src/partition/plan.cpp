@@ -11,6 +11,7 @@
 
 #include "core/arena.h"
 #include "core/checks.h"
+#include "core/copy_rows.h"
 #include "core/floating_point.h"
 #include "core/memory.h"
 #include "core/registry.h"
@@ -227,7 +228,7 @@ Device with_threads(Device device) {
 namespace partition {
 
 std::size_t bytes_beside_matcher(const ImageFormat& tile) {
-  const std::size_t sample = tile.depth == Depth::bits16 ? 2 : 1;
+  const std::size_t sample = bytes_per_sample(tile.depth);
   ArenaLayout layout;
   for (int map = 0; map < 2; ++map) {
     layout.reserve_plane<float>(tile.size);

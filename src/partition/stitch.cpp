@@ -42,19 +42,19 @@ class Stitcher {
         halo_(halo_of(steps, image.height)),
         guided_(steps.weighted_median > 0 || steps.bilateral > 0),
         window_{image.width, static_cast<int>(std::min<long long>(image.height, rows_ + 2LL * halo_))},
-        pipeline_(steps, window_, false, layout_) {
-    for (auto* map : {&tiles_, &refined_})
-      *map = {layout_.reserve_plane<float>(window_), layout_.reserve_plane<std::uint8_t>(window_)};
+        pipeline_(steps, window_, false) {
+    reserve();
   }
 
   std::size_t memory_bytes(Depth depth) const {
     constexpr std::size_t channels = 3;
     const std::size_t left = guided_ ? window_.pixels() * channels * static_cast<std::size_t>(depth) / 8 : 0;
-    return layout_.bytes() + left;
+    return arena_.bytes() + left;
   }
 
   void run(const TilePlan& plan, const Strips& strips) {
-    arena_ = Arena(layout_);
+    arena_.allocate();
+    reserve();
     const Workers workers(plan.device.threads);
     for (int first = 0; first < image_.height; first += rows_) {
       move_window(std::clamp(first - halo_, 0, image_.height - window_.height), plan, strips, workers);
@@ -65,15 +65,16 @@ class Stitcher {
   }
 
  private:
-  struct Map {
-    PlaneBuffer<float> disparity;
-    PlaneBuffer<std::uint8_t> status;
-  };
+  // As Arena says, twice.
+  void reserve() {
+    pipeline_.reserve(arena_);
+    for (auto* map : {&tiles_, &refined_})
+      *map = {arena_.reserve_plane<float>(window_), arena_.reserve_plane<std::uint8_t>(window_)};
+  }
 
   // A part of the whole map, within the window.
-  DisparityMap part(const Map& map, const Rectangle& rectangle) const {
-    const auto view = [&](const auto& plane) {
-      auto part = plane.in(arena_.data());
+  DisparityMap part(const DisparityMap& map, const Rectangle& rectangle) const {
+    const auto view = [&](auto part) {
       part.data = part.row(rectangle.y - top_) + rectangle.x;
       part.size = rectangle.size;
       return part;
@@ -81,7 +82,7 @@ class Stitcher {
     return {view(map.disparity), view(map.status)};
   }
 
-  DisparityMap window(const Map& map) const { return part(map, {0, top_, window_}); }
+  DisparityMap window(const DisparityMap& map) const { return part(map, {0, top_, window_}); }
 
   // Rows that the window keeps move up; only what is new is read.
   void move_window(int top, const TilePlan& plan, const Strips& strips, const Workers& workers) {
@@ -117,7 +118,7 @@ class Stitcher {
     detail::StageClock clock(times);
     const ImageView left = guided_ ? strips.read_left(top_, window_.height) : ImageView();
     if (guided_) check_left(left);
-    pipeline_.run(left, window(refined_), {}, arena_.data(), workers, clock);
+    pipeline_.run(left, window(refined_), {}, workers, clock);
   }
 
   void check_left(const ImageView& left) const {
@@ -131,11 +132,10 @@ class Stitcher {
   int rows_, halo_;
   bool guided_;
   Size window_;
-  ArenaLayout layout_;
-  refine::Pipeline pipeline_;
-  Map tiles_, refined_;
   Arena arena_;
-  int top_ = 0, read_ = 0;  // where the window begins, and where it ends
+  refine::Pipeline pipeline_;
+  DisparityMap tiles_, refined_;  // of the window
+  int top_ = 0, read_ = 0;        // where the window begins, and where it ends
 };
 
 Stitcher checked_stitcher(const TilePlan& plan, int rows) {

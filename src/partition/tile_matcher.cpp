@@ -30,7 +30,7 @@ View<const std::uint8_t> part_of_mask(const View<const std::uint8_t>& mask, cons
 }
 
 ImageView part_of(const ImageView& image, const Rectangle& part) {
-  const int pixel_bytes = image.channels * (image.format.depth == Depth::bits16 ? 2 : 1);
+  const int pixel_bytes = image.channels * static_cast<int>(bytes_per_sample(image.format.depth));
   return {
       static_cast<const std::byte*>(image.row(part.y)) + static_cast<std::ptrdiff_t>(part.x) * pixel_bytes,
       {part.size, image.format.depth},
@@ -63,7 +63,7 @@ void check_no_confidence(const DisparityMap& map) {
   throw Error(ErrorCategory::argument, "tiles tell no confidence: leave that map out");
 }
 
-void check_whole(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map) {
+void check_all(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map) {
   const auto check = [&](const char* which, const ImageView& image) {
     check_image(which, image);
     if (image.format != plan.format)
@@ -106,7 +106,7 @@ void TileMatcher::run(const Tile& tile, const StereoPair& around, const Disparit
 }
 
 void match_in_tiles(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map) {
-  check_whole(plan, pair, map);
+  check_all(plan, pair, map);
   {
     TileMatcher matcher(plan);
     for (const Tile& tile : plan.tiles)

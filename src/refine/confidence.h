@@ -6,7 +6,7 @@
 
 namespace parallax::refine {
 
-// `rival`: the lowest cost of a label more than one away from the best, if there is one. A whole number of
+// `rival`: the lowest cost of a label more than one away from the best, if there is one. An integer of
 // steps between them, divided once: the same on every device.
 template <class Cost>
 float confidence(Cost best, std::optional<Cost> rival) {

@@ -10,10 +10,27 @@
 #include "core/arena.h"
 #include "devices/cuda/program.h"
 #include "refine/cuda_types.h"
+#include "refine/decision.h"
 
 namespace parallax::refine {
 
-// For a right map from the mirrored pair: whole disparities, and nothing else.
+// For the map of a pair; `from_start`: the Status that pixels have before they are decided.
+inline CudaDecision left_map(const DisparityMap& map, const DecisionRule& rule,
+                             const unsigned char* from_start, int from_start_stride) {
+  return {.disparity = map.disparity.data,
+          .status = map.status.data,
+          .confidence = map.confidence.data,
+          .stride = static_cast<int>(map.disparity.stride),
+          .status_stride = static_cast<int>(map.status.stride),
+          .from_start = from_start,
+          .from_start_stride = from_start_stride,
+          .min_disparity = rule.min_disparity,
+          .mirrored = 0,
+          .min_confidence = rule.min_confidence,
+          .full_gap = rule.full_gap};
+}
+
+// For a right map from the mirrored pair: integer disparities, and nothing else.
 inline CudaDecision right_map(CudaDecision left, View<float> disparity) {
   left.disparity = disparity.data;
   left.stride = static_cast<int>(disparity.stride);

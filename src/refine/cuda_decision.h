@@ -17,7 +17,7 @@ struct Beliefs {
   float before, best, after, rival;
 };
 
-// Writes what became of pixel (x, y), of the right map in whole pixels. `status` is what it is from the
+// Writes what became of pixel (x, y), of the right map in integer pixels. `status` is what it is from the
 // start.
 template <bool with_confidence, int sub_pixel>
 __device__ __forceinline__ void write_decision(const CudaDecision& to, int x, int y, int width, int labels,

@@ -116,8 +116,8 @@ __device__ __forceinline__ bool joins_first(uint32 joins, uint32 starts, uint32 
 
 // Lanes whose pixel is not connected with that of the lane before.
 __device__ __forceinline__ uint32 find_starts(float value, float range, int lane) {
-  const float before = __shfl_up_sync(whole_warp, value, 1);
-  return __ballot_sync(whole_warp, lane == 0 || !connected(before, value, range));
+  const float before = __shfl_up_sync(all_lanes, value, 1);
+  return __ballot_sync(all_lanes, lane == 0 || !connected(before, value, range));
 }
 
 // A warp a row.
@@ -148,7 +148,7 @@ __device__ __forceinline__ void find_runs(Tile& tile, int row, int lane, float v
 __device__ __forceinline__ void join_with_row_above(Tile& tile, int row, int lane, float range) {
   const bool joins = connected(tile.values[row - 1][lane], tile.values[row][lane], range);
   const int pixel = row * tile_size + lane;
-  if (joins_first(__ballot_sync(whole_warp, joins), tile.starts[row - 1], tile.starts[row], lane))
+  if (joins_first(__ballot_sync(all_lanes, joins), tile.starts[row - 1], tile.starts[row], lane))
     join<SharedLinks>(tile.links, pixel - tile_size, pixel);
 }
 
@@ -205,7 +205,7 @@ PARALLAX_KERNEL __launch_bounds__(2 * lanes)
   const bool inside = x < width && y < height && other_x >= 0 && other_y >= 0;
   const float value = inside ? disparity[static_cast<int64>(y) * stride + x] : no_value;
   const float other = inside ? disparity[static_cast<int64>(other_y) * stride + other_x] : no_value;
-  const uint32 joins = __ballot_sync(whole_warp, connected(other, value, range));
+  const uint32 joins = __ballot_sync(all_lanes, connected(other, value, range));
   if (joins_first(joins, find_starts(value, range, lane), find_starts(other, range, lane), lane))
     join<GlobalLinks>(links, other_y * width + other_x, y * width + x);
 }
@@ -235,12 +235,12 @@ PARALLAX_KERNEL remove_speckles(float* disparity, int64 stride, uint8* status, i
 
 namespace {
 
-// Of columns [first, end) of a row; infinite if there is none. For a whole warp.
+// Of columns [first, end) of a row; infinite if there is none. For a full warp.
 __device__ __forceinline__ float first_value(const float* row, int first, int end, int lane) {
   for (; first < end; first += lanes) {
     const float value = first + lane < end ? row[first + lane] : no_value;
-    const uint32 found = __ballot_sync(whole_warp, has_value(value));
-    if (found != 0) return __shfl_sync(whole_warp, value, lowest_lane(found));
+    const uint32 found = __ballot_sync(all_lanes, has_value(value));
+    if (found != 0) return __shfl_sync(all_lanes, value, lowest_lane(found));
   }
   return no_value;
 }
@@ -249,8 +249,8 @@ __device__ __forceinline__ float last_value(const float* row, int first, int end
   for (; first < end; end -= lanes) {
     const int x = end - lanes + lane;
     const float value = x >= first ? row[x] : no_value;
-    const uint32 found = __ballot_sync(whole_warp, has_value(value));
-    if (found != 0) return __shfl_sync(whole_warp, value, highest_lane(found));
+    const uint32 found = __ballot_sync(all_lanes, has_value(value));
+    if (found != 0) return __shfl_sync(all_lanes, value, highest_lane(found));
   }
   return no_value;
 }
@@ -258,7 +258,7 @@ __device__ __forceinline__ float last_value(const float* row, int first, int end
 // The value of one of the lanes `among`, or `otherwise` if there are none; `pick` says which.
 template <class Pick>
 __device__ __forceinline__ float pick_value(float value, uint32 among, float otherwise, const Pick& pick) {
-  const float picked = __shfl_sync(whole_warp, value, among != 0 ? pick(among) : 0);
+  const float picked = __shfl_sync(all_lanes, value, among != 0 ? pick(among) : 0);
   return among != 0 ? picked : otherwise;
 }
 
@@ -288,7 +288,7 @@ PARALLAX_KERNEL __launch_bounds__(block_threads)
     const int x = start + lane;
     const float value = x < end ? row[x] : no_value;
     const uint8 mark = x < end ? status[y * status_stride + x] : input_masked;
-    const uint32 found = __ballot_sync(whole_warp, has_value(value));
+    const uint32 found = __ballot_sync(all_lanes, has_value(value));
     if (found != 0 || start == begin) {
       after = first_value(row, start + lanes, end, lane);
       if (!has_value(after)) after = beyond;

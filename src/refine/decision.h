@@ -3,6 +3,9 @@
 // devices share.
 #pragma once
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "refine/refine.h"
 #include "refine/sub_pixel.h"
 
@@ -15,6 +18,22 @@ struct Beliefs {
   float before, best, after;
   float rival;
 };
+
+// Of the beliefs belief(0) … belief(labels − 1), as a reference finds them.
+template <class Belief>
+Beliefs find_beliefs(int labels, const Belief& belief) {
+  Beliefs found{0, 0, belief(0), 0, no_value};
+  for (int label = 1; label < labels; ++label) {
+    if (belief(label) >= found.best) continue;
+    found.label = label;
+    found.best = belief(label);
+  }
+  for (int label = 0; label < labels; ++label)
+    if (std::abs(label - found.label) > 1) found.rival = std::min(found.rival, belief(label));
+  if (found.label > 0) found.before = belief(found.label - 1);
+  if (found.label + 1 < labels) found.after = belief(found.label + 1);
+  return found;
+}
 
 struct DecisionRule {
   int min_disparity;
@@ -31,10 +50,10 @@ inline float confidence(const Beliefs& beliefs, const DecisionRule& rule) {
 }
 
 inline float disparity(const Beliefs& beliefs, const DecisionRule& rule) {
-  const auto whole = static_cast<float>(rule.min_disparity + beliefs.label);
+  const auto integer = static_cast<float>(rule.min_disparity + beliefs.label);
   const bool inside = beliefs.label > 0 && beliefs.label + 1 < rule.labels;
-  if (rule.sub_pixel == SubPixel::none || !inside) return whole;
-  return whole + sub_pixel_offset(rule.sub_pixel, beliefs.before, beliefs.best, beliefs.after).value();
+  if (rule.sub_pixel == SubPixel::none || !inside) return integer;
+  return integer + sub_pixel_offset(rule.sub_pixel, beliefs.before, beliefs.best, beliefs.after).value();
 }
 
 // Writes a pixel that the matcher decided.

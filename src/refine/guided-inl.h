@@ -25,7 +25,7 @@ using Integers = hn::RebindToSigned<Floats>;
 struct alignas(64) StripWeights {
   std::uint8_t of[most_guided_window * most_guided_window][guided_strip];
 
-  // As whole numbers, of pixels from the i-th of the strip on.
+  // As integers, of pixels from the i-th of the strip on.
   HWY_INLINE hn::Vec<Integers> at(int place, int i) const {
     return hn::PromoteTo(Integers(), hn::Load(hn::Rebind<std::uint8_t, Floats>(), of[place] + i));
   }

@@ -59,32 +59,33 @@ void add_sub_pixel_field(detail::Fields& fields, SubPixel& sub_pixel) {
              {"Interpolation between labels"});
 }
 
-Pipeline::Pipeline(const RefineParameters& p, Size size, bool reference, ArenaLayout& layout)
+Pipeline::Pipeline(const RefineParameters& p, Size size, bool reference)
     : parameters_(p),
       reference_(reference),
       size_(size),
       guided_window_(std::max(p.weighted_median, p.bilateral)) {
-  const int window = std::max(p.median, guided_window_);
-  if (window > 0) scratch_ = layout.reserve_plane<float>(bordered_size(size, window));
-  if (guided_window_ > 0)
-    guide_ = layout.reserve_plane<std::uint8_t>(bordered_guide_size(size, guided_window_));
   if (p.weighted_median > 0)
     weighted_median_ = weighted_median_window(p.weighted_median, p.weighted_median_range);
   if (p.bilateral > 0) bilateral_ = bilateral_window(p.bilateral, p.bilateral_range);
-  if (p.speckle_size > 1) {
-    check_speckle_size(size);
-    regions_ = layout.reserve<std::int32_t>(size.pixels());
-  }
+  if (p.speckle_size > 1) check_speckle_size(size);
 }
 
-void Pipeline::run(const ImageView& left, const DisparityMap& map, View<const float> right, std::byte* arena,
+void Pipeline::reserve(Arena& arena) {
+  const int window = std::max(parameters_.median, guided_window_);
+  if (window > 0) scratch_ = arena.reserve_plane<float>(bordered_size(size_, window));
+  if (guided_window_ > 0)
+    guide_ = arena.reserve_plane<std::uint8_t>(bordered_guide_size(size_, guided_window_));
+  if (parameters_.speckle_size > 1) regions_ = arena.reserve<std::int32_t>(size_.pixels());
+}
+
+void Pipeline::run(const ImageView& left, const DisparityMap& map, View<const float> right,
                    const Workers& workers, detail::StageClock& clock) const {
   if (parameters_.left_right_check) {
     left_right_check(map, right, parameters_.left_right_tolerance, workers);
     clock.finish("left_right_check");
   }
   if (parameters_.speckle_size > 1) {
-    speckle_filter(map, parameters_.speckle_size, parameters_.speckle_range, regions_.in(arena));
+    speckle_filter(map, parameters_.speckle_size, parameters_.speckle_range, regions_);
     clock.finish("speckle");
   }
   if (parameters_.fill == Fill::row) {
@@ -93,32 +94,31 @@ void Pipeline::run(const ImageView& left, const DisparityMap& map, View<const fl
   }
   if (parameters_.median > 0) {
     if (reference_)
-      median_reference(map.disparity, parameters_.median, scratch_.in(arena));
+      median_reference(map.disparity, parameters_.median, scratch_);
     else
-      median(map.disparity, parameters_.median, scratch_.in(arena), workers);
+      median(map.disparity, parameters_.median, scratch_, workers);
     clock.finish("median");
   }
-  if (guided_window_ > 0) run_guided(left, map.disparity, arena, workers, clock);
+  if (guided_window_ > 0) run_guided(left, map.disparity, workers, clock);
 }
 
-void Pipeline::run_guided(const ImageView& left, View<float> disparity, std::byte* arena,
-                          const Workers& workers, detail::StageClock& clock) const {
+void Pipeline::run_guided(const ImageView& left, View<float> disparity, const Workers& workers,
+                          detail::StageClock& clock) const {
   const RefineParameters& p = parameters_;
-  const View<std::uint8_t> guide = inside_border(guide_.in(arena), size_, guided_window_);
-  const View<float> scratch = scratch_.in(arena);
+  const View<std::uint8_t> guide = inside_border(guide_, size_, guided_window_);
   take_guide(left, guide, workers);
   if (p.weighted_median > 0) {
     if (reference_)
-      weighted_median_reference(disparity, guide, p.weighted_median, p.weighted_median_range, scratch);
+      weighted_median_reference(disparity, guide, p.weighted_median, p.weighted_median_range, scratch_);
     else
-      weighted_median(disparity, guide, weighted_median_, scratch, workers);
+      weighted_median(disparity, guide, weighted_median_, scratch_, workers);
     clock.finish("weighted_median");
   }
   if (p.bilateral > 0) {
     if (reference_)
-      bilateral_reference(disparity, guide, p.bilateral, p.bilateral_range, p.bilateral_step, scratch);
+      bilateral_reference(disparity, guide, p.bilateral, p.bilateral_range, p.bilateral_step, scratch_);
     else
-      bilateral(disparity, guide, bilateral_, p.bilateral_step, scratch, workers);
+      bilateral(disparity, guide, bilateral_, p.bilateral_step, scratch_, workers);
     clock.finish("bilateral");
   }
 }

@@ -51,7 +51,7 @@ void left_right_check(const DisparityMap& left, View<const float> right, float t
 void fill_row(const DisparityMap& map, const Workers& workers);
 
 // Steps over windows read a copy of the map with "no value" around it; at the end of a row, as many as a
-// whole vector may read.
+// full vector may read.
 inline Size bordered_size(Size size, int window) {
   constexpr int widest_vector = 64 / sizeof(float);
   const int border = window / 2;
@@ -81,7 +81,7 @@ inline void check_bilateral_step(const char* field, float step) {
 
 // Of a pixel, the unit in which the bilateral filter moves it.
 inline constexpr float shift_unit = 256;
-// The whole number nearest sum/weights, of two the one farther from 0. A window's sum of at most 128 pixels a
+// The integer nearest sum/weights, of two the one farther from 0. A window's sum of at most 128 pixels a
 // neighbour, doubled, is below 2³².
 inline std::int32_t nearest_quotient(std::int32_t sum, std::int32_t weights) {
   const auto all = static_cast<std::uint32_t>(std::max(weights, 1));
@@ -104,14 +104,17 @@ void check_speckle_size(Size size);
 class Pipeline {
  public:
   // `reference`: with the readable filters.
-  Pipeline(const RefineParameters& parameters, Size size, bool reference, ArenaLayout& layout);
+  Pipeline(const RefineParameters& parameters, Size size, bool reference);
+
+  // As Arena says, twice before the first run.
+  void reserve(Arena& arena);
 
   // `left`: the image of the map, for the steps that it guides; `right`: of the left-right check.
-  void run(const ImageView& left, const DisparityMap& map, View<const float> right, std::byte* arena,
-           const Workers& workers, detail::StageClock& clock) const;
+  void run(const ImageView& left, const DisparityMap& map, View<const float> right, const Workers& workers,
+           detail::StageClock& clock) const;
 
  private:
-  void run_guided(const ImageView& left, View<float> disparity, std::byte* arena, const Workers& workers,
+  void run_guided(const ImageView& left, View<float> disparity, const Workers& workers,
                   detail::StageClock& clock) const;
 
   RefineParameters parameters_;
@@ -119,9 +122,9 @@ class Pipeline {
   Size size_;
   int guided_window_;  // the larger one; 0 = no step is guided
   GuidedWindow weighted_median_, bilateral_;
-  PlaneBuffer<float> scratch_;
-  PlaneBuffer<std::uint8_t> guide_;
-  Buffer<std::int32_t> regions_;
+  View<float> scratch_;
+  View<std::uint8_t> guide_;
+  std::int32_t* regions_ = nullptr;
 };
 
 }  // namespace parallax::refine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fractions of a pixel from costs at whole disparities.
+// Fractions of a pixel from costs at integer disparities.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace parallax::refine {
 
-// Both are whole numbers rounded to floats, and divided once: the same on every device.
+// Both are integers rounded to floats, and divided once: the same on every device.
 struct Fraction {
   float numerator = 0, denominator = 1;
   float value() const { return numerator / denominator; }

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <random>
 
+#include "core/round_up.h"
+
 namespace parallax::tuning {
 namespace {
 
@@ -234,9 +236,9 @@ class Search {
       const auto begin = order.begin() + static_cast<std::ptrdiff_t>(first);
       return std::vector(begin, begin + static_cast<std::ptrdiff_t>(std::min(count, order.size() - first)));
     };
-    // Whole groups: what is prepared is compared soon.
+    // Full groups: what is prepared is compared soon.
     const auto at_once = static_cast<std::size_t>(landscape_.prepared_at_once());
-    const std::size_t batch = (at_once + group_size - 1) / group_size * group_size;
+    const std::size_t batch = round_up(at_once, group_size);
     for (std::size_t first = 0; first < order.size() && !is_out(the_default); first += group_size) {
       if (past(end_of_groups)) return end_early();
       if (first % batch == 0) prepare(part(first, batch), end_of_groups);

@@ -50,24 +50,52 @@ TEST(ArenaTest, LargeLayoutsAreCountedWithoutOverflow) {
   EXPECT_EQ(layout.bytes(), 8'000'000'000'000u + buffer_gap);
 }
 
-TEST(ArenaTest, EveryReservedElementIsMemoryOfItsOwn) {
-  ArenaLayout layout;
-  const Buffer<double> numbers = layout.reserve<double>(9);
-  const PlaneBuffer<std::uint8_t> pixels = layout.reserve_plane<std::uint8_t>({65, 2});
-  const Buffer<std::uint16_t> last = layout.reserve<std::uint16_t>(100);
-  const Arena arena(layout);
-  const View<std::uint8_t> view = pixels.in(arena.data());
-  std::fill_n(numbers.in(arena.data()), 9, 1.5);
-  for (int y = 0; y < 2; ++y) std::fill_n(view.row(y), 65, static_cast<std::uint8_t>(2 + y));
-  std::fill_n(last.in(arena.data()), 100, std::uint16_t{7});
+struct Reserved {
+  explicit Reserved(Arena& arena)
+      : numbers(arena.reserve<double>(9)),
+        pixels(arena.reserve_plane<std::uint8_t>({65, 2})),
+        last(arena.reserve<std::uint16_t>(100)) {}
 
-  for (int i = 0; i < 9; ++i) EXPECT_EQ(numbers.in(arena.data())[i], 1.5);
+  double* numbers;
+  View<std::uint8_t> pixels;
+  std::uint16_t* last;
+};
+
+TEST(ArenaTest, OnPaperEverythingIsCountedAndNothingIsThere) {
+  Arena arena;
+  const Reserved on_paper(arena);
+  EXPECT_EQ(on_paper.numbers, nullptr);
+  EXPECT_TRUE(on_paper.pixels.empty());
+  EXPECT_EQ(on_paper.pixels.size, (Size{65, 2}));
+  EXPECT_EQ(arena.bytes(), 128u + 256u + 256u + 3 * buffer_gap);
+}
+
+TEST(ArenaTest, EveryReservedElementIsMemoryOfItsOwn) {
+  Arena arena;
+  Reserved all(arena);
+  const std::size_t bytes = arena.bytes();
+  arena.allocate();
+  all = Reserved(arena);
+  EXPECT_EQ(arena.bytes(), bytes);
+  std::fill_n(all.numbers, 9, 1.5);
+  for (int y = 0; y < 2; ++y) std::fill_n(all.pixels.row(y), 65, static_cast<std::uint8_t>(2 + y));
+  std::fill_n(all.last, 100, std::uint16_t{7});
+
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(all.numbers[i], 1.5);
   for (int y = 0; y < 2; ++y)
-    for (int x = 0; x < 65; ++x) EXPECT_EQ(view.at(x, y), 2 + y);
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(last.in(arena.data())[i], 7);
-  for (int y = 0; y < 2; ++y) EXPECT_TRUE(aligned(view.row(y)));
-  EXPECT_TRUE(aligned(numbers.in(arena.data())));
-  EXPECT_TRUE(aligned(last.in(arena.data())));
+    for (int x = 0; x < 65; ++x) EXPECT_EQ(all.pixels.at(x, y), 2 + y);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(all.last[i], 7);
+  for (int y = 0; y < 2; ++y) EXPECT_TRUE(aligned(all.pixels.row(y)));
+  EXPECT_TRUE(aligned(all.numbers));
+  EXPECT_TRUE(aligned(all.last));
+}
+
+TEST(ArenaTest, RefusesMoreThanWasReservedOnPaper) {
+  Arena arena;
+  const Reserved on_paper(arena);
+  arena.allocate();
+  const Reserved all(arena);
+  EXPECT_THROW(arena.reserve<std::uint8_t>(1), Error);
 }
 
 }  // namespace

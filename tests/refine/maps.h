@@ -160,12 +160,14 @@ struct Guide {
 };
 
 inline Map refined_on_cpu(const RefineParameters& parameters, const ImageView& guide, Map map, Map right) {
-  ArenaLayout layout;
-  const refine::Pipeline pipeline(parameters, map.size, true, layout);
-  const Arena arena(layout);
+  Arena arena;
+  refine::Pipeline pipeline(parameters, map.size, true);
+  pipeline.reserve(arena);
+  arena.allocate();
+  pipeline.reserve(arena);
   std::vector<StageTime> times;
   detail::StageClock clock(times);
-  pipeline.run(guide, map.view(), right.view().disparity, arena.data(), Workers(1), clock);
+  pipeline.run(guide, map.view(), right.view().disparity, Workers(1), clock);
   return map;
 }
 

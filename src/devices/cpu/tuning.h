@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "core/round_up.h"
 #include "core/tuning.h"
 #include "core/workers.h"
 #include "devices/devices.h"
@@ -23,7 +24,7 @@ inline int ranges_per_thread(const detail::Configuration& configuration) {
 // Of a plan whose tasks work on so many bytes each. They stay in a core's own cache if they fit there, and
 // else nothing of them does.
 inline detail::Footprint footprint(int tasks, const Workers& workers, std::size_t bytes) {
-  return {(tasks + workers.slots() - 1) / workers.slots(), bytes <= second_level_cache_bytes() ? bytes : 0};
+  return {divide_round_up(tasks, workers.slots()), bytes <= second_level_cache_bytes() ? bytes : 0};
 }
 
 }  // namespace parallax::cpu

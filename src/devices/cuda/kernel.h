@@ -15,7 +15,7 @@ using int64 = long long;
 
 #define PARALLAX_KERNEL extern "C" __global__ void
 
-constexpr unsigned whole_warp = 0xFFFFFFFFu;
+constexpr unsigned all_lanes = 0xFFFFFFFFu;
 
 // A kernel may be launched before the one ahead of it has ended; from here on, it has. (sm_90 and later, see
 // Kernel::launch.)

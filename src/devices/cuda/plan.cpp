@@ -9,11 +9,6 @@ namespace {
 
 constexpr int most_channels = 3;
 
-std::size_t row_bytes(const ImageView& image) {
-  return static_cast<std::size_t>(image.format.size.width) * static_cast<std::size_t>(image.channels) *
-         (image.format.depth == Depth::bits16 ? 2 : 1);
-}
-
 DeviceAddress address_of(const void* memory) {
   return reinterpret_cast<DeviceAddress>(memory);
 }
@@ -40,7 +35,7 @@ Plan::Plan(const Device& device, const ImageFormat& format, int volume_labels, b
       tells_confidence_(tells_confidence),
       workers_(device.threads) {
   const std::size_t pixels = format.size.pixels();
-  const std::size_t sample = format.depth == Depth::bits16 ? 2 : 1;
+  const std::size_t sample = bytes_per_sample(format.depth);
   for (auto& image : staged_images_) image = host_layout_.reserve<std::byte>(pixels * sample * most_channels);
   for (auto& mask : staged_masks_) mask = host_layout_.reserve<std::uint8_t>(pixels);
   reserve_map(staged_map_, host_layout_);
@@ -162,7 +157,8 @@ void Plan::copy_out(const DisparityMap& to, ChangingLaunches& launches) const {
 // Gray images, which are as good as any until a run says what they are.
 StereoPair Plan::staged_pair() const {
   const auto image = [&](int side) {
-    const std::ptrdiff_t stride_bytes = format_.size.width * (format_.depth == Depth::bits16 ? 2 : 1);
+    const std::ptrdiff_t stride_bytes =
+        format_.size.width * static_cast<int>(bytes_per_sample(format_.depth));
     return ImageView(staged_images_[side].in(host_memory()), format_, 1, stride_bytes);
   };
   return {image(0), image(1)};

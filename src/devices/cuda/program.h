@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/round_up.h"
 #include "devices/cuda/context.h"
 
 namespace parallax::cuda {
@@ -128,12 +129,8 @@ class Program {
   Owned<ModuleHandle> module_;
 };
 
-inline int rounded_up(int value, int unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
 inline unsigned blocks(std::size_t work, std::size_t per_block) {
-  return static_cast<unsigned>((work + per_block - 1) / per_block);
+  return static_cast<unsigned>(divide_round_up(work, per_block));
 }
 
 }  // namespace parallax::cuda

@@ -10,17 +10,8 @@ namespace {
 
 constexpr std::size_t most_channels = 3;
 
-std::size_t sample_bytes(const ImageFormat& format) {
-  return format.depth == Depth::bits16 ? 2 : 1;
-}
-
-std::size_t row_bytes(const ImageView& image) {
-  return static_cast<std::size_t>(image.format.size.width) * static_cast<std::size_t>(image.channels) *
-         sample_bytes(image.format);
-}
-
 std::size_t aligned(std::size_t bytes) {
-  return (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+  return round_up(bytes, buffer_alignment);
 }
 
 }  // namespace
@@ -31,7 +22,7 @@ Plan::Plan(const Device& device, const ImageFormat& format, bool tells_confidenc
       tells_confidence_(tells_confidence && context_->info().divides_correctly),
       workers_(device.threads) {
   const std::size_t pixels = format.size.pixels();
-  pair_ = layout_.reserve<std::byte>(2 * aligned(pixels * most_channels * sample_bytes(format)) +
+  pair_ = layout_.reserve<std::byte>(2 * aligned(pixels * most_channels * bytes_per_sample(format.depth)) +
                                      2 * aligned(pixels));
   disparity_ = layout_.reserve_plane<float>(format.size);
   status_ = layout_.reserve_plane<std::uint8_t>(format.size);

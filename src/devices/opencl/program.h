@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/round_up.h"
 #include "devices/opencl/context.h"
 
 namespace parallax::opencl {
@@ -71,7 +72,7 @@ class Program {
 };
 
 inline std::size_t groups_for(std::size_t work, std::size_t a_group) {
-  return (work + a_group - 1) / a_group;
+  return divide_round_up(work, a_group);
 }
 
 }  // namespace parallax::opencl

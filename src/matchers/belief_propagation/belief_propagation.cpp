@@ -75,9 +75,9 @@ Model make_model(const BeliefPropagationParameters& p) {
   model.has_outside = p.outside_cost.has_value();
   model.truncation =
       p.discontinuity_truncation > 0 ? p.discontinuity_truncation : static_cast<float>(p.disparities) / 7.5f;
-  model.whole = is_whole(p.arithmetic);
+  model.integer = is_integer(p.arithmetic);
   model.bound = p.arithmetic == Arithmetic::fixed8 ? 31 : 4095;
-  model.scale = model.whole ? static_cast<float>(model.bound) / model.truncation : 1.0f;
+  model.scale = model.integer ? static_cast<float>(model.bound) / model.truncation : 1.0f;
   model.cost_scale = p.data_weight * model.scale / per_level;
   model.volume_scale = model.scale;
   model.volume_limit = p.arithmetic == Arithmetic::float16
@@ -95,9 +95,9 @@ Model make_model(const BeliefPropagationParameters& p) {
     const float truncation = model.rounded(static_cast<float>(weight) * model.truncation * model.scale);
     const float slope = model.rounded(static_cast<float>(weight) * model.scale);
     model.truncations.push_back(truncation);
-    model.slopes.push_back(model.whole ? std::clamp(slope, 1.0f, static_cast<float>(model.bound)) : slope);
+    model.slopes.push_back(model.integer ? std::clamp(slope, 1.0f, static_cast<float>(model.bound)) : slope);
   }
-  if (model.whole) check_fits(model);
+  if (model.integer) check_fits(model);
   if (p.arithmetic == Arithmetic::float16) check_half(model);
   return model;
 }
@@ -114,7 +114,7 @@ std::string variant(const BeliefPropagationParameters& parameters) {
 Margins margins(const BeliefPropagationParameters& parameters, Size size, int padding) {
   const Model model = make_model(parameters);
   Margins margins =
-      data_cost::margins(model, size, parameters.refine.left_right_check, padding + (model.whole ? 0 : 1));
+      data_cost::margins(model, size, parameters.refine.left_right_check, padding + (model.integer ? 0 : 1));
   margins.alignment = 1 << level_sizes(size, parameters.levels).size();
   return margins;
 }

@@ -16,7 +16,7 @@
 // four children. In the end a pixel takes the label of the lowest belief, D plus the four messages to it; of
 // equals, the lowest.
 //
-// fixed8 and fixed16 (whole numbers): costs are multiplied by `scale`, so that T becomes `bound` units (31 or
+// fixed8 and fixed16 (integers): costs are multiplied by `scale`, so that T becomes `bound` units (31 or
 // 4095), and rounded. The constant is the least h, so a message lies in [0, bound]. From the data costs of a
 // pixel their least is subtracted, and they are cut at 4·bound + 1, on every level: against three messages of
 // at most `bound` and a step of `bound`, a label that far above the least can neither win nor shape a
@@ -64,7 +64,7 @@ std::string variant(const BeliefPropagationParameters& parameters);
 
 inline constexpr float highest_half = 65504;
 
-inline bool is_whole(Arithmetic arithmetic) {
+inline bool is_integer(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::fixed8 || arithmetic == Arithmetic::fixed16;
 }
 
@@ -72,12 +72,12 @@ using data_cost::check_reachable, data_cost::DataCosts, data_cost::gray_channel,
     data_cost::highest_difference, data_cost::per_level, data_cost::sample_row, data_cost::smooth_column,
     data_cost::smooth_row, data_cost::smoothing_weights;
 
-// What follows from the parameters. Costs are in units: whole numbers in whole arithmetic, else floats whose
+// What follows from the parameters. Costs are in units: integers in integer arithmetic, else floats whose
 // unit is one label of discontinuity.
 struct Model : data_cost::CostModel {
   BeliefPropagationParameters parameters;
   float truncation;  // T in labels
-  int bound;         // of a message, in units; whole arithmetic only
+  int bound;         // of a message, in units; integer arithmetic only
   float scale;       // units in one label of discontinuity
   // By the rounded difference in gray levels across an edge, 0…256.
   std::vector<float> slopes, truncations;

@@ -60,12 +60,13 @@ void simple_cost_row_of(const RowCost& row) {
   simple_cost_row<feature, 16>(row);
 }
 
-// Stores one vector of pixels' costs, of which whole arithmetic keeps what lies within `bound` of the least.
+// Stores one vector of pixels' costs, of which integer arithmetic keeps what lies within `bound` of the
+// least.
 template <class Number>
 HWY_INLINE void settle(const float* units, std::ptrdiff_t step, const PlaneShape& shape, int bound,
                        typename Number::Storage* out) {
   const Float::Tag tag;
-  if constexpr (Number::whole) {
+  if constexpr (Number::integer) {
     const hn::Rebind<typename Number::Storage, Float::Tag> narrow;
     const auto highest = hn::Set(tag, static_cast<float>(bound));
     auto least = hn::Set(tag, Float::highest);
@@ -107,7 +108,7 @@ void cost_row_of(const RowCost& row) {
           hn::Min(differences_256<feature>(d32, row.left, i, row.right[right_at.half], i + right_at.offset),
                   differences);
       auto cost = hn::Mul(hn::ConvertTo(tag, difference), scale);
-      if constexpr (Number::whole) cost = hn::Floor(hn::Add(cost, half));
+      if constexpr (Number::integer) cost = hn::Floor(hn::Add(cost, half));
       const std::uint8_t* right_valid = row.right_valid[right_at.half] + i + right_at.offset;
       const auto exists =
           hn::RebindMask(tag, hn::Gt(hn::PromoteTo(d32, hn::LoadU(d8, right_valid)), hn::Zero(d32)));

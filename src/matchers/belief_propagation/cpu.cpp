@@ -16,13 +16,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/arena.h"
+#include "core/round_up.h"
 #include "devices/cpu/tuning.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/cpu_kernels.h"
 #include "matchers/belief_propagation/edges.h"
 #include "matchers/belief_propagation/features.h"
-#include "refine/refine.h"
+#include "matchers/host_plan.h"
+#include "refine/decision.h"
 
 namespace parallax::belief_propagation {
 namespace {
@@ -60,45 +61,40 @@ struct Level {
   Size size;
   PlaneShape shape;
   std::size_t plane_bytes;
-  Buffer<std::byte> data, messages;  // of coarse levels: [row][colour] and [row][colour][direction] planes
+  std::byte *data, *messages;  // of coarse levels: [row][colour] and [row][colour][direction] planes
 };
 
 // Of one thread.
 struct Window {
-  Buffer<std::byte> planes;  // [row % rows][window_plane_index()]
-  Buffer<std::byte> costs;   // of two rows: [row][colour] planes
-  Buffer<std::byte> scratch;
-  Buffer<std::uint16_t> labels;
-  Buffer<float> around[4];
+  std::byte* planes;  // [row % rows][window_plane_index()]
+  std::byte* costs;   // of two rows: [row][colour] planes
+  std::byte* scratch;
+  std::uint16_t* labels;
+  float* around[4];
 };
 
-class Cpu final : public detail::Plan {
+class Cpu final : public host::Plan {
  public:
   Cpu(const BeliefPropagationParameters& parameters, int threads, const ImageFormat& format,
       const detail::Configuration& configuration)
-      : model_(make_model(parameters)),
+      : host::Plan(parameters.refine, format.size,
+                   data_cost::volume_labels(parameters.cost, parameters.disparities),
+                   Workers(threads, cpu::ranges_per_thread(configuration))),
+        model_(make_model(parameters)),
         arithmetic_(parameters.arithmetic),
         iterations_(parameters.iterations),
-        size_(format.size),
-        workers_(threads, cpu::ranges_per_thread(configuration)),
         window_target_(static_cast<std::size_t>(configuration.value(window_kib.name, usual_window_kib))
                        << 10),
         bands_per_thread_(configuration.value(bands_per_thread.name, 1)),
-        features_(model_, format, plane_shape(format.size, model_.labels, arithmetic_), workers_.slots(),
-                  layout_),
-        edges_(model_, level_sizes(size_, parameters.levels), layout_),
-        refinement_(parameters.refine, size_, false, layout_) {
+        features_(model_, format, plane_shape(size_, model_.labels, arithmetic_), workers_.slots()),
+        edges_(model_, level_sizes(size_, parameters.levels)),
+        windows_(static_cast<std::size_t>(workers_.slots())) {
     check_reachable(parameters.cost, model_.min_disparity, model_.labels, size_);
-    for (const Size size : level_sizes(size_, parameters.levels)) reserve_level(size);
-    for (int slot = 0; slot < workers_.slots(); ++slot) reserve_window();
+    for (const Size size : level_sizes(size_, parameters.levels)) levels_.push_back(level_of(size));
     strip_width_ = choose_strip_width();
-    nothing_ = reserve_planes(1, levels_.front());
-    if (parameters.refine.left_right_check) right_disparity_ = layout_.reserve_plane<float>(size_);
+    plan_memory();
   }
 
-  std::size_t memory_bytes() const override { return layout_.bytes(); }
-  int cost_labels() const override { return model_.parameters.cost == DataCost::volume ? model_.labels : 0; }
-  bool tells_confidence() const override { return true; }
   detail::Footprint footprint() const {
     const Level& finest = levels_.front();
     const auto columns =
@@ -106,58 +102,78 @@ class Cpu final : public detail::Plan {
     return cpu::footprint(bands_of(finest), workers_, columns * window_column_bytes());
   }
 
-  void allocate() override {
-    arena_ = Arena(layout_);
-    std::memset(nothing_.in(arena_.data()), 0, nothing_.count);
-    for (const Level& level : levels_) std::memset(level.data.in(arena_.data()), 0, level.data.count);
-    for (const Window& window : windows_) std::memset(window.costs.in(arena_.data()), 0, window.costs.count);
-    edges_.allocated(arena_.data());
-  }
-
-  void run(const StereoPair& pair, const DisparityMap& map) override {
-    detail::StageClock clock(stage_times);
-    wants_confidence_ = !map.confidence.empty();
-    match(pair, false, clock, {"prepare", "pyramid", "coarse_levels", "finest_level"},
-          [&](int y, int colour, Range strip, const Window& window) {
-            write_row(y, colour, strip, window, map);
-          });
-    View<float> right;
-    if (model_.parameters.refine.left_right_check) {
-      right = right_disparity_.in(arena_.data());
-      match(pair, true, clock,
-            {"right_prepare", "right_pyramid", "right_coarse_levels", "right_finest_level"},
-            [&](int y, int colour, Range strip, const Window& window) {
-              write_right_row(y, colour, strip, window, right);
-            });
-    }
-    refinement_.run(pair.left, map, right, arena_.data(), workers_, clock);
-  }
-
  private:
-  // Planes
+  void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
+    wants_confidence_ = !map.confidence.empty();
+    propagate(pair, false, clock, {"prepare", "pyramid", "coarse_levels", "finest_level"},
+              [&](int y, int colour, Range strip, const Window& window) {
+                write_row(y, colour, strip, window, map);
+              });
+    if (!checks_left_right_) return;
+    propagate(pair, true, clock,
+              {"right_prepare", "right_pyramid", "right_coarse_levels", "right_finest_level"},
+              [&](int y, int colour, Range strip, const Window& window) {
+                write_right_row(y, colour, strip, window);
+              });
+  }
 
-  Buffer<std::byte> reserve_planes(std::size_t count, const Level& level) {
-    // A margin before the first, as there is one before each other.
-    return layout_.reserve<std::byte>(count * level.plane_bytes + margin());
+  // Memory
+
+  void reserve(Arena& arena) override {
+    features_.reserve(arena);
+    edges_.reserve(arena);
+    for (std::size_t i = 1; i < levels_.size(); ++i) {
+      const std::size_t planes = data_planes(levels_[i]);
+      levels_[i].data = reserve_planes(planes, levels_[i], arena);
+      levels_[i].messages = reserve_planes(planes * direction_count, levels_[i], arena);
+    }
+    for (Window& window : windows_) reserve_window(window, arena);
+    nothing_ = reserve_planes(1, levels_.front(), arena);
+  }
+
+  void reserve_window(Window& window, Arena& arena) const {
+    const Level& finest = levels_.front();
+    const auto pixels = static_cast<std::size_t>(finest.shape.computed);
+    window.planes = reserve_planes(static_cast<std::size_t>(window_rows()) * window_planes(), finest, arena);
+    if (levels_.size() > 1) window.costs = reserve_planes(cost_planes, finest, arena);
+    window.scratch = arena.reserve<std::byte>(scratch_bytes(model_.labels));
+    window.labels = arena.reserve<std::uint16_t>(pixels);
+    for (float*& beliefs : window.around) beliefs = arena.reserve<float>(pixels);
+  }
+
+  void fill_memory() override {
+    clear_planes(nothing_, 1, levels_.front());
+    for (std::size_t i = 1; i < levels_.size(); ++i)
+      clear_planes(levels_[i].data, data_planes(levels_[i]), levels_[i]);
+    for (const Window& window : windows_)
+      if (levels_.size() > 1) clear_planes(window.costs, cost_planes, levels_.front());
+    edges_.write_tables();
+  }
+
+  // Planes, with a margin before the first, as there is one before each other.
+  std::byte* reserve_planes(std::size_t count, const Level& level, Arena& arena) const {
+    return arena.reserve<std::byte>(count * level.plane_bytes + margin());
+  }
+  void clear_planes(std::byte* planes, std::size_t count, const Level& level) const {
+    std::memset(planes, 0, count * level.plane_bytes + margin());
   }
   std::size_t margin() const { return widest_vector_bytes + (model_.parameters.aligned ? 0 : sizeof(float)); }
-  std::byte* plane(const Buffer<std::byte>& planes, const Level& level, std::size_t index) const {
-    return planes.in(arena_.data()) + margin() + index * level.plane_bytes;
+  std::byte* plane(std::byte* planes, const Level& level, std::size_t index) const {
+    return planes + margin() + index * level.plane_bytes;
+  }
+  static constexpr std::size_t cost_planes = 2 * 2;
+  static std::size_t data_planes(const Level& level) {
+    return static_cast<std::size_t>(level.size.height) * 2;
   }
 
-  void reserve_level(Size size) {
-    Level level;
+  Level level_of(Size size) const {
+    Level level{};
     level.size = size;
     level.shape = plane_shape(size, model_.labels, arithmetic_);
     level.plane_bytes = static_cast<std::size_t>(level.shape.stride) *
                             static_cast<std::size_t>(model_.labels) * storage_bytes(arithmetic_) +
                         plane_offset;
-    const auto rows = static_cast<std::size_t>(size.height);
-    if (!levels_.empty()) {
-      level.data = reserve_planes(rows * 2, level);
-      level.messages = reserve_planes(rows * 2 * direction_count, level);
-    }
-    levels_.push_back(level);
+    return level;
   }
 
   // Of one thread's window, what the caches can be hoped to hold.
@@ -171,23 +187,11 @@ class Cpu final : public detail::Plan {
   // all, for the rows that keep their messages.
   std::size_t window_plane_index(int colour, int direction) const {
     const auto index = static_cast<std::size_t>(direction), side = static_cast<std::size_t>(colour);
-    if (!model_.whole) return side * (direction_count + 1) + index;
+    if (!model_.integer) return side * (direction_count + 1) + index;
     constexpr std::size_t shared[] = {0, 2, 1, 4, 6};
     return direction == above || direction == left ? shared[index] : shared[index] + side;
   }
-  std::size_t window_planes() const { return model_.whole ? 8 : 2 * (direction_count + 1); }
-
-  void reserve_window() {
-    const Level& finest = levels_.front();
-    Window window;
-    window.planes = reserve_planes(static_cast<std::size_t>(window_rows()) * window_planes(), finest);
-    if (levels_.size() > 1) window.costs = reserve_planes(2 * 2, finest);
-    window.scratch = layout_.reserve<std::byte>(scratch_bytes(model_.labels));
-    window.labels = layout_.reserve<std::uint16_t>(static_cast<std::size_t>(finest.shape.computed));
-    for (auto& buffer : window.around)
-      buffer = layout_.reserve<float>(static_cast<std::size_t>(finest.shape.computed));
-    windows_.push_back(window);
-  }
+  std::size_t window_planes() const { return model_.integer ? 8 : 2 * (direction_count + 1); }
 
   // Data costs
 
@@ -196,10 +200,10 @@ class Cpu final : public detail::Plan {
   };
 
   template <class Decide>
-  void match(const StereoPair& pair, bool mirrored, detail::StageClock& clock, const StageNames& names,
-             const Decide& decide) {
-    features_.prepare(pair, mirrored, arena_.data(), workers_);
-    edges_.prepare(features_.gray(arena_.data()), arena_.data(), workers_);
+  void propagate(const StereoPair& pair, bool mirrored, detail::StageClock& clock, const StageNames& names,
+                 const Decide& decide) {
+    features_.prepare(pair, mirrored, workers_);
+    edges_.prepare(features_.gray(), workers_);
     clock.finish(names.prepare);
     for (std::size_t i = 1; i < levels_.size(); ++i) make_level(i);
     clock.finish(names.pyramid);
@@ -214,7 +218,7 @@ class Cpu final : public detail::Plan {
     for_row_ranges(workers_, coarse.size.height, [&](int first, int last, int slot) {
       const Window& window = windows_[static_cast<std::size_t>(slot)];
       for (int y = first; y < last; ++y) {
-        RowSum sum{fine.shape, coarse.shape, {}, {}, model_.data_bound(), window.scratch.in(arena_.data())};
+        RowSum sum{fine.shape, coarse.shape, {}, {}, model_.data_bound(), window.scratch};
         for (int row = 0; row < 2; ++row)
           for (int parity = 0; parity < 2; ++parity)
             sum.children[row][parity] = child(index - 1, 2 * y + row, parity, window, slot);
@@ -242,7 +246,7 @@ class Cpu final : public detail::Plan {
     const int colour = colour_of(y, parity);
     if (index > 0) return data_plane(level, y, colour);
     std::byte* costs = plane(window.costs, level, static_cast<std::size_t>(y % 2 * 2 + colour));
-    features_.write_costs(y, colour, {0, level.shape.computed}, arena_.data(), slot, costs);
+    features_.write_costs(y, colour, {0, level.shape.computed}, slot, costs);
     return costs;
   }
 
@@ -277,7 +281,7 @@ class Cpu final : public detail::Plan {
   }
 
   // Pixels of one half that the iterations and the decision reach to one side.
-  int reach() const { return whole_units((iterations_ + 1) / 2 + 1, computing_unit(arithmetic_)); }
+  int reach() const { return round_up((iterations_ + 1) / 2 + 1, computing_unit(arithmetic_)); }
 
   Range computed_for(std::size_t index, Range strip) const {
     return {std::max(0, strip.first - reach()),
@@ -286,7 +290,7 @@ class Cpu final : public detail::Plan {
 
   Range copied_for(Range computed) const {
     const int unit = copying_unit(arithmetic_);
-    return {computed.first / unit * unit, whole_units(computed.last, unit)};
+    return {computed.first / unit * unit, round_up(computed.last, unit)};
   }
 
   std::size_t window_column_bytes() const {
@@ -301,8 +305,8 @@ class Cpu final : public detail::Plan {
     const int fit = static_cast<int>(window_target_ / window_column_bytes());
     if (fit >= finest.shape.computed || fit < 4 * reach()) return finest.shape.computed;
     const int widest = fit - 2 * reach();
-    const int strips = (finest.shape.computed + widest - 1) / widest;
-    return whole_units((finest.shape.computed + strips - 1) / strips, computing_unit(arithmetic_));
+    const int strips = divide_round_up(finest.shape.computed, widest);
+    return round_up(divide_round_up(finest.shape.computed, strips), computing_unit(arithmetic_));
   }
 
   // Rows that an iteration computes for a band: those that the next one reads. The decision of the finest
@@ -336,7 +340,7 @@ class Cpu final : public detail::Plan {
 
   // In floats, outermost pixels keep the messages they start with.
   bool keeps_row(const Level& level, int y) const {
-    return !model_.whole && (y == 0 || y == level.size.height - 1);
+    return !model_.integer && (y == 0 || y == level.size.height - 1);
   }
 
   int last_update(const Level& level, int y, int colour) const {
@@ -381,7 +385,7 @@ class Cpu final : public detail::Plan {
       for (const int iteration : {start, last_update(level, y, colour)})
         clear_before(level, messages(band, y, colour, right, iteration));
       if (band.level == 0 && y >= first && y < last)
-        features_.write_costs(y, colour, band.computed, arena_.data(), band.slot, data(band, y, colour));
+        features_.write_costs(y, colour, band.computed, band.slot, data(band, y, colour));
     }
   }
 
@@ -426,7 +430,7 @@ class Cpu final : public detail::Plan {
     row.from[below] = y + 1 < level.size.height ? messages(band, y + 1, other, above, iteration) : none;
     row.from[left] = messages(band, y, other, right, iteration) - (odd ? 0 : bytes);
     row.from[right] = messages(band, y, other, left, iteration) + (odd ? bytes : 0);
-    row.scratch = windows_[static_cast<std::size_t>(band.slot)].scratch.in(arena_.data());
+    row.scratch = windows_[static_cast<std::size_t>(band.slot)].scratch;
   }
 
   void update(const Band& band, int y, int iteration) {
@@ -438,11 +442,11 @@ class Cpu final : public detail::Plan {
     receive(band, y, colour, iteration - 1, row);
     for (int direction = 0; direction < direction_count; ++direction) {
       row.to[direction] = messages(band, y, colour, direction, iteration);
-      row.slopes[direction] = edges_.slopes(band.level, y, colour, direction, arena_.data());
-      row.truncations[direction] = edges_.truncations(band.level, y, colour, direction, arena_.data());
+      row.slopes[direction] = edges_.slopes(band.level, y, colour, direction);
+      row.truncations[direction] = edges_.truncations(band.level, y, colour, direction);
     }
     update_row(arithmetic_, row);
-    if (!model_.whole) restore_outermost(band, y, colour, iteration);
+    if (!model_.integer) restore_outermost(band, y, colour, iteration);
     clear_behind(level, y, colour, messages(band, y, colour, left, iteration));
   }
 
@@ -486,19 +490,19 @@ class Cpu final : public detail::Plan {
     RowDecision row{};
     row.range = band.strip;
     receive(band, y, colour, iteration, row);
-    row.labels = window.labels.in(arena_.data());
+    row.labels = window.labels;
     if (wants_beliefs()) {
       float** around[] = {&row.before, &row.best, &row.after, &row.rival};
-      for (std::size_t i = 0; i < 4; ++i) *around[i] = window.around[i].in(arena_.data());
+      for (std::size_t i = 0; i < 4; ++i) *around[i] = window.around[i];
     }
     belief_propagation::decide_row(arithmetic_, row);
     decide(y, colour, band.strip, window);
   }
 
   Status status(int x, int y) const {
-    const auto given = static_cast<Status>(features_.status(arena_.data()).at(x, y));
+    const auto given = static_cast<Status>(features_.status().at(x, y));
     const bool outermost = x == 0 || y == 0 || x == size_.width - 1 || y == size_.height - 1;
-    return given == Status::matched && outermost && !model_.whole ? Status::out_of_range : given;
+    return given == Status::matched && outermost && !model_.integer ? Status::out_of_range : given;
   }
 
   int end_of(Range strip, int y, int colour) const {
@@ -506,9 +510,8 @@ class Cpu final : public detail::Plan {
   }
 
   void write_row(int y, int colour, Range strip, const Window& window, const DisparityMap& map) const {
-    const std::uint16_t* labels = window.labels.in(arena_.data());
-    const float* around[4];
-    for (std::size_t i = 0; i < 4; ++i) around[i] = window.around[i].in(arena_.data());
+    const std::uint16_t* labels = window.labels;
+    const float* const* around = window.around;
     for (int i = strip.first; i < end_of(strip, y, colour); ++i) {
       const int x = 2 * i + (y + colour) % 2;
       if (status(x, y) != Status::matched) {
@@ -523,11 +526,11 @@ class Cpu final : public detail::Plan {
     }
   }
 
-  void write_right_row(int y, int colour, Range strip, const Window& window, View<float> right_map) const {
-    const std::uint16_t* labels = window.labels.in(arena_.data());
+  void write_right_row(int y, int colour, Range strip, const Window& window) const {
+    const std::uint16_t* labels = window.labels;
     for (int i = strip.first; i < end_of(strip, y, colour); ++i) {
       const int x = 2 * i + (y + colour) % 2;
-      right_map.at(size_.width - 1 - x, y) =
+      right_disparity_.at(size_.width - 1 - x, y) =
           status(x, y) == Status::matched ? static_cast<float>(model_.parameters.min_disparity + labels[i])
                                           : no_value;
     }
@@ -536,20 +539,14 @@ class Cpu final : public detail::Plan {
   Model model_;
   Arithmetic arithmetic_;
   int iterations_;
-  Size size_;
-  Workers workers_;
   std::size_t window_target_;
   int bands_per_thread_;
-  ArenaLayout layout_;
   Features features_;
   Edges edges_;
-  refine::Pipeline refinement_;
   std::vector<Level> levels_;
   std::vector<Window> windows_;  // by slot
   int strip_width_ = 0;
-  Buffer<std::byte> nothing_;  // a plane of zeros: what comes from beyond the top and the bottom
-  PlaneBuffer<float> right_disparity_;
-  Arena arena_;
+  std::byte* nothing_ = nullptr;  // a plane of zeros: what comes from beyond the top and the bottom
   bool wants_confidence_ = false;
 };
 

@@ -26,12 +26,12 @@ enum Direction { above, below, left, right, direction_count };
 // Shape of the planes of one level.
 struct PlaneShape {
   int labels;
-  int computed;           // elements of a half that are computed: whole vectors
+  int computed;           // elements of a half that are computed: full vectors
   int copied;             // the same, an even number of vectors of stored elements
   std::ptrdiff_t stride;  // elements from one label to the next, margin included
 };
 
-// Elements [first, last) of a half: whole vectors.
+// Elements [first, last) of a half: full vectors.
 struct Range {
   int first, last;
 };
@@ -66,7 +66,7 @@ struct RowSum {
   PlaneShape fine, coarse;
   const void* children[2][2];  // [row][parity of x]
   void* sums[2];               // [parity of x]
-  int bound;                   // whole arithmetic: of the data costs
+  int bound;                   // integer arithmetic: of the data costs
   void* scratch;               // of scratch_bytes(labels)
 };
 
@@ -83,7 +83,7 @@ struct RowCost {
   const void* right[2][most_feature_planes];  // both halves of the extended row
   const std::uint8_t* left_valid;             // 255 where the pixel has data costs, else 0
   const std::uint8_t* right_valid[2];         // 255 where there is a right pixel, else 0
-  // Whole-level differences 0…255 and the outside cost in bytes, when fixed8 holds them as they are.
+  // Integer differences 0…255 and the outside cost in bytes, when fixed8 holds them as they are.
   bool simple;
   const std::uint8_t* table;
   int table_end;  // differences from here on cost as much as the one before
@@ -91,7 +91,7 @@ struct RowCost {
   float scale;
   int differences;
   float outside;
-  int bound;  // whole arithmetic
+  int bound;  // integer arithmetic
   void* out;
   void* scratch;  // of scratch_bytes(labels)
 };
@@ -107,9 +107,6 @@ std::size_t computing_bytes(Arithmetic arithmetic);
 // Elements that a range is made of.
 int computing_unit(Arithmetic arithmetic);
 int copying_unit(Arithmetic arithmetic);
-inline int whole_units(int count, int unit) {
-  return (count + unit - 1) / unit * unit;
-}
 
 PlaneShape plane_shape(Size size, int labels, Arithmetic arithmetic);
 
@@ -122,7 +119,7 @@ void cost_row(Arithmetic arithmetic, const RowCost& row);
 inline constexpr int pitch = 64;
 void settle_costs(Arithmetic arithmetic, const PlaneShape& shape, int count, const float* units, int bound,
                   void* out);
-// Even elements and odd ones; a whole vector at a time.
+// Even elements and odd ones; a full vector at a time.
 void split_row(const std::uint8_t* row, int count, std::uint8_t* even, std::uint8_t* odd);
 void split_row(const std::uint16_t* row, int count, std::uint16_t* even, std::uint16_t* odd);
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/arena.h"
+#include "core/round_up.h"
 #include "data_cost/cuda.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/plan.h"
@@ -23,7 +24,6 @@ namespace {
 using cuda::define;
 using cuda::Kernel;
 using cuda::Options;
-using cuda::rounded_up;
 using cuda::Shape;
 using cuda::StreamHandle;
 using data_cost::CudaCosts;
@@ -33,7 +33,7 @@ using refine::CudaDecision;
 constexpr unsigned block_threads = 128;
 constexpr int directions = 4;
 
-// What can be tuned: in whole arithmetic,
+// What can be tuned: in integer arithmetic,
 constexpr const char *labels_a_thread = "labels_per_thread", *threads_a_block = "threads_per_block",
                      *least_blocks = "blocks_per_multiprocessor", *shared_below = "share_directions_below";
 // and in floats.
@@ -89,7 +89,7 @@ class Cuda : public cuda::Plan {
             define("CONFIDENCE", 1),
             define("SUB_PIXEL", static_cast<int>(p.sub_pixel)),
             define("COST", static_cast<int>(p.cost)),
-            define("TABLE", images_.whole_differences()),
+            define("TABLE", images_.integer_differences()),
             define("TABLE_SIZE", data_cost::cost_table_size)};
   }
 
@@ -116,18 +116,7 @@ class Cuda : public cuda::Plan {
   }
 
   void match(const DisparityMap& map, StreamHandle stream) final {
-    const BeliefPropagationParameters& p = model_.parameters;
-    CudaDecision to{map.disparity.data,
-                    map.status.data,
-                    map.confidence.data,
-                    static_cast<int>(map.disparity.stride),
-                    static_cast<int>(map.status.stride),
-                    images_.from_start(),
-                    images_.stride(),
-                    p.min_disparity,
-                    CudaImages::as_it_is,
-                    p.min_confidence,
-                    model_.truncation * model_.scale};
+    const CudaDecision to = refine::left_map(map, model_.decision(), images_.from_start(), images_.stride());
     if (checks_both()) images_.mirror(stream);
     match_pair(CudaImages::as_it_is, to, stream);
     View<float> right;
@@ -161,7 +150,7 @@ class Cuda : public cuda::Plan {
   Kernel average_;
 };
 
-// How the labels of a group are dealt out, see cuda_whole.cu.
+// How the labels of a group are dealt out, see cuda_integer.cu.
 struct Dealing {
   int lanes, per_lane;
   int labels() const { return lanes * per_lane; }
@@ -181,7 +170,7 @@ Dealing deal(int labels, int wanted_per_lane) {
            (1 + cost_of_an_octave * std::abs(std::log2(static_cast<double>(dealing.per_lane) / wanted)));
   };
   for (int lanes = 1; lanes <= 32; lanes *= 2) {
-    const Dealing dealing{lanes, rounded_up((labels + lanes - 1) / lanes, 2)};
+    const Dealing dealing{lanes, round_up(divide_round_up(labels, lanes), 2)};
     if (dealing.per_lane <= most_per_lane && (!best || cost(dealing) < cost(*best))) best = dealing;
   }
   return *best;
@@ -192,7 +181,7 @@ int registers_of_update(int per_lane) {
   return std::min(255, 5 * per_lane + 40);
 }
 
-detail::TuningSpace whole_space(const BeliefPropagationParameters& parameters) {
+detail::TuningSpace integer_space(const BeliefPropagationParameters& parameters) {
   detail::TuningSpace space;
   space.tunables = {{threads_a_block, {64, 128, 256}},
                     {least_blocks, {2, 4, 6, 8, 12, 16}},
@@ -213,10 +202,10 @@ detail::TuningSpace whole_space(const BeliefPropagationParameters& parameters) {
   return space;
 }
 
-class Whole final : public Cuda {
+class Integer final : public Cuda {
  public:
-  Whole(const BeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format,
-        const detail::Configuration& configuration)
+  Integer(const BeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format,
+          const detail::Configuration& configuration)
       : Cuda(parameters, device, format),
         bits_(parameters.arithmetic == Arithmetic::fixed8 ? 8 : 16),
         dealing_(deal(parameters.disparities,
@@ -226,7 +215,7 @@ class Whole final : public Cuda {
         shared_below_(static_cast<std::size_t>(configuration.value(shared_below, 8000))) {
     for (const Size size : sizes()) {
       Level level;
-      level.groups = ((size.width + 1) / 2 + group_pixels() - 1) / group_pixels();
+      level.groups = divide_round_up((size.width + 1) / 2, group_pixels());
       level.plane_words = static_cast<std::size_t>(size.height + 2) *
                           static_cast<std::size_t>(level.groups + 2) *
                           static_cast<std::size_t>(dealing_.labels());
@@ -257,15 +246,15 @@ class Whole final : public Cuda {
                 "the image has more pixels and labels than the cuda device counts: match it in parts");
   }
 
-  CudaWholeLevel level(std::size_t index) const {
+  CudaIntegerLevel level(std::size_t index) const {
     const Level& level = levels_[index];
-    return {sizes()[index].width,
-            sizes()[index].height,
-            level.groups,
-            static_cast<long long>(level.plane_words),
-            at(level.data),
-            at(level.messages),
-            has_edges() ? at(level.edges) : nullptr};
+    return {.width = sizes()[index].width,
+            .height = sizes()[index].height,
+            .groups = level.groups,
+            .plane_words = static_cast<long long>(level.plane_words),
+            .data = at(level.data),
+            .messages = at(level.messages),
+            .edges = has_edges() ? at(level.edges) : nullptr};
   }
 
   // Lanes that a message travels until every slope has brought it to its bound.
@@ -284,7 +273,7 @@ class Whole final : public Cuda {
                    {define("BITS", bits_), define("BOUND", model().bound), define("LANES", dealing_.lanes),
                     define("PER_LANE", dealing_.per_lane), define("LEAST_BLOCKS", least_blocks_),
                     define("VECTOR", dealing_.per_lane % 4 == 0 ? 4 : 2), define("REACH", reach())});
-    program_ = cuda::Program(context(), cuda::belief_propagation_whole_cu, options);
+    program_ = cuda::Program(context(), cuda::belief_propagation_integer_cu, options);
     find_costs_ = program_.kernel("find_costs");
     add_up_ = program_.kernel("add_up");
     find_edges_ = program_.kernel("find_edges");
@@ -341,8 +330,8 @@ class Whole final : public Cuda {
 
   void iterate(std::size_t index, StreamHandle stream) const {
     const int iterations = model().parameters.iterations;
-    const CudaWholeLevel here = level(index);
-    const CudaWholeLevel coarser = index + 1 < levels_.size() ? level(index + 1) : CudaWholeLevel{};
+    const CudaIntegerLevel here = level(index);
+    const CudaIntegerLevel coarser = index + 1 < levels_.size() ? level(index + 1) : CudaIntegerLevel{};
     // The first iteration updates colour 1 from what colour 0 starts with; nobody reads what colour 1 does.
     if (iterations == 1) start_.launch(stream, grid(index), {threads_}, 0, here, coarser, 0);
     first_update_.launch(stream, iteration_grid(index), {threads_}, 0, here, coarser, alike(), 1);
@@ -462,7 +451,7 @@ class Float final : public Cuda {
     for (const Size size : sizes()) {
       Level level;
       const int pixels = (size.width + 1) / 2;
-      level.pitch = parameters.aligned ? rounded_up(pixels, 64 / static_cast<int>(bytes)) : pixels;
+      level.pitch = parameters.aligned ? round_up(pixels, 64 / static_cast<int>(bytes)) : pixels;
       level.plane_elements = static_cast<std::size_t>(level.pitch) * static_cast<std::size_t>(size.height) *
                              static_cast<std::size_t>(parameters.disparities);
       level.data = layout_.reserve<std::byte>(2 * level.plane_elements * bytes);
@@ -482,10 +471,14 @@ class Float final : public Cuda {
   CudaFloatLevel level(std::size_t index, Which pair) const {
     const Level& level = levels_[index];
     const View<const std::uint16_t> image = gray(index, pair);
-    return {sizes()[index].width, sizes()[index].height,
-            level.pitch,          static_cast<long long>(level.plane_elements),
-            at(level.data),       at(level.messages),
-            image.data,           static_cast<int>(image.stride)};
+    return {.width = sizes()[index].width,
+            .height = sizes()[index].height,
+            .pitch = level.pitch,
+            .plane_elements = static_cast<long long>(level.plane_elements),
+            .data = at(level.data),
+            .messages = at(level.messages),
+            .gray = image.data,
+            .gray_stride = static_cast<int>(image.stride)};
   }
 
   int storage() const {
@@ -554,8 +547,8 @@ class Float final : public Cuda {
 std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters& parameters, const Device& device,
                                         const ImageFormat& format,
                                         const detail::Configuration& configuration) {
-  if (is_whole(parameters.arithmetic))
-    return std::make_unique<Whole>(parameters, device, format, configuration);
+  if (is_integer(parameters.arithmetic))
+    return std::make_unique<Integer>(parameters, device, format, configuration);
   return std::make_unique<Float>(parameters, device, format, configuration);
 }
 
@@ -565,8 +558,8 @@ detail::TuningSpace cuda_tuning_space(const BeliefPropagationParameters& paramet
   if (chosen.labels_per_thread > 0 || chosen.index_order != IndexOrder::coalesced ||
       chosen.message_values != MessageValues::automatic)
     return {};
-  detail::TuningSpace space = is_whole(parameters.arithmetic)
-                                  ? whole_space(parameters)
+  detail::TuningSpace space = is_integer(parameters.arithmetic)
+                                  ? integer_space(parameters)
                                   : float_space(parameters, cuda::Context(device.index));
   space.variant = variant(parameters);
   return space;

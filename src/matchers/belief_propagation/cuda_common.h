@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of whole and of float arithmetic share.
+// What the kernels of integer and of float arithmetic share.
 //
-// Specialised by TABLE (1 = differences are whole gray levels, or bits), and by what data_cost.h says.
+// Specialised by TABLE (1 = differences are integer gray levels, or bits), and by what data_cost.h says.
 #pragma once
 
 #include "belief_propagation_types.h"

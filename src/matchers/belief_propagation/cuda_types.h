@@ -4,8 +4,9 @@
 
 namespace parallax::belief_propagation {
 
-// A level in whole arithmetic. A word holds neighbours of one colour in a row, a "group"; see cuda_whole.cu.
-struct CudaWholeLevel {
+// A level in integer arithmetic. A word holds neighbours of one colour in a row, a "group"; see
+// cuda_integer.cu.
+struct CudaIntegerLevel {
   int width, height;
   int groups;             // in a row
   long long plane_words;  // of one colour

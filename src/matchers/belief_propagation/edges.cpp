@@ -21,30 +21,33 @@ void average_row(View<const std::uint16_t> fine, int y, View<std::uint16_t> coar
 
 }  // namespace
 
-Edges::Edges(const Model& model, const std::vector<Size>& sizes, ArenaLayout& layout) : model_(model) {
+Edges::Edges(const Model& model, const std::vector<Size>& sizes) : model_(model) {
   const Arithmetic arithmetic = model.parameters.arithmetic;
   for (const Size size : sizes) {
-    Level level;
-    level.size = size;
-    level.plane_bytes = static_cast<std::size_t>(plane_shape(size, model.labels, arithmetic).computed) *
-                        computing_bytes(arithmetic);
-    if (!flat()) {
-      level.planes = layout.reserve<std::byte>(static_cast<std::size_t>(size.height) * 2 * 2 *
-                                               direction_count * level.plane_bytes);
-      if (!levels_.empty()) level.gray = layout.reserve_plane<std::uint16_t>(size);
-    }
-    levels_.push_back(level);
+    const int computed = plane_shape(size, model.labels, arithmetic).computed;
+    levels_.push_back({size, static_cast<std::size_t>(computed) * computing_bytes(arithmetic), nullptr, {}});
   }
-  if (flat())
-    flat_ = layout.reserve<std::byte>(2 * levels_.front().plane_bytes);
-  else
-    tables_ = layout.reserve<std::byte>(2 * edge_table_size * computing_bytes(arithmetic));
 }
 
-std::byte* Edges::plane(std::size_t level, int y, int colour, int index, std::byte* arena) const {
-  if (flat()) return flat_.in(arena) + (index < direction_count ? 0 : levels_.front().plane_bytes);
+void Edges::reserve(Arena& arena) {
+  for (std::size_t i = 0; i < levels_.size() && !flat(); ++i) {
+    Level& level = levels_[i];
+    level.planes = arena.reserve<std::byte>(static_cast<std::size_t>(level.size.height) * 2 * 2 *
+                                            direction_count * level.plane_bytes);
+    if (i > 0) level.gray = arena.reserve_plane<std::uint16_t>(level.size);
+  }
+  tables_ = arena.reserve<std::byte>(2 * table_bytes());
+}
+
+std::size_t Edges::table_bytes() const {
+  return flat() ? levels_.front().plane_bytes
+                : edge_table_size * computing_bytes(model_.parameters.arithmetic);
+}
+
+std::byte* Edges::plane(std::size_t level, int y, int colour, int index) const {
+  if (flat()) return tables_ + (index < direction_count ? 0 : table_bytes());
   const auto row = static_cast<std::size_t>(y) * 2 + static_cast<std::size_t>(colour);
-  return levels_[level].planes.in(arena) +
+  return levels_[level].planes +
          (row * 2 * direction_count + static_cast<std::size_t>(index)) * levels_[level].plane_bytes;
 }
 
@@ -60,14 +63,14 @@ void Edges::in_computing_type(const Action& action) const {
   }
 }
 
-void Edges::allocated(std::byte* arena) const {
-  in_computing_type([&](auto value) { write_tables<decltype(value)>(arena); });
+void Edges::write_tables() const {
+  in_computing_type([&](auto value) { write_tables_of<decltype(value)>(); });
 }
 
 template <class Value>
-void Edges::write_tables(std::byte* arena) const {
-  const std::size_t count = flat() ? levels_.front().plane_bytes / sizeof(Value) : edge_table_size;
-  Value* slopes = reinterpret_cast<Value*>((flat() ? flat_ : tables_).in(arena));
+void Edges::write_tables_of() const {
+  const std::size_t count = table_bytes() / sizeof(Value);
+  Value* slopes = reinterpret_cast<Value*>(tables_);
   Value* truncations = slopes + count;
   for (std::size_t i = 0; i < count; ++i) {
     slopes[i] = static_cast<Value>(model_.slopes[flat() ? 0 : i]);
@@ -75,44 +78,41 @@ void Edges::write_tables(std::byte* arena) const {
   }
 }
 
-View<const std::uint16_t> Edges::gray_of(std::size_t level, View<const std::uint16_t> finest,
-                                         std::byte* arena) const {
-  return level == 0 ? finest : levels_[level].gray.in(arena);
+View<const std::uint16_t> Edges::gray_of(std::size_t level, View<const std::uint16_t> finest) const {
+  return level == 0 ? finest : levels_[level].gray;
 }
 
-void Edges::prepare(View<const std::uint16_t> gray, std::byte* arena, const Workers& workers) const {
+void Edges::prepare(View<const std::uint16_t> gray, const Workers& workers) const {
   if (flat()) return;
   for (std::size_t level = 1; level < levels_.size(); ++level)
     for_row_ranges(workers, levels_[level].size.height, [&](int first, int last, int) {
-      for (int y = first; y < last; ++y)
-        average_row(gray_of(level - 1, gray, arena), y, levels_[level].gray.in(arena));
+      for (int y = first; y < last; ++y) average_row(gray_of(level - 1, gray), y, levels_[level].gray);
     });
   for (std::size_t level = 0; level < levels_.size(); ++level)
     for_row_ranges(workers, levels_[level].size.height, [&](int first, int last, int) {
       in_computing_type([&](auto value) {
-        for (int y = first; y < last; ++y)
-          write_row<decltype(value)>(level, gray_of(level, gray, arena), y, arena);
+        for (int y = first; y < last; ++y) write_row<decltype(value)>(level, gray_of(level, gray), y);
       });
     });
 }
 
 template <class Value>
-void Edges::write_row(std::size_t level, View<const std::uint16_t> gray, int y, std::byte* arena) const {
+void Edges::write_row(std::size_t level, View<const std::uint16_t> gray, int y) const {
   const std::uint16_t* row = gray.row(y);
   const std::uint16_t* neighbours[] = {gray.row(std::max(y - 1, 0)),
                                        gray.row(std::min(y + 1, gray.size.height - 1)), row - 1, row + 1};
   for (int colour = 0; colour < 2; ++colour)
     for (int direction = 0; direction < direction_count; ++direction)
-      write_plane<Value>(level, y, colour, direction, row, neighbours[direction], arena);
+      write_plane<Value>(level, y, colour, direction, row, neighbours[direction]);
 }
 
 template <class Value>
 void Edges::write_plane(std::size_t level, int y, int colour, int direction, const std::uint16_t* row,
-                        const std::uint16_t* neighbours, std::byte* arena) const {
-  const Value* slope_table = reinterpret_cast<const Value*>(tables_.in(arena));
+                        const std::uint16_t* neighbours) const {
+  const Value* slope_table = reinterpret_cast<const Value*>(tables_);
   const Value* truncation_table = slope_table + edge_table_size;
-  Value* slopes = reinterpret_cast<Value*>(plane(level, y, colour, direction, arena));
-  Value* truncations = reinterpret_cast<Value*>(plane(level, y, colour, direction_count + direction, arena));
+  Value* slopes = reinterpret_cast<Value*>(plane(level, y, colour, direction));
+  Value* truncations = reinterpret_cast<Value*>(plane(level, y, colour, direction_count + direction));
   const int parity = (y + colour) % 2, width = levels_[level].size.width;
   const auto write = [&](int i, int difference) {
     const int edge = edge_index(std::abs(difference));

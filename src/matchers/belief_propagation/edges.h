@@ -14,45 +14,48 @@ namespace parallax::belief_propagation {
 
 class Edges {
  public:
-  Edges(const Model& model, const std::vector<Size>& sizes, ArenaLayout& layout);
+  Edges(const Model& model, const std::vector<Size>& sizes);
 
-  void allocated(std::byte* arena) const;
-  void prepare(View<const std::uint16_t> gray, std::byte* arena, const Workers& workers) const;
+  // As Arena says, twice before anything else.
+  void reserve(Arena& arena);
+  // Once, then.
+  void write_tables() const;
+  void prepare(View<const std::uint16_t> gray, const Workers& workers) const;
 
   // Of the pixels of one half of a row.
-  const void* slopes(std::size_t level, int y, int colour, int direction, std::byte* arena) const {
-    return plane(level, y, colour, direction, arena);
+  const void* slopes(std::size_t level, int y, int colour, int direction) const {
+    return plane(level, y, colour, direction);
   }
-  const void* truncations(std::size_t level, int y, int colour, int direction, std::byte* arena) const {
-    return plane(level, y, colour, direction_count + direction, arena);
+  const void* truncations(std::size_t level, int y, int colour, int direction) const {
+    return plane(level, y, colour, direction_count + direction);
   }
 
  private:
   struct Level {
     Size size;
     std::size_t plane_bytes;
-    Buffer<std::byte> planes;  // [row][colour][slopes, then truncations][direction][computed]
-    PlaneBuffer<std::uint16_t> gray;
+    std::byte* planes;  // [row][colour][slopes, then truncations][direction][computed]
+    View<std::uint16_t> gray;
   };
 
+  std::size_t table_bytes() const;  // of the slopes, or the truncations
   bool flat() const { return model_.parameters.edge_contrast == 0; }
-  std::byte* plane(std::size_t level, int y, int colour, int index, std::byte* arena) const;
-  View<const std::uint16_t> gray_of(std::size_t level, View<const std::uint16_t> finest,
-                                    std::byte* arena) const;
+  std::byte* plane(std::size_t level, int y, int colour, int index) const;
+  View<const std::uint16_t> gray_of(std::size_t level, View<const std::uint16_t> finest) const;
   template <class Value>
-  void write_tables(std::byte* arena) const;
+  void write_tables_of() const;
   template <class Value>
-  void write_row(std::size_t level, View<const std::uint16_t> gray, int y, std::byte* arena) const;
+  void write_row(std::size_t level, View<const std::uint16_t> gray, int y) const;
   template <class Value>
   void write_plane(std::size_t level, int y, int colour, int direction, const std::uint16_t* row,
-                   const std::uint16_t* neighbours, std::byte* arena) const;
+                   const std::uint16_t* neighbours) const;
   template <class Action>
   void in_computing_type(const Action& action) const;
 
   Model model_;
   std::vector<Level> levels_;
-  Buffer<std::byte> tables_;  // the model's, in the type that is computed with
-  Buffer<std::byte> flat_;    // slopes and truncations of a row without edges
+  // Slopes and truncations in the type that is computed with: the model's, or of a row without edges.
+  std::byte* tables_ = nullptr;
 };
 
 }  // namespace parallax::belief_propagation

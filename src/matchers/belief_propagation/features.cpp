@@ -3,147 +3,139 @@
 
 #include <algorithm>
 
+#include "core/round_up.h"
+
 namespace parallax::belief_propagation {
 namespace {
 
-constexpr std::uint8_t yes = 255;
-
-// Elements, and what whole pairs of vectors read and write beyond them.
+// Elements, and what full pairs of vectors read and write beyond them.
 std::size_t padded(int count) {
   return static_cast<std::size_t>(count) + 2 * widest_vector_bytes;
 }
 
 }  // namespace
 
-Features::Features(const Model& model, const ImageFormat& format, const PlaneShape& shape, int slots,
-                   ArenaLayout& layout)
+Features::Features(const Model& model, const ImageFormat& format, const PlaneShape& shape, int slots)
     : model_(model),
       size_(format.size),
       shape_(shape),
       feature_(data_cost::choose_feature(model.cost, format.depth, model.smoothing)),
-      rows_(feature_, model.smoothing, size_, slots, layout) {
-  // What the last label of the last element reads.
-  const int right_elements = shape.copied + model.labels / 2 + 1;
-  halves_[0] = reserve_halves(feature_planes(feature_), feature_bytes(feature_), shape.copied, layout);
-  halves_[1] = reserve_halves(feature_planes(feature_), feature_bytes(feature_), right_elements, layout);
-  valid_[0] = reserve_halves(1, 1, shape.copied, layout);
-  valid_[1] = reserve_halves(1, 1, right_elements, layout);
-  status_ = layout.reserve_plane<std::uint8_t>(size_);
-
+      rows_(feature_, model.smoothing, size_, slots),
+      scratch_(static_cast<std::size_t>(slots)) {
   const bool in_bytes = feature_bytes(feature_) == 1;
   if (in_bytes && model.parameters.arithmetic == Arithmetic::fixed8 &&
       model.highest_data_cost() <= static_cast<float>(model.data_bound())) {
     simple_ = true;
     for (int level = 0; level < 256; ++level)
       table_.push_back(static_cast<std::uint8_t>(model.data_cost(level * per_level)));
-    table_end_ = std::min(256, (model.differences + per_level - 1) / per_level + 1);
-  }
-
-  for (int slot = 0; slot < slots; ++slot) {
-    Scratch scratch;
-    scratch.extended = layout.reserve<std::uint16_t>(padded(extended_columns()));
-    scratch.valid = layout.reserve<std::uint8_t>(padded(size_.width));
-    scratch.exists = layout.reserve<std::uint8_t>(padded(extended_columns()));
-    scratch.costs = layout.reserve<std::byte>(scratch_bytes(model.labels));
-    scratch_.push_back(scratch);
+    table_end_ = std::min(256, divide_round_up(model.differences, per_level) + 1);
   }
 }
 
-Features::Halves Features::reserve_halves(int planes, int bytes, int elements, ArenaLayout& layout) const {
+void Features::reserve(Arena& arena) {
+  rows_.reserve(arena);
+  // What the last label of the last element reads.
+  const int right_elements = shape_.copied + model_.labels / 2 + 1;
+  halves_[0] = reserve_halves(feature_planes(feature_), feature_bytes(feature_), shape_.copied, arena);
+  halves_[1] = reserve_halves(feature_planes(feature_), feature_bytes(feature_), right_elements, arena);
+  valid_[0] = reserve_halves(1, 1, shape_.copied, arena);
+  valid_[1] = reserve_halves(1, 1, right_elements, arena);
+  status_ = arena.reserve_plane<std::uint8_t>(size_);
+  for (Scratch& scratch : scratch_) {
+    scratch.extended = arena.reserve<std::uint16_t>(padded(extended_columns()));
+    scratch.valid = arena.reserve<std::uint8_t>(padded(size_.width));
+    scratch.exists = arena.reserve<std::uint8_t>(padded(extended_columns()));
+    scratch.costs = arena.reserve<std::byte>(scratch_bytes(model_.labels));
+  }
+}
+
+Features::Halves Features::reserve_halves(int planes, int bytes, int elements, Arena& arena) const {
   Halves halves;
-  halves.pitch = static_cast<std::ptrdiff_t>((padded(elements) + 63) / 64 * 64);
+  halves.pitch = static_cast<std::ptrdiff_t>(round_up(padded(elements), 64));
   halves.planes = planes;
   halves.bytes = bytes;
-  halves.buffer = layout.reserve<std::byte>(static_cast<std::size_t>(halves.pitch) *
-                                            static_cast<std::size_t>(2 * planes * bytes) *
-                                            static_cast<std::size_t>(size_.height));
+  halves.memory = arena.reserve<std::byte>(static_cast<std::size_t>(halves.pitch) *
+                                           static_cast<std::size_t>(2 * planes * bytes) *
+                                           static_cast<std::size_t>(size_.height));
   return halves;
 }
 
-void Features::prepare(const StereoPair& pair, bool mirrored, std::byte* arena, const Workers& workers) {
+void Features::prepare(const StereoPair& pair, bool mirrored, const Workers& workers) {
   pair_ = pair;
   mirrored_ = mirrored;
   if (mirrored) {
     std::swap(pair_.left, pair_.right);
     std::swap(pair_.left_mask, pair_.right_mask);
   }
-  rows_.prepare(pair_, mirrored, arena, workers);
+  rows_.prepare(pair_, mirrored, workers);
   for_row_ranges(workers, size_.height, [&](int first, int last, int slot) {
     const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
     for (int y = first; y < last; ++y) {
       if (!takes_volume())
-        for (int side = 0; side < 2; ++side) extract_row(side, y, arena, slot);
-      write_validity(y, arena, scratch);
+        for (int side = 0; side < 2; ++side) extract_row(side, y, slot);
+      write_validity(y, scratch);
     }
   });
 }
 
-void Features::extract_row(int side, int y, std::byte* arena, int slot) const {
+void Features::extract_row(int side, int y, int slot) const {
   const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
-  const data_cost::RowFeatures::Planes planes = rows_.planes(side, y, arena, slot);
+  const data_cost::RowFeatures::Planes planes = rows_.planes(side, y, slot);
   for (int plane = 0; plane < feature_planes(feature_); ++plane) {
     const std::uint16_t* words = planes[static_cast<std::size_t>(plane)];
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(words);
     const Halves& halves = halves_[side];
     if (side == 0 && halves.bytes == 1)
-      split_left(bytes, halves, y, plane, arena);
+      split_left(bytes, halves, y, plane);
     else if (side == 0)
-      split_left(words, halves, y, plane, arena);
+      split_left(words, halves, y, plane);
     else if (halves.bytes == 1)
-      split_right(bytes, halves, y, plane, arena, scratch);
+      split_right(bytes, halves, y, plane, scratch);
     else
-      split_right(words, halves, y, plane, arena, scratch);
+      split_right(words, halves, y, plane, scratch);
   }
 }
 
 template <class Element>
-void Features::split_left(const Element* row, const Halves& halves, int y, int plane,
-                          std::byte* arena) const {
-  split_row(row, size_.width, reinterpret_cast<Element*>(halves.at(arena, y, plane, 0)),
-            reinterpret_cast<Element*>(halves.at(arena, y, plane, 1)));
+void Features::split_left(const Element* row, const Halves& halves, int y, int plane) const {
+  split_row(row, size_.width, reinterpret_cast<Element*>(halves.at(y, plane, 0)),
+            reinterpret_cast<Element*>(halves.at(y, plane, 1)));
 }
 
 template <class Element>
-void Features::split_right(const Element* row, const Halves& halves, int y, int plane, std::byte* arena,
+void Features::split_right(const Element* row, const Halves& halves, int y, int plane,
                            const Scratch& scratch) const {
-  auto* extended = reinterpret_cast<Element*>(scratch.extended.in(arena));
+  auto* extended = reinterpret_cast<Element*>(scratch.extended);
   data_cost::extend_row(row, size_.width, model_, 0, extended);
-  split_row(extended, extended_columns(), reinterpret_cast<Element*>(halves.at(arena, y, plane, 0)),
-            reinterpret_cast<Element*>(halves.at(arena, y, plane, 1)));
+  split_row(extended, extended_columns(), reinterpret_cast<Element*>(halves.at(y, plane, 0)),
+            reinterpret_cast<Element*>(halves.at(y, plane, 1)));
 }
 
-void Features::write_validity(int y, std::byte* arena, const Scratch& scratch) const {
-  std::uint8_t* right = scratch.exists.in(arena);
-  std::uint8_t* left = scratch.valid.in(arena);
-  data_cost::mask_row(pair_.right_mask, size_.width, y, mirrored_, left);
-  data_cost::extend_row(left, size_.width, model_, 0, right);
-  // The volume of the caller has them all.
-  if (takes_volume() && !mirrored_) std::fill_n(right, extended_columns(), yes);
-  split_row(right, extended_columns(), reinterpret_cast<std::uint8_t*>(valid_[1].at(arena, y, 0, 0)),
-            reinterpret_cast<std::uint8_t*>(valid_[1].at(arena, y, 0, 1)));
-
-  data_cost::mask_row(pair_.left_mask, size_.width, y, mirrored_, left);
-  data_cost::settle_row(model_, size_, y, right, left, status_.in(arena).row(y));
+void Features::write_validity(int y, const Scratch& scratch) const {
+  std::uint8_t *left = scratch.valid, *right = scratch.exists;
+  data_cost::write_validity(model_, pair_, mirrored_, y, {left, right, status_.row(y)});
+  split_row(right, extended_columns(), reinterpret_cast<std::uint8_t*>(valid_[1].at(y, 0, 0)),
+            reinterpret_cast<std::uint8_t*>(valid_[1].at(y, 0, 1)));
   // What is computed beyond the border must have no data, for coarse pixels at the border sum some of it.
   std::fill_n(left + size_.width, 2 * widest_vector_bytes, std::uint8_t{0});
   for (int parity = 0; parity < 2; ++parity)
-    std::fill_n(valid_[0].at(arena, y, 0, parity), shape_.computed, std::byte{0});
-  split_row(left, size_.width, reinterpret_cast<std::uint8_t*>(valid_[0].at(arena, y, 0, 0)),
-            reinterpret_cast<std::uint8_t*>(valid_[0].at(arena, y, 0, 1)));
+    std::fill_n(valid_[0].at(y, 0, parity), shape_.computed, std::byte{0});
+  split_row(left, size_.width, reinterpret_cast<std::uint8_t*>(valid_[0].at(y, 0, 0)),
+            reinterpret_cast<std::uint8_t*>(valid_[0].at(y, 0, 1)));
 }
 
-RowCost Features::row_cost(int y, int colour, std::byte* arena) const {
+RowCost Features::row_cost(int y, int colour) const {
   RowCost row{};
   row.shape = shape_;
   row.feature = feature_;
   row.parity = (y + colour) % 2;
   for (int plane = 0; plane < feature_planes(feature_); ++plane) {
-    row.left[plane] = halves_[0].at(arena, y, plane, row.parity);
-    for (int half = 0; half < 2; ++half) row.right[half][plane] = halves_[1].at(arena, y, plane, half);
+    row.left[plane] = halves_[0].at(y, plane, row.parity);
+    for (int half = 0; half < 2; ++half) row.right[half][plane] = halves_[1].at(y, plane, half);
   }
-  row.left_valid = reinterpret_cast<const std::uint8_t*>(valid_[0].at(arena, y, 0, row.parity));
+  row.left_valid = reinterpret_cast<const std::uint8_t*>(valid_[0].at(y, 0, row.parity));
   for (int half = 0; half < 2; ++half)
-    row.right_valid[half] = reinterpret_cast<const std::uint8_t*>(valid_[1].at(arena, y, 0, half));
+    row.right_valid[half] = reinterpret_cast<const std::uint8_t*>(valid_[1].at(y, 0, half));
   row.simple = simple_;
   row.table = table_.data();
   row.table_end = table_end_;
@@ -154,21 +146,20 @@ RowCost Features::row_cost(int y, int colour, std::byte* arena) const {
   return row;
 }
 
-void Features::write_costs(int y, int colour, Range range, std::byte* arena, int slot, void* out) const {
+void Features::write_costs(int y, int colour, Range range, int slot, void* out) const {
   if (!takes_volume()) {
-    RowCost row = row_cost(y, colour, arena);
+    RowCost row = row_cost(y, colour);
     row.range = range;
     row.out = out;
-    row.scratch = scratch_[static_cast<std::size_t>(slot)].costs.in(arena);
+    row.scratch = scratch_[static_cast<std::size_t>(slot)].costs;
     return cost_row(model_.parameters.arithmetic, row);
   }
-  float* units = reinterpret_cast<float*>(scratch_[static_cast<std::size_t>(slot)].costs.in(arena));
-  write_volume_costs(y, colour, range, arena, units, out);
+  float* units = reinterpret_cast<float*>(scratch_[static_cast<std::size_t>(slot)].costs);
+  write_volume_costs(y, colour, range, units, out);
 }
 
-void Features::write_volume_costs(int y, int colour, Range range, std::byte* arena, float* units,
-                                  void* out) const {
-  const RowCost row = row_cost(y, colour, arena);
+void Features::write_volume_costs(int y, int colour, Range range, float* units, void* out) const {
+  const RowCost row = row_cost(y, colour);
   const data_cost::CostModel model = model_;  // of its own: no cost that is written can change it
   const auto fill_pixel = [&](int i, float* at) {
     const int x = 2 * i + row.parity;

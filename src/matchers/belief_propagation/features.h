@@ -14,60 +14,60 @@ namespace parallax::belief_propagation {
 
 class Features {
  public:
-  Features(const Model& model, const ImageFormat& format, const PlaneShape& shape, int slots,
-           ArenaLayout& layout);
+  Features(const Model& model, const ImageFormat& format, const PlaneShape& shape, int slots);
+
+  // As Arena says, twice before anything else.
+  void reserve(Arena& arena);
 
   // As DataCosts::prepare().
-  void prepare(const StereoPair& pair, bool mirrored, std::byte* arena, const Workers& workers);
+  void prepare(const StereoPair& pair, bool mirrored, const Workers& workers);
 
-  View<const std::uint16_t> gray(std::byte* arena) const { return rows_.gray(0, arena); }
+  View<const std::uint16_t> gray() const { return rows_.gray(0); }
   // For each pixel: matched, or the Status it has from the start.
-  View<const std::uint8_t> status(std::byte* arena) const { return status_.in(arena); }
+  const View<std::uint8_t>& status() const { return status_; }
 
   // Writes data costs of a row of one colour.
-  void write_costs(int y, int colour, Range range, std::byte* arena, int slot, void* out) const;
+  void write_costs(int y, int colour, Range range, int slot, void* out) const;
 
  private:
   struct Scratch {
-    Buffer<std::uint16_t> extended;
-    Buffer<std::uint8_t> valid, exists;
-    Buffer<std::byte> costs;
+    std::uint16_t* extended;
+    std::uint8_t *valid, *exists;
+    std::byte* costs;
   };
   // The halves of all rows of one side: [row][plane][parity][pitch] elements.
   struct Halves {
-    Buffer<std::byte> buffer;
+    std::byte* memory;
     std::ptrdiff_t pitch;
     int planes, bytes;
-    std::byte* at(std::byte* arena, int y, int plane, int parity) const {
-      return buffer.in(arena) +
-             ((static_cast<std::ptrdiff_t>(y) * planes + plane) * 2 + parity) * pitch * bytes;
+    std::byte* at(int y, int plane, int parity) const {
+      return memory + ((static_cast<std::ptrdiff_t>(y) * planes + plane) * 2 + parity) * pitch * bytes;
     }
   };
 
-  Halves reserve_halves(int planes, int bytes, int elements, ArenaLayout& layout) const;
+  Halves reserve_halves(int planes, int bytes, int elements, Arena& arena) const;
   int extended_columns() const { return size_.width + model_.labels - 1; }
   bool takes_volume() const { return model_.parameters.cost == DataCost::volume; }
-  void extract_row(int side, int y, std::byte* arena, int slot) const;
+  void extract_row(int side, int y, int slot) const;
   template <class Element>
-  void split_left(const Element* row, const Halves& halves, int y, int plane, std::byte* arena) const;
+  void split_left(const Element* row, const Halves& halves, int y, int plane) const;
   template <class Element>
-  void split_right(const Element* row, const Halves& halves, int y, int plane, std::byte* arena,
-                   const Scratch& scratch) const;
-  void write_validity(int y, std::byte* arena, const Scratch& scratch) const;
-  RowCost row_cost(int y, int colour, std::byte* arena) const;
-  void write_volume_costs(int y, int colour, Range range, std::byte* arena, float* units, void* out) const;
+  void split_right(const Element* row, const Halves& halves, int y, int plane, const Scratch& scratch) const;
+  void write_validity(int y, const Scratch& scratch) const;
+  RowCost row_cost(int y, int colour) const;
+  void write_volume_costs(int y, int colour, Range range, float* units, void* out) const;
 
   Model model_;
   Size size_;
   PlaneShape shape_;
   Feature feature_;
   data_cost::RowFeatures rows_;
-  std::vector<std::uint8_t> table_;  // costs of whole-level differences, when `simple_`
+  std::vector<std::uint8_t> table_;  // costs of integer differences, when `simple_`
   int table_end_ = 0;
   bool simple_ = false;
-  Halves halves_[2], valid_[2];
-  PlaneBuffer<std::uint8_t> status_;
-  std::vector<Scratch> scratch_;
+  Halves halves_[2] = {}, valid_[2] = {};
+  View<std::uint8_t> status_;
+  std::vector<Scratch> scratch_;  // by slot
   StereoPair pair_;
   bool mirrored_ = false;
 };

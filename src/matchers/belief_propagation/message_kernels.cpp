@@ -34,7 +34,7 @@ struct Incoming {
     for (int d = 0; d < direction_count; ++d) messages[d] = Number::load(from[d] + at);
     costs = Number::load(data + at);
   }
-  // The order of additions is the reference's: whole numbers do not mind.
+  // The order of additions is the reference's: integers do not mind.
   HWY_INLINE Vector belief() const {
     return hn::Add(
         hn::Add(hn::Add(hn::Add(messages[below], messages[above]), messages[right]), messages[left]), costs);
@@ -51,11 +51,11 @@ struct Incoming {
   Vector messages[direction_count], costs;
 };
 
-// The message step for one vector of pixels, in whole numbers: the forward pass of all four directions reads
+// The message step for one vector of pixels, in integers: the forward pass of all four directions reads
 // everything once, and leaves its results where the messages will be; the backward pass makes messages of
 // them.
 template <class Number>
-HWY_INLINE void send_whole(const RowUpdate& row, std::ptrdiff_t i) {
+HWY_INLINE void send_integers(const RowUpdate& row, std::ptrdiff_t i) {
   using Vector = typename Number::Vector;
   using Storage = typename Number::Storage;
   const typename Number::Tag tag;
@@ -142,8 +142,8 @@ template <class Number>
 void update_row_as(const RowUpdate& row) {
   const int lanes = static_cast<int>(hn::Lanes(typename Number::Tag()));
   for (int i = row.range.first; i < row.range.last; i += lanes) {
-    if constexpr (Number::whole)
-      send_whole<Number>(row, i);
+    if constexpr (Number::integer)
+      send_integers<Number>(row, i);
     else
       send_floats<Number>(row, i);
   }
@@ -237,7 +237,7 @@ void decide_row_as(const RowDecision& row) {
 // Sums of four children in integers of twice the width: the two halves of each hold an even and an odd coarse
 // pixel.
 template <class Number, class Wide>
-void sum_row_whole(const RowSum& row) {
+void sum_row_integers(const RowSum& row) {
   using Storage = typename Number::Storage;
   const hn::ScalableTag<Wide> wide;
   const hn::RebindToSigned<decltype(wide)> signed_wide;
@@ -319,12 +319,12 @@ void decide_row_here(Arithmetic arithmetic, const RowDecision& row) {
 void sum_row_here(Arithmetic arithmetic, const RowSum& row) {
   as_number(arithmetic, [&](auto number) {
     using Number = decltype(number);
-    if constexpr (!Number::whole)
+    if constexpr (!Number::integer)
       sum_row_floats<Number>(row);
     else if constexpr (sizeof(typename Number::Storage) == 1)
-      sum_row_whole<Number, std::uint16_t>(row);
+      sum_row_integers<Number, std::uint16_t>(row);
     else
-      sum_row_whole<Number, std::uint32_t>(row);
+      sum_row_integers<Number, std::uint32_t>(row);
   });
 }
 
@@ -384,8 +384,8 @@ int copying_unit(Arithmetic arithmetic) {
 PlaneShape plane_shape(Size size, int labels, Arithmetic arithmetic) {
   PlaneShape shape;
   shape.labels = labels;
-  shape.computed = whole_units((size.width + 1) / 2, computing_unit(arithmetic));
-  shape.copied = whole_units(shape.computed, copying_unit(arithmetic));
+  shape.computed = round_up((size.width + 1) / 2, computing_unit(arithmetic));
+  shape.copied = round_up(shape.computed, copying_unit(arithmetic));
   // An even number of vectors and a margin of one, so that successive labels do not meet in the same few sets
   // of the cache.
   shape.stride = shape.copied + copying_unit(arithmetic) / 2;

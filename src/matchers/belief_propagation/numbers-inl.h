@@ -20,17 +20,16 @@ namespace parallax::belief_propagation::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // load() and store() turn what is stored into what is computed with, and back.
-template <class Integer>
-struct Whole {
-  using Storage = Integer;
-  using Value = Integer;
-  using Tag = hn::ScalableTag<Integer>;
+template <class Element>
+struct Integer {
+  using Storage = Element;
+  using Value = Element;
+  using Tag = hn::ScalableTag<Element>;
   using Vector = hn::Vec<Tag>;
-  static constexpr bool whole = true;
+  static constexpr bool integer = true;
   static HWY_INLINE Vector load(const Storage* p) { return hn::LoadU(Tag(), p); }
   static HWY_INLINE void store(Vector v, Storage* p) { hn::StoreU(v, Tag(), p); }
   static HWY_INLINE void store_values(Vector v, Value* p) { hn::Store(v, Tag(), p); }
-  static HWY_INLINE Vector add(Vector a, Vector b) { return hn::SaturatedAdd(a, b); }
   static constexpr Value highest = std::numeric_limits<Value>::max();
 };
 
@@ -39,9 +38,8 @@ struct Float {
   using Tag = hn::ScalableTag<float>;
   using Vector = hn::Vec<Tag>;
   using Bits = hn::RebindToUnsigned<Tag>;
-  static constexpr bool whole = false;
+  static constexpr bool integer = false;
   static HWY_INLINE void store_values(Vector v, Value* p) { hn::Store(v, Tag(), p); }
-  static HWY_INLINE Vector add(Vector a, Vector b) { return hn::Add(a, b); }
   // What the storage can hold of a sum of data costs.
   static HWY_INLINE Vector within_range(Vector v) { return v; }
   static constexpr Value highest = std::numeric_limits<Value>::infinity();
@@ -136,9 +134,9 @@ template <class Action>
 void as_number(Arithmetic arithmetic, const Action& action) {
   switch (arithmetic) {
     case Arithmetic::fixed8:
-      return action(Whole<std::uint8_t>());
+      return action(Integer<std::uint8_t>());
     case Arithmetic::fixed16:
-      return action(Whole<std::uint16_t>());
+      return action(Integer<std::uint16_t>());
     case Arithmetic::float32:
       return action(Single());
     case Arithmetic::float16:

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The specification of belief propagation, straight from belief_propagation.h: one pixel and one label after
-// the other, everything in floats. Whole arithmetic keeps whole numbers in them, and is exact.
+// the other, everything in floats. Integer arithmetic keeps integers in them, and is exact.
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <vector>
 
-#include "core/arena.h"
 #include "matchers/belief_propagation/belief_propagation.h"
-#include "refine/refine.h"
+#include "matchers/host_plan.h"
 
 namespace parallax::belief_propagation {
 namespace {
@@ -58,74 +56,59 @@ struct Volume {
 
 struct ReferenceLevel {
   Size size;
-  Buffer<float> data_buffer, message_buffers[4];
-  PlaneBuffer<std::uint16_t> gray_buffer;
-  Volume data;
-  Volume to[4];  // the message a pixel sends in each direction
-  View<std::uint16_t> gray;
+  Volume data = {};
+  Volume to[4] = {};  // the message a pixel sends in each direction
+  View<std::uint16_t> gray = {};
 
   bool contains(int x, int y) const { return x >= 0 && y >= 0 && x < size.width && y < size.height; }
 };
 
-class Reference final : public detail::Plan {
+class Reference final : public host::Plan {
  public:
   Reference(const BeliefPropagationParameters& parameters, const ImageFormat& format)
-      : model_(make_model(parameters)),
-        size_(format.size),
-        costs_(model_, size_, layout_),
-        refinement_(parameters.refine, size_, true, layout_) {
+      : host::Plan(parameters.refine, format.size,
+                   data_cost::volume_labels(parameters.cost, parameters.disparities)),
+        model_(make_model(parameters)),
+        costs_(model_, size_) {
     check_reachable(parameters.cost, model_.min_disparity, model_.labels, size_);
-    for (const Size size : level_sizes(size_, parameters.levels)) {
-      ReferenceLevel level;
-      level.size = size;
-      const std::size_t count = size.pixels() * static_cast<std::size_t>(model_.labels);
-      level.data_buffer = layout_.reserve<float>(count);
-      for (auto& buffer : level.message_buffers) buffer = layout_.reserve<float>(count);
-      level.gray_buffer = layout_.reserve_plane<std::uint16_t>(size);
-      levels_.push_back(level);
-    }
-    message_ = layout_.reserve<float>(static_cast<std::size_t>(model_.labels));
-    right_disparity_ = layout_.reserve_plane<float>(size_);
+    for (const Size size : level_sizes(size_, parameters.levels)) levels_.push_back({.size = size});
+    plan_memory();
   }
 
-  std::size_t memory_bytes() const override { return layout_.bytes(); }
-  int cost_labels() const override { return model_.parameters.cost == DataCost::volume ? model_.labels : 0; }
-  bool tells_confidence() const override { return true; }
-
-  void allocate() override {
-    arena_ = Arena(layout_);
+ private:
+  void reserve(Arena& arena) override {
+    costs_.reserve(arena);
+    const auto volume = [&](Size size) -> Volume {
+      return {arena.reserve<float>(size.pixels() * static_cast<std::size_t>(model_.labels)), size.width,
+              model_.labels};
+    };
     for (ReferenceLevel& level : levels_) {
-      level.data = {level.data_buffer.in(arena_.data()), level.size.width, model_.labels};
-      for (const Direction to : all_directions)
-        level.to[to] = {level.message_buffers[to].in(arena_.data()), level.size.width, model_.labels};
-      level.gray = level.gray_buffer.in(arena_.data());
+      level.data = volume(level.size);
+      for (Volume& to : level.to) to = volume(level.size);
+      level.gray = arena.reserve_plane<std::uint16_t>(level.size);
     }
+    message_ = arena.reserve<float>(static_cast<std::size_t>(model_.labels));
   }
 
-  void run(const StereoPair& pair, const DisparityMap& map) override {
-    detail::StageClock clock(stage_times);
+  void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
     propagate(pair, false);
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x) decide(x, y, map);
     clock.finish("match");
-    const View<float> right = right_disparity_.in(arena_.data());
-    if (model_.parameters.refine.left_right_check) {
-      propagate(pair, true);
-      for (int y = 0; y < size_.height; ++y)
-        for (int x = 0; x < size_.width; ++x)
-          right.at(size_.width - 1 - x, y) =
-              undecided(x, y) ? no_value
-                              : static_cast<float>(model_.parameters.min_disparity + beliefs(x, y).label);
-      clock.finish("right_match");
-    }
-    refinement_.run(pair.left, map, right, arena_.data(), workers_, clock);
+    if (!checks_left_right_) return;
+    propagate(pair, true);
+    for (int y = 0; y < size_.height; ++y)
+      for (int x = 0; x < size_.width; ++x)
+        right_disparity_.at(size_.width - 1 - x, y) =
+            undecided(x, y) ? no_value
+                            : static_cast<float>(model_.parameters.min_disparity + beliefs(x, y).label);
+    clock.finish("right_match");
   }
 
- private:
   float stored(float value) const { return belief_propagation::stored(value, model_.parameters.arithmetic); }
 
   void propagate(const StereoPair& pair, bool mirrored) {
-    costs_.prepare(pair, mirrored, arena_.data());
+    costs_.prepare(pair, mirrored);
     make_finest_level();
     for (std::size_t i = 1; i < levels_.size(); ++i) make_level(levels_[i - 1], levels_[i]);
     for (std::size_t i = levels_.size(); i-- > 0;) {
@@ -156,8 +139,8 @@ class Reference final : public detail::Plan {
   void settle(float* data) const {
     const float least = *std::min_element(data, data + model_.labels);
     for (int label = 0; label < model_.labels; ++label)
-      data[label] = model_.whole ? std::min(data[label] - least, static_cast<float>(model_.data_bound()))
-                                 : stored(within_range(data[label]));
+      data[label] = model_.integer ? std::min(data[label] - least, static_cast<float>(model_.data_bound()))
+                                   : stored(within_range(data[label]));
   }
 
   void make_level(const ReferenceLevel& fine, const ReferenceLevel& coarse) const {
@@ -195,7 +178,7 @@ class Reference final : public detail::Plan {
   void update_colour(const ReferenceLevel& level, int colour) {
     for (int y = 0; y < level.size.height; ++y)
       for (int x = 0; x < level.size.width; ++x)
-        if ((x + y) % 2 == colour && (model_.whole || !outermost(level, x, y)))
+        if ((x + y) % 2 == colour && (model_.integer || !outermost(level, x, y)))
           for (const Direction to : all_directions) send(level, x, y, to);
   }
 
@@ -213,7 +196,7 @@ class Reference final : public detail::Plan {
   }
 
   void send(const ReferenceLevel& level, int x, int y, Direction to) {
-    float* h = message_.in(arena_.data());
+    float* h = message_;
     for (int label = 0; label < model_.labels; ++label) {
       float sum = 0;
       for (const Direction from : all_directions)
@@ -228,7 +211,7 @@ class Reference final : public detail::Plan {
       h[label] = std::min(h[label], h[label + 1] + slope);
     for (int label = 0; label < model_.labels; ++label) h[label] = std::min(h[label], highest);
     float constant = least;
-    if (!model_.whole) {
+    if (!model_.integer) {
       constant = 0;
       for (int label = 0; label < model_.labels; ++label) constant += h[label];
       constant /= static_cast<float>(model_.labels);
@@ -245,22 +228,12 @@ class Reference final : public detail::Plan {
   }
 
   Beliefs beliefs(int x, int y) const {
-    Beliefs found{0, 0, belief(x, y, 0), 0, std::numeric_limits<float>::infinity()};
-    for (int label = 1; label < model_.labels; ++label) {
-      if (belief(x, y, label) >= found.best) continue;
-      found.label = label;
-      found.best = belief(x, y, label);
-    }
-    for (int label = 0; label < model_.labels; ++label)
-      if (std::abs(label - found.label) > 1) found.rival = std::min(found.rival, belief(x, y, label));
-    if (found.label > 0) found.before = belief(x, y, found.label - 1);
-    if (found.label + 1 < model_.labels) found.after = belief(x, y, found.label + 1);
-    return found;
+    return refine::find_beliefs(model_.labels, [&](int label) { return belief(x, y, label); });
   }
 
   bool undecided(int x, int y) const {
     return costs_.masked(x, y) || !costs_.reachable(x, y) ||
-           (!model_.whole && outermost(levels_.front(), x, y));
+           (!model_.integer && outermost(levels_.front(), x, y));
   }
 
   void decide(int x, int y, const DisparityMap& map) const {
@@ -271,15 +244,9 @@ class Reference final : public detail::Plan {
   }
 
   Model model_;
-  Size size_;
-  ArenaLayout layout_;
   DataCosts costs_;
-  refine::Pipeline refinement_;
   std::vector<ReferenceLevel> levels_;
-  Buffer<float> message_;
-  PlaneBuffer<float> right_disparity_;
-  Arena arena_;
-  Workers workers_{1};
+  float* message_ = nullptr;
 };
 
 }  // namespace

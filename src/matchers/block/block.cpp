@@ -12,15 +12,6 @@ namespace parallax {
 namespace block {
 namespace {
 
-void check_reachable(const Search& search, int width) {
-  const int highest = search.lowest + search.labels - 1;
-  if (search.lowest < width && highest > -width) return;
-  throw Error(ErrorCategory::argument,
-              "disparities " + std::to_string(search.lowest) + " to " + std::to_string(highest) +
-                  " lead out of an image " + std::to_string(width) +
-                  " pixels wide everywhere: choose min_disparity and disparities within it");
-}
-
 std::uint64_t highest_cost(const BlockParameters& parameters, std::uint64_t highest_value) {
   const auto pixels =
       static_cast<std::uint64_t>(parameters.window) * static_cast<std::uint64_t>(parameters.window);
@@ -40,7 +31,7 @@ Search plan_search(const BlockParameters& parameters, const ImageFormat& format)
   search.highest_value = format.depth == Depth::bits8 ? 255 : 65535;
   if (parameters.prefilter == Prefilter::x_sobel) search.highest_value = 2 * parameters.prefilter_cap;
   search.highest_cost = highest_cost(parameters, static_cast<std::uint64_t>(search.highest_value));
-  check_reachable(search, width);
+  check_reachable(search.lowest, search.labels, width);
   return search;
 }
 

@@ -10,7 +10,7 @@
 //   window
 //
 // d is a candidate at x when right pixel x − d exists and neither pixel is masked. The cheapest candidate
-// wins, ties go to the lowest. All costs are whole numbers, so every device gives the same bytes.
+// wins, ties go to the lowest. All costs are integers, so every device gives the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ detail::TuningSpace opencl_tuning_space(const BlockParameters&, const Device&, c
 // What kernels are made for, as tuning files spell it: "sad, window 9".
 std::string variant(const BlockParameters& parameters);
 
-// Whole ZNCC costs of one unit of correlation.
+// Integer ZNCC costs of one unit of correlation.
 inline constexpr double zncc_unit = 1 << 20;
 
 // The search range in effect, and how far the filtered images and the costs can reach.

@@ -6,12 +6,12 @@
 #include <cstdlib>
 #include <vector>
 
-#include "core/arena.h"
 #include "core/gray.h"
+#include "core/round_up.h"
 #include "devices/cpu/tuning.h"
 #include "matchers/block/block.h"
 #include "matchers/block/cpu_kernels.h"
-#include "refine/refine.h"
+#include "matchers/host_plan.h"
 
 namespace parallax::block {
 namespace {
@@ -36,7 +36,7 @@ const detail::Tunable pixels_together{"pixels_together", {2, 4, 8, 16}};
 SweepShape make_shape(const BlockParameters& parameters, const Search& search, Size size, Sums sums,
                       const detail::Configuration& configuration) {
   const int lanes = widest_vector_bytes / static_cast<int>(bytes_of(sums));
-  const int padded = (search.labels + lanes - 1) / lanes * lanes;
+  const int padded = round_up(search.labels, lanes);
   // The costs of a block are to stay in the first-level cache.
   const int block = configuration.value(
       pixels_together.name, std::clamp(16384 / (padded * static_cast<int>(bytes_of(sums))), 2, most_block));
@@ -139,157 +139,146 @@ class TextureCheck {
   std::int64_t* column_sums_;
 };
 
-// SweepMemory on paper.
-class MemoryPlan {
- public:
-  MemoryPlan(const SweepShape& shape, BlockCost cost, Sums sums, bool right_map, ArenaLayout& layout) {
-    const std::size_t sum_bytes = bytes_of(sums);
-    const std::size_t cost_bytes = cost == BlockCost::zncc ? 4 : sum_bytes;
-    const auto labels = static_cast<std::size_t>(shape.padded_labels),
-               columns = static_cast<std::size_t>(shape.columns());
-    const auto right_columns = static_cast<std::size_t>(shape.right_columns());
-    const auto lanes = [&](std::size_t count, std::size_t bytes) {
-      return layout.reserve<std::byte>(count * bytes + widest_vector_bytes);
-    };
-    columns_ = lanes(columns * labels, sum_bytes);
-    zeros_ = lanes(labels, sum_bytes);
-    const auto block = static_cast<std::size_t>(shape.block);
-    window_sums_ = lanes(block * labels, sum_bytes);
-    costs_ = lanes(block * labels, cost_bytes);
-    excluded_ = lanes(right_columns, cost_bytes);
-    if (right_map) {
-      right_costs_ = lanes(right_columns, cost_bytes);
-      right_labels_ = lanes(right_columns, cost_bytes);
-    }
-    if (cost != BlockCost::zncc) return;
-    for (auto* buffer : {&right_sums_, &right_scales_, &left_sums_, &left_scales_})
-      *buffer = lanes(right_columns, sizeof(double));
-    column_statistics_ = lanes(2 * (columns + right_columns), sizeof(std::int64_t));
+SweepMemory reserve_sweep(const SweepShape& shape, BlockCost cost, Sums sums, bool right_map, Arena& arena) {
+  const std::size_t sum_bytes = bytes_of(sums);
+  const std::size_t cost_bytes = cost == BlockCost::zncc ? 4 : sum_bytes;
+  const auto labels = static_cast<std::size_t>(shape.padded_labels),
+             columns = static_cast<std::size_t>(shape.columns()),
+             block = static_cast<std::size_t>(shape.block);
+  const auto right_columns = static_cast<std::size_t>(shape.right_columns());
+  const auto lanes = [&](std::size_t count, std::size_t bytes) {
+    return static_cast<void*>(arena.reserve<std::byte>(count * bytes + widest_vector_bytes));
+  };
+  SweepMemory memory{};
+  memory.columns = lanes(columns * labels, sum_bytes);
+  memory.zeros = lanes(labels, sum_bytes);
+  memory.window_sums = lanes(block * labels, sum_bytes);
+  memory.costs = lanes(block * labels, cost_bytes);
+  memory.excluded = lanes(right_columns, cost_bytes);
+  if (right_map) {
+    memory.right_costs = lanes(right_columns, cost_bytes);
+    memory.right_labels = lanes(right_columns, cost_bytes);
   }
+  if (cost != BlockCost::zncc) return memory;
+  for (auto* statistics : {&memory.right_sums, &memory.right_scales, &memory.left_sums, &memory.left_scales})
+    *statistics = static_cast<double*>(lanes(right_columns, sizeof(double)));
+  memory.column_statistics =
+      static_cast<std::int64_t*>(lanes(2 * (columns + right_columns), sizeof(std::int64_t)));
+  return memory;
+}
 
-  SweepMemory in(std::byte* arena) const {
-    const auto real = [arena](const Buffer<std::byte>& buffer) {
-      return reinterpret_cast<double*>(buffer.in(arena));
-    };
-    return {columns_.in(arena),      zeros_.in(arena),
-            window_sums_.in(arena),  costs_.in(arena),
-            excluded_.in(arena),     right_costs_.in(arena),
-            right_labels_.in(arena), real(right_sums_),
-            real(right_scales_),     reinterpret_cast<std::int64_t*>(column_statistics_.in(arena)),
-            real(left_sums_),        real(left_scales_)};
-  }
-
- private:
-  Buffer<std::byte> columns_, zeros_, window_sums_, costs_, excluded_, right_costs_, right_labels_;
-  Buffer<std::byte> right_sums_, right_scales_, left_sums_, left_scales_, column_statistics_;
-};
-
-class Cpu final : public detail::Plan {
+class Cpu final : public host::Plan {
  public:
   Cpu(const BlockParameters& parameters, int threads, const ImageFormat& format,
       const detail::Configuration& configuration)
-      : parameters_(parameters),
+      : host::Plan(parameters.refine, format.size, 0,
+                   Workers(threads, cpu::ranges_per_thread(configuration))),
+        parameters_(parameters),
         search_(plan_search(parameters, format)),
-        size_(format.size),
         depth_(format.depth),
-        workers_(threads, cpu::ranges_per_thread(configuration)),
         // Two a thread, so that one that is held up does not hold up all.
         bands_per_thread_(configuration.value(bands_per_thread.name, workers_.threads() == 1 ? 1 : 2)),
         sums_(choose_sums(parameters, search_)),
         shape_(make_shape(parameters, search_, size_, sums_, configuration)),
-        refinement_(parameters.refine, size_, false, layout_) {
-    left_ = layout_.reserve_plane<std::uint16_t>({shape_.columns(), size_.height});
-    right_ = layout_.reserve_plane<std::uint16_t>({shape_.right_columns(), size_.height});
-    for (auto& plane : gray_) plane = layout_.reserve_plane<std::uint16_t>(size_);
-    if (parameters.texture_threshold > 0) textureless_ = layout_.reserve_plane<std::uint8_t>(size_);
-    if (right_map()) right_disparity_ = layout_.reserve_plane<float>(size_);
-    for (int i = 0; i < workers_.slots(); ++i) {
-      filtered_rows_.push_back(layout_.reserve<std::uint16_t>(static_cast<std::size_t>(size_.width)));
-      texture_sums_.push_back(layout_.reserve<std::int64_t>(static_cast<std::size_t>(size_.width)));
-      memory_.emplace_back(shape_, parameters.cost, sums_, right_map(), layout_);
-    }
+        scratch_(static_cast<std::size_t>(workers_.slots())) {
+    plan_memory();
   }
 
-  std::size_t memory_bytes() const override { return layout_.bytes(); }
-  void allocate() override { arena_ = Arena(layout_); }
-  bool tells_confidence() const override { return true; }
   detail::Footprint footprint() const {
     const std::size_t pixels = static_cast<std::size_t>(shape_.columns() + shape_.block);
     return cpu::footprint(bands(), workers_,
                           pixels * static_cast<std::size_t>(shape_.padded_labels) * bytes_of(sums_));
   }
 
-  void run(const StereoPair& pair, const DisparityMap& map) override {
-    detail::StageClock clock(stage_times);
-    prepare(pair);
-    clock.finish("prepare");
-    match(pair, map);
-    clock.finish("search");
-    const View<float> right = right_map() ? right_disparity_.in(arena_.data()) : View<float>();
-    refinement_.run(pair.left, map, right, arena_.data(), workers_, clock);
+ private:
+  // Memory of one thread.
+  struct Scratch {
+    std::uint16_t* filtered_row;
+    std::int64_t* texture_sums;
+    SweepMemory sweep;
+  };
+
+  void reserve(Arena& arena) override {
+    left_ = arena.reserve_plane<std::uint16_t>({shape_.columns(), size_.height});
+    right_ = arena.reserve_plane<std::uint16_t>({shape_.right_columns(), size_.height});
+    for (auto& plane : gray_) plane = arena.reserve_plane<std::uint16_t>(size_);
+    if (checks_texture()) textureless_ = arena.reserve_plane<std::uint8_t>(size_);
+    for (Scratch& scratch : scratch_) {
+      scratch.filtered_row = arena.reserve<std::uint16_t>(static_cast<std::size_t>(size_.width));
+      scratch.texture_sums = arena.reserve<std::int64_t>(static_cast<std::size_t>(size_.width));
+      scratch.sweep = reserve_sweep(shape_, parameters_.cost, sums_, checks_left_right_, arena);
+    }
   }
 
- private:
+  void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
+    take(pair);
+    filter();
+    if (checks_texture()) find_textureless();
+    clock.finish("prepare");
+    search(pair, map);
+    clock.finish("search");
+  }
+
+  bool checks_texture() const { return parameters_.texture_threshold > 0; }
+  const Scratch& scratch(int slot) const { return scratch_[static_cast<std::size_t>(slot)]; }
+
+  void take(const StereoPair& pair) const {
+    for_row_ranges(workers_, size_.height, [&](int first, int last, int) {
+      for (int y = first; y < last; ++y) {
+        gray_row(pair.left, y, gray_[0].row(y));
+        gray_row(pair.right, y, gray_[1].row(y));
+      }
+    });
+  }
+
+  void filter() const {
+    for_row_ranges(workers_, size_.height, [&](int first, int last, int slot) {
+      std::uint16_t* buffer = scratch(slot).filtered_row;
+      for (int y = first; y < last; ++y) {
+        extend_row(filtered_row(0, y, buffer), shape_, left_.row(y));
+        mirror_row(filtered_row(1, y, buffer), shape_, right_.row(y));
+      }
+    });
+  }
+
+  // Row `y` of the filtered image, in `buffer` unless there is no filter.
+  const std::uint16_t* filtered_row(int side, int y, std::uint16_t* buffer) const {
+    if (parameters_.prefilter == Prefilter::none) return gray_[side].row(y);
+    sobel_row(gray_[side], depth_, y, parameters_.prefilter_cap, buffer);
+    return buffer;
+  }
+
+  void find_textureless() const {
+    for_row_ranges(workers_, size_.height, [&](int first, int last, int slot) {
+      TextureCheck(gray_[0], depth_, shape_.radius, parameters_.prefilter_cap, parameters_.texture_threshold,
+                   scratch(slot).filtered_row, scratch(slot).texture_sums)
+          .mark_rows(textureless_, first, last);
+    });
+  }
+
   // A band begins by summing a window's height of rows: few bands, and each much higher than that.
   int bands() const {
     return std::clamp(size_.height / (6 * shape_.window()), 1, bands_per_thread_ * workers_.threads());
   }
 
-  bool right_map() const { return parameters_.refine.left_right_check; }
-
-  View<std::uint16_t> gray(int side) const { return gray_[side].in(arena_.data()); }
-
-  void prepare(const StereoPair& pair) {
-    for_row_ranges(workers_, size_.height, [&](int first, int last, int) {
-      for (int y = first; y < last; ++y) {
-        gray_row(pair.left, y, gray(0).row(y));
-        gray_row(pair.right, y, gray(1).row(y));
-      }
-    });
-    for_row_ranges(workers_, size_.height, [&](int first, int last, int slot) {
-      std::uint16_t* buffer = filtered_rows_[static_cast<std::size_t>(slot)].in(arena_.data());
-      for (int y = first; y < last; ++y) {
-        extend_row(filtered_row(0, y, buffer), shape_, left_.in(arena_.data()).row(y));
-        mirror_row(filtered_row(1, y, buffer), shape_, right_.in(arena_.data()).row(y));
-      }
-    });
-    if (parameters_.texture_threshold > 0) find_textureless();
-  }
-
-  // Row `y` of the filtered image, in `buffer` unless there is no filter.
-  const std::uint16_t* filtered_row(int side, int y, std::uint16_t* buffer) const {
-    if (parameters_.prefilter == Prefilter::none) return gray(side).row(y);
-    sobel_row(gray(side), depth_, y, parameters_.prefilter_cap, buffer);
-    return buffer;
-  }
-
-  void find_textureless() {
-    for_row_ranges(workers_, size_.height, [&](int first, int last, int slot) {
-      const auto index = static_cast<std::size_t>(slot);
-      TextureCheck(gray(0), depth_, shape_.radius, parameters_.prefilter_cap, parameters_.texture_threshold,
-                   filtered_rows_[index].in(arena_.data()), texture_sums_[index].in(arena_.data()))
-          .mark_rows(textureless_.in(arena_.data()), first, last);
-    });
-  }
-
-  void match(const StereoPair& pair, const DisparityMap& map) {
-    Sweep sweep{shape_,
-                parameters_.cost,
-                sums_,
-                parameters_.uniqueness,
-                parameters_.sub_pixel,
-                left_.in(arena_.data()),
-                right_.in(arena_.data()),
-                pair.left_mask,
-                pair.right_mask,
-                parameters_.texture_threshold > 0 ? textureless_.in(arena_.data()) : View<std::uint8_t>(),
-                map,
-                right_map() ? right_disparity_.in(arena_.data()) : View<float>(),
-                {}};
+  void search(const StereoPair& pair, const DisparityMap& map) const {
+    const Sweep sweep{.shape = shape_,
+                      .cost = parameters_.cost,
+                      .sums = sums_,
+                      .uniqueness = parameters_.uniqueness,
+                      .sub_pixel = parameters_.sub_pixel,
+                      .left = left_,
+                      .right = right_,
+                      .left_mask = pair.left_mask,
+                      .right_mask = pair.right_mask,
+                      .textureless = textureless_,
+                      .map = map,
+                      .right_disparity = right_disparity_,
+                      .memory = {}};
     const int bands = this->bands();
     workers_.for_each(bands, [&](int band, int slot) {
       Sweep own = sweep;
-      own.memory = memory_[static_cast<std::size_t>(slot)].in(arena_.data());
+      own.memory = scratch(slot).sweep;
       const auto bound = [&](int i) {
         return static_cast<int>(static_cast<std::int64_t>(size_.height) * i / bands);
       };
@@ -299,22 +288,13 @@ class Cpu final : public detail::Plan {
 
   BlockParameters parameters_;
   Search search_;
-  Size size_;
   Depth depth_;
-  Workers workers_;
   int bands_per_thread_;
   Sums sums_;
   SweepShape shape_;
-  ArenaLayout layout_;
-  refine::Pipeline refinement_;
-  PlaneBuffer<std::uint16_t> left_, right_;
-  PlaneBuffer<std::uint16_t> gray_[2];
-  PlaneBuffer<std::uint8_t> textureless_;
-  PlaneBuffer<float> right_disparity_;
-  std::vector<Buffer<std::uint16_t>> filtered_rows_;  // by slot, as the next two
-  std::vector<Buffer<std::int64_t>> texture_sums_;
-  std::vector<MemoryPlan> memory_;
-  Arena arena_;
+  View<std::uint16_t> left_, right_, gray_[2];
+  View<std::uint8_t> textureless_;
+  std::vector<Scratch> scratch_;  // by slot
 };
 
 }  // namespace

@@ -383,19 +383,19 @@ class Sweeper {
 
   HWY_INLINE void write_disparities(const Candidates* candidates, const int* labels, int count,
                                     float* out) const {
-    HWY_ALIGN float whole[most_block] = {}, numerator[most_block] = {}, denominator[most_block] = {};
+    HWY_ALIGN float disparities[most_block] = {}, numerator[most_block] = {}, denominator[most_block] = {};
     for (int i = 0; i < count; ++i) {
       const refine::Fraction offset = fraction(candidates[i], labels[i]);
-      whole[i] = static_cast<float>(shape_.lowest + labels[i]);
+      disparities[i] = static_cast<float>(shape_.lowest + labels[i]);
       numerator[i] = offset.numerator;
       denominator[i] = offset.denominator;
     }
     const hn::CappedTag<float, most_block> d;
     for (int i = 0; i < count; i += static_cast<int>(hn::Lanes(d))) {
       const auto offset = hn::Div(hn::Load(d, numerator + i), hn::Load(d, denominator + i));
-      hn::Store(hn::Add(hn::Load(d, whole + i), offset), d, whole + i);
+      hn::Store(hn::Add(hn::Load(d, disparities + i), offset), d, disparities + i);
     }
-    std::copy_n(whole, count, out);
+    std::copy_n(disparities, count, out);
   }
 
   HWY_INLINE void write_confidences(const Candidates* candidates, const int* labels, int count,
@@ -498,7 +498,7 @@ class Sweeper {
                       s_.memory.right_scales + shape_.radius);
   }
 
-  // Costs from the window sums ΣLR of pixel x. Sums and their products are whole numbers below 2⁵³: exact.
+  // Costs from the window sums ΣLR of pixel x. Sums and their products are integers below 2⁵³: exact.
   void correlate(const Sum* sums, int x, int first, int end, Cost* out) const {
     using RealTag = hn::ScalableTag<double>;
     const RealTag d;

@@ -33,7 +33,7 @@ struct SweepShape {
   int radius;
   int lowest;  // lowest disparity
   int labels;
-  int padded_labels;  // a whole number of vectors
+  int padded_labels;  // a multiple of vectors
   int block;          // pixels that are decided together; at most most_block
 
   int window() const { return 2 * radius + 1; }

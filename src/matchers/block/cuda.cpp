@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "core/arena.h"
+#include "core/copy_rows.h"
+#include "core/round_up.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/plan.h"
 #include "matchers/block/block.h"
@@ -23,7 +25,6 @@ namespace {
 using cuda::define;
 using cuda::Kernel;
 using cuda::Options;
-using cuda::rounded_up;
 using cuda::Shape;
 using cuda::StreamHandle;
 
@@ -51,8 +52,8 @@ class Cuda : public cuda::Plan {
         parameters_(parameters),
         search_(clipped_search(plan_search(parameters, format), format.size.width)),
         refinement_(parameters.refine, format.size, layout_) {
-    gray_stride_ = rounded_up(format.size.width, 64);
-    validity_stride_ = rounded_up(format.size.width + 2 * validity_margin, 64);
+    gray_stride_ = round_up(format.size.width, 64);
+    validity_stride_ = round_up(format.size.width + 2 * validity_margin, 64);
     for (int side : {left_side, right_side}) {
       gray_[side] = layout_.reserve<std::byte>(elements(gray_stride_, format.size.height) * gray_bytes() +
                                                behind_window);
@@ -126,7 +127,7 @@ class Cuda : public cuda::Plan {
               radius,
               0,
               rows + 2 * radius + rows_behind};
-    frame_.pitch = rounded_up(frame_.before + frame_.width + radius + behind_window, 64);
+    frame_.pitch = round_up(frame_.before + frame_.width + radius + behind_window, 64);
     const std::size_t bytes = elements(frame_.pitch, frame_.rows) * element_bytes;
     for (auto& image : filtered_) image = layout_.reserve<std::byte>(bytes);
     if (has_texture_plane()) responses_ = layout_.reserve<std::byte>(bytes);
@@ -152,7 +153,7 @@ class Cuda : public cuda::Plan {
     return at(buffer) + first * static_cast<std::ptrdiff_t>(element_bytes_);
   }
 
-  std::size_t gray_bytes() const { return format().depth == Depth::bits16 ? 2 : 1; }
+  std::size_t gray_bytes() const { return bytes_per_sample(format().depth); }
 
   // A thread four columns of both images.
   Shape images_grid(int width, int rows) const {
@@ -243,8 +244,8 @@ class Bytes final : public Cuda {
         const detail::Configuration& configuration)
       : Cuda(parameters, device, format),
         search_layout_(lay_out(parameters, search(), format.size, machine_of(*context()), configuration)),
-        best_stride_(rounded_up(format.size.width, 32)) {
-    const int height = format.size.height, rows = rounded_up(height, search_layout_.rows);
+        best_stride_(round_up(format.size.width, 32)) {
+    const int height = format.size.height, rows = round_up(height, search_layout_.rows);
     reserve_filtered(1, rows);
     const std::size_t keys = elements(best_stride_, rows);
     for (int side = 0; side < (right_map() ? 2 : 1); ++side)
@@ -347,8 +348,8 @@ class Bytes final : public Cuda {
     task.last_shift = side == left_side ? highest : -lowest;
     task.label_offset = -lowest;
     task.label_step = side == left_side ? 1 : -1;
-    task.columns = rounded_up(frame().width, CudaLayout::columns) / CudaLayout::columns;
-    task.strips = rounded_up(frame().height, search_layout_.rows) / search_layout_.rows;
+    task.columns = divide_round_up(frame().width, CudaLayout::columns);
+    task.strips = divide_round_up(frame().height, search_layout_.rows);
     task.best = found().best[side];
     task.rivals = at(rivals_);
     return task;

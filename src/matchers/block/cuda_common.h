@@ -75,7 +75,7 @@ __device__ __forceinline__ int64 statistics_at(int stride, int x, int y) {
 __device__ __forceinline__ uint32 zncc_cost(uint32 products, const CudaStatistics& left,
                                             const CudaStatistics& right) {
   constexpr double unit = 1 << 20;
-  // Whole numbers below 2⁵³: exact.
+  // Integers below 2⁵³: exact.
   const double covariance = static_cast<double>(window_pixels) * products - left.sum * right.sum;
   const double correlation = covariance * left.scale * right.scale;
   // Rounding takes it no farther than 1 + 2⁻⁵⁰, which costs the same as 1.

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/round_up.h"
+
 namespace parallax::block {
 namespace {
 
@@ -15,11 +17,6 @@ using Layout = CudaLayout;
 // What can be tuned.
 constexpr const char *rows_a_thread = "rows_per_thread", *labels_at_once = "labels_at_once",
                      *blocks_at_once_name = "blocks_per_multiprocessor", *groups_a_slice = "groups_per_slice";
-
-template <class T>
-T divided_up(T value, T unit) {
-  return (value + unit - 1) / unit;
-}
 
 std::uint64_t highest_cost(const BlockParameters& parameters, const Search& search) {
   return parameters.cost == BlockCost::zncc ? static_cast<std::uint64_t>(2 * zncc_unit) : search.highest_cost;
@@ -55,9 +52,9 @@ void choose_group(const BlockParameters& parameters, Layout& layout) {
 }
 
 std::size_t tiles_of(const Layout& layout, Size size) {
-  const auto columns = static_cast<std::size_t>(divided_up(size.width, Layout::columns));
-  const auto strips = static_cast<std::size_t>(divided_up(size.height, layout.rows));
-  return divided_up(columns * strips, std::size_t{Layout::lanes});
+  const auto columns = static_cast<std::size_t>(divide_round_up(size.width, Layout::columns));
+  const auto strips = static_cast<std::size_t>(divide_round_up(size.height, layout.rows));
+  return divide_round_up(columns * strips, std::size_t{Layout::lanes});
 }
 
 // Groups of labels that the strip with the most of them has.
@@ -104,7 +101,7 @@ TimedGrid time_best_grid(const Layout& layout, int window, Size size, const Cuda
   std::optional<TimedGrid> best;
   for (int each = std::max(wanted, 1);
        each <= (wanted > 0 ? wanted : std::min(groups, most_groups_per_slice)); ++each) {
-    const int blocks = divided_up(divided_up(groups, each), Layout::slices_in_block);
+    const int blocks = divide_round_up(divide_round_up(groups, each), Layout::slices_in_block);
     const double waves = static_cast<double>(tiles) * blocks / at_once;
     const double time = ((waves + std::ceil(waves)) / 2 + 0.1) * (each * group_time + block_time);
     if (!best || time < best->time)
@@ -128,7 +125,7 @@ CudaLayout lay_out(const BlockParameters& parameters, const Search& search, Size
             wanted = configuration.value(rows_a_thread, parameters.cuda.rows_per_thread);
   layout.rows = 1;
   const int most_rows = shared_bytes / tile_bytes(layout);
-  const int most = std::min(most_rows / window, divided_up(size.height, window));
+  const int most = std::min(most_rows / window, divide_round_up(size.height, window));
   if (wanted > 0) {
     layout.rows = window * std::clamp((wanted + window / 2) / window, 1, most);
     return layout;

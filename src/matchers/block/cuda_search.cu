@@ -276,7 +276,7 @@ __device__ __forceinline__ void sweep_slice(const CudaSearch& search, const Stri
 #pragma unroll 1
   for (int i = 0; i < search.groups_per_slice; ++i) {
     const Group group = find_group(search, strip, slice * search.groups_per_slice + i, masked);
-    const bool unconditional = __all_sync(whole_warp, group.unconditional || !group.active);
+    const bool unconditional = __all_sync(all_lanes, group.unconditional || !group.active);
     if (!group.active) continue;
     if (unconditional)
       sweep<false>(search, strip, group, visit);
@@ -285,7 +285,7 @@ __device__ __forceinline__ void sweep_slice(const CudaSearch& search, const Stri
   }
 }
 
-// Of the plane of keys, or one of its shape: whole strips.
+// Of the plane of keys, or one of its shape: full strips.
 template <class T>
 __device__ __forceinline__ T* at_pixel(T* plane, int x, int y) {
   return plane + static_cast<int64>(y) * BEST_STRIDE + x;

@@ -22,7 +22,7 @@ struct CudaValidity {
   int stride;
 };
 
-// What the search finds, in rows of whole strips.
+// What the search finds, in rows of full strips.
 struct CudaFound {
   void* best[2];  // [side]: of each pixel a key, its cheapest cost and label; null = not wanted
   void* rivals;   // of each left pixel the key of its cheapest label not next to the best; null = not wanted

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string>
 
+#include "core/copy_rows.h"
+#include "core/round_up.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
 #include "matchers/block/block.h"
@@ -21,10 +23,6 @@ using opencl::Options;
 
 constexpr std::size_t group_items = 128;
 constexpr int lanes = 16;  // of opencl_images.cl
-
-int rounded_up(int value, int unit) {
-  return (value + unit - 1) / unit * unit;
-}
 
 std::size_t elements(cl_long stride, int rows) {
   return static_cast<std::size_t>(stride) * static_cast<std::size_t>(rows);
@@ -102,18 +100,18 @@ class Opencl final : public opencl::Plan {
   // Of the other image, a tile may reach as far out as it is wide, and its windows a radius more.
   void reserve_images() {
     const int width = format().size.width, radius = parameters_.window / 2;
-    const int beside = rounded_up(tile_.columns, lanes);
-    const int tiles_width = rounded_up(width, beside);
+    const int beside = round_up(tile_.columns, lanes);
+    const int tiles_width = round_up(width, beside);
     images_.width = width;
     images_.height = format().size.height;
     images_.radius = radius;
     images_.cap = parameters_.prefilter_cap;
-    images_.before = rounded_up(beside + radius, lanes);
-    images_.gray_stride = rounded_up(width, lanes);
-    images_.stride = rounded_up(tiles_width + 2 * images_.before, 64);
+    images_.before = round_up(beside + radius, lanes);
+    images_.gray_stride = round_up(width, lanes);
+    images_.stride = round_up(tiles_width + 2 * images_.before, 64);
     images_.validity_stride = images_.statistics_stride = tiles_width + 2 * beside;
     const std::size_t value_bytes = is_wide() ? 2 : 1;
-    const std::size_t gray_bytes = format().depth == Depth::bits16 ? 2 : 1;
+    const std::size_t gray_bytes = bytes_per_sample(format().depth);
     for (int side = 0; side < 2; ++side) {
       images_.gray[side] = reserve(gray_bytes, images_.gray_stride, 0, 0);
       images_.filtered[side] = reserve(value_bytes, images_.stride, images_.before, radius);

@@ -97,7 +97,7 @@ static const global double2* statistics_at(const global uchar* memory, const Ope
 
 static COST zncc_cost(SUM products, double2 left, double2 right) {
   const double unit = 1 << 20;
-  // Whole numbers below 2⁵³: exact.
+  // Integers below 2⁵³: exact.
   const double covariance = (double)WINDOW_PIXELS * (double)products - left.x * right.x;
   const double correlation = covariance * left.y * right.y;
   return (COST)((1.0 - clamp(correlation, -1.0, 1.0)) * unit + 0.5);

@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/arena.h"
 #include "core/gray.h"
 #include "matchers/block/block.h"
+#include "matchers/host_plan.h"
 #include "refine/confidence.h"
 #include "refine/refine.h"
 #include "refine/sub_pixel.h"
@@ -35,24 +35,22 @@ int clipped_sobel(const Extended& p, int x, int y, int cap) {
   return std::clamp(slope(y - 1) + 2 * slope(y) + slope(y + 1), -cap, cap);
 }
 
-class Reference final : public detail::Plan {
+class Reference final : public host::Plan {
  public:
   Reference(const BlockParameters& parameters, const ImageFormat& format)
-      : parameters_(parameters),
-        search_(plan_search(parameters, format)),
-        size_(format.size),
-        refinement_(parameters.refine, size_, true, layout_) {
-    for (auto* plane : {&gray_[0], &gray_[1], &filtered_[0], &filtered_[1]})
-      *plane = layout_.reserve_plane<std::uint16_t>(size_);
-    right_disparity_ = layout_.reserve_plane<float>(size_);
+      : host::Plan(parameters.refine, format.size),
+        parameters_(parameters),
+        search_(plan_search(parameters, format)) {
+    plan_memory();
   }
 
-  std::size_t memory_bytes() const override { return layout_.bytes(); }
-  void allocate() override { arena_ = Arena(layout_); }
-  bool tells_confidence() const override { return true; }
+ private:
+  void reserve(Arena& arena) override {
+    for (auto* plane : {&gray_[0], &gray_[1], &filtered_[0], &filtered_[1]})
+      *plane = arena.reserve_plane<std::uint16_t>(size_);
+  }
 
-  void run(const StereoPair& pair, const DisparityMap& map) override {
-    detail::StageClock clock(stage_times);
+  void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
     prepare(pair.left, 0);
     prepare(pair.right, 1);
     clock.finish("prepare");
@@ -61,27 +59,23 @@ class Reference final : public detail::Plan {
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x) match_left(x, y, map);
     clock.finish("search");
-    if (parameters_.refine.left_right_check) {
-      for (int y = 0; y < size_.height; ++y)
-        for (int x = 0; x < size_.width; ++x) right_disparity_.in(arena_.data()).at(x, y) = match_right(x, y);
-      clock.finish("right_search");
-    }
-    refinement_.run(pair.left, map, right_disparity_.in(arena_.data()), arena_.data(), workers_, clock);
+    if (!checks_left_right_) return;
+    for (int y = 0; y < size_.height; ++y)
+      for (int x = 0; x < size_.width; ++x) right_disparity_.at(x, y) = match_right(x, y);
+    clock.finish("right_search");
   }
 
- private:
-  Extended gray(int side) const { return {gray_[side].in(arena_.data())}; }
+  Extended gray(int side) const { return {gray_[side]}; }
   Extended filtered(int side) const {
-    return {(parameters_.prefilter == Prefilter::none ? gray_ : filtered_)[side].in(arena_.data())};
+    return {(parameters_.prefilter == Prefilter::none ? gray_ : filtered_)[side]};
   }
 
   void prepare(const ImageView& image, int side) {
-    for (int y = 0; y < size_.height; ++y) gray_row(image, y, gray_[side].in(arena_.data()).row(y));
+    for (int y = 0; y < size_.height; ++y) gray_row(image, y, gray_[side].row(y));
     const int cap = parameters_.prefilter_cap;
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x)
-        filtered_[side].in(arena_.data()).at(x, y) =
-            static_cast<std::uint16_t>(clipped_sobel(gray(side), x, y, cap) + cap);
+        filtered_[side].at(x, y) = static_cast<std::uint16_t>(clipped_sobel(gray(side), x, y, cap) + cap);
   }
 
   template <class Term>
@@ -199,13 +193,7 @@ class Reference final : public detail::Plan {
 
   BlockParameters parameters_;
   Search search_;
-  Size size_;
-  ArenaLayout layout_;
-  refine::Pipeline refinement_;
-  PlaneBuffer<std::uint16_t> gray_[2], filtered_[2];
-  PlaneBuffer<float> right_disparity_;
-  Arena arena_;
-  Workers workers_{1};
+  View<std::uint16_t> gray_[2], filtered_[2];
   View<const std::uint8_t> left_mask_, right_mask_;
 };
 

@@ -50,12 +50,7 @@ Level level_of(Size size, int lowest, int highest) {
 
 void check_labels(const Level& full, const CensusParameters& parameters) {
   constexpr int most = 65535;
-  if (full.labels < 1)
-    throw Error(ErrorCategory::argument,
-                "disparities " + std::to_string(parameters.min_disparity) + " to " +
-                    std::to_string(parameters.min_disparity + parameters.disparities - 1) +
-                    " lead out of an image " + std::to_string(full.size.width) +
-                    " pixels wide everywhere: choose min_disparity and disparities within it");
+  check_reachable(parameters.min_disparity, parameters.disparities, full.size.width);
   if (full.labels > most) refuse("disparities", full.labels, "at most " + std::to_string(most));
 }
 

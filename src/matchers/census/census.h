@@ -5,7 +5,7 @@
 // the nearest, halves up. All images are extended by repeating their border pixels.
 //
 // Signature: a bit for each neighbour q of the transform's window around p, 1 where I(q) > m(p). m is I(p),
-// or for the modified transforms the mean of the 3×3 pixels around p, rounded down: against whole numbers
+// or for the modified transforms the mean of the 3×3 pixels around p, rounded down: against integers
 // that decides as the exact mean does. Bits are numbered row by row from the top left, the centre left out;
 // bit i is bit i mod 8, the lowest first, of byte i / 8.
 //
@@ -22,7 +22,7 @@
 //   [2·min E − r, 2·max E + r],  E = estimates of the 3×3 pixels around (⌊x/2⌋, ⌊y/2⌋) on the level above
 //
 // A candidate of a pixel is, halved, a candidate of the pixel above it, so E is empty only where nothing can
-// be found. All costs are whole numbers below 2¹⁶, so every device gives the same bytes.
+// be found. All costs are integers below 2¹⁶, so every device gives the same bytes.
 #pragma once
 
 #include <array>
@@ -96,7 +96,7 @@ Margins margins(const CensusParameters& parameters, Size size);
 // Highest cost of a single pixel, before summing.
 int highest_pixel_cost(const CensusParameters& parameters);
 
-// The whole disparity of a pixel of a level that has none.
+// The integer disparity of a pixel of a level that has none.
 inline constexpr int no_disparity = std::numeric_limits<int>::min();
 
 // What the last run found on the way, on one level and side.

@@ -6,12 +6,12 @@
 #include <variant>
 #include <vector>
 
-#include "core/arena.h"
 #include "core/gray.h"
+#include "core/round_up.h"
 #include "devices/cpu/tuning.h"
 #include "matchers/census/census.h"
 #include "matchers/census/cpu_kernels.h"
-#include "refine/refine.h"
+#include "matchers/host_plan.h"
 
 namespace parallax::census {
 namespace {
@@ -21,114 +21,66 @@ const detail::Tunable rows_per_tile{"rows_per_tile", {8, 16, 32, most_tile_rows}
 const detail::Tunable labels_together{"labels_together", {4, 8}};
 
 std::ptrdiff_t bordered_pitch(int width) {
-  return (width + 2 * row_border + row_border - 1) / row_border * row_border;
+  return round_up(width + 2 * row_border, row_border);
 }
 
-// A bordered plane on paper.
 template <class T>
-struct BorderedBuffer {
-  BorderedBuffer(Size extent, ArenaLayout& layout)
-      : buffer(layout.reserve<T>(static_cast<std::size_t>(bordered_pitch(extent.width)) *
-                                 static_cast<std::size_t>(extent.height))),
-        size(extent) {}
+BorderedPlane<T> reserve_bordered(Size size, Arena& arena) {
+  const std::ptrdiff_t pitch = bordered_pitch(size.width);
+  T* first = arena.reserve<T>(static_cast<std::size_t>(pitch) * static_cast<std::size_t>(size.height));
+  return {first == nullptr ? nullptr : first + row_border, size, pitch};
+}
 
-  BorderedPlane<T> in(std::byte* arena) const {
-    return {buffer.in(arena) + row_border, size, bordered_pitch(size.width)};
-  }
-
-  Buffer<T> buffer;
-  Size size;
-};
-
-struct SignatureBuffer {
-  SignatureBuffer(Size extent, int signature_bytes, bool with_gray, ArenaLayout& layout)
-      : size(extent), bytes(signature_bytes), planes(signature_bytes + (with_gray ? 1 : 0)) {
-    buffer = layout.reserve<std::uint8_t>(static_cast<std::size_t>(bordered_pitch(size.width)) *
-                                              static_cast<std::size_t>(planes) *
-                                              static_cast<std::size_t>(size.height) +
-                                          2 * signature_margin);
-  }
-
-  Signatures in(std::byte* arena) const {
-    return {buffer.in(arena) + signature_margin + row_border, size, bytes, planes,
-            bordered_pitch(size.width)};
-  }
-
-  Buffer<std::uint8_t> buffer;
-  Size size;
-  int bytes, planes;
-};
+Signatures reserve_signatures(Size size, int bytes, bool with_gray, Arena& arena) {
+  const std::ptrdiff_t pitch = bordered_pitch(size.width);
+  const int planes = bytes + (with_gray ? 1 : 0);
+  std::uint8_t* first =
+      arena.reserve<std::uint8_t>(static_cast<std::size_t>(pitch) * static_cast<std::size_t>(planes) *
+                                      static_cast<std::size_t>(size.height) +
+                                  2 * signature_margin);
+  return {first == nullptr ? nullptr : first + signature_margin + row_border, size, bytes, planes, pitch};
+}
 
 // What is kept of one level of one image. Gray is in T.
 template <class T>
 struct LevelPlanes {
-  BorderedBuffer<T> gray;
-  PlaneBuffer<std::uint8_t> mask;  // not 0 = valid
-  SignatureBuffer signatures;
-  PlaneBuffer<std::uint16_t> labels;  // of the levels above the image
+  BorderedPlane<T> gray;
+  View<std::uint8_t> mask;  // not 0 = valid
+  Signatures signatures;
+  View<std::uint16_t> labels;  // of the levels above the image
 };
 
 // Memory of one thread.
 struct Scratch {
-  Buffer<std::byte> describe;
-  Buffer<std::uint8_t> costs;
-  Buffer<std::uint16_t> row_sums, states;
-  Buffer<std::int32_t> wanted;
+  std::byte* describe;
+  TileMemory tile;
 };
 
 template <class T>
-class Cpu final : public detail::Plan, public CensusPlan {
+class Cpu final : public host::Plan, public CensusPlan {
  public:
   Cpu(const CensusParameters& parameters, int threads, const ImageFormat& format,
       const detail::Configuration& configuration)
-      : parameters_(parameters),
+      : host::Plan(parameters.refine, format.size, 0,
+                   Workers(threads, cpu::ranges_per_thread(configuration))),
+        parameters_(parameters),
         levels_(plan_levels(parameters, format.size)),
         neighbourhood_(neighbourhood(parameters.transform)),
-        workers_(threads, cpu::ranges_per_thread(configuration)),
         tile_rows_(configuration.value(rows_per_tile.name, usual_tile_rows)),
         batch_labels_(configuration.value(labels_together.name, most_batch_labels)),
-        refinement_(parameters.refine, format.size, false, layout_) {
-    const bool with_gray = parameters.cost == CensusCost::ad_census;
-    for (auto& planes : planes_)
-      for (const Level& level : levels_)
-        planes.push_back({BorderedBuffer<T>(level.size, layout_),
-                          layout_.reserve_plane<std::uint8_t>(level.size),
-                          SignatureBuffer(level.size, neighbourhood_.bytes(), with_gray, layout_),
-                          {}});
-    for (const int side : sides_searched())
-      for (std::size_t level = 1; level < levels_.size(); ++level)
-        planes_[side][level].labels = layout_.reserve_plane<std::uint16_t>(levels_[level].size);
-    if (searches(right_side)) right_disparity_ = layout_.reserve_plane<float>(format.size);
-    for (int slot = 0; slot < workers_.slots(); ++slot) scratch_.push_back(reserve_scratch());
+        scratch_(index(workers_.slots())) {
+    for (auto& planes : planes_) planes.resize(levels_.size());
+    plan_memory();
   }
 
-  std::size_t memory_bytes() const override { return layout_.bytes(); }
-  void allocate() override { arena_ = Arena(layout_); }
-  bool tells_confidence() const override { return true; }
   detail::Footprint footprint() const {
     const Size tiles = tiles_of(levels_.front().size);
     const int costs = batch_labels_ * (tile_rows_ + parameters_.window - 1) * cost_pitch;
     const int states = state_planes * tile_rows_ * tile_lanes * static_cast<int>(sizeof(std::uint16_t));
-    return cpu::footprint(tiles.width * tiles.height * static_cast<int>(sides_searched().size()), workers_,
+    return cpu::footprint(sides_searched() * tiles.width * tiles.height, workers_,
                           static_cast<std::size_t>(costs + states));
   }
   const std::vector<Level>& levels() const override { return levels_; }
-
-  void run(const StereoPair& pair, const DisparityMap& map) override {
-    detail::StageClock clock(stage_times);
-    masked_[left_side] = !pair.left_mask.empty();
-    masked_[right_side] = !pair.right_mask.empty();
-    take(pair);
-    for (int level = 1; level < level_count(); ++level) halve(level);
-    clock.finish("pyramid");
-    for (int level = 0; level < level_count(); ++level) describe(level);
-    clock.finish("transform");
-    for (int level = level_count() - 1; level > 0; --level) search(level, map);
-    if (level_count() > 1) clock.finish("coarse_search");
-    search(0, map);
-    clock.finish("search");
-    refinement_.run(pair.left, map, right_disparity(), arena_.data(), workers_, clock);
-  }
 
   Stage stage(int level, int side) const override {
     const LevelPlanes<T>& planes = this->planes(level, side);
@@ -137,11 +89,11 @@ class Cpu final : public detail::Plan, public CensusPlan {
     Stage stage{Plane<std::uint16_t>(size), {}, Plane<std::int32_t>(estimates ? size : Size{})};
     for (int byte = 0; byte < neighbourhood_.bytes(); ++byte) stage.signature.emplace_back(size);
     for (int y = 0; y < size.height; ++y) {
-      std::copy_n(in(planes.gray).row(y), size.width, stage.gray.row(y));
+      std::copy_n(planes.gray.row(y), size.width, stage.gray.row(y));
       for (int byte = 0; byte < neighbourhood_.bytes(); ++byte)
-        std::copy_n(in(planes.signatures).row(y, byte), size.width, stage.signature[index(byte)].row(y));
+        std::copy_n(planes.signatures.row(y, byte), size.width, stage.signature[index(byte)].row(y));
       for (int x = 0; estimates && x < size.width; ++x) {
-        const std::uint16_t label = in(planes.labels).at(x, y);
+        const std::uint16_t label = planes.labels.at(x, y);
         stage.disparity.at(x, y) = label == no_label ? no_disparity : levels_[index(level)].lowest + label;
       }
     }
@@ -152,28 +104,47 @@ class Cpu final : public detail::Plan, public CensusPlan {
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
   int level_count() const { return static_cast<int>(levels_.size()); }
   const LevelPlanes<T>& planes(int level, int side) const { return planes_[side][index(level)]; }
-  template <class Planned>
-  auto in(const Planned& planned) const {
-    return planned.in(arena_.data());
-  }
   const Scratch& scratch(int slot) const { return scratch_[index(slot)]; }
-  View<float> right_disparity() const { return searches(right_side) ? in(right_disparity_) : View<float>(); }
 
-  bool searches(int side) const { return side == left_side || parameters_.refine.left_right_check; }
-  std::vector<int> sides_searched() const {
-    return searches(right_side) ? std::vector{left_side, right_side} : std::vector{left_side};
+  int sides_searched() const { return checks_left_right_ ? 2 : 1; }
+  bool searches(int side) const { return side < sides_searched(); }
+
+  void reserve(Arena& arena) override {
+    const bool with_gray = parameters_.cost == CensusCost::ad_census;
+    for (const int side : {left_side, right_side})
+      for (std::size_t level = 0; level < levels_.size(); ++level) {
+        const Size size = levels_[level].size;
+        LevelPlanes<T>& planes = planes_[side][level];
+        planes.gray = reserve_bordered<T>(size, arena);
+        planes.mask = arena.reserve_plane<std::uint8_t>(size);
+        planes.signatures = reserve_signatures(size, neighbourhood_.bytes(), with_gray, arena);
+        if (level > 0 && searches(side)) planes.labels = arena.reserve_plane<std::uint16_t>(size);
+      }
+    for (Scratch& scratch : scratch_) reserve_scratch(scratch, arena);
   }
 
-  Scratch reserve_scratch() {
-    const Level& full = levels_.front();
-    int labels = full.labels;
+  void reserve_scratch(Scratch& scratch, Arena& arena) const {
+    int labels = 0;
     for (const Level& level : levels_) labels = std::max(labels, level.labels);
-    return {
-        layout_.reserve<std::byte>(describe_scratch_bytes(full.size.width)),
-        layout_.reserve<std::uint8_t>(std::size_t{most_batch_labels} * cost_rows * cost_pitch + row_border),
-        layout_.reserve<std::uint16_t>(std::size_t{cost_rows} * tile_lanes),
-        layout_.reserve<std::uint16_t>(std::size_t{state_planes} * most_tile_rows * tile_lanes),
-        layout_.reserve<std::int32_t>(static_cast<std::size_t>(labels) + 3)};
+    scratch.describe = arena.reserve<std::byte>(describe_scratch_bytes(size_.width));
+    scratch.tile = {
+        .costs =
+            arena.reserve<std::uint8_t>(std::size_t{most_batch_labels} * cost_rows * cost_pitch + row_border),
+        .row_sums = arena.reserve<std::uint16_t>(std::size_t{cost_rows} * tile_lanes),
+        .states = arena.reserve<std::uint16_t>(std::size_t{state_planes} * most_tile_rows * tile_lanes),
+        .wanted = arena.reserve<std::int32_t>(static_cast<std::size_t>(labels) + 3)};
+  }
+
+  void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
+    take(pair);
+    for (int level = 1; level < level_count(); ++level) halve(level);
+    clock.finish("pyramid");
+    for (int level = 0; level < level_count(); ++level) describe(level);
+    clock.finish("transform");
+    for (int level = level_count() - 1; level > 0; --level) search(level, map);
+    if (level_count() > 1) clock.finish("coarse_search");
+    search(0, map);
+    clock.finish("search");
   }
 
   // Calls body(side, y, slot) for every row of both images at a level.
@@ -185,10 +156,12 @@ class Cpu final : public detail::Plan, public CensusPlan {
     });
   }
 
-  void take(const StereoPair& pair) const {
+  void take(const StereoPair& pair) {
+    masked_[left_side] = !pair.left_mask.empty();
+    masked_[right_side] = !pair.right_mask.empty();
     for_rows_of_both(0, [&](int side, int y, int) {
       const ImageView& image = side == left_side ? pair.left : pair.right;
-      T* row = in(planes(0, side).gray).row(y);
+      T* row = planes(0, side).gray.row(y);
       if constexpr (sizeof(T) == 1)
         gray_byte_row(image, y, row);
       else
@@ -196,17 +169,17 @@ class Cpu final : public detail::Plan, public CensusPlan {
       repeat_border(row, image.format.size.width);
       if (!masked_[side]) return;
       const View<const std::uint8_t>& mask = side == left_side ? pair.left_mask : pair.right_mask;
-      std::copy_n(mask.row(y), image.format.size.width, in(planes(0, side).mask).row(y));
+      std::copy_n(mask.row(y), image.format.size.width, planes(0, side).mask.row(y));
     });
   }
 
   void halve(int level) const {
     for_rows_of_both(level, [&](int side, int y, int) {
       const int width = levels_[index(level)].size.width;
-      T* row = in(planes(level, side).gray).row(y);
-      halve_row(in(planes(level - 1, side).gray), y, row, width);
+      T* row = planes(level, side).gray.row(y);
+      halve_row(planes(level - 1, side).gray, y, row, width);
       repeat_border(row, width);
-      if (masked_[side]) halve_mask_row(in(planes(level - 1, side).mask), y, in(planes(level, side).mask));
+      if (masked_[side]) halve_mask_row(planes(level - 1, side).mask, y, planes(level, side).mask);
     });
   }
 
@@ -221,13 +194,13 @@ class Cpu final : public detail::Plan, public CensusPlan {
 
   void describe(int level) const {
     for_rows_of_both(level, [&](int side, int y, int slot) {
-      describe_row(in(planes(level, side).gray), neighbourhood_, y, in(planes(level, side).signatures),
-                   in(scratch(slot).describe));
+      describe_row(planes(level, side).gray, neighbourhood_, y, planes(level, side).signatures,
+                   scratch(slot).describe);
     });
   }
 
   const std::uint8_t* mask(int level, int side) const {
-    return masked_[side] ? in(planes(level, side).mask).data : nullptr;
+    return masked_[side] ? planes(level, side).mask.data : nullptr;
   }
 
   Search search_of(int level, int side, const DisparityMap& map) const {
@@ -241,21 +214,21 @@ class Cpu final : public detail::Plan, public CensusPlan {
     search.search_radius = parameters_.search_radius;
     search.highest_pixel_cost = highest_pixel_cost(parameters_);
     search.ad_truncation = parameters_.cost == CensusCost::ad_census ? parameters_.ad_truncation : 0;
-    search.base = in(planes(level, side).signatures);
-    search.other = in(planes(level, other).signatures);
+    search.base = planes(level, side).signatures;
+    search.other = planes(level, other).signatures;
     search.base_mask = mask(level, side);
     search.other_mask = mask(level, other);
     search.mask_stride = planes(level, side).mask.stride;
     if (level + 1 < level_count()) {
-      const View<std::uint16_t> above = in(planes(level + 1, side).labels);
+      const View<std::uint16_t>& above = planes(level + 1, side).labels;
       search.estimates = {above.data, above.stride, above.size, levels_[index(level + 1)].lowest};
     }
     if (level > 0) {
-      const View<std::uint16_t> labels = in(planes(level, side).labels);
+      const View<std::uint16_t>& labels = planes(level, side).labels;
       search.labels = labels.data;
       search.label_stride = labels.stride;
     } else if (side == right_side) {
-      search.right_disparity = right_disparity();
+      search.right_disparity = right_disparity_;
     } else {
       search.map = map;
       search.sub_pixel = parameters_.sub_pixel;
@@ -266,32 +239,25 @@ class Cpu final : public detail::Plan, public CensusPlan {
 
   Size tiles_of(Size size) const {
     const int columns = tile_columns(parameters_.window);
-    return {(size.width + columns - 1) / columns, (size.height + tile_rows_ - 1) / tile_rows_};
+    return {divide_round_up(size.width, columns), divide_round_up(size.height, tile_rows_)};
   }
 
   void search(int level, const DisparityMap& map) const {
     const Size tiles = tiles_of(levels_[index(level)].size);
-    const int columns = tiles.width;
+    const int columns = tiles.width, sides = sides_searched();
     const Search searches_of[] = {search_of(level, left_side, map), search_of(level, right_side, map)};
-    const int sides = searches(right_side) ? 2 : 1;
     workers_.for_each(sides * tiles.height * columns, [&](int tile, int slot) {
-      const Scratch& own = scratch(slot);
-      const TileMemory memory{in(own.costs), in(own.row_sums), in(own.states), in(own.wanted)};
-      search_tile(searches_of[tile % sides], tile / sides % columns, tile / sides / columns, memory);
+      search_tile(searches_of[tile % sides], tile / sides % columns, tile / sides / columns,
+                  scratch(slot).tile);
     });
   }
 
   CensusParameters parameters_;
   std::vector<Level> levels_;
   Neighbourhood neighbourhood_;
-  Workers workers_;
   int tile_rows_, batch_labels_;
-  ArenaLayout layout_;
-  refine::Pipeline refinement_;
   std::vector<LevelPlanes<T>> planes_[2];
-  PlaneBuffer<float> right_disparity_;
-  std::vector<Scratch> scratch_;
-  Arena arena_;
+  std::vector<Scratch> scratch_;  // by slot
   bool masked_[2] = {};
 };
 

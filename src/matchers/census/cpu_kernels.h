@@ -73,7 +73,7 @@ inline int tile_columns(int window) {
   return tile_lanes - 2 * (window / 2);
 }
 
-// Whole disparities are counted from the level's lowest; in 16 bits.
+// Integer disparities are counted from the level's lowest; in 16 bits.
 inline constexpr std::uint16_t no_label = 0xFFFF;
 
 // The estimates of the level above; none on the coarsest.

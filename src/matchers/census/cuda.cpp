@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/arena.h"
+#include "core/copy_rows.h"
+#include "core/round_up.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/plan.h"
 #include "matchers/census/census.h"
@@ -17,7 +19,6 @@ namespace parallax::census {
 namespace {
 
 using cuda::define;
-using cuda::rounded_up;
 using cuda::Shape;
 using cuda::StreamHandle;
 
@@ -57,7 +58,7 @@ int blocks_of_strips(int registers) {
 }
 
 int words_of(int bits) {
-  return (bits + 31) / 32;
+  return divide_round_up(bits, 32);
 }
 
 class Cuda final : public cuda::Plan, public CensusPlan {
@@ -68,7 +69,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
         parameters_(parameters),
         levels_(plan_levels(parameters, format.size)),
         neighbourhood_(neighbourhood(parameters.transform)),
-        pitch_(rounded_up(format.size.width, 64)),
+        pitch_(round_up(format.size.width, 64)),
         strip_rows_(configuration.value(rows_a_strip, strip_rows)),
         blocks_(configuration.value(blocks_at_once,
                                     blocks_of_strips(contents_of_strip().registers(strip_rows_)))),
@@ -137,7 +138,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   int bits() const { return static_cast<int>(neighbourhood_.neighbours.size()); }
   bool with_gray() const { return parameters_.cost == CensusCost::ad_census; }
   int values() const { return words_of(bits()) + (with_gray() ? 1 : 0); }
-  std::size_t gray_bytes() const { return format().depth == Depth::bits16 ? 2 : 1; }
+  std::size_t gray_bytes() const { return bytes_per_sample(format().depth); }
   StripContents contents_of_strip() const {
     return {parameters_.window, values(), level_count() > 1, always_compares()};
   }
@@ -145,7 +146,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
 
   // The last strip may end below the image.
   Planes reserve_planes(Size size) {
-    const int rows = rounded_up(size.height, strip_rows_);
+    const int rows = round_up(size.height, strip_rows_);
     Planes planes;
     planes.gray = layout_.reserve<std::byte>(elements(size.height) * gray_bytes());
     planes.validity = layout_.reserve<std::uint8_t>(elements(rows));
@@ -191,8 +192,8 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     pyramid.count = level_count();
     for (int level = 0; level < level_count(); ++level) {
       const CudaLevel here = pyramid.levels[level] = level_in_memory(level);
-      const int tiles = rounded_up(here.width, describe_columns) / describe_columns *
-                        (rounded_up(here.height, describe_rows) / describe_rows);
+      const int tiles =
+          divide_round_up(here.width, describe_columns) * divide_round_up(here.height, describe_rows);
       pyramid.first_tile[level + 1] = pyramid.first_tile[level] + tiles;
     }
     return pyramid;

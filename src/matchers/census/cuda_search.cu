@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Census matching on CUDA: the search of one level for the cheapest label of every pixel, of both images.
 //
-// A warp has a strip: a column of pixels for each lane that has whole windows, ROWS rows. It takes labels in
+// A warp has a strip: a column of pixels for each lane that has full windows, ROWS rows. It takes labels in
 // pairs, whose costs share a register, in 16 bits each. For a pair it goes down the strip, and the window
 // above and below: the sum of a lane's column of the window is updated by the row that enters and the row
 // that leaves, and the sums of neighbouring lanes are added up. The warps of a block search the same strip
@@ -56,7 +56,7 @@ __device__ Labels joined(const Labels& a, const Labels& b) {
 struct Strip {
   int side;
   int x, y;     // the topmost
-  bool exists;  // the lanes at the end have no whole windows
+  bool exists;  // the lanes at the end have no full windows
   // Label l leads to other column x − step · (lowest + l).
   int step;
   bool masked, other_masked;  // whether the images have masks
@@ -173,8 +173,8 @@ __device__ Labels labels_of(const CudaSearch& search, const Strip& strip, const 
       all = joined(all, {wanted.first[pair], wanted.first[pair] + static_cast<int>(wanted.count[pair])});
 #pragma unroll
   for (int step = lanes / 2; step > 0; step /= 2)
-    all = joined(all,
-                 {__shfl_xor_sync(whole_warp, all.first, step), __shfl_xor_sync(whole_warp, all.end, step)});
+    all =
+        joined(all, {__shfl_xor_sync(all_lanes, all.first, step), __shfl_xor_sync(all_lanes, all.end, step)});
   return all;
 }
 
@@ -218,10 +218,10 @@ __device__ __forceinline__ uint32 sum_of_lanes(uint32 value) {
 #pragma unroll
   for (int step = 1; step <= WINDOW; step *= 2) {
     if ((WINDOW & step) != 0) {
-      sum += reach == 0 ? span : __shfl_down_sync(whole_warp, span, reach);
+      sum += reach == 0 ? span : __shfl_down_sync(all_lanes, span, reach);
       reach += step;
     }
-    if (2 * step <= WINDOW) span += __shfl_down_sync(whole_warp, span, step);
+    if (2 * step <= WINDOW) span += __shfl_down_sync(all_lanes, span, step);
   }
   return sum;
 }
@@ -294,9 +294,9 @@ class PairSet {
   __device__ void clear() {
     for (int i = threadIdx.y * lanes + threadIdx.x; i < words; i += lanes * blockDim.y) bits_[i] = 0;
   }
-  // Called by whole warps, whose lanes often have the same pair; negative = none.
+  // Called by full warps, whose lanes often have the same pair; negative = none.
   __device__ void add(int pair) {
-    const uint32 same = __match_any_sync(whole_warp, pair);
+    const uint32 same = __match_any_sync(all_lanes, pair);
     if (pair >= 0 && static_cast<int>(threadIdx.x) == __ffs(same) - 1)
       atomicOr(&bits_[pair / 32 % words], 1u << pair % 32);
   }
@@ -385,12 +385,12 @@ __device__ bool is_ambiguous(uint32 best, uint32 rival) {
 }
 
 __device__ float refined(int disparity, uint32 best_cost, const Beside& beside) {
-  const auto whole = static_cast<float>(disparity);
+  const auto integer = static_cast<float>(disparity);
   const int before = beside.before, best = best_cost, after = beside.after;
   if (SUB_PIXEL == 0 || before == no_cost || after == no_cost || before < best || after < best ||
       (before == best && after == best))
-    return whole;
-  return whole + parallax::refine::sub_pixel_offset<SUB_PIXEL>(before, best, after);
+    return integer;
+  return integer + parallax::refine::sub_pixel_offset<SUB_PIXEL>(before, best, after);
 }
 
 __device__ void decide(const CudaSearch& search, const Strip& strip, int row, bool valid, Key best,

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/copy_rows.h"
+#include "core/round_up.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
 #include "matchers/census/census.h"
@@ -46,10 +48,6 @@ Layout layout_of(const opencl::DeviceInfo& device, const detail::Configuration& 
   layout.rows = configuration.value(rows_a_tile, layout.rows);
   layout.shares = configuration.value(shares_of_labels, layout.shares);
   return layout;
-}
-
-int rounded_up(int value, int unit) {
-  return (value + unit - 1) / unit * unit;
 }
 
 std::size_t size(int value) {
@@ -115,11 +113,9 @@ class Opencl final : public opencl::Plan, public CensusPlan {
   int bits() const { return static_cast<int>(neighbourhood_.neighbours.size()); }
   bool with_gray() const { return parameters_.cost == CensusCost::ad_census; }
   // Of a signature.
-  int words() const {
-    return (bits() + 8 * layout_of_device_.value_bytes - 1) / (8 * layout_of_device_.value_bytes);
-  }
+  int words() const { return divide_round_up(bits(), 8 * layout_of_device_.value_bytes); }
   int planes() const { return words() + (with_gray() ? 1 : 0); }
-  int gray_bytes() const { return format().depth == Depth::bits16 ? 2 : 1; }
+  int gray_bytes() const { return static_cast<int>(bytes_per_sample(format().depth)); }
   // As many as a sum of costs of pixels takes.
   int costs_of_a_byte() const {
     const int fit = 255 / highest_pixel_cost(parameters_);
@@ -137,14 +133,14 @@ class Opencl final : public opencl::Plan, public CensusPlan {
     OpenclLevel level{};
     level.width = extent.width;
     level.height = extent.height;
-    level.stride = rounded_up(extent.width, 64);
+    level.stride = round_up(extent.width, 64);
     // Of all levels the same on a GPU, which knows it beforehand.
     level.signature_stride =
-        device.is_processor ? level.stride + 2 * device.before : rounded_up(format().size.width, 256);
+        device.is_processor ? level.stride + 2 * device.before : round_up(format().size.width, 256);
     // On a GPU, rows above and below the image repeat its border, and the last strip may end below.
     const int above = device.is_processor ? 0 : radius();
     const int rows =
-        device.is_processor ? extent.height : rounded_up(extent.height, device.rows) + 2 * radius();
+        device.is_processor ? extent.height : round_up(extent.height, device.rows) + 2 * radius();
     for (int side = 0; side < 2; ++side) {
       level.gray[side] = reserve(level.stride, extent.height, gray_bytes());
       level.validity[side] = reserve(level.stride, extent.height, 1);
@@ -196,13 +192,13 @@ class Opencl final : public opencl::Plan, public CensusPlan {
 
   OpenclTransform transform() const {
     const Size window = neighbourhood_.window();
-    return {bits(),
-            planes(),
-            with_gray() ? 1 : 0,
-            window.width,
-            window.height,
-            parameters_.transform == CensusTransform::sparse_modified_7x7 ? 1 : 0,
-            neighbourhood_.modified ? 1 : 0};
+    return {.bits = bits(),
+            .planes = planes(),
+            .with_gray = with_gray() ? 1 : 0,
+            .columns = window.width,
+            .rows = window.height,
+            .sparse = parameters_.transform == CensusTransform::sparse_modified_7x7 ? 1 : 0,
+            .modified = neighbourhood_.modified ? 1 : 0};
   }
 
   // From one level on, as many as a launch makes or describes.

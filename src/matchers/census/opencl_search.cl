@@ -63,12 +63,12 @@ static bool is_ambiguous(const Found* found, int uniqueness) {
 // See sub_pixel.h.
 static float refined(int disparity, const Found* found, bool is_parabola) {
   const int before = found->before, best = found->best, after = found->after;
-  const float whole = (float)disparity;
+  const float integer = (float)disparity;
   if (!SUB_PIXEL || before == NO_COST || after == NO_COST || before < best || after < best ||
       (before == best && after == best))
-    return whole;
+    return integer;
   const int steepness = is_parabola ? before - 2 * best + after : max(before, after) - best;
-  return whole + (float)(before - after) / (float)(2 * steepness);
+  return integer + (float)(before - after) / (float)(2 * steepness);
 }
 
 // See confidence.h.

@@ -19,7 +19,7 @@
 #endif
 
 #define LANES 32
-#define COLUMNS (LANES - 2 * RADIUS)  // that have whole windows
+#define COLUMNS (LANES - 2 * RADIUS)  // that have full windows
 #define WINDOW_ROWS (ROWS + 2 * RADIUS)
 #define PIXELS (ROWS * LANES)
 
@@ -42,7 +42,7 @@ typedef struct {
 typedef struct {
   int side;
   int x, y;     // the topmost
-  bool exists;  // the items at the end have no whole windows
+  bool exists;  // the items at the end have no full windows
 } Strip;
 
 static Strip own_strip(const OpenclSearch* search) {

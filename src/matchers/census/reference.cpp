@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <optional>
 
-#include "core/arena.h"
 #include "core/gray.h"
 #include "matchers/census/census.h"
+#include "matchers/host_plan.h"
 #include "refine/confidence.h"
 #include "refine/refine.h"
 #include "refine/sub_pixel.h"
@@ -23,10 +23,10 @@ using Signature = std::bitset<8 * most_signature_bytes>;
 
 // What is known of one level of one image.
 struct ReferencePlanes {
-  PlaneBuffer<std::uint16_t> gray;
-  PlaneBuffer<std::uint8_t> mask;  // not 0 = valid
-  PlaneBuffer<Signature> signatures;
-  PlaneBuffer<std::int32_t> disparity;
+  View<std::uint16_t> gray;
+  View<std::uint8_t> mask;  // not 0 = valid
+  View<Signature> signatures;
+  View<std::int32_t> disparity;
 };
 
 // Disparities from `lowest` to `highest`; none where highest < lowest.
@@ -39,44 +39,18 @@ T repeated(const View<T>& plane, int x, int y) {
   return plane.at(std::clamp(x, 0, plane.size.width - 1), std::clamp(y, 0, plane.size.height - 1));
 }
 
-class Reference final : public detail::Plan, public CensusPlan {
+class Reference final : public host::Plan, public CensusPlan {
  public:
   Reference(const CensusParameters& parameters, const ImageFormat& format)
-      : parameters_(parameters),
+      : host::Plan(parameters.refine, format.size),
+        parameters_(parameters),
         levels_(plan_levels(parameters, format.size)),
         depth_(format.depth),
-        neighbourhood_(neighbourhood(parameters.transform)),
-        refinement_(parameters.refine, format.size, true, layout_) {
-    for (auto& planes : planes_)
-      for (const Level& level : levels_)
-        planes.push_back({layout_.reserve_plane<std::uint16_t>(level.size),
-                          layout_.reserve_plane<std::uint8_t>(level.size),
-                          layout_.reserve_plane<Signature>(level.size),
-                          layout_.reserve_plane<std::int32_t>(level.size)});
-    right_disparity_ = layout_.reserve_plane<float>(format.size);
+        neighbourhood_(neighbourhood(parameters.transform)) {
+    plan_memory();
   }
 
-  std::size_t memory_bytes() const override { return layout_.bytes(); }
-  void allocate() override { arena_ = Arena(layout_); }
-  bool tells_confidence() const override { return true; }
   const std::vector<Level>& levels() const override { return levels_; }
-
-  void run(const StereoPair& pair, const DisparityMap& map) override {
-    detail::StageClock clock(stage_times);
-    take(pair.left, pair.left_mask, left_side);
-    take(pair.right, pair.right_mask, right_side);
-    for (const int side : {left_side, right_side})
-      for (int level = 1; level < level_count(); ++level) halve(level, side);
-    clock.finish("pyramid");
-    for (const int side : {left_side, right_side})
-      for (int level = 0; level < level_count(); ++level) describe(level, side);
-    clock.finish("transform");
-    for (int level = level_count() - 1; level >= 0; --level)
-      for (const int side : sides_searched()) search(level, side);
-    decide(map);
-    clock.finish("search");
-    refinement_.run(pair.left, map, right_disparity_.in(arena_.data()), arena_.data(), workers_, clock);
-  }
 
   Stage stage(int level, int side) const override {
     const Size size = levels_[index(level)].size;
@@ -95,21 +69,41 @@ class Reference final : public detail::Plan, public CensusPlan {
   }
 
  private:
+  void reserve(Arena& arena) override {
+    for (auto& planes : planes_) {
+      planes.clear();
+      for (const Level& level : levels_)
+        planes.push_back(
+            {arena.reserve_plane<std::uint16_t>(level.size), arena.reserve_plane<std::uint8_t>(level.size),
+             arena.reserve_plane<Signature>(level.size), arena.reserve_plane<std::int32_t>(level.size)});
+    }
+  }
+
+  void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
+    take(pair.left, pair.left_mask, left_side);
+    take(pair.right, pair.right_mask, right_side);
+    for (const int side : {left_side, right_side})
+      for (int level = 1; level < level_count(); ++level) halve(level, side);
+    clock.finish("pyramid");
+    for (const int side : {left_side, right_side})
+      for (int level = 0; level < level_count(); ++level) describe(level, side);
+    clock.finish("transform");
+    for (int level = level_count() - 1; level >= 0; --level)
+      for (const int side : {left_side, right_side})
+        if (searches(side)) search(level, side);
+    decide_left(map);
+    if (checks_left_right_) decide_right();
+    clock.finish("search");
+  }
+
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
   int level_count() const { return static_cast<int>(levels_.size()); }
   const ReferencePlanes& planes(int level, int side) const { return planes_[side][index(level)]; }
-  View<std::uint16_t> gray(int level, int side) const { return planes(level, side).gray.in(arena_.data()); }
-  View<std::uint8_t> mask(int level, int side) const { return planes(level, side).mask.in(arena_.data()); }
-  View<Signature> signatures(int level, int side) const {
-    return planes(level, side).signatures.in(arena_.data());
-  }
-  View<std::int32_t> disparity(int level, int side) const {
-    return planes(level, side).disparity.in(arena_.data());
-  }
-  bool searches(int side) const { return side == left_side || parameters_.refine.left_right_check; }
-  std::vector<int> sides_searched() const {
-    return searches(right_side) ? std::vector{left_side, right_side} : std::vector{left_side};
-  }
+  const View<std::uint16_t>& gray(int level, int side) const { return planes(level, side).gray; }
+  const View<std::uint8_t>& mask(int level, int side) const { return planes(level, side).mask; }
+  const View<Signature>& signatures(int level, int side) const { return planes(level, side).signatures; }
+  const View<std::int32_t>& disparity(int level, int side) const { return planes(level, side).disparity; }
+  bool searches(int side) const { return side == left_side || checks_left_right_; }
 
   void take(const ImageView& image, const View<const std::uint8_t>& valid, int side) {
     for (int y = 0; y < image.format.size.height; ++y) {
@@ -250,31 +244,33 @@ class Reference final : public detail::Plan, public CensusPlan {
   // ended at its own border, and there is nothing to refine.
   float refined(int x, int y, int d) const {
     const Level& full = levels_.front();
-    const auto whole = static_cast<float>(d);
+    const auto integer = static_cast<float>(d);
     if (parameters_.sub_pixel == SubPixel::none || d == full.lowest || d == full.highest() ||
         !candidate(0, x, y, d - 1) || !candidate(0, x, y, d + 1))
-      return whole;
+      return integer;
     const int before = cost(0, x, y, d - 1), best = cost(0, x, y, d), after = cost(0, x, y, d + 1);
-    if (before < best || after < best || (before == best && after == best)) return whole;
-    return whole + refine::sub_pixel_offset(parameters_.sub_pixel, before, best, after).value();
+    if (before < best || after < best || (before == best && after == best)) return integer;
+    return integer + refine::sub_pixel_offset(parameters_.sub_pixel, before, best, after).value();
   }
 
   float confidence(int x, int y, int best) const {
     return refine::confidence(cost(0, x, y, best), rival(x, y, best));
   }
 
-  void decide(const DisparityMap& map) {
-    const Size size = levels_.front().size;
-    const View<float> right = right_disparity_.in(arena_.data());
-    for (int y = 0; y < size.height; ++y)
-      for (int x = 0; x < size.width; ++x) {
-        decide_left(x, y, map);
-        const int from_right = searches(right_side) ? disparity(0, right_side).at(x, y) : no_disparity;
-        right.at(x, y) = from_right == no_disparity ? no_value : static_cast<float>(from_right);
+  void decide_left(const DisparityMap& map) const {
+    for (int y = 0; y < size_.height; ++y)
+      for (int x = 0; x < size_.width; ++x) decide(x, y, map);
+  }
+
+  void decide_right() const {
+    for (int y = 0; y < size_.height; ++y)
+      for (int x = 0; x < size_.width; ++x) {
+        const int best = disparity(0, right_side).at(x, y);
+        right_disparity_.at(x, y) = best == no_disparity ? no_value : static_cast<float>(best);
       }
   }
 
-  void decide_left(int x, int y, const DisparityMap& map) const {
+  void decide(int x, int y, const DisparityMap& map) const {
     const int best = disparity(0, left_side).at(x, y);
     Status status = Status::matched;
     if (mask(0, left_side).at(x, y) == 0)
@@ -293,12 +289,7 @@ class Reference final : public detail::Plan, public CensusPlan {
   std::vector<Level> levels_;
   Depth depth_;
   Neighbourhood neighbourhood_;
-  ArenaLayout layout_;
-  refine::Pipeline refinement_;
   std::vector<ReferencePlanes> planes_[2];
-  PlaneBuffer<float> right_disparity_;
-  Arena arena_;
-  Workers workers_{1};
 };
 
 }  // namespace

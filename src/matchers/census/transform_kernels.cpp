@@ -56,7 +56,7 @@ HWY_INLINE auto compare(D d, const T* const* neighbours, int count, const T* val
   return bits;
 }
 
-// Rows have room for a whole vector at their end.
+// Rows have room for a full vector at their end.
 inline void compare_row(const std::uint8_t* const* neighbours, int count, const std::uint8_t* values,
                         int width, std::uint8_t* out) {
   const hn::ScalableTag<std::uint8_t> d;

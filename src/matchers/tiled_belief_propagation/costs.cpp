@@ -4,54 +4,51 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/round_up.h"
+
 namespace parallax::tiled_belief_propagation {
 
 using data_cost::Feature, data_cost::feature_bytes, data_cost::feature_planes, data_cost::most_at_once,
     data_cost::per_level, data_cost::RowCosts, data_cost::widest_vector_bytes;
 
-namespace {
-
-constexpr std::uint8_t yes = 255;
-
-}  // namespace
-
-Costs::Costs(const Model& model, const ImageFormat& format, int element_bytes, int slots, ArenaLayout& layout)
+Costs::Costs(const Model& model, const ImageFormat& format, int element_bytes, int slots)
     : model_(model),
       size_(format.size),
       feature_(data_cost::choose_feature(model.cost, format.depth, model.smoothing)),
-      features_(feature_, model.smoothing, size_, slots, layout),
-      cost_bytes_(element_bytes) {
+      features_(feature_, model.smoothing, size_, slots),
+      cost_bytes_(element_bytes),
+      scratch_(static_cast<std::size_t>(slots)) {
   make_table();
+}
+
+void Costs::reserve(Arena& arena) {
+  features_.reserve(arena);
   const int planes = feature_planes(feature_), bytes = feature_bytes(feature_);
-  rows_[0] = reserve_rows(planes, bytes, size_.width, layout);
-  rows_[1] = reserve_rows(planes, bytes, extended_columns(), layout);
-  valid_[0] = reserve_rows(1, 1, size_.width, layout);
-  valid_[1] = reserve_rows(1, 1, extended_columns(), layout);
-  status_ = layout.reserve_plane<std::uint8_t>(size_);
-  for (int slot = 0; slot < slots; ++slot) {
-    Scratch scratch;
-    scratch.mask = layout.reserve<std::uint8_t>(static_cast<std::size_t>(size_.width));
-    scratch.costs = layout.reserve<std::byte>(static_cast<std::size_t>(model.labels * cost_bytes_) *
-                                              static_cast<std::size_t>(stride()));
-    scratch.units = layout.reserve<std::byte>(data_cost::row_costs_scratch(model.labels));
-    scratch_.push_back(scratch);
+  rows_[0] = reserve_rows(planes, bytes, size_.width, arena);
+  rows_[1] = reserve_rows(planes, bytes, extended_columns(), arena);
+  valid_[0] = reserve_rows(1, 1, size_.width, arena);
+  valid_[1] = reserve_rows(1, 1, extended_columns(), arena);
+  status_ = arena.reserve_plane<std::uint8_t>(size_);
+  for (Scratch& scratch : scratch_) {
+    scratch.costs = arena.reserve<std::byte>(static_cast<std::size_t>(model_.labels * cost_bytes_) *
+                                             static_cast<std::size_t>(stride()));
+    scratch.units = arena.reserve<std::byte>(data_cost::row_costs_scratch(model_.labels));
   }
 }
 
-// With room for what whole vectors read and write beyond the end.
-Costs::Rows Costs::reserve_rows(int planes, int bytes, int elements, ArenaLayout& layout) const {
+// With room for what full vectors read and write beyond the end.
+Costs::Rows Costs::reserve_rows(int planes, int bytes, int elements, Arena& arena) const {
   Rows rows;
-  rows.pitch =
-      (elements + 2 * border + 3 * widest_vector_bytes - 1) / widest_vector_bytes * widest_vector_bytes;
+  rows.pitch = round_up(elements + 2 * border + 2 * widest_vector_bytes, widest_vector_bytes);
   rows.planes = planes;
   rows.bytes = bytes;
-  rows.buffer = layout.reserve<std::byte>(static_cast<std::size_t>(rows.pitch) *
-                                          static_cast<std::size_t>(planes * bytes) *
-                                          static_cast<std::size_t>(size_.height));
+  rows.memory = arena.reserve<std::byte>(static_cast<std::size_t>(rows.pitch) *
+                                         static_cast<std::size_t>(planes * bytes) *
+                                         static_cast<std::size_t>(size_.height));
   return rows;
 }
 
-// Where differences are whole levels, or bits, and all costs are bytes, a table has them.
+// Where differences are integer levels, or bits, and all costs are bytes, a table has them.
 void Costs::make_table() {
   constexpr int levels = 256, highest_byte = 255;
   const float highest = model_.data_cost((levels - 1) * per_level);
@@ -62,59 +59,47 @@ void Costs::make_table() {
   cost_bytes_ = 1;
   for (int level = 0; level < levels; ++level)
     table_.push_back(static_cast<std::uint8_t>(model_.data_cost(level * per_level)));
-  table_end_ = std::min(levels, (model_.differences + per_level - 1) / per_level + 1);
+  table_end_ = std::min(levels, divide_round_up(model_.differences, per_level) + 1);
   for (int level = 0; level < table_end_; ++level)
     same_ = same_ && table_[static_cast<std::size_t>(level)] == level;
 }
 
-void Costs::prepare(const StereoPair& pair, bool mirrored, std::byte* arena, const Workers& workers) {
+void Costs::prepare(const StereoPair& pair, bool mirrored, const Workers& workers) {
   pair_ = pair;
   mirrored_ = mirrored;
   if (mirrored) {
     std::swap(pair_.left, pair_.right);
     std::swap(pair_.left_mask, pair_.right_mask);
   }
-  if (!takes_volume()) features_.prepare(pair_, mirrored, arena, workers);
+  if (!takes_volume()) features_.prepare(pair_, mirrored, workers);
   for_row_ranges(workers, size_.height, [&](int first, int last, int slot) {
     for (int y = first; y < last; ++y) {
       for (int side = 0; side < 2 && !takes_volume(); ++side) {
-        const data_cost::RowFeatures::Planes planes = features_.planes(side, y, arena, slot);
+        const data_cost::RowFeatures::Planes planes = features_.planes(side, y, slot);
         for (int plane = 0; plane < feature_planes(feature_); ++plane) {
           const std::uint16_t* row = planes[static_cast<std::size_t>(plane)];
           if (feature_bytes(feature_) == 1)
-            keep_row<std::uint8_t>(side, y, plane, row, arena);
+            keep_row<std::uint8_t>(side, y, plane, row);
           else
-            keep_row<std::uint16_t>(side, y, plane, row, arena);
+            keep_row<std::uint16_t>(side, y, plane, row);
         }
       }
-      write_validity(y, arena, slot);
+      data_cost::write_validity(model_, pair_, mirrored, y, {validity(0, y), validity(1, y), status_.row(y)});
     }
   });
 }
 
 template <class Element>
-void Costs::keep_row(int side, int y, int plane, const std::uint16_t* row, std::byte* arena) const {
+void Costs::keep_row(int side, int y, int plane, const std::uint16_t* row) const {
   const auto* from = reinterpret_cast<const Element*>(row);
-  auto* to = reinterpret_cast<Element*>(rows_[side].at(arena, y, plane)) + border;
+  auto* to = reinterpret_cast<Element*>(rows_[side].at(y, plane)) + border;
   if (side == 1) return data_cost::extend_row(from, size_.width, model_, border, to);
   std::fill_n(to - border, border, from[0]);
   std::copy_n(from, size_.width, to);
   std::fill_n(to + size_.width, border, from[size_.width - 1]);
 }
 
-void Costs::write_validity(int y, std::byte* arena, int slot) const {
-  std::uint8_t* mask = scratch_[static_cast<std::size_t>(slot)].mask.in(arena);
-  auto* right = reinterpret_cast<std::uint8_t*>(valid_[1].at(arena, y, 0));
-  data_cost::mask_row(pair_.right_mask, size_.width, y, mirrored_, mask);
-  data_cost::extend_row(mask, size_.width, model_, 0, right);
-  // The volume of the caller has them all.
-  if (takes_volume() && !mirrored_) std::fill_n(right, extended_columns(), yes);
-  auto* left = reinterpret_cast<std::uint8_t*>(valid_[0].at(arena, y, 0));
-  data_cost::mask_row(pair_.left_mask, size_.width, y, mirrored_, left);
-  data_cost::settle_row(model_, size_, y, right, left, status_.in(arena).row(y));
-}
-
-RowCosts Costs::row_costs(int y, int first, int count, std::byte* arena, int slot) const {
+RowCosts Costs::row_costs(int y, int first, int count, int slot) const {
   const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
   RowCosts row{};
   row.labels = model_.labels;
@@ -123,11 +108,11 @@ RowCosts Costs::row_costs(int y, int first, int count, std::byte* arena, int slo
   const std::ptrdiff_t before = border * feature_bytes(feature_);
   for (int plane = 0; plane < (row.windows ? data_cost::window_rows : feature_planes(feature_)); ++plane) {
     const int v = row.windows ? std::clamp(y + plane - border, 0, size_.height - 1) : y;
-    row.left[plane] = rows_[0].at(arena, v, row.windows ? 0 : plane) + before;
-    row.right[plane] = rows_[1].at(arena, v, row.windows ? 0 : plane) + before;
+    row.left[plane] = rows_[0].at(v, row.windows ? 0 : plane) + before;
+    row.right[plane] = rows_[1].at(v, row.windows ? 0 : plane) + before;
   }
-  row.left_valid = reinterpret_cast<const std::uint8_t*>(valid_[0].at(arena, y, 0));
-  row.right_valid = reinterpret_cast<const std::uint8_t*>(valid_[1].at(arena, y, 0));
+  row.left_valid = validity(0, y);
+  row.right_valid = validity(1, y);
   row.simple = simple_;
   row.table = table_.data();
   row.table_end = table_end_;
@@ -138,25 +123,25 @@ RowCosts Costs::row_costs(int y, int first, int count, std::byte* arena, int slo
   row.bound = model_.data_bound();
   row.first = first;
   row.count = count;
-  row.out = scratch.costs.in(arena);
+  row.out = scratch.costs;
   row.out_bytes = cost_bytes_;
   row.stride = stride();
-  row.scratch = scratch.units.in(arena);
+  row.scratch = scratch.units;
   return row;
 }
 
-const void* Costs::row(int y, int first, int count, std::byte* arena, int slot) const {
-  const RowCosts row = row_costs(y, first, count, arena, slot);
+const void* Costs::row(int y, int first, int count, int slot) const {
+  const RowCosts row = row_costs(y, first, count, slot);
   if (takes_volume())
-    write_volume(y, arena, slot, row);
+    write_volume(y, slot, row);
   else
     data_cost::write_row_costs(row);
   return row.out;
 }
 
-void Costs::write_volume(int y, std::byte* arena, int slot, RowCosts row) const {
+void Costs::write_volume(int y, int slot, RowCosts row) const {
   constexpr int step = widest_vector_bytes;
-  auto* units = reinterpret_cast<float*>(scratch_[static_cast<std::size_t>(slot)].units.in(arena));
+  auto* units = reinterpret_cast<float*>(scratch_[static_cast<std::size_t>(slot)].units);
   const data_cost::CostModel model = model_;  // of its own: no cost that is written can change it
   const auto cost = [&](int x, int label) {
     if (row.left_valid[x] == 0) return 0.0f;

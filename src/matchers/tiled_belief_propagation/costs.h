@@ -15,17 +15,20 @@ namespace parallax::tiled_belief_propagation {
 class Costs {
  public:
   // `element_bytes`: of costs that are not known to fit in bytes.
-  Costs(const Model& model, const ImageFormat& format, int element_bytes, int slots, ArenaLayout& layout);
+  Costs(const Model& model, const ImageFormat& format, int element_bytes, int slots);
+
+  // As Arena says, twice before anything else.
+  void reserve(Arena& arena);
 
   // As DataCosts::prepare().
-  void prepare(const StereoPair& pair, bool mirrored, std::byte* arena, const Workers& workers);
+  void prepare(const StereoPair& pair, bool mirrored, const Workers& workers);
 
   // For each pixel: matched, or the Status it has from the start.
-  View<const std::uint8_t> status(std::byte* arena) const { return status_.in(arena); }
+  const View<std::uint8_t>& status() const { return status_; }
 
   // Costs of `count` pixels of a row, up to at_once(): pixel first + i of label k is element k·stride() + i.
   // They stay until the slot is asked for the next.
-  const void* row(int y, int first, int count, std::byte* arena, int slot) const;
+  const void* row(int y, int first, int count, int slot) const;
   int cost_bytes() const { return cost_bytes_; }
   // As many as the first cache holds.
   int at_once() const {
@@ -38,29 +41,30 @@ class Costs {
  private:
   // Rows of one side: [row][plane][pitch].
   struct Rows {
-    Buffer<std::byte> buffer;
+    std::byte* memory;
     std::ptrdiff_t pitch;
     int planes, bytes;
-    std::byte* at(std::byte* arena, int y, int plane) const {
-      return buffer.in(arena) + (static_cast<std::ptrdiff_t>(y) * planes + plane) * pitch * bytes;
+    std::byte* at(int y, int plane) const {
+      return memory + (static_cast<std::ptrdiff_t>(y) * planes + plane) * pitch * bytes;
     }
   };
   struct Scratch {
-    Buffer<std::uint8_t> mask;
-    Buffer<std::byte> costs, units;
+    std::byte *costs, *units;
   };
   static constexpr int border = data_cost::window_radius;
 
-  Rows reserve_rows(int planes, int bytes, int elements, ArenaLayout& layout) const;
+  Rows reserve_rows(int planes, int bytes, int elements, Arena& arena) const;
   bool takes_volume() const { return model_.cost == DataCost::volume; }
   bool compares_windows() const { return model_.cost == DataCost::mean_absolute_difference; }
   int extended_columns() const { return size_.width + model_.labels - 1; }
   void make_table();
   template <class Element>
-  void keep_row(int side, int y, int plane, const std::uint16_t* row, std::byte* arena) const;
-  void write_validity(int y, std::byte* arena, int slot) const;
-  data_cost::RowCosts row_costs(int y, int first, int count, std::byte* arena, int slot) const;
-  void write_volume(int y, std::byte* arena, int slot, data_cost::RowCosts row) const;
+  void keep_row(int side, int y, int plane, const std::uint16_t* row) const;
+  std::uint8_t* validity(int side, int y) const {
+    return reinterpret_cast<std::uint8_t*>(valid_[side].at(y, 0));
+  }
+  data_cost::RowCosts row_costs(int y, int first, int count, int slot) const;
+  void write_volume(int y, int slot, data_cost::RowCosts row) const;
 
   Model model_;
   Size size_;
@@ -70,8 +74,8 @@ class Costs {
   bool simple_ = false, same_ = true;
   std::vector<std::uint8_t> table_;
   int table_end_ = 0;
-  Rows rows_[2], valid_[2];
-  PlaneBuffer<std::uint8_t> status_;
+  Rows rows_[2] = {}, valid_[2] = {};
+  View<std::uint8_t> status_;
   std::vector<Scratch> scratch_;  // by slot
   StereoPair pair_;
   bool mirrored_ = false;

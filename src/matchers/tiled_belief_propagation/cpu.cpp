@@ -20,14 +20,14 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/arena.h"
-#include "core/workers.h"
+#include "core/round_up.h"
 #include "devices/cpu/tuning.h"
+#include "matchers/host_plan.h"
 #include "matchers/tiled_belief_propagation/batches.h"
 #include "matchers/tiled_belief_propagation/costs.h"
 #include "matchers/tiled_belief_propagation/cpu_kernels.h"
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
-#include "refine/refine.h"
+#include "refine/decision.h"
 
 namespace parallax::tiled_belief_propagation {
 namespace {
@@ -39,60 +39,50 @@ using refine::no_value, refine::write_decision, refine::write_none;
 const detail::Tunable vector_bytes{"vector_bytes", {16, 32, 64}};
 const detail::Tunable threads_share{"threads_share", {0, 1}, {"batches", "blocks"}};
 
-int padded(int count, int unit) {
-  return (count + unit - 1) / unit * unit;
-}
-
 // What is kept while a tile, or a batch of them, is visited.
 struct Work {
-  Buffer<std::byte> rows, columns;  // data costs and the messages from the other two sides
-  Buffer<std::byte> from_left, from_right, from_above, from_below;  // a step for each block
+  std::byte *rows, *columns;  // data costs and the messages from the other two sides
+  std::byte *from_left, *from_right, *from_above, *from_below;  // a step for each block
 };
 
 // Of one thread.
 struct Scratch {
-  Buffer<std::byte> messages, forward, backward;
-  Buffer<std::uint16_t> labels, beliefs;
-  Buffer<float> around[4];
+  std::byte *messages, *forward, *backward;
+  std::uint16_t *labels, *beliefs;
+  float* around[4];
 };
 
-class Cpu final : public detail::Plan {
+class Cpu final : public host::Plan {
  public:
   Cpu(const TiledBeliefPropagationParameters& parameters, int threads, const ImageFormat& format,
       const detail::Configuration& configuration)
-      : model_(make_model(parameters)),
-        size_(format.size),
+      : host::Plan(parameters.refine, format.size,
+                   data_cost::volume_labels(parameters.cost, parameters.disparities),
+                   Workers(threads, cpu::ranges_per_thread(configuration))),
+        model_(make_model(parameters)),
         grid_(size_, parameters.tile),
         tile_{std::min(grid_.side, size_.width), std::min(grid_.side, size_.height)},
-        workers_(threads, cpu::ranges_per_thread(configuration)),
         vector_bytes_(configuration.value(vector_bytes.name, 0)),
         shape_(choose_shape()),
         shares_tiles_(configuration.value(threads_share.name, has_many_blocks()) != 0),
         cell_(cell(shape_.element_bytes)),
         pieces_(cut_rows()),
         batches_(grid_, shape_.tiles),
-        costs_(model_, format, shape_.element_bytes, workers_.slots(), layout_),
-        refinement_(parameters.refine, size_, false, layout_) {
+        costs_(model_, format, shape_.element_bytes, workers_.slots()),
+        work_(static_cast<std::size_t>(shares_tiles() ? 1 : workers_.slots())),
+        scratch_(static_cast<std::size_t>(workers_.slots())) {
     data_cost::check_reachable(model_.cost, model_.min_disparity, model_.labels, size_);
-    reserve();
-    if (parameters.refine.left_right_check) right_disparity_ = layout_.reserve_plane<float>(size_);
+    plan_memory();
   }
 
-  std::size_t memory_bytes() const override { return layout_.bytes(); }
-  int cost_labels() const override { return model_.cost == DataCost::volume ? model_.labels : 0; }
-  bool tells_confidence() const override { return true; }
   detail::Footprint footprint() const {
     return cpu::footprint(shares_tiles() ? std::max(row_blocks(), column_blocks()) : batches_.count(),
                           workers_,
                           2 * batch_bytes() + static_cast<std::size_t>(row_blocks()) * row_block_bytes());
   }
-  void allocate() override {
-    arena_ = Arena(layout_);
-    std::memset(data_.in(arena_.data()), 0, data_.count);
-  }
 
-  void run(const StereoPair& pair, const DisparityMap& map) override {
-    detail::StageClock clock(stage_times);
+ private:
+  void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
     wants_beliefs_ = model_.parameters.sub_pixel != SubPixel::none || model_.parameters.min_confidence > 0 ||
                      !map.confidence.empty();
     prepare(pair, false, clock, "prepare", "costs");
@@ -100,20 +90,15 @@ class Cpu final : public detail::Plan {
       write(tile, column, scratch, lane, map);
     });
     clock.finish("match");
-    View<float> right;
-    if (model_.parameters.refine.left_right_check) {
-      right = right_disparity_.in(arena_.data());
-      wants_beliefs_ = false;
-      prepare(pair, true, clock, "right_prepare", "right_costs");
-      propagate([&](const Tile& tile, int column, const Scratch& scratch, int lane) {
-        write_right(tile, column, scratch, lane, right);
-      });
-      clock.finish("right_match");
-    }
-    refinement_.run(pair.left, map, right, arena_.data(), workers_, clock);
+    if (!checks_left_right_) return;
+    wants_beliefs_ = false;
+    prepare(pair, true, clock, "right_prepare", "right_costs");
+    propagate([&](const Tile& tile, int column, const Scratch& scratch, int lane) {
+      write_right(tile, column, scratch, lane);
+    });
+    clock.finish("right_match");
   }
 
- private:
   // Memory
 
   BlockShape choose_shape() const {
@@ -127,7 +112,7 @@ class Cpu final : public detail::Plan {
       shape.lanes = choose_lanes(shape.element_bytes, side);
       if (grid_.count() == 1) shape.lanes = lanes_to_share(shape);
     }
-    const int group = padded(side, cell(shape.element_bytes));
+    const int group = round_up(side, cell(shape.element_bytes));
     shape.group = std::min(group, shape.lanes);
     shape.tiles = group <= shape.lanes ? shape.lanes / group : 1;
     if (shape.tiles == 1) shape.group = shape.lanes;
@@ -142,11 +127,11 @@ class Cpu final : public detail::Plan {
     return shape.lanes > half && shape.lanes > few ? half : shape.lanes;
   }
 
-  int blocks(int pixels) const { return shape_.tiles > 1 ? 1 : (pixels + shape_.lanes - 1) / shape_.lanes; }
+  int blocks(int pixels) const { return shape_.tiles > 1 ? 1 : divide_round_up(pixels, shape_.lanes); }
   int row_blocks() const { return blocks(tile_.height); }
   int column_blocks() const { return blocks(tile_.width); }
-  int padded_width() const { return padded(tile_.width, cell_); }
-  int padded_height() const { return padded(tile_.height, cell_); }
+  int padded_width() const { return round_up(tile_.width, cell_); }
+  int padded_height() const { return round_up(tile_.height, cell_); }
   std::size_t step_elements() const { return static_cast<std::size_t>(shape_.step()); }
   std::size_t step_bytes() const { return step_elements() * static_cast<std::size_t>(shape_.element_bytes); }
   std::size_t column_block_bytes() const { return static_cast<std::size_t>(padded_height()) * step_bytes(); }
@@ -160,51 +145,52 @@ class Cpu final : public detail::Plan {
     return std::max(row_blocks(), column_blocks()) >= enough;
   }
 
-  void reserve() {
-    data_ = layout_.reserve<std::byte>(static_cast<std::size_t>(batches_.count()) * batch_bytes());
-    for (int i = 0; i < (shares_tiles() ? 1 : workers_.slots()); ++i) {
-      Work work;
-      work.rows = layout_.reserve<std::byte>(static_cast<std::size_t>(row_blocks()) * row_block_bytes());
-      work.columns = layout_.reserve<std::byte>(batch_bytes());
+  std::size_t data_bytes() const { return static_cast<std::size_t>(batches_.count()) * batch_bytes(); }
+  std::size_t between_columns_bytes() const {
+    return static_cast<std::size_t>(grid_.columns - 1) * static_cast<std::size_t>(grid_.rows) *
+           border_bytes(row_blocks());
+  }
+  std::size_t between_rows_bytes() const {
+    return static_cast<std::size_t>(grid_.columns) * static_cast<std::size_t>(grid_.rows - 1) *
+           border_bytes(column_blocks());
+  }
+
+  void reserve(Arena& arena) override {
+    costs_.reserve(arena);
+    const auto bytes = [&](std::size_t count) { return arena.reserve<std::byte>(count); };
+    data_ = bytes(data_bytes());
+    for (Work& work : work_) {
+      work.rows = bytes(static_cast<std::size_t>(row_blocks()) * row_block_bytes());
+      work.columns = bytes(batch_bytes());
       for (auto* messages : {&work.from_left, &work.from_right})
-        *messages = layout_.reserve<std::byte>(static_cast<std::size_t>(row_blocks()) * step_bytes());
+        *messages = bytes(static_cast<std::size_t>(row_blocks()) * step_bytes());
       for (auto* messages : {&work.from_above, &work.from_below})
-        *messages = layout_.reserve<std::byte>(static_cast<std::size_t>(column_blocks()) * step_bytes());
-      work_.push_back(work);
+        *messages = bytes(static_cast<std::size_t>(column_blocks()) * step_bytes());
     }
     const int steps = std::max(padded_width(), padded_height());
     const auto pixels = static_cast<std::size_t>(steps * shape_.lanes);
-    for (int slot = 0; slot < workers_.slots(); ++slot) {
-      Scratch scratch;
-      scratch.messages = layout_.reserve<std::byte>(static_cast<std::size_t>(steps) * step_bytes());
-      scratch.forward = layout_.reserve<std::byte>(step_bytes());
-      scratch.backward = layout_.reserve<std::byte>(step_bytes());
-      scratch.labels = layout_.reserve<std::uint16_t>(pixels);
-      scratch.beliefs = layout_.reserve<std::uint16_t>(step_elements());
-      for (auto& buffer : scratch.around) buffer = layout_.reserve<float>(pixels);
-      scratch_.push_back(scratch);
+    for (Scratch& scratch : scratch_) {
+      scratch.messages = bytes(static_cast<std::size_t>(steps) * step_bytes());
+      scratch.forward = bytes(step_bytes());
+      scratch.backward = bytes(step_bytes());
+      scratch.labels = arena.reserve<std::uint16_t>(pixels);
+      scratch.beliefs = arena.reserve<std::uint16_t>(step_elements());
+      for (float*& beliefs : scratch.around) beliefs = arena.reserve<float>(pixels);
     }
-    const std::size_t between_columns = static_cast<std::size_t>(grid_.columns - 1) *
-                                        static_cast<std::size_t>(grid_.rows) * border_bytes(row_blocks());
-    const std::size_t between_rows = static_cast<std::size_t>(grid_.columns) *
-                                     static_cast<std::size_t>(grid_.rows - 1) * border_bytes(column_blocks());
-    between_columns_ = layout_.reserve<std::byte>(between_columns);
-    between_rows_ = layout_.reserve<std::byte>(between_rows);
-    done_ = layout_.reserve<int>(static_cast<std::size_t>(batches_.count()) + 1);
+    between_columns_ = bytes(between_columns_bytes());
+    between_rows_ = bytes(between_rows_bytes());
+    done_ = arena.reserve<int>(static_cast<std::size_t>(batches_.count()) + 1);
   }
 
-  std::byte* in_arena(const Buffer<std::byte>& buffer, std::size_t offset = 0) const {
-    return buffer.in(arena_.data()) + offset;
-  }
-  std::byte* data_of(int batch) const {
-    return in_arena(data_, static_cast<std::size_t>(batch) * batch_bytes());
-  }
+  void fill_memory() override { std::memset(data_, 0, data_bytes()); }
+
+  std::byte* data_of(int batch) const { return data_ + static_cast<std::size_t>(batch) * batch_bytes(); }
 
   // Data costs
 
   void prepare(const StereoPair& pair, bool mirrored, detail::StageClock& clock, const char* preparation,
                const char* costs) {
-    costs_.prepare(pair, mirrored, arena_.data(), workers_);
+    costs_.prepare(pair, mirrored, workers_);
     clock.finish(preparation);
     for_row_ranges(workers_, size_.height, [&](int first, int last, int slot) {
       for (int y = first; y < last; ++y) write_row_data(y, slot);
@@ -219,8 +205,8 @@ class Cpu final : public detail::Plan {
       std::size_t end = i + 1;
       const int first = pieces_[i].first;
       while (end < count && pieces_[end].last - first <= costs_.at_once()) ++end;
-      const auto* costs = static_cast<const std::byte*>(
-          costs_.row(y, first, pieces_[end - 1].last - first, arena_.data(), slot));
+      const auto* costs =
+          static_cast<const std::byte*>(costs_.row(y, first, pieces_[end - 1].last - first, slot));
       for (; i < end; ++i) put_piece(pieces_[i], y, costs + (pieces_[i].first - first) * costs_.cost_bytes());
     }
   }
@@ -251,9 +237,9 @@ class Cpu final : public detail::Plan {
                       tile_lanes_bytes(place.tile);
     const int pixels = piece.last - piece.first;
     if (costs_.cost_bytes() == shape_.element_bytes) {
-      // Lanes are copied by whole cells: there is room in the group, and what else is copied is of no
+      // Lanes are copied by full cells: there is room in the group, and what else is copied is of no
       // account.
-      copy_labels(costs, Costs::stride(), data, shape_.lanes, padded(pixels, cell_));
+      copy_labels(costs, Costs::stride(), data, shape_.lanes, round_up(pixels, cell_));
     } else {
       const auto* from = reinterpret_cast<const std::uint8_t*>(costs);
       auto* to = reinterpret_cast<std::uint16_t*>(data);
@@ -285,11 +271,11 @@ class Cpu final : public detail::Plan {
   }
   std::byte* between_columns(int left_column, int row) const {
     const int index = row * (grid_.columns - 1) + left_column;
-    return in_arena(between_columns_, static_cast<std::size_t>(index) * border_bytes(row_blocks()));
+    return between_columns_ + static_cast<std::size_t>(index) * border_bytes(row_blocks());
   }
   std::byte* between_rows(int column, int upper_row) const {
     const int index = upper_row * grid_.columns + column;
-    return in_arena(between_rows_, static_cast<std::size_t>(index) * border_bytes(column_blocks()));
+    return between_rows_ + static_cast<std::size_t>(index) * border_bytes(column_blocks());
   }
 
   enum Side { left, right, above, below };
@@ -357,8 +343,8 @@ class Cpu final : public detail::Plan {
 
   template <class Write>
   void propagate(const Write& write) {
-    std::memset(in_arena(between_columns_), 0, between_columns_.count);
-    std::memset(in_arena(between_rows_), 0, between_rows_.count);
+    std::memset(between_columns_, 0, between_columns_bytes());
+    std::memset(between_rows_, 0, between_rows_bytes());
     if (grid_.count() == 1) return visit_only_tile(write);
     for (int outer = 1; outer <= model_.parameters.outer; ++outer) {
       pass({false, false, model_.parameters.inner}, write);
@@ -387,7 +373,7 @@ class Cpu final : public detail::Plan {
       for (int i = 0; i < count; ++i) visit_sharing(visit.reverse ? count - 1 - i : i, visit, write);
       return;
     }
-    int* done = done_.in(arena_.data());
+    int* done = done_;
     std::fill_n(done, count + 1, 0);
     std::atomic_ref<int> next(done[count]);
     // Batches are taken in an order in which each comes after those it needs: whoever waits, waits for one
@@ -459,10 +445,10 @@ class Cpu final : public detail::Plan {
     const Batch& batch = batches_[index];
     const Stay stay{visit, batch, work, data_of(index), steps_of(batch, true), steps_of(batch, false)};
     const int rows = blocks(stay.along.count), columns = blocks(stay.across.count);
-    receive_side(batch, left, rows, in_arena(work.from_left));
-    receive_side(batch, right, rows, in_arena(work.from_right));
-    const bool comes_down = receive_side(batch, above, columns, in_arena(work.from_above));
-    const bool comes_up = receive_side(batch, below, columns, in_arena(work.from_below));
+    receive_side(batch, left, rows, work.from_left);
+    receive_side(batch, right, rows, work.from_right);
+    const bool comes_down = receive_side(batch, above, columns, work.from_above);
+    const bool comes_up = receive_side(batch, below, columns, work.from_below);
 
     for_each_block(columns, [&](int block, int) { turn_data(stay, block, comes_down, comes_up); });
     for (int iteration = 1;; ++iteration) {
@@ -488,16 +474,16 @@ class Cpu final : public detail::Plan {
     sweeps.truncation = model_.truncation;
     sweeps.block = block;
     sweeps.steps = steps.count;
-    sweeps.sums = across ? in_arena(work.rows, index * row_block_bytes())
-                         : in_arena(work.columns, index * column_block_bytes());
-    sweeps.forward = in_arena(scratch.forward);
-    sweeps.backward = in_arena(scratch.backward);
+    sweeps.sums =
+        across ? work.rows + index * row_block_bytes() : work.columns + index * column_block_bytes();
+    sweeps.forward = scratch.forward;
+    sweeps.backward = scratch.backward;
     sweeps.forward_leaves = !stay.visit.reverse && grid_.count() > 1;
     sweeps.backward_leaves = stay.visit.reverse && grid_.count() > 1;
     const std::size_t offset = index * step_bytes();
-    std::memcpy(sweeps.forward, in_arena(across ? work.from_left : work.from_above, offset), step_bytes());
-    std::memcpy(sweeps.backward, in_arena(across ? work.from_right : work.from_below, offset), step_bytes());
-    sweeps.messages = in_arena(scratch.messages);
+    std::memcpy(sweeps.forward, (across ? work.from_left : work.from_above) + offset, step_bytes());
+    std::memcpy(sweeps.backward, (across ? work.from_right : work.from_below) + offset, step_bytes());
+    sweeps.messages = scratch.messages;
     sweeps.short_tile = steps.short_tile;
     sweeps.short_steps = steps.short_count;
     return sweeps;
@@ -511,7 +497,7 @@ class Cpu final : public detail::Plan {
 
   void sweep_across(const Stay& stay, int block, int slot) const {
     const Sweeps sweeps = sweeps_of(stay, block, true, slot);
-    sweep_and_turn(sweeps, {in_arena(stay.work.columns), padded_height(), stay.data, false, nullptr});
+    sweep_and_turn(sweeps, {stay.work.columns, padded_height(), stay.data, false, nullptr});
     leave(stay, true, block, sweeps);
   }
 
@@ -521,8 +507,7 @@ class Cpu final : public detail::Plan {
     bool changed = false;
     Sweeps sweeps = sweeps_of(stay, block, false, slot);
     sweeps.data = stay.data + static_cast<std::size_t>(block) * column_block_bytes();
-    sweep_and_turn(
-        sweeps, {in_arena(stay.work.rows), padded_width(), nullptr, model_.parameters.early_out, &changed});
+    sweep_and_turn(sweeps, {stay.work.rows, padded_width(), nullptr, model_.parameters.early_out, &changed});
     leave(stay, false, block, sweeps);
     return changed;
   }
@@ -546,12 +531,12 @@ class Cpu final : public detail::Plan {
     const auto index = static_cast<std::size_t>(block);
     std::byte* first = stay.data + index * column_block_bytes();
     std::byte* last = first + static_cast<std::size_t>(stay.along.count - 1) * step_bytes();
-    const std::byte *from_above = in_arena(stay.work.from_above, index * step_bytes()),
-                    *from_below = in_arena(stay.work.from_below, index * step_bytes());
+    const std::byte *from_above = stay.work.from_above + index * step_bytes(),
+                    *from_below = stay.work.from_below + index * step_bytes();
     if (comes_down) add_step(shape_, from_above, first);
     if (comes_up) add_step(shape_, from_below, last);
     turn_block(shape_, first, block, stay.along.count,
-               {in_arena(stay.work.rows), padded_width(), nullptr, false, nullptr});
+               {stay.work.rows, padded_width(), nullptr, false, nullptr});
     if (comes_down) subtract_step(shape_, from_above, first);
     if (comes_up) subtract_step(shape_, from_below, last);
   }
@@ -560,11 +545,11 @@ class Cpu final : public detail::Plan {
 
   Decision decision(const Scratch& scratch) const {
     Decision decision{};
-    decision.labels = scratch.labels.in(arena_.data());
-    decision.scratch = scratch.beliefs.in(arena_.data());
+    decision.labels = scratch.labels;
+    decision.scratch = scratch.beliefs;
     if (!wants_beliefs_) return decision;
     float** around[] = {&decision.before, &decision.best, &decision.after, &decision.rival};
-    for (std::size_t i = 0; i < 4; ++i) *around[i] = scratch.around[i].in(arena_.data());
+    for (std::size_t i = 0; i < 4; ++i) *around[i] = scratch.around[i];
     return decision;
   }
 
@@ -595,9 +580,8 @@ class Cpu final : public detail::Plan {
 
   void write_labels(int column, int y, int count, const Scratch& scratch, int element,
                     const DisparityMap& map) const {
-    const std::uint8_t* status = costs_.status(arena_.data()).row(y) + column;
-    write_disparities(status, scratch.labels.in(arena_.data()) + element, count,
-                      map.disparity.row(y) + column);
+    const std::uint8_t* status = costs_.status().row(y) + column;
+    write_disparities(status, scratch.labels + element, count, map.disparity.row(y) + column);
     std::copy_n(status, count, map.status.row(y) + column);
   }
 
@@ -611,10 +595,10 @@ class Cpu final : public detail::Plan {
 
   void write_beliefs(int column, int y, int count, const Scratch& scratch, int element,
                      const DisparityMap& map) const {
-    const std::uint8_t* status = costs_.status(arena_.data()).row(y) + column;
-    const std::uint16_t* labels = scratch.labels.in(arena_.data()) + element;
+    const std::uint8_t* status = costs_.status().row(y) + column;
+    const std::uint16_t* labels = scratch.labels + element;
     const float* around[4];
-    for (std::size_t i = 0; i < 4; ++i) around[i] = scratch.around[i].in(arena_.data()) + element;
+    for (std::size_t i = 0; i < 4; ++i) around[i] = scratch.around[i] + element;
     const refine::DecisionRule rule = model_.decision();
     for (int i = 0; i < count; ++i) {
       if (status[i] == refine::code(Status::matched))
@@ -625,36 +609,29 @@ class Cpu final : public detail::Plan {
     }
   }
 
-  void write_right(const Tile& tile, int column, const Scratch& scratch, int lane, View<float> map) const {
+  void write_right(const Tile& tile, int column, const Scratch& scratch, int lane) const {
     for_each_row(tile, column, lane, [&](int y, int count, int element) {
-      float* mirrored = map.row(y) + size_.width - column - count;
-      write_disparities(costs_.status(arena_.data()).row(y) + column,
-                        scratch.labels.in(arena_.data()) + element, count, mirrored);
+      float* mirrored = right_disparity_.row(y) + size_.width - column - count;
+      write_disparities(costs_.status().row(y) + column, scratch.labels + element, count, mirrored);
       std::reverse(mirrored, mirrored + count);
     });
   }
 
   Model model_;
-  Size size_;
   TileGrid grid_;
-  Size tile_;  // the largest
-  Workers workers_;
+  Size tile_;         // the largest
   int vector_bytes_;  // 0 = whatever is best used
   BlockShape shape_;
   bool shares_tiles_;
   int cell_;
   std::vector<Piece> pieces_;
   Batches batches_;
-  ArenaLayout layout_;
   Costs costs_;
-  refine::Pipeline refinement_;
-  Buffer<std::byte> data_;        // [batch][block of columns][step][label][lane]
+  std::byte* data_ = nullptr;     // [batch][block of columns][step][label][lane]
   std::vector<Work> work_;        // one, or one for each slot
   std::vector<Scratch> scratch_;  // by slot
-  Buffer<std::byte> between_columns_, between_rows_;
-  Buffer<int> done_;  // by batch; the last is the next batch to take
-  PlaneBuffer<float> right_disparity_;
-  Arena arena_;
+  std::byte *between_columns_ = nullptr, *between_rows_ = nullptr;
+  int* done_ = nullptr;  // by batch; the last is the next batch to take
   bool wants_beliefs_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/arena.h"
+#include "core/round_up.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/plan.h"
 #include "matchers/tiled_belief_propagation/cuda_types.h"
@@ -20,7 +21,6 @@ namespace {
 using cuda::define;
 using cuda::Kernel;
 using cuda::Options;
-using cuda::rounded_up;
 using cuda::StreamHandle;
 using data_cost::CudaImages;
 using refine::CudaDecision;
@@ -40,7 +40,7 @@ struct Dealing {
 };
 
 int labels_a_thread(int labels, int lanes) {
-  return rounded_up((labels + lanes - 1) / lanes, 4);
+  return round_up(divide_round_up(labels, lanes), 4);
 }
 
 // \throws Error (device) when so few threads cannot have that many labels
@@ -121,7 +121,7 @@ class Cuda final : public cuda::Plan {
 
  private:
   bool checks_both() const { return model_.parameters.refine.left_right_check; }
-  bool is_whole() const { return model_.parameters.tile == 0; }
+  bool is_untiled() const { return model_.parameters.tile == 0; }
   int longest_diagonal() const { return std::min(grid_.columns, grid_.rows); }
   int diagonals() const { return grid_.columns + grid_.rows - 1; }
   std::size_t counters() const {
@@ -157,7 +157,7 @@ class Cuda final : public cuda::Plan {
   // \throws Error (device) for what does not fit
   void choose_memory() {
     const TileMessages wanted = model_.parameters.cuda.messages;
-    messages_ = is_whole() ? TileMessages::global_memory : TileMessages::shared_memory;
+    messages_ = is_untiled() ? TileMessages::global_memory : TileMessages::shared_memory;
     const std::size_t needed = shared_bytes(),
                       most = static_cast<std::size_t>(context()->shared_bytes_per_block());
     if (needed > most) messages_ = TileMessages::global_memory;
@@ -165,7 +165,7 @@ class Cuda final : public cuda::Plan {
     if (wanted == TileMessages::global_memory) messages_ = wanted;
     if (wanted == TileMessages::automatic || wanted == TileMessages::global_memory) return;
     const std::string name = wanted == TileMessages::registers ? "registers" : "shared_memory";
-    if (is_whole())
+    if (is_untiled())
       throw Error(ErrorCategory::device,
                   "messages in " + name + " take no whole image as one tile: choose global_memory");
     if (!fits)
@@ -192,11 +192,11 @@ class Cuda final : public cuda::Plan {
   void choose_scheduler() {
     scheduler_ = model_.parameters.cuda.scheduler;
     if (scheduler_ == TileScheduler::automatic)
-      scheduler_ = is_whole() || !context()->launches_cooperatively() ? TileScheduler::launch_per_diagonal
-                                                                      : TileScheduler::tile_flags;
+      scheduler_ = is_untiled() || !context()->launches_cooperatively() ? TileScheduler::launch_per_diagonal
+                                                                        : TileScheduler::tile_flags;
     if (scheduler_ == TileScheduler::launch_per_diagonal) return;
     const std::string name = scheduler_ == TileScheduler::grid_barrier ? "grid_barrier" : "tile_flags";
-    if (is_whole())
+    if (is_untiled())
       throw Error(ErrorCategory::device, "scheduler " + name +
                                              " takes no whole image as one tile: choose launch_per_diagonal, "
                                              "or a tile of at least 1");
@@ -208,7 +208,7 @@ class Cuda final : public cuda::Plan {
 
   // Rows or columns that a block sweeps at once.
   int lines() const {
-    if (is_whole()) return std::max(1, warp_lanes / dealing_.lanes);
+    if (is_untiled()) return std::max(1, warp_lanes / dealing_.lanes);
     // Of a direction: what has many labels needs many registers.
     const int most_threads = threads_a_direction_ > 0 ? threads_a_direction_
                              : dealing_.per_lane > 16 ? 128
@@ -217,28 +217,27 @@ class Cuda final : public cuda::Plan {
     return std::min(std::max(tile_.width, tile_.height), std::max(1, most_threads / dealing_.lanes));
   }
   unsigned tile_threads() const {
-    return 2 * static_cast<unsigned>(rounded_up(lines() * dealing_.lanes, warp_lanes));
+    return 2 * static_cast<unsigned>(round_up(lines() * dealing_.lanes, warp_lanes));
   }
   // With the lines that fill the last warp.
   int block_lines() const { return static_cast<int>(tile_threads()) / 2 / dealing_.lanes; }
 
   CudaTiles tiles() const {
-    const TiledBeliefPropagationParameters& p = model_.parameters;
-    return {format().size.width,
-            format().size.height,
-            grid_.columns,
-            grid_.rows,
-            at(data_),
-            at(across_columns_[0]),
-            at(across_columns_[1]),
-            at(across_rows_[0]),
-            at(across_rows_[1]),
-            at(sums_),
-            static_cast<long long>(plane_words()),
-            at(progress_),
-            at(numbered_),
-            p.inner,
-            2 * p.outer};
+    return {.width = format().size.width,
+            .height = format().size.height,
+            .columns = grid_.columns,
+            .rows = grid_.rows,
+            .data = at(data_),
+            .to_right = at(across_columns_[0]),
+            .to_left = at(across_columns_[1]),
+            .down = at(across_rows_[0]),
+            .up = at(across_rows_[1]),
+            .sums = at(sums_),
+            .plane_words = static_cast<long long>(plane_words()),
+            .progress = at(progress_),
+            .numbered = at(numbered_),
+            .inner = model_.parameters.inner,
+            .passes = 2 * model_.parameters.outer};
   }
 
   Options common_options() const {
@@ -250,7 +249,7 @@ class Cuda final : public cuda::Plan {
   Options cost_options() const {
     Options options = common_options();
     const Options more = {
-        define("COST", static_cast<int>(model_.cost)), define("TABLE", images_.whole_differences()),
+        define("COST", static_cast<int>(model_.cost)), define("TABLE", images_.integer_differences()),
         define("TABLE_SIZE", data_cost::cost_table_size), define("HAS_OUTSIDE", model_.has_outside),
         define("BLOCK", static_cast<int>(cost_threads))};
     options.insert(options.end(), more.begin(), more.end());
@@ -313,18 +312,7 @@ class Cuda final : public cuda::Plan {
   }
 
   void match(const DisparityMap& map, StreamHandle stream) override {
-    const TiledBeliefPropagationParameters& p = model_.parameters;
-    const CudaDecision to{map.disparity.data,
-                          map.status.data,
-                          map.confidence.data,
-                          static_cast<int>(map.disparity.stride),
-                          static_cast<int>(map.status.stride),
-                          images_.from_start(),
-                          images_.stride(),
-                          p.min_disparity,
-                          0,
-                          p.min_confidence,
-                          static_cast<float>(model_.truncation)};
+    const CudaDecision to = refine::left_map(map, model_.decision(), images_.from_start(), images_.stride());
     if (checks_both()) images_.mirror(stream);
     match_pair(CudaImages::as_it_is, to, stream);
     View<float> right;
@@ -343,7 +331,7 @@ class Cuda final : public cuda::Plan {
         stream, {static_cast<unsigned>(format().size.height), cuda::blocks(threads, cost_threads)},
         {cost_threads}, 0, images_.costs(pair, volume()), at(data_), at(progress_),
         static_cast<unsigned>(counters()), at(numbered_), static_cast<unsigned>(2 * model_.parameters.outer));
-    if (is_whole())
+    if (is_untiled())
       sweep_image(to, stream);
     else if (scheduler_ == TileScheduler::launch_per_diagonal)
       visit_diagonals(to, stream);

@@ -168,7 +168,7 @@ template <class Combine>
 __device__ __forceinline__ uint32 over_lanes(uint32 value, const Combine& combine) {
 #pragma unroll
   for (int step = LANES / 2; step > 0; step /= 2)
-    value = combine(value, __shfl_xor_sync(whole_warp, value, step, LANES));
+    value = combine(value, __shfl_xor_sync(all_lanes, value, step, LANES));
   return value;
 }
 

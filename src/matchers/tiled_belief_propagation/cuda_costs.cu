@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiled belief propagation on CUDA: the data costs of all pixels.
 //
-// Specialised by TABLE (1 = differences are whole gray levels, or bits), TABLE_SIZE, HAS_OUTSIDE (a cost),
+// Specialised by TABLE (1 = differences are integer gray levels, or bits), TABLE_SIZE, HAS_OUTSIDE (a cost),
 // BLOCK (threads); and by what data_cost.h and tiled_belief_propagation_common.h say.
 #include "data_cost.h"
 #include "kernel.h"

@@ -40,8 +40,8 @@ __device__ __forceinline__ void shift(Labels& h) {
     const uint32 last = h.of[half_labels - step + i], first = h.of[i];
     uint32 below = nothing << 16, above = nothing;
     if constexpr (lanes > 1) {
-      const uint32 from_below = __shfl_up_sync(whole_warp, last, 1, LANES),
-                   from_above = __shfl_down_sync(whole_warp, first, 1, LANES);
+      const uint32 from_below = __shfl_up_sync(all_lanes, last, 1, LANES),
+                   from_above = __shfl_down_sync(all_lanes, first, 1, LANES);
       if (lane_of_pixel() > 0) below = from_below;
       if (lane_of_pixel() < LANES - 1) above = from_above;
     }
@@ -75,7 +75,7 @@ __device__ __forceinline__ uint32 carried(uint32 value) {
   const int lane = lane_of_pixel();
   const auto neighbour = [&](uint32 of, int step) {
     const uint32 other =
-        upwards ? __shfl_up_sync(whole_warp, of, step, LANES) : __shfl_down_sync(whole_warp, of, step, LANES);
+        upwards ? __shfl_up_sync(all_lanes, of, step, LANES) : __shfl_down_sync(all_lanes, of, step, LANES);
     return (upwards ? lane >= step : lane + step < LANES) ? other : nothing;
   };
   if constexpr (LANES == 1) return nothing;

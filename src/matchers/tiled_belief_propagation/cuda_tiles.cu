@@ -27,7 +27,7 @@ namespace refine = parallax::refine;
 namespace {
 
 constexpr bool in_registers = MESSAGES == 0, in_shared_memory = MESSAGES <= 1;
-// Of one direction: whole warps.
+// Of one direction: full warps.
 constexpr int direction_threads = (LINES * LANES + 31) / 32 * 32;
 constexpr int block_threads = 2 * direction_threads;
 constexpr int block_lines = direction_threads / LANES;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/round_up.h"
 #include "matchers/tiled_belief_propagation/cpu_kernels.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -450,9 +451,9 @@ int choose_lanes_of(int side) {
             wide = static_cast<int>(hn::Lanes(BlockTag<Element, 64>()));
   // Of the lanes, those that work.
   const auto use = [&](int lanes) {
-    const int group = (side + narrow - 1) / narrow * narrow;
+    const int group = round_up(side, narrow);
     const int pixels = group <= lanes ? lanes / group * side : side;
-    const int blocks = group <= lanes ? 1 : (side + lanes - 1) / lanes;
+    const int blocks = group <= lanes ? 1 : divide_round_up(side, lanes);
     return static_cast<double>(pixels) / (blocks * lanes);
   };
   if (use(wide) > 0.85 * std::max(use(middle), use(narrow))) return wide;

@@ -6,9 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "core/arena.h"
+#include "matchers/host_plan.h"
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
-#include "refine/refine.h"
 
 namespace parallax::tiled_belief_propagation {
 namespace {
@@ -21,64 +20,57 @@ constexpr int step_x[] = {1, -1, 0, 0};
 constexpr int step_y[] = {0, 0, 1, -1};
 constexpr Direction opposite[] = {to_left, to_right, up, down};
 
-class Reference final : public detail::Plan {
+class Reference final : public host::Plan {
  public:
   Reference(const TiledBeliefPropagationParameters& parameters, const ImageFormat& format)
-      : model_(make_model(parameters)),
-        size_(format.size),
+      : host::Plan(parameters.refine, format.size,
+                   data_cost::volume_labels(parameters.cost, parameters.disparities)),
+        model_(make_model(parameters)),
         grid_(size_, parameters.tile),
-        costs_(model_, size_, layout_),
-        refinement_(parameters.refine, size_, true, layout_) {
+        costs_(model_, size_) {
     data_cost::check_reachable(model_.cost, model_.min_disparity, model_.labels, size_);
-    const std::size_t count = size_.pixels() * static_cast<std::size_t>(model_.labels);
-    data_ = layout_.reserve<int>(count);
-    for (auto& messages : messages_) messages = layout_.reserve<int>(count);
-    h_ = layout_.reserve<int>(static_cast<std::size_t>(model_.labels));
-    decisions_ = layout_.reserve<Beliefs>(size_.pixels());
-    right_disparity_ = layout_.reserve_plane<float>(size_);
+    plan_memory();
   }
 
-  std::size_t memory_bytes() const override { return layout_.bytes(); }
-  int cost_labels() const override { return model_.cost == DataCost::volume ? model_.labels : 0; }
-  bool tells_confidence() const override { return true; }
-  void allocate() override { arena_ = Arena(layout_); }
+ private:
+  void reserve(Arena& arena) override {
+    costs_.reserve(arena);
+    const std::size_t count = size_.pixels() * static_cast<std::size_t>(model_.labels);
+    data_ = arena.reserve<int>(count);
+    for (int*& messages : messages_) messages = arena.reserve<int>(count);
+    h_ = arena.reserve<int>(static_cast<std::size_t>(model_.labels));
+    decisions_ = arena.reserve<Beliefs>(size_.pixels());
+  }
 
-  void run(const StereoPair& pair, const DisparityMap& map) override {
-    detail::StageClock clock(stage_times);
+  void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
     propagate(pair, false);
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x) decide(x, y, map);
     clock.finish("match");
-    const View<float> right = right_disparity_.in(arena_.data());
-    if (model_.parameters.refine.left_right_check) {
-      propagate(pair, true);
-      for (int y = 0; y < size_.height; ++y)
-        for (int x = 0; x < size_.width; ++x)
-          right.at(size_.width - 1 - x, y) =
-              undecided(x, y) ? no_value : static_cast<float>(model_.min_disparity + decision(x, y).label);
-      clock.finish("right_match");
-    }
-    refinement_.run(pair.left, map, right, arena_.data(), workers_, clock);
+    if (!checks_left_right_) return;
+    propagate(pair, true);
+    for (int y = 0; y < size_.height; ++y)
+      for (int x = 0; x < size_.width; ++x)
+        right_disparity_.at(size_.width - 1 - x, y) =
+            undecided(x, y) ? no_value : static_cast<float>(model_.min_disparity + decision(x, y).label);
+    clock.finish("right_match");
   }
 
- private:
+  std::size_t pixel(int x, int y) const {
+    return static_cast<std::size_t>(y) * static_cast<std::size_t>(size_.width) + static_cast<std::size_t>(x);
+  }
   // The values of a pixel, one for each label.
-  int* at(const Buffer<int>& volume, int x, int y) const {
-    const std::size_t pixel =
-        static_cast<std::size_t>(y) * static_cast<std::size_t>(size_.width) + static_cast<std::size_t>(x);
-    return volume.in(arena_.data()) + pixel * static_cast<std::size_t>(model_.labels);
+  int* at(int* volume, int x, int y) const {
+    return volume + pixel(x, y) * static_cast<std::size_t>(model_.labels);
   }
   int* data(int x, int y) const { return at(data_, x, y); }
   // The message to a pixel that goes this way.
   int* message(Direction direction, int x, int y) const { return at(messages_[direction], x, y); }
-  Beliefs& decision(int x, int y) const {
-    return decisions_.in(arena_.data())[static_cast<std::size_t>(y) * static_cast<std::size_t>(size_.width) +
-                                        static_cast<std::size_t>(x)];
-  }
+  Beliefs& decision(int x, int y) const { return decisions_[pixel(x, y)]; }
   bool in_image(int x, int y) const { return x >= 0 && y >= 0 && x < size_.width && y < size_.height; }
 
   void propagate(const StereoPair& pair, bool mirrored) {
-    costs_.prepare(pair, mirrored, arena_.data());
+    costs_.prepare(pair, mirrored);
     for (int y = 0; y < size_.height; ++y) {
       for (int x = 0; x < size_.width; ++x) {
         write_data(x, y);
@@ -138,7 +130,7 @@ class Reference final : public detail::Plan {
   void send(int x, int y, Direction direction) const {
     if (!in_image(x + step_x[direction], y + step_y[direction])) return;
     const int labels = model_.labels;
-    int* h = h_.in(arena_.data());
+    int* h = h_;
     std::copy_n(data(x, y), labels, h);
     for (int from = 0; from < direction_count; ++from) {
       if (from == opposite[direction]) continue;
@@ -167,17 +159,7 @@ class Reference final : public detail::Plan {
   }
 
   Beliefs beliefs(int x, int y) const {
-    Beliefs found{0, 0, belief(x, y, 0), 0, std::numeric_limits<float>::infinity()};
-    for (int label = 1; label < model_.labels; ++label) {
-      if (belief(x, y, label) >= found.best) continue;
-      found.label = label;
-      found.best = belief(x, y, label);
-    }
-    for (int label = 0; label < model_.labels; ++label)
-      if (std::abs(label - found.label) > 1) found.rival = std::min(found.rival, belief(x, y, label));
-    if (found.label > 0) found.before = belief(x, y, found.label - 1);
-    if (found.label + 1 < model_.labels) found.after = belief(x, y, found.label + 1);
-    return found;
+    return refine::find_beliefs(model_.labels, [&](int label) { return belief(x, y, label); });
   }
 
   bool undecided(int x, int y) const { return costs_.masked(x, y) || !costs_.reachable(x, y); }
@@ -190,16 +172,10 @@ class Reference final : public detail::Plan {
   }
 
   Model model_;
-  Size size_;
   TileGrid grid_;
-  ArenaLayout layout_;
   data_cost::DataCosts costs_;
-  refine::Pipeline refinement_;
-  Buffer<int> data_, messages_[direction_count], h_;
-  Buffer<Beliefs> decisions_;
-  PlaneBuffer<float> right_disparity_;
-  Arena arena_;
-  Workers workers_{1};
+  int *data_ = nullptr, *messages_[direction_count] = {}, *h_ = nullptr;
+  Beliefs* decisions_ = nullptr;
 };
 
 }  // namespace

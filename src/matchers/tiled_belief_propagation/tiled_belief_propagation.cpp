@@ -78,7 +78,7 @@ Model make_model(const TiledBeliefPropagationParameters& p) {
   model.min_disparity = p.min_disparity;
   model.labels = p.disparities;
   model.smoothing = p.smoothing;
-  model.whole = true;
+  model.integer = true;
   model.cost_scale = p.data_weight / data_cost::per_level;
   model.volume_scale = 1;
   model.volume_limit = data_cost::highest_volume_cost;

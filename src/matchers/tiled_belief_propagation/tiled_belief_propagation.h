@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Belief propagation by sweeps (BP-M: Tappen & Freeman 2003) over tiles (Liang, Cheng, Lai, Chen & Chen 2011;
-// on a GPU Kotsifakou 2019). A labelling l of the left image costs, in whole units,
+// on a GPU Kotsifakou 2019). A labelling l of the left image costs, in integer units,
 //
 //   E(l) = Σ_p c(p, l(p)) + Σ_{p~q} λ·min(|l(p) − l(q)|, K)
 //
@@ -38,6 +38,7 @@
 #include "parallax/tiled_belief_propagation.h"
 
 #include "core/plan.h"
+#include "core/round_up.h"
 #include "core/tuning.h"
 #include "data_cost/data_cost.h"
 #include "matchers/method.h"
@@ -107,8 +108,8 @@ struct TileGrid {
       : image(size),
         side(tile > 0 ? std::min(tile, std::max(size.width, size.height))
                       : std::max(size.width, size.height)),
-        columns((size.width + side - 1) / side),
-        rows((size.height + side - 1) / side) {
+        columns(divide_round_up(size.width, side)),
+        rows(divide_round_up(size.height, side)) {
     check_tile_count(columns, rows);
   }
 

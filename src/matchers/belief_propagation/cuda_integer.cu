@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Belief propagation on CUDA in whole arithmetic: bytes (fixed8) or 16 bits (fixed16).
+// Belief propagation on CUDA in integer arithmetic: bytes (fixed8) or 16 bits (fixed16).
 //
 // A word holds the values of neighbours of one colour in a row: four bytes, or two times 16 bits; these
 // pixels are a "group". LANES threads side by side share a group, each has PER_LANE labels of it in
@@ -96,11 +96,11 @@ __device__ __forceinline__ void store_words(const Words& words, uint32* group) {
   for (int k = 0; k < PER_LANE; k += VECTOR) store<VECTOR>(words.of + k, group + k * LANES + lane * VECTOR);
 }
 
-__device__ __forceinline__ int64 group_offset(const CudaWholeLevel& level, int y, int group) {
+__device__ __forceinline__ int64 group_offset(const CudaIntegerLevel& level, int y, int group) {
   return (static_cast<int64>(y + 1) * (level.groups + 2) + group + 1) * padded_labels;
 }
 
-__device__ __forceinline__ uint32* messages(const CudaWholeLevel& level, int colour, int direction) {
+__device__ __forceinline__ uint32* messages(const CudaIntegerLevel& level, int colour, int direction) {
   return level.messages + (colour * directions + direction) * level.plane_words;
 }
 
@@ -118,7 +118,7 @@ struct Place {
 };
 
 // Threads beyond the last group follow the last: all take part in shuffles, none but the first stores.
-__device__ __forceinline__ Place find_place(const CudaWholeLevel& level) {
+__device__ __forceinline__ Place find_place(const CudaIntegerLevel& level) {
   const uint32 groups = level.groups, last = groups * level.height - 1;
   const uint32 index = (blockIdx.x * BLOCK + threadIdx.x) / LANES;
   const uint32 shown = min(index, last);
@@ -131,7 +131,7 @@ template <class Combine>
 __device__ __forceinline__ uint32 over_lanes(uint32 value, const Combine& combine) {
 #pragma unroll
   for (int step = LANES / 2; step > 0; step /= 2)
-    value = combine(value, __shfl_xor_sync(whole_warp, value, step, LANES));
+    value = combine(value, __shfl_xor_sync(all_lanes, value, step, LANES));
   return value;
 }
 
@@ -165,7 +165,7 @@ __device__ __forceinline__ int steps_to(int columns, int odd) {
 
 // The messages that a colour starts a level with, those of the pixels (x/2, y/2) of the coarser one, without
 // writing them first. The columns of a colour, halved, count 0, 1, 2, … without a gap.
-__device__ __forceinline__ Words start_words(const CudaWholeLevel& level, const CudaWholeLevel& coarser,
+__device__ __forceinline__ Words start_words(const CudaIntegerLevel& level, const CudaIntegerLevel& coarser,
                                              int colour, int direction, int y, int group) {
   Words words = {};
   const bool coarsest = coarser.messages == nullptr;
@@ -213,8 +213,8 @@ __device__ __forceinline__ uint32 carried(uint32 last, uint32 slope) {
   constexpr uint32 nothing = 0x7FFF7FFFu;
   const int lane = threadIdx.x % LANES;
   const auto neighbour = [&](uint32 value, int step) {
-    const uint32 other = upwards ? __shfl_up_sync(whole_warp, value, step, LANES)
-                                 : __shfl_down_sync(whole_warp, value, step, LANES);
+    const uint32 other = upwards ? __shfl_up_sync(all_lanes, value, step, LANES)
+                                 : __shfl_down_sync(all_lanes, value, step, LANES);
     return (upwards ? lane >= step : lane + step < LANES) ? other : nothing;
   };
 #pragma unroll
@@ -274,7 +274,7 @@ struct Weights {
   uint32 slope[directions], truncation[directions];
 };
 
-__device__ __forceinline__ Weights weights(const CudaWholeLevel& level, const CudaSmoothness& alike,
+__device__ __forceinline__ Weights weights(const CudaIntegerLevel& level, const CudaSmoothness& alike,
                                            int colour, int y, int group) {
   Weights result;
 #pragma unroll
@@ -304,7 +304,7 @@ __device__ __forceinline__ Words masked(Words words, uint32 mask) {
 
 // Sends the messages of a colour's pixels, from those that they got. With grid.y = 4, the blocks share the
 // directions: more is loaded, but each thread is done sooner.
-__device__ __forceinline__ void send(const CudaWholeLevel& level, int colour, const Place& place,
+__device__ __forceinline__ void send(const CudaIntegerLevel& level, int colour, const Place& place,
                                      const Words& data, const Weights& weight, const Incoming& words) {
   const Words belief = beliefs(data, words);
   const uint32 mask = inside_mask(pixels_in(level.width, place.y, colour), place.group);
@@ -322,13 +322,13 @@ __device__ __forceinline__ void send(const CudaWholeLevel& level, int colour, co
 }
 
 // What the other colour sent.
-__device__ __forceinline__ Incoming incoming(const CudaWholeLevel& level, int colour, const Place& place) {
+__device__ __forceinline__ Incoming incoming(const CudaIntegerLevel& level, int colour, const Place& place) {
   return incoming(place.y, colour, place.group, [&](int direction, int y, int group) {
     return load_words(messages(level, 1 - colour, direction) + group_offset(level, y, group));
   });
 }
 
-__device__ __forceinline__ Words data_of(const CudaWholeLevel& level, int colour, const Place& place) {
+__device__ __forceinline__ Words data_of(const CudaIntegerLevel& level, int colour, const Place& place) {
   return load_words(level.data + colour * level.plane_words + group_offset(level, place.y, place.group));
 }
 
@@ -342,7 +342,7 @@ __device__ __forceinline__ Words data_of(const CudaWholeLevel& level, int colour
 
 // One iteration: the messages of one colour. What is read before the wait was written before the kernel ahead
 // began: by then, the ones ahead of that have ended.
-PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS update(CudaWholeLevel level, CudaSmoothness alike, int colour) {
+PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS update(CudaIntegerLevel level, CudaSmoothness alike, int colour) {
   const Place place = find_place(level);
   const Words data = data_of(level, colour, place);
   const Weights weight = weights(level, alike, colour, place.y, place.group);
@@ -351,7 +351,7 @@ PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS update(CudaWholeLevel level, CudaSmoothne
 }
 
 // The first iteration of a level, from the messages of the coarser one.
-PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS first_update(CudaWholeLevel level, CudaWholeLevel coarser,
+PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS first_update(CudaIntegerLevel level, CudaIntegerLevel coarser,
                                                     CudaSmoothness alike, int colour) {
   const Place place = find_place(level);
   wait_for_previous();
@@ -364,7 +364,7 @@ PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS first_update(CudaWholeLevel level, CudaWh
 }
 
 // The messages that a colour starts with, for a level on which nothing updates it.
-PARALLAX_KERNEL __launch_bounds__(BLOCK) start(CudaWholeLevel level, CudaWholeLevel coarser, int colour) {
+PARALLAX_KERNEL __launch_bounds__(BLOCK) start(CudaIntegerLevel level, CudaIntegerLevel coarser, int colour) {
   const Place place = find_place(level);
   const int64 offset = group_offset(level, place.y, place.group);
   wait_for_previous();
@@ -377,7 +377,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) start(CudaWholeLevel level, CudaWholeLe
 
 // Data costs of coarser levels: the sums over up to four children, which all have the column of their parent
 // when the columns of a colour are counted. A thread makes both colours of its words.
-PARALLAX_KERNEL __launch_bounds__(BLOCK) add_up(CudaWholeLevel fine, CudaWholeLevel coarse) {
+PARALLAX_KERNEL __launch_bounds__(BLOCK) add_up(CudaIntegerLevel fine, CudaIntegerLevel coarse) {
   const Place place = find_place(coarse);
   wait_for_previous();
   // Of two groups of the finer level; of each, the pixels of even and of odd columns of the coarser.
@@ -452,7 +452,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) add_up(CudaWholeLevel fine, CudaWholeLe
 
 // Slopes and truncations of a level: a thread a group, direction and colour. `tables` holds those of each
 // difference, truncations behind slopes.
-PARALLAX_KERNEL find_edges(CudaWholeLevel level, const uint16* gray, int stride, const uint16* tables,
+PARALLAX_KERNEL find_edges(CudaIntegerLevel level, const uint16* gray, int stride, const uint16* tables,
                            int table_size, uint32* edges) {
   wait_for_previous();
   const int64 index = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -589,7 +589,7 @@ __device__ __forceinline__ void for_each_cost(const CudaCosts& costs, const Cost
 }  // namespace
 
 // Data costs of the image, and what its pixels are from the start. Both colours: grid.y = 2.
-PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaWholeLevel level, CudaCosts costs) {
+PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaIntegerLevel level, CudaCosts costs) {
   __shared__ float table[TABLE_SIZE];
   wait_for_previous();
   if constexpr (TABLE) {
@@ -688,7 +688,7 @@ __device__ __forceinline__ Beliefs find_best(const Words& belief, int first_labe
 }  // namespace
 
 // Both colours: grid.y = 2.
-PARALLAX_KERNEL __launch_bounds__(BLOCK) decide(CudaWholeLevel level, CudaDecision to) {
+PARALLAX_KERNEL __launch_bounds__(BLOCK) decide(CudaIntegerLevel level, CudaDecision to) {
   const int colour = blockIdx.y;
   const Place place = find_place(level);
   wait_for_previous();

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every plan on the host has, of a reference or on the cpu: its memory, its workers, the right map, and
+// the steps after the match.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "core/arena.h"
+#include "core/plan.h"
+#include "core/workers.h"
+#include "refine/refine.h"
+
+namespace parallax::host {
+
+class Plan : public detail::Plan {
+ public:
+  std::size_t memory_bytes() const final { return arena_.bytes(); }
+  int cost_labels() const final { return volume_labels_; }
+  bool tells_confidence() const final { return true; }
+
+  void allocate() final {
+    arena_.allocate();
+    plan_memory();
+    fill_memory();
+  }
+
+  void run(const StereoPair& pair, const DisparityMap& map) final {
+    detail::StageClock clock(stage_times);
+    match(pair, map, clock);
+    refinement_.run(pair.left, map, right_disparity_, workers_, clock);
+  }
+
+ protected:
+  // Of a reference: one thread, and the readable filters. `volume_labels`: of the caller's data costs; 0 =
+  // the plan computes its own.
+  Plan(const RefineParameters& refinement, Size size, int volume_labels = 0)
+      : Plan(refinement, size, volume_labels, true, Workers(1)) {}
+  Plan(const RefineParameters& refinement, Size size, int volume_labels, Workers workers)
+      : Plan(refinement, size, volume_labels, false, std::move(workers)) {}
+
+  // The last act of a constructor.
+  void plan_memory() {
+    refinement_.reserve(arena_);
+    if (checks_left_right_) right_disparity_ = arena_.reserve_plane<float>(size_);
+    reserve(arena_);
+  }
+
+  // Reserves all the rest: as Arena says, twice.
+  virtual void reserve(Arena& arena) = 0;
+  // Writes what is to be in memory before the first run.
+  virtual void fill_memory() {}
+  // From a pair to its map, and to the right map where the left-right check needs it.
+  virtual void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) = 0;
+
+  const Size size_;
+  const Workers workers_;
+  const bool checks_left_right_;
+  View<float> right_disparity_;  // empty without the check
+
+ private:
+  Plan(const RefineParameters& refinement, Size size, int volume_labels, bool reference, Workers&& workers)
+      : size_(size),
+        workers_(std::move(workers)),
+        checks_left_right_(refinement.left_right_check),
+        volume_labels_(volume_labels),
+        refinement_(refinement, size, reference) {}
+
+  int volume_labels_;
+  refine::Pipeline refinement_;
+  Arena arena_;
+};
+
+}  // namespace parallax::host
