@@ -29,7 +29,7 @@ TEST_P(BeliefPropagationConformance, EqualsTheReferenceOnRandomCases) {
     const BeliefPropagationCase random_case(seed);
     const auto run = [&](const Device& device, int poison) {
       return match(random_case.parameters(), device, random_case.pair(), poison,
-                   random_case.with_confidence());
+                   random_case.with_confidence(), random_case.configuration(device.kind));
     };
     const Result expected = run(reference, 0x11);
     for (const int threads : {1, 2, 7}) {

@@ -609,6 +609,20 @@ Result cuModuleGetFunction(FunctionHandle* function, ModuleHandle handle, const 
   });
 }
 
+Result cuModuleGetGlobal_v2(DeviceAddress* address, std::size_t* bytes, ModuleHandle handle,
+                            const char* name) {
+  return call_in_context(__func__, [&](const Context&) -> Result {
+    if (address == nullptr || bytes == nullptr || name == nullptr) return invalid_value;
+    Module* module = driver().modules.find(handle);
+    if (module == nullptr) return invalid_handle;
+    const MemoryRange found = module->global(name);
+    if (found.begin == nullptr) return not_found;
+    *address = reinterpret_cast<DeviceAddress>(found.begin);
+    *bytes = found.bytes;
+    return success;
+  });
+}
+
 Result cuFuncGetAttribute(int* value, int attribute, FunctionHandle handle) {
   return call_in_context(__func__, [&](const Context&) -> Result {
     const Function* function = driver().function(handle);

@@ -40,8 +40,15 @@ bool may_be_on_host(const void* memory, std::size_t bytes) {
   return driver().pinned_memory.around(memory) == nullptr || driver().pinned_memory.contains(memory, bytes);
 }
 
+bool is_in_device_memory(const void* memory, std::size_t bytes) {
+  if (driver().device_memory.contains(memory, bytes)) return true;
+  for (const auto& [handle, module] : driver().modules)
+    if (module->has_global(memory, bytes)) return true;
+  return false;
+}
+
 bool is_there(const Rectangle& rectangle) {
-  return rectangle.is_on_device ? driver().device_memory.contains(rectangle.begin, bytes_of(rectangle))
+  return rectangle.is_on_device ? is_in_device_memory(rectangle.begin, bytes_of(rectangle))
                                 : may_be_on_host(rectangle.begin, bytes_of(rectangle));
 }
 
@@ -128,7 +135,7 @@ Result check_launch(const Launch& launch, const Function& function) {
 }
 
 Result run(const Function& function, Launch launch, void** arguments) {
-  const SharedRange shared = function.module->static_shared();
+  const MemoryRange shared = function.module->static_shared();
   launch.name = function.name.c_str();
   launch.kernel = function.kernel;
   launch.static_shared = shared.begin;

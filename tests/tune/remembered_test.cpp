@@ -288,7 +288,7 @@ TEST_F(RememberedTuning, ValuesThatCannotBeTunedAreIgnoredWithAWarning) {
         TunedValues{{"no_such_tunable", "1"}}, TunedValues{{"pixels_together", "16"}, {"x", "1"}}}) {
     remember_tuning(entry(values));
     EXPECT_TRUE(found().empty());
-    EXPECT_NE(tuning_warning().find("nothing that can be tuned"), std::string::npos) << tuning_warning();
+    EXPECT_NE(tuning_warning().find("choose"), std::string::npos) << tuning_warning();
     EXPECT_EQ(planned_bytes(), bytes_with({}));
   }
 }
