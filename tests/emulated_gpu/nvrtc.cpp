@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // libnvrtc.so.13, emulated: programs are compiled by the compiler of the host, see README.md.
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
@@ -138,7 +139,7 @@ bool changes_nothing_here(std::string_view option) {
        {"-default-device", "--device-as-default-execution-space", "-lineinfo", "--generate-line-info", "-G",
         "--device-debug", "-w", "--disable-warnings", "--restrict", "-restrict",
         "--extra-device-vectorization", "-extra-device-vectorization", "-minimal", "--minimal", "-no-cache",
-        "--no-cache"})
+        "--no-cache", "--relocatable-device-code=true"})
     if (option == name) return true;
   return value_of(option,
                   {"--fmad=", "-fmad=", "--ftz=", "-ftz=", "--prec-div=", "-prec-div=", "--prec-sqrt=",
@@ -174,6 +175,7 @@ class Compilation {
   bool run() {
     if (!preprocess()) return false;
     std::string program = read_file(preprocessed_);
+    rewrite_launches(program);
     for (const FoundKernel& kernel : take_out_kernels(program)) program += describe(kernel);
     write_file(preprocessed_, program);
     const fs::path kept = fs::path(PARALLAX_EMULATED_LIBRARIES) / name_of(program);
@@ -204,6 +206,21 @@ class Compilation {
           std::string("-x"), std::string("c++"), source_, std::string("-o"), preprocessed_})
       arguments.push_back(argument);
     return run_compiler(arguments, log_);
+  }
+
+  // "kernel<<<grid, block>>>(" becomes a call.
+  static void rewrite_launches(std::string& program) {
+    for (std::size_t open; (open = program.find("<<<")) != std::string::npos;) {
+      const std::size_t close = program.find(">>>", open), comma = program.find(',', open);
+      std::size_t name = open;
+      while (name > 0 &&
+             (std::isalnum(static_cast<unsigned char>(program[name - 1])) != 0 || program[name - 1] == '_'))
+        --name;
+      program.replace(name, close + 3 - name,
+                      "emulated::ChildLaunch<" + program.substr(name, open - name) + ">{emulated::extent(" +
+                          program.substr(open + 3, comma - open - 3) + "), emulated::extent(" +
+                          program.substr(comma + 1, close - comma - 1) + ")}");
+    }
   }
 
   static std::string describe(const FoundKernel& kernel) {
