@@ -24,7 +24,7 @@ namespace {
 constexpr std::array architectures{75, 80, 90, 100, 120};
 
 struct PlanCase {
-  const char* name;
+  std::string name;
   MatcherParameters parameters;
   Depth depth = Depth::bits8;
   TunedValues configuration = {};
@@ -57,6 +57,11 @@ TiledBeliefPropagationParameters tiled(const char* preset, int disparities) {
   return parameters;
 }
 
+// Of an older study.
+PlanCase study(const std::string& strategy) {
+  return {"block SAD, " + strategy, block_preset("sad-full-row"), Depth::bits8, {{"strategy", strategy}}};
+}
+
 std::vector<PlanCase> plan_cases() {
   const char* papers = "grauer-gray-2019";
   const auto labels = [&](int disparities) { return belief_propagation(papers, disparities, [](auto&) {}); };
@@ -76,7 +81,6 @@ std::vector<PlanCase> plan_cases() {
   const auto guided = [](int window) {
     return block(128, [&](auto& p) { p.refine.weighted_median = p.refine.bilateral = window; });
   };
-  const BlockParameters older_study = block_preset("sad-full-row");
   return {{"bp default, 64 labels", belief_propagation("default", 64, [](auto&) {})},
           {"bp fixed8, 16 labels", labels(16)},
           {"bp fixed8, 128 labels", labels(128)},
@@ -96,11 +100,10 @@ std::vector<PlanCase> plan_cases() {
           {"block SAD, 128 labels, 16 bits", cost(BlockCost::sad), Depth::bits16},
           {"refine, windows of 7", guided(7)},
           {"refine, windows of 15", guided(15)},
-          {"block SAD, the older study", older_study, Depth::bits8, {{"strategy", "shared-memory"}}},
-          {"block SAD, the older study, constant memory",
-           older_study,
-           Depth::bits8,
-           {{"strategy", "constant-and-shared-memory"}}},
+          study("shared-memory"),
+          study("constant-memory"),
+          study("device-launch-serial"),
+          study("device-launch"),
           {"census default", census("default", [](auto&) {})},
           {"census mobile-gpu-2015", census("mobile-gpu-2015", [](auto&) {})},
           {"AD-census 5×5, window 9, 16 bits",
@@ -293,28 +296,6 @@ TEST_F(KernelReportTest, EveryKernelCompilesAndHardlySpills) {
     }
   }
   if (is_for_report()) write_report();
-}
-
-// Emulated kernels launch none: no plan is made of these.
-TEST_F(KernelReportTest, StrategiesThatAreNotEmulatedCompile) {
-  int compiled = 0;
-  for (const Asked& asked :
-       asked_by({"", block_preset("sad-full-row"), Depth::bits8, {{"strategy", "shared-memory"}}})) {
-    if (asked.source->name != std::string(cuda::block_study_cu.name)) continue;
-    for (const int architecture : {architectures.front(), architectures.back()}) {
-      for (const char* serial : {"0", "1"}) {
-        std::vector<std::string> options{"-DDEVICE_LAUNCH=1", "--relocatable-device-code=true",
-                                         std::string("-DSERIAL_MINIMUM=") + serial};
-        for (const std::string& option : asked.options)
-          if (!option.starts_with("-DDEVICE_LAUNCH")) options.push_back(option);
-        const std::map<std::string, Usage> usage =
-            usage_of_kernels(compiler_log({asked.source, options}, architecture));
-        EXPECT_EQ(usage.count("find_at_pixel") + usage.count("launch_pixels"), 2u);
-        ++compiled;
-      }
-    }
-  }
-  EXPECT_EQ(compiled, 4);
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ bool run_compiler(const std::vector<std::string>& arguments, const fs::path& log
 // What of the options matters here.
 struct Options {
   std::string language = "c++17", architecture = "52";
-  std::vector<std::string> macros;
+  std::vector<std::string> macros, others;
 };
 
 // The value of an option that is spelled in one of these ways.
@@ -139,7 +139,7 @@ bool changes_nothing_here(std::string_view option) {
        {"-default-device", "--device-as-default-execution-space", "-lineinfo", "--generate-line-info", "-G",
         "--device-debug", "-w", "--disable-warnings", "--restrict", "-restrict",
         "--extra-device-vectorization", "-extra-device-vectorization", "-minimal", "--minimal", "-no-cache",
-        "--no-cache", "--relocatable-device-code=true"})
+        "--no-cache"})
     if (option == name) return true;
   return value_of(option,
                   {"--fmad=", "-fmad=", "--ftz=", "-ftz=", "--prec-div=", "-prec-div=", "--prec-sqrt=",
@@ -155,6 +155,8 @@ bool read_option(std::string_view option, Options& options) {
     options.language = *language;
   } else if (const auto macro = value_of(option, {"--define-macro=", "-D"})) {
     options.macros.push_back("-D" + macro->substr(std::min(macro->size(), macro->find_first_not_of(' '))));
+  } else if (option == "--relocatable-device-code=true") {
+    options.others.emplace_back(option);
   } else {
     return changes_nothing_here(option);
   }
@@ -276,6 +278,7 @@ Result compile(Program& program, int option_count, const char* const* options) {
     const std::lock_guard lock(mutex);
     compilations.push_back(program.source.name);
     for (const std::string& macro : read.macros) compilations.back() += "\n" + macro;
+    for (const std::string& option : read.others) compilations.back() += "\n" + option;
   }
   Compilation compilation(program, read);
   const bool compiled = compilation.run();
@@ -367,7 +370,7 @@ int emulated_compilations() {
   return static_cast<int>(emulated::compilations.size());
 }
 
-// The name of a program and its macros, a line each.
+// The name of a program, its macros and what else it was compiled with that matters, a line each.
 const char* emulated_compilation(int index) {
   const std::lock_guard lock(emulated::mutex);
   return emulated::compilations.at(static_cast<std::size_t>(index)).c_str();
