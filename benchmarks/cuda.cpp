@@ -83,10 +83,10 @@ struct Images {
 
 class Bench {
  public:
-  explicit Bench(const MatcherParameters& parameters, const Pair& pair)
+  Bench(const MatcherParameters& parameters, const Pair& pair, const TunedValues& configuration = {})
       : context_(std::make_shared<cuda::Context>(0)),
         pair_(pair),
-        matcher_(parameters, {DeviceKind::cuda}, {pair.size()}),
+        matcher_(parameters, {DeviceKind::cuda}, {pair.size()}, {0, configuration}),
         disparity_(pair.size()),
         status_(pair.size()) {}
 
@@ -277,8 +277,8 @@ Work work_of(const CensusParameters& parameters, Size size) {
 
 template <class Parameters>
 void measure(const std::string& what, const std::string& how, const Pair& pair, const Parameters& parameters,
-             int labels) {
-  Bench bench(parameters, pair);
+             int labels, const TunedValues& configuration = {}) {
+  Bench bench(parameters, pair, configuration);
   print_row(what, how, pair.size(), labels, work_of(parameters, pair.size()), bench);
 }
 
@@ -307,22 +307,24 @@ void papers_table(const fs::path& pairs) {
     if (set.labels > 128) continue;
     const Pair pair = load(pairs / set.folder);
     BeliefPropagationParameters parameters = published(set.labels, Arithmetic::float32);
-    parameters.aligned = false;
-    const auto row = [&](const char* how, IndexOrder order, MessageValues values) {
-      parameters.cuda.index_order = order;
-      parameters.cuda.message_values = values;
-      measure(set.name, how, pair, parameters, set.labels);
+    const auto row = [&](const char* how, const TunedValues& configuration) {
+      measure(set.name, how, pair, parameters, set.labels, configuration);
     };
-    row("float32, naive order, local memory", IndexOrder::naive, MessageValues::local_memory);
-    row("coalesced order, local memory", IndexOrder::coalesced, MessageValues::local_memory);
-    row("shared memory", IndexOrder::coalesced, MessageValues::shared_memory);
-    row("registers", IndexOrder::coalesced, MessageValues::registers);
-    parameters.aligned = true;
-    row("aligned rows, best of them", IndexOrder::coalesced, MessageValues::automatic);
+    const auto unaligned = [](const char* order, int in_registers, int in_shared_memory) {
+      return TunedValues{{"aligned", "false"},
+                         {"index_order", order},
+                         {"values_in_registers", std::to_string(in_registers)},
+                         {"values_in_shared_memory", std::to_string(in_shared_memory)}};
+    };
+    row("float32, naive order, local memory", unaligned("naive", 0, 0));
+    row("coalesced order, local memory", unaligned("coalesced", 0, 0));
+    row("shared memory", unaligned("coalesced", 0, set.labels));
+    row("registers", unaligned("coalesced", set.labels, 0));
+    row("aligned rows, best of them", {});
     parameters.arithmetic = Arithmetic::float16;
-    row("float16", IndexOrder::coalesced, MessageValues::automatic);
+    row("float16", {});
     parameters.arithmetic = Arithmetic::fixed8;
-    row("fixed8", IndexOrder::coalesced, MessageValues::automatic);
+    row("fixed8", {});
   }
 }
 
@@ -373,9 +375,9 @@ BlockParameters plain_block(int labels, int window) {
 void block_table(const fs::path& pairs) {
   print_header("Block matching");
   const auto row = [&](const std::string& what, const std::string& how, const Pair& pair,
-                       const BlockParameters& parameters) {
+                       const BlockParameters& parameters, const TunedValues& configuration = {}) {
     measure(what, how, pair, parameters,
-            parameters.full_row ? 2 * pair.size().width - 1 : parameters.disparities);
+            parameters.full_row ? 2 * pair.size().width - 1 : parameters.disparities, configuration);
   };
   for (const Set& set : sets) {
     const Pair pair = load(pairs / set.folder);
@@ -397,19 +399,14 @@ void block_table(const fs::path& pairs) {
   row("synthetic", "SAD, window 9", large, plain_block(128, 9));
   row("synthetic", "default preset", large, everything);
   const Pair quarter = load(pairs / "conesQuarterSize");
-  for (const auto& [name, strategy] :
-       {std::pair{"automatic", CudaStrategy::automatic},
-        {"global memory", CudaStrategy::global_memory},
-        {"shared memory", CudaStrategy::shared_memory},
-        {"constant and shared memory", CudaStrategy::constant_and_shared_memory},
-        {"streams", CudaStrategy::streams},
-        {"device launch", CudaStrategy::device_launch}}) {
-    BlockParameters parameters = preset<BlockParameters>("sad-full-row");
-    parameters.cuda.strategy = strategy;
+  for (const std::string name :
+       {"automatic", "global-memory", "shared-memory", "constant-memory", "constant-and-shared-memory",
+        "streams", "device-launch-serial", "device-launch"}) {
+    const BlockParameters parameters = preset<BlockParameters>("sad-full-row");
     try {
-      row("cones-q", std::string("5x5 SAD, full row, ") + name, quarter, parameters);
+      row("cones-q", "5x5 SAD, full row, " + name, quarter, parameters, {{"strategy", name}});
     } catch (const Error& error) {
-      std::printf("| cones-q | 5x5 SAD, full row, %s | %s |\n", name, error.what());
+      std::printf("| cones-q | 5x5 SAD, full row, %s | %s |\n", name.c_str(), error.what());
     }
   }
 }
@@ -499,10 +496,10 @@ TiledBeliefPropagationParameters contest(int tile, int outer, int inner) {
 }
 
 // The contest counts labels that are wrong.
-void contest_row(const Pair& pair, const TiledBeliefPropagationParameters& parameters,
-                 const std::string& how) {
+void contest_row(const Pair& pair, const TiledBeliefPropagationParameters& parameters, const std::string& how,
+                 const TunedValues& configuration = {}) {
   try {
-    Bench bench(parameters, pair);
+    Bench bench(parameters, pair, configuration);
     const double device = bench.on_device();
     bench.from_host_once();
     std::printf("| %s | %d | %d | %s | %.4f | %zu | %.1f |\n", tile_name(parameters.tile).c_str(),
@@ -531,8 +528,9 @@ void tiled_default_table(const fs::path& pairs) {
     TiledBeliefPropagationParameters parameters;
     parameters.disparities = labels;
     parameters.tile = tile;
-    parameters.cuda.threads_per_pixel = threads;
-    Bench bench(parameters, pair);
+    TunedValues configuration;
+    if (threads > 0) configuration["threads_per_pixel"] = std::to_string(threads);
+    Bench bench(parameters, pair, configuration);
     const double device = bench.on_device();
     bench.from_host_once();
     const ErrorMetrics error = bench.error();
@@ -568,19 +566,11 @@ void schedulers_table(const fs::path& pairs, const std::vector<int>& tiles) {
   print_contest_header("How tiles are scheduled, where messages are, threads a pixel");
   const Pair tsukuba = load(pairs / "contest");
   for (const int tile : tiles) {
-    for (const auto& [scheduler_name, scheduler] :
-         {std::pair{"launch per diagonal", TileScheduler::launch_per_diagonal},
-          {"grid barrier", TileScheduler::grid_barrier},
-          {"tile flags", TileScheduler::tile_flags}}) {
-      for (const auto& [messages_name, messages] : {std::pair{"registers", TileMessages::registers},
-                                                    {"shared memory", TileMessages::shared_memory},
-                                                    {"global memory", TileMessages::global_memory}}) {
-        for (const int threads : {1, 2, 4}) {
-          TiledBeliefPropagationParameters parameters = contest(tile, 1, 1);
-          parameters.cuda = {scheduler, messages, threads};
-          contest_row(tsukuba, parameters,
-                      std::string(scheduler_name) + ", " + messages_name + ", " + std::to_string(threads));
-        }
+    for (const std::string scheduler : {"launch-per-diagonal", "grid-barrier", "tile-flags"}) {
+      for (const std::string messages : {"registers", "shared-memory", "global-memory"}) {
+        for (const std::string threads : {"1", "2", "4"})
+          contest_row(tsukuba, contest(tile, 1, 1), scheduler + ", " + messages + ", " + threads,
+                      {{"scheduler", scheduler}, {"messages", messages}, {"threads_per_pixel", threads}});
       }
     }
   }
@@ -590,9 +580,10 @@ void dealing_table(const fs::path& pairs) {
   print_header("fixed8, labels a thread");
   const auto deal = [](const char* what, const Pair& pair, int labels) {
     for (const int per_thread : {0, 2, 4, 6, 8, 12, 16, 32}) {
-      BeliefPropagationParameters parameters = published(labels, Arithmetic::fixed8);
-      parameters.cuda.labels_per_thread = per_thread;
-      measure(what, std::to_string(per_thread), pair, parameters, labels);
+      const BeliefPropagationParameters parameters = published(labels, Arithmetic::fixed8);
+      TunedValues configuration;
+      if (per_thread > 0) configuration["labels_per_thread"] = std::to_string(per_thread);
+      measure(what, std::to_string(per_thread), pair, parameters, labels, configuration);
     }
   };
   for (const Set& set : sets) {

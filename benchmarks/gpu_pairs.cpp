@@ -11,8 +11,8 @@
 #include "parallax/formats.h"
 
 #include "benchmarks/gray_pair.h"
+#include "benchmarks/papers/pictures.h"
 #include "tools/parallax/command.h"
-#include "tools/parallax/papers_pictures.h"
 
 namespace {
 

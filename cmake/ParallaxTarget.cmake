@@ -9,6 +9,12 @@ function(parallax_harden target)
   endif()
 endfunction()
 
+# For code around the library, which spends its time in there: it compiles in half the time, of which headers are most.
+function(parallax_compile_quickly target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 16)
+endfunction()
+
 # What every target of this project is compiled with.
 function(parallax_target target)
   target_compile_features(${target} PUBLIC cxx_std_20)

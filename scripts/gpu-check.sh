@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(libhwy-dev libhwy1 libtbb-dev libtbb12 libtbbmalloc2 libtbbbind-2-5 libgtest-dev libgmock-dev opencl-c-headers
-  ocl-icd-libopencl1 nlohmann-json3-dev)
+  ocl-icd-libopencl1 nlohmann-json3-dev libcli11-dev)
 
 collect() {
   local data=${1:-${PARALLAX_DATA:-../shared/data}} scratch
@@ -29,7 +29,7 @@ build() {
   export LD_LIBRARY_PATH=$PWD/.sysroot/usr/lib/x86_64-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   cmake -S . -B build/gpu -G Ninja -DCMAKE_BUILD_TYPE=Release -DPARALLAX_DEVELOPER_MODE=ON -DPARALLAX_TOOLS=OFF \
     -DCMAKE_PREFIX_PATH="$PWD/.sysroot/usr;$PWD/.sysroot/usr/lib/x86_64-linux-gnu" >/dev/null
-  cmake --build build/gpu --target test_cuda test_devices test_cuda_allocation test_opencl benchmark_cuda benchmark_papers
+  cmake --build build/gpu --target test_cuda test_devices test_cuda_allocation test_opencl benchmark_cuda parallax-papers
 }
 
 # Runs the cases of a test program, which compile their kernels, in as many processes as there are cores.
@@ -100,16 +100,16 @@ tables() {
 
 # Kernels are compiled by a process for each paper, all at once, and kept; what these measure is not.
 papers() {
-  local folder=$1 scratch paper process
+  local folder=$1 paper process
   local -a running=()
-  scratch=$(mktemp -d)
   for paper in block census bp-2010 bp-2019 tiled-bp; do
-    build/gpu/benchmarks/benchmark_papers .pairs "$scratch/$paper" 0 cuda "$paper" >/dev/null &
+    build/gpu/parallax-papers --data .pairs --seconds-per-row 0 --device cuda --paper "$paper" >/dev/null &
     running+=($!)
   done
   for process in "${running[@]}"; do wait "$process"; done
-  rm -r "$scratch"
-  build/gpu/benchmarks/benchmark_papers .pairs "$folder" 0.3
+  mkdir -p "$folder"
+  build/gpu/parallax-papers --data .pairs --seconds-per-row 0.3 --json "$folder/papers.json" \
+    --csv "$folder/papers.csv" --markdown "$folder/papers.md" --plots "$folder"
 }
 
 case ${1:-all} in

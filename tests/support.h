@@ -65,9 +65,9 @@ inline bool same_bytes(const Result& a, const Result& b) {
 }
 
 inline Result match(const MatcherParameters& parameters, const Device& device, const StereoPair& pair,
-                    int poison = 0xA5, bool with_confidence = false) {
+                    int poison = 0xA5, bool with_confidence = false, const TunedValues& configuration = {}) {
   Result result(pair.left.format.size, poison, with_confidence);
-  Matcher(parameters, device, pair.left.format).run(pair, result.map());
+  Matcher(parameters, device, pair.left.format, {0, configuration}).run(pair, result.map());
   return result;
 }
 

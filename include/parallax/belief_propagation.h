@@ -32,31 +32,6 @@ enum class Arithmetic {
   bfloat16,  ///< float32 with messages and costs kept in bfloat16
 };
 
-/// How the cuda device numbers the values of floats.
-enum class IndexOrder {
-  coalesced,  ///< neighbours of one label side by side
-  naive,      ///< the labels of a pixel side by side
-};
-
-/// Where a thread of the cuda device keeps the message it is making, in floats.
-enum class MessageValues {
-  automatic,
-  registers,
-  shared_memory,
-  local_memory,
-  /// The lowest 32 labels in registers, as many more in shared memory as fit there, the rest in local memory.
-  hybrid,
-};
-
-/// Choices of the cuda device that never change a result; those but the defaults are there to measure what
-/// the defaults are worth.
-struct BeliefPropagationCuda {
-  /// In whole arithmetic: labels that a thread computes, about; 0 = what is fastest; 0…32.
-  int labels_per_thread = 0;
-  IndexOrder index_order = IndexOrder::coalesced;
-  MessageValues message_values = MessageValues::automatic;
-};
-
 /// Parameters of hierarchical belief propagation.
 ///
 /// Gray levels are those of 8-bit images; of a 16-bit image, 256 values are one gray level.
@@ -103,11 +78,6 @@ struct BeliefPropagationParameters {
   /// T).
   float min_confidence = 0;
   RefineParameters refine = {.speckle_size = 0};
-
-  /// Rows of messages begin on 64-byte boundaries (on cuda: in floats). Never changes a result; false only to
-  /// measure what it is worth.
-  bool aligned = true;
-  BeliefPropagationCuda cuda;
 
   /// \throws Error (argument) naming the field, its value and the allowed range, also where the arithmetic
   /// cannot hold the parameters.

@@ -26,26 +26,6 @@ enum class Prefilter {
   x_sobel,
 };
 
-/// How the cuda device searches. Those but `automatic` are the steps of an older study, there to measure what
-/// each was worth: plain SAD, a thread a pixel, each window summed on its own.
-enum class CudaStrategy {
-  automatic,                   ///< what is fastest
-  global_memory,               ///< both images in global memory
-  shared_memory,               ///< rows of both images in shared memory
-  constant_and_shared_memory,  ///< left rows in constant memory, right rows in shared memory
-  streams,                     ///< global_memory, the rows dealt out to several streams
-  device_launch,               ///< a thread a pixel launches the threads of its labels
-};
-
-/// Choices of the cuda device that never change a result.
-struct BlockCuda {
-  /// A strategy other than `automatic` takes SAD of images that are compared in bytes, without masks and
-  /// without a limit of uniqueness.
-  CudaStrategy strategy = CudaStrategy::automatic;
-  int rows_per_thread = 0;  ///< of `automatic`, about; 0 = what is fastest; 0…128
-  int streams = 4;          ///< of `streams`; 1…16
-};
-
 /// Parameters of block matching. Every combination of allowed values works on every device that takes the
 /// matcher. docs/block.md has the equations; src/matchers/block/reference.cpp is the specification.
 ///
@@ -71,7 +51,6 @@ struct BlockParameters {
   int texture_threshold = 0;
   SubPixel sub_pixel = SubPixel::parabola;
   RefineParameters refine;
-  BlockCuda cuda;
 
   /// \throws Error (argument) naming the field, its value and the allowed range.
   void validate() const;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,10 +23,17 @@ namespace parallax {
 /// Bytes of memory of this machine, or of the container this process is in.
 std::size_t whole_memory();
 
-/// What a plan may use.
+/// What a plan may choose without changing a result, by name and as text: "rows_per_thread" → "4". What it
+/// does not name is left to the plan. list_tunables() in tune.h says what there is.
+using TunedValues = std::map<std::string, std::string>;
+
+/// What a plan may use, and how it goes about it.
 struct PlanLimits {
   /// 0 = whole_memory(); on a GPU, what is free there.
   std::size_t max_memory_bytes = 0;
+  /// Wins over what is remembered of tuning. A name or a value that the method does not have on the device,
+  /// and values that do not go together, are an Error (argument) that says what there is.
+  TunedValues configuration = {};
 };
 
 /// Milliseconds one stage of a run took.
@@ -79,10 +87,10 @@ class Matcher {
   ImageFormat format_;
 };
 
-/// What memory_bytes() would say, allocating nothing.
+/// What memory_bytes() would say, allocating nothing. `configuration`: as of PlanLimits
 /// \throws Error as the constructor of Matcher does, save for memory.
 std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device,
-                                  const ImageFormat& format);
+                                  const ImageFormat& format, const TunedValues& configuration = {});
 
 /// A cell of the table of what runs where.
 struct MatcherOnDevice {

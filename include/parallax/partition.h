@@ -62,6 +62,7 @@ struct TilePlan {
   /// What matching a tile holds: the matcher, both images in colour, their masks, and the map of the tile,
   /// with its margins and without. Not what stitch() holds afterwards.
   std::size_t tile_memory_bytes = 0;
+  TunedValues configuration = {};  ///< of the matcher, as of PlanLimits
 };
 
 /// Cuts a pair into the tiles that take the least work in all, margins included, within the limits and

@@ -31,30 +31,6 @@ enum class MessageWidth {
   bits16,
 };
 
-/// How the cuda device gets from one diagonal of tiles to the next. Never changes a result.
-enum class TileScheduler {
-  automatic,
-  launch_per_diagonal,  ///< a kernel for each diagonal, all in one graph
-  grid_barrier,         ///< one kernel that stays; all blocks meet after each diagonal
-  tile_flags,           ///< one kernel that stays; a tile starts when the messages to it have come
-};
-
-/// Where the cuda device keeps the messages inside a tile. Never changes a result.
-enum class TileMessages {
-  automatic,
-  registers,      ///< for tiles and label counts that fit
-  shared_memory,  ///< the same
-  global_memory,
-};
-
-/// Choices of the cuda device that never change a result.
-struct TiledBeliefPropagationCuda {
-  TileScheduler scheduler = TileScheduler::automatic;
-  TileMessages messages = TileMessages::automatic;
-  /// Threads that share the labels of a pixel: 0 = what is fastest, or 1, 2, 4, 8, 16, 32.
-  int threads_per_pixel = 0;
-};
-
 /// Parameters of tiled belief propagation.
 ///
 /// The cost of a labelling, and its energy(), is an integer number of units: data costs are rounded to them.
@@ -103,7 +79,6 @@ struct TiledBeliefPropagationParameters {
   /// A visit ends after an inner iteration that changed no message: those to come would not, either. Never
   /// changes a result. The cuda device makes all iterations.
   bool early_out = true;
-  TiledBeliefPropagationCuda cuda;
 
   /// \throws Error (argument) naming the field, its value and the allowed range, also where the message width
   /// cannot hold λ·K.

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,8 +23,18 @@ enum class TuningSearch {
   exhaustive,
 };
 
-/// A configuration, by the names of its tunables; what it does not name is left to the plan.
-using TunedValues = std::map<std::string, std::string>;
+/// Something that a plan may choose without changing a result.
+struct TunableInfo {
+  std::string name;        ///< "rows_per_thread"
+  std::string help;        ///< one line
+  std::string searched;    ///< values that tune() tries: "9, 18, 27"; empty = none
+  std::string selectable;  ///< values that PlanLimits::configuration takes besides: "1 to 128"; empty = none
+};
+
+/// What can be configured for a problem.
+/// \throws Error as estimate_memory_bytes() does, where laying it out takes the device
+std::vector<TunableInfo> list_tunables(const MatcherParameters& parameters, const Device& device,
+                                       const ImageFormat& format);
 
 /// What was found to be best for one problem on one device. All of the first six decide whether a plan uses
 /// it.
@@ -45,7 +54,8 @@ struct TuningOptions {
   TuningSearch search = TuningSearch::exhaustive;
   /// After about as many seconds the search ends with what it knows; above 0.
   double budget_seconds = 60;
-  /// What a plan may use; several are held at once where they fit.
+  /// What a plan may use; several are held at once where they fit. What its configuration names is not
+  /// searched; it takes values that a search would try, and is a part of what is found.
   PlanLimits limits;
   /// Is told now and then what is being done.
   std::function<void(const std::string&)> progress = nullptr;
@@ -84,7 +94,7 @@ struct TuningResult {
 /// measured once more, or is the default. What is remembered for the problem is tried first. Remembers
 /// nothing.
 /// \throws Error as a Matcher does, and (device) where the method has nothing to tune on the device,
-/// (argument) for a budget that is not above 0
+/// (argument) for a budget that is not above 0, and for a configuration that it does not take
 TuningResult tune(const MatcherParameters& parameters, const Device& device, const StereoPair& pair,
                   const TuningOptions& options = {});
 

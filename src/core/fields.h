@@ -112,7 +112,6 @@ class Fields {
 // Headings of groups of fields.
 inline constexpr const char* search_group = "Search";
 inline constexpr const char* matching_group = "Matching";
-inline constexpr const char* kernels_group = "CUDA kernels (never changes a result)";
 inline constexpr const char* refinement_group = "Refinement";
 
 // The search range, which all methods have.

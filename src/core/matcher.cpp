@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallax/matcher.h"
 
+#include "parallax/parameters.h"
+
 #include "core/checks.h"
 #include "core/floating_point.h"
 #include "core/memory.h"
@@ -19,27 +21,48 @@ void check_request(const MatcherParameters& parameters, const Device& device, co
   parameters.validate();
 }
 
-// Calls make(configuration) with what is remembered; and, where that fails, with nothing.
+// Calls make(configuration) with what is given and remembered; and, where that fails, with what is given.
 template <class Make>
 std::unique_ptr<Plan> make_with_remembered(const MatcherParameters& parameters, const Device& device,
-                                           const ImageFormat& format, const Make& make) {
+                                           const ImageFormat& format, const TunedValues& values,
+                                           const Make& make) {
   const DefaultFloatingPoint environment;
-  check_request(parameters, device, format);
+  const Configuration given = given_configuration(parameters, device, format, values);
   const Configuration configuration =
-      remembered_configuration(find_backend(parameters, device), parameters, device, format);
-  if (configuration.empty()) return make(configuration);
+      remembered_configuration(find_backend(parameters, device), parameters, device, format, given);
+  if (configuration == given) return make(given);
   std::string reason;
   try {
     return make(configuration);
   } catch (const Error& error) {
     reason = error.what();
   }
-  std::unique_ptr<Plan> plan = make(Configuration());
+  std::unique_ptr<Plan> plan = make(given);
   refuse_remembered(reason);
   return plan;
 }
 
 }  // namespace
+
+std::string owner_name(const MatcherParameters& parameters, const Device& device) {
+  return "method " + method_name(parameters) + " on device " + device.text();
+}
+
+TuningSpace tuning_space(const MatcherParameters& parameters, const Device& device,
+                         const ImageFormat& format) {
+  const DefaultFloatingPoint environment;
+  check_request(parameters, device, format);
+  const Backend& backend = find_backend(parameters, device);
+  return backend.tuning_space == nullptr ? TuningSpace{} : backend.tuning_space(parameters, device, format);
+}
+
+Configuration given_configuration(const MatcherParameters& parameters, const Device& device,
+                                  const ImageFormat& format, const TunedValues& values) {
+  check_request(parameters, device, format);
+  if (values.empty()) return {};
+  return read_configuration(values, tuning_space(parameters, device, format), Named::all,
+                            owner_name(parameters, device));
+}
 
 std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Device& device,
                                 const ImageFormat& format, const Configuration& configuration) {
@@ -49,19 +72,20 @@ std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Devic
 }
 
 std::unique_ptr<Plan> make_tuned_plan(const MatcherParameters& parameters, const Device& device,
-                                      const ImageFormat& format) {
-  return make_with_remembered(parameters, device, format, [&](const Configuration& configuration) {
-    return make_plan(parameters, device, format, configuration);
+                                      const ImageFormat& format, const TunedValues& configuration) {
+  return make_with_remembered(parameters, device, format, configuration, [&](const Configuration& chosen) {
+    return make_plan(parameters, device, format, chosen);
   });
 }
 
 std::unique_ptr<Plan> allocate_tuned_plan(const MatcherParameters& parameters, const Device& device,
                                           const ImageFormat& format, const PlanLimits& limits) {
-  return make_with_remembered(parameters, device, format, [&](const Configuration& configuration) {
-    std::unique_ptr<Plan> plan = make_plan(parameters, device, format, configuration);
-    allocate(*plan, limits);
-    return plan;
-  });
+  return make_with_remembered(parameters, device, format, limits.configuration,
+                              [&](const Configuration& chosen) {
+                                std::unique_ptr<Plan> plan = make_plan(parameters, device, format, chosen);
+                                allocate(*plan, limits);
+                                return plan;
+                              });
 }
 
 }  // namespace detail
@@ -182,8 +206,8 @@ const std::vector<StageTime>& Matcher::stage_times() const {
 }
 
 std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device,
-                                  const ImageFormat& format) {
-  return detail::make_tuned_plan(parameters, device, format)->memory_bytes();
+                                  const ImageFormat& format, const TunedValues& configuration) {
+  return detail::make_tuned_plan(parameters, device, format, configuration)->memory_bytes();
 }
 
 }  // namespace parallax

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "core/plan.h"
 #include "core/tuning.h"
@@ -37,10 +38,21 @@ const Backend& find_backend(const MatcherParameters& parameters, const Device& d
 std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Device& device,
                                 const ImageFormat& format, const Configuration& configuration);
 
-// With what is remembered of tuning, where the plan takes it; \throws Error as the constructor of Matcher
-// does, save for memory
+// "method block on device cuda"
+std::string owner_name(const MatcherParameters& parameters, const Device& device);
+
+// All that can be configured for a problem. \throws Error as make_plan() does
+TuningSpace tuning_space(const MatcherParameters& parameters, const Device& device,
+                         const ImageFormat& format);
+
+// Of what a caller gives by name. \throws Error as make_plan() does, and as read_configuration()
+Configuration given_configuration(const MatcherParameters& parameters, const Device& device,
+                                  const ImageFormat& format, const TunedValues& values);
+
+// As configured, and with what is remembered of tuning beside that, where the plan takes it; \throws Error as
+// the constructor of Matcher does, save for memory
 std::unique_ptr<Plan> make_tuned_plan(const MatcherParameters& parameters, const Device& device,
-                                      const ImageFormat& format);
+                                      const ImageFormat& format, const TunedValues& configuration);
 // The same, allocated.
 std::unique_ptr<Plan> allocate_tuned_plan(const MatcherParameters& parameters, const Device& device,
                                           const ImageFormat& format, const PlanLimits& limits);

@@ -336,34 +336,6 @@ int size_class(Size size) {
   return static_cast<int>(std::bit_width(size.pixels())) - 1;
 }
 
-// Null where there is no such tunable, or it has no such value.
-const int* find_value(const TuningSpace& space, const std::string& name, const std::string& text) {
-  for (const detail::Tunable& tunable : space.tunables) {
-    if (tunable.name != name) continue;
-    for (std::size_t i = 0; i < tunable.values.size(); ++i)
-      if (text == (tunable.texts.empty() ? std::to_string(tunable.values[i]) : tunable.texts[i]))
-        return &tunable.values[i];
-  }
-  return nullptr;
-}
-
-// Nothing for what the space does not have, with the reason: a file may say anything.
-std::optional<Configuration> configuration_of(const TunedValues& values, const TuningSpace& space,
-                                              std::string& reason) {
-  Configuration configuration;
-  for (const auto& [name, text] : values) {
-    const int* value = find_value(space, name, text);
-    if (value == nullptr) {
-      reason = name + " " + text + " is nothing that can be tuned here";
-      return std::nullopt;
-    }
-    configuration.set(name, *value);
-  }
-  if (configuration.empty() || space.allowed(configuration)) return configuration;
-  reason = "its values do not go together";
-  return std::nullopt;
-}
-
 std::string describe(const TunedConfiguration& entry) {
   return entry.method + " " + entry.variant + " on " + entry.device;
 }
@@ -384,34 +356,27 @@ TunedConfiguration tuning_key(const MatcherParameters& parameters, const DeviceI
   return key;
 }
 
-TunedValues text_of(const Configuration& configuration, const TuningSpace& space) {
-  TunedValues values;
-  for (const Tunable& tunable : space.tunables) {
-    const auto found = configuration.values().find(tunable.name);
-    if (found == configuration.values().end()) continue;
-    const auto at = std::find(tunable.values.begin(), tunable.values.end(), found->second);
-    values[tunable.name] = tunable.texts.empty()
-                               ? std::to_string(found->second)
-                               : tunable.texts[static_cast<std::size_t>(at - tunable.values.begin())];
-  }
-  return values;
-}
-
 Configuration remembered_configuration(const Backend& backend, const MatcherParameters& parameters,
-                                       const Device& device, const ImageFormat& format) {
+                                       const Device& device, const ImageFormat& format,
+                                       const Configuration& given) {
   const std::string method = method_name(parameters);
-  if (backend.tuning_space == nullptr || !memory().is_used() || !memory().knows(method)) return {};
+  if (backend.tuning_space == nullptr || !memory().is_used() || !memory().knows(method)) return given;
   // To lay a space out may take a context of the device.
   const DeviceIdentity identity = identify(device);
-  if (identity.name.empty() || !memory().knows(method, identity.name)) return {};
+  if (identity.name.empty() || !memory().knows(method, identity.name)) return given;
   const TuningSpace space = backend.tuning_space(parameters, device, format);
   const TunedConfiguration key = tuning_key(parameters, identity, format, space);
   const std::optional<TunedConfiguration> found = memory().find(key);
-  if (!found) return {};
-  std::string reason;
-  const std::optional<Configuration> configuration = configuration_of(found->values, space, reason);
-  if (!configuration) refuse_remembered(describe(*found) + ": " + reason);
-  return configuration.value_or(Configuration());
+  if (!found) return given;
+  try {
+    Configuration best =
+        read_configuration(found->values, space, Named::searched, owner_name(parameters, device));
+    best.update(given);
+    return space.allowed(best) ? best : given;
+  } catch (const Error& error) {  // a file may say anything
+    refuse_remembered(describe(*found) + ": " + error.what());
+    return given;
+  }
 }
 
 void refuse_remembered(const std::string& reason) {

@@ -21,11 +21,11 @@ std::vector<TunedConfiguration> parse_tuning(const std::string& text, const std:
 TunedConfiguration tuning_key(const MatcherParameters& parameters, const DeviceIdentity& device,
                               const ImageFormat& format, const TuningSpace& space);
 
-TunedValues text_of(const Configuration& configuration, const TuningSpace& space);
-
-// What is remembered for a plan; empty where nothing is, or nothing that the plan could be tuned by.
+// What is remembered for a plan, but for what is given; `given` alone where nothing is, or nothing that goes
+// with it.
 Configuration remembered_configuration(const Backend& backend, const MatcherParameters& parameters,
-                                       const Device& device, const ImageFormat& format);
+                                       const Device& device, const ImageFormat& format,
+                                       const Configuration& given = {});
 
 // A plan was made without what is remembered, for that reason.
 void refuse_remembered(const std::string& reason);

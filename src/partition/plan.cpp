@@ -135,16 +135,19 @@ class Limits {
 // Estimates what tiles take, and allocates nothing.
 class TileEstimate {
  public:
-  TileEstimate(const MatcherParameters& parameters, const Device& device, const ImageFormat& image)
-      : parameters_(tile_parameters(parameters)), device_(device), image_(image) {}
+  explicit TileEstimate(const TilePlan& plan)
+      : parameters_(tile_parameters(plan.parameters)),
+        device_(plan.device),
+        image_(plan.format),
+        configuration_(plan.configuration) {}
 
   // \throws Error as the constructor of Matcher does, save for memory
   TileMemory operator()(Size size) {
-    std::unique_ptr<detail::Plan> plan =
-        // What was tuned must not decide where a pair is cut.
-        detail::make_plan(parameters_, device_, {size, image_.depth}, {});
-    TileMemory memory{plan->memory_bytes() + partition::bytes_beside_matcher({size, image_.depth}),
-                      plan->gpu_memory()};
+    const ImageFormat tile{size, image_.depth};
+    // What was tuned must not decide where a pair is cut.
+    std::unique_ptr<detail::Plan> plan = detail::make_plan(
+        parameters_, device_, tile, detail::given_configuration(parameters_, device_, tile, configuration_));
+    TileMemory memory{plan->memory_bytes() + partition::bytes_beside_matcher(tile), plan->gpu_memory()};
     // While a plan lives, its GPU stays ready for the next one.
     last_ = std::move(plan);
     return memory;
@@ -154,6 +157,7 @@ class TileEstimate {
   MatcherParameters parameters_;
   Device device_;
   ImageFormat image_;
+  TunedValues configuration_;
   std::unique_ptr<detail::Plan> last_;
 };
 
@@ -246,12 +250,12 @@ TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, c
   check_range("largest tile height", options.largest.height, 0, 1'000'000);
   check_range("tiles at once", options.at_once, 1, 1000);
   TilePlan plan{parameters, with_threads(device), format, margins(parameters, format, options.padding), {},
-                0};
+                0,          limits.configuration};
   const Axis columns = columns_of(plan.margins, format.size, options.largest);
   const Axis rows = rows_of(plan.margins, format.size, options.largest);
   const Size least{least_length(columns), least_length(rows)};
   check_largest(columns, rows, least);
-  TileEstimate estimate(parameters, plan.device, format);
+  TileEstimate estimate(plan);
   const Limits allowed(limits, options.at_once);
   allowed.check(estimate(least), least, stitch_memory_bytes(plan, 1));
   const Size size = Search(columns, rows, allowed, estimate).best();

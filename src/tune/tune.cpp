@@ -223,6 +223,18 @@ void check_pair(const MatcherParameters& parameters, const Device& device, const
   detail::check_run(*plan, format, pair, map.view());
 }
 
+// Those that leave what is given to the caller, with it.
+std::vector<Configuration> candidates_with(const Configuration& given, const detail::TuningSpace& space) {
+  std::vector<Configuration> all = tuning::candidates(space);
+  std::erase_if(all, [&](const Configuration& candidate) {
+    return std::any_of(given.values().begin(), given.values().end(),
+                       [&](const auto& value) { return candidate.values().count(value.first) > 0; });
+  });
+  for (Configuration& candidate : all) candidate.update(given);
+  std::erase_if(all, [&](const Configuration& candidate) { return !space.allowed(candidate); });
+  return all;
+}
+
 TuningTrial report(const tuning::Trial& trial, const detail::TuningSpace& space) {
   TuningTrial result;
   result.values = text_of(trial.configuration, space);
@@ -236,6 +248,14 @@ TuningTrial report(const tuning::Trial& trial, const detail::TuningSpace& space)
 
 }  // namespace
 
+std::vector<TunableInfo> list_tunables(const MatcherParameters& parameters, const Device& device,
+                                       const ImageFormat& format) {
+  std::vector<TunableInfo> list;
+  for (const detail::Tunable& tunable : detail::tuning_space(parameters, device, format).tunables)
+    list.push_back({tunable.name, tunable.help, searched_values(tunable), selectable_values(tunable)});
+  return list;
+}
+
 TuningResult tune(const MatcherParameters& parameters, const Device& device, const StereoPair& pair,
                   const TuningOptions& options) {
   const DefaultFloatingPoint environment;
@@ -244,23 +264,24 @@ TuningResult tune(const MatcherParameters& parameters, const Device& device, con
         ErrorCategory::argument,
         "the budget of a search is " + std::to_string(options.budget_seconds) + " seconds: give more than 0");
   check_pair(parameters, device, pair);
-  const detail::Backend& backend = detail::find_backend(parameters, device);
-  const detail::TuningSpace space = backend.tuning_space == nullptr
-                                        ? detail::TuningSpace{}
-                                        : backend.tuning_space(parameters, device, pair.left.format);
-  if (space.tunables.empty())
-    throw Error(ErrorCategory::device, "method " + method_name(parameters) +
-                                           " has nothing to tune on device " + device.text() +
-                                           " with these parameters: they, or plans by themselves, choose");
+  const ImageFormat& format = pair.left.format;
+  const detail::TuningSpace space = detail::tuning_space(parameters, device, format);
+  const std::string owner = detail::owner_name(parameters, device);
+  if (!space.is_searched())
+    throw Error(ErrorCategory::device,
+                owner + " has nothing to tune with these parameters: plans choose by themselves");
+  const Configuration given =
+      read_configuration(options.limits.configuration, space, detail::Named::searched, owner);
   const tuning::SearchRequest request{
-      tuning::candidates(space),
-      detail::remembered_configuration(backend, parameters, device, pair.left.format), options.search,
-      options.budget_seconds};
+      candidates_with(given, space),
+      detail::remembered_configuration(detail::find_backend(parameters, device), parameters, device, format,
+                                       given),
+      options.search, options.budget_seconds};
   Plans plans(parameters, device, pair, space, options.limits);
   const tuning::SearchResult found = tuning::search(plans, request, options.progress);
 
   TuningResult result;
-  result.found = detail::tuning_key(parameters, identify(device), pair.left.format, space);
+  result.found = detail::tuning_key(parameters, identify(device), format, space);
   result.found.values = text_of(found.trials[found.best].configuration, space);
   result.found.milliseconds = found.milliseconds;
   result.found.default_milliseconds = found.default_milliseconds;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -49,9 +50,9 @@ void expect_same(const Result& expected, const Result& actual, const std::string
 
 // Runs twice, so that nothing is left of the run before; then on images of the device's.
 void expect_conformance(const MatcherParameters& parameters, const StereoPair& pair, bool with_confidence,
-                        const std::string& which) {
+                        const std::string& which, const TunedValues& configuration = {}) {
   const Result expected = match(parameters, reference, pair, 0x11, with_confidence);
-  Matcher matcher(parameters, cuda_device, pair.left.format);
+  Matcher matcher(parameters, cuda_device, pair.left.format, {0, configuration});
   Result actual(pair.left.format.size, 0xEE, with_confidence);
   matcher.run(pair, actual.map());
   expect_same(expected, actual, which);
@@ -77,13 +78,22 @@ void for_each_seed(unsigned test, const Action& action) {
   for (unsigned seed = first; seed < std::min(first + seeds_a_test, seeds()); ++seed) action(seed);
 }
 
-void expect_conformance(const RandomCase& random_case) {
+void expect_conformance(const RandomCase& random_case, const TunedValues& configuration = {}) {
   expect_conformance(random_case.parameters(), random_case.pair(), random_case.with_confidence(),
-                     random_case.description());
+                     random_case.description(), configuration);
+}
+
+// Now and then rows that are not aligned, which only floats have.
+TunedValues alignment(const RandomCase& random_case, unsigned seed) {
+  const bool integers = get_parameter(random_case.parameters(), "arithmetic").starts_with("fixed");
+  return integers || seed % 5 != 0 ? TunedValues() : TunedValues{{"aligned", "false"}};
 }
 
 TEST_P(CudaConformance, BeliefPropagationEqualsTheReference) {
-  for_each_seed(GetParam(), [](unsigned seed) { expect_conformance(RandomCase("bp", seed)); });
+  for_each_seed(GetParam(), [](unsigned seed) {
+    const RandomCase random_case("bp", seed);
+    expect_conformance(random_case, alignment(random_case, seed));
+  });
 }
 
 TEST_P(CudaConformance, BlockMatchingEqualsTheReference) {
@@ -114,19 +124,25 @@ TEST_P(CudaConformance, CensusMatchingEqualsTheReference) {
   });
 }
 
-// With fewer iterations than the case has: an emulated GPU takes its time. Most often a thread has all labels
-// that it can take, which needs the least of it.
-TiledBeliefPropagationParameters for_gpu(const RandomCase& random_case, unsigned seed) {
-  TiledBeliefPropagationParameters parameters =
-      *random_case.parameters().get_if<TiledBeliefPropagationParameters>();
+constexpr const char* schedulers[] = {"launch-per-diagonal", "grid-barrier", "tile-flags"};
+
+// Most often a thread has all labels that it can take, for which an emulated GPU needs the least time.
+TunedValues ways_for_gpu(const TiledBeliefPropagationParameters& parameters, unsigned seed) {
+  TunedValues ways;
   constexpr int most_labels_a_thread = 32;
   int threads = 1;
   while (threads * most_labels_a_thread < parameters.disparities) threads *= 2;
   if (seed % 3 == 0) threads = std::min(32, 2 * threads);
   if (seed % 5 == 0) threads = 0;
-  parameters.cuda.threads_per_pixel = threads;
-  if (parameters.tile > 0) parameters.cuda.scheduler = static_cast<TileScheduler>(seed % 4);
-  if (seed % 7 == 0) parameters.cuda.messages = TileMessages::global_memory;
+  if (threads > 0) ways["threads_per_pixel"] = std::to_string(threads);
+  if (parameters.tile > 0 && seed % 4 > 0) ways["scheduler"] = schedulers[seed % 4 - 1];
+  if (seed % 7 == 0) ways["messages"] = "global-memory";
+  return ways;
+}
+
+// With fewer iterations than the case has: an emulated GPU takes its time.
+TiledBeliefPropagationParameters for_gpu(const RandomCase& random_case) {
+  auto parameters = *random_case.parameters().get_if<TiledBeliefPropagationParameters>();
   if (!is_emulated()) return parameters;
   parameters.outer = std::min(parameters.outer, 2);
   parameters.inner = std::min(parameters.inner, 2);
@@ -138,12 +154,12 @@ TEST_P(CudaConformance, TiledBeliefPropagationEqualsTheReference) {
     GTEST_SKIP() << "takes an emulated GPU long";
   for_each_seed(GetParam(), [](unsigned seed) {
     const RandomCase random_case("tiled-bp", seed);
-    const TiledBeliefPropagationParameters parameters = for_gpu(random_case, seed);
+    const TiledBeliefPropagationParameters parameters = for_gpu(random_case);
     const std::string which = random_case.description();
     const StereoPair pair = random_case.pair();
     const bool with_confidence = random_case.with_confidence();
     const Result expected = match(parameters, reference, pair, 0x11, with_confidence);
-    Matcher matcher(parameters, cuda_device, pair.left.format);
+    Matcher matcher(parameters, cuda_device, pair.left.format, {0, ways_for_gpu(parameters, seed)});
     Result actual(pair.left.format.size, 0xEE, with_confidence);
     matcher.run(pair, actual.map());
     expect_same(expected, actual, which);
@@ -165,62 +181,80 @@ TEST_F(CudaTest, EqualsTheReferenceForEveryWayToDealLabels) {
       BeliefPropagationParameters parameters = plain_belief_propagation();
       parameters.disparities = counts[i];
       parameters.arithmetic = (i + j) % 2 == 0 ? Arithmetic::fixed8 : Arithmetic::fixed16;
-      parameters.cuda.labels_per_thread = ways[j];
       expect_conformance(parameters, views, false,
-                         std::to_string(counts[i]) + " labels, " + std::to_string(ways[j]) + " a thread");
+                         std::to_string(counts[i]) + " labels, " + std::to_string(ways[j]) + " a thread",
+                         {{"labels_per_thread", std::to_string(ways[j])}});
     }
   }
 }
 
-BlockParameters study(CudaStrategy strategy) {
-  BlockParameters parameters = preset<BlockParameters>("sad-full-row");
-  parameters.cuda.strategy = strategy;
-  return parameters;
+// Launches by kernels are linked with CUDA's device runtime.
+bool has_device_runtime() {
+  return std::filesystem::exists("/usr/local/cuda/lib64/libcudadevrt.a");
 }
 
 TEST_F(CudaTest, StrategiesNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {171, 23}, .disparities = 30});
   const StereoPair views{pair.left_view(), pair.right_view()};
-  for (const CudaStrategy strategy :
-       {CudaStrategy::automatic, CudaStrategy::global_memory, CudaStrategy::shared_memory,
-        CudaStrategy::streams, CudaStrategy::constant_and_shared_memory, CudaStrategy::device_launch}) {
-    // These two call what is not emulated.
-    const bool needs_real_gpu =
-        strategy == CudaStrategy::constant_and_shared_memory || strategy == CudaStrategy::device_launch;
-    if (needs_real_gpu && is_emulated()) continue;
+  for (const char* strategy :
+       {"automatic", "global-memory", "shared-memory", "constant-memory", "constant-and-shared-memory",
+        "streams", "device-launch-serial", "device-launch"}) {
+    if (std::string_view(strategy).starts_with("device-launch") && !has_device_runtime()) continue;
     for (const bool full_row : {false, true}) {
-      BlockParameters parameters = study(strategy);
+      BlockParameters parameters = preset<BlockParameters>("sad-full-row");
       parameters.full_row = full_row;
       parameters.disparities = 30;
       parameters.refine.left_right_check = !full_row;
-      expect_conformance(parameters, views, false, "strategy " + std::to_string(static_cast<int>(strategy)));
+      expect_conformance(parameters, views, false, strategy, {{"strategy", strategy}});
     }
   }
+  expect_conformance(preset<BlockParameters>("sad-full-row"), views, false, "16 streams",
+                     {{"strategy", "streams"}, {"streams", "16"}});
+}
+
+// Constant memory holds this image in several bands.
+TEST_F(CudaTest, BandsOfConstantMemoryNeverChangeAResult) {
+  const SynthPair pair = synthesize({.size = {900, 130}, .disparities = 5});
+  const StereoPair views{pair.left_view(), pair.right_view()};
+  BlockParameters parameters = plain_block();
+  parameters.disparities = 5;
+  for (const char* strategy : {"constant-memory", "constant-and-shared-memory"})
+    expect_conformance(parameters, views, false, strategy, {{"strategy", strategy}});
 }
 
 TEST_F(CudaTest, StrategiesRefuseWhatTheyLack) {
   const SynthPair pair = synthesize({.size = {31, 5}, .disparities = 9});
   const ImageFormat format = pair.left_view().format;
+  const PlanLimits limits{0, {{"strategy", "global-memory"}}};
   const auto refuses = [&](const BlockParameters& parameters, const ImageFormat& of,
                            const std::string& what) {
     try {
-      Matcher(parameters, cuda_device, of);
+      Matcher(parameters, cuda_device, of, limits);
       ADD_FAILURE() << "takes " << what;
     } catch (const Error& error) {
       EXPECT_EQ(error.category(), ErrorCategory::device) << error.what();
-      EXPECT_NE(std::string(error.what()).find("global_memory takes no " + what), std::string::npos)
+      EXPECT_NE(std::string(error.what()).find("global-memory takes no " + what), std::string::npos)
           << error.what();
     }
   };
-  BlockParameters parameters = study(CudaStrategy::global_memory);
+  const BlockParameters study = preset<BlockParameters>("sad-full-row");
+  BlockParameters parameters = study;
   parameters.cost = BlockCost::ssd;
   refuses(parameters, format, "cost but sad");
-  parameters = study(CudaStrategy::global_memory);
+  parameters = study;
   parameters.uniqueness = 5;
   refuses(parameters, format, "uniqueness");
-  refuses(study(CudaStrategy::global_memory), {format.size, Depth::bits16}, "values of more than 8 bits");
+  refuses(study, {format.size, Depth::bits16}, "values of more than 8 bits");
+  for (const TunedValues& values :
+       {TunedValues{{"strategy", "global-memory"}, {"rows_per_thread", "5"}},
+        TunedValues{{"strategy", "global-memory"}, {"streams", "5"}}, TunedValues{{"streams", "5"}}})
+    expect_refused(
+        [&] {
+          Matcher(study, cuda_device, format, {0, values});
+        },
+        values.size() > 1 ? "do not go together" : "streams 5");
 
-  Matcher matcher(study(CudaStrategy::global_memory), cuda_device, format);
+  Matcher matcher(study, cuda_device, format, limits);
   Result result(format.size);
   EXPECT_THROW(matcher.run({pair.left_view(), pair.right_view(), pair.left_mask.view(), {}}, result.map()),
                Error);
@@ -235,36 +269,38 @@ TEST_F(CudaTest, RowsOfAThreadNeverChangeAResult) {
       BlockParameters parameters;
       parameters.disparities = 30;
       parameters.window = window;
-      parameters.cuda.rows_per_thread = rows;
       expect_conformance(parameters, views, false,
-                         std::to_string(rows) + " rows, window " + std::to_string(window));
+                         std::to_string(rows) + " rows, window " + std::to_string(window),
+                         {{"rows_per_thread", std::to_string(rows)}});
     }
   }
 }
 
-TiledBeliefPropagationParameters tiled(TileScheduler scheduler, TileMessages messages, int threads) {
+TunedValues ways_of_tiles(const char* scheduler, const char* messages, int threads) {
+  TunedValues ways;
+  if (*scheduler != 0) ways["scheduler"] = scheduler;
+  if (*messages != 0) ways["messages"] = messages;
+  if (threads > 0) ways["threads_per_pixel"] = std::to_string(threads);
+  return ways;
+}
+
+TiledBeliefPropagationParameters tiled() {
   TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>("memocode-2013");
   parameters.tile = 7;
   parameters.outer = 2;
   parameters.inner = 2;
   parameters.frame = 1;
-  parameters.cuda = {scheduler, messages, threads};
   return parameters;
 }
-
-constexpr TileScheduler schedulers[] = {TileScheduler::launch_per_diagonal, TileScheduler::grid_barrier,
-                                        TileScheduler::tile_flags};
 
 TEST_F(CudaTest, SchedulersOfTilesNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {40, 17}, .disparities = 12});
   const StereoPair views{pair.left_view(), pair.right_view()};
-  for (const TileScheduler scheduler : schedulers)
-    for (const TileMessages messages :
-         {TileMessages::registers, TileMessages::shared_memory, TileMessages::global_memory})
-      expect_conformance(tiled(scheduler, messages, scheduler == TileScheduler::tile_flags ? 4 : 1), views,
-                         false,
-                         "scheduler " + std::to_string(static_cast<int>(scheduler)) + ", messages " +
-                             std::to_string(static_cast<int>(messages)));
+  for (const std::string scheduler : schedulers)
+    for (const std::string messages : {"registers", "shared-memory", "global-memory"})
+      expect_conformance(
+          tiled(), views, false, scheduler + ", messages in " + messages,
+          ways_of_tiles(scheduler.c_str(), messages.c_str(), scheduler == "tile-flags" ? 4 : 1));
 }
 
 // Where sums, messages with their marks, and messages by themselves stop fitting in bytes; and the most.
@@ -274,49 +310,45 @@ TEST_F(CudaTest, TilesEqualTheReferenceAtTheBoundsOfWidths) {
   const SynthPair pair = synthesize({.size = size, .disparities = labels});
   std::mt19937 random(7);
   std::vector<float> volume(size.pixels() * labels);
-  for (const auto& [truncation, messages] : {std::pair{42, TileMessages::registers},
-                                             {43, TileMessages::registers},
-                                             {127, TileMessages::shared_memory},
-                                             {128, TileMessages::registers},
-                                             {256, TileMessages::shared_memory},
-                                             {8191, TileMessages::registers}}) {
+  for (const auto& [truncation, messages] : {std::pair{42, "registers"},
+                                             {43, "registers"},
+                                             {127, "shared-memory"},
+                                             {128, "registers"},
+                                             {256, "shared-memory"},
+                                             {8191, "registers"}}) {
     for (float& cost : volume) cost = static_cast<float>(random_number(random, 0, 5 * truncation));
-    TiledBeliefPropagationParameters parameters = tiled(TileScheduler::tile_flags, messages, 2);
+    TiledBeliefPropagationParameters parameters = tiled();
     parameters.disparities = labels;
     parameters.cost = DataCost::volume;
     parameters.discontinuity_cost = truncation;
     parameters.discontinuity_truncation = 1;
-    expect_conformance(parameters,
-                       {pair.left_view(), pair.right_view(), {}, {}, CostVolume(volume.data(), size, labels)},
-                       true, "truncation " + std::to_string(truncation));
+    expect_conformance(
+        parameters, {pair.left_view(), pair.right_view(), {}, {}, CostVolume(volume.data(), size, labels)},
+        true, "truncation " + std::to_string(truncation), ways_of_tiles("tile-flags", messages, 2));
   }
 }
 
 TEST_F(CudaTest, TilesRefuseWhatTheyLack) {
-  const auto refuses = [](const TiledBeliefPropagationParameters& parameters, const std::string& what) {
+  const auto refuses = [](int tile, int labels, const TunedValues& ways, const std::string& what) {
+    TiledBeliefPropagationParameters parameters = tiled();
+    parameters.tile = tile;
+    parameters.disparities = labels;
     try {
-      Matcher(parameters, cuda_device, {{400, 300}});
+      Matcher(parameters, cuda_device, {{400, 300}}, {0, ways});
       ADD_FAILURE() << "takes what it should refuse: " << what;
     } catch (const Error& error) {
       EXPECT_EQ(error.category(), ErrorCategory::device) << error.what();
       EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
     }
   };
-  const auto of_tile = [](int tile, int labels, TileScheduler scheduler, TileMessages messages, int threads) {
-    TiledBeliefPropagationParameters parameters = tiled(scheduler, messages, threads);
-    parameters.tile = tile;
-    parameters.disparities = labels;
-    return parameters;
-  };
-  const auto launches = TileScheduler::launch_per_diagonal;
-  refuses(of_tile(64, 64, launches, TileMessages::shared_memory, 0), "messages in shared_memory would take");
-  refuses(of_tile(64, 64, launches, TileMessages::registers, 0), "messages in registers would take");
-  refuses(of_tile(64, 16, launches, TileMessages::registers, 1), "messages in registers would take 256");
-  refuses(of_tile(0, 16, launches, TileMessages::shared_memory, 0), "shared_memory take no whole image");
-  refuses(of_tile(0, 16, TileScheduler::grid_barrier, TileMessages::automatic, 0),
-          "grid_barrier takes no whole image");
-  refuses(of_tile(0, 16, TileScheduler::tile_flags, TileMessages::automatic, 0), "tile_flags takes no whole");
-  refuses(of_tile(16, 64, launches, TileMessages::automatic, 1), "threads_per_pixel 1 leaves 64 labels");
+  const char* launches = "launch-per-diagonal";
+  refuses(64, 64, ways_of_tiles(launches, "shared-memory", 0), "messages in shared-memory would take");
+  refuses(64, 64, ways_of_tiles(launches, "registers", 0), "messages in registers would take");
+  refuses(64, 16, ways_of_tiles(launches, "registers", 1), "messages in registers would take 256");
+  refuses(0, 16, ways_of_tiles(launches, "shared-memory", 0), "shared-memory take no whole image");
+  refuses(0, 16, ways_of_tiles("grid-barrier", "", 0), "grid-barrier takes no whole image");
+  refuses(0, 16, ways_of_tiles("tile-flags", "", 0), "tile-flags takes no whole");
+  refuses(16, 64, ways_of_tiles(launches, "", 1), "threads_per_pixel 1 leaves 64 labels");
 }
 
 // Blocks that wait for each other could wait for ever.
@@ -324,10 +356,11 @@ TEST_F(CudaTest, TilesOfManyRunsNeverWaitForEver) {
   const SynthPair pair = synthesize({.size = {40, 17}, .disparities = 12});
   const StereoPair views{pair.left_view(), pair.right_view()};
   const int runs = is_emulated() ? 20 : 10'000;
-  for (const TileScheduler scheduler : schedulers) {
-    const TiledBeliefPropagationParameters parameters = tiled(scheduler, TileMessages::shared_memory, 1);
+  for (const char* scheduler : schedulers) {
+    const TiledBeliefPropagationParameters parameters = tiled();
     const Result expected = match(parameters, reference, views);
-    Matcher matcher(parameters, cuda_device, views.left.format);
+    Matcher matcher(parameters, cuda_device, views.left.format,
+                    {0, ways_of_tiles(scheduler, "shared-memory", 1)});
     for (int run = 0; run < runs; ++run) {
       Result actual(views.left.format.size, 0xEE);
       matcher.run(views, actual.map());
@@ -373,19 +406,20 @@ TEST_F(CudaTest, CensusOfADeepPyramidEqualsTheReference) {
 TEST_F(CudaTest, ChoicesOfFloatsNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {71, 9}, .disparities = 30});
   const StereoPair views{pair.left_view(), pair.right_view()};
-  for (const MessageValues values : {MessageValues::registers, MessageValues::shared_memory,
-                                     MessageValues::local_memory, MessageValues::hybrid}) {
-    for (const IndexOrder order : {IndexOrder::coalesced, IndexOrder::naive}) {
+  // Values in registers, and in shared memory: all in one of them, all in local memory, and some in each.
+  const std::pair<int, int> places[] = {{20, 0}, {0, 20}, {0, 0}, {8, 8}};
+  for (const auto& [in_registers, in_shared_memory] : places) {
+    for (const char* order : {"coalesced", "naive"}) {
       for (const bool aligned : {false, true}) {
         BeliefPropagationParameters parameters = plain_belief_propagation();
         parameters.disparities = 20;
         parameters.arithmetic = aligned ? Arithmetic::float32 : Arithmetic::float16;
-        parameters.aligned = aligned;
-        parameters.cuda.index_order = order;
-        parameters.cuda.message_values = values;
         expect_conformance(parameters, views, false,
-                           "values " + std::to_string(static_cast<int>(values)) + ", order " +
-                               std::to_string(static_cast<int>(order)));
+                           std::to_string(in_registers) + " values in registers, order " + order,
+                           {{"aligned", aligned ? "true" : "false"},
+                            {"index_order", order},
+                            {"values_in_registers", std::to_string(in_registers)},
+                            {"values_in_shared_memory", std::to_string(in_shared_memory)}});
       }
     }
   }

@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 
-#include "core/fields.h"
 #include "core/registry.h"
 
 namespace parallax::test {
@@ -101,8 +100,7 @@ std::string RandomCase::description() const {
 void RandomCase::choose_parameters() {
   parameters_ = preset(method_, "default");
   for (const ParameterInfo& parameter : list_parameters(method_))
-    if (parameter.group != detail::kernels_group)
-      set_parameter(parameters_, parameter.name, value_of(parameter));
+    set_parameter(parameters_, parameter.name, value_of(parameter));
   choose_range();
   with_confidence_ = any(0, 1) == 0;
 }

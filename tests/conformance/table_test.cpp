@@ -245,17 +245,6 @@ Method<TiledBeliefPropagationParameters> tiled_belief_propagation() {
           {"bilateral", [](S s) { s.parameters.refine.bilateral = 7; }},
           {"16-bit images", choose_deep_images<TiledBeliefPropagationParameters>},
           {"masks", choose_masks<TiledBeliefPropagationParameters>},
-          {"scheduler launch-per-diagonal",
-           [](S s) { s.parameters.cuda.scheduler = TileScheduler::launch_per_diagonal; }},
-          {"scheduler grid-barrier", [](S s) { s.parameters.cuda.scheduler = TileScheduler::grid_barrier; }},
-          {"scheduler tile-flags", [](S s) { s.parameters.cuda.scheduler = TileScheduler::tile_flags; }},
-          {"tile messages in registers", [](S s) { s.parameters.cuda.messages = TileMessages::registers; }},
-          {"tile messages in shared-memory",
-           [](S s) { s.parameters.cuda.messages = TileMessages::shared_memory; }},
-          {"tile messages in global-memory",
-           [](S s) { s.parameters.cuda.messages = TileMessages::global_memory; }},
-          {"one thread per pixel", [](S s) { s.parameters.cuda.threads_per_pixel = 1; }},
-          {"eight threads per pixel", [](S s) { s.parameters.cuda.threads_per_pixel = 8; }},
       }};
 }
 

@@ -24,9 +24,10 @@ namespace {
 constexpr std::array architectures{75, 80, 90, 100, 120};
 
 struct PlanCase {
-  const char* name;
+  std::string name;
   MatcherParameters parameters;
   Depth depth = Depth::bits8;
+  TunedValues configuration = {};
 };
 
 BeliefPropagationParameters belief_propagation(
@@ -50,12 +51,18 @@ CensusParameters census(const char* name, const std::function<void(CensusParamet
   return parameters;
 }
 
-TiledBeliefPropagationParameters tiled(const char* name, int disparities,
-                                       const TiledBeliefPropagationCuda& choices) {
+TiledBeliefPropagationParameters tiled(const char* name, int disparities) {
   TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>(name);
   parameters.disparities = disparities;
-  parameters.cuda = choices;
   return parameters;
+}
+
+// Of an older study.
+PlanCase study(const std::string& strategy) {
+  return {"block SAD, " + strategy,
+          preset<BlockParameters>("sad-full-row"),
+          Depth::bits8,
+          {{"strategy", strategy}}};
 }
 
 std::vector<PlanCase> plan_cases() {
@@ -65,12 +72,6 @@ std::vector<PlanCase> plan_cases() {
     return belief_propagation(papers, 128, [&](auto& p) {
       p.arithmetic = a;
       p.cost = cost;
-    });
-  };
-  const auto values = [&](MessageValues v) {
-    return belief_propagation(papers, 128, [&](auto& p) {
-      p.arithmetic = Arithmetic::float32;
-      p.cuda.message_values = v;
     });
   };
   const auto cost = [&](BlockCost c) {
@@ -83,8 +84,6 @@ std::vector<PlanCase> plan_cases() {
   const auto guided = [](int window) {
     return block(128, [&](auto& p) { p.refine.weighted_median = p.refine.bilateral = window; });
   };
-  BlockParameters older_study = preset<BlockParameters>("sad-full-row");
-  older_study.cuda.strategy = CudaStrategy::shared_memory;
   return {{"bp default, 64 labels", belief_propagation("default", 64, [](auto&) {})},
           {"bp fixed8, 16 labels", labels(16)},
           {"bp fixed8, 128 labels", labels(128)},
@@ -94,14 +93,20 @@ std::vector<PlanCase> plan_cases() {
           {"bp float16, 128 labels, Birchfield–Tomasi",
            arithmetic(Arithmetic::float16, DataCost::birchfield_tomasi)},
           {"bp bfloat16, 128 labels, volume", arithmetic(Arithmetic::bfloat16, DataCost::volume)},
-          {"bp float32, 128 labels, registers", values(MessageValues::registers)},
+          {"bp float32, 128 labels, registers",
+           arithmetic(Arithmetic::float32),
+           Depth::bits8,
+           {{"values_in_registers", "128"}}},
           {"block SAD, 128 labels", cost(BlockCost::sad)},
           {"block SSD, 128 labels", cost(BlockCost::ssd)},
           {"block ZNCC, 128 labels", cost(BlockCost::zncc)},
           {"block SAD, 128 labels, 16 bits", cost(BlockCost::sad), Depth::bits16},
           {"refine, windows of 7", guided(7)},
           {"refine, windows of 15", guided(15)},
-          {"block SAD, the older study", older_study},
+          study("shared-memory"),
+          study("constant-memory"),
+          study("device-launch-serial"),
+          study("device-launch"),
           {"census default", census("default", [](auto&) {})},
           {"census mobile-gpu-2015", census("mobile-gpu-2015", [](auto&) {})},
           {"AD-census 5×5, window 9, 16 bits",
@@ -113,13 +118,17 @@ std::vector<PlanCase> plan_cases() {
                     p.uniqueness = 10;
                   }),
            Depth::bits16},
-          {"tiled-bp default", tiled("default", 64, {})},
-          {"tiled-bp default, 256 labels", tiled("default", 256, {})},
-          {"tiled-bp memocode-2013", tiled("memocode-2013", 16, {})},
+          {"tiled-bp default", tiled("default", 64)},
+          {"tiled-bp default, 256 labels", tiled("default", 256)},
+          {"tiled-bp memocode-2013", tiled("memocode-2013", 16)},
           {"tiled-bp memocode-2013, registers, launches",
-           tiled("memocode-2013", 16, {TileScheduler::launch_per_diagonal, TileMessages::registers, 2})},
+           tiled("memocode-2013", 16),
+           Depth::bits8,
+           {{"scheduler", "launch-per-diagonal"}, {"messages", "registers"}, {"threads_per_pixel", "2"}}},
           {"tiled-bp memocode-2013, barrier",
-           tiled("memocode-2013", 16, {TileScheduler::grid_barrier, TileMessages::shared_memory, 1})}};
+           tiled("memocode-2013", 16),
+           Depth::bits8,
+           {{"scheduler", "grid-barrier"}, {"messages", "shared-memory"}, {"threads_per_pixel", "1"}}}};
 }
 
 // A file of kernels, and the macros that a plan specialises it with.
@@ -140,11 +149,11 @@ Asked parse(const std::string& compilation) {
 }
 
 // What a plan asks the emulated compiler for, because nothing of it is on disk.
-std::vector<Asked> asked_by(const MatcherParameters& parameters, Depth depth = Depth::bits8) {
+std::vector<Asked> asked_by(const PlanCase& plan) {
   const TemporaryFolder cache;
   const Variable empty("XDG_CACHE_HOME", cache.path().string());
   const int before = emulated()->compilations();
-  const Matcher matcher(parameters, gpu(), {{90, 75}, depth});
+  const Matcher matcher(plan.parameters, gpu(), {{90, 75}, plan.depth}, {0, plan.configuration});
   std::vector<Asked> asked;
   for (int i = before; i < emulated()->compilations(); ++i)
     asked.push_back(parse(emulated()->compilation(i)));
@@ -273,7 +282,7 @@ TEST_F(KernelReportTest, EveryKernelCompilesAndHardlySpills) {
   std::size_t plans = 0;
   for (const PlanCase& plan : plan_cases()) {
     SCOPED_TRACE(plan.name);
-    const std::vector<Asked> all_asked = asked_by(plan.parameters, plan.depth);
+    const std::vector<Asked> all_asked = asked_by(plan);
     EXPECT_GE(all_asked.size(), 3u);
     const int one = architectures[plans++ % architectures.size()];
     for (const int architecture : architectures) {
@@ -290,28 +299,6 @@ TEST_F(KernelReportTest, EveryKernelCompilesAndHardlySpills) {
     }
   }
   if (is_for_report()) write_report();
-}
-
-// The emulated driver has no constant memory, and no launches by kernels: no plan is made of these.
-TEST_F(KernelReportTest, StrategiesThatAreNotEmulatedCompile) {
-  BlockParameters parameters = preset<BlockParameters>("sad-full-row");
-  parameters.cuda.strategy = CudaStrategy::shared_memory;
-  int compiled = 0;
-  for (const Asked& asked : asked_by(parameters)) {
-    if (asked.source->name != std::string(cuda::block_study_cu.name)) continue;
-    for (const int architecture : {architectures.front(), architectures.back()}) {
-      for (const CudaStrategy strategy :
-           {CudaStrategy::constant_and_shared_memory, CudaStrategy::device_launch}) {
-        std::vector<std::string> options{"-DBAND_ROWS=8", "--relocatable-device-code=true",
-                                         "-DSTRATEGY=" + std::to_string(static_cast<int>(strategy))};
-        for (const std::string& option : asked.options)
-          if (!option.starts_with("-DSTRATEGY")) options.push_back(option);
-        EXPECT_FALSE(usage_of_kernels(compiler_log({asked.source, options}, architecture)).empty());
-        ++compiled;
-      }
-    }
-  }
-  EXPECT_EQ(compiled, 4);
 }
 
 }  // namespace

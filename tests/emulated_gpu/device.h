@@ -11,7 +11,8 @@
 #define __CUDACC_VER_MINOR__ 0
 #define __device__
 #define __host__
-#define __constant__
+// The host finds it by its name.
+#define __constant__ __attribute__((visibility("default")))
 #define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 #include "driver_state.h"
 #include "operations.h"
 
@@ -607,6 +609,61 @@ Result cuModuleGetFunction(FunctionHandle* function, ModuleHandle handle, const 
     *function = reinterpret_cast<FunctionHandle>(found);
     return success;
   });
+}
+
+Result cuModuleGetGlobal_v2(DeviceAddress* address, std::size_t* bytes, ModuleHandle handle,
+                            const char* name) {
+  return call_in_context(__func__, [&](const Context&) -> Result {
+    if (address == nullptr || bytes == nullptr || name == nullptr) return invalid_value;
+    Module* module = driver().modules.find(handle);
+    if (module == nullptr) return invalid_handle;
+    const MemoryRange found = module->global(name);
+    if (found.begin == nullptr) return not_found;
+    *address = reinterpret_cast<DeviceAddress>(found.begin);
+    *bytes = found.bytes;
+    return success;
+  });
+}
+
+// What is linked is one program; the libraries beside it are in the emulation.
+
+Result cuLinkCreate_v2(unsigned, int*, void**, void** link) {
+  return call_in_context(__func__, [&](const Context&) -> Result {
+    if (link == nullptr) return invalid_value;
+    *link = driver().links.add<void*>(std::make_unique<std::string>());
+    return success;
+  });
+}
+
+Result cuLinkAddData_v2(void* link, int, void* data, std::size_t bytes, const char*, unsigned, int*, void**) {
+  return call_in_context(__func__, [&](const Context&) -> Result {
+    std::string* program = driver().links.find(link);
+    if (program == nullptr || data == nullptr || !program->empty()) return invalid_value;
+    program->assign(static_cast<const char*>(data), bytes);
+    return success;
+  });
+}
+
+Result cuLinkAddFile_v2(void* link, int, const char* path, unsigned, int*, void**) {
+  return call_in_context(__func__, [&](const Context&) -> Result {
+    if (driver().links.find(link) == nullptr || path == nullptr) return invalid_value;
+    return access(path, R_OK) == 0 ? success : not_found;
+  });
+}
+
+Result cuLinkComplete(void* link, void** code, std::size_t* bytes) {
+  return call_in_context(__func__, [&](const Context&) -> Result {
+    std::string* program = driver().links.find(link);
+    if (program == nullptr || code == nullptr || bytes == nullptr) return invalid_value;
+    *code = program->data();
+    *bytes = program->size();
+    return success;
+  });
+}
+
+Result cuLinkDestroy(void* link) {
+  return release_call(__func__,
+                      [&]() -> Result { return driver().links.remove(link) ? success : invalid_value; });
 }
 
 Result cuFuncGetAttribute(int* value, int attribute, FunctionHandle handle) {

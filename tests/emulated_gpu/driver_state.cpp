@@ -49,7 +49,7 @@ std::size_t DriverState::most_shared_bytes() const {
 
 std::size_t DriverState::live_objects() const {
   std::size_t count = device_memory.size() + pinned_memory.size() + streams.size() + events.size() +
-                      modules.size() + graphs.size() + executables.size();
+                      modules.size() + graphs.size() + executables.size() + links.size();
   for (const auto& context : contexts) count += static_cast<std::size_t>(context->references);
   return count;
 }

@@ -46,6 +46,7 @@ class DriverState {
   Registry<Module> modules;
   Registry<Graph> graphs;
   Registry<ExecutableGraph> executables;
+  Registry<std::string> links;
   Multiprocessor multiprocessor;
 
   int calls = 0, allocations = 0, synchronisations = 0;

@@ -25,6 +25,8 @@ enum class Collective {
   odd_bits
 };
 
+struct Kernel;
+
 // What a running thread sees of the machine.
 struct Machine {
   Index thread, block, block_size, grid_size;
@@ -37,6 +39,8 @@ struct Machine {
                                    unsigned source_lane);
   // Lets others run, for one that waits for what they write.
   void (*yield)();
+  // Launches another kernel; its arguments are copied.
+  void (*launch)(const Kernel& kernel, Index grid, Index block, void** arguments);
   // Ends the launch, as a failed one; does not return.
   void (*trap)(const char* reason);
 };

@@ -63,4 +63,25 @@ constexpr Kernel describe(unsigned most_threads_a_block = 1024, unsigned = 0, un
           sizeof Describe<kernel>::bytes / sizeof(unsigned long) - 1, most_threads_a_block};
 }
 
+// kernel<<<grid, block>>>(…) in a kernel: nvrtc.cpp writes it so.
+template <auto kernel>
+struct ChildLaunch;
+
+template <class... Arguments, void (*kernel)(Arguments...)>
+struct ChildLaunch<kernel> {
+  Index grid, block;
+  void operator()(Arguments... arguments) const {
+    static constexpr Kernel described = describe<kernel>();
+    void* pointers[] = {&arguments..., nullptr};
+    machine().launch(described, grid, block, pointers);
+  }
+};
+
+inline Index extent(unsigned x) {
+  return {x, 1, 1};
+}
+inline Index extent(Index index) {
+  return index;
+}
+
 }  // namespace emulated

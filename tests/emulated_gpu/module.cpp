@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -96,11 +97,30 @@ Function* Module::function(const std::string& name) {
   return functions_.add<Function*>(std::move(function));
 }
 
-SharedRange Module::static_shared() const {
+MemoryRange Module::global(const char* name) {
+  void* address = dlsym(library_, name);
+  Dl_info info;
+  const ElfW(Sym)* symbol = nullptr;
+  if (address == nullptr ||
+      dladdr1(address, &info, const_cast<void**>(reinterpret_cast<const void**>(&symbol)), RTLD_DL_SYMENT) ==
+          0)
+    return {};
+  return globals_.emplace_back(MemoryRange{address, symbol->st_size});
+}
+
+bool Module::has_global(const void* address, std::size_t bytes) const {
+  const auto* first = static_cast<const char*>(address);
+  return std::any_of(globals_.begin(), globals_.end(), [&](const MemoryRange& range) {
+    const auto* begin = static_cast<const char*>(range.begin);
+    return first >= begin && first + bytes <= begin + range.bytes;
+  });
+}
+
+MemoryRange Module::static_shared() const {
   // Looking it up makes the memory of this thread.
   if (dlsym(library_, "emulated_shared_begin") == nullptr) return {};
   const link_map* map = nullptr;
-  SharedRange range;
+  MemoryRange range;
   if (dlinfo(library_, RTLD_DI_LINKMAP, &map) != 0 || dlinfo(library_, RTLD_DI_TLS_DATA, &range.begin) != 0)
     return {};
   ThreadLocalSize size{map->l_addr, 0};

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "context.h"
 #include "interface.h"
@@ -21,7 +22,7 @@ struct Function {
   std::size_t dynamic_shared_limit = 48 * 1024;
 };
 
-struct SharedRange {
+struct MemoryRange {
   void* begin = nullptr;
   std::size_t bytes = 0;
 };
@@ -43,14 +44,19 @@ class Module {
   Function* find(Handle handle) const {
     return functions_.find(handle);
   }
+  // A __constant__ variable; null when there is none of that name.
+  MemoryRange global(const char* name);
+  // Is it in one that was asked for?
+  bool has_global(const void* address, std::size_t bytes) const;
   // Where this thread of the host has the __shared__ variables.
-  SharedRange static_shared() const;
+  MemoryRange static_shared() const;
 
  private:
   const Context& context_;
   Registry<Function> functions_;
   std::string file_;
   void* library_ = nullptr;
+  std::vector<MemoryRange> globals_;
 };
 
 }  // namespace emulated

@@ -97,6 +97,9 @@ Multiprocessor::Multiprocessor() {
     return running->collective(kind, mask, value, source_lane);
   };
   machine_.yield = [] { running->yield(); };
+  machine_.launch = [](const Kernel& kernel, Index grid, Index block, void** arguments) {
+    running->children_.push_back({&kernel, grid, block, Arguments(kernel, arguments)});
+  };
   machine_.trap = [](const char* reason) {
     running->fail(reason);
     running->abandon();

@@ -5,8 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fiber.h"
@@ -28,6 +32,40 @@ struct Launch {
   bool is_cooperative = false;
 };
 
+// The arguments of a kernel, as they were when it was launched.
+class Arguments {
+ public:
+  Arguments(const Kernel& kernel, void** arguments) {
+    for (unsigned i = 0; i < kernel.argument_count; ++i) {
+      const std::size_t bytes = kernel.argument_bytes[i];
+      values_.emplace_back(std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment));
+      if (values_.back() == nullptr) throw std::bad_alloc();
+      std::memcpy(values_.back().get(), arguments[i], bytes);
+    }
+  }
+
+  std::vector<void*> pointers() const {
+    std::vector<void*> pointers;
+    for (const auto& value : values_) pointers.push_back(value.get());
+    return pointers;
+  }
+
+ private:
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  static constexpr std::size_t alignment = 64;
+
+  std::vector<std::unique_ptr<void, Free>> values_;
+};
+
+// Of a kernel by another one.
+struct Child {
+  const Kernel* kernel;
+  Index grid, block;
+  Arguments arguments;
+};
+
 class Multiprocessor {
  public:
   Multiprocessor();
@@ -44,6 +82,8 @@ class Multiprocessor {
 
   // Empty when all is well, otherwise why the launch failed.
   std::string run(const Launch& launch, void** arguments);
+  // What kernels have launched since the last call.
+  std::vector<Child> take_children() { return std::exchange(children_, {}); }
 
  private:
   enum class Waiting { no, at_barrier, in_collective };
@@ -90,6 +130,7 @@ class Multiprocessor {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<Worker*> idle_;
   std::string failure_;
+  std::vector<Child> children_;
   // How often a thread ended, or could go on, as others had come.
   std::uint64_t events_ = 0;
   // Turns without any.

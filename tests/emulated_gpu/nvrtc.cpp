@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // libnvrtc.so.13, emulated: programs are compiled by the compiler of the host, see README.md.
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
@@ -123,7 +124,7 @@ bool run_compiler(const std::vector<std::string>& arguments, const fs::path& log
 // What of the options matters here.
 struct Options {
   std::string language = "c++17", architecture = "52";
-  std::vector<std::string> macros;
+  std::vector<std::string> macros, others;
 };
 
 // The value of an option that is spelled in one of these ways.
@@ -154,6 +155,8 @@ bool read_option(std::string_view option, Options& options) {
     options.language = *language;
   } else if (const auto macro = value_of(option, {"--define-macro=", "-D"})) {
     options.macros.push_back("-D" + macro->substr(std::min(macro->size(), macro->find_first_not_of(' '))));
+  } else if (option == "--relocatable-device-code=true") {
+    options.others.emplace_back(option);
   } else {
     return changes_nothing_here(option);
   }
@@ -174,6 +177,7 @@ class Compilation {
   bool run() {
     if (!preprocess()) return false;
     std::string program = read_file(preprocessed_);
+    rewrite_launches(program);
     for (const FoundKernel& kernel : take_out_kernels(program)) program += describe(kernel);
     write_file(preprocessed_, program);
     const fs::path kept = fs::path(PARALLAX_EMULATED_LIBRARIES) / name_of(program);
@@ -204,6 +208,21 @@ class Compilation {
           std::string("-x"), std::string("c++"), source_, std::string("-o"), preprocessed_})
       arguments.push_back(argument);
     return run_compiler(arguments, log_);
+  }
+
+  // "kernel<<<grid, block>>>(" becomes a call.
+  static void rewrite_launches(std::string& program) {
+    for (std::size_t open; (open = program.find("<<<")) != std::string::npos;) {
+      const std::size_t close = program.find(">>>", open), comma = program.find(',', open);
+      std::size_t name = open;
+      while (name > 0 &&
+             (std::isalnum(static_cast<unsigned char>(program[name - 1])) != 0 || program[name - 1] == '_'))
+        --name;
+      program.replace(name, close + 3 - name,
+                      "emulated::ChildLaunch<" + program.substr(name, open - name) + ">{emulated::extent(" +
+                          program.substr(open + 3, comma - open - 3) + "), emulated::extent(" +
+                          program.substr(comma + 1, close - comma - 1) + ")}");
+    }
   }
 
   static std::string describe(const FoundKernel& kernel) {
@@ -259,6 +278,7 @@ Result compile(Program& program, int option_count, const char* const* options) {
     const std::lock_guard lock(mutex);
     compilations.push_back(program.source.name);
     for (const std::string& macro : read.macros) compilations.back() += "\n" + macro;
+    for (const std::string& option : read.others) compilations.back() += "\n" + option;
   }
   Compilation compilation(program, read);
   const bool compiled = compilation.run();
@@ -350,7 +370,7 @@ int emulated_compilations() {
   return static_cast<int>(emulated::compilations.size());
 }
 
-// The name of a program and its macros, a line each.
+// The name of a program, its macros and what else it was compiled with that matters, a line each.
 const char* emulated_compilation(int index) {
   const std::lock_guard lock(emulated::mutex);
   return emulated::compilations.at(static_cast<std::size_t>(index)).c_str();

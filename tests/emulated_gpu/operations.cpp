@@ -40,8 +40,15 @@ bool may_be_on_host(const void* memory, std::size_t bytes) {
   return driver().pinned_memory.around(memory) == nullptr || driver().pinned_memory.contains(memory, bytes);
 }
 
+bool is_in_device_memory(const void* memory, std::size_t bytes) {
+  if (driver().device_memory.contains(memory, bytes)) return true;
+  for (const auto& [handle, module] : driver().modules)
+    if (module->has_global(memory, bytes)) return true;
+  return false;
+}
+
 bool is_there(const Rectangle& rectangle) {
-  return rectangle.is_on_device ? driver().device_memory.contains(rectangle.begin, bytes_of(rectangle))
+  return rectangle.is_on_device ? is_in_device_memory(rectangle.begin, bytes_of(rectangle))
                                 : may_be_on_host(rectangle.begin, bytes_of(rectangle));
 }
 
@@ -75,33 +82,6 @@ Rectangle target_of(const Copy2D& copy) {
           copy.height, is_on_device};
 }
 
-// The arguments of a kernel, as they were when it was launched.
-class Arguments {
- public:
-  Arguments(const Kernel& kernel, void** arguments) {
-    for (unsigned i = 0; i < kernel.argument_count; ++i) {
-      const std::size_t bytes = kernel.argument_bytes[i];
-      values_.emplace_back(std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment));
-      if (values_.back() == nullptr) throw std::bad_alloc();
-      std::memcpy(values_.back().get(), arguments[i], bytes);
-    }
-  }
-
-  std::vector<void*> pointers() const {
-    std::vector<void*> pointers;
-    for (const auto& value : values_) pointers.push_back(value.get());
-    return pointers;
-  }
-
- private:
-  struct Free {
-    void operator()(void* memory) const { std::free(memory); }
-  };
-  static constexpr std::size_t alignment = 64;
-
-  std::vector<std::unique_ptr<void, Free>> values_;
-};
-
 std::uint64_t volume(Index index) {
   return std::uint64_t{index.x} * index.y * index.z;
 }
@@ -128,12 +108,21 @@ Result check_launch(const Launch& launch, const Function& function) {
 }
 
 Result run(const Function& function, Launch launch, void** arguments) {
-  const SharedRange shared = function.module->static_shared();
+  const MemoryRange shared = function.module->static_shared();
   launch.name = function.name.c_str();
   launch.kernel = function.kernel;
   launch.static_shared = shared.begin;
   launch.static_shared_bytes = shared.bytes;
-  const std::string failure = driver().multiprocessor.run(launch, arguments);
+  std::string failure = driver().multiprocessor.run(launch, arguments);
+  // As late as a GPU may.
+  std::vector<Child> children = driver().multiprocessor.take_children();
+  for (std::size_t i = 0; i < children.size() && failure.empty(); ++i) {
+    launch.kernel = children[i].kernel;
+    launch.grid = children[i].grid;
+    launch.block = children[i].block;
+    failure = driver().multiprocessor.run(launch, children[i].arguments.pointers().data());
+    for (Child& more : driver().multiprocessor.take_children()) children.push_back(std::move(more));
+  }
   if (!failure.empty()) {
     std::fprintf(stderr, "emulated GPU: %s\n", failure.c_str());
     return launch_failed;

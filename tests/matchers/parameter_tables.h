@@ -3,15 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <sstream>
 #include <string>
 
 #include "parallax/parameters.h"
 
 namespace parallax::test {
-
-// What every method has stands on the page of the refinement.
-inline constexpr const char* refinement = "Refinement";
 
 inline std::string option_of(const ParameterInfo& parameter) {
   std::string name = parameter.name;
@@ -22,25 +18,47 @@ inline std::string option_of(const ParameterInfo& parameter) {
 inline std::string values_of(const ParameterInfo& parameter) {
   if (parameter.kind == ParameterKind::flag) return "";
   std::string values = parameter.allowed;
-  for (const std::string words : {"a number from ", "one of "})
+  for (const std::string words : {"a number from ", "a finite number, ", "one of "})
     if (values.starts_with(words)) values = values.substr(words.size());
+  if (!parameter.unit.empty()) values += " " + parameter.unit;
   if (parameter.optional) values += ", or none";
   return values;
 }
 
-// Of a method: all but the refinement; or only that.
-inline std::string parameter_table(const std::string& method, bool of_refinement) {
-  std::ostringstream table;
-  table << "| option | values | default | |\n|---|---|---|---|\n";
-  const MatcherParameters usual = preset(method, "default");
-  for (const ParameterInfo& parameter : list_parameters(method)) {
-    if ((parameter.group == refinement) != of_refinement) continue;
-    std::string value = get_parameter(usual, parameter.name);
+// Those of a method that `contains` names.
+template <class Contains>
+std::string parameter_table(const MatcherParameters& values, const Contains& contains) {
+  std::string table = "| option | values | default | |\n|---|---|---|---|\n";
+  for (const ParameterInfo& parameter : list_parameters(method_name(values))) {
+    if (!contains(parameter)) continue;
+    std::string value = get_parameter(values, parameter.name);
     if (parameter.kind == ParameterKind::flag) value = value == "true" ? "on" : "off";
-    table << "| `" << option_of(parameter) << "` | " << values_of(parameter) << " | " << value << " | "
-          << parameter.help << " |\n";
+    table += "| `" + option_of(parameter) + "` | " + values_of(parameter) + " | " + value + " | " +
+             parameter.help + " |\n";
   }
-  return table.str();
+  return table;
+}
+
+inline bool is_of_refinement(const ParameterInfo& parameter) {
+  return parameter.group == "Refinement";
+}
+
+// As every method has it.
+inline std::string refinement_table() {
+  MatcherParameters usual = preset(list_methods().front(), "default");
+  usual.refine() = {};
+  return parameter_table(usual, is_of_refinement);
+}
+
+// All of a method, but the refinement where it is as everywhere.
+inline std::string parameter_table(const std::string& method) {
+  const MatcherParameters values = preset(method, "default");
+  MatcherParameters usual = values;
+  usual.refine() = {};
+  return parameter_table(values, [&](const ParameterInfo& parameter) {
+    return !is_of_refinement(parameter) ||
+           get_parameter(values, parameter.name) != get_parameter(usual, parameter.name);
+  });
 }
 
 }  // namespace parallax::test

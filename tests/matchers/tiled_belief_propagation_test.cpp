@@ -651,11 +651,6 @@ TEST(TiledBeliefPropagationParametersTest, EveryOneOutOfRangeIsNamed) {
       {[](auto& p) { p.min_confidence = -1; }, "min_confidence is -1: choose a number from 0 to 1"},
       {[](auto& p) { p.min_confidence = 2; }, "min_confidence is 2: choose"},
       {[](auto& p) { p.refine.median = 4; }, "median is 4: choose"},
-      {[](auto& p) { p.cuda.scheduler = static_cast<TileScheduler>(4); }, "scheduler is 4: choose"},
-      {[](auto& p) { p.cuda.messages = static_cast<TileMessages>(4); }, "messages is 4: choose"},
-      {[](auto& p) { p.cuda.threads_per_pixel = -1; }, "threads_per_pixel is -1: choose 0, 1, 2"},
-      {[](auto& p) { p.cuda.threads_per_pixel = 3; }, "threads_per_pixel is 3: choose"},
-      {[](auto& p) { p.cuda.threads_per_pixel = 64; }, "threads_per_pixel is 64: choose"},
   };
   for (const Case& c : cases) {
     Parameters parameters;
@@ -679,7 +674,6 @@ TEST(TiledBeliefPropagationParametersTest, LimitsOfTheRangesAreTaken) {
   parameters.smoothing = 30;
   parameters.frame = 1'000'000;
   parameters.min_confidence = 1;
-  parameters.cuda.threads_per_pixel = 32;
   EXPECT_NO_THROW(parameters.validate());
   parameters = {};
   parameters.disparities = 2;

@@ -114,8 +114,6 @@ TEST_F(FilesTest, WhatIsMeasuredOnIsNotWrittenOver) {
   write(folder_ / "data/papers/venus/left.png", "pixels");
   fs::create_directory_symlink("data", folder_ / "to_data");
   const std::string picture = at("to_data/papers/venus/left.png");
-  for (const char* option : {"--json", "--csv", "--markdown"})
-    expect_refused(tool::bench_command, {"--suite", "papers", "--data", at("data"), option, picture});
   expect_refused(tool::bench_command, {"--data", at("data"), "--json", picture});
   expect_refused(tool::tune_command, {"--suite", "papers", "--data", at("data"), "--json", picture});
 }

@@ -121,8 +121,7 @@ TEST(MatchOptionsTest, EveryOptionOfTiledBeliefPropagationReachesItsField) {
       "--min-disparity -7 --disparities 33 --tile 21 --outer 3 --inner 4 --sweep-order right-left-up-down "
       "--discontinuity-cost 9 --discontinuity-truncation 7 --message-width 16 --no-early-out "
       "--cost mean-absolute-difference --data-weight 0.5 --data-truncation 21 --outside-cost 25 "
-      "--smoothing 1.5 --frame 11 --sub-pixel none --min-confidence 0.125 --scheduler tile-flags "
-      "--tile-messages global-memory --threads-per-pixel 8 --median 3");
+      "--smoothing 1.5 --frame 11 --sub-pixel none --min-confidence 0.125 --median 3");
   EXPECT_EQ(p.min_disparity, -7);
   EXPECT_EQ(p.disparities, 33);
   EXPECT_EQ(p.tile, 21);
@@ -141,9 +140,6 @@ TEST(MatchOptionsTest, EveryOptionOfTiledBeliefPropagationReachesItsField) {
   EXPECT_EQ(p.frame, 11);
   EXPECT_EQ(p.sub_pixel, SubPixel::none);
   EXPECT_EQ(p.min_confidence, 0.125f);
-  EXPECT_EQ(p.cuda.scheduler, TileScheduler::tile_flags);
-  EXPECT_EQ(p.cuda.messages, TileMessages::global_memory);
-  EXPECT_EQ(p.cuda.threads_per_pixel, 8);
   EXPECT_EQ(p.refine.median, 3);
   EXPECT_FALSE(tiled_bp("--no-outside-cost").outside_cost);
 }
@@ -205,6 +201,18 @@ TEST(MatchOptionsTest, OptionsOfAMatcherAreReadAgainAsTheyWere) {
   }
 }
 
+TEST(MatchOptionsTest, ConfigurationsAreNamesAndValues) {
+  EXPECT_TRUE(read({}).configuration.empty());
+  const TunedValues both{{"pixels_together", "8"}, {"ranges_per_thread", "2"}};
+  const MatchRequest request = read({"--configure", "pixels_together=4", "--configure", "ranges_per_thread=2",
+                                     "--configure=pixels_together=8"});
+  EXPECT_EQ(request.configuration, both);
+  // As the plan of a pair in tiles keeps it.
+  EXPECT_EQ(read(request.matcher_options).configuration, both);
+  for (const char* wrong : {"pixels_together", "=8", ""})
+    EXPECT_THROW(read({"--configure", wrong}), UsageError) << wrong;
+}
+
 TEST(MatchOptionsTest, MemoryHasUnits) {
   EXPECT_EQ(read({"--max-memory", "2G"}).max_memory, std::uint64_t{2} << 30);
   EXPECT_EQ(read({"--max-memory", "512M"}).max_memory, std::uint64_t{512} << 20);
@@ -216,7 +224,6 @@ TEST(MatchOptionsTest, NumbersThatAreNoneAreRefused) {
     EXPECT_THROW(read({"--json", "--truth", "t.png", "--truth-scale", number}), UsageError) << number;
     EXPECT_THROW(eval_command({"a.pfm", "b.pfm", "--truth-scale", number}), UsageError) << number;
     EXPECT_THROW(tune_command({"--budget", number}), UsageError) << number;
-    EXPECT_THROW(bench_command({"--suite", "papers", "--seconds-per-row", number}), UsageError) << number;
   }
   EXPECT_EQ(read({"--video", "v.avi", "--fps", "12.5"}).frames_per_second, 12.5);
 }

@@ -219,6 +219,21 @@ TEST_F(TilesTest, APlanIsMatchedTileByTileAndMerged) {
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm.tiles"));
 }
 
+TEST_F(TilesTest, APlanKeepsWhatIsConfigured) {
+  make_job();
+  const std::string plan = "plan " + words_.substr(words_.find(' ')) + " -o d.pfm --plan plan.json";
+  expect_refusal(plan + " --configure no_such_tunable=1", 2, {"no_such_tunable"});
+  ASSERT_EQ(run(plan).status, 0);
+  const json before = plan_in("plan.json")["tile_memory_bytes"];
+  ASSERT_EQ(run(plan + " --configure aligned=false").status, 0);
+  EXPECT_GT(plan_in("plan.json")["tile_memory_bytes"], before);
+  const std::string last = std::to_string(plan_in("plan.json")["tiles"].size() - 1);
+  ASSERT_EQ(run("match --plan plan.json --tile - <numbers.txt", "seq 0 " + last + " >numbers.txt;").status,
+            0);
+  ASSERT_EQ(run("merge plan.json").status, 0);
+  expect_expected("d.pfm");
+}
+
 TEST_F(TilesTest, MergeKeepsTilesAlone) {
   make_pair_of("150x110");
   ASSERT_EQ(

@@ -46,6 +46,23 @@ TEST_F(TuneCommand, RemembersAndShowsAndForgets) {
   EXPECT_EQ(entries(), 0u);
 }
 
+TEST_F(TuneCommand, ListsWhatThereIsToConfigure) {
+  const Outcome outcome = tune("--list --method block --device cpu --json list.json");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("pixels_together: "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("    2, 4, 8, 16\n"), std::string::npos) << outcome.out;
+  EXPECT_EQ(json::parse(contents(folder_ / "list.json")).at("tunables")[0].at("name"), "bands_per_thread");
+  // Without the device, too.
+  const Outcome gpu = tune("--list --method block --device cuda");
+  EXPECT_EQ(gpu.status, 0) << gpu.err;
+  EXPECT_NE(gpu.out.find("never searched; --configure also takes automatic, global-memory"),
+            std::string::npos)
+      << gpu.out;
+  expect_refusal("tune --list --show", 2, {"--list, --show"});
+  expect_refusal("tune --configure rows=2" + std::string(quickly) + "--method block --device cpu", 2,
+                 {"rows", "bands_per_thread"}, here);
+}
+
 // With the footprint, where it was counted.
 TEST_F(TuneCommand, TellsEveryTrialInJson) {
   for (const std::string search : {"occupancy", "exhaustive"}) {

@@ -288,7 +288,7 @@ TEST_F(RememberedTuning, ValuesThatCannotBeTunedAreIgnoredWithAWarning) {
         TunedValues{{"no_such_tunable", "1"}}, TunedValues{{"pixels_together", "16"}, {"x", "1"}}}) {
     remember_tuning(entry(values));
     EXPECT_TRUE(found().empty());
-    EXPECT_NE(tuning_warning().find("nothing that can be tuned"), std::string::npos) << tuning_warning();
+    EXPECT_NE(tuning_warning().find("choose"), std::string::npos) << tuning_warning();
     EXPECT_EQ(planned_bytes(), bytes_with({}));
   }
 }
@@ -300,6 +300,75 @@ TEST_F(RememberedTuning, APlanThatDoesNotFitWithItIsMadeWithout) {
   EXPECT_EQ(matcher.memory_bytes(), bytes_with({}));
   EXPECT_NE(tuning_warning().find("are allowed"), std::string::npos) << tuning_warning();
   EXPECT_THROW(Matcher(parameters_, device_, format_, {bytes_with({}) - 1}), Error);
+}
+
+TEST_F(RememberedTuning, WhatACallerGivesWins) {
+  const TunedValues given{{"pixels_together", "8"}};
+  const auto bytes = [&](const TunedValues& values) {
+    return Matcher(parameters_, device_, format_, {0, values}).memory_bytes();
+  };
+  EXPECT_EQ(bytes(given), bytes_with(together(8)));
+  EXPECT_EQ(estimate_memory_bytes(parameters_, device_, format_, given), bytes_with(together(8)));
+  remember_tuning(entry());
+  EXPECT_EQ(bytes({}), bytes_with(together(16)));
+  EXPECT_EQ(bytes(given), bytes_with(together(8)));
+  // What it does not name is as it is remembered.
+  EXPECT_EQ(bytes({{"ranges_per_thread", "2"}}), bytes_with(together(16)));
+  // What does not fit beside the limit is left out, and what is given is not.
+  EXPECT_EQ(
+      Matcher(parameters_, device_, format_, {bytes_with({}), {{"ranges_per_thread", "2"}}}).memory_bytes(),
+      bytes_with({}));
+  EXPECT_THROW(Matcher(parameters_, device_, format_, {bytes_with(together(8)) - 1, given}), Error);
+}
+
+TEST_F(RememberedTuning, WhatACallerGivesIsRefusedByName) {
+  const auto refused = [&](const Device& device, const TunedValues& values, const std::string& reason) {
+    expect_refused([&] { Matcher(parameters_, device, format_, {0, values}); }, reason);
+    expect_refused([&] { estimate_memory_bytes(parameters_, device, format_, values); }, reason);
+    expect_refused([&] { plan_tiles(parameters_, device, format_, {0, values}); }, reason);
+  };
+  refused(device_, {{"rows", "4"}},
+          "names rows, and method block on device cpu has no such tunable: choose bands_per_thread");
+  refused(device_, {{"pixels_together", "3"}}, "configured pixels_together is 3: choose 2, 4, 8, 16");
+  refused(device_, {{"pixels_together", ""}}, "configured pixels_together is : choose");
+  refused(reference, {{"pixels_together", "4"}}, "method block on device reference has nothing to configure");
+  parameters_.disparities = 0;
+  refused(device_, {{"rows", "4"}}, "disparities is 0");
+}
+
+TEST_F(RememberedTuning, ValuesForStudiesAreNeitherSearchedNorRemembered) {
+  BeliefPropagationParameters floats;
+  floats.arithmetic = Arithmetic::float32;
+  floats.disparities = 8;
+  const std::vector<TunableInfo> list = list_tunables(floats, device_, format_);
+  const auto aligned =
+      std::find_if(list.begin(), list.end(), [](const TunableInfo& t) { return t.name == "aligned"; });
+  ASSERT_NE(aligned, list.end());
+  EXPECT_EQ(aligned->searched, "");
+  EXPECT_EQ(aligned->selectable, "false, true");
+  EXPECT_NE(aligned->help, "");
+  EXPECT_TRUE(list_tunables(floats, reference, format_).empty());
+
+  const SynthPair pair = synth(Scene::planes, format_.size, 8);
+  const StereoPair views{pair.left_view(), pair.right_view()};
+  TuningOptions options;
+  options.budget_seconds = 0.2;
+  for (const TuningTrial& trial : tune(floats, device_, views, options).trials)
+    EXPECT_EQ(trial.values.count("aligned"), 0u);
+  options.limits.configuration = {{"aligned", "false"}};
+  expect_refused([&] { tune(floats, device_, views, options); }, "aligned is false: choose no value");
+  // A search leaves alone what is given.
+  options.limits.configuration = {{"bands_per_thread", "4"}};
+  const TuningResult result = tune(floats, device_, views, options);
+  for (const TuningTrial& trial : result.trials) EXPECT_EQ(trial.values.at("bands_per_thread"), "4");
+  EXPECT_EQ(result.found.values.at("bands_per_thread"), "4");
+
+  const detail::Backend& backend = detail::find_backend(floats, device_);
+  TunedConfiguration known =
+      detail::tuning_key(floats, identify(device_), format_, backend.tuning_space(floats, device_, format_));
+  known.values = {{"aligned", "false"}};
+  remember_tuning(known);
+  EXPECT_TRUE(detail::remembered_configuration(backend, floats, device_, format_).empty());
 }
 
 TEST_F(RememberedTuning, ValuesWithNamesAreWrittenByName) {

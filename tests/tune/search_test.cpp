@@ -22,7 +22,7 @@ detail::TuningSpace space_of(std::vector<detail::Tunable> tunables) {
 }
 
 const detail::TuningSpace space =
-    space_of({{"rows", {1, 2, 4, 8}}, {"columns", {16, 32, 64}}, {"keeps", {0, 1}}});
+    space_of({{"rows", "", {1, 2, 4, 8}}, {"columns", "", {16, 32, 64}}, {"keeps", "", {0, 1}}});
 
 Configuration configuration(int rows, int columns, int keeps) {
   Configuration result;
@@ -71,7 +71,9 @@ TEST(Candidates, AreAllCombinationsThatAreAllowed) {
 
 TEST(Candidates, TooManyAreRefused) {
   const std::vector<int> values(99);
-  EXPECT_THROW(candidates(space_of({{"a", values}, {"b", values}, {"c", values}, {"d", values}})), Error);
+  EXPECT_THROW(
+      candidates(space_of({{"a", "", values}, {"b", "", values}, {"c", "", values}, {"d", "", values}})),
+      Error);
 }
 
 TEST(Search, FindsThePlantedBestInNoise) {
@@ -168,7 +170,7 @@ TEST(Search, OccupancyRunsOneOfEachStep) {
 // A strategy that makes no difference to what runs at once, and what is kept near.
 TEST(Search, OccupancyTriesOnTheFastestWhatDoesNotShow) {
   std::vector<detail::Tunable> tunables = space.tunables;
-  tunables.push_back({"strategy", {1, 2, 3, 4, 5, 6}});
+  tunables.push_back({"strategy", "", {1, 2, 3, 4, 5, 6}});
   const auto time = [](const Configuration& c) {
     return smooth(Configuration({{"rows", c.value("rows", 2)},
                                  {"columns", c.value("columns", 16)},
@@ -187,7 +189,7 @@ TEST(Search, OccupancyTriesOnTheFastestWhatDoesNotShow) {
 // Also where nothing that shows is better than the default.
 TEST(Search, OccupancyTriesOnTheDefaultWhatDoesNotShow) {
   std::vector<detail::Tunable> tunables = space.tunables;
-  tunables.push_back({"strategy", {1, 2, 3, 4, 5, 6}});
+  tunables.push_back({"strategy", "", {1, 2, 3, 4, 5, 6}});
   const Configuration expected({{"strategy", 5}});
   const auto time = [&](const Configuration& c) { return c == expected ? 8.0 : c.empty() ? 10.0 : 11.0; };
   Simulated landscape(time, footprint, 1);

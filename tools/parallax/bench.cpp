@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <iostream>
 
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "parallax/evaluate.h"
 #include "parallax/formats.h"
@@ -19,8 +21,6 @@
 #include "tools/parallax/command_files.h"
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/output_files.h"
-#include "tools/parallax/papers_pictures.h"
-#include "tools/parallax/papers_suite.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::tool {
@@ -143,11 +143,12 @@ struct Row {
   ErrorMetrics visible, all;
 };
 
-Row bench_one(const BenchPair& pair, const BenchPair::Loaded& loaded, const Trial& trial) {
+Row bench_one(const BenchPair& pair, const BenchPair::Loaded& loaded, const Trial& trial,
+              const TunedValues& configuration) {
   MatcherParameters parameters = trial.parameters;
   parameters.disparities() = pair.disparities;
   const ImageFormat format = loaded.left.view().format;
-  Matcher matcher(parameters, trial.device, format);
+  Matcher matcher(parameters, trial.device, format, {0, configuration});
   Plane<float> disparity(format.size);
   Plane<std::uint8_t> status(format.size);
   const StereoPair views{loaded.left.view(), loaded.right.view()};
@@ -199,18 +200,8 @@ ordered_json row_json(const Row& row) {
           {"all", metrics(row.all)}};
 }
 
-std::vector<Device> parse_devices(const std::vector<std::string>& names) {
-  std::vector<Device> devices;
-  for (const std::string& text : names) {
-    const Device device = Device::parse(text);
-    const auto same = [&](const Device& other) { return other.text() == device.text(); };
-    if (std::none_of(devices.begin(), devices.end(), same)) devices.push_back(device);
-  }
-  return devices;
-}
-
 void run_standard_suite(const std::string& data, const std::vector<Device>& devices, int threads,
-                        const std::string& json_path) {
+                        const TunedValues& configuration, const std::string& json_path) {
   if (data.empty()) std::cerr << "parallax: no --data and no PARALLAX_DATA: synthetic pairs only\n";
   print_header();
   ordered_json rows = ordered_json::array();
@@ -224,7 +215,7 @@ void run_standard_suite(const std::string& data, const std::vector<Device>& devi
       for (const Trial& trial : standard_trials(device)) {
         show_progress(pair.name + ", " + trial.name,
                       static_cast<double>(rows.size()) / static_cast<double>(trials));
-        const Row row = bench_one(pair, loaded, trial);
+        const Row row = bench_one(pair, loaded, trial, configuration);
         show_progress("");
         print_row(row);
         rows.push_back(row_json(row));
@@ -237,61 +228,56 @@ void run_standard_suite(const std::string& data, const std::vector<Device>& devi
   write_output(json_path, report.dump(2) + "\n");
 }
 
-// Options that the standard suite has no use for.
-constexpr const char* of_papers[] = {"--paper", "--seconds-per-row", "--csv", "--markdown", "--plots"};
-
-void check_outputs(const PapersRequest& request, const std::string& data) {
-  if (request.json.empty() && request.csv.empty() && request.markdown.empty()) return;
-  for (const std::string& path : {request.json, request.csv, request.markdown}) check_output(path);
-  CommandFiles files;
-  files.reads_pairs(data);
-  for (const std::string& path : {request.json, request.csv, request.markdown}) files.writes(path);
+bool asks_for_papers(const Arguments& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i] == "--suite=papers" ||
+        (arguments[i] == "--suite" && i + 1 < arguments.size() && arguments[i + 1] == "papers"))
+      return true;
+  return false;
 }
 
-void check_suite(const Options& options, const std::string& suite) {
-  for (const char* option : of_papers)
-    if (suite != "papers" && options.given(option))
-      throw UsageError(std::string(option) + " goes with --suite papers");
+// A program of its own, which is built beside this one. Takes this process over.
+[[noreturn]] void run_papers(const Arguments& arguments) {
+  const fs::path own = fs::read_symlink("/proc/self/exe"), program = own.parent_path() / "parallax-papers";
+  std::vector<char*> words{const_cast<char*>(program.c_str())};
+  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+  words.push_back(nullptr);
+  ::execv(program.c_str(), words.data());
+  throw Error(ErrorCategory::file,
+              "cannot start " + program.string() + " (" + std::strerror(errno) +
+                  "), which has --suite papers: build it in the folder that parallax was built in, by 'cmake "
+                  "--build FOLDER --target parallax-papers', and keep both in one folder");
 }
 
 }  // namespace
 
 int bench_command(const Arguments& arguments) {
-  std::string suite = "standard", data;
+  if (asks_for_papers(arguments)) run_papers(arguments);
+  std::string suite = "standard", data, json;
   std::vector<std::string> devices;
-  PapersRequest request;
+  int threads = 0;
+  TunedValues configuration;
   Options options("bench", "Measure time and error on standard pairs: medians of many runs after a warm-up.");
   options.add_choice<std::string>("--suite", suite, {{"standard", "standard"}, {"papers", "papers"}},
-                                  "Every method with its default preset, or what five papers report");
+                                  "Every method with its default preset, or what five papers report, which "
+                                  "--suite papers --help is about");
   options.add("--data DIR", data,
               "Folder with middlebury2003/, middlebury2014/ and papers/; default: $PARALLAX_DATA");
-  options.add("--device", devices, "Devices; default: cpu, and with --suite papers one of each kind here");
-  options.add("--threads N", request.run.threads, "Threads of the cpu device; 0 = one a core").range(0, 4096);
-  options.add("--json FILE", request.json, "Write the results to this file, too");
-  options.group("With --suite papers");
-  options.add("--paper", request.papers, "Only these papers: " + paper_names());
-  options
-      .add("--seconds-per-row X", request.run.seconds_per_row,
-           "Seconds to measure each row of a table; 0 = one run each")
-      .range(0, 3600);
-  options.add("--csv FILE", request.csv, "Write the results to this file, too");
-  options.add("--markdown FILE", request.markdown, "Write the tables to this file, too");
-  options.add("--plots DIR", request.plots, "Draw speed-ups as SVG in this folder");
+  options.add("--device", devices, "Devices; default: cpu");
+  options.add("--threads N", threads, "Threads of the cpu device; 0 = one a core").range(0, 4096);
+  add_configuration_option(options, configuration);
+  options.add("--json FILE", json, "Write the results to this file, too");
   options.read(arguments);
   if (const char* folder = std::getenv("PARALLAX_DATA"); folder != nullptr && !options.given("--data"))
     data = folder;
-  check_suite(options, suite);
   if (!data.empty() && !fs::is_directory(data))
     throw Error(ErrorCategory::file, "no folder " + data + ": give --data");
-  check_outputs(request, data);
-  if (suite == "standard") {
-    run_standard_suite(data, devices.empty() ? parse_devices({"cpu"}) : parse_devices(devices),
-                       request.run.threads, request.json);
-    return done;
-  }
-  request.run.devices = devices.empty() ? devices_of_this_machine() : parse_devices(devices);
-  request.run.progress = [](const std::string& what) { show_progress(what); };
-  run_papers(request, PapersPictures(data), std::cout);
+  check_output(json);
+  CommandFiles files;
+  if (!json.empty()) files.reads_pairs(data);
+  files.writes(json);
+  if (devices.empty()) devices = {"cpu"};
+  run_standard_suite(data, parse_devices(devices), threads, configuration, json);
   return done;
 }
 

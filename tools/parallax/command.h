@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "parallax/device.h"
 #include "parallax/error.h"
 #include "parallax/image.h"
 
@@ -21,6 +22,12 @@ using Arguments = std::vector<std::string>;
 inline constexpr int done = 0;
 inline constexpr int failed = 1;
 inline constexpr int wrong_use = 2;
+
+// Each once. \throws Error (argument)
+std::vector<Device> parse_devices(const std::vector<std::string>& names);
+
+// What main() does around a command: its errors become a message and a status.
+int run_program(int count, char** values, int (*command)(const Arguments& arguments));
 
 int match_command(const Arguments& arguments);
 int eval_command(const Arguments& arguments);
@@ -76,6 +83,11 @@ class CompilationNotice {
   CompilationNotice& operator=(const CompilationNotice&) = delete;
   ~CompilationNotice();
 };
+
+// A stage between the caller's memory and that of a device.
+inline bool is_copy(std::string_view stage) {
+  return stage == "upload" || stage == "download";
+}
 
 inline double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

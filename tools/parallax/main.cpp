@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <csignal>
-#include <filesystem>
 #include <iostream>
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include "parallax/tune.h"
 #include "parallax/version.h"
 
 #include "tools/parallax/command.h"
-#include "tools/parallax/output_files.h"
 
 namespace parallax::tool {
 namespace {
@@ -60,64 +52,9 @@ int run_command(const Arguments& arguments) {
   throw UsageError("unknown command '" + name + "'; see 'parallax --help'");
 }
 
-int run_or_help(const Arguments& arguments) {
-  try {
-    return run_command(arguments);
-  } catch (const HelpRequest& help) {
-    std::cout << help.what();
-    return done;
-  }
-}
-
-// A file that is opened would take the number of a stream that is closed, and get what is written there.
-// Reading and writing such a stream still fail.
-void occupy_closed_streams() {
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-}
-
-int end_with(std::string message, int status) {
-  // What a library says may be several lines.
-  std::replace(message.begin(), message.end(), '\n', ' ');
-  complain(message);
-  return status;
-}
-
-int run(const Arguments& arguments) {
-  try {
-    const int status = run_or_help(arguments);
-    std::cout.flush();
-    if (!std::cout)
-      return end_with("cannot write to standard output: free some space, or send it elsewhere", failed);
-    return status;
-  } catch (const UsageError& error) {
-    return end_with(error.what(), wrong_use);
-  } catch (const Error& error) {
-    return end_with(error.what(), error.category() == ErrorCategory::argument ? wrong_use : failed);
-  } catch (const std::bad_alloc&) {
-    return end_with("out of memory: use smaller images or fewer disparities", failed);
-  } catch (const std::filesystem::filesystem_error& error) {
-    return end_with("cannot use " + error.path1().string() + ": " + error.code().message() +
-                        "; check its name, folder and permissions",
-                    failed);
-  } catch (const std::exception& error) {
-    return end_with(error.what(), failed);
-  }
-}
-
 }  // namespace
 }  // namespace parallax::tool
 
 int main(int count, char** values) {
-  parallax::tool::occupy_closed_streams();
-  // A file that grows too large, or a reader that went away, is an error of the write, with a message.
-  std::signal(SIGXFSZ, SIG_IGN);
-  std::signal(SIGPIPE, SIG_IGN);
-  parallax::tool::remove_temporaries_on_signals();
-  const int status = parallax::tool::run({values + 1, values + count});
-  // After an error, that is what counts.
-  if (const std::string warning = parallax::tuning_warning();
-      status == parallax::tool::done && !warning.empty())
-    parallax::tool::complain(warning);
-  return status;
+  return parallax::tool::run_program(count, values, parallax::tool::run_command);
 }

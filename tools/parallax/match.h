@@ -25,6 +25,7 @@ struct MatchRequest {
   bool json = false;
   bool range_given = false;  // the search range was chosen by the user or by the preset
   MatcherParameters parameters;
+  TunedValues configuration;
   std::string cost_file;  // data costs, instead of the matcher's own
   bool energy = false;    // report the energy of the map
   std::string truth;      // report the errors of the map

@@ -84,7 +84,8 @@ void MatchPlan::make(const ImageFormat& format) {
   settle_range(request_, calibration_, format.size);
   costs_ = read_costs_of(request_, format.size);
   const CompilationNotice notice;
-  matcher_.emplace(request_.parameters, device_, format, PlanLimits{request_.max_memory});
+  matcher_.emplace(request_.parameters, device_, format,
+                   PlanLimits{request_.max_memory, request_.configuration});
 }
 
 int MatchPlan::lowest_disparity() const {

@@ -105,6 +105,20 @@ std::string device_names(const std::string& method) {
   return join(names);
 }
 
+void add_configuration_option(Options& options, TunedValues& configuration) {
+  const auto take = [&configuration](const std::string& text) {
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos) return false;
+    configuration[text.substr(0, equals)] = text.substr(equals + 1);
+    return true;
+  };
+  options
+      .add_text("--configure", "NAME=VALUE", "", "NAME=VALUE, as 'parallax tune --list' has them", take,
+                "Set what the device may choose without changing the result; may be repeated")
+      .expert()
+      .repeats();
+}
+
 void add_method_options(Options& options, MatcherParameters& parameters) {
   for (const ParameterInfo& parameter : list_parameters(method_name(parameters))) {
     options.group(parameter.group);

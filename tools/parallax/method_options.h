@@ -48,6 +48,9 @@ bool fixes_range(const MatcherParameters& preset);
 
 nlohmann::ordered_json describe_parameters(const MatcherParameters& parameters);
 
+// --configure NAME=VALUE, as often as wanted.
+void add_configuration_option(Options& options, TunedValues& configuration);
+
 // What is searched, by which method and where: the same for every command that matches.
 template <class Request>
 void add_search_options(Options& options, Request& request) {
@@ -58,6 +61,7 @@ void add_search_options(Options& options, Request& request) {
   options.group("Device");
   options.add("--device", request.device, device_names(request.method) + "; see 'parallax devices'");
   options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one a core");
+  add_configuration_option(options, request.configuration);
   add_method_options(options, request.parameters);
 }
 

@@ -97,6 +97,11 @@ Option& Option::expert() {
   return *this;
 }
 
+Option& Option::repeats() {
+  list_ = true;
+  return *this;
+}
+
 std::string Option::shown_names() const {
   if (is_argument()) return names_;
   std::string names = switch_ ? "--[no-]" + names_.substr(2, names_.find(',') - 2) : names_;

@@ -40,6 +40,8 @@ class Option {
   Option& range(double least, double most);
   // Shown by --help-all only.
   Option& expert();
+  // May be given more than once.
+  Option& repeats();
 
  private:
   friend class Options;
@@ -82,7 +84,7 @@ class Options {
   // An option without a value.
   Option& add_flag(const std::string& names, bool& value, const std::string& help);
   Option& add_flag(const std::string& names, const std::string& help);
-  // One with an opposite: "--aligned" comes with "--no-aligned". The last one given counts.
+  // One with an opposite: "--early-out" comes with "--no-early-out". The last one given counts.
   Option& add_switch(const std::string& name, bool& value, const std::string& help);
   // One of these names.
   template <class Value>

@@ -81,7 +81,7 @@ class Budget {
 
  private:
   TilePlan plan(std::size_t tile_bytes) const {
-    return plan_tiles(request_.parameters, device_, inputs_.format, {tile_bytes},
+    return plan_tiles(request_.parameters, device_, inputs_.format, {tile_bytes, request_.configuration},
                       {request_.padding, request_.largest_tile, static_cast<int>(workers_)});
   }
 
@@ -239,7 +239,7 @@ std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& fo
   // What was tuned must not decide whether a pair is cut.
   const ForcedTuning untuned(false);
   return program_bytes(device) + bytes_of_pixel * format.size.pixels() +
-         estimate_memory_bytes(request.parameters, device, format);
+         estimate_memory_bytes(request.parameters, device, format, request.configuration);
 }
 
 std::string obstacle_to_tiles(const MatchRequest& request) {

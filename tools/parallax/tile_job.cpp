@@ -181,6 +181,7 @@ TileJob read_json(const ordered_json& json) {
   job.worker_bytes = read_number<std::size_t>(json.at("worker_memory_bytes"));
   job.fingerprint = json.at("fingerprint").get<std::string>();
   job.plan.parameters = job.request.parameters;
+  job.plan.configuration = job.request.configuration;
   job.plan.device = Device::parse(job.request.device);
   job.plan.device.threads = read_number<int>(json.at("threads"));
   const int bits = read_number<int>(request.at("bits"));

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "parallax/belief_propagation.h"
 #include "parallax/formats.h"
 #include "parallax/synth.h"
 #include "parallax/version.h"
@@ -19,8 +20,6 @@
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/output_files.h"
 #include "tools/parallax/papers_pairs.h"
-#include "tools/parallax/papers_run.h"
-#include "tools/parallax/papers_suite.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::tool {
@@ -36,7 +35,8 @@ struct TuneRequest {
   int threads = 0;
   Size size{640, 480};
   TuningOptions options;
-  bool shows = false, forgets = false;
+  TunedValues configuration;
+  bool lists = false, shows = false, forgets = false;
   bool method_given = false, device_given = false, disparities_given = false;
   std::string suite, data;
   std::string json_path;
@@ -64,6 +64,7 @@ void add_tune_options(Options& options, TuneRequest& request) {
       "Try only what keeps most data on the chip at each occupancy, or everything");
   options.add("--budget X", request.options.budget_seconds, "Seconds after which the search ends")
       .range(0.01, 1e6);
+  options.add_flag("--list", request.lists, "Print what --method has on --device to choose from");
   options.add_flag("--show", request.shows, "Print what is remembered");
   options.add_flag("--forget", request.forgets,
                    "Remove what is remembered: all, or that of --method and --device");
@@ -77,10 +78,12 @@ void add_tune_options(Options& options, TuneRequest& request) {
 }
 
 void check_request(const TuneRequest& request, const Options& options) {
-  const int tasks = (request.shows ? 1 : 0) + (request.forgets ? 1 : 0) + (request.suite.empty() ? 0 : 1);
-  if (tasks > 1) throw UsageError("--show, --forget and --suite exclude each other: give one of them");
+  const int tasks = (request.lists ? 1 : 0) + (request.shows ? 1 : 0) + (request.forgets ? 1 : 0) +
+                    (request.suite.empty() ? 0 : 1);
+  if (tasks > 1)
+    throw UsageError("--list, --show, --forget and --suite exclude each other: give one of them");
   if (tasks > 0 && !request.left.empty())
-    throw UsageError("--show, --forget and --suite take no pictures: leave out " + request.left);
+    throw UsageError("--list, --show, --forget and --suite take no pictures: leave out " + request.left);
   if (!request.left.empty() && request.right.empty())
     throw UsageError("RIGHT is required with LEFT; see 'parallax tune --help'");
   if (!request.suite.empty() && options.given("--search"))
@@ -111,6 +114,7 @@ TuneRequest parse_tune(const Arguments& arguments) {
   options.footer(footer_of("tune", request.method));
   options.read(arguments);
   settle_method_options(options, request.parameters);
+  request.options.limits.configuration = request.configuration;
   request.method_given = options.given("--method");
   request.device_given = options.given("--device");
   request.disparities_given = options.given("--disparities");
@@ -258,6 +262,21 @@ int tune_one(const TuneRequest& request) {
   return done;
 }
 
+int list(const TuneRequest& request) {
+  ordered_json entries = ordered_json::array();
+  for (const TunableInfo& tunable : list_tunables(request.parameters, request.where(), {request.size})) {
+    entries.push_back({{"name", tunable.name},
+                       {"help", tunable.help},
+                       {"searched", tunable.searched},
+                       {"selectable", tunable.selectable}});
+    std::cout << tunable.name << ": " << tunable.help << "\n    "
+              << (tunable.searched.empty() ? "never searched" : tunable.searched)
+              << (tunable.selectable.empty() ? "" : "; --configure also takes " + tunable.selectable) << "\n";
+  }
+  write_json(request.json_path, {{"version", PARALLAX_VERSION}, {"tunables", entries}});
+  return done;
+}
+
 // Of --device, as entries name it; empty = of any.
 std::string wanted_device(const TuneRequest& request) {
   if (!request.device_given) return "";
@@ -296,18 +315,19 @@ int forget(const TuneRequest& request) {
 
 // What the papers begin with: on the processor one thread without vectors, on a GPU all messages in local
 // memory, the labels of a pixel side by side.
-BeliefPropagationParameters plain(BeliefPropagationParameters parameters) {
-  parameters.arithmetic = Arithmetic::float32;
-  parameters.aligned = false;
-  parameters.cuda = {0, IndexOrder::naive, MessageValues::local_memory};
-  return parameters;
+TunedValues plain_configuration(DeviceKind device) {
+  if (device != DeviceKind::cuda) return {{"aligned", "false"}};
+  return {{"aligned", "false"},
+          {"index_order", "naive"},
+          {"values_in_registers", "0"},
+          {"values_in_shared_memory", "0"}};
 }
 
 double run_milliseconds(Matcher& matcher, const StereoPair& pair, const DisparityMap& map) {
   matcher.run(pair, map);
   double sum = 0;
   for (const StageTime& stage : matcher.stage_times())
-    if (!is_copy(stage)) sum += stage.milliseconds;
+    if (!is_copy(stage.stage)) sum += stage.milliseconds;
   return sum;
 }
 
@@ -318,7 +338,9 @@ double time_plain(const TuneRequest& request, const StereoPair& pair) {
   const ForcedTuning untuned(false);
   const ForcedTarget target(on_processor ? cpu_targets().back() : "");
   const Size size = pair.left.format.size;
-  Matcher matcher(plain(*request.parameters.get_if<BeliefPropagationParameters>()), device, pair.left.format);
+  auto parameters = *request.parameters.get_if<BeliefPropagationParameters>();
+  parameters.arithmetic = Arithmetic::float32;
+  Matcher matcher(parameters, device, pair.left.format, {0, plain_configuration(device.kind)});
   Plane<float> disparity(size);
   Plane<std::uint8_t> status(size);
   const DisparityMap map{disparity.view(), status.view(), {}};
@@ -396,6 +418,7 @@ int tune_papers(TuneRequest request) {
 
 int tune_command(const Arguments& arguments) {
   const TuneRequest request = parse_tune(arguments);
+  if (request.lists) return list(request);
   if (request.shows) return show(request);
   if (request.forgets) return forget(request);
   if (!request.suite.empty()) return tune_papers(request);

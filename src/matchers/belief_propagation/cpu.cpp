@@ -32,8 +32,14 @@ using refine::no_value, refine::write_decision, refine::write_none;
 
 // How each of them is best depends on the machine; none changes a result. Of the window of rows in flight,
 // what is to stay in a cache: it decides how wide the strips are.
-const detail::Tunable window_kib{"window_kib", {1024, 2048, 4096, 20480, 40960}};
-const detail::Tunable bands_per_thread{"bands_per_thread", {2, 4}};
+const detail::Tunable window_kib{
+    "window_kib",
+    "KiB of the window of rows that stays in a cache while iterations pass over it",
+    {1024, 2048, 4096, 20480, 40960}};
+// For those who want to know what alignment is worth.
+const detail::Tunable aligned{
+    "aligned", "Whether messages begin on 64-byte boundaries", {}, {"false", "true"}, {0, 1}};
+const detail::Tunable bands_per_thread{"bands_per_thread", "Bands of rows that a thread is given", {2, 4}};
 
 // Planes lie this much further apart than they are large: as multiples of 4096 bytes they would meet in the
 // same sets of the cache, and a load would wait for a store to another plane.
@@ -86,6 +92,7 @@ class Cpu final : public host::Plan {
         window_target_(static_cast<std::size_t>(configuration.value(window_kib.name, usual_window_kib))
                        << 10),
         bands_per_thread_(configuration.value(bands_per_thread.name, 1)),
+        aligned_(configuration.value(aligned.name, 1) != 0),
         features_(model_, format, plane_shape(size_, model_.labels, arithmetic_), workers_.slots()),
         edges_(model_, level_sizes(size_, parameters.levels)),
         windows_(static_cast<std::size_t>(workers_.slots())) {
@@ -157,7 +164,7 @@ class Cpu final : public host::Plan {
   void clear_planes(std::byte* planes, std::size_t count, const Level& level) const {
     std::memset(planes, 0, count * level.plane_bytes + margin());
   }
-  std::size_t margin() const { return widest_vector_bytes + (model_.parameters.aligned ? 0 : sizeof(float)); }
+  std::size_t margin() const { return widest_vector_bytes + (aligned_ ? 0 : sizeof(float)); }
   std::byte* plane(std::byte* planes, const Level& level, std::size_t index) const {
     return planes + margin() + index * level.plane_bytes;
   }
@@ -541,6 +548,7 @@ class Cpu final : public host::Plan {
   int iterations_;
   std::size_t window_target_;
   int bands_per_thread_;
+  bool aligned_;
   Features features_;
   Edges edges_;
   std::vector<Level> levels_;
@@ -563,7 +571,7 @@ detail::TuningSpace cpu_tuning_space(const BeliefPropagationParameters& paramete
   detail::TuningSpace space;
   // As many are in flight over the rows of a window.
   space.variant = variant(parameters) + ", " + std::to_string(parameters.iterations) + " iterations";
-  space.tunables = {window_kib, bands_per_thread, cpu::ranges_per_thread()};
+  space.tunables = {window_kib, bands_per_thread, cpu::ranges_per_thread(), aligned};
   space.footprint = [=](const detail::Configuration& configuration) {
     return Cpu(parameters, device.threads, format, configuration).footprint();
   };

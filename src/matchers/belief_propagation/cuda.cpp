@@ -39,6 +39,9 @@ constexpr const char *labels_a_thread = "labels_per_thread", *threads_a_block = 
 // and in floats.
 constexpr const char *in_registers = "values_in_registers", *in_shared_memory = "values_in_shared_memory",
                      *pixels_a_block = "pixels_per_block";
+// What floats are also kept in for those who want to know what the order and the alignment are worth.
+constexpr const char *index_order = "index_order", *aligned = "aligned";
+constexpr const char* help_of_blocks = "Blocks that a multiprocessor is to have room for";
 
 // Of a multiprocessor, from sm_80 on.
 constexpr int most_threads = 2048, most_registers = 65536, reserved_bytes_a_block = 1024;
@@ -183,10 +186,16 @@ int registers_of_update(int per_lane) {
 
 detail::TuningSpace integer_space(const BeliefPropagationParameters& parameters) {
   detail::TuningSpace space;
-  space.tunables = {{threads_a_block, {64, 128, 256}},
-                    {least_blocks, {2, 4, 6, 8, 12, 16}},
-                    {shared_below, {0, 4000, 16000, 64000, 256000}},
-                    {labels_a_thread, {2, 4, 8, 16, 32}}};
+  space.tunables = {{threads_a_block, "Threads of a block", {64, 128, 256}},
+                    {least_blocks, help_of_blocks, {2, 4, 6, 8, 12, 16}},
+                    {shared_below,
+                     "Levels with fewer threads deal the four directions out to blocks of their own",
+                     {0, 4000, 16000, 64000, 256000}},
+                    {labels_a_thread,
+                     "Labels that a thread computes, about",
+                     {2, 4, 8, 16, 32},
+                     {},
+                     detail::whole_numbers(1, 32)}};
   space.allowed = [](const detail::Configuration& configuration) {
     return configuration.value(threads_a_block, block_threads) * configuration.value(least_blocks, 1) <=
            most_threads;
@@ -208,8 +217,7 @@ class Integer final : public Cuda {
           const detail::Configuration& configuration)
       : Cuda(parameters, device, format),
         bits_(parameters.arithmetic == Arithmetic::fixed8 ? 8 : 16),
-        dealing_(deal(parameters.disparities,
-                      configuration.value(labels_a_thread, parameters.cuda.labels_per_thread))),
+        dealing_(deal(parameters.disparities, configuration.value(labels_a_thread, 0))),
         threads_(static_cast<unsigned>(configuration.value(threads_a_block, block_threads))),
         least_blocks_(configuration.value(least_blocks, 0)),
         shared_below_(static_cast<std::size_t>(configuration.value(shared_below, 8000))) {
@@ -373,27 +381,11 @@ int blocks_by_registers(int values, int threads) {
 
 Places choose_places(const BeliefPropagationParameters& parameters, int shared_bytes_a_block,
                      const detail::Configuration& configuration) {
-  constexpr int most_in_registers = 64, most_in_registers_of_hybrid = 32;
+  constexpr int most_in_registers = 64;
   const int labels = parameters.disparities,
             most_shared = std::min(shared_bytes_worth_taking, shared_bytes_a_block);
   Places places;
-  switch (parameters.cuda.message_values) {
-    case MessageValues::automatic:
-      (labels <= most_in_registers ? places.registers : places.shared) = labels;
-      break;
-    case MessageValues::registers:
-      places.registers = labels;
-      break;
-    case MessageValues::shared_memory:
-      places.shared = labels;
-      break;
-    case MessageValues::local_memory:
-      break;
-    case MessageValues::hybrid:
-      places.registers = std::min(labels, most_in_registers_of_hybrid);
-      places.shared = std::min(labels - places.registers,
-                               most_shared / (places.threads() * static_cast<int>(sizeof(float))));
-  }
+  (labels <= most_in_registers ? places.registers : places.shared) = labels;
   places.registers = std::min(labels, configuration.value(in_registers, places.registers));
   places.shared = std::min(labels - places.registers, configuration.value(in_shared_memory, places.shared));
   places.pixels = configuration.value(pixels_a_block, places.pixels);
@@ -404,31 +396,45 @@ Places choose_places(const BeliefPropagationParameters& parameters, int shared_b
   return places;
 }
 
-detail::TuningSpace float_space(const BeliefPropagationParameters& parameters, const cuda::Context& context) {
+// `shared_bytes_there`: of a block on the GPU.
+detail::TuningSpace float_space(const BeliefPropagationParameters& parameters,
+                                const std::function<int()>& shared_bytes_there) {
   detail::TuningSpace space;
-  const int labels = parameters.disparities, shared = context.shared_bytes_per_block();
-  detail::Tunable registers{in_registers, {0}}, shared_memory{in_shared_memory, {0}};
+  const int labels = parameters.disparities;
+  const std::vector<int> any = detail::whole_numbers(0, labels);
+  detail::Tunable registers{
+      in_registers, "Values of a message, of the lowest labels, in registers", {0}, {}, any};
+  detail::Tunable shared_memory{
+      in_shared_memory, "Values above those in shared memory; the rest is in local memory", {0}, {}, any};
   for (const int values : {8, 16, 32, 48, 64, 96, 128})
     if (values < labels) registers.values.push_back(values), shared_memory.values.push_back(values);
   constexpr int most_in_registers = 160;
   registers.values.push_back(std::min(labels, most_in_registers));
   shared_memory.values.push_back(labels);
-  space.tunables = {{least_blocks, {1, 2, 3, 4, 6, 8, 12, 16}},
-                    {pixels_a_block, {8, 16, 32, 64}},
+  space.tunables = {{least_blocks, help_of_blocks, {1, 2, 3, 4, 6, 8, 12, 16}},
+                    {pixels_a_block, "Pixels of a block; each is four threads", {8, 16, 32, 64}},
                     registers,
-                    shared_memory};
-  const auto fits = [shared](const Places& places) {
+                    shared_memory,
+                    {index_order,
+                     "What lies side by side: neighbours of a label, or (naive) the labels of a pixel",
+                     {},
+                     {"coalesced", "naive"},
+                     {0, 1}},
+                    {aligned, "Whether rows begin on 64-byte boundaries", {}, {"false", "true"}, {0, 1}}};
+  const auto fits = [](const Places& places, int shared) {
     return places.least_blocks * places.threads() <= most_threads &&
            places.least_blocks * (places.shared_bytes() + reserved_bytes_a_block) <= shared;
   };
   space.allowed = [=](const detail::Configuration& configuration) {
+    const int shared = shared_bytes_there();
     const Places places = choose_places(parameters, shared, configuration);
     const bool as_named = places.registers == configuration.value(in_registers, places.registers) &&
                           places.shared == configuration.value(in_shared_memory, places.shared) &&
                           places.pixels == configuration.value(pixels_a_block, places.pixels);
-    return as_named && fits(places);
+    return as_named && fits(places, shared);
   };
   space.footprint = [=](const detail::Configuration& configuration) {
+    const int shared = shared_bytes_there();
     const Places places = choose_places(parameters, shared, configuration);
     const int fit =
         std::min({most_threads / places.threads(), shared / (places.shared_bytes() + reserved_bytes_a_block),
@@ -446,12 +452,14 @@ class Float final : public Cuda {
   Float(const BeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format,
         const detail::Configuration& configuration)
       : Cuda(parameters, device, format),
-        places_(choose_places(parameters, context()->shared_bytes_per_block(), configuration)) {
+        places_(choose_places(parameters, context()->shared_bytes_per_block(), configuration)),
+        naive_order_(configuration.value(index_order, 0) != 0) {
+    const bool pads = configuration.value(aligned, 1) != 0;
     const std::size_t bytes = parameters.arithmetic == Arithmetic::float32 ? 4 : 2;
     for (const Size size : sizes()) {
       Level level;
       const int pixels = (size.width + 1) / 2;
-      level.pitch = parameters.aligned ? round_up(pixels, 64 / static_cast<int>(bytes)) : pixels;
+      level.pitch = pads ? round_up(pixels, 64 / static_cast<int>(bytes)) : pixels;
       level.plane_elements = static_cast<std::size_t>(level.pitch) * static_cast<std::size_t>(size.height) *
                              static_cast<std::size_t>(parameters.disparities);
       level.data = layout_.reserve<std::byte>(2 * level.plane_elements * bytes);
@@ -488,9 +496,8 @@ class Float final : public Cuda {
 
   void prepare_levels(StreamHandle stream) override {
     Options options = common_options();
-    const bool naive = model().parameters.cuda.index_order == IndexOrder::naive;
     options.insert(options.end(),
-                   {define("STORAGE", storage()), define("NAIVE_ORDER", naive),
+                   {define("STORAGE", storage()), define("NAIVE_ORDER", naive_order_),
                     define("IN_REGISTERS", places_.registers), define("IN_SHARED_MEMORY", places_.shared),
                     define("PIXELS", places_.pixels), define("LEAST_BLOCKS", places_.least_blocks)});
     program_ = cuda::Program(context(), cuda::belief_propagation_float_cu, options);
@@ -536,6 +543,7 @@ class Float final : public Cuda {
   }
 
   Places places_;
+  bool naive_order_;
   std::vector<Level> levels_;
   Buffer<float> tables_;
   cuda::Program program_;
@@ -554,13 +562,13 @@ std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters& param
 
 detail::TuningSpace cuda_tuning_space(const BeliefPropagationParameters& parameters, const Device& device,
                                       const ImageFormat&) {
-  const BeliefPropagationCuda& chosen = parameters.cuda;
-  if (chosen.labels_per_thread > 0 || chosen.index_order != IndexOrder::coalesced ||
-      chosen.message_values != MessageValues::automatic)
-    return {};
-  detail::TuningSpace space = is_integer(parameters.arithmetic)
-                                  ? integer_space(parameters)
-                                  : float_space(parameters, cuda::Context(device.index));
+  // The GPU is asked when a configuration is to be tried: what there is can be listed without one.
+  const auto shared_bytes = [index = device.index, known = std::make_shared<int>()] {
+    if (*known == 0) *known = cuda::Context(index).shared_bytes_per_block();
+    return *known;
+  };
+  detail::TuningSpace space =
+      is_integer(parameters.arithmetic) ? integer_space(parameters) : float_space(parameters, shared_bytes);
   space.variant = variant(parameters);
   return space;
 }

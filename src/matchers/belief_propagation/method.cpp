@@ -47,22 +47,7 @@ Fields fields(BeliefPropagationParameters& p) {
            {"Gray levels at which an edge lowers the cost of a jump to 1/e; 0 = edges are ignored",
             "gray levels", Audience::experts})
       .add("edge_floor", p.edge_floor, detail::range(0, 1),
-           {"Part of the cost of a jump that remains at any edge", "", Audience::experts})
-      .add("aligned", p.aligned,
-           {"Align messages to 64 bytes; off measures what that gains", "", Audience::experts})
-      .group(detail::kernels_group)
-      .add("labels_per_thread", p.cuda.labels_per_thread, detail::range(0, 32),
-           {"Labels a thread computes, in fixed8 and fixed16; 0 = fastest", "labels", Audience::experts})
-      .add("index_order", p.cuda.index_order,
-           {{"coalesced", IndexOrder::coalesced}, {"naive", IndexOrder::naive}},
-           {"Order of messages in memory, in floats", "", Audience::experts})
-      .add("message_values", p.cuda.message_values,
-           {{"automatic", MessageValues::automatic},
-            {"registers", MessageValues::registers},
-            {"shared-memory", MessageValues::shared_memory},
-            {"local-memory", MessageValues::local_memory},
-            {"hybrid", MessageValues::hybrid}},
-           {"Where a thread keeps the message it computes, in floats", "", Audience::experts});
+           {"Part of the cost of a jump that remains at any edge", "", Audience::experts});
   refine::add_fields(fields, p.refine);
   return fields;
 }

@@ -119,7 +119,7 @@ class Sweeper {
   int rounded_down(int label) const {
     return label / static_cast<int>(sum_lanes()) * static_cast<int>(sum_lanes());
   }
-  int rounded_up(int label) const { return rounded_down(label + static_cast<int>(sum_lanes()) - 1); }
+  int round_up(int label) const { return rounded_down(label + static_cast<int>(sum_lanes()) - 1); }
   static std::size_t sum_lanes() { return hn::Lanes(SumTag()); }
 
   // Window sums of the pixels of a block, side by side, so that the work on one need not wait for that on
@@ -172,7 +172,7 @@ class Sweeper {
   // The same for those labels that any window needs of this column.
   HWY_INLINE void enter_partial_column(const Place& place, const Sum* leaving, Sum* before, Sum* after) {
     const SumTag d;
-    const int end = rounded_up(shape_.end_label(place.u));
+    const int end = round_up(shape_.end_label(place.u));
     // Labels whose first column this is.
     for (; labels_begun_ < end; labels_begun_ += static_cast<int>(hn::Lanes(d)))
       hn::Store(hn::Zero(d), d, before + labels_begun_);
@@ -229,7 +229,7 @@ class Sweeper {
     if (right_wanted())
       for (int i = 0; i < count; ++i) offer_to_right(candidates[i], x + i);
     // Where the labels fill their vectors, the sweep has found the minima on its way.
-    if (simple && cost != BlockCost::zncc && rounded_up(shape_.labels) == shape_.labels) {
+    if (simple && cost != BlockCost::zncc && round_up(shape_.labels) == shape_.labels) {
       const SumTag d;
       for (int i = 0; i < count; ++i) {
         const auto minima = hn::Load(d, swept + static_cast<std::size_t>(i) * sum_lanes());
@@ -265,7 +265,7 @@ class Sweeper {
       // Before the first column of all there is none to leave.
       const Sum* leaving = x + i == 0 ? zeros_ : place.column - window_columns();
       if constexpr (simple)
-        hn::Store(enter_column(place, 0, rounded_up(shape_.labels), leaving, before, after), SumTag(),
+        hn::Store(enter_column(place, 0, round_up(shape_.labels), leaving, before, after), SumTag(),
                   minima + static_cast<std::size_t>(i) * sum_lanes());
       else
         enter_partial_column(place, leaving, before, after);

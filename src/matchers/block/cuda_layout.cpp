@@ -22,12 +22,25 @@ std::uint64_t highest_cost(const BlockParameters& parameters, const Search& sear
   return parameters.cost == BlockCost::zncc ? static_cast<std::uint64_t>(2 * zncc_unit) : search.highest_cost;
 }
 
-// How keys and sums are made up. The key with all bits set is kept free, and so is the packed cost.
+// The key with all bits set is kept free, and so is the packed cost.
+int bits_of_costs(const BlockParameters& parameters, const Search& search) {
+  return std::bit_width(highest_cost(parameters, search) + 1);
+}
+
+int bits_of_labels(const Search& search) {
+  return std::bit_width(static_cast<unsigned>(search.labels - 1));
+}
+
+bool is_packed(const BlockParameters& parameters, const Search& search) {
+  return parameters.cost != BlockCost::zncc && bits_of_costs(parameters, search) <= 16 &&
+         bits_of_labels(search) < 16;
+}
+
+// How keys and sums are made up.
 Layout choose_numbers(const BlockParameters& parameters, const Search& search, const CudaMachine& machine) {
-  const int cost_bits = std::bit_width(highest_cost(parameters, search) + 1),
-            label_bits = std::bit_width(static_cast<unsigned>(search.labels - 1));
+  const int cost_bits = bits_of_costs(parameters, search), label_bits = bits_of_labels(search);
   Layout layout{};
-  layout.packed = parameters.cost != BlockCost::zncc && cost_bits <= 16 && label_bits < 16;
+  layout.packed = is_packed(parameters, search);
   // Minima of pairs are single instructions from sm_90 on.
   const bool ordered = layout.packed && parameters.cost == BlockCost::sad && cost_bits <= 14;
   layout.order_bits = ordered && machine.architecture >= 90 ? 2 : 0;
@@ -121,8 +134,7 @@ CudaLayout lay_out(const BlockParameters& parameters, const Search& search, Size
   layout.groups_per_slice = configuration.value(groups_a_slice, 0);
   // A tile of keys has to fit into a block's shared memory.
   constexpr int shared_bytes = 48 * 1024;
-  const int window = parameters.window,
-            wanted = configuration.value(rows_a_thread, parameters.cuda.rows_per_thread);
+  const int window = parameters.window, wanted = configuration.value(rows_a_thread, 0);
   layout.rows = 1;
   const int most_rows = shared_bytes / tile_bytes(layout);
   const int most = std::min(most_rows / window, divide_round_up(size.height, window));
@@ -144,16 +156,22 @@ CudaLayout lay_out(const BlockParameters& parameters, const Search& search, Size
 }
 
 detail::TuningSpace layout_space(const BlockParameters& parameters, const Search& search, Size size,
-                                 const CudaMachine& machine) {
+                                 const std::function<CudaMachine()>& machine_there) {
   detail::TuningSpace space;
-  space.variant =
-      variant(parameters) + (choose_numbers(parameters, search, machine).packed ? ", packed" : "");
-  space.tunables = {{blocks_at_once_name, {2, 3, 4, 5, 6}},
-                    {groups_a_slice, {1, 2, 3, 4, 6, 8}},
-                    {rows_a_thread, {9, 18, 27, 36, 54}}};
+  space.variant = variant(parameters) + (is_packed(parameters, search) ? ", packed" : "");
+  space.tunables = {
+      {blocks_at_once_name, "Blocks that a multiprocessor is to have room for", {2, 3, 4, 5, 6}},
+      {groups_a_slice, "Groups of labels that a thread takes one after the other", {1, 2, 3, 4, 6, 8}},
+      {rows_a_thread,
+       "Rows of a thread's strip, about: whole windows, as many as fit",
+       {9, 18, 27, 36, 54},
+       {},
+       detail::whole_numbers(1, 128)}};
   // See choose_group() for ZNCC.
-  if (parameters.cost != BlockCost::zncc) space.tunables.push_back({labels_at_once, {1, 2, 4}});
+  if (parameters.cost != BlockCost::zncc)
+    space.tunables.push_back({labels_at_once, "Labels that a thread takes together", {1, 2, 4}});
   space.footprint = [=](const detail::Configuration& configuration) {
+    const CudaMachine machine = machine_there();
     const Layout layout = lay_out(parameters, search, size, machine, configuration);
     constexpr int threads = Layout::lanes * Layout::slices_in_block, most_threads = 2048;
     const auto blocks = static_cast<int>(blocks_at_once(layout, machine)) / machine.multiprocessors;

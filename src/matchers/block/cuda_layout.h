@@ -2,6 +2,8 @@
 // How the search over images of bytes is laid out on a GPU: see cuda_search.cu.
 #pragma once
 
+#include <functional>
+
 #include "parallax/block.h"
 
 #include "core/tuning.h"
@@ -38,7 +40,7 @@ CudaLayout lay_out(const BlockParameters& parameters, const Search& search, Size
 
 // What of a layout may be chosen.
 detail::TuningSpace layout_space(const BlockParameters& parameters, const Search& search, Size size,
-                                 const CudaMachine& machine);
+                                 const std::function<CudaMachine()>& machine);
 
 // A grid of find_best.
 struct CudaGrid {

@@ -26,19 +26,6 @@ Fields fields(BlockParameters& p) {
       .add("texture_threshold", p.texture_threshold, detail::not_negative(),
            {"Reject windows with less texture; 0 = none", "gray levels"});
   refine::add_sub_pixel_field(fields, p.sub_pixel);
-  fields.group(detail::kernels_group)
-      .add("strategy", p.cuda.strategy,
-           {{"automatic", CudaStrategy::automatic},
-            {"global-memory", CudaStrategy::global_memory},
-            {"shared-memory", CudaStrategy::shared_memory},
-            {"constant-and-shared-memory", CudaStrategy::constant_and_shared_memory},
-            {"streams", CudaStrategy::streams},
-            {"device-launch", CudaStrategy::device_launch}},
-           {"Which search kernel runs", "", Audience::experts})
-      .add("rows_per_thread", p.cuda.rows_per_thread, detail::range(0, 128),
-           {"Rows a thread searches; 0 = fastest", "rows", Audience::experts})
-      .add("streams", p.cuda.streams, detail::range(1, 16),
-           {"Number of streams of --strategy streams", "", Audience::experts});
   refine::add_fields(fields, p.refine);
   return fields;
 }

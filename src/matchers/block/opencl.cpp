@@ -54,9 +54,6 @@ std::string define_text(const char* name, const std::string& text) {
 }
 
 void check_device(const opencl::DeviceInfo& device, const BlockParameters& parameters) {
-  if (parameters.cuda.strategy != CudaStrategy::automatic)
-    throw Error(ErrorCategory::device,
-                device.text + " has no strategies of the cuda device: leave cuda.strategy automatic");
   if (parameters.cost == BlockCost::zncc && !device.has_doubles)
     throw Error(ErrorCategory::device,
                 device.text + " (" + device.name +
@@ -219,10 +216,14 @@ detail::TuningSpace opencl_tuning_space(const BlockParameters& parameters, const
   const opencl::DeviceInfo info = opencl::Context(device.platform, device.index).info();
   detail::TuningSpace space;
   space.variant = variant(parameters);
+  constexpr const char *of_columns = "Columns that a work item searches",
+                       *of_rows = "Rows that a work item searches";
   if (info.is_processor)
-    space.tunables = {{columns_a_tile, {32, 64, 256}}, {rows_a_tile, {4, 8, 32, 64}}};
+    space.tunables = {{columns_a_tile, of_columns, {32, 64, 256}}, {rows_a_tile, of_rows, {4, 8, 32, 64}}};
   else
-    space.tunables = {{columns_a_tile, {2, 8}}, {rows_a_tile, {4, 16}}, {items_a_group, {32, 128, 256}}};
+    space.tunables = {{columns_a_tile, of_columns, {2, 8}},
+                      {rows_a_tile, of_rows, {4, 16}},
+                      {items_a_group, "Work items of a group", {32, 128, 256}}};
   space.footprint = [info](const detail::Configuration& configuration) {
     const TileShape tile = tile_shape(info, configuration);
     // Keys, sums and what decides, of a pixel of a tile.

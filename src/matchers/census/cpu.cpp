@@ -17,8 +17,9 @@ namespace parallax::census {
 namespace {
 
 // How each of them is best depends on the machine; none changes a result.
-const detail::Tunable rows_per_tile{"rows_per_tile", {8, 16, 32, most_tile_rows}};
-const detail::Tunable labels_together{"labels_together", {4, 8}};
+const detail::Tunable rows_per_tile{
+    "rows_per_tile", "Rows of a tile that a task searches", {8, 16, 32, most_tile_rows}};
+const detail::Tunable labels_together{"labels_together", "Labels whose costs are computed at once", {4, 8}};
 
 std::ptrdiff_t bordered_pitch(int width) {
   return round_up(width + 2 * row_border, row_border);

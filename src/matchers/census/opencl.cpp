@@ -298,10 +298,12 @@ detail::TuningSpace opencl_tuning_space(const CensusParameters& parameters, cons
   const opencl::DeviceInfo info = opencl::Context(device.platform, device.index).info();
   detail::TuningSpace space;
   space.variant = variant(parameters);
+  constexpr const char* of_rows = "Rows of a tile that a work group searches";
   if (info.is_processor)
-    space.tunables = {{rows_a_tile, {8, 12, 16, 32, 48}}};
+    space.tunables = {{rows_a_tile, of_rows, {8, 12, 16, 32, 48}}};
   else
-    space.tunables = {{rows_a_tile, {6, 8, 16, 24}}, {shares_of_labels, {1, 2, 8}}};
+    space.tunables = {{rows_a_tile, of_rows, {6, 8, 16, 24}},
+                      {shares_of_labels, "Work items that share the labels of a strip", {1, 2, 8}}};
   space.footprint = [info](const detail::Configuration& configuration) {
     const Layout layout = layout_of(info, configuration);
     // Sums of each share, and keys, rivals and neighbours, of a pixel.

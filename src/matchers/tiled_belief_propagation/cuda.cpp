@@ -34,6 +34,37 @@ constexpr int most_labels_a_thread = 32;
 constexpr const char *scheduler_name = "scheduler", *messages_name = "messages",
                      *threads_a_pixel = "threads_per_pixel", *threads_a_direction = "threads_per_direction";
 
+// How blocks get from one diagonal of tiles to the next.
+enum class TileScheduler {
+  automatic,
+  launch_per_diagonal,  // a kernel for each diagonal, all in one graph
+  grid_barrier,         // one kernel that stays; all blocks meet after each diagonal
+  tile_flags,           // one kernel that stays; a tile starts when the messages to it have come
+};
+
+// Where the messages inside a tile are kept.
+enum class TileMessages {
+  automatic,
+  registers,      // for tiles and label counts that fit
+  shared_memory,  // the same
+  global_memory,
+};
+
+const std::vector<std::string> names_of_schedulers{"launch-per-diagonal", "grid-barrier", "tile-flags"};
+const std::vector<std::string> names_of_messages{"registers", "shared-memory", "global-memory"};
+
+// Of a choice that is not automatic.
+template <class Choice>
+const std::string& name_of(const std::vector<std::string>& names, Choice choice) {
+  return names[static_cast<std::size_t>(choice) - 1];
+}
+
+// What is configured of a choice.
+template <class Choice>
+Choice wanted(const detail::Configuration& configuration, const char* name) {
+  return static_cast<Choice>(configuration.value(name, static_cast<int>(Choice::automatic)));
+}
+
 // How the labels of a pixel are dealt out, see cuda_common.h.
 struct Dealing {
   int lanes, per_lane;
@@ -60,35 +91,22 @@ Dealing deal(int labels, int wanted_lanes) {
   return dealing;
 }
 
-// As it was tuned, where the parameters leave it open.
-TiledBeliefPropagationParameters configured(TiledBeliefPropagationParameters parameters,
-                                            const detail::Configuration& configuration) {
-  TiledBeliefPropagationCuda& cuda = parameters.cuda;
-  cuda.scheduler =
-      static_cast<TileScheduler>(configuration.value(scheduler_name, static_cast<int>(cuda.scheduler)));
-  cuda.messages =
-      static_cast<TileMessages>(configuration.value(messages_name, static_cast<int>(cuda.messages)));
-  cuda.threads_per_pixel = configuration.value(threads_a_pixel, cuda.threads_per_pixel);
-  return parameters;
-}
-
 class Cuda final : public cuda::Plan {
  public:
-  // `parameters`: configured()
   Cuda(const TiledBeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format,
        const detail::Configuration& configuration)
       : cuda::Plan(device, format, parameters.cost == DataCost::volume ? parameters.disparities : 0, true),
         model_(make_model(parameters)),
         grid_(format.size, parameters.tile),
-        dealing_(deal(parameters.disparities, parameters.cuda.threads_per_pixel)),
+        dealing_(deal(parameters.disparities, configuration.value(threads_a_pixel, 0))),
         images_(model_, format, checks_both(), layout_),
         refinement_(parameters.refine, format.size, layout_),
         threads_a_direction_(configuration.value(threads_a_direction, 0)) {
     data_cost::check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
     tile_ = {std::min(grid_.side, format.size.width), std::min(grid_.side, format.size.height)};
     sum_bits_ = fits_bytes(model_) ? 8 : 16;
-    choose_memory();
-    choose_scheduler();
+    choose_memory(wanted<TileMessages>(configuration, messages_name));
+    choose_scheduler(wanted<TileScheduler>(configuration, scheduler_name));
     const std::size_t pixels = format.size.pixels();
     data_ = layout_.reserve<std::uint32_t>(pixels * pixel_words(sum_bits_));
     if (!in_shared_memory())
@@ -155,8 +173,7 @@ class Cuda final : public cuda::Plan {
   }
 
   // \throws Error (device) for what does not fit
-  void choose_memory() {
-    const TileMessages wanted = model_.parameters.cuda.messages;
+  void choose_memory(TileMessages wanted) {
     messages_ = is_untiled() ? TileMessages::global_memory : TileMessages::shared_memory;
     const std::size_t needed = shared_bytes(),
                       most = static_cast<std::size_t>(context()->shared_bytes_per_block());
@@ -164,15 +181,15 @@ class Cuda final : public cuda::Plan {
     const bool fits = messages_ == TileMessages::shared_memory;
     if (wanted == TileMessages::global_memory) messages_ = wanted;
     if (wanted == TileMessages::automatic || wanted == TileMessages::global_memory) return;
-    const std::string name = wanted == TileMessages::registers ? "registers" : "shared_memory";
+    const std::string& name = name_of(names_of_messages, wanted);
     if (is_untiled())
       throw Error(ErrorCategory::device,
-                  "messages in " + name + " take no whole image as one tile: choose global_memory");
+                  "messages in " + name + " take no whole image as one tile: choose global-memory");
     if (!fits)
       throw Error(ErrorCategory::device, "messages in " + name + " would take " + std::to_string(needed) +
                                              " bytes of shared memory a tile, and the GPU has " +
                                              std::to_string(most) +
-                                             ": choose a smaller tile, or global_memory");
+                                             ": choose a smaller tile, or global-memory");
     messages_ = wanted;
     if (wanted == TileMessages::registers) check_registers();
   }
@@ -186,24 +203,24 @@ class Cuda final : public cuda::Plan {
                 "messages in registers would take " + std::to_string(words) + " of a thread, " +
                     std::to_string(tile_threads()) + " threads a tile, and the cuda device has " +
                     std::to_string(most_words) + ", and " + std::to_string(most_threads) +
-                    " threads: choose a smaller tile, another threads_per_pixel, or shared_memory");
+                    " threads: choose a smaller tile, another threads_per_pixel, or shared-memory");
   }
 
-  void choose_scheduler() {
-    scheduler_ = model_.parameters.cuda.scheduler;
+  void choose_scheduler(TileScheduler wanted) {
+    scheduler_ = wanted;
     if (scheduler_ == TileScheduler::automatic)
       scheduler_ = is_untiled() || !context()->launches_cooperatively() ? TileScheduler::launch_per_diagonal
                                                                         : TileScheduler::tile_flags;
     if (scheduler_ == TileScheduler::launch_per_diagonal) return;
-    const std::string name = scheduler_ == TileScheduler::grid_barrier ? "grid_barrier" : "tile_flags";
+    const std::string& name = name_of(names_of_schedulers, scheduler_);
     if (is_untiled())
       throw Error(ErrorCategory::device, "scheduler " + name +
-                                             " takes no whole image as one tile: choose launch_per_diagonal, "
+                                             " takes no whole image as one tile: choose launch-per-diagonal, "
                                              "or a tile of at least 1");
     if (!context()->launches_cooperatively())
       throw Error(ErrorCategory::device, "scheduler " + name +
                                              " needs cooperative launches, which this GPU or its driver "
-                                             "refuses: choose launch_per_diagonal");
+                                             "refuses: choose launch-per-diagonal");
   }
 
   // Rows or columns that a block sweeps at once.
@@ -301,7 +318,7 @@ class Cuda final : public cuda::Plan {
       if (blocks_ < 1)
         throw Error(ErrorCategory::device,
                     "no block of a tile fits on the GPU: choose a smaller tile, or scheduler "
-                    "launch_per_diagonal");
+                    "launch-per-diagonal");
     }
     refinement_.prepare(context(), device_memory());
   }
@@ -390,23 +407,20 @@ class Cuda final : public cuda::Plan {
 std::unique_ptr<detail::Plan> make_cuda(const TiledBeliefPropagationParameters& parameters,
                                         const Device& device, const ImageFormat& format,
                                         const detail::Configuration& configuration) {
-  return std::make_unique<Cuda>(configured(parameters, configuration), device, format, configuration);
+  return std::make_unique<Cuda>(parameters, device, format, configuration);
 }
 
 detail::TuningSpace cuda_tuning_space(const TiledBeliefPropagationParameters& parameters,
                                       const Device& device, const ImageFormat& format) {
-  const TiledBeliefPropagationCuda& chosen = parameters.cuda;
-  if (chosen.scheduler != TileScheduler::automatic || chosen.messages != TileMessages::automatic ||
-      chosen.threads_per_pixel > 0)
-    return {};
   detail::TuningSpace space;
   space.variant = variant(make_model(parameters));
-  space.tunables = {{threads_a_direction, {64, 128, 256, 512}},
-                    {scheduler_name, {1, 2, 3}, {"launch-per-diagonal", "grid-barrier", "tile-flags"}},
-                    {messages_name, {1, 2, 3}, {"registers", "shared-memory", "global-memory"}},
-                    {threads_a_pixel, {1, 2, 4, 8, 16, 32}}};
+  space.tunables = {
+      {threads_a_direction, "Most threads that sweep a tile in a direction", {64, 128, 256, 512}},
+      {scheduler_name, "How tiles wait for each other", {1, 2, 3}, names_of_schedulers},
+      {messages_name, "Where the messages of a tile are kept", {1, 2, 3}, names_of_messages},
+      {threads_a_pixel, "Threads that share the labels of a pixel", {1, 2, 4, 8, 16, 32}}};
   space.footprint = [=](const detail::Configuration& configuration) {
-    return Cuda(configured(parameters, configuration), device, format, configuration).footprint();
+    return Cuda(parameters, device, format, configuration).footprint();
   };
   return space;
 }

@@ -30,24 +30,6 @@ void add_model_fields(Fields& fields, TiledBeliefPropagationParameters& p) {
            {"End a visit when an iteration changes no message", "", Audience::experts});
 }
 
-void add_kernel_fields(Fields& fields, TiledBeliefPropagationCuda& p) {
-  fields.group(detail::kernels_group)
-      .add("scheduler", p.scheduler,
-           {{"automatic", TileScheduler::automatic},
-            {"launch-per-diagonal", TileScheduler::launch_per_diagonal},
-            {"grid-barrier", TileScheduler::grid_barrier},
-            {"tile-flags", TileScheduler::tile_flags}},
-           {"How tiles wait for each other", "", Audience::experts})
-      .add("tile_messages", p.messages,
-           {{"automatic", TileMessages::automatic},
-            {"registers", TileMessages::registers},
-            {"shared-memory", TileMessages::shared_memory},
-            {"global-memory", TileMessages::global_memory}},
-           {"Where messages of a tile are kept", "", Audience::experts})
-      .add("threads_per_pixel", p.threads_per_pixel, detail::one_of({0, 1, 2, 4, 8, 16, 32}),
-           {"Threads that share the labels of a pixel; 0 = fastest", "threads", Audience::experts});
-}
-
 Fields fields(TiledBeliefPropagationParameters& p) {
   Fields fields;
   detail::add_range_fields(fields, p.min_disparity, p.disparities, 2, 1024);
@@ -75,7 +57,6 @@ Fields fields(TiledBeliefPropagationParameters& p) {
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   fields.add("min_confidence", p.min_confidence, detail::range(0, 1),
              {"Reject pixels whose confidence, 0 to 1, is lower; 0 = none"});
-  add_kernel_fields(fields, p.cuda);
   refine::add_fields(fields, p.refine);
   return fields;
 }

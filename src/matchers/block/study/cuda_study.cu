@@ -3,8 +3,9 @@
 // bytes, a thread a pixel, every window summed on its own, a byte at a time. What they leave is what
 // find_best leaves.
 //
-// Specialised by STRATEGY (a CudaStrategy), BAND_ROWS (of constant memory, with the windows'); and by what
-// block_common.h says.
+// Specialised by BASE_IN_CONSTANT_MEMORY, with BAND_ROWS (which it holds, with the windows'), or DEVICE_LAUNCH,
+// with SERIAL_MINIMUM (a thread finds the least cost of a pixel, instead of all its threads together); and by
+// what block_common.h says.
 #include "block_common.h"
 
 using namespace parallax::block;
@@ -45,31 +46,41 @@ __device__ Key* best_at(const CudaSearch& search, int x, int y) {
 
 }  // namespace
 
-#if STRATEGY != 5
+#if !DEVICE_LAUNCH
 
-// Bands of rows: grid.x = rows from `first_row` on, grid.y = blocks of a row.
-PARALLAX_KERNEL find_in_global_memory(CudaSearch search, int first_row) {
-  wait_for_previous();
-  const int x = blockIdx.y * block_columns + threadIdx.x, y = first_row + blockIdx.x;
-  if (x >= search.frame.width) return;
-  const Range range = range_of(search, x);
-  Key best = no_key;
-  for (int shift = range.first; shift <= range.last; ++shift) {
-    const uint32 cost =
-        window_cost(window_at(search.base, x, y), PITCH, window_at(search.other, x - shift, y), PITCH);
-    best = min(best, key_at(search, shift, cost));
-  }
-  *best_at(search, x, y) = best;
-}
-
-#if STRATEGY == 3
+#if BASE_IN_CONSTANT_MEMORY
 extern "C" {
 // Rows of the base image, as they are in memory, from the first window of a band on.
 __constant__ uint8 base_band[BAND_ROWS * PITCH];
 }
 #endif
 
-// The same grid.
+// Of a pixel in row `band_row` of the band.
+__device__ const uint8* base_window(const CudaSearch& search, int x, int y, int band_row) {
+#if BASE_IN_CONSTANT_MEMORY
+  return base_band + band_row * PITCH + search.frame.before - radius + x;
+#else
+  return window_at(search.base, x, y);
+#endif
+}
+
+// The other image is in global memory. Bands of rows: grid.x = rows from `first_row` on, grid.y = blocks of a
+// row.
+PARALLAX_KERNEL find_in_global_memory(CudaSearch search, int first_row) {
+  wait_for_previous();
+  const int x = blockIdx.y * block_columns + threadIdx.x, y = first_row + blockIdx.x;
+  if (x >= search.frame.width) return;
+  const uint8* base = base_window(search, x, y, blockIdx.x);
+  const Range range = range_of(search, x);
+  Key best = no_key;
+  for (int shift = range.first; shift <= range.last; ++shift) {
+    const uint32 cost = window_cost(base, PITCH, window_at(search.other, x - shift, y), PITCH);
+    best = min(best, key_at(search, shift, cost));
+  }
+  *best_at(search, x, y) = best;
+}
+
+// It is in shared memory, and so is the base image, unless that is in constant memory. The same grid.
 PARALLAX_KERNEL find_in_shared_memory(CudaSearch search, int first_row) {
   // Shifts whose columns are in shared memory at a time.
   constexpr int chunk = 128;
@@ -78,10 +89,9 @@ PARALLAX_KERNEL find_in_shared_memory(CudaSearch search, int first_row) {
   wait_for_previous();
   const int first = blockIdx.y * block_columns, x = first + threadIdx.x, y = first_row + blockIdx.x;
   const auto inside = [&](int column) { return min(max(column, 0), search.frame.width + 2 * radius - 1); };
-#if STRATEGY == 3
+#if BASE_IN_CONSTANT_MEMORY
   constexpr int base_pitch = PITCH;
-  const int column = min(x, search.frame.width - 1);
-  const uint8* base = base_band + blockIdx.x * PITCH + search.frame.before - radius + column;
+  const uint8* base = base_window(search, min(x, search.frame.width - 1), y, blockIdx.x);
 #else
   constexpr int base_pitch = base_columns;
   __shared__ uint8 base_rows[WINDOW][base_columns];
@@ -112,23 +122,39 @@ PARALLAX_KERNEL find_in_shared_memory(CudaSearch search, int first_row) {
 
 #else
 
+__device__ Key key_of_pixel(const CudaSearch& search, int shift, int x, int y) {
+  const uint32 cost =
+      window_cost(window_at(search.base, x, y), PITCH, window_at(search.other, x - shift, y), PITCH);
+  return key_at(search, shift, cost);
+}
+
 // A block a pixel, a thread a label: the least of their keys. grid.x = columns, grid.y = rows.
 PARALLAX_KERNEL find_at_pixel(CudaSearch search, int first_row) {
   __shared__ Key keys[block_columns];
   const int x = blockIdx.x, y = first_row + blockIdx.y, thread = threadIdx.x;
   const Range range = range_of(search, x);
   Key best = no_key;
-  for (int shift = range.first + thread; shift <= range.last; shift += block_columns) {
-    const uint32 cost =
-        window_cost(window_at(search.base, x, y), PITCH, window_at(search.other, x - shift, y), PITCH);
-    best = min(best, key_at(search, shift, cost));
+#if SERIAL_MINIMUM
+  // One thread goes through the keys of all.
+  for (int begin = range.first; begin <= range.last; begin += block_columns) {
+    const int shift = begin + thread;
+    keys[thread] = shift <= range.last ? key_of_pixel(search, shift, x, y) : no_key;
+    __syncthreads();
+    if (thread == 0)
+      for (int i = 0; i < block_columns; ++i) best = min(best, keys[i]);
+    __syncthreads();
   }
+#else
+  for (int shift = range.first + thread; shift <= range.last; shift += block_columns)
+    best = min(best, key_of_pixel(search, shift, x, y));
   keys[thread] = best;
   for (int step = block_columns / 2; step > 0; step /= 2) {
     __syncthreads();
     if (thread < step) keys[thread] = min(keys[thread], keys[thread + step]);
   }
-  if (thread == 0) *best_at(search, x, y) = keys[0];
+  best = keys[0];
+#endif
+  if (thread == 0) *best_at(search, x, y) = best;
 }
 
 // A thread launches the blocks of `rows` rows.

@@ -32,13 +32,14 @@ struct Step {
   // The step of the same group that its speed-up refers to; empty = none.
   std::string over;
   DeviceKind device;
-  // None: Parallax has no such step. The disparities are the group's.
-  std::optional<MatcherParameters> parameters;
+  // The disparities are the group's.
+  MatcherParameters parameters;
   Published published = {};
   Way way = Way::planned_once;
-  int threads = 0;      // 0 = as many as were asked for
-  bool scalar = false;  // on vectors of one lane
-  bool tuned = false;   // with what is remembered for this machine; all else is as it is without
+  TunedValues configuration = {};  // as of PlanLimits
+  int threads = 0;                 // 0 = as many as were asked for
+  bool scalar = false;             // on vectors of one lane
+  bool tuned = false;              // with what is remembered for this machine; all else is as it is without
 };
 
 // Steps that are compared: they match the same pair.

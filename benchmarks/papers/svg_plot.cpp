@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/svg_plot.h"
+#include "benchmarks/papers/svg_plot.h"
 
 #include <algorithm>
 #include <array>

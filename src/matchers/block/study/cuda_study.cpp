@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "matchers/block/cuda_study.h"
+#include "matchers/block/study/cuda_study.h"
 
 #include <algorithm>
 #include <fstream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <dlfcn.h>
 
 #include "devices/cuda/kernel_sources.h"
+#include "matchers/block/cuda_plan.h"
 
 namespace parallax::block {
 namespace {
@@ -20,17 +23,42 @@ using cuda::StreamHandle;
 
 constexpr unsigned block_columns = 128;
 
-const char* name(CudaStrategy strategy) {
-  static constexpr const char* names[] = {"automatic",     "global_memory",
-                                          "shared_memory", "constant_and_shared_memory",
-                                          "streams",       "device_launch"};
-  return names[static_cast<int>(strategy)];
+constexpr const char *strategy_name = "strategy", *streams_name = "streams";
+
+// What searches. Their names are below.
+enum class Strategy {
+  automatic,                   // the room's own plan
+  global_memory,               // both images in global memory
+  shared_memory,               // rows of both images in shared memory
+  constant_memory,             // left rows in constant memory, the right image in global memory
+  constant_and_shared_memory,  // left rows in constant memory, right rows in shared memory
+  streams,                     // global_memory, the rows dealt out to several streams
+  device_launch_serial,  // a thread a pixel launches the threads of its labels; one of them finds the least
+  device_launch,         // the same, with a parallel reduction
+};
+
+const std::vector<std::string> strategy_names = {
+    "automatic", "global-memory",        "shared-memory", "constant-memory", "constant-and-shared-memory",
+    "streams",   "device-launch-serial", "device-launch"};
+
+Strategy strategy_of(const detail::Configuration& configuration) {
+  return static_cast<Strategy>(configuration.value(strategy_name, 0));
 }
 
-[[noreturn]] void refuse(CudaStrategy strategy, const std::string& reason) {
-  throw Error(ErrorCategory::device,
-              std::string("cuda strategy ") + name(strategy) + " " + reason + ": choose strategy automatic");
+[[noreturn]] void refuse(Strategy strategy, const std::string& reason) {
+  throw Error(ErrorCategory::device, "strategy " + strategy_names[static_cast<std::size_t>(strategy)] + " " +
+                                         reason + ": configure strategy automatic");
 }
+
+// A step of the study.
+class Step {
+ public:
+  virtual ~Step() = default;
+  // `options` specialise the kernels as block_common.h says.
+  virtual void prepare(const cuda::SharedContext& context, Options options) = 0;
+  // Finds the best labels of one image in the other.
+  virtual void find_best(const CudaSearch& search, StreamHandle stream) const = 0;
+};
 
 // A thread a pixel, in some rows.
 Shape grid_of(const CudaSearch& search, int rows) {
@@ -38,36 +66,39 @@ Shape grid_of(const CudaSearch& search, int rows) {
           cuda::blocks(static_cast<std::size_t>(search.frame.width), block_columns)};
 }
 
-// In global memory, or shared; a kernel that does it all.
-class Plain final : public CudaStudy {
+// The name of a kernel, and which of them a program has.
+constexpr const char *in_global_memory = "find_in_global_memory", *in_shared_memory = "find_in_shared_memory";
+constexpr const char *in_constant = "BASE_IN_CONSTANT_MEMORY", *launches = "DEVICE_LAUNCH";
+
+// A kernel that does it all.
+class Plain final : public Step {
  public:
-  explicit Plain(CudaStrategy strategy) : strategy_(strategy) {}
+  explicit Plain(const char* kernel) : name_(kernel) {}
 
   void prepare(const cuda::SharedContext& context, Options options) override {
-    options.push_back(define("STRATEGY", static_cast<int>(strategy_)));
+    options.insert(options.end(), {define(in_constant, 0), define(launches, 0)});
     program_ = cuda::Program(context, cuda::block_study_cu, options);
-    const bool shared = strategy_ == CudaStrategy::shared_memory;
-    kernel_ = program_.kernel(shared ? "find_in_shared_memory" : "find_in_global_memory");
+    kernel_ = program_.kernel(name_);
   }
   void find_best(const CudaSearch& search, StreamHandle stream) const override {
     kernel_.launch(stream, grid_of(search, search.frame.height), {block_columns}, 0, search, 0);
   }
 
  private:
-  CudaStrategy strategy_;
+  const char* name_;
   cuda::Program program_;
   Kernel kernel_;
 };
 
 // Bands of rows on several streams, which leave the caller's and come back to it.
-class Streams final : public CudaStudy {
+class Streams final : public Step {
  public:
   explicit Streams(int streams) : count_(streams) {}
 
   void prepare(const cuda::SharedContext& context, Options options) override {
-    options.push_back(define("STRATEGY", static_cast<int>(CudaStrategy::streams)));
+    options.insert(options.end(), {define(in_constant, 0), define(launches, 0)});
     program_ = cuda::Program(context, cuda::block_study_cu, options);
-    kernel_ = program_.kernel("find_in_global_memory");
+    kernel_ = program_.kernel(in_global_memory);
     started_ = cuda::make_event(context);
     for (int i = 0; i < count_; ++i) {
       streams_.push_back(cuda::make_stream(context));
@@ -124,7 +155,7 @@ struct StudyDriver {
 #undef PARALLAX_DECLARE
 };
 
-StudyDriver load_study_driver(CudaStrategy strategy) {
+StudyDriver load_study_driver(Strategy strategy) {
   cuda::driver();
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   StudyDriver loaded;
@@ -164,27 +195,30 @@ class Module {
   cuda::Owned<cuda::ModuleHandle> module_;
 };
 
-std::string compile(const cuda::SharedContext& context, Options options, CudaStrategy strategy) {
-  options.push_back(define("STRATEGY", static_cast<int>(strategy)));
+std::string compile(const cuda::SharedContext& context, const Options& options) {
   return cuda::compile(cuda::compiler(cuda::driver().version), cuda::block_study_cu, options,
                        context->architecture())
       .code;
 }
 
 // Bands of as many rows as constant memory holds: each is copied there, then matched.
-class Constant final : public CudaStudy {
+class Constant final : public Step {
  public:
-  Constant(int window, int pitch)
-      : window_(window), pitch_(static_cast<std::size_t>(pitch)), rows_(constant_bytes / pitch) {
+  Constant(Strategy strategy, int window, int pitch)
+      : strategy_(strategy),
+        kernel_(strategy == Strategy::constant_memory ? in_global_memory : in_shared_memory),
+        window_(window),
+        pitch_(static_cast<std::size_t>(pitch)),
+        rows_(constant_bytes / pitch) {
     if (rows_ < window)
       refuse(strategy, "holds " + std::to_string(rows_) + " rows of such a width, and a window has " +
                            std::to_string(window));
   }
 
   void prepare(const cuda::SharedContext& context, Options options) override {
-    const StudyDriver driver = load_study_driver(strategy);
-    options.push_back(define("BAND_ROWS", rows_));
-    module_ = Module(context, compile(context, options, strategy));
+    const StudyDriver driver = load_study_driver(strategy_);
+    options.insert(options.end(), {define(in_constant, 1), define(launches, 0), define("BAND_ROWS", rows_)});
+    module_ = Module(context, compile(context, options));
     std::size_t bytes = 0;
     cuda::check(driver.cuModuleGetGlobal_v2(&band_, &bytes, module_.get(), "base_band"),
                 "cuModuleGetGlobal of base_band");
@@ -195,12 +229,11 @@ class Constant final : public CudaStudy {
     for (int first = 0; first < height; first += rows) {
       const int count = std::min(rows, height - first);
       copy_rows(search, first, count + window_ - 1, stream);
-      module_.launch("find_in_shared_memory", stream, grid_of(search, count), block_columns, search, first);
+      module_.launch(kernel_, stream, grid_of(search, count), block_columns, search, first);
     }
   }
 
  private:
-  static constexpr CudaStrategy strategy = CudaStrategy::constant_and_shared_memory;
   static constexpr int constant_bytes = 65536;
 
   void copy_rows(const CudaSearch& search, int first, int rows, StreamHandle stream) const {
@@ -217,6 +250,8 @@ class Constant final : public CudaStudy {
                 "cuMemcpy2DAsync of " + std::to_string(rows) + " rows to constant memory");
   }
 
+  Strategy strategy_;
+  const char* kernel_;
   int window_;
   std::size_t pitch_;
   int rows_;
@@ -225,13 +260,17 @@ class Constant final : public CudaStudy {
 };
 
 // The threads that launch others need CUDA's device runtime, which is linked to them here.
-class DeviceLaunch final : public CudaStudy {
+class DeviceLaunch final : public Step {
  public:
+  explicit DeviceLaunch(Strategy strategy) : strategy_(strategy) {}
+
   void prepare(const cuda::SharedContext& context, Options options) override {
-    const StudyDriver driver = load_study_driver(strategy);
+    const StudyDriver driver = load_study_driver(strategy_);
     const std::string runtime = find_runtime();
-    options.push_back("--relocatable-device-code=true");
-    module_ = Module(context, link(context, driver, compile(context, options, strategy), runtime));
+    options.insert(options.end(), {define(in_constant, 0), define(launches, 1),
+                                   define("SERIAL_MINIMUM", strategy_ == Strategy::device_launch_serial),
+                                   "--relocatable-device-code=true"});
+    module_ = Module(context, link(context, driver, compile(context, options), runtime));
   }
 
   void find_best(const CudaSearch& search, StreamHandle stream) const override {
@@ -242,14 +281,12 @@ class DeviceLaunch final : public CudaStudy {
   }
 
  private:
-  static constexpr CudaStrategy strategy = CudaStrategy::device_launch;
-
-  static std::string find_runtime() {
+  std::string find_runtime() const {
     for (const char* folder : {"/usr/local/cuda/lib64", "/usr/local/cuda/lib", "/usr/lib/x86_64-linux-gnu"}) {
       const std::string path = std::string(folder) + "/libcudadevrt.a";
       if (std::ifstream(path).good()) return path;
     }
-    refuse(strategy, "needs CUDA's device runtime (libcudadevrt.a), which is not in /usr/local/cuda/lib64");
+    refuse(strategy_, "needs CUDA's device runtime (libcudadevrt.a), which is not in /usr/local/cuda/lib64");
   }
 
   static std::string link(const cuda::SharedContext& context, const StudyDriver& driver, std::string code,
@@ -269,40 +306,84 @@ class DeviceLaunch final : public CudaStudy {
     return {static_cast<const char*>(linked), bytes};
   }
 
+  Strategy strategy_;
   Module module_;
+};
+
+std::unique_ptr<Step> make_step(Strategy strategy, int streams, int window, int pitch) {
+  switch (strategy) {
+    case Strategy::shared_memory:
+      return std::make_unique<Plain>(in_shared_memory);
+    case Strategy::constant_memory:
+    case Strategy::constant_and_shared_memory:
+      return std::make_unique<Constant>(strategy, window, pitch);
+    case Strategy::streams:
+      return std::make_unique<Streams>(streams);
+    case Strategy::device_launch_serial:
+    case Strategy::device_launch:
+      return std::make_unique<DeviceLaunch>(strategy);
+    default:
+      return std::make_unique<Plain>(in_global_memory);
+  }
+}
+
+// The room's plan with a step in the place of its search.
+class Study final : public CudaBytes {
+ public:
+  Study(const BlockParameters& parameters, const Device& device, const ImageFormat& format,
+        const detail::Configuration& configuration)
+      : CudaBytes(parameters, device, format, {}), strategy_(strategy_of(configuration)) {
+    constexpr int usual_streams = 4;
+    step_ = make_step(strategy_, configuration.value(streams_name, usual_streams), parameters.window,
+                      frame().pitch);
+  }
+
+ private:
+  void take(const StereoPair& pair, cuda::ChangingLaunches& launches) override {
+    if (!pair.left_mask.empty() || !pair.right_mask.empty()) refuse(strategy_, "takes no masks");
+    CudaBytes::take(pair, launches);
+  }
+  void prepare_search(StreamHandle stream) override {
+    step_->prepare(context(), search_options());
+    CudaBytes::prepare_search(stream);
+  }
+  void find_best(const CudaSearch& search, StreamHandle stream) const override {
+    step_->find_best(search, stream);
+  }
+
+  Strategy strategy_;
+  std::unique_ptr<Step> step_;
 };
 
 }  // namespace
 
-std::unique_ptr<CudaStudy> make_study(const BlockParameters& parameters, int pitch) {
-  const CudaStrategy strategy = parameters.cuda.strategy;
-  switch (strategy) {
-    case CudaStrategy::automatic:
-      return nullptr;
-    case CudaStrategy::streams:
-      return std::make_unique<Streams>(parameters.cuda.streams);
-    case CudaStrategy::constant_and_shared_memory:
-      return std::make_unique<Constant>(parameters.window, pitch);
-    case CudaStrategy::device_launch:
-      return std::make_unique<DeviceLaunch>();
-    default:
-      return std::make_unique<Plain>(strategy);
-  }
+void add_study(detail::TuningSpace& space) {
+  space.tunables.push_back({strategy_name,
+                            "Search of an older study, of SAD in bytes without masks",
+                            {},
+                            strategy_names,
+                            detail::whole_numbers(0, static_cast<int>(Strategy::device_launch))});
+  space.tunables.push_back(
+      {streams_name, "Number of streams of strategy streams", {}, {}, detail::whole_numbers(1, 16)});
+  space.allowed = [](const detail::Configuration& configuration) {
+    const bool has_streams = configuration.values().count(streams_name) > 0;
+    if (has_streams && strategy_of(configuration) != Strategy::streams) return false;
+    return !asks_for_study(configuration) || configuration.values().size() == (has_streams ? 2u : 1u);
+  };
 }
 
-void check_strategy(const BlockParameters& parameters, const Search& search) {
-  const CudaStrategy strategy = parameters.cuda.strategy;
-  constexpr int highest_byte = 255;
-  if (strategy == CudaStrategy::automatic) return;
+bool asks_for_study(const detail::Configuration& configuration) {
+  return strategy_of(configuration) != Strategy::automatic;
+}
+
+std::unique_ptr<detail::Plan> make_study(const BlockParameters& parameters, const Device& device,
+                                         const ImageFormat& format,
+                                         const detail::Configuration& configuration, bool bytes) {
+  const Strategy strategy = strategy_of(configuration);
   if (parameters.cost != BlockCost::sad) refuse(strategy, "takes no cost but sad");
   if (parameters.uniqueness > 0) refuse(strategy, "takes no uniqueness");
-  if (search.highest_value > highest_byte) refuse(strategy, "takes no values of more than 8 bits");
-}
-
-void check_strategy(const BlockParameters& parameters, const StereoPair& pair) {
-  const CudaStrategy strategy = parameters.cuda.strategy;
-  if (strategy != CudaStrategy::automatic && (!pair.left_mask.empty() || !pair.right_mask.empty()))
-    refuse(strategy, "takes no masks");
+  if (!bytes) refuse(strategy, "takes no values of more than 8 bits");
+  return std::make_unique<Study>(parameters, device, format, configuration);
 }
 
 }  // namespace parallax::block

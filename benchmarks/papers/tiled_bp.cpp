@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/papers.h"
-#include "tools/parallax/papers_data.h"
+#include "benchmarks/papers/data.h"
+#include "benchmarks/papers/papers.h"
 
 namespace parallax::tool {
 namespace {
@@ -15,10 +15,12 @@ TiledBeliefPropagationParameters reference_program() {
   return parameters;
 }
 
-TiledBeliefPropagationParameters winner(TileScheduler scheduler) {
-  TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>("memocode-2013");
-  parameters.cuda.scheduler = scheduler;
-  return parameters;
+// The winner's way on a GPU.
+Step winner(const char* name, const char* over, const char* scheduler, const Published& published = {}) {
+  Step step{name, over, DeviceKind::cuda, preset<TiledBeliefPropagationParameters>("memocode-2013"),
+            published};
+  step.configuration = {{"scheduler", scheduler}};
+  return step;
 }
 
 struct PublishedCase {
@@ -31,21 +33,18 @@ struct PublishedCase {
 Group test_case(const PublishedCase& paper) {
   const Published reference{{}, {}, paper.reference_mismatches, "the contest's program"};
   const Published winning{paper.milliseconds, {}, paper.mismatches, c2050};
-  const MatcherParameters tuned = preset<TiledBeliefPropagationParameters>("memocode-2013-tuned");
+  const MatcherParameters winners = preset<TiledBeliefPropagationParameters>("memocode-2013"),
+                          tuned = preset<TiledBeliefPropagationParameters>("memocode-2013-tuned");
   return {paper.name,
           paper.pair,
           16,
           {{"whole image, 40 iterations", "", DeviceKind::cpu, reference_program(), reference},
-           {"tiles of 13, 1 outer, 1 inner", "whole image, 40 iterations", DeviceKind::cpu,
-            winner(TileScheduler::automatic), winning},
+           {"tiles of 13, 1 outer, 1 inner", "whole image, 40 iterations", DeviceKind::cpu, winners, winning},
            {"tiles of 32, smoothed images", "tiles of 13, 1 outer, 1 inner", DeviceKind::cpu, tuned},
            {"whole image, 40 iterations", "", DeviceKind::cuda, reference_program(), reference},
-           {"tiles of 13, a launch a diagonal", "whole image, 40 iterations", DeviceKind::cuda,
-            winner(TileScheduler::launch_per_diagonal)},
-           {"tiles of 13, a barrier", "tiles of 13, a launch a diagonal", DeviceKind::cuda,
-            winner(TileScheduler::grid_barrier), winning},
-           {"tiles of 13, a flag a tile", "tiles of 13, a barrier", DeviceKind::cuda,
-            winner(TileScheduler::tile_flags)},
+           winner("tiles of 13, a launch a diagonal", "whole image, 40 iterations", "launch-per-diagonal"),
+           winner("tiles of 13, a barrier", "tiles of 13, a launch a diagonal", "grid-barrier", winning),
+           winner("tiles of 13, a flag a tile", "tiles of 13, a barrier", "tile-flags"),
            {"tiles of 32, smoothed images", "tiles of 13, a flag a tile", DeviceKind::cuda, tuned}}};
 }
 

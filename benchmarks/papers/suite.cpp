@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/papers_suite.h"
+#include "benchmarks/papers/suite.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,10 +7,10 @@
 
 #include "parallax/error.h"
 
+#include "benchmarks/papers/report.h"
 #include "tools/parallax/command.h"
 #include "tools/parallax/file_errors.h"
 #include "tools/parallax/output_files.h"
-#include "tools/parallax/papers_report.h"
 
 namespace parallax::tool {
 namespace {

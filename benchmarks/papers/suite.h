@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `parallax bench --suite papers` does, wherever its pairs come from.
+// The papers' suite: `parallax bench --suite papers`, and that for pairs of any kind.
 #pragma once
 
 #include <ostream>
 #include <string>
 #include <vector>
 
-#include "tools/parallax/papers_data.h"
-#include "tools/parallax/papers_run.h"
+#include "benchmarks/papers/data.h"
+#include "benchmarks/papers/run.h"
+#include "tools/parallax/command.h"
 
 namespace parallax::tool {
+
+int papers_command(const Arguments& arguments);
 
 struct PapersRequest {
   std::vector<std::string> papers;  // by name; none = all

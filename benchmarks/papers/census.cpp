@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/papers.h"
+#include "benchmarks/papers/papers.h"
 
 namespace parallax::tool {
 namespace {

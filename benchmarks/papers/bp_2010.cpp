@@ -1,34 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/papers.h"
+#include "benchmarks/papers/papers.h"
 
 namespace parallax::tool {
 namespace {
 
 constexpr const char* gtx_285 = "GeForce GTX 285";
 
-BeliefPropagationParameters published(MessageValues values) {
+BeliefPropagationParameters published() {
   BeliefPropagationParameters parameters = preset<BeliefPropagationParameters>("grauer-gray-2010");
   parameters.arithmetic = Arithmetic::float32;
-  parameters.cuda.message_values = values;
   return parameters;
 }
 
 BeliefPropagationParameters in_bytes() {
-  BeliefPropagationParameters parameters = published(MessageValues::automatic);
+  BeliefPropagationParameters parameters = published();
   parameters.arithmetic = Arithmetic::fixed8;
   return parameters;
 }
 
-Step gpu_step(const char* name, MessageValues values, Published figures) {
-  const char* over = values == MessageValues::local_memory ? "" : "local memory";
+// Where a thread keeps the values of the message it makes: so many in registers, so many more in shared
+// memory, the rest in local memory.
+TunedValues values(int in_registers, int in_shared_memory) {
+  return {{"values_in_registers", std::to_string(in_registers)},
+          {"values_in_shared_memory", std::to_string(in_shared_memory)}};
+}
+
+Step gpu_step(const char* name, const TunedValues& configuration, Published figures) {
+  const char* over = configuration == values(0, 0) ? "" : "local memory";
   if (figures.value) figures.hardware = gtx_285;
-  return {name, over, DeviceKind::cuda, published(values), figures};
+  return {name, over, DeviceKind::cuda, published(), figures, Way::planned_once, configuration};
 }
 
 // What the paper does not have: bytes, and processors.
 void add_ours(std::vector<Step>& steps) {
   steps.push_back({"bytes", "tuned", DeviceKind::cuda, in_bytes()});
-  steps.push_back({"processor", "", DeviceKind::cpu, published(MessageValues::automatic)});
+  steps.push_back({"processor", "", DeviceKind::cpu, published()});
   steps.push_back({"processor, bytes", "processor", DeviceKind::cpu, in_bytes()});
 }
 
@@ -45,21 +51,23 @@ Group group(const char* name, const char* pair, int disparities, std::vector<Ste
 }
 
 Group tsukuba() {
+  constexpr int labels = 15;
   return group(
-      "tsukuba", "tsukubaSet", 15,
-      {gpu_step("local memory", MessageValues::local_memory, {47.0}),
-       gpu_step("registers", MessageValues::registers, {24.3, 1.93}),
-       gpu_step("shared memory", MessageValues::shared_memory, {25.4, 1.85}),
-       gpu_step("hybrid", MessageValues::hybrid, {}), gpu_step("tuned", MessageValues::automatic, {})});
+      "tsukuba", "tsukubaSet", labels,
+      {gpu_step("local memory", values(0, 0), {47.0}), gpu_step("registers", values(labels, 0), {24.3, 1.93}),
+       gpu_step("shared memory", values(0, labels), {25.4, 1.85}),
+       // All of them are the lowest.
+       gpu_step("hybrid", values(labels, 0), {}), gpu_step("tuned", {}, {})});
 }
 
 Group cones() {
-  return group("cones, quarter size", "conesQuarterSize", 64,
-               {gpu_step("local memory", MessageValues::local_memory, {420}),
-                gpu_step("registers", MessageValues::registers, {300}),
-                gpu_step("shared memory", MessageValues::shared_memory, {}),
-                gpu_step("hybrid", MessageValues::hybrid, {238.0, 1.76}),
-                gpu_step("tuned", MessageValues::automatic, {238.3, 1.76})});
+  constexpr int labels = 64, hybrids = 32;
+  return group(
+      "cones, quarter size", "conesQuarterSize", labels,
+      {gpu_step("local memory", values(0, 0), {420}), gpu_step("registers", values(labels, 0), {300}),
+       gpu_step("shared memory", values(0, labels), {}),
+       gpu_step("hybrid", values(hybrids, labels - hybrids), {238.0, 1.76}),
+       gpu_step("tuned", {}, {238.3, 1.76})});
 }
 
 // In tiles of so many columns and rows, and what that costs.
@@ -70,8 +78,9 @@ Group split(const char* name, const char* pair, int disparities, Size tiles, Pub
                        const BeliefPropagationParameters& parameters, const Published& figures) {
     group.steps.push_back({step, over, device, parameters, figures, way});
   };
-  const BeliefPropagationParameters best = published(MessageValues::automatic);
-  add("local memory", "", DeviceKind::cuda, Way::in_tiles, published(MessageValues::local_memory), {});
+  const BeliefPropagationParameters best = published();
+  add("local memory", "", DeviceKind::cuda, Way::in_tiles, best, {});
+  group.steps.back().configuration = values(0, 0);
   add("tuned", "local memory", DeviceKind::cuda, Way::in_tiles, best, tuned);
   add("tuned, not split", "tuned", DeviceKind::cuda, Way::planned_once, best, {});
   add("bytes", "tuned", DeviceKind::cuda, Way::in_tiles, in_bytes(), {});

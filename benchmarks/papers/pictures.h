@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "tools/parallax/papers_data.h"
+#include "benchmarks/papers/data.h"
 
 namespace parallax::tool {
 

@@ -8,13 +8,10 @@
 
 #include "parallax/evaluate.h"
 
-#include "tools/parallax/papers.h"
-#include "tools/parallax/papers_data.h"
+#include "benchmarks/papers/data.h"
+#include "benchmarks/papers/papers.h"
 
 namespace parallax::tool {
-
-// Between the caller's memory and that of a device.
-bool is_copy(const StageTime& stage);
 
 struct PapersRun {
   std::vector<Device> devices;

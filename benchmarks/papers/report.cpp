@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/papers_report.h"
+#include "benchmarks/papers/report.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 
 #include "parallax/version.h"
 
+#include "benchmarks/papers/svg_plot.h"
 #include "tools/parallax/command.h"
-#include "tools/parallax/svg_plot.h"
 
 namespace parallax::tool {
 namespace {

@@ -10,11 +10,11 @@
 #include "parallax/formats.h"
 #include "parallax/synth.h"
 
+#include "benchmarks/papers/data.h"
+#include "benchmarks/papers/run.h"
+#include "benchmarks/papers/suite.h"
 #include "tools/command_fixture.h"
-#include "tools/parallax/papers_data.h"
 #include "tools/parallax/papers_pairs.h"
-#include "tools/parallax/papers_run.h"
-#include "tools/parallax/papers_suite.h"
 #include "tools/parallax/pictures/codecs.h"
 #include "tools/picture_files.h"
 
@@ -218,8 +218,10 @@ TEST_F(PapersTest, WhatCannotBeIsRefusedBeforeAnythingIsMeasured) {
   expect_refusal(suite + "--paper block,bp-2020", 2,
                  {"bp-2020", "block, census, bp-2010, bp-2019, tiled-bp"});
   expect_refusal(suite + "--seconds-per-row -1", 2, {"--seconds-per-row"});
-  expect_refusal("bench --csv p.csv", 2, {"--csv", "--suite papers"});
-  expect_refusal("bench --plots plots", 2, {"--plots", "--suite papers"});
+  for (const char* number : {"nan", "inf", "1e99", "x"})
+    expect_refusal(suite + "--seconds-per-row " + number, 2, {"--seconds-per-row"});
+  expect_refusal("bench --csv p.csv", 2, {"--csv"});
+  expect_refusal("bench --plots plots", 2, {"--plots"});
   expect_refusal(suite + "--csv old.csv --json nowhere/p.json", 1, {"nowhere/p.json", "no folder"});
   expect_refusal(suite + "--markdown folder", 1, {"folder", "give a file"});
   expect_refusal(suite + "--plots old.csv", 1, {"old.csv", "no folder"});
@@ -227,6 +229,49 @@ TEST_F(PapersTest, WhatCannotBeIsRefusedBeforeAnythingIsMeasured) {
   expect_refusal(suite + "--csv old.csv", 1, {"papers/venus/right.png", "--data"});
   EXPECT_EQ(contents(folder_ / "old.csv"), "what was here before");
   EXPECT_EQ(files(), before);
+}
+
+TEST_F(PapersTest, WhatIsMeasuredOnIsNotWrittenOver) {
+  fs::create_directory_symlink("data", folder_ / "to_data");
+  const std::string picture = "to_data/papers/venus/left.png", before = contents(folder_ / picture);
+  for (const char* option : {"--json ", "--csv ", "--markdown "})
+    expect_refusal("bench --suite papers --data data " + (option + picture), 2, {picture, "which is read"});
+  EXPECT_EQ(contents(folder_ / picture), before);
+}
+
+// As scripts/gpu-check.sh has it, which reads what gpu_pairs wrote.
+TEST_F(PapersTest, PairsOfAMachineWithoutPicturesAreTheSame) {
+  const fs::path pair = folder_ / "pairs" / "conesQuarterSize";
+  fs::create_directories(folder_ / "pairs" / "tsukubaSet");
+  fs::create_directories(pair);
+  Plane<float> left(size), right(size), truth(size);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) {
+      left.at(x, y) = pair_.left.at(3 * x, y);
+      right.at(x, y) = pair_.right.at(3 * x, y);
+      truth.at(x, y) = std::floor(std::max(1.f, pair_.left_truth.at(x, y)));
+    }
+  write_file((pair / "left.pfm").string(), encode_pfm(left.view()));
+  write_file((pair / "right.pfm").string(), encode_pfm(right.view()));
+  write_file((pair / "truth.pfm").string(), encode_pfm(truth.view()));
+  write_file((folder_ / "pairs" / "tsukubaSet" / "left.pfm").string(), encode_pfm(left.view()));
+  const std::string block = " --seconds-per-row 0 --paper block --device cpu --json p.json";
+  ASSERT_EQ(run("bench --suite papers --data data" + block).status, 0);
+  const nlohmann::json of_pictures = results();
+  const Outcome outcome = run("bench --suite papers --data pairs" + block);
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const nlohmann::json of_pfm = results();
+  ASSERT_EQ(of_pfm.size(), of_pictures.size());
+  for (std::size_t i = 0; i < of_pfm.size(); ++i) EXPECT_EQ(of_pfm[i]["bad1"], of_pictures[i]["bad1"]) << i;
+}
+
+TEST_F(PapersTest, AProgramThatIsNotThereIsNamedWithTheWayToBuildIt) {
+  fs::copy_file(PARALLAX_COMMAND, folder_ / "parallax");
+  const std::string command = "cd '" + folder_.string() + "' && ./parallax bench --suite papers 2> message";
+  EXPECT_NE(std::system(command.c_str()), 0);
+  const std::string message = contents(folder_ / "message");
+  EXPECT_NE(message.find("--target parallax-papers"), std::string::npos) << message;
+  EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 1) << message;
 }
 
 TEST_F(PapersTest, AnUnwritableFileIsNamedAndNothingIsHalfWritten) {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/parallax/papers_run.h"
+#include "benchmarks/papers/run.h"
 
 namespace parallax::tool {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/papers_run.h"
+#include "benchmarks/papers/run.h"
 
 #include <algorithm>
 #include <chrono>
@@ -36,12 +36,12 @@ int tile_length(int extent, int tiles, int before, int after, int alignment) {
 }
 
 TilePlan plan_of_tiles(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
-                       Size tiles) {
+                       const PlanLimits& limits, Size tiles) {
   const Margins around = margins(parameters, format, tile_padding);
   const Size largest{
       tile_length(format.size.width, tiles.width, around.left, around.right, around.alignment),
       tile_length(format.size.height, tiles.height, around.top, around.bottom, around.alignment)};
-  return plan_tiles(parameters, device, format, {}, {tile_padding, largest});
+  return plan_tiles(parameters, device, format, limits, {tile_padding, largest});
 }
 
 template <class T>
@@ -76,7 +76,7 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
 class Trial {
  public:
   Trial(PapersRow& row, const Device& device, const PapersImages& images, Map& map)
-      : row_(row), device_(device), images_(images), map_(map), parameters_(*row.step->parameters) {
+      : row_(row), device_(device), images_(images), map_(map), parameters_(row.step->parameters) {
     parameters_.disparities() = row.group->disparities;
   }
 
@@ -86,16 +86,17 @@ class Trial {
 
   std::size_t memory_needed() const {
     const Forced forced(*row_.step);
-    return estimate_memory_bytes(parameters_, device_, format());
+    return estimate_memory_bytes(parameters_, device_, format(), row_.step->configuration);
   }
 
   void plan() {
     const Forced forced(*row_.step);
     if (row_.step->way == Way::in_tiles)
-      tiles_ =
-          std::make_unique<TiledMatcher>(plan_of_tiles(parameters_, device_, format(), row_.group->tiles));
+      tiles_ = std::make_unique<TiledMatcher>(
+          plan_of_tiles(parameters_, device_, format(), {0, row_.step->configuration}, row_.group->tiles));
     else
-      matcher_ = std::make_unique<Matcher>(parameters_, device_, format());
+      matcher_ =
+          std::make_unique<Matcher>(parameters_, device_, format(), PlanLimits{0, row_.step->configuration});
   }
 
   // The first run says how many more there are to be.
@@ -156,7 +157,7 @@ class Trial {
     double milliseconds = 0;
     if (!matcher_) return milliseconds;
     for (const StageTime& stage : matcher_->stage_times())
-      if (is_copy(stage)) milliseconds += stage.milliseconds;
+      if (is_copy(stage.stage)) milliseconds += stage.milliseconds;
     return milliseconds;
   }
 
@@ -246,9 +247,7 @@ std::vector<PapersRow> rows_of(const PapersTable& table, const PapersRun& run) {
     for (const Step& step : group.steps) {
       const std::vector<Device> devices = devices_for(step, run);
       const std::string kind = name(step.device);
-      if (!step.parameters)
-        rows.push_back({&group, &step, kind, {}, "Parallax has no such step"});
-      else if (devices.empty())
+      if (devices.empty())
         rows.push_back({&group, &step, kind, {}, "no " + kind + " device"});
       else
         for (const Device& device : devices) rows.push_back({&group, &step, device.text(), {}, ""});
@@ -295,11 +294,6 @@ void measure_group(std::vector<PapersRow>& rows, const Group& group, const Paper
 }
 
 }  // namespace
-
-bool is_copy(const StageTime& stage) {
-  const std::string_view name = stage.stage;
-  return name == "upload" || name == "download";
-}
 
 std::vector<Device> devices_of_this_machine() {
   std::vector<Device> devices;

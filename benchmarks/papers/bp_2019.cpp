@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/papers.h"
+#include "benchmarks/papers/papers.h"
 
 namespace parallax::tool {
 namespace {
@@ -38,53 +38,48 @@ constexpr PublishedPair pairs[] = {
      {11512.5, 1044.5, 598.2, 312.5, 1.01, 1.71, 1.02}},
 };
 
-// Bare of all that the steps add.
-BeliefPropagationParameters initial() {
+BeliefPropagationParameters in(Arithmetic arithmetic) {
   BeliefPropagationParameters parameters = preset<BeliefPropagationParameters>("grauer-gray-2019");
-  parameters.arithmetic = Arithmetic::float32;
-  parameters.aligned = false;
-  parameters.cuda.message_values = MessageValues::local_memory;
-  return parameters;
-}
-
-BeliefPropagationParameters with(Arithmetic arithmetic, bool aligned) {
-  BeliefPropagationParameters parameters = initial();
   parameters.arithmetic = arithmetic;
-  parameters.aligned = aligned;
   return parameters;
 }
 
-BeliefPropagationParameters naive_order() {
-  BeliefPropagationParameters parameters = initial();
-  parameters.cuda.index_order = IndexOrder::naive;
-  return parameters;
-}
+// Bare of all that the steps add.
+const TunedValues unaligned = {{"aligned", "false"}},
+                  in_local_memory = {{"values_in_registers", "0"}, {"values_in_shared_memory", "0"}};
 
-BeliefPropagationParameters best_values(Arithmetic arithmetic) {
-  BeliefPropagationParameters parameters = with(arithmetic, true);
-  parameters.cuda.message_values = MessageValues::automatic;
-  return parameters;
+TunedValues both(TunedValues a, const TunedValues& b) {
+  a.insert(b.begin(), b.end());
+  return a;
 }
 
 Group on_processor(const PublishedPair& paper) {
   const auto& published = paper.processor;
-  const auto step = [](const char* name, const char* over, const BeliefPropagationParameters& parameters,
-                       std::optional<double> value, std::optional<double> speed_up) {
-    return Step{name, over, DeviceKind::cpu, parameters, {value, speed_up, {}, xeon}};
+  const auto step = [](const char* name, const char* over, std::optional<double> value,
+                       std::optional<double> speed_up) {
+    Step step{name, over, DeviceKind::cpu, in(Arithmetic::float32), {value, speed_up, {}, {}}};
+    if (value || speed_up) step.published.hardware = xeon;
+    step.configuration = unaligned;
+    return step;
   };
   const char* const anew = "vectors, all memory anew for each pair";
   std::vector<Step> steps = {
-      {"processor reference", "", DeviceKind::reference, initial(), {published.initial, {}, {}, xeon}},
-      {"one thread, scalar", "", DeviceKind::cpu, initial()},
-      step("threads", "one thread, scalar", initial(), published.threads,
-           published.initial / published.threads),
-      step("vectors", "threads", initial(), published.vectors, {}),
-      {anew, "", DeviceKind::cpu, initial()},
-      step("memory management", anew, initial(), {}, published.memory),
-      step("16 bits", "vectors", with(Arithmetic::float16, false), {}, published.half),
-      step("alignment", "16 bits", with(Arithmetic::float16, true), published.optimized, published.alignment),
-      {"bytes", "alignment", DeviceKind::cpu, best_values(Arithmetic::fixed8)},
+      {"processor reference",
+       "",
+       DeviceKind::reference,
+       in(Arithmetic::float32),
+       {published.initial, {}, {}, xeon}},
+      step("one thread, scalar", "", {}, {}),
+      step("threads", "one thread, scalar", published.threads, published.initial / published.threads),
+      step("vectors", "threads", published.vectors, {}),
+      step(anew, "", {}, {}),
+      step("memory management", anew, {}, published.memory),
+      step("16 bits", "vectors", {}, published.half),
+      step("alignment", "16 bits", published.optimized, published.alignment),
+      {"bytes", "alignment", DeviceKind::cpu, in(Arithmetic::fixed8)},
   };
+  for (const int of_16_bits : {6, 7}) steps[of_16_bits].parameters = in(Arithmetic::float16);
+  steps[7].configuration.clear();
   for (Step& each : steps) each.scalar = each.name == "one thread, scalar" || each.name == "threads";
   steps[1].threads = 1;
   steps[4].way = Way::planned_for_each_pair;
@@ -93,21 +88,27 @@ Group on_processor(const PublishedPair& paper) {
 
 Group on_gpu(const PublishedPair& paper) {
   const auto& published = paper.gpu;
-  const auto step = [](const char* name, const char* over, const BeliefPropagationParameters& parameters,
-                       std::optional<double> value, std::optional<double> speed_up) {
-    return Step{
-        name, over, DeviceKind::cuda, parameters, {value, speed_up, {}, value || speed_up ? v100 : ""}};
+  const auto step = [](const char* name, const char* over, Arithmetic arithmetic,
+                       const TunedValues& configuration, std::optional<double> value,
+                       std::optional<double> speed_up) {
+    Step step{name, over, DeviceKind::cuda, in(arithmetic), {value, speed_up, {}, {}}};
+    if (value || speed_up) step.published.hardware = v100;
+    step.configuration = configuration;
+    return step;
   };
+  const TunedValues initial = both(unaligned, in_local_memory);
   const char* const anew = "all memory anew for each pair";
   std::vector<Step> steps = {
-      step("naive index order", "", naive_order(), {}, {}),
-      step("coalesced index order", "naive index order", initial(), {}, published.index_order),
-      step(anew, "", initial(), published.initial, {}),
-      step("memory management", anew, initial(), {}, published.memory),
-      step("16 bits", "coalesced index order", with(Arithmetic::float16, false), {}, published.half),
-      step("alignment", "16 bits", with(Arithmetic::float16, true), published.optimized, published.alignment),
-      step("registers or shared memory", "alignment", best_values(Arithmetic::float16), {}, {}),
-      step("bytes", "registers or shared memory", best_values(Arithmetic::fixed8), {}, {}),
+      step("naive index order", "", Arithmetic::float32, both(initial, {{"index_order", "naive"}}), {}, {}),
+      step("coalesced index order", "naive index order", Arithmetic::float32, initial, {},
+           published.index_order),
+      step(anew, "", Arithmetic::float32, initial, published.initial, {}),
+      step("memory management", anew, Arithmetic::float32, initial, {}, published.memory),
+      step("16 bits", "coalesced index order", Arithmetic::float16, initial, {}, published.half),
+      step("alignment", "16 bits", Arithmetic::float16, in_local_memory, published.optimized,
+           published.alignment),
+      step("registers or shared memory", "alignment", Arithmetic::float16, {}, {}, {}),
+      step("bytes", "registers or shared memory", Arithmetic::fixed8, {}, {}, {}),
   };
   steps[2].way = Way::planned_for_each_pair;
   return {paper.name, paper.pair, paper.disparities, steps};

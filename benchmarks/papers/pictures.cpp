@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/papers_pictures.h"
+#include "benchmarks/papers/pictures.h"
 
 #include <fstream>
 #include <limits>

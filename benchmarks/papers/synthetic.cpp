@@ -3,7 +3,7 @@
 
 #include "parallax/synth.h"
 
-#include "tools/parallax/papers_data.h"
+#include "benchmarks/papers/data.h"
 
 namespace parallax::tool {
 namespace {

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include "benchmarks/papers/pfm_pairs.h"
+#include "benchmarks/papers/suite.h"
+#include "tools/parallax/command_files.h"
+#include "tools/parallax/options.h"
+#include "tools/parallax/output_files.h"
+#ifdef PARALLAX_READS_PICTURES
+#include "benchmarks/papers/pictures.h"
+#endif
+
+namespace parallax::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::unique_ptr<PapersData> data_in(const std::string& folder) {
+#ifdef PARALLAX_READS_PICTURES
+  const fs::path tsukuba = fs::path(folder) / "tsukubaSet" / "left.pfm";
+  if (!fs::exists(tsukuba)) return std::make_unique<PapersPictures>(folder);
+#endif
+  return std::make_unique<PapersPfm>(folder);
+}
+
+void check_outputs(const PapersRequest& request, const std::string& data) {
+  if (request.json.empty() && request.csv.empty() && request.markdown.empty()) return;
+  for (const std::string& path : {request.json, request.csv, request.markdown}) check_output(path);
+  CommandFiles files;
+  files.reads_pairs(data);
+  for (const std::string& path : {request.json, request.csv, request.markdown}) files.writes(path);
+}
+
+}  // namespace
+
+int papers_command(const Arguments& arguments) {
+  std::string suite, data;
+  std::vector<std::string> devices;
+  PapersRequest request;
+  Options options("bench --suite papers", "Measure what five papers report, beside their figures.");
+  options.add(
+      "--data DIR", data,
+      "Folder with papers/ and middlebury2003/, or with what gpu_pairs wrote; default: $PARALLAX_DATA");
+  options.add("--device", devices, "Devices; default: one of each kind here");
+  options.add("--threads N", request.run.threads, "Threads of the cpu device; 0 = one a core").range(0, 4096);
+  options.add("--paper", request.papers, "Only these papers: " + paper_names());
+  options
+      .add("--seconds-per-row X", request.run.seconds_per_row,
+           "Seconds to measure each row of a table; 0 = one run each")
+      .range(0, 3600);
+  options.add("--json FILE", request.json, "Write the results to this file, too");
+  options.add("--csv FILE", request.csv, "Write the results to this file, too");
+  options.add("--markdown FILE", request.markdown, "Write the tables to this file, too");
+  options.add("--plots DIR", request.plots, "Draw speed-ups as SVG in this folder");
+  // As 'parallax bench' passes it on.
+  options.add_choice<std::string>("--suite", suite, {{"papers", "papers"}}, "This suite");
+  options.hide({"--suite"});
+  options.read(arguments);
+  if (const char* folder = std::getenv("PARALLAX_DATA"); folder != nullptr && !options.given("--data"))
+    data = folder;
+  if (!data.empty() && !fs::is_directory(data))
+    throw Error(ErrorCategory::file, "no folder " + data + ": give --data");
+  check_outputs(request, data);
+  request.run.devices = devices.empty() ? devices_of_this_machine() : parse_devices(devices);
+  request.run.progress = [](const std::string& what) { show_progress(what); };
+  run_papers(request, *data_in(data), std::cout);
+  return done;
+}
+
+}  // namespace parallax::tool

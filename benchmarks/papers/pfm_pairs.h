@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pairs of the papers, as gpu_pairs writes them for machines without libraries of pictures.
+#pragma once
+
+#include <filesystem>
+
+#include "benchmarks/papers/data.h"
+
+namespace parallax::tool {
+
+// In a folder with a folder for each pair.
+class PapersPfm : public PapersData {
+ public:
+  explicit PapersPfm(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  std::string why_absent(const std::string& pair) const override;
+  void check(const std::string& pair) const override;
+  PapersImages load(const std::string& pair) const override;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace parallax::tool
