@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <span>
 
 #include "core/checks.h"
 
@@ -49,6 +48,15 @@ const Tunable& find_tunable(const TuningSpace& space, const std::string& name, c
                                            : what + "no such tunable: choose " + join(names, " or "));
 }
 
+[[noreturn]] void refuse_value(const Tunable& tunable, const std::string& text, Named named) {
+  std::vector<std::string> choices{searched_values(tunable)};
+  if (named == Named::all) choices.push_back(selectable_values(tunable));
+  std::erase(choices, "");
+  if (!choices.empty()) refuse("the configured " + tunable.name, text, join(choices));
+  throw Error(ErrorCategory::argument,
+              "no search tries values of " + tunable.name + ": leave it out of the configuration");
+}
+
 }  // namespace
 
 std::vector<int> whole_numbers(int first, int last) {
@@ -75,13 +83,7 @@ Configuration read_configuration(const TunedValues& values, const TuningSpace& s
   for (const auto& [name, text] : values) {
     const Tunable& tunable = find_tunable(space, name, owner);
     const std::optional<int> value = find_value(tunable, text, named);
-    if (!value) {
-      std::vector<std::string> choices{searched_values(tunable)};
-      if (named == Named::all) choices.push_back(selectable_values(tunable));
-      std::erase(choices, "");
-      refuse("the configured " + name, text,
-             choices.empty() ? "no value: only a caller sets it" : join(choices));
-    }
+    if (!value) refuse_value(tunable, text, named);
     configuration.set(name, *value);
   }
   if (configuration.empty() || space.allowed(configuration)) return configuration;
