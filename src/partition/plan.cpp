@@ -96,10 +96,8 @@ struct TileMemory {
 
 class Limits {
  public:
-  Limits(const PlanLimits& limits, int at_once)
-      : limited_(limits.max_memory_bytes > 0),
-        bytes_(limited_ ? limits.max_memory_bytes : whole_memory()),
-        at_once_(static_cast<std::size_t>(at_once)) {}
+  explicit Limits(const PlanLimits& limits)
+      : limited_(limits.max_memory_bytes > 0), bytes_(limited_ ? limits.max_memory_bytes : whole_memory()) {}
 
   bool allow(const TileMemory& tile) const {
     // As of a Matcher: a limit of the caller's is for all memory, the machine's own for that of the host.
@@ -111,9 +109,9 @@ class Limits {
   void check(const TileMemory& smallest, Size size, std::size_t stitching) const {
     const std::string tiles = "the smallest tiles, of " + text(size) + ",";
     if (!fits_gpu(smallest))
-      throw Error(ErrorCategory::memory, tiles + " need " + bytes_text(smallest.gpu->needed * at_once_) +
-                                             ", and " + bytes_text(smallest.gpu->free) +
-                                             smallest.gpu->are_free + ", or search fewer disparities");
+      throw Error(ErrorCategory::memory, tiles + " need " + bytes_text(smallest.gpu->needed) + ", and " +
+                                             bytes_text(smallest.gpu->free) + smallest.gpu->are_free +
+                                             ", or search fewer disparities");
     if (allow(smallest) && stitching <= bytes_) return;
     const std::size_t needed = std::max(smallest.bytes, stitching);
     throw Error(ErrorCategory::memory,
@@ -123,26 +121,24 @@ class Limits {
   }
 
  private:
-  bool fits_gpu(const TileMemory& tile) const {
-    return !tile.gpu || tile.gpu->needed * at_once_ <= tile.gpu->free;
-  }
+  bool fits_gpu(const TileMemory& tile) const { return !tile.gpu || tile.gpu->needed <= tile.gpu->free; }
 
   bool limited_;
-  std::size_t bytes_, at_once_;
+  std::size_t bytes_;
 };
 
 // Estimates what tiles take, and allocates nothing.
 class TileEstimate {
  public:
-  TileEstimate(const MatcherParameters& parameters, const Device& device, const ImageFormat& image)
-      : parameters_(tile_parameters(parameters)), device_(device), image_(image) {}
+  TileEstimate(const MatcherParameters& parameters, const Device& device, const ImageFormat& image, int held)
+      : parameters_(tile_parameters(parameters)), device_(device), image_(image), held_(held) {}
 
   // \throws Error as the constructor of Matcher does, save for memory
   TileMemory operator()(Size size) {
     std::unique_ptr<detail::Plan> plan =
         // What was tuned must not decide where a pair is cut.
         detail::make_plan(parameters_, device_, {size, image_.depth}, {});
-    TileMemory memory{plan->memory_bytes() + partition::bytes_beside_matcher({size, image_.depth}),
+    TileMemory memory{plan->memory_bytes() + partition::bytes_beside_matcher({size, image_.depth}, held_),
                       plan->gpu_memory()};
     // While a plan lives, its GPU stays ready for the next one.
     last_ = std::move(plan);
@@ -153,6 +149,7 @@ class TileEstimate {
   MatcherParameters parameters_;
   Device device_;
   ImageFormat image_;
+  int held_;
   std::unique_ptr<detail::Plan> last_;
 };
 
@@ -226,14 +223,14 @@ Device with_threads(Device device) {
 
 namespace partition {
 
-std::size_t bytes_beside_matcher(const ImageFormat& tile) {
+std::size_t bytes_beside_matcher(const ImageFormat& tile, int held) {
   const std::size_t sample = tile.depth == Depth::bits16 ? 2 : 1;
   ArenaLayout layout;
-  for (int map = 0; map < 2; ++map) {
+  for (int map = 0; map < 1 + held; ++map) {
     layout.reserve_plane<float>(tile.size);
     layout.reserve_plane<std::uint8_t>(tile.size);
   }
-  return tile.size.pixels() * (2 * 3 * sample + 2) + layout.bytes();
+  return static_cast<std::size_t>(held) * tile.size.pixels() * (2 * 3 * sample + 2) + layout.bytes();
 }
 
 }  // namespace partition
@@ -243,15 +240,15 @@ TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, c
   const DefaultFloatingPoint environment;
   check_range("largest tile width", options.largest.width, 0, 1'000'000);
   check_range("largest tile height", options.largest.height, 0, 1'000'000);
-  check_range("tiles at once", options.at_once, 1, 1000);
-  TilePlan plan{parameters, with_threads(device), format, margins(parameters, format, options.padding), {},
-                0};
+  check_range("tiles held", options.held, 1, 1000);
+  TilePlan plan{parameters, with_threads(device), format, margins(parameters, format, options.padding),
+                {},         options.held,         0};
   const Axis columns = columns_of(plan.margins, format.size, options.largest);
   const Axis rows = rows_of(plan.margins, format.size, options.largest);
   const Size least{least_length(columns), least_length(rows)};
   check_largest(columns, rows, least);
-  TileEstimate estimate(parameters, plan.device, format);
-  const Limits allowed(limits, options.at_once);
+  TileEstimate estimate(parameters, plan.device, format, options.held);
+  const Limits allowed(limits);
   allowed.check(estimate(least), least, stitch_memory_bytes(plan, 1));
   const Size size = Search(columns, rows, allowed, estimate).best();
   plan.tiles = tiles_of(columns, rows, size);

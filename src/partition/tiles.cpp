@@ -71,6 +71,7 @@ class Layout {
 
 void check_tiles(const TilePlan& plan) {
   check_format(plan.format);
+  check_range("tiles held", plan.held, 1, 1000);
   if (plan.tiles.empty()) throw Error(ErrorCategory::argument, "the plan has no tiles: plan again");
   Layout layout(plan);
   for (std::size_t i = 0; i < plan.tiles.size(); ++i)

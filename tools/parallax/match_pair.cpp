@@ -9,7 +9,7 @@
 #include "tools/parallax/match.h"
 #include "tools/parallax/match_report.h"
 #include "tools/parallax/memory.h"
-#include "tools/parallax/tile_job.h"
+#include "tools/parallax/tiles/plan.h"
 #include "tools/parallax/truth.h"
 
 namespace parallax::tool {
