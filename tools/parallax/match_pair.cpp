@@ -10,7 +10,6 @@
 #include "tools/parallax/match_report.h"
 #include "tools/parallax/memory.h"
 #include "tools/parallax/tiles/plan.h"
-#include "tools/parallax/truth.h"
 
 namespace parallax::tool {
 namespace {
@@ -27,13 +26,6 @@ double energy(const MatcherParameters& parameters, const StereoPair& pair, View<
   if (const auto* tiled = std::get_if<TiledBeliefPropagationParameters>(&parameters))
     return tiled_belief_propagation_energy(*tiled, pair, disparity);
   return belief_propagation_energy(std::get<BeliefPropagationParameters>(parameters), pair, disparity);
-}
-
-std::optional<Truth> read_truth(const MatchRequest& request, const PicturePair& pictures) {
-  if (request.truth.empty()) return std::nullopt;
-  Truth truth(request.truth, request.truth_scale);
-  truth.check_size(request.left, pictures.left.view().format.size);
-  return truth;
 }
 
 // What a match that does not fit can do about it. \throws Error (memory)
@@ -80,7 +72,7 @@ std::optional<int> match_whole(const MatchRequest& request, bool fits) {
   MatchPlan plan(request);
   const PicturePair pictures = read_one_pair(request);
   const ImageFormat format = pictures.left.view().format;
-  const std::optional<Truth> truth = read_truth(request, pictures);
+  const std::optional<Truth> truth = read_truth(request, format.size);
   if ((!fits && goes_in_tiles(request, format)) || !plan_whole(plan, format)) return std::nullopt;
   MatchResult result = plan.make_result();
   Stopwatch stopwatch;
@@ -99,11 +91,7 @@ std::optional<int> match_whole(const MatchRequest& request, bool fits) {
     nlohmann::ordered_json report = describe(plan, stopwatch, shares);
     if (request.energy)
       report["energy"] = energy(plan.request().parameters, plan.pair(pictures), result.disparity.view());
-    if (truth) {
-      const ErrorMetrics error = truth->compare(result.disparity.view());
-      report["mismatches"] = error.mismatches;
-      report["error"] = to_json(error);
-    }
+    if (truth) add_errors(*truth, result.disparity.view(), report);
     std::cout << report.dump(2) << "\n";
   } else {
     const Size size = plan.format().size;

@@ -21,7 +21,6 @@
 #include "tools/parallax/tiles/folder.h"
 #include "tools/parallax/tiles/merge.h"
 #include "tools/parallax/tiles/plan.h"
-#include "tools/parallax/truth.h"
 
 namespace parallax::tool {
 namespace {
@@ -37,7 +36,8 @@ double milliseconds_since(Clock::time_point begin) {
 // What tiles of a job are matched with.
 class TileRunner {
  public:
-  // `held` tiles are under way at a time: while one is matched, the next is read, and the last written.
+  // `held` tiles are under way at a time: with two, the next is read and the last written while one is
+  // matched.
   TileRunner(const TileJob& job, int held)
       : job_(job),
         left_(job.request.left),
@@ -213,24 +213,14 @@ TileReport match_and_stitch(const TileJob& job) {
   return report;
 }
 
-Truth read_truth(const TileRequest& request) {
-  Truth truth(request.match.truth, request.match.truth_scale);
-  truth.check_size(request.match.left, request.inputs.format.size);
-  return truth;
-}
-
-// What is made of the map once it is there.
-ordered_json finish(const TileRequest& settled, const StitchedMap& map) {
-  const MatchRequest& request = settled.match;
+// What is made of the map once it is there, and what --json says of that.
+ordered_json finish(const MatchRequest& request, const StitchedMap& map) {
   ordered_json json = ordered_json::object();
   if (request.image.empty() && request.truth.empty()) return json;
   const Plane<float> disparity = read_disparity(map.path);
   if (!request.image.empty()) write_output(request.image, encode_coloured(disparity.view()));
-  if (!request.truth.empty()) {
-    const ErrorMetrics error = read_truth(settled).compare(disparity.view());
-    json["mismatches"] = error.mismatches;
-    json["error"] = to_json(error);
-  }
+  if (const std::optional<Truth> truth = read_truth(request, disparity.size()))
+    add_errors(*truth, disparity.view(), json);
   return json;
 }
 
@@ -282,14 +272,14 @@ int match_by_tiles(const MatchRequest& request) {
   const TileRequest settled = settle_request(request);
   // Found out now, and not in the end.
   check_output(request.image);
-  if (!request.truth.empty()) read_truth(settled);
+  read_truth(request, settled.inputs.format.size);
   OutputFolders folders;
   folders.make(settled.folder());
   const TileFolderLock lock(settled.folder(), TileFolderLock::Use::alone);
   check_nothing_foreign(settled.folder());
   const TileJob job = open_job(settled);
   const TileReport report = match_and_stitch(job);
-  const ordered_json finished = finish(settled, report.map);
+  const ordered_json finished = finish(settled.match, report.map);
   remove_tile_folder(job.folder);
   if (request.json) {
     ordered_json json = job_json(job, report);

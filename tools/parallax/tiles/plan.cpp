@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "tools/parallax/command_files.h"
 #include "tools/parallax/forced.h"
@@ -29,13 +30,8 @@ class Budget {
 
   TilePlan plan() const {
     const std::size_t limit = memory_limit(request_), fixed = program_bytes(device_) + inputs_.held_bytes;
-    if (fixed < limit && total(0) <= limit) {
-      try {
-        return plan(limit - fixed);
-      } catch (const Error& error) {
-        if (error.category() != ErrorCategory::memory) throw;
-      }
-    }
+    if (fixed < limit && total(0) <= limit)
+      if (const std::optional<TilePlan> plan = plan_within(limit - fixed)) return *plan;
     refuse(limit);
   }
 
@@ -45,13 +41,12 @@ class Budget {
                       {request_.padding, request_.largest_tile, held_});
   }
 
-  bool fits(std::size_t tile_bytes) const {
+  std::optional<TilePlan> plan_within(std::size_t tile_bytes) const {
     try {
-      plan(tile_bytes);
-      return true;
+      return plan(tile_bytes);
     } catch (const Error& error) {
       if (error.category() != ErrorCategory::memory) throw;
-      return false;
+      return std::nullopt;
     }
   }
 
@@ -59,13 +54,13 @@ class Budget {
   std::size_t least_tile_bytes() const {
     std::size_t enough = mebibyte;
     constexpr std::size_t most = std::size_t{1} << 44;
-    while (!fits(enough)) {
+    while (!plan_within(enough)) {
       if (enough == most) plan(enough);  // no limit is what is in the way: says so
       enough *= 2;
     }
     for (std::size_t too_little = enough / 2; enough - too_little > mebibyte;) {
       const std::size_t middle = (enough + too_little) / 2 / mebibyte * mebibyte;
-      (fits(middle) ? enough : too_little) = middle;
+      (plan_within(middle) ? enough : too_little) = middle;
     }
     return enough;
   }
