@@ -140,10 +140,10 @@ TEST_F(CommandTest, HelpNamesTheDevicesAndPresetsOfTheMethod) {
 
 TEST_F(CommandTest, HelpLeavesTheLaboratoryToHelpAll) {
   const std::pair<const char*, const char*> options[] = {
-      {"block", "--strategy"},      {"block", "--rows-per-thread"}, {"block", "--streams"},
-      {"bp", "--[no-]aligned"},     {"bp", "--labels-per-thread"},  {"bp", "--index-order"},
-      {"bp", "--message-values"},   {"tiled-bp", "--scheduler"},    {"tiled-bp", "--tile-messages"},
-      {"census", "--tile-workers"}, {"census", "--padding"}};
+      {"block", "--strategy"},    {"block", "--rows-per-thread"}, {"block", "--streams"},
+      {"bp", "--[no-]aligned"},   {"bp", "--labels-per-thread"},  {"bp", "--index-order"},
+      {"bp", "--message-values"}, {"tiled-bp", "--scheduler"},    {"tiled-bp", "--tile-messages"},
+      {"census", "--padding"}};
   for (const auto& [method, option] : options) {
     const std::string match = std::string("match --method ") + method;
     EXPECT_EQ(run(match + " --help").out.find(option), std::string::npos) << option;
