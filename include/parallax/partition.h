@@ -89,11 +89,13 @@ class TileMatcher {
  private:
   Matcher matcher_;
   std::vector<Tile> tiles_;
+  int threads_;
   Plane<float> disparity_;
   Plane<std::uint8_t> status_;
 };
 
-/// Where strips come from and go to.
+/// Where strips come from and go to. While a strip is refined and written, read_tile() is called for the next
+/// one, perhaps from another thread.
 struct Strips {
   /// Fills `rows` with those of the tile's map that begin at `first_row`, counted in the whole image; they
   /// lie within the tile. Each row is asked for once, from the first to the last of the tile.

@@ -2,13 +2,16 @@
 // Tiles are matched: those of a pair larger than memory, from the plan to the map; and for any scheduler
 // those that it asks for, 'parallax match --plan FILE --tile K'.
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <iomanip>
 #include <iostream>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cerrno>
 #include <filesystem>
+#include <future>
 #include <iomanip>
 #include <iostream>
 #include <map>
@@ -139,8 +140,10 @@ class MapStitcher {
       return left_rows_.view();
     };
     strips.write_rows = [&](int first_row, const DisparityMap& rows) {
+      const std::future<void> counted =
+          std::async(std::launch::async, [&] { counter_.add(rows.disparity, rows.status); });
       map_->write_rows(first_row, rows.disparity);
-      counter_.add(rows.disparity, rows.status);
+      counted.wait();
       const int done = first_row + rows.disparity.size.height;
       show_progress("row " + std::to_string(done) + " of " + std::to_string(size().height) + " put together",
                     static_cast<double>(done) / size().height);
