@@ -46,9 +46,6 @@ struct TileOptions {
   int padding = default_tile_padding;
   /// Most columns and rows of Tile::around, each 1…1,000,000; 0 = what memory allows.
   Size largest = {};
-  /// How many tiles' images and maps the caller holds at once, 1…1000: 2 where the next tile is read, or the
-  /// last one written, while one is matched.
-  int held = 1;
 };
 
 /// How a pair is cut, and what that takes.
@@ -59,10 +56,8 @@ struct TilePlan {
   ImageFormat format;  ///< of the whole images
   Margins margins;
   std::vector<Tile> tiles;
-  /// TileOptions::held.
-  int held = 1;
-  /// What matching tiles holds: the matcher and the map of a tile with its margins; and of every tile that is
-  /// held, both images in colour, their masks, and its map. Not what stitch() holds afterwards.
+  /// What matching a tile holds: the matcher, both images in colour, their masks, and the map of the tile,
+  /// with its margins and without. Not what stitch() holds afterwards.
   std::size_t tile_memory_bytes = 0;
 };
 

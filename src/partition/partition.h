@@ -16,7 +16,7 @@ RefineParameters steps_after_tiles(const MatcherParameters& parameters);
 // image once, and are matched from rectangles of one size that hold their margins
 void check_tiles(const TilePlan& plan);
 
-// The map of a tile with its margins, and of so many tiles both images in colour, their masks, and the map.
-std::size_t bytes_beside_matcher(const ImageFormat& tile, int held);
+// Of a tile: both images in colour, their masks, and its map, with its margins and without.
+std::size_t bytes_beside_matcher(const ImageFormat& tile);
 
 }  // namespace parallax::partition

@@ -130,15 +130,15 @@ class Limits {
 // Estimates what tiles take, and allocates nothing.
 class TileEstimate {
  public:
-  TileEstimate(const MatcherParameters& parameters, const Device& device, const ImageFormat& image, int held)
-      : parameters_(tile_parameters(parameters)), device_(device), image_(image), held_(held) {}
+  TileEstimate(const MatcherParameters& parameters, const Device& device, const ImageFormat& image)
+      : parameters_(tile_parameters(parameters)), device_(device), image_(image) {}
 
   // \throws Error as the constructor of Matcher does, save for memory
   TileMemory operator()(Size size) {
     std::unique_ptr<detail::Plan> plan =
         // What was tuned must not decide where a pair is cut.
         detail::make_plan(parameters_, device_, {size, image_.depth}, {});
-    TileMemory memory{plan->memory_bytes() + partition::bytes_beside_matcher({size, image_.depth}, held_),
+    TileMemory memory{plan->memory_bytes() + partition::bytes_beside_matcher({size, image_.depth}),
                       plan->gpu_memory()};
     // While a plan lives, its GPU stays ready for the next one.
     last_ = std::move(plan);
@@ -149,7 +149,6 @@ class TileEstimate {
   MatcherParameters parameters_;
   Device device_;
   ImageFormat image_;
-  int held_;
   std::unique_ptr<detail::Plan> last_;
 };
 
@@ -287,7 +286,6 @@ class Layout {
 
 void check_tiles(const TilePlan& plan) {
   check_format(plan.format);
-  check_range("tiles held", plan.held, 1, 1000);
   if (plan.tiles.empty()) throw Error(ErrorCategory::argument, "the plan has no tiles: plan again");
   Layout layout(plan);
   for (std::size_t i = 0; i < plan.tiles.size(); ++i)
@@ -299,14 +297,14 @@ void check_tiles(const TilePlan& plan) {
                                              " tiles do not cover the image: plan again");
 }
 
-std::size_t bytes_beside_matcher(const ImageFormat& tile, int held) {
+std::size_t bytes_beside_matcher(const ImageFormat& tile) {
   const std::size_t sample = tile.depth == Depth::bits16 ? 2 : 1;
   ArenaLayout layout;
-  for (int map = 0; map < 1 + held; ++map) {
+  for (int map = 0; map < 2; ++map) {
     layout.reserve_plane<float>(tile.size);
     layout.reserve_plane<std::uint8_t>(tile.size);
   }
-  return static_cast<std::size_t>(held) * tile.size.pixels() * (2 * 3 * sample + 2) + layout.bytes();
+  return tile.size.pixels() * (2 * 3 * sample + 2) + layout.bytes();
 }
 
 }  // namespace partition
@@ -316,14 +314,13 @@ TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, c
   const DefaultFloatingPoint environment;
   check_range("largest tile width", options.largest.width, 0, 1'000'000);
   check_range("largest tile height", options.largest.height, 0, 1'000'000);
-  check_range("tiles held", options.held, 1, 1000);
-  TilePlan plan{parameters, with_threads(device), format, margins(parameters, format, options.padding),
-                {},         options.held,         0};
+  TilePlan plan{parameters, with_threads(device), format, margins(parameters, format, options.padding), {},
+                0};
   const Axis columns = columns_of(plan.margins, format.size, options.largest);
   const Axis rows = rows_of(plan.margins, format.size, options.largest);
   const Size least{least_length(columns), least_length(rows)};
   check_largest(columns, rows, least);
-  TileEstimate estimate(parameters, plan.device, format, options.held);
+  TileEstimate estimate(parameters, plan.device, format);
   const Limits allowed(limits);
   allowed.check(estimate(least), least, stitch_memory_bytes(plan, 1));
   const Size size = Search(columns, rows, allowed, estimate).best();

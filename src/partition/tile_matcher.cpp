@@ -16,7 +16,7 @@ ImageFormat format_of_tiles(const TilePlan& plan) {
 
 // What tuning makes of a plan may take more than was planned for: then it is not used.
 PlanLimits limits_of_matcher(const TilePlan& plan) {
-  const std::size_t beside = partition::bytes_beside_matcher(format_of_tiles(plan), plan.held);
+  const std::size_t beside = partition::bytes_beside_matcher(format_of_tiles(plan));
   return {plan.tile_memory_bytes > beside ? plan.tile_memory_bytes - beside : 0};
 }
 

@@ -522,6 +522,36 @@ TEST_F(TilesTest, APngThatDoesNotFitIsNotDecoded) {
                  {"large.png", "damaged"});
 }
 
+// Where they do not match much more.
+TEST_F(TilesTest, TwoTilesAreMatchedAtOnceWhereThatPays) {
+  make_pair_of("700x500");
+  const auto report = [&](const std::string& options) {
+    const Outcome outcome =
+        run("match pair/left.png pair/right.png --disparities 16 -o d.pfm --json " + options);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return json::parse(outcome.out);
+  };
+  const auto at_once = [&](const std::string& options) {
+    return report(options)["tiles"]["at_once"].get<int>();
+  };
+  EXPECT_EQ(at_once("--method block --tile-size 300x300"), 2);
+  EXPECT_EQ(at_once("--method block --tile-size 300x300 --threads 1"), 1);
+  EXPECT_EQ(at_once("--tile-size 300x300 --method bp --padding 8"), 1);
+  const Outcome refused =
+      run("match pair/left.png pair/right.png --method census --disparities 16 -o d.pfm --max-memory 1M");
+  const std::string before = "raise the limit to ";
+  const std::size_t at = refused.err.find(before);
+  ASSERT_NE(at, std::string::npos) << refused.err;
+  const int least = std::stoi(refused.err.substr(at + before.size()));
+  EXPECT_EQ(at_once("--method census --resume --max-memory " + std::to_string(least) + "M"), 1);
+  const json two = report("--method block --resume --max-memory 54M");
+  EXPECT_EQ(two["tiles"]["at_once"], 2);
+  EXPECT_GT(two["tiles"]["count"], 2);
+  if (!sanitized) {
+    EXPECT_LE(two["peak_memory_bytes"], 54u << 20);
+  }
+}
+
 TEST_F(TilesTest, WhatNeedsTheWholeMapIsRefusedAtTheStartAlsoWhenResuming) {
   ASSERT_EQ(run("synth pair --tiled --no-truth --size 3000x2000 --disparities 8").status, 0);
   const std::string match =

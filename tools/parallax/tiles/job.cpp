@@ -142,7 +142,7 @@ ordered_json json_of(const TileJob& job) {
   json["folder"] = job.folder;
   json["threads"] = job.plan.device.threads;
   json["process_memory_bytes"] = job.process_bytes;
-  json["tiles_held"] = job.plan.held;
+  json["tiles_at_once"] = job.at_once;
   json["tile_memory_bytes"] = job.plan.tile_memory_bytes;
   json["margins"] = json_of(job.plan.margins);
   for (const Tile& tile : job.plan.tiles)
@@ -175,6 +175,7 @@ TileJob read_json(const ordered_json& json) {
   job.asked = request.dump();
   job.request = read_request(request);
   job.folder = json.at("folder").get<std::string>();
+  job.at_once = read_number<int>(json.at("tiles_at_once"));
   job.process_bytes = read_number<std::size_t>(json.at("process_memory_bytes"));
   job.fingerprint = json.at("fingerprint").get<std::string>();
   job.plan.parameters = job.request.parameters;
@@ -183,7 +184,6 @@ TileJob read_json(const ordered_json& json) {
   const int bits = read_number<int>(request.at("bits"));
   job.plan.format = {read_size(request.at("size")), bits == 16 ? Depth::bits16 : Depth::bits8};
   job.plan.margins = read_margins(json.at("margins"));
-  job.plan.held = read_number<int>(json.at("tiles_held"));
   job.plan.tile_memory_bytes = read_number<std::size_t>(json.at("tile_memory_bytes"));
   for (const ordered_json& tile : json.at("tiles"))
     job.plan.tiles.push_back({read_number<int>(tile.at("number")), read_rectangle(tile.at("inside")),

@@ -14,6 +14,7 @@ namespace parallax::tool {
 struct TileJob {
   MatchRequest request;  // its search range is settled, its paths of pictures, masks and output are absolute
   TilePlan plan;
+  int at_once = 1;                // tiles that a match of the whole pair has under way
   std::size_t process_bytes = 0;  // of a process that matches tiles, with the program itself
   std::string folder;             // of the tiles' results
   std::string fingerprint;        // of all of this: what was matched for one plan is not taken for another's

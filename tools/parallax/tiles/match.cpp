@@ -39,17 +39,14 @@ double milliseconds_since(Clock::time_point begin) {
 // What tiles of a job are matched with.
 class TileRunner {
  public:
-  // `held` tiles are under way at a time: with two, the next is read and the last written while one is
-  // matched.
-  TileRunner(const TileJob& job, int held)
+  // While one of `at_once` tiles is read or written, others are matched, each by a matcher of its own.
+  TileRunner(const TileJob& job, int at_once)
       : job_(job),
         left_(job.request.left),
         right_(job.request.right),
         left_mask_(job.request.left_mask),
-        right_mask_(job.request.right_mask),
-        matcher_(job.plan) {
-    const Size size = job.plan.tiles.front().around.size;
-    for (int i = 0; i < held; ++i) items_.emplace_back(size);
+        right_mask_(job.request.right_mask) {
+    for (int i = 0; i < at_once; ++i) items_.emplace_back(job.plan);
   }
 
   // `next`: the tile to begin with now, or null; `done`: is told of each that is on the disk.
@@ -66,13 +63,14 @@ class TileRunner {
       done(*item.tile, milliseconds_since(item.begin));
     };
     run_pipeline(items_.size(), take,
-                 {stage([this](Item& item) { read(item); }), stage([this](Item& item) { match(item); }),
-                  stage(finish)});
+                 {stage(true, [this](Item& item) { read(item); }),
+                  stage(false, [this](Item& item) { match(item); }), stage(true, finish)});
   }
 
  private:
   struct Item {
-    explicit Item(Size size) : disparity(size), status(size) {}
+    explicit Item(const TilePlan& plan)
+        : matcher(plan), disparity(plan.tiles.front().around.size), status(disparity.size()) {}
 
     // As large as what the tile decides.
     DisparityMap map() {
@@ -80,6 +78,7 @@ class TileRunner {
       return {{disparity.row(0), size, disparity.view().stride}, {status.row(0), size, status.view().stride}};
     }
 
+    TileMatcher matcher;
     const Tile* tile = nullptr;
     Clock::time_point begin;
     Picture left, right, left_mask, right_mask;
@@ -105,8 +104,8 @@ class TileRunner {
   };
 
   template <class Body>
-  PipelineStage stage(Body body) {
-    return {true, [this, body](std::size_t slot) {
+  PipelineStage stage(bool one_at_a_time, Body body) {
+    return {one_at_a_time, [this, body](std::size_t slot) {
               Item& item = items_[slot];
               try {
                 body(item);
@@ -130,14 +129,13 @@ class TileRunner {
       const ImageView& view = picture.view();
       return {static_cast<const std::uint8_t*>(view.data), view.format.size, view.stride_bytes};
     };
-    matcher_.run(*item.tile,
-                 {item.left.view(), item.right.view(), mask(item.left_mask), mask(item.right_mask)},
-                 item.map());
+    item.matcher.run(*item.tile,
+                     {item.left.view(), item.right.view(), mask(item.left_mask), mask(item.right_mask)},
+                     item.map());
   }
 
   const TileJob& job_;
   Input left_, right_, left_mask_, right_mask_;
-  TileMatcher matcher_;
   std::vector<Item> items_;
 };
 
@@ -160,8 +158,7 @@ TileJob open_job(const TileRequest& request) {
     return job;
   }
   // It may have been interrupted before there was a plan, or by its very end.
-  constexpr int held = 2;  // reading and writing take a fifth of the time of block and census matching
-  write_job(plan_job(request, held), path);
+  write_job(plan_job(request), path);
   return read_job(path);
 }
 
@@ -191,7 +188,7 @@ void match_tiles(const TileJob& job, TileReport& report) {
   show();
   auto next = tiles.begin();
   try {
-    TileRunner(job, std::min(job.plan.held, static_cast<int>(tiles.size())))
+    TileRunner(job, std::min(job.at_once, static_cast<int>(tiles.size())))
         .run([&]() -> const Tile* { return next == tiles.end() ? nullptr : *next++; },
              [&](const Tile&, double) {
                ++report.matched;
@@ -238,6 +235,7 @@ ordered_json job_json(const TileJob& job, const TileReport& report) {
            {{"count", job.count()},
             {"width", tile.width},
             {"height", tile.height},
+            {"at_once", job.at_once},
             {"matched", report.matched},
             {"reused", report.reused}}},
           {"milliseconds",

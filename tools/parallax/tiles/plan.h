@@ -38,7 +38,7 @@ struct TileRequest {
 // together
 TileRequest settle_request(const MatchRequest& request);
 
-// `held`: TileOptions::held. \throws Error (memory) with the least limit that would do
-TileJob plan_job(const TileRequest& request, int held);
+// \throws Error (memory) with the least limit that would do
+TileJob plan_job(const TileRequest& request);
 
 }  // namespace parallax::tool
