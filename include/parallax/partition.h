@@ -46,9 +46,6 @@ struct TileOptions {
   int padding = default_tile_padding;
   /// Most columns and rows of Tile::around, each 1…1,000,000; 0 = what memory allows.
   Size largest = {};
-  /// How many matchers of tiles there will be at once, 1…1000: they share a GPU's free memory. Limits of
-  /// memory are of each.
-  int at_once = 1;
 };
 
 /// How a pair is cut, and what that takes.
@@ -88,11 +85,13 @@ class TileMatcher {
  private:
   Matcher matcher_;
   std::vector<Tile> tiles_;
+  int threads_;
   Plane<float> disparity_;
   Plane<std::uint8_t> status_;
 };
 
-/// Where strips come from and go to.
+/// Where strips come from and go to. While a strip is refined and written, read_tile() is called for the next
+/// one, perhaps from another thread.
 struct Strips {
   /// Fills `rows` with those of the tile's map that begin at `first_row`, counted in the whole image; they
   /// lie within the tile. Each row is asked for once, from the first to the last of the tile.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a pair is cut. All tiles have one size, so that one matcher serves them all: on a GPU, its kernels are
-// compiled for a size.
+// How a pair is cut, and whether a plan cuts it so. All tiles have one size, so that one matcher serves them
+// all: on a GPU, its kernels are compiled for a size.
 
 #include "core/plan.h"
 
@@ -97,10 +97,8 @@ struct TileMemory {
 
 class Limits {
  public:
-  Limits(const PlanLimits& limits, int at_once)
-      : limited_(limits.max_memory_bytes > 0),
-        bytes_(limited_ ? limits.max_memory_bytes : whole_memory()),
-        at_once_(static_cast<std::size_t>(at_once)) {}
+  explicit Limits(const PlanLimits& limits)
+      : limited_(limits.max_memory_bytes > 0), bytes_(limited_ ? limits.max_memory_bytes : whole_memory()) {}
 
   bool allow(const TileMemory& tile) const {
     // As of a Matcher: a limit of the caller's is for all memory, the machine's own for that of the host.
@@ -112,9 +110,9 @@ class Limits {
   void check(const TileMemory& smallest, Size size, std::size_t stitching) const {
     const std::string tiles = "the smallest tiles, of " + text(size) + ",";
     if (!fits_gpu(smallest))
-      throw Error(ErrorCategory::memory, tiles + " need " + bytes_text(smallest.gpu->needed * at_once_) +
-                                             ", and " + bytes_text(smallest.gpu->free) +
-                                             smallest.gpu->are_free + ", or search fewer disparities");
+      throw Error(ErrorCategory::memory, tiles + " need " + bytes_text(smallest.gpu->needed) + ", and " +
+                                             bytes_text(smallest.gpu->free) + smallest.gpu->are_free +
+                                             ", or search fewer disparities");
     if (allow(smallest) && stitching <= bytes_) return;
     const std::size_t needed = std::max(smallest.bytes, stitching);
     throw Error(ErrorCategory::memory,
@@ -124,12 +122,10 @@ class Limits {
   }
 
  private:
-  bool fits_gpu(const TileMemory& tile) const {
-    return !tile.gpu || tile.gpu->needed * at_once_ <= tile.gpu->free;
-  }
+  bool fits_gpu(const TileMemory& tile) const { return !tile.gpu || tile.gpu->needed <= tile.gpu->free; }
 
   bool limited_;
-  std::size_t bytes_, at_once_;
+  std::size_t bytes_;
 };
 
 // Estimates what tiles take, and allocates nothing.
@@ -230,6 +226,81 @@ Device with_threads(Device device) {
 }  // namespace
 
 namespace partition {
+namespace {
+
+// Nothing here may overflow, whatever a file says.
+bool lies_within(long long first, long long length, long long outer_first, long long outer_length) {
+  return length > 0 && first >= outer_first && first + length <= outer_first + outer_length;
+}
+
+bool lies_within(const Rectangle& inner, const Rectangle& outer) {
+  return lies_within(inner.x, inner.size.width, outer.x, outer.size.width) &&
+         lies_within(inner.y, inner.size.height, outer.y, outer.size.height);
+}
+
+// In one direction, with the margins as far as the image goes.
+bool has_margins(long long inside, long long inside_length, long long around, long long around_length,
+                 long long before, long long after, long long extent, int alignment) {
+  return around <= std::max(0LL, inside - before) &&
+         around + around_length >= std::min(extent, inside + inside_length + after) &&
+         around % alignment == 0;
+}
+
+bool has_margins(const Tile& tile, const Margins& margins, Size image) {
+  const Rectangle &inside = tile.inside, &around = tile.around;
+  return margins.alignment > 0 &&
+         has_margins(inside.x, inside.size.width, around.x, around.size.width, margins.left, margins.right,
+                     image.width, margins.alignment) &&
+         has_margins(inside.y, inside.size.height, around.y, around.size.height, margins.top, margins.bottom,
+                     image.height, margins.alignment);
+}
+
+// Goes from tile to tile as a plan lays them out.
+class Layout {
+ public:
+  explicit Layout(const TilePlan& plan)
+      : image_{0, 0, plan.format.size}, margins_(plan.margins), around_(plan.tiles.front().around.size) {}
+
+  bool accepts(const Tile& tile) {
+    const Rectangle& inside = tile.inside;
+    if (tile.number != number_ || tile.around.size != around_ || !lies_within(tile.around, image_) ||
+        !lies_within(inside, tile.around) || !has_margins(tile, margins_, image_.size) || inside.x != x_ ||
+        inside.y != y_)
+      return false;
+    if (x_ == 0) row_height_ = inside.size.height;
+    if (inside.size.height != row_height_) return false;
+    ++number_;
+    x_ += inside.size.width;
+    if (x_ == image_.size.width) {
+      x_ = 0;
+      y_ += row_height_;
+    }
+    return true;
+  }
+
+  bool is_complete() const { return x_ == 0 && y_ == image_.size.height; }
+
+ private:
+  Rectangle image_;
+  Margins margins_;
+  Size around_;
+  int number_ = 0, x_ = 0, y_ = 0, row_height_ = 0;
+};
+
+}  // namespace
+
+void check_tiles(const TilePlan& plan) {
+  check_format(plan.format);
+  if (plan.tiles.empty()) throw Error(ErrorCategory::argument, "the plan has no tiles: plan again");
+  Layout layout(plan);
+  for (std::size_t i = 0; i < plan.tiles.size(); ++i)
+    if (!layout.accepts(plan.tiles[i]))
+      throw Error(ErrorCategory::argument,
+                  "tile " + std::to_string(i) + " of the plan is not where it belongs: plan again");
+  if (!layout.is_complete())
+    throw Error(ErrorCategory::argument, "the plan's " + std::to_string(plan.tiles.size()) +
+                                             " tiles do not cover the image: plan again");
+}
 
 std::size_t bytes_beside_matcher(const ImageFormat& tile) {
   const std::size_t sample = bytes_per_sample(tile.depth);
@@ -248,7 +319,6 @@ TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, c
   const DefaultFloatingPoint environment;
   check_range("largest tile width", options.largest.width, 0, 1'000'000);
   check_range("largest tile height", options.largest.height, 0, 1'000'000);
-  check_range("tiles at once", options.at_once, 1, 1000);
   TilePlan plan{parameters, with_threads(device), format, margins(parameters, format, options.padding), {},
                 0,          limits.configuration};
   const Axis columns = columns_of(plan.margins, format.size, options.largest);
@@ -256,7 +326,7 @@ TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, c
   const Size least{least_length(columns), least_length(rows)};
   check_largest(columns, rows, least);
   TileEstimate estimate(plan);
-  const Limits allowed(limits, options.at_once);
+  const Limits allowed(limits);
   allowed.check(estimate(least), least, stitch_memory_bytes(plan, 1));
   const Size size = Search(columns, rows, allowed, estimate).best();
   plan.tiles = tiles_of(columns, rows, size);

@@ -55,40 +55,54 @@ class Stitcher {
   void run(const TilePlan& plan, const Strips& strips) {
     arena_.allocate();
     reserve();
-    const Workers workers(plan.device.threads);
+    const Workers workers(plan.device.threads), two(std::min(2, workers.threads()));
+    read(0, plan, strips);
     for (int first = 0; first < image_.height; first += rows_) {
-      move_window(std::clamp(first - halo_, 0, image_.height - window_.height), plan, strips, workers);
-      refine(strips, workers);
-      const int rows = std::min(rows_, image_.height - first);
-      strips.write_rows(first, part(refined_, {0, first, {image_.width, rows}}));
+      copy_window(workers);
+      // While the strip is refined and written, the rows of the next one are read.
+      two.for_each(2, [&](int index, int) {
+        if (index == 0)
+          finish(first, strips, workers);
+        else if (first + rows_ < image_.height)
+          read(first + rows_, plan, strips);
+      });
     }
   }
 
  private:
+  // A window of the whole map.
+  struct Map {
+    View<float> disparity;
+    View<std::uint8_t> status;
+    int top = 0;
+  };
+
   // As Arena says, twice.
   void reserve() {
     pipeline_.reserve(arena_);
-    for (auto* map : {&tiles_, &refined_})
+    for (Map* map : {&tiles_, &refined_})
       *map = {arena_.reserve_plane<float>(window_), arena_.reserve_plane<std::uint8_t>(window_)};
   }
 
   // A part of the whole map, within the window.
-  DisparityMap part(const DisparityMap& map, const Rectangle& rectangle) const {
+  DisparityMap part(const Map& map, const Rectangle& rectangle) const {
     const auto view = [&](auto part) {
-      part.data = part.row(rectangle.y - top_) + rectangle.x;
+      part.data = part.row(rectangle.y - map.top) + rectangle.x;
       part.size = rectangle.size;
       return part;
     };
     return {view(map.disparity), view(map.status)};
   }
 
-  DisparityMap window(const DisparityMap& map) const { return part(map, {0, top_, window_}); }
+  DisparityMap window(const Map& map) const { return part(map, {0, map.top, window_}); }
 
-  // Rows that the window keeps move up; only what is new is read.
-  void move_window(int top, const TilePlan& plan, const Strips& strips, const Workers& workers) {
+  // For the strip that begins there, with its halo. Rows that the window keeps move up; only what is new is
+  // read.
+  void read(int first_of_strip, const TilePlan& plan, const Strips& strips) {
+    const int top = std::clamp(first_of_strip - halo_, 0, image_.height - window_.height);
     const int kept = std::max(0, read_ - top);
     const DisparityMap from = part(tiles_, {0, top, {image_.width, kept}});
-    top_ = top;
+    tiles_.top = top;
     const DisparityMap to = part(tiles_, {0, top, {image_.width, kept}});
     for (int y = 0; y < kept; ++y) {
       std::copy_n(from.disparity.row(y), image_.width, to.disparity.row(y));
@@ -97,6 +111,11 @@ class Stitcher {
     const int first = top + kept;
     read_ = top + window_.height;
     for (const Tile& tile : plan.tiles) read_tile(tile, first, strips);
+  }
+
+  // What the tiles decided stays: the next strip has it in its halo.
+  void copy_window(const Workers& workers) {
+    refined_.top = tiles_.top;
     const DisparityMap source = window(tiles_), target = window(refined_);
     copy_rows(const_rows_of(source.disparity), rows_of(target.disparity),
               static_cast<std::size_t>(image_.width) * sizeof(float), window_.height, workers);
@@ -113,12 +132,15 @@ class Stitcher {
                      part(tiles_, {tile.inside.x, begin, {tile.inside.size.width, end - begin}}));
   }
 
-  void refine(const Strips& strips, const Workers& workers) {
+  // The strip that begins at `first`.
+  void finish(int first, const Strips& strips, const Workers& workers) {
     std::vector<StageTime> times;
     detail::StageClock clock(times);
-    const ImageView left = guided_ ? strips.read_left(top_, window_.height) : ImageView();
+    const ImageView left = guided_ ? strips.read_left(refined_.top, window_.height) : ImageView();
     if (guided_) check_left(left);
     pipeline_.run(left, window(refined_), {}, workers, clock);
+    const int rows = std::min(rows_, image_.height - first);
+    strips.write_rows(first, part(refined_, {0, first, {image_.width, rows}}));
   }
 
   void check_left(const ImageView& left) const {
@@ -134,8 +156,8 @@ class Stitcher {
   Size window_;
   Arena arena_;
   refine::Pipeline pipeline_;
-  DisparityMap tiles_, refined_;  // of the window
-  int top_ = 0, read_ = 0;        // where the window begins, and where it ends
+  Map tiles_, refined_;
+  int read_ = 0;  // rows of the map
 };
 
 Stitcher checked_stitcher(const TilePlan& plan, int rows) {

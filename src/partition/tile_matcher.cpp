@@ -88,6 +88,7 @@ TileMatcher::TileMatcher(const TilePlan& plan)
     : matcher_(partition::tile_parameters(plan.parameters), plan.device, format_of_tiles(plan),
                limits_of_matcher(plan)),
       tiles_(plan.tiles),
+      threads_(plan.device.threads),
       disparity_(plan.tiles.front().around.size),
       status_(plan.tiles.front().around.size) {}
 
@@ -102,7 +103,7 @@ void TileMatcher::run(const Tile& tile, const StereoPair& around, const Disparit
   const DisparityMap map{disparity_.view(), status_.view()};
   matcher_.run(around, map);
   const Rectangle part{tile.inside.x - tile.around.x, tile.inside.y - tile.around.y, tile.inside.size};
-  copy(part_of(map, part), inside, Workers(1));
+  copy(part_of(map, part), inside, Workers(threads_));
 }
 
 void match_in_tiles(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map) {

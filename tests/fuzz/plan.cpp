@@ -6,7 +6,7 @@
 
 #include "file_in_memory.h"
 #include "tools/parallax/command.h"
-#include "tools/parallax/tile_job.h"
+#include "tools/parallax/tiles/job.h"
 
 // Plans of tiles, whose file ends with a fingerprint: few inputs get past it.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

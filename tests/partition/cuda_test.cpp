@@ -42,16 +42,6 @@ TEST_F(TilePlanCuda, CutsWhatTheGpuHasNoRoomFor) {
   }
 }
 
-TEST_F(TilePlanCuda, TilesAtOnceShareItsMemory) {
-  PARALLAX_NEEDS_EMULATED_GPU();
-  const BeliefPropagationParameters parameters = few_labels();
-  const std::size_t room = needed_on_gpu(parameters, format.size);
-  emulated()->set_memory(room);
-  EXPECT_EQ(plan_tiles(parameters, gpu(), format, {}, {.padding = 5}).tiles.size(), 1u);
-  const TilePlan two = plan_tiles(parameters, gpu(), format, {}, {.padding = 5, .at_once = 2});
-  EXPECT_LE(2 * needed_on_gpu(parameters, two.tiles.front().around.size), room);
-}
-
 TEST_F(TilePlanCuda, SaysWhenTheGpuHasNoRoomForASmallTile) {
   PARALLAX_NEEDS_EMULATED_GPU();
   emulated()->set_memory(5000);

@@ -4,8 +4,6 @@
 
 #include <csignal>
 #include <filesystem>
-#include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -34,38 +32,14 @@ class Background {
     ::execv(PARALLAX_COMMAND, arguments.data());
     ::_exit(101);
   }
-  ~Background() { kill_all(); }
-
-  void kill_all() {
+  ~Background() {
     if (id_ <= 0) return;
     ::kill(-id_, SIGKILL);
     wait();
   }
 
-  // Its processes go on until they need it.
   void pause() { ::kill(id_, SIGSTOP); }
   void go_on() { ::kill(id_, SIGCONT); }
-
-  // Its processes are left to themselves.
-  void kill_alone() {
-    ::kill(id_, SIGKILL);
-    wait();
-  }
-
-  // Those of its processes that match tiles.
-  std::set<pid_t> children() const {
-    std::set<pid_t> found;
-    for (const auto& entry : fs::directory_iterator("/proc")) {
-      const std::string name = entry.path().filename().string();
-      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-      std::istringstream status(contents(entry.path() / "stat"));
-      std::string number, command, state;
-      pid_t parent = 0;
-      status >> number >> command >> state >> parent;
-      if (parent == id_ && state != "Z") found.insert(static_cast<pid_t>(std::stol(name)));
-    }
-    return found;
-  }
 
   bool has_ended() {
     if (id_ <= 0) return true;
@@ -83,14 +57,6 @@ class Background {
 
   // As a terminal does for Ctrl-C.
   void send(int signal) { ::kill(-id_, signal); }
-
-  // Kills so many of its children, each as soon as it is there.
-  void kill_children(std::size_t count) {
-    std::set<pid_t> killed;
-    while (killed.size() < count && !has_ended())
-      for (const pid_t child : children())
-        if (killed.size() < count && killed.insert(child).second) ::kill(child, SIGKILL);
-  }
 
  private:
   pid_t id_ = 0;

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs in tiles: plans, processes, what is left when they are killed, and the same bytes in the end.
+// Pairs in tiles: plans, what is left when they are killed, and the same bytes in the end.
 
-#include <csignal>
 #include <iterator>
 #include <map>
-#include <set>
 #include <thread>
 
-#include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,7 +15,7 @@
 #include "support.h"
 #include "tools/background.h"
 #include "tools/command_fixture.h"
-#include "tools/parallax/tile_folder.h"
+#include "tools/parallax/tiles/folder.h"
 #include "tools/picture_files.h"
 
 namespace parallax::test {
@@ -299,44 +296,6 @@ TEST_F(TilesTest, MergeNamesTilesThatAreNotThere) {
   EXPECT_EQ(contents(folder_ / "before"), "what was here before");
 }
 
-bool is_running(pid_t id) {
-  std::istringstream status(contents("/proc/" + std::to_string(id) + "/stat"));
-  std::string number, command, state;
-  return (status >> number >> command >> state) && state != "Z";
-}
-
-// The same pipe once more.
-int stream_of(pid_t process, int stream) {
-  const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(stream);
-  const int pipe = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  EXPECT_GE(pipe, 0) << path;
-  return pipe;
-}
-
-// Else they would go on in a folder that is another match's by then.
-TEST_F(TilesTest, ProcessesEndWithTheOneThatStartedThem) {
-  make_job();
-  Background match(folder_, words("-o d.pfm"));
-  while (!match.has_ended() && finished_tiles() < 1) std::this_thread::yield();
-  match.pause();
-  const std::set<pid_t> children = match.children();
-  ASSERT_FALSE(children.empty());
-  // Kept open: what they would wait for, or fail to write to.
-  std::vector<int> pipes;
-  for (const pid_t child : children)
-    for (const int stream : {STDIN_FILENO, STDOUT_FILENO}) pipes.push_back(stream_of(child, stream));
-  match.kill_alone();
-  for (const pid_t child : children) {
-    const auto begin = std::chrono::steady_clock::now();
-    while (is_running(child) && std::chrono::steady_clock::now() - begin < std::chrono::seconds(20))
-      std::this_thread::yield();
-    EXPECT_FALSE(is_running(child));
-  }
-  for (const int pipe : pipes) ::close(pipe);
-  ASSERT_EQ(run(words_ + "-o d.pfm --resume").status, 0);
-  expect_expected("d.pfm");
-}
-
 TEST_F(TilesTest, KilledWhileTheMapIsWrittenItIsWrittenAnew) {
   make_job();
   bool caught = false;
@@ -526,65 +485,7 @@ TEST_F(TilesTest, ResumingAsksForTheSame) {
   expect_refusal(words_ + "-o d.pfm --resume", 1, {"right/bytes is "});
 }
 
-TEST_F(TilesTest, ATileWhoseProcessDiesIsTriedOnceMore) {
-  make_job();
-  Background match(folder_, words("-o d.pfm --json"));
-  match.kill_children(1);
-  ASSERT_EQ(match.wait(), 0) << contents(folder_ / "background.txt");
-  const json tiles = json::parse(contents(folder_ / "background.txt"))["tiles"];
-  EXPECT_EQ(tiles["retried"], 1);
-  EXPECT_EQ(tiles["matched"], tiles["count"]);
-  expect_expected("d.pfm");
-}
-
-// A library may say something on standard output: several lines, that are heard at once.
-TEST_F(TilesTest, ATileIsDoneWhateverIsSaidBesides) {
-  make_job();
-  Background match(folder_, words("-o d.pfm --json"));
-  while (!match.has_ended() && finished_tiles() < 1) std::this_thread::yield();
-  match.pause();
-  const std::set<pid_t> children = match.children();
-  ASSERT_FALSE(children.empty());
-  const int pipe = stream_of(*children.begin(), STDOUT_FILENO);
-  const std::string said = "a library\n7\n{}\n{\"tile\": 999}\nsays this\n";
-  EXPECT_EQ(::write(pipe, said.data(), said.size()), static_cast<ssize_t>(said.size()));
-  ::close(pipe);
-  match.go_on();
-  const auto begin = std::chrono::steady_clock::now();
-  while (!match.has_ended() && std::chrono::steady_clock::now() - begin < std::chrono::seconds(30))
-    std::this_thread::yield();
-  ASSERT_TRUE(match.has_ended()) << "it waits for an answer that came";
-  EXPECT_EQ(match.wait(), 0) << contents(folder_ / "background.txt");
-  expect_expected("d.pfm");
-}
-
-TEST_F(TilesTest, ATileThatFailsTwiceIsNamed) {
-  make_job();
-  {
-    Background match(folder_, words("-o d.pfm"));
-    while (!match.has_ended() && !fs::exists(folder_ / "d.pfm.tiles/plan.json")) std::this_thread::yield();
-  }
-  // All but one are matched by hand.
-  const json plan = plan_in("d.pfm.tiles/plan.json");
-  std::string numbers;
-  for (std::size_t number = 0; number < plan["tiles"].size(); ++number)
-    if (number != 3) numbers += std::to_string(number) + "\n";
-  write(folder_ / "numbers.txt", numbers);
-  ASSERT_EQ(run("match --plan d.pfm.tiles/plan.json --tile - <numbers.txt").status, 0);
-  fs::remove(tile(3));
-  Background match(folder_, words("-o d.pfm --resume"));
-  match.kill_children(2);
-  EXPECT_EQ(match.wait(), 1);
-  const std::string said = contents(folder_ / "background.txt");
-  for (const char* word : {"tile 3 failed twice", "signal 9", "--resume"})
-    EXPECT_NE(said.find(word), std::string::npos) << said;
-  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
-  EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
-  ASSERT_EQ(run(words_ + "-o d.pfm --resume").status, 0);
-  expect_expected("d.pfm");
-}
-
-TEST_F(TilesTest, ADamagedPictureFailsInTheTilesThatItConcerns) {
+TEST_F(TilesTest, ATileThatFailsIsNamed) {
   ASSERT_EQ(run("synth pair --tiled --no-truth --disparities 16 --size 300x700").status, 0);
   const Picture pixels = picture("pair/right.tiff");
   const auto* first = static_cast<const std::uint8_t*>(pixels.view().data);
@@ -596,7 +497,7 @@ TEST_F(TilesTest, ADamagedPictureFailsInTheTilesThatItConcerns) {
   write(folder_ / "right.tiff", right);
   const std::string match =
       "match pair/left.tiff right.tiff --method block --disparities 16 --tile-size 300x200 -o d.pfm";
-  expect_refusal(match, 1, {"failed twice", "right.tiff: is damaged at row", "--resume"});
+  expect_refusal(match, 1, {"tile 2: ", "right.tiff: is damaged at row", "d.pfm.tiles", "--resume"});
   EXPECT_GT(finished_tiles(), 0);
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
 }
@@ -607,26 +508,20 @@ TEST_F(TilesTest, ALimitThatIsTooSmallNamesOneThatWouldDo) {
       "match pair/left.png pair/right.png --method bp --disparities 128 --iterations 1 --padding 8 --json -o "
       "d.pfm "
       "--max-memory ";
-  for (const int workers : {1, 2}) {
-    // Two would not be had where the pair fits whole.
-    const std::string more = workers == 1 ? "M" : "M --tile-workers 2 --tile-size 600x400";
-    const Outcome refused = run(match + "1" + more);
-    EXPECT_EQ(refused.status, 1);
-    const std::string before = "raise the limit to ";
-    const std::size_t at = refused.err.find(before);
-    ASSERT_NE(at, std::string::npos) << refused.err;
-    const int least = std::stoi(refused.err.substr(at + before.size()));
-    // Tiles are tried by whole mebibytes.
-    expect_refusal(match + std::to_string(least - 1 - workers) + more, 1,
-                   {before + std::to_string(least) + "M"});
-    const Outcome outcome = run(match + std::to_string(least) + more);
-    ASSERT_EQ(outcome.status, 0) << outcome.err;
-    const json report = json::parse(outcome.out);
-    EXPECT_GT(report["tiles"]["count"], 4);
-    EXPECT_EQ(report["tiles"]["workers"], workers);
-    if (!sanitized) {
-      EXPECT_LE(report["peak_memory_bytes"], std::uint64_t(least) << 20);
-    }
+  const Outcome refused = run(match + "1M");
+  EXPECT_EQ(refused.status, 1);
+  const std::string before = "raise the limit to ";
+  const std::size_t at = refused.err.find(before);
+  ASSERT_NE(at, std::string::npos) << refused.err;
+  const int least = std::stoi(refused.err.substr(at + before.size()));
+  // Tiles are tried by whole mebibytes.
+  expect_refusal(match + std::to_string(least - 2) + "M", 1, {before + std::to_string(least) + "M"});
+  const Outcome outcome = run(match + std::to_string(least) + "M");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json report = json::parse(outcome.out);
+  EXPECT_GT(report["tiles"]["count"], 4);
+  if (!sanitized) {
+    EXPECT_LE(report["peak_memory_bytes"], std::uint64_t(least) << 20);
   }
 }
 
@@ -642,26 +537,34 @@ TEST_F(TilesTest, APngThatDoesNotFitIsNotDecoded) {
                  {"large.png", "damaged"});
 }
 
-// Two by default, where they do not match much more.
-TEST_F(TilesTest, TwoProcessesMatchWhereThatPays) {
+// Where they do not match much more.
+TEST_F(TilesTest, TwoTilesAreMatchedAtOnceWhereThatPays) {
   make_pair_of("700x500");
-  const auto workers = [&](const std::string& options) {
+  const auto report = [&](const std::string& options) {
     const Outcome outcome =
         run("match pair/left.png pair/right.png --disparities 16 -o d.pfm --json " + options);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
-    return json::parse(outcome.out)["tiles"]["workers"].get<int>();
+    return json::parse(outcome.out);
   };
-  EXPECT_EQ(workers("--method block --tile-size 300x300"), 2);
-  EXPECT_EQ(workers("--method block --tile-size 300x300 --tile-workers 1"), 1);
-  EXPECT_EQ(workers("--method block --tile-size 300x300 --threads 1"), 1);
-  EXPECT_EQ(workers("--tile-size 300x300 --method bp --padding 8"), 1);
-  const Outcome least =
-      run("match pair/left.png pair/right.png --method block --disparities 16 -o d.pfm --max-memory 1M");
+  const auto at_once = [&](const std::string& options) {
+    return report(options)["tiles"]["at_once"].get<int>();
+  };
+  EXPECT_EQ(at_once("--method block --tile-size 300x300"), 2);
+  EXPECT_EQ(at_once("--method block --tile-size 300x300 --threads 1"), 1);
+  EXPECT_EQ(at_once("--tile-size 300x300 --method bp --padding 8"), 1);
+  const Outcome refused =
+      run("match pair/left.png pair/right.png --method census --disparities 16 -o d.pfm --max-memory 1M");
   const std::string before = "raise the limit to ";
-  const std::size_t at = least.err.find(before);
-  ASSERT_NE(at, std::string::npos) << least.err;
-  EXPECT_EQ(workers("--method block --resume --max-memory " + least.err.substr(at + before.size(), 3) + "M"),
-            1);
+  const std::size_t at = refused.err.find(before);
+  ASSERT_NE(at, std::string::npos) << refused.err;
+  const int least = std::stoi(refused.err.substr(at + before.size()));
+  EXPECT_EQ(at_once("--method census --resume --max-memory " + std::to_string(least) + "M"), 1);
+  const json two = report("--method block --resume --max-memory 54M");
+  EXPECT_EQ(two["tiles"]["at_once"], 2);
+  EXPECT_GT(two["tiles"]["count"], 2);
+  if (!sanitized) {
+    EXPECT_LE(two["peak_memory_bytes"], 54u << 20);
+  }
 }
 
 TEST_F(TilesTest, WhatNeedsTheWholeMapIsRefusedAtTheStartAlsoWhenResuming) {
@@ -712,7 +615,7 @@ TEST_F(TilesTest, RefusesPlansWithNumbersThatNoIntegerHolds) {
   ASSERT_EQ(run("plan pair/left.png pair/right.png --disparities 16 -o d.pfm --plan plan.json").status, 0);
   for (const json& number : {json(1e300), json(-1e300), json(2.5), json(1ull << 40), json(-(1ll << 40))}) {
     json changed = plan_in("plan.json");
-    changed["workers"] = number;
+    changed["threads"] = number;
     write(folder_ / "broken.json", changed.dump());
     expect_refusal("merge broken.json", 1, {"broken.json", "no whole number"});
   }

@@ -39,9 +39,7 @@ class Cpu final : public host::Plan {
   };
 
   std::size_t width() const { return static_cast<std::size_t>(size_.width); }
-  std::size_t row_bytes() const {
-    return width() * static_cast<std::size_t>(p_.disparities) * sizeof(int);
-  }
+  std::size_t row_bytes() const { return width() * static_cast<std::size_t>(p_.disparities) * sizeof(int); }
 
   void reserve(Arena& arena) override {
     for (Row& row : rows_) {

@@ -2,6 +2,8 @@
 // A method that is declared outside the library: with a line of registry, everything knows it. This program
 // also has the tests of random conformance and of parameters, for it as for any other method.
 
+#include "toy/toy.h"
+
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -10,7 +12,6 @@
 #include "matchers/parameter_tables.h"
 #include "support.h"
 #include "tools/parallax/command.h"
-#include "toy/toy.h"
 
 namespace parallax::test {
 namespace {
@@ -61,9 +62,10 @@ TEST_F(ToyTest, TheCommandLineMatchesWithItOnBothDevices) {
   std::vector<fs::path> maps;
   for (const char* device : {"reference", "cpu"}) {
     maps.push_back(folder_ / (std::string(device) + ".pfm"));
-    const std::string report = printed_by(
-        tool::match_command, {path("pair/left.png"), path("pair/right.png"), "--method", "toy", "--truncation",
-                              "25", "--device", device, "-o", maps.back().string(), "--json"});
+    const std::string report =
+        printed_by(tool::match_command,
+                   {path("pair/left.png"), path("pair/right.png"), "--method", "toy", "--truncation", "25",
+                    "--device", device, "-o", maps.back().string(), "--json"});
     const auto json = nlohmann::json::parse(report);
     EXPECT_EQ(json["method"], "toy");
     EXPECT_EQ(json["parameters"]["truncation"], 25);
@@ -76,8 +78,11 @@ TEST_F(ToyTest, TheCommandLineMatchesWithItOnBothDevices) {
 TEST_F(ToyTest, ValuesOutOfRangeAreRefusedByName) {
   ToyParameters parameters;
   parameters.truncation = 0;
-  expect_refused([&] { Matcher(parameters, cpu(1), {{20, 10}}); },
-                 "truncation is 0: choose a number from 1 to 65535");
+  expect_refused(
+      [&] {
+        Matcher(parameters, cpu(1), {{20, 10}});
+      },
+      "truncation is 0: choose a number from 1 to 65535");
   EXPECT_THROW(tool::match_command({"left.png", "right.png", "--method", "toy", "--truncation", "0"}),
                tool::UsageError);
 }

@@ -84,11 +84,6 @@ void add_tile_options(Options& options, MatchRequest& request, const std::string
            "Pixels of overlap around each tile (" + methods_with(&Capabilities::approximate_tiles) + ")")
       .range(0, 1'000'000)
       .expert();
-  options
-      .add("--tile-workers N", request.tile_workers,
-           "Processes that match tiles and share --max-memory; 0 = as many as pay")
-      .range(0, 64)
-      .expert();
 }
 
 void add_match_options(Options& options, MatchRequest& request, const std::string& command) {
@@ -214,11 +209,8 @@ int match_command(const Arguments& arguments) {
   const MatchRequest request = parse_match(arguments);
   const std::unique_ptr<FrameSource> frames = open_sequence(request);
   if (!frames) return match_pair(request);
-  if (request.resume || request.largest_tile != Size{} || request.tile_workers > 0 ||
-      request.padding != default_tile_padding)
-    throw UsageError(
-        "--resume, --tile-size, --tile-workers and --padding are for a pair: a sequence does not go in "
-        "tiles");
+  if (request.resume || request.largest_tile != Size{} || request.padding != default_tile_padding)
+    throw UsageError("--resume, --tile-size and --padding are for a pair: a sequence does not go in tiles");
   return match_sequence(request, *frames);
 }
 

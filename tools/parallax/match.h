@@ -32,8 +32,7 @@ struct MatchRequest {
   double truth_scale = 0;
   // Of pairs larger than memory.
   int padding = default_tile_padding;
-  Size largest_tile;     // 0×0 = what memory allows
-  int tile_workers = 0;  // processes; 0 = as many as pay
+  Size largest_tile;  // 0×0 = what memory allows
   bool resume = false;
   std::string plan;           // of 'parallax plan': where to
   Arguments matcher_options;  // what was given of --method and its options, to be read again
@@ -51,7 +50,6 @@ class FrameSource;
 // Exit statuses, as of any subcommand.
 int match_pair(const MatchRequest& request);
 int match_sequence(const MatchRequest& request, FrameSource& source);
-// By tiles, in processes of their own.
 int match_by_tiles(const MatchRequest& request);
 // Tiles of a plan that is made already, for 'parallax match --plan'.
 int match_planned_tiles(const Arguments& arguments);

@@ -9,8 +9,7 @@
 #include "tools/parallax/match.h"
 #include "tools/parallax/match_report.h"
 #include "tools/parallax/memory.h"
-#include "tools/parallax/tile_job.h"
-#include "tools/parallax/truth.h"
+#include "tools/parallax/tiles/plan.h"
 
 namespace parallax::tool {
 namespace {
@@ -20,13 +19,6 @@ void check_outputs(const MatchRequest& request) {
     if (names_folder(path)) throw UsageError(path + " is a directory: give the file of one pair a name");
   if (!request.video.empty())
     throw UsageError("--video is for a sequence: give two folders, patterns or videos");
-}
-
-std::optional<Truth> read_truth(const MatchRequest& request, const PicturePair& pictures) {
-  if (request.truth.empty()) return std::nullopt;
-  Truth truth(request.truth, request.truth_scale);
-  truth.check_size(request.left, pictures.left.view().format.size);
-  return truth;
 }
 
 // What a match that does not fit can do about it. \throws Error (memory)
@@ -73,7 +65,7 @@ std::optional<int> match_whole(const MatchRequest& request, bool fits) {
   MatchPlan plan(request);
   const PicturePair pictures = read_one_pair(request);
   const ImageFormat format = pictures.left.view().format;
-  const std::optional<Truth> truth = read_truth(request, pictures);
+  const std::optional<Truth> truth = read_truth(request, format.size);
   if ((!fits && goes_in_tiles(request, format)) || !plan_whole(plan, format)) return std::nullopt;
   MatchResult result = plan.make_result();
   Stopwatch stopwatch;
@@ -92,11 +84,7 @@ std::optional<int> match_whole(const MatchRequest& request, bool fits) {
     nlohmann::ordered_json report = describe(plan, stopwatch, shares);
     if (request.energy)
       report["energy"] = energy(plan.request().parameters, plan.pair(pictures), result.disparity.view());
-    if (truth) {
-      const ErrorMetrics error = truth->compare(result.disparity.view());
-      report["mismatches"] = error.mismatches;
-      report["error"] = to_json(error);
-    }
+    if (truth) add_errors(*truth, result.disparity.view(), report);
     std::cout << report.dump(2) << "\n";
   } else {
     const Size size = plan.format().size;

@@ -86,6 +86,19 @@ ordered_json describe(const MatchPlan& plan, const Stopwatch& stopwatch, const P
           {"status", to_json(shares)}};
 }
 
+std::optional<Truth> read_truth(const MatchRequest& request, Size size) {
+  if (request.truth.empty()) return std::nullopt;
+  Truth truth(request.truth, request.truth_scale);
+  truth.check_size(request.left, size);
+  return truth;
+}
+
+void add_errors(const Truth& truth, View<const float> disparity, ordered_json& json) {
+  const ErrorMetrics error = truth.compare(disparity);
+  json["mismatches"] = error.mismatches;
+  json["error"] = to_json(error);
+}
+
 void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const PicturePair& pictures,
                    const MatchResult& result, bool on_disk) {
   const View<const float> disparity = result.disparity.view();

@@ -10,6 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "tools/parallax/match_plan.h"
+#include "tools/parallax/truth.h"
 
 namespace parallax::tool {
 
@@ -51,6 +52,12 @@ nlohmann::ordered_json to_json(const PixelShares& shares);
 
 // What --json says of every match.
 nlohmann::ordered_json describe(const MatchPlan& plan, const Stopwatch& stopwatch, const PixelShares& shares);
+
+// The ground truth that a match of pictures of this size is compared with, where one was given.
+// \throws Error (file)
+std::optional<Truth> read_truth(const MatchRequest& request, Size size);
+// Adds the errors of a map to what --json says. \throws Error (file)
+void add_errors(const Truth& truth, View<const float> disparity, nlohmann::ordered_json& json);
 
 // Where the results of one pair go; empty = nowhere.
 struct OutputPaths {

@@ -41,9 +41,4 @@ std::size_t peak_memory_bytes() {
   return 0;
 }
 
-// 5: VmHWM begins anew. Where a system does not allow that, the peak is the process's since it began.
-void forget_peak_memory() {
-  std::ofstream("/proc/self/clear_refs") << "5";
-}
-
 }  // namespace parallax::tool

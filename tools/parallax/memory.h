@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What processes of this program hold.
+// What this program holds.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,7 @@ std::string memory_text(std::size_t bytes);
 // The program itself: code, libraries, threads, drivers, buffers of files; no image and no matcher.
 std::size_t program_bytes(const Device& device);
 
-// The most that this process held at once, since it began or since forget_peak_memory() was possible.
+// The most that this process has held at once.
 std::size_t peak_memory_bytes();
-void forget_peak_memory();
 
 }  // namespace parallax::tool

@@ -16,6 +16,17 @@
 namespace parallax::tool {
 namespace {
 
+ImageFormat format_of(const TiffReader& tiff) {
+  return {tiff.format().size, tiff.format().bits == 8 ? Depth::bits8 : Depth::bits16};
+}
+
+void read_region(TiffReader& tiff, const Rectangle& region, Picture& picture) {
+  const ImageFormat format{region.size, format_of(tiff).depth};
+  if (picture.view().format != format || picture.channels() != tiff.format().channels || picture.empty())
+    picture = Picture(format, tiff.format().channels);
+  tiff.read(region, picture.row(0), picture.view().stride_bytes);
+}
+
 // All of a TIFF that can be read by regions.
 Picture read_whole(TiffReader& tiff) {
   Picture picture;
@@ -52,15 +63,42 @@ std::optional<TiffReader> open_picture_tiff(const std::string& path) {
   return tiff;
 }
 
-ImageFormat picture_format(const TiffReader& tiff) {
-  return {tiff.format().size, tiff.format().bits == 8 ? Depth::bits8 : Depth::bits16};
+PictureParts::PictureParts(const std::string& path) : path_(path), tiff_(open_picture_tiff(path)) {
+  if (tiff_) {
+    format_ = format_of(*tiff_);
+    channels_ = tiff_->format().channels;
+  } else if (const std::optional<PictureHead> png = read_png_head(path)) {
+    format_ = png->format;
+    channels_ = png->channels;
+  } else {
+    decode();
+  }
 }
 
-void read_region(TiffReader& tiff, const Rectangle& region, Picture& picture) {
-  const ImageFormat format{region.size, picture_format(tiff).depth};
-  if (picture.view().format != format || picture.channels() != tiff.format().channels || picture.empty())
-    picture = Picture(format, tiff.format().channels);
-  tiff.read(region, picture.row(0), picture.view().stride_bytes);
+void PictureParts::decode() {
+  if (tiff_ || !whole_.empty()) return;
+  whole_ = read_picture(path_);
+  format_ = whole_.view().format;
+  channels_ = whole_.view().channels;
+}
+
+PartsMemory PictureParts::memory() const {
+  if (tiff_) return {0, tiff_->memory_bytes()};
+  const std::size_t samples = format_.size.pixels() * static_cast<std::size_t>(format_.depth) / 8;
+  const std::size_t held = samples * static_cast<std::size_t>(channels_);
+  std::error_code unknown;
+  const std::uintmax_t file = std::filesystem::file_size(path_, unknown);
+  // The file, what is decoded of it, perhaps with an alpha channel, and that without it.
+  std::size_t decoded = (static_cast<std::size_t>(channels_) + 1) * samples;
+  // libtiff converts to four channels; and a picture may be turned.
+  if (has_extension(path_, {".tif", ".tiff"})) decoded += 4 * format_.size.pixels();
+  return {(unknown ? 0 : static_cast<std::size_t>(file)) + decoded + held, held};
+}
+
+void PictureParts::read(const Rectangle& region, Picture& part) {
+  if (tiff_) return read_region(*tiff_, region, part);
+  decode();
+  part = whole_.part(region);
 }
 
 Picture decode_picture(Bytes bytes, const std::string& path) {

@@ -23,9 +23,38 @@ Picture decode_picture(Bytes file, const std::string& name);
 
 // Nothing when this is no TIFF of 8 or 16 bits that can be read by regions.
 std::optional<TiffReader> open_picture_tiff(const std::string& path);
-ImageFormat picture_format(const TiffReader& tiff);
-// Into memory that `picture` has already, where it is of this size. \throws Error (file, memory)
-void read_region(TiffReader& tiff, const Rectangle& region, Picture& picture);
+
+// What reading parts of a picture holds, besides the parts.
+struct PartsMemory {
+  std::size_t opening = 0;  // at most, until the picture is open
+  std::size_t held = 0;     // from then on
+};
+
+// A picture of which parts are wanted. Of a TIFF, they are read as they are wanted. Other pictures are
+// decoded whole, once: a PNG, which says in its first bytes how large it is, when decode() or read() is
+// called; the rest at once.
+class PictureParts {
+ public:
+  // \throws Error (file)
+  explicit PictureParts(const std::string& path);
+
+  const ImageFormat& format() const { return format_; }
+  int channels() const { return channels_; }
+  PartsMemory memory() const;
+
+  // What has to be decoded whole is now, so that damage is found. \throws Error (file)
+  void decode();
+
+  // Into memory that `part` has already, where it is of this size. \throws Error (file)
+  void read(const Rectangle& region, Picture& part);
+
+ private:
+  std::string path_;
+  std::optional<TiffReader> tiff_;
+  Picture whole_;
+  ImageFormat format_;
+  int channels_ = 1;
+};
 
 // "640×480 with 8 bits"
 std::string describe(const ImageFormat& format);

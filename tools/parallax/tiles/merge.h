@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tools/parallax/match_report.h"
-#include "tools/parallax/tile_job.h"
+#include "tools/parallax/tiles/job.h"
 
 namespace parallax::tool {
 

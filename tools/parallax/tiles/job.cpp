@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/tile_job.h"
+#include "tools/parallax/tiles/job.h"
 
 #include <filesystem>
 #include <stdexcept>
@@ -70,15 +70,15 @@ Number read_number(const ordered_json& json) {
   throw std::out_of_range(json.dump() + " is no whole number that this program can hold");
 }
 
-ordered_json to_json(Size size) {
+ordered_json json_of(Size size) {
   return {{"width", size.width}, {"height", size.height}};
 }
 
-ordered_json to_json(const Rectangle& part) {
+ordered_json json_of(const Rectangle& part) {
   return {{"x", part.x}, {"y", part.y}, {"width", part.size.width}, {"height", part.size.height}};
 }
 
-ordered_json to_json(const Margins& margins) {
+ordered_json json_of(const Margins& margins) {
   return {{"left", margins.left},     {"right", margins.right},         {"top", margins.top},
           {"bottom", margins.bottom}, {"alignment", margins.alignment}, {"exact", margins.exact}};
 }
@@ -117,7 +117,7 @@ ordered_json describe_pictures(const MatchRequest& request) {
 
 std::string describe_request(const MatchRequest& request, const ImageFormat& format) {
   ordered_json json = describe_pictures(request);
-  json["size"] = to_json(format.size);
+  json["size"] = json_of(format.size);
   json["bits"] = static_cast<int>(format.depth);
   check_name(request.output);
   json["output"] = request.output;
@@ -128,27 +128,26 @@ std::string describe_request(const MatchRequest& request, const ImageFormat& for
   json["threads"] = request.threads;
   json["max_memory_bytes"] = request.max_memory;
   json["padding"] = request.padding;
-  json["tile_size"] = to_json(request.largest_tile);
-  json["tile_workers"] = request.tile_workers;
+  json["tile_size"] = json_of(request.largest_tile);
   return json.dump();
 }
 
 namespace {
 
-ordered_json to_json(const TileJob& job) {
+ordered_json json_of(const TileJob& job) {
   ordered_json json{{"parallax_tile_plan", plan_version}, {"made_by", made_by}};
   json["request"] = ordered_json::parse(job.asked);
   json["method"] = job.request.method;
   json["parameters"] = describe_parameters(job.request.parameters);
   json["folder"] = job.folder;
-  json["workers"] = job.workers;
   json["threads"] = job.plan.device.threads;
-  json["worker_memory_bytes"] = job.worker_bytes;
+  json["process_memory_bytes"] = job.process_bytes;
+  json["tiles_at_once"] = job.at_once;
   json["tile_memory_bytes"] = job.plan.tile_memory_bytes;
-  json["margins"] = to_json(job.plan.margins);
+  json["margins"] = json_of(job.plan.margins);
   for (const Tile& tile : job.plan.tiles)
     json["tiles"].push_back(
-        {{"number", tile.number}, {"inside", to_json(tile.inside)}, {"around", to_json(tile.around)}});
+        {{"number", tile.number}, {"inside", json_of(tile.inside)}, {"around", json_of(tile.around)}});
   return json;
 }
 
@@ -167,7 +166,6 @@ MatchRequest read_request(const ordered_json& json) {
   request.max_memory = read_number<std::size_t>(json.at("max_memory_bytes"));
   request.padding = read_number<int>(json.at("padding"));
   request.largest_tile = read_size(json.at("tile_size"));
-  request.tile_workers = read_number<int>(json.at("tile_workers"));
   return request;
 }
 
@@ -177,8 +175,8 @@ TileJob read_json(const ordered_json& json) {
   job.asked = request.dump();
   job.request = read_request(request);
   job.folder = json.at("folder").get<std::string>();
-  job.workers = read_number<int>(json.at("workers"));
-  job.worker_bytes = read_number<std::size_t>(json.at("worker_memory_bytes"));
+  job.at_once = read_number<int>(json.at("tiles_at_once"));
+  job.process_bytes = read_number<std::size_t>(json.at("process_memory_bytes"));
   job.fingerprint = json.at("fingerprint").get<std::string>();
   job.plan.parameters = job.request.parameters;
   job.plan.configuration = job.request.configuration;
@@ -221,7 +219,7 @@ std::string difference(const ordered_json& there, const ordered_json& now) {
 }  // namespace
 
 void write_job(const TileJob& job, const std::string& path) {
-  ordered_json json = to_json(job);
+  ordered_json json = json_of(job);
   json["fingerprint"] = fingerprint_of(json);
   write_output(path, json.dump(1) + "\n");
 }
@@ -252,10 +250,10 @@ TileJob read_job(const std::string& path) {
   }
 }
 
-void check_same_job(const TileJob& job, const std::string& path, const TileRequest& request) {
+void check_same_job(const TileJob& job, const std::string& path, const MatchRequest& request,
+                    const ImageFormat& format) {
   const std::string what =
-      difference(ordered_json::parse(job.asked),
-                 ordered_json::parse(describe_request(request.match, request.inputs.format)));
+      difference(ordered_json::parse(job.asked), ordered_json::parse(describe_request(request, format)));
   if (!what.empty())
     throw Error(ErrorCategory::file,
                 path + ": " + what + ": ask for the same, or remove the folder " + job.folder);

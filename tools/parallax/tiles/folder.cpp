@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/tile_results.h"
+#include "tools/parallax/tiles/folder.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <regex>
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include "tools/parallax/file_errors.h"
 #include "tools/parallax/output_files.h"
 #include "tools/parallax/tiff.h"
 
@@ -15,6 +20,29 @@ namespace parallax::tool {
 namespace {
 
 namespace fs = std::filesystem;
+
+const char* const maps = R"(map\.\d+\.(pfm|tiff?))";
+// Tiles, whole and while they are written; the plan, and what it is written as.
+const char* const others = R"(tile-\d{6,}\.tiff(\.\d+\.part)?|plan\.json|\.parallax-\d+(\.json)?)";
+
+// The files of a folder whose whole names match, or do not.
+std::vector<fs::path> find_files(const std::string& folder, const std::string& names, bool matching) {
+  const std::regex pattern(names, std::regex::icase);
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code unknown;
+    const bool matches = std::regex_match(entry->path().filename().string(), pattern) &&
+                         fs::is_regular_file(entry->status(unknown));
+    if (matches == matching) files.push_back(entry->path());
+  }
+  if (error) fail_file("read folder", folder, error.value());
+  return files;
+}
+
+std::string all_names() {
+  return std::string(maps) + "|" + others;
+}
 
 std::string description_of(const TileJob& job, const Tile& tile) {
   return "tile " + std::to_string(tile.number) + " of plan " + job.fingerprint;
@@ -126,6 +154,48 @@ void check_statuses(const std::string& path, View<const std::uint8_t> status) {
 
 }  // namespace
 
+TileFolderLock::TileFolderLock(const std::string& folder, Use use)
+    : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (folder_ < 0) fail_file("open folder", folder, errno);
+  const int kind = use == Use::alone ? LOCK_EX : LOCK_SH;
+  // Some file systems lock no folders: there, nobody is found out.
+  if (::flock(folder_, kind | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  ::close(folder_);
+  throw Error(ErrorCategory::file,
+              folder + ": another process is matching there: wait until it has ended, or give another -o");
+}
+
+bool TileFolderLock::take_alone() {
+  // Changing it may lose it for a moment.
+  if (::flock(folder_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
+  ::flock(folder_, LOCK_SH | LOCK_NB);
+  return false;
+}
+
+TileFolderLock::~TileFolderLock() {
+  ::close(folder_);
+}
+
+void check_nothing_foreign(const std::string& folder) {
+  const std::vector<fs::path> foreign = find_files(folder, all_names(), false);
+  if (!foreign.empty())
+    throw Error(ErrorCategory::file, foreign.front().string() +
+                                         " is no file of a match in tiles, whose folder this is to be: move "
+                                         "it, or give another -o");
+}
+
+void remove_tile_folder(const std::string& folder) {
+  // The plan goes first: what is left without one is in nobody's way.
+  remove_file((fs::path(folder) / "plan.json").string());
+  for (const fs::path& file : find_files(folder, all_names(), true)) remove_file(file.string());
+  // Unless there is something of the user's in it.
+  ::rmdir(folder.c_str());
+}
+
+void remove_maps(const std::string& folder) {
+  for (const fs::path& file : find_files(folder, maps, true)) remove_file(file.string());
+}
+
 std::string tile_path(const TileJob& job, int number) {
   char name[32];
   std::snprintf(name, sizeof name, "tile-%06d.tiff", number);
@@ -166,18 +236,6 @@ void read_tile(const TileJob& job, const Tile& tile, int first_row, const Dispar
                     rows.disparity.stride * static_cast<std::ptrdiff_t>(sizeof(float)));
   read_picture_rows(job, tile, statuses, region, rows.status.data, rows.status.stride);
   check_statuses(tile_path(job, tile.number), rows.status);
-}
-
-std::string text_of_numbers(const std::vector<int>& numbers) {
-  std::string text;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t last = i;
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    text += (text.empty() ? "" : ", ") + std::to_string(numbers[i]);
-    if (last > i) text += (last == i + 1 ? ", " : " to ") + std::to_string(numbers[last]);
-    i = last + 1;
-  }
-  return text;
 }
 
 }  // namespace parallax::tool

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a limit of memory is shared out: to the program itself, to pictures, to tiles.
+#include "tools/parallax/tiles/plan.h"
 
 #include <algorithm>
 #include <filesystem>
-
-#include "parallax/formats.h"
+#include <iostream>
+#include <optional>
 
 #include "tools/parallax/command_files.h"
 #include "tools/parallax/forced.h"
 #include "tools/parallax/match_plan.h"
 #include "tools/parallax/memory.h"
-#include "tools/parallax/tile_job.h"
 
 namespace parallax::tool {
 namespace {
@@ -19,79 +18,36 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t mebibyte = 1 << 20;
 
-class InputSum {
- public:
-  // One that is opened while those before are held.
-  void add(const PictureParts& parts) {
-    const PartsMemory memory = parts.memory();
-    inputs_.opening_bytes = std::max(inputs_.opening_bytes, inputs_.held_bytes + memory.opening);
-    inputs_.held_bytes += memory.held;
-  }
-  Inputs& inputs() { return inputs_; }
-
- private:
-  Inputs inputs_;
-};
-
-// Damage is found here, and not by every tile. What does not even fit will be refused for that.
-PictureParts open_input(const std::string& path, std::size_t room) {
-  PictureParts parts(path);
-  if (parts.memory().opening <= room) parts.decode();
-  return parts;
-}
-
-void add_mask(const std::string& path, std::size_t room, InputSum& sum) {
-  if (path.empty()) return;
-  const PictureParts mask = open_input(path, room);
-  check_mask(mask, path, sum.inputs().format.size);
-  sum.add(mask);
-}
-
-// What a process that matches tiles holds besides the tile.
-std::size_t worker_base(const Device& device, const Inputs& inputs) {
-  return program_bytes(device) + inputs.held_bytes;
-}
-
-std::size_t worker_bytes(const Device& device, const Inputs& inputs, std::size_t tile_bytes) {
-  return program_bytes(device) + std::max(inputs.opening_bytes, inputs.held_bytes + tile_bytes);
-}
-
 class Budget {
  public:
-  Budget(const MatchRequest& request, const Device& device, const Inputs& inputs, int workers)
-      : request_(request), device_(device), inputs_(inputs), workers_(static_cast<std::size_t>(workers)) {}
+  Budget(const MatchRequest& request, const Device& device, const Inputs& inputs, int at_once)
+      : request_(request), device_(device), inputs_(inputs), at_once_(static_cast<std::size_t>(at_once)) {}
 
-  // All processes.
+  // Of a process that matches tiles.
   std::size_t total(std::size_t tile_bytes) const {
-    return program_bytes(device_) + workers_ * worker_bytes(device_, inputs_, tile_bytes);
+    return program_bytes(device_) +
+           std::max(inputs_.opening_bytes, inputs_.held_bytes + at_once_ * tile_bytes);
   }
 
   TilePlan plan() const {
-    const std::size_t limit = memory_limit(request_);
-    const std::size_t fixed = program_bytes(device_) + workers_ * worker_base(device_, inputs_);
-    if (fixed + workers_ < limit && total(0) <= limit) {
-      try {
-        return plan((limit - fixed) / workers_);
-      } catch (const Error& error) {
-        if (error.category() != ErrorCategory::memory) throw;
-      }
-    }
+    const std::size_t limit = memory_limit(request_), fixed = program_bytes(device_) + inputs_.held_bytes;
+    if (fixed + at_once_ < limit && total(0) <= limit)
+      if (const std::optional<TilePlan> plan = plan_within((limit - fixed) / at_once_)) return *plan;
     refuse(limit);
   }
 
  private:
   TilePlan plan(std::size_t tile_bytes) const {
     return plan_tiles(request_.parameters, device_, inputs_.format, {tile_bytes, request_.configuration},
-                      {request_.padding, request_.largest_tile, static_cast<int>(workers_)});
+                      {request_.padding, request_.largest_tile});
   }
 
-  bool fits(std::size_t tile_bytes) const {
+  std::optional<TilePlan> plan_within(std::size_t tile_bytes) const {
     try {
-      plan(tile_bytes);
-      return true;
+      return plan(tile_bytes);
     } catch (const Error& error) {
       if (error.category() != ErrorCategory::memory) throw;
-      return false;
+      return std::nullopt;
     }
   }
 
@@ -99,13 +55,13 @@ class Budget {
   std::size_t least_tile_bytes() const {
     std::size_t enough = mebibyte;
     constexpr std::size_t most = std::size_t{1} << 44;
-    while (!fits(enough)) {
+    while (!plan_within(enough)) {
       if (enough == most) plan(enough);  // no limit is what is in the way: says so
       enough *= 2;
     }
     for (std::size_t too_little = enough / 2; enough - too_little > mebibyte;) {
       const std::size_t middle = (enough + too_little) / 2 / mebibyte * mebibyte;
-      (fits(middle) ? enough : too_little) = middle;
+      (plan_within(middle) ? enough : too_little) = middle;
     }
     return enough;
   }
@@ -116,7 +72,6 @@ class Budget {
                           " in the smallest tiles, and " + memory_text(limit) +
                           " are allowed: raise the limit to " + std::to_string(least) +
                           "M, or search fewer disparities";
-    if (workers_ > 1) message += ", or have fewer --tile-workers";
     if (inputs_.opening_bytes > 0) message += ", or convert the pictures to tiled TIFF";
     throw Error(ErrorCategory::memory, message);
   }
@@ -124,7 +79,7 @@ class Budget {
   const MatchRequest& request_;
   const Device& device_;
   const Inputs& inputs_;
-  std::size_t workers_;
+  std::size_t at_once_;
 };
 
 // What is made of the whole map, once it is there.
@@ -164,9 +119,9 @@ std::string settled_output(const std::string& path) {
   return target.string();
 }
 
-// Whether tiles may be matched faster by two processes: each then matches while the other reads and writes,
-// which takes block and census matching on a processor almost as long. Who said how many threads there are
-// means all of them; and of a plan that is matched tile by tile, a scheduler says how many there are.
+// Whether two tiles at once may be faster than one: each is then matched while the other is read or written,
+// which takes block and census matching on a processor a third of the time. Who said how many threads there
+// are means all of them; and who matches a plan tile by tile says how many tiles there are at once.
 bool two_may_pay(const MatchRequest& request, const Device& device) {
   return device.kind == DeviceKind::cpu && !capabilities(request.method).approximate_tiles &&
          request.threads == 0 && request.plan.empty();
@@ -178,40 +133,51 @@ double matched_pixels(const TilePlan& plan) {
          static_cast<double>(plan.tiles.front().around.size.pixels());
 }
 
-// Two have tiles half as large. docs/partition.md has times.
+// Two are half as large. docs/partition.md has times.
 void take_two_where_they_pay(const MatchRequest& request, const Device& device, const Inputs& inputs,
                              TileJob& job) {
   if (!two_may_pay(request, device)) return;
   constexpr double most_pixels = 1.1;
   try {
     TilePlan plan = Budget(request, device, inputs, 2).plan();
-    if (matched_pixels(plan) > most_pixels * matched_pixels(job.plan)) return;
+    if (plan.tiles.size() < 2 || matched_pixels(plan) > most_pixels * matched_pixels(job.plan)) return;
     job.plan = std::move(plan);
-    job.workers = 2;
+    job.at_once = 2;
   } catch (const Error& error) {
     if (error.category() != ErrorCategory::memory) throw;
   }
 }
 
+void check_mask(const PictureParts& mask, const std::string& path, Size size) {
+  if (mask.format().depth != Depth::bits8 || mask.channels() != 1)
+    throw Error(ErrorCategory::file, path + ": is no mask: give a gray picture of 8 bits");
+  if (mask.format().size != size)
+    throw Error(ErrorCategory::file, path + " is " + text(mask.format().size) + ", the pair is " +
+                                         text(size) + ": give a mask of the size of the pair");
+}
+
 Inputs examine_inputs(const MatchRequest& request) {
   const std::size_t limit = memory_limit(request), program = program_bytes(Device::parse(request.device));
   const std::size_t room = limit > program ? limit - program : 0;
-  InputSum sum;
-  ImageFormat right;
-  {
-    const PictureParts left = open_input(request.left, room);
-    sum.inputs().format = left.format();
-    sum.add(left);
-  }
-  {
-    const PictureParts parts = open_input(request.right, room);
-    right = parts.format();
-    sum.add(parts);
-  }
-  check_formats(sum.inputs().format, right, request.left, request.right);
-  add_mask(request.left_mask, room, sum);
-  add_mask(request.right_mask, room, sum);
-  return sum.inputs();
+  Inputs inputs;
+  // Each is going to be opened while those before are held.
+  const auto look_at = [&](const std::string& path, const auto& check) {
+    PictureParts parts(path);
+    // Damage is found here, and not by every tile. What does not even fit will be refused for that.
+    if (parts.memory().opening <= room) parts.decode();
+    check(parts);
+    const PartsMemory memory = parts.memory();
+    inputs.opening_bytes = std::max(inputs.opening_bytes, inputs.held_bytes + memory.opening);
+    inputs.held_bytes += memory.held;
+  };
+  look_at(request.left, [&](const PictureParts& left) { inputs.format = left.format(); });
+  look_at(request.right, [&](const PictureParts& right) {
+    check_formats(inputs.format, right.format(), request.left, request.right);
+  });
+  for (const std::string& path : {request.left_mask, request.right_mask})
+    if (!path.empty())
+      look_at(path, [&](const PictureParts& mask) { check_mask(mask, path, inputs.format.size); });
+  return inputs;
 }
 
 }  // namespace
@@ -257,12 +223,9 @@ std::string obstacle_to_tiles(const MatchRequest& request) {
   return "";
 }
 
-void check_goes_in_tiles(const MatchRequest& request) {
+TileRequest settle_request(const MatchRequest& request) {
   const std::string obstacle = obstacle_to_tiles(request);
   if (!obstacle.empty()) throw UsageError("a match in tiles: " + obstacle);
-}
-
-TileRequest settle_request(const MatchRequest& request) {
   TileRequest settled{request, {}};
   MatchRequest& match = settled.match;
   for (std::string* path :
@@ -283,13 +246,26 @@ TileJob plan_job(const TileRequest& request) {
   TileJob job;
   job.request = match;
   job.folder = request.folder();
-  job.workers = std::max(1, match.tile_workers);
-  job.plan = Budget(match, device, request.inputs, job.workers).plan();
-  if (match.tile_workers == 0) take_two_where_they_pay(match, device, request.inputs, job);
-  job.workers = std::min(job.workers, job.count());
-  job.worker_bytes = worker_bytes(device, request.inputs, job.plan.tile_memory_bytes);
+  job.plan = Budget(match, device, request.inputs, 1).plan();
+  take_two_where_they_pay(match, device, request.inputs, job);
+  job.process_bytes = Budget(match, device, request.inputs, job.at_once).total(job.plan.tile_memory_bytes);
   job.asked = describe_request(match, request.inputs.format);
   return job;
+}
+
+int plan_command(const Arguments& arguments) {
+  const MatchRequest request = parse_match(arguments, "plan");
+  if (!request.image.empty() || !request.truth.empty())
+    throw UsageError(
+        "--image and --truth need a finished map: leave them out, and run 'parallax eval' after 'parallax "
+        "merge'");
+  if (!request.video.empty() || request.json)
+    throw UsageError("--video and --json are for 'parallax match': leave them out");
+  const TileJob job = plan_job(settle_request(request));
+  write_job(job, request.plan);
+  std::cerr << job.count() << " tiles of " << text(job.plan.tiles.front().around.size) << ", "
+            << memory_text(job.process_bytes) << " for a process that matches them\n";
+  return done;
 }
 
 }  // namespace parallax::tool
