@@ -14,8 +14,8 @@
 #include "parallax/parallax.h"
 
 #include "benchmarks/gray_pair.h"
-#include "core/registry.h"
 #include "matchers/census/census.h"
+#include "matchers/registry.h"
 #include "tools/parallax/pictures/codecs.h"
 #include "tools/parallax/pictures/colour.h"
 

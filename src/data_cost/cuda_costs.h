@@ -4,8 +4,8 @@
 // Specialised by COST (a DataCost).
 #pragma once
 
-#include "data_cost_types.h"
-#include "kernel.h"
+#include "data_cost/cuda_types.h"
+#include "devices/cuda/kernel.h"
 
 namespace parallax::data_cost {
 

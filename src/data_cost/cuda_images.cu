@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the caller's images to what data costs, and edges, are made of.
-#include "data_cost_types.h"
-#include "kernel.h"
+#include "data_cost/cuda_types.h"
+#include "devices/cuda/kernel.h"
 
 using namespace parallax::data_cost;
 using parallax::cuda::Image;

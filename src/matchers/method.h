@@ -14,7 +14,7 @@
 
 #include "core/checks.h"
 #include "core/fields.h"
-#include "core/registry.h"
+#include "matchers/registry.h"
 
 namespace parallax::detail {
 

@@ -14,8 +14,8 @@
 #include "core/copy_rows.h"
 #include "core/floating_point.h"
 #include "core/memory.h"
-#include "core/registry.h"
 #include "core/workers.h"
+#include "matchers/registry.h"
 #include "partition/partition.h"
 
 namespace parallax {

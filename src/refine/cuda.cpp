@@ -69,7 +69,7 @@ void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory
   bilateral_.step.step = p.bilateral_step;
   if (!is_guided() && !parameters_.left_right_check && !removes_speckles() && !fills() && !takes_median())
     return;
-  program_ = cuda::Program(context, cuda::refine_cu, {"-DWARPS=" + std::to_string(warps)});
+  program_ = cuda::Program(context, cuda::refine_kernels_cu, {"-DWARPS=" + std::to_string(warps)});
   check_left_right_ = program_.kernel("check_left_right");
   label_tiles_ = program_.kernel("label_tiles");
   join_tiles_ = program_.kernel("join_tiles");

@@ -2,7 +2,7 @@
 // What kernels make of the costs of labels: as sub_pixel.h and confidence.h.
 #pragma once
 
-#include "kernel.h"
+#include "devices/cuda/kernel.h"
 
 namespace parallax::refine {
 

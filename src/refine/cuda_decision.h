@@ -2,9 +2,9 @@
 // What becomes of the beliefs of a pixel, in kernels: as decision.h.
 #pragma once
 
-#include "kernel.h"
-#include "refine_costs.h"
-#include "refine_types.h"
+#include "devices/cuda/kernel.h"
+#include "refine/cuda_costs.h"
+#include "refine/cuda_types.h"
 
 namespace parallax::refine {
 

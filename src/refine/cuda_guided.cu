@@ -4,8 +4,8 @@
 //
 // Specialised by WARPS, of a block, WINDOW, and BILATERAL (which of the two).
 #include "devices/cuda/pair.h"
-#include "kernel.h"
-#include "refine_types.h"
+#include "devices/cuda/kernel.h"
+#include "refine/cuda_types.h"
 
 using namespace parallax::refine;
 using parallax::cuda::Image;

@@ -2,7 +2,7 @@
 // The steps of parallax/refine.h on CUDA: of every pixel what the functions beside this file make of it.
 //
 // Specialised by WARPS, of a block.
-#include "kernel.h"
+#include "devices/cuda/kernel.h"
 
 namespace {
 

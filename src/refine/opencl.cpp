@@ -79,7 +79,7 @@ void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue
   guided_items_ = is_processor ? 1 : group_items;
   const int window = takes_median() ? parameters_.median : 3;
   program_ = opencl::Program(
-      context, {opencl::refine_cl},
+      context, {opencl::refine_kernels_cl},
       {define("ITEMS_OF_ROW", items_of_row_), define("LANES", lanes_), define("WINDOW", window)});
   check_left_right_ = program_.kernel("check_left_right");
   link_rows_ = program_.kernel("link_rows");

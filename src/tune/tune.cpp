@@ -11,9 +11,9 @@
 #include "core/floating_point.h"
 #include "core/memory.h"
 #include "core/plan.h"
-#include "core/registry.h"
-#include "core/remembered_tuning.h"
 #include "core/workers.h"
+#include "matchers/registry.h"
+#include "tune/remembered_tuning.h"
 #include "tune/search.h"
 
 namespace parallax {

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/registry.h"
 #include "matchers/census/census.h"
+#include "matchers/registry.h"
 #include "support.h"
 
 namespace parallax::test {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-#include "core/registry.h"
+#include "matchers/registry.h"
 
 namespace parallax::test {
 namespace {

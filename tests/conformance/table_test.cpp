@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/registry.h"
+#include "matchers/registry.h"
 #include "support.h"
 
 namespace parallax::test {

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/registry.h"
 #include "devices/gpu_test.h"
+#include "matchers/registry.h"
 #include "support.h"
 
 namespace parallax::test {

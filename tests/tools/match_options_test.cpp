@@ -182,33 +182,12 @@ TEST(MatchOptionsTest, OptionsThatDoNotFitTogetherAreRefused) {
   EXPECT_EQ(read({"--confidence", "sure.pfm"}).confidence, "sure.pfm");
 }
 
-// As plans of tiles keep them.
-TEST(MatchOptionsTest, OptionsOfAMatcherAreReadAgainAsTheyWere) {
-  const char* lines[] = {
-      "--method block --min-disparity -7 --disparities 33 --window 5 --cost zncc --uniqueness 4 --fill none",
-      "--no-left-right-check --left-right-tolerance 2.5 --median 3 -o map.pfm --json --threads 2",
-      "--method block --preset sad-full-row --window 7",
-      "--left-right-check",
-      "--method bp --levels 3 --arithmetic bfloat16 --no-outside-cost --data-weight 0.5 --max-memory 2G",
-      "--method tiled-bp --tile 21 --no-early-out --sweep-order right-left-up-down --outside-cost 25",
-      "--method census --preset fast --disparities 40 --weighted-median 5"};
-  for (const char* line : lines) {
-    const MatchRequest first = read(words(line)), again = read(first.matcher_options);
-    EXPECT_EQ(first.method, again.method) << line;
-    EXPECT_EQ(describe_parameters(first.parameters), describe_parameters(again.parameters)) << line;
-    EXPECT_EQ(first.matcher_options, again.matcher_options) << line;
-    EXPECT_EQ(again.output, "");
-  }
-}
-
 TEST(MatchOptionsTest, ConfigurationsAreNamesAndValues) {
   EXPECT_TRUE(read({}).configuration.empty());
   const TunedValues both{{"pixels_together", "8"}, {"ranges_per_thread", "2"}};
   const MatchRequest request = read({"--configure", "pixels_together=4", "--configure", "ranges_per_thread=2",
                                      "--configure=pixels_together=8"});
   EXPECT_EQ(request.configuration, both);
-  // As the plan of a pair in tiles keeps it.
-  EXPECT_EQ(read(request.matcher_options).configuration, both);
   for (const char* wrong : {"pixels_together", "=8", ""})
     EXPECT_THROW(read({"--configure", wrong}), UsageError) << wrong;
 }

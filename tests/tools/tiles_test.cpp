@@ -475,7 +475,8 @@ TEST_F(TilesTest, ResumingAsksForTheSame) {
     while (!match.has_ended() && finished_tiles() < 1) std::this_thread::yield();
   }
   ASSERT_GE(finished_tiles(), 1);
-  expect_refusal(words_ + "-o d.pfm --resume --iterations 3", 1, {"matcher_options", "iterations=3"});
+  expect_refusal(words_ + "-o d.pfm --resume --iterations 3", 1,
+                 {"parameters/iterations is 7 there, and 3 now"});
   expect_refusal(words_ + "-o d.pfm --resume --max-memory 3G", 1, {"max_memory_bytes is 0 there"});
   const std::string plan = contents(folder_ / "d.pfm.tiles/plan.json");
   write(folder_ / "d.pfm.tiles/plan.json", plan.substr(0, plan.size() / 2));
@@ -621,15 +622,6 @@ TEST_F(TilesTest, RefusesPlansWithNumbersThatNoIntegerHolds) {
   }
 }
 
-TEST_F(TilesTest, RefusesPlansThatAskForHelp) {
-  make_pair_of("150x110");
-  ASSERT_EQ(run("plan pair/left.png pair/right.png --disparities 16 -o d.pfm --plan plan.json").status, 0);
-  json changed = plan_in("plan.json");
-  changed["request"]["matcher_options"].push_back("--help");
-  write(folder_ / "broken.json", changed.dump());
-  expect_refusal("merge broken.json", 1, {"broken.json", "--help"});
-}
-
 TEST_F(TilesTest, RefusesPlansThatAreNone) {
   make_pair_of("150x110");
   ASSERT_EQ(run("plan pair/left.png pair/right.png --method block --disparities 16 --tile-size 90x60 -o "
@@ -645,7 +637,7 @@ TEST_F(TilesTest, RefusesPlansThatAreNone) {
   changed["parallax_tile_plan"] = 7;
   expect_broken(changed, {"broken.json", "version 7"});
   for (const auto& [key, value] : plan.items()) {
-    if (key == "made_by" || key == "method" || key == "parameters") continue;
+    if (key == "made_by") continue;
     changed = plan;
     changed.erase(key);
     expect_broken(changed, {"broken.json", key});
@@ -657,8 +649,11 @@ TEST_F(TilesTest, RefusesPlansThatAreNone) {
   changed["tiles"][0]["inside"]["width"] = 1'000'000;
   expect_broken(changed, {"broken.json", "changed"});
   changed = plan;
-  changed["request"]["matcher_options"].push_back("--colour=red");
-  expect_broken(changed, {"broken.json", "--colour=red"});
+  changed["request"]["parameters"]["colour"] = "red";
+  expect_broken(changed, {"broken.json", "parameter is colour: choose one of"});
+  changed = plan;
+  changed["request"]["parameters"]["window"] = 8;
+  expect_broken(changed, {"broken.json", "window is 8: choose an odd number"});
   expect_refusal("merge text.png", 1, {"text.png", "no tile plan"});
   expect_refusal("merge missing.json", 1, {"missing.json", "No such file"});
   expect_refusal("match --plan plan.json --tile 99", 2, {"99", "tiles 0 to"});

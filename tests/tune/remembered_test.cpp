@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/registry.h"
-#include "core/remembered_tuning.h"
+#include "matchers/registry.h"
 #include "support.h"
+#include "tune/remembered_tuning.h"
 
 namespace parallax::test {
 namespace {

@@ -192,7 +192,6 @@ MatchRequest parse_match(const Arguments& arguments, const std::string& command)
   options.footer(footer_of(command, request.method));
   request.range_given = fixes_range(request.parameters);
   options.read(arguments);
-  request.matcher_options = options.given_of(method_groups(request.parameters));
   settle_method_options(options, request.parameters);
   request.range_given =
       request.range_given || options.given("--disparities") || searches_full_rows(request.parameters);

@@ -34,8 +34,7 @@ struct MatchRequest {
   int padding = default_tile_padding;
   Size largest_tile;  // 0×0 = what memory allows
   bool resume = false;
-  std::string plan;           // of 'parallax plan': where to
-  Arguments matcher_options;  // what was given of --method and its options, to be read again
+  std::string plan;  // of 'parallax plan': where to
 };
 
 // Of the commands that take a pair: "match", or "plan".

@@ -130,13 +130,6 @@ void add_method_options(Options& options, MatcherParameters& parameters) {
   }
 }
 
-std::vector<std::string> method_groups(const MatcherParameters& parameters) {
-  std::vector<std::string> groups;
-  for (const ParameterInfo& parameter : list_parameters(method_name(parameters)))
-    if (groups.empty() || groups.back() != parameter.group) groups.push_back(parameter.group);
-  return groups;
-}
-
 void settle_method_options(const Options& options, MatcherParameters& parameters) {
   for (const ParameterInfo& parameter : list_parameters(method_name(parameters))) {
     const std::string name = option_name(parameter.name);

@@ -39,8 +39,6 @@ std::string methods_with(bool Capabilities::*capability);
 
 // Options for the parameters of a method, whose values at this time are the defaults.
 void add_method_options(Options& options, MatcherParameters& parameters);
-// The groups of all of them.
-std::vector<std::string> method_groups(const MatcherParameters& parameters);
 // To be called after parsing: what one option means for another. \throws UsageError
 void settle_method_options(const Options& options, MatcherParameters& parameters);
 // Did a preset choose the search range?

@@ -356,22 +356,6 @@ bool Options::given(const std::string& name) const {
   return app_->count(name) > 0;
 }
 
-Arguments Options::given_of(const std::vector<std::string>& groups) const {
-  Arguments given;
-  for (const auto& option : options_) {
-    if (std::find(groups.begin(), groups.end(), option->group_) == groups.end()) continue;
-    const std::string name = option->parsed_->get_name();
-    const bool flag = option->parsed_->get_items_expected_max() == 0;
-    for (const std::string& value : option->parsed_->results()) {
-      if (flag)
-        given.push_back(value == "true" ? name : "--no-" + name.substr(2));
-      else
-        given.push_back(name + "=" + value);
-    }
-  }
-  return given;
-}
-
 std::string Options::usage() const {
   std::string needed, arguments;
   for (const auto& option : options_) {

@@ -116,8 +116,6 @@ class Options {
   void read_known(const Arguments& arguments);
 
   bool given(const std::string& name) const;
-  // What was given of these groups, as arguments that can be read again.
-  Arguments given_of(const std::vector<std::string>& groups) const;
 
  private:
   Option& add_option(const std::string& names, const std::string& value_name, const std::string& help);

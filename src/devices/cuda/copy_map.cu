@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A finished map, to where the caller wants it.
-#include "kernel.h"
+#include "devices/cuda/kernel.h"
 
 // A thread a pixel: grid.x = rows, grid.y = blocks of a row. The caller may want no confidence.
 PARALLAX_KERNEL copy_map(const float* disparity, const uint8* status, const float* confidence, int width,

@@ -4,10 +4,10 @@
 // Specialised by TABLE (1 = differences are integer gray levels, or bits), and by what data_cost.h says.
 #pragma once
 
-#include "belief_propagation_types.h"
-#include "data_cost.h"
-#include "kernel.h"
-#include "refine_decision.h"
+#include "data_cost/cuda_costs.h"
+#include "devices/cuda/kernel.h"
+#include "matchers/belief_propagation/cuda_types.h"
+#include "refine/cuda_decision.h"
 
 namespace parallax::belief_propagation {
 

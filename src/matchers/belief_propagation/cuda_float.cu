@@ -13,7 +13,7 @@
 //   LEAST_BLOCKS that a multiprocessor is to have room for
 // Specialised further by STORAGE (32, 16 = half, 17 = bfloat16), LABELS, EDGES (0 = alike everywhere),
 // HAS_OUTSIDE, CONFIDENCE, SUB_PIXEL, PIXELS; and by what belief_propagation_common.h says.
-#include "belief_propagation_common.h"
+#include "matchers/belief_propagation/cuda_common.h"
 
 using namespace parallax::belief_propagation;
 

@@ -15,7 +15,7 @@
 // that a message travels until it meets its bound), EDGES (0 = alike everywhere), HAS_OUTSIDE (a cost),
 // CONFIDENCE, SUB_PIXEL, BLOCK (threads), LEAST_BLOCKS (of updates, that a multiprocessor is to have room
 // for; 0 = as it comes); and by what belief_propagation_common.h says.
-#include "belief_propagation_common.h"
+#include "matchers/belief_propagation/cuda_common.h"
 
 using namespace parallax::belief_propagation;
 

@@ -5,8 +5,8 @@
 // KEY_BITS (32, 64) of a key, LABEL_BITS of them for the label.
 #pragma once
 
-#include "block_types.h"
-#include "kernel.h"
+#include "devices/cuda/kernel.h"
+#include "matchers/block/cuda_types.h"
 
 namespace parallax::block {
 

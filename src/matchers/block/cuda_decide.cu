@@ -3,8 +3,8 @@
 //
 // Specialised by TEXTURE (whether pixels are rejected for it), UNIQUENESS, SUB_PIXEL; and by what
 // block_common.h says.
-#include "block_common.h"
-#include "refine_costs.h"
+#include "matchers/block/cuda_common.h"
+#include "refine/cuda_costs.h"
 
 using namespace parallax::block;
 using namespace parallax::refine;

@@ -2,8 +2,8 @@
 // Block matching on CUDA: from the caller's images to the filtered, extended ones that are compared.
 //
 // Specialised by GRAY_BITS and FILTERED_BITS of a value (8, 16), X_SOBEL (the filter).
-#include "block_types.h"
-#include "kernel.h"
+#include "matchers/block/cuda_types.h"
+#include "devices/cuda/kernel.h"
 
 using namespace parallax::block;
 using parallax::cuda::Image;

@@ -20,7 +20,7 @@
 //
 // Specialised by ROWS (a multiple of WINDOW), GROUP (1, 2, 4), PACKED, ORDER_BITS, BLOCKS (that a
 // multiprocessor is to hold at once); and by what block_common.h says.
-#include "block_common.h"
+#include "matchers/block/cuda_common.h"
 
 using namespace parallax::block;
 

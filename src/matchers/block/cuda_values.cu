@@ -2,9 +2,9 @@
 // Block matching on CUDA of any images, of 16-bit values: straight from block.h, as the reference does it.
 //
 // Specialised by WINDOW, COST (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold), SUB_PIXEL.
-#include "block_types.h"
-#include "kernel.h"
-#include "refine_costs.h"
+#include "matchers/block/cuda_types.h"
+#include "devices/cuda/kernel.h"
+#include "refine/cuda_costs.h"
 
 using namespace parallax::block;
 using namespace parallax::refine;

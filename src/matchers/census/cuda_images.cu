@@ -4,8 +4,8 @@
 // Specialised by GRAY_BITS (8, 16), PITCH, COLUMNS and ROWS of the transform's window, SPARSE (every second
 // of them), MODIFIED (against the mean), BITS of a signature, WITH_GRAY (behind the signature), RADIUS (rows
 // that the windows of costs reach beyond the image).
-#include "census_types.h"
-#include "kernel.h"
+#include "matchers/census/cuda_types.h"
+#include "devices/cuda/kernel.h"
 
 using namespace parallax::census;
 using parallax::cuda::Image;

@@ -13,9 +13,9 @@
 // Specialised by PYRAMID (whether there are levels above the image), WORDS of a signature, AD_TRUNCATION (0 =
 // Hamming alone), WINDOW, UNIQUENESS, SUB_PIXEL (a SubPixel), PITCH, ROWS (even), BLOCKS of 256 threads that
 // a multiprocessor is to have room for.
-#include "census_types.h"
-#include "kernel.h"
-#include "refine_costs.h"
+#include "matchers/census/cuda_types.h"
+#include "devices/cuda/kernel.h"
+#include "refine/cuda_costs.h"
 
 using namespace parallax::census;
 

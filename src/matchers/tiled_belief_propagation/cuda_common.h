@@ -11,8 +11,8 @@
 // messages).
 #pragma once
 
-#include "kernel.h"
-#include "tiled_belief_propagation_types.h"
+#include "devices/cuda/kernel.h"
+#include "matchers/tiled_belief_propagation/cuda_types.h"
 
 namespace parallax::tiled_belief_propagation {
 

@@ -3,10 +3,10 @@
 //
 // Specialised by TABLE (1 = differences are integer gray levels, or bits), TABLE_SIZE, HAS_OUTSIDE (a cost),
 // BLOCK (threads); and by what data_cost.h and tiled_belief_propagation_common.h say.
-#include "data_cost.h"
-#include "kernel.h"
-#include "refine_decision.h"
-#include "tiled_belief_propagation_common.h"
+#include "data_cost/cuda_costs.h"
+#include "devices/cuda/kernel.h"
+#include "refine/cuda_decision.h"
+#include "matchers/tiled_belief_propagation/cuda_common.h"
 
 using namespace parallax::tiled_belief_propagation;
 using namespace parallax::data_cost;

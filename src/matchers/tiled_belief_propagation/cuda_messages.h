@@ -7,7 +7,7 @@
 // same in threads, a power of two or 0); and by what tiled_belief_propagation_common.h says.
 #pragma once
 
-#include "tiled_belief_propagation_common.h"
+#include "matchers/tiled_belief_propagation/cuda_common.h"
 
 namespace parallax::tiled_belief_propagation {
 

@@ -17,9 +17,9 @@
 // in registers while it is swept, 1 = shared memory, 2 = global memory), TILE_WIDTH and TILE_HEIGHT (of the
 // largest tile), LINES (rows or columns that a block sweeps at once), MESSAGE_BITS (of messages
 // between tiles), SUB_PIXEL; and by what tiled_belief_propagation_messages.h says.
-#include "kernel.h"
-#include "refine_decision.h"
-#include "tiled_belief_propagation_messages.h"
+#include "devices/cuda/kernel.h"
+#include "refine/cuda_decision.h"
+#include "matchers/tiled_belief_propagation/cuda_messages.h"
 
 using namespace parallax::tiled_belief_propagation;
 namespace refine = parallax::refine;

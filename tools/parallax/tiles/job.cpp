@@ -121,9 +121,8 @@ std::string describe_request(const MatchRequest& request, const ImageFormat& for
   json["bits"] = static_cast<int>(format.depth);
   check_name(request.output);
   json["output"] = request.output;
-  json["matcher_options"] = request.matcher_options;
-  json["min_disparity"] = request.parameters.min_disparity();
-  json["disparities"] = request.parameters.disparities();
+  json["parameters"] = describe_parameters(request.parameters);
+  json["configuration"] = request.configuration;
   json["device"] = Device::parse(request.device).text();
   json["threads"] = request.threads;
   json["max_memory_bytes"] = request.max_memory;
@@ -137,8 +136,6 @@ namespace {
 ordered_json json_of(const TileJob& job) {
   ordered_json json{{"parallax_tile_plan", plan_version}, {"made_by", made_by}};
   json["request"] = ordered_json::parse(job.asked);
-  json["method"] = job.request.method;
-  json["parameters"] = describe_parameters(job.request.parameters);
   json["folder"] = job.folder;
   json["threads"] = job.plan.device.threads;
   json["process_memory_bytes"] = job.process_bytes;
@@ -152,15 +149,17 @@ ordered_json json_of(const TileJob& job) {
 }
 
 MatchRequest read_request(const ordered_json& json) {
-  Arguments arguments{path_in(json.at("left")), path_in(json.at("right"))};
-  for (const ordered_json& option : json.at("matcher_options"))
-    arguments.push_back(option.get<std::string>());
-  MatchRequest request = parse_match(arguments);
+  MatchRequest request;
+  request.left = path_in(json.at("left"));
+  request.right = path_in(json.at("right"));
+  request.parameters = parameters_from_json(json.at("parameters").dump());
+  request.parameters.validate();
+  request.method = method_name(request.parameters);
+  request.range_given = true;
+  request.configuration = json.at("configuration").get<TunedValues>();
   request.left_mask = path_in(json.at("left_mask"));
   request.right_mask = path_in(json.at("right_mask"));
   request.output = json.at("output").get<std::string>();
-  request.parameters.min_disparity() = read_number<int>(json.at("min_disparity"));
-  request.parameters.disparities() = read_number<int>(json.at("disparities"));
   request.device = json.at("device").get<std::string>();
   request.threads = read_number<int>(json.at("threads"));
   request.max_memory = read_number<std::size_t>(json.at("max_memory_bytes"));
@@ -243,10 +242,9 @@ TileJob read_job(const std::string& path) {
     fail_plan(path, "is no tile plan that can be read (" + reason(error) + ")");
   } catch (const std::out_of_range& error) {
     fail_plan(path, std::string("is no tile plan that can be read (") + error.what() + ")");
-  } catch (const HelpRequest&) {
-    fail_plan(path, "has --help among its options");
-  } catch (const UsageError& error) {
-    fail_plan(path, std::string("has options that this program does not know (") + error.what() + ")");
+  } catch (const Error& error) {
+    if (error.category() != ErrorCategory::argument) throw;
+    fail_plan(path, std::string("has parameters that this program does not take (") + error.what() + ")");
   }
 }
 

@@ -6,7 +6,7 @@
 // Specialised by BASE_IN_CONSTANT_MEMORY, with BAND_ROWS (which it holds, with the windows'), or DEVICE_LAUNCH,
 // with SERIAL_MINIMUM (a thread finds the least cost of a pixel, instead of all its threads together); and by
 // what block_common.h says.
-#include "block_common.h"
+#include "matchers/block/cuda_common.h"
 
 using namespace parallax::block;
 

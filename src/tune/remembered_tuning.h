@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of configurations that were found to be best, and those that come with the library.
+// Configurations that were found to be best, and those that come with the library.
 #pragma once
 
 #include <string>
 
 #include "parallax/tune.h"
 
-#include "core/registry.h"
 #include "devices/devices.h"
+#include "matchers/registry.h"
 
 namespace parallax::detail {
 
 // Text of src/tune/defaults.json.
 extern const char* const tuning_defaults;
-
-// The entries of such a file. \throws Error (file) for what is none; `path` appears in errors
-std::vector<TunedConfiguration> parse_tuning(const std::string& text, const std::string& path);
 
 // What a configuration for this problem is remembered under.
 TunedConfiguration tuning_key(const MatcherParameters& parameters, const DeviceIdentity& device,

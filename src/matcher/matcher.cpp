@@ -7,8 +7,8 @@
 #include "core/floating_point.h"
 #include "core/memory.h"
 #include "core/plan.h"
-#include "core/registry.h"
-#include "core/remembered_tuning.h"
+#include "matchers/registry.h"
+#include "tune/remembered_tuning.h"
 
 namespace parallax {
 namespace detail {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file of remembered tuning: its form, its place, and how several processes write it.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "parallax/tune.h"
+
+namespace parallax::detail {
+
+// The entries of such a file.
+// \throws Error (file) where the text is no such file; `path` appears in errors
+std::vector<TunedConfiguration> parse_tuning(const std::string& text, const std::string& path);
+
+}  // namespace parallax::detail
+
+namespace parallax::tuning {
+
+bool switched_off();
+// Empty where there is no place for it.
+std::filesystem::path chosen_file();
+
+// What tells a file from the one that was read.
+struct Stamp {
+  std::string path;
+  ino_t number = 0;
+  off_t bytes = 0;
+  time_t seconds = 0;
+  long nanoseconds = 0;
+  bool operator==(const Stamp&) const = default;
+};
+
+// Nothing where there is no such file.
+std::optional<Stamp> stamp_of(const std::filesystem::path& path);
+
+// \throws Error (file)
+std::vector<TunedConfiguration> read(const std::filesystem::path& path);
+
+// Reads the file again, for others may have written it, and writes what `change` makes of it. A file that
+// cannot be read is set aside.
+// \throws Error (file)
+void change_file(const std::function<void(std::vector<TunedConfiguration>& entries)>& change);
+
+}  // namespace parallax::tuning
