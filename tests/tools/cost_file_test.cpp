@@ -82,7 +82,7 @@ TEST_F(CostFileTest, RefusesWhatDoesNotFit) {
   expect_refusal(bp + "--cost-file none.txt", 1, {"none.txt", "No such file"});
   expect_refusal(bp + "--cost-file bad.txt", 1, {"bad.txt", "is cut short"});
   expect_refusal(bp + "--cost-file pair/left.png", 1, {"pair/left.png", "width or height"});
-  expect_refusal(tiled + "--cost-file costs.txt --disparities 1", 2, {"disparities is 1"});
+  expect_refusal(tiled + "--cost-file costs.txt --disparities 1", 2, {"--disparities is '1'"});
   ASSERT_EQ(run("synth other --size 90x64").status, 0);
   expect_refusal(
       "match other/left.png other/right.png --device reference --method tiled-bp --cost-file costs.txt", 1,

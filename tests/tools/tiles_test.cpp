@@ -184,7 +184,7 @@ TEST_F(TilesTest, APlanIsMatchedTileByTileAndMerged) {
   const json plan = plan_in("plan.json");
   const int count = static_cast<int>(plan["tiles"].size());
   ASSERT_GT(count, 5);
-  EXPECT_EQ(plan["parameters"]["disparities"].is_null(), false);
+  EXPECT_EQ(plan["request"]["parameters"]["disparities"].is_null(), false);
   for (const int number : {0, 1, 1}) {
     const fs::path before = folder_ / "before.tiff";
     if (fs::exists(tile(number))) fs::create_hard_link(tile(number), before);
