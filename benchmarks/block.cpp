@@ -35,7 +35,7 @@ const GrayPair& synthetic() {
     const SynthPair colour = synthesize({.size = {1920, 1080}, .disparities = 128});
     const auto wrap = [](const Plane<std::uint8_t>& image) {
       return cv::Mat(image.height(), image.width() / 3, CV_8UC3, const_cast<std::uint8_t*>(image.row(0)),
-                     static_cast<std::size_t>(image.view().stride));
+                     static_cast<std::size_t>(image.view().stride_bytes));
     };
     return GrayPair{gray(wrap(colour.left)), gray(wrap(colour.right))};
   }();

@@ -32,7 +32,7 @@ class DeviceImages {
   View<T> plane(Size size, int gap) {
     const int stride = size.width + gap;
     return {reserve<T>(static_cast<std::size_t>(stride) * static_cast<std::size_t>(size.height)), size,
-            stride};
+            stride * static_cast<std::ptrdiff_t>(sizeof(T))};
   }
 
   ImageView image(const ImageView& view) {
@@ -46,8 +46,8 @@ class DeviceImages {
   View<const std::uint8_t> mask(View<const std::uint8_t> view) {
     if (view.empty()) return view;
     return {
-        copy(view.data, static_cast<std::size_t>(view.stride) * static_cast<std::size_t>(view.size.height)),
-        view.size, view.stride};
+        copy(view.data, static_cast<std::size_t>(view.stride()) * static_cast<std::size_t>(view.size.height)),
+        view.size, view.stride_bytes};
   }
 
   template <class T>
@@ -77,7 +77,7 @@ inline Result run_on_device(Matcher& matcher, const StereoPair& pair, bool with_
   there.right_mask = images.mask(pair.right_mask);
   const Size size = pair.left.format.size;
   if (pair.costs.data != nullptr)
-    there.costs.data = images.copy(pair.costs.data, static_cast<std::size_t>(pair.costs.row_stride) *
+    there.costs.data = images.copy(pair.costs.data, static_cast<std::size_t>(pair.costs.stride()) *
                                                         static_cast<std::size_t>(size.height));
   DisparityMap map{images.plane<float>(size, 3), images.plane<std::uint8_t>(size, 5)};
   if (with_confidence) map.confidence = images.plane<float>(size, 1);

@@ -46,7 +46,7 @@ TilePlan plan_of_tiles(const MatcherParameters& parameters, const Device& device
 
 template <class T>
 View<T> part_of(const View<T>& view, const Rectangle& part) {
-  return {view.row(part.y) + part.x, part.size, view.stride};
+  return {view.row(part.y) + part.x, part.size, view.stride_bytes};
 }
 
 // Matches tile after tile.

@@ -24,23 +24,30 @@ struct Size {
   bool operator==(const Size&) const = default;
 };
 
-/// A view on one channel of any type: rows of `size.width` elements, `stride` elements apart.
+/// A view on one channel of any type: rows of `size.width` elements.
 template <class T>
 struct View {
   T* data = nullptr;
   Size size;
-  std::ptrdiff_t stride =
-      0;  ///< elements from one row to the next; may be larger than the width, or negative
+  /// Bytes from one row to the next, a multiple of sizeof(T); may be more than a row takes, or negative.
+  std::ptrdiff_t stride_bytes = 0;
 
   View() = default;
-  View(T* first, Size extent) : View(first, extent, extent.width) {}
-  View(T* first, Size extent, std::ptrdiff_t row_stride) : data(first), size(extent), stride(row_stride) {}
+  /// Rows without gaps.
+  View(T* first, Size extent) : View(first, extent, static_cast<std::ptrdiff_t>(sizeof(T)) * extent.width) {}
+  View(T* first, Size extent, std::ptrdiff_t row_stride_bytes)
+      : data(first), size(extent), stride_bytes(row_stride_bytes) {}
 
-  T* row(int y) const { return data + static_cast<std::ptrdiff_t>(y) * stride; }
+  T* row(int y) const {
+    using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
+    return reinterpret_cast<T*>(reinterpret_cast<Byte*>(data) + y * stride_bytes);
+  }
   T& at(int x, int y) const { return row(y)[x]; }
   bool empty() const { return data == nullptr; }
+  /// Elements from one row to the next.
+  std::ptrdiff_t stride() const { return stride_bytes / static_cast<std::ptrdiff_t>(sizeof(T)); }
 
-  operator View<const T>() const requires(!std::is_const_v<T>) { return {data, size, stride}; }
+  operator View<const T>() const requires(!std::is_const_v<T>) { return {data, size, stride_bytes}; }
 };
 
 /// One channel that owns its memory; every row starts on a 64-byte boundary. Elements start as zero.
@@ -52,9 +59,9 @@ class Plane {
  public:
   Plane() = default;
   explicit Plane(Size size) : size_(size) {
-    constexpr std::size_t step = alignment / sizeof(T);
-    stride_ = (static_cast<std::size_t>(size.width) + step - 1) / step * step;
-    const std::size_t bytes = stride_ * static_cast<std::size_t>(size.height) * sizeof(T);
+    const std::size_t row_bytes = static_cast<std::size_t>(size.width) * sizeof(T);
+    stride_bytes_ = (row_bytes + alignment - 1) / alignment * alignment;
+    const std::size_t bytes = stride_bytes_ * static_cast<std::size_t>(size.height);
     if (bytes == 0) return;
     memory_.reset(static_cast<T*>(::operator new (bytes, std::align_val_t{alignment})));
     std::memset(static_cast<void*>(memory_.get()), 0, bytes);
@@ -67,8 +74,8 @@ class Plane {
   Size size() const { return size_; }
   int width() const { return size_.width; }
   int height() const { return size_.height; }
-  View<T> view() { return {memory_.get(), size_, static_cast<std::ptrdiff_t>(stride_)}; }
-  View<const T> view() const { return {memory_.get(), size_, static_cast<std::ptrdiff_t>(stride_)}; }
+  View<T> view() { return {memory_.get(), size_, static_cast<std::ptrdiff_t>(stride_bytes_)}; }
+  View<const T> view() const { return {memory_.get(), size_, static_cast<std::ptrdiff_t>(stride_bytes_)}; }
   T* row(int y) { return view().row(y); }
   const T* row(int y) const { return view().row(y); }
   T& at(int x, int y) { return row(y)[x]; }
@@ -79,7 +86,7 @@ class Plane {
     void operator()(T* memory) const { ::operator delete (memory, std::align_val_t{alignment}); }
   };
   Size size_;
-  std::size_t stride_ = 0;
+  std::size_t stride_bytes_ = 0;
   std::unique_ptr<T, Release> memory_;
 };
 
@@ -104,10 +111,10 @@ struct ImageView {
   ImageView() = default;
   /// A gray image.
   ImageView(View<const std::uint8_t> gray)
-      : data(gray.data), format{gray.size, Depth::bits8}, stride_bytes(gray.stride) {}
+      : data(gray.data), format{gray.size, Depth::bits8}, stride_bytes(gray.stride_bytes) {}
   ImageView(View<std::uint8_t> gray) : ImageView(View<const std::uint8_t>(gray)) {}
   ImageView(View<const std::uint16_t> gray)
-      : data(gray.data), format{gray.size, Depth::bits16}, stride_bytes(gray.stride * 2) {}
+      : data(gray.data), format{gray.size, Depth::bits16}, stride_bytes(gray.stride_bytes) {}
   ImageView(View<std::uint16_t> gray) : ImageView(View<const std::uint16_t>(gray)) {}
   ImageView(const void* first, ImageFormat image_format, int image_channels, std::ptrdiff_t row_stride_bytes)
       : data(first), format(image_format), channels(image_channels), stride_bytes(row_stride_bytes) {}
@@ -124,7 +131,7 @@ struct CostVolume {
   const float* data = nullptr;
   Size size;
   int labels = 0;
-  std::ptrdiff_t row_stride = 0;  ///< floats from one row to the next
+  std::ptrdiff_t stride_bytes = 0;  ///< bytes from one row to the next, a multiple of sizeof(float)
 
   CostVolume() = default;
   /// Rows side by side.
@@ -132,11 +139,13 @@ struct CostVolume {
       : data(first),
         size(extent),
         labels(label_count),
-        row_stride(static_cast<std::ptrdiff_t>(extent.width) * label_count) {}
+        stride_bytes(static_cast<std::ptrdiff_t>(sizeof(float)) * extent.width * label_count) {}
 
+  /// Floats from one row to the next.
+  std::ptrdiff_t stride() const { return stride_bytes / static_cast<std::ptrdiff_t>(sizeof(float)); }
   /// The costs of all labels of a pixel.
   const float* at(int x, int y) const {
-    return data + static_cast<std::ptrdiff_t>(y) * row_stride + static_cast<std::ptrdiff_t>(x) * labels;
+    return data + y * stride() + static_cast<std::ptrdiff_t>(x) * labels;
   }
 };
 

@@ -42,8 +42,10 @@ struct SynthPair {
   Calibration calibration;
 
   Size size() const { return left_truth.size(); }
-  ImageView left_view() const { return {left.row(0), {size(), Depth::bits8}, 3, left.view().stride}; }
-  ImageView right_view() const { return {right.row(0), {size(), Depth::bits8}, 3, right.view().stride}; }
+  ImageView left_view() const { return {left.row(0), {size(), Depth::bits8}, 3, left.view().stride_bytes}; }
+  ImageView right_view() const {
+    return {right.row(0), {size(), Depth::bits8}, 3, right.view().stride_bytes};
+  }
 };
 
 /// Renders a pair. The same parameters give the same bytes, on every machine.

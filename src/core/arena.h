@@ -45,7 +45,9 @@ struct PlaneBuffer {
   Size size;
   std::ptrdiff_t stride = 0;
 
-  View<T> in(std::byte* arena) const { return {buffer.in(arena), size, stride}; }
+  View<T> in(std::byte* arena) const {
+    return {buffer.in(arena), size, stride * static_cast<std::ptrdiff_t>(sizeof(T))};
+  }
 };
 
 class ArenaLayout {
@@ -88,7 +90,7 @@ class Arena {
   template <class T>
   View<T> reserve_plane(Size size) {
     const PlaneBuffer<T> plane = layout_.reserve_plane<T>(size);
-    return {place(plane.buffer), size, plane.stride};
+    return {place(plane.buffer), size, plane.stride * static_cast<std::ptrdiff_t>(sizeof(T))};
   }
 
   std::size_t bytes() const { return layout_.bytes(); }

@@ -67,6 +67,9 @@ void check_view(std::string_view what, const View<T>& view, Size size) {
                 std::string(what) + " is " + text(size) + ": give one whose sides are not negative");
   if (view.empty())
     throw Error(ErrorCategory::argument, std::string(what) + " has no memory: give a view on some");
+  if (view.stride_bytes % static_cast<std::ptrdiff_t>(sizeof(T)) != 0)
+    refuse(std::string(what) + " stride_bytes", view.stride_bytes,
+           "a multiple of " + std::to_string(sizeof(T)));
 }
 
 // A mask without memory and without a size is none; one with either must be whole.

@@ -31,12 +31,11 @@ struct ConstRows {
 
 template <class T>
 Rows rows_of(const View<T>& view) {
-  return {reinterpret_cast<std::byte*>(view.data), view.stride * static_cast<std::ptrdiff_t>(sizeof(T))};
+  return {reinterpret_cast<std::byte*>(view.data), view.stride_bytes};
 }
 template <class T>
 ConstRows const_rows_of(const View<T>& view) {
-  return {reinterpret_cast<const std::byte*>(view.data),
-          view.stride * static_cast<std::ptrdiff_t>(sizeof(T))};
+  return {reinterpret_cast<const std::byte*>(view.data), view.stride_bytes};
 }
 
 void copy_rows(ConstRows from, Rows to, std::size_t row_bytes, int rows, const Workers& workers);

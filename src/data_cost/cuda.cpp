@@ -85,7 +85,8 @@ CudaValidity CudaImages::validity(Which which) const {
 
 View<const std::uint16_t> CudaImages::gray(Which which) const {
   const std::int64_t plane = static_cast<std::int64_t>(stride_) * format_.size.height;
-  return {at(pairs_[which].samples[0]) + (planes() - 1) * plane, format_.size, stride_};
+  return {at(pairs_[which].samples[0]) + (planes() - 1) * plane, format_.size,
+          stride_ * static_cast<std::ptrdiff_t>(sizeof(std::uint16_t))};
 }
 
 CudaCosts CudaImages::costs(Which which, const float* volume) const {

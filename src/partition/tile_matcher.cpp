@@ -22,7 +22,7 @@ PlanLimits limits_of_matcher(const TilePlan& plan) {
 
 template <class T>
 View<T> part_of(const View<T>& view, const Rectangle& part) {
-  return {view.row(part.y) + part.x, part.size, view.stride};
+  return {view.row(part.y) + part.x, part.size, view.stride_bytes};
 }
 
 View<const std::uint8_t> part_of_mask(const View<const std::uint8_t>& mask, const Rectangle& part) {

@@ -36,7 +36,7 @@ void filter_bilateral_rows(const GuidedWindow& filter, float step, View<float> d
                 const auto here = hn::LoadU(d, centre);
                 auto sum = hn::Zero(di), all = hn::Zero(di);
                 for (int row = 0; row < window; ++row) {
-                  const float* neighbours = centre + (row - radius) * scratch.stride - radius;
+                  const float* neighbours = centre + (row - radius) * scratch.stride() - radius;
                   for (int column = 0; column < window; ++column) {
                     const auto difference = hn::Sub(hn::LoadU(d, neighbours + column), here);
                     const auto counts = hn::Le(hn::Abs(difference), hn::Set(d, step));

@@ -33,7 +33,7 @@ Shape tiles_of(Size size, unsigned rows) {
 // As kernels take it.
 template <class T>
 long long stride_of(const View<T>& view) {
-  return view.stride;
+  return view.stride();
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ void CudaPipeline::take(const ImageView& left, cuda::ChangingLaunches& launches)
   const View<std::uint8_t> guide = guide_.in(memory_);
   const Guided& guided = parameters_.weighted_median > 0 ? weighted_median_ : bilateral_;
   guided.take.launch(launches, rows_of(size_), {threads}, 0, cuda::kernel_image(left), size_.width,
-                     guide.data, static_cast<int>(guide.stride));
+                     guide.data, static_cast<int>(guide.stride()));
 }
 
 void CudaPipeline::enqueue(const DisparityMap& map, View<const float> right, StreamHandle stream) const {
@@ -154,9 +154,9 @@ void CudaPipeline::run(const Guided& guided, View<float> disparity, StreamHandle
   step.from = before.data;
   step.to = disparity.data;
   step.guide = guide.data;
-  step.stride = before.stride;
-  step.to_stride = disparity.stride;
-  step.guide_stride = static_cast<int>(guide.stride);
+  step.stride = before.stride();
+  step.to_stride = disparity.stride();
+  step.guide_stride = static_cast<int>(guide.stride());
   step.width = size_.width;
   step.height = size_.height;
   guided.filter.launch(stream, tiles_of(size_, warps), {lanes, warps}, 0, step);

@@ -20,8 +20,8 @@ inline CudaDecision left_map(const DisparityMap& map, const DecisionRule& rule,
   return {.disparity = map.disparity.data,
           .status = map.status.data,
           .confidence = map.confidence.data,
-          .stride = static_cast<int>(map.disparity.stride),
-          .status_stride = static_cast<int>(map.status.stride),
+          .stride = static_cast<int>(map.disparity.stride()),
+          .status_stride = static_cast<int>(map.status.stride()),
           .from_start = from_start,
           .from_start_stride = from_start_stride,
           .min_disparity = rule.min_disparity,
@@ -33,7 +33,7 @@ inline CudaDecision left_map(const DisparityMap& map, const DecisionRule& rule,
 // For a right map from the mirrored pair: integer disparities, and nothing else.
 inline CudaDecision right_map(CudaDecision left, View<float> disparity) {
   left.disparity = disparity.data;
-  left.stride = static_cast<int>(disparity.stride);
+  left.stride = static_cast<int>(disparity.stride());
   left.status = nullptr;
   left.confidence = nullptr;
   left.mirrored = 1;

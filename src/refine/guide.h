@@ -46,7 +46,7 @@ inline Size bordered_guide_size(Size size, int window) {
 template <class T>
 View<T> inside_border(View<T> bordered, Size size, int window) {
   const int border = window / 2;
-  return {bordered.row(border) + border, size, bordered.stride};
+  return {bordered.row(border) + border, size, bordered.stride_bytes};
 }
 void take_guide(const ImageView& image, View<std::uint8_t> guide, const Workers& workers);
 

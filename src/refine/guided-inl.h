@@ -84,7 +84,7 @@ HWY_INLINE void filter_rows(const GuidedWindow& filter, View<float> disparity, V
     const float* source = scratch.row(y + radius) + radius;
     float* result = disparity.row(y);
     for (int strip = 0; strip < width; strip += guided_strip) {
-      weigh_strip(filter, guide.row(y) + strip, guide.stride, weights);
+      weigh_strip(filter, guide.row(y) + strip, guide.stride(), weights);
       const int end = HWY_MIN(strip + guided_strip, width);
       for (int x = strip; x < end; x += lanes) {
         const auto values = each(source + x, weights, x - strip);

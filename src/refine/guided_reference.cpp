@@ -14,7 +14,7 @@ namespace {
 View<const float> copied(View<const float> disparity, View<float> scratch) {
   const Size size = disparity.size;
   for (int y = 0; y < size.height; ++y) std::copy_n(disparity.row(y), size.width, scratch.row(y));
-  return {scratch.data, size, scratch.stride};
+  return {scratch.data, size, scratch.stride_bytes};
 }
 
 // Calls each(value, gray difference, index in the window) for every neighbour that has a value.

@@ -81,10 +81,10 @@ void filter_rows(View<float> disparity, View<float> scratch, int first, int last
     float* result = disparity.row(y);
     int x = 0;
     for (; x + lanes <= width; x += lanes)
-      hn::StoreU(window_medians<window>(tag, source + x, scratch.stride), tag, result + x);
+      hn::StoreU(window_medians<window>(tag, source + x, scratch.stride()), tag, result + x);
     if (x == width) continue;
     HWY_ALIGN float last_lanes[HWY_MAX_BYTES / sizeof(float)];
-    hn::Store(window_medians<window>(tag, source + x, scratch.stride), tag, last_lanes);
+    hn::Store(window_medians<window>(tag, source + x, scratch.stride()), tag, last_lanes);
     std::copy_n(last_lanes, width - x, result + x);
   }
 }

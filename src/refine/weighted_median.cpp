@@ -67,7 +67,7 @@ void filter_weighted_median_rows(const GuidedWindow& filter, View<float> dispari
                 Bounds bounds{none, hn::Neg(none)};
                 for (int place = 0; place < count; ++place) {
                   const auto value = hn::LoadU(
-                      d, centre + (place / window - radius) * scratch.stride + (place % window - radius));
+                      d, centre + (place / window - radius) * scratch.stride() + (place % window - radius));
                   const auto counts = hn::Lt(value, none);
                   neighbours.values[place] = hn::IfThenElse(counts, value, none);
                   neighbours.weights[place] =

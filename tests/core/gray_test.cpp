@@ -67,7 +67,7 @@ TEST(GrayTest, PaddingBetweenRowsIsSkipped) {
   EXPECT_EQ(gray_values(colour, 0), Row{124});
   EXPECT_EQ(gray_values(colour, 1), Row{18});
   const std::array<std::uint16_t, 5> values{300, 301, 9, 302, 303};
-  const ImageView sixteen(View<const std::uint16_t>(values.data(), {2, 2}, 3));
+  const ImageView sixteen(View<const std::uint16_t>(values.data(), {2, 2}, 6));
   EXPECT_EQ(gray_values(sixteen, 1), (Row{302, 303}));
 }
 
@@ -77,7 +77,7 @@ TEST(GrayTest, NegativeStrideReadsUpwards) {
   EXPECT_EQ(gray_values(flipped, 0), Row{18});
   EXPECT_EQ(gray_values(flipped, 1), Row{124});
   const std::array<std::uint16_t, 4> values{300, 301, 302, 303};
-  const ImageView sixteen(View<const std::uint16_t>(values.data() + 2, {2, 2}, -2));
+  const ImageView sixteen(View<const std::uint16_t>(values.data() + 2, {2, 2}, -4));
   EXPECT_EQ(gray_values(sixteen, 0), (Row{302, 303}));
   EXPECT_EQ(gray_values(sixteen, 1), (Row{300, 301}));
 }

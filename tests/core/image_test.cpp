@@ -19,9 +19,9 @@ TEST(ViewTest, StrideLeadsFromRowToRow) {
   std::array<int, 6> values{0, 1, 2, 3, 4, 5};
   const View<int> packed(values.data(), {3, 2});
   EXPECT_EQ(packed.at(2, 1), 5);
-  const View<int> padded(values.data(), {2, 2}, 3);
+  const View<int> padded(values.data(), {2, 2}, 3 * sizeof(int));
   EXPECT_EQ(padded.at(1, 1), 4);
-  const View<int> upwards(values.data() + 3, {3, 2}, -3);
+  const View<int> upwards(values.data() + 3, {3, 2}, -3 * static_cast<int>(sizeof(int)));
   EXPECT_EQ(upwards.at(0, 0), 3);
   EXPECT_EQ(upwards.at(0, 1), 0);
 }
@@ -34,7 +34,7 @@ TEST(ViewTest, WritesThrough) {
 
 TEST(ViewTest, BecomesAViewOnConstants) {
   std::array<int, 4> values{0, 1, 2, 3};
-  const View<const int> view = View<int>(values.data() + 2, {2, 2}, -2);
+  const View<const int> view = View<int>(values.data() + 2, {2, 2}, -2 * static_cast<int>(sizeof(int)));
   EXPECT_EQ(view.size, (Size{2, 2}));
   EXPECT_EQ(view.at(1, 1), 1);
 }
@@ -56,7 +56,7 @@ TEST(PlaneTest, StartsAsZeroOrAsTheValueGiven) {
 
 TEST(PlaneTest, RowsAreAligned) {
   const Plane<std::uint16_t> plane({33, 3});
-  EXPECT_EQ(plane.view().stride, 64);
+  EXPECT_EQ(plane.view().stride(), 64);
   for (int y = 0; y < 3; ++y) EXPECT_EQ(reinterpret_cast<std::uintptr_t>(plane.row(y)) % 64, 0u);
 }
 
@@ -83,9 +83,21 @@ TEST(ImageViewTest, IsMadeOfAGrayView) {
   EXPECT_EQ(image.row(1), eight.row(1));
 }
 
+TEST(ViewTest, StridesThatSplitAnElementAreRefused) {
+  Plane<float> disparity({4, 3});
+  Plane<std::uint8_t> status({4, 3});
+  View<float> split = disparity.view();
+  split.stride_bytes += 2;
+  test::expect_refused(
+      [&] {
+        fill_row({split, status.view()});
+      },
+      "disparity map stride_bytes is 66: choose a multiple of 4");
+}
+
 TEST(ImageViewTest, CountsItsStrideInBytes) {
   const std::array<std::uint16_t, 6> values{};
-  const ImageView image(View<const std::uint16_t>(values.data() + 3, {2, 2}, -3));
+  const ImageView image(View<const std::uint16_t>(values.data() + 3, {2, 2}, -6));
   EXPECT_EQ(image.format, (ImageFormat{{2, 2}, Depth::bits16}));
   EXPECT_EQ(image.stride_bytes, -6);
   EXPECT_EQ(image.row(1), values.data());

@@ -259,8 +259,8 @@ TEST_P(MatcherTest, ImagesOfAnotherFormatAreRefused) {
       {ImageView(deep.view()), "16 bits"},
       {ImageView(nullptr, format, 1, size.width), "no memory"},
       {ImageView(), "no memory"},
-      {ImageView(left_.row(0), format, 2, left_.view().stride), "channels is 2"},
-      {ImageView(left_.row(0), format, 4, left_.view().stride), "channels is 4"},
+      {ImageView(left_.row(0), format, 2, left_.view().stride_bytes), "channels is 2"},
+      {ImageView(left_.row(0), format, 4, left_.view().stride_bytes), "channels is 4"},
   };
   for (const Case& c : cases) {
     StereoPair left = pair(), right = pair();
@@ -376,11 +376,11 @@ TEST_P(MatcherTest, ColourIsMatchedByItsGray) {
   matcher(small_search()).run({grays[0].view(), grays[1].view()}, expected.map());
   // A pair may even mix colour and gray.
   matcher(small_search())
-      .run({ImageView(left.row(0), format, 3, left.view().stride), grays[1].view()}, result_.map());
+      .run({ImageView(left.row(0), format, 3, left.view().stride_bytes), grays[1].view()}, result_.map());
   EXPECT_EQ(result_, expected);
   matcher(small_search())
-      .run({ImageView(left.row(0), format, 3, left.view().stride),
-            ImageView(right.row(0), format, 3, right.view().stride),
+      .run({ImageView(left.row(0), format, 3, left.view().stride_bytes),
+            ImageView(right.row(0), format, 3, right.view().stride_bytes),
             {},
             {}},
            result_.map());

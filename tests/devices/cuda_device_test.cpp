@@ -562,7 +562,7 @@ struct Placed {
     const auto image = [&](const Plane<std::uint8_t>& plane) {
       const View<std::uint8_t> to = pieces.plane<std::uint8_t>(colour, stride(colour.width), how.shift);
       copy_rows(plane.view(), to);
-      return ImageView(to.data, {size}, 3, to.stride);
+      return ImageView(to.data, {size}, 3, to.stride_bytes);
     };
     const auto mask = [&](const Plane<std::uint8_t>& plane) {
       const View<std::uint8_t> to = pieces.plane<std::uint8_t>(size, stride(size.width), how.shift);
@@ -754,7 +754,7 @@ class CudaVolumeTest : public GpuTest, public testing::WithParamInterface<Volume
     const int stride = GetParam().stride_in_rows * row + GetParam().gap;
     StereoPair pair = views(pair_);
     pair.costs = CostVolume(values, small_size, parameters_.disparities);
-    pair.costs.row_stride = stride;
+    pair.costs.stride_bytes = stride * static_cast<std::ptrdiff_t>(sizeof(float));
     if (stride < 0) pair.costs.data += (1 - small_size.height) * stride;
     return pair;
   }

@@ -140,7 +140,8 @@ TEST(EvaluateTest, ViewsMayHaveDifferentStrides) {
   const std::vector<float> disparity{1, 2, 3, 4}, truth{3, 3, 99, 99, 3, 3};
   const std::vector<std::uint8_t> mask{255, 0, 0, 255};
   const ErrorMetrics m =
-      evaluate(View<const float>(disparity.data(), {2, 2}), View<const float>(truth.data() + 4, {2, 2}, -4),
+      evaluate(View<const float>(disparity.data(), {2, 2}),
+               View<const float>(truth.data() + 4, {2, 2}, -4 * static_cast<int>(sizeof(float))),
                View<const std::uint8_t>(mask.data(), {2, 2}));
   EXPECT_EQ(m.count, 2u);
   EXPECT_EQ(m.average, 1.5);

@@ -102,7 +102,7 @@ TEST(PfmTest, EncodingIsReadBackBitForBit) {
 
 TEST(PfmTest, EncodingReadsRowsByTheirStride) {
   const float values[] = {1, 2, 99, 3, 4};
-  EXPECT_EQ(encode_pfm(View<const float>(values, {2, 2}, 3)),
+  EXPECT_EQ(encode_pfm(View<const float>(values, {2, 2}, 3 * sizeof(float))),
             pfm("Pf\n2 2\n-1.0\n", {0, 0, 0x40, 0x40, 0, 0, 0x80, 0x40, 0, 0, 0x80, 0x3f, 0, 0, 0, 0x40}));
 }
 

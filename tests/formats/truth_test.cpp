@@ -67,7 +67,7 @@ TEST(KittiTest, EveryValueSurvivesARoundTrip) {
 
 TEST(KittiTest, RowsAreReadByTheirStride) {
   const float disparities[] = {1, 2, 99, 3, infinity};
-  const Plane<std::uint16_t> values = encode_kitti(View<const float>(disparities, {2, 2}, 3));
+  const Plane<std::uint16_t> values = encode_kitti(View<const float>(disparities, {2, 2}, 3 * sizeof(float)));
   EXPECT_EQ(values.at(1, 0), 512);
   EXPECT_EQ(values.at(0, 1), 768);
   EXPECT_EQ(values.at(1, 1), 0);

@@ -317,7 +317,7 @@ TEST(BeliefPropagationTest, FindsNegativeDisparities) {
 TEST(BeliefPropagationTest, CensusIsBlindToGainAndOffset) {
   const SynthPair pair = synth(Scene::layers);
   const Plane<std::uint8_t> dim = dimmed(pair.right);
-  const ImageView right(dim.row(0), {pair.size(), Depth::bits8}, 3, dim.view().stride);
+  const ImageView right(dim.row(0), {pair.size(), Depth::bits8}, 3, dim.view().stride_bytes);
   BeliefPropagationParameters parameters = searching(20);
   const auto bad1 = [&](DataCost cost) {
     parameters.cost = cost;
@@ -768,7 +768,7 @@ TEST_F(VolumeTest, RowsMayLieApart) {
           static_cast<float>(random() % 5);
   StereoPair other = pair;
   other.costs.data = apart.data();
-  other.costs.row_stride = 50;
+  other.costs.stride_bytes = 50 * sizeof(float);
   for (const Device& device : devices)
     EXPECT_TRUE(same_bytes(match(parameters, device, pair), match(parameters, device, other)));
 }

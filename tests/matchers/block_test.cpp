@@ -34,7 +34,7 @@ TEST(BlockTest, CorrelationIsBlindToGainAndOffset) {
   BlockParameters parameters;
   parameters.disparities = 20;
   parameters.prefilter = Prefilter::none;
-  const ImageView right(dim.row(0), {pair.size(), Depth::bits8}, 3, dim.view().stride);
+  const ImageView right(dim.row(0), {pair.size(), Depth::bits8}, 3, dim.view().stride_bytes);
   const auto error = [&](BlockCost cost) {
     parameters.cost = cost;
     const Result result = match(parameters, cpu(1), {pair.left_view(), right});

@@ -165,7 +165,7 @@ TEST(CensusTest, AllTransformsAndCostsFindDisparities) {
 TEST(CensusTest, IsBlindToGainAndOffset) {
   const SynthPair pair = synth(Scene::layers);
   const Plane<std::uint8_t> dim = dimmed(pair.right);
-  const ImageView right(dim.row(0), {pair.size(), Depth::bits8}, 3, dim.view().stride);
+  const ImageView right(dim.row(0), {pair.size(), Depth::bits8}, 3, dim.view().stride_bytes);
   const Result result = match(census_of(20, 3), cpu(2), {pair.left_view(), right});
   const double error = evaluate(result.disparity.view(), pair.left_truth.view(), pair.left_mask.view()).bad1;
   EXPECT_LT(error, 0.12);

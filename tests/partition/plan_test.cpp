@@ -274,8 +274,8 @@ class TileMatcherTest : public testing::Test {
   }
   StereoPair around(const Tile& tile) const {
     const ImageFormat format{tile.around.size, Depth::bits8};
-    return {{pair_.left.row(0), format, 3, pair_.left.view().stride},
-            {pair_.right.row(0), format, 3, pair_.right.view().stride},
+    return {{pair_.left.row(0), format, 3, pair_.left.view().stride_bytes},
+            {pair_.right.row(0), format, 3, pair_.right.view().stride_bytes},
             {},
             {}};
   }

@@ -65,7 +65,9 @@ class CudaRefineTest : public ::testing::TestWithParam<Picture> {
       launches.record(stream_.get());
       pipeline.take(guide.at(pointer<std::byte>(left)), launches);
       pipeline.enqueue(map.view_at(pointer<float>(disparity), pointer<std::uint8_t>(status)),
-                       {pointer<float>(right_disparity), size, right.stride()}, stream_.get());
+                       {pointer<float>(right_disparity), size,
+                        right.stride() * static_cast<std::ptrdiff_t>(sizeof(float))},
+                       stream_.get());
     });
     for (int run = 0; run < 2; ++run) {
       upload(disparity, map.disparities);

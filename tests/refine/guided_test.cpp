@@ -257,7 +257,7 @@ TEST_P(GuidedTest, GuideMayBeOfAnyFormat) {
       for (int c = 0; c < 3; ++c) colour.at(3 * x + c, y) = scene.guide.at(x, y);
     }
   }
-  const ImageView in_colour(colour.view().data, {size}, 3, colour.view().stride);
+  const ImageView in_colour(colour.view().data, {size}, 3, colour.view().stride_bytes);
   const auto same = [&](const Rows& actual) {
     return test::same_bytes(plane_of<float>(actual), plane_of<float>(expected));
   };

@@ -36,7 +36,8 @@ struct Map {
   int status_stride() const { return size.width + 5; }
   DisparityMap view() { return view_at(disparities.data(), statuses.data()); }
   DisparityMap view_at(float* disparity, std::uint8_t* status) const {
-    return {{disparity, size, stride()}, {status, size, status_stride()}};
+    return {{disparity, size, stride() * static_cast<std::ptrdiff_t>(sizeof(float))},
+            {status, size, status_stride()}};
   }
 };
 

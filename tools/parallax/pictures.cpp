@@ -37,8 +37,7 @@ Picture read_whole(TiffReader& tiff) {
 template <class T>
 View<const T> values_of(const Picture& picture) {
   const ImageView& view = picture.view();
-  return {static_cast<const T*>(view.data), view.format.size,
-          view.stride_bytes / static_cast<std::ptrdiff_t>(sizeof(T))};
+  return {static_cast<const T*>(view.data), view.format.size, view.stride_bytes};
 }
 
 template <class T>
@@ -177,7 +176,7 @@ Plane<float> read_disparity(const std::string& path, double scale) {
     if (tiff->format().channels != 1 || tiff->orientation() != 1)
       fail_picture(path, "has several channels, or is turned: give disparities as they are written here");
     Plane<float> disparity(tiff->format().size);
-    tiff->read({0, 0, disparity.size()}, disparity.row(0), disparity.view().stride * 4);
+    tiff->read({0, 0, disparity.size()}, disparity.row(0), disparity.view().stride_bytes);
     return disparity;
   }
   const Picture picture = read_picture(path);

@@ -20,7 +20,7 @@ namespace {
 
 std::vector<std::byte> colour_png(const Plane<std::uint8_t>& image) {
   const Size size{image.width() / 3, image.height()};
-  return encode_png({image.row(0), {size, Depth::bits8}, 3, image.view().stride});
+  return encode_png({image.row(0), {size, Depth::bits8}, 3, image.view().stride_bytes});
 }
 
 std::vector<std::byte> gray_png(const Plane<std::uint8_t>& image) {
@@ -64,8 +64,7 @@ class TiffPlane {
     writer_.begin({size, channels, 8 * static_cast<int>(sizeof(T))}, true);
   }
   void write(const Plane<T>& rows) {
-    writer_.write_rows(rows.row(0), rows.height(),
-                       rows.view().stride * static_cast<std::ptrdiff_t>(sizeof(T)));
+    writer_.write_rows(rows.row(0), rows.height(), rows.view().stride_bytes);
   }
   void finish() {
     writer_.end();

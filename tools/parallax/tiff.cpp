@@ -314,8 +314,7 @@ std::vector<std::byte> encode_tiff(View<const float> values) {
   std::vector<std::byte> bytes;
   TiffWriter writer(bytes);
   writer.begin({values.size, 1, 32});
-  writer.write_rows(values.data, values.size.height,
-                    values.stride * static_cast<std::ptrdiff_t>(sizeof(float)));
+  writer.write_rows(values.data, values.size.height, values.stride_bytes);
   writer.end();
   writer.close();
   return bytes;

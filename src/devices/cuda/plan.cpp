@@ -145,13 +145,13 @@ void Plan::copy_out(const DisparityMap& to, ChangingLaunches& launches) const {
   const DisparityMap from = map_in(map_, device_memory());
   constexpr unsigned block = 128;
   const Size size = format_.size;
-  copy_map_.launch(launches,
-                   {static_cast<unsigned>(size.height), blocks(static_cast<std::size_t>(size.width), block)},
-                   {block}, 0, from.disparity.data, from.status.data, from.confidence.data, size.width,
-                   static_cast<long long>(from.disparity.stride), static_cast<long long>(from.status.stride),
-                   to.disparity.data, static_cast<long long>(to.disparity.stride), to.status.data,
-                   static_cast<long long>(to.status.stride), to.confidence.data,
-                   static_cast<long long>(to.confidence.stride));
+  copy_map_.launch(
+      launches, {static_cast<unsigned>(size.height), blocks(static_cast<std::size_t>(size.width), block)},
+      {block}, 0, from.disparity.data, from.status.data, from.confidence.data, size.width,
+      static_cast<long long>(from.disparity.stride()), static_cast<long long>(from.status.stride()),
+      to.disparity.data, static_cast<long long>(to.disparity.stride()), to.status.data,
+      static_cast<long long>(to.status.stride()), to.confidence.data,
+      static_cast<long long>(to.confidence.stride()));
 }
 
 // Gray images, which are as good as any until a run says what they are.
@@ -217,7 +217,7 @@ void Plan::copy_volume(const CostVolume& costs, MemoryType type, StreamHandle st
           "cuMemcpy2DAsync of " + std::to_string(copy.width_bytes * copy.height) + " bytes of data costs");
   };
   constexpr std::ptrdiff_t most_apart = 0x7FFFFFFF;
-  const std::ptrdiff_t stride_bytes = costs.row_stride * static_cast<std::ptrdiff_t>(sizeof(float));
+  const std::ptrdiff_t stride_bytes = costs.stride_bytes;
   const bool in_order =
       stride_bytes >= static_cast<std::ptrdiff_t>(copy.width_bytes) && stride_bytes <= most_apart;
   if (in_order) copy.source_pitch = static_cast<std::size_t>(stride_bytes);

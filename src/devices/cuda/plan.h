@@ -19,7 +19,7 @@ inline Image kernel_image(const ImageView& image) {
 }
 
 inline Mask kernel_mask(const View<const std::uint8_t>& mask) {
-  return {mask.data, mask.stride};
+  return {mask.data, mask.stride()};
 }
 
 class Plan : public detail::Plan {

@@ -139,7 +139,7 @@ class Cuda : public cuda::Plan {
                       {static_cast<unsigned>(coarse.size.height),
                        cuda::blocks(static_cast<std::size_t>(coarse.size.width), block_threads)},
                       {block_threads}, 0, fine.data, fine.size.width, fine.size.height,
-                      static_cast<int>(fine.stride), coarse.data, static_cast<int>(coarse.stride));
+                      static_cast<int>(fine.stride()), coarse.data, static_cast<int>(coarse.stride()));
     }
     propagate(pair, to, stream);
   }
@@ -325,7 +325,7 @@ class Integer final : public Cuda {
     const View<const std::uint16_t> image = gray(index, pair);
     const std::size_t threads = levels_[index].edges.count / 2;
     find_edges_.launch(stream, {cuda::blocks(threads, threads_)}, {threads_}, 0, level(index), image.data,
-                       static_cast<int>(image.stride), at(edge_tables_), static_cast<int>(edge_table_size),
+                       static_cast<int>(image.stride()), at(edge_tables_), static_cast<int>(edge_table_size),
                        at(levels_[index].edges));
   }
 
@@ -486,7 +486,7 @@ class Float final : public Cuda {
             .data = at(level.data),
             .messages = at(level.messages),
             .gray = image.data,
-            .gray_stride = static_cast<int>(image.stride)};
+            .gray_stride = static_cast<int>(image.stride())};
   }
 
   int storage() const {

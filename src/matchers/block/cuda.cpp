@@ -82,14 +82,14 @@ CudaDecision CudaPlan::decision(const DisparityMap& map) const {
   decision.texture_threshold = parameters_.texture_threshold;
   decision.disparity = map.disparity.data;
   decision.status = map.status.data;
-  decision.stride = static_cast<int>(map.disparity.stride);
-  decision.status_stride = static_cast<int>(map.status.stride);
+  decision.stride = static_cast<int>(map.disparity.stride());
+  decision.status_stride = static_cast<int>(map.status.stride());
   decision.confidence = map.confidence.data;
-  decision.confidence_stride = static_cast<int>(map.confidence.stride);
+  decision.confidence_stride = static_cast<int>(map.confidence.stride());
   if (!right_map()) return decision;
   const View<float> right = at(right_disparity_);
   decision.right_disparity = right.data;
-  decision.right_stride = static_cast<int>(right.stride);
+  decision.right_stride = static_cast<int>(right.stride());
   return decision;
 }
 

@@ -219,15 +219,15 @@ class Cpu final : public host::Plan, public CensusPlan {
     search.other = planes(level, other).signatures;
     search.base_mask = mask(level, side);
     search.other_mask = mask(level, other);
-    search.mask_stride = planes(level, side).mask.stride;
+    search.mask_stride = planes(level, side).mask.stride();
     if (level + 1 < level_count()) {
       const View<std::uint16_t>& above = planes(level + 1, side).labels;
-      search.estimates = {above.data, above.stride, above.size, levels_[index(level + 1)].lowest};
+      search.estimates = {above.data, above.stride(), above.size, levels_[index(level + 1)].lowest};
     }
     if (level > 0) {
       const View<std::uint16_t>& labels = planes(level, side).labels;
       search.labels = labels.data;
-      search.label_stride = labels.stride;
+      search.label_stride = labels.stride();
     } else if (side == right_side) {
       search.right_disparity = right_disparity_;
     } else {

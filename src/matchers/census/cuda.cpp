@@ -291,11 +291,11 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     return {map.disparity.data,
             map.status.data,
             map.confidence.data,
-            static_cast<int>(map.disparity.stride),
-            static_cast<int>(map.status.stride),
-            static_cast<int>(map.confidence.stride),
+            static_cast<int>(map.disparity.stride()),
+            static_cast<int>(map.status.stride()),
+            static_cast<int>(map.confidence.stride()),
             right.data,
-            static_cast<int>(right.stride)};
+            static_cast<int>(right.stride())};
   }
 
   CensusParameters parameters_;

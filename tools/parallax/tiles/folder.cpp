@@ -223,18 +223,16 @@ void write_tile(const TileJob& job, const Tile& tile, View<const float> disparit
   TemporaryFile part(path + "." + std::to_string(::getpid()) + ".part");
   const std::string description = description_of(job, tile);
   TiffWriter file(part.path(), tile.inside.size.pixels() * 5);
-  write_picture(file, disparities, description, tile.inside.size, disparity.data,
-                disparity.stride * static_cast<std::ptrdiff_t>(sizeof(float)));
-  write_picture(file, statuses, description, tile.inside.size, status.data, status.stride);
+  write_picture(file, disparities, description, tile.inside.size, disparity.data, disparity.stride_bytes);
+  write_picture(file, statuses, description, tile.inside.size, status.data, status.stride_bytes);
   file.close();
   part.rename_to(path);
 }
 
 void read_tile(const TileJob& job, const Tile& tile, int first_row, const DisparityMap& rows) {
   const Rectangle region{0, first_row - tile.inside.y, rows.disparity.size};
-  read_picture_rows(job, tile, disparities, region, rows.disparity.data,
-                    rows.disparity.stride * static_cast<std::ptrdiff_t>(sizeof(float)));
-  read_picture_rows(job, tile, statuses, region, rows.status.data, rows.status.stride);
+  read_picture_rows(job, tile, disparities, region, rows.disparity.data, rows.disparity.stride_bytes);
+  read_picture_rows(job, tile, statuses, region, rows.status.data, rows.status.stride_bytes);
   check_statuses(tile_path(job, tile.number), rows.status);
 }
 

@@ -75,7 +75,8 @@ class TileRunner {
     // As large as what the tile decides.
     DisparityMap map() {
       const Size size = tile->inside.size;
-      return {{disparity.row(0), size, disparity.view().stride}, {status.row(0), size, status.view().stride}};
+      return {{disparity.row(0), size, disparity.view().stride_bytes},
+              {status.row(0), size, status.view().stride_bytes}};
     }
 
     TileMatcher matcher;

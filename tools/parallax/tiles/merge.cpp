@@ -48,7 +48,7 @@ class TiffMap : public MapWriter {
     file_.begin({size, 1, 32});
   }
   void write_rows(int, View<const float> rows) override {
-    file_.write_rows(rows.data, rows.size.height, rows.stride * float_bytes);
+    file_.write_rows(rows.data, rows.size.height, rows.stride_bytes);
   }
   void close() override {
     file_.end();
