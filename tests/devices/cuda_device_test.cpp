@@ -525,7 +525,7 @@ class Pieces {
     const std::ptrdiff_t rows = size.height, step = std::abs(stride);
     auto* first = reinterpret_cast<T*>(next_ + shift) + (stride < 0 ? (rows - 1) * step : 0);
     next_ += (static_cast<std::ptrdiff_t>(sizeof(T)) * rows * step + shift + 64) / 64 * 64;
-    return {first, size, stride};
+    return {first, size, stride * static_cast<std::ptrdiff_t>(sizeof(T))};
   }
 
  private:
