@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "refine/cuda.h"
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "devices/cuda/context.h"
+#include "refine/cuda_pipeline.h"
 #include "refine/maps.h"
 #include "refine/steps.h"
 #include "support.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "refine/opencl.h"
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +9,7 @@
 #include "devices/opencl/plan.h"
 #include "opencl_device.h"
 #include "refine/maps.h"
+#include "refine/opencl_pipeline.h"
 #include "refine/steps.h"
 #include "support.h"
 

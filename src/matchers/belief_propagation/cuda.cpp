@@ -2,8 +2,6 @@
 // Belief propagation on CUDA. What is fixed for a plan, from samples to the finished map, is one graph. The
 // right map is a second match, of the mirrored pair.
 
-#include "refine/cuda.h"
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -12,11 +10,13 @@
 
 #include "core/arena.h"
 #include "core/round_up.h"
-#include "data_cost/cuda.h"
+#include "data_cost/cuda_images.h"
 #include "devices/cuda/kernel_sources.h"
+#include "devices/cuda/multiprocessor.h"
 #include "devices/cuda/plan.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/cuda_types.h"
+#include "refine/cuda_pipeline.h"
 
 namespace parallax::belief_propagation {
 namespace {
@@ -43,14 +43,10 @@ constexpr const char *in_registers = "values_in_registers", *in_shared_memory = 
 constexpr const char *index_order = "index_order", *aligned = "aligned";
 constexpr const char* help_of_blocks = "Blocks that a multiprocessor is to have room for";
 
-// Of a multiprocessor, from sm_80 on.
-constexpr int most_threads = 2048, most_registers = 65536, reserved_bytes_a_block = 1024;
-
 // What blocks of so many threads make of a multiprocessor.
 detail::Footprint footprint_of(int threads, int blocks, int registers_used, int shared_bytes_used) {
-  return {100 * blocks * threads / most_threads,
-          static_cast<std::size_t>(blocks) *
-              static_cast<std::size_t>(threads * registers_used * 4 + shared_bytes_used)};
+  return cuda::footprint(blocks, threads,
+                         static_cast<std::size_t>(threads * registers_used * 4 + shared_bytes_used));
 }
 
 // Everything but the levels.
@@ -198,15 +194,17 @@ detail::TuningSpace integer_space(const BeliefPropagationParameters& parameters)
                      detail::whole_numbers(1, 32)}};
   space.allowed = [](const detail::Configuration& configuration) {
     return configuration.value(threads_a_block, block_threads) * configuration.value(least_blocks, 1) <=
-           most_threads;
+           cuda::multiprocessor::threads;
   };
   space.footprint = [parameters](const detail::Configuration& configuration) {
     const Dealing dealing = deal(parameters.disparities, configuration.value(labels_a_thread, 0));
     const int registers_used = registers_of_update(dealing.per_lane);
     const int threads = configuration.value(threads_a_block, block_threads);
-    const int fit = std::min(most_threads, most_registers / registers_used) / threads;
+    const int fit =
+        std::min(cuda::multiprocessor::threads, cuda::multiprocessor::registers / registers_used) / threads;
     const int blocks = std::max(1, configuration.value(least_blocks, fit));
-    return footprint_of(threads, blocks, std::min(registers_used, most_registers / (blocks * threads)), 0);
+    return footprint_of(threads, blocks,
+                        std::min(registers_used, cuda::multiprocessor::registers / (blocks * threads)), 0);
   };
   return space;
 }
@@ -376,7 +374,7 @@ constexpr int registers_beside_values = 48;
 
 // As many blocks as there are registers for.
 int blocks_by_registers(int values, int threads) {
-  return std::max(1, most_registers / (threads * (values + registers_beside_values)));
+  return std::max(1, cuda::multiprocessor::registers / (threads * (values + registers_beside_values)));
 }
 
 Places choose_places(const BeliefPropagationParameters& parameters, int shared_bytes_a_block,
@@ -422,8 +420,9 @@ detail::TuningSpace float_space(const BeliefPropagationParameters& parameters,
                      {0, 1}},
                     {aligned, "Whether rows begin on 64-byte boundaries", {}, {"false", "true"}, {0, 1}}};
   const auto fits = [](const Places& places, int shared) {
-    return places.least_blocks * places.threads() <= most_threads &&
-           places.least_blocks * (places.shared_bytes() + reserved_bytes_a_block) <= shared;
+    return places.least_blocks * places.threads() <= cuda::multiprocessor::threads &&
+           places.least_blocks * (places.shared_bytes() + cuda::multiprocessor::reserved_bytes_a_block) <=
+               shared;
   };
   space.allowed = [=](const detail::Configuration& configuration) {
     const int shared = shared_bytes_there();
@@ -436,12 +435,13 @@ detail::TuningSpace float_space(const BeliefPropagationParameters& parameters,
   space.footprint = [=](const detail::Configuration& configuration) {
     const int shared = shared_bytes_there();
     const Places places = choose_places(parameters, shared, configuration);
-    const int fit =
-        std::min({most_threads / places.threads(), shared / (places.shared_bytes() + reserved_bytes_a_block),
-                  blocks_by_registers(places.registers, places.threads())});
+    const int fit = std::min({cuda::multiprocessor::threads / places.threads(),
+                              shared / (places.shared_bytes() + cuda::multiprocessor::reserved_bytes_a_block),
+                              blocks_by_registers(places.registers, places.threads())});
     const int blocks = std::max(places.least_blocks, fit);
-    const int of_values = std::clamp(most_registers / (blocks * places.threads()) - registers_beside_values,
-                                     0, places.registers);
+    const int of_values =
+        std::clamp(cuda::multiprocessor::registers / (blocks * places.threads()) - registers_beside_values, 0,
+                   places.registers);
     return footprint_of(places.threads(), blocks, of_values, places.shared_bytes());
   };
   return space;

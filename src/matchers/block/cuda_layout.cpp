@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/round_up.h"
+#include "devices/cuda/multiprocessor.h"
 
 namespace parallax::block {
 namespace {
@@ -89,8 +90,8 @@ int tile_bytes(const Layout& layout) {
 
 // Blocks that the GPU holds at once.
 double blocks_at_once(const Layout& layout, const CudaMachine& machine) {
-  constexpr int reserved_bytes = 1024;  // of each block
-  const int fit = std::max(1, machine.shared_bytes / (tile_bytes(layout) + reserved_bytes));
+  const int fit =
+      std::max(1, machine.shared_bytes / (tile_bytes(layout) + cuda::multiprocessor::reserved_bytes_a_block));
   return static_cast<double>(std::min(layout.blocks, fit)) * machine.multiprocessors;
 }
 
@@ -173,12 +174,11 @@ detail::TuningSpace layout_space(const BlockParameters& parameters, const Search
   space.footprint = [=](const detail::Configuration& configuration) {
     const CudaMachine machine = machine_there();
     const Layout layout = lay_out(parameters, search, size, machine, configuration);
-    constexpr int threads = Layout::lanes * Layout::slices_in_block, most_threads = 2048;
+    constexpr int threads = Layout::lanes * Layout::slices_in_block;
     const auto blocks = static_cast<int>(blocks_at_once(layout, machine)) / machine.multiprocessors;
     const int ring_bytes = layout.group * parameters.window * (layout.packed ? 8 : 16);
-    return detail::Footprint{100 * blocks * threads / most_threads,
-                             static_cast<std::size_t>(blocks) *
-                                 static_cast<std::size_t>(threads * ring_bytes + tile_bytes(layout))};
+    return cuda::footprint(blocks, threads,
+                           static_cast<std::size_t>(threads * ring_bytes + tile_bytes(layout)));
   };
   return space;
 }

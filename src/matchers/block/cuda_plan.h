@@ -10,7 +10,7 @@
 #include "matchers/block/block.h"
 #include "matchers/block/cuda_layout.h"
 #include "matchers/block/cuda_types.h"
-#include "refine/cuda.h"
+#include "refine/cuda_pipeline.h"
 
 namespace parallax::block {
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block matching on OpenCL: images are taken and filtered, and one launch makes both maps of them.
 
-#include "refine/opencl.h"
-
 #include <algorithm>
 #include <string>
 
@@ -12,6 +10,7 @@
 #include "devices/opencl/plan.h"
 #include "matchers/block/block.h"
 #include "matchers/block/opencl_types.h"
+#include "refine/opencl_pipeline.h"
 
 namespace parallax::block {
 namespace {

@@ -2,8 +2,6 @@
 // Census matching on CUDA: one launch takes the pair and makes pyramids of it, one describes the pixels of
 // all levels, and each level is searched by one, for both images. The last of these makes the map.
 
-#include "refine/cuda.h"
-
 #include <algorithm>
 #include <vector>
 
@@ -11,9 +9,11 @@
 #include "core/copy_rows.h"
 #include "core/round_up.h"
 #include "devices/cuda/kernel_sources.h"
+#include "devices/cuda/multiprocessor.h"
 #include "devices/cuda/plan.h"
 #include "matchers/census/census.h"
 #include "matchers/census/cuda_types.h"
+#include "refine/cuda_pipeline.h"
 
 namespace parallax::census {
 namespace {
@@ -84,7 +84,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   const std::vector<Level>& levels() const override { return levels_; }
 
   detail::TuningSpace tuning_space() const {
-    static constexpr int threads = most_warps * lanes, most_blocks = 2048 / threads, most_registers = 65536;
+    static constexpr int threads = most_warps * lanes, most_blocks = cuda::multiprocessor::threads / threads;
     detail::TuningSpace space;
     space.variant = variant(parameters_) + (always_compares() ? ", compares" : "");
     space.tunables = {{rows_a_strip, "Rows of a strip, which a warp searches", {6, 8, 12, 14, 16, 24}},
@@ -96,8 +96,8 @@ class Cuda final : public cuda::Plan, public CensusPlan {
       const int registers = contents.registers(configuration.value(rows_a_strip, strip_rows));
       const int blocks =
           std::min(configuration.value(blocks_at_once, blocks_of_strips(registers)), most_blocks);
-      const int kept = std::min(registers, most_registers / (blocks * threads));
-      return detail::Footprint{100 * blocks / most_blocks, index(blocks * threads * kept) * 4};
+      const int kept = std::min(registers, cuda::multiprocessor::registers / (blocks * threads));
+      return cuda::footprint(blocks, threads, index(threads * kept) * 4);
     };
     return space;
   }

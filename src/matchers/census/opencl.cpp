@@ -2,8 +2,6 @@
 // Census matching on OpenCL: the pair is taken and makes pyramids, all their pixels are described, and each
 // level is searched by one launch, for both images. The last of these makes the map.
 
-#include "refine/opencl.h"
-
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -14,6 +12,7 @@
 #include "devices/opencl/plan.h"
 #include "matchers/census/census.h"
 #include "matchers/census/opencl_types.h"
+#include "refine/opencl_pipeline.h"
 
 namespace parallax::census {
 namespace {

@@ -2,18 +2,18 @@
 // Tiled belief propagation on CUDA. What is fixed for a plan, from samples to the finished map, is one graph.
 // The right map is a second match, of the mirrored pair.
 
-#include "data_cost/cuda.h"
-
 #include <algorithm>
 #include <string>
 
 #include "core/arena.h"
 #include "core/round_up.h"
+#include "data_cost/cuda_images.h"
 #include "devices/cuda/kernel_sources.h"
+#include "devices/cuda/multiprocessor.h"
 #include "devices/cuda/plan.h"
 #include "matchers/tiled_belief_propagation/cuda_types.h"
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
-#include "refine/cuda.h"
+#include "refine/cuda_pipeline.h"
 
 namespace parallax::tiled_belief_propagation {
 namespace {
@@ -126,15 +126,16 @@ class Cuda final : public cuda::Plan {
   }
 
   detail::Footprint footprint() const {
-    constexpr int most_threads = 2048, most_registers = 65536, beside_values = 48;
+    constexpr int beside_values = 48;
     const auto threads = static_cast<int>(tile_threads());
     const int registers = std::min(255, 4 * dealing_.per_lane + beside_values);
     const int by_shared_memory =
-        context()->shared_bytes_per_block() / (static_cast<int>(shared_bytes()) + 1024);
-    const int blocks = std::max(1, std::min(by_shared_memory, most_registers / (registers * threads)));
-    return {100 * blocks * threads / most_threads,
-            static_cast<std::size_t>(blocks) *
-                (shared_bytes() + static_cast<std::size_t>(threads * registers) * 4)};
+        context()->shared_bytes_per_block() /
+        (static_cast<int>(shared_bytes()) + cuda::multiprocessor::reserved_bytes_a_block);
+    const int blocks =
+        std::max(1, std::min(by_shared_memory, cuda::multiprocessor::registers / (registers * threads)));
+    return cuda::footprint(blocks, threads,
+                           shared_bytes() + static_cast<std::size_t>(threads * registers) * 4);
   }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "refine/opencl.h"
+#include "refine/opencl_pipeline.h"
 
 #include <algorithm>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "refine/cuda.h"
+#include "refine/cuda_pipeline.h"
 
 #include <algorithm>
 #include <string>

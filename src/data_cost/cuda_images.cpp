@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data_cost/cuda.h"
+#include "data_cost/cuda_images.h"
 
 #include "core/round_up.h"
 #include "devices/cuda/kernel_sources.h"
