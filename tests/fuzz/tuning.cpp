@@ -4,7 +4,7 @@
 
 #include "parallax/error.h"
 
-#include "tune/remembered_tuning.h"
+#include "tune/tuning_file.h"
 
 // The file of configurations that were found to be fastest.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

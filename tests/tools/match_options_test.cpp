@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <iterator>
 #include <sstream>
 
@@ -34,47 +35,46 @@ BeliefPropagationParameters bp(const std::string& options) {
 }
 
 TEST(MatchOptionsTest, DefaultsAreThoseOfTheLibrary) {
-  const MatchRequest request = read({"--method", "block"});
-  const BlockParameters defaults;
-  EXPECT_EQ(block_of(request).window, defaults.window);
-  EXPECT_EQ(block_of(request).refine.median, defaults.refine.median);
-  EXPECT_EQ(block_of(request).refine.left_right_check, defaults.refine.left_right_check);
+  for (const std::string& method : list_methods())
+    EXPECT_EQ(to_json(read({"--method", method}).parameters), to_json(preset(method, "default")));
+}
+
+// Another value that a command line may give.
+std::string another_value(const ParameterInfo& parameter, const std::string& value) {
+  if (parameter.kind == ParameterKind::choice)
+    return parameter.choices[value == parameter.choices[0] ? 1 : 0];
+  if (parameter.kind == ParameterKind::number) return parameter.most > 12.5 ? "12.5" : "0.25";
+  // In the range of every one of them.
+  return value == "3" ? "5" : "3";
+}
+
+TEST(MatchOptionsTest, EveryOptionReachesItsFieldAndNoOther) {
+  for (const std::string& method : list_methods())
+    for (const ParameterInfo& parameter : list_parameters(method)) {
+      MatcherParameters expected = preset(method, "default");
+      const std::string value = get_parameter(expected, parameter.name);
+      std::string name = parameter.name;
+      std::replace(name.begin(), name.end(), '_', '-');
+      if (parameter.kind == ParameterKind::flag) {
+        set_parameter(expected, parameter.name, value == "true" ? "false" : "true");
+        EXPECT_EQ(to_json(read({"--method", method, (value == "true" ? "--no-" : "--") + name}).parameters),
+                  to_json(expected));
+        continue;
+      }
+      const std::string other = another_value(parameter, value);
+      set_parameter(expected, parameter.name, other);
+      EXPECT_EQ(to_json(read({"--method", method, "--" + name, other}).parameters), to_json(expected))
+          << name;
+      if (!parameter.optional) continue;
+      set_parameter(expected, parameter.name, "none");
+      EXPECT_EQ(to_json(read({"--method", method, "--no-" + name}).parameters), to_json(expected)) << name;
+    }
 }
 
 TEST(MatchOptionsTest, TheMethodIsBpUnlessAnotherIsNamed) {
   EXPECT_EQ(read({}).method, "bp");
   EXPECT_EQ(read({}).parameters.get_if<BeliefPropagationParameters>()->levels,
             BeliefPropagationParameters{}.levels);
-}
-
-TEST(MatchOptionsTest, EveryOptionReachesItsField) {
-  const BlockParameters parameters = block(
-      "--min-disparity -7 --disparities 33 --window 5 --cost zncc --prefilter none --prefilter-cap 20 "
-      "--uniqueness 4 --texture-threshold 9 --sub-pixel none --no-left-right-check "
-      "--left-right-tolerance 2.5 --speckle-size 11 --speckle-range 0.5 --fill none --median 3 "
-      "--weighted-median 7 --weighted-median-range 12 --bilateral 9 --bilateral-range 20 "
-      "--bilateral-step 1.5");
-  EXPECT_EQ(parameters.min_disparity, -7);
-  EXPECT_EQ(parameters.disparities, 33);
-  EXPECT_EQ(parameters.window, 5);
-  EXPECT_EQ(parameters.cost, BlockCost::zncc);
-  EXPECT_EQ(parameters.prefilter, Prefilter::none);
-  EXPECT_EQ(parameters.prefilter_cap, 20);
-  EXPECT_EQ(parameters.uniqueness, 4);
-  EXPECT_EQ(parameters.texture_threshold, 9);
-  EXPECT_EQ(parameters.sub_pixel, SubPixel::none);
-  EXPECT_FALSE(parameters.refine.left_right_check);
-  EXPECT_EQ(parameters.refine.left_right_tolerance, 2.5f);
-  EXPECT_EQ(parameters.refine.speckle_size, 11);
-  EXPECT_EQ(parameters.refine.speckle_range, 0.5f);
-  EXPECT_EQ(parameters.refine.fill, Fill::none);
-  EXPECT_EQ(parameters.refine.median, 3);
-  EXPECT_EQ(parameters.refine.weighted_median, 7);
-  EXPECT_EQ(parameters.refine.weighted_median_range, 12);
-  EXPECT_EQ(parameters.refine.bilateral, 9);
-  EXPECT_EQ(parameters.refine.bilateral_range, 20);
-  EXPECT_EQ(parameters.refine.bilateral_step, 1.5f);
-  EXPECT_EQ(block("--sub-pixel v-shape").sub_pixel, SubPixel::v_shape);
 }
 
 TEST(MatchOptionsTest, PresetsSetEverythingAndOptionsOverrideThem) {
@@ -87,61 +87,8 @@ TEST(MatchOptionsTest, PresetsSetEverythingAndOptionsOverrideThem) {
   EXPECT_EQ(changed.disparities, 60);
 }
 
-TEST(MatchOptionsTest, EveryOptionOfBeliefPropagationReachesItsField) {
-  const BeliefPropagationParameters p =
-      bp("--min-disparity -7 --disparities 33 --levels 3 --iterations 9 --arithmetic bfloat16 "
-         "--cost birchfield-tomasi --data-weight 0.5 --data-truncation 21 --outside-cost 2.5 --smoothing 1.5 "
-         "--discontinuity-truncation 3.5 --edge-contrast 12 --edge-floor 0.25 --sub-pixel none "
-         "--min-confidence 0.125 --median 3");
-  EXPECT_EQ(p.min_disparity, -7);
-  EXPECT_EQ(p.disparities, 33);
-  EXPECT_EQ(p.levels, 3);
-  EXPECT_EQ(p.iterations, 9);
-  EXPECT_EQ(p.arithmetic, Arithmetic::bfloat16);
-  EXPECT_EQ(p.cost, DataCost::birchfield_tomasi);
-  EXPECT_EQ(p.data_weight, 0.5f);
-  EXPECT_EQ(p.data_truncation, 21.0f);
-  EXPECT_EQ(p.outside_cost, 2.5f);
-  EXPECT_EQ(p.smoothing, 1.5f);
-  EXPECT_EQ(p.discontinuity_truncation, 3.5f);
-  EXPECT_EQ(p.edge_contrast, 12.0f);
-  EXPECT_EQ(p.edge_floor, 0.25f);
-  EXPECT_EQ(p.sub_pixel, SubPixel::none);
-  EXPECT_EQ(p.min_confidence, 0.125f);
-  EXPECT_EQ(p.refine.median, 3);
-  EXPECT_FALSE(bp("--no-outside-cost").outside_cost);
-}
-
 TiledBeliefPropagationParameters tiled_bp(const std::string& options) {
   return *read(words("--method tiled-bp " + options)).parameters.get_if<TiledBeliefPropagationParameters>();
-}
-
-TEST(MatchOptionsTest, EveryOptionOfTiledBeliefPropagationReachesItsField) {
-  const TiledBeliefPropagationParameters p = tiled_bp(
-      "--min-disparity -7 --disparities 33 --tile 21 --outer 3 --inner 4 --sweep-order right-left-up-down "
-      "--discontinuity-cost 9 --discontinuity-truncation 7 --message-width 16 --no-early-out "
-      "--cost mean-absolute-difference --data-weight 0.5 --data-truncation 21 --outside-cost 25 "
-      "--smoothing 1.5 --frame 11 --sub-pixel none --min-confidence 0.125 --median 3");
-  EXPECT_EQ(p.min_disparity, -7);
-  EXPECT_EQ(p.disparities, 33);
-  EXPECT_EQ(p.tile, 21);
-  EXPECT_EQ(p.outer, 3);
-  EXPECT_EQ(p.inner, 4);
-  EXPECT_EQ(p.sweep_order, SweepOrder::right_left_up_down);
-  EXPECT_EQ(p.discontinuity_cost, 9);
-  EXPECT_EQ(p.discontinuity_truncation, 7);
-  EXPECT_EQ(p.message_width, MessageWidth::bits16);
-  EXPECT_FALSE(p.early_out);
-  EXPECT_EQ(p.cost, DataCost::mean_absolute_difference);
-  EXPECT_EQ(p.data_weight, 0.5f);
-  EXPECT_EQ(p.data_truncation, 21.0f);
-  EXPECT_EQ(p.outside_cost, 25);
-  EXPECT_EQ(p.smoothing, 1.5f);
-  EXPECT_EQ(p.frame, 11);
-  EXPECT_EQ(p.sub_pixel, SubPixel::none);
-  EXPECT_EQ(p.min_confidence, 0.125f);
-  EXPECT_EQ(p.refine.median, 3);
-  EXPECT_FALSE(tiled_bp("--no-outside-cost").outside_cost);
 }
 
 TEST(MatchOptionsTest, PresetsOfTheDesignContestFixTheRange) {
