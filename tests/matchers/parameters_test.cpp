@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <iomanip>
+#include <limits>
+#include <optional>
 #include <string>
+#include <variant>
 
+#include "matchers/method.h"
 #include "support.h"
 
 namespace parallax {
@@ -119,6 +124,87 @@ TEST(ParametersTest, ValuesOutOfRangeAreRefusedAndChangeNothing) {
       EXPECT_EQ(get_parameter(parameters, parameter.name), get_parameter(usual, parameter.name));
     }
   });
+}
+
+template <class Number>
+std::vector<Number> numbers_out_of(const detail::Allowed& allowed) {
+  std::vector<Number> numbers{static_cast<Number>(allowed.least - 1)};
+  if (allowed.most < 1e9) numbers.push_back(static_cast<Number>(allowed.most + 1));
+  if constexpr (std::is_floating_point_v<Number>)
+    numbers.insert(numbers.end(),
+                   {std::numeric_limits<Number>::quiet_NaN(), std::numeric_limits<Number>::infinity()});
+  if (allowed.takes && !allowed.takes(static_cast<int>(allowed.most - 1)))
+    numbers.push_back(static_cast<Number>(allowed.most - 1));
+  return numbers;
+}
+
+// Calls action(number) with numbers that the field does not take, written into it.
+template <class Action>
+void for_each_wrong_number(const detail::Field& field, const Action& action) {
+  std::visit(
+      [&](const auto& value) {
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, int*> || std::is_same_v<Value, std::optional<int>*>)
+          for (const int number : numbers_out_of<int>(*field.allowed)) action(*value = number);
+        if constexpr (std::is_same_v<Value, float*> || std::is_same_v<Value, std::optional<float>*>)
+          for (const float number : numbers_out_of<float>(*field.allowed)) action(*value = number);
+      },
+      field.value);
+}
+
+TEST(ParametersTest, FieldsOutOfRangeAreNamedWithTheirValueAndRange) {
+  for_each_parameter([](const std::string& method, const ParameterInfo& parameter) {
+    if (parameter.kind != ParameterKind::integer && parameter.kind != ParameterKind::number) return;
+    MatcherParameters parameters = preset(method, "default");
+    for_each_wrong_number(
+        detail::find_method(method).fields(parameters).find(parameter.name), [&](const auto&) {
+          const std::string reason = parameter.name + " is " + get_parameter(parameters, parameter.name) +
+                                     ": choose " + parameter.allowed;
+          expect_refused([&] { parameters.validate(); }, reason);
+          for (const Device& device : test::processors(method))
+            expect_refused([&] { Matcher(parameters, device, {{40, 24}}); }, reason);
+        });
+  });
+}
+
+TEST(ParametersTest, TheLimitsOfRangesAreTaken) {
+  for_each_parameter([](const std::string& method, const ParameterInfo& parameter) {
+    if (parameter.kind != ParameterKind::integer && parameter.kind != ParameterKind::number) return;
+    MatcherParameters parameters = preset(method, "default");
+    const detail::Fields fields = detail::find_method(method).fields(parameters);
+    const bool integer = parameter.kind == ParameterKind::integer;
+    for (const double limit : {parameter.least, std::min(parameter.most, 2e9)}) {
+      std::ostringstream text;
+      text << std::setprecision(9) << limit;
+      EXPECT_NO_THROW(set_parameter(parameters, parameter.name,
+                                    integer ? std::to_string(static_cast<int>(limit)) : text.str()));
+      EXPECT_NO_THROW(fields.find(parameter.name).check());
+    }
+  });
+}
+
+TEST(ParametersTest, ChoicesThatAreNoneAreRefused) {
+  const auto refuses = [](auto parameters, auto field, int value, const std::string& reason) {
+    parameters.*field = static_cast<std::decay_t<decltype(parameters.*field)>>(value);
+    expect_refused([&] { parameters.validate(); }, reason + ": choose one of");
+  };
+  refuses(BlockParameters(), &BlockParameters::cost, 9, "cost is 9");
+  refuses(BlockParameters(), &BlockParameters::prefilter, -1, "prefilter is -1");
+  refuses(BlockParameters(), &BlockParameters::sub_pixel, 3, "sub_pixel is 3");
+  refuses(CensusParameters(), &CensusParameters::transform, 9, "transform is 9");
+  refuses(CensusParameters(), &CensusParameters::cost, 2, "cost is 2");
+  refuses(BeliefPropagationParameters(), &BeliefPropagationParameters::arithmetic, 5, "arithmetic is 5");
+  refuses(BeliefPropagationParameters(), &BeliefPropagationParameters::cost, 6, "cost is 6");
+  refuses(TiledBeliefPropagationParameters(), &TiledBeliefPropagationParameters::sweep_order, 2,
+          "sweep_order is 2");
+  refuses(TiledBeliefPropagationParameters(), &TiledBeliefPropagationParameters::message_width, 3,
+          "message_width is 3");
+  BlockParameters filled;
+  filled.refine.fill = static_cast<Fill>(7);
+  expect_refused([&] { filled.validate(); }, "fill is 7: choose one of none, row");
+  BeliefPropagationParameters mean;
+  mean.cost = DataCost::mean_absolute_difference;
+  expect_refused([&] { mean.validate(); }, "cost is mean_absolute_difference: choose");
 }
 
 TEST(ParametersTest, UnknownNamesAreRefused) {
