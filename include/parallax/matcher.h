@@ -30,7 +30,8 @@ using TunedValues = std::map<std::string, std::string>;
 
 /// Limits of a plan, and its tunables.
 struct PlanLimits {
-  /// Most memory that the plan may take, in bytes; 0 = whole_memory(), and on a GPU what is free there.
+  /// Most memory that the plan may take, host and GPU together, in bytes; 0 = whole_memory() on the host and
+  /// what is free on the GPU.
   std::size_t max_memory_bytes = 0;
   /// Overrides remembered tuning. If the method does not have a name or value on the device, or the values
   /// cannot be combined, planning fails with an Error (argument) that says what is allowed.
