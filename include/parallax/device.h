@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Where a matcher runs.
+/// Devices on which matchers run.
 #pragma once
 
 #include <string>
@@ -14,50 +14,52 @@ namespace parallax {
 
 enum class DeviceKind {
   reference,  ///< the scalar, single-threaded specification of each matcher
-  cpu,        ///< all cores, the widest vectors of the machine
+  cpu,        ///< all cores, with the widest vectors of the machine
   cuda,       ///< an NVIDIA GPU
   opencl,     ///< an OpenCL device
 };
 
-/// Name of a kind, as the command line spells it.
+/// The name of a kind, as the command line spells it.
 const char* name(DeviceKind kind);
 
-/// Names a device; holds no resources.
+/// Identifies a device; holds no resources.
 struct Device {
   DeviceKind kind = DeviceKind::cpu;
   int platform = 0;  ///< OpenCL platform number
-  int index = 0;     ///< GPU number, or OpenCL device number in its platform
-  int threads = 0;   ///< CPU threads; 0 = one for each core this process may use. Never changes a result
+  int index = 0;     ///< GPU number, or OpenCL device number within its platform
+  int threads = 0;   ///< CPU threads; 0 = one for each core this process may use; never changes a result
 
-  /// Reads "auto", "reference", "cpu", "cuda", "cuda:N", "opencl", "opencl:P" or "opencl:P.D".
-  /// "auto" is the fastest device of this machine that every matcher of this build runs on.
+  /// Parses "auto", "reference", "cpu", "cuda", "cuda:N", "opencl", "opencl:P" or "opencl:P.D".
+  /// "auto" is the fastest device of this machine on which every matcher of this build runs.
   /// \throws Error (argument) when the text is none of these.
   static Device parse(std::string_view text);
 
-  /// The text that parse() reads back.
+  /// The text from which parse() gives this device again, without its threads.
   std::string text() const;
 };
 
-/// A device of this machine, for people.
+/// A readable description of a device of this machine.
 struct DeviceDescription {
   std::string device;  ///< text for Device::parse
-  /// Name; threads and vector instructions of a processor, memory, architecture and driver of a GPU.
+  /// Its name; for a processor also threads and vector instructions, for a GPU memory, architecture and
+  /// driver.
   std::string description;
 };
 
-/// Every device that this build can use on this machine.
+/// Lists every device that this build can use on this machine.
 std::vector<DeviceDescription> list_devices();
 
-/// The vector instruction sets that this build and this machine share, best first, by Highway's names
-/// ("AVX3").
+/// Lists the vector instruction sets that both this build and this machine support, best first, by Highway's
+/// names ("AVX3").
 std::vector<std::string> cpu_targets();
 
-/// The one of them that the cpu device uses now.
+/// The vector instruction set that the cpu device uses now.
 std::string active_cpu_target();
 
-/// Restricts the cpu device to one of cpu_targets(); an empty name lifts the restriction. For tests and
-/// measurements; concerns the whole process and must not be called while a matcher runs. The result of a
-/// match never depends on it. \throws Error (argument) for a name that cpu_targets() does not list.
+/// Restricts the cpu device to one of cpu_targets(); an empty name lifts the restriction. It never changes
+/// the result of a match and is meant for tests and measurements. It applies to the whole process; do not
+/// call it while a matcher runs.
+/// \throws Error (argument) for a name that cpu_targets() does not list.
 void force_cpu_target(std::string_view target);
 
 }  // namespace parallax

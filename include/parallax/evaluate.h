@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Error of a disparity map against ground truth.
+/// Error metrics of a disparity map against ground truth.
 #pragma once
 
 #include <cstddef>
@@ -11,30 +11,33 @@
 #pragma GCC visibility push(default)
 namespace parallax {
 
-/// Metrics over the evaluated pixels: those whose truth is finite and, where there is a mask, whose mask is
-/// 255. With e = |disparity − truth|, "valid" = the disparity is finite.
+/// Metrics over the evaluated pixels: those whose truth is finite and whose mask, if there is one, is 255.
+/// The error e is |disparity − truth|. A pixel is valid if its disparity is finite; "no value" means not
+/// valid.
 struct ErrorMetrics {
   std::size_t count = 0;  ///< evaluated pixels
-  double bad05 = 0;       ///< share of evaluated pixels with e > 0.5, or no value
-  double bad1 = 0;        ///< e > 1, or no value
-  double bad2 = 0;        ///< e > 2, or no value
-  double bad4 = 0;        ///< e > 4, or no value
-  double average = 0;     ///< mean of e over valid pixels; NaN when none is valid, as the next five
-  double rms = 0;         ///< root of the mean of e²
+  double bad05 = 0;       ///< share of evaluated pixels with e > 0.5 or no value, 0…1
+  double bad1 = 0;        ///< the same for e > 1
+  double bad2 = 0;        ///< the same for e > 2
+  double bad4 = 0;        ///< the same for e > 4
+  double average = 0;     ///< mean of e over valid pixels; like the next five, NaN when no pixel is valid
+  double rms = 0;         ///< root mean square of e
   double a50 = 0;         ///< quantiles of e: element ⌊q·n⌋ of the n sorted errors
   double a90 = 0;
   double a95 = 0;
   double a99 = 0;
   double d1 = 0;        ///< KITTI 2015 outliers: share with e > 3 and e > 5 % of the truth, or no value
   double coverage = 0;  ///< share of evaluated pixels that are valid
-  std::size_t mismatches =
-      0;  ///< evaluated pixels whose rounded disparity is not the rounded truth, or no value
+  /// Number of evaluated pixels whose rounded disparity differs from the rounded truth, or that have no
+  /// value.
+  std::size_t mismatches = 0;
 };
 
-/// \param disparity estimate in pixels, not finite = no value
-/// \param truth     ground truth in pixels, not finite = unknown
+/// Compares a disparity map with ground truth.
+/// \param disparity estimate in pixels; not finite = no value
+/// \param truth     ground truth in pixels; not finite = unknown
 /// \param mask      255 = evaluate; an empty view = evaluate everywhere
-/// \throws Error (argument) when sizes differ, or no pixel is left to evaluate.
+/// \throws Error (argument) when sizes differ or there is no pixel to evaluate.
 ErrorMetrics evaluate(View<const float> disparity, View<const float> truth,
                       View<const std::uint8_t> mask = {});
 

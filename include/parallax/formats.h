@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Files and conventions of the stereo world. The library reads PFM, calib.txt and files of data costs, and
-/// writes PFM, data costs and PLY; pictures (PNG, JPEG, TIFF …) are read by the command line and come in here
-/// as arrays.
+/// File formats and conventions of stereo data sets.
+///
+/// The library reads PFM, calib.txt and files of data costs, and writes PFM, data costs and PLY. Pictures
+/// (PNG, JPEG, TIFF …) are read by the command line; the library takes them as arrays.
 #pragma once
 
 #include <cstddef>
@@ -19,64 +20,72 @@
 #pragma GCC visibility push(default)
 namespace parallax {
 
-/// Parses a PFM file of one channel ("Pf"), either endianness, rows stored bottom-up; the result has row 0 on
-/// top. The magnitude of its scale is ignored. \p name appears in errors. \throws Error (file) when it is not
-/// a PFM, has an impossible size, or is shorter than its header says.
+/// Parses a PFM file of one channel ("Pf") of either endianness. The file stores rows bottom-up; the result
+/// has row 0 on top. The magnitude of the scale is ignored. \p name appears in errors.
+/// \throws Error (file) when the bytes are not a PFM, its size is impossible, or it is shorter than its
+/// header says.
 Plane<float> parse_pfm(std::span<const std::byte> bytes, const std::string& name);
+/// Reads and parses a PFM file.
+/// \throws Error (file) as read_file() and parse_pfm() do.
 Plane<float> read_pfm(const std::string& path);
 
-/// The bytes of a little-endian PFM of one channel, scale −1. \throws Error (argument) for an image without
-/// memory.
+/// Returns the bytes of a little-endian PFM of one channel, with scale −1.
+/// \throws Error (argument) for a view without data.
 std::vector<std::byte> encode_pfm(View<const float> image);
 
-/// KITTI's 16-bit convention: disparity · 256, 0 = none. Encoding rounds to the nearest, and clamps a
-/// disparity that exists to 1…65535.
+/// Converts to and from KITTI's 16-bit convention: disparity · 256, 0 = none. Encoding rounds to the nearest
+/// integer and clamps existing disparities to 1…65535.
 Plane<std::uint16_t> encode_kitti(View<const float> disparity);
 Plane<float> decode_kitti(View<const std::uint16_t> values);
 
-/// Middlebury's 8-bit ground truth: value / scale, 0 = unknown (+infinity).
+/// Converts Middlebury's 8-bit ground truth to disparities: value / scale, 0 = unknown (+infinity).
 Plane<float> decode_scaled_truth(View<const std::uint8_t> values, double scale);
 
-/// Parses Middlebury's calib.txt. Needed: cam0, baseline; known besides: cam1, doffs, width, height, ndisp.
-/// Other keys are skipped. \p name appears in errors. \throws Error (file) when a needed key is missing or a
-/// value is not a number that makes sense.
+/// Parses Middlebury's calib.txt. The keys cam0 and baseline are required; cam1, doffs, width, height and
+/// ndisp are optional; other keys are skipped. \p name appears in errors.
+/// \throws Error (file) when a required key is missing or a value is not a valid number.
 Calibration parse_middlebury_calibration(std::string_view text, const std::string& name);
 Calibration read_middlebury_calibration(const std::string& path);
 std::string encode_middlebury_calibration(const Calibration& calibration);
 
-/// Data costs of every label of every pixel, with their memory.
+/// Data costs of every label of every pixel; owns its memory.
 struct CostArray {
   Size size;
   int labels = 0;
-  std::vector<float> costs;  ///< those of a pixel side by side, pixels in rows, row 0 on top
+  std::vector<float> costs;  ///< the costs of a pixel are contiguous; pixels in rows, row 0 on top
 
   CostVolume view() const { return {costs.data(), size, labels}; }
 };
 
-/// Parses data costs as text, the vdata_in.txt of the MEMOCODE 2013 design contest: width and height, then,
-/// pixel by pixel in rows, a cost for each label, all separated by white space. The file does not say how
-/// many labels there are; 2…1024. Costs are whole numbers from −8,388,608 to 8,388,608.
-/// \p name appears in errors. \throws Error (file) for an impossible size, too few or too many costs, or one
-/// that is no such number, (argument) for a number of labels out of range.
+/// Parses data costs in the text format of vdata_in.txt of the MEMOCODE 2013 design contest: width and
+/// height, then, pixel by pixel in rows, a cost for each label, all separated by white space. The file does
+/// not contain the number of labels: \p labels is 2…1024. Costs are integers from −8,388,608 to 8,388,608.
+/// \p name appears in errors.
+/// \throws Error (file) for an impossible size, too few or too many costs, or an invalid cost; (argument) for
+/// a number of labels out of range.
 CostArray parse_costs(std::string_view text, int labels, const std::string& name);
+/// Reads and parses a file of data costs.
+/// \throws Error as read_file() and parse_costs() do.
 CostArray read_costs(const std::string& path, int labels = 16);
+/// Returns the text of a file of data costs.
 /// \throws Error (argument) for a cost that such a file cannot hold.
 std::string encode_costs(const CostVolume& costs);
 
-/// The bytes of a binary little-endian PLY: x, y, z as float, red, green, blue as uchar. \throws Error
-/// (argument) for a point that is not finite.
+/// Returns the bytes of a binary little-endian PLY: x, y, z as float, red, green, blue as uchar.
+/// \throws Error (argument) for a point that is not finite.
 std::vector<std::byte> encode_ply(std::span<const Point> points);
 
-/// Reads a file whole, if it has no more than `most_bytes`, and no more than the memory of this machine. Of a
-/// pipe or a device, which may never end, at most 1 GiB or a quarter of that memory is read.
-/// \throws Error (file) with the system's reason, or for more than that.
+/// Reads a whole file of at most `most_bytes` bytes, which also must not exceed the memory of this machine.
+/// From a pipe or a device, which may never end, it reads at most the lesser of 1 GiB and a quarter of that
+/// memory.
+/// \throws Error (file) with the system's reason, or when the file is larger than the limit.
 std::vector<std::byte> read_file(const std::string& path,
                                  std::size_t most_bytes = std::numeric_limits<std::size_t>::max());
 
-/// Writes a file whole or not at all, and to the disk: into a temporary neighbour that then takes its name. A
-/// link to a file stays, also where there is no file yet; what it points to is replaced, or made. A path that
-/// exists and is no regular file (a device, a pipe) is written to directly. \throws Error (file) with the
-/// system's reason; the path is then as it was.
+/// Writes a file completely or not at all, and flushes it to the disk: writes a temporary file in the same
+/// folder and renames it. A symbolic link stays a link, even if its target does not exist yet; the target is
+/// replaced or created. A path that exists and is not a regular file (a device, a pipe) is written directly.
+/// \throws Error (file) with the system's reason; a regular file is then unchanged.
 void write_file(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace parallax

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Images: views on memory that somebody else owns, and planes that own theirs.
+/// Images: views of memory that they do not own, and planes that own their memory.
 ///
-/// Row 0 is the top row, column 0 the left column. Sizes are counted in pixels. Views never own, never copy.
+/// Row 0 is the top row, column 0 the left column. Sizes are in pixels. A view never owns or copies its data.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,12 @@ struct Size {
   bool operator==(const Size&) const = default;
 };
 
-/// A view on one channel of any type: rows of `size.width` elements.
+/// A view of one channel of any type: rows of `size.width` elements.
 template <class T>
 struct View {
   T* data = nullptr;
   Size size;
-  /// Bytes from one row to the next, a multiple of sizeof(T); may be more than a row takes, or negative.
+  /// Bytes from one row to the next, a multiple of sizeof(T). May be larger than a row, or negative.
   std::ptrdiff_t stride_bytes = 0;
 
   View() = default;
@@ -50,7 +50,7 @@ struct View {
   operator View<const T>() const requires(!std::is_const_v<T>) { return {data, size, stride_bytes}; }
 };
 
-/// One channel that owns its memory; every row starts on a 64-byte boundary. Elements start as zero.
+/// One channel that owns its memory. Every row starts on a 64-byte boundary; elements are initially zero.
 template <class T>
 class Plane {
   static constexpr std::size_t alignment = 64;
@@ -90,18 +90,18 @@ class Plane {
   std::unique_ptr<T, Release> memory_;
 };
 
-/// Bits of one channel of an input image.
+/// Bits per channel of an input image.
 enum class Depth { bits8 = 8, bits16 = 16 };
 
-/// What a matcher is planned for.
+/// The format of the images for which a matcher is planned.
 struct ImageFormat {
   Size size;
   Depth depth = Depth::bits8;
   bool operator==(const ImageFormat&) const = default;
 };
 
-/// An input image: 8 or 16 bits a channel, 1 channel (gray) or 3 interleaved channels in the order R, G, B.
-/// Colour becomes gray as (9797 R + 19234 G + 3737 B) >> 15.
+/// A view of an input image: 8 or 16 bits per channel, 1 channel (gray) or 3 interleaved channels in the
+/// order R, G, B. Colour is converted to gray by (9797 R + 19234 G + 3737 B) >> 15.
 struct ImageView {
   const void* data = nullptr;
   ImageFormat format;
@@ -124,9 +124,9 @@ struct ImageView {
   }
 };
 
-/// Data costs that the caller computed, for matchers that take them: how badly each label fits each left
-/// pixel, `labels` floats side by side for each pixel. Of any sign; the lower the better. Costs beyond ±1e30
-/// count as that, and so does what is not a number, as the highest.
+/// A view of data costs that the caller computed, for matchers that take them: how badly each label fits each
+/// left pixel, `labels` contiguous floats for each pixel. Costs have any sign; lower is better. Costs beyond
+/// ±1e30 are clamped, and NaN counts as 1e30.
 struct CostVolume {
   const float* data = nullptr;
   Size size;
@@ -134,7 +134,7 @@ struct CostVolume {
   std::ptrdiff_t stride_bytes = 0;  ///< bytes from one row to the next, a multiple of sizeof(float)
 
   CostVolume() = default;
-  /// Rows side by side.
+  /// Rows without gaps.
   CostVolume(const float* first, Size extent, int label_count)
       : data(first),
         size(extent),
@@ -149,42 +149,42 @@ struct CostVolume {
   }
 };
 
-/// A rectified pair: left (x, y) shows the same point as right (x − d, y), d being the disparity.
-/// A mask says where its image is valid: 0 = not, anything else = valid; an empty mask = valid everywhere.
-/// A masked pixel takes part in no match as its centre; the windows of its neighbours still see its value.
+/// A rectified pair: left (x, y) shows the same point as right (x − d, y), where d is the disparity. A mask
+/// marks where its image is valid: 0 = invalid, other values = valid; an empty mask = valid everywhere. A
+/// masked pixel is never the centre of a match, but the windows of its neighbours still use its value.
 struct StereoPair {
   ImageView left;
   ImageView right;
   View<const std::uint8_t> left_mask = {};
   View<const std::uint8_t> right_mask = {};
-  CostVolume costs = {};  ///< only for a matcher that was told to take them
+  CostVolume costs = {};  ///< only for a matcher whose parameters select DataCost::volume
 };
 
-/// Why a pixel of a disparity map has the value it has, or none.
+/// Why a pixel of a disparity map has its value, or no value.
 enum class Status : std::uint8_t {
   matched = 0,       ///< the matcher decided it
-  filled = 1,        ///< it had no value, and a neighbour's was taken
-  out_of_range = 2,  ///< every right pixel of its search range lies outside the image, or is masked
+  filled = 1,        ///< it had no value and took that of a neighbour
+  out_of_range = 2,  ///< every right pixel of its search range is outside the image or masked
   inconsistent = 3,  ///< the left-right check rejected it
   ambiguous = 4,     ///< another disparity is almost as good
   textureless = 5,   ///< too little texture to decide
-  speckle = 6,       ///< part of a small region of its own
+  speckle = 6,       ///< the speckle filter removed its small region
   input_masked = 7,  ///< the mask of the left image excludes it
 };
 
-/// Number of values of Status.
+/// The number of values of Status.
 inline constexpr int status_count = 8;
 
-/// Name of a status, as it is spelled above.
+/// The name of a status, as spelled above.
 const char* name(Status status);
 
-/// Where a result goes: both views have the size of the left image and every pixel of both is written.
+/// The views that receive a result. Each has the size of the left image, and every pixel of it is written.
 /// `disparity` is in pixels, +infinity where there is none; `status` holds values of Status.
 struct DisparityMap {
   View<float> disparity;
   View<std::uint8_t> status;
-  /// How sure the matcher is, from 0 to 1, of what it decided before any refinement; 0 where it decided
-  /// nothing. Optional, and only for matchers that tell it.
+  /// Confidence of the matcher, 0…1, in its decision before any refinement; 0 where it made none. Optional,
+  /// and only for matchers that compute it.
   View<float> confidence = {};
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The life of a match: plan once, run often.
+/// Matchers: plan once, run often.
 #pragma once
 
 #include <cstddef>
@@ -20,23 +20,25 @@ class Plan;
 #pragma GCC visibility push(default)
 namespace parallax {
 
-/// Bytes of memory of this machine, or of the container this process is in.
+/// Returns the memory of this machine, or of the container in which this process runs, in bytes.
 std::size_t whole_memory();
 
-/// What a plan may choose without changing a result, by name and as text: "rows_per_thread" → "4". What it
-/// does not name is left to the plan. list_tunables() in tune.h says what there is.
+/// Values of tunables, which a plan may choose without changing a result, by name and as text:
+/// "rows_per_thread" → "4". The plan chooses the tunables that are not named. list_tunables() in tune.h lists
+/// them all.
 using TunedValues = std::map<std::string, std::string>;
 
-/// What a plan may use, and how it goes about it.
+/// Limits of a plan, and its tunables.
 struct PlanLimits {
-  /// 0 = whole_memory(); on a GPU, what is free there.
+  /// Most memory that the plan may take, host and GPU together, in bytes; 0 = whole_memory() on the host and
+  /// what is free on the GPU.
   std::size_t max_memory_bytes = 0;
-  /// Wins over what is remembered of tuning. A name or a value that the method does not have on the device,
-  /// and values that do not go together, are an Error (argument) that says what there is.
+  /// Overrides remembered tuning. If the method does not have a name or value on the device, or the values
+  /// cannot be combined, planning fails with an Error (argument) that says what is allowed.
   TunedValues configuration = {};
 };
 
-/// Milliseconds one stage of a run took.
+/// The time that one stage of a run took.
 struct StageTime {
   const char* stage;
   double milliseconds;
@@ -44,16 +46,17 @@ struct StageTime {
 
 /// One algorithm with its parameters, on one device, for images of one format, with all the memory it needs.
 ///
-///     parallax::Matcher matcher(parallax::preset("bp", "default"), parallax::Device::parse("cpu"), {{640, 480}});
+///     const auto parameters = parallax::preset("bp", "default");
+///     parallax::Matcher matcher(parameters, parallax::Device::parse("cpu"), {{640, 480}});
 ///     matcher.run({left, right}, {disparity, status});
 ///
-/// One matcher runs one pair at a time; several matchers may run at once, also on one device. One that was
-/// moved from can be destroyed or assigned to; all else throws Error (argument).
+/// A matcher runs one pair at a time; several matchers may run at once, even on one device. A moved-from
+/// matcher can only be destroyed or assigned to; any other use throws Error (argument).
 class Matcher {
  public:
   /// Checks everything, then allocates everything.
-  /// \throws Error (argument) for a parameter or size out of range, (device) when the device is not there or
-  /// does not run this algorithm, (memory) when the plan needs more than the limit: then nothing was
+  /// \throws Error (argument) for a parameter or size out of range; (device) when the device is missing or
+  /// does not run this algorithm; (memory) when the plan needs more than the limit, before anything is
   /// allocated.
   Matcher(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
           const PlanLimits& limits = {});
@@ -61,23 +64,24 @@ class Matcher {
   Matcher(Matcher&&) noexcept;
   Matcher& operator=(Matcher&&) noexcept;
 
-  /// Matches one pair. Allocates nothing. Writes every pixel of `map`; the inputs must not overlap it.
-  /// \throws Error (argument) when an image is not of the planned format, or a view is missing or of another
+  /// Matches one pair. Allocates nothing. Writes every pixel of `map`, which must not overlap the inputs.
+  /// \throws Error (argument) when an image is not of the planned format, or a view is missing or has another
   /// size.
   void run(const StereoPair& pair, const DisparityMap& map);
 
-  /// Matches one pair in the memory of the GPU that this matcher is planned for: every pointer of `pair` and
-  /// `map` is an address there. All work is enqueued on `stream`, a CUstream or cudaStream_t of that GPU's
-  /// primary context (null = its default stream); nothing is waited for and nothing allocated. Until the work
-  /// is done, the pair, the map and this matcher must stay, and it must not be run again but on the same
-  /// stream. Where the stream captures a graph, the work becomes part of that, which takes some memory.
+  /// Matches one pair in the memory of the GPU for which this matcher is planned: every pointer of `pair` and
+  /// `map` is an address there. Enqueues all work on `stream`, a CUstream or cudaStream_t of that GPU's
+  /// primary context (null = its default stream), and neither waits nor allocates. Until the work is done,
+  /// the pair, the map and this matcher must stay alive, and this matcher must not be run again except on the
+  /// same stream. If the stream is capturing a graph, the work becomes part of the graph, which takes some
+  /// memory.
   /// \throws Error as run() does, and (device) when the matcher is not planned for a GPU.
   void enqueue(const StereoPair& pair, const DisparityMap& map, void* stream);
 
-  /// Bytes this matcher holds, beyond the caller's images.
+  /// Bytes that this matcher holds, not counting the caller's images.
   std::size_t memory_bytes() const;
 
-  /// Stages of the last run(), in order; empty before the first, and after enqueue().
+  /// Stages of the last run(), in order; empty before the first run() and after enqueue().
   const std::vector<StageTime>& stage_times() const;
 
  private:
@@ -87,18 +91,19 @@ class Matcher {
   ImageFormat format_;
 };
 
-/// What memory_bytes() would say, allocating nothing. `configuration`: as of PlanLimits
-/// \throws Error as the constructor of Matcher does, save for memory.
+/// Returns what Matcher::memory_bytes() would return, without allocating. `configuration` is as in
+/// PlanLimits.
+/// \throws Error as the constructor of Matcher does, except for memory.
 std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device,
                                   const ImageFormat& format, const TunedValues& configuration = {});
 
-/// A cell of the table of what runs where.
+/// A method and a device on which it runs.
 struct MatcherOnDevice {
   std::string method;  ///< as the command line spells it: "block"
   DeviceKind device;
 };
 
-/// Every algorithm on every device it runs on in this build.
+/// Lists every method with every device on which it runs in this build.
 std::vector<MatcherOnDevice> list_matchers();
 
 }  // namespace parallax

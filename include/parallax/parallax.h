@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Everything of the public interface.
+/// The whole public interface.
 #pragma once
 
 #include "parallax/belief_propagation.h"

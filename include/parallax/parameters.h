@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Methods and their parameters by name: for command lines, files, other languages and user interfaces.
+/// Methods and their parameters by name, for command lines, files, other languages and user interfaces.
 #pragma once
 
 #include <any>
@@ -18,7 +18,7 @@
 #pragma GCC visibility push(default)
 namespace parallax {
 
-/// A struct of parameters of a method, such as BlockParameters.
+/// A parameter struct of a method, such as BlockParameters.
 template <class Parameters>
 concept MethodParameters = requires(Parameters& parameters) {
   { parameters.min_disparity } -> std::same_as<int&>;
@@ -27,10 +27,11 @@ concept MethodParameters = requires(Parameters& parameters) {
   std::as_const(parameters).validate();
 };
 
-/// A copy of the parameters of one method, which they name: any struct of parameters converts to it.
+/// A copy of the parameters of one method; their type identifies the method. Any parameter struct converts to
+/// it.
 class MatcherParameters {
  public:
-  /// Parameters of no method. Every use but an assignment throws Error (argument).
+  /// Holds no parameters: every function that needs a method throws Error (argument).
   MatcherParameters() = default;
 
   template <MethodParameters Parameters>
@@ -42,7 +43,7 @@ class MatcherParameters {
         }),
         validate_([](const std::any& held) { std::any_cast<Parameters>(&held)->validate(); }) {}
 
-  /// The struct; null where they are parameters of another method.
+  /// The parameter struct; null if these are parameters of another method.
   template <MethodParameters Parameters>
   Parameters* get_if() {
     return std::any_cast<Parameters>(&held_);
@@ -52,7 +53,7 @@ class MatcherParameters {
     return std::any_cast<Parameters>(&held_);
   }
 
-  /// What every method has.
+  /// The parameters that every method has.
   int& min_disparity() { return shared().min_disparity; }
   int& disparities() { return shared().disparities; }
   RefineParameters& refine() { return shared().refine; }
@@ -63,7 +64,7 @@ class MatcherParameters {
   /// \throws Error (argument) naming the field, its value and the allowed range.
   void validate() const;
 
-  /// Of the struct.
+  /// The type of the parameter struct; void when there is none.
   const std::type_info& type() const { return held_.type(); }
 
  private:
@@ -86,96 +87,97 @@ class MatcherParameters {
 
 enum class ParameterKind {
   flag,     ///< "true" or "false"
-  integer,  ///< a decimal number
+  integer,  ///< a decimal number without a fraction
   number,   ///< a decimal number, with or without a fraction
   choice,   ///< one of ParameterInfo::choices
 };
 
-/// What is known of one parameter of a method.
+/// Description of one parameter of a method.
 struct ParameterInfo {
-  std::string name;  ///< as in the struct of parameters: "prefilter_cap"
+  std::string name;  ///< as in the parameter struct: "prefilter_cap"
   ParameterKind kind = ParameterKind::integer;
-  std::string help;     ///< one line, without a full stop
-  std::string unit;     ///< "pixels", "gray levels"; empty where there is none
-  std::string allowed;  ///< "an odd number from 1 to 31"
-  std::string group;    ///< heading under which user interfaces show it
-  double least = std::numeric_limits<double>::lowest();  ///< of an integer or a number
-  double most = std::numeric_limits<double>::max();      ///< of an integer or a number
-  std::vector<std::string> choices;                      ///< of a choice
+  std::string help;                                      ///< one line, without a full stop
+  std::string unit;                                      ///< "pixels", "gray levels"; empty if it has none
+  std::string allowed;                                   ///< "an odd number from 1 to 31"
+  std::string group;                                     ///< heading under which user interfaces show it
+  double least = std::numeric_limits<double>::lowest();  ///< lowest value of an integer or a number
+  double most = std::numeric_limits<double>::max();      ///< highest value of an integer or a number
+  std::vector<std::string> choices;                      ///< allowed values of a choice
   bool optional = false;                                 ///< may have no value, spelled "none"
-  bool expert = false;                                   ///< hardly ever worth changing
+  bool expert = false;                                   ///< rarely worth changing
 };
 
-/// What a method can do beside a disparity map.
+/// Optional features of a method.
 struct Capabilities {
-  bool full_row = false;  ///< its parameter "full_row" searches whole rows, without a range
+  bool full_row = false;  ///< its parameter "full_row" searches full rows, without a range
   bool volume = false;    ///< its parameter "cost" may be "volume": it takes StereoPair::costs
-  bool energy = false;    ///< energy() tells the energy that its maps minimise
-  /// A tile of the image is that part of the map only nearly, the better the more it overlaps its neighbours.
+  bool energy = false;    ///< energy() computes the energy that the method minimises
+  /// A tile only approximates its part of the untiled map, more closely with more overlap between tiles.
   bool approximate_tiles = false;
 };
 
-/// Names of all methods in this build: "block", "bp", "census", "tiled-bp".
+/// Lists the names of all methods in this build: "block", "bp", "census", "tiled-bp".
 std::vector<std::string> list_methods();
 
-/// Names of the presets of a method, `default` first.
+/// Lists the names of the presets of a method, `default` first.
 /// \throws Error (argument) for an unknown method.
 std::vector<std::string> list_presets(std::string_view method);
 
-/// A preset of a method.
+/// Returns a preset of a method.
 /// \throws Error (argument) for an unknown method or preset.
 MatcherParameters preset(std::string_view method, std::string_view name);
 
-/// A preset of the method of these parameters.
+/// Returns a preset of the method of these parameters.
 /// \throws Error (argument) for an unknown preset.
 MatcherParameters preset(const MatcherParameters& parameters, std::string_view name);
 
-/// The same as a struct: `preset<BlockParameters>("default")`.
+/// Returns a preset as a parameter struct: `preset<BlockParameters>("default")`.
 /// \throws Error (argument) for an unknown preset.
 template <MethodParameters Parameters>
 Parameters preset(std::string_view name) {
   return *preset(MatcherParameters(Parameters()), name).template get_if<Parameters>();
 }
 
-/// The method that these are parameters of.
+/// Returns the name of the method of these parameters.
 std::string method_name(const MatcherParameters& parameters);
 
+/// Returns the optional features of a method.
 /// \throws Error (argument) for an unknown method.
 Capabilities capabilities(std::string_view method);
 
-/// All parameters of a method, in the order in which a user interface shows them.
+/// Describes all parameters of a method, in the order in which a user interface shows them.
 /// \throws Error (argument) for an unknown method.
 std::vector<ParameterInfo> list_parameters(std::string_view method);
 
-/// One of them.
+/// Describes one parameter of a method.
 /// \throws Error (argument) for an unknown method or parameter.
 ParameterInfo describe_parameter(std::string_view method, std::string_view name);
 
-/// The value of a parameter as text, which set_parameter() reads back exactly.
+/// Returns the value of a parameter as text, which set_parameter() reads back exactly.
 /// \throws Error (argument) when the method has no parameter of this name.
 std::string get_parameter(const MatcherParameters& parameters, std::string_view name);
 
-/// Sets a parameter. What depends on several parameters is left to validate().
-/// \throws Error (argument) when the method has no parameter of this name, or the text is no value of its
-/// kind or out of range.
+/// Sets a parameter. Conditions on several parameters are checked only by validate().
+/// \throws Error (argument) when the method has no parameter of this name, or the text is not a value of its
+/// kind or is out of range.
 void set_parameter(MatcherParameters& parameters, std::string_view name, std::string_view value);
 
-/// All parameters as a JSON object of their names, after "method"; a value that is not there is null.
+/// Returns a JSON object of "method" and then all parameters by name; a missing optional value is null.
 std::string to_json(const MatcherParameters& parameters);
 
-/// Reads such an object: {"method": "bp", "preset": "grauer-gray-2019", "levels": 4}. What it does not name is
-/// as in the preset; without one, as in the default.
-/// \throws Error (argument) when the text is no JSON object, and as preset() and set_parameter() do.
+/// Reads such an object: {"method": "bp", "preset": "grauer-gray-2019", "levels": 4}. Parameters that it does
+/// not name have the value of the preset, which is `default` if none is named.
+/// \throws Error (argument) when the text is not a JSON object, and as preset() and set_parameter() do.
 MatcherParameters parameters_from_json(std::string_view json);
 
-/// Whether these parameters search whole rows: then min_disparity and disparities do not count.
+/// Returns whether these parameters search full rows; min_disparity and disparities are then ignored.
 bool searches_full_rows(const MatcherParameters& parameters);
 
-/// The energy that a method lowers, of any disparity map of a pair: data costs plus discontinuity costs, in
-/// units of the method's discontinuity cost. Disparities are rounded to labels. Pixels without a value do not
-/// count, nor do the edges to them.
+/// Computes the energy that a method minimises, for any disparity map of a pair: data costs plus
+/// discontinuity costs, in the units of the method's discontinuity cost. Disparities are rounded to labels.
+/// Pixels without a value and the edges to them do not count.
 /// \throws Error (argument) as a Matcher does, for a method without Capabilities::energy, and for a disparity
-/// out of the range.
+/// out of range.
 double energy(const MatcherParameters& parameters, const StereoPair& pair, View<const float> disparity);
 
 }  // namespace parallax

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Steps that improve a disparity map once it is matched. Each is a function of its own and works in place;
-/// each that removes or adds a value says so in the status map. All run on the CPU, and give the same bytes
-/// for any number of threads.
+/// Refinement of a disparity map after matching.
+///
+/// Each step is a function and works in place; a step that removes or adds values records it in the status
+/// map. All run on the CPU and give the same bytes for any number of threads (`threads` 0 = one per core).
 #pragma once
 
 #include <cstddef>
@@ -15,20 +16,20 @@ namespace parallax {
 enum class SubPixel {
   none,
   parabola,  ///< minimum of the parabola through the best cost and its two neighbours
-  /// Tip of the V whose two sides are equally steep: the steeper one goes through the best cost and the
-  /// higher neighbour, the other one through the lower neighbour. Fits costs that grow linearly, like SAD.
+  /// Tip of a V with equally steep sides: one goes through the best cost and the higher neighbour, the other
+  /// through the lower neighbour. It fits costs that grow linearly, like SAD.
   v_shape,
 };
 
 enum class Fill {
   none,
-  /// A pixel without a value takes the lower (farther) one of the nearest values to its left and right on its
-  /// row: occlusions belong to the background (Hirschmüller 2008, section 2.5).
+  /// A pixel without a value takes the lower (farther) of the nearest values to its left and right on its
+  /// row, because occlusions belong to the background (Hirschmüller 2008, section 2.5).
   row,
 };
 
 /// The refinement that follows a match, in this order: left-right check, speckle filter, fill, median,
-/// weighted median, bilateral filter. The last two look at the left image, too; see weighted_median() and
+/// weighted median, bilateral filter. The last two are guided by the left image; see weighted_median() and
 /// bilateral().
 struct RefineParameters {
   bool left_right_check = true;
@@ -41,9 +42,9 @@ struct RefineParameters {
   int weighted_median_range = 10;  ///< gray levels by which a weight falls to 1/e; 1…255
   int bilateral = 0;               ///< window of the bilateral filter: 0 (none), or odd, 3…15
   int bilateral_range = 10;        ///< gray levels by which a weight falls to 1/e; 1…255
-  float bilateral_step = 1.0f;     ///< pixels by which a neighbour that counts may differ; 0…128
+  float bilateral_step = 1.0f;     ///< pixels by which a neighbour may differ and still count; 0…128
 
-  /// No step at all: what the matcher decided.
+  /// Returns parameters without any step, which leave the map as the matcher decided it.
   static RefineParameters none();
 
   /// \throws Error (argument) naming the field, its value and the allowed range.
@@ -51,43 +52,45 @@ struct RefineParameters {
 };
 
 /// Left-right consistency check: a left pixel (x, y) of disparity d keeps its value if the right map has a
-/// value at column x − ⌈d − ½⌉ (the nearest; ties to the lower disparity) that differs from d by no more than
-/// `tolerance`. Otherwise it becomes Status::inconsistent. `right` holds the disparity of every right pixel,
-/// in the convention of the left map.
+/// value at column x − ⌈d − ½⌉ (the nearest; ties to the lower disparity) that differs from d by at most
+/// `tolerance` pixels. Otherwise it becomes Status::inconsistent. `right` has the disparity of every right
+/// pixel, with the sign convention of the left map.
 void left_right_check(const DisparityMap& left, View<const float> right, float tolerance, int threads = 0);
 
-/// Gives every pixel without a value one from its row, see Fill::row, and the status `filled`. Pixels of
-/// status `input_masked`, and rows without any value, stay as they are.
+/// Gives every pixel without a value a value from its row, as Fill::row describes, and the status `filled`.
+/// Pixels of status `input_masked`, and rows without any value, are unchanged.
 void fill_row(const DisparityMap& map, int threads = 0);
 
 /// Median over a 3×3 or 5×5 window. A neighbour outside the map or without a value counts as the pixel
-/// itself, so that a median never invents a value; pixels without a value keep none. \throws Error (argument)
-/// when `window` is neither 3 nor 5.
+/// itself, so that the median is always an existing value; pixels without a value stay without one.
+/// \throws Error (argument) when `window` is neither 3 nor 5.
 void median(View<float> disparity, int window, int threads = 0);
 
-/// Weighted median (Ma, He, Wei, Sun & Wu 2013) over an odd window of 3×3 to 15×15: a neighbour weighs
-/// ⌊255·e^(−|Δ|/range) + ½⌋, Δ being the difference of gray levels between it and the pixel in `guide`, the
-/// left image, of 16-bit images the upper 8 bits. The result is the lowest value v of the window such that
-/// the values up to v weigh at least half of all. Neighbours outside the map or without a value do not count,
-/// and pixels without a value keep none. \throws Error (argument) when `window` or `range` (1…255) is out of
-/// range, or `guide` is not of the map's size.
+/// Weighted median (Ma, He, Wei, Sun & Wu 2013) over an odd window of 3×3 to 15×15. A neighbour has the
+/// weight ⌊255·e^(−|Δ|/range) + ½⌋, where Δ is its difference from the pixel in gray levels of `guide`, the
+/// left image (the upper 8 bits of 16-bit images). The result is the lowest value v of the window such that
+/// the values up to v have at least half of the total weight. Neighbours outside the map or without a value
+/// do not count, and pixels without a value stay without one.
+/// \throws Error (argument) when `window` or `range` (1…255) is out of range, or `guide` does not have the
+/// size of the map.
 void weighted_median(View<float> disparity, const ImageView& guide, int window, int range, int threads = 0);
 
-/// Joint bilateral filter over an odd window of 3×3 to 15×15: a pixel moves by the weighted mean of the
-/// differences δ between its neighbours' disparities and its own, rounded to 1/256 pixel like each of them.
-/// Neighbours with |δ| up to `step` pixels (0…128) count, so that surfaces become smooth and edges stay. They
-/// weigh
+/// Joint bilateral filter over an odd window of 3×3 to 15×15: adds to a disparity the weighted mean of the
+/// differences δ between its neighbours' disparities and its own. Each δ and the mean are rounded to 1/256
+/// pixel. Only neighbours with |δ| up to `step` pixels (0…128) count, so that surfaces become smooth and
+/// edges stay. Their weight is
 ///
 ///     ⌊a·b / 256⌋, a = ⌊255·e^(−|Δ|/range) + ½⌋ as in weighted_median(), b = ⌊256·e^(−r²/2σ²) + ½⌋,
 ///
-/// r being the distance, and σ a quarter of the window's side. Pixels without a value keep none. \throws
-/// Error (argument) when `window`, `range` (1…255) or `step` is out of range, or `guide` is not of the map's
-/// size.
+/// where r is the distance in pixels and σ a quarter of the window's side. Pixels without a value stay
+/// without one.
+/// \throws Error (argument) when `window`, `range` (1…255) or `step` is out of range, or `guide` does not
+/// have the size of the map.
 void bilateral(View<float> disparity, const ImageView& guide, int window, int range, float step,
                int threads = 0);
 
-/// Speckle filter: pixels are of one region when they are 4-connected by steps of at most `range`. Every
-/// region of fewer than `size` pixels becomes Status::speckle.
+/// Speckle filter: pixels belong to one region when they are 4-connected by steps of at most `range` pixels
+/// of disparity. Regions of fewer than `size` pixels lose their values and become Status::speckle.
 void speckle_filter(const DisparityMap& map, int size, float range);
 
 }  // namespace parallax

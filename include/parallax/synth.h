@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Synthetic pairs with exact truth, for tests, measurements and demonstrations without a data set.
+/// Synthetic pairs with exact ground truth, for tests, measurements and demonstrations without a data set.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,12 @@
 namespace parallax {
 
 enum class Scene {
-  dots,    ///< random dots: raised squares of whole disparities, independent dots of noise
-  planes,  ///< slanted planes under smooth texture: every fraction of a pixel occurs
+  dots,    ///< random dots: raised rectangles of integer disparities, independent dots of noise
+  planes,  ///< slanted planes with smooth texture: every fraction of a pixel occurs
   layers,  ///< overlapping discs at different depths, facing the cameras: occlusions of every width
 };
 
+/// Parses the name of a scene, as spelled above.
 /// \throws Error (argument) for an unknown name.
 Scene parse_scene(std::string_view name);
 
@@ -31,13 +32,13 @@ struct SynthParameters {
   void validate() const;
 };
 
-/// Colour pair, truth and masks. Truth is exact: it is computed, not measured from the pictures.
+/// Colour pair, ground truth and masks. The truth is exact: it is computed, not measured from the images.
 struct SynthPair {
-  Plane<std::uint8_t> left;  ///< R, G, B interleaved: three times as wide as the image
+  Plane<std::uint8_t> left;  ///< R, G, B interleaved; three times as wide as the image
   Plane<std::uint8_t> right;
   Plane<float> left_truth;  ///< disparity of every left pixel
   Plane<float> right_truth;
-  Plane<std::uint8_t> left_mask;  ///< Middlebury: 255 = seen by both cameras, 128 = occluded
+  Plane<std::uint8_t> left_mask;  ///< as Middlebury's: 255 = seen by both cameras, 128 = occluded
   Plane<std::uint8_t> right_mask;
   Calibration calibration;
 
@@ -48,11 +49,13 @@ struct SynthPair {
   }
 };
 
-/// Renders a pair. The same parameters give the same bytes, on every machine.
+/// Renders a pair. The same parameters give the same bytes on every machine.
+/// \throws Error (argument) as SynthParameters::validate() does.
 SynthPair synthesize(const SynthParameters& parameters);
 
-/// Rows [first_row, first_row + rows) of that pair, for pairs larger than memory; the calibration is that of
-/// the whole. \throws Error (argument) also for rows that lie outside
+/// Renders only the rows [first_row, first_row + rows) of that pair, for pairs larger than memory. The
+/// calibration is that of the whole pair.
+/// \throws Error (argument) as synthesize() does, and for rows outside the image.
 SynthPair synthesize_rows(const SynthParameters& parameters, int first_row, int rows);
 
 }  // namespace parallax
