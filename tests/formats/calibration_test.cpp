@@ -163,8 +163,8 @@ TEST(CalibrationTest, EndlessFileIsNotReadToItsEnd) {
   } catch (const Error& error) {
     EXPECT_STREQ(
         error.what(),
-        "cannot read /dev/zero: it is larger than 1.0 MiB, the most that is read of such a file; give "
-        "another one");
+        "cannot read /dev/zero: it is larger than 1.0 MiB, the limit for such a file; give a "
+        "smaller one");
   }
 }
 

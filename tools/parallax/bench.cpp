@@ -245,8 +245,8 @@ bool asks_for_papers(const Arguments& arguments) {
   ::execv(program.c_str(), words.data());
   throw Error(ErrorCategory::file,
               "cannot start " + program.string() + " (" + std::strerror(errno) +
-                  "), which has --suite papers: build it in the folder that parallax was built in, by 'cmake "
-                  "--build FOLDER --target parallax-papers', and keep both in one folder");
+                  "), which runs --suite papers: build it with 'cmake --build FOLDER --target "
+                  "parallax-papers', and keep it in the same folder as parallax");
 }
 
 }  // namespace
@@ -259,14 +259,14 @@ int bench_command(const Arguments& arguments) {
   TunedValues configuration;
   Options options("bench", "Measure time and error on standard pairs: medians of many runs after a warm-up.");
   options.add_choice<std::string>("--suite", suite, {{"standard", "standard"}, {"papers", "papers"}},
-                                  "Every method with its default preset, or what five papers report, which "
-                                  "--suite papers --help is about");
+                                  "Every method with its default preset, or the tables of five papers (see "
+                                  "--suite papers --help)");
   options.add("--data DIR", data,
               "Folder with middlebury2003/, middlebury2014/ and papers/; default: $PARALLAX_DATA");
   options.add("--device", devices, "Devices; default: cpu");
-  options.add("--threads N", threads, "Threads of the cpu device; 0 = one a core").range(0, 4096);
+  options.add("--threads N", threads, "Threads of the cpu device; 0 = one per core").range(0, 4096);
   add_configuration_option(options, configuration);
-  options.add("--json FILE", json, "Write the results to this file, too");
+  options.add("--json FILE", json, "Also write the results to this file");
   options.read(arguments);
   if (const char* folder = std::getenv("PARALLAX_DATA"); folder != nullptr && !options.given("--data"))
     data = folder;

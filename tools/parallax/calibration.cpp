@@ -35,7 +35,7 @@ struct StoredMatrix {
 Projection projection_in(const StoredMatrix& matrix, const std::string& key, const std::string& name) {
   Projection projection;
   if (matrix.rows != 3 || matrix.columns != 4 || matrix.values.size() != projection.size())
-    fail(name, " has no P1 and P2 of 3×4 numbers: give the stereo calibration that stereoRectify() made");
+    fail(name, " has no 3×4 matrices P1 and P2: give the stereo calibration that stereoRectify() computed");
   for (std::size_t i = 0; i < projection.size(); ++i) {
     projection[i] = matrix.values[i];
     if (!std::isfinite(projection[i])) fail(name, ": " + key + " holds a value that is not finite");
@@ -95,7 +95,7 @@ Calibration calibration_in(const Document& document, const std::string& name) {
   calibration.doffs = right[cx] - calibration.centre_x;
   calibration.baseline = -right[shift] / right[fx];
   if (!(calibration.focal > 0) || !(calibration.baseline > 0) || !std::isfinite(calibration.baseline))
-    fail(name, " describes no pair side by side, left camera first");
+    fail(name, " does not describe a horizontal pair with the left camera first: calibrate the pair again");
   return calibration;
 }
 
@@ -111,7 +111,7 @@ Calibration parse_json(std::string_view text, const std::string& name) {
 Calibration parse_xml(std::string_view text, const std::string& name) {
   tinyxml2::XMLDocument document;
   if (document.Parse(text.data(), text.size()) != tinyxml2::XML_SUCCESS || document.RootElement() == nullptr)
-    fail(name, " is no XML that can be read: give the file that cv::FileStorage wrote");
+    fail(name, " is not readable XML: give the file that cv::FileStorage wrote");
   return calibration_in(*document.RootElement(), name);
 }
 
@@ -127,7 +127,7 @@ Calibration parse_calibration(std::string_view text, const std::string& name) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception&) {
-    fail(name, " is no OpenCV calibration that can be read: give the file that cv::FileStorage wrote");
+    fail(name, " is not a readable OpenCV calibration: give the file that cv::FileStorage wrote");
   }
   return parse_middlebury_calibration(text, name);
 }

@@ -64,7 +64,7 @@ void CommandFiles::read(const std::string& path, bool may_be_pipe) {
   const bool pipe = fs::is_fifo(status);
   if (fs::is_other(status) && !(pipe && may_be_pipe))
     throw Error(ErrorCategory::file,
-                path + " is a " + (pipe ? "pipe" : "device") + ": save what it gives to a file first");
+                path + " is a " + (pipe ? "pipe" : "device") + ": save its contents to a file first");
   uses_.insert({identity(path), {path, "read"}});
 }
 
@@ -95,8 +95,8 @@ void CommandFiles::writes(const std::string& path) {
   const auto [use, is_free] = uses_.insert({identity(path), {path, "written"}});
   if (is_free) return;
   const auto& [other, what] = use->second;
-  throw UsageError(path + (other == path ? " is also " : " would be written over " + other + ", which is ") +
-                   what + " by this command: give every output a name of its own");
+  throw UsageError(path + (other == path ? " is also " : " would overwrite " + other + ", which is ") + what +
+                   " by this command: give every output its own name");
 }
 
 }  // namespace parallax::tool

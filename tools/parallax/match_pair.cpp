@@ -16,7 +16,8 @@ namespace {
 
 void check_outputs(const MatchRequest& request) {
   for (const std::string& path : {request.output, request.confidence, request.image, request.cloud})
-    if (names_folder(path)) throw UsageError(path + " is a directory: give the file of one pair a name");
+    if (names_folder(path))
+      throw UsageError(path + " is a directory: give a file name, as for any single pair");
   if (!request.video.empty())
     throw UsageError("--video is for a sequence: give two folders, patterns or videos");
 }
@@ -27,7 +28,7 @@ void check_tiles_are_possible(const MatchRequest& request, std::size_t needed) {
   if (!obstacle.empty())
     throw Error(ErrorCategory::memory,
                 "the match needs " + memory_text(needed) + ", and " + memory_text(memory_limit(request)) +
-                    " are allowed: raise the limit, or, to have it in tiles, " + obstacle);
+                    " are allowed: raise the limit, or, to match in tiles, " + obstacle);
 }
 
 // Whether a pair of this format has to go in tiles: the user said so, or it does not fit.

@@ -231,7 +231,7 @@ void Sequence::match(Item& item) {
     summary_.begin();
   }
   if (format != plan_.format()) {
-    item.frame.error = item.frame.left + " is " + describe(format) + ", the frames before are " +
+    item.frame.error = item.frame.left + " is " + describe(format) + ", earlier frames are " +
                        describe(plan_.format()) + ": give frames of one size and depth";
     return;
   }
@@ -312,7 +312,7 @@ void Sequence::report() {
   if (summary_.done() > 0)
     std::cerr << " of " << text(plan_.format().size) << " by " << request_.method << " on "
               << plan_.device().text() << ": " << summary_.frames_per_second() << " frames/s, "
-              << summary_.stopwatch().total() << " ms a match (median)";
+              << summary_.stopwatch().total() << " ms per match (median)";
   std::cerr << "\n";
 }
 

@@ -55,10 +55,10 @@ void add_search_options(Options& options, Request& request) {
   options.group("Search");
   options.add("--method", request.method, method_help());
   options.add("--preset", request.preset,
-              "Set of parameters, which other options override: " + preset_names(request.method));
+              "Named set of parameters, which other options override: " + preset_names(request.method));
   options.group("Device");
   options.add("--device", request.device, device_names(request.method) + "; see 'parallax devices'");
-  options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one a core");
+  options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one per core");
   add_configuration_option(options, request.configuration);
   add_method_options(options, request.parameters);
 }

@@ -127,7 +127,7 @@ Number Option::read_number(const std::string& text) const {
   Number number{};
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
-  const std::string kind = std::is_integral_v<Number> ? "a whole number" : "a number";
+  const std::string kind = std::is_integral_v<Number> ? "an integer" : "a number";
   const auto from_to = [&](auto least, auto most) {
     return kind + " from " + text_of(least) + " to " + text_of(most);
   };
@@ -323,7 +323,7 @@ void Options::parse(const Arguments& arguments) {
     throw UsageError("unknown option or argument: " + join(app_->remaining(), " ") + hint);
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string what = error.what();
-    throw UsageError(what.substr(0, what.find(':')) + " is given without a value" + hint);
+    throw UsageError(what.substr(0, what.find(':')) + " needs a value" + hint);
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what() + hint);
   }
@@ -383,7 +383,7 @@ std::string Options::help(bool all) const {
   for (const auto& [heading, lines] : sections) text += "\n" + heading + ":\n" + lines;
   std::string footer = footer_;
   if (leaves_out)
-    footer += (footer.empty() ? "" : " ") + std::string("--help-all also lists what only experts need.");
+    footer += (footer.empty() ? "" : " ") + std::string("--help-all also lists the options for experts.");
   return footer.empty() ? text : text + "\n" + wrapped(footer, 0, 0) + "\n";
 }
 

@@ -152,7 +152,7 @@ void check_output(const std::string& path) {
   if (!path.empty() && !folder.empty() && !std::filesystem::is_directory(folder))
     throw Error(ErrorCategory::file, "cannot write " + path + ": there is no folder " + folder.string());
   if (std::filesystem::is_directory(path))
-    throw Error(ErrorCategory::file, "cannot write " + path + ": it is a folder, give a file");
+    throw Error(ErrorCategory::file, "cannot write " + path + ": it is a folder: give a file name");
 }
 
 void write_files(std::span<const FileBytes> files, bool on_disk) {

@@ -43,7 +43,7 @@ int run(int (*command)(const Arguments&), const Arguments& arguments) {
     const int status = run_or_help(command, arguments);
     std::cout.flush();
     if (!std::cout)
-      return end_with("cannot write to standard output: free some space, or send it elsewhere", failed);
+      return end_with("cannot write to standard output: free some space, or redirect it elsewhere", failed);
     return status;
   } catch (const UsageError& error) {
     return end_with(error.what(), wrong_use);

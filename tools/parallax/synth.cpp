@@ -168,15 +168,14 @@ int synth_command(const Arguments& arguments) {
   SynthParameters parameters;
   parameters.size = {640, 480};
   Options options("synth", "Render a synthetic pair with exact truth, in the layout of Middlebury 2014.");
-  options.add("DIR", folder, "Folder to write into; made if missing").required();
+  options.add("DIR", folder, "Output folder; created if missing").required();
   options.add("--size", parameters.size, "Width x height");
   options.add("--disparities N", parameters.disparities, "True disparities are below N");
   options.add_choice<Scene>("--scene", parameters.scene,
                             {{"dots", Scene::dots}, {"planes", Scene::planes}, {"layers", Scene::layers}},
-                            "What to render");
-  options.add("--seed N", parameters.seed, "Another seed renders another scene");
-  options.add_flag("--tiled", tiled,
-                   "Write tiled TIFFs in little memory; always so above 100 million pixels");
+                            "Scene to render");
+  options.add("--seed N", parameters.seed, "Seed of the random scene");
+  options.add_flag("--tiled", tiled, "Write tiled TIFFs in little memory; implied above 100 million pixels");
   options.add_flag("--no-truth", without_truth, "Leave out truth and masks");
   options.read(arguments);
   if (!options.given("--disparities"))

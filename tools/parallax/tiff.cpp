@@ -228,7 +228,7 @@ void TiffReader::decode(int column, int row, int sample) {
       : tiled_ ? TIFFReadEncodedTile(file, TIFFComputeTile(file, x, y, 0, plane), decoded_.get(), expected)
                : TIFFReadEncodedStrip(file, TIFFComputeStrip(file, y, plane), decoded_.get(), expected);
   if (read != expected)
-    throw Error(ErrorCategory::file, file_->path() + ": is damaged at row " + std::to_string(row) + " (" +
+    throw Error(ErrorCategory::file, file_->path() + " is damaged at row " + std::to_string(row) + " (" +
                                          file_->complaint() + "): copy the file again");
 }
 
@@ -288,7 +288,7 @@ std::optional<Picture> read_converted_tiff(const std::string& path) {
   TIFFRGBAImage image{};
   char why[1024] = "";
   if (TIFFRGBAImageOK(file.get(), why) == 0 || TIFFRGBAImageBegin(&image, file.get(), 1, why) == 0)
-    fail_picture(path, std::string("is a TIFF of a kind that is not read (") + why +
+    fail_picture(path, std::string("is an unsupported kind of TIFF (") + why +
                            "): give one of 8 or 16 bits, gray or colour");
   const std::unique_ptr<TIFFRGBAImage, decltype(&TIFFRGBAImageEnd)> end(&image, &TIFFRGBAImageEnd);
   check_picture_size(image.width, image.height, path, "convert it to 8 bits, gray or RGB");

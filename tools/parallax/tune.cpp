@@ -56,19 +56,19 @@ void add_tune_options(Options& options, TuneRequest& request) {
   options.add("--size", request.size, "Width x height of the synthetic pair");
   add_search_options(options, request);
   options.add_memory("--max-memory", request.options.limits.max_memory_bytes,
-                     "Most memory to use, such as 2G; 0 = all that the machine has");
+                     "Memory limit, such as 2G; 0 = all of the machine's memory");
   options.group("Tuning");
   options.add_choice<TuningSearch>(
       "--search", request.options.search,
       {{"occupancy", TuningSearch::occupancy}, {"exhaustive", TuningSearch::exhaustive}},
-      "Try only what keeps most data on the chip at each occupancy, or everything");
+      "Try only the configuration that keeps the most data on chip at each occupancy, or all");
   options.add("--budget X", request.options.budget_seconds, "Seconds after which the search ends")
       .range(0.01, 1e6);
-  options.add_flag("--list", request.lists, "Print what --method has on --device to choose from");
-  options.add_flag("--show", request.shows, "Print what is remembered");
+  options.add_flag("--list", request.lists, "List the tunables of --method on --device");
+  options.add_flag("--show", request.shows, "List the remembered configurations");
   options.add_flag("--forget", request.forgets,
-                   "Remove what is remembered: all, or that of --method and --device");
-  options.add("--json FILE", request.json_path, "Write the results to this file, too");
+                   "Forget the remembered configurations: all, or those of --method and --device");
+  options.add("--json FILE", request.json_path, "Also write the results to this file");
   options
       .add_choice<std::string>("--suite", request.suite, {{"papers", "papers"}},
                                "Compare both searches on the pairs of the papers on belief propagation")
@@ -89,13 +89,14 @@ void check_request(const TuneRequest& request, const Options& options) {
   if (!request.suite.empty() && options.given("--search"))
     throw UsageError("--suite papers searches both ways: leave out --search");
   if (options.given("--size") && (!request.left.empty() || !request.suite.empty()))
-    throw UsageError("--size is of the synthetic pair: leave it out with pictures and --suite");
+    throw UsageError("--size is for the synthetic pair: leave it out with pictures and --suite");
   CommandFiles files;
   files.reads(request.left);
   files.reads(request.right);
   if (!request.suite.empty() && !request.json_path.empty()) files.reads_pairs(request.data);
   files.writes(request.json_path);
-  if (options.given("--data") && request.suite.empty()) throw UsageError("--data goes with --suite papers");
+  if (options.given("--data") && request.suite.empty())
+    throw UsageError("--data needs --suite papers: give both");
 }
 
 TuneRequest parse_tune(const Arguments& arguments) {
@@ -109,7 +110,7 @@ TuneRequest parse_tune(const Arguments& arguments) {
     throw UsageError("--suite papers is for --method bp: leave out --method " + request.method);
   if (request.preset.empty()) request.preset = suite ? "grauer-gray-2019" : "default";
   request.parameters = method_preset(request.method, request.preset);
-  Options options("tune", "Find what makes matching fastest on this machine, and remember it.");
+  Options options("tune", "Find the fastest configuration for this machine, and remember it.");
   add_tune_options(options, request);
   options.footer(footer_of("tune", request.method));
   options.read(arguments);
@@ -237,8 +238,8 @@ void print(const TuningResult& result, Size size) {
 std::string remember(const TuningResult& result) {
   if (!result.compared)
     return "nothing was saved, because nothing could be compared with the default: " +
-           (result.ended_early.empty() ? "all else failed" : result.ended_early) +
-           ": give a larger --budget, or leave it to the plan";
+           (result.ended_early.empty() ? "all others failed" : result.ended_early) +
+           ": give a larger --budget, or use the default";
   try {
     remember_tuning(result.found);
     return "";
@@ -283,7 +284,7 @@ std::string wanted_device(const TuneRequest& request) {
   const std::string name = tuned_device_name(request.where());
   if (name.empty())
     throw Error(ErrorCategory::device,
-                "no device " + request.device + " here that can be tuned: see 'parallax devices'");
+                "device " + request.device + " is not tunable here: see 'parallax devices'");
   return name;
 }
 
@@ -298,8 +299,8 @@ int show(const TuneRequest& request) {
               << (entry.driver.empty() ? "" : ", driver " + entry.driver) << ", from "
               << (1ull << entry.size_class) << " pixels, " << text_of_labels(entry.labels) << ": "
               << text_of(entry.values) << "; " << with_decimals(entry.milliseconds, 3) << " ms instead of "
-              << with_decimals(entry.default_milliseconds, 3)
-              << (entry.built_in ? " (comes with the program)" : "") << "\n";
+              << with_decimals(entry.default_milliseconds, 3) << (entry.built_in ? " (built in)" : "")
+              << "\n";
   }
   write_json(request.json_path, {{"version", PARALLAX_VERSION}, {"file", tuning_file()}, {"entries", list}});
   return done;

@@ -81,7 +81,7 @@ VideoDescription probe(const std::string& path) {
     if (has_succeeded) return description_in(nlohmann::json::parse(text));
   } catch (const nlohmann::json::exception&) {
   }
-  throw Error(ErrorCategory::file, path + ": is no picture, and no video that ffmpeg can read" +
+  throw Error(ErrorCategory::file, path + " is neither a picture nor a video that ffmpeg can read" +
                                        (ffprobe.complaint().empty() ? "" : " (" + ffprobe.complaint() + ")") +
                                        ": give pictures, or another video");
 }
@@ -141,7 +141,7 @@ void VideoReader::start() {
   decoded_ = next_number();
   if (!decoded_ || size_.width < 1 || size_.height < 1) {
     decoder_->wait();
-    throw Error(ErrorCategory::file, path_ + ": holds no frame that ffmpeg can decode (" +
+    throw Error(ErrorCategory::file, path_ + " has no frame that ffmpeg can decode (" +
                                          decoder_->complaint() + "): give another video");
   }
 }
@@ -192,7 +192,7 @@ void VideoReader::decode(Picture& picture) {
   if (decoder_->read(pixels, frame) == frame.size()) return;
   has_ended_ = true;
   decoder_->wait();
-  throw Error(ErrorCategory::file, path_ + ": ffmpeg ended within frame " + std::to_string(position_ - 1) +
+  throw Error(ErrorCategory::file, path_ + ": ffmpeg ended inside frame " + std::to_string(position_ - 1) +
                                        " (" + decoder_->complaint() + "): copy the video again");
 }
 
@@ -204,7 +204,8 @@ bool VideoReader::end() {
       has_extension(path_, {".mp4", ".m4v", ".mov"}) && has_succeeded && decoder_->complaint().empty();
   if (position_ < announced_ && !may_be_edited)
     throw Error(ErrorCategory::file, path_ + " ends after " + std::to_string(position_) + " of " +
-                                         std::to_string(announced_) + " frames: it is cut short");
+                                         std::to_string(announced_) +
+                                         " frames: it is cut short, copy it again");
   if (!has_succeeded)
     throw Error(ErrorCategory::file, path_ + ": ffmpeg failed after " + std::to_string(position_) +
                                          " frames (" + decoder_->complaint() + "): copy the video again");
@@ -251,7 +252,8 @@ void VideoWriter::fail() {
   encoder_->wait();
   const std::string complaint = encoder_->complaint();
   if (complaint.empty())
-    throw Error(ErrorCategory::file, "cannot write " + path_ + ": ffmpeg ended without a word: try again");
+    throw Error(ErrorCategory::file,
+                "cannot write " + path_ + ": ffmpeg failed without a message: try again");
   const bool is_full = complaint.find("No space left") != std::string::npos ||
                        complaint.find("File too large") != std::string::npos;
   throw Error(ErrorCategory::file,

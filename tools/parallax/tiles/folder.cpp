@@ -141,7 +141,7 @@ void read_picture_rows(const TileJob& job, const Tile& tile, int picture, const 
   std::optional<TiffReader> file = TiffReader::open(path, picture);
   if (!file || file->format() != format_of(picture, tile.inside.size)) refuse_tile(path, "cannot be read");
   if (!file->description().starts_with(description_of(job, tile) + ","))
-    refuse_tile(path, "is of another plan");
+    refuse_tile(path, "belongs to another plan");
   file->read(region, rows, stride_bytes);
 }
 
@@ -162,7 +162,7 @@ TileFolderLock::TileFolderLock(const std::string& folder, Use use)
   if (::flock(folder_, kind | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   ::close(folder_);
   throw Error(ErrorCategory::file,
-              folder + ": another process is matching there: wait until it has ended, or give another -o");
+              folder + ": another process is matching there: wait until it ends, or give another -o");
 }
 
 bool TileFolderLock::take_alone() {
@@ -180,8 +180,8 @@ void check_nothing_foreign(const std::string& folder) {
   const std::vector<fs::path> foreign = find_files(folder, all_names(), false);
   if (!foreign.empty())
     throw Error(ErrorCategory::file, foreign.front().string() +
-                                         " is no file of a match in tiles, whose folder this is to be: move "
-                                         "it, or give another -o");
+                                         " does not belong in the folder of a match in tiles: move it, or "
+                                         "give another -o");
 }
 
 void remove_tile_folder(const std::string& folder) {

@@ -151,8 +151,8 @@ TileJob open_job(const TileRequest& request) {
   if (fs::exists(path, unknown)) {
     if (!request.match.resume)
       throw Error(ErrorCategory::file, folder +
-                                           " is left over from an interrupted match: go on with --resume, or "
-                                           "remove the folder");
+                                           " is left over from an interrupted match: continue with --resume, "
+                                           "or remove the folder");
     TileJob job = read_job(path);
     check_same_job(job, path, request.match, request.inputs.format);
     remove_maps(folder);
@@ -197,8 +197,8 @@ void match_tiles(const TileJob& job, TileReport& report) {
              });
   } catch (const Error& error) {
     show_progress("");
-    throw Error(error.category(), std::string(error.what()) + "; the tiles that are done are in " +
-                                      job.folder + ": go on with --resume once that is mended");
+    throw Error(error.category(), std::string(error.what()) + "; finished tiles are in " + job.folder +
+                                      ": continue with --resume once that is fixed");
   }
   show_progress("");
 }
@@ -295,12 +295,12 @@ int match_by_tiles(const MatchRequest& request) {
 
 int match_planned_tiles(const Arguments& arguments) {
   std::string path, number;
-  Options options("match", "Match tiles of a plan, which says what they are matched by.");
-  options.add("--plan FILE", path, "Plan that 'parallax plan' wrote").required();
+  Options options("match", "Match tiles of a plan, with the method and options that it records.");
+  options.add("--plan FILE", path, "Plan written by 'parallax plan'").required();
   options
       .add("--tile N", number,
-           "Number of a tile; - = numbers from standard input, one a line. A line of JSON on standard output "
-           "follows each tile that is written")
+           "Number of a tile, or - to read numbers from standard input, one per line; each tile written is "
+           "reported as a line of JSON")
       .required();
   options.read(arguments);
 

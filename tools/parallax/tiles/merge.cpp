@@ -145,7 +145,7 @@ class MapStitcher {
       map_->write_rows(first_row, rows.disparity);
       counted.wait();
       const int done = first_row + rows.disparity.size.height;
-      show_progress("row " + std::to_string(done) + " of " + std::to_string(size().height) + " put together",
+      show_progress("row " + std::to_string(done) + " of " + std::to_string(size().height) + " merged",
                     static_cast<double>(done) / size().height);
     };
     // First: what opening a picture holds for a while is free again for the strips.
@@ -199,7 +199,7 @@ void check_all_done(const TileJob& job) {
   std::string message;
   for (const auto& [state, what] : {std::pair{TileState::missing, "missing"},
                                     {TileState::damaged, "damaged"},
-                                    {TileState::foreign, "of another plan"}}) {
+                                    {TileState::foreign, "from another plan"}}) {
     const std::vector<int>& numbers = tiles[state];
     if (numbers.empty()) continue;
     message += (message.empty() ? "" : "; ") + std::string(numbers.size() == 1 ? "tile " : "tiles ") +
@@ -243,8 +243,8 @@ StitchedMap stitch_tiles(const TileJob& job, const std::string& plan_path) {
 int merge_command(const Arguments& arguments) {
   std::string path;
   bool keep = false;
-  Options options("merge", "Put a map together from the tiles of a plan, once all are matched.");
-  options.add("PLAN", path, "Plan that 'parallax plan' wrote").required();
+  Options options("merge", "Merge the tiles of a plan into one map, once all are matched.");
+  options.add("PLAN", path, "Plan written by 'parallax plan'").required();
   options.add_flag("--keep", keep, "Keep the folder of the tiles");
   options.read(arguments);
 

@@ -111,7 +111,8 @@ void check_no_input_inside(const TileRequest& request) {
 
 // What a link points to is what is replaced.
 std::string settled_output(const std::string& path) {
-  if (names_folder(path)) throw UsageError(path + " is a directory: give the file of one pair a name");
+  if (names_folder(path))
+    throw UsageError(path + " is a directory: give a file name, as for any single pair");
   std::error_code missing;
   const fs::path target = fs::canonical(path, missing);
   if (missing) return behind_links(path);
@@ -150,7 +151,7 @@ void take_two_where_they_pay(const MatchRequest& request, const Device& device, 
 
 void check_mask(const PictureParts& mask, const std::string& path, Size size) {
   if (mask.format().depth != Depth::bits8 || mask.channels() != 1)
-    throw Error(ErrorCategory::file, path + ": is no mask: give a gray picture of 8 bits");
+    throw Error(ErrorCategory::file, path + ": is not a mask: give an 8-bit gray picture");
   if (mask.format().size != size)
     throw Error(ErrorCategory::file, path + " is " + text(mask.format().size) + ", the pair is " +
                                          text(size) + ": give a mask of the size of the pair");
@@ -209,7 +210,7 @@ std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& fo
 }
 
 std::string obstacle_to_tiles(const MatchRequest& request) {
-  if (request.output.empty()) return "give -o, beside which tiles are kept";
+  if (request.output.empty()) return "give -o: tiles are kept beside it";
   const std::pair<bool, const char*> options[] = {
       {request.side_by_side, "--side-by-side"},
       {!request.confidence.empty(), "--confidence"},
@@ -219,7 +220,7 @@ std::string obstacle_to_tiles(const MatchRequest& request) {
       {request.repeat > 1, "--repeat"},
       {searches_full_rows(request.parameters), "a search of full rows"}};
   for (const auto& [given, name] : options)
-    if (given) return std::string("leave out ") + name + ", which tiles do not have";
+    if (given) return std::string("leave out ") + name + ", which tiles do not support";
   return "";
 }
 
@@ -264,7 +265,7 @@ int plan_command(const Arguments& arguments) {
   const TileJob job = plan_job(settle_request(request));
   write_job(job, request.plan);
   std::cerr << job.count() << " tiles of " << text(job.plan.tiles.front().around.size) << ", "
-            << memory_text(job.process_bytes) << " for a process that matches them\n";
+            << memory_text(job.process_bytes) << " per process that matches them\n";
   return done;
 }
 
