@@ -26,7 +26,7 @@ namespace {
 // The projection matrix of a rectified camera, row by row: 3 rows of 4.
 using Projection = std::array<double, 12>;
 
-// What OpenCV's cv::FileStorage writes of a matrix, in any of its three formats.
+// A matrix as OpenCV's cv::FileStorage writes it, in any of its three formats.
 struct StoredMatrix {
   int rows = 0, columns = 0;
   std::vector<double> values;
@@ -53,7 +53,7 @@ StoredMatrix matrix_in(const YAML::Node& document, const char* key) {
 StoredMatrix matrix_in(const nlohmann::json& document, const char* key) {
   const auto node = document.find(key);
   if (node == document.end() || !node->is_object()) return {};
-  // The values themselves are compared: converted, a number beyond an int could become the right one.
+  // Compared before conversion: a number too large for an int could otherwise wrap to the right value.
   const auto count = [&](const char* what, int wanted) {
     return node->value(what, nlohmann::json()) == wanted ? wanted : 0;
   };
@@ -103,7 +103,7 @@ Calibration parse_yaml(std::string_view text, const std::string& name) {
   return calibration_in(YAML::Load(std::string(text)), name);
 }
 
-// nlohmann's parser does not recurse, nor do its values when they are destroyed.
+// nlohmann's parser is not recursive, nor is the destruction of its values.
 Calibration parse_json(std::string_view text, const std::string& name) {
   return calibration_in(nlohmann::json::parse(text, nullptr, true, true), name);
 }

@@ -76,7 +76,7 @@ class PictureFrames : public FrameSource {
   bool side_by_side_;
 };
 
-// Pictures of a folder: frame2 before frame10.
+// The pictures of a folder in numeric order: frame2 before frame10.
 std::vector<fs::path> list_pictures(const std::string& folder) {
   std::vector<fs::path> pictures;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -89,8 +89,8 @@ std::vector<fs::path> list_pictures(const std::string& folder) {
   return pictures;
 }
 
-// Folders of the same names are paired by these, which are in the same order; folders of other names by their
-// order. A few names in common mean that a picture is missing on each side.
+// Folders with the same file names are paired by name, which is also their order; folders with entirely
+// different names are paired in order. A partial overlap means that pictures are missing on each side.
 void check_names(const std::vector<fs::path>& left, const std::vector<fs::path>& right,
                  const MatchRequest& request) {
   std::set<fs::path> names;
@@ -142,7 +142,7 @@ std::set<std::uint64_t> list_numbers(const std::string& text) {
   return numbers;
 }
 
-// Every number that either side has: one that the other lacks is a broken frame.
+// All numbers found on either side: a number that one side lacks is a broken frame.
 std::vector<Frame> pattern_frames(const MatchRequest& request) {
   std::set<std::uint64_t> numbers = list_numbers(request.left);
   if (!request.side_by_side) numbers.merge(list_numbers(request.right));
@@ -167,7 +167,7 @@ class VideoFrames : public FrameSource {
     if (ended_) return false;
     frame = name(number_++);
     bool left = true, right = true;
-    // Both sides are read even when one is broken: they stay in step.
+    // Both sides are read even if one is broken, so that they stay in step.
     read(left_, frame.pictures.left, frame, left);
     if (right_) read(*right_, frame.pictures.right, frame, right);
     if (!right_) right = left;
@@ -186,7 +186,7 @@ class VideoFrames : public FrameSource {
     check_formats(frame.pictures, frame.left, frame.right);
   }
 
-  // As many as there may be: a video may say anything.
+  // Limited, because a video may announce any number.
   std::vector<Frame> names() const override {
     std::vector<Frame> frames;
     do frames.push_back(name(frames.size()));

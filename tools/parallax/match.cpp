@@ -14,7 +14,7 @@ namespace parallax::tool {
 
 namespace {
 
-// Those of the MEMOCODE 2013 design contest.
+// As in the MEMOCODE 2013 design contest.
 constexpr int labels_of_cost_files = 16;
 
 void add_input_options(Options& options, MatchRequest& request, const std::string& command) {
@@ -91,13 +91,13 @@ void add_match_options(Options& options, MatchRequest& request, const std::strin
   add_output_options(options, request, command);
   add_search_options(options, request);
   add_tile_options(options, request, command);
-  // A plan is refused with these, and says why.
+  // 'parallax plan' refuses these options, and says why.
   if (command == "plan")
     options.hide({"--side-by-side", "--image", "--video", "--fps", "--cloud", "--confidence", "--json",
                   "--truth", "--truth-scale", "--repeat", "--energy", "--cost-file"});
 }
 
-// Costs from a file take the place of the matcher's own, and decide how many labels there are.
+// Costs from a file replace the matcher's own and determine the number of labels.
 void settle_cost_file(const Options& options, MatchRequest& request) {
   if (request.cost_file.empty()) return;
   if (!capabilities(request.method).volume)
@@ -114,7 +114,7 @@ bool is_picture_for_people(const std::string& path) {
   return std::filesystem::path(path).extension() == ".png";
 }
 
-// No file may be asked to be two things. What goes into a folder has the names of frames.
+// No file may have two roles. Files in folders are named after frames and checked later.
 void check_paths(const MatchRequest& request) {
   CommandFiles files;
   for (const std::string& path : {request.left, request.right, request.left_mask, request.right_mask,

@@ -19,7 +19,7 @@ std::string opposite(const std::string& option) {
   return "--no-" + option.substr(2);
 }
 
-// What can be chosen by an option: a volume of costs comes from a file.
+// The choices of an option, without volume: a cost volume comes from a file.
 std::vector<std::string> option_choices(const ParameterInfo& parameter) {
   std::vector<std::string> choices = parameter.choices;
   std::erase(choices, "volume");

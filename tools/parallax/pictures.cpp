@@ -27,7 +27,7 @@ void read_region(TiffReader& tiff, const Rectangle& region, Picture& picture) {
   tiff.read(region, picture.row(0), picture.view().stride_bytes);
 }
 
-// All of a TIFF that can be read by regions.
+// Reads a complete TIFF that can be read by regions.
 Picture read_whole(TiffReader& tiff) {
   Picture picture;
   read_region(tiff, {0, 0, tiff.format().size}, picture);
@@ -87,9 +87,9 @@ PartsMemory PictureParts::memory() const {
   const std::size_t held = samples * static_cast<std::size_t>(channels_);
   std::error_code unknown;
   const std::uintmax_t file = std::filesystem::file_size(path_, unknown);
-  // The file, what is decoded of it, perhaps with an alpha channel, and that without it.
+  // The file, the decoded picture, possibly with an alpha channel, and the copy without it.
   std::size_t decoded = (static_cast<std::size_t>(channels_) + 1) * samples;
-  // libtiff converts to four channels; and a picture may be turned.
+  // libtiff converts to four channels, and the picture may be rotated.
   if (has_extension(path_, {".tif", ".tiff"})) decoded += 4 * format_.size.pixels();
   return {(unknown ? 0 : static_cast<std::size_t>(file)) + decoded + held, held};
 }

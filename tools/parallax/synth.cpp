@@ -33,7 +33,7 @@ std::vector<std::byte> calibration_bytes(const Calibration& calibration) {
   return {bytes.begin(), bytes.end()};
 }
 
-// All of it at once.
+// Renders the complete pair in memory.
 void write_pair(const std::string& folder, const SynthParameters& parameters, bool with_truth) {
   const SynthPair pair = synthesize(parameters);
   std::vector<FileBytes> files;
@@ -54,7 +54,7 @@ void write_pair(const std::string& folder, const SynthParameters& parameters, bo
   write_files(files);
 }
 
-// A tiled TIFF that has its name only once it is whole.
+// A tiled TIFF that gets its name once it is complete.
 template <class T>
 class TiffPlane {
  public:
@@ -109,7 +109,7 @@ class TiledTruth {
   TiffPlane<std::uint8_t> left_mask_, right_mask_;
 };
 
-// Band of rows by band: several are rendered at once, and written in order.
+// Renders several bands of rows in parallel and writes them in order.
 void write_tiled_pair(const std::string& folder, const SynthParameters& parameters, bool with_truth) {
   OutputFolders folders;
   folders.make(folder);
@@ -157,7 +157,7 @@ void write_tiled_pair(const std::string& folder, const SynthParameters& paramete
   show_progress("");
 }
 
-// Larger pairs are written in tiles in any case: whole, they would take gigabytes.
+// Larger pairs are always written in tiles: in memory, they would take gigabytes.
 constexpr std::size_t most_pixels_at_once = 100'000'000;
 
 }  // namespace

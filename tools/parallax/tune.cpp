@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds what makes plans fastest on this machine, and remembers it.
+// Finds the fastest configuration for this machine, and remembers it.
 
 #include "parallax/tune.h"
 
@@ -101,7 +101,7 @@ void check_request(const TuneRequest& request, const Options& options) {
 
 TuneRequest parse_tune(const Arguments& arguments) {
   TuneRequest request;
-  // The suite is of belief propagation, as it was published.
+  // The suite measures belief propagation as published.
   const bool suite = std::any_of(arguments.begin(), arguments.end(),
                                  [](const std::string& a) { return a.starts_with("--suite"); });
   if (suite) request.method = "bp";
@@ -173,7 +173,7 @@ ordered_json to_json(const TuningResult& result) {
           {"ended_early", result.ended_early}, {"trials", trials}};
 }
 
-// A pair, and what keeps its pixels.
+// A pair, and the owner of its pixels.
 struct Pair {
   PicturePair pictures;
   SynthPair synthetic;
@@ -193,7 +193,7 @@ Pair pair_of(const TuneRequest& request) {
   SynthParameters parameters;
   parameters.scene = Scene::layers;
   parameters.size = request.size;
-  // A scene needs fewer than it has columns.
+  // A scene needs fewer disparities than columns.
   parameters.disparities = std::min(request.parameters.disparities(), std::max(1, parameters.size.width / 2));
   pair.synthetic = synthesize(parameters);
   return pair;
@@ -234,7 +234,7 @@ void print(const TuningResult& result, Size size) {
             << with_decimals(found.default_milliseconds, 3) << " ms\n";
 }
 
-// Why it is not remembered; empty = it is.
+// Remembers the result; returns why it could not, or an empty string.
 std::string remember(const TuningResult& result) {
   if (!result.compared)
     return "nothing was saved, because nothing could be compared with the default: " +
@@ -254,7 +254,7 @@ int tune_one(const TuneRequest& request) {
   check_tuning_file();
   const TuningResult result = tune_pair(request, pair.views(), request.method);
   print(result, pair.views().left.format.size);
-  // What was found is told, also where it cannot be remembered.
+  // The result is printed even if it cannot be remembered.
   std::cout.flush();
   const std::string trouble = remember(result);
   if (trouble.empty()) std::cout << "remembered in " << printable(tuning_file()) << "\n" << std::flush;
@@ -278,7 +278,7 @@ int list(const TuneRequest& request) {
   return done;
 }
 
-// Of --device, as entries name it; empty = of any.
+// The name of --device in entries; empty = any.
 std::string wanted_device(const TuneRequest& request) {
   if (!request.device_given) return "";
   const std::string name = tuned_device_name(request.where());
@@ -314,8 +314,8 @@ int forget(const TuneRequest& request) {
 
 // The papers' pairs
 
-// What the papers begin with: on the processor one thread without vectors, on a GPU all messages in local
-// memory, the labels of a pixel side by side.
+// The first version of the papers: on a processor, one thread without vectors; on a GPU, all messages in local
+// memory with the labels of a pixel adjacent.
 TunedValues plain_configuration(DeviceKind device) {
   if (device != DeviceKind::cuda) return {{"aligned", "false"}};
   return {{"aligned", "false"},
@@ -345,7 +345,7 @@ double time_plain(const TuneRequest& request, const StereoPair& pair) {
   Plane<float> disparity(size);
   Plane<std::uint8_t> status(size);
   const DisparityMap map{disparity.view(), status.view(), {}};
-  // What takes many seconds is not run often.
+  // A match that takes many seconds is repeated less often.
   constexpr double patience = 5000;
   const double warm_up = run_milliseconds(matcher, pair, map);
   std::vector<double> times;
@@ -354,7 +354,7 @@ double time_plain(const TuneRequest& request, const StereoPair& pair) {
   return median(times);
 }
 
-// Over the default.
+// Speed-up over the default.
 double gain(const TunedConfiguration& found) {
   return found.default_milliseconds / found.milliseconds;
 }
@@ -382,7 +382,7 @@ int tune_papers(TuneRequest request) {
     throw Error(ErrorCategory::file,
                 "no pairs in " + folder.string() + ": --suite papers needs them, give --data");
   check_output(request.json_path);
-  // Without a place to remember it in, all is only measured.
+  // Without a tuning file, results are only measured.
   const bool remembers = !tuning_file().empty();
   if (remembers) check_tuning_file();
   ordered_json results = ordered_json::array();

@@ -20,7 +20,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr int plan_version = 1;
-// Others may match in another way.
+// Other versions may produce other results.
 constexpr const char* made_by = "parallax " PARALLAX_VERSION;
 constexpr const char* remedy = ": make a new plan; if an interrupted match left it, remove its folder";
 
@@ -28,7 +28,7 @@ constexpr const char* remedy = ": make a new plan; if an interrupted match left 
   throw Error(ErrorCategory::file, path + ": " + why + remedy);
 }
 
-// FNV-1a, for accidents.
+// FNV-1a: detects accidental changes.
 std::string fingerprint_of(const ordered_json& plan) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : plan.dump()) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -37,7 +37,7 @@ std::string fingerprint_of(const ordered_json& plan) {
   return text;
 }
 
-// JSON has no other text.
+// JSON text must be UTF-8.
 void check_name(const std::string& path) {
   try {
     ordered_json(path).dump();
@@ -46,7 +46,7 @@ void check_name(const std::string& path) {
   }
 }
 
-// A file, and how it is known again.
+// A file, with size and time to detect changes.
 ordered_json describe_file(const std::string& path) {
   if (path.empty()) return nullptr;
   check_name(path);
@@ -58,10 +58,10 @@ ordered_json describe_file(const std::string& path) {
   return {{"path", path}, {"bytes", about.st_size}, {"modified_nanoseconds", modified}};
 }
 
-// A number that is none of this type would be undefined behaviour.
+// Converting a number outside the range of the type would be undefined behaviour.
 template <class Number>
 Number read_number(const ordered_json& json) {
-  // Of either sign, for comparisons across signs to be right.
+  // Signed and unsigned separately, so that comparisons are right.
   if (json.is_number_unsigned() && std::in_range<Number>(json.get<std::uint64_t>()))
     return static_cast<Number>(json.get<std::uint64_t>());
   if (json.is_number_integer() && !json.is_number_unsigned() &&
@@ -191,7 +191,7 @@ TileJob read_json(const ordered_json& json) {
   return job;
 }
 
-// What nlohmann-json says, without its numbers.
+// The message of nlohmann-json without its error number.
 std::string reason(const nlohmann::json::exception& error) {
   const std::string text = error.what();
   const std::size_t end = text.find("] ");
