@@ -298,8 +298,8 @@ void belief_propagation_table(const fs::path& pairs) {
   measure("cones-h", "default preset", half, everything, 128);
 }
 
-// The comparisons of the papers on GPUs: Grauer-Gray & Cavazos 2010, where messages are kept; Grauer-Gray 2019,
-// index order, 16-bit storage and alignment.
+// The comparisons of the papers on GPUs: Grauer-Gray & Cavazos 2010, where messages are kept; Grauer-Gray
+// 2019, index order, 16-bit storage and alignment.
 void papers_table(const fs::path& pairs) {
   print_header("The choices of the papers, one after the other");
   for (const Set& set : sets) {

@@ -7,7 +7,7 @@
 //   build/developer/benchmarks/benchmark_tiled_belief_propagation --benchmark_filter=large
 //
 // - `tiles`: the design contest's model on its pair, over tile sizes and iterations;
-// - `whole`: the same with 40 iterations over the whole image; also in 16 bits, and without early termination;
+// - `whole`: the same with 40 iterations over the whole image; also in 16 bits, and without an early end;
 // - `labels`: from 16 to 256 labels on one pair, without refinement;
 // - `large`: 1920×1080 pixels with 128 labels.
 //

@@ -18,8 +18,8 @@ BeliefPropagationParameters in_bytes() {
   return parameters;
 }
 
-// Where a thread keeps the values of the message it computes: the first in registers, the next in shared memory,
-// the rest in local memory.
+// Where a thread keeps the values of the message it computes: the first in registers, the next in shared
+// memory, the rest in local memory.
 TunedValues values(int in_registers, int in_shared_memory) {
   return {{"values_in_registers", std::to_string(in_registers)},
           {"values_in_shared_memory", std::to_string(in_shared_memory)}};

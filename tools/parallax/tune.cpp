@@ -314,8 +314,8 @@ int forget(const TuneRequest& request) {
 
 // The papers' pairs
 
-// The first version of the papers: on a processor, one thread without vectors; on a GPU, all messages in local
-// memory with the labels of a pixel adjacent.
+// The first version of the papers: on a processor, one thread without vectors; on a GPU, all messages in
+// local memory with the labels of a pixel adjacent.
 TunedValues plain_configuration(DeviceKind device) {
   if (device != DeviceKind::cuda) return {{"aligned", "false"}};
   return {{"aligned", "false"},

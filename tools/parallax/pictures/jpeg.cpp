@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JPEG, by libjpeg-turbo, which reports errors by longjmp(): functions that it may jump out of have no objects
-// with destructors.
+// JPEG, by libjpeg-turbo, which reports errors by longjmp(): functions that it may jump out of have no
+// objects with destructors.
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>

@@ -33,7 +33,7 @@ struct TileRequest {
   std::string folder() const { return match.output + ".tiles"; }
 };
 
-// \throws UsageError if it cannot be matched in tiles, Error (file) if pictures are unreadable or do not match
+// \throws UsageError if it cannot be matched in tiles, Error (file) if pictures are unreadable or differ
 TileRequest settle_request(const MatchRequest& request);
 
 // \throws Error (memory) with the smallest sufficient limit
