@@ -7,7 +7,8 @@
 //
 // Further benchmarks: the default preset beside StereoSGBM and StereoBM with their holes filled along the
 // rows, on the Middlebury pairs (`accuracy`); the effect of each option there (`option`); time over labels
-// and pixels (`scaling`); the quality of the confidence (`confidence`); and the energy over iterations (`energy`).
+// and pixels (`scaling`); the quality of the confidence (`confidence`); and the energy over iterations
+// (`energy`).
 //
 // `ratio` is our time divided by that of StereoSGBM, in interleaved runs.
 
