@@ -5,12 +5,12 @@
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_belief_propagation --benchmark_filter=speed
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_belief_propagation --benchmark_filter=error
 //
-// With the default preset, beside StereoSGBM and StereoBM with their holes filled along the rows, on the
-// Middlebury pairs (`accuracy`); what each option is worth there (`option`); by itself, over labels and
-// pixels
-// (`scaling`); what confidence says (`confidence`); and the energy over iterations (`energy`).
+// Further benchmarks: the default preset beside StereoSGBM and StereoBM with their holes filled along the
+// rows, on the Middlebury pairs (`accuracy`); the effect of each option there (`option`); time over labels
+// and pixels (`scaling`); the quality of the confidence (`confidence`); and the energy over iterations
+// (`energy`).
 //
-// `ratio` is our time by StereoSGBM's, of interleaved runs.
+// `ratio` is our time divided by that of StereoSGBM, in interleaved runs.
 
 #include <cmath>
 #include <cstdlib>
@@ -115,7 +115,7 @@ void scaling(benchmark::State& state, Size size, int labels) {
   state.counters["bytes_per_label_pixel"] = static_cast<double>(matcher.memory_bytes()) / label_pixels;
 }
 
-// The Middlebury pairs, with the pixels that both cameras see.
+// The Middlebury pairs, with masks of the pixels that both cameras see.
 
 struct Scored {
   GrayPair gray;
@@ -163,7 +163,7 @@ Scored load(const PairFolder& entry) {
   return pair;
 }
 
-// Per cent of pixels off by more than one.
+// Percentage of pixels off by more than one.
 struct Bad1 {
   double visible = 0, all = 0, milliseconds = 0;
 };
@@ -191,7 +191,7 @@ Bad1 score_ours(const Scored& pair, BeliefPropagationParameters parameters) {
   return score(output.disparity.view(), pair, time);
 }
 
-// OpenCV's disparities are 16ths of a pixel; negative ones are none.
+// OpenCV's disparities are in 16ths of a pixel; negative ones mean no value.
 Bad1 score_peer(const Scored& pair, cv::StereoMatcher& peer) {
   cv::Mat fixed;
   const double time = median_time([&] { peer.compute(pair.gray.left, pair.gray.right, fixed); });
@@ -227,7 +227,7 @@ void accuracy(benchmark::State& state, const PairFolder& entry) {
   }
 }
 
-// Means over pairs of each year.
+// Means over the pairs of each year.
 void option(benchmark::State& state, const fs::path& data, const BeliefPropagationParameters& parameters) {
   const auto mean = [&](const std::vector<PairFolder>& folders) {
     Bad1 sum;
@@ -279,7 +279,7 @@ constexpr Option options[] = {
     {"bfloat16", [](auto& p) { p.arithmetic = Arithmetic::bfloat16; }},
 };
 
-// Of bare labels on the 2014 pairs, pixels that both cameras see: how many are at least this sure, and how
+// Unrefined labels on the 2014 pairs, pixels that both cameras see: how many reach this confidence, and how
 // many of those are off by more than one.
 void confidence(benchmark::State& state, const fs::path& data, float least) {
   std::size_t seen = 0, kept = 0, bad = 0;
@@ -308,7 +308,7 @@ void confidence(benchmark::State& state, const fs::path& data, float least) {
   state.counters["bad1_of_kept"] = 100 * static_cast<double>(bad) / static_cast<double>(kept);
 }
 
-// Of the published model, by iterations on each level.
+// Energy of the published model, by iterations on each level.
 void energy(benchmark::State& state, const fs::path& folder, const Set& set) {
   const GrayPair pair = load_gray_pair(folder);
   for (auto _ : state) {

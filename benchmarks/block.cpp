@@ -5,10 +5,10 @@
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_block --benchmark_filter=speed
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_block --benchmark_filter=error
 //
-// and by itself, over windows and costs (`window`), and over the whole row (`full-row`).
+// and Parallax alone, over windows and costs (`window`), and over the whole row (`full-row`).
 //
-// Without PARALLAX_DATA only the synthetic pair is there. `ratio` is StereoBM's time by ours, of interleaved
-// runs.
+// Without PARALLAX_DATA there is only the synthetic pair. `ratio` is the time of StereoBM divided by ours, in
+// interleaved runs.
 
 #include <algorithm>
 #include <cstdlib>
@@ -42,7 +42,7 @@ const GrayPair& synthetic() {
   return pair;
 }
 
-// What StereoBM does, too: costs of Sobel-filtered images, winner takes all, parabola; nothing after.
+// The same steps as StereoBM: costs of Sobel-filtered images, winner takes all, parabola; no refinement.
 BlockParameters bare_block(int window, int labels) {
   BlockParameters parameters;
   parameters.window = window;
@@ -80,7 +80,7 @@ void speed(benchmark::State& state, const GrayPair& pair, int labels, int window
   state.counters["MiB"] = static_cast<double>(matcher.memory_bytes()) / (1 << 20);
 }
 
-// Time of one cost and window alone: it should not depend on the window.
+// Time of one cost and window: it should not depend on the window.
 void window_cost(benchmark::State& state, const GrayPair& pair, BlockCost cost, Prefilter prefilter,
                  int window) {
   BlockParameters parameters = bare_block(window, 128);
@@ -109,7 +109,7 @@ double bad1(View<const float> disparity, const fs::path& folder, double scale) {
   return 100 * evaluate(disparity, truth.view(), mask.view()).bad1;
 }
 
-// 16ths of a pixel; (minDisparity − 1)·16, here −16, is no value.
+// In 16ths of a pixel; (minDisparity − 1)·16, here −16, means no value.
 Plane<float> from_opencv(const cv::Mat& fixed) {
   Plane<float> disparity({fixed.cols, fixed.rows});
   for (int y = 0; y < fixed.rows; ++y)

@@ -4,12 +4,11 @@
 //
 //   build/developer/benchmarks/benchmark_census --benchmark_filter=speed     times and frame rates
 //   build/developer/benchmarks/benchmark_census --benchmark_filter=error     errors of presets and peers
-//   build/developer/benchmarks/benchmark_census --benchmark_filter=option    what each option does to the
-//   error build/developer/benchmarks/benchmark_census --benchmark_filter=opencl    stages on cpu and on the
-//   first OpenCL device
+//   build/developer/benchmarks/benchmark_census --benchmark_filter=option    effect of each option
+//   build/developer/benchmarks/benchmark_census --benchmark_filter=opencl    stages on cpu and OpenCL
 //
-// Errors are bad1 in per cent of the pixels that both cameras see. `sparse`: a pixel that was not matched is
-// bad; `dense`: after the fill. OpenCV's maps are filled by fill_row(), too.
+// Errors are bad1 as a percentage of the pixels that both cameras see. `sparse`: unmatched pixels count as
+// bad; `dense`: after the fill. OpenCV's maps are filled by fill_row() too.
 
 #include <algorithm>
 #include <cstdlib>
@@ -69,7 +68,7 @@ Errors errors(Map& map, const PairWithTruth& known) {
   return {bad1(matched.view()), bad1(map.disparity.view())};
 }
 
-// 16ths of a pixel; below 0 there is no value.
+// In 16ths of a pixel; negative means no value.
 Map from_opencv(const cv::Mat& fixed) {
   Map map({fixed.cols, fixed.rows});
   for (int y = 0; y < fixed.rows; ++y)
@@ -89,7 +88,7 @@ cv::Ptr<cv::StereoMatcher> stereo_bm(int labels) {
   return cv::StereoBM::create(whole_sixteens(labels), 15);
 }
 
-// As OpenCV's own sample sets it up, for gray images.
+// The settings of OpenCV's own sample, for gray images.
 cv::Ptr<cv::StereoMatcher> stereo_sgbm(int labels, int mode) {
   constexpr int window = 5, unit = window * window;
   return cv::StereoSGBM::create(0, whole_sixteens(labels), window, 8 * unit, 32 * unit, 1, 63, 10, 100, 2,
@@ -136,7 +135,7 @@ std::vector<PairWithTruth> all_of_middlebury_2014(const fs::path& data) {
   return pairs;
 }
 
-// The last columns and the first rows of a pair.
+// Crops a pair to its last columns and first rows.
 PairWithTruth cropped(const PairWithTruth& known, Size size) {
   const int first = known.pair.size().width - size.width;
   const cv::Rect area(first, 0, size.width, size.height);
@@ -152,7 +151,7 @@ PairWithTruth cropped(const PairWithTruth& known, Size size) {
   return result;
 }
 
-// Of half the size, with truth of every second pixel.
+// Half the size, with the truth of every second pixel.
 PairWithTruth halved(const PairWithTruth& known) {
   const Size size{known.pair.size().width / 2, known.pair.size().height / 2};
   PairWithTruth result{known.name, {}, known.labels, Plane<float>(size), Plane<std::uint8_t>(size)};
@@ -166,7 +165,7 @@ PairWithTruth halved(const PairWithTruth& known) {
   return result;
 }
 
-// For times only: without truth.
+// Without truth, for times only.
 PairWithTruth enlarged(const PairWithTruth& known, Size size, int labels) {
   PairWithTruth result{known.name, {}, labels, {}, {}};
   cv::resize(known.pair.left, result.pair.left, {size.width, size.height}, 0, 0, cv::INTER_CUBIC);
@@ -234,7 +233,7 @@ struct AllPairs {
   std::vector<PairWithTruth> of_2003, of_2014;
 };
 
-// Means over both sets, and the pair whose exposures differ.
+// Means over both sets, and over the pair with different exposures.
 template <class Match>
 void mean_errors(benchmark::State& state, const AllPairs& pairs, const Match& match) {
   const auto mean = [&](const std::string& set, const std::vector<PairWithTruth>& list) {
@@ -289,7 +288,7 @@ void register_peer(const std::string& name, const AllPairs& pairs, const Make& m
       ->Iterations(1);
 }
 
-// Each differs from `balanced` in one thing.
+// Each variant differs from `balanced` in one parameter.
 std::vector<Variant> options() {
   std::vector<Variant> variants;
   const auto add = [&](const std::string& name, const auto& change) {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the cuda device reaches, as tables in Markdown. Needs a GPU, and the pairs that gpu_pairs has written:
+// Measures the cuda device and prints Markdown tables. Needs a GPU, and the pairs written by gpu_pairs:
 //
 //   benchmark_cuda PAIRS                        all tables
 //   benchmark_cuda PAIRS TABLE                  one: bp, papers, allocation, dealing, block, census, tiled,
 //                                               opencl
-//   benchmark_cuda PAIRS schedulers [TILE…]     how tiles of these sides are scheduled and dealt out
+//   benchmark_cuda PAIRS schedulers [TILE…]     schedulers and threads per pixel for tiles of these sizes
 //   benchmark_cuda PAIRS first                  the first match of this process
 //   benchmark_cuda PAIRS run PAIR ARITHMETIC    a single match, for a profiler
 //
-// Times are medians of 100 runs after ten: `device`, on images in the device's memory, by events; `pinned`,
-// on the host's images and map in memory that the device reaches, and `host`, in any memory, by the host's
-// clock.
+// Times are medians of 100 runs after ten warm-up runs: `device`, images in device memory, timed by events;
+// `pinned` and `host`, images and map in pinned or ordinary host memory, timed by the clock of the host.
 
 #include <algorithm>
 #include <chrono>
@@ -75,7 +74,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Images and maps somewhere that the GPU reaches by itself.
+// Images and maps in memory that the GPU can access.
 struct Images {
   StereoPair pair;
   DisparityMap map;
@@ -185,7 +184,7 @@ class Bench {
   Plane<std::uint8_t> status_;
 };
 
-// Bytes a second of a copy that is much larger than the caches, read and written counted.
+// Bytes per second of a copy much larger than the caches, counting reads and writes.
 double copy_bandwidth() {
   const auto context = std::make_shared<cuda::Context>(0);
   const cuda::Current current(*context);
@@ -212,7 +211,7 @@ double copy_bandwidth() {
   return median(rates);
 }
 
-// What a match has to do at least, in the obvious schedule.
+// The least work of a match, in the straightforward schedule.
 struct Work {
   double updates;  // of a label of a pixel
   double bytes;    // to and from memory
@@ -263,13 +262,13 @@ Work work_of(const BeliefPropagationParameters& parameters, Size size) {
   return {updates, 9 * updates * (byte ? 1 : wide ? 4 : 2)};
 }
 
-// Both images are read, and the map is written.
+// Reads both images and writes the map.
 Work work_of(const BlockParameters& parameters, Size size) {
   const int labels = parameters.full_row ? 2 * size.width - 1 : parameters.disparities;
   return {static_cast<double>(size.pixels()) * labels, static_cast<double>(size.pixels()) * (2 + 5)};
 }
 
-// The same; every label of every pixel, whether coarser levels spare it or not.
+// The same; counts every label of every pixel, even those that coarser levels exclude.
 Work work_of(const CensusParameters& parameters, Size size) {
   return {static_cast<double>(size.pixels()) * parameters.disparities,
           static_cast<double>(size.pixels()) * (2 + 5)};
@@ -299,8 +298,8 @@ void belief_propagation_table(const fs::path& pairs) {
   measure("cones-h", "default preset", half, everything, 128);
 }
 
-// What the papers on GPUs measure: Grauer-Gray & Cavazos 2010 where a message is kept, Grauer-Gray 2019 the
-// order of values, 16-bit storage and alignment.
+// The comparisons of the papers on GPUs: Grauer-Gray & Cavazos 2010, where messages are kept; Grauer-Gray
+// 2019, index order, 16-bit storage and alignment.
 void papers_table(const fs::path& pairs) {
   print_header("The choices of the papers, one after the other");
   for (const Set& set : sets) {
@@ -328,8 +327,8 @@ void papers_table(const fs::path& pairs) {
   }
 }
 
-// What a plan saves by one allocation: the levels' data costs and four messages of both colours, in floats,
-// one by one or together.
+// What one allocation per plan saves: the data costs and the four messages of both colours of all levels, in
+// floats, allocated one by one or together.
 void allocation_table(const fs::path& pairs) {
   const auto context = std::make_shared<cuda::Context>(0);
   std::printf(
@@ -456,7 +455,7 @@ double host_to_host(const MatcherParameters& parameters, const Device& device, c
   return median(times);
 }
 
-// The same matches through OpenCL, on whatever has it.
+// The same matches on every OpenCL device.
 void opencl_table(const fs::path& pairs) {
   std::printf(
       "\nThrough OpenCL, host to host\n\n| pair | how | device | ms | cuda ms | ratio "
@@ -495,7 +494,7 @@ TiledBeliefPropagationParameters contest(int tile, int outer, int inner) {
   return parameters;
 }
 
-// The contest counts labels that are wrong.
+// The contest counts wrong labels.
 void contest_row(const Pair& pair, const TiledBeliefPropagationParameters& parameters, const std::string& how,
                  const TunedValues& configuration = {}) {
   try {
@@ -518,7 +517,7 @@ void print_contest_header(const char* title) {
       title);
 }
 
-// Rows of the default preset, with threads that share a pixel's labels; 0 = automatic.
+// Rows of the default preset, by the number of threads that share a pixel's labels; 0 = automatic.
 void tiled_default_table(const fs::path& pairs) {
   std::printf(
       "\nTiled belief propagation, preset default\n\n| pair | size | labels | tile | threads | device ms | "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pairs that benchmark_cuda reads, as PFM, which needs no library of pictures on the GPU's machine:
+// Writes the pairs for benchmark_cuda as PFM, so that the machine with the GPU needs no picture libraries:
 //
 //   gpu_pairs DATA FOLDER      DATA: the folder with papers/, middlebury2003/ and middlebury2014/
 
@@ -38,8 +38,7 @@ void convert(const fs::path& from, const fs::path& to, double truth_scale) {
   write(to / "truth.pfm", tool::read_disparity((from / "truth.png").string(), truth_scale));
 }
 
-// The last columns and the first rows of Middlebury's Piano: a real pair of the size that published systems
-// report.
+// The last columns and first rows of Middlebury's Piano: a real pair of the size used in publications.
 void convert_piano(const fs::path& from, const fs::path& to) {
   const benchmarks::GrayPair pair = benchmarks::load_gray_pair(from);
   const Plane<float> truth = read_pfm((from / "disp0GT.pfm").string());
@@ -52,8 +51,8 @@ void convert_piano(const fs::path& from, const fs::path& to) {
   write(to / "truth.pfm", cropped);
 }
 
-// Tsukuba as the MEMOCODE 2013 design contest has it: gray values as the library makes them, and labels for
-// all but a frame.
+// Tsukuba as in the MEMOCODE 2013 design contest: gray values as computed by the library, and labels for all
+// pixels but a frame.
 Plane<float> library_gray(const fs::path& path) {
   const tool::Picture picture = tool::read_picture(path.string());
   const cv::Mat rgb = benchmarks::as_mat(picture.view());
@@ -89,7 +88,7 @@ Plane<float> floats(const Plane<std::uint8_t>& gray) {
   return plane;
 }
 
-// The contest's second pair, for those who have it.
+// The contest's second pair, if it is available.
 void convert_red_barrel(const tool::PapersPictures& papers, const fs::path& folder) {
   const tool::PapersImages images = papers.load(tool::red_barrel);
   const fs::path to = folder / tool::red_barrel;

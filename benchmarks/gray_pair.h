@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the benchmarks of all matchers share.
+// Shared by the benchmarks of all matchers.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace parallax::benchmarks {
 
-// A pair as OpenCV takes it.
+// A pair in the form that OpenCV needs.
 struct GrayPair {
   cv::Mat left, right;
 
@@ -31,7 +31,7 @@ inline cv::Mat as_mat(const ImageView& picture) {
           const_cast<void*>(picture.data), static_cast<std::size_t>(picture.stride_bytes)};
 }
 
-// With pixels of its own.
+// Copies the pixels.
 inline cv::Mat gray(const cv::Mat& rgb) {
   if (rgb.channels() == 1) return rgb.clone();
   cv::Mat result;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much belief propagation in tiles differs from the untiled match, by the padding: per cent of pixels
-// whose disparity differs by half a pixel or more, or that have one in one map only. Every pair is cut into
-// three columns and three rows of tiles, or as near to it as margins allow. Prints the tables of
-// docs/partition.md:
+// Measures how much belief propagation in tiles differs from the untiled match, by padding: the percentage of
+// pixels whose disparity differs by half a pixel or more, or that have a disparity in one map only. Every
+// pair is divided into three columns and three rows of tiles, or as close to that as margins allow. Prints
+// the tables of docs/partition.md:
 //
 //   tile_padding DATA      DATA: the folder with papers/, middlebury2003/ and middlebury2014/
 //
-// Without DATA: how a large pair is cut within 2 GiB, and what that costs.
+// Without DATA: how a large pair is divided into tiles within 2 GiB, and the cost.
 
 #include <cmath>
 #include <filesystem>
@@ -63,7 +63,7 @@ Size grid_of(const TilePlan& plan) {
   return {columns, static_cast<int>(plan.tiles.size()) / columns};
 }
 
-// The largest tiles of which there are three columns and three rows; or as near to it as the margins allow.
+// The largest tiles that give three columns and three rows, or as close to that as the margins allow.
 TilePlan plan_three_by_three(const MatcherParameters& parameters, const ImageFormat& format, int padding) {
   TilePlan plan = plan_tiles(parameters, {}, format, {}, {.padding = padding});
   for (int Size::*side : {&Size::width, &Size::height}) {
@@ -74,7 +74,7 @@ TilePlan plan_three_by_three(const MatcherParameters& parameters, const ImageFor
         plan = plan_tiles(parameters, {}, format, {}, {padding, largest});
       }
     } catch (const Error&) {
-      // Smaller ones would be all margin.
+      // Smaller tiles would consist of margins only.
     }
   }
   return plan;

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiled belief propagation by itself:
+// Tiled belief propagation, without a peer:
 //
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_tiled_belief_propagation --benchmark_filter=tiles
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_tiled_belief_propagation --benchmark_filter=whole
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_tiled_belief_propagation --benchmark_filter=labels
 //   build/developer/benchmarks/benchmark_tiled_belief_propagation --benchmark_filter=large
 //
-// - `tiles`: the design contest's model on its pair, over tiles and iterations;
-// - `whole`: the same with 40 iterations over the whole image; in 16 bits, too, and without the test for an
-// early end;
+// - `tiles`: the design contest's model on its pair, over tile sizes and iterations;
+// - `whole`: the same with 40 iterations over the whole image; also in 16 bits, and without an early end;
 // - `labels`: from 16 to 256 labels on one pair, without refinement;
 // - `large`: 1920×1080 pixels with 128 labels.
 //
-// `ms` is the median of all runs, `least_ms` the least; `ns` is the median by pixel, label and iteration.
+// `ms` is the median of all runs, `least_ms` the minimum; `ns` is the median per pixel, label and iteration.
 
 #include <algorithm>
 #include <cstdlib>
@@ -43,7 +42,7 @@ struct Output {
   Plane<std::uint8_t> status;
 };
 
-// Median times of a match, in all and of its stages.
+// Median times of a match and of its stages.
 void run(benchmark::State& state, const TiledBeliefPropagationParameters& parameters, int threads,
          const StereoPair& views) {
   Matcher matcher(parameters, {.threads = threads}, views.left.format);

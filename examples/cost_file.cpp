@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
              parallax::tiled_belief_propagation_costs(parameters, {pair.left_view(), pair.right_view()})};
   }
 
-  // The costs are all that counts: the images may be anything of their size.
+  // Only the costs count: the images may be any of the same size.
   parameters.cost = parallax::DataCost::volume;
   const parallax::Plane<std::uint8_t> image(costs.size);
   const parallax::StereoPair pair{image.view(), image.view(), {}, {}, costs.view()};

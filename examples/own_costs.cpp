@@ -12,7 +12,7 @@ int main() {
   parameters.disparities = 32;
   parameters.cost = parallax::DataCost::volume;
 
-  // For each pixel, row by row, what each label costs; one label of discontinuity costs 1.
+  // The cost of each label for each pixel, row by row; a discontinuity of one label costs 1.
   const parallax::Size size = pair.size();
   std::vector<float> costs;
   for (int y = 0; y < size.height; ++y) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What takes longer than the tests of scripts/test.sh: the form of the code, benchmarks that compile, every vector target,
+# Checks that take longer than the tests of scripts/test.sh: code format, benchmarks that compile, every vector target,
 # installed libraries, NVIDIA's compiler where it is; tests under the address and undefined-behaviour sanitizers, and the
 # fuzz targets for a few seconds each; tests of what is concurrent under the thread sanitizer.
 set -euo pipefail
@@ -8,10 +8,10 @@ cd "$(dirname "$0")/.."
 
 source scripts/packages.sh
 scripts/install-packages.sh "${build_packages[@]}" "${test_packages[@]}" "${check_packages[@]}"
-# What PoCL compiles is the same for all of them.
+# All builds share PoCL's cache of compiled kernels.
 export POCL_CACHE_DIR=$PWD/build/pocl_cache
 
-echo "== form"
+echo "== format"
 git ls-files '*.cpp' '*.h' | xargs clang-format --dry-run --Werror
 licence='SPDX-License-Identifier: Apache-2.0'
 unlicensed=$(git grep -L "$licence" -- '*.cpp' '*.h' '*.cu' '*.cl' '*.in' '*.cmake' '*CMakeLists.txt' '*.sh' || true)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds Parallax and matches a real stereo pair: what it looks like, how good it is, how long it takes.
+# Builds Parallax, matches a real stereo pair, and prints errors and times.
 #
 #   scripts/demo.sh [FOLDER]      results go to FOLDER; default: out/demo
 set -euo pipefail
@@ -9,11 +9,11 @@ cd "$(dirname "$0")/.."
 
 source scripts/packages.sh
 scripts/install-packages.sh "${build_packages[@]}"
-# The real pair comes while the compiler works.
+# Downloads the real pair during the build.
 aloe=$out/aloe
 scripts/fetch-aloe.sh "$aloe" &
 fetching=$!
-# For this machine alone: its vector instructions and no others.
+# Only the vector instructions of this machine.
 cmake --preset release -B build/demo -DPARALLAX_VECTORS=native >/dev/null
 cmake --build build/demo
 parallax=build/demo/parallax
@@ -26,7 +26,7 @@ if wait $fetching; then
   # The pair has no calibration file: this one is Middlebury's for the 2006 pairs, see docs/formats.md.
   calibration=docs/aloe-calib.txt
 else
-  echo "opencv-doc, which has the real pair, is not available: a synthetic pair instead."
+  echo "opencv-doc, which contains the real pair, is not available: using a synthetic pair."
   "$parallax" synth "$out/pair" --size 1282x1110 --disparities $disparities --scene layers
   left=$out/pair/left.png right=$out/pair/right.png
   truth=("$out/pair/disp0GT.pfm")
@@ -39,4 +39,4 @@ echo
 echo
 "$parallax" eval "$out/disparity.pfm" "${truth[@]}"
 echo
-echo "In $out: disparity.pfm (data), disparity.png (look at it), points.ply (open it in MeshLab or CloudCompare)"
+echo "Results in $out: disparity.pfm (data), disparity.png (picture), points.ply (for MeshLab or CloudCompare)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Takes the Aloe pair of Middlebury 2006 out of Debian's package opencv-doc, without installing it:
+# Extracts the Aloe pair of Middlebury 2006 from Debian's package opencv-doc, without installing it:
 #
 #   scripts/fetch-aloe.sh FOLDER      aloeL.jpg, aloeR.jpg and aloeGT.png go there
 set -euo pipefail

@@ -32,7 +32,7 @@ build() {
   cmake --build build/gpu --target test_cuda test_devices test_cuda_allocation test_opencl benchmark_cuda parallax-papers
 }
 
-# Runs the cases of a test program, which compile their kernels, in as many processes as there are cores.
+# Runs the cases of a test program in one process per core, because they compile kernels.
 in_shards() {
   local shards i process failed=0
   local -a running=()
@@ -54,7 +54,7 @@ test_devices() {
   build/gpu/tests/test_cuda_allocation --gtest_brief=1
 }
 
-# On the GPU, if NVIDIA's driver for OpenCL is there, and on whatever else is installed.
+# On the GPU, if NVIDIA's OpenCL driver is installed, and on all other OpenCL devices.
 test_opencl() {
   local nvidia=/usr/local/nvidia/lib64/libnvidia-opencl.so
   build/gpu/tests/test_opencl --gtest_brief=1
@@ -65,7 +65,7 @@ test_opencl() {
 
 test_sanitized() {
   if ! command -v compute-sanitizer >/dev/null; then
-    echo "compute-sanitizer is not here: left out"
+    echo "compute-sanitizer is not installed: skipped"
     return
   fi
   local tool failed=0
@@ -77,7 +77,7 @@ test_sanitized() {
   return $failed
 }
 
-# All of them, whatever fails.
+# Runs all steps even if some fail.
 run_tests() {
   local failed=0 step
   for step in test_conformance test_devices test_opencl test_sanitized; do
@@ -98,7 +98,7 @@ tables() {
   build/gpu/benchmarks/benchmark_cuda .pairs
 }
 
-# Kernels are compiled by a process for each paper, all at once, and kept; what these measure is not.
+# One process per paper, all at once, compiles the kernels and caches them; their measurements are discarded.
 papers() {
   local folder=$1 paper process
   local -a running=()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs those of the named Debian packages that are missing.
+# Installs the named Debian packages that are missing.
 set -euo pipefail
 
 is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
@@ -13,7 +13,7 @@ done
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
-  command -v sudo >/dev/null || { echo "Missing: ${missing[*]}. Run this as root, or install sudo." >&2; exit 1; }
+  command -v sudo >/dev/null || { echo "Missing: ${missing[*]}. Run this script as root, or install sudo." >&2; exit 1; }
   as_root=(sudo env DEBIAN_FRONTEND=noninteractive)
 fi
 echo "Installing ${missing[*]}"

@@ -10,6 +10,6 @@ scripts/install-packages.sh "${build_packages[@]}" "${test_packages[@]}"
 
 cmake --preset developer >/dev/null
 cmake --build --preset developer
-# What PoCL compiles is kept here.
+# PoCL's cache of compiled kernels.
 export POCL_CACHE_DIR=$PWD/build/pocl_cache
 ctest --preset developer --label-exclude '^check$' -j "$(nproc)"

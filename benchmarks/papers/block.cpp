@@ -7,7 +7,7 @@ namespace {
 constexpr const char* processor = "Core i7-2600";
 constexpr const char* gtx_970 = "GeForce GTX 970";
 
-// As the study asks for it: the strategies of the cuda device never change the result.
+// The settings of the study; the strategies of the cuda device never change the result.
 Step study(const char* name, const char* over, DeviceKind device, Published published = {}) {
   return {name, over, device, preset<BlockParameters>("sad-full-row"), published};
 }

@@ -18,7 +18,7 @@ BeliefPropagationParameters in_bytes() {
   return parameters;
 }
 
-// Where a thread keeps the values of the message it makes: so many in registers, so many more in shared
+// Where a thread keeps the values of the message it computes: the first in registers, the next in shared
 // memory, the rest in local memory.
 TunedValues values(int in_registers, int in_shared_memory) {
   return {{"values_in_registers", std::to_string(in_registers)},
@@ -31,7 +31,7 @@ Step gpu_step(const char* name, const TunedValues& configuration, Published figu
   return {name, over, DeviceKind::cuda, published(), figures, Way::planned_once, configuration};
 }
 
-// What the paper does not have: bytes, and processors.
+// Steps that the paper does not have: bytes, and processors.
 void add_ours(std::vector<Step>& steps) {
   steps.push_back({"bytes", "tuned", DeviceKind::cuda, in_bytes()});
   steps.push_back({"processor", "", DeviceKind::cpu, published()});
@@ -70,7 +70,7 @@ Group cones() {
        gpu_step("tuned", {}, {238.3, 1.76})});
 }
 
-// In tiles of so many columns and rows, and what that costs.
+// In tiles of this many columns and rows, and the cost.
 Group split(const char* name, const char* pair, int disparities, Size tiles, Published tuned) {
   tuned.hardware = gtx_285;
   Group group{name, pair, disparities, {}, tiles};

@@ -7,8 +7,8 @@ namespace {
 constexpr const char* v100 = "Tesla V100";
 constexpr const char* xeon = "Xeon Platinum 8175M, 24 cores";
 
-// What tables 2 to 6 and 9 to 12 say of a pair: milliseconds, and speed-ups of single steps. Alignment is
-// that of 16-bit data.
+// The figures of tables 2 to 6 and 9 to 12 for a pair: milliseconds, and speed-ups of single steps. Alignment
+// is for 16-bit data.
 struct PublishedPair {
   const char *name, *pair;
   int disparities;
@@ -44,7 +44,7 @@ BeliefPropagationParameters in(Arithmetic arithmetic) {
   return parameters;
 }
 
-// Bare of all that the steps add.
+// Without anything that the steps add.
 const TunedValues unaligned = {{"aligned", "false"}},
                   in_local_memory = {{"values_in_registers", "0"}, {"values_in_shared_memory", "0"}};
 

@@ -39,22 +39,24 @@ int papers_command(const Arguments& arguments) {
   std::string suite, data;
   std::vector<std::string> devices;
   PapersRequest request;
-  Options options("bench --suite papers", "Measure what five papers report, beside their figures.");
+  Options options("bench --suite papers",
+                  "Measure the tables of five papers here, beside the published figures.");
   options.add(
       "--data DIR", data,
-      "Folder with papers/ and middlebury2003/, or with what gpu_pairs wrote; default: $PARALLAX_DATA");
-  options.add("--device", devices, "Devices; default: one of each kind here");
-  options.add("--threads N", request.run.threads, "Threads of the cpu device; 0 = one a core").range(0, 4096);
+      "Folder with papers/ and middlebury2003/, or with the output of gpu_pairs; default: $PARALLAX_DATA");
+  options.add("--device", devices, "Devices; default: one of each kind on this machine");
+  options.add("--threads N", request.run.threads, "Threads of the cpu device; 0 = one per core")
+      .range(0, 4096);
   options.add("--paper", request.papers, "Only these papers: " + paper_names());
   options
       .add("--seconds-per-row X", request.run.seconds_per_row,
            "Seconds to measure each row of a table; 0 = one run each")
       .range(0, 3600);
-  options.add("--json FILE", request.json, "Write the results to this file, too");
-  options.add("--csv FILE", request.csv, "Write the results to this file, too");
-  options.add("--markdown FILE", request.markdown, "Write the tables to this file, too");
-  options.add("--plots DIR", request.plots, "Draw speed-ups as SVG in this folder");
-  // As 'parallax bench' passes it on.
+  options.add("--json FILE", request.json, "Also write the results to this file");
+  options.add("--csv FILE", request.csv, "Also write the results to this file");
+  options.add("--markdown FILE", request.markdown, "Also write the tables to this file");
+  options.add("--plots DIR", request.plots, "Write plots of the speed-ups to this folder (SVG)");
+  // Passed on by 'parallax bench'.
   options.add_choice<std::string>("--suite", suite, {{"papers", "papers"}}, "This suite");
   options.hide({"--suite"});
   options.read(arguments);

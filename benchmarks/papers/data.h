@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pairs of the papers, wherever they come from.
+// Interface to the pairs of the papers, from any source.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace parallax::tool {
 
-// Gray, with truth: not finite = not evaluated.
+// Gray images with truth; pixels without a finite truth are not evaluated.
 struct PapersImages {
   Plane<std::uint8_t> left, right;
   Plane<float> truth;
@@ -18,9 +18,9 @@ struct PapersImages {
 class PapersData {
  public:
   virtual ~PapersData() = default;
-  // Why a pair that nobody has to have is not there; empty = it is, or should be.
+  // Why an optional pair is missing; empty = it is there, or is required.
   virtual std::string why_absent(const std::string& pair) const = 0;
-  // \throws Error (file) that names what is missing, before anything is measured
+  // \throws Error (file) naming what is missing, before anything is measured
   virtual void check(const std::string& pair) const = 0;
   // \throws Error (file)
   virtual PapersImages load(const std::string& pair) const = 0;
@@ -30,10 +30,9 @@ class PapersData {
 bool is_synthetic(const std::string& pair);
 PapersImages synthetic_images(const std::string& pair);
 
-// Labels of the design contest leave out so many pixels on each side.
+// Labels of the design contest leave out a frame of this many pixels on each side.
 inline constexpr int contest_frame = 18;
-// The pair that only those have who got it from the contest's package, and what then lies in the data's
-// folder.
+// The optional pair, which comes with the contest's package, and its folder in the data.
 inline constexpr const char* red_barrel = "red-barrel";
 inline constexpr const char* red_barrel_folder = "memocode2013";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What five papers measured, as data: each step with the paper's figure, and how the same is done here.
+// The measurements of five papers as data: each step with the paper's figure, and how it is done here.
 #pragma once
 
 #include <optional>
@@ -10,42 +10,42 @@
 
 namespace parallax::tool {
 
-// What a paper says of a step, in the unit of its table.
+// The figures of a paper for a step, in the unit of its table.
 struct Published {
   std::optional<double> value = {};
-  // Over the step that the row is compared with. Without one, what follows from the values of both.
+  // Speed-up over the step compared with. If not given, it follows from the values of both.
   std::optional<double> speed_up = {};
   std::optional<int> mismatches = {};
   std::string hardware = {};
 };
 
-// What is done for each pair.
+// What is run for each pair.
 enum class Way {
-  planned_once,           // a run of a matcher that is there
-  planned_for_each_pair,  // memory and all else is made and released, too
-  in_tiles,               // as many as the group says
+  planned_once,           // a run of an existing matcher
+  planned_for_each_pair,  // includes making and releasing the matcher, with its memory
+  in_tiles,               // the group gives their number
 };
 
-// A row: a way to match a pair, which a paper has, or this program, or both.
+// A row: a way to match a pair, found in a paper, in this program, or in both.
 struct Step {
   std::string name;
-  // The step of the same group that its speed-up refers to; empty = none.
+  // The step of the same group that the speed-up refers to; empty = none.
   std::string over;
   DeviceKind device;
-  // The disparities are the group's.
+  // The disparities come from the group.
   MatcherParameters parameters;
   Published published = {};
   Way way = Way::planned_once;
   TunedValues configuration = {};  // as of PlanLimits
-  int threads = 0;                 // 0 = as many as were asked for
-  bool scalar = false;             // on vectors of one lane
-  bool tuned = false;              // with what is remembered for this machine; all else is as it is without
+  int threads = 0;                 // 0 = the requested number
+  bool scalar = false;             // with vectors of one lane
+  bool tuned = false;              // with remembered tuning; other steps run without
 };
 
-// Steps that are compared: they match the same pair.
+// Steps that are compared with each other: they match the same pair.
 struct Group {
   std::string name;
-  std::string pair;  // as PapersData knows it
+  std::string pair;  // its name in PapersData
   int disparities;
   std::vector<Step> steps;
   Size tiles = {};  // columns and rows of tiles
@@ -55,13 +55,13 @@ enum class Unit { milliseconds, pairs_per_second };
 
 struct PapersTable {
   std::string name;   // for files, such as "bp-2019-gpu"
-  std::string title;  // for people
-  // What the paper's figures are, and what they count.
+  std::string title;  // for display
+  // Source of the paper's figures, and what they include.
   std::string about;
   Unit unit = Unit::milliseconds;
-  // Speed-ups are of whole runs; otherwise of matching alone, without copies from and to the caller's memory.
+  // Speed-ups of complete runs; otherwise of matching alone, without copies from and to the caller's memory.
   bool with_copies = true;
-  bool counts_mismatches = false;  // the error is a number of labels
+  bool counts_mismatches = false;  // the error is the number of wrong labels
   std::vector<Group> groups;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pairs of the papers, as gpu_pairs writes them for machines without libraries of pictures.
+// The pairs of the papers as written by gpu_pairs, for machines without picture libraries.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace parallax::tool {
 
-// In a folder with a folder for each pair.
+// Reads from a folder with a subfolder for each pair.
 class PapersPfm : public PapersData {
  public:
   explicit PapersPfm(std::filesystem::path folder) : folder_(std::move(folder)) {}

@@ -31,7 +31,7 @@ Plane<std::uint8_t> read_gray(const fs::path& path) {
   return plane;
 }
 
-// The labels within the frame, row by row, as truth of the whole picture.
+// The labels inside the frame, row by row, as truth of the complete picture.
 template <class Next>
 Plane<float> truth_within_frame(Size size, const Next& next) {
   Plane<float> truth(size, std::numeric_limits<float>::infinity());
@@ -59,7 +59,7 @@ Plane<float> read_contest_picture(const fs::path& path, Size size) {
   });
 }
 
-// The contest's own file: how many labels, then the labels.
+// The contest's own file: the number of labels, then the labels.
 Plane<float> read_contest_labels(const fs::path& path, Size size) {
   std::ifstream file(path);
   std::size_t count = 0;

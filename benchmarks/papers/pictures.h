@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pairs of the papers, from pictures.
+// The pairs of the papers, from picture files.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace parallax::tool {
 
-// In a folder with papers/ and middlebury2003/tsukuba, and perhaps memocode2013/.
+// Reads from a folder with papers/ and middlebury2003/tsukuba, and perhaps memocode2013/.
 class PapersPictures : public PapersData {
  public:
   explicit PapersPictures(std::filesystem::path folder) : folder_(std::move(folder)) {}

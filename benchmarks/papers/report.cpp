@@ -19,7 +19,7 @@ using nlohmann::ordered_json;
 
 constexpr const char* none = "—";
 
-// Three digits or more.
+// At least three significant digits.
 std::string significant(std::optional<double> value) {
   if (!value) return none;
   const double size = std::abs(*value);
@@ -27,7 +27,7 @@ std::string significant(std::optional<double> value) {
   return with_decimals(*value, std::clamp(2 - static_cast<int>(std::floor(std::log10(size))), 0, 5));
 }
 
-// As the paper has it.
+// As printed in the paper.
 std::string as_published(std::optional<double> value, const char* format) {
   if (!value) return none;
   char text[64];
@@ -119,7 +119,7 @@ std::vector<Column> columns_of(const PapersTable& table) {
   return columns;
 }
 
-// In columns on a terminal: bytes that continue a character take none.
+// Width in columns of a terminal: continuation bytes of a character take none.
 std::size_t columns_wide(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(
       text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
@@ -143,7 +143,7 @@ std::string aligned(const std::vector<std::vector<std::string>>& lines) {
   return text;
 }
 
-// Why rows have none, each reason once.
+// Why rows have no figure, each reason once.
 std::string reasons(const std::vector<PapersRow>& rows) {
   std::vector<std::pair<std::string, int>> reasons;
   for (const PapersRow& row : rows) {
@@ -199,7 +199,7 @@ void add_figure(ordered_json& json, const std::optional<Figure>& figure) {
   add("mismatches", [](const Figure& f) { return f.error.mismatches; });
 }
 
-// Flat, for CSV has the same.
+// A flat object, so that CSV has the same columns.
 ordered_json row_json(const MeasuredTable& measured, const PapersRow& row) {
   const Published& published = row.step->published;
   ordered_json json{{"paper", measured.paper->name}, {"table", measured.table->name},
@@ -224,7 +224,7 @@ std::vector<ordered_json> rows_json(const std::vector<MeasuredTable>& tables) {
   return rows;
 }
 
-// Quoted where it has to be; nothing for null.
+// Quoted where necessary; null is empty.
 std::string csv_cell(const ordered_json& value) {
   if (value.is_null()) return "";
   if (!value.is_string()) return value.dump();
@@ -244,7 +244,7 @@ std::string csv_line(const ordered_json& row, const Cells& cells) {
   return line + "\n";
 }
 
-// Bars of a step, for each pair and device that has any.
+// The bars of a step for each pair and device that has any.
 SpeedUpStep chart_step(const MeasuredTable& measured, const PapersRow& first) {
   SpeedUpStep step{first.step->name + " (over " + first.step->over + ")", {}};
   bool several_devices = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was measured, for people and for programs.
+// Reports of the measurements, as text and as data.
 #pragma once
 
 #include <string>
@@ -16,19 +16,19 @@ struct MeasuredTable {
   std::vector<PapersRow> rows;
 };
 
-// Of the machine: a line for each device.
+// The machine: a line for each device.
 std::vector<std::pair<std::string, std::string>> describe_devices(const PapersRun& run);
 
-// What comes before the tables, and a paper with all its tables, whose first is `tables[0]`.
+// The introduction, and a paper with all its tables, the first of which is `tables[0]`.
 std::string markdown_head(const PapersRun& run);
 std::string markdown_of_paper(const std::vector<MeasuredTable>& tables);
 
 // One object: version, machine, and a row for each step on each device.
 std::string json_report(const std::vector<MeasuredTable>& tables, const PapersRun& run);
-// The same rows.
+// The same rows as CSV.
 std::string csv_report(const std::vector<MeasuredTable>& tables);
 
-// Names of files and their contents: a chart for each table that has anything to show.
+// Names and contents of files: a chart for each table that has speed-ups.
 std::vector<std::pair<std::string, std::string>> plots(const std::vector<MeasuredTable>& tables);
 
 }  // namespace parallax::tool

@@ -15,8 +15,8 @@
 namespace parallax::tool {
 namespace {
 
-// What plans of one group hold at most at a time on processors, unless one alone holds more. On a GPU the
-// plans say themselves when there is no room.
+// Memory limit for the plans of one group on processors; a single plan may exceed it. On a GPU, plans fail by
+// themselves when there is no room.
 constexpr std::size_t most_memory_bytes = std::size_t{4} << 30;
 
 struct Map {
@@ -26,10 +26,10 @@ struct Map {
   DisparityMap view() { return {disparity.view(), status.view()}; }
 };
 
-// As Grauer-Gray & Cavazos have it.
+// The value of Grauer-Gray & Cavazos.
 constexpr int tile_padding = 20;
 
-// The least length that so many tiles of one length cover an extent with.
+// The smallest length of tiles with which this many cover an extent.
 int tile_length(int extent, int tiles, int before, int after, int alignment) {
   const int overlap = before + after + alignment - 1;
   return std::min(extent, (extent + (tiles - 1) * overlap + tiles - 1) / tiles + alignment);
@@ -49,7 +49,7 @@ View<T> part_of(const View<T>& view, const Rectangle& part) {
   return {view.row(part.y) + part.x, part.size, view.stride_bytes};
 }
 
-// Matches tile after tile.
+// Matches the tiles one after another.
 class TiledMatcher {
  public:
   explicit TiledMatcher(TilePlan plan) : plan_(std::move(plan)), matcher_(plan_) {}
@@ -99,10 +99,10 @@ class Trial {
           std::make_unique<Matcher>(parameters_, device_, format(), PlanLimits{0, row_.step->configuration});
   }
 
-  // The first run says how many more there are to be.
+  // The first run determines the number of further runs.
   void warm_up(double seconds) {
     sample();
-    // A device may compile for its first run.
+    // A device may compile kernels in its first run.
     if (!on_processor()) sample();
     Figure figure;
     figure.memory_bytes = tiles_ ? tiles_->memory_bytes() : matcher_->memory_bytes();
@@ -111,7 +111,7 @@ class Trial {
     milliseconds_ = {milliseconds_.back()};
     matching_ = {matching_.back()};
     const double once = milliseconds_[0] / 1e3;
-    // What takes very long is not run again.
+    // A match that takes very long is run only once.
     constexpr double patience = 5, most = 100, least = 3;
     if (once > patience * seconds) return;
     samples_ = static_cast<int>(std::clamp(seconds / once, least, most));
@@ -143,7 +143,7 @@ class Trial {
   }
 
  private:
-  // What a step asks of the whole process.
+  // Settings that a step needs in the whole process.
   struct Forced {
     explicit Forced(const Step& step) : tuning(step.tuned), target(step.scalar ? cpu_targets().back() : "") {}
     ForcedTuning tuning;
@@ -174,7 +174,7 @@ class Trial {
 
 using Trials = std::vector<std::unique_ptr<Trial>>;
 
-// Everybody's samples are spread over the rounds alike.
+// The samples of all rows are spread evenly over the rounds.
 void take_samples(const Trials& trials) {
   int rounds = 0;
   for (const auto& trial : trials) rounds = std::max(rounds, trial->samples());
@@ -206,7 +206,7 @@ class GroupRun {
   }
 
  private:
-  // Why there is no plan; empty = there is. What is planned already gives way where memory is short.
+  // Why there is no plan; empty = there is one. Earlier plans are released if memory is short.
   std::string plan(Trial& trial) {
     try {
       const std::size_t needed = trial.on_processor() ? trial.memory_needed() : 0;
@@ -240,7 +240,7 @@ std::vector<Device> devices_for(const Step& step, const PapersRun& run) {
   return devices;
 }
 
-// A step without a device is a row, too.
+// A step without a device also gets a row.
 std::vector<PapersRow> rows_of(const PapersTable& table, const PapersRun& run) {
   std::vector<PapersRow> rows;
   for (const Group& group : table.groups) {
@@ -260,7 +260,7 @@ bool is_same_kind(const PapersRow& a, const PapersRow& b) {
   return a.step->device == b.step->device;
 }
 
-// The row of that name: on the same device, else on one of its kind, else on any.
+// The row of this name: on the same device, else on one of its kind, else on any.
 const PapersRow* find_over(const std::vector<PapersRow>& rows, const PapersRow& row) {
   const PapersRow* found = nullptr;
   const auto closeness = [&](const PapersRow& other) {

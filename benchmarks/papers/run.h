@@ -17,38 +17,38 @@ struct PapersRun {
   std::vector<Device> devices;
   int threads = 0;             // of processors; 0 = all cores
   double seconds_per_row = 1;  // about
-  // Hears what is being done; empty = done.
+  // Progress callback; an empty text means done.
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 
-// What was found. Milliseconds are medians.
+// The results. Milliseconds are medians.
 struct Figure {
-  double milliseconds = 0;  // from and to the caller's memory, by the clock
+  double milliseconds = 0;  // from and to the caller's memory, wall time
   double matching = 0;      // the same without copies between that memory and what the device reaches
   int samples = 0;
   std::size_t memory_bytes = 0;
   ErrorMetrics error;
 };
 
-// A step on a device, or a step whose device is not there.
+// A step on a device, or a step whose device is missing.
 struct PapersRow {
   const Group* group;
   const Step* step;
   std::string device;
   std::optional<Figure> figure;
-  std::string why_none;             // where there is no figure
-  const PapersRow* over = nullptr;  // the row that it is compared with
+  std::string why_none;             // why there is no figure
+  const PapersRow* over = nullptr;  // the row compared with
 };
 
-// One of each kind that is here, the reference included.
+// One device of each available kind, the reference included.
 std::vector<Device> devices_of_this_machine();
 
-// Every step on every device of its kind; the table must outlive the rows. The samples of a group's rows
-// are taken in turns.
-// \throws Error as a Matcher does, but for a step that lacks its device or memory.
+// Measures every step on every device of its kind; the table must outlive the rows. The rows of a group are
+// sampled in turn.
+// \throws Error like a Matcher, except for a step without device or memory.
 std::vector<PapersRow> measure(const PapersTable& table, const PapersData& data, const PapersRun& run);
 
-// Of two rows, in the table's way of counting; none where a figure is missing.
+// Speed-up between two rows, as the table counts it; empty if a figure is missing.
 std::optional<double> speed_up(const PapersTable& table, const PapersRow& row);
 std::optional<double> published_speed_up(const PapersTable& table, const PapersRow& row);
 

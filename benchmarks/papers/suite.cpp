@@ -21,7 +21,7 @@ std::vector<Paper> papers_named(const std::vector<std::string>& names) {
   std::vector<Paper> all = all_papers();
   for (const std::string& name : names)
     if (std::none_of(all.begin(), all.end(), [&](const Paper& paper) { return paper.name == name; }))
-      throw UsageError("--paper '" + name + "' is none of " + paper_names());
+      throw UsageError("--paper '" + name + "': choose one of " + paper_names());
   if (!names.empty())
     std::erase_if(all, [&](const Paper& paper) {
       return std::find(names.begin(), names.end(), paper.name) == names.end();
@@ -39,7 +39,8 @@ void check_data(const std::vector<Paper>& papers, const PapersData& data) {
 void check_paths(const PapersRequest& request) {
   for (const std::string& path : {request.json, request.csv, request.markdown}) check_output(path);
   if (fs::exists(request.plots) && !fs::is_directory(request.plots))
-    throw Error(ErrorCategory::file, "cannot write plots to " + request.plots + ": it is no folder");
+    throw Error(ErrorCategory::file,
+                "cannot write plots to " + request.plots + ": it is not a folder: give another name");
 }
 
 FileBytes file(const std::string& path, const std::string& text) {

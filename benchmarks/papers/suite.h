@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The papers' suite: `parallax bench --suite papers`, and that for pairs of any kind.
+// The papers' suite, `parallax bench --suite papers`, for pairs from any source.
 #pragma once
 
 #include <ostream>
@@ -17,16 +17,16 @@ int papers_command(const Arguments& arguments);
 struct PapersRequest {
   std::vector<std::string> papers;  // by name; none = all
   PapersRun run;
-  // Files; empty = none. `plots` is a folder, made if missing.
+  // Output files; empty = none. `plots` is a folder, created if missing.
   std::string json, csv, markdown, plots;
 };
 
 // "block, census, …"
 std::string paper_names();
 
-// Prints each paper's tables as they are done; writes files when all are.
-// \throws UsageError for a paper that is not known, Error (file) for a pair that is missing or a file that
-// cannot be written, before anything is measured
+// Prints each paper's tables when they are done; writes the files at the end.
+// \throws UsageError for an unknown paper, Error (file) for a missing pair or an unwritable file, before
+// anything is measured
 void run_papers(const PapersRequest& request, const PapersData& data, std::ostream& out);
 
 }  // namespace parallax::tool

@@ -9,7 +9,7 @@
 namespace parallax::tool {
 namespace {
 
-// In pixels. A letter of the text is hardly ever wider than `letter` on average.
+// In pixels. `letter` is an upper estimate of the average width of a letter.
 constexpr double letter = 7.2, margin = 16, scale_width = 420, value_room = 64, bar_height = 11, bar_gap = 2,
                  step_height = 26, pair_gap = 6, legend_height = 82, ticks_height = 30;
 
@@ -19,7 +19,7 @@ std::string number(double value) {
   return text;
 }
 
-// Three digits.
+// Three significant digits.
 std::string speed(double value) {
   char text[32];
   const int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
@@ -115,7 +115,7 @@ class Drawing {
            label(margin + 86, 65, "text", "the paper");
   }
 
-  // A line for each of 1, 2 and 5 times a power of ten, and a number where there is room.
+  // Grid lines at 1, 2 and 5 times powers of ten, with numbers where there is room.
   std::string scale() const {
     std::string lines;
     double last = -1e9;

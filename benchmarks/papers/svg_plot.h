@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bars of speed-ups, as SVG.
+// Bar charts of speed-ups, as SVG.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace parallax::tool {
 
-// A bar for each of the two that are there. Both are above 0.
+// One bar each, if present. Both are above 0.
 struct SpeedUpBars {
   std::string name;
   std::optional<double> here, published;
@@ -24,8 +24,7 @@ struct SpeedUpChart {
   std::vector<SpeedUpStep> steps;
 };
 
-// On a scale of powers; bars begin at 1, those of a slow-down go to the left. Light or dark as the reader has
-// it.
+// Logarithmic scale; bars begin at 1, and slow-downs extend to the left. Light or dark as the viewer prefers.
 std::string draw_svg(const SpeedUpChart& chart);
 
 }  // namespace parallax::tool

@@ -15,7 +15,7 @@ TiledBeliefPropagationParameters reference_program() {
   return parameters;
 }
 
-// The winner's way on a GPU.
+// The winner's method on a GPU.
 Step winner(const char* name, const char* over, const char* scheduler, const Published& published = {}) {
   Step step{name, over, DeviceKind::cuda, preset<TiledBeliefPropagationParameters>("memocode-2013"),
             published};

@@ -118,7 +118,8 @@ class Arena {
   T* place(const Buffer<T>& buffer) const {
     if (!memory_) return nullptr;
     if (layout_.bytes() > allocated_)
-      throw Error(ErrorCategory::internal, "a plan reserves more memory than it did on paper");
+      throw Error(ErrorCategory::internal,
+                  "a plan reserves more memory than it calculated: please report it");
     return buffer.in(memory_.get());
   }
 

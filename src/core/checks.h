@@ -66,7 +66,8 @@ void check_view(std::string_view what, const View<T>& view, Size size) {
     throw Error(ErrorCategory::argument,
                 std::string(what) + " is " + text(size) + ": give one whose sides are not negative");
   if (view.empty())
-    throw Error(ErrorCategory::argument, std::string(what) + " has no memory: give a view on some");
+    throw Error(ErrorCategory::argument,
+                std::string(what) + " points to no memory: give a view of allocated memory");
   if (view.stride_bytes % static_cast<std::ptrdiff_t>(sizeof(T)) != 0)
     refuse(std::string(what) + " stride_bytes", view.stride_bytes,
            "a multiple of " + std::to_string(sizeof(T)));
@@ -88,12 +89,13 @@ inline void check_threads(int threads) {
 
 inline void check_depth(std::string_view what, Depth depth) {
   if (depth != Depth::bits8 && depth != Depth::bits16)
-    refuse(std::string(what) + " depth", static_cast<int>(depth), "8 or 16 bits a channel");
+    refuse(std::string(what) + " depth", static_cast<int>(depth), "8 or 16 bits per channel");
 }
 
 inline void check_image(std::string_view what, const ImageView& image) {
   if (image.data == nullptr)
-    throw Error(ErrorCategory::argument, std::string(what) + " has no memory: give a view on some");
+    throw Error(ErrorCategory::argument,
+                std::string(what) + " points to no memory: give a view of allocated memory");
   if (image.channels != 1 && image.channels != 3)
     refuse(std::string(what) + " channels", image.channels, "1 (gray) or 3 (R, G, B)");
   check_depth(what, image.format.depth);
@@ -105,8 +107,8 @@ inline void check_reachable(int lowest, int disparities, int width) {
   if (lowest < width && highest > -width) return;
   throw Error(ErrorCategory::argument,
               "disparities " + std::to_string(lowest) + " to " + std::to_string(highest) +
-                  " lead out of an image " + std::to_string(width) +
-                  " pixels wide everywhere: choose min_disparity and disparities within it");
+                  " lie outside an image " + std::to_string(width) +
+                  " pixels wide at every pixel: choose min_disparity and disparities within its width");
 }
 
 // Images have at least one pixel, and columns that an int can count with room for any search range.

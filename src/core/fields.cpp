@@ -209,7 +209,7 @@ Fields& Fields::add_field(std::string name, decltype(Field::value) value, std::o
 void add_range_fields(Fields& fields, int& min_disparity, int& disparities, int fewest, int most) {
   fields.group(search_group)
       .add("min_disparity", min_disparity, range(-1'000'000, 1'000'000),
-           {"Lowest disparity, of either sign", "pixels"})
+           {"Lowest disparity; may be negative", "pixels"})
       .add("disparities", disparities, range(fewest, most), {"Number of disparities", "pixels"});
 }
 

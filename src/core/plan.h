@@ -28,7 +28,8 @@ class Plan {
   virtual void run(const StereoPair& pair, const DisparityMap& map) = 0;
   // The same for images in the memory of the plan's GPU, on a stream of the caller's.
   virtual void enqueue(const StereoPair&, const DisparityMap&, void*) {
-    throw Error(ErrorCategory::device, "only a matcher planned for a GPU takes images there: use run()");
+    throw Error(ErrorCategory::device,
+                "only a matcher planned for a GPU takes images in GPU memory: use run()");
   }
   // What a plan on a GPU takes there, of the memory that memory_bytes() counts, and what is free there; how
   // an error goes on after the number of bytes that are.

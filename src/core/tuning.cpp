@@ -42,10 +42,9 @@ const Tunable& find_tunable(const TuningSpace& space, const std::string& name, c
     if (tunable.name == name) return tunable;
     names.push_back(tunable.name);
   }
-  const std::string what = "the configuration names " + name + ", and " + owner + " has ";
-  throw Error(ErrorCategory::argument, names.empty()
-                                           ? what + "nothing to configure with these parameters: leave it out"
-                                           : what + "no such tunable: choose " + join(names, " or "));
+  throw Error(ErrorCategory::argument, name + " is not tunable for " + owner +
+                                           (names.empty() ? " with these parameters: leave it out"
+                                                          : ": choose " + join(names, " or ")));
 }
 
 [[noreturn]] void refuse_value(const Tunable& tunable, const std::string& text, Named named) {
@@ -54,7 +53,7 @@ const Tunable& find_tunable(const TuningSpace& space, const std::string& name, c
   std::erase(choices, "");
   if (!choices.empty()) refuse("the configured " + tunable.name, text, join(choices));
   throw Error(ErrorCategory::argument,
-              "no search tries values of " + tunable.name + ": leave it out of the configuration");
+              tunable.name + " has no values to search here: leave it out of the configuration");
 }
 
 }  // namespace
@@ -90,7 +89,7 @@ Configuration read_configuration(const TunedValues& values, const TuningSpace& s
   std::vector<std::string> texts;
   for (const auto& [name, text] : values) texts.push_back(name + " " + text);
   throw Error(ErrorCategory::argument,
-              "the configured " + join(texts) + " do not go together: leave some of them to the plan");
+              "the configured " + join(texts) + " cannot be combined: leave out some of them");
 }
 
 TunedValues text_of(const Configuration& configuration, const TuningSpace& space) {

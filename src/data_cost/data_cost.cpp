@@ -65,8 +65,9 @@ Window window_of(DataCost cost) {
 // Besides what the costs look at: the pixels of the frame, which the border of a tile would have, too.
 Margins margins(const CostModel& model, Size size, bool left_right_check, int padding) {
   if (model.cost == DataCost::volume)
-    throw Error(ErrorCategory::argument,
-                "tiles have no data costs of the caller's: choose another cost, or match the whole image");
+    throw Error(
+        ErrorCategory::argument,
+        "tiles do not support the caller's own data costs: choose another cost, or match the whole image");
   check_reachable(model.cost, model.min_disparity, model.labels, size);
   const SearchReach reach =
       search_reach(model.min_disparity, model.min_disparity + model.labels - 1, size.width, left_right_check);

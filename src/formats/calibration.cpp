@@ -33,7 +33,7 @@ std::optional<std::string_view> find_value(std::string_view text, std::string_vi
 double number_in(std::string_view value, std::string_view key, const std::string& name) {
   const auto number = parse_number<double>(next_word(value));
   if (!number || !std::isfinite(*number) || !next_word(value).empty())
-    fail_for_key(name, key, "is no number");
+    fail_for_key(name, key, "is not a number");
   return *number;
 }
 
@@ -45,7 +45,7 @@ double number_of(std::string_view text, std::string_view key, const std::string&
 int count_of(std::string_view text, std::string_view key, const std::string& name) {
   const double number = number_of(text, key, name);
   if (number < 0 || number > 1'000'000 || number != std::floor(number))
-    fail_for_key(name, key, "is no whole number from 0 to 1000000");
+    fail_for_key(name, key, "is not an integer from 0 to 1000000");
   return static_cast<int>(number);
 }
 
@@ -59,10 +59,10 @@ std::array<double, 9> matrix_of(std::string_view value, std::string_view key, co
   for (double& element : matrix) {
     const auto number = parse_number<double>(next_word(rest));
     if (!number || !std::isfinite(*number))
-      fail_for_key(name, key, "is no 3×3 matrix [f 0 cx; 0 f cy; 0 0 1]");
+      fail_for_key(name, key, "is not a 3×3 matrix [f 0 cx; 0 f cy; 0 0 1]");
     element = *number;
   }
-  if (!next_word(rest).empty()) fail_for_key(name, key, "is no 3×3 matrix [f 0 cx; 0 f cy; 0 0 1]");
+  if (!next_word(rest).empty()) fail_for_key(name, key, "is not a 3×3 matrix [f 0 cx; 0 f cy; 0 0 1]");
   return matrix;
 }
 
@@ -71,7 +71,7 @@ std::array<double, 9> matrix_of(std::string_view value, std::string_view key, co
 Calibration parse_middlebury_calibration(std::string_view text, const std::string& name) {
   const DefaultFloatingPoint environment;
   const auto camera = find_value(text, "cam0");
-  if (!camera) fail_for_key(name, "cam0", "is missing: this is no Middlebury calib.txt");
+  if (!camera) fail_for_key(name, "cam0", "is missing: this is not a Middlebury calib.txt");
   const std::array<double, 9> left = matrix_of(*camera, "cam0", name);
   Calibration calibration;
   calibration.focal = left[0];
@@ -79,7 +79,7 @@ Calibration parse_middlebury_calibration(std::string_view text, const std::strin
   calibration.centre_y = left[5];
   if (!(calibration.focal > 0)) fail_for_key(name, "cam0", "has a focal length that is not above 0");
   if (!find_value(text, "baseline"))
-    fail_for_key(name, "baseline", "is missing: this is no Middlebury calib.txt");
+    fail_for_key(name, "baseline", "is missing: this is not a Middlebury calib.txt");
   calibration.baseline = number_of(text, "baseline", name);
   if (!(calibration.baseline > 0)) fail_for_key(name, "baseline", "is not above 0");
   if (find_value(text, "doffs")) {

@@ -26,14 +26,14 @@ Size parse_size(std::string_view& text, const std::string& name) {
   const auto height = parse_number<long long>(next_word(text));
   constexpr long long most = 1'000'000;
   if (!width || !height || *width < 1 || *height < 1 || *width > most || *height > most)
-    fail(name, "begins with a width or height that is no number from 1 to " + std::to_string(most) +
+    fail(name, "begins with a width or height that is not a number from 1 to " + std::to_string(most) +
                    ": give a file of data costs, whose first line is its width and height");
   return {static_cast<int>(*width), static_cast<int>(*height)};
 }
 
 [[noreturn]] void fail_for_count(const std::string& name, Size size, int labels, std::size_t count) {
   const std::size_t needed = size.pixels() * static_cast<std::size_t>(labels);
-  fail(name, std::string(count < needed ? "is cut short" : "holds too much") + ": " + text(size) +
+  fail(name, std::string(count < needed ? "is cut short" : "is too long") + ": " + text(size) +
                  " pixels with " + std::to_string(labels) + " labels have " + std::to_string(needed) +
                  " costs, there are " + std::to_string(count) +
                  ": give the whole file, and its number of labels");
@@ -61,7 +61,7 @@ CostArray parse_costs(std::string_view all, int labels, const std::string& name)
     const auto cost = parse_number<long long>(word);
     if (!cost || *cost < -highest_cost || *cost > highest_cost)
       fail(name, "line " + std::to_string(line_of(all, word)) + ", cost " +
-                     std::to_string(array.costs.size() + 1) + " is no whole number from " +
+                     std::to_string(array.costs.size() + 1) + " is not an integer from " +
                      std::to_string(-highest_cost) + " to " + std::to_string(highest_cost) +
                      ": round the costs, or scale them");
     array.costs.push_back(static_cast<float>(*cost));
@@ -82,9 +82,8 @@ std::string encode_costs(const CostVolume& costs) {
       for (int label = 0; label < costs.labels; ++label) {
         const float cost = costs.at(x, y)[label];
         if (!(std::abs(cost) <= static_cast<float>(highest_cost)) || cost != std::floor(cost))
-          refuse(
-              "cost", cost,
-              "a whole number from " + std::to_string(-highest_cost) + " to " + std::to_string(highest_cost));
+          refuse("cost", cost,
+                 "an integer from " + std::to_string(-highest_cost) + " to " + std::to_string(highest_cost));
         text += std::to_string(static_cast<long long>(cost)) + (label + 1 < costs.labels ? ' ' : '\n');
       }
     }

@@ -80,7 +80,7 @@ int write_all(int file, std::span<const std::byte> bytes) {
 
 [[noreturn]] void fail_for_size(const std::string& path, std::size_t most) {
   throw Error(ErrorCategory::file, "cannot read " + path + ": it is larger than " + bytes_text(most) +
-                                       ", the most that is read of such a file; give another one");
+                                       ", the limit for such a file; give a smaller one");
 }
 
 // Pipes and devices do not say how much they hold, and some never end.

@@ -24,14 +24,14 @@ Header parse_header(std::string_view text, const std::string& name) {
   const std::size_t length = text.size();
   const std::string_view magic = next_word(text);
   if (magic == "PF") fail(name, "is a PFM of three channels: give one of a single channel (Pf)");
-  if (magic != "Pf") fail(name, "is no PFM, which begins with Pf: give a disparity map in that format");
+  if (magic != "Pf") fail(name, "is not a PFM, which begins with Pf: give a disparity map in that format");
   const auto width = parse_number<long long>(next_word(text));
   const auto height = parse_number<long long>(next_word(text));
   const auto scale = parse_number<double>(next_word(text));
   constexpr long long most = 1'000'000;
   if (!width || !height || *width < 1 || *height < 1 || *width > most || *height > most)
-    fail(name, "has a width or height that is no number from 1 to " + std::to_string(most));
-  if (!scale || !std::isfinite(*scale) || *scale == 0) fail(name, "has a scale that is no number, or 0");
+    fail(name, "has a width or height that is not a number from 1 to " + std::to_string(most));
+  if (!scale || !std::isfinite(*scale) || *scale == 0) fail(name, "has a scale that is 0 or not a number");
   if (text.empty()) fail(name, "ends within its header: copy it again");
   text.remove_prefix(text.starts_with("\r\n") ? 2 : 1);
   return {{static_cast<int>(*width), static_cast<int>(*height)}, *scale < 0, length - text.size()};

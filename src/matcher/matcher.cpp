@@ -105,7 +105,7 @@ void check_memory(const detail::Plan& plan, const PlanLimits& limits) {
     return refuse(plan.memory_bytes(), limits.max_memory_bytes, " are allowed: raise the limit" + smaller);
   if (gpu) refuse(gpu->needed, gpu->free, gpu->are_free + smaller);
   refuse(plan.memory_bytes() - (gpu ? gpu->needed : 0), whole_memory(),
-         " are there: use a machine with more memory" + smaller);
+         " are available: use a machine with more memory" + smaller);
 }
 
 void check_planned(const std::string& which, const ImageView& image, const ImageFormat& format) {
@@ -117,7 +117,7 @@ void check_planned(const std::string& which, const ImageView& image, const Image
   if (image.format.depth != format.depth)
     throw Error(ErrorCategory::argument, which + " has " +
                                              std::to_string(static_cast<int>(image.format.depth)) +
-                                             " bits a channel, the matcher was planned for " +
+                                             " bits per channel, the matcher was planned for " +
                                              std::to_string(static_cast<int>(format.depth)) +
                                              ": give images of that depth, or plan again");
 }
@@ -129,7 +129,7 @@ void check_costs(const CostVolume& costs, int labels, Size size) {
                 "the pair has data costs, and this matcher computes its own: leave them out");
   if (costs.data == nullptr)
     throw Error(ErrorCategory::argument,
-                "the pair has no data costs: give the volume this matcher is to use");
+                "the pair has no data costs: give the cost volume that this matcher needs");
   if (costs.size != size || costs.labels != labels)
     throw Error(ErrorCategory::argument, "data costs are " + text(costs.size) + " with " +
                                              std::to_string(costs.labels) + " labels: give " + text(size) +
@@ -139,7 +139,7 @@ void check_costs(const CostVolume& costs, int labels, Size size) {
 void check_confidence(View<float> confidence, bool told, Size size) {
   if (confidence.size == Size{} && confidence.empty()) return;
   if (!told)
-    throw Error(ErrorCategory::argument, "this matcher does not tell its confidence: leave that map out");
+    throw Error(ErrorCategory::argument, "this matcher does not report confidence: leave out that map");
   check_view("confidence map", confidence, size);
 }
 

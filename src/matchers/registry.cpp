@@ -43,7 +43,7 @@ void refuse_energy(const std::string& method) {
   for (const auto& other : methods())
     if (other->capabilities().energy) others.push_back(other->name());
   throw Error(ErrorCategory::argument,
-              "method " + method + " minimises no energy: choose one of " + join(others));
+              "method " + method + " does not minimise an energy: choose one of " + join(others));
 }
 
 const Method& find_method(std::string_view name) {
@@ -56,7 +56,7 @@ const Method& method_of(const MatcherParameters& parameters) {
   for (const auto& method : methods())
     if (method->takes(parameters)) return *method;
   throw Error(ErrorCategory::argument,
-              "the parameters are of no method: give a struct such as BlockParameters, or a preset()");
+              "the parameters belong to no method: give a struct such as BlockParameters, or a preset()");
 }
 
 const Backend& find_backend(const MatcherParameters& parameters, const Device& device) {

@@ -117,7 +117,7 @@ class Limits {
     const std::size_t needed = std::max(smallest.bytes, stitching);
     throw Error(ErrorCategory::memory,
                 tiles + " and stitching them need " + bytes_text(needed) + ", and " + bytes_text(bytes_) +
-                    (limited_ ? " are allowed: raise the limit to " : " are there: use a machine with ") +
+                    (limited_ ? " are allowed: raise the limit to " : " are available: use a machine with ") +
                     std::to_string(needed) + " bytes, or search fewer disparities, or use fewer threads");
   }
 
@@ -213,7 +213,7 @@ std::vector<Tile> tiles_of(const Axis& columns, const Axis& rows, Size size) {
 void check_largest(const Axis& columns, const Axis& rows, Size least) {
   if (columns.largest >= least.width && rows.largest >= least.height) return;
   throw Error(ErrorCategory::argument, "tiles of at most " + text(Size{columns.largest, rows.largest}) +
-                                           " have no room within their margins: allow " + text(least) +
+                                           " leave no room inside their margins: allow " + text(least) +
                                            " or more");
 }
 
@@ -296,7 +296,7 @@ void check_tiles(const TilePlan& plan) {
   for (std::size_t i = 0; i < plan.tiles.size(); ++i)
     if (!layout.accepts(plan.tiles[i]))
       throw Error(ErrorCategory::argument,
-                  "tile " + std::to_string(i) + " of the plan is not where it belongs: plan again");
+                  "tile " + std::to_string(i) + " of the plan is in the wrong place: plan again");
   if (!layout.is_complete())
     throw Error(ErrorCategory::argument, "the plan's " + std::to_string(plan.tiles.size()) +
                                              " tiles do not cover the image: plan again");

@@ -147,7 +147,7 @@ class Stitcher {
     check_image("left image", left);
     if (left.format.size != window_)
       throw Error(ErrorCategory::argument, "rows of the left image are " + text(left.format.size) +
-                                               ": give the " + text(window_) + " that were asked for");
+                                               ": give the " + text(window_) + " requested");
   }
 
   Size image_;

@@ -60,7 +60,7 @@ void copy(const DisparityMap& from, const DisparityMap& to, const Workers& worke
 
 void check_no_confidence(const DisparityMap& map) {
   if (map.confidence.empty()) return;
-  throw Error(ErrorCategory::argument, "tiles tell no confidence: leave that map out");
+  throw Error(ErrorCategory::argument, "tiles do not report confidence: leave out that map");
 }
 
 void check_all(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map) {
@@ -96,7 +96,7 @@ void TileMatcher::run(const Tile& tile, const StereoPair& around, const Disparit
   const auto number = static_cast<std::size_t>(tile.number);
   if (number >= tiles_.size() || tiles_[number] != tile)
     throw Error(ErrorCategory::argument,
-                "tile " + std::to_string(tile.number) + " is none of the plan: give one of its tiles");
+                "tile " + std::to_string(tile.number) + " is not in the plan: give one of its tiles");
   check_view("disparity map", inside.disparity, tile.inside.size);
   check_view("status map", inside.status, tile.inside.size);
   check_no_confidence(inside);

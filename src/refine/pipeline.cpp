@@ -32,25 +32,26 @@ void add_fields(detail::Fields& fields, RefineParameters& p) {
       .add("left_right_check", p.left_right_check,
            {"Reject pixels where the left and the right map disagree"})
       .add("left_right_tolerance", p.left_right_tolerance, not_negative(),
-           {"Pixels by which the two maps may differ", "pixels", Audience::experts})
+           {"Largest difference allowed between the two maps", "pixels", Audience::experts})
       .add("speckle_size", p.speckle_size, not_negative(),
            {"Reject regions of fewer pixels; 0 = none", "pixels"})
       .add("speckle_range", p.speckle_range, not_negative(),
-           {"Pixels by which neighbours in a region may differ", "pixels", Audience::experts})
+           {"Largest difference between neighbours in a region", "pixels", Audience::experts})
       .add("fill", p.fill, {{"none", Fill::none}, {"row", Fill::row}},
-           {"What fills pixels without a value; row = a neighbour on the row"})
+           {"How to fill pixels without a value; row = from a neighbour on the same row"})
       .add("median", p.median, detail::one_of({0, 3, 5}),
-           {"Median filter: window 0 (none), 3 or 5", "pixels"})
+           {"Window of the median filter: 0 (none), 3 or 5", "pixels"})
       .add("weighted_median", p.weighted_median, odd_or_zero(3, 15),
-           {"Median weighted by the left image: window 0 (none) or odd, 3 to 15", "pixels"})
+           {"Window of the median weighted by the left image: 0 (none), or odd from 3 to 15", "pixels"})
       .add("weighted_median_range", p.weighted_median_range, range(1, 255),
-           {"Gray levels at which its weights fall to 1/e", "gray levels", Audience::experts})
+           {"Difference in gray at which its weights fall to 1/e", "gray levels", Audience::experts})
       .add("bilateral", p.bilateral, odd_or_zero(3, 15),
-           {"Bilateral filter guided by the left image: window 0 (none) or odd, 3 to 15", "pixels"})
+           {"Window of the bilateral filter guided by the left image: 0 (none), or odd from 3 to 15",
+            "pixels"})
       .add("bilateral_range", p.bilateral_range, range(1, 255),
-           {"Gray levels at which its weights fall to 1/e", "gray levels", Audience::experts})
+           {"Difference in gray at which its weights fall to 1/e", "gray levels", Audience::experts})
       .add("bilateral_step", p.bilateral_step, range(0, 128),
-           {"Pixels of disparity by which neighbours that count may differ", "pixels", Audience::experts});
+           {"Largest difference in disparity of neighbours that count", "pixels", Audience::experts});
 }
 
 void add_sub_pixel_field(detail::Fields& fields, SubPixel& sub_pixel) {

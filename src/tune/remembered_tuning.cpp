@@ -67,7 +67,7 @@ class Memory {
 
   void refuse(const std::string& reason) {
     const std::lock_guard guard(mutex_);
-    refused_ = "what is remembered of tuning was not used: " + reason;
+    refused_ = "the remembered tuning was not used: " + reason;
   }
 
   std::string warning() {
@@ -97,7 +97,7 @@ class Memory {
     try {
       entries_ = tuning::read(path);
     } catch (const Error& error) {
-      unreadable_ = std::string("what is remembered of tuning was not used: ") + error.what();
+      unreadable_ = std::string("the remembered tuning was not used: ") + error.what();
     }
   }
 

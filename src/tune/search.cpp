@@ -148,7 +148,7 @@ class Search {
     try {
       keep_open(index, open_beside_others(trial(index).configuration));
       if (!verified_[index] && index != the_default && !open_.back().candidate->agrees())
-        throw Error(ErrorCategory::internal, "gives other bytes than the default");
+        throw Error(ErrorCategory::internal, "its result differs from that of the default");
       verified_[index] = true;
       return open_.back().candidate.get();
     } catch (const std::exception& error) {
@@ -173,7 +173,7 @@ class Search {
     trial(index).samples = 0;
     open_.clear();
     if (index == the_default)
-      result_.ended_early = "the default failed, which had worked: " + trial(index).failure;
+      result_.ended_early = "the default failed after it had worked: " + trial(index).failure;
   }
 
   // Comparisons
@@ -265,7 +265,7 @@ class Search {
 
   // Of the time up to that part of the budget, one half is for what follows.
   void prepare(const std::vector<std::size_t>& indices, double end) {
-    tell("prepares " + std::to_string(indices.size()));
+    tell("preparing " + std::to_string(indices.size()));
     std::vector<Configuration> configurations;
     for (const std::size_t index : indices) configurations.push_back(trial(index).configuration);
     landscape_.prepare(configurations, landscape_.seconds() + std::max(end * budget_ - elapsed(), 0.0) / 2);
@@ -276,7 +276,7 @@ class Search {
     best.resize(std::min(best.size(), finalists));
     if (best.empty() || is_out(the_default)) return {};
     if (past(end_of_finals)) return best;
-    tell("compares the best " + std::to_string(best.size()));
+    tell("comparing the best " + std::to_string(best.size()));
     compare(best, {5, 41, 1000, end_of_finals, false});
     std::vector<std::size_t> order = fastest();
     std::erase_if(
@@ -288,7 +288,7 @@ class Search {
   void decide(const std::vector<std::size_t>& order) {
     for (const std::size_t index : order) {
       if (is_out(the_default)) break;
-      tell("compares the best with the default");
+      tell("comparing the best with the default");
       open_.clear();
       verified_[index] = false;
       std::vector<std::size_t> last{index};

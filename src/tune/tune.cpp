@@ -100,7 +100,7 @@ class Plans final : public tuning::Landscape {
     std::unique_ptr<detail::Plan> plan = make_plan(configuration);
     const Bytes bytes = bytes_of(*plan);
     if (held_plans_ > 0 && !has_room_for(bytes))
-      throw Error(ErrorCategory::memory, "another plan does not fit beside those that are held");
+      throw Error(ErrorCategory::memory, "another plan does not fit in memory beside those already made");
     detail::allocate(*plan, limits_);
     return std::make_unique<Built>(*this, std::move(plan), bytes);
   }
@@ -269,7 +269,7 @@ TuningResult tune(const MatcherParameters& parameters, const Device& device, con
   const std::string owner = detail::owner_name(parameters, device);
   if (!space.is_searched())
     throw Error(ErrorCategory::device,
-                owner + " has nothing to tune with these parameters: plans choose by themselves");
+                owner + " has nothing to tune with these parameters: match without tuning");
   const Configuration given =
       read_configuration(options.limits.configuration, space, detail::Named::searched, owner);
   const tuning::SearchRequest request{

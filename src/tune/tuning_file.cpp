@@ -88,7 +88,7 @@ std::vector<TunedConfiguration> detail::parse_tuning(const std::string& text, co
     const ordered_json json = ordered_json::parse(text);
     const int version = whole_number(json.at("version"));
     if (version != file_version)
-      throw refuse("is of version " + std::to_string(version) + ", this program reads version " +
+      throw refuse("has version " + std::to_string(version) + ", this program reads version " +
                    std::to_string(file_version));
     std::vector<TunedConfiguration> entries;
     for (const ordered_json& entry : json.at("entries")) {
@@ -118,7 +118,7 @@ std::string text_of(const std::vector<TunedConfiguration>& entries) {
 std::string read_text(const fs::path& path) {
   // Opening a pipe might take for ever.
   if (!fs::is_regular_file(path))
-    throw Error(ErrorCategory::file, "cannot read " + path.string() + ": it is no file");
+    throw Error(ErrorCategory::file, "cannot read " + path.string() + ": it is not a regular file");
   constexpr std::size_t most_bytes = 64 << 20;  // some 100,000 entries
   const std::vector<std::byte> bytes = read_file(path.string(), most_bytes);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -139,7 +139,7 @@ class Lock {
     const std::string reason = std::strerror(errno);
     if (descriptor_ >= 0) close(descriptor_);
     throw Error(ErrorCategory::file,
-                "cannot write " + name + ": " + reason + ": name another place in PARALLAX_TUNING");
+                "cannot write " + name + ": " + reason + ": set PARALLAX_TUNING to another file name");
   }
   ~Lock() { close(descriptor_); }
   Lock(const Lock&) = delete;
@@ -155,7 +155,7 @@ fs::path written_file() {
   const fs::path path = tuning::chosen_file();
   if (path.empty())
     throw Error(ErrorCategory::file,
-                "there is no place to remember tuning in: set PARALLAX_TUNING to the name of a file");
+                "there is no place to remember tuning: set PARALLAX_TUNING to a file name");
   std::error_code error;
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
   const fs::path target = fs::weakly_canonical(path, error);
@@ -168,7 +168,7 @@ void set_aside(const fs::path& path) {
   fs::rename(path, path.string() + ".old", error);
   if (error)
     throw Error(ErrorCategory::file, "cannot set " + path.string() +
-                                         " aside, which cannot be read: " + error.message() + ": remove it");
+                                         " aside, which is unreadable: " + error.message() + ": remove it");
 }
 
 // What cannot be read is set aside. \throws Error (file)
@@ -234,7 +234,8 @@ void check_tuning_file() {
   std::error_code ignored;
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored))
     throw Error(ErrorCategory::file,
-                "cannot write " + path.string() + ": it is no file: name another place in PARALLAX_TUNING");
+                "cannot write " + path.string() +
+                    ": it is not a regular file: set PARALLAX_TUNING to another file name");
 }
 
 }  // namespace parallax

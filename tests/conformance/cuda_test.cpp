@@ -233,7 +233,7 @@ TEST_F(CudaTest, StrategiesRefuseWhatTheyLack) {
       ADD_FAILURE() << "takes " << what;
     } catch (const Error& error) {
       EXPECT_EQ(error.category(), ErrorCategory::device) << error.what();
-      EXPECT_NE(std::string(error.what()).find("global-memory takes no " + what), std::string::npos)
+      EXPECT_NE(std::string(error.what()).find("global-memory supports no " + what), std::string::npos)
           << error.what();
     }
   };
@@ -252,7 +252,7 @@ TEST_F(CudaTest, StrategiesRefuseWhatTheyLack) {
         [&] {
           Matcher(study, cuda_device, format, {0, values});
         },
-        values.size() > 1 ? "do not go together" : "streams 5");
+        values.size() > 1 ? "cannot be combined" : "streams 5");
 
   Matcher matcher(study, cuda_device, format, limits);
   Result result(format.size);
@@ -345,10 +345,10 @@ TEST_F(CudaTest, TilesRefuseWhatTheyLack) {
   refuses(64, 64, ways_of_tiles(launches, "shared-memory", 0), "messages in shared-memory would take");
   refuses(64, 64, ways_of_tiles(launches, "registers", 0), "messages in registers would take");
   refuses(64, 16, ways_of_tiles(launches, "registers", 1), "messages in registers would take 256");
-  refuses(0, 16, ways_of_tiles(launches, "shared-memory", 0), "shared-memory take no whole image");
-  refuses(0, 16, ways_of_tiles("grid-barrier", "", 0), "grid-barrier takes no whole image");
-  refuses(0, 16, ways_of_tiles("tile-flags", "", 0), "tile-flags takes no whole");
-  refuses(16, 64, ways_of_tiles(launches, "", 1), "threads_per_pixel 1 leaves 64 labels");
+  refuses(0, 16, ways_of_tiles(launches, "shared-memory", 0), "shared-memory do not support the whole image");
+  refuses(0, 16, ways_of_tiles("grid-barrier", "", 0), "grid-barrier does not support the whole image");
+  refuses(0, 16, ways_of_tiles("tile-flags", "", 0), "tile-flags does not support the whole");
+  refuses(16, 64, ways_of_tiles(launches, "", 1), "threads_per_pixel 1 is too few for 64 labels");
 }
 
 // Blocks that wait for each other could wait for ever.

@@ -93,7 +93,8 @@ TEST_F(MissingTest, ADriverThatIsNewEnough) {
   const Variable version("PARALLAX_EMULATED_DRIVER_VERSION", "11080");
   auto found = plan_once("cuda");
   const std::string reason =
-      "the CUDA driver is too old (it knows CUDA 11.8): update it to one for CUDA 12.0 or later, or choose "
+      "the CUDA driver is too old (it supports CUDA 11.8): update it to one for CUDA 12.0 or later, or "
+      "choose "
       "device cpu";
   EXPECT_EQ(found["match"], "device: " + reason);
   EXPECT_EQ(found["GPUs"], "0 " + reason);
@@ -104,9 +105,10 @@ TEST_F(MissingTest, AFunctionOfTheDriver) {
   for (const char* name : {"cuGraphInstantiateWithFlags", "cuDriverGetVersion", "cuGetErrorName"}) {
     add("libcuda.so.1", name);
     auto found = plan_with_these();
-    EXPECT_TRUE(contains(found["match"], "device: the CUDA driver is too old (it knows CUDA "))
+    EXPECT_TRUE(contains(found["match"], "device: the CUDA driver is too old (it supports CUDA "))
         << found["match"];
-    EXPECT_TRUE(contains(found["match"], std::string("and no ") + name + "): update it")) << found["match"];
+    EXPECT_TRUE(contains(found["match"], std::string("and lacks ") + name + "): update it"))
+        << found["match"];
     EXPECT_EQ(found["devices"], "listed");
   }
 }
@@ -114,15 +116,16 @@ TEST_F(MissingTest, AFunctionOfTheDriver) {
 TEST_F(MissingTest, ACompilerThatIsOldEnough) {
   if (has_library("libnvrtc.so.12")) GTEST_SKIP() << "this machine has one";
   const Variable version("PARALLAX_EMULATED_DRIVER_VERSION", "12000");
-  EXPECT_EQ(plan_once("cuda")["match"],
-            "device: libnvrtc.so.13 is newer than the driver, which knows CUDA 12.0: install libnvrtc.so.12 "
-            "(NVIDIA's "
-            "package cuda-nvrtc), or put its folder on LD_LIBRARY_PATH");
+  EXPECT_EQ(
+      plan_once("cuda")["match"],
+      "device: libnvrtc.so.13 is newer than the driver, which supports CUDA 12.0: install libnvrtc.so.12 "
+      "(NVIDIA's "
+      "package cuda-nvrtc), or put its folder on LD_LIBRARY_PATH");
 }
 
 TEST_F(MissingTest, TheCompiler) {
   const char* reason =
-      "device: CUDA's run-time compiler is not on this machine: install libnvrtc.so.13 (NVIDIA's package "
+      "device: CUDA's run-time compiler is not installed: install libnvrtc.so.13 (NVIDIA's package "
       "cuda-nvrtc), "
       "or put its folder on LD_LIBRARY_PATH";
   if (has_library("libnvrtc.so.12")) GTEST_SKIP() << "this machine has an older one";
@@ -179,7 +182,7 @@ TEST_F(CudaDeviceTest, AnOldArchitectureIsRefused) {
   PARALLAX_NEEDS_EMULATED_GPU();
   emulated()->set_architecture(61);
   expect_refused(gpu(), ErrorCategory::device,
-                 {"cuda:0 is of architecture sm_61", "choose a GPU of sm_75 or later"});
+                 {"cuda:0 has architecture sm_61", "choose a GPU of sm_75 or later"});
   EXPECT_EQ(cuda::find_gpus().list.size(), 2u);
 }
 

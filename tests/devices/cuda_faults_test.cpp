@@ -148,7 +148,7 @@ TEST_P(CudaFaultsTest, MemoryThatRunsOutIsAnErrorOfMemory) {
                            "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuLaunchKernelEx"}) {
     emulated()->fail_call(name, 1, cuda::out_of_memory);
     expect_error(error_of([&] { live(); }), ErrorCategory::memory,
-                 {short_name(name), "CUDA_ERROR_OUT_OF_MEMORY", "free memory of the GPU"});
+                 {short_name(name), "CUDA_ERROR_OUT_OF_MEMORY", "free GPU memory"});
     EXPECT_EQ(emulated()->live_objects(), live_objects) << name;
   }
   EXPECT_TRUE(lives());

@@ -42,7 +42,7 @@ TEST(OpenclDriverTest, MachineWithoutALoaderIsToldWhatToInstall) {
 
 TEST(OpenclDriverTest, LibraryThatLacksFunctionsIsRefusedByTheName) {
   expect_error(error_of([] { opencl::load_driver("libm.so.6"); }), ErrorCategory::device,
-               {"libm.so.6", "it has no cl", "OpenCL 1.2"});
+               {"libm.so.6", "it lacks cl", "OpenCL 1.2"});
 }
 
 // The loader reads its list of drivers once in a process, so this needs one of its own.
@@ -58,7 +58,7 @@ TEST(OpenclDriverDeathTest, MachineWithoutADriverIsToldWhatToInstall) {
     std::exit(error && error->category() == ErrorCategory::device ? 0 : 1);
   };
   EXPECT_EXIT(plan_without_drivers(), testing::ExitedWithCode(0),
-              "not listed, OpenCL has no device on this machine: install .*, or choose device cpu");
+              "not listed, OpenCL finds no device on this machine: install .*, or choose device cpu");
 }
 
 class OpenclDeviceTest : public testing::Test {

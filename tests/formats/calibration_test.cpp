@@ -161,10 +161,9 @@ TEST(CalibrationTest, EndlessFileIsNotReadToItsEnd) {
     read_middlebury_calibration("/dev/zero");
     ADD_FAILURE();
   } catch (const Error& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "cannot read /dev/zero: it is larger than 1.0 MiB, the most that is read of such a file; give "
-        "another one");
+    EXPECT_STREQ(error.what(),
+                 "cannot read /dev/zero: it is larger than 1.0 MiB, the limit for such a file; give a "
+                 "smaller one");
   }
 }
 

@@ -61,7 +61,7 @@ TEST(CostsTest, TooFewOrTooManyAreCounted) {
   // Enough characters for all, in fewer words.
   expect_refused("2 1\n100 200 300\n400\n", "have 6 costs, there are 4");
   expect_refused("1 1", "have 3 costs, there are 0");
-  expect_refused(small + "13\n", "holds too much: 2×2 pixels with 3 labels have 12 costs, there are 13");
+  expect_refused(small + "13\n", "is too long: 2×2 pixels with 3 labels have 12 costs, there are 13");
   expect_refused(small + "end", "there are 13");
 }
 
@@ -69,14 +69,14 @@ TEST(CostsTest, EveryCostIsAWholeNumberThatFloatsHold) {
   for (const char* bad :
        {"x", "1.5", "1e3", "0x10", "16777217", "-16777217", "99999999999999999999", "nan", "--1", "1,2"})
     expect_refused("2 1\n1 2 3\n4 " + std::string(bad) + " 6\n",
-                   "line 3, cost 5 is no whole number from -8388608 to 8388608");
+                   "line 3, cost 5 is not an integer from -8388608 to 8388608");
   expect_refused(std::string("1 1 1 \0 3", 9), "line 1, cost 2");
 }
 
 TEST(CostsTest, SizesMustBePossible) {
   for (const char* bad : {"", "\n", "2", "0 1 1 2 3", "1 0 1 2 3", "-1 1 1 2 3", "1000001 1 1 2 3",
                           "1.0 1 1 2 3", "99999999999999999999 1 1 2 3", "P5 1 1 255"})
-    expect_refused(bad, "begins with a width or height that is no number from 1 to 1000000");
+    expect_refused(bad, "begins with a width or height that is not a number from 1 to 1000000");
   expect_refused("1000000 1000000 1 2 3", "have 3000000000000 costs, there are 3");
 }
 

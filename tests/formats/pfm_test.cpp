@@ -120,7 +120,7 @@ TEST(PfmTest, HeaderThatEndsEarlyIsRefused) {
 TEST(PfmTest, OtherFormatsAreRefused) {
   expect_refused(pfm("PF\n1 1\n-1\n", {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}), "three channels");
   for (const char* header : {"P5\n1 1\n255\n", "pf\n1 1\n-1\n", "Pfx\n1 1\n-1\n", "\x89PNG\r\n\x1a\n"})
-    expect_refused(pfm(header, {0, 0, 0, 0}), "no PFM");
+    expect_refused(pfm(header, {0, 0, 0, 0}), "not a PFM");
 }
 
 TEST(PfmTest, SizesThatMakeNoSenseAreRefused) {

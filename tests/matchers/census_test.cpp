@@ -199,7 +199,7 @@ TEST(CensusTest, ThinThingsSurviveThePyramid) {
 TEST(CensusTest, RangesThatLeadOutOfTheImageAreRefused) {
   CensusParameters beyond;
   beyond.min_disparity = 50;
-  expect_refused([&] { Matcher(beyond, cpu(1), {{50, 10}}); }, "lead out of an image 50 pixels wide");
+  expect_refused([&] { Matcher(beyond, cpu(1), {{50, 10}}); }, "lie outside an image 50 pixels wide");
 }
 
 TEST(CensusTest, ThePresetOfTheTalkIsAsItSays) {

@@ -87,7 +87,7 @@ TEST(ParametersTest, JsonThatSaysNothingIsRefused) {
 
 TEST(ParametersTest, ParametersOfNoMethodAreRefused) {
   const MatcherParameters none;
-  const std::string_view reason = "the parameters are of no method";
+  const std::string_view reason = "the parameters belong to no method";
   expect_refused([&] { none.validate(); }, reason);
   expect_refused([&] { none.disparities(); }, reason);
   expect_refused([&] { Matcher(none, {}, {{8, 8}}); }, reason);

@@ -663,7 +663,7 @@ TEST(TiledBeliefPropagationParametersTest, RangesThatLeadOutOfTheImageAreRefused
   for (const Device& device : devices()) {
     for (const int lowest : {40, 1'000'000, -47}) {
       parameters.min_disparity = lowest;
-      expect_refused([&] { Matcher(parameters, device, {{40, 24}}); }, "lead out of an image 40 pixels wide");
+      expect_refused([&] { Matcher(parameters, device, {{40, 24}}); }, "lie outside an image 40 pixels wide");
     }
     for (const int lowest : {39, -46}) {
       parameters.min_disparity = lowest;

@@ -186,13 +186,13 @@ TEST(TilePlanTest, RefusesWhatHasNoTiles) {
 }
 
 TEST(TilePlanTest, RefusesWhatAMatcherDoes) {
-  expect_refused([] { plan_tiles(block_of(700, 20), cpu(1), format, {}); }, "lead out of an image");
+  expect_refused([] { plan_tiles(block_of(700, 20), cpu(1), format, {}); }, "lie outside an image");
   CensusParameters census;
   census.min_disparity = -800;
-  expect_refused([&] { plan_tiles(census, cpu(1), format, {}); }, "lead out of an image");
+  expect_refused([&] { plan_tiles(census, cpu(1), format, {}); }, "lie outside an image");
   BeliefPropagationParameters belief;
   belief.min_disparity = 643;
-  expect_refused([&] { plan_tiles(belief, cpu(1), format, {}); }, "lead out of an image");
+  expect_refused([&] { plan_tiles(belief, cpu(1), format, {}); }, "lie outside an image");
   expect_refused([] { plan_tiles(block_of(0, 0), cpu(1), format, {}); }, "disparities is 0");
   expect_refused([] { plan_tiles(block_of(0, 9), cpu(1), {{0, 5}, Depth::bits8}, {}); }, "image is 0×5");
   expect_refused([] { plan_tiles(block_of(0, 9), cpu(-1), format, {}); }, "threads is -1");
@@ -289,10 +289,10 @@ TEST_F(TileMatcherTest, RefusesTilesOfAnotherPlan) {
   TileMatcher matcher(plan_);
   Tile tile = plan_.tiles[1];
   tile.around.size.width += 1;
-  expect_refused([&] { matcher.run(tile, around(tile), inside(tile)); }, "tile 1 is none of the plan");
+  expect_refused([&] { matcher.run(tile, around(tile), inside(tile)); }, "tile 1 is not in the plan");
   tile = plan_.tiles[1];
   tile.inside.x = tile.around.x - 1;
-  expect_refused([&] { matcher.run(tile, around(tile), inside(tile)); }, "tile 1 is none of the plan");
+  expect_refused([&] { matcher.run(tile, around(tile), inside(tile)); }, "tile 1 is not in the plan");
 }
 
 TEST_F(TileMatcherTest, RefusesImagesAndMapsOfAnotherSize) {

@@ -279,7 +279,7 @@ TEST_P(GuidedTest, BadArgumentsAreRefused) {
     refused(guide.view(), 5, range,
             name + "_range is " + std::to_string(range) + ": choose a number from 1 to 255");
   refused(other.view(), 5, 10, "guide is 5×4, the map 4×4");
-  refused(ImageView(), 5, 10, "guide has no memory");
+  refused(ImageView(), 5, 10, "guide points to no memory");
 }
 
 INSTANTIATE_TEST_SUITE_P(, GuidedTest, ::testing::ValuesIn(steps),

@@ -16,7 +16,7 @@ class OptionsTest : public testing::Test {
     options_.add("LEFT", left_, "A picture").required();
     options_.group("Matching");
     options_.add("-n,--count", count_, "How many").range(1, 100);
-    options_.add("--labels N", labels_, "Any whole number");
+    options_.add("--labels N", labels_, "Any integer");
     options_.add("--weight", weight_, "A factor");
     options_.add("--rate X", rate_, "A rate").range(0, 1000);
     options_.add("--seed N", seed_, "A seed");
@@ -129,7 +129,7 @@ TEST_F(OptionsTest, ValuesThatDoNotFitAreRefusedInALine) {
   EXPECT_EQ(refusal("--weight inf"), "--weight is 'inf': give a finite number");
   EXPECT_EQ(refusal("--seed -1"), "--seed is '-1': give a number that is not negative");
   EXPECT_EQ(refusal("--labels 2147483648"),
-            "--labels is '2147483648': give a whole number from -2147483648 to 2147483647");
+            "--labels is '2147483648': give an integer from -2147483648 to 2147483647");
   EXPECT_EQ(refusal("--fill column"), "--fill is 'column': give one of none, row");
 }
 
@@ -149,7 +149,7 @@ TEST_F(OptionsTest, WhatIsMissingOrUnknownIsNamed) {
   EXPECT_TRUE(
       contains(refusal("--colour"), "unknown option or argument: --colour; see 'parallax match --help'"));
   EXPECT_TRUE(contains(refusal("right.png"), "unknown option or argument: right.png"));
-  EXPECT_TRUE(contains(refusal("--labels"), "--labels is given without a value; see"));
+  EXPECT_TRUE(contains(refusal("--labels"), "--labels needs a value; see"));
   try {
     options_.read({});
     FAIL();

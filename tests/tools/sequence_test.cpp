@@ -149,7 +149,7 @@ TEST_F(SequenceTest, AFrameOfAnotherSizeOrDepthIsBroken) {
   save("r/4.ppm", filled({64, 47}, 3, Depth::bits8, 1));
   const Outcome outcome = run("match l r" + options + "-o d/");
   EXPECT_EQ(outcome.status, 1);
-  for (const char* line : {"frame 1: l/1.ppm is 60×48 with 8 bits, the frames before are 64×48 with 8 bits",
+  for (const char* line : {"frame 1: l/1.ppm is 60×48 with 8 bits, earlier frames are 64×48 with 8 bits",
                            "frame 3: l/3.ppm is 64×48 with 16 bits", "frame 4: l/4.ppm is 64×48",
                            "r/4.ppm is 64×47", "matched 3 of 6 frames"})
     EXPECT_NE(outcome.err.find(line), std::string::npos) << line << " in " << outcome.err;
@@ -164,22 +164,22 @@ TEST_F(SequenceTest, RefusesInputsThatMakeNoSequence) {
   fs::create_directories(folder_ / "other");
   for (const char* name : {"a.ppm", "b.ppm", "c.ppm"})
     fs::copy(folder_ / "r/0.ppm", folder_ / "other" / name);
-  expect_refusal("match l none", 1, {"none", "holds no pictures"});
-  expect_refusal("match l r/0.ppm", 1, {"l is a directory", "r/0.ppm is a picture", "two of a kind"});
+  expect_refusal("match l none", 1, {"none", "contains no pictures"});
+  expect_refusal("match l r/0.ppm", 1, {"l is a directory", "r/0.ppm is a picture", "two of the same kind"});
   expect_refusal("match l.avi r", 1, {"l.avi is a video", "r is a directory"});
-  expect_refusal("match x%d.ppm r/%d.ppm", 1, {"no file is called x%d.ppm"});
-  expect_refusal("match l/%02d.ppm r/%d.ppm", 1, {"no file is called l/%02d.ppm"});
+  expect_refusal("match x%d.ppm r/%d.ppm", 1, {"no file matches x%d.ppm"});
+  expect_refusal("match l/%02d.ppm r/%d.ppm", 1, {"no file matches l/%02d.ppm"});
   expect_refusal("match l%d/%d.ppm r/%d.ppm", 2, {"l%d/%d.ppm", "more than one"});
   expect_refusal("match l%d/0.ppm r/%d.ppm", 2, {"l%d/0.ppm", "folder"});
   expect_refusal("match l", 2, {"RIGHT", "required"});
   expect_refusal("match l r --side-by-side", 2, {"--side-by-side", "leave out r"});
   expect_refusal("match l --side-by-side --disparities 33", 2, {"32 pixels wide"});
-  EXPECT_NE(run("match l other" + options).err.find("names in l and other differ: paired in their order"),
+  EXPECT_NE(run("match l other" + options).err.find("names in l and other differ: pairing them in order"),
             std::string::npos);
   fs::rename(folder_ / "other/b.ppm", folder_ / "other/1.ppm");
-  expect_refusal("match l other", 1, {"other has no 0.ppm", "same names"});
+  expect_refusal("match l other", 1, {"other has no 0.ppm", "same file names"});
   fs::remove(folder_ / "other/a.ppm");
-  expect_refusal("match l other", 1, {"l holds 3 pictures, other 2"});
+  expect_refusal("match l other", 1, {"l contains 3 pictures, other 2"});
 }
 
 TEST_F(SequenceTest, AnOddWidthHasNoTwoHalves) {
@@ -203,7 +203,7 @@ TEST_F(SequenceTest, RefusesOutputsThatMakeNoSense) {
   expect_refusal(sequence + "--video v.avi --fps -5", 2, {"--fps", "-5"});
   expect_refusal(sequence + "--repeat 2", 2, {"--repeat", "one pair"});
   expect_refusal("match l r --method bp --energy --json", 2, {"--energy", "one pair"});
-  expect_refusal(sequence + "--left-mask l/0.ppm", 1, {"l/0.ppm", "no mask"});
+  expect_refusal(sequence + "--left-mask l/0.ppm", 1, {"l/0.ppm", "not a mask"});
   expect_refusal(one + "--video v.avi", 2, {"--video", "sequence"});
   expect_refusal(one + "-o l", 2, {"l is a directory"});
   expect_refusal(one + "--image d/", 2, {"d/ is a directory"});

@@ -284,7 +284,7 @@ TEST_F(TilesTest, MergeNamesTilesThatAreNotThere) {
        {astray, whole.substr(0, whole.size() - 1), whole.substr(0, whole.size() / 2), std::string()}) {
     write(tile(2), damaged);
     expect_refusal("merge plan.json", 1,
-                   {"tile 4 is missing", "tile 2 is damaged", "tile 1 is of another plan", "d.pfm.tiles"});
+                   {"tile 4 is missing", "tile 2 is damaged", "tile 1 is from another plan", "d.pfm.tiles"});
   }
   EXPECT_EQ(contents(folder_ / "d.pfm"), "what was here before");
   write(folder_ / "numbers.txt", "1\n2\n4\n");
@@ -436,7 +436,7 @@ TEST_F(TilesTest, MergeRefusesALeftPictureThatWasChanged) {
             0);
   ASSERT_EQ(run("match --plan p.json --tile 0").status, 0);
   write(folder_ / "pair/left.png", contents(folder_ / "pair/left.png") + " ");
-  expect_refusal("merge p.json", 1, {"left/bytes", "plan anew"});
+  expect_refusal("merge p.json", 1, {"left/bytes", "new plan"});
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
 }
 
@@ -480,7 +480,8 @@ TEST_F(TilesTest, ResumingAsksForTheSame) {
   expect_refusal(words_ + "-o d.pfm --resume --max-memory 3G", 1, {"max_memory_bytes is 0 there"});
   const std::string plan = contents(folder_ / "d.pfm.tiles/plan.json");
   write(folder_ / "d.pfm.tiles/plan.json", plan.substr(0, plan.size() / 2));
-  expect_refusal(words_ + "-o d.pfm --resume", 1, {"plan.json", "no tile plan", "make the plan anew"});
+  expect_refusal(words_ + "-o d.pfm --resume", 1,
+                 {"plan.json", "not a readable tile plan", "make a new plan"});
   write(folder_ / "d.pfm.tiles/plan.json", plan);
   write(folder_ / "pair/right.png", contents(folder_ / "pair/right.png") + " ");
   expect_refusal(words_ + "-o d.pfm --resume", 1, {"right/bytes is "});
@@ -618,7 +619,7 @@ TEST_F(TilesTest, RefusesPlansWithNumbersThatNoIntegerHolds) {
     json changed = plan_in("plan.json");
     changed["threads"] = number;
     write(folder_ / "broken.json", changed.dump());
-    expect_refusal("merge broken.json", 1, {"broken.json", "no whole number"});
+    expect_refusal("merge broken.json", 1, {"broken.json", "not an integer"});
   }
 }
 
@@ -654,14 +655,14 @@ TEST_F(TilesTest, RefusesPlansThatAreNone) {
   changed = plan;
   changed["request"]["parameters"]["window"] = 8;
   expect_broken(changed, {"broken.json", "window is 8: choose an odd number"});
-  expect_refusal("merge text.png", 1, {"text.png", "no tile plan"});
+  expect_refusal("merge text.png", 1, {"text.png", "not a readable tile plan"});
   expect_refusal("merge missing.json", 1, {"missing.json", "No such file"});
   expect_refusal("match --plan plan.json --tile 99", 2, {"99", "tiles 0 to"});
   expect_refusal("match --plan plan.json --tile x", 2, {"'x'"});
   expect_refusal("match --plan plan.json", 2, {"--tile"});
   expect_refusal("match --plan plan.json --tile 0 --window 5", 2, {"--window"});
   write(folder_ / "pair/left.png", contents(folder_ / "pair/left.png") + " ");
-  expect_refusal("match --plan plan.json --tile 0", 1, {"left/bytes", "plan anew"});
+  expect_refusal("match --plan plan.json --tile 0", 1, {"left/bytes", "new plan"});
 }
 
 }  // namespace

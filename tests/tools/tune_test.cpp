@@ -126,7 +126,7 @@ TEST_F(TuneCommand, ABrokenFileIsOneWarning) {
           here);
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-  EXPECT_NE(outcome.err.find("t.json is of version 2"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("t.json has version 2"), std::string::npos) << outcome.err;
 }
 
 // Before time is spent on a search.

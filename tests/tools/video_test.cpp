@@ -167,7 +167,7 @@ TEST_F(VideoTest, VideosThatEndEarlyAreToldOf) {
   save_video("r/%d.ppm", "short.avi", "-frames:v 4");
   const Outcome shorter = run("match l.avi short.avi" + options);
   EXPECT_EQ(shorter.status, 1);
-  EXPECT_NE(shorter.err.find("frame 4: short.avi ends here, l.avi goes on"), std::string::npos)
+  EXPECT_NE(shorter.err.find("frame 4: short.avi ends here, l.avi continues"), std::string::npos)
       << shorter.err;
   const std::string bytes = contents(folder_ / "both.avi");
   std::size_t third = bytes.find("movi");
@@ -198,7 +198,8 @@ TEST_F(SequenceTest, WhatAnotherProgramSaysOfAVideoIsNotBelieved) {
   write(folder_ / "v.avi", "RIFF");
   write(folder_ / "ffprobe", "#!/bin/sh\necho '{\"streams\": [null]}'\n");
   fs::permissions(folder_ / "ffprobe", fs::perms::owner_all);
-  expect_refusal("match v.avi v.avi" + options, 1, {"v.avi: is no picture, and no video"}, "PATH=\"$PWD\"");
+  expect_refusal("match v.avi v.avi" + options, 1, {"v.avi is neither a picture nor a video"},
+                 "PATH=\"$PWD\"");
 }
 
 // Its conversion would be undefined behaviour, which the sanitizers see.

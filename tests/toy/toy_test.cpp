@@ -115,7 +115,7 @@ TEST_F(ToyTest, MatchesInTilesByteForByte) {
 TEST_F(ToyTest, HasATableForTheDocumentation) {
   EXPECT_EQ(parameter_table("toy"),
             "| option | values | default | |\n|---|---|---|---|\n"
-            "| `--min-disparity` | -1000000 to 1000000 pixels | 0 | Lowest disparity, of either sign |\n"
+            "| `--min-disparity` | -1000000 to 1000000 pixels | 0 | Lowest disparity; may be negative |\n"
             "| `--disparities` | 1 to 1024 pixels | 16 | Number of disparities |\n"
             "| `--truncation` | 1 to 65535 gray levels | 40 | Largest difference that counts |\n");
 }

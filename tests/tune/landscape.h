@@ -29,7 +29,7 @@ class Simulated final : public tuning::Landscape {
       case Fault::build:
         return "does not compile";
       case Fault::bytes:
-        return "gives other bytes than the default";
+        return "its result differs from that of the default";
       default:
         return "the launch failed";
     }

@@ -197,7 +197,7 @@ TEST_F(RememberedTuning, OfABrokenFileIsIgnoredWithAWarning) {
   for (const char* version : {"0", "2", "999"}) {
     write(with("\"version\": 1", std::string("\"version\": ") + version));
     EXPECT_TRUE(found().empty());
-    EXPECT_NE(tuning_warning().find("is of version " + std::string(version)), std::string::npos);
+    EXPECT_NE(tuning_warning().find("has version " + std::string(version)), std::string::npos);
   }
   write(whole);
   EXPECT_EQ(found(), together(16));
@@ -328,10 +328,12 @@ TEST_F(RememberedTuning, WhatACallerGivesIsRefusedByName) {
     expect_refused([&] { plan_tiles(parameters_, device, format_, {0, values}); }, reason);
   };
   refused(device_, {{"rows", "4"}},
-          "names rows, and method block on device cpu has no such tunable: choose bands_per_thread");
+          "rows is not tunable for method block on device cpu: choose bands_per_thread");
   refused(device_, {{"pixels_together", "3"}}, "configured pixels_together is 3: choose 2, 4, 8, 16");
   refused(device_, {{"pixels_together", ""}}, "configured pixels_together is : choose");
-  refused(reference, {{"pixels_together", "4"}}, "method block on device reference has nothing to configure");
+  refused(reference, {{"pixels_together", "4"}},
+          "pixels_together is not tunable for method block on device reference with these parameters: leave "
+          "it out");
   parameters_.disparities = 0;
   refused(device_, {{"rows", "4"}}, "disparities is 0");
 }
@@ -356,7 +358,7 @@ TEST_F(RememberedTuning, ValuesForStudiesAreNeitherSearchedNorRemembered) {
   for (const TuningTrial& trial : tune(floats, device_, views, options).trials)
     EXPECT_EQ(trial.values.count("aligned"), 0u);
   options.limits.configuration = {{"aligned", "false"}};
-  expect_refused([&] { tune(floats, device_, views, options); }, "no search tries values of aligned");
+  expect_refused([&] { tune(floats, device_, views, options); }, "aligned has no values to search here");
   // A search leaves alone what is given.
   options.limits.configuration = {{"bands_per_thread", "4"}};
   const TuningResult result = tune(floats, device_, views, options);

@@ -29,7 +29,7 @@ namespace {
 using nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-// A pair with truth, and how to get it: pairs are loaded one at a time.
+// A pair with ground truth and its loader: pairs are loaded one at a time.
 struct BenchPair {
   std::string name;
   int disparities;
@@ -84,7 +84,7 @@ BenchPair synthetic(const char* name, Scene scene, Size size, int disparities) {
           }};
 }
 
-// The standard suite: real pairs as far as `data` has them, and synthetic ones that everybody has.
+// The standard suite: the real pairs found in `data`, and synthetic ones, which need no data.
 std::vector<BenchPair> standard_suite(const fs::path& data) {
   std::vector<BenchPair> pairs;
   constexpr Table2003 entries[] = {{"tsukuba", 16, 16}, {"venus", 20, 8}, {"teddy", 60, 4}, {"cones", 60, 4}};
@@ -118,7 +118,7 @@ std::vector<Trial> standard_trials(const Device& device) {
   return trials;
 }
 
-// Median milliseconds of a run, after one to warm up; about a second's worth, but from 3 to 100 runs. What
+// Median milliseconds of a run, after one warm-up run: 3 to 100 runs, about a second in total. A match that
 // takes many seconds is run only once more.
 double measure(Matcher& matcher, const StereoPair& pair, const DisparityMap& map) {
   const auto run = [&] {
@@ -172,7 +172,7 @@ void print_header() {
 void print_row(const Row& row) {
   const double label_pixels = static_cast<double>(row.size.pixels()) * row.disparities;
   const std::string size = std::to_string(row.size.width) + "x" + std::to_string(row.size.height);
-  // Columns are counted in bytes by printf: names with a multiplication sign need one more.
+  // printf counts bytes, and a multiplication sign has two: such names need a wider column.
   const int name_width = 28 + static_cast<int>(std::count(row.pair.begin(), row.pair.end(), '\xC3'));
   std::printf("%-*s %-20s %-10s %10s %7d %9.2f %8.3f %7.2f %7.2f %7.2f %7.2f\n", name_width, row.pair.c_str(),
               row.method.c_str(), row.device.c_str(), size.c_str(), row.disparities, row.milliseconds,
@@ -236,7 +236,7 @@ bool asks_for_papers(const Arguments& arguments) {
   return false;
 }
 
-// A program of its own, which is built beside this one. Takes this process over.
+// Replaces this process by the program parallax-papers, which is built beside this one.
 [[noreturn]] void run_papers(const Arguments& arguments) {
   const fs::path own = fs::read_symlink("/proc/self/exe"), program = own.parent_path() / "parallax-papers";
   std::vector<char*> words{const_cast<char*>(program.c_str())};
@@ -245,8 +245,8 @@ bool asks_for_papers(const Arguments& arguments) {
   ::execv(program.c_str(), words.data());
   throw Error(ErrorCategory::file,
               "cannot start " + program.string() + " (" + std::strerror(errno) +
-                  "), which has --suite papers: build it in the folder that parallax was built in, by 'cmake "
-                  "--build FOLDER --target parallax-papers', and keep both in one folder");
+                  "), which runs --suite papers: build it with 'cmake --build FOLDER --target "
+                  "parallax-papers', and keep it in the same folder as parallax");
 }
 
 }  // namespace
@@ -259,14 +259,14 @@ int bench_command(const Arguments& arguments) {
   TunedValues configuration;
   Options options("bench", "Measure time and error on standard pairs: medians of many runs after a warm-up.");
   options.add_choice<std::string>("--suite", suite, {{"standard", "standard"}, {"papers", "papers"}},
-                                  "Every method with its default preset, or what five papers report, which "
-                                  "--suite papers --help is about");
+                                  "Every method with its default preset, or the tables of five papers (see "
+                                  "--suite papers --help)");
   options.add("--data DIR", data,
               "Folder with middlebury2003/, middlebury2014/ and papers/; default: $PARALLAX_DATA");
   options.add("--device", devices, "Devices; default: cpu");
-  options.add("--threads N", threads, "Threads of the cpu device; 0 = one a core").range(0, 4096);
+  options.add("--threads N", threads, "Threads of the cpu device; 0 = one per core").range(0, 4096);
   add_configuration_option(options, configuration);
-  options.add("--json FILE", json, "Write the results to this file, too");
+  options.add("--json FILE", json, "Also write the results to this file");
   options.read(arguments);
   if (const char* folder = std::getenv("PARALLAX_DATA"); folder != nullptr && !options.given("--data"))
     data = folder;

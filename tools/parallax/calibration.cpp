@@ -26,7 +26,7 @@ namespace {
 // The projection matrix of a rectified camera, row by row: 3 rows of 4.
 using Projection = std::array<double, 12>;
 
-// What OpenCV's cv::FileStorage writes of a matrix, in any of its three formats.
+// A matrix as OpenCV's cv::FileStorage writes it, in any of its three formats.
 struct StoredMatrix {
   int rows = 0, columns = 0;
   std::vector<double> values;
@@ -35,7 +35,7 @@ struct StoredMatrix {
 Projection projection_in(const StoredMatrix& matrix, const std::string& key, const std::string& name) {
   Projection projection;
   if (matrix.rows != 3 || matrix.columns != 4 || matrix.values.size() != projection.size())
-    fail(name, " has no P1 and P2 of 3×4 numbers: give the stereo calibration that stereoRectify() made");
+    fail(name, " has no 3×4 matrices P1 and P2: give the stereo calibration that stereoRectify() computed");
   for (std::size_t i = 0; i < projection.size(); ++i) {
     projection[i] = matrix.values[i];
     if (!std::isfinite(projection[i])) fail(name, ": " + key + " holds a value that is not finite");
@@ -53,7 +53,7 @@ StoredMatrix matrix_in(const YAML::Node& document, const char* key) {
 StoredMatrix matrix_in(const nlohmann::json& document, const char* key) {
   const auto node = document.find(key);
   if (node == document.end() || !node->is_object()) return {};
-  // The values themselves are compared: converted, a number beyond an int could become the right one.
+  // Compared before conversion: a number too large for an int could otherwise wrap to the right value.
   const auto count = [&](const char* what, int wanted) {
     return node->value(what, nlohmann::json()) == wanted ? wanted : 0;
   };
@@ -95,7 +95,7 @@ Calibration calibration_in(const Document& document, const std::string& name) {
   calibration.doffs = right[cx] - calibration.centre_x;
   calibration.baseline = -right[shift] / right[fx];
   if (!(calibration.focal > 0) || !(calibration.baseline > 0) || !std::isfinite(calibration.baseline))
-    fail(name, " describes no pair side by side, left camera first");
+    fail(name, " does not describe a horizontal pair with the left camera first: calibrate the pair again");
   return calibration;
 }
 
@@ -103,7 +103,7 @@ Calibration parse_yaml(std::string_view text, const std::string& name) {
   return calibration_in(YAML::Load(std::string(text)), name);
 }
 
-// nlohmann's parser does not recurse, nor do its values when they are destroyed.
+// nlohmann's parser is not recursive, nor is the destruction of its values.
 Calibration parse_json(std::string_view text, const std::string& name) {
   return calibration_in(nlohmann::json::parse(text, nullptr, true, true), name);
 }
@@ -111,7 +111,7 @@ Calibration parse_json(std::string_view text, const std::string& name) {
 Calibration parse_xml(std::string_view text, const std::string& name) {
   tinyxml2::XMLDocument document;
   if (document.Parse(text.data(), text.size()) != tinyxml2::XML_SUCCESS || document.RootElement() == nullptr)
-    fail(name, " is no XML that can be read: give the file that cv::FileStorage wrote");
+    fail(name, " is not readable XML: give the file that cv::FileStorage wrote");
   return calibration_in(*document.RootElement(), name);
 }
 
@@ -127,7 +127,7 @@ Calibration parse_calibration(std::string_view text, const std::string& name) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception&) {
-    fail(name, " is no OpenCV calibration that can be read: give the file that cv::FileStorage wrote");
+    fail(name, " is not a readable OpenCV calibration: give the file that cv::FileStorage wrote");
   }
   return parse_middlebury_calibration(text, name);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calibrations of rectified pairs, in the formats that users have.
+// Reads calibrations of rectified pairs in common formats.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace parallax::tool {
 // \throws Error (file)
 Calibration read_calibration(const std::string& path);
 
-// The text of a file of this name, whose extension says what it is.
+// Parses the text of a file; the extension of its name tells the format.
 Calibration parse_calibration(std::string_view text, const std::string& name);
 
 }  // namespace parallax::tool

@@ -29,7 +29,7 @@ void close_end(int& end) {
   end = -1;
 }
 
-// What the program finds open when it starts. Numbers below `first_free` are its own.
+// The file descriptors that the program inherits. Those below `first_free` are its streams.
 class FileActions {
  public:
   FileActions() { ::posix_spawn_file_actions_init(&actions_); }
@@ -40,7 +40,7 @@ class FileActions {
     for (int& end : ends_) close_end(end);
   }
 
-  // Takes `end`, which is closed here.
+  // Takes ownership of `end`.
   int add(int end, int number) {
     constexpr int first_free = 16;
     const int moved = ::fcntl(end, F_DUPFD_CLOEXEC, first_free);

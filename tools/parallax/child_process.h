@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another program, and pipes from and to it.
+// A child process with pipes to and from it.
 #pragma once
 
 #include <cstddef>
@@ -13,30 +13,30 @@ namespace parallax::tool {
 
 class ChildProcess {
  public:
-  // A stream of the program by its number there: 0 is its standard input, 1 its standard output.
+  // A stream of the program by its file descriptor: 0 is its standard input, 1 its standard output.
   struct Stream {
     int number;
     bool to_child;
   };
 
-  // Starts the program words[0], which is searched for in PATH. What it says on standard error is kept.
+  // Starts the program words[0], searched for in PATH. Its standard error is captured.
   // \throws Error (file) when there is no such program, (internal) when it cannot be started
   ChildProcess(const std::vector<std::string>& words, const std::vector<Stream>& streams);
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
-  // Ends a program that is still running.
+  // Kills the program if it is still running.
   ~ChildProcess();
 
-  // Bytes that were read, fewer than asked for only at the end.
+  // Returns the number of bytes read; fewer than requested only at the end of the stream.
   std::size_t read(std::size_t stream, std::span<std::byte> bytes);
   std::string read_all(std::size_t stream);
-  // Has the program taken all of it?
+  // Returns whether the program accepted all bytes.
   bool write(std::size_t stream, std::span<const std::byte> bytes);
   void close(std::size_t stream);
 
-  // Waits until the program ends. Did it succeed?
+  // Waits until the program ends and returns whether it succeeded.
   bool wait();
-  // The last line of what it said on standard error.
+  // The last line of its standard error.
   std::string complaint() const;
 
  private:

@@ -67,7 +67,7 @@ std::vector<Device> parse_devices(const std::vector<std::string>& names) {
 
 namespace {
 
-// Of the terminal that messages go to; 0 = they go elsewhere.
+// Width of the terminal that messages go to; 0 = not a terminal.
 std::size_t terminal_columns() {
   if (::isatty(STDERR_FILENO) == 0) return 0;
   constexpr std::size_t usual = 80;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One binary of subcommands: each is a function of its arguments, in a file of its own, listed in main.cpp.
+// Subcommands of the program: each is a function of its arguments in its own file, listed in main.cpp.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ inline constexpr int wrong_use = 2;
 // Each once. \throws Error (argument)
 std::vector<Device> parse_devices(const std::vector<std::string>& names);
 
-// What main() does around a command: its errors become a message and a status.
+// Runs a command and turns its errors into a message and an exit status.
 int run_program(int count, char** values, int (*command)(const Arguments& arguments));
 
 int match_command(const Arguments& arguments);
@@ -38,13 +38,13 @@ int plan_command(const Arguments& arguments);
 int merge_command(const Arguments& arguments);
 int devices_command(const Arguments& arguments);
 
-// The user asked for something that does not exist, or does not fit together: exit status 2.
+// Wrong use, such as an unknown or contradictory option: exit status 2.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The user asked for help: its text goes to standard output, exit status 0.
+// Help was requested: its text goes to standard output, exit status 0.
 class HelpRequest : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -65,17 +65,17 @@ inline std::string with_decimals(double value, int decimals) {
 // Writes to standard error, from any thread, without mixing lines.
 void write_message(std::string_view text);
 
-// With \x1b and the like in place of control characters, which file names may have and a terminal obeys.
+// Escapes control characters, as \x1b: file names may contain them, and a terminal would obey.
 std::string printable(std::string_view text);
 
 // A line on standard error.
 void complain(const std::string& message);
 
-// Says on a terminal, in place, what is being done, with a bar where it is known how much of it is: 0 to 1.
-// An empty text clears the line. Prints nothing where messages do not go to a terminal.
+// Shows progress in place on a terminal, with a bar where the fraction done, 0 to 1, is known. An empty text
+// clears the line. Prints nothing if standard error is not a terminal.
 void show_progress(const std::string& what, std::optional<double> share = std::nullopt);
 
-// While one lives, a terminal is told when kernels are compiled, which happens once for a device.
+// While one exists, the terminal shows when kernels are compiled, which happens once for a device.
 class CompilationNotice {
  public:
   CompilationNotice();
@@ -84,7 +84,7 @@ class CompilationNotice {
   ~CompilationNotice();
 };
 
-// A stage between the caller's memory and that of a device.
+// Whether a stage copies between the caller's memory and that of the device.
 inline bool is_copy(std::string_view stage) {
   return stage == "upload" || stage == "download";
 }

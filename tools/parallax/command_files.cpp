@@ -28,7 +28,7 @@ fs::path without_links(const fs::path& folder) {
 
 std::string behind_links(const std::string& path) {
   fs::path file(path);
-  // As many as Linux follows; who made a loop gets the system's error when the file is opened.
+  // The limit of Linux; a loop of links fails with the system's error when the file is opened.
   for (int links = 0; links < 40; ++links) {
     std::error_code error;
     const fs::path target = fs::read_symlink(file, error);
@@ -43,7 +43,7 @@ CommandFiles::CommandFiles() {
   if (!tuning.empty()) uses_.insert({identity(tuning), {tuning, "read"}});
 }
 
-// Of a file that is there, its device and inode; else the name that it would have.
+// Device and inode of an existing file; otherwise its path.
 std::string CommandFiles::identity(const std::string& path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) == 0)
@@ -64,7 +64,7 @@ void CommandFiles::read(const std::string& path, bool may_be_pipe) {
   const bool pipe = fs::is_fifo(status);
   if (fs::is_other(status) && !(pipe && may_be_pipe))
     throw Error(ErrorCategory::file,
-                path + " is a " + (pipe ? "pipe" : "device") + ": save what it gives to a file first");
+                path + " is a " + (pipe ? "pipe" : "device") + ": save its contents to a file first");
   uses_.insert({identity(path), {path, "read"}});
 }
 
@@ -90,13 +90,13 @@ void CommandFiles::reads_pairs(const std::string& folder) {
 
 void CommandFiles::writes(const std::string& path) {
   struct stat about {};
-  // What goes into a device replaces nothing.
+  // Writing to a device replaces nothing.
   if (path.empty() || (::stat(path.c_str(), &about) == 0 && S_ISCHR(about.st_mode))) return;
   const auto [use, is_free] = uses_.insert({identity(path), {path, "written"}});
   if (is_free) return;
   const auto& [other, what] = use->second;
-  throw UsageError(path + (other == path ? " is also " : " would be written over " + other + ", which is ") +
-                   what + " by this command: give every output a name of its own");
+  throw UsageError(path + (other == path ? " is also " : " would overwrite " + other + ", which is ") + what +
+                   " by this command: give every output its own name");
 }
 
 }  // namespace parallax::tool

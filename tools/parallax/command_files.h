@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that a command reads and writes. None may be written over another, whatever name it is given by.
+// The files that a command reads and writes. No output may overwrite an input or another output, under any
+// name.
 #pragma once
 
 #include <map>
@@ -7,22 +8,22 @@
 
 namespace parallax::tool {
 
-// The file that writing to this path would replace: links are followed, also to what is not there yet.
+// The file that writing to this path would replace: links are followed, dangling ones too.
 std::string behind_links(const std::string& path);
 
 class CommandFiles {
  public:
-  // Every command may read the file of what was tuned.
+  // Every command may read the file of remembered tuning.
   CommandFiles();
 
-  // Something that is read; an empty path is nothing.
-  // \throws Error (file) for a device or a pipe, which cannot be read from the beginning once more
+  // Registers an input; an empty path is ignored.
+  // \throws Error (file) for a device or a pipe, which cannot be read twice
   void reads(const std::string& path);
-  // The same for what is read only once: it may be a pipe.
+  // The same for a file that is read only once and may be a pipe.
   void reads_once(const std::string& path);
-  // Pairs to measure on: the files in the folders of this one.
+  // Registers the benchmark pairs in the subfolders of this folder.
   void reads_pairs(const std::string& folder);
-  // \throws UsageError for a file that is read, or that is written already
+  // \throws UsageError for a file that is already registered
   void writes(const std::string& path);
 
  private:

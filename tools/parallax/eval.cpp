@@ -31,14 +31,14 @@ void print_table(const ErrorMetrics& error) {
   share("bad2", error.bad2, "off by more than 2 px, or no value");
   share("bad4", error.bad4, "off by more than 4 px, or no value");
   share("d1", error.d1, "off by more than 3 px and 5 %, or no value");
-  share("coverage", error.coverage, "have a value");
+  share("coverage", error.coverage, "pixels with a value");
   pixels("avgerr", error.average, "mean error");
   pixels("rms", error.rms, "root mean square error");
   pixels("a50", error.a50, "median error");
   pixels("a90", error.a90, "90 % quantile");
   pixels("a95", error.a95, "95 % quantile");
   pixels("a99", error.a99, "99 % quantile");
-  number("mismatches", error.mismatches, "whole disparities that differ");
+  number("mismatches", error.mismatches, "rounded disparities that differ");
 }
 
 }  // namespace
@@ -50,10 +50,10 @@ int eval_command(const Arguments& arguments) {
   Options options("eval", "Compare a disparity map with ground truth.");
   options.add("DISPARITY", disparity_path, "Disparity map: PFM, 16-bit PNG (KITTI) or 32-bit TIFF")
       .required();
-  options.add("TRUTH", truth_path, "Ground truth: the same, or an 8-bit picture with --truth-scale")
+  options.add("TRUTH", truth_path, "Ground truth: the same formats, or an 8-bit picture with --truth-scale")
       .required();
   options.add("--mask FILE", mask_path, "Gray picture: 255 = evaluate this pixel");
-  options.add("--truth-scale X", scale, "Gray value of one pixel of disparity in an 8-bit TRUTH")
+  options.add("--truth-scale X", scale, "Gray levels per pixel of disparity in an 8-bit TRUTH")
       .range(1e-6, 1e6);
   options.add_flag("--json", json, "Report as JSON");
   options.read(arguments);

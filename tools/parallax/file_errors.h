@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong with files, in words.
+// Messages for errors of files.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace parallax::tool {
 // \throws Error (file), always
 [[noreturn]] void fail_file(const std::string& what, const std::string& path, int reason);
 
-// Folders that files go into. Those that were made and are empty in the end are removed.
+// Creates output folders. Those that it created and that are still empty are removed by the destructor.
 class OutputFolders {
  public:
   OutputFolders() = default;
@@ -19,14 +19,14 @@ class OutputFolders {
   OutputFolders& operator=(const OutputFolders&) = delete;
   ~OutputFolders();
 
-  // Makes a folder, with those above it, where they are missing. \throws Error (file)
+  // Creates a folder and its missing parents. \throws Error (file)
   void make(const std::string& folder);
 
  private:
-  std::vector<std::string> made_;  // each after the one that it is in
+  std::vector<std::string> made_;  // parents first
 };
 
-// Where it is there. \throws Error (file)
+// Does nothing if there is no such file. \throws Error (file)
 void remove_file(const std::string& path);
 
 }  // namespace parallax::tool

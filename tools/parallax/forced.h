@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of the whole process, for as long as it lives.
+// Settings of the whole process, in force while an object exists.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace parallax::tool {
 
-// Whether plans use what is remembered of tuning.
+// Whether plans use remembered tuning.
 class ForcedTuning {
  public:
   explicit ForcedTuning(bool used) { use_tuning(used); }
@@ -18,7 +18,7 @@ class ForcedTuning {
   ForcedTuning& operator=(const ForcedTuning&) = delete;
 };
 
-// The vector instructions; empty = the widest.
+// The vector target; empty = the widest.
 class ForcedTarget {
  public:
   explicit ForcedTarget(std::string_view target) { force_cpu_target(target); }

@@ -46,7 +46,7 @@ InputKind common_kind(const MatchRequest& request) {
   const InputKind right = kind_of(request.right);
   if (left != right)
     throw Error(ErrorCategory::file, request.left + " is " + kind_text(left) + ", " + request.right + " is " +
-                                         kind_text(right) + ": give two of a kind");
+                                         kind_text(right) + ": give two of the same kind");
   return left;
 }
 
@@ -76,7 +76,7 @@ class PictureFrames : public FrameSource {
   bool side_by_side_;
 };
 
-// Pictures of a folder: frame2 before frame10.
+// The pictures of a folder in numeric order: frame2 before frame10.
 std::vector<fs::path> list_pictures(const std::string& folder) {
   std::vector<fs::path> pictures;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -84,12 +84,13 @@ std::vector<fs::path> list_pictures(const std::string& folder) {
       pictures.push_back(entry.path());
   std::sort(pictures.begin(), pictures.end(),
             [](const fs::path& a, const fs::path& b) { return ::strverscmp(a.c_str(), b.c_str()) < 0; });
-  if (pictures.empty()) throw Error(ErrorCategory::file, folder + " holds no pictures: give another folder");
+  if (pictures.empty())
+    throw Error(ErrorCategory::file, folder + " contains no pictures: give another folder");
   return pictures;
 }
 
-// Folders of the same names are paired by these, which are in the same order; folders of other names by their
-// order. A few names in common mean that a picture is missing on each side.
+// Folders with the same file names are paired by name, which is also their order; folders with entirely
+// different names are paired in order. A partial overlap means that pictures are missing on each side.
 void check_names(const std::vector<fs::path>& left, const std::vector<fs::path>& right,
                  const MatchRequest& request) {
   std::set<fs::path> names;
@@ -100,8 +101,8 @@ void check_names(const std::vector<fs::path>& left, const std::vector<fs::path>&
   if (!std::all_of(left.begin(), left.end(), missing))
     throw Error(ErrorCategory::file, request.right + " has no " + first->filename().string() + ", which " +
                                          request.left +
-                                         " has, but others of the same names: give the same names, or none");
-  complain("names in " + request.left + " and " + request.right + " differ: paired in their order, " +
+                                         " has: use the same file names in both folders, or no name in both");
+  complain("names in " + request.left + " and " + request.right + " differ: pairing them in order, " +
            left.front().filename().string() + " with " + right.front().filename().string() + " first");
 }
 
@@ -112,8 +113,8 @@ std::vector<Frame> folder_frames(const MatchRequest& request) {
     right = list_pictures(request.right);
     if (left.size() != right.size())
       throw Error(ErrorCategory::file,
-                  request.left + " holds " + std::to_string(left.size()) + " pictures, " + request.right +
-                      " " + std::to_string(right.size()) + ": give two folders of equally many");
+                  request.left + " contains " + std::to_string(left.size()) + " pictures, " + request.right +
+                      " " + std::to_string(right.size()) + ": give two folders with the same number");
     check_names(left, right, request);
   }
   std::vector<Frame> frames;
@@ -125,7 +126,7 @@ std::vector<Frame> folder_frames(const MatchRequest& request) {
 NumberPattern parse_pattern(const std::string& text) {
   const fs::path path(text);
   if (NumberPattern::parse(path.parent_path()))
-    throw UsageError(text + " has its number in the name of a folder: give it in that of the file");
+    throw UsageError(text + " has its number in the folder name: put it in the file name");
   return *NumberPattern::parse(path.filename());
 }
 
@@ -137,11 +138,11 @@ std::set<std::uint64_t> list_numbers(const std::string& text) {
   for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, missing))
     if (const auto number = pattern.number_of(entry.path().filename())) numbers.insert(*number);
   if (numbers.empty())
-    throw Error(ErrorCategory::file, "no file is called " + text + ": check the folder and the pattern");
+    throw Error(ErrorCategory::file, "no file matches " + text + ": check the folder and the pattern");
   return numbers;
 }
 
-// Every number that either side has: one that the other lacks is a broken frame.
+// All numbers found on either side: a number that one side lacks is a broken frame.
 std::vector<Frame> pattern_frames(const MatchRequest& request) {
   std::set<std::uint64_t> numbers = list_numbers(request.left);
   if (!request.side_by_side) numbers.merge(list_numbers(request.right));
@@ -166,14 +167,14 @@ class VideoFrames : public FrameSource {
     if (ended_) return false;
     frame = name(number_++);
     bool left = true, right = true;
-    // Both sides are read even when one is broken: they stay in step.
+    // Both sides are read even if one is broken, so that they stay in step.
     read(left_, frame.pictures.left, frame, left);
     if (right_) read(*right_, frame.pictures.right, frame, right);
     if (!right_) right = left;
     ended_ = !left || !right;
     if (left != right)
       frame.error = (left ? right_path_ : left_path_) + " ends here, " + (left ? left_path_ : right_path_) +
-                    " goes on: give videos of equally many frames";
+                    " continues: give videos with the same number of frames";
     return left || right;
   }
 
@@ -185,7 +186,7 @@ class VideoFrames : public FrameSource {
     check_formats(frame.pictures, frame.left, frame.right);
   }
 
-  // As many as there may be: a video may say anything.
+  // Limited, because a video may announce any number.
   std::vector<Frame> names() const override {
     std::vector<Frame> frames;
     do frames.push_back(name(frames.size()));

@@ -15,13 +15,13 @@ struct Command {
 };
 
 constexpr Command commands[] = {
-    {"match", match_command, "match a rectified pair: a disparity map, a picture, a point cloud"},
+    {"match", match_command, "match a rectified pair: disparity map, coloured picture, point cloud"},
     {"eval", eval_command, "compare a disparity map with ground truth"},
     {"bench", bench_command, "measure time and error on standard pairs"},
-    {"tune", tune_command, "find what makes matching fastest on this machine, and remember it"},
+    {"tune", tune_command, "find the fastest configuration for this machine, and remember it"},
     {"synth", synth_command, "render a synthetic pair with exact truth"},
-    {"plan", plan_command, "cut a pair larger than memory into tiles, to be matched one by one"},
-    {"merge", merge_command, "put a map together from the tiles of a plan"},
+    {"plan", plan_command, "cut a pair larger than memory into tiles that are matched one by one"},
+    {"merge", merge_command, "merge the matched tiles of a plan into one map"},
     {"devices", devices_command, "list the devices of this machine, and what runs on them"},
 };
 

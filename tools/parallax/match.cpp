@@ -14,7 +14,7 @@ namespace parallax::tool {
 
 namespace {
 
-// Those of the MEMOCODE 2013 design contest.
+// As in the MEMOCODE 2013 design contest.
 constexpr int labels_of_cost_files = 16;
 
 void add_input_options(Options& options, MatchRequest& request, const std::string& command) {
@@ -23,19 +23,19 @@ void add_input_options(Options& options, MatchRequest& request, const std::strin
   options
       .add("LEFT", request.left,
            std::string("Left picture") +
-               (sequences ? "; of a sequence: a folder, a pattern such as left_%04d.png, or a video" : ""))
+               (sequences ? "; for a sequence: a folder, a pattern such as left_%04d.png, or a video" : ""))
       .required();
   options.add("RIGHT", request.right, "Right picture, rectified with the left one");
   options.add_flag("--side-by-side", request.side_by_side,
-                   "LEFT holds both views side by side; there is no RIGHT");
+                   "LEFT contains both views side by side; leave out RIGHT");
   options.add("--calib FILE", request.calibration,
               "Calibration: Middlebury calib.txt or OpenCV .yml; its ndisp is the default of --disparities");
   options.add("--left-mask FILE", request.left_mask, "Gray picture: 0 = this pixel of LEFT is not valid");
   options.add("--right-mask FILE", request.right_mask, "Gray picture: 0 = this pixel of RIGHT is not valid");
   options
       .add("--cost-file FILE", request.cost_file,
-           "Data costs as text, instead of the matcher's own: width, height, then a whole number for each "
-           "label of each pixel; " +
+           "Text file of data costs to use instead of the matcher's own: width, height, then an integer for "
+           "each label of each pixel; " +
                std::to_string(labels_of_cost_files) + " labels unless --disparities is given (" +
                methods_with(&Capabilities::volume) + ")")
       .expert();
@@ -46,19 +46,19 @@ void add_output_options(Options& options, MatchRequest& request, const std::stri
   const bool sequences = command == "match";
   options.add("-o,--output FILE", request.output,
               std::string("Disparity map: .pfm, .png (16 bits: 256 times the disparity, 0 = none) or .tiff") +
-                  (sequences ? "; of a sequence: a pattern such as d_%04d.pfm, or a folder" : ""));
+                  (sequences ? "; for a sequence: a pattern such as d_%04d.pfm, or a folder" : ""));
   options.add("--image FILE", request.image, "Coloured picture of the disparities (.png)");
   options.add("--video FILE", request.video, "Coloured video of a sequence (.avi or .mp4)");
   options
       .add("--fps X", request.frames_per_second,
-           "Frames per second of --video; 0 = those of the input, or 30")
+           "Frames per second of --video; 0 = as the input, or 30 if that is unknown")
       .range(0, 1000);
   options.add("--cloud FILE", request.cloud, "Point cloud (.ply); needs --calib");
   options.add("--confidence FILE", request.confidence, "Confidence of each pixel, 0 to 1: .pfm or .tiff");
   options.add_flag("--json", request.json, "Report as JSON on standard output");
   options.add("--truth FILE", request.truth, "Ground truth: adds the errors of the map to --json");
   options
-      .add("--truth-scale X", request.truth_scale, "Gray value of one pixel of disparity in an 8-bit --truth")
+      .add("--truth-scale X", request.truth_scale, "Gray levels per pixel of disparity in an 8-bit --truth")
       .range(1e-6, 1e6);
   options.add("--repeat N", request.repeat, "Match N times, report median times").range(1, 1'000'000);
   options
@@ -69,15 +69,15 @@ void add_output_options(Options& options, MatchRequest& request, const std::stri
 
 void add_tile_options(Options& options, MatchRequest& request, const std::string& command) {
   options.group("Larger than memory");
-  if (command == "plan") options.add("--plan FILE", request.plan, "Where the plan goes (JSON)").required();
+  if (command == "plan")
+    options.add("--plan FILE", request.plan, "Write the plan to this file (JSON)").required();
   options.add_memory("--max-memory", request.max_memory,
-                     "Most memory to use, such as 2G: a pair that needs more is matched in tiles; 0 = all "
-                     "that the machine has");
+                     "Memory limit, such as 2G: a pair that needs more is matched in tiles; 0 = all of the "
+                     "machine's memory");
   if (command == "match")
     options.add_flag("--resume", request.resume, "Continue an interrupted match in tiles");
   options
-      .add("--tile-size", request.largest_tile,
-           "Size of the largest tile, overlap included; otherwise what memory allows")
+      .add("--tile-size", request.largest_tile, "Largest tile, overlap included; default: what memory allows")
       .expert();
   options
       .add("--padding N", request.padding,
@@ -91,18 +91,18 @@ void add_match_options(Options& options, MatchRequest& request, const std::strin
   add_output_options(options, request, command);
   add_search_options(options, request);
   add_tile_options(options, request, command);
-  // A plan is refused with these, and says why.
+  // 'parallax plan' refuses these options, and says why.
   if (command == "plan")
     options.hide({"--side-by-side", "--image", "--video", "--fps", "--cloud", "--confidence", "--json",
                   "--truth", "--truth-scale", "--repeat", "--energy", "--cost-file"});
 }
 
-// Costs from a file take the place of the matcher's own, and decide how many labels there are.
+// Costs from a file replace the matcher's own and determine the number of labels.
 void settle_cost_file(const Options& options, MatchRequest& request) {
   if (request.cost_file.empty()) return;
   if (!capabilities(request.method).volume)
-    throw UsageError("--cost-file is for these methods: " + methods_with(&Capabilities::volume) +
-                     "; give one of them as --method");
+    throw UsageError("--cost-file works only with these methods: " + methods_with(&Capabilities::volume) +
+                     "; choose one of them with --method");
   if (options.given("--cost"))
     throw UsageError("--cost and --cost-file exclude each other: give one of them");
   set_parameter(request.parameters, "cost", "volume");
@@ -114,7 +114,7 @@ bool is_picture_for_people(const std::string& path) {
   return std::filesystem::path(path).extension() == ".png";
 }
 
-// No file may be asked to be two things. What goes into a folder has the names of frames.
+// No file may have two roles. Files in folders are named after frames and checked later.
 void check_paths(const MatchRequest& request) {
   CommandFiles files;
   for (const std::string& path : {request.left, request.right, request.left_mask, request.right_mask,
@@ -140,15 +140,14 @@ void check_confidence(const MatchRequest& request) {
 }
 
 void check_truth(const MatchRequest& request) {
-  if (!request.truth.empty() && !request.json)
-    throw UsageError("--truth is for what --json reports: give both");
+  if (!request.truth.empty() && !request.json) throw UsageError("--truth needs --json: give both");
   if (request.truth_scale > 0 && request.truth.empty())
-    throw UsageError("--truth-scale is for --truth: give both");
+    throw UsageError("--truth-scale needs --truth: give both");
 }
 
 void check_views(const MatchRequest& request) {
   if (request.side_by_side && !request.right.empty())
-    throw UsageError("--side-by-side has both views in " + request.left + ": leave out " + request.right);
+    throw UsageError("--side-by-side takes both views from " + request.left + ": leave out " + request.right);
   if (!request.side_by_side && request.right.empty())
     throw UsageError("RIGHT is required; see 'parallax match --help'");
 }
@@ -156,7 +155,7 @@ void check_views(const MatchRequest& request) {
 void check_video(const MatchRequest& request) {
   if (!request.video.empty()) check_video_path(request.video);
   if (request.frames_per_second > 0 && request.video.empty())
-    throw UsageError("--fps is for --video: give both");
+    throw UsageError("--fps needs --video: give both");
 }
 
 void check_request(const MatchRequest& request) {
@@ -209,7 +208,8 @@ int match_command(const Arguments& arguments) {
   const std::unique_ptr<FrameSource> frames = open_sequence(request);
   if (!frames) return match_pair(request);
   if (request.resume || request.largest_tile != Size{} || request.padding != default_tile_padding)
-    throw UsageError("--resume, --tile-size and --padding are for a pair: a sequence does not go in tiles");
+    throw UsageError(
+        "--resume, --tile-size and --padding are for a single pair: a sequence is not matched in tiles");
   return match_sequence(request, *frames);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What 'parallax match' was asked for.
+// The parsed request of 'parallax match'.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 namespace parallax::tool {
 
 struct MatchRequest {
-  std::string left, right, left_mask, right_mask;  // of a sequence: folders, patterns, videos
-  bool side_by_side = false;                       // left holds both
+  std::string left, right, left_mask, right_mask;  // for a sequence: folders, patterns, videos
+  bool side_by_side = false;                       // left contains both views
   std::string output, image, cloud, calibration, confidence, video;
-  double frames_per_second = 0;  // of the video; 0 = as the input
+  double frames_per_second = 0;  // for the video; 0 = as the input
   std::string method = default_method;
   std::string preset = "default";
   std::string device = "auto";
@@ -30,18 +30,18 @@ struct MatchRequest {
   bool energy = false;    // report the energy of the map
   std::string truth;      // report the errors of the map
   double truth_scale = 0;
-  // Of pairs larger than memory.
+  // For pairs larger than memory.
   int padding = default_tile_padding;
   Size largest_tile;  // 0×0 = what memory allows
   bool resume = false;
-  std::string plan;  // of 'parallax plan': where to
+  std::string plan;  // for 'parallax plan': the output
 };
 
-// Of the commands that take a pair: "match", or "plan".
+// Parses the arguments of a command that takes a pair: "match" or "plan".
 // \throws UsageError, HelpRequest, Error (argument)
 MatchRequest parse_match(const Arguments& arguments, const std::string& command = "match");
 
-// Is, or shall be, a folder that files go into.
+// Whether the path names a folder, existing or to be created.
 bool names_folder(const std::string& path);
 
 class FrameSource;
@@ -50,7 +50,7 @@ class FrameSource;
 int match_pair(const MatchRequest& request);
 int match_sequence(const MatchRequest& request, FrameSource& source);
 int match_by_tiles(const MatchRequest& request);
-// Tiles of a plan that is made already, for 'parallax match --plan'.
+// Runs 'parallax match --plan': matches tiles of an existing plan.
 int match_planned_tiles(const Arguments& arguments);
 
 }  // namespace parallax::tool

@@ -16,40 +16,41 @@ namespace {
 
 void check_outputs(const MatchRequest& request) {
   for (const std::string& path : {request.output, request.confidence, request.image, request.cloud})
-    if (names_folder(path)) throw UsageError(path + " is a directory: give the file of one pair a name");
+    if (names_folder(path))
+      throw UsageError(path + " is a directory: give a file name, as for any single pair");
   if (!request.video.empty())
     throw UsageError("--video is for a sequence: give two folders, patterns or videos");
 }
 
-// What a match that does not fit can do about it. \throws Error (memory)
+// \throws Error (memory) if a match that does not fit cannot be matched in tiles either
 void check_tiles_are_possible(const MatchRequest& request, std::size_t needed) {
   const std::string obstacle = obstacle_to_tiles(request);
   if (!obstacle.empty())
     throw Error(ErrorCategory::memory,
                 "the match needs " + memory_text(needed) + ", and " + memory_text(memory_limit(request)) +
-                    " are allowed: raise the limit, or, to have it in tiles, " + obstacle);
+                    " are allowed: raise the limit, or, to match in tiles, " + obstacle);
 }
 
-// Whether a pair of this format has to go in tiles: the user said so, or it does not fit.
-// \throws Error (memory) when it does not fit, nor can go in tiles
+// Whether a pair of this format must be matched in tiles: on request, or because it does not fit.
+// \throws Error (memory) if it neither fits nor can be matched in tiles
 bool goes_in_tiles(MatchRequest request, const ImageFormat& format) {
   if (request.resume || request.largest_tile != Size{}) return true;
   settle_range(request, format.size);
   const std::size_t needed = whole_match_bytes(request, format);
   if (needed <= memory_limit(request)) return false;
-  // The machine's own limit is a guess: who cannot have tiles may try.
+  // The machine's own limit is an estimate: without tiles, the match is tried anyway.
   if (request.max_memory == 0 && !obstacle_to_tiles(request).empty()) return false;
   check_tiles_are_possible(request, needed);
   return true;
 }
 
-// Whether there is a reason to look at the format of the pictures before they are read.
+// Whether the format of the pictures is needed before they are read.
 bool looks_first(const MatchRequest& request) {
   return request.max_memory > 0 || request.resume || request.largest_tile != Size{} ||
          open_picture_tiff(request.left).has_value();
 }
 
-// Whether a match fits into its device, a GPU say, whole. \throws Error when it does not, nor can go in tiles
+// Whether the untiled match fits its device. \throws Error if it neither fits nor can be matched in tiles
 bool plan_whole(MatchPlan& plan, const ImageFormat& format) {
   try {
     plan.make(format);
@@ -60,7 +61,7 @@ bool plan_whole(MatchPlan& plan, const ImageFormat& format) {
   }
 }
 
-// Nothing when it does not fit whole, and has to go in tiles. `fits`: that is known.
+// Empty if the pair does not fit untiled. `fits`: it is known to fit.
 std::optional<int> match_whole(const MatchRequest& request, bool fits) {
   MatchPlan plan(request);
   const PicturePair pictures = read_one_pair(request);

@@ -8,8 +8,8 @@
 namespace parallax::tool {
 namespace {
 
-// Some pixel must be able to use every label: the user meant something else otherwise. Labels of a file of
-// costs may be anything.
+// Every label must be usable at some pixel; otherwise the range is probably a mistake. Labels of a cost file
+// may mean anything.
 void check_range_fits(const MatchRequest& request, Size size) {
   const int lowest = request.parameters.min_disparity(),
             highest = lowest + request.parameters.disparities() - 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request with all that it needs besides pictures: calibration, masks, the matcher's plan.
+// A request with everything it needs besides pictures: calibration, masks, the matcher's plan.
 #pragma once
 
 #include <optional>
@@ -16,11 +16,11 @@ namespace parallax::tool {
 struct MatchResult {
   Plane<float> disparity;
   Plane<std::uint8_t> status;
-  Plane<float> confidence;  // empty unless asked for
+  Plane<float> confidence;  // empty unless requested
 };
 
-// Where the user chose no search range: that of the calibration, as far as images of this size reach.
-// \throws UsageError when a range reaches beyond them, Error (file)
+// Without a search range from the user, takes that of the calibration, clipped to images of this size.
+// \throws UsageError for a range beyond the image, Error (file)
 void settle_range(MatchRequest& request, Size size);
 
 class MatchPlan {
@@ -28,7 +28,7 @@ class MatchPlan {
   // \throws Error (file) for a calibration that cannot be read
   explicit MatchPlan(const MatchRequest& request);
 
-  // For pictures of one format: settles the search range, reads masks and costs, plans.
+  // Settles the search range, reads masks and costs, and plans for pictures of this format.
   // \throws UsageError, Error
   void make(const ImageFormat& format);
   bool is_made() const { return matcher_.has_value(); }
@@ -42,7 +42,7 @@ class MatchPlan {
   const Device& device() const { return device_; }
   const ImageFormat& format() const { return format_; }
   const Matcher& matcher() const { return *matcher_; }
-  // Of the search, whatever it is that bounds it.
+  // Bounds of the search range, whatever sets them.
   int lowest_disparity() const;
   int disparities() const;
 

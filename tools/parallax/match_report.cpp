@@ -29,7 +29,7 @@ double Stopwatch::total() const {
 }
 
 ordered_json Stopwatch::to_json() const {
-  // Nothing travels on the CPU.
+  // The CPU has no uploads or downloads.
   ordered_json json{{"total", total()}, {"match", total()}, {"upload", 0.0}, {"download", 0.0}};
   for (const auto& [stage, times] : stages_) json[stage] = median(times);
   return json;

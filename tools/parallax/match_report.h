@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a match gives: files, figures.
+// The results of a match: files and figures.
 #pragma once
 
 #include <array>
@@ -28,13 +28,13 @@ class Stopwatch {
   std::vector<double> totals_;
 };
 
-// Shares of the pixels.
+// Fractions of the pixels.
 struct PixelShares {
   double valid = 0;
   std::array<double, status_count> status{};
 };
 
-// Counts pixels of a map that comes in parts.
+// Counts pixels of a map that is processed in parts.
 class PixelCounter {
  public:
   void add(View<const float> disparity, View<const std::uint8_t> status);
@@ -47,19 +47,19 @@ class PixelCounter {
 
 PixelShares pixel_shares(const MatchResult& result);
 
-// Of each status.
+// Number of pixels of each status.
 nlohmann::ordered_json to_json(const PixelShares& shares);
 
-// What --json says of every match.
+// The part of the --json report that all matches share.
 nlohmann::ordered_json describe(const MatchPlan& plan, const Stopwatch& stopwatch, const PixelShares& shares);
 
-// The ground truth that a match of pictures of this size is compared with, where one was given.
+// The ground truth for pictures of this size, if one was given.
 // \throws Error (file)
 std::optional<Truth> read_truth(const MatchRequest& request, Size size);
-// Adds the errors of a map to what --json says. \throws Error (file)
+// Adds the errors of a map to the --json report. \throws Error (file)
 void add_errors(const Truth& truth, View<const float> disparity, nlohmann::ordered_json& json);
 
-// Where the results of one pair go; empty = nowhere.
+// Output files of one pair; empty = not wanted.
 struct OutputPaths {
   std::string disparity, confidence, image, cloud;
 };

@@ -76,7 +76,7 @@ struct Outputs {
   }
 };
 
-// No file may be written twice, none that is read be written.
+// No file may be written twice, and no input may be overwritten.
 class Names {
  public:
   Names(const MatchRequest& request, const Outputs& outputs) : request_(request), outputs_(outputs) {}
@@ -93,7 +93,7 @@ class Names {
     for (const Frame& frame : frames) add(frame);
     checked_ = frames.size();
   }
-  // The next frame: a video may have more than it announces. \throws UsageError
+  // Checks the next frame: a video may have more frames than it announces. \throws UsageError
   void check(const Frame& frame) {
     if (taken_++ >= checked_) add(frame);
   }
@@ -124,7 +124,7 @@ struct Failure {
   std::string name, error;
 };
 
-// What all frames together give.
+// Totals over all frames.
 class Summary {
  public:
   void begin() { start_ = Clock::now(); }
@@ -141,7 +141,7 @@ class Summary {
   std::size_t frames() const { return done_ + failures_.size(); }
   const std::vector<Failure>& failures() const { return failures_; }
   const Stopwatch& stopwatch() const { return stopwatch_; }
-  // Since the plan was made.
+  // Timed from the moment the plan was made.
   double frames_per_second() const { return seconds_ > 0 ? static_cast<double>(done_) / seconds_ : 0; }
   PixelShares mean_shares() const {
     PixelShares mean = sum_;
@@ -159,7 +159,7 @@ class Summary {
   double seconds_ = 0;
 };
 
-// The frames go through a pipeline; only one is matched at a time, by the one plan.
+// Frames go through a pipeline; the single plan matches one at a time.
 class Sequence {
  public:
   Sequence(const MatchRequest& request, FrameSource& source)
@@ -231,7 +231,7 @@ void Sequence::match(Item& item) {
     summary_.begin();
   }
   if (format != plan_.format()) {
-    item.frame.error = item.frame.left + " is " + describe(format) + ", the frames before are " +
+    item.frame.error = item.frame.left + " is " + describe(format) + ", earlier frames are " +
                        describe(plan_.format()) + ": give frames of one size and depth";
     return;
   }
@@ -312,7 +312,7 @@ void Sequence::report() {
   if (summary_.done() > 0)
     std::cerr << " of " << text(plan_.format().size) << " by " << request_.method << " on "
               << plan_.device().text() << ": " << summary_.frames_per_second() << " frames/s, "
-              << summary_.stopwatch().total() << " ms a match (median)";
+              << summary_.stopwatch().total() << " ms per match (median)";
   std::cerr << "\n";
 }
 

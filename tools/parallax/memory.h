@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this program holds.
+// Memory of this program.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ std::string memory_text(std::size_t bytes);
 // The program itself: code, libraries, threads, drivers, buffers of files; no image and no matcher.
 std::size_t program_bytes(const Device& device);
 
-// The most that this process has held at once.
+// Peak memory of this process.
 std::size_t peak_memory_bytes();
 
 }  // namespace parallax::tool

@@ -19,7 +19,7 @@ std::string opposite(const std::string& option) {
   return "--no-" + option.substr(2);
 }
 
-// What can be chosen by an option: a volume of costs comes from a file.
+// The choices of an option, without volume: a cost volume comes from a file.
 std::vector<std::string> option_choices(const ParameterInfo& parameter) {
   std::vector<std::string> choices = parameter.choices;
   std::erase(choices, "volume");
@@ -60,7 +60,7 @@ Option& add_parameter(Options& options, MatcherParameters& parameters, const Par
 MatcherParameters method_preset(const std::string& method, const std::string& name) {
   const std::vector<std::string> names = list_methods();
   if (std::find(names.begin(), names.end(), method) == names.end())
-    throw UsageError("--method is '" + method + "': this version has " + method_names());
+    throw UsageError("--method is '" + method + "': choose one of " + method_names());
   return preset(method, name);
 }
 
@@ -113,8 +113,8 @@ void add_configuration_option(Options& options, TunedValues& configuration) {
     return true;
   };
   options
-      .add_text("--configure", "NAME=VALUE", "", "NAME=VALUE, as 'parallax tune --list' has them", take,
-                "Set what the device may choose without changing the result; may be repeated")
+      .add_text("--configure", "NAME=VALUE", "", "NAME=VALUE, as listed by 'parallax tune --list'", take,
+                "Set a tunable of the device, which never changes the result; may be repeated")
       .expert()
       .repeats();
 }
@@ -126,7 +126,7 @@ void add_method_options(Options& options, MatcherParameters& parameters) {
     if (parameter.expert) option.expert();
     if (!parameter.optional) continue;
     const std::string name = option_name(parameter.name);
-    options.add_flag(opposite(name), "The same as " + name + " none").expert();
+    options.add_flag(opposite(name), "Same as " + name + " none").expert();
   }
 }
 

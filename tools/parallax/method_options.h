@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each method can be told on the command line.
+// The command-line options of each method.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@
 
 namespace parallax::tool {
 
-// The method of a command that is told none: the most accurate one.
+// The default method: the most accurate one.
 inline constexpr const char* default_method = "bp";
 
 // A method's preset. \throws UsageError for an unknown method, Error (argument) for an unknown preset
 MatcherParameters method_preset(const std::string& method, const std::string& preset);
 
-// What --method and --preset say: they decide the defaults of all other options, wherever they stand among
-// them. \throws UsageError
+// Reads --method and --preset first: they decide the defaults of all other options, in any order.
+// \throws UsageError
 void read_method_and_preset(const Arguments& arguments, const std::string& command, std::string& method,
                             std::string& preset);
 
@@ -31,34 +31,34 @@ std::string preset_names(const std::string& method);
 // For --help.
 std::string method_help();
 std::string footer_of(const std::string& command, const std::string& method);
-// What --device takes for this method in this build: "auto, reference, cpu, cuda[:N], opencl[:P.D]".
+// Values of --device for this method in this build: "auto, reference, cpu, cuda[:N], opencl[:P.D]".
 std::string device_names(const std::string& method);
 
 // Methods with a capability: "bp, tiled-bp".
 std::string methods_with(bool Capabilities::*capability);
 
-// Options for the parameters of a method, whose values at this time are the defaults.
+// Adds options for the parameters of a method; their current values are the defaults.
 void add_method_options(Options& options, MatcherParameters& parameters);
-// To be called after parsing: what one option means for another. \throws UsageError
+// Call after parsing: resolves options that affect each other. \throws UsageError
 void settle_method_options(const Options& options, MatcherParameters& parameters);
-// Did a preset choose the search range?
+// Whether the preset sets the search range.
 bool fixes_range(const MatcherParameters& preset);
 
 nlohmann::ordered_json describe_parameters(const MatcherParameters& parameters);
 
-// --configure NAME=VALUE, as often as wanted.
+// Adds --configure NAME=VALUE, which may be repeated.
 void add_configuration_option(Options& options, TunedValues& configuration);
 
-// What is searched, by which method and where: the same for every command that matches.
+// Method, parameters and device: the same options for every command that matches.
 template <class Request>
 void add_search_options(Options& options, Request& request) {
   options.group("Search");
   options.add("--method", request.method, method_help());
   options.add("--preset", request.preset,
-              "Set of parameters, which other options override: " + preset_names(request.method));
+              "Named set of parameters, which other options override: " + preset_names(request.method));
   options.group("Device");
   options.add("--device", request.device, device_names(request.method) + "; see 'parallax devices'");
-  options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one a core");
+  options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one per core");
   add_configuration_option(options, request.configuration);
   add_method_options(options, request.parameters);
 }

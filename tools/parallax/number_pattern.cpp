@@ -10,7 +10,7 @@ namespace parallax::tool {
 
 namespace {
 
-// Where "%d" or "%0Nd" stands, N having one or two digits.
+// Position of "%d" or "%0Nd"; N has one or two digits.
 struct Place {
   std::size_t first, end;
   int digits;

@@ -10,11 +10,11 @@ namespace parallax::tool {
 
 class NumberPattern {
  public:
-  // Nothing when the text has no %d or %0Nd. \throws UsageError when it has more than one
+  // Empty if the text has no %d or %0Nd. \throws UsageError if it has more than one
   static std::optional<NumberPattern> parse(const std::string& text);
 
   std::string name(std::uint64_t number) const;
-  // The number for which name() gives this.
+  // The inverse of name().
   std::optional<std::uint64_t> number_of(const std::string& name) const;
 
  private:

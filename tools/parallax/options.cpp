@@ -13,7 +13,7 @@
 namespace parallax::tool {
 namespace {
 
-// Of help.
+// Layout of the help text.
 constexpr std::size_t columns = 100, help_column = 30;
 
 std::string text_of(double value) {
@@ -28,13 +28,13 @@ std::string text_of(std::integral auto value) {
   return std::to_string(value);
 }
 
-// Columns that a text takes: one for each of its characters, which may have several bytes.
+// Columns of a text: one per character, which may have several bytes.
 std::size_t width(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-// Breaks lines before `columns`; lines but the first begin at `indent`, the first at `column`.
+// Wraps lines before `columns`; the first line begins at `column`, the others at `indent`.
 std::string wrapped(const std::string& text, std::size_t column, std::size_t indent) {
   std::string lines;
   for (const std::string& word : CLI::detail::split(text, ' ')) {
@@ -63,7 +63,7 @@ std::optional<Size> size_of(const std::string& text) {
   return size;
 }
 
-// Nothing for what is no memory, or more than a number of bytes holds.
+// Empty for a text that is not a size in bytes, or too large a one.
 std::optional<std::size_t> memory_of(const std::string& text) {
   std::size_t bytes = 0;
   const char* end = text.data() + text.size();
@@ -127,7 +127,7 @@ Number Option::read_number(const std::string& text) const {
   Number number{};
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
-  const std::string kind = std::is_integral_v<Number> ? "a whole number" : "a number";
+  const std::string kind = std::is_integral_v<Number> ? "an integer" : "a number";
   const auto from_to = [&](auto least, auto most) {
     return kind + " from " + text_of(least) + " to " + text_of(most);
   };
@@ -296,7 +296,7 @@ void Options::hide(const std::vector<std::string>& names) {
   for (const std::string& name : names) find(name).hidden_ = true;
 }
 
-// CLI11 would take "--flag=value", and make something of it.
+// CLI11 would accept "--flag=value" and interpret the value.
 void Options::check_flags(const Arguments& arguments) const {
   for (const std::string& argument : arguments) {
     if (argument == "--") return;
@@ -323,7 +323,7 @@ void Options::parse(const Arguments& arguments) {
     throw UsageError("unknown option or argument: " + join(app_->remaining(), " ") + hint);
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string what = error.what();
-    throw UsageError(what.substr(0, what.find(':')) + " is given without a value" + hint);
+    throw UsageError(what.substr(0, what.find(':')) + " needs a value" + hint);
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what() + hint);
   }
@@ -383,7 +383,7 @@ std::string Options::help(bool all) const {
   for (const auto& [heading, lines] : sections) text += "\n" + heading + ":\n" + lines;
   std::string footer = footer_;
   if (leaves_out)
-    footer += (footer.empty() ? "" : " ") + std::string("--help-all also lists what only experts need.");
+    footer += (footer.empty() ? "" : " ") + std::string("--help-all also lists the options for experts.");
   return footer.empty() ? text : text + "\n" + wrapped(footer, 0, 0) + "\n";
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of a subcommand: which there are, what was given, what --help prints. CLI11, which takes
-// seconds to compile, is included by options.cpp alone.
+// The options of a subcommand: definitions, parsed values, and --help. Only options.cpp includes CLI11, which
+// takes seconds to compile.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class Option;
 
 namespace parallax::tool {
 
-// Values that have names.
+// Named values.
 template <class Value>
 using Choices = std::vector<std::pair<std::string, Value>>;
 
@@ -32,11 +32,11 @@ std::string name_of(const Choices<Value>& choices, Value value) {
   return "";
 }
 
-// What can be said of an option that was added.
+// Further properties of an option that was added.
 class Option {
  public:
   Option& required();
-  // Numbers outside are refused.
+  // Refuses numbers outside this range.
   Option& range(double least, double most);
   // Shown by --help-all only.
   Option& expert();
@@ -53,7 +53,7 @@ class Option {
   template <class Number>
   Number read_number(const std::string& text) const;
 
-  std::string names_, value_name_, help_, default_, group_;  // names as CLI11 takes them: "-o,--output"
+  std::string names_, value_name_, help_, default_, group_;  // names in the syntax of CLI11: "-o,--output"
   std::optional<std::pair<double, double>> range_;
   std::function<void(const std::string& text)> set_;
   bool switch_ = false, list_ = false, required_ = false, expert_ = false, hidden_ = false;
@@ -68,8 +68,8 @@ class Options {
   // The heading of the options added from now on.
   void group(const std::string& heading) { group_ = heading; }
 
-  // An option with a value, "-o,--output FILE"; without a dash, an argument: "LEFT". What `value` holds is
-  // the default. The name of the value may be left out: it is N for whole numbers, X for others.
+  // An option with a value, "-o,--output FILE", or, without a dash, an argument, "LEFT". `value` contains
+  // the default. The name of the value may be left out: it is N for integers, X for other numbers.
   Option& add(const std::string& names, int& value, const std::string& help);
   Option& add(const std::string& names, std::uint64_t& value, const std::string& help);
   Option& add(const std::string& names, float& value, const std::string& help);
@@ -84,9 +84,9 @@ class Options {
   // An option without a value.
   Option& add_flag(const std::string& names, bool& value, const std::string& help);
   Option& add_flag(const std::string& names, const std::string& help);
-  // One with an opposite: "--early-out" comes with "--no-early-out". The last one given counts.
+  // A switch with its opposite, "--early-out" and "--no-early-out". The last one given counts.
   Option& add_switch(const std::string& name, bool& value, const std::string& help);
-  // One of these names.
+  // An option whose value is one of these names.
   template <class Value>
   Option& add_choice(const std::string& names, Value& value, const Choices<Value>& choices,
                      const std::string& help) {
@@ -96,23 +96,23 @@ class Options {
     return add_words(names, words, name_of(choices, value), set, help);
   }
 
-  // One whose text a function takes, which returns false for what it does not take: then the user is told
-  // what to give, "a number from 1 to 8".
+  // An option whose value a function parses. It returns false for a bad value; the message then says what to
+  // give, such as "a number from 1 to 8".
   Option& add_text(const std::string& names, const std::string& value_name, const std::string& initial,
                    const std::string& give, const std::function<bool(const std::string&)>& take,
                    const std::string& help);
-  // One with an opposite, whose value a function takes.
+  // A switch with its opposite, whose value a function takes.
   Option& add_switch(const std::string& name, bool initial, const std::function<void(bool)>& take,
                      const std::string& help);
 
-  // In no help.
+  // Leaves these options out of the help.
   void hide(const std::vector<std::string>& names);
   // Printed below the options.
   void footer(const std::string& text) { footer_ = text; }
 
-  // Sets the values of what is given. \throws UsageError, HelpRequest
+  // Parses the arguments and sets the values. \throws UsageError, HelpRequest
   void read(const Arguments& arguments);
-  // The same for some of the options that a command has: others are skipped, --help too. \throws UsageError
+  // The same, but skips unknown options and --help. \throws UsageError
   void read_known(const Arguments& arguments);
 
   bool given(const std::string& name) const;

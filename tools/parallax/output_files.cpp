@@ -28,12 +28,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Names for the signal handler, which can neither allocate nor wait for a lock.
+// Names in static memory for the signal handler, which can neither allocate nor lock.
 struct Slot {
   std::atomic<bool> taken = false, filled = false;
   char path[PATH_MAX];
 };
-// More than a program has open at once; a file beyond that would stay behind.
+// More than are ever open at once; further files would not be removed.
 std::array<Slot, 256> slots;
 
 int take_slot(const std::string& path) {
@@ -54,7 +54,7 @@ void free_slot(int index) {
   slot.taken = false;
 }
 
-// The signal has its usual effect again by then, once the handler has ended.
+// The default action is restored by now, and takes effect when the handler returns.
 extern "C" void remove_temporaries(int signal) {
   for (const Slot& slot : slots)
     if (slot.filled) ::unlink(slot.path);
@@ -108,12 +108,12 @@ OutputFile::OutputFile(const std::string& target)
   const bool exists = ::stat(resolved_.c_str(), &about) == 0;
   if (!exists && errno == ELOOP) fail(errno);
   if (exists && S_ISDIR(about.st_mode)) fail(EISDIR);
-  // Nobody may read it who may not read what it replaces.
+  // The new file is never more readable than the one that it replaces.
   const mode_t permissions = exists ? 0600 : 0666;
   file_ = ::open(temporary_.path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
   if (file_ >= 0) return;
   const int reason = errno;
-  // Another program's.
+  // It belongs to another program.
   if (reason == EEXIST) temporary_.forget();
   fail(reason);
 }
@@ -152,7 +152,7 @@ void check_output(const std::string& path) {
   if (!path.empty() && !folder.empty() && !std::filesystem::is_directory(folder))
     throw Error(ErrorCategory::file, "cannot write " + path + ": there is no folder " + folder.string());
   if (std::filesystem::is_directory(path))
-    throw Error(ErrorCategory::file, "cannot write " + path + ": it is a folder, give a file");
+    throw Error(ErrorCategory::file, "cannot write " + path + ": it is a folder: give a file name");
 }
 
 void write_files(std::span<const FileBytes> files, bool on_disk) {

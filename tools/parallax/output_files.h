@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files are written beside the place that they then take, so that each is there whole or not at all.
+// Output files are written to a temporary file and then renamed, so that each is complete or absent.
 #pragma once
 
 #include <cstddef>
@@ -10,31 +10,30 @@
 
 namespace parallax::tool {
 
-// A file that is removed unless it was renamed: by the destructor, or by remove_temporaries_on_signals().
+// A temporary file, removed by the destructor or on a signal unless it was renamed.
 class TemporaryFile {
  public:
-  // Of a file that is going to be made.
+  // The path of a file yet to be created.
   explicit TemporaryFile(const std::string& path);
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile();
 
   const std::string& path() const { return path_; }
-  // Over what is there. \throws Error (file)
+  // Replaces an existing file. \throws Error (file)
   void rename_to(const std::string& target);
-  // It stays where it is.
+  // Keeps the file where it is.
   void forget();
 
  private:
-  std::string path_;  // empty once it has another name
-  int slot_ = -1;     // where the signal handler finds its name; -1 = nowhere
+  std::string path_;  // empty after a rename
+  int slot_ = -1;     // index of its name for the signal handler; -1 = none
 };
 
-// SIGINT, SIGTERM and SIGHUP end the program as ever, but what is not whole goes before. Those that are
-// ignored stay so.
+// Removes temporary files when SIGINT, SIGTERM or SIGHUP ends the program. Ignored signals stay ignored.
 void remove_temporaries_on_signals();
 
-// A new file beside `target`, or beside the file that it is a link to, whose name and permissions it takes.
+// A new file beside `target` (links are followed) that takes over its name and permissions.
 class OutputFile {
  public:
   // \throws Error (file)
@@ -43,7 +42,7 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();
 
-  // To be opened by whoever writes it.
+  // The path to write to.
   const std::string& temporary() const { return temporary_.path(); }
   void write(std::span<const std::byte> bytes);
   // With the permissions of the file it replaces, and, unless it need not be, on the disk.
@@ -58,15 +57,15 @@ class OutputFile {
   int file_ = -1;
 };
 
-// Minutes are not to be spent on what nobody can have. An empty path is none.
-// \throws Error (file) where there is no folder for the file
+// Checks an output before minutes are spent on it. An empty path is ignored.
+// \throws Error (file) if its folder does not exist
 void check_output(const std::string& path);
 
-using FileBytes = std::pair<std::string, std::vector<std::byte>>;  // a path, and what it gets
+using FileBytes = std::pair<std::string, std::vector<std::byte>>;  // a path and its contents
 
-// All of them, or, after an error, none: no name is taken before all files are there, and on the disk. Many
-// small files, which are all made anew after a crash of the machine, need not wait for the disk. What is a
-// device or a pipe is written to. \throws Error (file)
+// Writes all files or, after an error, none: files are renamed only once all are written and synced. Many
+// small files that would be made again after a crash need no sync. Devices and pipes are written directly.
+// \throws Error (file)
 void write_files(std::span<const FileBytes> files, bool on_disk = true);
 void write_output(const std::string& path, std::span<const std::byte> bytes);
 void write_output(const std::string& path, const std::string& text);

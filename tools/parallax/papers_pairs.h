@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pairs that the papers on belief propagation report.
+// The pairs used in the papers on belief propagation.
 #pragma once
 
 #include <span>

@@ -27,7 +27,7 @@ void read_region(TiffReader& tiff, const Rectangle& region, Picture& picture) {
   tiff.read(region, picture.row(0), picture.view().stride_bytes);
 }
 
-// All of a TIFF that can be read by regions.
+// Reads a complete TIFF that can be read by regions.
 Picture read_whole(TiffReader& tiff) {
   Picture picture;
   read_region(tiff, {0, 0, tiff.format().size}, picture);
@@ -87,9 +87,9 @@ PartsMemory PictureParts::memory() const {
   const std::size_t held = samples * static_cast<std::size_t>(channels_);
   std::error_code unknown;
   const std::uintmax_t file = std::filesystem::file_size(path_, unknown);
-  // The file, what is decoded of it, perhaps with an alpha channel, and that without it.
+  // The file, the decoded picture, possibly with an alpha channel, and the copy without it.
   std::size_t decoded = (static_cast<std::size_t>(channels_) + 1) * samples;
-  // libtiff converts to four channels; and a picture may be turned.
+  // libtiff converts to four channels, and the picture may be rotated.
   if (has_extension(path_, {".tif", ".tiff"})) decoded += 4 * format_.size.pixels();
   return {(unknown ? 0 : static_cast<std::size_t>(file)) + decoded + held, held};
 }
@@ -106,7 +106,7 @@ Picture decode_picture(Bytes bytes, const std::string& path) {
   if (is_jpeg(bytes)) return decode_jpeg(bytes, path);
   if (is_webp(bytes)) return decode_webp(bytes, path);
   if (is_netpbm(bytes)) return decode_netpbm(bytes, path);
-  fail_picture(path, "is no picture that can be read, or is damaged: give PNG, PGM, PPM, JPEG, WebP or TIFF");
+  fail_picture(path, "is damaged or not a picture: give PNG, PGM, PPM, JPEG, WebP or TIFF");
 }
 
 Picture read_picture(const std::string& path) {
@@ -174,7 +174,7 @@ Plane<float> read_disparity(const std::string& path, double scale) {
   if (tiff && tiff->format().bits == 32) {
     if (scale > 0) fail_scaled(path);
     if (tiff->format().channels != 1 || tiff->orientation() != 1)
-      fail_picture(path, "has several channels, or is turned: give disparities as they are written here");
+      fail_picture(path, "has several channels, or is rotated: give disparities as Parallax writes them");
     Plane<float> disparity(tiff->format().size);
     tiff->read({0, 0, disparity.size()}, disparity.row(0), disparity.view().stride_bytes);
     return disparity;
@@ -186,14 +186,14 @@ Plane<float> read_disparity(const std::string& path, double scale) {
     fail_picture(path, "has " + std::to_string(picture.channels()) + " channels: disparities need one");
   if (is_deep) return decode_kitti(values_of<std::uint16_t>(picture));
   if (!(scale > 0))
-    fail_picture(path, "has 8 bits: say with --truth-scale which value one pixel of disparity has");
+    fail_picture(path, "has 8 bits: give its gray levels per pixel of disparity with --truth-scale");
   return decode_scaled_truth(values_of<std::uint8_t>(picture), scale);
 }
 
 Plane<std::uint8_t> read_mask(const std::string& path) {
   const Picture picture = read_picture(path);
   if (picture.view().format.depth != Depth::bits8 || picture.channels() != 1)
-    fail_picture(path, "is no mask: give a gray picture of 8 bits");
+    fail_picture(path, "is not a mask: give an 8-bit gray picture");
   return copy(values_of<std::uint8_t>(picture));
 }
 

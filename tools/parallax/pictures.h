@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of pictures: decoding what users have, and the conventions of truth files.
+// Picture files: decoders, and the conventions of ground-truth files.
 #pragma once
 
 #include <initializer_list>
@@ -21,18 +21,17 @@ Picture read_picture(const std::string& path);
 // The same of a file in memory that is no TIFF; `name` appears in errors.
 Picture decode_picture(Bytes file, const std::string& name);
 
-// Nothing when this is no TIFF of 8 or 16 bits that can be read by regions.
+// Empty unless this is a TIFF of 8 or 16 bits that can be read by regions.
 std::optional<TiffReader> open_picture_tiff(const std::string& path);
 
-// What reading parts of a picture holds, besides the parts.
+// Memory that reading parts of a picture takes besides the parts.
 struct PartsMemory {
-  std::size_t opening = 0;  // at most, until the picture is open
+  std::size_t opening = 0;  // at most, while the picture is being opened
   std::size_t held = 0;     // from then on
 };
 
-// A picture of which parts are wanted. Of a TIFF, they are read as they are wanted. Other pictures are
-// decoded whole, once: a PNG, which says in its first bytes how large it is, when decode() or read() is
-// called; the rest at once.
+// A picture that is read in parts. Parts of a TIFF are read on demand. Other pictures are decoded completely,
+// once: a PNG, whose header tells its size, in decode() or read(); all others in the constructor.
 class PictureParts {
  public:
   // \throws Error (file)
@@ -42,10 +41,10 @@ class PictureParts {
   int channels() const { return channels_; }
   PartsMemory memory() const;
 
-  // What has to be decoded whole is now, so that damage is found. \throws Error (file)
+  // Decodes the complete picture if it cannot be read in parts, which finds damage. \throws Error (file)
   void decode();
 
-  // Into memory that `part` has already, where it is of this size. \throws Error (file)
+  // Reuses the memory of `part` if it has this size. \throws Error (file)
   void read(const Rectangle& region, Picture& part);
 
  private:
@@ -64,29 +63,28 @@ struct PicturePair {
   Picture left, right;
 };
 
-// \throws Error (file) also when they are not of one size and depth
+// \throws Error (file), also when sizes or depths differ
 PicturePair read_pair(const std::string& left, const std::string& right);
 
-// \throws Error (file) when the two, read from these files, are not of one size and depth
+// \throws Error (file), naming these files, when sizes or depths differ
 void check_formats(const PicturePair& pair, const std::string& left, const std::string& right);
 void check_formats(const ImageFormat& left_format, const ImageFormat& right_format, const std::string& left,
                    const std::string& right);
 
-// The left and the right half, which share the pixels of the whole. \throws Error (file) for an odd width
+// The left and right halves, which share the pixels of the picture. \throws Error (file) for an odd width
 PicturePair split_side_by_side(const Picture& both, const std::string& path);
 
 // Extensions are given in lower case.
 bool has_extension(const std::string& path, std::initializer_list<const char*> extensions);
 
-// Does the extension say that this is a picture?
+// Whether the extension is that of a picture.
 bool is_picture_name(const std::string& path);
 
-// Do the first bytes of the file say so?
+// Whether the first bytes of the file are those of a picture.
 bool holds_picture(const std::string& path);
 
 // Reads a disparity map: PFM, TIFF of 32-bit floats, 16-bit PNG as KITTI; with a scale, also 8-bit pictures
-// of value = disparity · scale, 0 = none. A scale
-// for any other file is an error. \throws Error (file)
+// of value = disparity · scale, 0 = none. A scale for any other file is an error. \throws Error (file)
 Plane<float> read_disparity(const std::string& path, double scale = 0);
 
 // Reads a mask: one 8-bit channel. \throws Error (file)

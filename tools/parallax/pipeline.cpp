@@ -6,7 +6,8 @@
 #include <oneapi/tbb/parallel_pipeline.h>
 #include <oneapi/tbb/task_arena.h>
 
-// Compiled without ThreadSanitizer, which is told of the synchronisation: see src/core/workers.cpp.
+// oneTBB is compiled without ThreadSanitizer, so that it must be told of synchronisation: see
+// src/core/workers.cpp.
 #ifdef PARALLAX_THREAD_SANITIZER
 extern "C" void __tsan_acquire(void*);
 extern "C" void __tsan_release(void*);
@@ -21,7 +22,7 @@ namespace tbb = oneapi::tbb;
 
 namespace {
 
-// Says that what its owner does happens after what others did with the same address, even if it throws.
+// Tells it that work on this address happens after earlier work on it, even after an exception.
 class Synchronized {
  public:
   explicit Synchronized(char* address) : address_(address) {
@@ -41,7 +42,7 @@ class Synchronized {
 
 void run_pipeline(std::size_t slots, const std::function<bool(std::size_t slot)>& take,
                   const std::vector<PipelineStage>& stages) {
-  // What of each item, and of each stage, is handed from thread to thread.
+  // Addresses for the synchronisation of each item and each stage.
   std::vector<char> items(slots), turns(stages.size() + 1);
   const auto guarded = [&](char* item, char* turn, const auto& body) {
     const Synchronized with_item(item), with_turn(turn);
@@ -68,8 +69,8 @@ void run_pipeline(std::size_t slots, const std::function<bool(std::size_t slot)>
   }
   const auto leave =
       tbb::make_filter<std::size_t, void>(tbb::filter_mode::serial_in_order, [](std::size_t) {});
-  // A matcher takes threads of oneTBB's, but never this one: one more of them makes up for it. And they go to
-  // the matcher first, which takes longest.
+  // A matcher never runs on this thread, so one more worker makes up for it. Workers go to the matcher first,
+  // which takes longest.
   const tbb::global_control one_more(tbb::global_control::max_allowed_parallelism,
                                      static_cast<std::size_t>(tbb::info::default_concurrency()) + 1);
   tbb::task_arena arena(tbb::task_arena::automatic, 1, tbb::task_arena::priority::low);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stages that overlap: while one item is in one stage, others are in others. On oneTBB.
+// A pipeline of overlapping stages, on oneTBB.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,17 @@
 namespace parallax::tool {
 
 struct PipelineStage {
-  bool one_at_a_time;  // and in the order of the items; otherwise several items at once
+  bool one_at_a_time;  // and in order; otherwise several items in parallel
   std::function<void(std::size_t slot)> run;
 };
 
-// Items live in slots [0, slots) that are used again and again, so that no more than `slots` are under way.
-// `take` puts the next item into a slot, and is false when there is none; then each stage works on it in
-// turn. What a stage throws ends the pipeline, and is thrown again when the items under way have left it.
+// Items occupy slots [0, slots), which are reused, so that at most `slots` items are in flight. `take` puts
+// the next item into a slot and returns false at the end; each stage then processes it in turn. An exception
+// in a stage ends the pipeline and is rethrown when the items in flight are done.
 void run_pipeline(std::size_t slots, const std::function<bool(std::size_t slot)>& take,
                   const std::vector<PipelineStage>& stages);
 
-// As many slots as keep all cores at work.
+// The number of slots that keeps all cores busy.
 std::size_t pipeline_slots();
 
 }  // namespace parallax::tool

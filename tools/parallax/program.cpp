@@ -24,15 +24,15 @@ int run_or_help(int (*command)(const Arguments&), const Arguments& arguments) {
   }
 }
 
-// A file that is opened would take the number of a stream that is closed, and get what is written there.
-// Reading and writing such a stream still fail.
+// If a standard stream is closed, a file opened later would take its descriptor and receive its output. Holds
+// the descriptor; reading and writing the stream still fail.
 void occupy_closed_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 int end_with(std::string message, int status) {
-  // What a library says may be several lines.
+  // Messages of libraries may have several lines.
   std::replace(message.begin(), message.end(), '\n', ' ');
   complain(message);
   return status;
@@ -43,7 +43,7 @@ int run(int (*command)(const Arguments&), const Arguments& arguments) {
     const int status = run_or_help(command, arguments);
     std::cout.flush();
     if (!std::cout)
-      return end_with("cannot write to standard output: free some space, or send it elsewhere", failed);
+      return end_with("cannot write to standard output: free some space, or redirect it elsewhere", failed);
     return status;
   } catch (const UsageError& error) {
     return end_with(error.what(), wrong_use);
@@ -64,12 +64,12 @@ int run(int (*command)(const Arguments&), const Arguments& arguments) {
 
 int run_program(int count, char** values, int (*command)(const Arguments&)) {
   occupy_closed_streams();
-  // A file that grows too large, or a reader that went away, is an error of the write, with a message.
+  // Without these signals, a file too large or a closed pipe is a write error with a message.
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
   remove_temporaries_on_signals();
   const int status = run(command, {values + 1, values + count});
-  // After an error, that is what counts.
+  // An earlier error takes precedence.
   if (const std::string warning = tuning_warning(); status == done && !warning.empty()) complain(warning);
   return status;
 }

@@ -33,7 +33,7 @@ std::vector<std::byte> calibration_bytes(const Calibration& calibration) {
   return {bytes.begin(), bytes.end()};
 }
 
-// All of it at once.
+// Renders the complete pair in memory.
 void write_pair(const std::string& folder, const SynthParameters& parameters, bool with_truth) {
   const SynthPair pair = synthesize(parameters);
   std::vector<FileBytes> files;
@@ -54,7 +54,7 @@ void write_pair(const std::string& folder, const SynthParameters& parameters, bo
   write_files(files);
 }
 
-// A tiled TIFF that has its name only once it is whole.
+// A tiled TIFF that gets its name once it is complete.
 template <class T>
 class TiffPlane {
  public:
@@ -109,7 +109,7 @@ class TiledTruth {
   TiffPlane<std::uint8_t> left_mask_, right_mask_;
 };
 
-// Band of rows by band: several are rendered at once, and written in order.
+// Renders several bands of rows in parallel and writes them in order.
 void write_tiled_pair(const std::string& folder, const SynthParameters& parameters, bool with_truth) {
   OutputFolders folders;
   folders.make(folder);
@@ -157,7 +157,7 @@ void write_tiled_pair(const std::string& folder, const SynthParameters& paramete
   show_progress("");
 }
 
-// Larger pairs are written in tiles in any case: whole, they would take gigabytes.
+// Larger pairs are always written in tiles: in memory, they would take gigabytes.
 constexpr std::size_t most_pixels_at_once = 100'000'000;
 
 }  // namespace
@@ -168,15 +168,14 @@ int synth_command(const Arguments& arguments) {
   SynthParameters parameters;
   parameters.size = {640, 480};
   Options options("synth", "Render a synthetic pair with exact truth, in the layout of Middlebury 2014.");
-  options.add("DIR", folder, "Folder to write into; made if missing").required();
+  options.add("DIR", folder, "Output folder; created if missing").required();
   options.add("--size", parameters.size, "Width x height");
   options.add("--disparities N", parameters.disparities, "True disparities are below N");
   options.add_choice<Scene>("--scene", parameters.scene,
                             {{"dots", Scene::dots}, {"planes", Scene::planes}, {"layers", Scene::layers}},
-                            "What to render");
-  options.add("--seed N", parameters.seed, "Another seed renders another scene");
-  options.add_flag("--tiled", tiled,
-                   "Write tiled TIFFs in little memory; always so above 100 million pixels");
+                            "Scene to render");
+  options.add("--seed N", parameters.seed, "Seed of the random scene");
+  options.add_flag("--tiled", tiled, "Write tiled TIFFs in little memory; implied above 100 million pixels");
   options.add_flag("--no-truth", without_truth, "Leave out truth and masks");
   options.read(arguments);
   if (!options.given("--disparities"))

@@ -19,7 +19,7 @@
 
 namespace parallax::tool {
 
-// What libtiff reads and writes where there is no file.
+// Memory in place of a file, for libtiff.
 struct TiffMemory {
   std::vector<std::byte>& bytes;
   std::size_t position = 0;
@@ -51,7 +51,7 @@ struct TiffMemory {
   static toff_t size(thandle_t self) { return static_cast<TiffMemory*>(self)->bytes.size(); }
 };
 
-// An open file, and what libtiff last said of it.
+// An open file and the last message of libtiff about it.
 class TiffFile {
  public:
   TiffFile(const std::string& path, const char* mode) : path_(path) {
@@ -116,7 +116,7 @@ Rectangle overlap(const Rectangle& a, const Rectangle& b) {
            std::min(a.y + a.size.height, b.y + b.size.height) - y}};
 }
 
-// Bytes of an open file; 0 where that is unknown.
+// Size of an open file in bytes; 0 = unknown.
 std::uint64_t length_of(TIFF* file) {
   struct stat about {};
   return ::fstat(TIFFFileno(file), &about) == 0 ? static_cast<std::uint64_t>(about.st_size) : 0;
@@ -134,7 +134,7 @@ TiffReader& TiffReader::operator=(TiffReader&&) noexcept = default;
 TiffReader::~TiffReader() = default;
 
 std::optional<TiffReader> TiffReader::open(const std::string& path, int picture) {
-  // Not mapped into memory, where all that was read would count as this process's.
+  // Not memory-mapped: pages read would count as memory of this process.
   auto file = std::make_unique<TiffFile>(path, "rm");
   if (file->get() == nullptr) return std::nullopt;
   if (picture > 0 && TIFFSetDirectory(file->get(), static_cast<tdir_t>(picture)) != 1) return std::nullopt;
@@ -173,7 +173,7 @@ bool TiffReader::understand() {
       tiled_ ? file_->field<std::uint32_t>(TIFFTAG_TILELENGTH, 0) : std::min(rows, height);
   if (!fits_int(unit_width) || !fits_int(unit_height)) return false;
   unit_ = {static_cast<int>(unit_width), static_cast<int>(unit_height)};
-  // Memory for a tile is taken before it is read: a damaged header must not ask for all there is.
+  // A tile is allocated before it is read: a damaged header must not exhaust memory.
   constexpr std::size_t usual_pixels = 1 << 24;
   return !tiled_ || unit_.pixels() <= std::max(usual_pixels, format_.size.pixels());
 }
@@ -228,7 +228,7 @@ void TiffReader::decode(int column, int row, int sample) {
       : tiled_ ? TIFFReadEncodedTile(file, TIFFComputeTile(file, x, y, 0, plane), decoded_.get(), expected)
                : TIFFReadEncodedStrip(file, TIFFComputeStrip(file, y, plane), decoded_.get(), expected);
   if (read != expected)
-    throw Error(ErrorCategory::file, file_->path() + ": is damaged at row " + std::to_string(row) + " (" +
+    throw Error(ErrorCategory::file, file_->path() + " is damaged at row " + std::to_string(row) + " (" +
                                          file_->complaint() + "): copy the file again");
 }
 
@@ -265,7 +265,7 @@ bool is_tiff(Bytes bytes) {
 
 namespace {
 
-// libtiff's converter hands over R, G, B and alpha in one number.
+// libtiff's converter returns R, G, B and alpha in one integer.
 Picture from_rgba(const std::uint32_t* from, Size size, bool is_gray) {
   Picture picture({size, Depth::bits8}, is_gray ? 1 : 3);
   for (int y = 0; y < size.height; ++y) {
@@ -288,20 +288,20 @@ std::optional<Picture> read_converted_tiff(const std::string& path) {
   TIFFRGBAImage image{};
   char why[1024] = "";
   if (TIFFRGBAImageOK(file.get(), why) == 0 || TIFFRGBAImageBegin(&image, file.get(), 1, why) == 0)
-    fail_picture(path, std::string("is a TIFF of a kind that is not read (") + why +
+    fail_picture(path, std::string("is an unsupported kind of TIFF (") + why +
                            "): give one of 8 or 16 bits, gray or colour");
   const std::unique_ptr<TIFFRGBAImage, decltype(&TIFFRGBAImageEnd)> end(&image, &TIFFRGBAImageEnd);
   check_picture_size(image.width, image.height, path, "convert it to 8 bits, gray or RGB");
   const Size size{static_cast<int>(image.width), static_cast<int>(image.height)};
-  // libtiff takes memory for a strip or tile before it reads it, and no compression makes so much of a byte.
+  // libtiff allocates a strip or tile before reading it; no compression reaches this ratio.
   constexpr std::uint64_t usual_bytes = 1 << 26, most_of_a_byte = 1 << 16;
   const std::uint64_t unit_bytes =
       TIFFIsTiled(file.get()) != 0 ? TIFFTileSize64(file.get()) : TIFFStripSize64(file.get());
   if (unit_bytes > std::max(usual_bytes, most_of_a_byte * length_of(file.get())))
     fail_damaged(path, "a strip or tile of " + std::to_string(unit_bytes) + " bytes");
-  // Rows are to come as they are stored: upright() turns them.
+  // Rows are read as stored: upright() rotates them.
   image.req_orientation = image.orientation;
-  // Not touched before there are pixels: a damaged header must not fill all memory. So it is in read(), too.
+  // Not touched before pixels are read: a damaged header must not fill all memory. The same in read().
   const auto rgba = std::make_unique_for_overwrite<std::uint32_t[]>(size.pixels());
   if (TIFFRGBAImageGet(&image, rgba.get(), image.width, image.height) == 0)
     fail_damaged(path, file.complaint());
@@ -326,7 +326,7 @@ std::size_t pixels_in_tiles(Size size) {
 }
 
 TiffWriter::TiffWriter(const std::string& path, std::size_t bytes) {
-  // Offsets of a classic TIFF have 32 bits; what is not pixels takes far less than the rest.
+  // A classic TIFF has 32-bit offsets; everything but pixels takes far less than the margin.
   constexpr std::size_t most = 4'000'000'000;
   file_ = std::make_unique<TiffFile>(path, bytes > most ? "w8" : "w");
   check(file_->get() != nullptr);

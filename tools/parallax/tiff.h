@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TIFF files part by part, by libtiff: pictures and maps that need not fit into memory.
+// Reads and writes TIFF files in parts, by libtiff, for pictures and maps larger than memory.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace parallax::tool {
 
-// The pixels of a picture.
+// The pixel format of a picture.
 struct TiffFormat {
   Size size;
-  int channels = 1;  // 1, or R, G, B side by side
-  int bits = 8;      // 8, 16, or 32, which are floats
+  int channels = 1;  // 1, or R, G, B interleaved
+  int bits = 8;      // 8, 16, or 32 (floats)
   bool operator==(const TiffFormat&) const = default;
 
   std::size_t pixel_bytes() const { return static_cast<std::size_t>(channels * bits / 8); }
@@ -29,11 +29,11 @@ struct TiffFormat {
 class TiffFile;
 struct TiffMemory;
 
-// A picture of a file, of which parts are read.
+// A picture in a file that is read in parts.
 class TiffReader {
  public:
-  // Nothing when this is no TIFF, or one of a kind that read_converted_tiff() is for. `picture` counts those
-  // of a file.
+  // Empty unless this is a TIFF that can be read in parts; see read_converted_tiff() for others. `picture` is
+  // its index in the file.
   static std::optional<TiffReader> open(const std::string& path, int picture = 0);
   TiffReader(TiffReader&&) noexcept;
   TiffReader& operator=(TiffReader&&) noexcept;
@@ -41,15 +41,15 @@ class TiffReader {
 
   // Without an alpha channel, which is left out.
   const TiffFormat& format() const { return format_; }
-  // As EXIF counts them: 1 = rows and columns are as they are to be seen. read() does not turn them.
+  // As in EXIF: 1 = upright. read() does not rotate.
   int orientation() const;
   std::string description() const;
-  // Does the file reach as far as it says?
+  // Whether the file has all the bytes that its header announces.
   bool is_complete() const;
-  // What reading holds besides the pixels asked for: a strip or tile of the file, packed and unpacked.
+  // Memory that reading takes besides the requested pixels: a strip or tile, compressed and decompressed.
   std::size_t memory_bytes() const;
 
-  // Pixels of the region, channels side by side; from one row to the next there are `stride_bytes`.
+  // Reads the pixels of a region, channels interleaved; rows are `stride_bytes` apart.
   // \throws Error (file) when the file is damaged
   void read(const Rectangle& region, void* pixels, std::ptrdiff_t stride_bytes);
 
@@ -78,25 +78,25 @@ std::optional<Picture> read_converted_tiff(const std::string& path);
 // The bytes of a TIFF of 32-bit floats.
 std::vector<std::byte> encode_tiff(View<const float> values);
 
-// Of all tiles: those at the right and the bottom are whole in the file.
+// Bytes of all tiles: those at the right and bottom edges are complete in the file.
 std::size_t pixels_in_tiles(Size size);
 
-// Writes pictures, each from its first row to its last, one after the other into a file.
+// Writes one or more pictures to a file, row by row.
 class TiffWriter {
  public:
-  // Writes to memory, which must outlive this.
+  // Writes to memory, which must outlive the writer.
   explicit TiffWriter(std::vector<std::byte>& memory);
   // Replaces the file. `bytes`: of all strips, or tiles, that will come; a file above 4 GB is a BigTIFF.
   // \throws Error (file)
   TiffWriter(const std::string& path, std::size_t bytes);
   ~TiffWriter();
 
-  // A picture begins, in strips or in tiles of 256×256.
+  // Begins a picture in strips, or in tiles of 256×256.
   void begin(const TiffFormat& format, bool tiled = false, const std::string& description = "");
   void write_rows(const void* rows, int count, std::ptrdiff_t stride_bytes);
-  // After the last row: the picture ends.
+  // Ends the picture, after its last row.
   void end();
-  // Everything is on the disk.
+  // Syncs everything to disk.
   void close();
 
  private:

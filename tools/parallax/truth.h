@@ -13,15 +13,15 @@ namespace parallax::tool {
 
 class Truth {
  public:
-  // As read_disparity() reads. \throws Error (file)
+  // Reads the file by read_disparity(). \throws Error (file)
   Truth(const std::string& path, double scale);
 
-  // \throws Error (file) when what was read from this path has another size
+  // \throws Error (file) if the file at this path has another size
   void check_size(const std::string& path, Size size) const;
-  // Where this picture is 255. \throws Error (file)
+  // Evaluates only pixels where this picture is 255. \throws Error (file)
   void evaluate_only(const std::string& mask_path);
 
-  // \throws Error (file) when there is nothing to evaluate
+  // \throws Error (file) if no pixel can be evaluated
   ErrorMetrics compare(View<const float> disparity) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds what makes plans fastest on this machine, and remembers it.
+// Finds the fastest configuration for this machine, and remembers it.
 
 #include "parallax/tune.h"
 
@@ -56,19 +56,19 @@ void add_tune_options(Options& options, TuneRequest& request) {
   options.add("--size", request.size, "Width x height of the synthetic pair");
   add_search_options(options, request);
   options.add_memory("--max-memory", request.options.limits.max_memory_bytes,
-                     "Most memory to use, such as 2G; 0 = all that the machine has");
+                     "Memory limit, such as 2G; 0 = all of the machine's memory");
   options.group("Tuning");
   options.add_choice<TuningSearch>(
       "--search", request.options.search,
       {{"occupancy", TuningSearch::occupancy}, {"exhaustive", TuningSearch::exhaustive}},
-      "Try only what keeps most data on the chip at each occupancy, or everything");
+      "Try only the configuration that keeps the most data on chip at each occupancy, or all");
   options.add("--budget X", request.options.budget_seconds, "Seconds after which the search ends")
       .range(0.01, 1e6);
-  options.add_flag("--list", request.lists, "Print what --method has on --device to choose from");
-  options.add_flag("--show", request.shows, "Print what is remembered");
+  options.add_flag("--list", request.lists, "List the tunables of --method on --device");
+  options.add_flag("--show", request.shows, "List the remembered configurations");
   options.add_flag("--forget", request.forgets,
-                   "Remove what is remembered: all, or that of --method and --device");
-  options.add("--json FILE", request.json_path, "Write the results to this file, too");
+                   "Forget the remembered configurations: all, or those of --method and --device");
+  options.add("--json FILE", request.json_path, "Also write the results to this file");
   options
       .add_choice<std::string>("--suite", request.suite, {{"papers", "papers"}},
                                "Compare both searches on the pairs of the papers on belief propagation")
@@ -89,18 +89,19 @@ void check_request(const TuneRequest& request, const Options& options) {
   if (!request.suite.empty() && options.given("--search"))
     throw UsageError("--suite papers searches both ways: leave out --search");
   if (options.given("--size") && (!request.left.empty() || !request.suite.empty()))
-    throw UsageError("--size is of the synthetic pair: leave it out with pictures and --suite");
+    throw UsageError("--size is for the synthetic pair: leave it out with pictures and --suite");
   CommandFiles files;
   files.reads(request.left);
   files.reads(request.right);
   if (!request.suite.empty() && !request.json_path.empty()) files.reads_pairs(request.data);
   files.writes(request.json_path);
-  if (options.given("--data") && request.suite.empty()) throw UsageError("--data goes with --suite papers");
+  if (options.given("--data") && request.suite.empty())
+    throw UsageError("--data needs --suite papers: give both");
 }
 
 TuneRequest parse_tune(const Arguments& arguments) {
   TuneRequest request;
-  // The suite is of belief propagation, as it was published.
+  // The suite measures belief propagation as published.
   const bool suite = std::any_of(arguments.begin(), arguments.end(),
                                  [](const std::string& a) { return a.starts_with("--suite"); });
   if (suite) request.method = "bp";
@@ -109,7 +110,7 @@ TuneRequest parse_tune(const Arguments& arguments) {
     throw UsageError("--suite papers is for --method bp: leave out --method " + request.method);
   if (request.preset.empty()) request.preset = suite ? "grauer-gray-2019" : "default";
   request.parameters = method_preset(request.method, request.preset);
-  Options options("tune", "Find what makes matching fastest on this machine, and remember it.");
+  Options options("tune", "Find the fastest configuration for this machine, and remember it.");
   add_tune_options(options, request);
   options.footer(footer_of("tune", request.method));
   options.read(arguments);
@@ -172,7 +173,7 @@ ordered_json to_json(const TuningResult& result) {
           {"ended_early", result.ended_early}, {"trials", trials}};
 }
 
-// A pair, and what keeps its pixels.
+// A pair, and the owner of its pixels.
 struct Pair {
   PicturePair pictures;
   SynthPair synthetic;
@@ -192,7 +193,7 @@ Pair pair_of(const TuneRequest& request) {
   SynthParameters parameters;
   parameters.scene = Scene::layers;
   parameters.size = request.size;
-  // A scene needs fewer than it has columns.
+  // A scene needs fewer disparities than columns.
   parameters.disparities = std::min(request.parameters.disparities(), std::max(1, parameters.size.width / 2));
   pair.synthetic = synthesize(parameters);
   return pair;
@@ -233,12 +234,12 @@ void print(const TuningResult& result, Size size) {
             << with_decimals(found.default_milliseconds, 3) << " ms\n";
 }
 
-// Why it is not remembered; empty = it is.
+// Remembers the result; returns why it could not, or an empty string.
 std::string remember(const TuningResult& result) {
   if (!result.compared)
     return "nothing was saved, because nothing could be compared with the default: " +
-           (result.ended_early.empty() ? "all else failed" : result.ended_early) +
-           ": give a larger --budget, or leave it to the plan";
+           (result.ended_early.empty() ? "all others failed" : result.ended_early) +
+           ": give a larger --budget, or use the default";
   try {
     remember_tuning(result.found);
     return "";
@@ -253,7 +254,7 @@ int tune_one(const TuneRequest& request) {
   check_tuning_file();
   const TuningResult result = tune_pair(request, pair.views(), request.method);
   print(result, pair.views().left.format.size);
-  // What was found is told, also where it cannot be remembered.
+  // The result is printed even if it cannot be remembered.
   std::cout.flush();
   const std::string trouble = remember(result);
   if (trouble.empty()) std::cout << "remembered in " << printable(tuning_file()) << "\n" << std::flush;
@@ -277,13 +278,13 @@ int list(const TuneRequest& request) {
   return done;
 }
 
-// Of --device, as entries name it; empty = of any.
+// The name of --device in entries; empty = any.
 std::string wanted_device(const TuneRequest& request) {
   if (!request.device_given) return "";
   const std::string name = tuned_device_name(request.where());
   if (name.empty())
     throw Error(ErrorCategory::device,
-                "no device " + request.device + " here that can be tuned: see 'parallax devices'");
+                "device " + request.device + " is not tunable here: see 'parallax devices'");
   return name;
 }
 
@@ -298,8 +299,8 @@ int show(const TuneRequest& request) {
               << (entry.driver.empty() ? "" : ", driver " + entry.driver) << ", from "
               << (1ull << entry.size_class) << " pixels, " << text_of_labels(entry.labels) << ": "
               << text_of(entry.values) << "; " << with_decimals(entry.milliseconds, 3) << " ms instead of "
-              << with_decimals(entry.default_milliseconds, 3)
-              << (entry.built_in ? " (comes with the program)" : "") << "\n";
+              << with_decimals(entry.default_milliseconds, 3) << (entry.built_in ? " (built in)" : "")
+              << "\n";
   }
   write_json(request.json_path, {{"version", PARALLAX_VERSION}, {"file", tuning_file()}, {"entries", list}});
   return done;
@@ -313,8 +314,8 @@ int forget(const TuneRequest& request) {
 
 // The papers' pairs
 
-// What the papers begin with: on the processor one thread without vectors, on a GPU all messages in local
-// memory, the labels of a pixel side by side.
+// The first version of the papers: on a processor, one thread without vectors; on a GPU, all messages in
+// local memory with the labels of a pixel adjacent.
 TunedValues plain_configuration(DeviceKind device) {
   if (device != DeviceKind::cuda) return {{"aligned", "false"}};
   return {{"aligned", "false"},
@@ -344,7 +345,7 @@ double time_plain(const TuneRequest& request, const StereoPair& pair) {
   Plane<float> disparity(size);
   Plane<std::uint8_t> status(size);
   const DisparityMap map{disparity.view(), status.view(), {}};
-  // What takes many seconds is not run often.
+  // A match that takes many seconds is repeated less often.
   constexpr double patience = 5000;
   const double warm_up = run_milliseconds(matcher, pair, map);
   std::vector<double> times;
@@ -353,7 +354,7 @@ double time_plain(const TuneRequest& request, const StereoPair& pair) {
   return median(times);
 }
 
-// Over the default.
+// Speed-up over the default.
 double gain(const TunedConfiguration& found) {
   return found.default_milliseconds / found.milliseconds;
 }
@@ -381,7 +382,7 @@ int tune_papers(TuneRequest request) {
     throw Error(ErrorCategory::file,
                 "no pairs in " + folder.string() + ": --suite papers needs them, give --data");
   check_output(request.json_path);
-  // Without a place to remember it in, all is only measured.
+  // Without a tuning file, results are only measured.
   const bool remembers = !tuning_file().empty();
   if (remembers) check_tuning_file();
   ordered_json results = ordered_json::array();

@@ -18,24 +18,24 @@
 namespace parallax::tool {
 namespace {
 
-// A longer gap is not taken for frames that are missing.
+// A longer gap does not count as missing frames.
 constexpr std::size_t most_broken = 1000;
 
 bool is_avi(const std::string& path) {
   return has_extension(path, {".avi"});
 }
 
-// The encoders take even sizes.
+// The encoders need even sizes.
 Size even(Size size) {
   return {size.width + size.width % 2, size.height + size.height % 2};
 }
 
-// Never an option, nor an address in the net.
+// So that the name is taken neither for an option nor for a URL.
 std::string as_file(const std::string& path) {
   return "file:" + path;
 }
 
-// "30000/1001"; 0 where it is no such number.
+// Parses "30000/1001"; 0 = not such a number.
 double ratio(const std::string& text) {
   double above = 0, below = 1;
   if (std::sscanf(text.c_str(), "%lf/%lf", &above, &below) < 1) return 0;
@@ -43,7 +43,7 @@ double ratio(const std::string& text) {
   return std::isfinite(value) && value > 0 ? value : 0;
 }
 
-// 0 where there is no number.
+// 0 = not a number.
 double number_in(const nlohmann::json& object, const char* key) {
   const double number = std::strtod(object.value(key, std::string()).c_str(), nullptr);
   return std::isfinite(number) ? number : 0;
@@ -53,10 +53,10 @@ struct VideoDescription {
   std::size_t frames = 0;  // 0 = the file does not say
   double frames_per_second = 0;
   bool is_steady = false;
-  double first_second = 0;  // of the video, as the file's time runs
+  double first_second = 0;  // of the video, in the time of the file
 };
 
-// What ffprobe says, as JSON. \throws nlohmann::json::exception when it says something else
+// Parses the JSON of ffprobe. \throws nlohmann::json::exception for anything else
 VideoDescription description_in(const nlohmann::json& json) {
   const nlohmann::json& stream = json.at("streams").at(0);
   const auto format = json.value("format", nlohmann::json::object());
@@ -81,12 +81,12 @@ VideoDescription probe(const std::string& path) {
     if (has_succeeded) return description_in(nlohmann::json::parse(text));
   } catch (const nlohmann::json::exception&) {
   }
-  throw Error(ErrorCategory::file, path + ": is no picture, and no video that ffmpeg can read" +
+  throw Error(ErrorCategory::file, path + " is neither a picture nor a video that ffmpeg can read" +
                                        (ffprobe.complaint().empty() ? "" : " (" + ffprobe.complaint() + ")") +
                                        ": give pictures, or another video");
 }
 
-// Streams of the decoder: when each frame is shown, as text, and its pixels.
+// Streams of the decoder: the time of each frame, as text, and its pixels.
 constexpr std::size_t times = 0, pixels = 1;
 
 }  // namespace
@@ -106,7 +106,7 @@ VideoReader::VideoReader(const std::string& path) : path_(path) {
 
 VideoReader::~VideoReader() = default;
 
-// The frames go out twice: their times come first, with a checksum that is not needed, then their pixels.
+// Each frame is output twice: first its time, with a checksum that is not needed, then its pixels.
 void VideoReader::start() {
   constexpr int times_of_child = 3;
   decoder_ =
@@ -137,11 +137,11 @@ void VideoReader::start() {
                                                               "rawvideo",
                                                               "pipe:1"},
                                      std::vector<ChildProcess::Stream>{{times_of_child, false}, {1, false}});
-  // Ends with the line of the first frame.
+  // Reads the header and the line of the first frame.
   decoded_ = next_number();
   if (!decoded_ || size_.width < 1 || size_.height < 1) {
     decoder_->wait();
-    throw Error(ErrorCategory::file, path_ + ": holds no frame that ffmpeg can decode (" +
+    throw Error(ErrorCategory::file, path_ + " has no frame that ffmpeg can decode (" +
                                          decoder_->complaint() + "): give another video");
   }
 }
@@ -154,7 +154,7 @@ std::string VideoReader::read_line() {
   return line;
 }
 
-// Of the frame that the decoder has next; nothing at the end. Lines of the header begin with "#".
+// The number of the next decoded frame; empty at the end. Lines of the header begin with "#".
 std::optional<std::size_t> VideoReader::next_number() {
   for (;;) {
     const std::string line = read_line();
@@ -192,19 +192,20 @@ void VideoReader::decode(Picture& picture) {
   if (decoder_->read(pixels, frame) == frame.size()) return;
   has_ended_ = true;
   decoder_->wait();
-  throw Error(ErrorCategory::file, path_ + ": ffmpeg ended within frame " + std::to_string(position_ - 1) +
+  throw Error(ErrorCategory::file, path_ + ": ffmpeg ended inside frame " + std::to_string(position_ - 1) +
                                        " (" + decoder_->complaint() + "): copy the video again");
 }
 
 bool VideoReader::end() {
   has_ended_ = true;
   const bool has_succeeded = decoder_->wait();
-  // An MP4 may leave out frames that it counts; of one that is cut short, ffmpeg complains.
+  // An MP4 may skip frames that it counts; ffmpeg complains only if the file is cut short.
   const bool may_be_edited =
       has_extension(path_, {".mp4", ".m4v", ".mov"}) && has_succeeded && decoder_->complaint().empty();
   if (position_ < announced_ && !may_be_edited)
     throw Error(ErrorCategory::file, path_ + " ends after " + std::to_string(position_) + " of " +
-                                         std::to_string(announced_) + " frames: it is cut short");
+                                         std::to_string(announced_) +
+                                         " frames: it is cut short, copy it again");
   if (!has_succeeded)
     throw Error(ErrorCategory::file, path_ + ": ffmpeg failed after " + std::to_string(position_) +
                                          " frames (" + decoder_->complaint() + "): copy the video again");
@@ -251,7 +252,8 @@ void VideoWriter::fail() {
   encoder_->wait();
   const std::string complaint = encoder_->complaint();
   if (complaint.empty())
-    throw Error(ErrorCategory::file, "cannot write " + path_ + ": ffmpeg ended without a word: try again");
+    throw Error(ErrorCategory::file,
+                "cannot write " + path_ + ": ffmpeg failed without a message: try again");
   const bool is_full = complaint.find("No space left") != std::string::npos ||
                        complaint.find("File too large") != std::string::npos;
   throw Error(ErrorCategory::file,
@@ -259,7 +261,7 @@ void VideoWriter::fail() {
                   (is_full ? "; free some space, or choose another disk" : "; check the folder and ffmpeg"));
 }
 
-// A size that is odd grows by a column or row, which is the last one once more.
+// Pads an odd width or height by repeating the last column or row.
 void VideoWriter::write(const Picture& picture) {
   const Size size = picture.size(), whole = even(size);
   const std::size_t row_bytes = 3 * static_cast<std::size_t>(whole.width);

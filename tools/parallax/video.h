@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Video files, by the programs ffmpeg and ffprobe, which are looked for when a video is read or written.
+// Video files, by the programs ffmpeg and ffprobe, which are needed only when a video is read or written.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@ namespace parallax::tool {
 
 class ChildProcess;
 
-// Is this file to be read as a video, because it is no picture?
+// Whether to read this file as a video, because it is not a picture.
 bool is_video(const std::string& path);
 
 class VideoReader {
  public:
-  // \throws Error (file) when the file holds no video, or ffmpeg is not installed
+  // \throws Error (file) if the file is not a video, or ffmpeg is not installed
   explicit VideoReader(const std::string& path);
   ~VideoReader();
 
@@ -41,18 +41,18 @@ class VideoReader {
   std::unique_ptr<ChildProcess> decoder_;
   Size size_;
   std::size_t announced_ = 0;
-  std::size_t position_ = 0;            // of the next frame to be read
-  std::optional<std::size_t> decoded_;  // of the frame that the decoder has ready
+  std::size_t position_ = 0;            // of the next frame to read
+  std::optional<std::size_t> decoded_;  // number of the frame that the decoder has ready
   bool has_ended_ = false;
   double frames_per_second_ = 0;
-  bool is_steady_ = false;  // every frame is shown equally long
+  bool is_steady_ = false;  // constant frame rate
   double seconds_per_tick_ = 0, first_second_ = 0;
 };
 
-// \throws UsageError when VideoWriter does not know the extension
+// \throws UsageError if VideoWriter does not support the extension
 void check_video_path(const std::string& path);
 
-// A video file that appears under its name when it is whole: .avi (Motion JPEG) or .mp4 (MPEG-4).
+// A video file that gets its name once it is complete: .avi (Motion JPEG) or .mp4 (MPEG-4).
 class VideoWriter {
  public:
   // \throws Error (file)
@@ -61,9 +61,9 @@ class VideoWriter {
   VideoWriter& operator=(const VideoWriter&) = delete;
   ~VideoWriter();
 
-  // R, G, B of 8 bits, of the planned size. \throws Error (file)
+  // Writes a frame, R, G, B of 8 bits, of the planned size. \throws Error (file)
   void write(const Picture& picture);
-  // \throws Error (file) when not all frames are in the file
+  // \throws Error (file) if not all frames were written
   void finish();
 
  private:

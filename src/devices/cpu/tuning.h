@@ -14,9 +14,7 @@ namespace parallax::cpu {
 // Ranges of rows that a thread is given of each step that goes by rows: few cost less to hand out, many even
 // out the load.
 inline detail::Tunable ranges_per_thread() {
-  return {"ranges_per_thread",
-          "Ranges of rows that a thread is given of each step that goes by rows",
-          {1, 2, 8, 16}};
+  return {"ranges_per_thread", "Ranges of rows per thread in each step that works by rows", {1, 2, 8, 16}};
 }
 
 inline int ranges_per_thread(const detail::Configuration& configuration) {

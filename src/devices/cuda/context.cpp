@@ -46,7 +46,7 @@ DeviceNumber find_device(int index) {
 Context::Context(int index) : index_(index), device_(find_device(index)) {
   architecture_ = architecture_of(device_);
   if (architecture_ < oldest_architecture)
-    throw Error(ErrorCategory::device, "cuda:" + std::to_string(index) + " is of architecture sm_" +
+    throw Error(ErrorCategory::device, "cuda:" + std::to_string(index) + " has architecture sm_" +
                                            std::to_string(architecture_) + ": choose a GPU of sm_" +
                                            std::to_string(oldest_architecture) + " or later, or device cpu");
   multiprocessors_ = attribute(device_, multiprocessor_count);

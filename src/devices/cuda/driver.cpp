@@ -62,8 +62,8 @@ Driver load_driver() {
   if (loaded.cuDriverGetVersion == nullptr || loaded.cuDriverGetVersion(&loaded.version) != 0)
     loaded.version = 0;
   if (loaded.version < oldest_driver || !missing.empty())
-    fail("the CUDA driver is too old (it knows CUDA " + version_text(loaded.version) +
-         (missing.empty() ? "" : ", and no " + missing) + "): update it to one for CUDA " +
+    fail("the CUDA driver is too old (it supports CUDA " + version_text(loaded.version) +
+         (missing.empty() ? "" : " and lacks " + missing) + "): update it to one for CUDA " +
          version_text(oldest_driver) + " or later, or choose device cpu");
   const Result result = loaded.cuInit(0);
   if (result != 0)
@@ -97,8 +97,8 @@ Compiler load_compiler(int driver_version) {
   const std::string wanted =
       "libnvrtc.so." + std::to_string(std::min(newest_compiler, driver_version / 1000));
   fail((too_new.empty()
-            ? "CUDA's run-time compiler is not on this machine"
-            : too_new + " is newer than the driver, which knows CUDA " + version_text(driver_version)) +
+            ? "CUDA's run-time compiler is not installed"
+            : too_new + " is newer than the driver, which supports CUDA " + version_text(driver_version)) +
        ": install " + wanted + " (NVIDIA's package cuda-nvrtc), or put its folder on LD_LIBRARY_PATH");
 }
 
@@ -119,9 +119,9 @@ void check(Result result, std::string_view call) {
   const std::string message = "CUDA: " + std::string(call) + " failed: " + describe(result, driver());
   if (result == out_of_memory)
     throw Error(ErrorCategory::memory, message +
-                                           ": free memory of the GPU (nvidia-smi shows who has it), search "
+                                           ": free GPU memory (nvidia-smi shows what uses it), search "
                                            "fewer disparities or match a smaller image");
-  throw Error(ErrorCategory::device, message + ": if it happens again, compute-sanitizer tells more");
+  throw Error(ErrorCategory::device, message + ": if it happens again, run it under compute-sanitizer");
 }
 
 }  // namespace parallax::cuda

@@ -22,7 +22,7 @@ bool is_aligned(const ImageView& image) {
 void check_aligned(const char* which, const ImageView& image) {
   if (is_aligned(image)) return;
   throw Error(ErrorCategory::argument, std::string(which) +
-                                           " has 16 bits a channel, and rows at odd addresses: give it "
+                                           " has 16 bits per channel, but rows at odd addresses: give it "
                                            "an even address and an even stride");
 }
 

@@ -30,7 +30,7 @@ class Plan : public detail::Plan {
   std::size_t memory_bytes() const final { return layout_.bytes() + host_layout_.bytes(); }
   std::optional<GpuMemory> gpu_memory() const final {
     return GpuMemory{layout_.bytes(), free_memory(*context_),
-                     " are free on the GPU: see with nvidia-smi who has the rest"};
+                     " are free on the GPU: nvidia-smi shows what uses the rest"};
   }
   int cost_labels() const final { return volume_labels_; }
   bool tells_confidence() const final { return tells_confidence_; }

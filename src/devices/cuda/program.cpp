@@ -105,7 +105,7 @@ Compiled compile(const Compiler& compiler, const Source& source, const Options& 
   if (result == invalid_option && log.find("gpu-architecture") != std::string::npos)
     throw Error(ErrorCategory::device,
                 "CUDA's run-time compiler " + std::to_string(compiler.major) + "." +
-                    std::to_string(compiler.minor) + " knows no " + target +
+                    std::to_string(compiler.minor) + " does not support " + target +
                     ": install a newer libnvrtc (NVIDIA's package cuda-nvrtc), or choose device cpu");
   if (result != 0)
     throw Error(ErrorCategory::internal, std::string("CUDA: ") + source.name + " does not compile for " +

@@ -99,7 +99,7 @@ std::vector<DeviceInfo> all_devices() {
 }
 
 constexpr const char* no_device =
-    "OpenCL has no device on this machine: install a driver for your device (pocl-opencl-icd for the "
+    "OpenCL finds no device on this machine: install a driver for your device (pocl-opencl-icd for the "
     "processor), or choose device cpu";
 
 DeviceInfo find_device(int platform, int index) {
@@ -116,7 +116,7 @@ void check_version(const DeviceInfo& info) {
   int major = 0, minor = 0;
   if (std::sscanf(info.version.c_str(), "OpenCL %d.%d", &major, &minor) == 2 && 10 * major + minor >= 12)
     return;
-  throw Error(ErrorCategory::device, info.text + " is of " + info.version +
+  throw Error(ErrorCategory::device, info.text + " supports " + info.version +
                                          ": choose a device of OpenCL 1.2 or later, or device cpu");
 }
 
@@ -128,8 +128,8 @@ void check_compiler(const DeviceInfo& info) {
     return;
   throw Error(ErrorCategory::device,
               info.text +
-                  " is of PoCL 5.0, whose compiler fails on kernels for GPUs: use another version of "
-                  "PoCL, or the driver of the device's maker");
+                  " uses PoCL 5.0, whose compiler fails on kernels for GPUs: use another version of "
+                  "PoCL, or the vendor's driver");
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ Map Plan::place(const DisparityMap& map) const {
 std::optional<detail::Plan::GpuMemory> Plan::gpu_memory() const {
   const DeviceInfo& info = context_->info();
   return GpuMemory{layout_.bytes(), std::min(info.memory_bytes, info.largest_buffer_bytes),
-                   " are the most that " + info.text + " gives at once: choose another device"};
+                   " are the most that " + info.text + " allocates at once: choose another device"};
 }
 
 void Plan::allocate() {
@@ -103,7 +103,7 @@ void Plan::run(const StereoPair& pair, const DisparityMap& map) {
 
 void Plan::enqueue(const StereoPair&, const DisparityMap&, void*) {
   throw Error(ErrorCategory::device,
-              context_->info().text + " takes no images in its own memory: use run(), or device cuda");
+              context_->info().text + " does not take images in its own memory: use run(), or device cuda");
 }
 
 // The pair, side by side, as short as its images allow; `bytes`: of all of it.

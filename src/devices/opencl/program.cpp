@@ -78,7 +78,7 @@ Owned<cl_program> from_sources(const Context& context, const std::vector<Source>
   if (result == CL_COMPILER_NOT_AVAILABLE)
     throw Error(ErrorCategory::device,
                 context.info().text + " (" + context.info().name +
-                    ") comes without a compiler: install its driver whole, or choose another device");
+                    ") has no compiler: install its complete driver, or choose another device");
   if (result != CL_SUCCESS)
     throw Error(ErrorCategory::internal,
                 std::string("OpenCL: ") + sources.back().name + " does not build for " + context.info().text +

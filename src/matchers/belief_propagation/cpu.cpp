@@ -32,14 +32,13 @@ using refine::no_value, refine::write_decision, refine::write_none;
 
 // How each of them is best depends on the machine; none changes a result. Of the window of rows in flight,
 // what is to stay in a cache: it decides how wide the strips are.
-const detail::Tunable window_kib{
-    "window_kib",
-    "KiB of the window of rows that stays in a cache while iterations pass over it",
-    {1024, 2048, 4096, 20480, 40960}};
+const detail::Tunable window_kib{"window_kib",
+                                 "Size in KiB of the window of rows that stays in cache across iterations",
+                                 {1024, 2048, 4096, 20480, 40960}};
 // For those who want to know what alignment is worth.
 const detail::Tunable aligned{
     "aligned", "Whether messages begin on 64-byte boundaries", {}, {"false", "true"}, {0, 1}};
-const detail::Tunable bands_per_thread{"bands_per_thread", "Bands of rows that a thread is given", {2, 4}};
+const detail::Tunable bands_per_thread{"bands_per_thread", "Bands of rows per thread", {2, 4}};
 
 // Planes lie this much further apart than they are large: as multiples of 4096 bytes they would meet in the
 // same sets of the cache, and a load would wait for a store to another plane.

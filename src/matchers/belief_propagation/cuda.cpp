@@ -41,7 +41,7 @@ constexpr const char *in_registers = "values_in_registers", *in_shared_memory = 
                      *pixels_a_block = "pixels_per_block";
 // What floats are also kept in for those who want to know what the order and the alignment are worth.
 constexpr const char *index_order = "index_order", *aligned = "aligned";
-constexpr const char* help_of_blocks = "Blocks that a multiprocessor is to have room for";
+constexpr const char* help_of_blocks = "Smallest number of blocks to fit on a multiprocessor";
 
 // What blocks of so many threads make of a multiprocessor.
 detail::Footprint footprint_of(int threads, int blocks, int registers_used, int shared_bytes_used) {
@@ -182,13 +182,13 @@ int registers_of_update(int per_lane) {
 
 detail::TuningSpace integer_space(const BeliefPropagationParameters& parameters) {
   detail::TuningSpace space;
-  space.tunables = {{threads_a_block, "Threads of a block", {64, 128, 256}},
+  space.tunables = {{threads_a_block, "Threads per block", {64, 128, 256}},
                     {least_blocks, help_of_blocks, {2, 4, 6, 8, 12, 16}},
                     {shared_below,
-                     "Levels with fewer threads deal the four directions out to blocks of their own",
+                     "Levels with fewer threads compute the four directions in separate blocks",
                      {0, 4000, 16000, 64000, 256000}},
                     {labels_a_thread,
-                     "Labels that a thread computes, about",
+                     "Approximate number of labels per thread",
                      {2, 4, 8, 16, 32},
                      {},
                      detail::whole_numbers(1, 32)}};
@@ -249,7 +249,7 @@ class Integer final : public Cuda {
   void check_countable() const {
     if (groups_of(0) * static_cast<std::size_t>(dealing_.lanes) < UINT32_MAX - threads_) return;
     throw Error(ErrorCategory::device,
-                "the image has more pixels and labels than the cuda device counts: match it in parts");
+                "the image has too many pixels and labels for the cuda device: match it in parts");
   }
 
   CudaIntegerLevel level(std::size_t index) const {
@@ -401,20 +401,23 @@ detail::TuningSpace float_space(const BeliefPropagationParameters& parameters,
   const int labels = parameters.disparities;
   const std::vector<int> any = detail::whole_numbers(0, labels);
   detail::Tunable registers{
-      in_registers, "Values of a message, of the lowest labels, in registers", {0}, {}, any};
-  detail::Tunable shared_memory{
-      in_shared_memory, "Values above those in shared memory; the rest is in local memory", {0}, {}, any};
+      in_registers, "Values of a message, from the lowest label, that are kept in registers", {0}, {}, any};
+  detail::Tunable shared_memory{in_shared_memory,
+                                "Values after those, kept in shared memory; the rest are in local memory",
+                                {0},
+                                {},
+                                any};
   for (const int values : {8, 16, 32, 48, 64, 96, 128})
     if (values < labels) registers.values.push_back(values), shared_memory.values.push_back(values);
   constexpr int most_in_registers = 160;
   registers.values.push_back(std::min(labels, most_in_registers));
   shared_memory.values.push_back(labels);
   space.tunables = {{least_blocks, help_of_blocks, {1, 2, 3, 4, 6, 8, 12, 16}},
-                    {pixels_a_block, "Pixels of a block; each is four threads", {8, 16, 32, 64}},
+                    {pixels_a_block, "Pixels per block, with four threads each", {8, 16, 32, 64}},
                     registers,
                     shared_memory,
                     {index_order,
-                     "What lies side by side: neighbours of a label, or (naive) the labels of a pixel",
+                     "What is adjacent in memory: the pixels of a label, or (naive) the labels of a pixel",
                      {},
                      {"coalesced", "naive"},
                      {0, 1}},

@@ -29,25 +29,26 @@ Fields fields(BeliefPropagationParameters& p) {
             {"volume", DataCost::volume}},
            {"Data cost"})
       .add("data_weight", p.data_weight, detail::range(1e-6f, 1000),
-           {"Cost of a difference of one gray level, or bit"})
+           {"Cost per gray level, or bit, of difference"})
       .add("data_truncation", p.data_truncation, detail::range(0, 256),
-           {"Largest difference that counts, in gray levels or bits; 0 = any", "gray levels or bits"})
+           {"Limit to which differences are truncated, in gray levels or bits; 0 = no limit",
+            "gray levels or bits"})
       .add("outside_cost", p.outside_cost, detail::range(0, 1000),
            {"Data cost of a label that points outside the right image; none = no data cost for its pixel", "",
             Audience::experts})
       .add("smoothing", p.smoothing, detail::range(0, 30),
-           {"Sigma in pixels of a Gaussian applied to both images; 0 = none", "pixels"});
+           {"Sigma in pixels of the Gaussian blur of both images; 0 = none", "pixels"});
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   fields
       .add("min_confidence", p.min_confidence, detail::range(0, 1),
-           {"Reject pixels whose confidence, 0 to 1, is lower; 0 = none"})
+           {"Reject pixels of lower confidence (0 to 1); 0 = none"})
       .add("discontinuity_truncation", p.discontinuity_truncation, detail::range(0, 1024),
-           {"Labels beyond which a larger jump costs no more; 0 = disparities / 7.5", "labels"})
+           {"Jump, in labels, beyond which the cost no longer grows; 0 = disparities / 7.5", "labels"})
       .add("edge_contrast", p.edge_contrast, detail::range(0, 256),
-           {"Gray levels at which an edge lowers the cost of a jump to 1/e; 0 = edges are ignored",
-            "gray levels", Audience::experts})
+           {"Contrast of an edge that lowers the cost of a jump to 1/e; 0 = ignore edges", "gray levels",
+            Audience::experts})
       .add("edge_floor", p.edge_floor, detail::range(0, 1),
-           {"Part of the cost of a jump that remains at any edge", "", Audience::experts});
+           {"Fraction of the cost of a jump that remains at any edge", "", Audience::experts});
   refine::add_fields(fields, p.refine);
   return fields;
 }

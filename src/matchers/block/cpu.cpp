@@ -30,8 +30,7 @@ std::size_t bytes_of(Sums sums) {
 }
 
 // How each of them is best depends on the machine; none changes a result.
-const detail::Tunable bands_per_thread{
-    "bands_per_thread", "Bands of rows that a thread is given", {1, 2, 4, 8}};
+const detail::Tunable bands_per_thread{"bands_per_thread", "Bands of rows per thread", {1, 2, 4, 8}};
 const detail::Tunable pixels_together{
     "pixels_together", "Pixels whose labels are compared at once", {2, 4, 8, 16}};
 

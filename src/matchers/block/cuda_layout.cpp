@@ -161,16 +161,16 @@ detail::TuningSpace layout_space(const BlockParameters& parameters, const Search
   detail::TuningSpace space;
   space.variant = variant(parameters) + (is_packed(parameters, search) ? ", packed" : "");
   space.tunables = {
-      {blocks_at_once_name, "Blocks that a multiprocessor is to have room for", {2, 3, 4, 5, 6}},
-      {groups_a_slice, "Groups of labels that a thread takes one after the other", {1, 2, 3, 4, 6, 8}},
+      {blocks_at_once_name, "Smallest number of blocks to fit on a multiprocessor", {2, 3, 4, 5, 6}},
+      {groups_a_slice, "Groups of labels that a thread processes one after the other", {1, 2, 3, 4, 6, 8}},
       {rows_a_thread,
-       "Rows of a thread's strip, about: whole windows, as many as fit",
+       "Approximate rows of a thread's strip, which is made of complete windows",
        {9, 18, 27, 36, 54},
        {},
        detail::whole_numbers(1, 128)}};
   // See choose_group() for ZNCC.
   if (parameters.cost != BlockCost::zncc)
-    space.tunables.push_back({labels_at_once, "Labels that a thread takes together", {1, 2, 4}});
+    space.tunables.push_back({labels_at_once, "Labels that a thread processes together", {1, 2, 4}});
   space.footprint = [=](const detail::Configuration& configuration) {
     const CudaMachine machine = machine_there();
     const Layout layout = lay_out(parameters, search, size, machine, configuration);

@@ -12,8 +12,9 @@ Fields fields(BlockParameters& p) {
   Fields fields;
   detail::add_range_fields(fields, p.min_disparity, p.disparities, 1, 1'000'000);
   fields.group(detail::matching_group)
-      .add("full_row", p.full_row, {"Search the whole row, without a range"})
-      .add("window", p.window, detail::odd(1, 31), {"Side of the window in pixels, odd, 1 to 31", "pixels"})
+      .add("full_row", p.full_row, {"Search the whole row instead of a range of disparities"})
+      .add("window", p.window, detail::odd(1, 31),
+           {"Side of the window in pixels, odd, from 1 to 31", "pixels"})
       .add("cost", p.cost, {{"sad", BlockCost::sad}, {"ssd", BlockCost::ssd}, {"zncc", BlockCost::zncc}},
            {"Cost of a window"})
       .add("prefilter", p.prefilter, {{"none", Prefilter::none}, {"x-sobel", Prefilter::x_sobel}},
@@ -21,7 +22,7 @@ Fields fields(BlockParameters& p) {
       .add("prefilter_cap", p.prefilter_cap, detail::range(1, 32767),
            {"Limit of the Sobel response", "gray levels", Audience::experts})
       .add("uniqueness", p.uniqueness, detail::range(0, 100),
-           {"Reject pixels whose second best cost is within this percentage of the best; 0 = none",
+           {"Reject pixels whose second-best cost is within this percentage of the best; 0 = none",
             "per cent"})
       .add("texture_threshold", p.texture_threshold, detail::not_negative(),
            {"Reject windows with less texture; 0 = none", "gray levels"});

@@ -222,7 +222,7 @@ detail::TuningSpace opencl_tuning_space(const BlockParameters& parameters, const
   else
     space.tunables = {{columns_a_tile, of_columns, {2, 8}},
                       {rows_a_tile, of_rows, {4, 16}},
-                      {items_a_group, "Work items of a group", {32, 128, 256}}};
+                      {items_a_group, "Work items per group", {32, 128, 256}}};
   space.footprint = [info](const detail::Configuration& configuration) {
     const TileShape tile = tile_shape(info, configuration);
     // Keys, sums and what decides, of a pixel of a tile.

@@ -87,10 +87,10 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     static constexpr int threads = most_warps * lanes, most_blocks = cuda::multiprocessor::threads / threads;
     detail::TuningSpace space;
     space.variant = variant(parameters_) + (always_compares() ? ", compares" : "");
-    space.tunables = {{rows_a_strip, "Rows of a strip, which a warp searches", {6, 8, 12, 14, 16, 24}},
-                      {blocks_at_once, "Blocks that a multiprocessor is to have room for", {1, 2, 3, 4}},
+    space.tunables = {{rows_a_strip, "Rows of the strip that a warp searches", {6, 8, 12, 14, 16, 24}},
+                      {blocks_at_once, "Smallest number of blocks to fit on a multiprocessor", {1, 2, 3, 4}},
                       {warps_at_once,
-                       "Warps for a multiprocessor, up to which the labels of a strip are dealt out",
+                       "Warps per multiprocessor, up to which the labels of a strip are divided",
                        {4, 8, 32, 64}}};
     space.footprint = [contents = contents_of_strip()](const detail::Configuration& configuration) {
       const int registers = contents.registers(configuration.value(rows_a_strip, strip_rows));

@@ -26,14 +26,16 @@ Fields fields(CensusParameters& p) {
       .add("cost", p.cost, {{"hamming", CensusCost::hamming}, {"ad-census", CensusCost::ad_census}},
            {"Cost of a pixel"})
       .add("ad_truncation", p.ad_truncation, detail::range(1, 127),
-           {"Largest difference that counts in ad-census, in gray levels", "gray levels", Audience::experts})
-      .add("window", p.window, detail::odd(1, 15), {"Side of the window in pixels, odd, 1 to 15", "pixels"})
+           {"Limit to which the differences of ad-census are truncated, in gray levels", "gray levels",
+            Audience::experts})
+      .add("window", p.window, detail::odd(1, 15),
+           {"Side of the window in pixels, odd, from 1 to 15", "pixels"})
       .add("pyramid_levels", p.pyramid_levels, detail::range(1, 30),
-           {"Levels of the image pyramid; 1 = search everything at full resolution"})
+           {"Levels of the image pyramid; 1 = search all disparities at full resolution"})
       .add("search_radius", p.search_radius, detail::range(1, 1000),
-           {"Disparities searched around the estimates of the level above", "pixels"})
+           {"Radius of the search around the estimate of the coarser level", "pixels"})
       .add("uniqueness", p.uniqueness, detail::range(0, 100),
-           {"Reject pixels whose second best cost is within this percentage of the best; 0 = none",
+           {"Reject pixels whose second-best cost is within this percentage of the best; 0 = none",
             "per cent"});
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   refine::add_fields(fields, p.refine);

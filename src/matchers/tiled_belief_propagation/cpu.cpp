@@ -37,11 +37,12 @@ using refine::no_value, refine::write_decision, refine::write_none;
 // How each of them is best depends on the machine; none changes a result. Narrower vectors make smaller
 // batches, so that there are more of them.
 const detail::Tunable vector_bytes{
-    "vector_bytes", "Bytes of a vector; narrow ones make small batches of tiles", {16, 32, 64}};
-const detail::Tunable threads_share{"threads_share",
-                                    "What threads share: the batches of a diagonal, or the blocks of a tile",
-                                    {0, 1},
-                                    {"batches", "blocks"}};
+    "vector_bytes", "Bytes of a vector; narrow vectors make small batches of tiles", {16, 32, 64}};
+const detail::Tunable threads_share{
+    "threads_share",
+    "What is divided among threads: batches of a diagonal, or blocks of a tile",
+    {0, 1},
+    {"batches", "blocks"}};
 
 // What is kept while a tile, or a batch of them, is visited.
 struct Work {

@@ -84,10 +84,10 @@ Dealing deal(int labels, int wanted_lanes) {
     for (lanes = 1; lanes < warp_lanes && labels_a_thread(labels, lanes) > enough;) lanes *= 2;
   const Dealing dealing{lanes, labels_a_thread(labels, lanes)};
   if (dealing.per_lane > most_labels_a_thread)
-    throw Error(ErrorCategory::device,
-                "threads_per_pixel " + std::to_string(lanes) + " leaves " + std::to_string(labels) +
-                    " labels to too few threads of the cuda device: choose more threads, at most " +
-                    std::to_string(most_labels_a_thread) + " labels each");
+    throw Error(ErrorCategory::device, "threads_per_pixel " + std::to_string(lanes) + " is too few for " +
+                                           std::to_string(labels) +
+                                           " labels on the cuda device: choose more threads, at most " +
+                                           std::to_string(most_labels_a_thread) + " labels each");
   return dealing;
 }
 
@@ -184,11 +184,12 @@ class Cuda final : public cuda::Plan {
     if (wanted == TileMessages::automatic || wanted == TileMessages::global_memory) return;
     const std::string& name = name_of(names_of_messages, wanted);
     if (is_untiled())
-      throw Error(ErrorCategory::device,
-                  "messages in " + name + " take no whole image as one tile: choose global-memory");
+      throw Error(
+          ErrorCategory::device,
+          "messages in " + name + " do not support the whole image as one tile: choose global-memory");
     if (!fits)
       throw Error(ErrorCategory::device, "messages in " + name + " would take " + std::to_string(needed) +
-                                             " bytes of shared memory a tile, and the GPU has " +
+                                             " bytes of shared memory per tile, and the GPU has " +
                                              std::to_string(most) +
                                              ": choose a smaller tile, or global-memory");
     messages_ = wanted;
@@ -201,9 +202,9 @@ class Cuda final : public cuda::Plan {
         std::max(tile_.width, tile_.height) * static_cast<int>(pixel_words(sum_bits_)) / dealing_.lanes;
     if (words <= most_words && tile_threads() <= most_threads) return;
     throw Error(ErrorCategory::device,
-                "messages in registers would take " + std::to_string(words) + " of a thread, " +
-                    std::to_string(tile_threads()) + " threads a tile, and the cuda device has " +
-                    std::to_string(most_words) + ", and " + std::to_string(most_threads) +
+                "messages in registers would take " + std::to_string(words) + " per thread and " +
+                    std::to_string(tile_threads()) + " threads per tile, and the cuda device has " +
+                    std::to_string(most_words) + " and " + std::to_string(most_threads) +
                     " threads: choose a smaller tile, another threads_per_pixel, or shared-memory");
   }
 
@@ -216,12 +217,12 @@ class Cuda final : public cuda::Plan {
     const std::string& name = name_of(names_of_schedulers, scheduler_);
     if (is_untiled())
       throw Error(ErrorCategory::device, "scheduler " + name +
-                                             " takes no whole image as one tile: choose launch-per-diagonal, "
-                                             "or a tile of at least 1");
+                                             " does not support the whole image as one tile: choose "
+                                             "launch-per-diagonal, or a tile of at least 1");
     if (!context()->launches_cooperatively())
       throw Error(ErrorCategory::device, "scheduler " + name +
                                              " needs cooperative launches, which this GPU or its driver "
-                                             "refuses: choose launch-per-diagonal");
+                                             "does not support: choose launch-per-diagonal");
   }
 
   // Rows or columns that a block sweeps at once.
@@ -415,11 +416,12 @@ detail::TuningSpace cuda_tuning_space(const TiledBeliefPropagationParameters& pa
                                       const Device& device, const ImageFormat& format) {
   detail::TuningSpace space;
   space.variant = variant(make_model(parameters));
-  space.tunables = {
-      {threads_a_direction, "Most threads that sweep a tile in a direction", {64, 128, 256, 512}},
-      {scheduler_name, "How tiles wait for each other", {1, 2, 3}, names_of_schedulers},
-      {messages_name, "Where the messages of a tile are kept", {1, 2, 3}, names_of_messages},
-      {threads_a_pixel, "Threads that share the labels of a pixel", {1, 2, 4, 8, 16, 32}}};
+  space.tunables = {{threads_a_direction,
+                     "Largest number of threads that sweep a tile in one direction",
+                     {64, 128, 256, 512}},
+                    {scheduler_name, "How tiles wait for each other", {1, 2, 3}, names_of_schedulers},
+                    {messages_name, "Where the messages of a tile are kept", {1, 2, 3}, names_of_messages},
+                    {threads_a_pixel, "Threads that share the labels of a pixel", {1, 2, 4, 8, 16, 32}}};
   space.footprint = [=](const detail::Configuration& configuration) {
     return Cuda(parameters, device, format, configuration).footprint();
   };

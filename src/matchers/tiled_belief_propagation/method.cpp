@@ -13,19 +13,20 @@ void add_model_fields(Fields& fields, TiledBeliefPropagationParameters& p) {
       .add("tile", p.tile, detail::range(0, 4096),
            {"Side of a tile in pixels; 0 = the whole image", "pixels"})
       .add("outer", p.outer, detail::range(1, 1000),
-           {"Outer iterations: each visits all tiles in raster order, then in reverse"})
-      .add("inner", p.inner, detail::range(1, 1000), {"Inner iterations of a visit: four sweeps each"})
+           {"Outer iterations, each of which visits all tiles in raster order, then in reverse"})
+      .add("inner", p.inner, detail::range(1, 1000),
+           {"Inner iterations per visit of a tile, of four sweeps each"})
       .add("sweep_order", p.sweep_order,
            {{"right-left-down-up", SweepOrder::right_left_down_up},
             {"right-left-up-down", SweepOrder::right_left_up_down}},
            {"Order of the four sweeps", "", Audience::experts})
       .add("discontinuity_cost", p.discontinuity_cost, detail::range(1, highest_truncation),
-           {"Cost of a jump of one label between neighbours", "units"})
+           {"Cost per label of a jump between neighbours", "units"})
       .add("discontinuity_truncation", p.discontinuity_truncation, detail::range(1, 1024),
-           {"Labels beyond which a larger jump costs no more", "labels"})
+           {"Jump, in labels, beyond which the cost no longer grows", "labels"})
       .add("message_width", p.message_width,
            {{"automatic", MessageWidth::automatic}, {"8", MessageWidth::bits8}, {"16", MessageWidth::bits16}},
-           {"Bits of a message value", "bits", Audience::experts})
+           {"Bits per message value", "bits", Audience::experts})
       .add("early_out", p.early_out,
            {"End a visit when an iteration changes no message", "", Audience::experts});
 }
@@ -44,19 +45,20 @@ Fields fields(TiledBeliefPropagationParameters& p) {
             {"volume", DataCost::volume}},
            {"Data cost"})
       .add("data_weight", p.data_weight, detail::range(1e-6f, 1000),
-           {"Cost of a difference of one gray level, or bit", "units"})
+           {"Cost per gray level, or bit, of difference", "units"})
       .add("data_truncation", p.data_truncation, detail::range(0, 256),
-           {"Largest difference that counts, in gray levels or bits; 0 = any", "gray levels or bits"})
+           {"Limit to which differences are truncated, in gray levels or bits; 0 = no limit",
+            "gray levels or bits"})
       .add("outside_cost", p.outside_cost, detail::range(0, highest_truncation),
            {"Data cost of a label that points outside the right image; none = no data cost for its pixel",
             "units", Audience::experts})
       .add("smoothing", p.smoothing, detail::range(0, 30),
-           {"Sigma in pixels of a Gaussian applied to both images; 0 = none", "pixels"})
+           {"Sigma in pixels of the Gaussian blur of both images; 0 = none", "pixels"})
       .add("frame", p.frame, detail::range(0, 1'000'000),
-           {"Width of a border that has no data costs, in pixels", "pixels", Audience::experts});
+           {"Width of the border without data costs, in pixels", "pixels", Audience::experts});
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   fields.add("min_confidence", p.min_confidence, detail::range(0, 1),
-             {"Reject pixels whose confidence, 0 to 1, is lower; 0 = none"});
+             {"Reject pixels of lower confidence (0 to 1); 0 = none"});
   refine::add_fields(fields, p.refine);
   return fields;
 }

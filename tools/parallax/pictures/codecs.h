@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoders of whole pictures in memory, one for each kind of file, and the encoders that the tool needs.
+// Decoders of complete pictures in memory, one per file format, and the encoders that the tool needs.
 // An alpha channel is left out, a palette is looked up, and pixels of fewer than 8 bits are scaled to 8. ICC
 // profiles and gamma are ignored. All decoders throw Error (file) with `name` in the message.
 #pragma once
@@ -14,7 +14,7 @@ namespace parallax::tool {
 
 bool is_png(Bytes bytes);
 Picture decode_png(Bytes bytes, const std::string& name);
-// Of a PNG as decode_png() would give it, from the beginning of its file; nothing when this is no PNG.
+// The format that decode_png() would return, from the beginning of the file; empty if it is not a PNG.
 struct PictureHead {
   ImageFormat format;
   int channels = 1;
@@ -28,7 +28,7 @@ Picture decode_jpeg(Bytes bytes, const std::string& name);
 bool is_webp(Bytes bytes);
 Picture decode_webp(Bytes bytes, const std::string& name);
 
-// PBM, PGM and PPM, as text or binary. Values are as the file has them, whatever its greatest value.
+// PBM, PGM and PPM, text or binary. Values are not scaled by the maximum value of the file.
 bool is_netpbm(Bytes bytes);
 Picture decode_netpbm(Bytes bytes, const std::string& name);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Disparities as pictures for people.
+// Coloured pictures of disparities.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace parallax::tool {
 
-// `low` and less is blue, `high` and more is red, no value is black.
+// Up to `low` is blue, from `high` on is red, no value is black.
 Picture colour(View<const float> disparity, double low, double high);
 
 // A PNG: near is red, far is blue, no value is black.

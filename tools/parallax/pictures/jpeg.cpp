@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// JPEG, by libjpeg-turbo, which leaves its functions by longjmp() on an error: whatever it may leave holds
-// nothing that has a destructor.
+// JPEG, by libjpeg-turbo, which reports errors by longjmp(): functions that it may jump out of have no
+// objects with destructors.
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
 
 #include <jpeglib.h>
-// After jpeglib.h, which defines what it needs.
+// Must follow jpeglib.h.
 #include <jerror.h>
 
 #include "tools/parallax/pictures/codecs.h"
@@ -30,7 +30,7 @@ Errors& errors_of(j_common_ptr info) {
   std::longjmp(errors.leave, 1);
 }
 
-// Warnings come with a level of −1. libjpeg goes on after damage, and paints what is missing gray.
+// Warnings have level −1. libjpeg continues after damage and fills missing parts with gray.
 void hear(j_common_ptr info, int level) {
   if (level < 0 && info->err->msg_code != JWRN_EXTRANEOUS_DATA && info->err->msg_code != JWRN_ADOBE_XFORM &&
       info->err->msg_code != JWRN_BOGUS_PROGRESSION)
@@ -59,7 +59,7 @@ class JpegReader {
         {{static_cast<int>(info_.image_width), static_cast<int>(info_.image_height)}, Depth::bits8},
         channels);
     std::vector<std::byte> four(info_.num_components == 4 ? info_.image_width * std::size_t{4} : 0);
-    const int orientation = stored_orientation();  // libjpeg forgets it when it is done
+    const int orientation = stored_orientation();  // before libjpeg discards it
     if (!decode(picture, four.data())) fail_damaged(name_, errors_.message);
     return upright(picture, orientation);
   }
@@ -91,7 +91,7 @@ class JpegReader {
     return true;
   }
 
-  // As printers' files have it: 255 is no ink.
+  // As in files for printing, 255 is no ink.
   static void from_cmyk(const JSAMPLE* from, std::byte* to, std::size_t pixels) {
     for (std::size_t i = 0; i < pixels; ++i, from += 4)
       for (int channel = 0; channel < 3; ++channel)

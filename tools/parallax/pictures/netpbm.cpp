@@ -27,7 +27,7 @@ class NetpbmReader {
     Picture picture(
         {{static_cast<int>(width), static_cast<int>(height)}, greatest > 255 ? Depth::bits16 : Depth::bits8},
         kind == 3 || kind == 6 ? 3 : 1);
-    if (!is_space(byte(position_++))) fail_damaged(name_, "no white space ends its header");
+    if (!is_space(byte(position_++))) fail_damaged(name_, "its header does not end in white space");
     for (int y = 0; y < picture.size().height; ++y) {
       if (is_bitmap)
         is_text ? read_bits_as_text(picture, y) : read_bits(picture, y);

@@ -47,7 +47,7 @@ Picture upright(const Picture& stored, int orientation) {
 
 namespace {
 
-// Numbers of a TIFF in memory; 0 beyond its end.
+// Reads numbers of a TIFF in memory; 0 beyond its end.
 class TiffNumbers {
  public:
   explicit TiffNumbers(Bytes bytes) : bytes_(bytes), is_big_endian_(byte(0) == 'M') {}

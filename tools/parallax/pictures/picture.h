@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A picture with its pixels, and the conventions that all readers share.
+// A decoded picture, and the conventions that all readers share.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ using Bytes = std::span<const std::byte>;
 class Picture {
  public:
   Picture() = default;
-  // Its pixels are still to be set. \throws std::bad_alloc
+  // The pixels are uninitialised. \throws std::bad_alloc
   Picture(const ImageFormat& format, int channels);
 
   bool empty() const { return view_.data == nullptr; }
@@ -33,7 +33,7 @@ class Picture {
   const std::byte* row(int y) const { return static_cast<const std::byte*>(view_.row(y)); }
   std::byte* row(int y) { return const_cast<std::byte*>(std::as_const(*this).row(y)); }
 
-  // Shares the pixels of the whole.
+  // Shares the pixels of this picture.
   Picture part(const Rectangle& region) const;
 
  private:
@@ -41,14 +41,14 @@ class Picture {
   ImageView view_;
 };
 
-// How EXIF and TIFF say that the stored rows and columns are turned or mirrored: 1 (as they are) to 8.
+// Orientation in EXIF and TIFF: how the stored pixels are rotated or mirrored, 1 (not at all) to 8.
 // Any other number counts as 1.
 Picture upright(const Picture& stored, int orientation);
 
 // The orientation in a block of EXIF data, which is a small TIFF; 1 where it holds none.
 int exif_orientation(Bytes exif);
 
-// Sizes of pictures that are decoded whole. \throws Error (file) for others
+// \throws Error (file) for sizes too large for a picture that is decoded completely
 void check_picture_size(long long width, long long height, const std::string& name,
                         const std::string& remedy = "give a TIFF");
 

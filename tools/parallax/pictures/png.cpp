@@ -35,7 +35,7 @@ void check(int result, const std::string& name) {
   if (result != SPNG_OK) fail_damaged(name, ::spng_strerror(result));
 }
 
-// What is before the pixels. Chunks of text, profiles and the like may not take much memory.
+// The chunks before the pixels. Text, profiles and the like may not take much memory.
 struct Head {
   spng_ihdr header;
   int orientation = 1;
@@ -43,7 +43,7 @@ struct Head {
   Head(spng_ctx* context, const std::string& name) {
     constexpr std::size_t most = 16 << 20;
     check(::spng_set_chunk_limits(context, most, most), name);
-    // As other readers do: what is not pixels may be damaged.
+    // Like other readers, accepts damage outside the pixels.
     check(::spng_set_crc_action(context, SPNG_CRC_ERROR, SPNG_CRC_DISCARD), name);
     check(::spng_get_ihdr(context, &header), name);
     check_picture_size(header.width, header.height, name);
@@ -66,7 +66,7 @@ struct Head {
             header.bit_depth == 16 ? Depth::bits16 : Depth::bits8};
   }
   unsigned channels() const { return is_gray() ? 1 : 3; }
-  // How libspng hands over the pixels.
+  // The pixel format that libspng returns.
   int decoded_format() const {
     if (has_palette()) return SPNG_FMT_RGB8;
     return header.bit_depth < 8 ? SPNG_FMT_G8 : SPNG_FMT_PNG;
@@ -91,7 +91,7 @@ Picture decode_png(Bytes bytes, const std::string& name) {
   const Context context = make_context(0);
   check(::spng_set_png_buffer(context.get(), bytes.data(), bytes.size()), name);
   const Head head(context.get(), name);
-  // Deflate makes at most 1032 bytes of one.
+  // Deflate compresses by a factor of at most 1032.
   const std::size_t samples = head.format().size.pixels() * (head.has_palette() ? 1 : head.channels());
   if (samples / 8 * head.header.bit_depth / 1032 > bytes.size()) fail_damaged(name, "it is cut short");
   Picture picture(head.format(), static_cast<int>(head.channels()));

@@ -22,10 +22,10 @@ namespace {
 namespace fs = std::filesystem;
 
 const char* const maps = R"(map\.\d+\.(pfm|tiff?))";
-// Tiles, whole and while they are written; the plan, and what it is written as.
+// Names of tiles and of the plan, complete and temporary.
 const char* const others = R"(tile-\d{6,}\.tiff(\.\d+\.part)?|plan\.json|\.parallax-\d+(\.json)?)";
 
-// The files of a folder whose whole names match, or do not.
+// The files of a folder whose complete names match, or do not.
 std::vector<fs::path> find_files(const std::string& folder, const std::string& names, bool matching) {
   const std::regex pattern(names, std::regex::icase);
   std::error_code error;
@@ -97,7 +97,7 @@ void write_picture(TiffWriter& file, int picture, const std::string& description
   file.end();
 }
 
-// Reads all of a picture, in strips.
+// Reads a complete picture in strips.
 std::string checksum_of(TiffReader& file) {
   const TiffFormat& format = file.format();
   const std::size_t row_bytes = row_bytes_of(format);
@@ -113,7 +113,7 @@ std::string checksum_of(TiffReader& file) {
   return checksum.text();
 }
 
-// What a picture of a tile's file is like.
+// The format of a picture in a tile's file.
 TileState state_of_picture(const TileJob& job, const Tile& tile, int picture) {
   std::optional<TiffReader> file = TiffReader::open(tile_path(job, tile.number), picture);
   if (!file || !file->is_complete()) return TileState::damaged;
@@ -134,14 +134,14 @@ TileState state_of_picture(const TileJob& job, const Tile& tile, int picture) {
   throw Error(ErrorCategory::file, path + ": " + why + ": match this tile again");
 }
 
-// What was in order a while ago may have been replaced by a process of another plan.
+// A file checked earlier may since have been replaced by a process with another plan.
 void read_picture_rows(const TileJob& job, const Tile& tile, int picture, const Rectangle& region, void* rows,
                        std::ptrdiff_t stride_bytes) {
   const std::string path = tile_path(job, tile.number);
   std::optional<TiffReader> file = TiffReader::open(path, picture);
   if (!file || file->format() != format_of(picture, tile.inside.size)) refuse_tile(path, "cannot be read");
   if (!file->description().starts_with(description_of(job, tile) + ","))
-    refuse_tile(path, "is of another plan");
+    refuse_tile(path, "belongs to another plan");
   file->read(region, rows, stride_bytes);
 }
 
@@ -158,15 +158,15 @@ TileFolderLock::TileFolderLock(const std::string& folder, Use use)
     : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   if (folder_ < 0) fail_file("open folder", folder, errno);
   const int kind = use == Use::alone ? LOCK_EX : LOCK_SH;
-  // Some file systems lock no folders: there, nobody is found out.
+  // Some file systems cannot lock folders: other processes go unnoticed there.
   if (::flock(folder_, kind | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   ::close(folder_);
   throw Error(ErrorCategory::file,
-              folder + ": another process is matching there: wait until it has ended, or give another -o");
+              folder + ": another process is matching there: wait until it ends, or give another -o");
 }
 
 bool TileFolderLock::take_alone() {
-  // Changing it may lose it for a moment.
+  // The conversion of a lock may release it for a moment.
   if (::flock(folder_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
   ::flock(folder_, LOCK_SH | LOCK_NB);
   return false;
@@ -180,15 +180,15 @@ void check_nothing_foreign(const std::string& folder) {
   const std::vector<fs::path> foreign = find_files(folder, all_names(), false);
   if (!foreign.empty())
     throw Error(ErrorCategory::file, foreign.front().string() +
-                                         " is no file of a match in tiles, whose folder this is to be: move "
-                                         "it, or give another -o");
+                                         " does not belong in the folder of a match in tiles: move it, or "
+                                         "give another -o");
 }
 
 void remove_tile_folder(const std::string& folder) {
-  // The plan goes first: what is left without one is in nobody's way.
+  // The plan is removed first: leftovers without a plan do no harm.
   remove_file((fs::path(folder) / "plan.json").string());
   for (const fs::path& file : find_files(folder, all_names(), true)) remove_file(file.string());
-  // Unless there is something of the user's in it.
+  // Fails, as it should, if files of the user are left.
   ::rmdir(folder.c_str());
 }
 
@@ -207,7 +207,7 @@ TileState state_of(const TileJob& job, const Tile& tile) {
   std::error_code unknown;
   const fs::file_status status = fs::status(path, unknown);
   if (!fs::exists(status)) return TileState::missing;
-  // A pipe would be waited for.
+  // Opening a pipe would block.
   if (!fs::is_regular_file(status)) return TileState::damaged;
   for (const int picture : {disparities, statuses}) {
     const TileState state = state_of_picture(job, tile, picture);
@@ -219,7 +219,7 @@ TileState state_of(const TileJob& job, const Tile& tile) {
 void write_tile(const TileJob& job, const Tile& tile, View<const float> disparity,
                 View<const std::uint8_t> status) {
   const std::string path = tile_path(job, tile.number);
-  // Several processes may match one tile: each writes a file of its own.
+  // Several processes may match the same tile: each writes its own file.
   TemporaryFile part(path + "." + std::to_string(::getpid()) + ".part");
   const std::string description = description_of(job, tile);
   TiffWriter file(part.path(), tile.inside.size.pixels() * 5);

@@ -20,15 +20,15 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr int plan_version = 1;
-// Others may match in another way.
+// Other versions may produce other results.
 constexpr const char* made_by = "parallax " PARALLAX_VERSION;
-constexpr const char* remedy = ": make the plan anew; if an interrupted match left it, remove its folder";
+constexpr const char* remedy = ": make a new plan; if an interrupted match left it, remove its folder";
 
 [[noreturn]] void fail_plan(const std::string& path, const std::string& why) {
   throw Error(ErrorCategory::file, path + ": " + why + remedy);
 }
 
-// FNV-1a, for accidents.
+// FNV-1a: detects accidental changes.
 std::string fingerprint_of(const ordered_json& plan) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : plan.dump()) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -37,7 +37,7 @@ std::string fingerprint_of(const ordered_json& plan) {
   return text;
 }
 
-// JSON has no other text.
+// JSON text must be UTF-8.
 void check_name(const std::string& path) {
   try {
     ordered_json(path).dump();
@@ -46,7 +46,7 @@ void check_name(const std::string& path) {
   }
 }
 
-// A file, and how it is known again.
+// A file, with size and time to detect changes.
 ordered_json describe_file(const std::string& path) {
   if (path.empty()) return nullptr;
   check_name(path);
@@ -58,16 +58,16 @@ ordered_json describe_file(const std::string& path) {
   return {{"path", path}, {"bytes", about.st_size}, {"modified_nanoseconds", modified}};
 }
 
-// A number that is none of this type would be undefined behaviour.
+// Converting a number outside the range of the type would be undefined behaviour.
 template <class Number>
 Number read_number(const ordered_json& json) {
-  // Of either sign, for comparisons across signs to be right.
+  // Signed and unsigned separately, so that comparisons are right.
   if (json.is_number_unsigned() && std::in_range<Number>(json.get<std::uint64_t>()))
     return static_cast<Number>(json.get<std::uint64_t>());
   if (json.is_number_integer() && !json.is_number_unsigned() &&
       std::in_range<Number>(json.get<std::int64_t>()))
     return static_cast<Number>(json.get<std::int64_t>());
-  throw std::out_of_range(json.dump() + " is no whole number that this program can hold");
+  throw std::out_of_range(json.dump() + " is not an integer in range");
 }
 
 ordered_json json_of(Size size) {
@@ -191,7 +191,7 @@ TileJob read_json(const ordered_json& json) {
   return job;
 }
 
-// What nlohmann-json says, without its numbers.
+// The message of nlohmann-json without its error number.
 std::string reason(const nlohmann::json::exception& error) {
   const std::string text = error.what();
   const std::size_t end = text.find("] ");
@@ -202,14 +202,14 @@ std::string shown(const ordered_json& value) {
   return value.is_null() ? "nothing" : value.dump();
 }
 
-// "device is \"cpu\" there, and \"cuda:0\" now" for the first difference; empty = there is none.
+// "device was \"cpu\", and is \"cuda:0\" now" for the first difference; empty = there is none.
 std::string difference(const ordered_json& there, const ordered_json& now) {
   const ordered_json first = there.flatten(), second = now.flatten();
   for (const auto* side : {&first, &second}) {
     for (const auto& [key, value] : side->items()) {
       const ordered_json before = first.value(key, ordered_json()), after = second.value(key, ordered_json());
       if (before != after)
-        return key.substr(1) + " is " + shown(before) + " there, and " + shown(after) + " now";
+        return key.substr(1) + " was " + shown(before) + ", and is " + shown(after) + " now";
     }
   }
   return "";
@@ -236,15 +236,15 @@ TileJob read_job(const std::string& path) {
       fail_plan(path, "was made by " + shown(json.at("made_by")) + ", this is " + made_by);
     TileJob job = read_json(json);
     json.erase("fingerprint");
-    if (fingerprint_of(json) != job.fingerprint) fail_plan(path, "was changed since it was made");
+    if (fingerprint_of(json) != job.fingerprint) fail_plan(path, "has changed since it was made");
     return job;
   } catch (const nlohmann::json::exception& error) {
-    fail_plan(path, "is no tile plan that can be read (" + reason(error) + ")");
+    fail_plan(path, "is not a readable tile plan (" + reason(error) + ")");
   } catch (const std::out_of_range& error) {
-    fail_plan(path, std::string("is no tile plan that can be read (") + error.what() + ")");
+    fail_plan(path, std::string("is not a readable tile plan (") + error.what() + ")");
   } catch (const Error& error) {
     if (error.category() != ErrorCategory::argument) throw;
-    fail_plan(path, std::string("has parameters that this program does not take (") + error.what() + ")");
+    fail_plan(path, std::string("has parameters that this program does not accept (") + error.what() + ")");
   }
 }
 
@@ -254,7 +254,7 @@ void check_same_job(const TileJob& job, const std::string& path, const MatchRequ
       difference(ordered_json::parse(job.asked), ordered_json::parse(describe_request(request, format)));
   if (!what.empty())
     throw Error(ErrorCategory::file,
-                path + ": " + what + ": ask for the same, or remove the folder " + job.folder);
+                path + ": " + what + ": repeat the same command, or remove the folder " + job.folder);
 }
 
 void check_inputs_unchanged(const TileJob& job, const std::string& path) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles are matched: those of a pair larger than memory, from the plan to the map; and for any scheduler
-// those that it asks for, 'parallax match --plan FILE --tile K'.
+// Matches tiles: all tiles of a pair larger than memory, from plan to map; or, for an external scheduler,
+// single ones: 'parallax match --plan FILE --tile K'.
 
 #include <algorithm>
 #include <charconv>
@@ -36,10 +36,11 @@ double milliseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-// What tiles of a job are matched with.
+// Matches tiles of a job.
 class TileRunner {
  public:
-  // While one of `at_once` tiles is read or written, others are matched, each by a matcher of its own.
+  // Keeps `at_once` tiles in flight, each with its own matcher: some are matched while others are read or
+  // written.
   TileRunner(const TileJob& job, int at_once)
       : job_(job),
         left_(job.request.left),
@@ -49,8 +50,8 @@ class TileRunner {
     for (int i = 0; i < at_once; ++i) items_.emplace_back(job.plan);
   }
 
-  // `next`: the tile to begin with now, or null; `done`: is told of each that is on the disk.
-  // \throws Error that names the tile that fails, and what `next` throws
+  // `next` returns the next tile or null; `done` is called for each tile that is on disk.
+  // \throws Error naming the tile that fails, and whatever `next` throws
   void run(const std::function<const Tile*()>& next,
            const std::function<void(const Tile& tile, double milliseconds)>& done) {
     const auto take = [&](std::size_t slot) {
@@ -93,7 +94,7 @@ class TileRunner {
     explicit Input(const std::string& path) {
       if (path.empty()) return;
       parts_.emplace(path);
-      // Before there is a matcher: it takes more memory than later.
+      // Before the matcher is made: opening takes more memory than reading.
       parts_->decode();
     }
     void read(const Rectangle& region, Picture& part) {
@@ -144,21 +145,21 @@ std::string plan_path(const std::string& folder) {
   return (fs::path(folder) / "plan.json").string();
 }
 
-// The job of this match, whose plan lies in the folder of its tiles: a new one, or the one to go on with.
+// The job of this match, stored in the folder of its tiles: a new one, or the one to resume.
 TileJob open_job(const TileRequest& request) {
   const std::string folder = request.folder(), path = plan_path(folder);
   std::error_code unknown;
   if (fs::exists(path, unknown)) {
     if (!request.match.resume)
       throw Error(ErrorCategory::file, folder +
-                                           " is left over from an interrupted match: go on with --resume, or "
-                                           "remove the folder");
+                                           " is left over from an interrupted match: continue with --resume, "
+                                           "or remove the folder");
     TileJob job = read_job(path);
     check_same_job(job, path, request.match, request.inputs.format);
     remove_maps(folder);
     return job;
   }
-  // It may have been interrupted before there was a plan, or by its very end.
+  // No plan: the match is new, or was interrupted before its plan was written or at its very end.
   write_job(plan_job(request), path);
   return read_job(path);
 }
@@ -169,7 +170,7 @@ struct TileReport {
   double match_milliseconds = 0, stitch_milliseconds = 0;
 };
 
-// Those that are not done.
+// Matches the tiles that are not done.
 void match_tiles(const TileJob& job, TileReport& report) {
   std::vector<const Tile*> tiles;
   for (const Tile& tile : job.plan.tiles)
@@ -197,8 +198,8 @@ void match_tiles(const TileJob& job, TileReport& report) {
              });
   } catch (const Error& error) {
     show_progress("");
-    throw Error(error.category(), std::string(error.what()) + "; the tiles that are done are in " +
-                                      job.folder + ": go on with --resume once that is mended");
+    throw Error(error.category(), std::string(error.what()) + "; finished tiles are in " + job.folder +
+                                      ": continue with --resume once that is fixed");
   }
   show_progress("");
 }
@@ -214,7 +215,7 @@ TileReport match_and_stitch(const TileJob& job) {
   return report;
 }
 
-// What is made of the map once it is there, and what --json says of that.
+// Makes the outputs that need the finished map, and their part of the --json report.
 ordered_json finish(const MatchRequest& request, const StitchedMap& map) {
   ordered_json json = ordered_json::object();
   if (request.image.empty() && request.truth.empty()) return json;
@@ -272,7 +273,7 @@ const Tile& find_tile(const TileJob& job, const std::string& text) {
 
 int match_by_tiles(const MatchRequest& request) {
   const TileRequest settled = settle_request(request);
-  // Found out now, and not in the end.
+  // Errors are found now rather than at the end.
   check_output(request.image);
   read_truth(request, settled.inputs.format.size);
   OutputFolders folders;
@@ -295,12 +296,12 @@ int match_by_tiles(const MatchRequest& request) {
 
 int match_planned_tiles(const Arguments& arguments) {
   std::string path, number;
-  Options options("match", "Match tiles of a plan, which says what they are matched by.");
-  options.add("--plan FILE", path, "Plan that 'parallax plan' wrote").required();
+  Options options("match", "Match tiles of a plan, with the method and options that it records.");
+  options.add("--plan FILE", path, "Plan written by 'parallax plan'").required();
   options
       .add("--tile N", number,
-           "Number of a tile; - = numbers from standard input, one a line. A line of JSON on standard output "
-           "follows each tile that is written")
+           "Number of a tile, or - to read numbers from standard input, one per line; each tile written is "
+           "reported as a line of JSON")
       .required();
   options.read(arguments);
 
@@ -312,11 +313,11 @@ int match_planned_tiles(const Arguments& arguments) {
   const TileFolderLock lock(job.folder, TileFolderLock::Use::shared);
   const auto next = [&]() -> const Tile* {
     if (number != "-") return std::exchange(single, nullptr);
-    // Who asked may be gone: then nobody waits for more.
+    // Stops if the reader of standard output is gone.
     std::string line;
     return std::cout && std::getline(std::cin, line) ? &find_tile(job, line) : nullptr;
   };
-  // One at a time: who asks may wait for an answer before the next number.
+  // One at a time: the scheduler may wait for the answer before it sends the next number.
   TileRunner(job, 1).run(next, [](const Tile& tile, double milliseconds) {
     const ordered_json answer{
         {"tile", tile.number}, {"milliseconds", milliseconds}, {"peak_memory_bytes", peak_memory_bytes()}};

@@ -34,9 +34,9 @@ namespace fs = std::filesystem;
 class MapWriter {
  public:
   virtual ~MapWriter() = default;
-  // From the first to the last row. \throws Error (file)
+  // Rows are written from first to last. \throws Error (file)
   virtual void write_rows(int first_row, View<const float> rows) = 0;
-  // Everything is on the disk. \throws Error (file)
+  // Syncs everything to disk. \throws Error (file)
   virtual void close() = 0;
 };
 
@@ -106,14 +106,14 @@ class PfmMap : public MapWriter {
   int file_;
 };
 
-// In the format that the extension says. \throws Error (file)
+// A writer for the format of the extension. \throws Error (file)
 std::unique_ptr<MapWriter> write_map(const std::string& path, Size size) {
   if (has_extension(path, {".pfm"})) return std::make_unique<PfmMap>(path, size);
   return std::make_unique<TiffMap>(path, size);
 }
 
-// As many as there is room for beside the left picture: one at least, or there would be no plan. More than
-// this many do not make it faster.
+// As many rows as fit in memory beside the left picture: at least one, or there would be no plan. More than
+// this maximum do not make it faster.
 int rows_of_strips(const TileJob& job, std::size_t held_for_left) {
   const std::size_t limit = memory_limit(job.request), taken = program_bytes(job.plan.device) + held_for_left;
   const int rows = most_rows_to_stitch(job.plan, limit > taken ? limit - taken : 0);
@@ -145,10 +145,10 @@ class MapStitcher {
       map_->write_rows(first_row, rows.disparity);
       counted.wait();
       const int done = first_row + rows.disparity.size.height;
-      show_progress("row " + std::to_string(done) + " of " + std::to_string(size().height) + " put together",
+      show_progress("row " + std::to_string(done) + " of " + std::to_string(size().height) + " merged",
                     static_cast<double>(done) / size().height);
     };
-    // First: what opening a picture holds for a while is free again for the strips.
+    // First, so that the memory needed to open the picture is free again for the strips.
     if (is_guided(job_)) open_left();
     stitch(job_.plan, rows_of_strips(job_, left_ ? left_->memory().held : 0), strips);
     map_->close();
@@ -192,14 +192,14 @@ std::string text_of_numbers(const std::vector<int>& numbers) {
   return text;
 }
 
-// \throws Error (file) that names the tiles that have to be matched again
+// \throws Error (file) naming the tiles to match again
 void check_all_done(const TileJob& job) {
   std::map<TileState, std::vector<int>> tiles;
   for (const Tile& tile : job.plan.tiles) tiles[state_of(job, tile)].push_back(tile.number);
   std::string message;
   for (const auto& [state, what] : {std::pair{TileState::missing, "missing"},
                                     {TileState::damaged, "damaged"},
-                                    {TileState::foreign, "of another plan"}}) {
+                                    {TileState::foreign, "from another plan"}}) {
     const std::vector<int>& numbers = tiles[state];
     if (numbers.empty()) continue;
     message += (message.empty() ? "" : "; ") + std::string(numbers.size() == 1 ? "tile " : "tiles ") +
@@ -210,7 +210,7 @@ void check_all_done(const TileJob& job) {
                                          ": match them again with 'parallax match --plan FILE --tile K'");
 }
 
-// What a plan names may have become the same file since.
+// Paths in a plan may have become the same file since.
 void check_files(const TileJob& job, const std::string& plan_path) {
   const MatchRequest& request = job.request;
   CommandFiles files;
@@ -226,7 +226,7 @@ StitchedMap stitch_tiles(const TileJob& job, const std::string& plan_path) {
   const std::string& output = job.request.output;
   const bool is_written_by_rows = has_extension(output, {".pfm", ".tif", ".tiff"});
   const std::string extension = is_written_by_rows ? fs::path(output).extension().string() : ".tiff";
-  // Two processes may put the same tiles together: each writes a file of its own.
+  // Two processes may merge the same tiles: each writes its own file.
   const std::string map = (fs::path(job.folder) / ("map." + std::to_string(::getpid()) + extension)).string();
   TemporaryFile temporary(map);
   const PixelShares shares = MapStitcher(job, plan_path, map).run();
@@ -243,8 +243,8 @@ StitchedMap stitch_tiles(const TileJob& job, const std::string& plan_path) {
 int merge_command(const Arguments& arguments) {
   std::string path;
   bool keep = false;
-  Options options("merge", "Put a map together from the tiles of a plan, once all are matched.");
-  options.add("PLAN", path, "Plan that 'parallax plan' wrote").required();
+  Options options("merge", "Merge the tiles of a plan into one map, once all are matched.");
+  options.add("PLAN", path, "Plan written by 'parallax plan'").required();
   options.add_flag("--keep", keep, "Keep the folder of the tiles");
   options.read(arguments);
 
@@ -255,7 +255,7 @@ int merge_command(const Arguments& arguments) {
   if (fs::is_directory(job.folder)) lock.emplace(job.folder, TileFolderLock::Use::shared);
   check_all_done(job);
   const StitchedMap map = stitch_tiles(job, path);
-  // Others that still work there need what is in it: the last one removes it.
+  // Other processes still need the folder: the last one removes it.
   if (!keep && lock->take_alone())
     remove_tile_folder(job.folder);
   else if (map.path != job.request.output)

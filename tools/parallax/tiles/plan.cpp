@@ -23,7 +23,7 @@ class Budget {
   Budget(const MatchRequest& request, const Device& device, const Inputs& inputs, int at_once)
       : request_(request), device_(device), inputs_(inputs), at_once_(static_cast<std::size_t>(at_once)) {}
 
-  // Of a process that matches tiles.
+  // Memory of a process that matches tiles.
   std::size_t total(std::size_t tile_bytes) const {
     return program_bytes(device_) +
            std::max(inputs_.opening_bytes, inputs_.held_bytes + at_once_ * tile_bytes);
@@ -51,12 +51,12 @@ class Budget {
     }
   }
 
-  // The least that one tile takes, in whole mebibytes.
+  // The least memory for one tile, rounded up to mebibytes.
   std::size_t least_tile_bytes() const {
     std::size_t enough = mebibyte;
     constexpr std::size_t most = std::size_t{1} << 44;
     while (!plan_within(enough)) {
-      if (enough == most) plan(enough);  // no limit is what is in the way: says so
+      if (enough == most) plan(enough);  // the limit is not the obstacle: throws the actual error
       enough *= 2;
     }
     for (std::size_t too_little = enough / 2; enough - too_little > mebibyte;) {
@@ -82,7 +82,7 @@ class Budget {
   std::size_t at_once_;
 };
 
-// What is made of the whole map, once it is there.
+// Outputs that need the complete map.
 void check_finishing_fits(const MatchRequest& request, Size size) {
   const bool png = has_extension(request.output, {".png"});
   if (!png && request.image.empty() && request.truth.empty()) return;
@@ -101,7 +101,7 @@ std::string absolute(const std::string& path) {
   return path.empty() ? path : fs::absolute(path).lexically_normal().string();
 }
 
-// A picture that is called as a tile is would be replaced by one.
+// A picture with the name of a tile would be overwritten by it.
 void check_no_input_inside(const TileRequest& request) {
   const MatchRequest& match = request.match;
   for (const std::string& path : {match.left, match.right, match.left_mask, match.right_mask, match.truth})
@@ -109,9 +109,10 @@ void check_no_input_inside(const TileRequest& request) {
       throw UsageError(path + " is in the folder of the tiles: move it, or give another -o");
 }
 
-// What a link points to is what is replaced.
+// The target of a link is replaced, not the link.
 std::string settled_output(const std::string& path) {
-  if (names_folder(path)) throw UsageError(path + " is a directory: give the file of one pair a name");
+  if (names_folder(path))
+    throw UsageError(path + " is a directory: give a file name, as for any single pair");
   std::error_code missing;
   const fs::path target = fs::canonical(path, missing);
   if (missing) return behind_links(path);
@@ -119,9 +120,9 @@ std::string settled_output(const std::string& path) {
   return target.string();
 }
 
-// Whether two tiles at once may be faster than one: each is then matched while the other is read or written,
-// which takes block and census matching on a processor a third of the time. Who said how many threads there
-// are means all of them; and who matches a plan tile by tile says how many tiles there are at once.
+// Whether two tiles at once may be faster than one: one is matched while the other is read or written, which
+// is a third of the time of block and census matching on a processor. Not with a given number of threads,
+// which is the total, nor in a plan, where the caller chooses how many tiles run at once.
 bool two_may_pay(const MatchRequest& request, const Device& device) {
   return device.kind == DeviceKind::cpu && !capabilities(request.method).approximate_tiles &&
          request.threads == 0 && request.plan.empty();
@@ -133,7 +134,7 @@ double matched_pixels(const TilePlan& plan) {
          static_cast<double>(plan.tiles.front().around.size.pixels());
 }
 
-// Two are half as large. docs/partition.md has times.
+// Tiles are then half as large. docs/partition.md has times.
 void take_two_where_they_pay(const MatchRequest& request, const Device& device, const Inputs& inputs,
                              TileJob& job) {
   if (!two_may_pay(request, device)) return;
@@ -150,7 +151,7 @@ void take_two_where_they_pay(const MatchRequest& request, const Device& device, 
 
 void check_mask(const PictureParts& mask, const std::string& path, Size size) {
   if (mask.format().depth != Depth::bits8 || mask.channels() != 1)
-    throw Error(ErrorCategory::file, path + ": is no mask: give a gray picture of 8 bits");
+    throw Error(ErrorCategory::file, path + ": is not a mask: give an 8-bit gray picture");
   if (mask.format().size != size)
     throw Error(ErrorCategory::file, path + " is " + text(mask.format().size) + ", the pair is " +
                                          text(size) + ": give a mask of the size of the pair");
@@ -160,10 +161,10 @@ Inputs examine_inputs(const MatchRequest& request) {
   const std::size_t limit = memory_limit(request), program = program_bytes(Device::parse(request.device));
   const std::size_t room = limit > program ? limit - program : 0;
   Inputs inputs;
-  // Each is going to be opened while those before are held.
+  // Each picture is opened while the earlier ones are held.
   const auto look_at = [&](const std::string& path, const auto& check) {
     PictureParts parts(path);
-    // Damage is found here, and not by every tile. What does not even fit will be refused for that.
+    // Finds damage here rather than in every tile. A picture that does not fit is refused later.
     if (parts.memory().opening <= room) parts.decode();
     check(parts);
     const PartsMemory memory = parts.memory();
@@ -183,14 +184,14 @@ Inputs examine_inputs(const MatchRequest& request) {
 }  // namespace
 
 std::size_t memory_limit(const MatchRequest& request) {
-  // An eighth is left to the system, and to other programs.
+  // Leaves an eighth to the system and other programs.
   return request.max_memory > 0 ? request.max_memory : whole_memory() / 8 * 7;
 }
 
 std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& format) {
   Device device = Device::parse(request.device);
   device.threads = request.threads;
-  // Both pictures, the map, and another of one of them while it is decoded or encoded.
+  // Both pictures, the map, and one further copy while decoding or encoding.
   std::size_t bytes_of_pixel = 3 * 3 * static_cast<std::size_t>(format.depth) / 8 + 5;
   const auto add = [&](const std::string& file, std::size_t bytes) {
     if (!file.empty()) bytes_of_pixel += bytes;
@@ -202,14 +203,14 @@ std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& fo
   add(request.image, 12);
   add(request.truth, 12);
   add(request.cloud, 48);
-  // What was tuned must not decide whether a pair is cut.
+  // Tuning must not decide whether a pair is matched in tiles.
   const ForcedTuning untuned(false);
   return program_bytes(device) + bytes_of_pixel * format.size.pixels() +
          estimate_memory_bytes(request.parameters, device, format, request.configuration);
 }
 
 std::string obstacle_to_tiles(const MatchRequest& request) {
-  if (request.output.empty()) return "give -o, beside which tiles are kept";
+  if (request.output.empty()) return "give -o: tiles are kept beside it";
   const std::pair<bool, const char*> options[] = {
       {request.side_by_side, "--side-by-side"},
       {!request.confidence.empty(), "--confidence"},
@@ -219,7 +220,7 @@ std::string obstacle_to_tiles(const MatchRequest& request) {
       {request.repeat > 1, "--repeat"},
       {searches_full_rows(request.parameters), "a search of full rows"}};
   for (const auto& [given, name] : options)
-    if (given) return std::string("leave out ") + name + ", which tiles do not have";
+    if (given) return std::string("leave out ") + name + ", which tiles do not support";
   return "";
 }
 
@@ -264,7 +265,7 @@ int plan_command(const Arguments& arguments) {
   const TileJob job = plan_job(settle_request(request));
   write_job(job, request.plan);
   std::cerr << job.count() << " tiles of " << text(job.plan.tiles.front().around.size) << ", "
-            << memory_text(job.process_bytes) << " for a process that matches them\n";
+            << memory_text(job.process_bytes) << " per process that matches them\n";
   return done;
 }
 

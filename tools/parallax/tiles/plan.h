@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what was asked for to a plan: whether a pair can go in tiles, and how a limit of memory is shared out,
-// to the program itself, to pictures, to tiles.
+// From a request to a plan: whether a pair can be matched in tiles, and how the memory limit is divided among
+// program, pictures and tiles.
 #pragma once
 
 #include <string>
@@ -9,24 +9,23 @@
 
 namespace parallax::tool {
 
-// Memory that a match may use, the machine's where nothing was said.
+// Memory that a match may use; the machine's if no limit is given.
 std::size_t memory_limit(const MatchRequest& request);
-// Of a match that is not cut, with pictures, maps, and all that is written. The search range is settled.
-// \throws Error as the constructor of Matcher does, save for memory
+// Memory of an untiled match with pictures, maps and outputs. The search range must be settled.
+// \throws Error like the constructor of Matcher, except for memory
 std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& format);
 
-// Why a request cannot go in tiles: the option that has to be left out, or what is missing; empty = it can.
+// Why a request cannot be matched in tiles: the option to leave out, or what is missing; empty = it can.
 std::string obstacle_to_tiles(const MatchRequest& request);
 
-// The pictures of a request, looked at.
+// Format and memory of the pictures of a request.
 struct Inputs {
   ImageFormat format;
-  std::size_t opening_bytes = 0;  // at most, until all are open
+  std::size_t opening_bytes = 0;  // at most, while they are being opened
   std::size_t held_bytes = 0;     // while parts of them are read
 };
 
-// A request whose paths are absolute and whose search range is settled, and the pictures that this took a
-// look at.
+// A request with absolute paths and a settled search range, and its pictures.
 struct TileRequest {
   MatchRequest match;
   Inputs inputs;
@@ -34,11 +33,10 @@ struct TileRequest {
   std::string folder() const { return match.output + ".tiles"; }
 };
 
-// \throws UsageError for what cannot go in tiles, Error (file) when pictures cannot be read, or do not fit
-// together
+// \throws UsageError if it cannot be matched in tiles, Error (file) if pictures are unreadable or differ
 TileRequest settle_request(const MatchRequest& request);
 
-// \throws Error (memory) with the least limit that would do
+// \throws Error (memory) with the smallest sufficient limit
 TileJob plan_job(const TileRequest& request);
 
 }  // namespace parallax::tool

@@ -161,7 +161,7 @@ StudyDriver load_study_driver(Strategy strategy) {
   StudyDriver loaded;
 #define PARALLAX_FIND(name, arguments)                                          \
   loaded.name = reinterpret_cast<decltype(loaded.name)>(dlsym(library, #name)); \
-  if (loaded.name == nullptr) refuse(strategy, "needs " #name ", which this driver has not");
+  if (loaded.name == nullptr) refuse(strategy, "needs " #name ", which this driver lacks");
   PARALLAX_STUDY_FUNCTIONS(PARALLAX_FIND)
 #undef PARALLAX_FIND
   return loaded;
@@ -211,7 +211,7 @@ class Constant final : public Step {
         pitch_(static_cast<std::size_t>(pitch)),
         rows_(constant_bytes / pitch) {
     if (rows_ < window)
-      refuse(strategy, "holds " + std::to_string(rows_) + " rows of such a width, and a window has " +
+      refuse(strategy, "holds " + std::to_string(rows_) + " rows of this width, and a window needs " +
                            std::to_string(window));
   }
 
@@ -340,7 +340,7 @@ class Study final : public CudaBytes {
 
  private:
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) override {
-    if (!pair.left_mask.empty() || !pair.right_mask.empty()) refuse(strategy_, "takes no masks");
+    if (!pair.left_mask.empty() || !pair.right_mask.empty()) refuse(strategy_, "supports no masks");
     CudaBytes::take(pair, launches);
   }
   void prepare_search(StreamHandle stream) override {
@@ -359,12 +359,12 @@ class Study final : public CudaBytes {
 
 void add_study(detail::TuningSpace& space) {
   space.tunables.push_back({strategy_name,
-                            "Search of an older study, of SAD in bytes without masks",
+                            "Search method of an older study, for 8-bit SAD without masks",
                             {},
                             strategy_names,
                             detail::whole_numbers(0, static_cast<int>(Strategy::device_launch))});
   space.tunables.push_back(
-      {streams_name, "Number of streams of strategy streams", {}, {}, detail::whole_numbers(1, 16)});
+      {streams_name, "Number of streams for strategy streams", {}, {}, detail::whole_numbers(1, 16)});
   space.allowed = [](const detail::Configuration& configuration) {
     const bool has_streams = configuration.values().count(streams_name) > 0;
     if (has_streams && strategy_of(configuration) != Strategy::streams) return false;
@@ -380,9 +380,9 @@ std::unique_ptr<detail::Plan> make_study(const BlockParameters& parameters, cons
                                          const ImageFormat& format,
                                          const detail::Configuration& configuration, bool bytes) {
   const Strategy strategy = strategy_of(configuration);
-  if (parameters.cost != BlockCost::sad) refuse(strategy, "takes no cost but sad");
-  if (parameters.uniqueness > 0) refuse(strategy, "takes no uniqueness");
-  if (!bytes) refuse(strategy, "takes no values of more than 8 bits");
+  if (parameters.cost != BlockCost::sad) refuse(strategy, "supports no cost but sad");
+  if (parameters.uniqueness > 0) refuse(strategy, "supports no uniqueness");
+  if (!bytes) refuse(strategy, "supports no values of more than 8 bits");
   return std::make_unique<Study>(parameters, device, format, configuration);
 }
 
