@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a plan: first every buffer is reserved on paper, then one block is allocated for all of them. So
-// the size is known, and can be refused, before anything is allocated; and a run needs no allocation.
+// Memory of a plan, in one block. All buffers are reserved before it is allocated: so its size is known and
+// can be refused beforehand, and a run needs no allocation.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +21,15 @@ namespace parallax {
 
 inline constexpr std::size_t buffer_alignment = 64;
 
-// Under AddressSanitizer, buffers lie apart and what is between them must not be touched; and they start as
-// garbage, so that a result that depends on what was there shows.
+// Under AddressSanitizer, poisoned gaps separate the buffers, and buffers start as garbage, so that a result
+// that depends on uninitialised memory shows.
 #ifdef __SANITIZE_ADDRESS__
 inline constexpr std::size_t buffer_gap = 256;
 #else
 inline constexpr std::size_t buffer_gap = 0;
 #endif
 
-// A buffer on paper: its place in the arena that is yet to be made.
+// The offset of a buffer in an arena that is not yet allocated.
 template <class T>
 struct Buffer {
   std::size_t offset = 0;
@@ -38,7 +38,7 @@ struct Buffer {
   T* in(std::byte* arena) const { return reinterpret_cast<T*>(arena + offset); }
 };
 
-// A plane on paper, rows padded to the alignment.
+// A reserved plane, its rows padded to the alignment.
 template <class T>
 struct PlaneBuffer {
   Buffer<T> buffer;
@@ -70,7 +70,7 @@ class ArenaLayout {
   }
 
   std::size_t bytes() const { return bytes_; }
-  // Where the gaps begin.
+  // Offsets of the gaps.
   const std::vector<std::size_t>& gaps() const { return gaps_; }
 
  private:
@@ -78,15 +78,15 @@ class ArenaLayout {
   std::vector<std::size_t> gaps_;
 };
 
-// Memory on the host. All of it is reserved twice, by the same code: first on paper, where every address is
-// null; then, after allocate(), for good.
+// Memory on the host. The same code reserves everything twice: before allocate(), when every address is null;
+// and after it, with the final addresses.
 class Arena {
  public:
   template <class T>
   T* reserve(std::size_t count) {
     return place(layout_.reserve<T>(count));
   }
-  // A view that is empty on paper.
+  // Empty before allocate().
   template <class T>
   View<T> reserve_plane(Size size) {
     const PlaneBuffer<T> plane = layout_.reserve_plane<T>(size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of what callers give, with messages to act on.
+// Checks of callers' arguments, with messages that say what to do.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@
 
 namespace parallax {
 
-// The one wording of "this value is out of range": "window is 8: choose an odd number from 1 to 31".
+// The message for a value out of range: "window is 8: choose an odd number from 1 to 31".
 template <class T>
 [[noreturn]] void refuse(std::string_view field, T value, std::string_view choose) {
   std::ostringstream message;
@@ -20,7 +20,7 @@ template <class T>
   throw Error(ErrorCategory::argument, message.str());
 }
 
-// "none, row", and with " or " before the last word "0, 3 or 5".
+// "none, row"; with " or " as the last separator: "0, 3 or 5".
 template <class Words>
 std::string join(const Words& words, std::string_view last_separator = ", ") {
   std::string text;
@@ -61,7 +61,7 @@ void check_view(std::string_view what, const View<T>& view, Size size) {
   if (view.size != size)
     throw Error(ErrorCategory::argument,
                 std::string(what) + " is " + text(view.size) + ": give one of " + text(size));
-  // Functions that take whatever size the caller's map has ask only that it is its own.
+  // Functions without a size to compare with pass the view's own.
   if (size.width < 0 || size.height < 0)
     throw Error(ErrorCategory::argument,
                 std::string(what) + " is " + text(size) + ": give one whose sides are not negative");
@@ -73,7 +73,7 @@ void check_view(std::string_view what, const View<T>& view, Size size) {
            "a multiple of " + std::to_string(sizeof(T)));
 }
 
-// A mask without memory and without a size is none; one with either must be whole.
+// A mask with neither memory nor a size is absent; one with either must be complete.
 inline void check_mask(std::string_view what, const View<const std::uint8_t>& mask, Size size) {
   if (!mask.empty() || mask.size != Size{}) check_view(what, mask, size);
 }
@@ -101,7 +101,7 @@ inline void check_image(std::string_view what, const ImageView& image) {
   check_depth(what, image.format.depth);
 }
 
-// Where every disparity leads out of an image everywhere, there is nothing to search.
+// Refuses a search range in which every disparity leads out of the image at every pixel.
 inline void check_reachable(int lowest, int disparities, int width) {
   const int highest = lowest + disparities - 1;
   if (lowest < width && highest > -width) return;
@@ -111,7 +111,7 @@ inline void check_reachable(int lowest, int disparities, int width) {
                   " pixels wide at every pixel: choose min_disparity and disparities within its width");
 }
 
-// Images have at least one pixel, and columns that an int can count with room for any search range.
+// Images have at least one pixel, and few enough columns that adding a disparity does not overflow an int.
 inline void check_size(Size size) {
   constexpr int most = 1'000'000;
   if (size.width < 1 || size.height < 1 || size.width > most || size.height > most)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of bytes from one place to another: between a caller's images and a plan's.
+// Copies rows of bytes between a caller's images and a plan's.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ inline std::size_t row_bytes(const ImageView& image) {
          bytes_per_sample(image.format.depth);
 }
 
-// Rows of so many bytes each.
+// A row's address, and the distance to the next.
 struct Rows {
   std::byte* data;
   std::ptrdiff_t stride_bytes;

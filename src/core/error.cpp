@@ -28,13 +28,13 @@ bool is_control(unsigned char c) {
   return c < 0x20 || c == 0x7F;
 }
 
-// In UTF-8, terminals take U+0080 to U+009F for control characters, too: 0xC2, then that byte.
+// Terminals also treat U+0080 to U+009F as control characters: in UTF-8, 0xC2 followed by that byte.
 bool is_wide_control(std::string_view text) {
   return text.size() >= 2 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) >= 0x80 &&
          static_cast<unsigned char>(text[1]) < 0xA0;
 }
 
-// So that no message can move the cursor of a terminal, or pass for two.
+// Replaces control characters, so that a message cannot move the terminal's cursor or look like two messages.
 std::string one_line(std::string_view message) {
   std::string line;
   line.reserve(message.size());

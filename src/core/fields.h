@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of a method's parameters: what is said of each once, for all that checks, prints, reads and
-// sets them.
+// The fields of a method's parameters: each is described once, for all code that checks, prints, reads or
+// sets it.
 #pragma once
 
 #include <functional>
@@ -16,24 +16,24 @@
 
 namespace parallax::detail {
 
-// The numbers that a field takes, and the words for them: "a number from 1 to 8".
+// The numbers that a field allows, and their description: "a number from 1 to 8".
 struct Allowed {
   double least, most;
   std::string words;
-  std::function<bool(int)> takes = {};  // where not all integers from least to most
+  std::function<bool(int)> takes = {};  // unless all integers from least to most are allowed
 };
 
 Allowed range(double least, double most);
 Allowed odd(int least, int most);
 Allowed odd_or_zero(int least, int most);
-// In ascending order.
+// `values` are in ascending order.
 Allowed one_of(std::vector<int> values);
-// Finite, and not negative.
+// Any finite number that is not negative.
 Allowed not_negative();
 
 enum class Audience { everyone, experts };
 
-// What people are told of a field.
+// Documentation of a field.
 struct About {
   const char* help;
   const char* unit = "";
@@ -43,7 +43,7 @@ struct About {
 template <class Value>
 using Names = std::initializer_list<std::pair<const char*, Value>>;
 
-// A field of an enumeration, as a number among its names.
+// A field of an enumeration, as an index into its names.
 struct Choice {
   std::vector<std::string> names;
   std::function<int()> chosen;  // -1 where the field has another value
@@ -66,10 +66,10 @@ struct Field {
   ParameterInfo info() const;
 };
 
-// Refers to the parameters it was made of.
+// Refers to the parameters that it was made from, which must outlive it.
 class Fields {
  public:
-  // The heading of the fields to come.
+  // Sets the heading of the fields added after it.
   Fields& group(std::string heading);
 
   Fields& add(std::string name, bool& value, About about);
@@ -96,7 +96,7 @@ class Fields {
 
   // \throws Error (argument) for the first field whose value is not allowed
   void check() const;
-  // \throws Error (argument) where there is none of this name
+  // \throws Error (argument) where there is no field of this name
   const Field& find(std::string_view name) const;
   auto begin() const { return list_.begin(); }
   auto end() const { return list_.end(); }

@@ -3,8 +3,8 @@
 
 namespace parallax {
 
-// In a file of their own: the compiler, which does not know what they change, moves no arithmetic across
-// calls that it cannot see into.
+// These functions have a file of their own so that the compiler cannot see into them, and so moves no
+// arithmetic across calls of them.
 DefaultFloatingPoint::DefaultFloatingPoint() {
   std::fegetenv(&callers_);
   std::fesetenv(FE_DFL_ENV);

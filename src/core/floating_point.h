@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The floating-point environment of the thread: how it rounds, whether tiny numbers become 0, which
+// The floating-point environment of a thread: its rounding mode, whether denormals become 0, and which
 // exceptions trap.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace parallax {
 
-// The default environment for as long as it lives; then the thread has its own again, flags included. Every
-// public function that computes bytes begins with one, so that they do not depend on the caller's.
+// Sets the default environment; its destructor restores the thread's own, flags included. Every public
+// function that computes results begins with one, so that they do not depend on the caller's environment.
 class DefaultFloatingPoint {
  public:
   DefaultFloatingPoint();

@@ -4,7 +4,7 @@
 namespace parallax {
 namespace {
 
-// `shift`: lower bits of a value that are left out.
+// Drops the lowest `shift` bits of each value.
 template <int shift, class In, class Out>
 void convert(const In* in, int channels, int width, Out* out) {
   if (channels == 1)

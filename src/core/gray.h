@@ -8,15 +8,15 @@
 
 namespace parallax {
 
-// Rec. 601 luma in 15-bit fixed point, truncated (the weights add up to 32768). 16-bit channels fit in 32
-// bits.
+// Rec. 601 luma in 15-bit fixed point, truncated. The weights add up to 32768, so sums of 16-bit channels fit
+// in 32 bits.
 inline std::uint16_t gray(std::uint32_t red, std::uint32_t green, std::uint32_t blue) {
   return static_cast<std::uint16_t>((9797 * red + 19234 * green + 3737 * blue) >> 15);
 }
 
 // Writes the `image.format.size.width` gray values of row `y`, in the depth of the image.
 void gray_row(const ImageView& image, int y, std::uint16_t* out);
-// The same in 8 bits; of 16-bit images, the upper 8.
+// The same in 8 bits; 16-bit images give the upper 8 bits.
 void gray_byte_row(const ImageView& image, int y, std::uint8_t* out);
 
 }  // namespace parallax

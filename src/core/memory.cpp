@@ -37,8 +37,8 @@ std::size_t limit_in(const fs::path& file) {
   return limit == 0 ? SIZE_MAX : limit;
 }
 
-// Of a group and all around it. Inside a container, its own group may be the root of what can be seen: then
-// what the path names on the host is not there.
+// The least limit of a group and of its ancestors. In a container, the root of the mounted hierarchy may be
+// the container's own group: then the group's path on the host does not exist here.
 std::size_t least_limit(const fs::path& mounted, std::string_view group, const char* file) {
   std::size_t least = limit_in(mounted / file);
   fs::path folder = mounted;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory is, in words. How much there is says whole_memory() of parallax/matcher.h.
+// Memory sizes as text, and the memory limit of a container. See also whole_memory() of parallax/matcher.h.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace parallax {
 // "1.5 GiB"
 std::string bytes_text(std::size_t bytes);
 
-// The least limit of the control groups that this process is in, of version 1 or 2, and of those around them;
-// SIZE_MAX where there is none. `root`: of the file system.
+// The least limit of the control groups (version 1 or 2) of this process and of their ancestors; SIZE_MAX
+// where there is none. `root`: root of the file system.
 std::size_t container_memory(const std::filesystem::path& root);
 
 }  // namespace parallax

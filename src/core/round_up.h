@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of units that hold what they must.
+// Integer division and rounding, upwards.
 #pragma once
 
 #include <type_traits>
@@ -11,7 +11,7 @@ constexpr T divide_round_up(T value, std::type_identity_t<T> unit) {
   return (value + unit - 1) / unit;
 }
 
-// The next multiple of `unit`.
+// The least multiple of `unit` that is not below `value`.
 template <class T>
 constexpr T round_up(T value, std::type_identity_t<T> unit) {
   return divide_round_up(value, unit) * unit;

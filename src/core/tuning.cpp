@@ -24,7 +24,7 @@ std::optional<int> find_value(const Tunable& tunable, const std::string& text, N
   return std::nullopt;
 }
 
-// Of the values from `first` on.
+// Describes the values from index `first` on.
 std::string describe(const Tunable& tunable, const std::vector<int>& values, std::size_t first) {
   constexpr std::size_t few = 4;
   const bool is_range = tunable.texts.empty() && values.size() > few &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan may choose without changing a result. Each backend declares its tunables beside its kernels; a
-// search tries them out, and a plan takes what was found.
+// Choices of a plan that do not change its result. Each backend declares its tunables beside its kernels; a
+// search tries them, and a plan uses the values found.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,17 @@
 namespace parallax::detail {
 
 struct Tunable {
-  std::string name;                     // as tuning files spell it: "rows_per_thread"
+  std::string name;                     // as in tuning files: "rows_per_thread"
   const char* help;                     // one line
-  std::vector<int> values;              // that a search tries, besides what the plan chooses by itself
+  std::vector<int> values;              // values that a search tries, besides the plan's default
   std::vector<std::string> texts = {};  // names of these values, then of those below; empty = numbers
-  std::vector<int> selectable = {};     // values that only a caller asks for: a search does not try them
+  std::vector<int> selectable = {};     // values that only a caller can choose: not searched
 };
 
-// All whole numbers from first to last.
+// All integers from first to last.
 std::vector<int> whole_numbers(int first, int last);
 
-// Values for the tunables that it names. For all others the plan decides.
+// Values of some tunables, by name. The plan chooses the others.
 class Configuration {
  public:
   Configuration() = default;
@@ -36,7 +36,7 @@ class Configuration {
     return found == values_.end() ? otherwise : found->second;
   }
   void set(std::string name, int value) { values_.insert_or_assign(std::move(name), value); }
-  // What the other one names is as it says.
+  // Values of `other` replace those of the same name.
   void update(const Configuration& other) {
     for (const auto& [name, value] : other.values_) set(name, value);
   }
@@ -48,41 +48,44 @@ class Configuration {
   std::map<std::string, int, std::less<>> values_;
 };
 
-// What a configuration makes of the device: the ground of a search by occupancy.
+// How much of the device a configuration uses, for searches guided by occupancy.
 struct Footprint {
-  // How much runs at once: on a GPU, per cent of the threads that a multiprocessor may hold; with OpenCL,
-  // work items of a group; on a processor, tasks a thread.
+  // Parallelism. CUDA: per cent of the threads that a multiprocessor can hold; OpenCL: work items per group;
+  // CPU: tasks per thread.
   int occupancy = 0;
-  // What is kept near while it runs: in registers and shared memory of a multiprocessor, in caches of a core.
+  // Bytes kept on chip: in registers and shared memory of a multiprocessor, or in the caches of a core.
   std::size_t on_chip_bytes = 0;
   bool operator==(const Footprint&) const = default;
 };
 
-// All that a backend has for one problem: parameters, device and format.
+// The tunables of a backend for one problem: parameters, device and format.
 struct TuningSpace {
-  // What kernels are made for besides labels and size, such as "sad, window 9": a part of what a result is
-  // remembered under.
+  // What kernels are specialised for besides labels and size, such as "sad, window 9": part of the key of a
+  // stored result.
   std::string variant;
   std::vector<Tunable> tunables;
-  // May this combination be tried? What the plan refuses by an Error needs no word here.
+  // Whether a search may try this combination. Combinations that the plan refuses with an Error need not be
+  // excluded.
   std::function<bool(const Configuration&)> allowed = [](const Configuration&) { return true; };
-  // Counted from the configuration: nothing is compiled for it. \throws Error as the plan does
+  // Computed from the configuration, without compiling.
+  // \throws Error as the plan does
   std::function<Footprint(const Configuration&)> footprint;
 
-  // Is there anything that a search can try?
+  // Whether a search has anything to try.
   bool is_searched() const;
 };
 
-// Which values of a tunable may be named.
+// Which values of a tunable are accepted.
 enum class Named { all, searched };
 
-// From text. \throws Error (argument) for an unknown name, which says what `owner` has; for an unknown value;
-// and for values that do not go together
+// Reads a configuration from text.
+// \throws Error (argument) for an unknown name (the message lists those of `owner`), an unknown value, and
+// values that cannot be combined
 Configuration read_configuration(const TunedValues& values, const TuningSpace& space, Named named,
                                  const std::string& owner);
 TunedValues text_of(const Configuration& configuration, const TuningSpace& space);
 
-// For people: "2, 4, 8", or "1 to 128".
+// For messages: "2, 4, 8", or "1 to 128".
 std::string searched_values(const Tunable& tunable);
 std::string selectable_values(const Tunable& tunable);
 

@@ -17,8 +17,8 @@
 
 #include "parallax/error.h"
 
-// This file is compiled without ThreadSanitizer, as the packaged oneTBB is: its synchronisation, of which the
-// sanitizer would see only half, is told to it in two lines instead.
+// This file is compiled without ThreadSanitizer, as the packaged oneTBB is. The sanitizer would see only half
+// of its synchronisation, so two lines declare it instead.
 #ifdef PARALLAX_THREAD_SANITIZER
 extern "C" void __tsan_acquire(void*);
 extern "C" void __tsan_release(void*);
@@ -33,8 +33,8 @@ using oneapi::tbb::task_arena;
 
 namespace {
 
-// Arenas that no workers have now, by their number of threads. oneTBB keeps memory of every arena for ever,
-// up to 2021.8 at least: so they are never given up, but used again.
+// Unused arenas, by their number of threads. oneTBB, at least up to 2021.8, never frees the memory of an
+// arena: so arenas are kept and reused.
 class IdleArenas {
  public:
   std::unique_ptr<task_arena> take(int threads) {
@@ -46,7 +46,7 @@ class IdleArenas {
     return arena;
   }
 
-  // What cannot be kept is given up.
+  // An arena that cannot be stored is destroyed.
   void give_back(int threads, std::unique_ptr<task_arena> arena) noexcept {
     try {
       const std::lock_guard guard(mutex_);
@@ -55,7 +55,7 @@ class IdleArenas {
     }
   }
 
-  // A forked process has none of the threads that are in the arenas: they stay behind, as they are.
+  // A forked process has none of the arenas' threads, so it abandons the arenas as they are.
   void before_fork() { mutex_.lock(); }
   void after_fork_in_parent() { mutex_.unlock(); }
   void after_fork_in_child() {
@@ -70,7 +70,7 @@ class IdleArenas {
   std::map<int, std::vector<std::unique_ptr<task_arena>>> by_threads_;
 };
 
-// Is never destroyed: matchers may be, as late as the process ends.
+// Never destroyed: matchers may be destroyed as late as the process ends.
 IdleArenas& idle_arenas() {
   static IdleArenas& arenas = []() -> IdleArenas& {
     auto& made = *new IdleArenas;
@@ -93,7 +93,7 @@ struct Workers::Implementation {
 Workers::Workers(int threads, int ranges_per_thread) : ranges_per_thread_(ranges_per_thread) {
   const int cores = oneapi::tbb::info::default_concurrency();
   threads_ = threads > 0 ? threads : cores;
-  // Asked for more threads than there are cores, oneTBB would give as many, but print a warning.
+  // oneTBB would accept more threads than there are cores, but print a warning.
   slots_ = std::min(threads_, cores);
   if (slots_ > 1) implementation_ = std::make_unique<Implementation>(slots_);
 }
@@ -119,12 +119,12 @@ void Workers::run(int count, Call call, void* context) const {
     }
     __tsan_release(&joined);
   };
-  // All threads compute in the floating-point environment that an arena was first used in, the default one.
+  // An arena's threads compute in the floating-point environment of its first use, the default one.
   try {
     implementation_->arena->execute([&] { oneapi::tbb::parallel_for(0, count, body); });
   } catch (const std::runtime_error& error) {
     if (body_failed) throw;
-    // oneTBB says so of threads that it cannot start.
+    // oneTBB throws this when it cannot start a thread.
     throw Error(ErrorCategory::memory, std::string("the system refused a thread (") + error.what() +
                                            "): use fewer threads, or raise the limits of memory and threads");
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parallel loops, on oneTBB, in an arena of the device's size: nothing global, and composable with the
-// caller's threads.
+// Parallel loops on oneTBB, in an arena with the device's number of threads: no global state, and composable
+// with the caller's threads.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,13 @@ class Workers {
   Workers(Workers&&) noexcept;
 
   int threads() const { return threads_; }
-  // Threads that can really run at once: no more than there are cores.
+  // Threads that run at once: no more than there are cores.
   int slots() const { return slots_; }
-  // That for_row_ranges() makes.
+  // Ranges per thread that for_row_ranges() makes.
   int ranges_per_thread() const { return ranges_per_thread_; }
 
   // Calls body(index, slot) once for each index in [0, count), in any order. Calls that overlap in time have
-  // different slots in [0, slots()), so that a slot can own scratch memory. Rethrows what a body throws.
+  // different slots in [0, slots()), so that each slot can own scratch memory. Rethrows exceptions of body.
   template <class Body>
   void for_each(int count, Body&& body) const {
     run(
@@ -51,7 +51,7 @@ class Workers {
 // Calls body(first, last, slot) for ranges of rows that cover [0, rows); slots are those of for_each().
 template <class Body>
 void for_row_ranges(const Workers& workers, int rows, Body&& body) {
-  // Large enough that handing one out costs nothing.
+  // Large enough that the cost of handing out a range does not matter.
   constexpr int smallest = 8;
   const int ranges = std::max(1, std::min(workers.threads() * workers.ranges_per_thread(), rows / smallest));
   workers.for_each(ranges, [&](int range, int slot) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a data cost is made from, in kernels.
+// Data costs of a pixel and label, in kernels.
 //
 // Specialised by COST (a DataCost).
 #pragma once
@@ -39,13 +39,13 @@ __device__ __forceinline__ float volume_cost(const CudaCosts& costs, int64 y, in
   return fmaxf(fminf(units, costs.volume_limit), -costs.volume_limit);
 }
 
-// How far a sample is from a range, whose ends are the halves of a word.
+// The distance of a sample from a range, whose ends are the halves of a word.
 __device__ __forceinline__ int distance(int sample, uint32 range) {
   return max(0, max(sample - static_cast<int>(range >> 16), static_cast<int>(range & 0xFFFF) - sample));
 }
 
-// Between pixels of the left and the right row, both inside; in 256ths of a gray level, or of a bit. Not of
-// windows, nor of volumes.
+// The difference between pixels of the left and the right row, both inside; in 256ths of a gray level, or of
+// a bit. Not for windows or volumes.
 __device__ __forceinline__ int difference(const CudaCosts& costs, int y, int left, int right) {
   const CudaSamples& samples = costs.samples;
   const auto gray = [&](const uint16* plane, int x) -> int { return row_of(plane, samples, y)[x]; };

@@ -13,7 +13,7 @@ using cuda::StreamHandle;
 
 constexpr unsigned block_threads = 128;
 
-// A thread a pixel.
+// One thread per pixel.
 Shape rows_of(Size size, unsigned deep) {
   return {static_cast<unsigned>(size.height),
           cuda::blocks(static_cast<std::size_t>(size.width), block_threads), deep};

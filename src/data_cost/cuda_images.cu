@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the caller's images to what data costs, and edges, are made of.
+// From the caller's images to the inputs of data costs and edges.
 #include "data_cost/cuda_types.h"
 #include "devices/cuda/kernel.h"
 
@@ -40,7 +40,7 @@ __device__ int clamped(int value, int end) {
 
 namespace {
 
-// Neighbours that a thread takes: a word of bytes, for which the bus is as fast as it gets.
+// Neighbours per thread: four bytes are one word, the fastest access.
 constexpr int taken = 4;
 struct Neighbours {
   uint32 of[taken];
@@ -54,7 +54,7 @@ __device__ Neighbours bytes_of(uint32 word) {
   return {{word & 0xFF, word >> 8 & 0xFF, word >> 16 & 0xFF, word >> 24}};
 }
 
-// Of columns x, x + 1, … as far as there are any.
+// Samples of columns x, x + 1, … as far as they exist.
 __device__ Neighbours samples_of(const Image& image, int x, int y, int width, int channel) {
   Neighbours values = {};
   if (image.channels == 1 && image.bits == 8 && x + taken <= width &&
@@ -108,9 +108,9 @@ PARALLAX_KERNEL take(Image left, Image right, Mask left_mask, Mask right_mask, C
   }
 }
 
-// In all other kernels of this file: a thread a pixel, grid.x = rows, grid.y = blocks of a row.
+// All other kernels of this file: one thread per pixel, grid.x = rows, grid.y = blocks of a row.
 
-// What the mirrored pair is taken as: the right image from right to left, and the left one. grid.z = 2.
+// The mirrored pair: the right image from right to left, then the left one. grid.z = 2.
 PARALLAX_KERNEL mirror(CudaSamples from, CudaValidity valid, CudaSamples to, CudaValidity valid_to) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
@@ -165,8 +165,8 @@ PARALLAX_KERNEL census(CudaSamples samples, uint64* left, uint64* right) {
   (blockIdx.z == 0 ? left : right)[static_cast<int64>(y) * samples.stride + x] = signature;
 }
 
-// Birchfield & Tomasi 1998: the lowest and the highest value that the row takes within half a pixel; low and
-// high half of a word. grid.z = 2.
+// Birchfield & Tomasi 1998: the lowest and the highest value of the row within half a pixel, in the low and
+// the high half of a word. grid.z = 2.
 PARALLAX_KERNEL half_pixel_range(CudaSamples samples, uint32* left, uint32* right) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;

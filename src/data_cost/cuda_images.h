@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What data costs are made from, on a GPU: the samples of both images, which of them are valid, and what is
-// found once for each pixel; of the pair as it is, and of the mirrored one.
+// The inputs of data costs on a GPU: the samples of both images, their validity, and features computed once
+// per pixel; for the pair as it is, and for the mirrored one.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace parallax::data_cost {
 
-// Costs of differences of integer gray levels, or bits: of 0 to highest_difference, and one beyond.
+// Size of a table of costs by integer gray levels, or bits: 0 to highest_difference, and one beyond.
 inline constexpr int cost_table_size = highest_difference / per_level + 2;
 
 class CudaImages {
@@ -23,24 +23,24 @@ class CudaImages {
 
   CudaImages(const CostModel& model, const ImageFormat& format, bool both, ArenaLayout& layout);
 
-  // Loads the kernels and fills tables; `memory` is the arena that was laid out.
+  // Loads the kernels and fills tables; `memory` is the arena with the reserved layout.
   void prepare(const cuda::SharedContext& context, std::byte* memory, cuda::StreamHandle stream);
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) const;
-  // Before the mirrored pair is made ready.
+  // Must precede make_ready() of the mirrored pair.
   void mirror(cuda::StreamHandle stream) const;
-  // Smooths, and finds what costs are made from.
+  // Smooths, and computes the inputs of costs.
   void make_ready(Which which, cuda::StreamHandle stream) const;
 
   // Another kernel of the same file.
   cuda::Kernel kernel(const char* name) const { return program_.kernel(name); }
 
-  // As kernels take it. `volume`: the caller's costs, side by side.
+  // The argument of kernels. `volume`: the caller's costs, without gaps.
   CudaCosts costs(Which which, const float* volume) const;
   View<const std::uint16_t> gray(Which which) const;
-  // What each pixel is from the start, and how far its rows are apart.
+  // Each pixel's status before matching, and the stride of its rows.
   std::uint8_t* from_start() const { return at(from_start_); }
   int stride() const { return stride_; }
-  // Differences are integer gray levels, or bits.
+  // Whether differences are integer gray levels, or bits.
   bool integer_differences() const;
 
  private:

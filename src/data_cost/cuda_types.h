@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host tells the kernels of data costs; included by both.
+// Arguments of the kernels of data costs; included by host and kernels.
 #pragma once
 
 #include "devices/cuda/pair.h"
 
 namespace parallax::data_cost {
 
-// Both images as they are compared. Planes of 16-bit samples in 256ths of a gray level, `stride` apart,
-// `plane` elements each; the last is gray. Of the mirrored pair when the right image is matched.
+// Both images in the form that is compared. Planes of 16-bit samples in 256ths of a gray level, rows `stride`
+// apart, `plane` elements each; the last is gray. For the mirrored pair when the right image is matched.
 struct CudaSamples {
   unsigned short* left;
   unsigned short* right;
@@ -23,7 +23,7 @@ struct CudaValidity {
   int words;
 };
 
-// What a data cost is made from.
+// The inputs of data costs.
 struct CudaCosts {
   CudaSamples samples;
   const void* left_features;  // signatures, or lowest and highest values; in rows of samples.stride
@@ -38,7 +38,7 @@ struct CudaCosts {
   float volume_scale, volume_limit;
   int mirrored;
   int frame;
-  unsigned char* status;  // of each pixel from the start, in rows of samples.stride
+  unsigned char* status;  // of each pixel before matching, in rows of samples.stride
 };
 
 }  // namespace parallax::data_cost

@@ -14,7 +14,7 @@
 namespace parallax::data_cost {
 namespace {
 
-// A row that repeats its border samples for ever.
+// A row extended without limit by repeating its border samples.
 struct Row {
   const std::uint16_t* samples;
   int width;
@@ -39,7 +39,7 @@ void check_reachable(DataCost cost, int min_disparity, int labels, Size size) {
 
 namespace {
 
-// How far from its centre a cost looks, in each image.
+// The window, in each image, that a cost reads around its centre.
 struct Window {
   int columns, rows;
 };
@@ -62,7 +62,7 @@ Window window_of(DataCost cost) {
 
 }  // namespace
 
-// Besides what the costs look at: the pixels of the frame, which the border of a tile would have, too.
+// Besides the pixels that costs read, adds those of the frame, which the border of a tile would have, too.
 Margins margins(const CostModel& model, Size size, bool left_right_check, int padding) {
   if (model.cost == DataCost::volume)
     throw Error(
@@ -265,7 +265,7 @@ int DataCosts::birchfield_tomasi(int x, int right_x, int y) const {
   return std::min(distance(left.at(x), right, right_x), distance(right.at(right_x), left, x));
 }
 
-// In integer gray levels, rounded down.
+// The mean in integer gray levels, rounded down.
 int DataCosts::mean_absolute_difference(int x, int right_x, int y) const {
   constexpr int radius = 2, pixels = (2 * radius + 1) * (2 * radius + 1);
   const auto at = [&](int side, int u, int v) -> int {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data costs that matchers by belief propagation share: what an option of DataCost is, exactly. Scalar,
-// one pixel and label at a time: the specification, and small parts of it that all devices use.
+// The data costs that belief propagation matchers share: the exact definition of each DataCost option.
+// Scalar, one pixel and label at a time: the specification, and small parts of it that all devices use.
 #pragma once
 
 #include <cmath>
@@ -19,10 +19,10 @@ namespace parallax::data_cost {
 inline constexpr int per_level = 256;
 inline constexpr int highest_difference = 65535;
 
-// Of a volume, in the caller's unit.
+// The highest cost of a volume, in the caller's unit.
 inline constexpr float highest_volume_cost = 1e30f;
 
-// What data costs follow from. They are in units: integers, or floats.
+// Parameters of data costs. Costs are in units: integers, or floats.
 struct CostModel {
   DataCost cost;
   int min_disparity;
@@ -41,7 +41,7 @@ struct CostModel {
     const float units = static_cast<float>(difference < differences ? difference : differences) * cost_scale;
     return rounded(units);
   }
-  // Not a number counts as the highest: so costs are finite, and what is made of them is the same everywhere.
+  // NaN counts as the highest cost: so costs are finite, and results are the same everywhere.
   float volume_cost(float value) const {
     const float units = value * volume_scale;
     const float bounded = units < volume_limit ? units : volume_limit;
@@ -59,15 +59,15 @@ inline int volume_labels(DataCost cost, int labels) {
   return cost == DataCost::volume ? labels : 0;
 }
 
-// In 256ths, from gray levels or bits; 0 = all of them.
+// The truncation in 256ths, from gray levels or bits; 0 = no truncation.
 int highest_counted(DataCost cost, float truncation);
 
-// \throws Error (argument) when every label leads out of the image everywhere
+// \throws Error (argument) when every label leads out of the image at every pixel
 void check_reachable(DataCost cost, int min_disparity, int labels, Size size);
 
-// What a tile of belief propagation is matched with: `padding` pixels on every side, and as much more as
-// their data costs look at. \throws Error (argument) as check_reachable() does, and for a volume of the
-// caller's
+// How much surrounding image a tile of belief propagation needs: `padding` pixels on every side, plus those
+// that data costs read.
+// \throws Error (argument) as check_reachable() does, and for a caller's volume
 Margins margins(const CostModel& model, Size size, bool left_right_check, int padding);
 
 // A Gaussian of integer weights that add up to 65536: element i weighs pixels i away, up to 4σ rounded up, as
@@ -90,19 +90,19 @@ class DataCosts {
  public:
   DataCosts(const CostModel& model, Size size);
 
-  // As Arena says, twice before anything else.
+  // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena);
 
   // For the labels of the left image; mirrored: for those of the right one, both images mirrored and swapped,
   // so that disparities keep their sign. The pair stays in use.
   void prepare(const StereoPair& pair, bool mirrored);
 
-  // As they are, before anything is subtracted.
+  // Costs before any subtraction or cut.
   float at(int x, int y, int label) const;
-  // Whether the right pixel of any label is there.
+  // Whether the right pixel of any label exists.
   bool reachable(int x, int y) const;
   bool masked(int x, int y) const;
-  // Samples of gray.
+  // Samples of the gray channel.
   View<const std::uint16_t> gray() const { return samples_[0][gray_channel]; }
 
  private:

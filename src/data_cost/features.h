@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two images of a pair are compared by, a row at a time: the part of data costs that does not depend
-// on how a matcher lays them out.
+// The features by which two images are compared, a row at a time: the part of data costs that does not depend
+// on a matcher's memory layout.
 #pragma once
 
 #include <array>
@@ -21,7 +21,8 @@ enum class Feature {
   birchfield_tomasi,  // sample, lowest and highest around it, in 256ths
 };
 
-// Of an option of DataCost, bar `volume`. Samples of unsmoothed 8-bit images are integer gray levels.
+// The feature of a DataCost option other than `volume`. Samples of unsmoothed 8-bit images are integer gray
+// levels.
 Feature choose_feature(DataCost cost, Depth depth, float smoothing);
 
 inline constexpr int feature_planes(Feature feature) {
@@ -34,7 +35,7 @@ inline constexpr int feature_bytes(Feature feature) {
 }
 inline constexpr int most_feature_planes = 8;
 
-// Vectors read and write as many bytes beyond the end of a row.
+// Vectors read and write up to this many bytes beyond the end of a row.
 inline constexpr int widest_vector_bytes = 64;
 
 // 9×7 census of a row: plane b of the signature of pixel x is byte x of `planes[b]`. The rows around it
@@ -52,7 +53,7 @@ class RowFeatures {
  public:
   RowFeatures(Feature feature, float smoothing, Size size, int slots);
 
-  // As Arena says, twice before anything else.
+  // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena);
 
   // As DataCosts::prepare(), of a pair whose images are swapped already.
@@ -102,11 +103,11 @@ void extend_row(const Element* row, int width, const CostModel& model, int borde
   std::fill(out + inside(first + width + border), out + columns + border, Element{0});
 }
 
-// What is known of the pixels of row y before they are compared.
+// The validity of the pixels of row y, known before they are compared.
 struct RowValidity {
   std::uint8_t* left;    // 255 where a pixel has data costs, else 0
   std::uint8_t* right;   // of the extended row: 255 where there is a right pixel, else 0
-  std::uint8_t* status;  // of each left pixel: matched, or the Status it has from the start
+  std::uint8_t* status;  // of each left pixel: matched, or the Status known before matching
 };
 // As DataCosts::prepare(), of a pair whose images are swapped already.
 void write_validity(const CostModel& model, const StereoPair& pair, bool mirrored, int y,

@@ -17,7 +17,7 @@ using Bytes = hn::ScalableTag<std::uint8_t>;
 using Floats = hn::ScalableTag<float>;
 using Integers = hn::RebindToSigned<Floats>;
 
-// What a row's scratch is for.
+// The uses of a row's scratch.
 HWY_INLINE float* units_of(const RowCosts& row) {
   return static_cast<float*>(row.scratch);
 }
@@ -154,7 +154,7 @@ void simple_costs_of(const RowCosts& row) {
   }
 }
 
-// Of a vector of pixels, one label `step` behind the other.
+// Costs of a vector of pixels; labels are `step` apart.
 template <class Element>
 void settle(const float* units, std::ptrdiff_t step, const RowCosts& row, Element* out) {
   const Floats tag;
@@ -176,7 +176,7 @@ void settle_at(const float* units, std::ptrdiff_t step, const RowCosts& row, int
     settle(units, step, row, static_cast<std::uint16_t*>(row.out) + i);
 }
 
-// In 256ths.
+// Differences in 256ths.
 template <Feature feature, bool windows>
 HWY_INLINE hn::Vec<Integers> differences_at(const RowCosts& row, int label, int i) {
   const std::ptrdiff_t x = row.first + i;

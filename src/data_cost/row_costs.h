@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data costs of a row of pixels, side by side: what DataCosts::at() says, less the least of each pixel, and
-// cut at a bound.
+// Data costs of a row of neighbouring pixels: DataCosts::at() minus the least of each pixel, cut at a bound.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +9,7 @@
 
 namespace parallax::data_cost {
 
-// Of the windows that mean_absolute_difference compares.
+// Size of the windows that mean_absolute_difference compares.
 inline constexpr int window_radius = 2;
 inline constexpr int window_rows = 2 * window_radius + 1;
 static_assert(window_rows <= most_feature_planes);
@@ -29,9 +28,9 @@ struct RowCosts {
   // Costs of integer differences 0…255, and the outside cost, are bytes; out_bytes is 1 then.
   bool simple;
   const std::uint8_t* table;
-  int table_end;  // differences from here on cost as much as the one before
+  int table_end;  // differences from here on have the last entry's cost
   bool same;      // below that, a difference costs as many units
-  // Otherwise in floats.
+  // Otherwise costs are computed in floats.
   float scale;
   int differences;
   float outside;
@@ -44,7 +43,7 @@ struct RowCosts {
   void* scratch;  // of row_costs_scratch()
 };
 
-// Pixels that are computed at once.
+// The most pixels computed at once.
 inline constexpr int most_at_once = 256;
 inline std::size_t row_costs_scratch(int labels) {
   constexpr std::size_t sums = (most_at_once + 2 * widest_vector_bytes) * sizeof(float);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pair with its data costs, outside of a plan: what the public functions of costs and energies need.
+// A pair with its data costs, without a plan: for the public functions of costs and energies.
 #pragma once
 
 #include <vector>
@@ -16,11 +16,12 @@ class Scene {
 
   const DataCosts& costs() const { return costs_; }
 
-  // All of them, in units.
+  // All data costs, in units.
   std::vector<float> volume() const;
 
-  // Data costs of the labels of `disparity`, and what discontinuity(x, y, x2, y2, label, label2) says of
-  // neighbours. What has no disparity is left out. \throws Error (argument) for a disparity that is no label
+  // The data costs of the labels of `disparity`, plus discontinuity(x, y, x2, y2, label, label2) for
+  // neighbours. Pixels without a disparity are left out.
+  // \throws Error (argument) for a disparity that is no label
   template <class Discontinuity>
   double energy(View<const float> disparity, const Discontinuity& discontinuity) const {
     check_disparity(disparity);

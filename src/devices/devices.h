@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each kind of device says of this machine.
+// What each kind of device reports about this machine.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ std::vector<DeviceDescription> describe_gpus();
 std::vector<DeviceDescription> describe_opencl_devices();
 #endif
 
-// What is remembered of a device is remembered by.
+// The key that stored tuning results have for a device.
 struct DeviceIdentity {
-  std::string name;    // empty: there is no such device here
+  std::string name;    // empty = there is no such device here
   std::string driver;  // its version; empty on a processor
 };
 DeviceIdentity identify(const Device& device);
@@ -33,14 +33,14 @@ DeviceIdentity identify_gpu(int index);
 DeviceIdentity identify_opencl_device(int platform, int index);
 #endif
 
-// What /proc/cpuinfo says of its first processor: its name, for people; and with its model, for virtual
-// machines call processors of several generations alike.
+// The first processor's name in /proc/cpuinfo, for people; and the same with its model number, because
+// virtual machines give processors of several generations one name.
 struct ProcessorNames {
   std::string name, with_model;
 };
 ProcessorNames read_processor_names(std::istream& cpuinfo);
 
-// Of the second-level cache of a core, or what most have.
+// The size of a core's second-level cache, or a usual size where it is not known.
 std::size_t second_level_cache_bytes();
 
 }  // namespace parallax

@@ -36,7 +36,7 @@ std::string number(std::uint64_t value) {
   return text.data();
 }
 
-// Empty where there is no such folder to be had.
+// Empty where there is no cache folder.
 fs::path folder() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   if (cache != nullptr && *cache == '/') return fs::path(cache) / "parallax";
@@ -48,15 +48,16 @@ fs::path file_of(const std::string& key) {
   return folder() / (number(hash(key)) + ".program");
 }
 
-// What stands before the code.
+// What precedes the code in a file.
 std::string header(const std::string& key, const std::string& code) {
   return std::string(magic) + number(key.size()) + number(code.size()) + number(hash(code)) + key;
 }
 
-// Open for reading; what a path leads to could be changed between two looks at it.
+// A file opened for reading. It is examined through its descriptor, because the path's target could change
+// between two calls.
 class File {
  public:
-  // A link might lead to anything, and opening a pipe might take for ever.
+  // Symbolic links could lead anywhere, and opening a pipe could block for ever.
   explicit File(const fs::path& path)
       : descriptor_(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)) {
     if (descriptor_ >= 0 && fstat(descriptor_, &status_) != 0) status_ = {};
@@ -72,7 +73,7 @@ class File {
     return S_ISREG(status_.st_mode) && status_.st_size <= most_bytes && status_.st_uid == geteuid() &&
            (status_.st_mode & (S_IWGRP | S_IWOTH)) == 0;
   }
-  // As far as it can be read.
+  // As much of it as can be read.
   std::string content() const {
     std::string text(static_cast<std::size_t>(status_.st_size), '\0');
     const ssize_t bytes = read(descriptor_, text.data(), text.size());
@@ -104,7 +105,7 @@ std::optional<std::string> read_cached(const std::string& key) {
   return code;
 }
 
-// A file appears whole or not at all.
+// Writes atomically: a file appears complete or not at all.
 void write_cached(const std::string& key, const std::string& code) {
   if (folder().empty()) return;
   std::error_code ignored;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled code on disk, in the user's cache folder: $XDG_CACHE_HOME/parallax, or ~/.cache/parallax. A file
-// is used only if it is whole, belongs to the user, and was made from the very same key; whatever else is
-// there is written anew. Where nothing can be written, nothing is cached.
+// is used only if it is complete, belongs to the user, and was made from exactly the same key; any other file
+// there is replaced. Where nothing can be written, nothing is cached.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace parallax {
 std::optional<std::string> read_cached(const std::string& key);
 void write_cached(const std::string& key, const std::string& code);
 
-// Tells the listener of on_compilation().
+// Calls the listener of on_compilation().
 void tell_compilation(const std::string& device);
 
 }  // namespace parallax

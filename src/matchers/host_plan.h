@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every plan on the host has, of a reference or on the cpu: its memory, its workers, the right map, and
-// the steps after the match.
+// Base of all plans on the host, reference and CPU: memory, workers, the right map, and the steps after
+// matching.
 #pragma once
 
 #include <cstddef>
@@ -32,31 +32,31 @@ class Plan : public detail::Plan {
   }
 
  protected:
-  // Of a reference: one thread, and the readable filters. `volume_labels`: of the caller's data costs; 0 =
-  // the plan computes its own.
+  // For references: one thread, and the readable filters. `volume_labels`: labels of the caller's data costs;
+  // 0 = the plan computes its own.
   Plan(const RefineParameters& refinement, Size size, int volume_labels = 0)
       : Plan(refinement, size, volume_labels, true, Workers(1)) {}
   Plan(const RefineParameters& refinement, Size size, int volume_labels, Workers workers)
       : Plan(refinement, size, volume_labels, false, std::move(workers)) {}
 
-  // The last act of a constructor.
+  // Must be called at the end of the constructor.
   void plan_memory() {
     refinement_.reserve(arena_);
     if (checks_left_right_) right_disparity_ = arena_.reserve_plane<float>(size_);
     reserve(arena_);
   }
 
-  // Reserves all the rest: as Arena says, twice.
+  // Reserves all other memory. Called twice, as Arena says.
   virtual void reserve(Arena& arena) = 0;
-  // Writes what is to be in memory before the first run.
+  // Initialises memory before the first run.
   virtual void fill_memory() {}
-  // From a pair to its map, and to the right map where the left-right check needs it.
+  // Computes the map of a pair, and the right map where the left-right check needs it.
   virtual void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) = 0;
 
   const Size size_;
   const Workers workers_;
   const bool checks_left_right_;
-  View<float> right_disparity_;  // empty without the check
+  View<float> right_disparity_;  // empty without the left-right check
 
  private:
   Plan(const RefineParameters& refinement, Size size, int volume_labels, bool reference, Workers&& workers)

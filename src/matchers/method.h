@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a room declares of its method in its method.cpp: everything that the rest of the library, the command
-// line and the documentation know of it.
+// The description of a method that each room gives in its method.cpp: everything that the rest of the
+// library, the command line and the documentation know about it.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ struct Declaration {
   std::vector<Preset<Parameters>> presets;
   Fields (*fields)(Parameters& parameters);
   Margins (*margins)(const Parameters& parameters, const ImageFormat& format, int padding);
-  // Null for a method that minimises none.
+  // Null for a method that minimises no energy.
   double (*energy)(const Parameters& parameters, const StereoPair& pair,
                    View<const float> disparity) = nullptr;
   bool approximate_tiles = false;
@@ -41,7 +41,7 @@ class Method {
  public:
   virtual ~Method() = default;
   const std::string& name() const { return name_; }
-  // Those of this build.
+  // The backends in this build.
   const std::vector<Backend>& backends() const { return backends_; }
 
   virtual bool takes(const MatcherParameters& parameters) const = 0;
@@ -51,7 +51,7 @@ class Method {
   virtual Fields fields(MatcherParameters& parameters) const = 0;
   virtual Margins margins(const MatcherParameters& parameters, const ImageFormat& format,
                           int padding) const = 0;
-  // \throws Error (argument) where there is none
+  // \throws Error (argument) where the method minimises no energy
   virtual double energy(const MatcherParameters& parameters, const StereoPair& pair,
                         View<const float> disparity) const = 0;
   virtual Capabilities capabilities() const = 0;
@@ -64,7 +64,7 @@ class Method {
   std::vector<Backend> backends_;
 };
 
-// What fields say of a method.
+// The capabilities that follow from a method's fields.
 Capabilities capabilities_of(const Fields& fields);
 // \throws Error (argument)
 [[noreturn]] void refuse_energy(const std::string& method);
@@ -122,7 +122,7 @@ std::unique_ptr<Method> declare(Declaration<Parameters> declaration) {
 // and, where there is something to tune,
 //   std::unique_ptr<Plan> make(const Parameters&, const Device&, const ImageFormat&, const Configuration&)
 //   TuningSpace space(const Parameters&, const Device&, const ImageFormat&)
-// Of a device that is not in this build, the functions need not exist.
+// For a device that is not in this build, the functions need not exist.
 template <class Parameters>
 struct Backends {
   using Make = std::unique_ptr<Plan>(const Parameters&, const Device&, const ImageFormat&);
@@ -154,7 +154,7 @@ struct Backends {
   }
 };
 
-// All methods of this build, in the order in which they are listed: a line a room.
+// All methods of this build, in the order in which they are listed: one line per room.
 std::vector<std::unique_ptr<Method>>& methods();
 
 // \throws Error (argument)

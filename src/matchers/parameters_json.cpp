@@ -9,13 +9,13 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// A value as get_parameter() spells it.
+// The JSON form of a value that get_parameter() returned.
 ordered_json json_of(const ParameterInfo& parameter, const std::string& value) {
   if (parameter.kind == ParameterKind::choice) return value;
   return value == "none" ? ordered_json() : ordered_json::parse(value);
 }
 
-// As set_parameter() takes it.
+// The text that set_parameter() takes.
 std::string text_of(const ordered_json& value) {
   if (value.is_string()) return value.get<std::string>();
   return value.is_null() ? "none" : value.dump();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where methods run.
+// The backends of methods: their plans and their tunables.
 #pragma once
 
 #include <memory>
@@ -20,10 +20,10 @@ constexpr bool is_in_build([[maybe_unused]] DeviceKind device) {
   return true;
 }
 
-// A method on a kind of device.
+// A method's implementation on one kind of device.
 struct Backend {
   DeviceKind device;
-  // Null where the device is not in this build.
+  // Null where support for the device is not in this build.
   std::unique_ptr<Plan> (*make)(const MatcherParameters& parameters, const Device& device,
                                 const ImageFormat& format, const Configuration& configuration) = nullptr;
   // Null where there is nothing to tune.
@@ -34,23 +34,27 @@ struct Backend {
 // \throws Error (device) where the method does not run on the device
 const Backend& find_backend(const MatcherParameters& parameters, const Device& device);
 
-// Checks everything. \throws Error as the constructor of Matcher does, save for memory
+// Checks all arguments.
+// \throws Error as the constructor of Matcher does, except for memory
 std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Device& device,
                                 const ImageFormat& format, const Configuration& configuration);
 
 // "method block on device cuda"
 std::string owner_name(const MatcherParameters& parameters, const Device& device);
 
-// All that can be configured for a problem. \throws Error as make_plan() does
+// All tunables for a problem.
+// \throws Error as make_plan() does
 TuningSpace tuning_space(const MatcherParameters& parameters, const Device& device,
                          const ImageFormat& format);
 
-// Of what a caller gives by name. \throws Error as make_plan() does, and as read_configuration()
+// The configuration that a caller gives by name.
+// \throws Error as make_plan() and read_configuration() do
 Configuration given_configuration(const MatcherParameters& parameters, const Device& device,
                                   const ImageFormat& format, const TunedValues& values);
 
-// As configured, and with what is remembered of tuning beside that, where the plan takes it; \throws Error as
-// the constructor of Matcher does, save for memory
+// Makes a plan with the given configuration and, for other tunables, the stored tuning result where the plan
+// accepts it.
+// \throws Error as the constructor of Matcher does, except for memory
 std::unique_ptr<Plan> make_tuned_plan(const MatcherParameters& parameters, const Device& device,
                                       const ImageFormat& format, const TunedValues& configuration);
 // The same, allocated.

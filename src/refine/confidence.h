@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How sure a matcher is that takes the cheapest of all labels: (rival − best) / rival.
+// The confidence of a matcher that takes the cheapest of all labels: (rival − best) / rival.
 #pragma once
 
 #include <optional>
 
 namespace parallax::refine {
 
-// `rival`: the lowest cost of a label more than one away from the best, if there is one. An integer of
-// steps between them, divided once: the same on every device.
+// `rival`: the lowest cost of a label more than one away from the best, if there is one. The difference is an
+// integer, divided once: the same on every device.
 template <class Cost>
 float confidence(Cost best, std::optional<Cost> rival) {
   if (!rival) return 1;
@@ -15,7 +15,7 @@ float confidence(Cost best, std::optional<Cost> rival) {
   return static_cast<float>(*rival - best) / static_cast<float>(*rival);
 }
 
-// Cost up to which another label makes the best one ambiguous.
+// The highest cost at which another label makes the best one ambiguous.
 template <class Cost>
 Cost ambiguity_bound(Cost best, int uniqueness) {
   return best + best * static_cast<Cost>(uniqueness) / 100;

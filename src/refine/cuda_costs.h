@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels make of the costs of labels: as sub_pixel.h and confidence.h.
+// Sub-pixel offsets and confidence from costs, in kernels: as sub_pixel.h and confidence.h.
 #pragma once
 
 #include "devices/cuda/kernel.h"
 
 namespace parallax::refine {
 
-// By SubPixel.
+// `sub_pixel`: a SubPixel.
 template <int sub_pixel, class Cost>
 __device__ __forceinline__ float sub_pixel_offset(Cost before, Cost best, Cost after) {
   constexpr int none = 0, parabola = 1;

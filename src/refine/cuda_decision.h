@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of the beliefs of a pixel, in kernels: as decision.h.
+// The decision from a pixel's beliefs, in kernels: as decision.h.
 #pragma once
 
 #include "devices/cuda/kernel.h"
@@ -11,14 +11,14 @@ namespace parallax::refine {
 // Values of Status.
 constexpr uint8 matched = 0, out_of_range = 2, ambiguous = 4, input_masked = 7;
 
-// The lowest belief of a pixel, its neighbours, and the lowest that is not its neighbour.
+// The lowest belief of a pixel, those of its neighbouring labels, and the lowest other one.
 struct Beliefs {
   int label;
   float before, best, after, rival;
 };
 
-// Writes what became of pixel (x, y), of the right map in integer pixels. `status` is what it is from the
-// start.
+// Writes the decision of pixel (x, y); for the right map, in integer disparities. `status` is the status
+// before the decision.
 template <bool with_confidence, int sub_pixel>
 __device__ __forceinline__ void write_decision(const CudaDecision& to, int x, int y, int width, int labels,
                                                uint8 status, const Beliefs& found) {

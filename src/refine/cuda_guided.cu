@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that a guide takes part in, on CUDA: of every pixel what weighted_median.cpp and bilateral.cpp make
-// of it.
+// Guided steps on CUDA: the same results as weighted_median.cpp and bilateral.cpp.
 //
-// Specialised by WARPS, of a block, WINDOW, and BILATERAL (which of the two).
+// Specialised by WARPS per block, WINDOW, and BILATERAL (which of the two).
 #include "devices/cuda/pair.h"
 #include "devices/cuda/kernel.h"
 #include "refine/cuda_types.h"
@@ -32,7 +31,7 @@ __device__ __forceinline__ uint8 gray_level(const Image& image, int x, int y) {
   return (9797u * pixel[0] + 19234u * pixel[1] + 3737u * pixel[2]) >> 15 >> dropped_bits;
 }
 
-// What the windows of a block's pixels see. Pixels outside the map have no value.
+// The pixels that the windows of a block cover. Pixels outside the map have no value.
 struct Tile {
   static constexpr int width = lanes + 2 * radius, height = WARPS + 2 * radius;
   float values[height][width];
@@ -74,7 +73,7 @@ struct Tile {
 
 #if BILATERAL
 
-// As nearest_quotient() in refine.h.
+// The same as nearest_quotient() in refine.h.
 __device__ __forceinline__ int nearest_quotient(int sum, int weights) {
   const uint32 all = max(weights, 1), size = abs(sum);
   const int nearest = (2 * size + all) / (2 * all);
@@ -101,7 +100,7 @@ struct Bounds {
 };
 
 // By bisection, as weighted_median.cpp does it. Weights are looked up again for each pivot: a window of them
-// is more than registers hold.
+// does not fit in registers.
 __device__ __forceinline__ float filtered(const Tile& tile, float, float) {
   int all = 0;
   Bounds bounds{no_value, -no_value};
@@ -134,7 +133,7 @@ __device__ __forceinline__ float filtered(const Tile& tile, float, float) {
 
 }  // namespace
 
-// A thread a pixel: grid.x = rows, grid.y = blocks of a row.
+// One thread per pixel: grid.x = rows, grid.y = blocks of a row.
 PARALLAX_KERNEL take_guide(Image image, int width, uint8* guide, int stride) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
@@ -143,7 +142,7 @@ PARALLAX_KERNEL take_guide(Image image, int width, uint8* guide, int stride) {
         image.bits == 16 ? gray_level<uint16>(image, x, y) : gray_level<uint8>(image, x, y);
 }
 
-// A block has lanes · WARPS pixels, a thread one; those without a value stay as they are: grid.x = rows of
+// A block has lanes · WARPS pixels, one per thread; pixels without a value are unchanged. grid.x = rows of
 // blocks, grid.y = blocks of a row.
 #if BILATERAL
 #define FILTER bilateral

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of parallax/refine.h on CUDA: of every pixel what the functions beside this file make of it.
+// The steps of parallax/refine.h on CUDA: the same results as the functions beside this file.
 //
-// Specialised by WARPS, of a block.
+// Specialised by WARPS per block.
 #include "devices/cuda/kernel.h"
 
 namespace {
@@ -17,7 +17,7 @@ __device__ __forceinline__ bool has_value(float disparity) {
   return disparity < no_value;
 }
 
-// Lanes up to this one.
+// The mask of lanes up to this one.
 __device__ __forceinline__ uint32 lanes_up_to(int lane) {
   return (2u << lane) - 1;
 }
@@ -32,7 +32,7 @@ __device__ __forceinline__ int highest_lane(uint32 set) {
 
 }  // namespace
 
-// A thread a pixel: grid.x = rows, grid.y = blocks of a row.
+// One thread per pixel: grid.x = rows, grid.y = blocks of a row.
 PARALLAX_KERNEL check_left_right(float* disparity, int64 stride, uint8* status, int64 status_stride,
                                  const float* right, int64 right_stride, int width, float tolerance) {
   wait_for_previous();
@@ -49,9 +49,9 @@ PARALLAX_KERNEL check_left_right(float* disparity, int64 stride, uint8* status, 
   status[y * status_stride + x] = inconsistent;
 }
 
-// Speckle filter. Disjoint sets of pixels, found with many threads at once (after Jaiganesh & Burtscher
-// 2018): first in tiles, in shared memory, then across their borders. A pixel links to another of its set
-// with a lower index, so that links never form a circle; a root links to none.
+// Speckle filter. Disjoint sets of pixels, found by many threads at once (after Jaiganesh & Burtscher 2018):
+// first in tiles, in shared memory, then across their borders. A pixel links to another of its set with a
+// lower index, so that links never form a cycle; a root has no link.
 
 namespace {
 
@@ -67,7 +67,7 @@ __device__ __forceinline__ int root_of(const int* links, int pixel) {
   return pixel;
 }
 
-// Links that others change meanwhile, in a block's shared memory or in the whole GPU's.
+// Links that other threads change meanwhile, in a block's shared memory or in the whole GPU's.
 struct SharedLinks {
   int* links;
   __device__ __forceinline__ int at(int pixel) const { return atomicOr(links + pixel, 0); }
@@ -79,8 +79,8 @@ struct GlobalLinks {
   __device__ __forceinline__ void set(int pixel, int link) const { links[pixel] = link; }
 };
 
-// What was a root may be none any more. Makes links shorter on the way: a pixel that has a link will always
-// have one, and any to a pixel nearer the root is right.
+// The result may no longer be a root when it is used. Shortens links on the way: a pixel with a link always
+// keeps one, and any link to a pixel nearer the root is correct.
 template <class Links>
 __device__ __forceinline__ int find_root(const Links& links, int pixel) {
   for (int next = links.at(pixel); next != no_link;) {
@@ -107,20 +107,20 @@ __device__ __forceinline__ void join(int* memory, int a, int b) {
   }
 }
 
-// Where a row, or a border, has two pixels on each side that are one set, joining both pairs would join the
-// same sets twice.
+// If two consecutive pixels on each side belong to one set, joining both pairs would join the same sets
+// twice.
 __device__ __forceinline__ bool joins_first(uint32 joins, uint32 starts, uint32 other_starts, int lane) {
   const uint32 repeated = joins << 1 & ~starts & ~other_starts;
   return (joins & ~repeated) >> lane & 1;
 }
 
-// Lanes whose pixel is not connected with that of the lane before.
+// The mask of lanes whose pixel is not connected with that of the lane before.
 __device__ __forceinline__ uint32 find_starts(float value, float range, int lane) {
   const float before = __shfl_up_sync(all_lanes, value, 1);
   return __ballot_sync(all_lanes, lane == 0 || !connected(before, value, range));
 }
 
-// A warp a row.
+// One warp per row.
 template <class Body>
 __device__ __forceinline__ void for_rows_of_tile(const Body& body) {
   static_assert(tile_size % WARPS == 0);
@@ -134,7 +134,7 @@ struct Tile {
   int links[tile_size * tile_size], sizes[tile_size * tile_size];
 };
 
-// Of a row of a tile, every run becomes a set.
+// Makes a set of every run in a row of a tile.
 __device__ __forceinline__ void find_runs(Tile& tile, int row, int lane, float value, float range) {
   const uint32 starts = find_starts(value, range, lane);
   const int start = highest_lane(starts & lanes_up_to(lane));
@@ -152,7 +152,7 @@ __device__ __forceinline__ void join_with_row_above(Tile& tile, int row, int lan
     join<SharedLinks>(tile.links, pixel - tile_size, pixel);
 }
 
-// Adds a run to the size of its set; the thread of its first pixel does.
+// Adds a run to the size of its set, in the thread of the run's first pixel.
 __device__ __forceinline__ void add_run(Tile& tile, int row, int lane, int root) {
   const uint32 starts = tile.starts[row];
   if ((starts >> lane & 1) == 0) return;
@@ -162,8 +162,8 @@ __device__ __forceinline__ void add_run(Tile& tile, int row, int lane, int root)
 
 }  // namespace
 
-// Finds the sets of each tile, and their sizes: 0 at every pixel but roots. A block a tile: grid.x = rows of
-// tiles, grid.y = tiles of a row.
+// Finds the sets of each tile, and their sizes, stored at roots (0 elsewhere). One block per tile: grid.x =
+// rows of tiles, grid.y = tiles of a row.
 PARALLAX_KERNEL __launch_bounds__(block_threads)
     label_tiles(const float* disparity, int64 stride, int width, int height, float range, int* links,
                 int* sizes) {
@@ -210,18 +210,18 @@ PARALLAX_KERNEL __launch_bounds__(2 * lanes)
     join<GlobalLinks>(links, other_y * width + other_x, y * width + x);
 }
 
-// Adds the sizes of what was a tile's root to those of the last ones. A thread a pixel.
+// Adds the sizes of the tiles' roots to those of the final roots. One thread per pixel.
 PARALLAX_KERNEL add_sizes(int* links, int* sizes, uint32 pixels) {
   wait_for_previous();
   const uint32 pixel = blockIdx.x * blockDim.x + threadIdx.x;
   if (pixel >= pixels || sizes[pixel] == 0 || links[pixel] == no_link) return;
   const int root = find_root(GlobalLinks{links}, static_cast<int>(pixel));
   atomicAdd(&sizes[root], sizes[pixel]);
-  // For those who ask next.
+  // Shortens later searches.
   links[pixel] = root;
 }
 
-// A thread a pixel: grid.x = rows, grid.y = blocks of a row.
+// One thread per pixel: grid.x = rows, grid.y = blocks of a row.
 PARALLAX_KERNEL remove_speckles(float* disparity, int64 stride, uint8* status, int64 status_stride,
                                 const int* links, const int* sizes, int width, int size) {
   wait_for_previous();
@@ -235,7 +235,7 @@ PARALLAX_KERNEL remove_speckles(float* disparity, int64 stride, uint8* status, i
 
 namespace {
 
-// Of columns [first, end) of a row; infinite if there is none. For a full warp.
+// The first value in columns [first, end) of a row; infinite if there is none. Called by a full warp.
 __device__ __forceinline__ float first_value(const float* row, int first, int end, int lane) {
   for (; first < end; first += lanes) {
     const float value = first + lane < end ? row[first + lane] : no_value;
@@ -264,8 +264,8 @@ __device__ __forceinline__ float pick_value(float value, uint32 among, float oth
 
 }  // namespace
 
-// A block a row, a warp a part of it. `to` may be `from`: a warp reads no more of a row than its own part,
-// and of that nothing that it has already filled.
+// One block per row; each warp has a part of it. `to` may be `from`: a warp reads only its own part of a row,
+// and none of what it has already filled.
 PARALLAX_KERNEL __launch_bounds__(block_threads)
     fill_row(const float* from, int64 stride, float* to, int64 to_stride, uint8* status, int64 status_stride,
              int width) {
@@ -303,7 +303,7 @@ PARALLAX_KERNEL __launch_bounds__(block_threads)
   }
 }
 
-// A thread a pixel: grid.x = rows, grid.y = blocks of a row.
+// One thread per pixel: grid.x = rows, grid.y = blocks of a row.
 PARALLAX_KERNEL copy_disparity(const float* from, int64 stride, float* to, int64 to_stride, int width) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x;
@@ -311,7 +311,7 @@ PARALLAX_KERNEL copy_disparity(const float* from, int64 stride, float* to, int64
   if (x < width) to[y * to_stride + x] = from[y * stride + x];
 }
 
-// Median. A thread has two pixels, one above the other, which share all rows of their windows but one each.
+// Median. A thread has two pixels, one above the other, whose windows share all rows but one each.
 
 namespace {
 
@@ -340,8 +340,8 @@ __device__ __forceinline__ void move_extremes_out(float* values) {
   }
 }
 
-// Forgetful selection, as in median.cpp: of `count` values in play both extremes leave, and the next comes in
-// at the front; until all values [brought, all) have been in play, and the extremes have left then too.
+// Forgetful selection, as in median.cpp: both extremes of `count` values leave, and the next value comes in
+// at the front, until all values [brought, all) have come in and the extremes have left.
 template <int count, int brought, int all, class Value>
 __device__ __forceinline__ void forget_extremes(float* values, const Value& value) {
   move_extremes_out<count>(values);
@@ -387,7 +387,7 @@ struct MedianTile {
   float values[height][width];
 };
 
-// Pixels outside the map have no value. Returns, to every thread of the block, whether any has none.
+// Pixels outside the map have no value. Returns, to every thread of the block, whether any pixel has none.
 template <int window>
 __device__ __forceinline__ bool load(MedianTile<window>& tile, const float* from, int64 stride, int width,
                                      int height) {
@@ -404,8 +404,8 @@ __device__ __forceinline__ bool load(MedianTile<window>& tile, const float* from
   return __syncthreads_or(!all_have_values) != 0;
 }
 
-// A neighbour without a value counts as the pixel itself. So the median is no higher than with infinite
-// values there, no lower than with minus infinite ones, and the pixel itself if that lies between.
+// A neighbour without a value counts as the pixel itself. So the median is at most that with infinite values
+// there, at least that with minus infinite ones, and the pixel itself if that lies between.
 template <int window>
 __device__ __forceinline__ void filter(const float* from, int64 stride, float* to, int64 to_stride, int width,
                                        int height) {
@@ -431,8 +431,8 @@ __device__ __forceinline__ void filter(const float* from, int64 stride, float* t
 
 }  // namespace
 
-// `to` holds what pixels without a value keep. A block has lanes · 2 WARPS pixels: grid.x = rows of blocks,
-// grid.y = blocks of a row.
+// `to` already holds the results of pixels without a value. A block has lanes · 2 WARPS pixels: grid.x = rows
+// of blocks, grid.y = blocks of a row.
 PARALLAX_KERNEL __launch_bounds__(block_threads)
     median_3(const float* from, int64 stride, float* to, int64 to_stride, int width, int height) {
   wait_for_previous();

@@ -20,17 +20,17 @@ constexpr unsigned threads = lanes * warps;
 constexpr unsigned tile_size = lanes;
 constexpr unsigned median_rows = 2 * warps;
 
-// A thread a pixel.
+// One thread per pixel.
 Shape rows_of(Size size) {
   return {static_cast<unsigned>(size.height), cuda::blocks(width_of(size), threads)};
 }
 
-// A block has so many rows of a warp's pixels.
+// A block has `rows` rows of a warp's pixels.
 Shape tiles_of(Size size, unsigned rows) {
   return {cuda::blocks(height_of(size), rows), cuda::blocks(width_of(size), lanes)};
 }
 
-// As kernels take it.
+// The stride in elements, as kernels take it.
 template <class T>
 long long stride_of(const View<T>& view) {
   return view.stride();

@@ -14,7 +14,7 @@
 
 namespace parallax::refine {
 
-// For the map of a pair; `from_start`: the Status that pixels have before they are decided.
+// For the map of a pair; `from_start`: the pixels' status before the decision.
 inline CudaDecision left_map(const DisparityMap& map, const DecisionRule& rule,
                              const unsigned char* from_start, int from_start_stride) {
   return {.disparity = map.disparity.data,
@@ -30,7 +30,7 @@ inline CudaDecision left_map(const DisparityMap& map, const DecisionRule& rule,
           .full_gap = rule.full_gap};
 }
 
-// For a right map from the mirrored pair: integer disparities, and nothing else.
+// For the right map, from the mirrored pair: integer disparities only.
 inline CudaDecision right_map(CudaDecision left, View<float> disparity) {
   left.disparity = disparity.data;
   left.stride = static_cast<int>(disparity.stride());
@@ -45,11 +45,11 @@ class CudaPipeline {
  public:
   CudaPipeline(const RefineParameters& parameters, Size size, ArenaLayout& layout);
 
-  // Loads the kernels; `memory` is the arena that was laid out.
+  // Loads the kernels; `memory` is the arena with the reserved layout.
   void prepare(const cuda::SharedContext& context, std::byte* memory);
-  // Takes what guided steps need of the left image, which the GPU reaches.
+  // Reads what guided steps need from the left image, in memory that the GPU reaches.
   void take(const ImageView& left, cuda::ChangingLaunches& launches) const;
-  // All steps that were asked for, in their order, on a map on the device; `right` is empty unless maps are
+  // Enqueues all requested steps, in their order, on a map on the device; `right` is empty unless maps are
   // checked against each other.
   void enqueue(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
 
@@ -59,7 +59,7 @@ class CudaPipeline {
   bool takes_median() const { return parameters_.median > 0; }
   bool is_guided() const { return parameters_.weighted_median > 0 || parameters_.bilateral > 0; }
 
-  // A step that the guide takes part in.
+  // A step that uses the guide image.
   struct Guided {
     Guided(const cuda::SharedContext& context, bool bilateral, int window, int range);
     Guided() = default;
@@ -73,7 +73,7 @@ class CudaPipeline {
 
   void check_left_right(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
   void remove_speckles(const DisparityMap& map, cuda::StreamHandle stream) const;
-  // Leaves the filled disparities in `to`, which may be the map's own.
+  // Writes the filled disparities to `to`, which may be the map's own.
   void fill_row(const DisparityMap& map, View<float> to, cuda::StreamHandle stream) const;
   void copy(View<const float> from, View<float> to, cuda::StreamHandle stream) const;
   void median(View<const float> from, View<float> to, cuda::StreamHandle stream) const;
@@ -82,7 +82,7 @@ class CudaPipeline {
   RefineParameters parameters_;
   Size size_;
   Buffer<std::int32_t> links_, sizes_;
-  PlaneBuffer<float> before_;  // a filter over windows
+  PlaneBuffer<float> before_;  // the map before a filter over windows
   PlaneBuffer<std::uint8_t> guide_;
   std::byte* memory_ = nullptr;
   cuda::Program program_;

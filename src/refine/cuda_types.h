@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host tells kernels; included by both.
+// Arguments of kernels; included by host and kernels.
 #pragma once
 
 namespace parallax::refine {
@@ -19,18 +19,18 @@ struct CudaGuidedStep {
   unsigned short distance[most_window * most_window];  // weights by place in the window
 };
 
-// Where decisions go.
+// The output of decisions.
 struct CudaDecision {
   float* disparity;
   unsigned char* status;
   float* confidence;
-  int stride, status_stride;  // of the two floats; of the status
+  int stride, status_stride;  // of the two float planes; of the status
   const unsigned char* from_start;
   int from_start_stride;
   int min_disparity;
   int mirrored;
   float min_confidence;
-  float full_gap;  // the gap of confidence one half
+  float full_gap;  // the gap that gives confidence one half
 };
 
 }  // namespace parallax::refine

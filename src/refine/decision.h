@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of the beliefs of a pixel, for matchers that have them: the part of the specification that all
+// The decision from a pixel's beliefs, for matchers that have them: the part of the specification that all
 // devices share.
 #pragma once
 
@@ -11,15 +11,15 @@
 
 namespace parallax::refine {
 
-// The lowest belief of a pixel, its neighbours, and the lowest that is not its neighbour; in units. `before`
-// and `after` count only where those labels exist; `rival` is infinite where there is none.
+// The lowest belief of a pixel, those of its neighbouring labels, and the lowest other one; in units.
+// `before` and `after` are valid only where those labels exist; `rival` is infinite where there is none.
 struct Beliefs {
   int label;
   float before, best, after;
   float rival;
 };
 
-// Of the beliefs belief(0) … belief(labels − 1), as a reference finds them.
+// Finds them among belief(0) … belief(labels − 1), as a reference does.
 template <class Belief>
 Beliefs find_beliefs(int labels, const Belief& belief) {
   Beliefs found{0, 0, belief(0), 0, no_value};
@@ -56,7 +56,7 @@ inline float disparity(const Beliefs& beliefs, const DecisionRule& rule) {
   return integer + sub_pixel_offset(rule.sub_pixel, beliefs.before, beliefs.best, beliefs.after).value();
 }
 
-// Writes a pixel that the matcher decided.
+// Writes a decided pixel.
 inline void write_decision(const Beliefs& beliefs, const DecisionRule& rule, int x, int y,
                            const DisparityMap& map) {
   const bool sure = rule.min_confidence == 0 || confidence(beliefs, rule) >= rule.min_confidence;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The image that guides a step, and what its gray levels are worth.
+// The image that guides a step, and the weights of its gray levels.
 #pragma once
 
 #include <array>
@@ -14,15 +14,15 @@ namespace parallax::refine {
 
 inline constexpr int most_guided_window = 15;
 
-// By the difference of gray levels: ⌊255·e^(−Δ/range) + ½⌋. Never rises.
+// Indexed by the difference of gray levels: ⌊255·e^(−Δ/range) + ½⌋. Never increases.
 using GrayWeights = std::array<std::uint8_t, 256>;
 GrayWeights gray_weights(int range);
 
-// By place in the window, row by row: ⌊256·e^(−r²/2σ²) + ½⌋, σ = window/4. The rest is 0.
+// Indexed by place in the window, row by row: ⌊256·e^(−r²/2σ²) + ½⌋, σ = window/4. The rest is 0.
 using DistanceWeights = std::array<std::uint16_t, most_guided_window * most_guided_window>;
 DistanceWeights distance_weights(int window);
 
-// What the pixels of a window weigh, by their difference of gray levels.
+// The weights of a window's pixels, by their difference of gray levels.
 struct GuidedWindow {
   int window;
   // One for all, or one for each place in the window, row by row.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps that a guide takes part in, straight from the equations of parallax/refine.h.
+// The guided steps, written directly from the equations of parallax/refine.h.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes are neighbouring pixels; what they match is gathered from the right row.
+// Lanes are neighbouring pixels; the right disparities that they match are gathered.
 
 #include <cmath>
 #include <cstring>

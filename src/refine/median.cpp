@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The median of each window by forgetful selection: of the values that are still in play, the smallest and
-// the largest cannot be the median, so both leave and the next value comes in. Lanes are neighbouring pixels.
+// The median of each window by forgetful selection: among a little more than half of the values, the smallest
+// and the largest cannot be the median, so both leave and the next value comes in. Lanes are neighbouring
+// pixels.
 
 #include <algorithm>
 
@@ -41,7 +42,7 @@ HWY_INLINE void move_extremes_out(Values* values) {
   }
 }
 
-// The median of the `count` values in play and of those that `next` has yet to bring, one for each step.
+// The median of the `count` values in play and of those that `next` has yet to supply, one for each step.
 template <int count, class Next>
 HWY_INLINE Values select(Values* values, int brought, const Next& next) {
   move_extremes_out<count>(values);

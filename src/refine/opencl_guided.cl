@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that a guide takes part in, on OpenCL: of every pixel what weighted_median.cpp and bilateral.cpp make
-// of it.
+// Guided steps on OpenCL: the same results as weighted_median.cpp and bilateral.cpp.
 //
 // Specialised by BILATERAL (which of the two), WINDOW, and LANES of a vector of pixels (1, 16).
 
 #define RADIUS (WINDOW / 2)
 #define WINDOW_PIXELS (WINDOW * WINDOW)
 
-// A work item a pixel. `bits`: of a channel.
+// One work item per pixel. `bits`: bits of a channel.
 kernel void take_guide(global uchar* memory, Pair pair, int bits, int width, long guide, long stride) {
   const int x = get_global_id(0);
   const long y = get_global_id(1);
@@ -58,7 +57,7 @@ static void store(Floats values, global float* to, int count) {
 }
 #endif
 
-// Where the first pixel of a work item is, and what weighs its neighbours.
+// The first pixel of a work item, and the weights of its neighbours.
 typedef struct {
   const global float* values;
   const global uchar* levels;
@@ -72,7 +71,7 @@ static Floats value_at(const Centre* centre, int row, int column) {
   return LOAD(centre->values + (row - RADIUS) * centre->stride + (column - RADIUS));
 }
 
-// Of a neighbour, by its gray level.
+// The weight of a neighbour, by its gray level.
 static Integers weight_at(const Centre* centre, int row, int column) {
   const global uchar* there = centre->levels + (row - RADIUS) * centre->level_stride + (column - RADIUS);
 #if LANES == 1
@@ -94,7 +93,7 @@ static Integers weight_at(const Centre* centre, int row, int column) {
 #if BILATERAL
 #define FILTER bilateral
 
-// As nearest_quotient() in refine.h.
+// The same as nearest_quotient() in refine.h.
 static Integers nearest_quotient(Integers sum, Integers weights) {
   const Unsigned all = TO_UNSIGNED(max(weights, 1));
   const Unsigned nearest = (2u * abs(sum) + all) / (2u * all);
@@ -119,8 +118,8 @@ static Floats filtered(const Centre* centre, Floats here) {
 #else
 #define FILTER weighted_median
 
-// A processor keeps the weights of the window. A GPU, whose registers have no room for them, looks them up
-// again for each pivot.
+// A processor keeps the weights of the window. A GPU has no registers for them, and looks them up again for
+// each pivot.
 #if LANES == 1
 #define KEPT_WEIGHTS 1
 #define WEIGHT weight_at(centre, row, column)
@@ -133,7 +132,7 @@ typedef struct {
   Floats low, high;
 } Bounds;
 
-// Never a `b` that is not a number: what min() makes of one is undefined.
+// Never returns a NaN `b`, for which min() is undefined.
 static Floats lower(Floats a, Floats b) {
   return b < a ? b : a;
 }
@@ -178,7 +177,7 @@ static Floats filtered(const Centre* centre, Floats here) {
 }
 #endif
 
-// A work item has LANES pixels of a row; those without a value stay as they are.
+// One work item per LANES pixels of a row; pixels without a value are unchanged.
 kernel void FILTER(global uchar* memory, Map map, OpenclGuidedStep step) {
   const int x = LANES * get_global_id(0);
   const long y = get_global_id(1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of parallax/refine.h on OpenCL: of every pixel what the functions beside this file make of it.
+// The steps of parallax/refine.h on OpenCL: the same results as the functions beside this file.
 //
-// Where neighbours of a row depend on each other, ITEMS_OF_ROW work items have a row, a stretch of it each.
+// Where neighbours of a row depend on each other, ITEMS_OF_ROW work items share a row, a stretch each.
 // Specialised by that, by WINDOW (3, 5) of the median, and LANES of a vector of medians (1, 8).
 
 static global float* disparities_of(global uchar* memory, const Map* map, long y) {
@@ -12,7 +12,7 @@ static global uchar* statuses_of(global uchar* memory, const Map* map, long y) {
   return memory + map->status + y * map->status_stride;
 }
 
-// A work item a pixel.
+// One work item per pixel.
 kernel void check_left_right(global uchar* memory, Map map, long right, long right_stride, float tolerance) {
   const int x = get_global_id(0);
   const long y = get_global_id(1);
@@ -39,8 +39,8 @@ static Stretch own_stretch(int width) {
 }
 
 // Speckle filter. Disjoint sets of pixels, found by many work items at once (after Jaiganesh & Burtscher
-// 2018): first runs of rows, then what joins them. A pixel links to another of its set with a lower index, so
-// that links never form a circle; a root links to none.
+// 2018): first runs of rows, then their joins. A pixel links to another of its set with a lower index, so
+// that links never form a cycle; a root has no link.
 
 #define NO_LINK (-1)
 
@@ -62,15 +62,15 @@ kernel void link_rows(global uchar* memory, Map map, float range, long links, lo
   for (int x = own.first; x < own.end; ++x) {
     const bool joins = joins_left(row, x, range);
     if (!joins) start = x;
-    // A run that goes on from another stretch links to its last pixel there.
+    // A run that continues from another stretch links to its last pixel there.
     const int link = joins ? (x == own.first ? x - 1 : start) : NO_LINK;
     links_of_row[x] = link == NO_LINK ? NO_LINK : (int)y * map.width + link;
     sizes_of_row[x] = 0;
   }
 }
 
-// What was a root may be none any more. Makes links shorter on the way: a pixel that has a link will always
-// have one, and any to a pixel nearer the root is right.
+// The result may no longer be a root when it is used. Shortens links on the way: a pixel with a link always
+// keeps one, and any link to a pixel nearer the root is correct.
 static int find_root(volatile global int* links, int pixel) {
   for (int next = links[pixel]; next != NO_LINK;) {
     const int after = links[next];
@@ -103,7 +103,7 @@ kernel void join_rows(global uchar* memory, Map map, float range, long links) {
   bool joined = false;
   for (int x = own.first; x < own.end; ++x) {
     const bool joins = connected(above[x], row[x], range);
-    // Where both rows go on, so does what was joined.
+    // Where both rows continue, the sets are joined already.
     const bool repeats = joined && joins_left(row, x, range) && joins_left(above, x, range);
     if (joins && !repeats)
       join((volatile global int*)(memory + links), (int)(y - 1) * map.width + x, (int)y * map.width + x);
@@ -142,7 +142,7 @@ kernel void remove_speckles(global uchar* memory, Map map, long links, long size
   }
 }
 
-// Fills what lies between two values of a row, or beside one, with the lower of them.
+// Fills the gap between two values of a row, or beside one, with the lower of them.
 static void fill_gap(global float* row, global uchar* status, Stretch gap, float before, float after) {
   const float lower = after < before ? after : before;
   if (!has_value(lower)) return;
@@ -161,7 +161,7 @@ kernel void fill_row(global uchar* memory, Map map) {
   global uchar* status = statuses_of(memory, &map, y);
   const Stretch own = own_stretch(map.width);
 
-  // What the other work items have to know of this one's stretch.
+  // The values that other work items need from this one's stretch.
   float first_value = NO_VALUE, last_value = NO_VALUE;
   for (int x = own.first; x < own.end && !has_value(first_value); ++x) first_value = row[x];
   for (int x = own.end - 1; x >= own.first && !has_value(last_value); --x) last_value = row[x];
@@ -184,10 +184,10 @@ kernel void fill_row(global uchar* memory, Map map) {
   }
 }
 
-// Steps over windows read a copy of the map with "no value" around it, at the end of rows as many as a vector
+// Steps over windows read a copy of the map surrounded by "no value": at the end of rows, as many as a vector
 // may read.
 
-// A work item a pixel of the copy.
+// One work item per pixel of the copy.
 kernel void border(global uchar* memory, Map map, long bordered, long stride, int width, int before) {
   const int x = get_global_id(0);
   const long y = get_global_id(1);
@@ -222,7 +222,7 @@ static void store(Values values, global float* to, int count) {
 #endif
 
 #define WINDOW_PIXELS (WINDOW * WINDOW)
-// Of these, neither the smallest nor the largest can be the median of the window.
+// Among this many values, neither the smallest nor the largest can be the median of the window.
 #define IN_PLAY (WINDOW_PIXELS / 2 + 2)
 
 // A neighbour without a value counts as the pixel itself.
@@ -237,8 +237,7 @@ static void exchange(Values* low, Values* high) {
   *low = lower;
 }
 
-// Forgetful selection, as in median.cpp: of the values in play both extremes leave, and the next comes in at
-// the front.
+// Forgetful selection, as in median.cpp: both extremes leave, and the next value comes in at the front.
 static Values find_median(const global float* centre, long stride, Values middle) {
   Values values[IN_PLAY];
 #pragma unroll
@@ -262,7 +261,7 @@ static Values find_median(const global float* centre, long stride, Values middle
   return values[1];
 }
 
-// A work item has LANES pixels of a row.
+// One work item per LANES pixels of a row.
 kernel void take_median(global uchar* memory, Map map, long bordered, long stride) {
   const int x = LANES * get_global_id(0);
   const long y = get_global_id(1);

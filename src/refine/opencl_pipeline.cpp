@@ -17,7 +17,7 @@ using opencl::Shape;
 
 constexpr std::size_t group_items = 128;
 
-// Work items that have so many columns each.
+// Groups of work items with `columns` columns each.
 Shape groups_of(Size size, std::size_t columns) {
   return {groups_for(width_of(size), columns * group_items), height_of(size)};
 }
@@ -71,7 +71,7 @@ void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue
   memory_ = memory;
   const RefineParameters& p = parameters_;
   if (!p.left_right_check && !removes_speckles() && !fills() && !takes_median() && !is_guided()) return;
-  // A processor goes along a row by itself, and filters in vectors.
+  // A processor has one work item per row, and filters in vectors.
   const bool is_processor = context.info().is_processor;
   items_of_row_ = is_processor ? 1 : 64;
   lanes_ = is_processor ? 8 : 1;

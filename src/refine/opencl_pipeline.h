@@ -15,12 +15,12 @@ namespace parallax::refine {
 
 class OpenclPipeline {
  public:
-  // `format`: of the pair.
+  // `format`: format of the pair.
   OpenclPipeline(const RefineParameters& parameters, const ImageFormat& format, ArenaLayout& layout);
 
-  // Builds the kernels, and puts tables into `memory`, what was laid out.
+  // Builds the kernels, and writes tables into `memory`, which has the reserved layout.
   void prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory);
-  // All steps that were asked for, in their order. The left image of `pair` guides some; `right` is empty
+  // Enqueues all requested steps, in their order. The left image of `pair` guides some; `right` is empty
   // unless maps are checked against each other.
   void enqueue(const opencl::Pair& pair, const opencl::Map& map, const PlaneBuffer<float>& right,
                opencl::Queue& queue) const;
@@ -31,7 +31,7 @@ class OpenclPipeline {
   bool takes_median() const { return parameters_.median > 0; }
   bool is_guided() const { return guided_window_ > 0; }
 
-  // A step that the guide takes part in.
+  // A step that uses the guide image.
   struct Guided {
     Guided() = default;
     Guided(int window, ArenaLayout& layout);
@@ -48,18 +48,18 @@ class OpenclPipeline {
   void check_left_right(const opencl::Map& map, const PlaneBuffer<float>& right, opencl::Queue& queue) const;
   void remove_speckles(const opencl::Map& map, opencl::Queue& queue) const;
   void fill_row(const opencl::Map& map, opencl::Queue& queue) const;
-  // Copies the map, with "no value" around it for so large a window.
+  // Copies the map, surrounded by "no value" for a window of this size.
   void border(const opencl::Map& map, int window, opencl::Queue& queue) const;
   void median(const opencl::Map& map, opencl::Queue& queue) const;
   void take_guide(const opencl::Pair& pair, opencl::Queue& queue) const;
   void run(const Guided& guided, const opencl::Map& map, opencl::Queue& queue) const;
-  // Of its pixel (0, 0).
+  // The offset of its pixel (0, 0).
   cl_long guide_offset() const;
 
   RefineParameters parameters_;
   Size size_;
   Depth depth_;
-  int guided_window_;  // the larger one; 0 = no step is guided
+  int guided_window_;  // the largest guided window; 0 = no step is guided
   Buffer<std::int32_t> links_, sizes_;
   PlaneBuffer<float> bordered_;
   PlaneBuffer<std::uint8_t> guide_;

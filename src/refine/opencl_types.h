@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host tells the kernels of guided steps on OpenCL; included by both. Offsets are in bytes, of pixel
-// (0, 0), from the start of the plan's memory; strides in elements.
+// Arguments of the kernels of guided steps on OpenCL; included by host and kernels. Offsets are in bytes, of
+// pixel (0, 0), from the start of the plan's memory; strides in elements.
 #ifndef PARALLAX_REFINE_OPENCL_TYPES
 #define PARALLAX_REFINE_OPENCL_TYPES
 

@@ -19,7 +19,7 @@
 
 namespace parallax::refine {
 
-// Of every method.
+// Adds the fields that every method has.
 void add_fields(detail::Fields& fields, RefineParameters& parameters);
 void add_sub_pixel_field(detail::Fields& fields, SubPixel& sub_pixel);
 
@@ -50,14 +50,14 @@ void left_right_check(const DisparityMap& left, View<const float> right, float t
                       const Workers& workers);
 void fill_row(const DisparityMap& map, const Workers& workers);
 
-// Steps over windows read a copy of the map with "no value" around it; at the end of a row, as many as a
-// full vector may read.
+// Steps over windows read a copy of the map surrounded by "no value": at the end of a row, as many as a full
+// vector may read.
 inline Size bordered_size(Size size, int window) {
   constexpr int widest_vector = 64 / sizeof(float);
   const int border = window / 2;
   return {size.width + 2 * border + widest_vector, size.height + 2 * border};
 }
-// The border must not make a side longer than an int can tell.
+// With the border, a side must still fit in an int.
 inline void check_bordered(View<const float> disparity) {
   constexpr int longest = 1'000'000;
   check_view("disparity map", disparity, disparity.size);
@@ -67,7 +67,7 @@ inline void check_bordered(View<const float> disparity) {
 // `scratch` has bordered_size(), or more, here and below.
 void copy_bordered(View<const float> disparity, int window, View<float> scratch, const Workers& workers);
 void median(View<float> disparity, int window, View<float> scratch, const Workers& workers);
-// The same by sorting, for a reader.
+// The same by sorting: the readable version.
 void median_reference(View<float> disparity, int window, View<float> scratch);
 
 // `guide`: inside_border() of the image's, here and below.
@@ -79,10 +79,10 @@ inline void check_bilateral_step(const char* field, float step) {
   check_range(field, step, 0.0f, 128.0f);
 }
 
-// Of a pixel, the unit in which the bilateral filter moves it.
+// The bilateral filter moves pixels in units of 1/shift_unit pixel.
 inline constexpr float shift_unit = 256;
-// The integer nearest sum/weights, of two the one farther from 0. A window's sum of at most 128 pixels a
-// neighbour, doubled, is below 2³².
+// The integer nearest sum/weights, ties away from 0. Twice a window's sum, of at most 128 pixels per
+// neighbour, is below 2³².
 inline std::int32_t nearest_quotient(std::int32_t sum, std::int32_t weights) {
   const auto all = static_cast<std::uint32_t>(std::max(weights, 1));
   const auto size = static_cast<std::uint32_t>(std::abs(sum));
@@ -90,7 +90,7 @@ inline std::int32_t nearest_quotient(std::int32_t sum, std::int32_t weights) {
   return sum < 0 ? -nearest : nearest;
 }
 
-// The same, straight from the equations.
+// The same, written directly from the equations.
 void weighted_median_reference(View<float> disparity, View<const std::uint8_t> guide, int window, int range,
                                View<float> scratch);
 void bilateral_reference(View<float> disparity, View<const std::uint8_t> guide, int window, int range,
@@ -103,13 +103,13 @@ void check_speckle_size(Size size);
 // All steps of a matcher's RefineParameters, with the memory they need.
 class Pipeline {
  public:
-  // `reference`: with the readable filters.
+  // `reference`: uses the readable filters.
   Pipeline(const RefineParameters& parameters, Size size, bool reference);
 
-  // As Arena says, twice before the first run.
+  // Called twice, as Arena says, before the first run.
   void reserve(Arena& arena);
 
-  // `left`: the image of the map, for the steps that it guides; `right`: of the left-right check.
+  // `left`: the map's image, for guided steps; `right`: the right map, for the left-right check.
   void run(const ImageView& left, const DisparityMap& map, View<const float> right, const Workers& workers,
            detail::StageClock& clock) const;
 
@@ -120,7 +120,7 @@ class Pipeline {
   RefineParameters parameters_;
   bool reference_;
   Size size_;
-  int guided_window_;  // the larger one; 0 = no step is guided
+  int guided_window_;  // the largest guided window; 0 = no step is guided
   GuidedWindow weighted_median_, bilateral_;
   View<float> scratch_;
   View<std::uint8_t> guide_;

@@ -8,14 +8,14 @@
 
 namespace parallax::refine {
 
-// Both are integers rounded to floats, and divided once: the same on every device.
+// Both are integers converted to floats, and divided once: the same on every device.
 struct Fraction {
   float numerator = 0, denominator = 1;
   float value() const { return numerator / denominator; }
 };
 
-// Offset of the minimum of the parabola through three costs, the middle one being below the first and not
-// above the last; in (−½, ½].
+// Offset of the minimum of the parabola through three costs, the middle one below the first and not above the
+// last; in (−½, ½].
 template <class Cost>
 Fraction parabola_offset(Cost before, Cost best, Cost after) {
   return {static_cast<float>(before - after), static_cast<float>(2 * (before - 2 * best + after))};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weighted median of each window by bisection: a pivot between the lowest and the highest value that can
-// still be the median; what the values up to it weigh says on which side the median is. Both bounds are
-// values of the window, and move past the pivot to the next one. Lanes are neighbouring pixels.
+// The weighted median of each window by bisection: the pivot lies between the lowest and the highest value
+// that can still be the median; the weight of the values up to it tells on which side the median is. Both
+// bounds are values of the window, and move past the pivot to the next one. Lanes are neighbouring pixels.
 
 #include "core/checks.h"
 #include "core/floating_point.h"
@@ -76,7 +76,7 @@ void filter_weighted_median_rows(const GuidedWindow& filter, View<float> dispari
                   bounds.low = hn::Min(bounds.low, neighbours.values[place]);
                   bounds.high = hn::IfThenElse(counts, hn::Max(bounds.high, value), bounds.high);
                 }
-                // Pixels without a value keep what they have.
+                // Pixels without a value are unchanged.
                 const auto here = hn::LoadU(d, centre);
                 const auto counts = hn::Lt(here, none);
                 bounds.low = hn::IfThenElse(counts, bounds.low, none);

@@ -18,7 +18,7 @@ namespace {
 using detail::Configuration, detail::TuningSpace;
 using tuning::chosen_file, tuning::stamp_of, tuning::Stamp, tuning::switched_off, tuning::change_file;
 
-// Whether it is what is remembered for a problem: without a driver, it is of any.
+// Whether an entry applies to a problem; an entry without a driver applies to any driver.
 bool fits(const TunedConfiguration& entry, const TunedConfiguration& problem) {
   return entry.device == problem.device && (entry.driver.empty() || entry.driver == problem.driver) &&
          entry.method == problem.method && entry.variant == problem.variant &&
@@ -35,7 +35,7 @@ const std::vector<TunedConfiguration>& built_in() {
   return entries;
 }
 
-// What this process knows of the file.
+// The file's entries that this process has read.
 class Memory {
  public:
   std::vector<TunedConfiguration> entries() {
@@ -44,7 +44,7 @@ class Memory {
     return entries_;
   }
 
-  // Of the file, else of the library.
+  // Finds an entry in the file, else in the library's defaults.
   std::optional<TunedConfiguration> find(const TunedConfiguration& problem) {
     const std::lock_guard guard(mutex_);
     read_if_changed();
@@ -54,7 +54,7 @@ class Memory {
     return std::nullopt;
   }
 
-  // An empty device: on any.
+  // `device`: empty = any device.
   bool knows(const std::string& method, const std::string& device = "") {
     const std::lock_guard guard(mutex_);
     read_if_changed();
@@ -142,7 +142,7 @@ Configuration remembered_configuration(const Backend& backend, const MatcherPara
                                        const Configuration& given) {
   const std::string method = method_name(parameters);
   if (backend.tuning_space == nullptr || !memory().is_used() || !memory().knows(method)) return given;
-  // To lay a space out may take a context of the device.
+  // Checked first, because making a tuning space may open a context of the device.
   const DeviceIdentity identity = identify(device);
   if (identity.name.empty() || !memory().knows(method, identity.name)) return given;
   const TuningSpace space = backend.tuning_space(parameters, device, format);
@@ -154,7 +154,7 @@ Configuration remembered_configuration(const Backend& backend, const MatcherPara
         read_configuration(found->values, space, Named::searched, owner_name(parameters, device));
     best.update(given);
     return space.allowed(best) ? best : given;
-  } catch (const Error& error) {  // a file may say anything
+  } catch (const Error& error) {  // a file's values may be invalid
     refuse_remembered(describe(*found) + ": " + error.what());
     return given;
   }
@@ -188,7 +188,7 @@ std::vector<TunedConfiguration> remembered_tuning() {
 
 std::size_t forget_tuning(const std::string& method, const std::string& device) {
   std::size_t forgotten = 0;
-  // No file is made where there is none.
+  // Does not create a file.
   if (!stamp_of(chosen_file())) return forgotten;
   change_file([&](std::vector<TunedConfiguration>& entries) {
     forgotten = std::erase_if(entries, [&](const TunedConfiguration& entry) {

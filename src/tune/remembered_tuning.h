@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configurations that were found to be best, and those that come with the library.
+// Stored configurations: results of searches, and the library's defaults.
 #pragma once
 
 #include <string>
@@ -11,20 +11,20 @@
 
 namespace parallax::detail {
 
-// Text of src/tune/defaults.json.
+// The text of src/tune/defaults.json.
 extern const char* const tuning_defaults;
 
-// What a configuration for this problem is remembered under.
+// The key under which a configuration for this problem is stored.
 TunedConfiguration tuning_key(const MatcherParameters& parameters, const DeviceIdentity& device,
                               const ImageFormat& format, const TuningSpace& space);
 
-// What is remembered for a plan, but for what is given; `given` alone where nothing is, or nothing that goes
-// with it.
+// The stored configuration of a plan, except for tunables in `given`; `given` alone where there is none that
+// can be combined with it.
 Configuration remembered_configuration(const Backend& backend, const MatcherParameters& parameters,
                                        const Device& device, const ImageFormat& format,
                                        const Configuration& given = {});
 
-// A plan was made without what is remembered, for that reason.
+// Records why a plan was made without the stored configuration.
 void refuse_remembered(const std::string& reason);
 
 }  // namespace parallax::detail

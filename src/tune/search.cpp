@@ -14,18 +14,18 @@ namespace parallax::tuning {
 namespace {
 
 constexpr std::size_t the_default = 0;
-// Contestants of a group of the first comparison, and of the second, besides the default.
+// Besides the default: contestants in a group of the first comparison, and in the second.
 constexpr std::size_t group_size = 4, finalists = 4;
-// Until then, as a part of the budget, the default is run alone; one of each step of occupancy is built; new
-// groups begin; rounds of the finalists begin.
+// The ends of phases, as fractions of the budget: running the default alone; building one candidate per step
+// of occupancy; beginning new groups; beginning rounds of the finalists.
 constexpr double end_of_first_runs = 0.2, end_of_building = 0.6, end_of_groups = 0.7, end_of_finals = 0.9;
-// Who is that much slower than the default in three rounds out of four takes part in no more, once there were
-// some rounds: few of long runs, in which what disturbs them evens out, more of short ones.
+// A candidate this much slower than the default in three rounds out of four is dropped after some rounds: few
+// if runs are long, because disturbances average out in them, more if they are short.
 constexpr double hopeless = 1.15;
 int rounds_of_hope(double milliseconds) {
   return milliseconds > 100 ? 3 : 7;
 }
-// Faster than that is faster: less is what noise may leave of a median.
+// A candidate is faster below this ratio: smaller differences may be noise in the median.
 constexpr double faster = 0.99;
 
 double median(std::vector<double> values) {
@@ -42,7 +42,7 @@ double trimmed_mean(std::vector<double> values) {
          static_cast<double>(values.end() - values.begin() - 2 * cut);
 }
 
-// What was taken as a part of what others took, round by round.
+// The ratios of own times to others', round by round.
 std::vector<double> ratios(const std::vector<double>& own, const std::vector<double>& others) {
   std::vector<double> result;
   for (std::size_t i = 0; i < std::min(own.size(), others.size()); ++i) result.push_back(own[i] / others[i]);
@@ -55,12 +55,12 @@ bool is_hopeless(const std::vector<double>& own, const std::vector<double>& of_d
   return each[each.size() / 4] > hopeless;
 }
 
-// As many rounds of runs of so many milliseconds as fit into `patience` milliseconds.
+// The number of rounds that fit into `patience` milliseconds.
 int rounds_in(double patience, double milliseconds, int least, int most) {
   return static_cast<int>(std::clamp<double>(patience / std::max(milliseconds, 1e-3), least, most));
 }
 
-// Tunables that are not alike.
+// The number of tunables that differ.
 int differences(const Configuration& a, const Configuration& b) {
   int count = 0;
   for (const auto& [name, value] : a.values()) {
@@ -88,7 +88,7 @@ class Search {
   }
 
   SearchResult run(TuningSearch which) {
-    // What fails here is the caller's: no search can begin.
+    // A failure here is the caller's: no search can begin.
     keep_open(the_default, landscape_.open(trial(the_default).configuration));
     for (int i = 0; i == 0 || (i < 5 && !past(end_of_first_runs)); ++i)
       times_of_default_.push_back(open_.back().candidate->run());
@@ -123,7 +123,7 @@ class Search {
     if (progress_) progress_(what);
   }
 
-  // All other candidates, so that wherever a budget ends, all regions have been seen.
+  // All other candidates in random order, so that wherever a budget ends, all regions have been sampled.
   std::vector<std::size_t> shuffled() const {
     std::vector<std::size_t> order(result_.trials.size() - 1);
     std::iota(order.begin(), order.end(), 1);
@@ -140,7 +140,7 @@ class Search {
     open_.push_back({index, std::move(candidate)});
   }
 
-  // Null when it fails: then it is out.
+  // Null when it fails: then it is dropped.
   Candidate* candidate(std::size_t index) {
     for (const Open& open : open_)
       if (open.index == index) return open.candidate.get();
@@ -167,7 +167,7 @@ class Search {
     return landscape_.open(configuration);
   }
 
-  // A kernel that fails may take its device with it: what is open is given up, and made anew.
+  // A failing kernel may make its device unusable: open candidates are closed, and opened again.
   void fail(std::size_t index, const std::exception& error) {
     trial(index).failure = *error.what() == '\0' ? "failed" : error.what();
     trial(index).samples = 0;
@@ -195,7 +195,7 @@ class Search {
     int least, most;
     double patience;
     double end;
-    bool drops;  // who is hopeless
+    bool drops;  // drops hopeless candidates
   };
   static constexpr Rounds first_rounds{3, 31, 250, end_of_groups, true};
 
@@ -236,7 +236,7 @@ class Search {
       const auto begin = order.begin() + static_cast<std::ptrdiff_t>(first);
       return std::vector(begin, begin + static_cast<std::ptrdiff_t>(std::min(count, order.size() - first)));
     };
-    // Full groups: what is prepared is compared soon.
+    // Full groups, so that prepared candidates are compared soon.
     const auto at_once = static_cast<std::size_t>(landscape_.prepared_at_once());
     const std::size_t batch = round_up(at_once, group_size);
     for (std::size_t first = 0; first < order.size() && !is_out(the_default); first += group_size) {
@@ -249,11 +249,11 @@ class Search {
 
   void compare_known() {
     compare({known_}, first_rounds);
-    // It may have taken the device with it.
+    // The failure may have made the device unusable.
     if (is_out(known_)) sample(the_default);
   }
 
-  // The fastest of all that were compared, best first.
+  // All compared candidates, fastest first.
   std::vector<std::size_t> fastest() {
     std::vector<std::size_t> indices;
     for (std::size_t i = 1; i < result_.trials.size(); ++i)
@@ -263,7 +263,7 @@ class Search {
     return indices;
   }
 
-  // Of the time up to that part of the budget, one half is for what follows.
+  // Uses half of the time up to fraction `end` of the budget; the rest is for what follows.
   void prepare(const std::vector<std::size_t>& indices, double end) {
     tell("preparing " + std::to_string(indices.size()));
     std::vector<Configuration> configurations;
@@ -316,7 +316,7 @@ class Search {
     return best;
   }
 
-  // There was nothing to compare it with.
+  // For when there is nothing to compare it with.
   void measure_default() {
     compare({}, {5, 41, 1000, 1, false});
     result_.milliseconds = result_.default_milliseconds = trial(the_default).milliseconds;

@@ -31,24 +31,24 @@ using detail::Configuration, detail::Footprint, detail::TuningSpace;
 class Candidate {
  public:
   virtual ~Candidate() = default;
-  // Runs once. Milliseconds; throws what fails.
+  // Runs once, and returns milliseconds; throws its failure.
   virtual double run() = 0;
-  // Runs, and compares every byte with what the default gave.
+  // Runs, and compares every byte with the default's result.
   virtual bool agrees() = 0;
 };
 
 class Landscape {
  public:
   virtual ~Landscape() = default;
-  // Throws what fails; Error (memory) where it does not fit beside those that are open.
+  // Throws its failure; Error (memory) where it does not fit beside the open candidates.
   virtual std::unique_ptr<Candidate> open(const Configuration& configuration) = 0;
-  // Counted, without opening it. Throws what fails.
+  // Computed without opening the candidate. Throws its failure.
   virtual Footprint footprint(const Configuration& configuration) = 0;
   // These will be opened soon: does what is quicker done for many at once. Begins nothing after `until`.
   virtual void prepare(const std::vector<Configuration>&, double /*until*/) {}
-  // So many at once.
+  // How many prepare() handles at once.
   virtual int prepared_at_once() const { return 1; }
-  // Of a clock.
+  // The time of a clock.
   virtual double seconds() const = 0;
 };
 
@@ -64,7 +64,7 @@ struct Trial {
   int samples = 0;          // in the last comparison it took part in
   double milliseconds = 0;  // the mean of their middle half
   double relative = 0;      // the median of what it took, round by round, as a part of what the default took
-  std::string failure;      // why it is out
+  std::string failure;      // why it was dropped
 };
 
 struct SearchResult {
@@ -78,7 +78,7 @@ struct SearchResult {
   std::string ended_early;  // why not all was seen
 };
 
-// What is to be searched.
+// The input of a search.
 struct SearchRequest {
   std::vector<Configuration> candidates;  // the first is the default
   Configuration known;                    // of them, what was best before: is compared whatever the budget
@@ -86,7 +86,7 @@ struct SearchRequest {
   double budget_seconds = 60;
 };
 
-// \throws what the default fails by, at the beginning
+// \throws the default's failure, at the beginning
 SearchResult search(Landscape& landscape, const SearchRequest& request,
                     const std::function<void(const std::string&)>& progress);
 

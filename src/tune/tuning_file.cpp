@@ -24,12 +24,12 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 constexpr int file_version = 1;
-// 2 to that power is a number of pixels.
+// 2 to this power is still a number of pixels.
 constexpr int highest_size_class = 62;
 
 // The form of the file
 
-// \throws std::out_of_range for what is no whole number, or none of an int's
+// \throws std::out_of_range unless it is an integer that fits in an int
 int whole_number(const ordered_json& json) {
   const bool fits = json.is_number_unsigned()  ? std::in_range<int>(json.get<std::uint64_t>())
                     : json.is_number_integer() ? std::in_range<int>(json.get<std::int64_t>())
@@ -116,7 +116,7 @@ std::string text_of(const std::vector<TunedConfiguration>& entries) {
 
 // \throws Error (file)
 std::string read_text(const fs::path& path) {
-  // Opening a pipe might take for ever.
+  // Opening a pipe could block for ever.
   if (!fs::is_regular_file(path))
     throw Error(ErrorCategory::file, "cannot read " + path.string() + ": it is not a regular file");
   constexpr std::size_t most_bytes = 64 << 20;  // some 100,000 entries
@@ -124,7 +124,7 @@ std::string read_text(const fs::path& path) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Held while the file is read and written anew, beside it: the file itself is replaced.
+// A lock beside the file, held while the file is read and rewritten: the file itself is replaced.
 class Lock {
  public:
   explicit Lock(const fs::path& path) {
@@ -171,7 +171,8 @@ void set_aside(const fs::path& path) {
                                          " aside, which is unreadable: " + error.message() + ": remove it");
 }
 
-// What cannot be read is set aside. \throws Error (file)
+// Sets an unreadable file aside.
+// \throws Error (file)
 std::vector<TunedConfiguration> read_or_set_aside(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return {};

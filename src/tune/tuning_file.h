@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of remembered tuning: its form, its place, and how several processes write it.
+// The file of stored tuning results: its format, its place, and how several processes write it.
 #pragma once
 
 #include <filesystem>
@@ -23,10 +23,10 @@ std::vector<TunedConfiguration> parse_tuning(const std::string& text, const std:
 namespace parallax::tuning {
 
 bool switched_off();
-// Empty where there is no place for it.
+// Empty where there is no place for the file.
 std::filesystem::path chosen_file();
 
-// What tells a file from the one that was read.
+// Identifies the version of a file that was read.
 struct Stamp {
   std::string path;
   ino_t number = 0;
@@ -36,14 +36,14 @@ struct Stamp {
   bool operator==(const Stamp&) const = default;
 };
 
-// Nothing where there is no such file.
+// No value where there is no such file.
 std::optional<Stamp> stamp_of(const std::filesystem::path& path);
 
 // \throws Error (file)
 std::vector<TunedConfiguration> read(const std::filesystem::path& path);
 
-// Reads the file again, for others may have written it, and writes what `change` makes of it. A file that
-// cannot be read is set aside.
+// Reads the file again, because other processes may have written it, and writes the entries as `change`
+// leaves them. An unreadable file is set aside.
 // \throws Error (file)
 void change_file(const std::function<void(std::vector<TunedConfiguration>& entries)>& change);
 

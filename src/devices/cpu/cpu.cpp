@@ -29,7 +29,7 @@ std::string with_threads(const std::string& name, int threads) {
          active_cpu_target();
 }
 
-// Found once: what Highway says later depends on what was forced.
+// Determined once: Highway's later answers depend on the target that was forced.
 const std::vector<std::int64_t>& shared_targets() {
   static const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
   return targets;
@@ -82,7 +82,7 @@ ProcessorNames read_processor_names(std::istream& cpuinfo) {
   return {name, name};
 }
 
-// Plans count threads, also those that no core is there for.
+// Plans use as many threads as they are asked for, even more than there are cores.
 DeviceIdentity identify_cpu(int threads) {
   return {with_threads(processor_names().with_model, Workers(threads).threads()), ""};
 }

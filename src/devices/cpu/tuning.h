@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plans on a processor can be tuned by alike.
+// Tunables that all plans on a processor share.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace parallax::cpu {
 
-// Ranges of rows that a thread is given of each step that goes by rows: few cost less to hand out, many even
-// out the load.
+// Ranges of rows per thread, in each step that works by rows: fewer cost less to hand out, more balance the
+// load better.
 inline detail::Tunable ranges_per_thread() {
   return {"ranges_per_thread", "Ranges of rows per thread in each step that works by rows", {1, 2, 8, 16}};
 }
@@ -21,8 +21,8 @@ inline int ranges_per_thread(const detail::Configuration& configuration) {
   return configuration.value("ranges_per_thread", Workers::usual_ranges_per_thread);
 }
 
-// Of a plan whose tasks work on so many bytes each. They stay in a core's own cache if they fit there, and
-// else nothing of them does.
+// The footprint of a plan whose tasks work on `bytes` each. A working set larger than a core's own cache
+// counts as 0 bytes on chip.
 inline detail::Footprint footprint(int tasks, const Workers& workers, std::size_t bytes) {
   return {divide_round_up(tasks, workers.slots()), bytes <= second_level_cache_bytes() ? bytes : 0};
 }

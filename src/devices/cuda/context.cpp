@@ -26,7 +26,7 @@ int device_count() {
   return count;
 }
 
-// The oldest architecture whose kernels are compiled and looked at.
+// The oldest architecture whose kernels are compiled and inspected.
 constexpr int oldest_architecture = 75;
 
 DeviceNumber find_device(int index) {
@@ -115,7 +115,7 @@ std::vector<DeviceDescription> describe_gpus() {
   return descriptions;
 }
 
-// Every plan asks, and it does not change.
+// Cached: every plan asks, and the answer does not change.
 DeviceIdentity identify_gpu(int index) {
   static std::mutex mutex;
   static std::map<int, DeviceIdentity> known;
@@ -201,7 +201,7 @@ void upload(const void* values, std::size_t bytes, DeviceAddress to, StreamHandl
 
 bool is_pinned(const void* memory) {
   int memory_type = 2;
-  unsigned type = 0;  // stays, for memory that CUDA knows nothing of
+  unsigned type = 0;  // unchanged for memory unknown to CUDA
   void* values[] = {&type};
   check(driver().cuPointerGetAttributes(1, &memory_type, values, reinterpret_cast<DeviceAddress>(memory)),
         "cuPointerGetAttributes");

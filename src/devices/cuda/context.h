@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU, and what is had of it: memory, streams, events, graphs. Every object releases what it holds; all
-// errors are thrown, but for those of releasing.
+// A GPU and its resources: memory, streams, events, graphs. Every object releases what it owns; all errors
+// are thrown, except errors of releasing.
 #pragma once
 
 #include <cstddef>
@@ -42,11 +42,11 @@ class Context {
   bool launches_cooperatively_ = false;
 };
 
-// While it lives, calls of this thread go to the context's GPU.
+// During its lifetime, this thread's CUDA calls go to the context's GPU.
 class Current {
  public:
   explicit Current(const Context& context);
-  // For what must not throw. The driver may have ended before its users: then calls fail by themselves.
+  // For destructors. The driver may have shut down before its users: then calls fail by themselves.
   Current(const Context& context, std::nothrow_t) noexcept;
   ~Current();
   Current(const Current&) = delete;
@@ -69,7 +69,7 @@ struct Gpus {
 };
 Gpus find_gpus();
 
-// Whatever has to be released by a call while its context is current.
+// A handle that must be released by a call while its context is current.
 template <class Handle>
 class Owned {
  public:
@@ -102,7 +102,7 @@ using Stream = Owned<StreamHandle>;
 using Event = Owned<EventHandle>;
 using DeviceMemory = Owned<DeviceAddress>;
 using PinnedMemory = Owned<void*>;
-// What can be launched, and what it was made of.
+// An executable graph, and the graph that it was instantiated from.
 struct Graph {
   Owned<GraphHandle> nodes;
   Owned<GraphExecHandle> executable;
@@ -111,22 +111,22 @@ struct Graph {
 Stream make_stream(const SharedContext& context);
 Event make_event(const SharedContext& context);
 DeviceMemory allocate(const SharedContext& context, std::size_t bytes);
-// Of the host, for transfers that need no copy on the way.
+// Page-locked host memory, which the GPU transfers directly.
 PinnedMemory allocate_pinned(const SharedContext& context, std::size_t bytes);
-// What `record` enqueues on the stream becomes a graph; nothing of it runs.
+// Captures what `record` enqueues on the stream as a graph, without running it.
 Graph capture(const SharedContext& context, StreamHandle stream, const std::function<void()>& record);
-// Whether what is enqueued on the stream is recorded in a graph.
+// Whether the stream is being captured into a graph.
 bool captures(StreamHandle stream);
 std::size_t free_memory(const Context& context);
 
-// To the GPU; waits until it is done, so that the values may go away. On the current context.
+// Copies to the GPU of the current context, and waits: afterwards the values may be destroyed.
 void upload(const void* values, std::size_t bytes, DeviceAddress to, StreamHandle stream);
 template <class T>
 void upload(const std::vector<T>& values, T* to, StreamHandle stream) {
   upload(values.data(), values.size() * sizeof(T), reinterpret_cast<DeviceAddress>(to), stream);
 }
 
-// Whether a transfer can reach the host's memory there by itself.
+// Whether this host memory is page-locked.
 bool is_pinned(const void* memory);
 
 }  // namespace parallax::cuda

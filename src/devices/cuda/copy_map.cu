@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A finished map, to where the caller wants it.
+// Copies a finished map to the caller's memory.
 #include "devices/cuda/kernel.h"
 
-// A thread a pixel: grid.x = rows, grid.y = blocks of a row. The caller may want no confidence.
+// One thread per pixel: grid.x = rows, grid.y = blocks of a row. The confidence may be null.
 PARALLAX_KERNEL copy_map(const float* disparity, const uint8* status, const float* confidence, int width,
                          int64 stride, int64 status_stride, float* to_disparity, int64 to_disparity_stride,
                          uint8* to_status, int64 to_status_stride, float* to_confidence,

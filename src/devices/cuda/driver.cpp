@@ -11,7 +11,7 @@
 namespace parallax::cuda {
 namespace {
 
-// Graph launches of programs compiled at run time, as they are used here, came with CUDA 12.
+// Launching run-time compiled programs from graphs, as is done here, needs CUDA 12.
 constexpr int oldest_driver = 12000;
 constexpr int oldest_compiler = 12, newest_compiler = 13;
 
@@ -47,7 +47,7 @@ std::string describe(Result result, const Driver& driver) {
          (text != nullptr ? text : std::to_string(result)) + ")";
 }
 
-// Libraries stay loaded for as long as the process lives: memory is freed through them to the end.
+// Libraries stay loaded until the process ends, because memory is freed through them to the end.
 Driver load_driver() {
   Library library = open({"libcuda.so.1"});
   if (!library)

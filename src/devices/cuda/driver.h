@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA driver and its run-time compiler, loaded when they are first asked for: Parallax is built without
-// the toolkit, and runs on machines without a GPU. What is declared here is NVIDIA's binary interface, as far
-// as it is used.
+// The CUDA driver and its run-time compiler, loaded at first use: Parallax is built without the toolkit, and
+// runs on machines without a GPU. Declares the part of NVIDIA's binary interface that is used.
 #pragma once
 
 #include <cstddef>
@@ -159,14 +158,15 @@ struct Compiler {
 
 #undef PARALLAX_DECLARE
 
-// The driver, initialised. \throws Error (device) when there is none, or one too old
+// The driver, initialised.
+// \throws Error (device) when there is none, or it is too old
 const Driver& driver();
 
-// The newest compiler of this machine whose code a driver of that version loads. \throws Error (device) when
-// there is none
+// The newest compiler of this machine whose code a driver of that version loads.
+// \throws Error (device) when there is none
 const Compiler& compiler(int driver_version);
 
-// Throws unless `result` is success; `call` says what failed, and of what size.
+// Throws unless `result` is success; `call` names the failed call, and its size.
 void check(Result result, std::string_view call);
 
 }  // namespace parallax::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every file of kernels begins with.
+// Common to all files of kernels: each includes it first.
 #pragma once
 
 using uint8 = unsigned char;
@@ -8,7 +8,7 @@ using uint32 = unsigned int;
 using uint64 = unsigned long long;
 using int64 = long long;
 
-// Shared memory whose size the launch says.
+// Dynamic shared memory: its size is an argument of the launch.
 #ifndef PARALLAX_EMULATED
 #define PARALLAX_SHARED(type, name) extern __shared__ __align__(16) type name[]
 #endif
@@ -17,7 +17,7 @@ using int64 = long long;
 
 constexpr unsigned all_lanes = 0xFFFFFFFFu;
 
-// A kernel may be launched before the one ahead of it has ended; from here on, it has. (sm_90 and later, see
+// Waits for the previous kernel of the stream to end: this one may be launched earlier. (sm_90 and later, see
 // Kernel::launch.)
 __device__ __forceinline__ void wait_for_previous() {
 #if !defined(PARALLAX_EMULATED) && __CUDA_ARCH__ >= 900
@@ -26,8 +26,8 @@ __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
-// Between blocks that run at once (a cooperative launch): what the threads of a block wrote before a barrier
-// of the block is there for those who have seen what one of them counts behind it.
+// A counter between blocks that run at once (a cooperative launch). Threads that have seen the count also see
+// what the threads of the counting block wrote before the barrier that precedes it.
 
 __device__ __forceinline__ void count_one(uint32* counter) {
 #ifdef PARALLAX_EMULATED
@@ -47,7 +47,7 @@ __device__ __forceinline__ uint32 counted(const uint32* counter) {
 #endif
 }
 
-// In a loop that waits for another block.
+// Called in loops that wait for another block.
 __device__ __forceinline__ void let_others_run() {
 #ifdef PARALLAX_EMULATED
   __nanosleep(0);
@@ -55,11 +55,11 @@ __device__ __forceinline__ void let_others_run() {
 }
 
 __device__ __forceinline__ void wait_for_count(const uint32* counter, uint32 count) {
-  // The counter may wrap around in a long run.
+  // A signed difference, because the counter may wrap around in a long run.
   while (static_cast<int>(counted(counter) - count) < 0) let_others_run();
 }
 
-// Words that another block writes meanwhile: each is there or not yet, and says nothing of others.
+// Words that another block may be writing: each may be old or new, independently of the others.
 
 template <class Words>
 __device__ __forceinline__ Words load_relaxed(const Words* from) {

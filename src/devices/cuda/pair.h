@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A caller's pair, as the host tells it to kernels; included by both.
+// A caller's pair as a kernel argument; included by host and kernels.
 #pragma once
 
 namespace parallax::cuda {

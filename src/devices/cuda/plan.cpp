@@ -13,7 +13,7 @@ DeviceAddress address_of(const void* memory) {
   return reinterpret_cast<DeviceAddress>(memory);
 }
 
-// A GPU reads no 16 bits from an odd address: no kernel of this process would run after that.
+// A GPU faults on a 16-bit read from an odd address, after which no kernel of this process runs.
 bool is_aligned(const ImageView& image) {
   const DeviceAddress bits = address_of(image.data) | static_cast<DeviceAddress>(image.stride_bytes);
   return image.format.depth == Depth::bits8 || bits % 2 == 0;
@@ -62,7 +62,7 @@ void Plan::allocate() {
   copy_program_ = Program(context_, copy_map_cu, {});
   copy_map_ = copy_program_.kernel("copy_map");
   const Current current(*context_);
-  // Around images and levels lie zeros, which kernels read and never write.
+  // Images and levels are surrounded by zeros, which kernels read and never write.
   check(driver().cuMemsetD8Async(memory_.get(), 0, layout_.bytes(), stream_.get()),
         "cuMemsetD8Async of " + std::to_string(layout_.bytes()) + " bytes");
   prepare(stream_.get());
@@ -70,7 +70,7 @@ void Plan::allocate() {
   if (tells_confidence_) prepare_run(map);
   map.confidence = {};
   prepare_run(map);
-  // The first match may be enqueued on another stream, which waits for nothing of this one.
+  // The first match may be enqueued on another stream, which does not wait for this one.
   check(driver().cuStreamSynchronize(stream_.get()), "cuStreamSynchronize");
 }
 
@@ -80,7 +80,7 @@ void Plan::prepare_run(const DisparityMap& map) {
       capture(context_, stream_.get(), [&] { record(staged_pair(), map, recorded.changing, stream_.get()); });
 }
 
-// Kernels read the images over the bus, and write the map there: no copy is waited for.
+// Kernels read the images over the bus, and write the map over it: there is no copy to wait for.
 void Plan::run(const StereoPair& pair, const DisparityMap& map) {
   const Current current(*context_);
   detail::StageClock clock(stage_times);
@@ -101,7 +101,7 @@ void Plan::match_and_wait(const StereoPair& pair, const DisparityMap& map) {
     launch(pair, map, stream_.get());
     check(driver().cuStreamSynchronize(stream_.get()), "cuStreamSynchronize");
   } catch (...) {
-    // What is under way may still read the pair and write the map.
+    // Kernels still running may read the pair and write the map.
     driver().cuStreamSynchronize(stream_.get());
     throw;
   }
@@ -128,7 +128,7 @@ void Plan::record(const StereoPair& pair, const DisparityMap& map, ChangingLaunc
 }
 
 void Plan::launch(const StereoPair& pair, const DisparityMap& map, StreamHandle stream) {
-  // No graph is launched into another: there, its launches are recorded.
+  // A graph cannot be launched into a stream that is being captured: its launches are recorded instead.
   if (captures(stream)) {
     ChangingLaunches fixed;
     return record(pair, map, fixed, stream);
@@ -154,7 +154,7 @@ void Plan::copy_out(const DisparityMap& to, ChangingLaunches& launches) const {
       static_cast<long long>(to.confidence.stride()));
 }
 
-// Gray images, which are as good as any until a run says what they are.
+// Gray images stand in until a run provides the pair.
 StereoPair Plan::staged_pair() const {
   const auto image = [&](int side) {
     const std::ptrdiff_t stride_bytes =
@@ -198,8 +198,8 @@ DisparityMap Plan::within_reach(const DisparityMap& map) const {
           within_reach(map.confidence, staged_map_.confidence)};
 }
 
-// All rows at once, unless they overlap, or lie from the last to the first, or farther apart than the driver
-// takes.
+// Copies all rows at once, unless rows overlap, run upwards (a negative stride), or lie farther apart than
+// the driver accepts.
 void Plan::copy_volume(const CostVolume& costs, MemoryType type, StreamHandle stream) const {
   Copy2D copy{};
   copy.source_type = type;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every plan on a GPU has: its memory there, a stream, and the graph of a run, from a pair to its map.
-// All that changes from run to run is where these two are.
+// Base of all plans on a GPU: memory, a stream, and the graph of a run, from a pair to its map. Only the
+// addresses of the pair and the map change from run to run.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ inline Mask kernel_mask(const View<const std::uint8_t>& mask) {
 
 class Plan : public detail::Plan {
  public:
-  // `volume_labels`: of the caller's data costs; 0 = the plan computes its own.
+  // `volume_labels`: labels of the caller's data costs; 0 = the plan computes its own.
   Plan(const Device& device, const ImageFormat& format, int volume_labels, bool tells_confidence);
 
   std::size_t memory_bytes() const final { return layout_.bytes() + host_layout_.bytes(); }
@@ -39,15 +39,15 @@ class Plan : public detail::Plan {
   void enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) final;
 
  protected:
-  // Compiles or loads the kernels, and fills what is to be in memory before the first run.
+  // Compiles or loads the kernels, and initialises the memory that needs it.
   virtual void prepare(StreamHandle stream) = 0;
-  // Takes what it needs of a pair that the GPU reaches, here or on the host: it is at another place in each
-  // run.
+  // Reads what it needs from a pair in memory that the GPU reaches (its own or the host's), at other
+  // addresses in each run.
   virtual void take(const StereoPair& pair, ChangingLaunches& launches) = 0;
-  // All the rest, up to the finished map. Its confidence is empty where the caller wants none.
+  // Computes the finished map. `map.confidence` is empty where the caller does not want it.
   virtual void match(const DisparityMap& map, StreamHandle stream) = 0;
 
-  // What is reserved in layout_, on the device.
+  // Device address of a buffer reserved in layout_.
   template <class T>
   T* at(const Buffer<T>& buffer) const {
     return buffer.in(device_memory());
@@ -56,9 +56,9 @@ class Plan : public detail::Plan {
   View<T> at(const PlaneBuffer<T>& plane) const {
     return plane.in(device_memory());
   }
-  // The caller's data costs, side by side.
+  // The caller's data costs, packed: rows without gaps.
   const float* volume() const { return at(volume_); }
-  // Waits until it is done, so that `values` may go away.
+  // Waits for the copy: afterwards `values` may be destroyed.
   template <class T>
   void fill(const Buffer<T>& buffer, const std::vector<T>& values, StreamHandle stream) const {
     upload(values, at(buffer), stream);
@@ -102,8 +102,8 @@ class Plan : public detail::Plan {
   int volume_labels_;
   bool tells_confidence_;
   Workers workers_;
-  ArenaLayout host_layout_;  // of memory that the GPU reaches by itself, for images that lie elsewhere
-  Buffer<std::byte> staged_images_[2];  // without gaps, as the next
+  ArenaLayout host_layout_;             // layout of page-locked memory, for images that the GPU cannot reach
+  Buffer<std::byte> staged_images_[2];  // rows without gaps, as in staged_masks_
   Buffer<std::uint8_t> staged_masks_[2];
   Map staged_map_, map_;
   Buffer<float> volume_;
@@ -112,7 +112,7 @@ class Plan : public detail::Plan {
   Stream stream_;
   Program copy_program_;
   Kernel copy_map_;
-  // A run as it is launched.
+  // The graph of a run, and the launches to update in it.
   struct Recorded {
     Graph graph;
     ChangingLaunches changing;

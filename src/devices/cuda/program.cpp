@@ -9,7 +9,7 @@
 namespace parallax::cuda {
 namespace {
 
-// Destroys the compiler's program however compile() ends.
+// Destroys the compiler's program when compile() returns or throws.
 class Compilation {
  public:
   Compilation(const Compiler& compiler, const Source& source) : compiler_(compiler) {
@@ -31,7 +31,7 @@ class Compilation {
     for (const std::string& option : options) texts.push_back(option.c_str());
     return compiler_.nvrtcCompileProgram(program_, static_cast<int>(texts.size()), texts.data());
   }
-  // Without the zero it ends with.
+  // Without its terminating zero.
   std::string log() const {
     return read(compiler_.nvrtcGetProgramLogSize, compiler_.nvrtcGetProgramLog).c_str();
   }
@@ -58,14 +58,14 @@ class Compilation {
 };
 
 Options all_options(const Options& options, int architecture) {
-  // No fused multiply-add: it would round once where the reference rounds twice.
+  // No fused multiply-add: it rounds once where the reference rounds twice.
   Options all{"--gpu-architecture=sm_" + std::to_string(architecture), "--std=c++17", "--fmad=false",
               "--ptxas-options=-v"};
   all.insert(all.end(), options.begin(), options.end());
   return all;
 }
 
-// Everything that decides what the code is.
+// Everything that the compiled code depends on.
 std::string cache_key(const Compiler& compiler, int driver_version, const Source& source,
                       const Options& options) {
   std::string key = "nvrtc " + std::to_string(compiler.major) + "." + std::to_string(compiler.minor) +
@@ -86,7 +86,7 @@ std::string code_for(const Context& context, const Source& source, const Options
   return code;
 }
 
-// The line that says what is wrong.
+// The first line of the log that reports an error.
 std::string first_error(const std::string& log) {
   std::istringstream lines(log);
   for (std::string line; std::getline(lines, line);)
@@ -127,7 +127,7 @@ Kernel Program::kernel(const char* name) const {
   FunctionHandle function = nullptr;
   check(driver().cuModuleGetFunction(&function, module_.get(), name),
         std::string("cuModuleGetFunction of ") + name);
-  // Graphs keep such launches from CUDA 12.3 on.
+  // Graphs preserve such launches from CUDA 12.3 on.
   const bool overlaps = context_->architecture() >= 90 && driver().version >= 12030;
   return {name, function, overlaps};
 }

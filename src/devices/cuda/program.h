@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels, compiled for one GPU and one purpose when a plan is made, and kept on disk for the next time.
+// Kernels, compiled for one GPU and one set of options when a plan is made, and cached on disk.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace parallax::cuda {
 
-// A file of kernels, as the build put it into the library. What it includes is found among headers().
+// A file of kernels, embedded in the library by the build. Its includes are found in headers().
 struct Source {
   const char* name;
   const char* text;
 };
 
-// Of the compiler: what specialises a source.
+// Compiler options, which specialise a source.
 using Options = std::vector<std::string>;
 
 // "-DLABELS=64"
@@ -25,24 +25,24 @@ inline std::string define(const char* name, int value) {
   return std::string("-D") + name + "=" + std::to_string(value);
 }
 
-// Code for one architecture, and what the compiler says of it: registers and spills of each kernel.
+// Code for one architecture, and the compiler's log: registers and spills of each kernel.
 struct Compiled {
   std::string code, log;
 };
 
-// Needs no GPU. \throws Error (internal) when it does not
-// compile
+// Needs no GPU.
+// \throws Error (internal) when the source does not compile
 Compiled compile(const Compiler& compiler, const Source& source, const Options& options, int architecture);
 
-// Grid and block are counted in blocks and threads.
+// The size of a grid in blocks, or of a block in threads.
 struct Shape {
   unsigned x = 1, y = 1, z = 1;
 };
 
 class Program;
 
-// Launches whose arguments change from run to run: recorded while a graph is captured, and in the same order
-// given new arguments before it is launched.
+// Launches whose arguments change from run to run. They are recorded while a graph is captured, and given new
+// arguments, in the same order, before it is launched.
 class ChangingLaunches {
  public:
   void record(StreamHandle stream) {
@@ -67,8 +67,8 @@ class Kernel {
  public:
   Kernel() = default;
 
-  // Enqueues it. `arguments` are passed by value, as the kernel declares them. Where the GPU can, the kernel
-  // is brought there while the one ahead of it ends, and waits by itself: see kernel.h.
+  // Enqueues the kernel. `arguments` are passed by value, as the kernel declares them. Where the GPU can, the
+  // kernel starts while the previous one ends, and waits for it itself: see kernel.h.
   template <class... Arguments>
   void launch(StreamHandle stream, Shape grid, Shape block, std::size_t shared_bytes,
               Arguments... arguments) const {
@@ -83,19 +83,19 @@ class Kernel {
     launch_with(launches, grid, block, shared_bytes, pointers);
   }
 
-  // All blocks run at once, and may wait for each other; as many as resident_blocks() at most.
+  // All blocks run at once, and may wait for each other; at most resident_blocks() of them.
   template <class... Arguments>
   void launch_cooperatively(StreamHandle stream, Shape grid, Shape block, std::size_t shared_bytes,
                             Arguments... arguments) const {
     void* pointers[] = {&arguments..., nullptr};
     launch_with(stream, grid, block, shared_bytes, pointers, LaunchKind::cooperative);
   }
-  // That the GPU holds at once.
+  // The number of blocks that the GPU holds at once.
   int resident_blocks(const Context& context, unsigned threads, std::size_t shared_bytes) const;
 
   int registers() const { return attribute(registers_a_thread); }
   int local_bytes() const { return attribute(local_bytes_a_thread); }
-  // Has to be called for more than 48 KB.
+  // Must be called for more than 48 KiB.
   void allow_shared(std::size_t bytes) const;
 
  private:
@@ -115,13 +115,13 @@ class Kernel {
   bool overlaps_ = false;
 };
 
-// Compiled, or found on disk, and loaded.
+// A compiled program, or one read from the cache, loaded on the GPU.
 class Program {
  public:
   Program() = default;
   Program(const SharedContext& context, const Source& source, const Options& options);
 
-  // `name` outlives the kernel, and the program too.
+  // `name` must outlive the kernel and the program.
   Kernel kernel(const char* name) const;
 
  private:

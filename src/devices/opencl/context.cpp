@@ -17,7 +17,7 @@ T ask(cl_device_id device, cl_device_info what) {
   return value;
 }
 
-// Without the zero it ends with.
+// Without its terminating zero.
 template <class Get, class Object>
 std::string ask_text(Get get, const char* call, Object object, cl_uint what) {
   std::size_t bytes = 0;
@@ -33,7 +33,7 @@ std::string device_text(cl_device_id device, cl_device_info what) {
 
 Disguise current_disguise = nullptr;
 
-// Empty where there is none: loaders call that an error.
+// Empty where there is none, which loaders report as an error.
 std::vector<cl_platform_id> platforms() {
   constexpr cl_int no_platform = -1001;
   cl_uint count = 0;
@@ -76,7 +76,7 @@ DeviceInfo info_of(cl_platform_id platform, cl_device_id device) {
   return info;
 }
 
-// Those that the message can name.
+// The devices, as the error message lists them.
 std::string list_text(const std::vector<DeviceInfo>& devices) {
   std::ostringstream text;
   for (const DeviceInfo& device : devices)
@@ -111,7 +111,7 @@ DeviceInfo find_device(int platform, int index) {
   throw Error(ErrorCategory::device, "no device " + wanted + ": choose one of " + list_text(devices));
 }
 
-// Its text is "OpenCL 1.2 …".
+// The version text is "OpenCL 1.2 …".
 void check_version(const DeviceInfo& info) {
   int major = 0, minor = 0;
   if (std::sscanf(info.version.c_str(), "OpenCL %d.%d", &major, &minor) == 2 && 10 * major + minor >= 12)
@@ -120,8 +120,8 @@ void check_version(const DeviceInfo& info) {
                                          ": choose a device of OpenCL 1.2 or later, or device cpu");
 }
 
-// Its compiler ends the process on kernels shaped for a GPU (Kernel.cc: region_entry_barrier != NULL); those
-// shaped for a processor it takes.
+// PoCL's compiler aborts the process on kernels shaped for a GPU (Kernel.cc: region_entry_barrier != NULL);
+// it compiles those shaped for a processor.
 void check_compiler(const DeviceInfo& info) {
   if (info.is_processor || info.platform_name != "Portable Computing Language" ||
       !info.driver_version.starts_with("5.0"))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OpenCL device, and what is had of it: memory, and a queue. Every object releases what it holds; all
-// errors are thrown, but for those of releasing.
+// An OpenCL device and its resources: memory, and a queue. Every object releases what it owns; all errors are
+// thrown, except errors of releasing.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@
 
 namespace parallax::opencl {
 
-// What a device says of itself.
+// Properties that a device reports.
 struct DeviceInfo {
   cl_platform_id platform = nullptr;
   cl_device_id id = nullptr;
   std::string text;  // for Device::parse
   std::string platform_name, name, version, driver_version;
-  bool is_processor = false;       // its work items are best few, and work on wide vectors
+  bool is_processor = false;       // prefers few work items that use wide vectors
   bool shares_memory = false;      // with the host
   bool has_doubles = false;        // cl_khr_fp64
-  bool divides_correctly = false;  // floats: rounded as the processor does it
+  bool divides_correctly = false;  // float division is correctly rounded, as on the CPU
   unsigned compute_units = 0;
   std::size_t memory_bytes = 0, largest_buffer_bytes = 0;
 };
@@ -35,11 +35,11 @@ struct Devices {
 };
 Devices find_devices();
 
-// For tests: is called for whatever a device says of itself, and may change it; null = nothing is changed.
+// For tests: called for the properties of every device, and may change them; null = nothing is changed.
 using Disguise = void (*)(DeviceInfo& info);
 void disguise_devices(Disguise disguise);
 
-// Whatever has to be released by a call.
+// A handle that must be released by a call.
 template <class Handle>
 class Owned {
  public:
@@ -65,7 +65,7 @@ class Owned {
 // One device and a context of its own.
 class Context {
  public:
-  // \throws Error (device) when there is no such device, or none that will do
+  // \throws Error (device) when there is no such device, or it is unsuitable
   Context(int platform, int index);
 
   const DeviceInfo& info() const { return info_; }
@@ -82,8 +82,8 @@ using Memory = Owned<cl_mem>;
 // \param flags as clCreateBuffer takes them
 Memory allocate(const Context& context, std::size_t bytes, cl_mem_flags flags);
 
-// Runs what is enqueued in order, and waits for nothing meanwhile. On a processor it also measures stages: on
-// a GPU, that would take longer than some of them.
+// Runs commands in order, without waiting between them. On a processor it also measures stages; on a GPU,
+// measuring would take longer than some stages.
 class Queue {
  public:
   Queue() = default;
@@ -91,10 +91,10 @@ class Queue {
 
   cl_command_queue handle() const { return handle_.get(); }
   bool measures() const { return measures_; }
-  // What was enqueued since the last call, or since start_stages(), is a stage.
+  // A stage is what was enqueued since the last finish_stage(), or since start_stages().
   void start_stages();
   void finish_stage(const char* stage);
-  // Times of the stages, which are done.
+  // Adds the times of the stages, which must have finished.
   void add_stage_times(std::vector<StageTime>& times) const;
   void wait() const;
 

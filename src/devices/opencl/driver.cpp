@@ -61,7 +61,7 @@ Driver load_driver(const char* library_name) {
   if (!missing.empty())
     throw Error(ErrorCategory::device, std::string(library_name) + " is older than OpenCL 1.2 (it lacks " +
                                            missing + "): update it, or choose device cpu");
-  // It stays loaded for as long as the process lives: memory is released through it to the end.
+  // It stays loaded until the process ends, because memory is released through it to the end.
   library.release();
   return loaded;
 }

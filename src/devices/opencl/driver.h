@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The OpenCL loader, loaded when it is first asked for: Parallax is built with Khronos' headers alone, and
-// runs on machines without OpenCL.
+// The OpenCL loader, loaded at first use: Parallax is built with Khronos' headers alone, and runs on machines
+// without OpenCL.
 #pragma once
 
 #include <string_view>
@@ -49,9 +49,11 @@ struct Driver {
 #undef PARALLAX_DECLARE
 };
 
-// Loads a library of that name. \throws Error (device) that says what is missing
+// Loads a library of that name.
+// \throws Error (device) that says what is missing
 Driver load_driver(const char* library_name);
-// The one of this process. \throws Error (device) where there is none
+// The driver of this process.
+// \throws Error (device) where there is none
 const Driver& driver();
 
 // \throws Error that names the call, unless the result is CL_SUCCESS

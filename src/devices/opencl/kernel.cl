@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every program begins with.
+// The first source of every program.
 #pragma OPENCL FP_CONTRACT OFF
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-// As host and kernels call them alike.
+// Names that host and kernels share.
 typedef int cl_int;
 typedef long cl_long;
 typedef float cl_float;

@@ -39,8 +39,8 @@ Map Plan::place(const DisparityMap& map) const {
   return placed;
 }
 
-// All is one buffer, so that is what the device must be able to give. How much of its memory others have,
-// OpenCL does not say.
+// Everything is in one buffer, so the device's largest buffer is the limit. OpenCL does not report how much
+// memory others use.
 std::optional<detail::Plan::GpuMemory> Plan::gpu_memory() const {
   const DeviceInfo& info = context_->info();
   return GpuMemory{layout_.bytes(), std::min(info.memory_bytes, info.largest_buffer_bytes),
@@ -62,7 +62,7 @@ void Plan::allocate() {
   queue_.wait();
 }
 
-// Returns when the queue is empty, and so must not be called between kernels.
+// Waits for the queue to be empty, and so must not be called between kernels.
 std::byte* Plan::map_memory(cl_mem memory, cl_map_flags flags, std::size_t from, std::size_t bytes) const {
   cl_int result = CL_SUCCESS;
   void* mapped = driver().clEnqueueMapBuffer(queue_.handle(), memory, CL_TRUE, flags, from, bytes, 0, nullptr,
@@ -86,7 +86,7 @@ void Plan::run(const StereoPair& pair, const DisparityMap& map) {
     match(there, place(map));
     result = fetch(map);
   } catch (...) {
-    // What is under way still reads and writes the plan's memory.
+    // Kernels still running read and write the plan's memory.
     driver().clFinish(queue_.handle());
     throw;
   }
@@ -106,7 +106,7 @@ void Plan::enqueue(const StereoPair&, const DisparityMap&, void*) {
               context_->info().text + " does not take images in its own memory: use run(), or device cuda");
 }
 
-// The pair, side by side, as short as its images allow; `bytes`: of all of it.
+// Places the pair without gaps, in as few bytes as its images allow; `bytes` receives the size of all of it.
 Pair Plan::place(const StereoPair& pair, std::size_t& bytes) const {
   bytes = 0;
   const auto take = [&](std::size_t size) {
@@ -143,7 +143,7 @@ Pair Plan::upload(const StereoPair& pair) {
   return placed;
 }
 
-// `memory`: where the pair's offsets count from.
+// `memory`: the address that the pair's offsets count from.
 void Plan::copy_in(const StereoPair& from, const Pair& to, std::byte* memory) const {
   const ImageView* images[] = {&from.left, &from.right};
   const View<const std::uint8_t>* masks[] = {&from.left_mask, &from.right_mask};
@@ -160,10 +160,10 @@ void Plan::copy_in(const StereoPair& from, const Pair& to, std::byte* memory) co
   }
 }
 
-// Waits until the map is finished; returns where the host finds it.
+// Waits for the map; returns its address on the host.
 std::byte* Plan::fetch(const DisparityMap& map) const {
   const std::size_t start = disparity_.buffer.offset;
-  // Confidence is last, where there is any.
+  // The confidence comes last, if there is any.
   const bool leaves_some = tells_confidence_ && map.confidence.empty();
   const std::size_t end = leaves_some ? confidence_.buffer.offset : host_bytes_;
   const std::size_t bytes = end - start;

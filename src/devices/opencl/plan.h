@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every plan on an OpenCL device has: its memory there, a queue, and the way of a pair there and of its
-// map back.
+// Base of all plans on an OpenCL device: memory, a queue, and the transfers of a pair to the device and of
+// its map back.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace parallax::opencl {
 
-// Where kernels find a buffer, or a plane and its rows.
+// A buffer's offset for kernels, or a plane's offset and stride.
 template <class T>
 cl_long offset(const Buffer<T>& buffer) {
   return static_cast<cl_long>(buffer.offset);
@@ -32,7 +32,7 @@ cl_long stride(const PlaneBuffer<T>& plane) {
 
 class Plan : public detail::Plan {
  public:
-  // `tells_confidence`: where the device divides floats as others do.
+  // `tells_confidence` holds only where the device divides floats with correct rounding.
   Plan(const Device& device, const ImageFormat& format, bool tells_confidence);
 
   std::size_t memory_bytes() const final { return layout_.bytes() + staging_bytes(); }
@@ -43,7 +43,7 @@ class Plan : public detail::Plan {
   void enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) final;
 
  protected:
-  // Builds or loads the kernels, and fills what is to be in memory before the first run: it is all zeros.
+  // Builds or loads the kernels, and initialises the memory that must not be zero.
   virtual void prepare() = 0;
   // Enqueues everything from the pair to the finished map.
   virtual void match(const Pair& pair, const Map& map) = 0;
@@ -51,9 +51,9 @@ class Plan : public detail::Plan {
   const Context& context() const { return *context_; }
   const ImageFormat& format() const { return format_; }
   Queue& queue() { return queue_; }
-  // What kernels take as `global uchar* memory`; all buffers of layout_ are in it.
+  // The kernels' argument `global uchar* memory`; it holds all buffers of layout_.
   cl_mem memory() const { return memory_.get(); }
-  // What kernels left there; for tests and pictures.
+  // Copies from the plan's memory; for tests and pictures.
   void read(cl_long from, std::size_t bytes, void* to) const;
 
   ArenaLayout layout_;
@@ -66,7 +66,7 @@ class Plan : public detail::Plan {
   Pair place(const StereoPair& pair, std::size_t& bytes) const;
   Pair upload(const StereoPair& pair);
   void copy_in(const StereoPair& from, const Pair& to, std::byte* memory) const;
-  // Where it is made.
+  // The place of the plan's own map.
   Map place(const DisparityMap& map) const;
   std::byte* fetch(const DisparityMap& map) const;
   void copy_out(const std::byte* from, const DisparityMap& to) const;
@@ -78,9 +78,9 @@ class Plan : public detail::Plan {
   Buffer<std::byte> pair_;
   PlaneBuffer<float> disparity_, confidence_;
   PlaneBuffer<std::uint8_t> status_;
-  std::size_t host_bytes_ = 0;  // of the pair and the map, which come first in layout_
+  std::size_t host_bytes_ = 0;  // size of the pair and the map, which come first in layout_
   Memory memory_;
-  Memory staging_;  // of the host, where the device has memory of its own; laid out like the start of memory_
+  Memory staging_;  // host memory, where the device has its own; laid out like the start of memory_
   std::byte* staging_memory_ = nullptr;
   Queue queue_;
 };

@@ -17,7 +17,7 @@ std::string build_options(const Context& context, const Options& options) {
   return text;
 }
 
-// Everything that decides what the binary is.
+// Everything that the binary depends on.
 std::string cache_key(const Context& context, const std::vector<Source>& sources,
                       const std::string& options) {
   const DeviceInfo& info = context.info();
@@ -37,7 +37,7 @@ cl_int build(const Context& context, cl_program program, const std::string& opti
   return driver().clBuildProgram(program, 1, &context.info().id, options.c_str(), nullptr, nullptr);
 }
 
-// Null when the driver does not take the binary, whatever the reason: it is made anew then.
+// Null when the driver rejects the binary, for whatever reason: it is built anew then.
 Owned<cl_program> from_binary(const Context& context, const std::string& binary, const std::string& options) {
   const std::size_t bytes = binary.size();
   const auto* start = reinterpret_cast<const unsigned char*>(binary.data());
@@ -49,7 +49,7 @@ Owned<cl_program> from_binary(const Context& context, const std::string& binary,
   return taken ? std::move(program) : Owned<cl_program>();
 }
 
-// On one line.
+// The build log, on one line.
 std::string build_log(const Context& context, cl_program program) {
   constexpr std::size_t most = 2000;
   std::size_t bytes = 0;
@@ -87,7 +87,7 @@ Owned<cl_program> from_sources(const Context& context, const std::vector<Source>
   return program;
 }
 
-// Nothing where the driver has none to give.
+// No value where the driver provides no binary.
 std::optional<std::string> binary_of(cl_program program) {
   std::size_t bytes = 0;
   if (driver().clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, nullptr) !=

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels, built for one device and one purpose when a plan is made, and kept on disk for the next time.
+// Kernels, built for one device and one set of options when a plan is made, and cached on disk.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@
 
 namespace parallax::opencl {
 
-// A file of OpenCL C, as the build put it into the library.
+// A file of OpenCL C, embedded in the library by the build.
 struct Source {
   const char* name;
   const char* text;
 };
 
-// Of the compiler: what specialises a source.
+// Compiler options, which specialise a source.
 using Options = std::vector<std::string>;
 
 // "-DLABELS=64"
@@ -28,7 +28,7 @@ std::string define(const char* name, Integer value) {
   return std::string("-D") + name + "=" + std::to_string(value);
 }
 
-// Work groups, or the work items of one.
+// A number of work groups, or of the work items of a group.
 struct Shape {
   std::size_t x = 1, y = 1, z = 1;
 };
@@ -37,8 +37,8 @@ class Kernel {
  public:
   Kernel() = default;
 
-  // Enqueues it. Arguments are passed by value, as the kernel declares them; a cl_mem where it declares a
-  // pointer.
+  // Enqueues the kernel. Arguments are passed by value, as the kernel declares them; a cl_mem where it
+  // declares a pointer.
   template <class... Arguments>
   void launch(const Queue& queue, Shape groups, Shape items, Arguments... arguments) const {
     cl_uint index = 0;
@@ -56,15 +56,14 @@ class Kernel {
   Owned<cl_kernel> kernel_;
 };
 
-// Built, or found on disk. `sources` follow each other, after kernel.cl and types.h, as if
-// they were one file.
+// A program, built or read from the cache. `sources` follow kernel.cl and types.h as if all were one file.
 class Program {
  public:
   Program() = default;
-  // \throws Error (internal) with the compiler's log when they do not compile
+  // \throws Error (internal) with the compiler's log when the sources do not compile
   Program(const Context& context, std::initializer_list<Source> sources, const Options& options);
 
-  // `name` outlives the kernel.
+  // `name` must outlive the kernel.
   Kernel kernel(const char* name) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pair and its map in the memory of a plan, as the host tells them to kernels; included by both. Offsets
-// are in bytes, from the start of that memory.
+// A pair and its map in a plan's memory, as kernel arguments; included by host and kernels. Offsets are in
+// bytes, from the start of that memory.
 #ifndef PARALLAX_OPENCL_TYPES
 #define PARALLAX_OPENCL_TYPES
 

@@ -15,7 +15,7 @@ namespace {
 using belief_propagation::make_model;
 using belief_propagation::Model;
 
-// Of checked parameters.
+// Validates the parameters, then makes their model.
 Model checked_model(const BeliefPropagationParameters& parameters) {
   parameters.validate();
   return make_model(parameters);
@@ -35,7 +35,7 @@ std::vector<float> belief_propagation_costs(const BeliefPropagationParameters& p
 namespace belief_propagation {
 namespace {
 
-// Coarser than half a unit a label, the slope would round to something else altogether.
+// With less than half a unit per label, the rounded slope would differ too much from the exact one.
 constexpr float least_slope = 0.5f;
 
 void check_fits(const Model& model) {
@@ -50,8 +50,8 @@ void check_fits(const Model& model) {
            "more, or arithmetic " + instead + ": with this data_truncation, all data costs round to 0");
 }
 
-// Sums over the children of the coarsest level, and messages, must be finite. Those of a volume are not known
-// before a run: they stop at the highest half.
+// Sums over the children of the coarsest level, and messages, must be finite. Costs of a volume are unknown
+// before a run: they are clamped to the highest half.
 void check_half(const Model& model) {
   const BeliefPropagationParameters& p = model.parameters;
   const double children = std::pow(4.0, p.levels - 1);
@@ -90,8 +90,8 @@ Model make_model(const BeliefPropagationParameters& p) {
         p.edge_contrast > 0 ? p.edge_floor + (1.0 - p.edge_floor) *
                                                  std::exp(-difference / static_cast<double>(p.edge_contrast))
                             : 1.0;
-    // The slope is at least one unit: with none, a message would tell nothing; beyond the bound, more is the
-    // same.
+    // The slope is at least one unit, because with 0 a message would say nothing; above the bound, a higher
+    // slope has no further effect.
     const float truncation = model.rounded(static_cast<float>(weight) * model.truncation * model.scale);
     const float slope = model.rounded(static_cast<float>(weight) * model.scale);
     model.truncations.push_back(truncation);
@@ -108,9 +108,8 @@ std::string variant(const BeliefPropagationParameters& parameters) {
          std::string(parameters.edge_contrast > 0 ? ", edges" : "");
 }
 
-// Tiles begin at multiples of two pixels of the coarsest level: so their levels are parts of the image's
-// levels, with the colours of the checkerboard where they are there. In floats the outermost pixels of a tile
-// are without a disparity.
+// Tiles begin at multiples of two pixels of the coarsest level, so their levels are parts of the image's
+// levels, with the same checkerboard colours. In floats, the outermost pixels of a tile get no disparity.
 Margins margins(const BeliefPropagationParameters& parameters, Size size, int padding) {
   const Model model = make_model(parameters);
   Margins margins =

@@ -6,25 +6,25 @@
 //
 // and pixels send each other messages that lower it:
 //
-//   h(d)     = D(x, d) + Σ messages to x, but for the one from y
-//   m_x→y(d) = min( min_d' h(d') + w·|d − d'|, min_d' h(d') + w·T ), less a constant
+//   h(d)     = D(x, d) + Σ messages to x, except the one from y
+//   m_x→y(d) = min( min_d' h(d') + w·|d − d'|, min_d' h(d') + w·T ) − a constant
 //
 // by a forward and a backward pass over the labels. On each level of a pyramid, `iterations` half-sweeps
 // update the messages of one colour of the checkerboard: first of the pixels with x + y odd, then of the
 // others, and so on, each from the newest messages. The coarsest level starts with messages 0, every other
 // with those of the pixel (x/2, y/2) one level up. The data cost of a coarse pixel is the sum over its up to
-// four children. In the end a pixel takes the label of the lowest belief, D plus the four messages to it; of
-// equals, the lowest.
+// four children. In the end a pixel takes the label with the lowest belief, D plus the four messages to it;
+// ties go to the lowest label.
 //
 // fixed8 and fixed16 (integers): costs are multiplied by `scale`, so that T becomes `bound` units (31 or
-// 4095), and rounded. The constant is the least h, so a message lies in [0, bound]. From the data costs of a
-// pixel their least is subtracted, and they are cut at 4·bound + 1, on every level: against three messages of
-// at most `bound` and a step of `bound`, a label that far above the least can neither win nor shape a
+// 4095), and rounded. The constant is the least h, so a message lies in [0, bound]. On every level, a pixel's
+// least data cost is subtracted from all of them, and they are cut at 4·bound + 1: against three messages of
+// at most `bound` and a step of `bound`, a label that far above the least can neither win nor change a
 // message. So a belief is at most 8·bound + 1 = 249 (32761), and unsigned bytes (16 bits) hold everything.
 //
 // float32, float16, bfloat16 (the published algorithm): the constant is the mean of the message; the
 // outermost pixels of each level are not updated, and those of the image get no disparity. In float16, data
-// costs stop at ±65504 on every level: sums of a volume's may be more than a half can hold.
+// costs are clamped to ±65504 on every level: sums of a volume's costs may exceed the range of a half.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@
 
 namespace parallax::belief_propagation {
 
-// What the rest of the library knows of it.
+// The description of this method for the rest of the library.
 std::unique_ptr<detail::Method> method();
 
 // As parallax::energy().
@@ -59,7 +59,7 @@ std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters&, cons
                                         const detail::Configuration&);
 detail::TuningSpace cuda_tuning_space(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
 
-// What kernels are made for, as tuning files spell it: "fixed8, edges".
+// What kernels are specialised for, as in tuning files: "fixed8, edges".
 std::string variant(const BeliefPropagationParameters& parameters);
 
 inline constexpr float highest_half = 65504;
@@ -72,14 +72,14 @@ using data_cost::check_reachable, data_cost::DataCosts, data_cost::gray_channel,
     data_cost::highest_difference, data_cost::per_level, data_cost::sample_row, data_cost::smooth_column,
     data_cost::smooth_row, data_cost::smoothing_weights;
 
-// What follows from the parameters. Costs are in units: integers in integer arithmetic, else floats whose
+// Values derived from the parameters. Costs are in units: integers in integer arithmetic, else floats whose
 // unit is one label of discontinuity.
 struct Model : data_cost::CostModel {
   BeliefPropagationParameters parameters;
   float truncation;  // T in labels
-  int bound;         // of a message, in units; integer arithmetic only
+  int bound;         // highest message, in units; integer arithmetic only
   float scale;       // units in one label of discontinuity
-  // By the rounded difference in gray levels across an edge, 0…256.
+  // Indexed by the rounded difference in gray levels across an edge, 0…256.
   std::vector<float> slopes, truncations;
 
   int data_bound() const { return 4 * bound + 1; }
@@ -88,7 +88,7 @@ struct Model : data_cost::CostModel {
   }
 };
 
-// \throws Error (argument) for what the arithmetic cannot hold
+// \throws Error (argument) for parameters that the arithmetic cannot represent
 Model make_model(const BeliefPropagationParameters& parameters);
 
 // \throws Error (argument) as make_model() and data_cost::margins() do

@@ -15,7 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace parallax::belief_propagation::HWY_NAMESPACE {
 
-// Where label `label` of the left elements finds its right ones.
+// The right elements that correspond to the left elements at label `label`.
 struct RightElements {
   int half;
   std::ptrdiff_t offset;
@@ -28,7 +28,7 @@ HWY_INLINE RightElements right_elements(const RowCost& row, int label) {
 using data_cost::HWY_NAMESPACE::ByteDifferences, data_cost::HWY_NAMESPACE::differences_256,
     data_cost::HWY_NAMESPACE::has_tables, data_cost::HWY_NAMESPACE::look_up;
 
-// fixed8, where costs fit in bytes as they are.
+// For fixed8, where costs fit in bytes without conversion.
 template <Feature feature, int chunks>
 void simple_cost_row(const RowCost& row) {
   const hn::ScalableTag<std::uint8_t> tag;
@@ -60,8 +60,8 @@ void simple_cost_row_of(const RowCost& row) {
   simple_cost_row<feature, 16>(row);
 }
 
-// Stores one vector of pixels' costs, of which integer arithmetic keeps what lies within `bound` of the
-// least.
+// Stores the costs of one vector of pixels; integer arithmetic keeps the difference from the least, cut at
+// `bound`.
 template <class Number>
 HWY_INLINE void settle(const float* units, std::ptrdiff_t step, const PlaneShape& shape, int bound,
                        typename Number::Storage* out) {

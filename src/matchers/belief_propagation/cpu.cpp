@@ -2,14 +2,14 @@
 // Belief propagation on the CPU.
 //
 // Each level is swept once, from top to bottom, all iterations together: iteration t of row y needs iteration
-// t − 1 of the rows y − 1, y, y + 1, so it can run when row y + t + 1 comes in. What is in flight is a window
+// t − 1 of the rows y − 1, y, y + 1, so it can run when row y + t + 1 comes in. Rows in progress are a window
 // of a few more rows than there are iterations, which stays in the cache; data costs of the finest level are
-// computed as a row enters the window, and it is decided as it leaves: neither they nor its messages are ever
-// in memory as a whole. The levels above keep their data costs, made on the way up, and the messages that the
+// computed as a row enters the window, and labels are chosen as it leaves: costs and messages are never
+// in memory as a whole. Coarser levels keep their data costs, made on the way up, and the messages that the
 // next finer level starts from.
 //
-// Threads sweep bands of rows. A band begins and ends as many rows outside as its iterations reach, so that
-// bands need nothing of each other: what two of them compute is the same.
+// Threads sweep bands of rows. A band also computes as many rows on either side as its iterations reach, so
+// that bands are independent: rows computed by two of them are the same.
 
 #include <algorithm>
 #include <cstring>
@@ -30,18 +30,18 @@ namespace {
 
 using refine::no_value, refine::write_decision, refine::write_none;
 
-// How each of them is best depends on the machine; none changes a result. Of the window of rows in flight,
-// what is to stay in a cache: it decides how wide the strips are.
+// The best values depend on the machine; none changes a result. window_kib is the part of the window of rows
+// that should stay in a cache: it determines the width of the strips.
 const detail::Tunable window_kib{"window_kib",
                                  "Size in KiB of the window of rows that stays in cache across iterations",
                                  {1024, 2048, 4096, 20480, 40960}};
-// For those who want to know what alignment is worth.
+// Not searched: for measuring what alignment is worth.
 const detail::Tunable aligned{
     "aligned", "Whether messages begin on 64-byte boundaries", {}, {"false", "true"}, {0, 1}};
 const detail::Tunable bands_per_thread{"bands_per_thread", "Bands of rows per thread", {2, 4}};
 
-// Planes lie this much further apart than they are large: as multiples of 4096 bytes they would meet in the
-// same sets of the cache, and a load would wait for a store to another plane.
+// Planes are this much further apart than their size: at multiples of 4096 bytes they would share cache sets,
+// and a load would wait for a store to another plane.
 constexpr std::size_t plane_offset = 192;
 
 // Sets an element of every label to zero.
@@ -66,10 +66,10 @@ struct Level {
   Size size;
   PlaneShape shape;
   std::size_t plane_bytes;
-  std::byte *data, *messages;  // of coarse levels: [row][colour] and [row][colour][direction] planes
+  std::byte *data, *messages;  // coarse levels only: [row][colour] and [row][colour][direction] planes
 };
 
-// Of one thread.
+// Memory of one thread.
 struct Window {
   std::byte* planes;  // [row % rows][window_plane_index()]
   std::byte* costs;   // of two rows: [row][colour] planes
@@ -156,7 +156,7 @@ class Cpu final : public host::Plan {
     edges_.write_tables();
   }
 
-  // Planes, with a margin before the first, as there is one before each other.
+  // Planes, with a margin before the first, as between planes.
   std::byte* reserve_planes(std::size_t count, const Level& level, Arena& arena) const {
     return arena.reserve<std::byte>(count * level.plane_bytes + margin());
   }
@@ -182,15 +182,15 @@ class Cpu final : public host::Plan {
     return level;
   }
 
-  // Of one thread's window, what the caches can be hoped to hold.
+  // The part of a thread's window that usually fits in the caches.
   static constexpr int usual_window_kib = 10240;
 
   int window_rows() const { return std::min(iterations_ + 3, size_.height); }
   static constexpr int data_costs = direction_count;  // in place of a direction
 
   // Both colours keep data costs and messages downwards and to the right. Messages upwards and to the left
-  // are of the colour that was updated last: by then, those of the other colour have been read. Floats keep
-  // all, for the rows that keep their messages.
+  // are those of the colour that was updated last: by then, those of the other colour have been read. Floats
+  // keep all, for the rows that keep their messages.
   std::size_t window_plane_index(int colour, int direction) const {
     const auto index = static_cast<std::size_t>(direction), side = static_cast<std::size_t>(colour);
     if (!model_.integer) return side * (direction_count + 1) + index;
@@ -245,7 +245,7 @@ class Cpu final : public host::Plan {
     return plane(level.data, level, static_cast<std::size_t>(y) * 2 + static_cast<std::size_t>(colour));
   }
 
-  // Data costs of the half of a row.
+  // Data costs of one half of a row.
   const std::byte* child(std::size_t index, int y, int parity, const Window& window, int slot) const {
     const Level& level = levels_[index];
     if (y >= level.size.height) return plane(nothing_, levels_.front(), 0);
@@ -258,7 +258,7 @@ class Cpu final : public host::Plan {
 
   // The sweep of a level
 
-  // Rows [first, last) of a level, and of them the columns of a strip, by one thread.
+  // Rows [first, last) and a strip of columns of a level, for one thread.
   struct Band {
     std::size_t level;
     int first, last;
@@ -286,7 +286,7 @@ class Cpu final : public host::Plan {
     });
   }
 
-  // Pixels of one half that the iterations and the decision reach to one side.
+  // Pixels of one half that the iterations and the decision reach on one side.
   int reach() const { return round_up((iterations_ + 1) / 2 + 1, computing_unit(arithmetic_)); }
 
   Range computed_for(std::size_t index, Range strip) const {
@@ -304,8 +304,8 @@ class Cpu final : public host::Plan {
            static_cast<std::size_t>(model_.labels) * storage_bytes(arithmetic_);
   }
 
-  // Floats of many labels are more than the cache holds of a row's width: the finest level, which keeps
-  // nothing, is then swept in strips of columns.
+  // With many labels, floats of a row's width exceed the cache: the finest level, which keeps nothing, is
+  // then swept in strips of columns.
   int choose_strip_width() const {
     const Level& finest = levels_.front();
     const int fit = static_cast<int>(window_target_ / window_column_bytes());
@@ -315,8 +315,8 @@ class Cpu final : public host::Plan {
     return round_up(divide_round_up(finest.shape.computed, strips), computing_unit(arithmetic_));
   }
 
-  // Rows that an iteration computes for a band: those that the next one reads. The decision of the finest
-  // level is one more reader.
+  // Rows that an iteration computes for a band: those that the next one reads. On the finest level, the
+  // decision also reads rows.
   std::pair<int, int> rows_of(const Band& band, int iteration) const {
     const int beyond = iterations_ - 1 - iteration + (band.level == 0 ? 1 : 0);
     return {std::max(0, band.first - beyond), std::min(levels_[band.level].size.height, band.last + beyond)};
@@ -325,8 +325,8 @@ class Cpu final : public host::Plan {
   template <class Decide>
   void sweep(const Band& band, const Decide& decide) {
     const auto [top, bottom] = rows_of(band, start);
-    // The colour that the last iteration updates is decided before, from the messages that this update reads:
-    // its own messages are for the other colour.
+    // The colour that the last iteration updates is decided before that update, from the messages that it
+    // reads: the update itself writes messages to the other colour.
     const int updated_last = iterations_ % 2;
     const auto decide_own = [&](int y, int colour, int iteration) {
       if (band.level == 0 && y >= band.first && y < band.last) decide_row(band, y, colour, iteration, decide);
@@ -344,7 +344,7 @@ class Cpu final : public host::Plan {
     }
   }
 
-  // In floats, outermost pixels keep the messages they start with.
+  // In floats, the outermost pixels keep their initial messages.
   bool keeps_row(const Level& level, int y) const {
     return !model_.integer && (y == 0 || y == level.size.height - 1);
   }
@@ -355,8 +355,8 @@ class Cpu final : public host::Plan {
     return (last + 1) % 2 == colour ? last : last - 1;
   }
 
-  // Messages of a row as they are after an iteration: in the window, and in the end where the next finer
-  // level finds them.
+  // Messages of a row after an iteration: in the window or, after the last one, where the next finer level
+  // reads them.
   std::byte* messages(const Band& band, int y, int colour, int direction, int iteration) const {
     const Level& level = levels_[band.level];
     const bool own = y >= band.first && y < band.last;
@@ -386,7 +386,7 @@ class Cpu final : public host::Plan {
     const Level& level = levels_[band.level];
     const auto [first, last] = rows_of(band, 0);
     for (int colour = 0; colour < 2; ++colour) {
-      // The first update of the other colour overwrites all that it would start with.
+      // The first update of the other colour overwrites all of its initial messages.
       if (colour == 0 || keeps_row(level, y)) start_messages(band, y, colour);
       for (const int iteration : {start, last_update(level, y, colour)})
         clear_before(level, messages(band, y, colour, right, iteration));
@@ -411,18 +411,18 @@ class Cpu final : public host::Plan {
     clear_behind(level, y, colour, messages(band, y, colour, left, start));
   }
 
-  // Nothing comes from before the first pixel,
+  // Clears what would come from before the first pixel.
   void clear_before(const Level& level, std::byte* to_right) const {
     clear(arithmetic_, to_right - storage_bytes(arithmetic_), level.shape);
   }
 
-  // or from behind the last.
+  // Clears what would come from behind the last pixel.
   void clear_behind(const Level& level, int y, int colour, std::byte* to_left) const {
     const auto end = static_cast<std::size_t>(pixels_in(level, y, colour));
     clear(arithmetic_, to_left + end * storage_bytes(arithmetic_), level.shape);
   }
 
-  // Messages to the pixels of a colour of a row, as of an iteration.
+  // Sets the messages to the pixels of one colour in a row, after an iteration.
   template <class Row>
   void receive(const Band& band, int y, int colour, int iteration, Row& row) const {
     const Level& level = levels_[band.level];
@@ -553,7 +553,7 @@ class Cpu final : public host::Plan {
   std::vector<Level> levels_;
   std::vector<Window> windows_;  // by slot
   int strip_width_ = 0;
-  std::byte* nothing_ = nullptr;  // a plane of zeros: what comes from beyond the top and the bottom
+  std::byte* nothing_ = nullptr;  // a plane of zeros: messages from beyond the top and the bottom
   bool wants_confidence_ = false;
 };
 
@@ -568,7 +568,7 @@ std::unique_ptr<detail::Plan> make_cpu(const BeliefPropagationParameters& parame
 detail::TuningSpace cpu_tuning_space(const BeliefPropagationParameters& parameters, const Device& device,
                                      const ImageFormat& format) {
   detail::TuningSpace space;
-  // As many are in flight over the rows of a window.
+  // The iterations determine the rows of a window.
   space.variant = variant(parameters) + ", " + std::to_string(parameters.iterations) + " iterations";
   space.tunables = {window_kib, bands_per_thread, cpu::ranges_per_thread(), aligned};
   space.footprint = [=](const detail::Configuration& configuration) {

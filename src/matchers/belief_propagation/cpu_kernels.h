@@ -3,9 +3,9 @@
 //
 // Lanes are neighbouring pixels of one colour of the checkerboard. The pixels of a row are split by the
 // parity of x: pixel x is element x / 2 of its half. In row y, colour c is the half of parity (y + c) % 2, so
-// that c is 0 where x + y is even. A plane holds what there is for each label of one half of a row,
-// [label][stride] elements. The last of every `stride` are a margin; what is next to the half, before and
-// behind it, must be zero in messages to the right and to the left, for nothing comes from beyond the border.
+// that c is 0 where x + y is even. A plane holds the values of every label for one half of a row,
+// [label][stride] elements. The last of every `stride` are a margin. Elements next to the half, before and
+// behind it, must be zero in messages to the right and to the left: there are none from beyond the border.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace parallax::belief_propagation {
 using data_cost::Feature, data_cost::feature_bytes, data_cost::feature_planes, data_cost::most_feature_planes,
     data_cost::widest_vector_bytes;
 
-// Where a message goes to, or comes from.
+// The direction that a message goes to, or comes from.
 enum Direction { above, below, left, right, direction_count };
 
 // Shape of the planes of one level.
@@ -36,15 +36,15 @@ struct Range {
   int first, last;
 };
 
-// One row of one colour. Planes are of the storage type of the arithmetic, and so shifted that element i of
-// `from` is for pixel i.
+// Updates one row of one colour. Planes have the storage type of the arithmetic, and are shifted so that
+// element i of `from` is for pixel i.
 struct RowUpdate {
   PlaneShape shape;
   Range range;
   const void* data;
   const void* from[direction_count];
   void* to[direction_count];
-  // For each pixel, in the type that is computed with: the discontinuity cost of one label, and its bound.
+  // For each pixel, in the computing type: the discontinuity cost of one label, and its bound.
   const void* slopes[direction_count];
   const void* truncations[direction_count];
   void* scratch;  // of scratch_bytes(labels)
@@ -61,12 +61,12 @@ struct RowDecision {
   float *before, *best, *after, *rival;  // null when only labels are wanted
 };
 
-// From two rows of the finer level to one of the coarser. A missing row is given as zeros.
+// Sums two rows of the finer level to one of the coarser. A missing row is given as zeros.
 struct RowSum {
   PlaneShape fine, coarse;
   const void* children[2][2];  // [row][parity of x]
   void* sums[2];               // [parity of x]
-  int bound;                   // integer arithmetic: of the data costs
+  int bound;                   // integer arithmetic: bound of the data costs
   void* scratch;               // of scratch_bytes(labels)
 };
 
@@ -83,11 +83,11 @@ struct RowCost {
   const void* right[2][most_feature_planes];  // both halves of the extended row
   const std::uint8_t* left_valid;             // 255 where the pixel has data costs, else 0
   const std::uint8_t* right_valid[2];         // 255 where there is a right pixel, else 0
-  // Integer differences 0…255 and the outside cost in bytes, when fixed8 holds them as they are.
+  // Integer differences 0…255 and the outside cost in bytes, where fixed8 represents them exactly.
   bool simple;
   const std::uint8_t* table;
-  int table_end;  // differences from here on cost as much as the one before
-  // Otherwise in floats.
+  int table_end;  // differences from here on have the last entry's cost
+  // Otherwise costs are computed in floats.
   float scale;
   int differences;
   float outside;
@@ -96,15 +96,15 @@ struct RowCost {
   void* scratch;  // of scratch_bytes(labels)
 };
 
-// Enough for four floats a label and lane.
+// Enough for four floats per label and lane.
 inline std::size_t scratch_bytes(int labels) {
   return static_cast<std::size_t>(labels) * 4 * 64;
 }
 
 std::size_t storage_bytes(Arithmetic arithmetic);
-// Of slopes and truncations.
+// Bytes of one slope or truncation.
 std::size_t computing_bytes(Arithmetic arithmetic);
-// Elements that a range is made of.
+// Ranges are multiples of this many elements.
 int computing_unit(Arithmetic arithmetic);
 int copying_unit(Arithmetic arithmetic);
 
@@ -115,16 +115,16 @@ void decide_row(Arithmetic arithmetic, const RowDecision& row);
 void sum_row(Arithmetic arithmetic, const RowSum& row);
 void cost_row(Arithmetic arithmetic, const RowCost& row);
 
-// The end of cost_row(): makes stored data costs of elements whose costs are in `units`, [label][pitch].
+// The last step of cost_row(): stores the data costs of elements from their costs in `units`, [label][pitch].
 inline constexpr int pitch = 64;
 void settle_costs(Arithmetic arithmetic, const PlaneShape& shape, int count, const float* units, int bound,
                   void* out);
-// Even elements and odd ones; a full vector at a time.
+// Splits a row into even and odd elements, in full vectors.
 void split_row(const std::uint8_t* row, int count, std::uint8_t* even, std::uint8_t* odd);
 void split_row(const std::uint16_t* row, int count, std::uint16_t* even, std::uint16_t* odd);
 
-// The start of a level's messages: element i of `out` becomes the coarse pixel i of the same plane, whose
-// even pixels are in `even` and odd ones in `odd`. The range is one of pairs of vectors of stored elements.
+// Initialises a level's messages: element i of `out` becomes coarse pixel i of the same plane, whose even
+// pixels are in `even` and odd ones in `odd`. The range consists of pairs of vectors of stored elements.
 void copy_down(Arithmetic arithmetic, const PlaneShape& fine, const PlaneShape& coarse, Range range,
                const void* even, const void* odd, void* out);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Belief propagation on CUDA. What is fixed for a plan, from samples to the finished map, is one graph. The
-// right map is a second match, of the mirrored pair.
+// Belief propagation on CUDA. All work that does not change between runs, from samples to the finished map,
+// is one graph. The right map is a second match, of the mirrored pair.
 
 #include <algorithm>
 #include <cmath>
@@ -33,23 +33,23 @@ using refine::CudaDecision;
 constexpr unsigned block_threads = 128;
 constexpr int directions = 4;
 
-// What can be tuned: in integer arithmetic,
+// Tunables of integer arithmetic,
 constexpr const char *labels_a_thread = "labels_per_thread", *threads_a_block = "threads_per_block",
                      *least_blocks = "blocks_per_multiprocessor", *shared_below = "share_directions_below";
-// and in floats.
+// and of floats.
 constexpr const char *in_registers = "values_in_registers", *in_shared_memory = "values_in_shared_memory",
                      *pixels_a_block = "pixels_per_block";
-// What floats are also kept in for those who want to know what the order and the alignment are worth.
+// Not searched: for measuring what the index order and the alignment are worth.
 constexpr const char *index_order = "index_order", *aligned = "aligned";
 constexpr const char* help_of_blocks = "Smallest number of blocks to fit on a multiprocessor";
 
-// What blocks of so many threads make of a multiprocessor.
+// How much of a multiprocessor the blocks use.
 detail::Footprint footprint_of(int threads, int blocks, int registers_used, int shared_bytes_used) {
   return cuda::footprint(blocks, threads,
                          static_cast<std::size_t>(threads * registers_used * 4 + shared_bytes_used));
 }
 
-// Everything but the levels.
+// All parts except the levels.
 class Cuda : public cuda::Plan {
  public:
   Cuda(const BeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format)
@@ -72,13 +72,13 @@ class Cuda : public cuda::Plan {
   const std::vector<Size>& sizes() const { return sizes_; }
   bool has_edges() const { return model_.parameters.edge_contrast > 0; }
 
-  // The gray image of a level, of the pair that is being matched.
+  // The gray image of a level, for the pair being matched.
   View<const std::uint16_t> gray(std::size_t level, Which pair) const {
     if (level > 0) return at(grays_[level]);
     return images_.gray(pair);
   }
 
-  // `threads`: of a block.
+  // `threads`: threads of a block.
   Options common_options(unsigned threads = block_threads) const {
     const BeliefPropagationParameters& p = model_.parameters;
     return {define("LABELS", model_.labels),
@@ -94,9 +94,9 @@ class Cuda : public cuda::Plan {
 
   CudaCosts costs(Which pair) const { return images_.costs(pair, volume()); }
 
-  // Loads the kernels of the levels and fills their memory.
+  // Loads the kernels of the levels and initialises their memory.
   virtual void prepare_levels(StreamHandle stream) = 0;
-  // Costs, messages and the decision of one pair.
+  // Computes costs, messages and the decision of one pair.
   virtual void propagate(Which pair, const CudaDecision& to, StreamHandle stream) = 0;
 
  private:
@@ -149,17 +149,16 @@ class Cuda : public cuda::Plan {
   Kernel average_;
 };
 
-// How the labels of a group are dealt out, see cuda_integer.cu.
+// How the labels of a group are distributed over lanes, see cuda_integer.cu.
 struct Dealing {
   int lanes, per_lane;
   int labels() const { return lanes * per_lane; }
 };
 
-// Few labels a thread mean more threads, many mean fewer shuffles; and labels are padded to what is dealt
-// out.
+// Few labels per thread mean more threads, many mean fewer shuffles; labels are padded to lanes · per_lane.
 Dealing deal(int labels, int wanted_per_lane) {
   const int wanted = wanted_per_lane > 0 ? wanted_per_lane : labels <= 32 ? 4 : labels <= 64 ? 8 : 16;
-  // Of having half or twice as many as wanted.
+  // The cost of half or twice as many labels per lane as wanted.
   const double cost_of_an_octave = wanted_per_lane > 0 ? 100 : 0.2;
   constexpr int most_per_lane = 32;
   std::optional<Dealing> best;
@@ -175,7 +174,7 @@ Dealing deal(int labels, int wanted_per_lane) {
   return *best;
 }
 
-// Registers of a thread that makes messages of so many labels, counted as ptxas needs them, nearly.
+// Registers of a thread that computes messages with `per_lane` labels, approximately as ptxas allocates them.
 int registers_of_update(int per_lane) {
   return std::min(255, 5 * per_lane + 40);
 }
@@ -263,7 +262,7 @@ class Integer final : public Cuda {
             .edges = has_edges() ? at(level.edges) : nullptr};
   }
 
-  // Lanes that a message travels until every slope has brought it to its bound.
+  // Lanes that a message travels until the lowest slope has raised it to its bound.
   int reach() const {
     const auto slope = static_cast<int>(*std::min_element(model().slopes.begin(), model().slopes.end()));
     int reach = 0;
@@ -327,8 +326,8 @@ class Integer final : public Cuda {
                        at(levels_[index].edges));
   }
 
-  // The grid of an iteration. Where a level has so few groups that most of the GPU would idle, four blocks
-  // share the directions of a group.
+  // The grid of an iteration. Where a level has too few groups to fill the GPU, four blocks share the
+  // directions of a group.
   Shape iteration_grid(std::size_t index) const {
     const std::size_t threads = groups_of(index) * static_cast<std::size_t>(dealing_.lanes);
     return grid(index, threads <= shared_below_ ? directions : 1);
@@ -338,7 +337,8 @@ class Integer final : public Cuda {
     const int iterations = model().parameters.iterations;
     const CudaIntegerLevel here = level(index);
     const CudaIntegerLevel coarser = index + 1 < levels_.size() ? level(index + 1) : CudaIntegerLevel{};
-    // The first iteration updates colour 1 from what colour 0 starts with; nobody reads what colour 1 does.
+    // The first iteration updates colour 1 from the initial messages of colour 0; the initial messages of
+    // colour 1 are never read.
     if (iterations == 1) start_.launch(stream, grid(index), {threads_}, 0, here, coarser, 0);
     first_update_.launch(stream, iteration_grid(index), {threads_}, 0, here, coarser, alike(), 1);
     for (int iteration = 1; iteration < iterations; ++iteration)
@@ -347,32 +347,32 @@ class Integer final : public Cuda {
 
   int bits_;
   Dealing dealing_;
-  unsigned threads_;          // of a block
-  int least_blocks_;          // that a multiprocessor is to have room for; 0 = as it comes
-  std::size_t shared_below_;  // threads of a level, for blocks to share directions
+  unsigned threads_;          // per block
+  int least_blocks_;          // that must fit on a multiprocessor; 0 = no demand
+  std::size_t shared_below_;  // levels with fewer threads share directions among blocks
   std::vector<Level> levels_;
   Buffer<std::uint16_t> edge_tables_;
   cuda::Program program_;
   Kernel find_costs_, add_up_, find_edges_, start_, first_update_, update_, decide_;
 };
 
-// Where a thread keeps the values of the message it is making: those of the lowest labels in registers, those
-// of so many more in shared memory, the rest in local memory. And how many pixels, with a thread for each of
-// their messages, are a block.
+// Where a thread keeps the values of the message that it computes: the lowest labels in registers, the next
+// ones in shared memory, the rest in local memory. A block has `pixels` pixels, with a thread for each of
+// their messages.
 struct Places {
   int registers = 0, shared = 0;  // of the labels
   int pixels = 32;
-  int least_blocks = 1;  // that a multiprocessor is to have room for
+  int least_blocks = 1;  // that must fit on a multiprocessor
 
   int threads() const { return directions * pixels; }
   int shared_bytes() const { return threads() * shared * static_cast<int>(sizeof(float)); }
 };
 
-// So that a multiprocessor holds several blocks.
+// Low enough for several blocks on a multiprocessor.
 constexpr int shared_bytes_worth_taking = 76 * 1024;
 constexpr int registers_beside_values = 48;
 
-// As many blocks as there are registers for.
+// The number of blocks whose registers fit on a multiprocessor.
 int blocks_by_registers(int values, int threads) {
   return std::max(1, cuda::multiprocessor::registers / (threads * (values + registers_beside_values)));
 }
@@ -394,7 +394,7 @@ Places choose_places(const BeliefPropagationParameters& parameters, int shared_b
   return places;
 }
 
-// `shared_bytes_there`: of a block on the GPU.
+// `shared_bytes_there`: shared memory that the GPU allows a block.
 detail::TuningSpace float_space(const BeliefPropagationParameters& parameters,
                                 const std::function<int()>& shared_bytes_there) {
   detail::TuningSpace space;
@@ -517,7 +517,7 @@ class Float final : public Cuda {
 
   std::size_t shared_bytes() const { return static_cast<std::size_t>(places_.shared_bytes()); }
 
-  // A thread a pixel of one colour.
+  // One thread per pixel of one colour.
   Shape grid(std::size_t index, unsigned threads, unsigned colours = 1) const {
     const Size size = sizes()[index];
     return {static_cast<unsigned>(size.height),
@@ -565,7 +565,7 @@ std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters& param
 
 detail::TuningSpace cuda_tuning_space(const BeliefPropagationParameters& parameters, const Device& device,
                                       const ImageFormat&) {
-  // The GPU is asked when a configuration is to be tried: what there is can be listed without one.
+  // The GPU is queried only when a configuration is tried, so that tunables can be listed without a GPU.
   const auto shared_bytes = [index = device.index, known = std::make_shared<int>()] {
     if (*known == 0) *known = cuda::Context(index).shared_bytes_per_block();
     return *known;

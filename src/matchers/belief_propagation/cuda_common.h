@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of integer and of float arithmetic share.
+// Shared by the kernels of integer and of float arithmetic.
 //
-// Specialised by TABLE (1 = differences are integer gray levels, or bits), and by what data_cost.h says.
+// Specialised by TABLE (1 = differences are integer gray levels, or bits), and by the macros of
+// data_cost/cuda_costs.h.
 #pragma once
 
 #include "data_cost/cuda_costs.h"

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Belief propagation on CUDA in floats, kept as float32, float16 or bfloat16: the published algorithm, every
 // operation in the order of reference.cpp. A thread sends one message of one pixel; PIXELS neighbours of one
-// colour and their four messages are a block.
+// colour, with a thread for each of their four messages, are a block.
 //
 // The choices that Grauer-Gray & Cavazos 2010 and Grauer-Gray 2019 measure are macros:
-//   NAIVE_ORDER  1: all labels of a pixel side by side; 0: neighbours side by side, so that a warp's access
-//   is
-//                one contiguous one
+//   NAIVE_ORDER   1: all labels of a pixel are contiguous; 0: neighbours are, so that a warp's access is too
 //   IN_REGISTERS, IN_SHARED_MEMORY
-//                labels of the message it is making that a thread keeps there: the lowest, and those above
-//                them; the rest is in local memory
-//   LEAST_BLOCKS that a multiprocessor is to have room for
+//                 labels, of the message that it computes, that a thread keeps there: the lowest, and those
+//                 above them; the rest is in local memory
+//   LEAST_BLOCKS  that must fit on a multiprocessor
 // Specialised further by STORAGE (32, 16 = half, 17 = bfloat16), LABELS, EDGES (0 = alike everywhere),
-// HAS_OUTSIDE, CONFIDENCE, SUB_PIXEL, PIXELS; and by what belief_propagation_common.h says.
+// HAS_OUTSIDE, CONFIDENCE, SUB_PIXEL, PIXELS; and by the macros of cuda_common.h.
 #include "matchers/belief_propagation/cuda_common.h"
 
 using namespace parallax::belief_propagation;
@@ -38,7 +36,7 @@ __device__ __forceinline__ float load(Stored value) {
   return result;
 #endif
 }
-// To the nearest, ties to even.
+// Rounds to the nearest, ties to even.
 __device__ __forceinline__ Stored stored(float value) {
 #ifdef PARALLAX_EMULATED
   return emulated::float_to_half(value);
@@ -53,20 +51,20 @@ using Stored = uint16;
 __device__ __forceinline__ float load(Stored value) {
   return __uint_as_float(static_cast<uint32>(value) << 16);
 }
-// To the nearest, ties to even.
+// Rounds to the nearest, ties to even.
 __device__ __forceinline__ Stored stored(float value) {
   const uint32 bits = __float_as_uint(value);
   return static_cast<Stored>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 #endif
 
-// Sums of a volume's costs may be more than a half can hold.
+// Sums of a volume's costs may exceed the range of a half.
 __device__ __forceinline__ float within_half(float value) {
   constexpr float highest = 65504;
   return STORAGE == 16 ? fmaxf(fminf(value, highest), -highest) : value;
 }
 
-// Where a label of a colour's pixel is in its plane, and how far it is to the next label.
+// The place of a pixel's first label in its plane of one colour, and the distance to the next label.
 __device__ __forceinline__ int64 place_of(const CudaFloatLevel& level, int y, int i) {
   return NAIVE_ORDER ? (static_cast<int64>(y) * level.pitch + i) * LABELS
                      : static_cast<int64>(y) * LABELS * level.pitch + i;
@@ -75,7 +73,7 @@ __device__ __forceinline__ int64 label_step(const CudaFloatLevel& level) {
   return NAIVE_ORDER ? 1 : level.pitch;
 }
 
-// All labels of a pixel. What is read is never written by the same kernel, but was before its wait.
+// All labels of a pixel. A kernel never writes what it reads here, but earlier kernels did, before the wait.
 struct Column {
   Stored* first;
   int64 step;
@@ -124,7 +122,7 @@ __device__ __forceinline__ Incoming incoming(const CudaFloatLevel& level, int co
   return columns;
 }
 
-// In the order that Felzenszwalb's program adds them up, for floats do mind.
+// The order in which Felzenszwalb's program adds messages: float addition is not associative.
 __device__ __forceinline__ float belief(const Incoming& columns, const Column& data, int label) {
   float total = 0;
   total += columns.from[below].at(label);
@@ -134,7 +132,7 @@ __device__ __forceinline__ float belief(const Incoming& columns, const Column& d
   return total + data.at(label);
 }
 
-// What a message is made from: the other three messages in that order, and the data.
+// The inputs of a message: the other three messages in that order, and the data costs.
 struct Sources {
   Column first, second, third, data;
   __device__ __forceinline__ float at(int label) const {
@@ -153,7 +151,7 @@ __device__ __forceinline__ Sources all_but(int direction, const Incoming& column
           direction == left_side ? columns.from[right_side] : columns.from[left_side], data};
 }
 
-// The message in the making: three ranges of labels, each in a memory of its own.
+// Values of the message being computed: three ranges of labels, each in its own memory.
 enum Memory { registers, shared_memory, local_memory };
 
 template <Memory memory>
@@ -183,7 +181,7 @@ struct Values {
   }
 };
 
-// Of the labels in one memory.
+// Values of the labels in one memory.
 template <Memory memory>
 __device__ __forceinline__ float value_of(const Sources& sources, int label) {
   return sources.at(label);
@@ -193,7 +191,7 @@ __device__ __forceinline__ float value_of(Values& message, int label) {
   return message.at<memory>(label);
 }
 
-// A piece of labels whose values are under way at once.
+// Walks a piece of labels whose values are loaded together.
 template <Memory memory, bool upwards, bool keeps, int piece, class From, class Step>
 __device__ __forceinline__ void walk_piece(int done, From& from, Values& message, const Step& step) {
   constexpr int first = first_label<memory>(), end = end_label<memory>();
@@ -211,8 +209,8 @@ __device__ __forceinline__ void walk_piece(int done, From& from, Values& message
   }
 }
 
-// Registers have no index: their loops must be unrolled. Local memory's must not be, or it would be
-// registers.
+// Registers cannot be indexed, so their loops must be unrolled. Those of local memory must not be, or it
+// would become registers.
 template <Memory memory, bool upwards, bool keeps, class From, class Step>
 __device__ __forceinline__ void walk_memory(From& from, Values& message, const Step& step) {
   constexpr int count = end_label<memory>() - first_label<memory>();
@@ -228,8 +226,8 @@ __device__ __forceinline__ void walk_memory(From& from, Values& message, const S
   }
 }
 
-// Calls step(label, value) for all labels in order, upwards or downwards, with the values of `from`. What it
-// gives back becomes the message's value, if `keeps` says so.
+// Calls step(label, value) for all labels in order, upwards or downwards, with the values of `from`. If
+// `keeps`, its result becomes the message's value.
 template <bool upwards, bool keeps, class From, class Step>
 __device__ __forceinline__ void walk(From& from, Values& message, const Step& step) {
   walk_memory<upwards ? registers : local_memory, upwards, keeps>(from, message, step);
@@ -299,8 +297,8 @@ PARALLAX_KERNEL __launch_bounds__(PIXELS* directions, LEAST_BLOCKS)
        message_of(level, colour, direction, pixel.y, pixel.i));
 }
 
-// What a level starts with: the messages of the pixels (x/2, y/2) of the coarser one; zeros where there is
-// none. grid.z = colour.
+// The initial messages of a level: those of the pixels (x/2, y/2) of the coarser level, or zeros where there
+// is none. grid.z = colour.
 PARALLAX_KERNEL start(CudaFloatLevel level, CudaFloatLevel coarser, int is_coarsest) {
   wait_for_previous();
   const int colour = blockIdx.z;
@@ -332,7 +330,7 @@ PARALLAX_KERNEL add_up(CudaFloatLevel fine, CudaFloatLevel coarse) {
 
 namespace {
 
-// Whether the right pixels of all labels are there, and of any.
+// Whether the right pixels of all labels exist, and of any.
 struct Existence {
   bool all, any;
 };
@@ -372,7 +370,7 @@ __device__ __forceinline__ float cost(const CudaCosts& costs, const Pixel& pixel
 
 }  // namespace
 
-// Data costs of the image, and what its pixels are from the start. grid.z = colour.
+// Data costs of the image, and the initial status of its pixels. grid.z = colour.
 PARALLAX_KERNEL find_costs(CudaFloatLevel level, CudaCosts costs) {
   wait_for_previous();
   const int colour = blockIdx.z;

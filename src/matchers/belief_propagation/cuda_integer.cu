@@ -2,9 +2,9 @@
 // Belief propagation on CUDA in integer arithmetic: bytes (fixed8) or 16 bits (fixed16).
 //
 // A word holds the values of neighbours of one colour in a row: four bytes, or two times 16 bits; these
-// pixels are a "group". LANES threads side by side share a group, each has PER_LANE labels of it in
-// registers, so a message's way over the labels is a loop and a few shuffles. Labels are padded to LANES ·
-// PER_LANE with data costs at the bound, which neither win nor shape a message: see belief_propagation.h.
+// pixels are a "group". LANES neighbouring threads share a group; each has PER_LANE of its labels in
+// registers, so a pass over the labels is a loop and a few shuffles. Labels are padded to LANES ·
+// PER_LANE with data costs at the bound, which neither win nor change a message: see belief_propagation.h.
 //
 //   plane of one colour   [row + 1][group + 1][piece][lane][VECTOR words]
 //
@@ -13,8 +13,8 @@
 //
 // Specialised by BITS of a value (8, 16), LABELS, LANES, PER_LANE, VECTOR, BOUND of a message, REACH (lanes
 // that a message travels until it meets its bound), EDGES (0 = alike everywhere), HAS_OUTSIDE (a cost),
-// CONFIDENCE, SUB_PIXEL, BLOCK (threads), LEAST_BLOCKS (of updates, that a multiprocessor is to have room
-// for; 0 = as it comes); and by what belief_propagation_common.h says.
+// CONFIDENCE, SUB_PIXEL, BLOCK (threads), LEAST_BLOCKS (of updates, that must fit on a multiprocessor;
+// 0 = no demand); and by the macros of cuda_common.h.
 #include "matchers/belief_propagation/cuda_common.h"
 
 using namespace parallax::belief_propagation;
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int padded_labels = LANES * PER_LANE;
 constexpr int group_pixels = 32 / BITS;
-// A word as it is computed with: two 16-bit values in each half.
+// A word unpacked for arithmetic: two 16-bit values in each half.
 constexpr int halves = group_pixels / 2;
 constexpr uint32 data_bound = 4 * BOUND + 1;
 
@@ -81,7 +81,7 @@ __device__ __forceinline__ void store(const uint32* from, uint32* to) {
     *reinterpret_cast<uint2*>(to) = make_uint2(from[0], from[1]);
 }
 
-// A thread's part of a group.
+// Loads a thread's part of a group.
 __device__ __forceinline__ Words load_words(const uint32* group) {
   const int lane = threadIdx.x % LANES;
   Words words;
@@ -104,20 +104,20 @@ __device__ __forceinline__ uint32* messages(const CudaIntegerLevel& level, int c
   return level.messages + (colour * directions + direction) * level.plane_words;
 }
 
-// The pixels of a group that are in the image, as a mask of a word.
+// A mask of a word: the pixels of a group that are in the image.
 __device__ __forceinline__ uint32 inside_mask(int pixels, int group) {
   const int count = pixels - group * group_pixels;
   if (count >= group_pixels) return ~0u;
   return count <= 0 ? 0 : (1u << count * BITS) - 1;
 }
 
-// Where a thread works.
+// The group and lane of a thread.
 struct Place {
   int y, group, lane;
   bool inside;
 };
 
-// Threads beyond the last group follow the last: all take part in shuffles, none but the first stores.
+// Threads beyond the last group repeat the last: all take part in shuffles, but only the first stores.
 __device__ __forceinline__ Place find_place(const CudaIntegerLevel& level) {
   const uint32 groups = level.groups, last = groups * level.height - 1;
   const uint32 index = (blockIdx.x * BLOCK + threadIdx.x) / LANES;
@@ -158,13 +158,13 @@ __device__ __forceinline__ Words stepped(int steps, int group, const Fetch& fetc
   return words;
 }
 
-// From columns of this parity to those `columns` away.
+// Group steps from columns of this parity to those `columns` away.
 __device__ __forceinline__ int steps_to(int columns, int odd) {
   return (columns + odd) >> 1;
 }
 
-// The messages that a colour starts a level with, those of the pixels (x/2, y/2) of the coarser one, without
-// writing them first. The columns of a colour, halved, count 0, 1, 2, … without a gap.
+// The initial messages of a colour on a level, those of the pixels (x/2, y/2) of the coarser level, without
+// storing them first. The columns of a colour, halved, count 0, 1, 2, … without a gap.
 __device__ __forceinline__ Words start_words(const CudaIntegerLevel& level, const CudaIntegerLevel& coarser,
                                              int colour, int direction, int y, int group) {
   Words words = {};
@@ -207,7 +207,8 @@ __device__ __forceinline__ Words beliefs(const Words& data, const Incoming& word
   return sum;
 }
 
-// From the lanes before (or after) a label, what their labels allow here; nothing at the end.
+// The lowest values that the labels of the lanes before (or after) allow at this lane's first (or last)
+// label; no limit at the ends.
 template <bool upwards>
 __device__ __forceinline__ uint32 carried(uint32 last, uint32 slope) {
   constexpr uint32 nothing = 0x7FFF7FFFu;
@@ -219,7 +220,7 @@ __device__ __forceinline__ uint32 carried(uint32 last, uint32 slope) {
   };
 #pragma unroll
   for (int step = 1; step <= REACH && step < LANES; step *= 2) {
-    // A slope too steep for 15 bits of a way tells nothing at its end.
+    // A slope whose sum over the distance exceeds 15 bits has no effect at its end.
     constexpr bool may_overflow = BOUND * PER_LANE * REACH > 0x7FFF;
     const uint32 steepest = both(0x7FFF / (PER_LANE * step));
     const uint32 way = (may_overflow ? __vminu2(slope, steepest) : slope) * (PER_LANE * step);
@@ -228,7 +229,7 @@ __device__ __forceinline__ uint32 carried(uint32 last, uint32 slope) {
   return neighbour(last, 1);
 }
 
-// The message of a group: the lower envelope of h, cut at its least plus the truncation, less its least.
+// The message of a group: the lower envelope of h, cut at its least plus the truncation, minus its least.
 __device__ __forceinline__ Words message(const Words& all_of_h, const Split& slope, const Split& truncation) {
   uint32 h[halves][PER_LANE];
   uint32 least[halves], last[halves];
@@ -302,8 +303,8 @@ __device__ __forceinline__ Words masked(Words words, uint32 mask) {
   return words;
 }
 
-// Sends the messages of a colour's pixels, from those that they got. With grid.y = 4, the blocks share the
-// directions: more is loaded, but each thread is done sooner.
+// Sends the messages of a colour's pixels, from those that they received. With grid.y = 4, the blocks share
+// the directions: more loads in total, but less time per thread.
 __device__ __forceinline__ void send(const CudaIntegerLevel& level, int colour, const Place& place,
                                      const Words& data, const Weights& weight, const Incoming& words) {
   const Words belief = beliefs(data, words);
@@ -321,7 +322,7 @@ __device__ __forceinline__ void send(const CudaIntegerLevel& level, int colour, 
   }
 }
 
-// What the other colour sent.
+// The messages that the other colour sent.
 __device__ __forceinline__ Incoming incoming(const CudaIntegerLevel& level, int colour, const Place& place) {
   return incoming(place.y, colour, place.group, [&](int direction, int y, int group) {
     return load_words(messages(level, 1 - colour, direction) + group_offset(level, y, group));
@@ -340,8 +341,8 @@ __device__ __forceinline__ Words data_of(const CudaIntegerLevel& level, int colo
 #define PARALLAX_UPDATE_BOUNDS __launch_bounds__(BLOCK)
 #endif
 
-// One iteration: the messages of one colour. What is read before the wait was written before the kernel ahead
-// began: by then, the ones ahead of that have ended.
+// One iteration: the messages of one colour. Data read before the wait was written before the previous kernel
+// began: kernels before that one have ended by then.
 PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS update(CudaIntegerLevel level, CudaSmoothness alike, int colour) {
   const Place place = find_place(level);
   const Words data = data_of(level, colour, place);
@@ -363,7 +364,7 @@ PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS first_update(CudaIntegerLevel level, Cuda
   send(level, colour, place, data, weight, words);
 }
 
-// The messages that a colour starts with, for a level on which nothing updates it.
+// The initial messages of a colour, for a level on which nothing updates it.
 PARALLAX_KERNEL __launch_bounds__(BLOCK) start(CudaIntegerLevel level, CudaIntegerLevel coarser, int colour) {
   const Place place = find_place(level);
   const int64 offset = group_offset(level, place.y, place.group);
@@ -375,12 +376,12 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) start(CudaIntegerLevel level, CudaInteg
   }
 }
 
-// Data costs of coarser levels: the sums over up to four children, which all have the column of their parent
-// when the columns of a colour are counted. A thread makes both colours of its words.
+// Data costs of coarser levels: sums over up to four children, all of which have their parent's column when
+// the columns of a colour are counted. A thread makes both colours of its words.
 PARALLAX_KERNEL __launch_bounds__(BLOCK) add_up(CudaIntegerLevel fine, CudaIntegerLevel coarse) {
   const Place place = find_place(coarse);
   wait_for_previous();
-  // Of two groups of the finer level; of each, the pixels of even and of odd columns of the coarser.
+  // Sums of two groups of the finer level; for each, the pixels of even and of odd columns of the coarser.
   Split sum[2][PER_LANE];
 #pragma unroll
   for (int part = 0; part < 2; ++part) {
@@ -450,7 +451,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) add_up(CudaIntegerLevel fine, CudaInteg
   store_words(odd, coarse.data + (1 - colour_of_even) * coarse.plane_words + offset);
 }
 
-// Slopes and truncations of a level: a thread a group, direction and colour. `tables` holds those of each
+// Slopes and truncations of a level: one thread per group, direction and colour. `tables` holds those of each
 // difference, truncations behind slopes.
 PARALLAX_KERNEL find_edges(CudaIntegerLevel level, const uint16* gray, int stride, const uint16* tables,
                            int table_size, uint32* edges) {
@@ -466,7 +467,7 @@ PARALLAX_KERNEL find_edges(CudaIntegerLevel level, const uint16* gray, int strid
   for (int p = 0; p < group_pixels; ++p) {
     const int x = 2 * (group * group_pixels + p) + parity(y, colour);
     const int u = x + step_x, v = y + step_y;
-    int edge = 0;  // beyond the border, all is flat
+    int edge = 0;  // none beyond the border
     if (x < level.width && u >= 0 && u < level.width && v >= 0 && v < level.height) {
       const int here = gray[static_cast<int64>(y) * stride + x],
                 there = gray[static_cast<int64>(v) * stride + u];
@@ -483,11 +484,10 @@ PARALLAX_KERNEL find_edges(CudaIntegerLevel level, const uint16* gray, int strid
 
 namespace {
 
-// The right pixels that a thread's labels lead to, from all pixels of its group: columns `first`, first + 1,
-// …
+// The right pixels that a thread's labels reach from all pixels of its group: columns `first`, first + 1, …
 constexpr int span = PER_LANE + 2 * (group_pixels - 1);
 static_assert(span <= 64);
-// Where label k of pixel p is among them.
+// The index of label k of pixel p in them.
 __device__ __forceinline__ constexpr int in_span(int p, int k) {
   return 2 * p + PER_LANE - 1 - k;
 }
@@ -496,7 +496,7 @@ struct CostPlace {
   int y, x, first_label, first_right;  // x of pixel 0
 };
 
-// Calls action(p, k, difference) for each pixel and label. What the labels of neighbours share is loaded
+// Calls action(p, k, difference) for each pixel and label. Values that labels of neighbours share are loaded
 // once.
 template <class Value, class Distance, class Action>
 __device__ __forceinline__ void for_each_in_span(const CudaCosts& costs, const CostPlace& at,
@@ -560,7 +560,7 @@ __device__ __forceinline__ Existence existence(uint64 right_valid, int first_lab
   return {flags & 0xFFFF, flags >> apart};
 }
 
-// Before the right pixel's validity is considered.
+// Costs without regard to the right pixel's validity.
 template <class Action>
 __device__ __forceinline__ void for_each_cost(const CudaCosts& costs, const CostPlace& at, const float* table,
                                               const Action& action) {
@@ -588,7 +588,7 @@ __device__ __forceinline__ void for_each_cost(const CudaCosts& costs, const Cost
 
 }  // namespace
 
-// Data costs of the image, and what its pixels are from the start. Both colours: grid.y = 2.
+// Data costs of the image, and the initial status of its pixels. Both colours: grid.y = 2.
 PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaIntegerLevel level, CudaCosts costs) {
   __shared__ float table[TABLE_SIZE];
   wait_for_previous();
@@ -606,7 +606,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaIntegerLevel level, Cuda
 
   const int words = costs.validity.words;
   const uint64 left_valid = valid_bits(costs.validity.left, words, at.y, at.x);
-  // A volume's labels lead nowhere.
+  // A volume's labels correspond to no right pixels.
   const bool everywhere = COST == volume && !costs.mirrored;
   const uint64 right_valid =
       everywhere ? ~0ull : valid_bits(costs.validity.right, words, at.y, at.first_right);
@@ -661,7 +661,7 @@ __device__ __forceinline__ uint32 least_value(uint32 value) {
 }
 
 __device__ __forceinline__ Beliefs find_best(const Words& belief, int first_label, int p) {
-  uint32 best = ~0u;  // value, then label: of equals, the lowest label
+  uint32 best = ~0u;  // value, then label: ties go to the lowest label
 #pragma unroll
   for (int k = 0; k < PER_LANE; ++k) best = min(best, element(belief.of[k], p) << 16 | (first_label + k));
   best = least_value(best);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host tells the kernels of belief propagation; included by both.
+// Arguments of the kernels of belief propagation; included by host and kernels.
 #pragma once
 
 namespace parallax::belief_propagation {
@@ -27,7 +27,7 @@ struct CudaFloatLevel {
 };
 
 struct CudaSmoothness {
-  unsigned slope, truncation;  // of edges that are alike everywhere
+  unsigned slope, truncation;  // where all edges have the same
 };
 
 }  // namespace parallax::belief_propagation

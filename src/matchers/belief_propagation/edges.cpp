@@ -119,7 +119,7 @@ void Edges::write_plane(std::size_t level, int y, int colour, int direction, con
     slopes[i] = slope_table[edge];
     truncations[i] = truncation_table[edge];
   };
-  // Beyond the border, all is flat.
+  // There are no image edges beyond the border.
   const int pixels = (width - parity + 1) / 2;
   const int computed = static_cast<int>(levels_[level].plane_bytes / sizeof(Value));
   const int first = direction == left && parity == 0 ? 1 : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What image edges leave of smoothness: slopes and truncations for every pixel and direction of every level,
-// in the layout of cpu_kernels.h.
+// Smoothness at image edges: slopes and truncations for every pixel and direction of every level, in the
+// layout of cpu_kernels.h.
 #pragma once
 
 #include <vector>
@@ -16,13 +16,13 @@ class Edges {
  public:
   Edges(const Model& model, const std::vector<Size>& sizes);
 
-  // As Arena says, twice before anything else.
+  // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena);
-  // Once, then.
+  // Called once, after reserve().
   void write_tables() const;
   void prepare(View<const std::uint16_t> gray, const Workers& workers) const;
 
-  // Of the pixels of one half of a row.
+  // Slopes of the pixels of one half of a row.
   const void* slopes(std::size_t level, int y, int colour, int direction) const {
     return plane(level, y, colour, direction);
   }
@@ -38,7 +38,7 @@ class Edges {
     View<std::uint16_t> gray;
   };
 
-  std::size_t table_bytes() const;  // of the slopes, or the truncations
+  std::size_t table_bytes() const;  // bytes of the slopes, or of the truncations
   bool flat() const { return model_.parameters.edge_contrast == 0; }
   std::byte* plane(std::size_t level, int y, int colour, int index) const;
   View<const std::uint16_t> gray_of(std::size_t level, View<const std::uint16_t> finest) const;
@@ -54,7 +54,7 @@ class Edges {
 
   Model model_;
   std::vector<Level> levels_;
-  // Slopes and truncations in the type that is computed with: the model's, or of a row without edges.
+  // Slopes and truncations in the computing type: the model's tables, or a row for images without edges.
   std::byte* tables_ = nullptr;
 };
 

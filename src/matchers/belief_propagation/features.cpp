@@ -8,7 +8,7 @@
 namespace parallax::belief_propagation {
 namespace {
 
-// Elements, and what full pairs of vectors read and write beyond them.
+// `count` elements, plus those that full pairs of vectors read and write beyond them.
 std::size_t padded(int count) {
   return static_cast<std::size_t>(count) + 2 * widest_vector_bytes;
 }
@@ -34,7 +34,7 @@ Features::Features(const Model& model, const ImageFormat& format, const PlaneSha
 
 void Features::reserve(Arena& arena) {
   rows_.reserve(arena);
-  // What the last label of the last element reads.
+  // The right elements that the last label of the last element reads.
   const int right_elements = shape_.copied + model_.labels / 2 + 1;
   halves_[0] = reserve_halves(feature_planes(feature_), feature_bytes(feature_), shape_.copied, arena);
   halves_[1] = reserve_halves(feature_planes(feature_), feature_bytes(feature_), right_elements, arena);
@@ -116,7 +116,8 @@ void Features::write_validity(int y, const Scratch& scratch) const {
   data_cost::write_validity(model_, pair_, mirrored_, y, {left, right, status_.row(y)});
   split_row(right, extended_columns(), reinterpret_cast<std::uint8_t*>(valid_[1].at(y, 0, 0)),
             reinterpret_cast<std::uint8_t*>(valid_[1].at(y, 0, 1)));
-  // What is computed beyond the border must have no data, for coarse pixels at the border sum some of it.
+  // Elements computed beyond the border must have no data, because coarse pixels at the border add some of
+  // them.
   std::fill_n(left + size_.width, 2 * widest_vector_bytes, std::uint8_t{0});
   for (int parity = 0; parity < 2; ++parity)
     std::fill_n(valid_[0].at(y, 0, parity), shape_.computed, std::byte{0});
@@ -160,7 +161,7 @@ void Features::write_costs(int y, int colour, Range range, int slot, void* out) 
 
 void Features::write_volume_costs(int y, int colour, Range range, float* units, void* out) const {
   const RowCost row = row_cost(y, colour);
-  const data_cost::CostModel model = model_;  // of its own: no cost that is written can change it
+  const data_cost::CostModel model = model_;  // a copy, which stores of costs cannot alias
   const auto fill_pixel = [&](int i, float* at) {
     const int x = 2 * i + row.parity;
     for (int label = 0; label < model_.labels; ++label) {

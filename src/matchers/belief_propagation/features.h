@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the data costs of both images are made from, in the layout of cpu_kernels.h.
+// Features of both images, from which data costs are computed, in the layout of cpu_kernels.h.
 #pragma once
 
 #include <vector>
@@ -16,14 +16,14 @@ class Features {
  public:
   Features(const Model& model, const ImageFormat& format, const PlaneShape& shape, int slots);
 
-  // As Arena says, twice before anything else.
+  // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena);
 
   // As DataCosts::prepare().
   void prepare(const StereoPair& pair, bool mirrored, const Workers& workers);
 
   View<const std::uint16_t> gray() const { return rows_.gray(0); }
-  // For each pixel: matched, or the Status it has from the start.
+  // For each pixel: matched, or the Status that is known before matching.
   const View<std::uint8_t>& status() const { return status_; }
 
   // Writes data costs of a row of one colour.

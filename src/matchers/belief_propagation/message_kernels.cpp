@@ -16,7 +16,7 @@ namespace parallax::belief_propagation::HWY_NAMESPACE {
 
 using Direction::above, Direction::below, Direction::left, Direction::right;
 
-// The four messages to the pixels [i, i + lanes), and their data costs, for one label after the other.
+// The four messages to the pixels [i, i + lanes), and their data costs, label by label.
 template <class Number>
 struct Incoming {
   using Vector = typename Number::Vector;
@@ -34,7 +34,7 @@ struct Incoming {
     for (int d = 0; d < direction_count; ++d) messages[d] = Number::load(from[d] + at);
     costs = Number::load(data + at);
   }
-  // The order of additions is the reference's: integers do not mind.
+  // Adds in the reference's order, which matters to floats only.
   HWY_INLINE Vector belief() const {
     return hn::Add(
         hn::Add(hn::Add(hn::Add(messages[below], messages[above]), messages[right]), messages[left]), costs);
@@ -51,9 +51,8 @@ struct Incoming {
   Vector messages[direction_count], costs;
 };
 
-// The message step for one vector of pixels, in integers: the forward pass of all four directions reads
-// everything once, and leaves its results where the messages will be; the backward pass makes messages of
-// them.
+// The message step for one vector of pixels, in integers. The forward pass of all four directions reads every
+// input once, and stores its results in place of the messages; the backward pass completes them.
 template <class Number>
 HWY_INLINE void send_integers(const RowUpdate& row, std::ptrdiff_t i) {
   using Vector = typename Number::Vector;
@@ -91,7 +90,7 @@ HWY_INLINE void send_integers(const RowUpdate& row, std::ptrdiff_t i) {
   }
 }
 
-// The same in floats: one more pass, as the mean is known only after the second.
+// The same in floats, with a third pass, because the mean is known only after the second.
 template <class Number>
 HWY_INLINE void send_floats(const RowUpdate& row, std::ptrdiff_t i) {
   using Vector = typename Number::Vector;
@@ -149,7 +148,7 @@ void update_row_as(const RowUpdate& row) {
   }
 }
 
-// Labels of the lowest beliefs, by lane: as numbers of the lanes' own width, and for bytes in two of them.
+// Labels of the lowest beliefs, by lane: as integers of the lanes' own width; for bytes, in two of them.
 template <class Number>
 struct Lowest {
   using Vector = typename Number::Vector;
@@ -184,8 +183,8 @@ struct Lowest {
   Vector best, low, high;
 };
 
-// Beliefs of the labels around the lowest, and of its rival; `beliefs` has `lanes` for each label, and loses
-// them.
+// Finds the beliefs next to the lowest, and its rival; `beliefs` has `lanes` for each label, and is
+// overwritten.
 template <class Number>
 HWY_INLINE void look_around(const RowDecision& row, std::ptrdiff_t i, typename Number::Value* beliefs) {
   using Value = typename Number::Value;
@@ -386,8 +385,8 @@ PlaneShape plane_shape(Size size, int labels, Arithmetic arithmetic) {
   shape.labels = labels;
   shape.computed = round_up((size.width + 1) / 2, computing_unit(arithmetic));
   shape.copied = round_up(shape.computed, copying_unit(arithmetic));
-  // An even number of vectors and a margin of one, so that successive labels do not meet in the same few sets
-  // of the cache.
+  // An even number of vectors and a margin of one, so that successive labels do not share the same few cache
+  // sets.
   shape.stride = shape.copied + copying_unit(arithmetic) / 2;
   return shape;
 }

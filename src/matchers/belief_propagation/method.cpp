@@ -53,7 +53,7 @@ Fields fields(BeliefPropagationParameters& p) {
   return fields;
 }
 
-// As the papers describe it, and nothing more.
+// The published algorithm, without extensions.
 BeliefPropagationParameters published() {
   BeliefPropagationParameters parameters;
   parameters.cost = DataCost::absolute_difference;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an arithmetic is stored and computed in, in the vectors of the instruction set that is being compiled.
+// The storage and computing types of each arithmetic, as vectors of the instruction set that is being
+// compiled. Included once for each instruction set.
 
 // Included once for each instruction set.
 #if defined(PARALLAX_BELIEF_PROPAGATION_NUMBERS) == defined(HWY_TARGET_TOGGLE)
@@ -19,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace parallax::belief_propagation::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// load() and store() turn what is stored into what is computed with, and back.
+// load() and store() convert between the storage and the computing type.
 template <class Element>
 struct Integer {
   using Storage = Element;
@@ -40,7 +41,7 @@ struct Float {
   using Bits = hn::RebindToUnsigned<Tag>;
   static constexpr bool integer = false;
   static HWY_INLINE void store_values(Vector v, Value* p) { hn::Store(v, Tag(), p); }
-  // What the storage can hold of a sum of data costs.
+  // Clamps a sum of data costs to the storage's range.
   static HWY_INLINE Vector within_range(Vector v) { return v; }
   static constexpr Value highest = std::numeric_limits<Value>::infinity();
 };
@@ -103,11 +104,11 @@ struct HalfFormat {
   }
 
  private:
-  // What stands in for the conversion, where the machine has none, cuts off.
+  // Highway's emulation of the conversion, where the machine has none, truncates.
   static HWY_INLINE Float::Vector nearest(Float::Vector v) {
     const Float::Tag tag;
     const auto normal = hn::And(nearest_shorter<13>(v), hn::Set(Float::Bits(), 0xFFFFE000u));
-    // Halves below the least normal one are as far apart as floats from ½ to 1.
+    // Halves below the least normal one are spaced like floats from ½ to 1.
     const auto half = hn::Set(tag, 0.5f), magnitude = hn::Abs(v);
     const auto subnormal = hn::CopySign(hn::Sub(hn::Add(magnitude, half), half), v);
     return hn::IfThenElse(hn::Lt(magnitude, hn::Set(tag, 6.103515625e-05f)), subnormal,
@@ -123,7 +124,7 @@ struct Half : Short<HalfFormat> {
   }
 };
 
-// Planes of a row, as their type.
+// A plane of a row, cast to its storage type.
 template <class Number, class T>
 HWY_INLINE const typename Number::Storage* storage(const T* plane) {
   return static_cast<const typename Number::Storage*>(plane);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The specification of belief propagation, straight from belief_propagation.h: one pixel and one label after
-// the other, everything in floats. Integer arithmetic keeps integers in them, and is exact.
+// The specification of belief propagation, written directly from belief_propagation.h: one pixel and one
+// label at a time, all values in floats. In integer arithmetic they hold integers, exactly.
 
 #include <algorithm>
 #include <bit>
@@ -15,7 +15,7 @@ namespace {
 
 using refine::Beliefs, refine::no_value, refine::write_decision, refine::write_none;
 
-// The nearest number of a shorter format, ties to even.
+// Rounds to the nearest number of a shorter format, ties to even.
 float nearest_bfloat16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   return std::bit_cast<float>((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000u);
@@ -23,7 +23,7 @@ float nearest_bfloat16(float value) {
 
 float nearest_half(float value) {
   constexpr float least_normal = 6.103515625e-05f;
-  // Halves below the least normal one are as far apart as floats from ½ to 1.
+  // Halves below the least normal one are spaced like floats from ½ to 1.
   if (std::abs(value) < least_normal) return std::copysign(std::abs(value) + 0.5f - 0.5f, value);
   const auto bits = std::bit_cast<std::uint32_t>(value);
   return std::bit_cast<float>((bits + 0x0FFF + (bits >> 13 & 1)) & ~0x1FFFu);
@@ -37,7 +37,7 @@ float stored(float value, Arithmetic arithmetic) {
 
 // Where a message goes to, or comes from.
 enum Direction { above, below, left, right };
-// In the order that Felzenszwalb's program adds them up, for floats do mind.
+// The order in which Felzenszwalb's program adds messages: float addition is not associative.
 constexpr Direction all_directions[] = {below, above, right, left};
 constexpr Direction opposite[] = {below, above, right, left};
 constexpr int step_x[] = {0, 0, -1, 1};
@@ -57,7 +57,7 @@ struct Volume {
 struct ReferenceLevel {
   Size size;
   Volume data = {};
-  Volume to[4] = {};  // the message a pixel sends in each direction
+  Volume to[4] = {};  // the messages that pixels send in each direction
   View<std::uint16_t> gray = {};
 
   bool contains(int x, int y) const { return x >= 0 && y >= 0 && x < size.width && y < size.height; }
@@ -135,7 +135,8 @@ class Reference final : public host::Plan {
                                                                : data;
   }
 
-  // What is kept of the data costs of a pixel.
+  // In integer arithmetic, subtracts a pixel's least data cost and cuts at the bound; in floats, rounds as
+  // stored.
   void settle(float* data) const {
     const float least = *std::min_element(data, data + model_.labels);
     for (int label = 0; label < model_.labels; ++label)
@@ -182,13 +183,13 @@ class Reference final : public host::Plan {
           for (const Direction to : all_directions) send(level, x, y, to);
   }
 
-  // The message that comes from a direction; nothing comes from outside.
+  // The message from a direction; 0 from beyond the border.
   static float incoming(const ReferenceLevel& level, int x, int y, Direction from, int label) {
     const int i = x + step_x[from], j = y + step_y[from];
     return level.contains(i, j) ? level.to[opposite[from]].at(i, j)[label] : 0.0f;
   }
 
-  // Weight of the edge, as an index into the model's tables. Beyond the border, all is flat.
+  // Weight of the edge, as an index into the model's tables. There are no image edges beyond the border.
   std::size_t edge(const ReferenceLevel& level, int x, int y, Direction to) const {
     const int i = x + step_x[to], j = y + step_y[to];
     if (!level.contains(i, j)) return 0;

@@ -41,9 +41,9 @@ std::string variant(const BlockParameters& parameters) {
          std::to_string(parameters.window);
 }
 
-// A window sees so many pixels around its centre: its radius, and one more where Sobel responses, which look
-// at the neighbours, are what is compared, or summed up for the texture check. Windows are around the pixel,
-// and around all that the search reaches from it.
+// A window covers pixels up to its radius from its centre, and one more where Sobel responses, which read
+// neighbours, are compared or summed for the texture check. There are windows around the pixel, and around
+// all pixels that the search reaches from it.
 Margins margins(const BlockParameters& parameters, const ImageFormat& format) {
   if (parameters.full_row)
     throw Error(ErrorCategory::argument,

@@ -10,7 +10,7 @@
 //   window
 //
 // d is a candidate at x when right pixel x − d exists and neither pixel is masked. The cheapest candidate
-// wins, ties go to the lowest. All costs are integers, so every device gives the same bytes.
+// wins; ties go to the lowest label. All costs are integers, so every device gives the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@
 
 namespace parallax::block {
 
-// What the rest of the library knows of it.
+// The description of this method for the rest of the library.
 std::unique_ptr<detail::Method> method();
 
 std::unique_ptr<detail::Plan> make_reference(const BlockParameters&, const Device&, const ImageFormat&);
@@ -40,13 +40,13 @@ std::unique_ptr<detail::Plan> make_opencl(const BlockParameters&, const Device&,
                                           const detail::Configuration&);
 detail::TuningSpace opencl_tuning_space(const BlockParameters&, const Device&, const ImageFormat&);
 
-// What kernels are made for, as tuning files spell it: "sad, window 9".
+// What kernels are specialised for, as in tuning files: "sad, window 9".
 std::string variant(const BlockParameters& parameters);
 
-// Integer ZNCC costs of one unit of correlation.
+// ZNCC costs are integers: one unit of correlation costs this much.
 inline constexpr double zncc_unit = 1 << 20;
 
-// The search range in effect, and how far the filtered images and the costs can reach.
+// The effective search range, and the highest values of filtered images and of costs.
 struct Search {
   int lowest;  // min_disparity
   int labels;
@@ -54,10 +54,11 @@ struct Search {
   std::uint64_t highest_cost;  // of any window
 };
 
-// Checks the parameters that only the format decides. \throws Error (argument)
+// Checks the parameters whose validity depends on the format.
+// \throws Error (argument)
 Search plan_search(const BlockParameters& parameters, const ImageFormat& format);
 
-// \throws Error (argument) as plan_search() does, and for a search of full rows
+// \throws Error (argument) as plan_search() does, and for full-row search
 Margins margins(const BlockParameters& parameters, const ImageFormat& format);
 
 }  // namespace parallax::block

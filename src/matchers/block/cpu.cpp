@@ -29,7 +29,7 @@ std::size_t bytes_of(Sums sums) {
   return sums == Sums::bits16 ? 2 : sums == Sums::bits32 ? 4 : 8;
 }
 
-// How each of them is best depends on the machine; none changes a result.
+// The best values depend on the machine; none changes a result.
 const detail::Tunable bands_per_thread{"bands_per_thread", "Bands of rows per thread", {1, 2, 4, 8}};
 const detail::Tunable pixels_together{
     "pixels_together", "Pixels whose labels are compared at once", {2, 4, 8, 16}};
@@ -38,7 +38,7 @@ SweepShape make_shape(const BlockParameters& parameters, const Search& search, S
                       const detail::Configuration& configuration) {
   const int lanes = widest_vector_bytes / static_cast<int>(bytes_of(sums));
   const int padded = round_up(search.labels, lanes);
-  // The costs of a block are to stay in the first-level cache.
+  // The costs of a block should stay in the first-level cache.
   const int block = configuration.value(
       pixels_together.name, std::clamp(16384 / (padded * static_cast<int>(bytes_of(sums))), 2, most_block));
   return {size.width, size.height, parameters.window / 2, search.lowest, search.labels, padded, block};
@@ -51,7 +51,7 @@ void extend_row(const std::uint16_t* row, const SweepShape& shape, std::uint16_t
   std::fill_n(out + shape.radius + shape.width, shape.radius, row[shape.width - 1]);
 }
 
-// Writes the row right to left, as far as any label reaches, repeating the border pixels.
+// Writes the row right to left, to the farthest column that a label reaches, repeating the border pixels.
 void mirror_row(const std::uint16_t* row, const SweepShape& shape, std::uint16_t* out) {
   const std::int64_t count = shape.right_columns();
   const std::int64_t last =
@@ -177,7 +177,7 @@ class Cpu final : public host::Plan {
         parameters_(parameters),
         search_(plan_search(parameters, format)),
         depth_(format.depth),
-        // Two a thread, so that one that is held up does not hold up all.
+        // Two per thread, so that a delayed thread does not hold up the others.
         bands_per_thread_(configuration.value(bands_per_thread.name, workers_.threads() == 1 ? 1 : 2)),
         sums_(choose_sums(parameters, search_)),
         shape_(make_shape(parameters, search_, size_, sums_, configuration)),
@@ -257,7 +257,7 @@ class Cpu final : public host::Plan {
     });
   }
 
-  // A band begins by summing a window's height of rows: few bands, and each much higher than that.
+  // A band begins by summing a window's height of rows, so bands are few, and much higher than that.
   int bands() const {
     return std::clamp(size_.height / (6 * shape_.window()), 1, bands_per_thread_ * workers_.threads());
   }

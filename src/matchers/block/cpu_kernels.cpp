@@ -22,8 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using refine::code;
 using refine::no_value;
 
-// Terms of a window sum, in lanes of the sums: of one left value and the right values at `right`,
-// neighbouring labels. `highest value` is what plan_search() says of the filtered images.
+// Terms of a window sum, in lanes of the sums, for one left value and the right values at `right`, of
+// neighbouring labels. "Values" are bounded by plan_search()'s highest value of the filtered images.
 
 // Sums of 16 bits: values below 2¹⁵.
 template <BlockCost cost, class D>
@@ -122,8 +122,8 @@ class Sweeper {
   int round_up(int label) const { return rounded_down(label + static_cast<int>(sum_lanes()) - 1); }
   static std::size_t sum_lanes() { return hn::Lanes(SumTag()); }
 
-  // Window sums of the pixels of a block, side by side, so that the work on one need not wait for that on
-  // another.
+  // Window sums of the pixels of a block, stored separately, so that the work on one need not wait for that
+  // on another.
   Sum* window_sums(int i) const {
     return window_sums_ + static_cast<std::size_t>(i) * static_cast<std::size_t>(shape_.padded_labels);
   }
@@ -206,13 +206,13 @@ class Sweeper {
 
   bool right_wanted() const { return !s_.right_disparity.empty(); }
 
-  // Whether all pixels of a block have all labels as candidates, and nothing but the costs decides.
+  // Whether all pixels of a block have all labels as candidates, and only the costs decide.
   bool is_simple(int x, int count) const {
     return plain_ && labels_begun_ >= shape_.labels && shape_.first_candidate(x + count - 1) == 0 &&
            shape_.end_candidate(x) == shape_.labels;
   }
 
-  // One step after the other for all pixels of a block.
+  // Performs each step for all pixels of a block before the next.
   template <bool simple>
   HWY_INLINE void match_block(Place& place, int x, int count, int y) {
     Candidates candidates[most_block];
@@ -228,7 +228,7 @@ class Sweeper {
     }
     if (right_wanted())
       for (int i = 0; i < count; ++i) offer_to_right(candidates[i], x + i);
-    // Where the labels fill their vectors, the sweep has found the minima on its way.
+    // Where the labels fill whole vectors, the sweep has already found the minima.
     if (simple && cost != BlockCost::zncc && round_up(shape_.labels) == shape_.labels) {
       const SumTag d;
       for (int i = 0; i < count; ++i) {
@@ -262,7 +262,7 @@ class Sweeper {
     Sum* before = window_sums(shape_.block - 1);
     Sum* after = window_sums(0);
     for (int i = 0; i < count; ++i) {
-      // Before the first column of all there is none to leave.
+      // No column leaves before the first one has entered.
       const Sum* leaving = x + i == 0 ? zeros_ : place.column - window_columns();
       if constexpr (simple)
         hn::Store(enter_column(place, 0, round_up(shape_.labels), leaving, before, after), SumTag(),
@@ -279,7 +279,7 @@ class Sweeper {
     return static_cast<std::ptrdiff_t>(shape_.window()) * shape_.padded_labels;
   }
 
-  // The labels [first, end) of a pixel and their costs; what `costs` holds for other labels means nothing.
+  // The labels [first, end) of a pixel and their costs; `costs` is undefined for other labels.
   struct Candidates {
     const Cost* costs;
     int first, end;
@@ -287,7 +287,7 @@ class Sweeper {
 
   bool masked(int x, int y) const { return !s_.left_mask.empty() && s_.left_mask.at(x, y) == 0; }
 
-  // Of pixel x, the i-th of its block.
+  // Candidates of pixel x, the i-th of its block.
   HWY_INLINE Candidates candidates_of(int i, int x, int y) {
     const int first = shape_.first_candidate(x), end = shape_.end_candidate(x);
     if (first >= end || masked(x, y)) return {nullptr, 0, 0};
@@ -340,7 +340,7 @@ class Sweeper {
     return hn::GetLane(hn::MinOfLanes(d, lowest));
   }
 
-  // `wanted` is known to occur.
+  // `wanted` must occur.
   HWY_INLINE int first_label_of_cost(const Candidates& c, Cost wanted) const {
     const CostTag d;
     const auto value = hn::Set(d, wanted);
@@ -413,8 +413,8 @@ class Sweeper {
                                             static_cast<std::int64_t>(rival));
   }
 
-  // Every right pixel keeps the lowest of the costs it is offered. Left pixels come from left to right, so
-  // equal costs come in the order of their labels.
+  // Every right pixel keeps its lowest cost so far. Left pixels come from left to right, so equal costs come
+  // in the order of their labels.
   HWY_INLINE void offer_to_right(const Candidates& c, int x) {
     const CostTag d;
     Cost* best = right_costs_ + shape_.mirrored(x);
@@ -516,7 +516,7 @@ class Sweeper {
       const auto correlation = hn::Mul(hn::Mul(covariance, left_scale), hn::LoadU(d, right_scales + k));
       const auto clamped = hn::Max(hn::Set(d, -1.0), hn::Min(correlation, one));
       const auto scaled = hn::Add(hn::Mul(hn::Sub(one, clamped), unit), half);
-      // Not negative, so that cutting the fraction off is rounding down.
+      // Not negative, so truncation rounds down.
       hn::StoreU(hn::BitCast(hn::RebindToUnsigned<decltype(d32)>(), hn::DemoteTo(d32, scaled)),
                  hn::RebindToUnsigned<decltype(d32)>(), out + k);
     }

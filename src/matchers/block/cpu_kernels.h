@@ -8,7 +8,7 @@
 //   column(u, k) += term(new row) − term(row that left the window)
 //   window(k)    += column(u, k) − column(u − w, k)
 //
-// So a label-pixel costs the same for any window, and what is kept is one row of column sums, never a volume.
+// So a label of a pixel costs the same for any window, and one row of column sums is kept, never a volume.
 //
 // The right image is stored mirrored: index j grows with the label. Column u of label k reads right pixel
 // u − lowest − k, which stands at j = (width − 1 + radius − u) + k.
@@ -22,7 +22,7 @@
 
 namespace parallax::block {
 
-// What sums of terms are kept in.
+// The integer type of sums.
 enum class Sums { bits16, bits32, bits64 };
 
 inline constexpr int widest_vector_bytes = 64;
@@ -33,8 +33,8 @@ struct SweepShape {
   int radius;
   int lowest;  // lowest disparity
   int labels;
-  int padded_labels;  // a multiple of vectors
-  int block;          // pixels that are decided together; at most most_block
+  int padded_labels;  // rounded up to whole vectors
+  int block;          // pixels decided together; at most most_block
 
   int window() const { return 2 * radius + 1; }
   int columns() const { return width + 2 * radius; }

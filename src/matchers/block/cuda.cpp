@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block matching on CUDA. A search over images of bytes, see cuda_search.cu, leaves a key for each pixel, and
-// a decision makes the map of them; images of 16-bit values are matched in one plain step. The right map is a
-// second search, with the images exchanged and the labels counted backwards.
+// Block matching on CUDA. For images of bytes, a search (cuda_search.cu) leaves a key for each pixel, and a
+// decision makes the map from the keys; images of 16-bit values are matched in one plain step. The right map
+// is a second search, with the images exchanged and the labels counted backwards.
 
 #include <algorithm>
 #include <optional>
@@ -25,7 +25,7 @@ CudaMachine machine_of(const cuda::Context& context) {
   return {context.architecture(), context.multiprocessors(), context.shared_bytes_per_block()};
 }
 
-// Labels that lead out of the image everywhere are left out.
+// Leaves out labels that lead out of the image at every pixel.
 Search clipped_search(const BlockParameters& parameters, const ImageFormat& format) {
   const int width = format.size.width;
   Search search = plan_search(parameters, format);
@@ -194,7 +194,7 @@ void CudaBytes::prepare_search(StreamHandle stream) {
   if (has_statistics()) find_statistics_ = search_program_.kernel("find_statistics");
   decide_program_ = cuda::Program(context(), cuda::block_decide_cu, options);
   decide_ = decide_program_.kernel("decide");
-  // Each run takes out what it found.
+  // Each run resets the rivals that it found.
   cuda::check(cuda::driver().cuMemsetD8Async(address(rivals_), 0xFF, rivals_.count, stream),
               "cuMemsetD8Async");
 }
@@ -269,7 +269,7 @@ CudaSearch CudaBytes::search_of(int side) const {
 
 namespace {
 
-// Of images that are compared in 16 bits.
+// The plan for images that are compared in 16 bits.
 class CudaValues final : public CudaPlan {
  public:
   CudaValues(const BlockParameters& parameters, const Device& device, const ImageFormat& format)
@@ -311,7 +311,7 @@ detail::TuningSpace cuda_tuning_space(const BlockParameters& parameters, const D
   detail::TuningSpace space;
   space.variant = variant(parameters);
   if (fits_bytes(parameters, format))
-    // The GPU is asked when a configuration is to be tried: what there is can be listed without one.
+    // The GPU is queried only when a configuration is tried, so that tunables can be listed without a GPU.
     space = layout_space(parameters, clipped_search(parameters, format), format.size,
                          [index = device.index, known = std::make_shared<std::optional<CudaMachine>>()] {
                            if (!*known) *known = machine_of(cuda::Context(index));

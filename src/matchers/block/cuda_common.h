@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the search over bytes and the decision share.
+// Shared by the search over bytes and the decision.
 //
-// Specialised by WINDOW, COST (a BlockCost), PITCH of the extended images, BEST_STRIDE of what is found,
-// KEY_BITS (32, 64) of a key, LABEL_BITS of them for the label.
+// Specialised by WINDOW, COST (a BlockCost), PITCH of the extended images, BEST_STRIDE (row stride of the
+// keys), KEY_BITS (32, 64) of a key, LABEL_BITS of them for the label.
 #pragma once
 
 #include "devices/cuda/kernel.h"
@@ -16,7 +16,7 @@ constexpr int sad = 0, ssd = 1, zncc = 2;
 constexpr int radius = WINDOW / 2;
 constexpr int window_pixels = WINDOW * WINDOW;
 
-// A cost and its label: the least key is the lowest of the cheapest labels.
+// A cost and its label: the least key is the lowest cost, ties to the lowest label.
 #if KEY_BITS == 32
 using Key = uint32;
 #else
@@ -36,7 +36,7 @@ __device__ __forceinline__ int label_of(Key key) {
   return static_cast<int>(key & ((Key{1} << LABEL_BITS) - 1));
 }
 
-// Bytes from `first` to before `end`, of word `index` of a row of bytes, as a mask.
+// A mask of the bytes [first, end) of a row that are in its word `index`.
 __device__ constexpr uint32 bytes_between(int first, int end, int index) {
   uint32 mask = 0;
   for (int byte = 0; byte < 4; ++byte)
@@ -44,7 +44,7 @@ __device__ constexpr uint32 bytes_between(int first, int end, int index) {
   return mask;
 }
 
-// Adds the costs of four pixels, those in `mask`: of the products, for ZNCC. `scale`: of SAD.
+// Adds the costs (for ZNCC, the products) of those of four pixels that are in `mask`. `scale`: of SAD.
 __device__ __forceinline__ uint32 add_costs(uint32 left, uint32 right, uint32 mask, uint32 sum,
                                             uint32 scale = 1) {
   if constexpr (COST == zncc) return __dp4a(left & mask, right, sum);
@@ -52,7 +52,7 @@ __device__ __forceinline__ uint32 add_costs(uint32 left, uint32 right, uint32 ma
   return __dp4a(difference, (COST == sad ? 0x01010101u * scale : difference) & mask, sum);
 }
 
-// The same of all four. For SAD, that is one instruction on most architectures.
+// The same for all four. For SAD, this is one instruction on most architectures.
 __device__ __forceinline__ uint32 add_all_costs(uint32 left, uint32 right, uint32 sum) {
 #if !defined(PARALLAX_EMULATED) && __CUDA_ARCH__ < 1200
   if constexpr (COST == sad) {
@@ -64,21 +64,21 @@ __device__ __forceinline__ uint32 add_all_costs(uint32 left, uint32 right, uint3
   return add_costs(left, right, ~0u, sum);
 }
 
-// Where statistics of a pixel are. Rows are dealt out to four, by column: so threads side by side, whose
-// columns are four apart, read what lies side by side.
+// The index of a pixel's statistics. Columns are interleaved by four, so that neighbouring threads, whose
+// columns are four apart, read contiguous memory.
 __device__ __forceinline__ int64 statistics_at(int stride, int x, int y) {
   const int column = x + statistics_margin;
   return static_cast<int64>(y) * stride + (column & 3) * (stride >> 2) + (column >> 2);
 }
 
-// Of ΣLR and both windows' statistics.
+// The cost from ΣLR and both windows' statistics.
 __device__ __forceinline__ uint32 zncc_cost(uint32 products, const CudaStatistics& left,
                                             const CudaStatistics& right) {
   constexpr double unit = 1 << 20;
   // Integers below 2⁵³: exact.
   const double covariance = static_cast<double>(window_pixels) * products - left.sum * right.sum;
   const double correlation = covariance * left.scale * right.scale;
-  // Rounding takes it no farther than 1 + 2⁻⁵⁰, which costs the same as 1.
+  // Rounding can raise it to 1 + 2⁻⁵⁰ at most, which costs the same as 1.
   return __double2uint_rd((1.0 - correlation) * unit + 0.5);
 }
 

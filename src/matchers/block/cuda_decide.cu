@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block matching on CUDA: from the best labels of images of bytes to the disparity map.
 //
-// Specialised by TEXTURE (whether pixels are rejected for it), UNIQUENESS, SUB_PIXEL; and by what
-// block_common.h says.
+// Specialised by TEXTURE (whether there is a texture check), UNIQUENESS, SUB_PIXEL; and by the macros of
+// cuda_common.h.
 #include "matchers/block/cuda_common.h"
 #include "refine/cuda_costs.h"
 
@@ -18,14 +18,14 @@ __device__ bool is_valid(const CudaValidity& validity, int side, int x, int y) {
   return validity.of[side][static_cast<int64>(y) * validity.stride + x] != 0;
 }
 
-// Bytes of a row, in words. What is beyond the bytes is of no account.
+// Bytes of a row, in words. Contents beyond the bytes are ignored.
 template <int bytes>
 struct Bytes {
   static constexpr int words = (bytes + 3) / 4;
   uint32 of[words + 1];
 };
 
-// `row`: the word that the first byte is in, which it may begin anywhere.
+// `row`: the word that contains the first byte, which may be at any position in it.
 template <int bytes>
 __device__ __forceinline__ Bytes<bytes> load_bytes(const uint8* row, int x) {
   constexpr int read = (bytes + 3 + 3) / 4, words = Bytes<bytes>::words;
@@ -42,7 +42,7 @@ __device__ __forceinline__ Bytes<bytes> load_bytes(const uint8* row, int x) {
   return result;
 }
 
-// The word that the first byte of the window of (x, y) is in.
+// The word that contains the first byte of the window of (x, y).
 __device__ __forceinline__ const uint8* window_at(const void* image, int x, int y) {
   return static_cast<const uint8*>(image) + static_cast<int64>(y - radius) * PITCH + (x & ~3) - radius;
 }
@@ -53,7 +53,7 @@ __device__ __forceinline__ uint32 add_bytes(int word, uint32 left, uint32 right,
   return mask == ~0u ? add_all_costs(left, right, sum) : add_costs(left, right, mask, sum);
 }
 
-// Sums over the windows whose labels are one lower and one higher: of costs, or of products, for ZNCC.
+// Sums over the windows one label lower and one higher: of costs or, for ZNCC, of products.
 struct Neighbours {
   uint32 before, after;
 };
@@ -86,7 +86,7 @@ __device__ uint32 cost_of_sum(const CudaDecision& decision, uint32 sum, int x, i
   return sum;
 }
 
-// Whether left (x, y), which is not masked, may match there.
+// Whether left (x, y), which is not masked, may match at this disparity.
 __device__ bool is_candidate(const CudaDecision& decision, int x, int y, int disparity) {
   const int right = x - disparity;
   return right >= 0 && right < decision.frame.width && is_valid(decision.validity, 1, right, y);
@@ -119,7 +119,7 @@ __device__ bool is_textureless(const CudaDecision& decision, int x, int y) {
   return sum < decision.texture_threshold;
 }
 
-// Takes it out of its plane, for the next run.
+// Reads the rival and resets it for the next run.
 __device__ Key take_rival(const CudaDecision& decision, int x, int y) {
   if (decision.found.rivals == nullptr) return no_key;
   Key& at = static_cast<Key*>(decision.found.rivals)[static_cast<int64>(y) * BEST_STRIDE + x];
@@ -144,8 +144,8 @@ __device__ uint8 status_of(const CudaDecision& decision, int x, int y, Key best,
 
 }  // namespace
 
-// A thread a pixel: grid.x = rows, grid.y = blocks of a row, grid.z = the left map, and the right one where
-// wanted.
+// One thread per pixel: grid.x = rows, grid.y = blocks of a row, grid.z = the left map, and the right one
+// where wanted.
 PARALLAX_KERNEL decide(const __grid_constant__ CudaDecision decision) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;

@@ -11,7 +11,7 @@ using parallax::cuda::Mask;
 
 namespace {
 
-// Columns that a thread works on: of bytes, they are a word, for which the bus is as fast as it gets.
+// Columns per thread: four bytes are one word, the fastest access.
 constexpr int columns = 4;
 
 template <int bits>
@@ -60,7 +60,7 @@ __device__ int clamped(int value, int end) {
   return min(max(value, 0), end - 1);
 }
 
-// A gray image that repeats its border pixels for ever.
+// A gray image extended without limit by repeating its border pixels.
 struct Extended {
   const Gray::One* data;
   int width, height, stride;
@@ -68,7 +68,7 @@ struct Extended {
   __device__ int at(int x, int y) const {
     return data[static_cast<int64>(clamped(y, height)) * stride + clamped(x, width)];
   }
-  // What the Sobel filter takes the difference of.
+  // The vertically smoothed values whose difference the Sobel filter takes.
   __device__ int smoothed(int x, int y) const { return at(x, y - 1) + 2 * at(x, y) + at(x, y + 1); }
 };
 
@@ -89,7 +89,7 @@ __device__ Filtered::Four gray_values(const Extended& image, int x, int y) {
 
 #if GRAY_BITS == 8 && FILTERED_BITS == 8
 
-// Six neighbours of a row, smoothed or not yet, in halves of words.
+// Six neighbours in a row, smoothed or not yet, as halves of words.
 struct Six {
   uint32 of[3];
 };
@@ -110,7 +110,7 @@ __device__ Filtered::Four responses_inside(const Extended& image, int x, int y, 
   uint32 smoothed[3], differences[2];
 #pragma unroll
   for (int i = 0; i < 3; ++i) smoothed[i] = above.of[i] + 2 * middle.of[i] + below.of[i];
-  // Halves stay positive by what is added to them.
+  // This offset keeps the halves positive.
   constexpr uint32 offset = 1024;
   const uint32 lowest = (offset - cap) * 0x10001u, highest = (offset + cap) * 0x10001u;
 #pragma unroll
@@ -146,7 +146,7 @@ __device__ Filtered::Four responses(const Extended& image, int x, int y, int cap
   return pack(values);
 }
 
-// What the search has found of four pixels: nothing.
+// Clears the search's results for four pixels.
 __device__ void forget(const CudaFound& found, int side, int x, int y) {
   const int64 at = static_cast<int64>(y) * found.stride + x;
   if (found.best[side] == nullptr) return;
@@ -156,7 +156,7 @@ __device__ void forget(const CudaFound& found, int side, int x, int y) {
 
 }  // namespace
 
-// A thread has four columns of a row: grid.x = rows, grid.y = blocks of a row, grid.z = 2 images.
+// One thread per four columns: grid.x = rows, grid.y = blocks of a row, grid.z = 2 images.
 PARALLAX_KERNEL take(const __grid_constant__ CudaTake take) {
   wait_for_previous();
   const int x = columns * (blockIdx.y * blockDim.x + threadIdx.x), y = blockIdx.x, side = blockIdx.z;

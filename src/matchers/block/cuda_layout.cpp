@@ -15,7 +15,7 @@ namespace {
 
 using Layout = CudaLayout;
 
-// What can be tuned.
+// Names of the tunables.
 constexpr const char *rows_a_thread = "rows_per_thread", *labels_at_once = "labels_at_once",
                      *blocks_at_once_name = "blocks_per_multiprocessor", *groups_a_slice = "groups_per_slice";
 
@@ -23,7 +23,7 @@ std::uint64_t highest_cost(const BlockParameters& parameters, const Search& sear
   return parameters.cost == BlockCost::zncc ? static_cast<std::uint64_t>(2 * zncc_unit) : search.highest_cost;
 }
 
-// The key with all bits set is kept free, and so is the packed cost.
+// The key with all bits set is reserved, and so is that packed cost.
 int bits_of_costs(const BlockParameters& parameters, const Search& search) {
   return std::bit_width(highest_cost(parameters, search) + 1);
 }
@@ -37,7 +37,7 @@ bool is_packed(const BlockParameters& parameters, const Search& search) {
          bits_of_labels(search) < 16;
 }
 
-// How keys and sums are made up.
+// Chooses the representation of keys and sums.
 Layout choose_numbers(const BlockParameters& parameters, const Search& search, const CudaMachine& machine) {
   const int cost_bits = bits_of_costs(parameters, search), label_bits = bits_of_labels(search);
   Layout layout{};
@@ -50,9 +50,9 @@ Layout choose_numbers(const BlockParameters& parameters, const Search& search, c
   return layout;
 }
 
-// Few labels at once for high windows, so that the ring and what is beside it fit into registers. (ZNCC of
-// one label at a time and a window of one pixel must not meet: on sm_90, with NVRTC 13.0, keys came out
-// wrong, though the PTX and the emulated GPU are right.)
+// High windows take few labels at once, so that the ring and the other values fit in registers. (ZNCC must
+// not combine one label at a time with a window of one pixel: on sm_90, with NVRTC 13.0, keys were wrong,
+// though the PTX and the emulated GPU are right.)
 void choose_group(const BlockParameters& parameters, Layout& layout) {
   const int sums = (layout.packed ? 2 : 4) * parameters.window;
   if (parameters.cost == BlockCost::zncc) {
@@ -71,7 +71,7 @@ std::size_t tiles_of(const Layout& layout, Size size) {
   return divide_round_up(columns * strips, std::size_t{Layout::lanes});
 }
 
-// Groups of labels that the strip with the most of them has.
+// The largest number of label groups that any strip has.
 int most_groups(const Layout& layout, const CudaRange& range) {
   const int last_column = range.width - 1;
   int most = 1;
@@ -100,9 +100,9 @@ struct TimedGrid {
   double time;
 };
 
-// The grid that takes the least time, which is counted in rows: to sum a row up takes about twice as long as
-// to find its best labels, and a block as long as 12 of these to begin and to end. A last wave of few blocks
-// takes less than a full one: measured, half of what it lacks.
+// Finds the grid that takes the least time, counted in rows: summing a row takes about twice as long as
+// finding its best labels, and a block takes 12 of these to begin and end. A last wave with fewer blocks
+// takes less time than a full one: measured, by half of what it lacks.
 TimedGrid time_best_grid(const Layout& layout, int window, Size size, const CudaRange& range,
                          const CudaMachine& machine) {
   constexpr int most_groups_per_slice = 8;
@@ -168,7 +168,7 @@ detail::TuningSpace layout_space(const BlockParameters& parameters, const Search
        {9, 18, 27, 36, 54},
        {},
        detail::whole_numbers(1, 128)}};
-  // See choose_group() for ZNCC.
+  // Not for ZNCC: see choose_group().
   if (parameters.cost != BlockCost::zncc)
     space.tunables.push_back({labels_at_once, "Labels that a thread processes together", {1, 2, 4}});
   space.footprint = [=](const detail::Configuration& configuration) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the search over images of bytes is laid out on a GPU: see cuda_search.cu.
+// The layout of the search over images of bytes on a GPU: see cuda_search.cu.
 #pragma once
 
 #include <functional>
@@ -11,13 +11,13 @@
 
 namespace parallax::block {
 
-// Of a GPU.
+// Properties of a GPU.
 struct CudaMachine {
   int architecture, multiprocessors;
-  int shared_bytes;  // that a block may have, which is about what a multiprocessor has
+  int shared_bytes;  // limit of a block, about that of a multiprocessor
 };
 
-// Labels that a search goes through, as shifts.
+// The search range, as shifts.
 struct CudaRange {
   int width;  // of the image
   int first_shift, last_shift;
@@ -28,17 +28,17 @@ struct CudaLayout {
 
   bool packed;
   int order_bits, key_bits, label_bits;
-  int group;             // labels that a thread takes together
+  int group;             // labels that a thread searches together
   int blocks;            // that a multiprocessor holds at once
   int rows;              // of a strip
-  int groups_per_slice;  // 0 = as many as take the least time
+  int groups_per_slice;  // 0 = the fastest number
 };
 
 // `search`: of reachable labels.
 CudaLayout lay_out(const BlockParameters& parameters, const Search& search, Size size,
                    const CudaMachine& machine, const detail::Configuration& configuration);
 
-// What of a layout may be chosen.
+// The tunables of a layout.
 detail::TuningSpace layout_space(const BlockParameters& parameters, const Search& search, Size size,
                                  const std::function<CudaMachine()>& machine);
 

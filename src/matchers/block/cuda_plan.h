@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of block matching on CUDA: what all of them have in common, and the one over images of bytes, whose
-// search for the best labels another plan may replace.
+// Plans of block matching on CUDA: their common base, and the plan for images of bytes, whose search for the
+// best labels another plan may replace.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@
 
 namespace parallax::block {
 
-// From a pair to filtered images, and from a map to the refined one.
+// Makes filtered images from a pair, and refines the map.
 class CudaPlan : public cuda::Plan {
  public:
   CudaPlan(const BlockParameters& parameters, const Device& device, const ImageFormat& format);
@@ -32,7 +32,7 @@ class CudaPlan : public cuda::Plan {
   std::byte* filtered(int side) const { return pixels(filtered_[side]); }
   CudaValidity validity() const;
 
-  // A thread a pixel; with the right map, too, if that is wanted.
+  // One thread per pixel; includes the right map, if that is wanted.
   cuda::Shape map_grid() const;
   cuda::Options common_options() const;
   CudaDecision decision(const DisparityMap& map) const;
@@ -41,27 +41,28 @@ class CudaPlan : public cuda::Plan {
     return static_cast<std::size_t>(stride) * static_cast<std::size_t>(rows);
   }
 
-  // Filtered images of at least so many rows, the extension not counted.
+  // Reserves filtered images of at least `rows` rows, not counting the extension.
   void reserve_filtered(std::size_t element_bytes, int rows);
 
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) override;
   virtual void prepare_search(cuda::StreamHandle stream) = 0;
-  // What a search is to find, if there is one.
+  // The results that a search must find, if there is one.
   virtual CudaFound found() const = 0;
   // Both maps, before refinement.
   virtual void decide(const CudaDecision& decision, cuda::StreamHandle stream) = 0;
 
  private:
-  // What is read, or skipped, beside the windows of the first and of the last column, and below the last row.
+  // Columns and rows read, or skipped, beside the windows of the first and of the last column, and below the
+  // last row.
   static constexpr int before_window = 8, behind_window = 20, rows_behind = 1, validity_margin = 8;
 
-  // The filtered left image may do.
+  // The filtered left image may serve as the texture plane.
   bool has_texture_plane() const {
     return parameters_.texture_threshold > 0 && parameters_.prefilter != Prefilter::x_sobel;
   }
   std::byte* pixels(const Buffer<std::byte>& buffer) const;
   std::size_t gray_bytes() const { return format().depth == Depth::bits16 ? 2 : 1; }
-  // A thread four columns of both images.
+  // One thread per four columns of both images.
   cuda::Shape images_grid(int width, int rows) const;
 
   void prepare(cuda::StreamHandle stream) final;
@@ -82,17 +83,17 @@ class CudaPlan : public cuda::Plan {
   cuda::Kernel take_, filter_;
 };
 
-// Of images that are compared in bytes.
+// The plan for images that are compared in bytes.
 class CudaBytes : public CudaPlan {
  public:
   CudaBytes(const BlockParameters& parameters, const Device& device, const ImageFormat& format,
             const detail::Configuration& configuration);
 
  protected:
-  // What kernels are specialised by, as block_common.h and cuda_search.cu say.
+  // Options of the kernels, as cuda_common.h and cuda_search.cu say.
   cuda::Options search_options() const;
   void prepare_search(cuda::StreamHandle stream) override;
-  // Of an image, in the other one.
+  // Finds the best labels of one image in the other.
   virtual void find_best(const CudaSearch& search, cuda::StreamHandle stream) const;
 
  private:

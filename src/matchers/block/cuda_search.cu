@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block matching on CUDA: the search for the best label of every pixel, in images of bytes.
 //
-// A thread has a strip: four columns side by side, ROWS rows; threads side by side have strips side by side,
+// A thread has a strip of four columns and ROWS rows; neighbouring threads have neighbouring strips,
 // and four warps of a block search the same strips for different labels. A thread takes labels in groups of
 // GROUP and, for each of them, goes down the rows of its strip and of the windows around. A row's windows are
 // summed by instructions on four bytes: of the words of a row, those that lie in all four windows are summed
-// once, the others by a dot product with the bytes of each window. The rows' sums are summed up from the
-// strip's top on; what a window costs is the difference of two such sums, WINDOW rows apart, which a ring of
+// once, the others by a dot product with the bytes of each window. The rows' sums accumulate from the
+// strip's top on; a window's cost is the difference of two such sums, WINDOW rows apart, which a ring of
 // registers holds.
 //
 //   PACKED: two pixels share a register, in 16 bits each; differences of such pairs are pairs of differences
-//   as
-//           long as no cost needs more than 16 bits.
-//   ORDER_BITS (0, 2): of a packed cost that are free, below it, for the order of labels in a group: then the
-//           cheapest of a group is found for two pixels at once.
+//           as long as no cost needs more than 16 bits.
+//   ORDER_BITS (0, 2): free bits below a packed cost, for the order of labels in a group: then the cheapest
+//           of a group is found for two pixels at once.
 //
 // The cheapest of a group goes into the block's tile of keys in shared memory, tiles go into the plane of
 // keys, both by atomic minimum: no order of the labels changes the result.
 //
 // Specialised by ROWS (a multiple of WINDOW), GROUP (1, 2, 4), PACKED, ORDER_BITS, BLOCKS (that a
-// multiprocessor is to hold at once); and by what block_common.h says.
+// multiprocessor must hold at once); and by the macros of cuda_common.h.
 #include "matchers/block/cuda_common.h"
 
 using namespace parallax::block;
@@ -34,15 +33,15 @@ constexpr int window_words = (WINDOW + columns + 2) / 4;
 // Registers for four sums.
 constexpr int sum_words = PACKED ? 2 : 4;
 constexpr uint32 all_labels = (1u << GROUP) - 1;
-// What a packed cost of 1 is, and of both pixels.
+// A packed cost of 1, and the same in both pixels of a pair.
 constexpr uint32 one = 1u << ORDER_BITS, pair_of_ones = one * 0x10001u;
 
-// Where a thread works: its first pixel.
+// The first pixel of a thread's strip.
 struct Strip {
   int x, y;
 };
 
-// The strips of a block are those from this one on; those beyond the last repeat the last.
+// The strips of a block begin with this one; those beyond the last repeat the last.
 __device__ __forceinline__ Strip find_strip(const CudaSearch& search, int lane) {
   const int last = search.columns * search.strips - 1;
   const int index = min(static_cast<int>(blockIdx.x) * lanes + lane, last);
@@ -50,19 +49,19 @@ __device__ __forceinline__ Strip find_strip(const CudaSearch& search, int lane) 
   return {(index - strip * search.columns) * columns, strip * ROWS};
 }
 
-// Labels that a thread takes together: those of shifts from `first` on.
+// Labels that a thread searches together: shifts from `first` on.
 struct Group {
   int first;
   bool active;         // there is such a group
   bool unconditional;  // all its labels are candidates of all pixels of the strip
   uint32 wanted;       // a bit for each label of the search range
 
-  // By which the other image's words lead the first label.
+  // Bytes by which the other image's words lead the first label.
   __device__ __forceinline__ int bytes() const { return GROUP == 4 ? 0 : first & 3; }
 };
 
-// Groups count from the highest shift down, but for the lowest, which is the second: those of which some
-// labels are no candidates come first, and at the same time for neighbouring strips.
+// Groups are numbered from the highest shift down, except that the lowest is the second: groups with labels
+// that are no candidates come first, and at the same time for neighbouring strips.
 __device__ __forceinline__ Group find_group(const CudaSearch& search, const Strip& strip, int index,
                                             bool masked) {
   const int last_column = search.frame.width - 1;
@@ -80,7 +79,7 @@ __device__ __forceinline__ Group find_group(const CudaSearch& search, const Stri
   return {first, active, wanted == all_labels && inside && !masked, wanted};
 }
 
-// Sums of windows, from the top of the strip on, of the labels of a group.
+// Window sums, accumulated from the top of the strip, for the labels of a group.
 struct Sums {
   uint32 of[GROUP][sum_words];
 };
@@ -104,7 +103,7 @@ __device__ constexpr bool in_all_windows(int word) {
   return 4 * word >= columns - 1 && 4 * word + 3 < WINDOW;
 }
 
-// Adds the costs of one row of the window of column p, but for words that are in all windows.
+// Adds the costs of one row of the window of column p, except words that are in all windows.
 __device__ __forceinline__ uint32 add_window(const uint32 (&base)[window_words],
                                              const uint32 (&other)[window_words], int p, uint32 sum) {
 #pragma unroll
@@ -115,7 +114,7 @@ __device__ __forceinline__ uint32 add_window(const uint32 (&base)[window_words],
   return sum;
 }
 
-// `bytes`: those of the group.
+// `bytes`: Group::bytes().
 __device__ __forceinline__ void add_row(const Row& row, int bytes, Sums& sums) {
 #pragma unroll
   for (int g = 0; g < GROUP; ++g) {
@@ -139,7 +138,7 @@ __device__ __forceinline__ void add_row(const Row& row, int bytes, Sums& sums) {
   }
 }
 
-// Whether pixels of the other image are valid, a byte each, from column strip.x − (group.first & ~3) − 4 on.
+// Validity of the other image's pixels, one byte each, from column strip.x − (group.first & ~3) − 4 on.
 __device__ __forceinline__ uint64 valid_bytes(const CudaSearch& search, const Strip& strip,
                                               const Group& group, int y) {
   const uint32* words = reinterpret_cast<const uint32*>(
@@ -151,7 +150,7 @@ __device__ __forceinline__ uint64 valid_bytes(const CudaSearch& search, const St
 struct Labels {
   uint32 of[GROUP];
   uint32 lowest;
-  // Counted from the lowest, for both pixels of a pair.
+  // Position from the lowest label, for both pixels of a pair.
   uint32 order[GROUP];
 };
 
@@ -166,7 +165,7 @@ __device__ __forceinline__ Labels labels_of(const CudaSearch& search, const Grou
   return labels;
 }
 
-// What the windows of a row of the strip cost; while `checked`, labels that are no candidates have no key.
+// Window costs of a row of the strip; if `checked`, labels that are no candidates have no key.
 template <bool checked>
 struct Costs {
   const CudaSearch& search;
@@ -196,7 +195,7 @@ struct Costs {
     }
   }
 
-  // The least of all labels.
+  // The least key of all labels.
   __device__ __forceinline__ Key least_key(int p) const {
     Key least = key(0, p);
 #pragma unroll
@@ -204,7 +203,7 @@ struct Costs {
     return least;
   }
 
-  // The same for two pixels, by ORDER_BITS.
+  // The same for two pixels, using ORDER_BITS.
   __device__ __forceinline__ void least_keys(int pair, Key& low, Key& high) const {
     constexpr uint32 orders = pair_of_ones - 0x10001u;
     uint32 least = ~0u;
@@ -221,7 +220,7 @@ struct Costs {
   }
 };
 
-// Goes down a strip with a group of labels. Visit(row, costs) is called for each row.
+// Goes down a strip with a group of labels, and calls visit(row, costs) for each row.
 template <bool checked, class Visit>
 __device__ __forceinline__ void sweep(const CudaSearch& search, const Strip& strip, const Group& group,
                                       const Visit& visit) {
@@ -232,8 +231,7 @@ __device__ __forceinline__ void sweep(const CudaSearch& search, const Strip& str
   const Labels labels = labels_of(search, group);
   Sums sums{};
   Sums ring[WINDOW];
-  // A row is asked for while the one above it is worked on. (Where there is more to keep, registers are
-  // scarce.)
+  // A row is loaded while the one above it is processed, unless registers are scarce.
   constexpr int ahead = checked || COST == zncc ? 0 : 1;
   Row row = load_row(base, other);
   const auto add_next = [&](int j) {
@@ -285,7 +283,7 @@ __device__ __forceinline__ void sweep_slice(const CudaSearch& search, const Stri
   }
 }
 
-// Of the plane of keys, or one of its shape: full strips.
+// A pixel of the plane of keys, or of a plane of the same shape: full strips.
 template <class T>
 __device__ __forceinline__ T* at_pixel(T* plane, int x, int y) {
   return plane + static_cast<int64>(y) * BEST_STRIDE + x;
@@ -335,7 +333,7 @@ struct Rivals {
   }
 };
 
-// Tiles begin without keys, and end in a plane of them.
+// Tiles begin without keys, and are merged into a plane of keys.
 __device__ __forceinline__ void clear(Tile& tile) {
   static_assert(slices_in_block == columns, "a warp has a column of the tile");
 #pragma unroll
@@ -354,7 +352,7 @@ __device__ __forceinline__ void add_to(void* plane, const CudaSearch& search, Ti
 
 }  // namespace
 
-// A warp has 32 strips and a slice of the labels; grid.x = blocks of strips, grid.y = blocks of slices.
+// One warp per 32 strips and slice of the labels; grid.x = blocks of strips, grid.y = blocks of slices.
 extern "C" __global__ void __launch_bounds__(slices_in_block* lanes, BLOCKS) find_best(CudaSearch search) {
   __shared__ Tile tile;
   wait_for_previous();
@@ -364,7 +362,7 @@ extern "C" __global__ void __launch_bounds__(slices_in_block* lanes, BLOCKS) fin
   add_to(search.best, search, tile);
 }
 
-// The same for the rivals of the best. The same grid.
+// The same for the rivals of the best, on the same grid.
 PARALLAX_KERNEL find_rivals(CudaSearch search) {
   __shared__ Tile tile;
   wait_for_previous();
@@ -376,8 +374,8 @@ PARALLAX_KERNEL find_rivals(CudaSearch search) {
 }
 
 #if COST == 2
-// Statistics of the windows of both images: a thread a pixel, grid.x = rows, grid.y = blocks of a row, grid.z
-// = 2.
+// Statistics of the windows of both images: one thread per pixel, grid.x = rows, grid.y = blocks of a row,
+// grid.z = 2.
 PARALLAX_KERNEL find_statistics(CudaFrame frame, const uint8* left, const uint8* right,
                                 CudaStatistics* to_left, CudaStatistics* to_right, int stride) {
   wait_for_previous();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host tells the kernels of block matching; included by both.
+// Arguments of the kernels of block matching; included by host and kernels.
 #pragma once
 
 #include "devices/cuda/pair.h"
 
 namespace parallax::block {
 
-// Both images as they are compared: filtered, and extended by repeating their border pixels. Pixel (x, y) is
-// element y · pitch + x, also of the extension: `before` columns, `radius` rows, and whatever fills the pitch
-// and `rows`. Elements are bytes, or 16 bits.
+// Both images in the form that is compared: filtered, and extended by repeating their border pixels. Pixel
+// (x, y), also of the extension, is element y · pitch + x: `before` columns, `radius` rows, and whatever
+// fills the pitch and `rows`. Elements are bytes, or 16 bits.
 struct CudaFrame {
   int width, height;
   int before, radius;
@@ -22,14 +22,14 @@ struct CudaValidity {
   int stride;
 };
 
-// What the search finds, in rows of full strips.
+// Results of the search, in rows of full strips.
 struct CudaFound {
-  void* best[2];  // [side]: of each pixel a key, its cheapest cost and label; null = not wanted
+  void* best[2];  // [side]: each pixel's key, its lowest cost and label; null = not wanted
   void* rivals;   // of each left pixel the key of its cheapest label not next to the best; null = not wanted
   int stride, key_bytes;
 };
 
-// What takes a pair from its caller, each value once, and forgets what was found in the one before.
+// Arguments of the kernel that reads the caller's pair and clears the previous results.
 struct CudaTake {
   cuda::Image images[2];
   cuda::Mask masks[2];
@@ -40,7 +40,7 @@ struct CudaTake {
   CudaFound found;
 };
 
-// What filters it.
+// Arguments of the kernel that filters the images.
 struct CudaFilter {
   CudaFrame frame;
   const void* gray[2];
@@ -50,12 +50,12 @@ struct CudaFilter {
   void* responses;  // of the left image, plus cap; null = not wanted
 };
 
-// A mean and a deviation, nearly: Σ and 1/√(n·Σ² − (Σ)²) of a window, for ZNCC.
+// Σ and 1/√(n·Σ² − (Σ)²) of a window, for ZNCC.
 struct CudaStatistics {
   double sum, scale;
 };
 
-// Columns beside the image that a row of statistics has room for: they are read, and not used.
+// Extra columns beside the image in a row of statistics: read, but not used.
 constexpr int statistics_margin = 8;
 
 // The search for the best labels of one image, the "base", in the other one. Labels are shifts: base column x
@@ -79,7 +79,7 @@ struct CudaSearch {
   void* rivals;
 };
 
-// From keys to the map.
+// Arguments of the kernel that makes the map from keys.
 struct CudaDecision {
   CudaFrame frame;
   const void* left;

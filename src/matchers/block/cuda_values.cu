@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block matching on CUDA of any images, of 16-bit values: straight from block.h, as the reference does it.
+// Block matching on CUDA of images of 16-bit values: written directly from block.h, as the reference is.
 //
 // Specialised by WINDOW, COST (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold), SUB_PIXEL.
 #include "matchers/block/cuda_types.h"
@@ -23,7 +23,7 @@ struct Best {
   int64 cost;  // negative = none
 };
 
-// The images, and what asks about one pair.
+// Queries about one pair of images.
 class Matching {
  public:
   __device__ explicit Matching(const CudaDecision& decision) : decision_(decision) {}
@@ -38,7 +38,7 @@ class Matching {
     return is_valid(0, x, y) && is_valid(1, x - d, y);
   }
 
-  // The cheapest candidate, the lowest of equals; with `from_right`, of the right pixel (x, y).
+  // The cheapest candidate, ties to the lowest; with `from_right`, of the right pixel (x, y).
   __device__ Best find_best(int x, int y, bool from_right) const {
     Best best{0, -1};
     for (int d = lowest(x, from_right); d <= highest(x, from_right); ++d) {
@@ -140,8 +140,8 @@ __device__ uint8 status_of(const CudaDecision& decision, const Matching& matchin
 
 }  // namespace
 
-// A thread a pixel: grid.x = rows, grid.y = blocks of a row, grid.z = the left map, and the right one where
-// wanted.
+// One thread per pixel: grid.x = rows, grid.y = blocks of a row, grid.z = the left map, and the right one
+// where wanted.
 PARALLAX_KERNEL match(CudaDecision decision) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;

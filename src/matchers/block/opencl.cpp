@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block matching on OpenCL: images are taken and filtered, and one launch makes both maps of them.
+// Block matching on OpenCL: the images are copied and filtered, and one launch makes both maps from them.
 
 #include <algorithm>
 #include <string>
@@ -21,19 +21,19 @@ using opencl::offset;
 using opencl::Options;
 
 constexpr std::size_t group_items = 128;
-constexpr int lanes = 16;  // of opencl_images.cl
+constexpr int lanes = 16;  // as in opencl_images.cl
 
 std::size_t elements(cl_long stride, int rows) {
   return static_cast<std::size_t>(stride) * static_cast<std::size_t>(rows);
 }
 
-// The pixels of a work item, and the work items of a group. A processor has a few work items, whose tiles
-// stay in its first cache; a GPU has many, with as little to keep as can be.
+// The pixels of a work item, and the work items of a group. A processor has few work items, whose tiles stay
+// in its first-level cache; a GPU has many, with as little private memory as possible.
 struct TileShape {
   int columns, rows, group_items;
 };
 
-// What can be tuned.
+// Names of the tunables.
 constexpr const char *columns_a_tile = "columns_per_item", *rows_a_tile = "rows_per_item",
                      *items_a_group = "items_per_group";
 
@@ -86,14 +86,14 @@ class Opencl final : public opencl::Plan {
   bool filters() const { return parameters_.prefilter == Prefilter::x_sobel; }
   bool is_wide() const { return search_.highest_value > 0xFF; }
 
-  // A plane with room beside its columns and rows; returns the place of pixel (0, 0).
+  // Reserves a plane with room beside its columns and rows; returns the offset of pixel (0, 0).
   cl_long reserve(std::size_t element_bytes, cl_long stride, int columns_before, int rows_before) {
     const Buffer<std::byte> buffer =
         layout_.reserve<std::byte>(elements(stride, format().size.height + 2 * rows_before) * element_bytes);
     return offset(buffer) + (rows_before * stride + columns_before) * static_cast<cl_long>(element_bytes);
   }
 
-  // Of the other image, a tile may reach as far out as it is wide, and its windows a radius more.
+  // A tile may reach as far out of the other image as it is wide, and its windows a radius further.
   void reserve_images() {
     const int width = format().size.width, radius = parameters_.window / 2;
     const int beside = round_up(tile_.columns, lanes);
@@ -141,7 +141,7 @@ class Opencl final : public opencl::Plan {
   Options search_options() const {
     constexpr std::uint64_t highest_zncc_cost = 2 << 20;
     const std::uint64_t highest_cost = has_statistics() ? highest_zncc_cost : search_.highest_cost;
-    // Two more than the highest, for no cost and no label at all.
+    // Two more than the highest, for "no cost" and "no label".
     const std::string cost =
         at_least_ushort(std::max(highest_cost, static_cast<std::uint64_t>(search_.labels)) + 2);
     const std::string sum = has_statistics() ? at_least_ushort(search_.highest_cost) : cost;
@@ -225,7 +225,7 @@ detail::TuningSpace opencl_tuning_space(const BlockParameters& parameters, const
                       {items_a_group, "Work items per group", {32, 128, 256}}};
   space.footprint = [info](const detail::Configuration& configuration) {
     const TileShape tile = tile_shape(info, configuration);
-    // Keys, sums and what decides, of a pixel of a tile.
+    // Keys, sums and decision state of a pixel of a tile.
     constexpr std::size_t bytes_a_pixel = 14;
     return detail::Footprint{tile.group_items, bytes_a_pixel * elements(tile.columns, tile.rows) *
                                                    static_cast<std::size_t>(tile.group_items)};

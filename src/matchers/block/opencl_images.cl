@@ -4,10 +4,10 @@
 // Specialised by GRAY and VALUE (the types of a gray and of a filtered pixel), CONVERT_VALUES (to vectors of
 // the latter), X_SOBEL (the filter), RESPONSES (whether those of the left image are wanted on their own).
 
-// A vector of columns that one work item filters.
+// Columns that one work item filters as a vector.
 #define LANES 16
 
-// A work item a pixel of both images. Takes each value of the caller's once.
+// One work item per pixel of both images. Reads each of the caller's values once.
 kernel void take(global uchar* memory, Pair pair, OpenclImages images) {
   const int x = get_global_id(0), side = get_global_id(2);
   const long y = get_global_id(1);
@@ -21,7 +21,7 @@ kernel void take(global uchar* memory, Pair pair, OpenclImages images) {
       pair.mask[side] < 0 || memory[pair.mask[side] + pixel] != 0;
 }
 
-// A gray image that repeats its border pixels for ever.
+// A gray image extended without limit by repeating its border pixels.
 typedef struct {
   const global GRAY *above, *here, *below;  // rows
   int width;
@@ -37,7 +37,7 @@ static Extended rows_at(const global uchar* memory, const OpenclImages* images, 
   return rows;
 }
 
-// What the Sobel filter takes the difference of.
+// The vertically smoothed values whose difference the Sobel filter takes.
 static int smoothed(const Extended* rows, int x) {
   const int u = clamp(x, 0, rows->width - 1);
   return rows->above[u] + 2 * rows->here[u] + rows->below[u];
@@ -70,7 +70,7 @@ static void store_gray(const Extended* rows, int x, global VALUE* to) {
   for (int i = 0; i < LANES; ++i) to[i] = (VALUE)rows->here[clamp(x + i, 0, rows->width - 1)];
 }
 
-// A work item has LANES columns of both images, the extension included.
+// One work item per LANES columns of both images, the extension included.
 kernel void filter(global uchar* memory, OpenclImages images) {
   const int column = LANES * get_global_id(0), side = get_global_id(2);
   if (column >= images.stride) return;

@@ -7,7 +7,7 @@
 // threshold), SUB_PIXEL (a SubPixel); and the types VALUE of a filtered pixel, SUM of a window's sum, COST of
 // a label and of the label itself, whose highest value NO_COST neither has.
 
-// Where an argument decides what a loop is.
+// For functions in which an argument determines the shape of a loop.
 #define INLINE __attribute__((always_inline)) static
 
 // Values of BlockCost, and of SubPixel.
@@ -19,14 +19,14 @@
 
 #define RADIUS (WINDOW / 2)
 #define WINDOW_PIXELS (WINDOW * WINDOW)
-// Columns that the windows of a tile have.
+// Columns that the windows of a tile cover.
 #define WIDE (COLUMNS + 2 * RADIUS)
 #define PIXELS (COLUMNS * ROWS)
 
 typedef struct {
   int x, y;         // its first pixel
-  int width, rows;  // of it that are in the image
-  int side;         // of the image whose pixels they are
+  int width, rows;  // its part inside the image
+  int side;         // of the image that the tile belongs to
 } Tile;
 
 static Tile own_tile(const OpenclImages* images) {
@@ -60,17 +60,17 @@ static SUM term(VALUE left, VALUE right) {
 #endif
 }
 
-// What a tile keeps of its pixels.
+// State of a tile's pixels.
 typedef struct {
   COST best[PIXELS];
   COST label[PIXELS];
-  COST previous[PIXELS];               // of the last label
+  COST previous[PIXELS];               // costs of the last label
   COST before[PIXELS], after[PIXELS];  // of the labels beside the best one; NO_COST = no candidate
   COST rival[PIXELS];                  // the lowest of labels more than one away from the best
   uchar textureless[PIXELS];
 } Found;
 
-// Sums of WINDOW neighbours, by sums of 1, 2, 4… of them. Changes `columns`.
+// Sums of WINDOW neighbours, by sums of 1, 2, 4… of them. Overwrites `columns`.
 #define DEFINE_SUM_WINDOWS(name, type)                                         \
   static void name(type* columns, type* sums) {                                \
     int done = 0;                                                              \
@@ -89,7 +89,7 @@ typedef struct {
 DEFINE_SUM_WINDOWS(sum_windows, SUM)
 
 #if METHOD == ZNCC
-// Σ, or 1/√(n·Σ² − (Σ)²), of windows side by side.
+// Σ and 1/√(n·Σ² − (Σ)²) of neighbouring windows.
 static const global double2* statistics_at(const global uchar* memory, const OpenclImages* images, int side,
                                            int x, int y) {
   return (const global double2*)(memory + images->statistics[side]) + y * images->statistics_stride + x;
@@ -143,7 +143,7 @@ INLINE void keep_best(const COST* costs, COST label, Found* found, int row, bool
   }
 }
 
-// Cost up to which another label makes the best one ambiguous.
+// The highest cost at which another label makes the best one ambiguous.
 static COST ambiguity_bound(COST best) {
   const ulong bound = best + (ulong)best * UNIQUENESS / 100;
   return bound < NO_COST ? (COST)bound : (COST)(NO_COST - 1);
@@ -162,7 +162,7 @@ INLINE void keep_rivals(const COST* costs, COST label, Found* found, int row) {
 #define FIND_BEST_AND_NEIGHBOURS 1
 #define FIND_RIVALS 2
 
-// Goes down the tile for one label.
+// Goes down the tile with one label.
 INLINE void try_label(const global uchar* memory, const OpenclImages* images, const OpenclSearch* search,
                       const Tile* tile, int disparity, int task, Found* found) {
   const int other = 1 - tile->side, other_x = other_column(tile->x, disparity, tile->side);
@@ -200,7 +200,7 @@ INLINE void try_label(const global uchar* memory, const OpenclImages* images, co
 
 INLINE void try_labels(const global uchar* memory, const OpenclImages* images, const OpenclSearch* search,
                        const Tile* tile, int task, Found* found) {
-  // Those that lead some pixel of the tile into the other image.
+  // Disparities that lead some pixel of the tile into the other image.
   const int last_x = tile->x + tile->width - 1, last_column = images->width - 1;
   const int lowest = tile->side == 0 ? tile->x - last_column : -last_x;
   const int highest = tile->side == 0 ? last_x : last_column - tile->x;
@@ -292,7 +292,7 @@ kernel void match(global uchar* memory, OpenclImages images, OpenclSearch search
   Found found;
   for (int i = 0; i < PIXELS; ++i) {
     found.best[i] = found.previous[i] = found.before[i] = found.after[i] = NO_COST;
-    found.label[i] = NO_COST - 1;  // that no label follows
+    found.label[i] = NO_COST - 1;  // no label follows it
     found.rival[i] = NO_COST;
   }
   if (tile.side == 1) {
@@ -310,7 +310,7 @@ kernel void match(global uchar* memory, OpenclImages images, OpenclSearch search
 }
 
 #if METHOD == ZNCC
-// Of a window, for a tile of each image.
+// Statistics of all windows, for a tile of each image.
 kernel void find_statistics(global uchar* memory, OpenclImages images) {
   const Tile tile = own_tile(&images);
   if (tile.width <= 0 || tile.rows <= 0) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host tells the kernels of block matching on OpenCL; included by both. Offsets are in bytes, of
-// pixel (0, 0), from the start of the plan's memory; strides in elements.
+// Arguments of the kernels of block matching on OpenCL; included by host and kernels. Offsets are in bytes,
+// of pixel (0, 0), from the start of the plan's memory; strides in elements.
 #ifndef PARALLAX_BLOCK_OPENCL_TYPES
 #define PARALLAX_BLOCK_OPENCL_TYPES
 
@@ -10,8 +10,8 @@
 namespace parallax::block {
 #endif
 
-// The images as they are compared: filtered, and extended by repeating their border pixels: `before` columns,
-// `radius` rows, and whatever fills the stride.
+// The images in the form that is compared: filtered, and extended by repeating their border pixels: `before`
+// columns, `radius` rows, and whatever fills the stride.
 typedef struct {
   cl_long gray[2], gray_stride;
   cl_long filtered[2], stride;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The specification of block matching, straight from block.h: every window is summed on its own. Slow on
-// purpose.
+// The specification of block matching, written directly from block.h: every window is summed separately. Slow
+// on purpose.
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ namespace {
 using refine::code;
 using refine::no_value;
 
-// A gray image that repeats its border pixels for ever.
+// A gray image extended without limit by repeating its border pixels.
 struct Extended {
   View<const std::uint16_t> image;
   int at(int x, int y) const {
@@ -120,7 +120,7 @@ class Reference final : public host::Plan {
 
   int label_end() const { return search_.lowest + search_.labels; }
 
-  // The cheapest candidate, the lowest of equals; with `from_right`, of the right pixel (x, y).
+  // The cheapest candidate, ties to the lowest label; with `from_right`, of the right pixel (x, y).
   std::optional<int> winner(int x, int y, bool from_right) const {
     std::optional<int> best;
     std::int64_t best_cost = 0;

@@ -34,7 +34,7 @@ int half_rounded_up(int value) {
   return (value + 1) >> 1;
 }
 
-// As far as any, in each direction. The mean of the modified transforms looks no farther.
+// The farthest neighbour in each direction. The mean of the modified transforms reaches no farther.
 Offset farthest_neighbour(CensusTransform transform) {
   Offset farthest{0, 0};
   for (const Offset& neighbour : neighbourhood(transform).neighbours)
@@ -103,16 +103,16 @@ std::vector<Level> plan_levels(const CensusParameters& parameters, Size size) {
 }
 
 // Tiles begin at multiples of a pixel of the coarsest level, so a level of a tile is a part of that level of
-// the image; and they are wider or higher than one, so they have as many levels.
+// the image; and they are wider or higher than one such pixel, so they have as many levels.
 //
 // To decide x, the left image is searched on each level around it: the estimates for pixel X of level k are
-// those of pixels ⌊X/2⌋ − 1 to ⌊X/2⌋ + 1 above, which begin at most 3·2ᵏ pixels of the image farther to the
-// left than X does, and end as much farther to the right. So those on level k span x and 3·(2ᵏ − 1) pixels on
-// both sides of it. Costs of a pixel of level k look, in the left image, at windows around it, and in the
-// right one at windows around all the search reaches from it.
+// those of pixels ⌊X/2⌋ − 1 to ⌊X/2⌋ + 1 above, which begin at most 3·2ᵏ pixels of the image farther left
+// than X, and end as much farther right. So those on level k span x and 3·(2ᵏ − 1) pixels on both sides of
+// it. The costs of a pixel of level k read windows around it in the left image, and windows around all pixels
+// that the search reaches in the right one.
 //
-// The left-right check asks for the right pixels from x − highest to x − lowest. They are searched in the
-// same way, and reach for left pixels, which lie on the other side.
+// The left-right check needs the right pixels from x − highest to x − lowest. They are searched in the same
+// way, and reach left pixels on the other side.
 Margins margins(const CensusParameters& parameters, Size size) {
   const std::vector<Level> levels = plan_levels(parameters, size);
   const int window = parameters.window / 2;

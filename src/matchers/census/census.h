@@ -5,8 +5,8 @@
 // the nearest, halves up. All images are extended by repeating their border pixels.
 //
 // Signature: a bit for each neighbour q of the transform's window around p, 1 where I(q) > m(p). m is I(p),
-// or for the modified transforms the mean of the 3×3 pixels around p, rounded down: against integers
-// that decides as the exact mean does. Bits are numbered row by row from the top left, the centre left out;
+// or for the modified transforms the mean of the 3×3 pixels around p, rounded down: compared with integers,
+// it decides as the exact mean does. Bits are numbered row by row from the top left, without the centre;
 // bit i is bit i mod 8, the lowest first, of byte i / 8.
 //
 // Cost of disparity d at left (x, y), over the window W of side w, signatures extended as the images are:
@@ -16,12 +16,12 @@
 //
 // On level k the range is ⌊lowest / 2^k⌋ … ⌈highest / 2^k⌉. d is a candidate at x when right pixel x − d
 // exists and neither pixel is masked; a pixel of level k + 1 is masked when all its pixels of level k are.
-// Of the left and of the right image, each pixel takes its cheapest candidate, ties to the lowest. Below the
+// Each pixel of the left and of the right image takes its cheapest candidate, ties to the lowest. Below the
 // coarsest level only those d are searched that lie in
 //
 //   [2·min E − r, 2·max E + r],  E = estimates of the 3×3 pixels around (⌊x/2⌋, ⌊y/2⌋) on the level above
 //
-// A candidate of a pixel is, halved, a candidate of the pixel above it, so E is empty only where nothing can
+// Half a candidate of a pixel is a candidate of its parent pixel, so E is empty only where nothing can
 // be found. All costs are integers below 2¹⁶, so every device gives the same bytes.
 #pragma once
 
@@ -41,7 +41,7 @@
 
 namespace parallax::census {
 
-// What the rest of the library knows of it.
+// The description of this method for the rest of the library.
 std::unique_ptr<detail::Method> method();
 
 std::unique_ptr<detail::Plan> make_reference(const CensusParameters&, const Device&, const ImageFormat&);
@@ -55,17 +55,17 @@ std::unique_ptr<detail::Plan> make_opencl(const CensusParameters&, const Device&
                                           const detail::Configuration&);
 detail::TuningSpace opencl_tuning_space(const CensusParameters&, const Device&, const ImageFormat&);
 
-// What kernels are made for, as tuning files spell it: "hamming, 62 bits, window 9, levels 3".
+// What kernels are specialised for, as in tuning files: "hamming, 62 bits, window 9, levels 3".
 std::string variant(const CensusParameters& parameters);
 
 struct Offset {
   int x, y;
 };
 
-// What a transform compares.
+// The pixels that a transform compares with the centre.
 struct Neighbourhood {
   std::vector<Offset> neighbours;  // in the order of their bits
-  bool modified;                   // against the mean
+  bool modified;                   // compared with the mean
 
   int bytes() const { return (static_cast<int>(neighbours.size()) + 7) / 8; }
   Size window() const;
@@ -78,7 +78,7 @@ Neighbourhood neighbourhood(CensusTransform transform);
 
 inline constexpr int left_side = 0, right_side = 1;
 
-// A level of the pyramid: its size, and the disparities searched there.
+// A level of the pyramid: its size, and the search range on it.
 struct Level {
   Size size;
   int lowest, labels;
@@ -86,8 +86,8 @@ struct Level {
   int highest() const { return lowest + labels - 1; }
 };
 
-// From the image down to the coarsest level. Disparities that no pixel can use are left out.
-// \throws Error (argument) when none is left, or more than any device counts
+// The levels from the image to the coarsest. Disparities that no pixel can use are left out.
+// \throws Error (argument) when none is left, or more than devices can count
 std::vector<Level> plan_levels(const CensusParameters& parameters, Size size);
 
 // \throws Error (argument) as plan_levels() does
@@ -96,18 +96,18 @@ Margins margins(const CensusParameters& parameters, Size size);
 // Highest cost of a single pixel, before summing.
 int highest_pixel_cost(const CensusParameters& parameters);
 
-// The integer disparity of a pixel of a level that has none.
+// The integer disparity of a pixel without one.
 inline constexpr int no_disparity = std::numeric_limits<int>::min();
 
-// What the last run found on the way, on one level and side.
+// Intermediate results of the last run, on one level and side.
 struct Stage {
   Plane<std::uint16_t> gray;
   std::vector<Plane<std::uint8_t>> signature;  // a plane for each byte
-  // Of the levels above the image; empty on the right without left-right check.
+  // For levels above the image only; empty on the right without left-right check.
   Plane<std::int32_t> disparity;
 };
 
-// What every plan of census matching also is.
+// Second base class of every census plan.
 class CensusPlan {
  public:
   virtual ~CensusPlan() = default;

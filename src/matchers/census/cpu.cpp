@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Census matching on the CPU: pyramids and signatures by rows, then the levels from the coarsest on, each by
-// tiles of both images.
+// Census matching on the CPU: pyramids and signatures by rows, then the levels from the coarsest to the
+// image, each by tiles of both images.
 
 #include <algorithm>
 #include <variant>
@@ -16,7 +16,7 @@
 namespace parallax::census {
 namespace {
 
-// How each of them is best depends on the machine; none changes a result.
+// The best values depend on the machine; none changes a result.
 const detail::Tunable rows_per_tile{
     "rows_per_tile", "Rows of a tile that a task searches", {8, 16, 32, most_tile_rows}};
 const detail::Tunable labels_together{"labels_together", "Labels whose costs are computed at once", {4, 8}};
@@ -42,13 +42,13 @@ Signatures reserve_signatures(Size size, int bytes, bool with_gray, Arena& arena
   return {first == nullptr ? nullptr : first + signature_margin + row_border, size, bytes, planes, pitch};
 }
 
-// What is kept of one level of one image. Gray is in T.
+// Data of one level of one image. Gray values have type T.
 template <class T>
 struct LevelPlanes {
   BorderedPlane<T> gray;
   View<std::uint8_t> mask;  // not 0 = valid
   Signatures signatures;
-  View<std::uint16_t> labels;  // of the levels above the image
+  View<std::uint16_t> labels;  // levels above the image only
 };
 
 // Memory of one thread.

@@ -12,8 +12,8 @@
 
 namespace parallax::census {
 
-// Columns in memory left of column 0 and right of the last one, at least: as many as a vector reads, and as a
-// window reaches.
+// The least number of columns in memory left of column 0 and right of the last one: as many as a vector
+// reads, and as a window reaches.
 inline constexpr int row_border = 64;
 
 // Rows of T, each from row_border before column 0 to as much after the last.
@@ -26,8 +26,8 @@ struct BorderedPlane {
   T* row(int y) const { return data + y * pitch; }
 };
 
-// Signatures: the rows of its bytes one after the other, and after them, for AD-census, the gray values in 8
-// bits.
+// Signatures: for each image row, a row for each of their bytes and then, for AD-census, one of the 8-bit
+// gray values.
 struct Signatures {
   std::uint8_t* data = nullptr;  // column 0 of row 0, byte 0
   Size size;
@@ -38,7 +38,7 @@ struct Signatures {
   std::uint8_t* row(int y, int plane) const { return data + (y * std::ptrdiff_t{planes} + plane) * pitch; }
 };
 
-// A search may read this many bytes before and after the rows of signatures: of lanes that it does not use.
+// A search may read this many bytes before and after the rows of signatures, into lanes that it does not use.
 inline constexpr std::size_t signature_margin = 256;
 
 // Repeats the first and the last pixel of a row in its borders.
@@ -61,8 +61,8 @@ void describe_row(const BorderedPlane<std::uint16_t>& gray, const Neighbourhood&
                   const Signatures& out, void* scratch);
 std::size_t describe_scratch_bytes(int width);
 
-// A search runs over tiles of the base image: as many columns as fill `tile_lanes` together with the columns
-// that their windows reach.
+// A search runs over tiles of the base image. A tile has as many columns as fill `tile_lanes` together with
+// the columns that its windows reach.
 inline constexpr int tile_lanes = 64;
 inline constexpr int usual_tile_rows = 24;
 inline constexpr int most_tile_rows = 40;
@@ -73,7 +73,7 @@ inline int tile_columns(int window) {
   return tile_lanes - 2 * (window / 2);
 }
 
-// Integer disparities are counted from the level's lowest; in 16 bits.
+// Labels count integer disparities from the level's lowest, in 16 bits.
 inline constexpr std::uint16_t no_label = 0xFFFF;
 
 // The estimates of the level above; none on the coarsest.
@@ -91,16 +91,16 @@ struct TileMemory {
   std::uint16_t* states;    // [planes of state][most_tile_rows][tile_lanes]
   std::int32_t* wanted;     // [labels + 3]
 };
-inline constexpr int cost_pitch = tile_lanes;  // reading beyond a row leads into the next
+inline constexpr int cost_pitch = tile_lanes;  // reads beyond a row continue in the next
 inline constexpr int cost_rows = most_tile_rows + most_window;
 inline constexpr int state_planes = 10;
 
-// A level of one side.
+// A search of one level of one side.
 struct Search {
   Level level;
   int side = left_side;                  // of the base image
   int tile_rows = usual_tile_rows;       // even
-  int batch_labels = most_batch_labels;  // whose costs are found together
+  int batch_labels = most_batch_labels;  // labels whose costs are computed together
   int window = 1;
   int search_radius = 0;
   int highest_pixel_cost = 0;
@@ -111,7 +111,7 @@ struct Search {
   std::ptrdiff_t mask_stride = 0;
   Estimates estimates;
 
-  // Where the labels go; or, on the image itself, the disparities of the right image; or the map.
+  // The output: the labels; or, on the image itself, the disparities of the right image, or the map.
   std::uint16_t* labels = nullptr;
   std::ptrdiff_t label_stride = 0;
   View<float> right_disparity;
@@ -120,7 +120,7 @@ struct Search {
   int uniqueness = 0;
 };
 
-// Searches the tile of that column and row of tiles.
+// Searches the tile in that column and row of tiles.
 void search_tile(const Search& search, int tile_column, int tile_row, const TileMemory& memory);
 
 }  // namespace parallax::census

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Census matching on CUDA: one launch takes the pair and makes pyramids of it, one describes the pixels of
-// all levels, and each level is searched by one, for both images. The last of these makes the map.
+// Census matching on CUDA: one launch reads the pair and makes its pyramids, one computes the signatures of
+// all levels, and one per level searches both images. The last of these makes the map.
 
 #include <algorithm>
 #include <vector>
@@ -22,37 +22,37 @@ using cuda::define;
 using cuda::Shape;
 using cuda::StreamHandle;
 
-// As the kernels have it.
+// The same constants as in the kernels.
 constexpr int tile_columns = 128, tile_rows = 16, levels_a_tile = 5;
 constexpr unsigned take_threads = 512;
 constexpr int describe_columns = 32, describe_rows = 32;
 constexpr unsigned lanes = 32, describe_warps = 8;
 
-// Warps that share a strip. What is searched above the image is small, and its labels are dealt out until the
-// GPU has this to do.
+// Warps that share a strip. Levels above the image are small: their labels are distributed over more warps,
+// until the GPU has this many.
 constexpr unsigned most_warps = 8, fewest_warps_of_limited = 2;
 constexpr unsigned wanted_warps_a_multiprocessor = 16;
 
-// The higher a strip, the less of its windows is above and below it; but all of it is in registers. Of 8, 10,
-// 12, 14, 16 and 24 rows, 10 are the fastest on an H200.
+// The higher a strip, the smaller the share of its windows above and below it; but the whole strip is in
+// registers. Of 8, 10, 12, 14, 16 and 24 rows, 10 are the fastest on an H200.
 constexpr int strip_rows = 10;
 
-// What can be tuned.
+// Names of the tunables.
 constexpr const char *rows_a_strip = "rows_per_strip", *blocks_at_once = "blocks_per_multiprocessor",
                      *warps_at_once = "warps_per_multiprocessor";
 
-// What a strip keeps in registers.
+// The values that a strip keeps in registers.
 struct StripContents {
   int window, values;
   bool pyramid, compares;
 
-  // Counted as ptxas needs them, nearly.
+  // Approximately as ptxas allocates them.
   int registers(int rows) const {
     return rows * (values + (pyramid ? 2 : 1)) + (window - 1) * values + window + (compares ? 40 : 32);
   }
 };
 
-// Of most_warps, that a multiprocessor is to have room for: two, unless a strip needs more registers.
+// Blocks of most_warps that must fit on a multiprocessor: two, unless a strip needs more registers.
 int blocks_of_strips(int registers) {
   return registers <= 130 ? 2 : 1;
 }
@@ -124,7 +124,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   }
 
  private:
-  // Of one level of one image; see CudaLevel.
+  // Planes of one level of one image; see CudaLevel.
   struct Planes {
     Buffer<std::byte> gray;
     Buffer<std::uint8_t> validity;
@@ -133,7 +133,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   };
 
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
-  // Of so many rows.
+  // Elements of `rows` rows.
   std::size_t elements(int rows) const { return index(pitch_) * index(rows); }
   int level_count() const { return static_cast<int>(levels_.size()); }
   int radius() const { return parameters_.window / 2; }
@@ -226,7 +226,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     refinement_.prepare(context(), device_memory());
   }
 
-  // A thread four columns of both images.
+  // One thread per four columns of both images.
   static Shape tiles_of(Size size) {
     return {cuda::blocks(index(size.height), tile_rows), cuda::blocks(index(size.width), tile_columns), 2};
   }
@@ -250,7 +250,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     refinement_.enqueue(map, searches(right_side) ? at(right_disparity_) : View<float>(), stream);
   }
 
-  // The best label of a pixel with others, whether confidence is wanted or not.
+  // Whether the best label is compared with others even when confidence is not wanted.
   bool always_compares() const {
     return parameters_.uniqueness > 0 || parameters_.sub_pixel != SubPixel::none;
   }
@@ -276,7 +276,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     search_kernel(level, map).launch(stream, grid, {lanes, warps_of(level, grid)}, 0, search);
   }
 
-  // That search a strip together.
+  // Warps that search a strip together.
   unsigned warps_of(int level, const Shape& grid) const {
     const std::size_t strips = std::size_t{grid.x} * grid.y * grid.z;
     const unsigned wanted =
@@ -304,7 +304,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   int pitch_;
   int strip_rows_;
   int blocks_;
-  int wanted_warps_;  // of a multiprocessor
+  int wanted_warps_;  // per multiprocessor
   refine::CudaPipeline refinement_;
   std::vector<Planes> planes_[2];
   Buffer<int> masked_;

@@ -2,7 +2,7 @@
 // Census matching on CUDA: from the caller's images to gray pyramids, and from these to signatures.
 //
 // Specialised by GRAY_BITS (8, 16), PITCH, COLUMNS and ROWS of the transform's window, SPARSE (every second
-// of them), MODIFIED (against the mean), BITS of a signature, WITH_GRAY (behind the signature), RADIUS (rows
+// of them), MODIFIED (uses the mean), BITS of a signature, WITH_GRAY (behind the signature), RADIUS (rows
 // that the windows of costs reach beyond the image).
 #include "matchers/census/cuda_types.h"
 #include "devices/cuda/kernel.h"
@@ -21,9 +21,9 @@ using Gray = uint16;
 using FourGray = ushort4;
 #endif
 
-// A block makes the levels of a tile from one level on: means of 2×2 pixels never leave it.
+// A block makes several levels of a tile: means of 2×2 pixels never leave the tile.
 constexpr int tile_columns = 128, tile_rows = 16, levels_a_tile = 5;
-// Columns that a thread takes: of bytes, they are a word, for which the bus is as fast as it gets.
+// Columns per thread: four bytes are one word, the fastest access.
 constexpr int columns_a_thread = 4;
 
 struct Tile {
@@ -45,7 +45,7 @@ __device__ uint32 gray(const Gray* row, int x, int channels) {
   return (9797u * pixel[0] + 19234u * pixel[1] + 3737u * pixel[2]) >> 15;
 }
 
-// Four pixels of a row; those beyond the image are of no account.
+// Four pixels of a row; those beyond the image are ignored.
 __device__ FourGray take_gray(const Image& image, int width, int x, int y) {
   const auto* row =
       reinterpret_cast<const Gray*>(static_cast<const char*>(image.data) + y * image.stride_bytes);
@@ -64,7 +64,7 @@ __device__ uchar4 take_validity(const Mask& mask, int width, int x, int y) {
   return {value(0), value(1), value(2), value(3)};
 }
 
-// The first of four columns that this thread takes of its block's tile.
+// The first of the four columns that this thread has in its block's tile.
 struct Place {
   int column, row;  // in the tile
   int x, y;
@@ -77,7 +77,7 @@ __device__ Place find_place() {
           static_cast<int>(blockIdx.x) * tile_rows + row};
 }
 
-// From the tile's part of level `first` to those of the levels above.
+// Makes the levels above level `first` from the tile's part of it.
 __device__ void halve_tile(const CudaPyramid& pyramid, int first, int side, bool masked, Tile (&tiles)[2]) {
   for (int step = 1; step < levels_a_tile && first + step < pyramid.count; ++step) {
     const CudaLevel &fine = pyramid.levels[first + step - 1], &level = pyramid.levels[first + step];
@@ -104,7 +104,8 @@ __device__ void halve_tile(const CudaPyramid& pyramid, int first, int side, bool
 
 }  // namespace
 
-// The image and the levels above it. grid.x = tiles of rows, grid.y = tiles of columns, grid.z = 2 images.
+// Makes the image's gray values and the levels above. grid.x = tiles of rows, grid.y = tiles of columns,
+// grid.z = 2 images.
 PARALLAX_KERNEL take(const __grid_constant__ CudaTake take) {
   __shared__ __align__(16) Tile tiles[2];
   wait_for_previous();
@@ -126,7 +127,7 @@ PARALLAX_KERNEL take(const __grid_constant__ CudaTake take) {
   halve_tile(take.pyramid, 0, side, masked, tiles);
 }
 
-// The same from a level that is there already.
+// The same, from a level that exists already.
 PARALLAX_KERNEL halve(const __grid_constant__ CudaPyramid pyramid, int first, const int* masked_sides) {
   __shared__ __align__(16) Tile tiles[2];
   wait_for_previous();
@@ -149,14 +150,14 @@ namespace {
 
 constexpr int words = (BITS + 31) / 32, values = words + WITH_GRAY;
 constexpr int reach_x = COLUMNS / 2, reach_y = ROWS / 2;
-// A thread has so many pixels of a column, a block 32×8 threads.
+// Each thread has rows_a_thread pixels of a column; a block has 32×8 threads.
 constexpr int lanes = 32, warps = 8, rows_a_thread = 4;
 constexpr int block_rows = warps * rows_a_thread;
 constexpr int read_rows = block_rows + 2 * reach_y, read_columns = lanes + 2 * reach_x;
 
 using Window = Gray[read_rows][read_columns];
 
-// Of the window, from its top left.
+// Whether a pixel of the window, counted from its top left, is a neighbour.
 __device__ constexpr bool is_neighbour(int column, int row) {
   return SPARSE ? column % 2 == 0 && row % 2 == 0 : column != reach_x || row != reach_y;
 }
@@ -167,7 +168,7 @@ __device__ constexpr int number_of(int column, int row) {
   return number < reach_y * COLUMNS + reach_x ? number : number - 1;
 }
 
-// What the neighbours of a pixel of the window are compared with.
+// The value that the neighbours of a pixel of the window are compared with.
 __device__ int reference_value(const Window& window, int column, int row) {
   if (!MODIFIED) return window[row][column];
   int sum = 0;
@@ -235,7 +236,7 @@ extern "C" __global__ void __launch_bounds__(lanes* warps)
       for (int i = 0; i < COLUMNS; ++i) {
         const int j = v - p;
         if (j < 0 || j >= ROWS || !is_neighbour(i, j)) continue;
-        // The sign of the difference is shifted in.
+        // Shifts in the sign of the difference.
         uint32& word = bits[p][number_of(i, j) / 32];
         word = __funnelshift_l(static_cast<uint32>(references[p] - neighbours[i]), word, 1);
       }

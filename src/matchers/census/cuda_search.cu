@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Census matching on CUDA: the search of one level for the cheapest label of every pixel, of both images.
+// Census matching on CUDA: the search of one level for the cheapest label of every pixel of both images.
 //
 // A warp has a strip: a column of pixels for each lane that has full windows, ROWS rows. It takes labels in
 // pairs, whose costs share a register, in 16 bits each. For a pair it goes down the strip, and the window
@@ -12,7 +12,7 @@
 //
 // Specialised by PYRAMID (whether there are levels above the image), WORDS of a signature, AD_TRUNCATION (0 =
 // Hamming alone), WINDOW, UNIQUENESS, SUB_PIXEL (a SubPixel), PITCH, ROWS (even), BLOCKS of 256 threads that
-// a multiprocessor is to have room for.
+// must fit on a multiprocessor.
 #include "matchers/census/cuda_types.h"
 #include "devices/cuda/kernel.h"
 #include "refine/cuda_costs.h"
@@ -31,7 +31,7 @@ constexpr int radius = WINDOW / 2, columns = lanes - 2 * radius, window_rows = R
 constexpr bool with_gray = AD_TRUNCATION > 0;
 constexpr int values = WORDS + with_gray;
 
-// A cost, and in the lower half its label: the least is the cheapest, and of equals the lowest.
+// A cost and, in the lower half, its label: the least key is the lowest cost, ties to the lowest label.
 using Key = uint32;
 constexpr Key no_key = ~0u;
 constexpr uint32 no_cost = 0xFFFF;
@@ -43,7 +43,7 @@ __device__ __forceinline__ uint32 cost_of(Key key) {
   return key >> 16;
 }
 
-// Labels from `first` on, up to `end`.
+// Labels [first, end).
 struct Labels {
   int first, end;
 };
@@ -57,7 +57,7 @@ struct Strip {
   int side;
   int x, y;     // the topmost
   bool exists;  // the lanes at the end have no full windows
-  // Label l leads to other column x − step · (lowest + l).
+  // Label l corresponds to other column x − step · (lowest + l).
   int step;
   bool masked, other_masked;  // whether the images have masks
 };
@@ -81,7 +81,7 @@ __device__ int clamped(int value, int end) {
   return min(max(value, 0), end - 1);
 }
 
-// A bit for each row of the strip, also of the rows below the image.
+// A bit for each row of the strip, including rows below the image.
 __device__ uint32 validity(const CudaSearch& search, bool masked, int side, int x, int y) {
   if (!masked) return ~0u;
   const uint8* column = search.level.validity[side] + static_cast<int64>(y) * PITCH + x;
@@ -91,14 +91,15 @@ __device__ uint32 validity(const CudaSearch& search, bool masked, int side, int 
   return bits;
 }
 
-// A bit for each row: whether the other pixel is there.
+// A bit for each row: whether the other pixel exists and is valid.
 __device__ uint32 candidates(const CudaSearch& search, const Strip& strip, int label) {
   const int x = other_column(search, strip, strip.x, label);
   if (!strip.exists || label >= search.labels || x < 0 || x >= search.level.width) return 0;
   return validity(search, strip.other_masked, 1 - strip.side, x, strip.y);
 }
 
-// What the pixels of a lane want: labels as the level above estimates them, the same for two rows; or all.
+// The labels that the pixels of a lane are searched for: those that the level above estimates, the same for
+// two rows; or all.
 struct Wanted {
   static constexpr int pairs = PYRAMID ? ROWS / 2 : 1;
   int first[pairs];
@@ -109,7 +110,7 @@ struct Wanted {
   }
 };
 
-// Estimates in a row of three pixels.
+// The extreme estimates in a row of three pixels.
 struct Estimates {
   int lowest, highest;  // highest_int and no_disparity where there are none
 };
@@ -126,7 +127,7 @@ __device__ Estimates find_estimates(const CudaLevel& above, int side, int x, int
   return estimates;
 }
 
-// On the coarsest level, all.
+// Whether estimates limit the search: on the coarsest level, they do not.
 __device__ bool is_limited(const CudaSearch& search) {
   return PYRAMID && search.above.width > 0;
 }
@@ -154,7 +155,7 @@ __device__ Wanted find_wanted(const CudaSearch& search, const Strip& strip) {
   return wanted;
 }
 
-// Those that lead into the other image.
+// Labels that lead into the other image.
 __device__ Labels labels_inside(const CudaSearch& search, const Strip& strip) {
   const int first_x = strip.x - threadIdx.x, last_x = min(first_x + columns, search.level.width) - 1;
   const int last_column = search.level.width - 1;
@@ -163,7 +164,7 @@ __device__ Labels labels_inside(const CudaSearch& search, const Strip& strip) {
   return {max(lowest - search.lowest, 0), min(highest - search.lowest, search.labels - 1) + 1};
 }
 
-// What any pixel of the strip wants.
+// The labels that any pixel of the strip wants.
 __device__ Labels labels_of(const CudaSearch& search, const Strip& strip, const Wanted& wanted) {
   if (!is_limited(search)) return labels_inside(search, strip);
   Labels all{search.labels, 0};
@@ -198,7 +199,7 @@ __device__ void load_base(const CudaSearch& search, const Strip& strip, BaseColu
 __device__ __forceinline__ uint32 pixel_cost(const uint32 (&base)[values], const uint32* other) {
   uint32 cost;
   if constexpr (WORDS == 3) {
-    // Of three bits, a sum and a carry: one population to count less.
+    // A full adder: sum and carry of three bits save one population count.
     const uint32 a = base[0] ^ other[0], b = base[1] ^ other[PITCH], c = base[2] ^ other[2 * PITCH];
     cost = __popc(a ^ b ^ c) + 2 * __popc((a & b) | (c & (a | b)));
   } else {
@@ -211,7 +212,7 @@ __device__ __forceinline__ uint32 pixel_cost(const uint32 (&base)[values], const
   return cost;
 }
 
-// Over the columns of the windows, the first of which is this lane's.
+// Sums over the columns of the windows, the first of which is this lane's.
 __device__ __forceinline__ uint32 sum_of_lanes(uint32 value) {
   uint32 sum = 0, span = value;  // `span` is a sum of `step` lanes
   int reach = 0;
@@ -226,8 +227,8 @@ __device__ __forceinline__ uint32 sum_of_lanes(uint32 value) {
   return sum;
 }
 
-// Calls visitor.visit(row, label, key) for every pixel of a lane that may have the label: for the pairs of
-// labels that are this warp's and the visitor's.
+// Calls visitor.visit(row, label, key) for every pixel of a lane that may have the label, for those pairs of
+// labels that this warp and the visitor handle.
 template <class Visitor>
 __device__ __forceinline__ void sweep(const CudaSearch& search, const Strip& strip, const Labels& labels,
                                       Visitor& visitor) {
@@ -279,22 +280,22 @@ struct Best {
   }
 };
 
-// Of a strip, in shared memory.
+// A value per pixel of a strip, in shared memory.
 template <class T>
 using PerPixel = T[ROWS][lanes];
 
-// Costs beside the best.
+// Costs of the labels next to the best.
 struct Beside {
   uint16 before, after;  // or no_cost
 };
 
-// Pairs of labels that are needed, and some others: a bit for each, folded.
+// A superset of the pairs of labels that are needed: one bit for each pair, folded.
 class PairSet {
  public:
   __device__ void clear() {
     for (int i = threadIdx.y * lanes + threadIdx.x; i < words; i += lanes * blockDim.y) bits_[i] = 0;
   }
-  // Called by full warps, whose lanes often have the same pair; negative = none.
+  // Called by whole warps, whose lanes often have the same pair; negative = none.
   __device__ void add(int pair) {
     const uint32 same = __match_any_sync(all_lanes, pair);
     if (pair >= 0 && static_cast<int>(threadIdx.x) == __ffs(same) - 1)
@@ -307,14 +308,14 @@ class PairSet {
   uint32 bits_[words];
 };
 
-// What the best of a strip is compared with.
+// The costs that the best of a strip are compared with.
 struct Compared {
-  PerPixel<uint32> rivals;  // costs of the cheapest that are not next to the best
+  PerPixel<uint32> rivals;  // lowest costs of labels not next to the best
   PerPixel<Beside> beside;
   PairSet pairs;
 };
 
-// Finds all that, once the best is known. Two rows share a register.
+// Finds these costs, once the best is known. Two rows share a register.
 struct Others {
   const Wanted& wanted;
   Compared& compared;
@@ -342,7 +343,7 @@ __device__ bool needs_rivals(const CudaSearch& search) {
   return UNIQUENESS > 0 || search.map.confidence != nullptr;
 }
 
-// With the labels beside those.
+// `labels`, and those next to them.
 __device__ Labels labels_compared(const CudaSearch& search, const Labels& labels) {
   if (SUB_PIXEL == 0) return labels;
   return {max(labels.first - 1, 0), min(labels.end + 1, search.labels)};
@@ -418,7 +419,7 @@ __device__ void decide(const CudaSearch& search, const Strip& strip, int row, bo
         found ? parallax::refine::confidence(cost_of(best), rival != no_cost, rival) : 0;
 }
 
-// Leaves the best of all warps in shared memory.
+// Finds the best of all warps, in shared memory.
 __device__ void find_best(const CudaSearch& search, const Strip& strip, const Wanted& wanted,
                           const Labels& labels, PerPixel<Key>& best) {
   for (int row = threadIdx.y; row < ROWS; row += blockDim.y) best[row][threadIdx.x] = no_key;
@@ -466,7 +467,7 @@ __device__ __forceinline__ void make_map(const CudaSearch& search) {
 // threads for each of its warps.
 
 #if PYRAMID
-// Of a level above the image.
+// Searches a level above the image.
 extern "C" __global__ void __launch_bounds__(256, BLOCKS)
     search_level(const __grid_constant__ CudaSearch search) {
   __shared__ PerPixel<Key> best;
@@ -483,7 +484,7 @@ extern "C" __global__ void __launch_bounds__(256, BLOCKS)
 #endif
 
 #if UNIQUENESS == 0 && SUB_PIXEL == 0
-// Of the image, where nothing but the best is wanted.
+// Searches the image, where only the best label is wanted.
 extern "C" __global__ void __launch_bounds__(256, BLOCKS)
     search_image(const __grid_constant__ CudaSearch search) {
   wait_for_previous();
@@ -491,7 +492,7 @@ extern "C" __global__ void __launch_bounds__(256, BLOCKS)
 }
 #endif
 
-// Of the image, with what the best is compared with.
+// Searches the image, with the costs that the best is compared with.
 extern "C" __global__ void __launch_bounds__(256, BLOCKS)
     search_and_compare(const __grid_constant__ CudaSearch search) {
   wait_for_previous();

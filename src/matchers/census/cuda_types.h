@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host tells the kernels of census matching; included by both.
+// Arguments of the kernels of census matching; included by host and kernels.
 #pragma once
 
 #include "devices/cuda/pair.h"
@@ -23,10 +23,10 @@ constexpr int most_cuda_levels = 30;
 struct CudaPyramid {
   CudaLevel levels[most_cuda_levels];
   int count;
-  int first_tile[most_cuda_levels + 1];  // of the kernel that makes signatures
+  int first_tile[most_cuda_levels + 1];  // for the kernel that makes signatures
 };
 
-// What takes a pair from its caller.
+// Arguments of the kernel that reads the caller's pair.
 struct CudaTake {
   cuda::Image images[2];
   cuda::Mask masks[2];
@@ -34,7 +34,7 @@ struct CudaTake {
   CudaPyramid pyramid;
 };
 
-// Where a map goes; rows are so many elements apart.
+// The output map; strides are in elements.
 struct CudaMap {
   float* disparity;
   unsigned char* status;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Census matching on OpenCL: the pair is taken and makes pyramids, all their pixels are described, and each
-// level is searched by one launch, for both images. The last of these makes the map.
+// Census matching on OpenCL: one launch reads the pair and makes pyramids, others compute signatures, and one
+// per level searches both images. The last of these makes the map.
 
 #include <algorithm>
 #include <string>
@@ -23,23 +23,23 @@ using opencl::offset;
 using opencl::Options;
 using opencl::Shape;
 
-// As the kernels have it.
+// The same constants as in the kernels.
 constexpr int square = 4, levels_a_launch = PARALLAX_CENSUS_LEVELS;
 constexpr int item_rows = 4;
 
-// How a device of that sort works on images.
+// How each kind of device works on images.
 struct Layout {
   bool is_processor;
   int value_bytes;                        // of a signature's planes
-  int described_columns, described_rows;  // together
-  int lanes, rows;                        // of a tile or strip that is searched, windows included beside it
-  int shares;                             // of the labels of a strip, a work item each
-  int before;                             // columns of signatures that are written beside the image
+  int described_columns, described_rows;  // columns and rows described together
+  int lanes, rows;                        // of a searched tile or strip, not counting its windows
+  int shares;                             // parts of a strip's labels, one work item each
+  int before;                             // columns of signatures written beside the image
 };
 
 constexpr Layout processor_layout{true, 1, 64, 16, 64, 24, 1, 64}, gpu_layout{false, 4, 32, 32, 32, 12, 4, 0};
 
-// What can be tuned.
+// Names of the tunables.
 constexpr const char *rows_a_tile = "rows_per_tile", *shares_of_labels = "shares_of_labels";
 
 Layout layout_of(const opencl::DeviceInfo& device, const detail::Configuration& configuration) {
@@ -115,7 +115,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
   int words() const { return divide_round_up(bits(), 8 * layout_of_device_.value_bytes); }
   int planes() const { return words() + (with_gray() ? 1 : 0); }
   int gray_bytes() const { return static_cast<int>(bytes_per_sample(format().depth)); }
-  // As many as a sum of costs of pixels takes.
+  // The number of pixel costs whose sum fits in a byte.
   int costs_of_a_byte() const {
     const int fit = 255 / highest_pixel_cost(parameters_);
     return fit >= 5 ? 5 : fit >= 3 ? 3 : 1;
@@ -133,7 +133,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
     level.width = extent.width;
     level.height = extent.height;
     level.stride = round_up(extent.width, 64);
-    // Of all levels the same on a GPU, which knows it beforehand.
+    // On a GPU, the same for all levels, because it is a compile-time constant.
     level.signature_stride =
         device.is_processor ? level.stride + 2 * device.before : round_up(format().size.width, 256);
     // On a GPU, rows above and below the image repeat its border, and the last strip may end below.
@@ -200,7 +200,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
             .modified = neighbourhood_.modified ? 1 : 0};
   }
 
-  // From one level on, as many as a launch makes or describes.
+  // Levels from `first` on, as many as one launch makes or describes.
   OpenclLevels levels_from(int first) const {
     const Layout& device = layout_of_device_;
     OpenclLevels levels{};
@@ -305,7 +305,7 @@ detail::TuningSpace opencl_tuning_space(const CensusParameters& parameters, cons
                       {shares_of_labels, "Work items that share the labels of a strip", {1, 2, 8}}};
   space.footprint = [info](const detail::Configuration& configuration) {
     const Layout layout = layout_of(info, configuration);
-    // Sums of each share, and keys, rivals and neighbours, of a pixel.
+    // Per pixel: sums of each share, and keys, rivals and neighbours.
     const std::size_t bytes_a_pixel = 4 * size(layout.shares) + 12;
     return detail::Footprint{layout.lanes * layout.shares, bytes_a_pixel * size(layout.lanes * layout.rows)};
   };

@@ -14,7 +14,7 @@ static global uchar* validity_at(global uchar* memory, const OpenclLevel* level,
   return memory + level->validity[side] + y * level->stride + x;
 }
 
-// A square of pixels, from which the levels above are made: means of 2×2 pixels never leave it.
+// A square of pixels, from which the levels above are made: means of 2×2 pixels never leave the square.
 #define SQUARE 4
 
 typedef struct {
@@ -22,7 +22,7 @@ typedef struct {
   uchar valid[SQUARE][SQUARE];
 } Square;
 
-// Halves what is in the square, of `size` pixels a side from (x, y) of the finer level on.
+// Halves the square, which has `size` pixels a side from (x, y) of the finer level on.
 static void halve_square(const OpenclLevel* fine, int x, int y, int size, Square* square) {
   for (int j = 0; j < size / 2; ++j)
     for (int i = 0; i < size / 2; ++i) {
@@ -56,7 +56,7 @@ static void store_levels_above(global uchar* memory, const OpenclLevels* levels,
   }
 }
 
-// The image and up to two levels above it. A work item a square of both images.
+// Makes the image's gray values and up to two levels above. One work item per square of both images.
 kernel void take(global uchar* memory, Pair pair, OpenclLevels levels) {
   const int x = SQUARE * (int)get_global_id(0), y = SQUARE * (int)get_global_id(1), side = get_global_id(2);
   const int width = levels.levels[0].width, height = levels.levels[0].height;
@@ -76,7 +76,7 @@ kernel void take(global uchar* memory, Pair pair, OpenclLevels levels) {
   store_levels_above(memory, &levels, side, x, y, &square);
 }
 
-// The same from a level that is there already.
+// The same, from a level that exists already.
 kernel void halve(global uchar* memory, OpenclLevels levels) {
   const int x = SQUARE * (int)get_global_id(0), y = SQUARE * (int)get_global_id(1), side = get_global_id(2);
   const OpenclLevel level = levels.levels[0];
@@ -110,12 +110,12 @@ static Tile own_tile(const OpenclLevels* levels) {
 
 #if PROCESSOR
 
-// What a tile looks at, with the largest window.
+// The pixels that a tile reads with the largest window.
 #define REACH 4
 #define SEEN_COLUMNS (TILE_COLUMNS + 2 * REACH)
 #define SEEN_ROWS (TILE_ROWS + 2 * REACH)
 
-// From a pixel to the neighbour that a bit is for, in what is seen.
+// The offset from a pixel to the neighbour of a bit, in the pixels that the tile reads.
 static int step_to(const OpenclTransform* transform, int bit) {
   const int centre = transform->bits / 2, columns = transform->columns;
   const int place = transform->sparse ? bit / 4 * 2 * columns + bit % 4 * 2 : bit < centre ? bit : bit + 1;
@@ -130,7 +130,7 @@ static void load_row(const global GRAY* row, int width, int x, GRAY* to) {
   for (int i = 0; i < SEEN_COLUMNS; ++i) to[i] = row[clamp(x + i, 0, width - 1)];
 }
 
-// What the neighbours of a row of pixels are compared with; `centre` is the first of them.
+// The values that the neighbours of a row of pixels are compared with; `centre` is the first of the pixels.
 static void find_references(const GRAY* centre, bool modified, GRAY* references) {
   if (!modified) {
     for (int i = 0; i < TILE_COLUMNS; ++i) references[i] = centre[i];
@@ -144,7 +144,7 @@ static void find_references(const GRAY* centre, bool modified, GRAY* references)
   }
 }
 
-// Writes a row of the tile to a plane, and beside the image what repeats its border.
+// Writes a row of the tile to a plane; beside the image, repeats its border.
 static void store_row(const OpenclLevel* level, int x, const uchar* bytes, global uchar* plane) {
   const int end = min(x + TILE_COLUMNS, level->width);
   if (x + TILE_COLUMNS <= level->width)
@@ -157,7 +157,7 @@ static void store_row(const OpenclLevel* level, int x, const uchar* bytes, globa
     for (int i = end; i < level->signature_stride - BEFORE; ++i) plane[i] = bytes[end - 1 - x];
 }
 
-// Signatures. A work item a tile; the tiles of the levels follow each other.
+// Computes signatures. One work item per tile; the tiles of the levels follow one another.
 kernel void describe(global uchar* memory, OpenclLevels levels, OpenclTransform transform) {
   const Tile tile = own_tile(&levels);
   const OpenclLevel level = levels.levels[tile.level];
@@ -190,16 +190,16 @@ kernel void describe(global uchar* memory, OpenclLevels levels, OpenclTransform 
 
 #define REACH_X (COLUMNS / 2)
 #define REACH_Y (ROWS / 2)
-// What a tile looks at.
+// The pixels that a tile reads.
 #define SEEN_COLUMNS (TILE_COLUMNS + 2 * REACH_X)
 #define SEEN_ROWS (TILE_ROWS + 2 * REACH_Y)
 
-// A work item has so many pixels of a column, a group a tile.
+// A work item has ITEM_ROWS pixels of a column; a group has a tile.
 #define ITEM_ROWS 4
 #define ITEMS_OF_COLUMN (TILE_ROWS / ITEM_ROWS)
 #define WORDS ((BITS + 31) / 32)
 
-// Of the window, from its top left.
+// Whether a pixel of the window, counted from its top left, is a neighbour.
 static bool is_neighbour(int column, int row) {
   return SPARSE ? column % 2 == 0 && row % 2 == 0 : column != REACH_X || row != REACH_Y;
 }
@@ -226,7 +226,7 @@ static void store_words(global uchar* memory, const OpenclLevel* level, int side
   for (int i = 0; i < PLANES; ++i) to[i * level->signature_stride] = words[i];
 }
 
-// Signatures. The tiles of the levels follow each other.
+// Computes signatures. The tiles of the levels follow one another.
 kernel __attribute__((reqd_work_group_size(TILE_COLUMNS, ITEMS_OF_COLUMN, 1))) void describe(
     global uchar* memory, OpenclLevels levels, OpenclTransform transform) {
   local GRAY seen[SEEN_ROWS * SEEN_COLUMNS];
@@ -258,7 +258,7 @@ kernel __attribute__((reqd_work_group_size(TILE_COLUMNS, ITEMS_OF_COLUMN, 1))) v
       for (int p = 0; p < ITEM_ROWS; ++p) {
         const int j = v - p;
         if (j < 0 || j >= ROWS || !is_neighbour(i, j)) continue;
-        // The sign of the difference is shifted in, from the last bit to the first.
+        // Shifts in the sign of the difference, from the last bit to the first.
         const int word = bit_of(i, j) / 32;
         words[p][word] = words[p][word] << 1 | (uint)(references[p] - neighbour) >> 31;
       }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Census matching on OpenCL: what the searches of opencl_tiles.cl and opencl_strips.cl share.
+// Census matching on OpenCL: functions shared by the searches of opencl_tiles.cl and opencl_strips.cl.
 //
 // Specialised by PLANES (see OpenclLevel), WORDS of a signature, WITH_GRAY (for AD-census), WINDOW, SUB_PIXEL
-// (whether disparities are).
+// (whether disparities have sub-pixel precision).
 
-// Where an argument decides what a loop is.
+// For functions in which an argument determines the shape of a loop.
 #define INLINE __attribute__((always_inline)) static
 
 #define RADIUS (WINDOW / 2)
 #define NO_DISPARITY INT_MIN
-// Neither has any pixel.
+// No pixel has this cost or this label.
 #define NO_COST 0xFFFF
 #define NO_LABEL 0xFFFF
 
@@ -23,7 +23,7 @@ typedef struct {
   int first, count;
 } Labels;
 
-// What a pixel is searched for, as the level above has it.
+// The labels that a pixel is searched for, from the estimates of the level above.
 static Labels labels_around(const global uchar* memory, const OpenclSearch* search, int side, int x, int y) {
   const OpenclLevel* above = &search->above;
   int lowest = INT_MAX, highest = NO_DISPARITY;
@@ -49,7 +49,7 @@ static const global uchar* validity_at(const global uchar* memory, const OpenclL
   return memory + level->validity[side] + y * level->stride + x;
 }
 
-// What is known of a pixel of the image in the end. Costs are NO_COST where there are none.
+// The result of a pixel of the image. Costs are NO_COST where there are none.
 typedef struct {
   int label;  // or NO_LABEL
   int best, before, after, rival;

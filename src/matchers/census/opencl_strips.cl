@@ -10,8 +10,8 @@
 //
 // Specialised by ROWS (even, at most 32) and STRIDE of signatures, too.
 
-// What is indexed only by constants stays in registers. A processor has none to spare, and its compilers take
-// long for it.
+// Unrolled, so that arrays indexed only by constants stay in registers. A processor has few registers, and
+// its compilers are slow at unrolling.
 #if defined(__x86_64__) || defined(__aarch64__)
 #define UNROLL _Pragma("unroll 1")
 #else
@@ -23,14 +23,14 @@
 #define WINDOW_ROWS (ROWS + 2 * RADIUS)
 #define PIXELS (ROWS * LANES)
 
-// A cost, and in the lower half its label: the least is the cheapest, and of equals the lowest.
+// A cost and, in the lower half, its label: the least key is the lowest cost, ties to the lowest label.
 #define NO_KEY UINT_MAX
 
-// Bits for pairs of labels that are to be compared with the best, folded.
+// Bits for pairs of labels that must be compared with the best, folded.
 #define PAIR_WORDS 32
 
 typedef struct {
-  uint sums[SHARES][PIXELS];  // of columns, of a share's pair of labels
+  uint sums[SHARES][PIXELS];  // column sums of a share's pair of labels
   uint best[PIXELS];          // keys
   uint rivals[PIXELS];        // costs
   ushort before[PIXELS], after[PIXELS];
@@ -56,7 +56,7 @@ static int pixel_of(int row) {
   return row * LANES + (int)get_local_id(0);
 }
 
-// A bit for each row of the strip, also of those below the image.
+// A bit for each row of the strip, including rows below the image.
 static uint validity_of(const global uchar* memory, const OpenclSearch* search, int side, int x, int y) {
   if (!search->masked[side]) return UINT_MAX;
   const int rows = min(ROWS, search->level.height - y);
@@ -66,7 +66,7 @@ static uint validity_of(const global uchar* memory, const OpenclSearch* search, 
   return bits;
 }
 
-// A bit for each row: whether the other pixel is there.
+// A bit for each row: whether the other pixel exists and is valid.
 static uint candidates(const global uchar* memory, const OpenclSearch* search, const Strip* strip,
                        int label) {
   const int x = other_column(strip->x, search->lowest + label, strip->side);
@@ -74,7 +74,7 @@ static uint candidates(const global uchar* memory, const OpenclSearch* search, c
   return validity_of(memory, search, 1 - strip->side, x, strip->y);
 }
 
-// What the pixels of a work item want; the same for two rows.
+// The labels that the pixels of a work item are searched for; the same for two rows.
 typedef struct {
   Labels of[ROWS / 2];
 } Wanted;
@@ -83,12 +83,12 @@ static bool wants(const Wanted* wanted, int row, int label) {
   return (uint)(label - wanted->of[row / 2].first) < (uint)wanted->of[row / 2].count;
 }
 
-// Also leaves in local memory what any pixel of the strip wants.
+// Also stores in local memory the labels that any pixel of the strip wants.
 static void find_wanted(const global uchar* memory, const OpenclSearch* search, const Strip* strip,
                         local Shared* shared, Wanted* wanted) {
   const bool limited = search->above.width > 0;
   if (get_local_id(0) == 0 && get_local_id(1) == 0) {
-    // Those that lead into the other image.
+    // Labels that lead into the other image.
     const int first_x = strip->x, last_x = min(first_x + COLUMNS, search->level.width) - 1;
     const int last_column = search->level.width - 1;
     const int lowest = strip->side == 0 ? first_x - last_column : -last_x;
@@ -144,7 +144,7 @@ static void load_base(const global uchar* memory, const OpenclSearch* search, co
 
 static uint pixel_cost(const uint* base, const global uint* other, uint truncation) {
 #if WORDS == 3
-  // Of three bits, a sum and a carry: one population to count less.
+  // A full adder: sum and carry of three bits save one population count.
   const uint a = base[0] ^ other[0], b = base[1] ^ other[STRIDE], c = base[2] ^ other[2 * STRIDE];
   uint cost = popcount(a ^ b ^ c) + 2 * popcount((a & b) | (c & (a | b)));
 #else
@@ -158,7 +158,7 @@ static uint pixel_cost(const uint* base, const global uint* other, uint truncati
   return cost;
 }
 
-// Leaves the sums of columns of a label and the next one in local memory.
+// Stores the column sums of a label and the next one in local memory.
 static void sum_columns(const global uchar* memory, const OpenclSearch* search, const Strip* strip,
                         const BaseColumn* base, int label, local uint* sums) {
   const int first = strip->x - RADIUS;
@@ -213,7 +213,7 @@ static bool has_pair(const local Shared* shared, int label, int first) {
   return (shared->pairs[pair / 32 % PAIR_WORDS] >> pair % 32 & 1) != 0;
 }
 
-// A label's cost meets the best of a pixel.
+// Compares a label's cost with the best of a pixel.
 static void compare_with_best(local Shared* shared, const Wanted* wanted, int row, int label, int cost) {
   const int pixel = pixel_of(row), difference = label - (int)(shared->best[pixel] & 0xFFFF);
   if (difference == -1) shared->before[pixel] = cost;
@@ -221,8 +221,8 @@ static void compare_with_best(local Shared* shared, const Wanted* wanted, int ro
   if (abs(difference) > 1 && wants(wanted, row, label)) atomic_min(&shared->rivals[pixel], (uint)cost);
 }
 
-// Goes through all pairs of labels, for the best of them or for what it is compared with. Costs beside the
-// best count whether they are searched or not.
+// Goes through all pairs of labels: to find the best, or the costs that it is compared with. Costs next to
+// the best are used whether they were searched or not.
 INLINE void sweep(const global uchar* memory, const OpenclSearch* search, const Strip* strip,
                   const Wanted* wanted, const BaseColumn* base, bool compares, bool rivals,
                   local Shared* shared) {

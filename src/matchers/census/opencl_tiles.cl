@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search of census matching on a processor with OpenCL. A work item has a tile of the base image; for
-// each label that some pixel of it wants, it finds the costs of all its pixels, their sums over the window,
-// and who takes the label. Inner loops go along rows, so that the compiler makes vectors of them.
+// each label that some pixel of it wants, it computes the costs of all its pixels and their sums over the
+// window, and updates the best labels. Inner loops go along rows, so that the compiler vectorises them.
 //
-// Specialised by ROWS of a tile (even) and TOGETHER, too: costs of so many pixels fit in a byte.
+// Specialised also by ROWS of a tile (even) and TOGETHER, the number of pixel costs whose sum fits in a byte.
 
-// As many as fill LANES together with those that their windows reach.
+// As many as fill LANES together with the columns that their windows reach.
 #define LANES 64
 #define TILE_COLUMNS (LANES - 2 * RADIUS)
 #define TILE_ROWS ROWS
@@ -14,24 +14,24 @@
 
 typedef struct {
   int x, y;         // its first pixel
-  int width, rows;  // of it that are in the image
-  int side;         // of the image whose pixels they are
+  int width, rows;  // its part inside the image
+  int side;         // of the image that the tile belongs to
 } Tile;
 
-// What a tile keeps of its pixels.
+// State of a tile's pixels.
 typedef struct {
   ushort best[PIXELS], label[PIXELS];
-  ushort first[PIXELS], span[PIXELS];  // labels that are searched: the first, and how many more
-  ushort before[PIXELS], after[PIXELS], previous[PIXELS];  // costs beside the best; of the last label
-  ushort rival[PIXELS];              // the lowest searched more than one label away from the best
-  ushort distant[PIXELS];            // the lowest searched two or more labels before the current one
-  ushort previous_searched[PIXELS];  // of the last label, if it was searched
+  ushort first[PIXELS], span[PIXELS];  // searched labels: the first, and how many more
+  ushort before[PIXELS], after[PIXELS], previous[PIXELS];  // costs next to the best; cost of the last label
+  ushort rival[PIXELS];              // the lowest cost searched more than one label away from the best
+  ushort distant[PIXELS];            // the lowest cost searched two or more labels before the current one
+  ushort previous_searched[PIXELS];  // cost of the last label, if it was searched
 } Kept;
 
 // A bit for each label.
 #define LABEL_WORDS (65536 / 32)
 
-// Words from the first to the last are in use.
+// Words between the first and the last label are in use.
 static void want(uint* wanted, Labels labels) {
   const int last = labels.first + labels.count - 1;
   for (int word = labels.first / 32; word <= last / 32; ++word) {
@@ -40,7 +40,7 @@ static void want(uint* wanted, Labels labels) {
   }
 }
 
-// Costs beside the best one count whether they are searched or not.
+// Costs next to the best are used whether they were searched or not.
 static void want_neighbours(uint* wanted, int words) {
   uint before = 0;
   for (int word = 0; word < words; ++word) {
@@ -68,12 +68,12 @@ static void start_from_estimates(const global uchar* memory, const OpenclSearch*
     }
 }
 
-// What is found of a tile: the best of its labels; what sub-pixel disparities need; and rivals, too.
+// What a search finds: the best labels; the costs for sub-pixel disparities; and rivals, too.
 #define FIND_BEST 0
 #define COMPARE 1
 #define COMPARE_WITH_RIVALS 2
 
-// A label of the tile. Its columns are those whose other pixel exists.
+// A label of the tile, and the columns whose other pixel exists.
 typedef struct {
   int label, shift;
   int first_column, last_column;
@@ -90,7 +90,7 @@ static uchar pixel_cost(const global uchar* base, const global uchar* other, lon
   return cost;
 }
 
-// Of all rows that the windows of the tile reach.
+// Costs of all rows that the windows of the tile reach.
 static void find_costs(const global uchar* memory, const OpenclSearch* search, const Tile* tile, int shift,
                        uchar* costs) {
   const OpenclLevel* level = &search->level;
@@ -105,7 +105,7 @@ static void find_costs(const global uchar* memory, const OpenclSearch* search, c
   }
 }
 
-// Over the columns of the windows.
+// Sums over the columns of the windows.
 static void sum_row(const uchar* costs, ushort* sums) {
   for (int i = 0; i < TILE_COLUMNS; ++i) {
     ushort sum = 0;
@@ -131,8 +131,8 @@ static void drop_missing(const global uchar* memory, const OpenclSearch* search,
     costs[i] = valid[i] != 0 ? costs[i] : NO_COST;
 }
 
-// A label's costs meet the best ones so far, in a row of the tile. What a pixel is searched for has no gaps:
-// wherever it matters, the last label tried is the one before.
+// Compares a label's costs with the best ones so far, in a row of the tile. A pixel's interval of labels has
+// no gaps: wherever it matters, the last label tried is the one before.
 INLINE void decide_row(const Candidate* candidate, const ushort* costs, Kept* kept, int row, bool neighbours,
                        bool rivals) {
   const ushort current = candidate->label;
@@ -146,7 +146,7 @@ INLINE void decide_row(const Candidate* candidate, const ushort* costs, Kept* ke
     const ushort cost = costs[i];
     const ushort searched = (ushort)(current - first[i]) > span[i] ? NO_COST : cost;
     const bool better = searched < best[i], follows_best = label[i] == (ushort)(current - 1);
-    // Loads come first: under conditions, they would keep the loop from becoming vectors.
+    // Loads come first: inside conditions, they would prevent vectorisation of the loop.
     if (rivals) {
       const ushort last = previous_searched[i], distant_so_far = distant[i], rival_so_far = rival[i];
       const ushort own = follows_best ? NO_COST : searched;

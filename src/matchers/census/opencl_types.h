@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host tells the kernels of census matching on OpenCL; included by both. Offsets are in bytes, of
-// pixel (0, 0), from the start of the plan's memory; strides in elements.
+// Arguments of the kernels of census matching on OpenCL; included by host and kernels. Offsets are in bytes,
+// of pixel (0, 0), from the start of the plan's memory; strides in elements.
 #ifndef PARALLAX_CENSUS_OPENCL_TYPES
 #define PARALLAX_CENSUS_OPENCL_TYPES
 
@@ -13,9 +13,9 @@ namespace parallax::census {
 // A level of the pyramids of both images, [side].
 typedef struct {
   cl_long gray[2], validity[2];  // validity: a byte for each pixel, not 0 = valid
-  // Rows of so many planes of words, or of bytes on a processor: bit i of a signature is bit i mod 8 · size
-  // of plane i / (8 · size). For AD-census, the last plane is gray of 8 bits. On a processor, rows repeat
-  // their border beside the image, `before` columns of it and whatever fills the stride.
+  // Rows of PLANES planes of words, or of bytes on a processor: bit i of a signature is bit i mod (8 · size)
+  // of plane i / (8 · size). For AD-census, the last plane is 8-bit gray. On a processor, rows repeat their
+  // border beside the image: `before` columns, and whatever fills the stride.
   cl_long signatures[2];
   cl_long disparities[2];  // of levels above the image: ints, or no_disparity
   cl_long stride;          // of gray, validity, disparities
@@ -23,22 +23,22 @@ typedef struct {
   cl_int width, height;
 } OpenclLevel;
 
-// As many levels as a launch makes, or describes. More would not fit among a kernel's arguments everywhere.
+// The most levels that a launch makes or describes. More would not fit in a kernel's arguments everywhere.
 #define PARALLAX_CENSUS_LEVELS 3
 
 typedef struct {
   OpenclLevel levels[PARALLAX_CENSUS_LEVELS];
   cl_int count;
-  cl_int first_tile[PARALLAX_CENSUS_LEVELS + 1];  // of those that are described
+  cl_int first_tile[PARALLAX_CENSUS_LEVELS + 1];  // of the described levels
 } OpenclLevels;
 
-// What describes a pixel.
+// The transform, as an argument of kernels.
 typedef struct {
   cl_int bits, planes;   // of a signature; see OpenclLevel
   cl_int with_gray;      // whether the last plane is gray of 8 bits
   cl_int columns, rows;  // of the window
   cl_int sparse;         // every second of them
-  cl_int modified;       // against the mean
+  cl_int modified;       // compared with the mean
 } OpenclTransform;
 
 // The search of one level.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The specification of census matching, straight from census.h: every window is summed on its own. Slow on
-// purpose.
+// The specification of census matching, written directly from census.h: every window is summed separately.
+// Slow on purpose.
 
 #include <algorithm>
 #include <bitset>
@@ -21,7 +21,7 @@ using refine::code;
 using refine::no_value;
 using Signature = std::bitset<8 * most_signature_bytes>;
 
-// What is known of one level of one image.
+// Data of one level of one image.
 struct ReferencePlanes {
   View<std::uint16_t> gray;
   View<std::uint8_t> mask;  // not 0 = valid
@@ -29,7 +29,7 @@ struct ReferencePlanes {
   View<std::int32_t> disparity;
 };
 
-// Disparities from `lowest` to `highest`; none where highest < lowest.
+// Disparities from `lowest` to `highest`; empty where highest < lowest.
 struct Interval {
   int lowest, highest;
 };
@@ -127,7 +127,7 @@ class Reference final : public host::Plan, public CensusPlan {
       }
   }
 
-  // What the neighbours of (x, y) are compared with.
+  // The value that the neighbours of (x, y) are compared with.
   int reference_value(const View<std::uint16_t>& image, int x, int y) const {
     if (!neighbourhood_.modified) return image.at(x, y);
     int sum = 0;
@@ -183,7 +183,7 @@ class Reference final : public host::Plan, public CensusPlan {
            mask(level, right_side).at(x - d, y) != 0;
   }
 
-  // What is searched for a pixel.
+  // The disparities searched for a pixel.
   Interval interval(int level, int side, int x, int y) const {
     const Level& own = levels_[index(level)];
     if (level + 1 == level_count()) return {own.lowest, own.highest()};
@@ -201,7 +201,7 @@ class Reference final : public host::Plan, public CensusPlan {
             std::min(2 * estimates->highest + parameters_.search_radius, own.highest())};
   }
 
-  // The cheapest candidate of a pixel of that side, the lowest of equals.
+  // The cheapest candidate of a pixel of that side, ties to the lowest.
   int winner(int level, int side, int x, int y) const {
     const Interval searched = interval(level, side, x, y);
     int best = no_disparity, best_cost = 0;
@@ -222,7 +222,7 @@ class Reference final : public host::Plan, public CensusPlan {
       for (int x = 0; x < size.width; ++x) disparity(level, side).at(x, y) = winner(level, side, x, y);
   }
 
-  // The lowest cost searched more than one disparity away from the best.
+  // The lowest cost among searched disparities more than one away from the best.
   std::optional<int> rival(int x, int y, int best) const {
     const Interval searched = interval(0, left_side, x, y);
     std::optional<int> lowest;
@@ -240,8 +240,8 @@ class Reference final : public host::Plan, public CensusPlan {
     return other && *other <= refine::ambiguity_bound(cost(0, x, y, best), parameters_.uniqueness);
   }
 
-  // The costs beside the best count whether they were searched or not; where one of them is lower, the search
-  // ended at its own border, and there is nothing to refine.
+  // The costs next to the best are used whether they were searched or not. Where one of them is lower, the
+  // minimum lies at the border of the searched interval, and there is nothing to refine.
   float refined(int x, int y, int d) const {
     const Level& full = levels_.front();
     const auto integer = static_cast<float>(d);

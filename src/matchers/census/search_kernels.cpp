@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search of a tile: for each label that some pixel of the tile wants, the costs of all its pixels, their
-// sums over the window, and who takes the label.
+// The search of a tile: for each label that some pixel of the tile wants, computes the costs of all its
+// pixels and their sums over the window, and updates the pixels' best labels.
 //
 // A label's costs come from whole rows of bytes: XOR, population count, sum over the bytes of a signature.
-// Sums over the columns of a window then move down the rows, a row entering and a row leaving.
+// Sums over the columns of a window are then updated down the rows, as a row enters and a row leaves.
 
 #include <algorithm>
 #include <cstdint>
@@ -33,17 +33,17 @@ using Words = hn::ScalableTag<std::uint16_t>;
 using WordBytes = hn::Rebind<std::uint8_t, Words>;  // as many bytes as a vector has words
 using WordVector = hn::Vec<Words>;
 
-// What a tile knows of its pixels; planes of `states`.
+// State of a tile's pixels; each is a plane of `states`.
 enum State {
   best_cost,
   best_label,
   first_label,  // of the interval that is searched
   label_span,   // its length less 1
-  cost_before,  // of the label before the best one
+  cost_before,  // cost of the label before the best one
   cost_after,
   previous_cost,      // of the label before the current one
-  rival_cost,         // lowest searched more than one label away from the best
-  distant_cost,       // lowest searched two or more labels before the current one
+  rival_cost,         // lowest cost searched more than one label away from the best
+  distant_cost,       // lowest cost searched two or more labels before the current one
   previous_searched,  // of the label before the current one, if it was searched
 };
 
@@ -144,7 +144,7 @@ class Tile {
     find(std::min(first + count + 1, above.size.width - 1), count + 1);
   }
 
-  // What is searched below each of `count` pixels: labels from `first` on, `span` more than one.
+  // The labels searched below each of `count` pixels: `first`, and `span` more.
   void find_intervals(int count, const Above& lowest, const Above& highest, Above& first, Above& span) const {
     const int offset = 2 * s_.estimates.lowest - s_.level.lowest, radius = s_.search_radius,
               end = labels() - 1;
@@ -152,14 +152,14 @@ class Tile {
       const int low = std::min(std::min(lowest[i], lowest[i + 1]), lowest[i + 2]);
       const int high = std::max(std::max(highest[i], highest[i + 1]), highest[i + 2]);
       const int from = std::max(2 * low + offset - radius, 0), to = std::min(2 * high + offset + radius, end);
-      // No label is so high: none will be in the interval.
+      // No label is that high, so none will be in the interval.
       const bool none = low == no_label || to < from;
       first[i] = none ? no_label : static_cast<std::uint16_t>(from);
       span[i] = none ? std::uint16_t{0} : static_cast<std::uint16_t>(to - from);
     }
   }
 
-  // Notes where the number of pixels that want a label changes; of pixels alike, once.
+  // Records where the number of pixels that want a label changes; once for pixels with the same interval.
   void want(int count, const Above& first, const Above& span) const {
     std::int32_t* changes = memory_.wanted + 1;
     for (int i = 0; i < count; ++i) {
@@ -173,7 +173,7 @@ class Tile {
     for (int i = 0; i < count; ++i) row[2 * i] = row[2 * i + 1] = above[i];
   }
 
-  // Costs beside the best one count whether they are searched or not.
+  // The costs next to the best are used whether they were searched or not.
   void want_neighbours() const {
     std::int32_t* wanted = memory_.wanted + 1;
     bool before = false;
@@ -192,7 +192,7 @@ class Tile {
     bool continues;  // the label before is one, too
   };
 
-  // Labels whose costs are found together, while the signatures of the base image are at hand.
+  // Labels whose costs are computed together, while the signatures of the base image are loaded.
   class Batch {
    public:
     void add(const Candidate& candidate) { candidates_[count_++] = candidate; }
@@ -246,7 +246,7 @@ class Tile {
       sum_and_decide<neighbours, rival, bounded, false>(candidate);
   }
 
-  // Of a label of the batch.
+  // The costs of a label of the batch.
   std::uint8_t* costs_of(int i) const {
     return memory_.costs + static_cast<std::ptrdiff_t>(i) * cost_rows * cost_pitch;
   }
@@ -308,7 +308,7 @@ class Tile {
     }
   }
 
-  // Sums of a window's width of costs, `together` of which fit in a byte.
+  // Sums over a window's width; `together` costs fit in a byte.
   template <int window, int together>
   void sum_rows(const std::uint8_t* HWY_RESTRICT costs, std::uint16_t* HWY_RESTRICT sums) const {
     const Words d;
@@ -395,7 +395,7 @@ class Tile {
     return hn::And(exists, hn::Ne(hn::Load(d, valid), hn::Zero(d)));
   }
 
-  // A label's costs meet the best ones so far, of the pixels from `states` on.
+  // Compares a label's costs with the best ones so far, of the pixels from `states` on.
   template <bool neighbours, bool rival, bool limited>
   static HWY_INLINE void decide(const Candidate& candidate, std::uint16_t* HWY_RESTRICT states,
                                 WordVector cost) {
@@ -478,7 +478,7 @@ class Tile {
     for (int x = 0; x < columns_; ++x) status[x] = mask[x] != 0 ? status[x] : code(Status::input_masked);
   }
 
-  // refine::sub_pixel_offset(), by lanes; added to what has a value.
+  // refine::sub_pixel_offset() in vectors, added where there is a disparity.
   void add_fractions(int row, float* disparity) const {
     const hn::ScalableTag<float> d;
     const hn::Rebind<std::int32_t, decltype(d)> d_int;

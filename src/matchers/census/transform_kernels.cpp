@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace parallax::census::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Holds the sum of 3×3 values.
+// A type that holds the sum of 3×3 values.
 template <class T>
 using Sum = std::conditional_t<sizeof(T) == 1, std::uint16_t, std::uint32_t>;
 
@@ -44,7 +44,7 @@ void average_3x3(const BorderedPlane<T>& gray, int y, T* HWY_RESTRICT out, Sum<T
     out[x] = static_cast<T>(static_cast<Sum<T>>(columns[x - 1] + columns[x] + columns[x + 1]) / 9);
 }
 
-// The byte of eight neighbours of the pixels from x on.
+// The signature byte of eight neighbours, for the pixels from x on.
 template <class T, class D>
 HWY_INLINE auto compare(D d, const T* const* neighbours, int count, const T* values, int x) {
   const auto value = hn::LoadU(d, values + x);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which tiles can be visited side by side, from one anti-diagonal to the next.
+// The order in which tiles can be visited in parallel, from one anti-diagonal to the next.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace parallax::tiled_belief_propagation {
 
-// Tiles next to each other on an anti-diagonal, going down.
+// Neighbouring tiles of an anti-diagonal, from top to bottom.
 struct Batch {
   int column, row;  // of the first
   int tiles;
@@ -27,7 +27,7 @@ class Batches {
   int count() const { return static_cast<int>(batches_.size()); }
   const Batch& operator[](int index) const { return batches_[static_cast<std::size_t>(index)]; }
 
-  // Where a tile is.
+  // The position of a tile.
   struct Place {
     int batch, tile;
   };
@@ -36,7 +36,7 @@ class Batches {
     return {first_of_diagonal_[static_cast<std::size_t>(d)] + index / most_, index % most_};
   }
 
-  // Batches [first, last) of the diagonal before, or the one after, that a batch reads messages of.
+  // Batches [first, last), of the previous or the next diagonal, whose messages a batch reads.
   struct Needed {
     int first, last;
   };

@@ -36,7 +36,7 @@ void Costs::reserve(Arena& arena) {
   }
 }
 
-// With room for what full vectors read and write beyond the end.
+// Includes room for elements that full vectors read and write beyond the end.
 Costs::Rows Costs::reserve_rows(int planes, int bytes, int elements, Arena& arena) const {
   Rows rows;
   rows.pitch = round_up(elements + 2 * border + 2 * widest_vector_bytes, widest_vector_bytes);
@@ -48,7 +48,7 @@ Costs::Rows Costs::reserve_rows(int planes, int bytes, int elements, Arena& aren
   return rows;
 }
 
-// Where differences are integer levels, or bits, and all costs are bytes, a table has them.
+// Makes a table of costs, where differences are integer levels, or bits, and all costs fit in bytes.
 void Costs::make_table() {
   constexpr int levels = 256, highest_byte = 255;
   const float highest = model_.data_cost((levels - 1) * per_level);
@@ -142,7 +142,7 @@ const void* Costs::row(int y, int first, int count, int slot) const {
 void Costs::write_volume(int y, int slot, RowCosts row) const {
   constexpr int step = widest_vector_bytes;
   auto* units = reinterpret_cast<float*>(scratch_[static_cast<std::size_t>(slot)].units);
-  const data_cost::CostModel model = model_;  // of its own: no cost that is written can change it
+  const data_cost::CostModel model = model_;  // a copy, which stores of costs cannot alias
   const auto cost = [&](int x, int label) {
     if (row.left_valid[x] == 0) return 0.0f;
     if (row.right_valid[x + model.labels - 1 - label] == 0) return model.outside;

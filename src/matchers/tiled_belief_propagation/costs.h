@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data costs of a pair, row by row, and what becomes of each pixel from the start.
+// Data costs of a pair, row by row, and the initial status of each pixel.
 #pragma once
 
 #include <algorithm>
@@ -14,28 +14,28 @@ namespace parallax::tiled_belief_propagation {
 
 class Costs {
  public:
-  // `element_bytes`: of costs that are not known to fit in bytes.
+  // `element_bytes`: size of costs that are not known to fit in bytes.
   Costs(const Model& model, const ImageFormat& format, int element_bytes, int slots);
 
-  // As Arena says, twice before anything else.
+  // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena);
 
   // As DataCosts::prepare().
   void prepare(const StereoPair& pair, bool mirrored, const Workers& workers);
 
-  // For each pixel: matched, or the Status it has from the start.
+  // For each pixel: matched, or the Status that is known before matching.
   const View<std::uint8_t>& status() const { return status_; }
 
   // Costs of `count` pixels of a row, up to at_once(): pixel first + i of label k is element k·stride() + i.
-  // They stay until the slot is asked for the next.
+  // They are valid until the slot's next call.
   const void* row(int y, int first, int count, int slot) const;
   int cost_bytes() const { return cost_bytes_; }
-  // As many as the first cache holds.
+  // As many pixels as fit in the first-level cache.
   int at_once() const {
     constexpr int first_cache = 16384;
     return std::clamp(first_cache / model_.labels, 64, data_cost::most_at_once);
   }
-  // With a margin, which also keeps labels in different sets of the cache.
+  // Includes a margin, which also keeps labels in different sets of the cache.
   static constexpr int stride() { return data_cost::most_at_once + data_cost::widest_vector_bytes; }
 
  private:

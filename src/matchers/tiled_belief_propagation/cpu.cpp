@@ -2,16 +2,16 @@
 // Tiled belief propagation on the CPU.
 //
 // Data costs are computed once, in the layout of cpu_kernels.h, as columns. A visit of a tile turns them into
-// rows, sweeps right and left, turns the sums of what was sent into columns, and sweeps down and up; what it
-// keeps from one iteration to the next are those sums. Right and left do not read each other's messages, nor
-// do down and up, so both go at once.
+// rows, sweeps right and left, transposes the sums of sent messages into columns, and sweeps down and up; it
+// keeps only those sums from one iteration to the next. Right and left do not read each other's messages, nor
+// do down and up, so both run at once.
 //
 // Tiles on one anti-diagonal do not depend on each other: as many of them as fit side by side in a vector are
 // a batch, and threads take batches in the order of the diagonals, waiting for those that a batch depends on.
-// Of large tiles, and of an image that is one tile, threads share the blocks.
+// Threads share the blocks of large tiles, and of an image that is a single tile.
 //
-// Between tiles, one message is kept for two neighbours: what crossed their border in one pass is read before
-// the next pass writes there what crosses it the other way.
+// Neighbouring tiles share one message buffer: messages that crossed their border in one pass are read before
+// the next pass writes those in the other direction there.
 
 #include <algorithm>
 #include <atomic>
@@ -34,8 +34,8 @@ namespace {
 
 using refine::no_value, refine::write_decision, refine::write_none;
 
-// How each of them is best depends on the machine; none changes a result. Narrower vectors make smaller
-// batches, so that there are more of them.
+// The best values depend on the machine; none changes a result. Narrower vectors make smaller, and so more,
+// batches.
 const detail::Tunable vector_bytes{
     "vector_bytes", "Bytes of a vector; narrow vectors make small batches of tiles", {16, 32, 64}};
 const detail::Tunable threads_share{
@@ -44,13 +44,13 @@ const detail::Tunable threads_share{
     {0, 1},
     {"batches", "blocks"}};
 
-// What is kept while a tile, or a batch of them, is visited.
+// Memory for the visit of a tile, or of a batch of them.
 struct Work {
   std::byte *rows, *columns;  // data costs and the messages from the other two sides
-  std::byte *from_left, *from_right, *from_above, *from_below;  // a step for each block
+  std::byte *from_left, *from_right, *from_above, *from_below;  // one step per block
 };
 
-// Of one thread.
+// Memory of one thread.
 struct Scratch {
   std::byte *messages, *forward, *backward;
   std::uint16_t *labels, *beliefs;
@@ -124,7 +124,7 @@ class Cpu final : public host::Plan {
     return shape;
   }
 
-  // Fewer lanes, where threads would not get a few blocks each.
+  // Reduces the lanes where threads would not get a few blocks each.
   int lanes_to_share(const BlockShape& shape) const {
     constexpr int half_vector_bytes = 32, blocks_each = 4;
     const int few = std::min(tile_.width, tile_.height) / (blocks_each * workers_.slots());
@@ -143,7 +143,7 @@ class Cpu final : public host::Plan {
   std::size_t row_block_bytes() const { return static_cast<std::size_t>(padded_width()) * step_bytes(); }
   std::size_t batch_bytes() const { return static_cast<std::size_t>(column_blocks()) * column_block_bytes(); }
 
-  // Threads share the blocks of a tile, instead of the tiles.
+  // Whether threads share the blocks of a tile, instead of the tiles.
   bool shares_tiles() const { return grid_.count() == 1 || shares_tiles_; }
   bool has_many_blocks() const {
     constexpr int enough = 4;
@@ -203,7 +203,7 @@ class Cpu final : public host::Plan {
     clock.finish(costs);
   }
 
-  // Pieces of a row that lie together in a batch are computed together, as many as fit.
+  // Pieces of a row that are adjacent in a batch are computed together, as many as fit.
   void write_row_data(int y, int slot) const {
     const std::size_t count = pieces_.size();
     for (std::size_t i = 0; i < count;) {
@@ -216,7 +216,7 @@ class Cpu final : public host::Plan {
     }
   }
 
-  // Columns of one tile that are in one block.
+  // Columns of a tile that are in the same block.
   struct Piece {
     int column;  // of the tile
     int block;
@@ -242,8 +242,7 @@ class Cpu final : public host::Plan {
                       tile_lanes_bytes(place.tile);
     const int pixels = piece.last - piece.first;
     if (costs_.cost_bytes() == shape_.element_bytes) {
-      // Lanes are copied by full cells: there is room in the group, and what else is copied is of no
-      // account.
+      // Copies lanes in full cells: the group has room, and surplus lanes are ignored.
       copy_labels(costs, Costs::stride(), data, shape_.lanes, round_up(pixels, cell_));
     } else {
       const auto* from = reinterpret_cast<const std::uint8_t*>(costs);
@@ -253,7 +252,7 @@ class Cpu final : public host::Plan {
     }
   }
 
-  // `count` elements of every label, which are so many elements apart.
+  // Copies `count` elements of every label; labels are from_step and to_step elements apart.
   void copy_labels(const std::byte* from, int from_step, std::byte* to, int to_step, int count) const {
     const auto element = static_cast<std::size_t>(shape_.element_bytes);
     const auto copy = [&](auto bytes) {
@@ -262,7 +261,7 @@ class Cpu final : public host::Plan {
                     from + label * static_cast<std::size_t>(from_step) * element, bytes);
     };
     const std::size_t bytes = static_cast<std::size_t>(count) * element;
-    // Of a known size, a copy is a single move.
+    // With a constant size, a copy is a single move.
     if (bytes == 16) return copy(std::integral_constant<std::size_t, 16>());
     if (bytes == 32) return copy(std::integral_constant<std::size_t, 32>());
     if (bytes == 64) return copy(std::integral_constant<std::size_t, 64>());
@@ -284,7 +283,7 @@ class Cpu final : public host::Plan {
   }
 
   enum Side { left, right, above, below };
-  // Of a tile; null at the border of the image.
+  // The border of a tile; null at the border of the image.
   std::byte* border(int column, int row, Side side) const {
     switch (side) {
       case left:
@@ -299,7 +298,7 @@ class Cpu final : public host::Plan {
     return nullptr;
   }
 
-  // From a border into a block's lanes, and back.
+  // Copies from a border into a block's lanes, and back.
   void receive(const std::byte* messages, std::byte* lanes) const {
     if (shape_.element_bytes == model_.message_bytes)
       return copy_labels(messages, shape_.group, lanes, shape_.lanes, shape_.group);
@@ -321,7 +320,7 @@ class Cpu final : public host::Plan {
     return static_cast<std::size_t>(tile * shape_.group * shape_.element_bytes);
   }
 
-  // What comes into a batch from one side; returns whether anything does.
+  // Receives a batch's messages from one side; returns whether there are any.
   bool receive_side(const Batch& batch, Side side, int blocks, std::byte* steps) const {
     std::memset(steps, 0, static_cast<std::size_t>(blocks) * step_bytes());
     bool any = false;
@@ -363,7 +362,7 @@ class Cpu final : public host::Plan {
     int iterations;
   };
 
-  // A tile without neighbours forgets all that its last visit did not send.
+  // A tile without neighbours discards all messages that its last visit did not send.
   template <class Write>
   void visit_only_tile(const Write& write) {
     const TiledBeliefPropagationParameters& parameters = model_.parameters;
@@ -381,8 +380,8 @@ class Cpu final : public host::Plan {
     int* done = done_;
     std::fill_n(done, count + 1, 0);
     std::atomic_ref<int> next(done[count]);
-    // Batches are taken in an order in which each comes after those it needs: whoever waits, waits for one
-    // that somebody is at.
+    // Batches are taken in an order in which each follows those it needs: a thread waits only for batches
+    // that another thread is working on.
     workers_.for_each(workers_.slots(), [&](int, int slot) {
       for (int taken = next++; taken < count; taken = next++) {
         const int index = visit.reverse ? count - 1 - taken : taken;
@@ -419,7 +418,7 @@ class Cpu final : public host::Plan {
 
   Tile tile_of(const Batch& batch, int i) const { return tile_at(grid_, batch.column - i, batch.row + i); }
 
-  // Steps of the sweeps of a batch, and which tile has fewer.
+  // Steps of a batch's sweeps, and which tile has fewer.
   struct Steps {
     int count, short_tile, short_count;
   };
@@ -506,8 +505,8 @@ class Cpu final : public host::Plan {
     leave(stay, true, block, sweeps);
   }
 
-  // Returns whether sums of data costs and messages down and up have changed; all other messages follow from
-  // them.
+  // Returns whether the sums of data costs and messages down and up have changed; all other messages follow
+  // from them.
   bool sweep_along(const Stay& stay, int block, int slot) const {
     bool changed = false;
     Sweeps sweeps = sweeps_of(stay, block, false, slot);
@@ -531,7 +530,7 @@ class Cpu final : public host::Plan {
     leave(stay, false, block, sweeps);
   }
 
-  // The start of a visit: nothing is sent but what comes from above and below.
+  // The start of a visit: the only messages are those from above and below.
   void turn_data(const Stay& stay, int block, bool comes_down, bool comes_up) const {
     const auto index = static_cast<std::size_t>(block);
     std::byte* first = stay.data + index * column_block_bytes();
@@ -558,7 +557,7 @@ class Cpu final : public host::Plan {
     return decision;
   }
 
-  // Calls write(tile, first column, scratch, first lane) for what a block has of each tile.
+  // Calls write(tile, first column, scratch, first lane) for each tile's part of a block.
   template <class Write>
   void write_block(const Batch& batch, int block, const Scratch& scratch, const Write& write) const {
     for (int i = 0; i < batch.tiles; ++i) {
@@ -567,7 +566,7 @@ class Cpu final : public host::Plan {
     }
   }
 
-  // Calls row(y, count, element) for the rows of a tile in a block: `count` pixels from `column` on.
+  // Calls row(y, count, element) for the rows of a tile in a block: `count` pixels from column `column` on.
   template <class Row>
   void for_each_row(const Tile& tile, int column, int lane, const Row& row) const {
     const int count = std::min(tile.right - column, shape_.group);
@@ -624,8 +623,8 @@ class Cpu final : public host::Plan {
 
   Model model_;
   TileGrid grid_;
-  Size tile_;         // the largest
-  int vector_bytes_;  // 0 = whatever is best used
+  Size tile_;         // the largest tile
+  int vector_bytes_;  // 0 = the best for this machine
   BlockShape shape_;
   bool shares_tiles_;
   int cell_;
@@ -636,7 +635,7 @@ class Cpu final : public host::Plan {
   std::vector<Work> work_;        // one, or one for each slot
   std::vector<Scratch> scratch_;  // by slot
   std::byte *between_columns_ = nullptr, *between_rows_ = nullptr;
-  int* done_ = nullptr;  // by batch; the last is the next batch to take
+  int* done_ = nullptr;  // by batch; the last entry is the next batch to take
   bool wants_beliefs_ = false;
 };
 
@@ -653,7 +652,7 @@ detail::TuningSpace cpu_tuning_space(const TiledBeliefPropagationParameters& par
   detail::TuningSpace space;
   space.variant = variant(make_model(parameters));
   space.tunables = {vector_bytes, threads_share, cpu::ranges_per_thread()};
-  // Vectors that this processor has; tiles are shared where there are several.
+  // Only vectors that this processor has; tiles can be shared only where there are several.
   space.allowed = [one = parameters.tile == 0](const detail::Configuration& configuration) {
     const int bytes = configuration.value(vector_bytes.name, 0);
     return (bytes == 0 || lanes_in(bytes, 1) == bytes) &&

@@ -3,9 +3,9 @@
 //
 // Lanes are pixels that are swept side by side: rows in sweeps right and left, columns in sweeps down and up.
 // A block is `lanes` of them; it is kept as [step][label][lane], in the order in which it is swept. So there
-// are two layouts, of rows and of columns, and what goes from one to the other is turned, like a matrix.
+// are two layouts, of rows and of columns; converting one to the other is a transposition ("turn").
 //
-// A tile larger than a block is several blocks. Of smaller ones, a block holds `tiles`, each in `group`
+// A tile larger than a block is several blocks. A block holds `tiles` smaller tiles, each in `group`
 // lanes; they do not depend on each other, and nothing ever goes from lane to lane.
 //
 // Elements are bytes where every sum fits in them, or 16-bit words.
@@ -24,23 +24,23 @@ struct BlockShape {
   int tiles;
   // Elements of a step.
   std::ptrdiff_t elements() const { return static_cast<std::ptrdiff_t>(labels) * lanes; }
-  // From one step to the next: an odd number of lanes, for steps that are a power of two apart would meet in
-  // the same sets of the cache.
+  // The distance between steps: an odd number of lanes, because steps a power of two apart would share cache
+  // sets.
   std::ptrdiff_t step() const { return static_cast<std::ptrdiff_t>(labels | 1) * lanes; }
 };
 
-// Steps are turned by squares of this side.
+// Steps are transposed in squares of this side.
 int cell(int element_bytes);
-// How many lanes a vector of so many bytes has, or the widest there is.
+// Lanes of a vector of `vector_bytes`, or of the widest there is.
 int lanes_in(int vector_bytes, int element_bytes);
-// How many lanes a block of tiles of this side should have.
+// The best number of lanes of a block, for tiles of this side.
 int choose_lanes(int element_bytes, int side);
 
-// From blocks of one layout into those of the other.
+// Transposes blocks of one layout into the other.
 struct Turn {
   void* target;      // the first block
   int target_steps;  // from one block to the next
-  const void* add;   // null, or what is added, of the target's layout
+  const void* add;   // null, or values to add, in the target's layout
   bool compares;     // whether *changed becomes true where the target had other values
   bool* changed;
 };
@@ -57,27 +57,27 @@ struct Sweeps {
   int slope, truncation;
   int block;  // its number in its layout
   int steps;
-  const void* sums;  // what a pixel has without the messages of these sweeps
-  // Messages that come in; in the end those that go out, where they are wanted.
+  const void* sums;  // a pixel's sums without the messages of these sweeps
+  // The incoming messages; afterwards the outgoing ones, where they are wanted.
   void *forward, *backward;  // [label][lane]
   bool forward_leaves, backward_leaves;
   void* messages;    // scratch, as large as the block
-  const void* data;  // null, or what is added to the sum of both messages before it is turned
+  const void* data;  // null, or values added to the sum of both messages before transposition
   // One tile of the block, if it is not null, may have fewer steps.
   int short_tile, short_steps;
 };
 inline constexpr int no_tile = -1;
 
-// Sends both ways, and turns the sums of both messages.
+// Sends both ways, and transposes the sums of both messages.
 void sweep_and_turn(const Sweeps& sweeps, const Turn& turn);
-// The same, and decides instead.
+// Sends both ways, and decides labels.
 void sweep_and_decide(const Sweeps& sweeps, const Decision& decision);
 // Only finds the messages that leave.
 void sweep_out(const Sweeps& sweeps);
-// Turns a block as it is.
+// Transposes a block without sweeping.
 void turn_block(const BlockShape& shape, const void* from, int block, int steps, const Turn& turn);
 
-// row[i] += others[i], or −=, for a step.
+// row[i] += others[i], or −=, over one step.
 void add_step(const BlockShape& shape, const void* others, void* row);
 void subtract_step(const BlockShape& shape, const void* others, void* row);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiled belief propagation on CUDA. What is fixed for a plan, from samples to the finished map, is one graph.
-// The right map is a second match, of the mirrored pair.
+// Tiled belief propagation on CUDA. All work that does not change between runs, from samples to the finished
+// map, is one graph. The right map is a second match, of the mirrored pair.
 
 #include <algorithm>
 #include <string>
@@ -29,43 +29,43 @@ constexpr unsigned cost_threads = 128;
 constexpr int warp_lanes = 32;
 constexpr int most_labels_a_thread = 32;
 
-// What can be tuned. The side of tiles is none of it, for it is part of the model: another gives other
-// labels.
+// Names of the tunables. The side of tiles is not tunable, because it is part of the model: another side
+// gives other labels.
 constexpr const char *scheduler_name = "scheduler", *messages_name = "messages",
                      *threads_a_pixel = "threads_per_pixel", *threads_a_direction = "threads_per_direction";
 
-// How blocks get from one diagonal of tiles to the next.
+// How blocks proceed from one diagonal of tiles to the next.
 enum class TileScheduler {
   automatic,
   launch_per_diagonal,  // a kernel for each diagonal, all in one graph
-  grid_barrier,         // one kernel that stays; all blocks meet after each diagonal
-  tile_flags,           // one kernel that stays; a tile starts when the messages to it have come
+  grid_barrier,         // one persistent kernel; all blocks meet after each diagonal
+  tile_flags,           // one persistent kernel; a tile starts when its incoming messages have arrived
 };
 
 // Where the messages inside a tile are kept.
 enum class TileMessages {
   automatic,
-  registers,      // for tiles and label counts that fit
-  shared_memory,  // the same
+  registers,      // if the tile and label counts fit
+  shared_memory,  // if they fit
   global_memory,
 };
 
 const std::vector<std::string> names_of_schedulers{"launch-per-diagonal", "grid-barrier", "tile-flags"};
 const std::vector<std::string> names_of_messages{"registers", "shared-memory", "global-memory"};
 
-// Of a choice that is not automatic.
+// The name of a choice that is not automatic.
 template <class Choice>
 const std::string& name_of(const std::vector<std::string>& names, Choice choice) {
   return names[static_cast<std::size_t>(choice) - 1];
 }
 
-// What is configured of a choice.
+// The configured value of a choice.
 template <class Choice>
 Choice wanted(const detail::Configuration& configuration, const char* name) {
   return static_cast<Choice>(configuration.value(name, static_cast<int>(Choice::automatic)));
 }
 
-// How the labels of a pixel are dealt out, see cuda_common.h.
+// How the labels of a pixel are distributed over lanes, see cuda_common.h.
 struct Dealing {
   int lanes, per_lane;
 };
@@ -74,10 +74,10 @@ int labels_a_thread(int labels, int lanes) {
   return round_up(divide_round_up(labels, lanes), 4);
 }
 
-// \throws Error (device) when so few threads cannot have that many labels
+// \throws Error (device) when that few threads cannot hold that many labels
 Dealing deal(int labels, int wanted_lanes) {
-  // What a thread does for one label is little against what all its threads do for a pixel together, but with
-  // few labels there are not many threads.
+  // A thread's work per label is small compared with the work per pixel of all its threads, but with few
+  // labels there are not many threads.
   const int enough = labels <= 16 ? 8 : 16;
   int lanes = wanted_lanes;
   if (lanes == 0)
@@ -146,12 +146,13 @@ class Cuda final : public cuda::Plan {
   std::size_t counters() const {
     return scheduler_ == TileScheduler::tile_flags ? static_cast<std::size_t>(grid_.count()) : 1;
   }
-  // Of messages between tiles. Where tiles wait for them, the highest bits tell that they are there.
+  // Bits of messages between tiles. Where tiles wait for messages, the highest bits mark their arrival.
   int bits_between() const {
     const bool fits = scheduler_ != TileScheduler::tile_flags || model_.truncation < 128;
     return model_.message_bytes == 1 && fits ? 8 : 16;
   }
-  // That find something to do. Where each waits for two others only, some are ahead with their data costs.
+  // The most blocks that can have work at once. Where each waits for two others only, some are already
+  // loading data costs.
   int most_blocks() const {
     const bool ahead = scheduler_ == TileScheduler::tile_flags && in_shared_memory();
     return std::min(grid_.count(), ahead ? 2 * longest_diagonal() : longest_diagonal());
@@ -160,12 +161,12 @@ class Cuda final : public cuda::Plan {
   std::size_t pixel_words(int bits) const {
     return static_cast<std::size_t>(dealing_.lanes * dealing_.per_lane * bits / 32);
   }
-  // Of the sums of a tile in global memory.
+  // Words of the sums of a tile in global memory.
   std::size_t plane_words() const { return tile_.pixels() * pixel_words(sum_bits_); }
 
   bool in_shared_memory() const { return messages_ != TileMessages::global_memory; }
 
-  // As cuda_tiles.cu has it.
+  // As cuda_tiles.cu lays it out.
   std::size_t shared_bytes() const {
     if (!in_shared_memory()) return 0;
     const std::size_t row_units =
@@ -173,7 +174,7 @@ class Cuda final : public cuda::Plan {
     return 3 * 4 * sizeof(std::uint32_t) * row_units * static_cast<std::size_t>(tile_.height);
   }
 
-  // \throws Error (device) for what does not fit
+  // \throws Error (device) for a choice that does not fit
   void choose_memory(TileMessages wanted) {
     messages_ = is_untiled() ? TileMessages::global_memory : TileMessages::shared_memory;
     const std::size_t needed = shared_bytes(),
@@ -225,10 +226,10 @@ class Cuda final : public cuda::Plan {
                                              "does not support: choose launch-per-diagonal");
   }
 
-  // Rows or columns that a block sweeps at once.
+  // Rows or columns that a block sweeps at the same time.
   int lines() const {
     if (is_untiled()) return std::max(1, warp_lanes / dealing_.lanes);
-    // Of a direction: what has many labels needs many registers.
+    // Threads per direction: many labels need many registers.
     const int most_threads = threads_a_direction_ > 0 ? threads_a_direction_
                              : dealing_.per_lane > 16 ? 128
                              : dealing_.per_lane > 8  ? 256
@@ -238,7 +239,7 @@ class Cuda final : public cuda::Plan {
   unsigned tile_threads() const {
     return 2 * static_cast<unsigned>(round_up(lines() * dealing_.lanes, warp_lanes));
   }
-  // With the lines that fill the last warp.
+  // Includes the lines that fill the last warp.
   int block_lines() const { return static_cast<int>(tile_threads()) / 2 / dealing_.lanes; }
 
   CudaTiles tiles() const {
@@ -277,9 +278,10 @@ class Cuda final : public cuda::Plan {
 
   Options tile_options() const {
     Options options = common_options();
-    // A cost travels so far until it meets the bound.
+    // The labels that a cost travels until it reaches the bound.
     const int reach = std::min(model_.parameters.discontinuity_truncation, model_.labels) - 1;
-    // The longest of the shifts by 1, 2, 4, … that reach so far must not leave the half of a thread's labels.
+    // The longest of the shifts by 1, 2, 4, … that add up to `reach` must not leave the half of a thread's
+    // labels.
     constexpr int short_reach = 7, longest_shift[] = {0, 1, 1, 2, 2, 2, 3, 4};
     const bool shifts = reach <= short_reach && longest_shift[reach] <= dealing_.per_lane / 2;
     int lane_reach = 0;
@@ -392,12 +394,12 @@ class Cuda final : public cuda::Plan {
   Dealing dealing_;
   CudaImages images_;
   refine::CudaPipeline refinement_;
-  int threads_a_direction_;  // at most; 0 = by the registers they need
+  int threads_a_direction_;  // at most; 0 = chosen by the registers needed
   Size tile_;                // the largest
   int sum_bits_ = 16;
   TileMessages messages_ = TileMessages::automatic;
   TileScheduler scheduler_ = TileScheduler::automatic;
-  int blocks_ = 0;  // of a launch that stays
+  int blocks_ = 0;  // of a persistent launch
   Buffer<std::uint32_t> data_, sums_, across_columns_[2], across_rows_[2], progress_, numbered_;
   PlaneBuffer<float> right_disparity_;
   cuda::Program cost_program_, tile_program_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the values of a pixel lie in memory and in registers.
 //
-// LANES threads side by side share the labels of a pixel, each has PER_LANE of them; labels are padded with
-// the bound of the data costs, which can neither win nor shape a message. In registers, word k of a thread
+// LANES neighbouring threads share the labels of a pixel; each has PER_LANE of them. Labels are padded with
+// the bound of the data costs, which can neither win nor change a message. In registers, word k of a thread
 // holds two values of 16 bits, those of its labels k and k + PER_LANE / 2: so the neighbours of all labels
-// are the neighbours of all words, but for the ends. In memory a value has 16 bits, in the same words, or 8,
-// two words in one; the threads of a pixel lie behind each other.
+// are in neighbouring words, except at the ends. In memory a value has 16 bits, in the same words, or 8,
+// two words in one; the parts of a pixel's threads follow one another.
 //
 // Specialised by LABELS, LANES, PER_LANE (a multiple of 4), TRUNCATION (T), BITS of sums (data costs plus two
 // messages).
@@ -29,12 +29,12 @@ __device__ __forceinline__ uint32 both(uint32 value) {
   return value | value << 16;
 }
 
-// As they are computed with.
+// Labels in computing form.
 struct Labels {
   uint32 of[half_labels];
 };
 
-// As they are kept in memory.
+// Labels in memory form.
 template <int bits>
 struct Packed {
   uint32 of[words_of(bits)];
@@ -61,7 +61,7 @@ struct Access<4> {
   using Type = uint4;
 };
 
-// Ways to memory.
+// Kinds of memory access.
 struct Plain {
   template <class Wide>
   static __device__ __forceinline__ Wide load(const Wide* from) {
@@ -72,7 +72,7 @@ struct Plain {
     *to = value;
   }
 };
-// As other blocks of the same kernel write and read it, in the second-level cache.
+// Access to data that other blocks of the same kernel write and read, through the second-level cache.
 struct Between {
   template <class Wide>
   static __device__ __forceinline__ Wide load(const Wide* from) {
@@ -147,7 +147,7 @@ __device__ __forceinline__ Packed<bits> pack(const Labels& labels) {
   return packed;
 }
 
-// No value outgrows its bits.
+// Adds packed values: none overflows its bits.
 __device__ __forceinline__ Sums add(const Sums& a, const Sums& b) {
   Sums sums;
 #pragma unroll

@@ -2,7 +2,7 @@
 // Tiled belief propagation on CUDA: the data costs of all pixels.
 //
 // Specialised by TABLE (1 = differences are integer gray levels, or bits), TABLE_SIZE, HAS_OUTSIDE (a cost),
-// BLOCK (threads); and by what data_cost.h and tiled_belief_propagation_common.h say.
+// BLOCK (threads); and by the macros of data_cost/cuda_costs.h and cuda_common.h.
 #include "data_cost/cuda_costs.h"
 #include "devices/cuda/kernel.h"
 #include "refine/cuda_decision.h"
@@ -18,7 +18,7 @@ struct Pixel {
   int x, y, first_right;  // the right column of the thread's last label
 };
 
-// How far the right column of a thread's label k is from the first.
+// The distance of the right column of a thread's label k from the first.
 __device__ __forceinline__ constexpr int from_first(int k) {
   return PER_LANE - 1 - k;
 }
@@ -27,7 +27,7 @@ struct Differences {
   int of[PER_LANE];
 };
 
-// Of windows of 5×5 pixels: what those of neighbouring labels share is loaded once.
+// Differences of windows of 5×5 pixels: values that windows of neighbouring labels share are loaded once.
 __device__ __forceinline__ Differences window_differences(const CudaSamples& samples, const Pixel& pixel) {
   constexpr int radius = 2, side = 2 * radius + 1, pixels = side * side;
   uint32 sums[PER_LANE];
@@ -70,7 +70,7 @@ struct Costs {
   float of[PER_LANE];
 };
 
-// Before the right pixels' validity is considered.
+// Costs without regard to the right pixels' validity.
 __device__ __forceinline__ Costs all_costs(const CudaCosts& costs, const Pixel& pixel, const float* table) {
   const int width = costs.samples.width;
   Costs found;
@@ -101,7 +101,7 @@ __device__ __forceinline__ bool in_frame(const CudaCosts& costs, const Pixel& pi
          pixel.y >= costs.samples.height - costs.frame;
 }
 
-// Whether the right pixel of any label of the pixel is there, and whether those of all are.
+// Whether the right pixel of any label of the pixel exists, and whether those of all do.
 struct Existence {
   bool any, all;
 };
@@ -123,8 +123,8 @@ __device__ __forceinline__ float least_cost(float cost) {
 
 }  // namespace
 
-// Data costs, and what each pixel is from the start: LANES threads a pixel, grid.x = rows, grid.y = blocks of
-// a row. Counters that the kernels behind this one need begin at 0, and their passes are numbered.
+// Data costs, and each pixel's initial status: LANES threads per pixel, grid.x = rows, grid.y = blocks of a
+// row. Also sets the later kernels' counters to 0, and numbers their passes.
 PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaCosts costs, uint32* data, uint32* progress,
                                                     uint32 counters, uint32* numbered, uint32 passes) {
   __shared__ float table[TABLE_SIZE];
@@ -145,7 +145,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaCosts costs, uint32* dat
   pixel.first_right = pixel.x - costs.min_disparity - lane_of_pixel() * PER_LANE - (PER_LANE - 1);
   const int words = costs.validity.words;
   const bool valid = (valid_bits(costs.validity.left, words, pixel.y, pixel.x) & 1) != 0;
-  // A volume's labels lead nowhere.
+  // A volume's labels correspond to no right pixels.
   const bool everywhere = COST == volume && !costs.mirrored;
   const uint64 right_valid =
       everywhere ? ~0ull : valid_bits(costs.validity.right, words, pixel.y, pixel.first_right);

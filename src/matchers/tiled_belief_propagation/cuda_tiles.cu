@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiled belief propagation on CUDA: from data costs to a map.
 //
-// A block visits a tile. All rows are swept at once, LANES threads a row: one half of the block sends to the
-// right, the other to the left, as neither reads what the other sends; then all columns are, down and up. Of
+// A block visits a tile. All rows are swept at once, LANES threads per row: half of the block sends to the
+// right, half to the left, as neither reads what the other sends; then all columns, down and up. Of
 // the messages only sums are kept, as that is all that is read again: of each pixel its data costs plus the
 // two messages along its column, which the sweeps along rows read, and plus the two along its row, which the
 // sweeps along columns read. Both halves add to the same sums: each to its nearer half of the line first,
 // then all wait, then each to the other half.
 //
-// The tiles of an anti-diagonal do not depend on each other. How blocks get to the next diagonal is
+// The tiles of an anti-diagonal do not depend on each other. How blocks proceed to the next diagonal is
 // SCHEDULER, a TileScheduler: 1 = a launch for each, 2 = a barrier of all blocks, 3 = a tile waits for the
 // messages that come to it. In the two latter all blocks run at once (a cooperative launch), or some would
 // wait for others that cannot begin.
@@ -16,7 +16,7 @@
 // Specialised further by MESSAGES (where sums are: 0 = shared memory, and those of a line, and its messages,
 // in registers while it is swept, 1 = shared memory, 2 = global memory), TILE_WIDTH and TILE_HEIGHT (of the
 // largest tile), LINES (rows or columns that a block sweeps at once), MESSAGE_BITS (of messages
-// between tiles), SUB_PIXEL; and by what tiled_belief_propagation_messages.h says.
+// between tiles), SUB_PIXEL; and by the macros of cuda_messages.h.
 #include "devices/cuda/kernel.h"
 #include "refine/cuda_decision.h"
 #include "matchers/tiled_belief_propagation/cuda_messages.h"
@@ -27,19 +27,19 @@ namespace refine = parallax::refine;
 namespace {
 
 constexpr bool in_registers = MESSAGES == 0, in_shared_memory = MESSAGES <= 1;
-// Of one direction: full warps.
+// Threads of one direction: full warps.
 constexpr int direction_threads = (LINES * LANES + 31) / 32 * 32;
 constexpr int block_threads = 2 * direction_threads;
 constexpr int block_lines = direction_threads / LANES;
 // Each thread has one row and one column of a tile.
 constexpr bool one_line = in_shared_memory && block_lines >= TILE_WIDTH && block_lines >= TILE_HEIGHT;
-// Rows in shared memory lie apart so that neither rows nor columns meet in a bank.
+// Rows in shared memory are padded so that neither rows nor columns have bank conflicts.
 constexpr int shared_row_words = ((TILE_WIDTH * pixel_words + 3) / 4 | 1) * 4;
 
 constexpr int message_words = words_of(MESSAGE_BITS);
 using Message = Packed<MESSAGE_BITS>;
 
-// What a thread does.
+// The role of a thread.
 struct Role {
   bool backward;
   int line;  // the first of its lines
@@ -56,7 +56,7 @@ __device__ __forceinline__ uint32* shared_planes() {
   return reinterpret_cast<uint32*>(planes);
 }
 
-// Where values are: what is in shared memory is found by 32 bits.
+// Offsets of values: 32 bits suffice in shared memory.
 #if MESSAGES == 2
 using Offset = int64;
 struct Place {
@@ -75,7 +75,7 @@ struct Place {
 };
 #endif
 
-// Values of pixels in rows; of a thread's lane.
+// Values of pixels in rows, for a thread's lane.
 struct Plane {
   Place first;
   Offset row_words;
@@ -84,7 +84,7 @@ struct Plane {
   }
 };
 
-// A tile, or the image as one.
+// A tile, or the image as a single tile.
 struct Region {
   int width, height;
   Plane data;
@@ -111,14 +111,14 @@ __device__ __forceinline__ void send(const Sums& sum, Labels& message) {
   message = message_from(h);
 }
 
-// Pixels that are read ahead: where memory is near, it answers before the next is needed.
+// Pixels that are read ahead. Near memory answers before the next pixel is needed.
 template <int words>
 __device__ constexpr int pixels_ahead() {
   return in_shared_memory || words > 8 ? 1 : words > 4 ? 2 : 4;
 }
 
-// Pixels [begin, end) of a line: with `adds` those that the opposite sweep has been to. What is not `active`
-// takes part, but writes nothing, and reads nothing of what others write meanwhile.
+// Sweeps pixels [begin, end) of a line, with `adds` those that the opposite sweep has visited. Threads that
+// are not `active` take part, but write nothing, and read nothing that others write meanwhile.
 template <bool writes, bool adds>
 __device__ __forceinline__ void sweep_part(const Path& path, int begin, int end, bool active,
                                            Labels& message) {
@@ -129,7 +129,7 @@ __device__ __forceinline__ void sweep_part(const Path& path, int begin, int end,
   Sums sums[depth], others[depth];
   int unread = end - begin;
   if (unread <= 0) return;
-  // The last pixel again, behind the end.
+  // Repeats the last pixel behind the end.
   const auto fetch = [&](int slot) {
     sums[slot] = load<BITS>(from_here.pointer());
     if constexpr (writes) others[slot] = load<BITS>(before_here.pointer());
@@ -156,8 +156,8 @@ __device__ __forceinline__ void sweep_part(const Path& path, int begin, int end,
   }
 }
 
-// A line of up to `most` pixels: what is read is read before the first message is made, and what is written
-// is written behind the last.
+// Sweeps a line of up to `most` pixels: reads all of it before the first message is computed, and writes
+// after the last.
 template <int most, bool writes>
 __device__ __forceinline__ void sweep_in_registers(const Path& path, int length, int first, bool active,
                                                    Labels& message) {
@@ -183,8 +183,8 @@ __device__ __forceinline__ void sweep_in_registers(const Path& path, int length,
   write(first, length, path.to);
 }
 
-// A line of up to `most` pixels, from the message to its first pixel to that which leaves the last. All
-// threads of the block.
+// Sweeps a line of up to `most` pixels, from the message to its first pixel to the message that leaves the
+// last. Called by all threads of the block.
 template <int most, bool writes>
 __device__ __forceinline__ void sweep(Path path, int length, bool backward, bool active, Labels& message) {
   const int first = backward ? length - length / 2 : length / 2;
@@ -213,8 +213,8 @@ __device__ __forceinline__ uint32 mark_of(uint32 number) {
   return (number & 2) << 30 | (number & 1) << 15;
 }
 
-// The messages that cross one border of a tile: those that come in with a sweep, and where those that leave
-// go. Null where there are none: zeros come in, nothing leaves.
+// Messages across one border of a tile: those that come in with a sweep, and the place for those that leave.
+// Null where there are none: zeros come in, nothing leaves.
 struct Border {
   const uint32* in;
   uint32* out;
@@ -249,7 +249,7 @@ struct Border {
   }
 };
 
-// A border, and where each thread has one line, the message that came in for it.
+// A border and, where each thread has one line, its incoming message.
 struct Crossing {
   Border border;
   Message kept;
@@ -275,7 +275,7 @@ __device__ __forceinline__ Border border_of(uint32* forward, uint32* backward, b
     return messages + (static_cast<int64>(between) * length + begin) * LANES * message_words;
   };
   const bool has_before = tile > 0, has_after = tile + 1 < tiles;
-  // What goes against the order of this pass was sent in the last; in the first, nothing was.
+  // Messages against the order of this pass were sent in the last pass; in the first pass, there are none.
   const bool against = is_backward != (pass % 2 != 0);
   Border border = {nullptr, nullptr, mark_of(against ? number - 1 : number), mark_of(number)};
   if (is_backward) {
@@ -317,7 +317,7 @@ __device__ __forceinline__ Visit find_visit(const CudaTiles& tiles, const Role& 
   return visit;
 }
 
-// Data costs of a tile, to shared memory.
+// Loads the data costs of a tile to shared memory.
 __device__ __forceinline__ void load_data(const CudaTiles& tiles, const Visit& visit) {
   constexpr int wide = access_words(pixel_words);
   using Wide = Access<wide>::Type;
@@ -333,12 +333,12 @@ __device__ __forceinline__ void load_data(const CudaTiles& tiles, const Visit& v
   }
 }
 
-// What crosses the upper and the lower border is part of the outermost rows' sums, before there are any
-// others.
+// Adds the messages across the upper and the lower border to the sums of the outermost rows, before there are
+// any other sums.
 __device__ __forceinline__ void start_sums(const Visit& visit, const Role& role) {
   const Region& region = visit.region;
   const int y = role.backward ? region.height - 1 : 0;
-  // A single row gets both, one after the other.
+  // A single row receives both, one after the other.
   for (int turn = 0; turn < (region.height == 1 ? 2 : 1); ++turn) {
     const Plane before = turn == 0 ? region.data : region.along_columns;
     for (int x = role.line; x < region.width; x += block_lines) {
@@ -351,7 +351,8 @@ __device__ __forceinline__ void start_sums(const Visit& visit, const Role& role)
   }
 }
 
-// Along rows, or along columns. `first`: there are no messages inside yet, and sums only of outermost rows.
+// Sweeps along rows, or along columns. `first`: there are no messages inside yet, and sums only of outermost
+// rows.
 template <bool rows, bool writes>
 __device__ __forceinline__ void sweep_lines(const Region& region, const Crossing& crossing, const Role& role,
                                             int begin, int end, bool first, bool leaves) {
@@ -368,7 +369,7 @@ __device__ __forceinline__ void sweep_lines(const Region& region, const Crossing
     const Path path{line_of(from), line_of(region.data),
                     line_of(rows ? region.along_rows : region.along_columns)};
     Labels message = crossing.message_to(shown, role.lane);
-    // What a line sends may let others send to it again: only when all have what came before.
+    // A line's messages may let others send to it again: so all must have received the previous ones.
     if constexpr (!one_line) __syncthreads();
     sweep<rows ? TILE_WIDTH : TILE_HEIGHT, writes>(path, length, role.backward, active, message);
     if (active && leaves) crossing.border.leave(message, shown, role.lane);
@@ -378,7 +379,7 @@ __device__ __forceinline__ void sweep_lines(const Region& region, const Crossing
 // The lowest belief of a pixel, by LANES threads.
 __device__ __forceinline__ refine::Beliefs find_best(const Labels& belief) {
   constexpr int label_bits = 10;
-  uint32 best = ~0u;  // value, then label: of equals, the lowest label
+  uint32 best = ~0u;  // value, then label: ties go to the lowest label
 #pragma unroll
   for (int high = 0; high < 2; ++high)
 #pragma unroll
@@ -407,7 +408,7 @@ __device__ __forceinline__ refine::Beliefs find_best(const Labels& belief) {
   return found;
 }
 
-// Pixels [begin, end) of a region whose first pixel is (left, top).
+// Decides pixels [begin, end) of a region whose first pixel is (left, top).
 __device__ __forceinline__ void decide_pixels(const Region& region, int left, int top, int64 begin, int64 end,
                                               int image_width, const refine::CudaDecision& to) {
   constexpr int pixels = block_threads / LANES;
@@ -430,8 +431,8 @@ __device__ __forceinline__ void decide_pixels(const Region& region, int left, in
   }
 }
 
-// A visit, once the messages to the tile are there, and its data costs under way. Ends with all threads
-// waiting for each other.
+// A visit, after the messages to the tile have arrived and the load of its data costs has begun. Ends with a
+// barrier of the block.
 __device__ __forceinline__ void visit_tile(const CudaTiles& tiles, Visit& visit, const Role& role,
                                            bool decides, const refine::CudaDecision& to) {
   const Region& region = visit.region;
@@ -470,7 +471,7 @@ __device__ __forceinline__ Diagonal find_diagonal(const CudaTiles& tiles, int in
 }  // namespace
 
 #if SCHEDULER == 1
-// The tiles of a diagonal, a block each. With `early`, the kernel ahead wrote no data costs.
+// The tiles of a diagonal, one block each. With `early`, the previous kernel wrote no data costs.
 PARALLAX_KERNEL __launch_bounds__(block_threads, 1)
     visit_diagonal(CudaTiles tiles, refine::CudaDecision to, int pass, int index, int early) {
   const Role role = find_role();
@@ -482,8 +483,8 @@ PARALLAX_KERNEL __launch_bounds__(block_threads, 1)
   visit_tile(tiles, visit, role, pass + 1 == tiles.passes, to);
 }
 
-// The image as one tile: all rows, from the messages along columns; `first` when there are none yet. A block
-// has some of them.
+// The image as a single tile: all rows, from the messages along columns; `first` when there are none yet.
+// Each block has some of the rows.
 PARALLAX_KERNEL __launch_bounds__(block_threads, 1) sweep_rows(CudaTiles tiles, int first) {
   const Role role = find_role();
   Region region = find_visit(tiles, role, 0, 0, 0, 0).region;
@@ -512,7 +513,8 @@ PARALLAX_KERNEL __launch_bounds__(block_threads, 1) decide(CudaTiles tiles, refi
 #endif
 
 #if SCHEDULER == 2
-// All visits; all blocks meet after each diagonal. A block takes its tiles of a diagonal one after the other.
+// All visits; all blocks meet after each diagonal. A block visits its tiles of a diagonal one after the
+// other.
 PARALLAX_KERNEL __launch_bounds__(block_threads, 1) visit_all(CudaTiles tiles, refine::CudaDecision to) {
   wait_for_previous();
   const Role role = find_role();
@@ -526,7 +528,7 @@ PARALLAX_KERNEL __launch_bounds__(block_threads, 1) visit_all(CudaTiles tiles, r
       for (int tile = blockIdx.x; tile < diagonal.count; tile += gridDim.x) {
         const int column = diagonal.first_column + tile;
         Visit visit = find_visit(tiles, role, column, index - column, pass, blockIdx.x);
-        // While the others come.
+        // Overlaps the wait for other blocks.
         if (in_shared_memory) load_data(tiles, visit);
         if (!has_met) wait_for_count(tiles.progress, awaited);
         has_met = true;
@@ -539,9 +541,9 @@ PARALLAX_KERNEL __launch_bounds__(block_threads, 1) visit_all(CudaTiles tiles, r
   }
 }
 #elif SCHEDULER == 3
-// All visits, in an order in which each comes behind those that it waits for; blocks take them in turn. The
-// first visit that has not ended can always go on, so all end. A visit also comes after the last one of the
-// same tile has ended, as both send to the same places.
+// All visits, in an order in which each follows those that it waits for; blocks take them in turn. The first
+// unfinished visit can always continue, so all end. A visit also follows the end of the same tile's last one,
+// because both send to the same places.
 PARALLAX_KERNEL __launch_bounds__(block_threads, 1) visit_all(CudaTiles tiles, refine::CudaDecision to) {
   wait_for_previous();
   const Role role = find_role();

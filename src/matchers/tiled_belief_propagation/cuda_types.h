@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host tells the kernels of tiled belief propagation; included by both.
+// Arguments of the kernels of tiled belief propagation; included by host and kernels.
 #pragma once
 
 namespace parallax::tiled_belief_propagation {
 
-// An image in tiles. How the values of a pixel lie: see cuda_common.h. Rows of values have no gaps.
+// An image in tiles. For the layout of a pixel's values see cuda_common.h. Rows of values have no gaps.
 struct CudaTiles {
   int width, height;
   int columns, rows;     // of tiles
@@ -14,12 +14,12 @@ struct CudaTiles {
   unsigned* to_left;
   unsigned* down;
   unsigned* up;
-  // Where messages inside tiles are in global memory: sums of two planes, one behind the other; of the image
-  // where it is one tile, otherwise for each block that runs.
+  // Where messages inside tiles are in global memory: sums in two consecutive planes, for the image if it is
+  // a single tile, otherwise for each running block.
   unsigned* sums;
   long long plane_words;
-  unsigned* progress;        // a counter of all blocks, or one of each tile's visits; 0 when a run starts
-  const unsigned* numbered;  // passes of all runs, with those of this one
+  unsigned* progress;        // one counter for all blocks, or one of each tile's visits; 0 when a run starts
+  const unsigned* numbered;  // passes of all runs, this one included
   int inner, passes;
 };
 

@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace parallax::tiled_belief_propagation::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A vector of one lane has nothing to turn.
+// A vector of one lane needs no transposition.
 template <class Element>
 constexpr int cell_of() {
   return HWY_TARGET == HWY_SCALAR ? 1 : static_cast<int>(16 / sizeof(Element));
@@ -44,8 +44,8 @@ struct Kernel {
 
   enum class Keep { nothing, sum, sum_and_data };
 
-  // The message step of pixels side by side. Sums that do not fit stop at the highest number, far above what
-  // a message can be made of.
+  // The message step of neighbouring pixels. Sums that overflow saturate, far above any value that affects a
+  // message.
   template <Keep keep, int senders>
   static HWY_INLINE void send(const BlockShape& shape, Vector slope, Vector truncation,
                               const Sender (&sender)[senders]) {
@@ -86,9 +86,9 @@ struct Kernel {
       keep_message<keep>(sender, at, load(sender.message + at));
   }
 
-  // Turns squares of cell × cell elements, one in each 128 bits of the vectors: to interleave the first half
-  // of the vectors with the second moves the highest bit of an element's row into its column, and the highest
-  // bit of its column into its row.
+  // Transposes squares of cell × cell elements, one in each 128 bits of the vectors: interleaving the first
+  // half of the vectors with the second moves the highest bit of an element's row into its column, and the
+  // highest bit of its column into its row.
   static HWY_INLINE void turn_cells([[maybe_unused]] Vector (&rows)[cell]) {
 #if HWY_TARGET != HWY_SCALAR
     for (int round = 1; round < cell; round *= 2) {
@@ -102,7 +102,7 @@ struct Kernel {
 #endif
   }
 
-  // A vector whose 128 bits lie apart, `from[i]` elements from p.
+  // Loads a vector whose 128-bit parts are separate, `from[i]` elements from p.
   template <class AnyTag>
   static HWY_INLINE hn::Vec<AnyTag> gather(AnyTag tag, const Element* p, const std::ptrdiff_t* from) {
     constexpr int cells = static_cast<int>(hn::MaxLanes(AnyTag())) / cell;
@@ -116,15 +116,15 @@ struct Kernel {
     }
   }
 
-  // Of all labels, the steps [first, last) of block `block`, which begins at `from`; as many as a group has
-  // lanes, but for the last. Lane a of step s becomes lane s of step a, with tiles where they are.
+  // Transposes, for all labels, the steps [first, last) of block `block`, which begins at `from`: as many as
+  // a group has lanes, except for the last. Lane a of step s becomes lane s of step a, within each tile.
   template <bool compares>
   static void turn_steps(const BlockShape& shape, const Element* from, int block, int first, int last,
                          const Turn& turn) {
     constexpr int cells = static_cast<int>(hn::MaxLanes(Tag())) / cell;
     const std::ptrdiff_t step = shape.step();
-    // Where the 128 bits of a vector of the target come from: another tile, or later steps. There may be
-    // none; what becomes of those lanes does not count.
+    // The sources of the 128-bit parts of a target vector: another tile, or later steps. Where there are
+    // none, those lanes are ignored.
     std::ptrdiff_t sources[cells];
     for (int i = 0; i < cells; ++i) {
       const int tile = i * cell / shape.group, s = first + i * cell % shape.group;
@@ -174,7 +174,7 @@ struct Kernel {
                 turn);
   }
 
-  // What a block's sweeps are at some step.
+  // The state of a block's sweeps at some step.
   struct Progress {
     const Sweeps& sweeps;
     Vector slope, truncation;
@@ -196,7 +196,7 @@ struct Kernel {
     Sender forward(int s) const { return sender(sweeps.forward, sweeps.forward, s); }
     Sender backward(int s) const { return sender(sweeps.backward, sweeps.backward, s); }
 
-    // What is sent to the last step of a short tile from beyond its end is nothing.
+    // No message comes to the last step of a short tile from beyond its end.
     void enter(int step, void* message) const {
       if (sweeps.short_tile == no_tile || step != sweeps.short_steps - 1) return;
       const BlockShape& shape = sweeps.shape;
@@ -210,8 +210,8 @@ struct Kernel {
     void send_both(int s, int t) const {
       send<keep, 2>(sweeps.shape, slope, truncation, {forward(s), backward(t)});
     }
-    // Until both sweeps meet; returns the step at which the forward one is then. Messages stay where they
-    // are sent to, but for those that meet.
+    // Sweeps until both sweeps meet; returns the forward sweep's step then. Messages stay in the step that
+    // they are sent to, except those that meet.
     int approach() const {
       const std::size_t bytes = static_cast<std::size_t>(sweeps.shape.step()) * sizeof(Element);
       int s = 0, t = sweeps.steps - 1;
@@ -238,7 +238,7 @@ struct Kernel {
     const BlockShape& shape = sweeps.shape;
     const int steps = sweeps.steps;
     int s = at.approach();
-    // Steps that know both messages.
+    // Steps that have both messages.
     int known_from = s, known_to = s;
     const auto finish = [&](int chunk) {
       const int first = chunk * shape.group;
@@ -255,7 +255,7 @@ struct Kernel {
       if (high_done && (high != low || !low_done)) finish(high);
     };
     if (2 * s == steps - 1) {
-      // The middle one of an odd number.
+      // The middle step of an odd number.
       std::memcpy(at.messages(s), sweeps.forward, static_cast<std::size_t>(shape.step()) * sizeof(Element));
       keep_all<keep>(shape, at.backward(s));
       known_from = s;
@@ -357,7 +357,7 @@ struct Kernel {
     }
   }
 
-  // Beliefs of the labels around the lowest, and of its rival; those in the scratch are lost.
+  // Finds the beliefs next to the lowest, and its rival; overwrites those in the scratch.
   static HWY_INLINE void look_around(const BlockShape& shape, std::ptrdiff_t first,
                                      const Decision& decision) {
     constexpr std::uint16_t none = std::numeric_limits<std::uint16_t>::max();
@@ -449,7 +449,7 @@ int choose_lanes_of(int side) {
   const int narrow = static_cast<int>(hn::Lanes(BlockTag<Element, 16>())),
             middle = static_cast<int>(hn::Lanes(BlockTag<Element, 32>())),
             wide = static_cast<int>(hn::Lanes(BlockTag<Element, 64>()));
-  // Of the lanes, those that work.
+  // The share of lanes that do useful work.
   const auto use = [&](int lanes) {
     const int group = round_up(side, narrow);
     const int pixels = group <= lanes ? lanes / group * side : side;

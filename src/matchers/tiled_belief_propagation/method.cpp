@@ -63,7 +63,7 @@ Fields fields(TiledBeliefPropagationParameters& p) {
   return fields;
 }
 
-// Without tiles and iterations.
+// The contest's common parameters, without tile size and iterations.
 TiledBeliefPropagationParameters contest() {
   TiledBeliefPropagationParameters parameters;
   parameters.disparities = 16;

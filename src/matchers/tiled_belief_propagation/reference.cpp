@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The specification of tiled belief propagation, straight from tiled_belief_propagation.h: one tile, one
-// pixel and one label after the other.
+// The specification of tiled belief propagation, written directly from tiled_belief_propagation.h: one tile,
+// one pixel and one label at a time.
 
 #include <algorithm>
 #include <limits>
@@ -14,7 +14,7 @@ namespace {
 
 using refine::Beliefs, refine::no_value, refine::write_decision, refine::write_none;
 
-// Where a message goes.
+// The direction in which a message is sent.
 enum Direction { to_right, to_left, down, up, direction_count };
 constexpr int step_x[] = {1, -1, 0, 0};
 constexpr int step_y[] = {0, 0, 1, -1};
@@ -64,7 +64,7 @@ class Reference final : public host::Plan {
     return volume + pixel(x, y) * static_cast<std::size_t>(model_.labels);
   }
   int* data(int x, int y) const { return at(data_, x, y); }
-  // The message to a pixel that goes this way.
+  // The message to a pixel that was sent in this direction.
   int* message(Direction direction, int x, int y) const { return at(messages_[direction], x, y); }
   Beliefs& decision(int x, int y) const { return decisions_[pixel(x, y)]; }
   bool in_image(int x, int y) const { return x >= 0 && y >= 0 && x < size_.width && y < size_.height; }

@@ -16,7 +16,7 @@ namespace {
 using tiled_belief_propagation::make_model;
 using tiled_belief_propagation::Model;
 
-// Of checked parameters.
+// Validates the parameters, then makes their model.
 Model checked_model(const TiledBeliefPropagationParameters& parameters) {
   parameters.validate();
   return make_model(parameters);
@@ -63,7 +63,7 @@ void check_tile_count(int columns, int rows) {
                                              std::to_string(most));
 }
 
-// Parts begin where tiles do: so their tiles are the image's.
+// Parts begin at tile borders, so their tiles are the image's.
 Margins margins(const TiledBeliefPropagationParameters& parameters, Size size, int padding) {
   Margins margins =
       data_cost::margins(make_model(parameters), size, parameters.refine.left_right_check, padding);

@@ -6,13 +6,13 @@
 //
 // where p~q are neighbours on the 4-connected grid. Pixel p sends to its neighbour q
 //
-//   h(a)     = c(p, a) + Σ messages to p, but for the one from q
+//   h(a)     = c(p, a) + Σ messages to p, except the one from q
 //   m_p→q(b) = min_a ( h(a) + λ·min(|a − b|, K) ) − min_a h(a)
 //
-// so a message lies in [0, T], T = λ·K, and its least value is 0. To send nothing is to send zeros; so do the
-// pixels beyond the border of the image.
+// so a message lies in [0, T], T = λ·K, and its least value is 0. A message not yet sent is zero, and so are
+// messages from beyond the border of the image.
 //
-// A sweep goes over a tile in one direction, each pixel sending that way what follows from the messages it
+// A sweep goes over a tile in one direction; each pixel sends in that direction, from the messages it
 // has by then. An iteration is four sweeps: right, left and the two vertical ones. Tiles of tile × tile
 // pixels begin at (0, 0); the last ones may be smaller. A visit of a tile begins with the messages that
 // crossed its border before, and zeros inside; it makes `inner` iterations, in which the pixels at the border
@@ -20,15 +20,15 @@
 // the last reverse pass, a tile decides at the end of its visit: a pixel takes the label of the lowest
 // belief, c plus the four messages to it; of equals, the lowest.
 //
-// Where the whole image is one tile, a visit begins with the messages the last one left.
+// Where the image is a single tile, a visit begins with the messages that the previous visit left.
 //
 // A tile reads what its left and upper neighbours sent in this pass, and what its right and lower ones sent
 // in the pass before (in reverse, the other way round). So tiles on one anti-diagonal do not depend on each
 // other, and to go from diagonal to diagonal (a "wavefront") gives the raster's result.
 //
-// From the data costs of a pixel their least is subtracted, and they are cut at 4·T + 1: against three
-// messages of at most T and a step of T, a label that far above the least can neither win nor shape a
-// message. A belief is at most 8·T + 1 then, h at most 7·T + 1.
+// A pixel's least data cost is subtracted from all of them, and they are cut at 4·T + 1: against three
+// messages of at most T and a step of T, a label that far above the least can neither win nor change a
+// message. So a belief is at most 8·T + 1, and h at most 7·T + 1.
 #pragma once
 
 #include <algorithm>
@@ -46,10 +46,10 @@
 
 namespace parallax::tiled_belief_propagation {
 
-// With which a belief, 8·T + 1, fits in 16 bits.
+// The highest T with which a belief, up to 8·T + 1, fits in 16 bits.
 inline constexpr int highest_truncation = 8191;
 
-// What the rest of the library knows of it.
+// The description of this method for the rest of the library.
 std::unique_ptr<detail::Method> method();
 
 // As parallax::energy().
@@ -67,7 +67,7 @@ std::unique_ptr<detail::Plan> make_cuda(const TiledBeliefPropagationParameters&,
 detail::TuningSpace cuda_tuning_space(const TiledBeliefPropagationParameters&, const Device&,
                                       const ImageFormat&);
 
-// What follows from the parameters.
+// Values derived from the parameters.
 struct Model : data_cost::CostModel {
   TiledBeliefPropagationParameters parameters;
   int slope;       // λ
@@ -81,27 +81,27 @@ struct Model : data_cost::CostModel {
   }
 };
 
-// \throws Error (argument) for what the message width cannot hold
+// \throws Error (argument) for parameters that the message width cannot represent
 Model make_model(const TiledBeliefPropagationParameters& parameters);
 
-// Bytes hold a data cost with two messages, 6·T + 1: with a third one, and while a message is made, sums may
-// stop at 255, for what is above the least by T or more, at most 4·T, does not count.
+// Whether bytes suffice. They must hold a data cost plus two messages, 6·T + 1. Sums with a third message may
+// saturate at 255, because values T or more above the least, which is at most 4·T, do not matter.
 bool fits_bytes(const Model& model);
 
-// What kernels are made for, as tuning files spell it: "tile 32, outer 2, inner 1, 8 bits".
+// What kernels are specialised for, as in tuning files: "tile 32, outer 2, inner 1, 8 bits".
 std::string variant(const Model& model);
 
-// Of a part of the image that is matched alone; here, tiles are those of TileGrid.
+// Margins of a part of the image that is matched on its own; "tiles" here are those of TileGrid.
 // \throws Error (argument) as make_model() and data_cost::margins() do
 Margins margins(const TiledBeliefPropagationParameters& parameters, Size size, int padding);
 
-// \throws Error (argument) for more tiles than are counted
+// \throws Error (argument) for more tiles than can be counted
 void check_tile_count(int columns, int rows);
 
 // The tiles of an image.
 struct TileGrid {
   Size image;
-  int side;  // the longer one of the image, at most
+  int side;  // of a tile; at most the longer side of the image
   int columns, rows;
 
   TileGrid(Size size, int tile)

@@ -25,7 +25,7 @@ constexpr unsigned block_columns = 128;
 
 constexpr const char *strategy_name = "strategy", *streams_name = "streams";
 
-// What searches. Their names are below.
+// The ways to search. Their names are below.
 enum class Strategy {
   automatic,                   // the room's own plan
   global_memory,               // both images in global memory
@@ -33,8 +33,8 @@ enum class Strategy {
   constant_memory,             // left rows in constant memory, the right image in global memory
   constant_and_shared_memory,  // left rows in constant memory, right rows in shared memory
   streams,                     // global_memory, the rows dealt out to several streams
-  device_launch_serial,  // a thread a pixel launches the threads of its labels; one of them finds the least
-  device_launch,         // the same, with a parallel reduction
+  device_launch_serial,        // one thread per pixel launches a thread per label; one finds the least
+  device_launch,               // the same, with a parallel reduction
 };
 
 const std::vector<std::string> strategy_names = {
@@ -50,27 +50,27 @@ Strategy strategy_of(const detail::Configuration& configuration) {
                                          reason + ": configure strategy automatic");
 }
 
-// A step of the study.
+// One strategy of the study.
 class Step {
  public:
   virtual ~Step() = default;
-  // `options` specialise the kernels as block_common.h says.
+  // `options` specialise the kernels as cuda_common.h says.
   virtual void prepare(const cuda::SharedContext& context, Options options) = 0;
   // Finds the best labels of one image in the other.
   virtual void find_best(const CudaSearch& search, StreamHandle stream) const = 0;
 };
 
-// A thread a pixel, in some rows.
+// One thread per pixel, for `rows` rows.
 Shape grid_of(const CudaSearch& search, int rows) {
   return {static_cast<unsigned>(rows),
           cuda::blocks(static_cast<std::size_t>(search.frame.width), block_columns)};
 }
 
-// The name of a kernel, and which of them a program has.
+// Names of the kernels, and the macros that select which of them a program has.
 constexpr const char *in_global_memory = "find_in_global_memory", *in_shared_memory = "find_in_shared_memory";
 constexpr const char *in_constant = "BASE_IN_CONSTANT_MEMORY", *launches = "DEVICE_LAUNCH";
 
-// A kernel that does it all.
+// A search by a single kernel.
 class Plain final : public Step {
  public:
   explicit Plain(const char* kernel) : name_(kernel) {}
@@ -90,7 +90,7 @@ class Plain final : public Step {
   Kernel kernel_;
 };
 
-// Bands of rows on several streams, which leave the caller's and come back to it.
+// Bands of rows on several streams, which fork from the caller's stream and join it.
 class Streams final : public Step {
  public:
   explicit Streams(int streams) : count_(streams) {}
@@ -136,7 +136,7 @@ class Streams final : public Step {
   std::vector<cuda::Event> finished_;
 };
 
-// What of the driver only these strategies use.
+// Functions of the driver that only these strategies use.
 using LinkHandle = struct CUlinkState_st*;
 #define PARALLAX_STUDY_FUNCTIONS(X)                                                                    \
   X(cuModuleGetGlobal_v2,                                                                              \
@@ -167,7 +167,7 @@ StudyDriver load_study_driver(Strategy strategy) {
   return loaded;
 }
 
-// Code that no cuda::Program holds.
+// Code that cuda::Program cannot hold.
 class Module {
  public:
   Module() = default;
@@ -201,7 +201,7 @@ std::string compile(const cuda::SharedContext& context, const Options& options) 
       .code;
 }
 
-// Bands of as many rows as constant memory holds: each is copied there, then matched.
+// Bands of as many rows as fit in constant memory: each is copied there, then matched.
 class Constant final : public Step {
  public:
   Constant(Strategy strategy, int window, int pitch)
@@ -259,7 +259,7 @@ class Constant final : public Step {
   Module module_;
 };
 
-// The threads that launch others need CUDA's device runtime, which is linked to them here.
+// Threads that launch others need CUDA's device runtime, which is linked here.
 class DeviceLaunch final : public Step {
  public:
   explicit DeviceLaunch(Strategy strategy) : strategy_(strategy) {}
@@ -274,7 +274,7 @@ class DeviceLaunch final : public Step {
   }
 
   void find_best(const CudaSearch& search, StreamHandle stream) const override {
-    constexpr int most_launches = 512, threads = 32;  // launches that wait are limited
+    constexpr int most_launches = 512, threads = 32;  // pending launches are limited
     const int rows = (search.frame.height + most_launches - 1) / most_launches;
     const auto launches = static_cast<std::size_t>((search.frame.height + rows - 1) / rows);
     module_.launch("launch_pixels", stream, {cuda::blocks(launches, threads)}, threads, search, rows);
@@ -327,7 +327,7 @@ std::unique_ptr<Step> make_step(Strategy strategy, int streams, int window, int 
   }
 }
 
-// The room's plan with a step in the place of its search.
+// The room's plan with another search.
 class Study final : public CudaBytes {
  public:
   Study(const BlockParameters& parameters, const Device& device, const ImageFormat& format,

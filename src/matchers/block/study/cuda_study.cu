@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block matching on CUDA the way an older study went, to measure what each of its steps was worth: SAD of
-// bytes, a thread a pixel, every window summed on its own, a byte at a time. What they leave is what
-// find_best leaves.
+// bytes, one thread per pixel, every window summed separately, a byte at a time. The results are those of
+// find_best.
 //
 // Specialised by BASE_IN_CONSTANT_MEMORY, with BAND_ROWS (which it holds, with the windows'), or DEVICE_LAUNCH,
 // with SERIAL_MINIMUM (a thread finds the least cost of a pixel, instead of all its threads together); and by
-// what block_common.h says.
+// the macros of cuda_common.h.
 #include "matchers/block/cuda_common.h"
 
 using namespace parallax::block;
@@ -23,7 +23,7 @@ __device__ Range range_of(const CudaSearch& search, int x) {
   return {max(search.first_shift, x - (search.frame.width - 1)), min(search.last_shift, x)};
 }
 
-// The windows begin at these bytes, in rows so far apart.
+// `base` and `other` are the first bytes of the windows.
 __device__ uint32 window_cost(const uint8* base, int base_pitch, const uint8* other, int other_pitch) {
   uint32 sum = 0;
   for (int j = 0; j < WINDOW; ++j)
@@ -35,7 +35,7 @@ __device__ Key key_at(const CudaSearch& search, int shift, uint32 cost) {
   return make_key(cost, search.label_offset + search.label_step * shift);
 }
 
-// Where the window of a pixel begins.
+// The first byte of a pixel's window.
 __device__ const uint8* window_at(const void* image, int x, int y) {
   return static_cast<const uint8*>(image) + static_cast<int64>(y - radius) * PITCH + x - radius;
 }
@@ -50,12 +50,12 @@ __device__ Key* best_at(const CudaSearch& search, int x, int y) {
 
 #if BASE_IN_CONSTANT_MEMORY
 extern "C" {
-// Rows of the base image, as they are in memory, from the first window of a band on.
+// Rows of the base image, laid out as in memory, from the first window of a band on.
 __constant__ uint8 base_band[BAND_ROWS * PITCH];
 }
 #endif
 
-// Of a pixel in row `band_row` of the band.
+// The window of a pixel in row `band_row` of the band.
 __device__ const uint8* base_window(const CudaSearch& search, int x, int y, int band_row) {
 #if BASE_IN_CONSTANT_MEMORY
   return base_band + band_row * PITCH + search.frame.before - radius + x;
@@ -80,9 +80,10 @@ PARALLAX_KERNEL find_in_global_memory(CudaSearch search, int first_row) {
   *best_at(search, x, y) = best;
 }
 
-// It is in shared memory, and so is the base image, unless that is in constant memory. The same grid.
+// The other image is in shared memory, and so is the base image, unless that is in constant memory. The same
+// grid.
 PARALLAX_KERNEL find_in_shared_memory(CudaSearch search, int first_row) {
-  // Shifts whose columns are in shared memory at a time.
+  // Shifts whose columns are in shared memory at once.
   constexpr int chunk = 128;
   constexpr int base_columns = block_columns + WINDOW - 1, other_columns = base_columns + chunk - 1;
   __shared__ uint8 other[WINDOW][other_columns];
@@ -105,7 +106,7 @@ PARALLAX_KERNEL find_in_shared_memory(CudaSearch search, int first_row) {
             highest = min(search.last_shift, first + block_columns - 1);
   Key best = no_key;
   for (int begin = lowest; begin <= highest; begin += chunk) {
-    // The window of the first pixel at the last of these shifts begins here.
+    // The first column of the window of the first pixel at the last of these shifts.
     const int first_other = first - (begin + chunk - 1);
     __syncthreads();
     for (int j = 0; j < WINDOW; ++j)
@@ -128,14 +129,14 @@ __device__ Key key_of_pixel(const CudaSearch& search, int shift, int x, int y) {
   return key_at(search, shift, cost);
 }
 
-// A block a pixel, a thread a label: the least of their keys. grid.x = columns, grid.y = rows.
+// One block per pixel, one thread per label: finds the least of their keys. grid.x = columns, grid.y = rows.
 PARALLAX_KERNEL find_at_pixel(CudaSearch search, int first_row) {
   __shared__ Key keys[block_columns];
   const int x = blockIdx.x, y = first_row + blockIdx.y, thread = threadIdx.x;
   const Range range = range_of(search, x);
   Key best = no_key;
 #if SERIAL_MINIMUM
-  // One thread goes through the keys of all.
+  // One thread compares the keys of all threads.
   for (int begin = range.first; begin <= range.last; begin += block_columns) {
     const int shift = begin + thread;
     keys[thread] = shift <= range.last ? key_of_pixel(search, shift, x, y) : no_key;
@@ -157,7 +158,7 @@ PARALLAX_KERNEL find_at_pixel(CudaSearch search, int first_row) {
   if (thread == 0) *best_at(search, x, y) = best;
 }
 
-// A thread launches the blocks of `rows` rows.
+// Each thread launches the blocks of `rows` rows.
 PARALLAX_KERNEL launch_pixels(CudaSearch search, int rows) {
   wait_for_previous();
   const int y = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) * rows;

@@ -9,13 +9,13 @@
 
 namespace parallax::block {
 
-// The tunables that choose a step, which no search tries. A step takes no other tunable.
+// Adds the tunables that choose a strategy, which are not searched. A strategy takes no other tunable.
 void add_study(detail::TuningSpace& space);
 
 bool asks_for_study(const detail::Configuration& configuration);
 
-// `bytes`: whether images are compared in bytes. \throws Error (device) that names what the step does not
-// take
+// `bytes`: whether images are compared in bytes.
+// \throws Error (device) that names what the strategy does not support
 std::unique_ptr<detail::Plan> make_study(const BlockParameters& parameters, const Device& device,
                                          const ImageFormat& format,
                                          const detail::Configuration& configuration, bool bytes);
