@@ -425,10 +425,10 @@ TEST_P(MatcherTest, DepthThatIsNoneIsRefused) {
 
 TEST_P(MatcherTest, MaskWithoutMemoryButWithASizeIsRefused) {
   const View<const std::uint8_t> mask(nullptr, size);
-  EXPECT_TRUE(
-      contains(run_error({left_.view(), right_.view(), mask, {}}, result_.map()), "left mask has no"));
-  EXPECT_TRUE(
-      contains(run_error({left_.view(), right_.view(), {}, mask}, result_.map()), "right mask has no"));
+  EXPECT_TRUE(contains(run_error({left_.view(), right_.view(), mask, {}}, result_.map()),
+                       "left mask points to no memory"));
+  EXPECT_TRUE(contains(run_error({left_.view(), right_.view(), {}, mask}, result_.map()),
+                       "right mask points to no memory"));
 }
 
 TEST_P(MatcherTest, MatcherThatWasMovedFromIsRefused) {

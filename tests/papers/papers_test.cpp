@@ -224,7 +224,7 @@ TEST_F(PapersTest, WhatCannotBeIsRefusedBeforeAnythingIsMeasured) {
   expect_refusal("bench --plots plots", 2, {"--plots"});
   expect_refusal(suite + "--csv old.csv --json nowhere/p.json", 1, {"nowhere/p.json", "no folder"});
   expect_refusal(suite + "--markdown folder", 1, {"folder", "give a file"});
-  expect_refusal(suite + "--plots old.csv", 1, {"old.csv", "no folder"});
+  expect_refusal(suite + "--plots old.csv", 1, {"old.csv", "not a folder"});
   fs::remove(data() / "papers" / "venus" / "right.png");
   expect_refusal(suite + "--csv old.csv", 1, {"papers/venus/right.png", "--data"});
   EXPECT_EQ(contents(folder_ / "old.csv"), "what was here before");

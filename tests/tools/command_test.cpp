@@ -157,7 +157,7 @@ TEST_F(CommandTest, RefusesBadPictures) {
   write(folder_ / "cut.jpg", jpeg.substr(0, jpeg.size() / 2));
   expect_refusal("match missing.png pair/right.png", 1, {"missing.png", "No such file"});
   expect_refusal("match empty.png pair/right.png", 1, {"empty.png", "empty"});
-  expect_refusal("match text.png pair/right.png", 1, {"text.png", "no picture"});
+  expect_refusal("match text.png pair/right.png", 1, {"text.png", "not a picture"});
   expect_refusal("match cut.png pair/right.png", 1, {"cut.png", "damaged"});
   expect_refusal("match cut.jpg pair/right.png", 1, {"cut.jpg", "damaged"});
   expect_refusal("match pair pair/right.png", 1, {"pair", "directory"});
