@@ -424,8 +424,8 @@ std::vector<CensusRow> census_rows() {
   CensusParameters full_resolution = preset<CensusParameters>("mobile-gpu-2015");
   full_resolution.pyramid_levels = 1;
   std::vector<CensusRow> rows{{"mobile-gpu-2015, one level", full_resolution}};
-  for (const char* preset : {"mobile-gpu-2015", "fast", "balanced", "accurate"})
-    rows.push_back({preset, preset<CensusParameters>(preset)});
+  for (const char* name : {"mobile-gpu-2015", "fast", "balanced", "accurate"})
+    rows.push_back({name, preset<CensusParameters>(name)});
   return rows;
 }
 
