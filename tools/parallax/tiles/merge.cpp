@@ -40,8 +40,6 @@ class MapWriter {
   virtual void close() = 0;
 };
 
-constexpr std::ptrdiff_t float_bytes = sizeof(float);
-
 class TiffMap : public MapWriter {
  public:
   TiffMap(const std::string& path, Size size) : file_(path, size.pixels() * sizeof(float)) {
