@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Belief propagation beside OpenCV's StereoSGBM (MODE_SGBM, block 5, one thread), in one process, on the same
-// pixels, with the same label count rounded up to 16:
+// Compares belief propagation with OpenCV's StereoSGBM (MODE_SGBM, block 5, one thread) in one process, on the
+// same pixels, with the same label count rounded up to a multiple of 16:
 //
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_belief_propagation --benchmark_filter=speed
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_belief_propagation --benchmark_filter=error
 //
-// Further benchmarks: the default preset beside StereoSGBM and StereoBM with their holes filled along the
-// rows, on the Middlebury pairs (`accuracy`); the effect of each option there (`option`); time over labels
-// and pixels (`scaling`); the quality of the confidence (`confidence`); and the energy over iterations
-// (`energy`).
+// Further benchmarks: on the Middlebury pairs, the default preset and StereoSGBM and StereoBM with holes filled
+// along the rows (`accuracy`), and the effect of each option (`option`); time against labels and pixels
+// (`scaling`); the quality of the confidence (`confidence`); and energy against iterations (`energy`).
 //
 // `ratio` is our time divided by that of StereoSGBM, in interleaved runs.
 
@@ -129,8 +128,8 @@ struct Scored {
 struct PairFolder {
   std::string name;
   fs::path folder;
-  int labels;    // 0 = as its calibration says
-  double scale;  // of its truth; 0 = a PFM file
+  int labels;    // 0 = from the calibration file
+  double scale;  // scale of the truth; 0 = a PFM file
 };
 
 std::vector<PairFolder> pairs_2014(const fs::path& data) {
@@ -227,7 +226,7 @@ void accuracy(benchmark::State& state, const PairFolder& entry) {
   }
 }
 
-// Means over the pairs of each year.
+// Reports means over the pairs of each year.
 void option(benchmark::State& state, const fs::path& data, const BeliefPropagationParameters& parameters) {
   const auto mean = [&](const std::vector<PairFolder>& folders) {
     Bad1 sum;
@@ -279,8 +278,8 @@ constexpr Option options[] = {
     {"bfloat16", [](auto& p) { p.arithmetic = Arithmetic::bfloat16; }},
 };
 
-// Unrefined labels on the 2014 pairs, pixels that both cameras see: how many reach this confidence, and how
-// many of those are off by more than one.
+// For unrefined labels on the 2014 pairs, in pixels that both cameras see: reports how many reach this confidence,
+// and how many of those are off by more than one.
 void confidence(benchmark::State& state, const fs::path& data, float least) {
   std::size_t seen = 0, kept = 0, bad = 0;
   for (auto _ : state) {
@@ -308,7 +307,7 @@ void confidence(benchmark::State& state, const fs::path& data, float least) {
   state.counters["bad1_of_kept"] = 100 * static_cast<double>(bad) / static_cast<double>(kept);
 }
 
-// Energy of the published model, by iterations on each level.
+// Reports the energy of the published model against the number of iterations per level.
 void energy(benchmark::State& state, const fs::path& folder, const Set& set) {
   const GrayPair pair = load_gray_pair(folder);
   for (auto _ : state) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block matching beside OpenCV's StereoBM, in one process, on the same pixels, with the same window and label
-// count:
+// Compares block matching with OpenCV's StereoBM in one process, on the same pixels, with the same window and
+// label count:
 //
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_block --benchmark_filter=speed
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_block --benchmark_filter=error
 //
-// and Parallax alone, over windows and costs (`window`), and over the whole row (`full-row`).
+// Also measures Parallax alone, by window and cost (`window`) and over full rows (`full-row`).
 //
 // Without PARALLAX_DATA there is only the synthetic pair. `ratio` is the time of StereoBM divided by ours, in
 // interleaved runs.
@@ -80,7 +80,7 @@ void speed(benchmark::State& state, const GrayPair& pair, int labels, int window
   state.counters["MiB"] = static_cast<double>(matcher.memory_bytes()) / (1 << 20);
 }
 
-// Time of one cost and window: it should not depend on the window.
+// Measures one cost and window. The time should not depend on the window.
 void window_cost(benchmark::State& state, const GrayPair& pair, BlockCost cost, Prefilter prefilter,
                  int window) {
   BlockParameters parameters = bare_block(window, 128);
@@ -109,7 +109,7 @@ double bad1(View<const float> disparity, const fs::path& folder, double scale) {
   return 100 * evaluate(disparity, truth.view(), mask.view()).bad1;
 }
 
-// In 16ths of a pixel; (minDisparity − 1)·16, here −16, means no value.
+// OpenCV's disparities are in 16ths of a pixel; (minDisparity − 1)·16, here −16, means no value.
 Plane<float> from_opencv(const cv::Mat& fixed) {
   Plane<float> disparity({fixed.cols, fixed.rows});
   for (int y = 0; y < fixed.rows; ++y)

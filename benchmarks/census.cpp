@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Census matching beside OpenCV's StereoBM and StereoSGBM, in one process, on the same pixels, with the same
-// label count. All need PARALLAX_DATA.
+// Compares census matching with OpenCV's StereoBM and StereoSGBM in one process, on the same pixels, with the
+// same label count. All benchmarks need PARALLAX_DATA.
 //
 //   build/developer/benchmarks/benchmark_census --benchmark_filter=speed     times and frame rates
 //   build/developer/benchmarks/benchmark_census --benchmark_filter=error     errors of presets and peers
@@ -39,7 +39,7 @@ struct PairWithTruth {
   GrayPair pair;
   int labels;
   Plane<float> truth;
-  Plane<std::uint8_t> visible;  // 255: seen by both cameras
+  Plane<std::uint8_t> visible;  // 255 = seen by both cameras
 };
 
 struct Map {
@@ -68,7 +68,7 @@ Errors errors(Map& map, const PairWithTruth& known) {
   return {bad1(matched.view()), bad1(map.disparity.view())};
 }
 
-// In 16ths of a pixel; negative means no value.
+// OpenCV's disparities are in 16ths of a pixel; negative ones mean no value.
 Map from_opencv(const cv::Mat& fixed) {
   Map map({fixed.cols, fixed.rows});
   for (int y = 0; y < fixed.rows; ++y)
@@ -151,7 +151,7 @@ PairWithTruth cropped(const PairWithTruth& known, Size size) {
   return result;
 }
 
-// Half the size, with the truth of every second pixel.
+// Halves the size of a pair; takes the truth of every second pixel.
 PairWithTruth halved(const PairWithTruth& known) {
   const Size size{known.pair.size().width / 2, known.pair.size().height / 2};
   PairWithTruth result{known.name, {}, known.labels, Plane<float>(size), Plane<std::uint8_t>(size)};
@@ -165,7 +165,7 @@ PairWithTruth halved(const PairWithTruth& known) {
   return result;
 }
 
-// Without truth, for times only.
+// Returns an enlarged pair without truth, for times only.
 PairWithTruth enlarged(const PairWithTruth& known, Size size, int labels) {
   PairWithTruth result{known.name, {}, labels, {}, {}};
   cv::resize(known.pair.left, result.pair.left, {size.width, size.height}, 0, 0, cv::INTER_CUBIC);
@@ -233,7 +233,7 @@ struct AllPairs {
   std::vector<PairWithTruth> of_2003, of_2014;
 };
 
-// Means over both sets, and over the pair with different exposures.
+// Reports mean errors over each set, and the errors of the pair with different exposures.
 template <class Match>
 void mean_errors(benchmark::State& state, const AllPairs& pairs, const Match& match) {
   const auto mean = [&](const std::string& set, const std::vector<PairWithTruth>& list) {
@@ -332,7 +332,7 @@ std::vector<Variant> options() {
   return variants;
 }
 
-// Median times of the stages on a device.
+// Reports the median times of the stages on a device.
 void stages(benchmark::State& state, const PairWithTruth& known, const CensusParameters& parameters,
             const Device& device) {
   Matcher matcher(with_labels(parameters, known.labels), device, {known.pair.size()});

@@ -3,8 +3,8 @@
 //
 //   census_stages PAIR DISPARITIES OUTPUT.png      PAIR: a folder with left.png and right.png
 //
-// Above: a byte of the signatures, the disparities of both levels above the image, and the winners on the
-// image. Below: what the left-right check, the speckle filter, the fill and the median make of them.
+// Top row: a byte of the signatures, the disparities of both coarser levels, and the winners at full resolution.
+// Bottom row: the winners after the left-right check, the speckle filter, the fill and the median.
 
 #include <cstdlib>
 #include <filesystem>
@@ -46,7 +46,7 @@ cv::Mat enlarged(const cv::Mat& picture, Size size) {
   return result;
 }
 
-// Disparities of a level above the image, in pixels of the image.
+// Draws the disparities of a coarser level, in pixels of the full resolution.
 cv::Mat picture_of_level(const census::CensusPlan& plan, int level, Size size, int disparities) {
   const census::Stage stage = plan.stage(level, census::left_side);
   Plane<float> disparity(stage.disparity.size());

@@ -8,8 +8,8 @@
 //   benchmark_cuda PAIRS first                  the first match of this process
 //   benchmark_cuda PAIRS run PAIR ARITHMETIC    a single match, for a profiler
 //
-// Times are medians of 100 runs after ten warm-up runs: `device`, images in device memory, timed by events;
-// `pinned` and `host`, images and map in pinned or ordinary host memory, timed by the clock of the host.
+// Times are medians of 100 runs after ten warm-up runs. `device`: images in device memory, timed by events;
+// `pinned` and `host`: images and map in pinned or ordinary host memory, timed by the host's clock.
 
 #include <algorithm>
 #include <chrono>
@@ -126,7 +126,7 @@ class Bench {
     matcher_.run({pair_.left.view(), pair_.right.view()}, {disparity_.view(), status_.view()});
   }
 
-  // After one of the two.
+  // Call it after from_host() or from_host_once().
   ErrorMetrics error() const { return evaluate(disparity_.view(), pair_.truth.view()); }
 
  private:
@@ -211,10 +211,10 @@ double copy_bandwidth() {
   return median(rates);
 }
 
-// The least work of a match, in the straightforward schedule.
+// The minimum work of a match with the straightforward schedule.
 struct Work {
-  double updates;  // of a label of a pixel
-  double bytes;    // to and from memory
+  double updates;  // updates of a label of a pixel
+  double bytes;    // bytes read and written
 };
 
 void print_header(const char* title) {
@@ -249,8 +249,8 @@ constexpr std::pair<const char*, Arithmetic> arithmetics[] = {{"fixed8", Arithme
                                                               {"float16", Arithmetic::float16},
                                                               {"bfloat16", Arithmetic::bfloat16}};
 
-// An update reads a data cost and four messages, and writes four: half of the labels of every pixel of every
-// level in each iteration.
+// An update reads a data cost and four messages, and writes four messages. Each iteration updates every label of
+// half of a level's pixels.
 Work work_of(const BeliefPropagationParameters& parameters, Size size) {
   const bool byte = parameters.arithmetic == Arithmetic::fixed8,
              wide = parameters.arithmetic == Arithmetic::float32;
@@ -262,13 +262,13 @@ Work work_of(const BeliefPropagationParameters& parameters, Size size) {
   return {updates, 9 * updates * (byte ? 1 : wide ? 4 : 2)};
 }
 
-// Reads both images and writes the map.
+// Counts reading both images and writing the map.
 Work work_of(const BlockParameters& parameters, Size size) {
   const int labels = parameters.full_row ? 2 * size.width - 1 : parameters.disparities;
   return {static_cast<double>(size.pixels()) * labels, static_cast<double>(size.pixels()) * (2 + 5)};
 }
 
-// The same; counts every label of every pixel, even those that coarser levels exclude.
+// Counts the same bytes, and every label of every pixel, even those that coarser levels exclude.
 Work work_of(const CensusParameters& parameters, Size size) {
   return {static_cast<double>(size.pixels()) * parameters.disparities,
           static_cast<double>(size.pixels()) * (2 + 5)};
@@ -296,70 +296,6 @@ void belief_propagation_table(const fs::path& pairs) {
   measure("synthetic", "default preset", pair, everything, 128);
   const Pair half = load(pairs / "conesHalfSize");
   measure("cones-h", "default preset", half, everything, 128);
-}
-
-// The comparisons of the papers on GPUs: Grauer-Gray & Cavazos 2010, where messages are kept; Grauer-Gray
-// 2019, index order, 16-bit storage and alignment.
-void papers_table(const fs::path& pairs) {
-  print_header("The choices of the papers, one after the other");
-  for (const Set& set : sets) {
-    if (set.labels > 128) continue;
-    const Pair pair = load(pairs / set.folder);
-    BeliefPropagationParameters parameters = published(set.labels, Arithmetic::float32);
-    const auto row = [&](const char* how, const TunedValues& configuration) {
-      measure(set.name, how, pair, parameters, set.labels, configuration);
-    };
-    const auto unaligned = [](const char* order, int in_registers, int in_shared_memory) {
-      return TunedValues{{"aligned", "false"},
-                         {"index_order", order},
-                         {"values_in_registers", std::to_string(in_registers)},
-                         {"values_in_shared_memory", std::to_string(in_shared_memory)}};
-    };
-    row("float32, naive order, local memory", unaligned("naive", 0, 0));
-    row("coalesced order, local memory", unaligned("coalesced", 0, 0));
-    row("shared memory", unaligned("coalesced", 0, set.labels));
-    row("registers", unaligned("coalesced", set.labels, 0));
-    row("aligned rows, best of them", {});
-    parameters.arithmetic = Arithmetic::float16;
-    row("float16", {});
-    parameters.arithmetic = Arithmetic::fixed8;
-    row("fixed8", {});
-  }
-}
-
-// What one allocation per plan saves: the data costs and the four messages of both colours of all levels, in
-// floats, allocated one by one or together.
-void allocation_table(const fs::path& pairs) {
-  const auto context = std::make_shared<cuda::Context>(0);
-  std::printf(
-      "\nAllocating and releasing, float32\n\n| pair | each buffer of each level, ms | one arena, ms "
-      "|\n|---|---|---|\n");
-  const auto milliseconds = [&](const std::vector<std::size_t>& sizes) {
-    std::vector<double> times;
-    for (int i = 0; i < 20; ++i) {
-      const auto start = std::chrono::steady_clock::now();
-      {
-        std::vector<cuda::DeviceMemory> memory;
-        for (const std::size_t bytes : sizes) memory.push_back(cuda::allocate(context, bytes));
-      }
-      times.push_back(
-          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
-    }
-    return median(times);
-  };
-  for (const Set& set : sets) {
-    Size size = load(pairs / set.folder).size();
-    std::vector<std::size_t> sizes;
-    std::size_t sum = 0;
-    for (int level = 0; level < 5; ++level) {
-      for (int buffer = 0; buffer < 10; ++buffer) {
-        sizes.push_back(size.pixels() / 2 * static_cast<std::size_t>(set.labels) * sizeof(float));
-        sum += sizes.back();
-      }
-      size = {(size.width + 1) / 2, (size.height + 1) / 2};
-    }
-    std::printf("| %s | %.3f | %.3f |\n", set.name, milliseconds(sizes), milliseconds({sum}));
-  }
 }
 
 BlockParameters plain_block(int labels, int window) {
@@ -397,17 +333,6 @@ void block_table(const fs::path& pairs) {
   const Pair large = synthetic({1920, 1080}, 128);
   row("synthetic", "SAD, window 9", large, plain_block(128, 9));
   row("synthetic", "default preset", large, everything);
-  const Pair quarter = load(pairs / "conesQuarterSize");
-  for (const std::string name :
-       {"automatic", "global-memory", "shared-memory", "constant-memory", "constant-and-shared-memory",
-        "streams", "device-launch-serial", "device-launch"}) {
-    const BlockParameters parameters = preset<BlockParameters>("sad-full-row");
-    try {
-      row("cones-q", "5x5 SAD, full row, " + name, quarter, parameters, {{"strategy", name}});
-    } catch (const Error& error) {
-      std::printf("| cones-q | 5x5 SAD, full row, %s | %s |\n", name.c_str(), error.what());
-    }
-  }
 }
 
 CensusParameters with_labels(CensusParameters parameters, int labels) {
@@ -455,7 +380,7 @@ double host_to_host(const MatcherParameters& parameters, const Device& device, c
   return median(times);
 }
 
-// The same matches on every OpenCL device.
+// Runs the same matches on every OpenCL device.
 void opencl_table(const fs::path& pairs) {
   std::printf(
       "\nThrough OpenCL, host to host\n\n| pair | how | device | ms | cuda ms | ratio "
@@ -494,7 +419,7 @@ TiledBeliefPropagationParameters contest(int tile, int outer, int inner) {
   return parameters;
 }
 
-// The contest counts wrong labels.
+// Prints mismatches, because the contest counts wrong labels.
 void contest_row(const Pair& pair, const TiledBeliefPropagationParameters& parameters, const std::string& how,
                  const TunedValues& configuration = {}) {
   try {
@@ -517,7 +442,7 @@ void print_contest_header(const char* title) {
       title);
 }
 
-// Rows of the default preset, by the number of threads that share a pixel's labels; 0 = automatic.
+// Prints rows for the default preset; `threads` share a pixel's labels, 0 = automatic.
 void tiled_default_table(const fs::path& pairs) {
   std::printf(
       "\nTiled belief propagation, preset default\n\n| pair | size | labels | tile | threads | device ms | "
@@ -562,7 +487,7 @@ void tiled_table(const fs::path& pairs) {
 }
 
 void schedulers_table(const fs::path& pairs, const std::vector<int>& tiles) {
-  print_contest_header("How tiles are scheduled, where messages are, threads a pixel");
+  print_contest_header("Schedulers, places of messages, threads per pixel");
   const Pair tsukuba = load(pairs / "contest");
   for (const int tile : tiles) {
     for (const std::string scheduler : {"launch-per-diagonal", "grid-barrier", "tile-flags"}) {
@@ -576,7 +501,7 @@ void schedulers_table(const fs::path& pairs, const std::vector<int>& tiles) {
 }
 
 void dealing_table(const fs::path& pairs) {
-  print_header("fixed8, labels a thread");
+  print_header("fixed8, labels per thread");
   const auto deal = [](const char* what, const Pair& pair, int labels) {
     for (const int per_thread : {0, 2, 4, 6, 8, 12, 16, 32}) {
       const BeliefPropagationParameters parameters = published(labels, Arithmetic::fixed8);
@@ -626,7 +551,7 @@ void first_run(const fs::path& pairs) {
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::cerr << "usage: benchmark_cuda PAIRS [bp|papers|allocation|dealing|block|census|tiled|opencl|first|"
+    std::cerr << "usage: benchmark_cuda PAIRS [bp|dealing|block|census|tiled|opencl|first|"
                  "schedulers TILE...|run PAIR ARITHMETIC]\n";
     return 2;
   }
@@ -638,8 +563,6 @@ int main(int count, char** arguments) {
     const auto wanted = [&](const char* table) { return which == table || which == "all"; };
     if (which == "all" || which == "bp") std::printf("large copy: %.2f TB/s\n", copy_bandwidth() / 1e12);
     if (wanted("bp")) belief_propagation_table(pairs);
-    if (wanted("papers")) papers_table(pairs);
-    if (wanted("allocation")) allocation_table(pairs);
     if (wanted("dealing")) dealing_table(pairs);
     if (wanted("block")) block_table(pairs);
     if (wanted("census")) census_table(pairs);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures how much belief propagation in tiles differs from the untiled match, by padding: the percentage of
-// pixels whose disparity differs by half a pixel or more, or that have a disparity in one map only. Every
-// pair is divided into three columns and three rows of tiles, or as close to that as margins allow. Prints
-// the tables of docs/partition.md:
+// Measures how much belief propagation in tiles differs from the untiled match for several paddings: the
+// percentage of pixels whose disparity differs by half a pixel or more, or that have a disparity in only one
+// map. Every pair is divided into three columns and three rows of tiles, or as close to that as margins allow.
+// Prints the tables of docs/partition.md:
 //
 //   tile_padding DATA      DATA: the folder with papers/, middlebury2003/ and middlebury2014/
 //
-// Without DATA: how a large pair is divided into tiles within 2 GiB, and the cost.
+// Without DATA, it prints how a large pair is divided into tiles within 2 GiB, and at what cost.
 
 #include <cmath>
 #include <filesystem>
@@ -48,7 +48,7 @@ constexpr PairFolder folders[] = {{"papers/tsukubaSet", 16},
                                   {"middlebury2014/Teddy", 64}};
 
 constexpr int paddings[] = {0, 10, 20, 40, 80};
-constexpr int tiles_a_side = 3;  // of tiles, on each side of the image
+constexpr int tiles_a_side = 3;  // number of tiles along each side of the image
 
 struct Map {
   explicit Map(Size size) : disparity(size), status(size) {}
@@ -63,7 +63,7 @@ Size grid_of(const TilePlan& plan) {
   return {columns, static_cast<int>(plan.tiles.size()) / columns};
 }
 
-// The largest tiles that give three columns and three rows, or as close to that as the margins allow.
+// Plans the largest tiles that give three columns and three rows, or as close to that as margins allow.
 TilePlan plan_three_by_three(const MatcherParameters& parameters, const ImageFormat& format, int padding) {
   TilePlan plan = plan_tiles(parameters, {}, format, {}, {.padding = padding});
   for (int Size::*side : {&Size::width, &Size::height}) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiled belief propagation, without a peer:
+// Measures tiled belief propagation alone:
 //
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_tiled_belief_propagation --benchmark_filter=tiles
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_tiled_belief_propagation --benchmark_filter=whole
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_tiled_belief_propagation --benchmark_filter=labels
 //   build/developer/benchmarks/benchmark_tiled_belief_propagation --benchmark_filter=large
 //
-// - `tiles`: the design contest's model on its pair, over tile sizes and iterations;
-// - `whole`: the same with 40 iterations over the whole image; also in 16 bits, and without an early end;
+// - `tiles`: the design contest's model on its pair, by tile size and iterations;
+// - `whole`: the same untiled, with 40 iterations; also with 16-bit messages, and without early exit;
 // - `labels`: from 16 to 256 labels on one pair, without refinement;
 // - `large`: 1920×1080 pixels with 128 labels.
 //
@@ -42,7 +42,7 @@ struct Output {
   Plane<std::uint8_t> status;
 };
 
-// Median times of a match and of its stages.
+// Reports median times of a match and of its stages.
 void run(benchmark::State& state, const TiledBeliefPropagationParameters& parameters, int threads,
          const StereoPair& views) {
   Matcher matcher(parameters, {.threads = threads}, views.left.format);

@@ -17,13 +17,13 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/parallaxConfigVersion.cma
 install(FILES ${PROJECT_BINARY_DIR}/parallaxConfig.cmake ${PROJECT_BINARY_DIR}/parallaxConfigVersion.cmake
         DESTINATION ${package_folder})
 
-# A static library needs the libraries it uses wherever it is linked; a shared one brings them along.
+# Programs that link a static library must also link the libraries it uses; a shared library loads them itself.
 if(BUILD_SHARED_LIBS)
   set(pkg_config_requires "Requires.private: libhwy, tbb")
 else()
   set(pkg_config_requires "Requires: libhwy, tbb")
 endif()
-# The file finds the prefix from where it lies, so that `cmake --install --prefix` may choose it.
+# The file finds the prefix relative to its own folder, so that `cmake --install --prefix` can choose it.
 file(RELATIVE_PATH pkg_config_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/parallax.pc.in ${PROJECT_BINARY_DIR}/parallax.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/parallax.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

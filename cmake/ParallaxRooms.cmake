@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# A folder of the library's sources:
+# Adds a folder of sources to the library:
 #
 #   parallax_room(folder [SOURCES files…] [INNER_LOOPS files…] [CUDA files…] [OPENCL files…])
 #
-# INNER_LOOPS are sources too. CUDA and OPENCL are for these devices: C++ sources, kernels (.cu, .cl) and what
-# kernels include (.h). The library has kernels as text: matchers/block/cuda_search.cu is the variable
-# parallax::cuda::block_search_cu of the generated devices/cuda/kernel_sources.h, and kernels include
-# matchers/block/cuda_types.h as "block_types.h".
+# INNER_LOOPS are sources too. CUDA and OPENCL list the files for these devices: C++ sources, kernels (.cu, .cl)
+# and headers of kernels (.h). The library contains kernels as text: matchers/block/cuda_search.cu is the
+# variable parallax::cuda::block_search_cu of the generated devices/cuda/kernel_sources.h. CUDA kernels include
+# headers by their path in src/.
 function(parallax_room folder)
   cmake_parse_arguments(PARSE_ARGV 1 room "" "" "SOURCES;INNER_LOOPS;CUDA;OPENCL")
   foreach(kind SOURCES INNER_LOOPS CUDA OPENCL)

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-# So that an overrun buffer ends the program, and what a program jumps through cannot be written to. Sanitizers see more.
+# Makes buffer overruns end the program, and the addresses that the loader fills in read-only. Sanitizers check more.
 function(parallax_harden target)
   target_compile_options(${target} PRIVATE -fstack-protector-strong)
-  # It needs an optimising compiler.
+  # _FORTIFY_SOURCE needs optimisation.
   target_compile_options(${target} PRIVATE "$<$<CONFIG:Release,RelWithDebInfo>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
   if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     target_link_options(${target} PRIVATE -Wl,-z,relro,-z,now)
   endif()
 endfunction()
 
-# For code around the library, which spends its time in there: it compiles in half the time, of which headers are most.
+# For code that spends its run time in the library. Halves the compile time, most of which goes into headers.
 function(parallax_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 16)
 endfunction()
 
-# What every target of this project is compiled with.
+# Sets the options for every target of this project.
 function(parallax_target target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
@@ -30,7 +30,7 @@ function(parallax_target target)
     target_compile_options(${target} PRIVATE -fsanitize=${PARALLAX_SANITIZE} -fno-sanitize-recover=all
                                              -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=${PARALLAX_SANITIZE})
-    # As GCC says which sanitizer there is.
+    # Defines the macros that GCC defines for these sanitizers.
     if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
       foreach(sanitizer ADDRESS THREAD)
         string(TOLOWER ${sanitizer} name)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sets parallax_vectors, the library's definitions for the vector instructions it is compiled for, and parallax_all_vectors, those
-# for all of them.
+# Sets parallax_vectors, definitions that select the library's vector instructions, and parallax_all_vectors, those for all.
 set(PARALLAX_VECTORS all CACHE STRING "Vector instructions to compile for: all, narrowest, native (for this machine alone) or both (the narrowest, and the widest of this machine)")
 set_property(CACHE PARALLAX_VECTORS PROPERTY STRINGS all narrowest native both)
 
@@ -9,13 +8,13 @@ set(unused_vectors HWY_SVE HWY_SVE2 HWY_SVE_256 HWY_SVE2_128 HWY_RVV)
 # Highway always keeps the narrowest, which every processor has.
 set(wider_vectors HWY_SSSE3 HWY_SSE4 HWY_AVX2 HWY_AVX3 HWY_AVX3_DL)
 
-# AVX-512 as Ice Lake and Zen 4 have it counts the bits of bytes.
+# AVX3_DL is the AVX-512 of Ice Lake and Zen 4, which counts the bits of bytes.
 function(parallax_vectors_without result)
   list(JOIN ARGN "|" disabled)
   set(${result} HWY_WANT_AVX3_DL "HWY_DISABLED_TARGETS=(${disabled})" PARENT_SCOPE)
 endfunction()
 
-# The widest of this machine, from those above. Empty: there are none.
+# Sets PARALLAX_WIDEST_VECTORS to the widest of the above that this machine has; empty if it has none.
 function(parallax_find_widest_vectors)
   if(DEFINED PARALLAX_WIDEST_VECTORS)
     return()
@@ -25,7 +24,7 @@ function(parallax_find_widest_vectors)
     LINK_LIBRARIES hwy::hwy
     RUN_OUTPUT_VARIABLE vectors_here)
   if(NOT status EQUAL 0)
-    message(FATAL_ERROR "Cannot find out this machine's vector instructions: set PARALLAX_VECTORS=all\n${vectors_here}")
+    message(FATAL_ERROR "Cannot determine this machine's vector instructions: set PARALLAX_VECTORS=all\n${vectors_here}")
   endif()
   # The widest come first.
   list(TRANSFORM vectors_here PREPEND HWY_)

@@ -26,8 +26,8 @@ foreach(path IN LISTS FILES)
   endif()
 endforeach()
 if(DEVICE STREQUAL "cuda")
-  string(PREPEND declarations "// What kernels may include, by its path in src/.\nstd::span<const Source> headers();\n"
-         "// Files of kernels.\nstd::span<const Source> sources();\n\n")
+  string(PREPEND declarations "// Headers of kernels, named by their path in src/.\nstd::span<const Source> headers();\n"
+         "// Kernel files.\nstd::span<const Source> sources();\n\n")
   list(JOIN names ", " list)
   string(APPEND definitions "std::span<const Source> sources() {\n  static const Source all[] = {${list}};\n  return all;\n}\n\n"
          "std::span<const Source> headers() {\n  static const Source all[] = {\n${headers}  };\n  return all;\n}\n\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Puts a file into a C++ source, as text: the variable `parallax::detail::NAME`.
+# Writes a C++ source that contains a file as text, in the variable `parallax::detail::NAME`.
 file(READ ${INPUT} content)
 file(WRITE ${OUTPUT} "// Made by the build.
 namespace parallax::detail {

@@ -13,7 +13,7 @@ scripts/install-packages.sh "${build_packages[@]}"
 aloe=$out/aloe
 scripts/fetch-aloe.sh "$aloe" &
 fetching=$!
-# Only the vector instructions of this machine.
+# Compiles for the vector instructions of this machine only.
 cmake --preset release -B build/demo -DPARALLAX_VECTORS=native >/dev/null
 cmake --build build/demo
 parallax=build/demo/parallax

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds Parallax on a machine that has an NVIDIA GPU, CUDA, cmake, ninja and g++ and little else, runs the tests that
-# need a GPU, also under compute-sanitizer where that is, and prints the tables of docs/cuda.md.
+# Builds Parallax on a machine that has little more than an NVIDIA GPU, CUDA, cmake, ninja and g++, runs the tests that
+# need a GPU, also under compute-sanitizer if installed, and prints the tables of docs/cuda.md.
 #
 #   scripts/gpu-check.sh collect [DATA]   on a Debian machine with the project built: gathers in .sysroot the packages
 #                                         that the other machine lacks, and in .pairs the pairs (DATA has papers/)
-#   scripts/gpu-check.sh [test|tables]    on the machine with the GPU, with both folders beside the project's
-#   scripts/gpu-check.sh papers FOLDER    there: the tables and plots of docs/papers.md, into this folder
+#   scripts/gpu-check.sh [test|tables]    on the machine with the GPU, with both folders copied into the project
+#   scripts/gpu-check.sh papers FOLDER    there: writes the tables and plots of docs/papers.md to FOLDER
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,9 +1,9 @@
-# Debian packages of the project; to be sourced.
+# Debian packages that the project needs. Other scripts source this file.
 # SPDX-License-Identifier: Apache-2.0
 build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libspng-dev libjpeg62-turbo-dev libtiff-dev libwebp-dev
   libyaml-cpp-dev libtinyxml2-dev libcli11-dev nlohmann-json3-dev opencl-c-headers)
 test_packages=(libgtest-dev ocl-icd-libopencl1 pocl-opencl-icd)
 # For sanitizers and fuzz targets, and the programs that scripts and some tests use.
 check_packages=(git clang libclang-rt-14-dev clang-format ffmpeg)
-# OpenCV's matchers stand beside ours in benchmarks, and its decoders in a test of pictures.
+# OpenCV's matchers are compared with ours in benchmarks, and its decoders in a test of pictures.
 benchmark_packages=(libbenchmark-dev libopencv-dev)

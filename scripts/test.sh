@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds once, optimised, and runs every test once. scripts/check.sh adds what takes longer. Real pairs are used where
-# PARALLAX_DATA, or ../shared/data, has them.
+# Builds once, optimised, and runs every test once. scripts/check.sh adds slower checks. Tests use real pairs if
+# PARALLAX_DATA or ../shared/data has them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

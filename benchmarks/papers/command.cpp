@@ -3,27 +3,15 @@
 #include <filesystem>
 #include <iostream>
 
-#include "benchmarks/papers/pfm_pairs.h"
 #include "benchmarks/papers/suite.h"
 #include "tools/parallax/command_files.h"
 #include "tools/parallax/options.h"
 #include "tools/parallax/output_files.h"
-#ifdef PARALLAX_READS_PICTURES
-#include "benchmarks/papers/pictures.h"
-#endif
 
 namespace parallax::tool {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::unique_ptr<PapersData> data_in(const std::string& folder) {
-#ifdef PARALLAX_READS_PICTURES
-  const fs::path tsukuba = fs::path(folder) / "tsukubaSet" / "left.pfm";
-  if (!fs::exists(tsukuba)) return std::make_unique<PapersPictures>(folder);
-#endif
-  return std::make_unique<PapersPfm>(folder);
-}
 
 void check_outputs(const PapersRequest& request, const std::string& data) {
   if (request.json.empty() && request.csv.empty() && request.markdown.empty()) return;
@@ -67,7 +55,7 @@ int papers_command(const Arguments& arguments) {
   check_outputs(request, data);
   request.run.devices = devices.empty() ? devices_of_this_machine() : parse_devices(devices);
   request.run.progress = [](const std::string& what) { show_progress(what); };
-  run_papers(request, *data_in(data), std::cout);
+  run_papers(request, PapersData(data), std::cout);
   return done;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interface to the pairs of the papers, from any source.
+// The pairs of the papers.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "parallax/image.h"
@@ -15,20 +16,31 @@ struct PapersImages {
   StereoPair views() const { return {left.view(), right.view()}; }
 };
 
+// Reads from a folder with papers/ and middlebury2003/tsukuba, and perhaps memocode2013/, or, without libraries of
+// pictures, from what gpu_pairs wrote: a subfolder of PFM files for each pair. Synthetic pairs need no folder.
 class PapersData {
  public:
-  virtual ~PapersData() = default;
+  explicit PapersData(std::filesystem::path folder) : folder_(std::move(folder)) {}
   // Why an optional pair is missing; empty = it is there, or is required.
-  virtual std::string why_absent(const std::string& pair) const = 0;
+  std::string why_absent(const std::string& pair) const;
   // \throws Error (file) naming what is missing, before anything is measured
-  virtual void check(const std::string& pair) const = 0;
+  void check(const std::string& pair) const;
   // \throws Error (file)
-  virtual PapersImages load(const std::string& pair) const = 0;
+  PapersImages load(const std::string& pair) const;
+
+ private:
+  std::filesystem::path folder_;
 };
 
-// "synthetic 320x240"
-bool is_synthetic(const std::string& pair);
-PapersImages synthetic_images(const std::string& pair);
+// Paths of a pair.
+struct PapersFiles {
+  std::filesystem::path left, right, truth;
+};
+
+// Pairs as pictures; in builds with libraries of pictures.
+PapersFiles picture_files(const std::filesystem::path& folder, const std::string& pair);
+Plane<std::uint8_t> read_gray(const std::filesystem::path& picture);
+PapersImages read_pictures(const PapersFiles& files, const std::string& pair);
 
 // Labels of the design contest leave out a frame of this many pixels on each side.
 inline constexpr int contest_frame = 18;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/papers/pictures.h"
+#include "tools/parallax/pictures.h"
 
 #include <fstream>
 #include <limits>
@@ -7,29 +7,13 @@
 
 #include "parallax/error.h"
 
+#include "benchmarks/papers/data.h"
 #include "tools/parallax/papers_pairs.h"
-#include "tools/parallax/pictures.h"
 
 namespace parallax::tool {
 namespace {
 
 namespace fs = std::filesystem;
-
-Plane<std::uint8_t> read_gray(const fs::path& path) {
-  const Picture picture = read_picture(path.string());
-  if (picture.view().format.depth != Depth::bits8)
-    throw Error(ErrorCategory::file, path.string() + " has 16 bits: the papers' pictures have 8");
-  Plane<std::uint8_t> plane(picture.size());
-  const int channels = picture.channels();
-  for (int y = 0; y < plane.height(); ++y) {
-    const auto* row = static_cast<const std::uint8_t*>(picture.view().row(y));
-    for (int x = 0; x < plane.width(); ++x) {
-      const std::uint8_t* pixel = row + channels * x;
-      plane.at(x, y) = channels == 1 ? pixel[0] : gray_of(pixel[0], pixel[1], pixel[2]);
-    }
-  }
-  return plane;
-}
 
 // The labels inside the frame, row by row, as truth of the complete picture.
 template <class Next>
@@ -77,16 +61,21 @@ Plane<float> read_contest_labels(const fs::path& path, Size size) {
 }
 
 const PapersPair* find_papers_pair(const std::string& name) {
-  for (const PapersPair& pair : papers_pairs())
+  for (const PapersPair& pair : papers_pairs)
     if (pair.name == name) return &pair;
   return nullptr;
 }
 
-struct Files {
-  fs::path left, right, truth;
-};
+Plane<float> read_truth(const PapersFiles& files, const std::string& pair, Size size) {
+  if (pair == red_barrel) return read_contest_labels(files.truth, size);
+  const PapersPair* entry = find_papers_pair(pair);
+  return entry ? read_disparity(files.truth.string(), entry->truth_scale)
+               : read_contest_picture(files.truth, size);
+}
 
-Files files_of(const fs::path& folder, const std::string& pair) {
+}  // namespace
+
+PapersFiles picture_files(const fs::path& folder, const std::string& pair) {
   if (pair == red_barrel) {
     const fs::path contest = folder / red_barrel_folder;
     return {contest / "Left.png", contest / "Right.png", contest / "ground_truth_labels.txt"};
@@ -98,33 +87,23 @@ Files files_of(const fs::path& folder, const std::string& pair) {
   return {papers / pair / "left.png", papers / pair / "right.png", papers / pair / "truth.png"};
 }
 
-Plane<float> read_truth(const Files& files, const std::string& pair, Size size) {
-  if (pair == red_barrel) return read_contest_labels(files.truth, size);
-  const PapersPair* entry = find_papers_pair(pair);
-  return entry ? read_disparity(files.truth.string(), entry->truth_scale)
-               : read_contest_picture(files.truth, size);
+Plane<std::uint8_t> read_gray(const fs::path& path) {
+  const Picture picture = read_picture(path.string());
+  if (picture.view().format.depth != Depth::bits8)
+    throw Error(ErrorCategory::file, path.string() + " has 16 bits: the papers' pictures have 8");
+  Plane<std::uint8_t> plane(picture.size());
+  const int channels = picture.channels();
+  for (int y = 0; y < plane.height(); ++y) {
+    const auto* row = static_cast<const std::uint8_t*>(picture.view().row(y));
+    for (int x = 0; x < plane.width(); ++x) {
+      const std::uint8_t* pixel = row + channels * x;
+      plane.at(x, y) = channels == 1 ? pixel[0] : gray_of(pixel[0], pixel[1], pixel[2]);
+    }
+  }
+  return plane;
 }
 
-}  // namespace
-
-std::string PapersPictures::why_absent(const std::string& pair) const {
-  if (pair != red_barrel || fs::exists(folder_ / red_barrel_folder)) return "";
-  return std::string("no ") + red_barrel_folder + "/ in the data";
-}
-
-void PapersPictures::check(const std::string& pair) const {
-  if (is_synthetic(pair)) return;
-  const Files files = files_of(folder_, pair);
-  for (const fs::path& file : {files.left, files.right, files.truth})
-    if (!fs::exists(file))
-      throw Error(
-          ErrorCategory::file,
-          "no " + file.string() + ": --suite papers needs it, give --data, or other papers by --paper");
-}
-
-PapersImages PapersPictures::load(const std::string& pair) const {
-  if (is_synthetic(pair)) return synthetic_images(pair);
-  const Files files = files_of(folder_, pair);
+PapersImages read_pictures(const PapersFiles& files, const std::string& pair) {
   PapersImages images{read_gray(files.left), read_gray(files.right), {}};
   images.truth = read_truth(files, pair, images.left.size());
   for (const auto& [path, size] :

@@ -65,6 +65,10 @@ void save(const PapersRequest& request, const std::vector<MeasuredTable>& tables
 
 }  // namespace
 
+std::vector<Paper> all_papers() {
+  return {block_paper(), census_paper(), bp_2010_paper(), bp_2019_paper(), tiled_bp_paper()};
+}
+
 std::string paper_names() {
   std::string names;
   for (const Paper& paper : all_papers()) names += (names.empty() ? "" : ", ") + paper.name;

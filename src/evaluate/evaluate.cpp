@@ -12,7 +12,7 @@
 namespace parallax {
 namespace {
 
-// In double, where the sum is exact.
+// Computed in double, where the sum is exact.
 double round_to_nearest(double value) {
   return std::floor(value + 0.5);
 }
@@ -35,11 +35,11 @@ class Tally {
     metrics_.rms += error * error;
   }
 
-  // Turns counts into shares, sums into means.
+  // Turns counts into fractions and sums into means.
   ErrorMetrics finish() {
     if (metrics_.count == 0)
       throw Error(ErrorCategory::argument,
-                  "no pixel to evaluate: the truth is unknown, or masked out, everywhere");
+                  "no pixel to evaluate: the truth is unknown or masked out everywhere");
     for (double* share : {&metrics_.bad05, &metrics_.bad1, &metrics_.bad2, &metrics_.bad4, &metrics_.d1})
       *share /= static_cast<double>(metrics_.count);
     const auto valid = static_cast<double>(errors_.size());

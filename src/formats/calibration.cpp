@@ -19,7 +19,7 @@ namespace {
   throw Error(ErrorCategory::file, name + ": " + std::string(key) + " " + std::string(why));
 }
 
-// The text behind "key=" at the start of a line.
+// Returns the text after "key=" at the start of a line.
 std::optional<std::string_view> find_value(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -49,7 +49,7 @@ int count_of(std::string_view text, std::string_view key, const std::string& nam
   return static_cast<int>(number);
 }
 
-// A 3×3 matrix in MATLAB's notation: [a b c; d e f; g h i].
+// Parses a 3×3 matrix in MATLAB's notation: [a b c; d e f; g h i].
 std::array<double, 9> matrix_of(std::string_view value, std::string_view key, const std::string& name) {
   std::string numbers(value);
   for (char& c : numbers)
@@ -95,7 +95,7 @@ Calibration parse_middlebury_calibration(std::string_view text, const std::strin
 }
 
 Calibration read_middlebury_calibration(const std::string& path) {
-  constexpr std::size_t most_bytes = 1 << 20;  // it has a few lines
+  constexpr std::size_t most_bytes = 1 << 20;  // the file has a few lines
   const std::vector<std::byte> bytes = read_file(path, most_bytes);
   return parse_middlebury_calibration({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
 }

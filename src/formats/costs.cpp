@@ -11,8 +11,7 @@
 namespace parallax {
 namespace {
 
-// Up to here, a float holds every integer.
-// Up to here a float holds halves, too, which rounding adds.
+// Up to this cost, a float holds every integer, and the halves that rounding adds.
 constexpr long long highest_cost = 1 << 23;
 
 std::size_t count_words(std::string_view text) {
@@ -26,7 +25,7 @@ Size parse_size(std::string_view& text, const std::string& name) {
   const auto height = parse_number<long long>(next_word(text));
   constexpr long long most = 1'000'000;
   if (!width || !height || *width < 1 || *height < 1 || *width > most || *height > most)
-    fail(name, "begins with a width or height that is not a number from 1 to " + std::to_string(most) +
+    fail(name, "begins with a width or height that is not an integer from 1 to " + std::to_string(most) +
                    ": give a file of data costs, whose first line is its width and height");
   return {static_cast<int>(*width), static_cast<int>(*height)};
 }
@@ -36,10 +35,10 @@ Size parse_size(std::string_view& text, const std::string& name) {
   fail(name, std::string(count < needed ? "is cut short" : "is too long") + ": " + text(size) +
                  " pixels with " + std::to_string(labels) + " labels have " + std::to_string(needed) +
                  " costs, there are " + std::to_string(count) +
-                 ": give the whole file, and its number of labels");
+                 ": give the complete file and its number of labels");
 }
 
-// `from` and `word` are parts of the same text.
+// `word` lies in the text that begins with `from`.
 std::size_t line_of(std::string_view from, std::string_view word) {
   return 1 + static_cast<std::size_t>(std::count(from.data(), word.data(), '\n'));
 }
@@ -51,7 +50,7 @@ CostArray parse_costs(std::string_view all, int labels, const std::string& name)
   std::string_view rest = all;
   CostArray array{parse_size(rest, name), labels, {}};
   const std::size_t count = array.size.pixels() * static_cast<std::size_t>(labels);
-  // A cost takes a digit, and a space before it: a size that the text cannot fill takes no memory.
+  // A cost takes at least a space and a digit: refuses a size that the text cannot fill before allocating for it.
   if (rest.size() / 2 < count) fail_for_count(name, array.size, labels, count_words(rest));
   array.costs.reserve(count);
   const std::string_view costs = rest;

@@ -67,7 +67,7 @@ class Descriptor {
   int number_;
 };
 
-// errno of the first failure, or 0.
+// Returns errno of the first failure, or 0.
 int write_all(int file, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(file, bytes.data(), bytes.size());
@@ -95,7 +95,7 @@ std::vector<std::byte> read_all(const Descriptor& file, std::size_t expected, st
   std::size_t length = 0;
   for (;;) {
     if (length > most) fail_for_size(path, most);
-    // One byte more than the file has finds its end without growing.
+    // One byte more than expected detects the end of the file without growing again.
     if (length == bytes.size()) bytes.resize(std::min(std::max(expected, 2 * length), most) + 1);
     const ssize_t count = ::read(file.number(), bytes.data() + length, bytes.size() - length);
     if (count < 0 && errno == EINTR) continue;
@@ -115,7 +115,7 @@ void write_directly(const std::string& path, std::span<const std::byte> bytes) {
   if (reason != 0) fail_file("write", path, reason);
 }
 
-// Makes a new file beside `path`; its descriptor is negative, and errno set, on failure.
+// Creates a new file beside `path`. On failure, the descriptor is negative and errno is set.
 std::pair<std::string, int> make_temporary_beside(const std::filesystem::path& path, mode_t permissions) {
   std::random_device random;
   for (;;) {
@@ -125,14 +125,14 @@ std::pair<std::string, int> make_temporary_beside(const std::filesystem::path& p
   }
 }
 
-// To the disk: a name must not appear there before what it stands for.
+// Flushes to the disk: a name must not appear there before the contents do.
 int sync(const Descriptor& file) {
   const bool done = ::fsync(file.number()) == 0;
   const bool impossible = errno == EINVAL || errno == ENOTSUP;  // on some file systems
   return done || impossible ? 0 : errno;
 }
 
-// As well as can be: the file itself is whole on the disk.
+// Ignores failures: the file itself is already complete on the disk.
 void sync_folder_of(const std::filesystem::path& path) {
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -146,16 +146,16 @@ int fill_temporary(Descriptor& file, std::span<const std::byte> bytes, const mod
   return file.close() == 0 ? 0 : errno;
 }
 
-// Where a chain of links leads; there need not be anything. Empty for links in a loop.
+// Returns the end of a chain of links, which need not exist; empty if the links form a loop.
 std::filesystem::path end_of_links(std::filesystem::path path) {
   namespace fs = std::filesystem;
-  constexpr int most_links = 40;  // as the system follows
+  constexpr int most_links = 40;  // the limit of the system
   for (int links = 0; links <= most_links; ++links) {
     std::error_code failed;
     if (!fs::is_symlink(fs::symlink_status(path, failed))) return path;
     const fs::path next = fs::read_symlink(path, failed);
     if (failed) return path;
-    path = path.parent_path() / next;  // `next`, where that is absolute
+    path = path.parent_path() / next;  // `next` if that is absolute
   }
   return {};
 }
@@ -184,10 +184,10 @@ void write_file(const std::string& path, std::span<const std::byte> bytes) {
   const bool exists = ::stat(path.c_str(), &about) == 0;
   if (exists && S_ISDIR(about.st_mode)) fail_file("write", path, EISDIR);
   if (exists && !S_ISREG(about.st_mode)) return write_directly(path, bytes);
-  // A link stays: what it points to is replaced, or made.
+  // A link stays; its target is replaced or created.
   const std::string target = end_of_links(path).string();
   if (target.empty() && !path.empty()) fail_file("write", path, ELOOP);
-  // What nobody else may read must not be readable while it is written. A new file has the usual permissions.
+  // A private file must stay private while it is written. A new file gets the usual permissions.
   const auto [temporary, descriptor] = make_temporary_beside(target, exists ? 0600 : 0666);
   Descriptor file(descriptor);
   if (file.number() < 0) fail_file("write", path, errno);

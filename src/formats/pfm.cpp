@@ -15,22 +15,21 @@ namespace {
 struct Header {
   Size size;
   bool little_endian;
-  std::size_t bytes;  // of the header itself
+  std::size_t bytes;  // length of the header
 };
 
-// The header is three lines of text, "Pf", "width height" and the scale; one white-space byte ends it, or CR
-// and LF.
+// The header has three lines: "Pf", "width height" and the scale. One white-space byte, or CR LF, ends it.
 Header parse_header(std::string_view text, const std::string& name) {
   const std::size_t length = text.size();
   const std::string_view magic = next_word(text);
-  if (magic == "PF") fail(name, "is a PFM of three channels: give one of a single channel (Pf)");
+  if (magic == "PF") fail(name, "is a PFM with three channels: give one with a single channel (Pf)");
   if (magic != "Pf") fail(name, "is not a PFM, which begins with Pf: give a disparity map in that format");
   const auto width = parse_number<long long>(next_word(text));
   const auto height = parse_number<long long>(next_word(text));
   const auto scale = parse_number<double>(next_word(text));
   constexpr long long most = 1'000'000;
   if (!width || !height || *width < 1 || *height < 1 || *width > most || *height > most)
-    fail(name, "has a width or height that is not a number from 1 to " + std::to_string(most));
+    fail(name, "has a width or height that is not an integer from 1 to " + std::to_string(most));
   if (!scale || !std::isfinite(*scale) || *scale == 0) fail(name, "has a scale that is 0 or not a number");
   if (text.empty()) fail(name, "ends within its header: copy it again");
   text.remove_prefix(text.starts_with("\r\n") ? 2 : 1);
@@ -47,7 +46,7 @@ float load(const std::byte* bytes, bool little_endian) {
 }  // namespace
 
 Plane<float> parse_pfm(std::span<const std::byte> bytes, const std::string& name) {
-  // More than any header needs; the rest may hold anything.
+  // Longer than any header; what follows is not text.
   const std::string_view start(reinterpret_cast<const char*>(bytes.data()),
                                std::min<std::size_t>(bytes.size(), 1024));
   const Header header = parse_header(start, name);

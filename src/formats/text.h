@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words and numbers of text headers, independent of the locale; what is said of those that are wrong.
+// Parses words and numbers of text headers, independent of the locale.
 #pragma once
 
 #include <charconv>
@@ -15,7 +15,7 @@ inline bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
 }
 
-// Takes the next word off the front of the text; empty when there is none.
+// Removes and returns the first word of the text; empty if there is none.
 inline std::string_view next_word(std::string_view& text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   std::size_t length = 0;
@@ -25,7 +25,7 @@ inline std::string_view next_word(std::string_view& text) {
   return word;
 }
 
-// The number that is the whole of the text, or nothing.
+// Returns the number if the text consists of nothing else.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -35,7 +35,7 @@ std::optional<Number> parse_number(std::string_view text) {
   return number;
 }
 
-// \throws Error (file), always, as "name: why"
+// \throws Error (file) with the message "name: why"
 [[noreturn]] inline void fail(const std::string& name, const std::string& why) {
   throw Error(ErrorCategory::file, name + ": " + why);
 }

@@ -18,7 +18,7 @@ std::array<std::uint8_t, 3> colour_at(const ImageView& image, int x, int y) {
   return {channel(0), channel(1), channel(2)};
 }
 
-// So that what is computed with them is, too, but for overflow.
+// Finite values give finite results, unless they overflow.
 void check_finite(const Calibration& calibration) {
   const auto check = [](const char* field, double value) {
     if (!std::isfinite(value)) refuse(field, value, "a finite number");

@@ -21,7 +21,7 @@ void check_request(const MatcherParameters& parameters, const Device& device, co
   parameters.validate();
 }
 
-// Calls make(configuration) with what is given and remembered; and, where that fails, with what is given.
+// Calls make() with the given and the remembered values, or, if that fails, with the given ones alone.
 template <class Make>
 std::unique_ptr<Plan> make_with_remembered(const MatcherParameters& parameters, const Device& device,
                                            const ImageFormat& format, const TunedValues& values,

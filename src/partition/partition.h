@@ -6,17 +6,17 @@
 
 namespace parallax::partition {
 
-// What a tile is matched with: of the refinement, only the left-right check.
+// Parameters for matching a tile: the left-right check is the only refinement step.
 MatcherParameters tile_parameters(MatcherParameters parameters);
 
-// The steps that are left for the stitched map.
+// Refinement steps that run on the stitched map.
 RefineParameters steps_after_tiles(const MatcherParameters& parameters);
 
-// A plan may come from a file. \throws Error (argument) unless its tiles are all there, row by row, cover the
-// image once, and are matched from rectangles of one size that hold their margins
+// Checks a plan, which may come from a file. \throws Error (argument) unless its tiles are in row order, cover the
+// image without overlap, and are matched from rectangles of one size that include their margins
 void check_tiles(const TilePlan& plan);
 
-// Of a tile: both images in colour, their masks, and its map, with its margins and without.
+// Bytes of both colour images of a tile, their masks, and its map with and without margins.
 std::size_t bytes_beside_matcher(const ImageFormat& tile);
 
 }  // namespace parallax::partition

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a pair is cut, and whether a plan cuts it so. All tiles have one size, so that one matcher serves them
-// all: on a GPU, its kernels are compiled for a size.
+// Cuts pairs into tiles, and checks plans. All tiles have one size, so that one matcher serves them all: on a
+// GPU, kernels are compiled for a size.
 
 #include "core/plan.h"
 
@@ -23,21 +23,21 @@ namespace {
 
 using partition::tile_parameters;
 
-// One direction of the image, columns or rows.
+// One dimension of the image: its columns or its rows.
 struct Axis {
-  int extent;  // of the image
+  int extent;  // size of the image
   int before, after, alignment;
-  int largest;  // of a tile
+  int largest;  // largest size of a tile
 };
 
-// What a tile decides, and what it is matched from, in one direction.
+// A tile in one dimension.
 struct Span {
-  int first, last;  // the last is not part of it
-  int around;       // where that begins
+  int first, last;  // the part of the map, without `last`
+  int around;       // start of the part with margins
 };
 
-// Tiles of one length. To end where the image does and begin at a multiple of the alignment, a length that is
-// not the whole extent is congruent to it. The last tile is shifted inwards.
+// Cuts an axis into tiles of one length. The last tile is shifted inwards to end with the image. It still begins
+// at a multiple of the alignment: a length below the extent differs from it by such a multiple.
 std::vector<Span> cut(const Axis& axis, int length) {
   std::vector<Span> spans;
   for (int done = 0; done < axis.extent; done = spans.back().last) {
@@ -49,18 +49,18 @@ std::vector<Span> cut(const Axis& axis, int length) {
   return spans;
 }
 
-// A length of tiles, and how many of them there are.
+// A tile length, and the resulting number of tiles.
 struct Cut {
   int length, count;
 
-  // Columns or rows that are matched in all.
+  // Total number of columns or rows to match.
   double work() const { return static_cast<double>(length) * count; }
 };
 
-// Smaller ones would be all margin.
+// Smaller tiles would consist almost entirely of margins.
 constexpr int least_inside = 16;
 
-// The least that holds a tile with its margins, wherever it begins.
+// The shortest length that holds `least_inside` pixels and their margins wherever they begin.
 int least_length(const Axis& axis) {
   const long long least = 0LL + axis.before + axis.after + axis.alignment - 1 + least_inside;
   if (least >= axis.extent) return axis.extent;
@@ -68,7 +68,7 @@ int least_length(const Axis& axis) {
   return static_cast<int>(least) + missing;
 }
 
-// The least length for every number of tiles, from the least length on.
+// The shortest length for each possible number of tiles, in increasing order of length.
 std::vector<Cut> possible_cuts(const Axis& axis) {
   std::vector<Cut> cuts;
   const int longest = std::min(axis.extent, axis.largest);
@@ -89,7 +89,7 @@ Axis rows_of(const Margins& margins, Size image, Size largest) {
           largest.height > 0 ? largest.height : image.height};
 }
 
-// What matching a tile takes.
+// Memory that matching a tile needs.
 struct TileMemory {
   std::size_t bytes;
   std::optional<detail::Plan::GpuMemory> gpu;
@@ -101,12 +101,12 @@ class Limits {
       : limited_(limits.max_memory_bytes > 0), bytes_(limited_ ? limits.max_memory_bytes : whole_memory()) {}
 
   bool allow(const TileMemory& tile) const {
-    // As of a Matcher: a limit of the caller's is for all memory, the machine's own for that of the host.
+    // As in Matcher: a caller's limit covers all memory; without one, host and GPU memory are checked separately.
     const std::size_t elsewhere = !limited_ && tile.gpu ? tile.gpu->needed : 0;
     return tile.bytes - elsewhere <= bytes_ && fits_gpu(tile);
   }
 
-  // `smallest`: of all tiles; `stitching`: what it takes at least, after the tiles. \throws Error (memory)
+  // \throws Error (memory) unless the smallest tiles fit, and `stitching`, the least memory to stitch them
   void check(const TileMemory& smallest, Size size, std::size_t stitching) const {
     const std::string tiles = "the smallest tiles, of " + text(size) + ",";
     if (!fits_gpu(smallest))
@@ -128,7 +128,7 @@ class Limits {
   std::size_t bytes_;
 };
 
-// Estimates what tiles take, and allocates nothing.
+// Estimates the memory of tiles without allocating it.
 class TileEstimate {
  public:
   explicit TileEstimate(const TilePlan& plan)
@@ -137,14 +137,14 @@ class TileEstimate {
         image_(plan.format),
         configuration_(plan.configuration) {}
 
-  // \throws Error as the constructor of Matcher does, save for memory
+  // \throws Error as the constructor of Matcher does, except for a lack of memory
   TileMemory operator()(Size size) {
     const ImageFormat tile{size, image_.depth};
-    // What was tuned must not decide where a pair is cut.
+    // Remembered tuning must not affect where a pair is cut.
     std::unique_ptr<detail::Plan> plan = detail::make_plan(
         parameters_, device_, tile, detail::given_configuration(parameters_, device_, tile, configuration_));
     TileMemory memory{plan->memory_bytes() + partition::bytes_beside_matcher(tile), plan->gpu_memory()};
-    // While a plan lives, its GPU stays ready for the next one.
+    // Keeping a plan alive keeps its GPU initialised for the next one.
     last_ = std::move(plan);
     return memory;
   }
@@ -157,15 +157,15 @@ class TileEstimate {
   std::unique_ptr<detail::Plan> last_;
 };
 
-// The size of tiles within the limits that takes the least work in all, margins included: of every number of
-// columns, with as few rows of tiles as memory allows.
+// Finds the tile size within the limits that needs the least total work, margins included. For each number of
+// tile columns, it considers the fewest tile rows that memory allows.
 class Search {
  public:
   Search(const Axis& columns, const Axis& rows, const Limits& limits, TileEstimate& estimate)
       : columns_(possible_cuts(columns)), rows_(possible_cuts(rows)), limits_(limits), estimate_(estimate) {}
 
   Size best() {
-    // Narrower tiles can only be higher.
+    // Narrower tiles allow at least the same height.
     std::size_t row = 0;
     for (std::size_t column = columns_.size(); column-- > 0;) {
       if (!fits(column, row)) continue;
@@ -176,7 +176,7 @@ class Search {
   }
 
  private:
-  // A size that a device refuses for itself does not fit, either: the smallest one was accepted.
+  // A size that the device refuses for other reasons does not fit either; it has accepted the smallest size.
   bool fits(std::size_t column, std::size_t row) {
     try {
       return limits_.allow(estimate_({columns_[column].length, rows_[row].length}));
@@ -228,7 +228,7 @@ Device with_threads(Device device) {
 namespace partition {
 namespace {
 
-// Nothing here may overflow, whatever a file says.
+// Uses long long so that no value from a file can cause an overflow.
 bool lies_within(long long first, long long length, long long outer_first, long long outer_length) {
   return length > 0 && first >= outer_first && first + length <= outer_first + outer_length;
 }
@@ -238,7 +238,7 @@ bool lies_within(const Rectangle& inner, const Rectangle& outer) {
          lies_within(inner.y, inner.size.height, outer.y, outer.size.height);
 }
 
-// In one direction, with the margins as far as the image goes.
+// Checks one dimension. Margins end at the edge of the image.
 bool has_margins(long long inside, long long inside_length, long long around, long long around_length,
                  long long before, long long after, long long extent, int alignment) {
   return around <= std::max(0LL, inside - before) &&
@@ -255,7 +255,7 @@ bool has_margins(const Tile& tile, const Margins& margins, Size image) {
                      image.height, margins.alignment);
 }
 
-// Goes from tile to tile as a plan lays them out.
+// Checks the tiles of a plan one by one, in row order.
 class Layout {
  public:
   explicit Layout(const TilePlan& plan)

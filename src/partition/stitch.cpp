@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps after the tiles, in strips of whole rows.
+// Runs the steps after the tiles, in strips of full rows.
 //
-// A strip is refined together with the rows around it, its halo, as though there were nothing beyond. That
-// leaves the strip's own rows as they would be in the whole map, when the halo is as deep as all steps look,
-// one after the other:
+// A strip is refined together with the rows around it, its halo, as if the image ended there. The strip's own
+// rows become what they would be in the full map if the halo is as deep as the reach of all steps added up:
 //
-// - The speckle filter, of regions of fewer than S pixels, looks S − 1 rows far. Of the region of a pixel, S
-//   pixels, where it has as many, can be reached in S − 1 steps, so within S − 1 rows; and where it has
-//   fewer, all of it is that near. What is cut off beyond cannot make a region larger.
-// - The fill looks along its row.
-// - Median, weighted median and bilateral filter look half a window far.
+// - The speckle filter, which removes regions of fewer than S pixels, reaches S − 1 rows. If the region of a
+//   pixel has S or more pixels, S of them are within S − 1 steps of it and so within S − 1 rows; if it has
+//   fewer, all of them are. Cutting off what lies beyond cannot make a region larger.
+// - The fill reaches only along its row.
+// - The median, weighted median and bilateral filters reach half a window.
 //
-// The first of the steps sees the deepest rows: those that it gets wrong are those that the next ones do not
-// look at. Only the speckle filter and the fill write the status, by the same rules.
+// Later steps do not look at the rows of the halo that earlier ones get wrong. The same holds for the status,
+// which only the speckle filter and the fill write.
 
 #include <algorithm>
 #include <vector>
@@ -33,7 +32,7 @@ int halo_of(const RefineParameters& steps, int height) {
   return static_cast<int>(std::min<long long>(rows, height));
 }
 
-// Of a window of rows: a strip with its halo. All windows have one height.
+// Works on a window of rows, a strip with its halo. All windows have the same height.
 class Stitcher {
  public:
   Stitcher(const RefineParameters& steps, Size image, int rows)
@@ -59,7 +58,7 @@ class Stitcher {
     read(0, plan, strips);
     for (int first = 0; first < image_.height; first += rows_) {
       copy_window(workers);
-      // While the strip is refined and written, the rows of the next one are read.
+      // Reads the rows of the next strip while this one is refined and written.
       two.for_each(2, [&](int index, int) {
         if (index == 0)
           finish(first, strips, workers);
@@ -70,21 +69,21 @@ class Stitcher {
   }
 
  private:
-  // A window of the whole map.
+  // A window of the full map.
   struct Map {
     View<float> disparity;
     View<std::uint8_t> status;
     int top = 0;
   };
 
-  // As Arena says, twice.
+  // Called before and after Arena::allocate().
   void reserve() {
     pipeline_.reserve(arena_);
     for (Map* map : {&tiles_, &refined_})
       *map = {arena_.reserve_plane<float>(window_), arena_.reserve_plane<std::uint8_t>(window_)};
   }
 
-  // A part of the whole map, within the window.
+  // Returns a part of the map, given in the image's coordinates; it must lie within the window.
   DisparityMap part(const Map& map, const Rectangle& rectangle) const {
     const auto view = [&](auto part) {
       part.data = part.row(rectangle.y - map.top) + rectangle.x;
@@ -96,8 +95,7 @@ class Stitcher {
 
   DisparityMap window(const Map& map) const { return part(map, {0, map.top, window_}); }
 
-  // For the strip that begins there, with its halo. Rows that the window keeps move up; only what is new is
-  // read.
+  // Moves the window to a strip and its halo. Rows that it keeps move up, and only new rows are read.
   void read(int first_of_strip, const TilePlan& plan, const Strips& strips) {
     const int top = std::clamp(first_of_strip - halo_, 0, image_.height - window_.height);
     const int kept = std::max(0, read_ - top);
@@ -113,7 +111,7 @@ class Stitcher {
     for (const Tile& tile : plan.tiles) read_tile(tile, first, strips);
   }
 
-  // What the tiles decided stays: the next strip has it in its halo.
+  // The unrefined rows are kept, because the next strip needs them in its halo.
   void copy_window(const Workers& workers) {
     refined_.top = tiles_.top;
     const DisparityMap source = window(tiles_), target = window(refined_);
@@ -123,7 +121,7 @@ class Stitcher {
               window_.height, workers);
   }
 
-  // From row `first` on, as far as the window goes.
+  // Reads the tile's rows from `first` to the end of the window.
   void read_tile(const Tile& tile, int first, const Strips& strips) {
     const int begin = std::max(first, tile.inside.y);
     const int end = std::min(read_, tile.inside.y + tile.inside.size.height);
@@ -132,7 +130,7 @@ class Stitcher {
                      part(tiles_, {tile.inside.x, begin, {tile.inside.size.width, end - begin}}));
   }
 
-  // The strip that begins at `first`.
+  // Refines and writes the strip that begins at row `first`.
   void finish(int first, const Strips& strips, const Workers& workers) {
     std::vector<StageTime> times;
     detail::StageClock clock(times);
@@ -157,7 +155,7 @@ class Stitcher {
   Arena arena_;
   refine::Pipeline pipeline_;
   Map tiles_, refined_;
-  int read_ = 0;  // rows of the map
+  int read_ = 0;  // rows of the map read so far
 };
 
 Stitcher checked_stitcher(const TilePlan& plan, int rows) {
@@ -177,7 +175,7 @@ int most_rows_to_stitch(const TilePlan& plan, std::size_t bytes) {
     try {
       return stitch_memory_bytes(plan, rows) <= bytes;
     } catch (const Error&) {
-      return false;  // more pixels than the speckle filter takes
+      return false;  // more pixels than the speckle filter supports
     }
   };
   int fitting = 0, most = plan.format.size.height;

@@ -14,7 +14,7 @@ ImageFormat format_of_tiles(const TilePlan& plan) {
   return {plan.tiles.front().around.size, plan.format.depth};
 }
 
-// What tuning makes of a plan may take more than was planned for: then it is not used.
+// Remembered tuning is not used if it needs more memory than was planned.
 PlanLimits limits_of_matcher(const TilePlan& plan) {
   const std::size_t beside = partition::bytes_beside_matcher(format_of_tiles(plan));
   return {plan.tile_memory_bytes > beside ? plan.tile_memory_bytes - beside : 0, plan.configuration};
@@ -67,11 +67,11 @@ void check_all(const TilePlan& plan, const StereoPair& pair, const DisparityMap&
   const auto check = [&](const char* which, const ImageView& image) {
     check_image(which, image);
     if (image.format != plan.format)
-      throw Error(ErrorCategory::argument, std::string(which) + " is " + text(image.format.size) + " of " +
-                                               std::to_string(static_cast<int>(image.format.depth)) +
-                                               " bits, tiles are planned for " + text(plan.format.size) +
-                                               " of " + std::to_string(static_cast<int>(plan.format.depth)) +
-                                               ": plan again");
+      throw Error(ErrorCategory::argument,
+                  std::string(which) + " is " + text(image.format.size) + " with " +
+                      std::to_string(static_cast<int>(image.format.depth)) + " bits, tiles are planned for " +
+                      text(plan.format.size) + " with " +
+                      std::to_string(static_cast<int>(plan.format.depth)) + ": plan again");
   };
   check("left image", pair.left);
   check("right image", pair.right);
@@ -121,11 +121,11 @@ void match_in_tiles(const TilePlan& plan, const StereoPair& pair, const Disparit
   strips.read_left = [&](int first_row, int rows) {
     return part_of(pair.left, {0, first_row, {plan.format.size.width, rows}});
   };
-  // What stitch() reads is not written before.
+  // stitch() writes no row that it has yet to read.
   strips.write_rows = [&](int first_row, const DisparityMap& rows) {
     copy(rows, part_of(map, {0, first_row, rows.disparity.size}), workers);
   };
-  // In what a tile took. One row at least: plan_tiles() saw that it fits.
+  // Uses at most the memory of a tile, but stitches at least one row, which plan_tiles() found to fit.
   stitch(plan, std::max(1, most_rows_to_stitch(plan, plan.tile_memory_bytes)), strips);
 }
 

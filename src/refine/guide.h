@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The image that guides a step, and the weights of its gray levels.
+// The image that guides a refinement step, and the weights of its gray levels.
 #pragma once
 
 #include <array>
@@ -18,16 +18,16 @@ inline constexpr int most_guided_window = 15;
 using GrayWeights = std::array<std::uint8_t, 256>;
 GrayWeights gray_weights(int range);
 
-// Indexed by place in the window, row by row: ⌊256·e^(−r²/2σ²) + ½⌋, σ = window/4. The rest is 0.
+// Indexed by place in the window, row by row: ⌊256·e^(−r²/2σ²) + ½⌋, σ = window/4. Unused entries are 0.
 using DistanceWeights = std::array<std::uint16_t, most_guided_window * most_guided_window>;
 DistanceWeights distance_weights(int window);
 
-// The weights of a window's pixels, by their difference of gray levels.
+// The weights of a window's pixels, by difference of gray levels.
 struct GuidedWindow {
   int window;
-  // One for all, or one for each place in the window, row by row.
+  // One table for all places in the window, or one for each place, row by row.
   std::vector<GrayWeights> tables;
-  int parts;  // of 16 entries of a table, beyond which all entries are 0
+  int parts;  // number of parts, of 16 entries, after which all entries of all tables are 0
 
   const GrayWeights& table(int place) const {
     return tables[tables.size() == 1 ? 0 : static_cast<std::size_t>(place)];
@@ -36,13 +36,13 @@ struct GuidedWindow {
 GuidedWindow weighted_median_window(int window, int range);
 GuidedWindow bilateral_window(int window, int range);
 
-// Gray levels of an image in 8 bits, those of 16-bit images without their lower 8, with room for what a strip
-// of pixels reads beside the image, which counts for nothing.
+// A guide has 8-bit gray levels (the upper 8 of 16-bit images) and a border for the pixels that a strip reads
+// outside the image, which do not affect results.
 inline constexpr int guided_strip = 64;
 inline Size bordered_guide_size(Size size, int window) {
   return {size.width + 2 * (window / 2) + guided_strip, size.height + 2 * (window / 2)};
 }
-// The image's own part.
+// The part of a bordered guide that is inside the border.
 template <class T>
 View<T> inside_border(View<T> bordered, Size size, int window) {
   const int border = window / 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inner loops of the steps that a guide takes part in, compiled once for each instruction set: what the
-// neighbours of a strip of pixels weigh, a byte each. Included in the namespace of a target.
+// Inner loops of the guided steps, compiled once for each instruction set. They compute the weights of the
+// neighbours of a strip of pixels, a byte each. Included in the namespace of a target.
 
 #if defined(PARALLAX_REFINE_GUIDED_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PARALLAX_REFINE_GUIDED_INL_H
@@ -21,11 +21,11 @@ using Bytes = hn::CappedTag<std::uint8_t, guided_strip>;
 using Floats = hn::ScalableTag<float>;
 using Integers = hn::RebindToSigned<Floats>;
 
-// Weights of pixels of a strip, by their place in the window.
+// Weights for the pixels of a strip, by place in the window.
 struct alignas(64) StripWeights {
   std::uint8_t of[most_guided_window * most_guided_window][guided_strip];
 
-  // As integers, of pixels from the i-th of the strip on.
+  // Returns as integers the weights for the pixels of the strip from the i-th on.
   HWY_INLINE hn::Vec<Integers> at(int place, int i) const {
     return hn::PromoteTo(Integers(), hn::Load(hn::Rebind<std::uint8_t, Floats>(), of[place] + i));
   }
@@ -36,12 +36,12 @@ HWY_INLINE hn::Vec<Bytes> look_up(const GrayWeights& table, int, hn::Vec<Bytes> 
   return hn::Set(Bytes(), table[hn::GetLane(differences)]);
 }
 #else
-// The weights of differences, of a table whose entries beyond the first 16 · `parts` are 0.
+// Looks up the weights of differences in a table whose entries beyond the first 16 · `parts` are 0.
 HWY_INLINE hn::Vec<Bytes> look_up(const GrayWeights& table, int parts, hn::Vec<Bytes> differences) {
   const Bytes d;
   auto weights = hn::Zero(d);
   for (int part = 0; part < parts; ++part) {
-    // What is not in this part of the table gets its upper bit set, for which the result is 0.
+    // Places outside this part of the table get their upper bit set, for which the lookup returns 0.
     const auto place = hn::Sub(differences, hn::Set(d, static_cast<std::uint8_t>(16 * part)));
     const auto marked =
         hn::And(hn::SaturatedAdd(place, hn::Set(d, std::uint8_t{0x70})), hn::Set(d, std::uint8_t{0x8F}));
@@ -52,7 +52,7 @@ HWY_INLINE hn::Vec<Bytes> look_up(const GrayWeights& table, int parts, hn::Vec<B
 }
 #endif
 
-// `guide`: the first pixel of the strip.
+// `guide` points to the first pixel of the strip.
 HWY_INLINE void weigh_strip(const GuidedWindow& filter, const std::uint8_t* guide, std::ptrdiff_t stride,
                             StripWeights& weights) {
   const Bytes d;
@@ -72,7 +72,7 @@ HWY_INLINE void weigh_strip(const GuidedWindow& filter, const std::uint8_t* guid
 }
 
 // Calls each(first pixel in the scratch copy, weights, index in the strip) for every vector of pixels, and
-// keeps the disparities it returns.
+// stores the disparities it returns.
 template <class Each>
 HWY_INLINE void filter_rows(const GuidedWindow& filter, View<float> disparity, View<const std::uint8_t> guide,
                             View<const float> scratch, int first, int last, const Each& each) {

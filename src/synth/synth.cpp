@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scenes are sets of planar surfaces, each of a disparity d = a + b·x + c·y in left coordinates, inside a
+// Scenes are sets of planar surfaces, each with a disparity d = a + b·x + c·y in left coordinates, inside a
 // shape. Every pixel of either view is cast onto all of them and shows the nearest; texture is a function of
-// the place on the surface. So truth and occlusion are exact. Only +, −, ×, ÷ and floor are used, so that
+// the position on the surface. So truth and occlusion are exact. Only +, −, ×, ÷ and floor are used, so that
 // every machine renders the same bytes.
 
 #include "parallax/synth.h"
@@ -29,7 +29,7 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
   std::uint64_t next() { return state_ = scramble(state_); }
-  // In [low, high).
+  // Returns a number in [low, high).
   double between(double low, double high) {
     return low + (high - low) * static_cast<double>(next() >> 11) * 0x1p-53;
   }
@@ -81,7 +81,7 @@ std::uint8_t level(double brightness) {
   return static_cast<std::uint8_t>(std::floor(brightness * 255 + 0.5));
 }
 
-// A tint for each surface, so that people tell them apart, and three octaves of brightness.
+// Three octaves of brightness, and a tint for each surface so that people can tell surfaces apart.
 Colour smooth_texture(std::uint64_t seed, double x, double y) {
   const double brightness = 0.45 * smooth_noise(seed, x, y, 4) + 0.35 * smooth_noise(seed + 1, x, y, 9) +
                             0.2 * smooth_noise(seed + 2, x, y, 31);
@@ -108,15 +108,15 @@ Surface shape_anywhere(Shape shape, Size size, Random& random) {
   return surface;
 }
 
-// Slopes that keep the disparity within [0, highest] wherever either view looks: the right one sees points
-// whose left column lies up to a disparity beyond the image.
+// Chooses slopes that keep the disparity within [0, highest] in both views: the right one sees points whose
+// left column lies up to a disparity beyond the image.
 void slant(Surface& surface, Size size, double highest, Random& random) {
   const double columns = size.width + highest;
   const double middle = random.between(0.3, 0.7) * highest;
   const double reach = 0.9 * std::min(middle, highest - middle);
   const double share = random.between(0.2, 0.8);
   const double sign_x = random.between(-1, 1) < 0 ? -1 : 1, sign_y = random.between(-1, 1) < 0 ? -1 : 1;
-  // Steeper than 0.3 the right view would squeeze, or stretch, the texture too far.
+  // Slopes above 0.3 would squeeze or stretch the texture too much in the right view.
   surface.b = sign_x * std::min(0.3, share * reach / (0.5 * columns));
   surface.c = sign_y * std::min(0.3, (1 - share) * reach / (0.5 * size.height));
   surface.a = middle - surface.b * 0.5 * columns - surface.c * 0.5 * size.height;
@@ -149,7 +149,7 @@ struct Hit {
   double disparity;
 };
 
-// The nearest surface at a place of the left, or of the right view.
+// Finds the nearest surface at a point of the left or the right view.
 Hit cast(const std::vector<Surface>& surfaces, double column, double row, bool from_right) {
   Hit nearest{nullptr, 0, 0};
   for (const Surface& surface : surfaces) {
@@ -161,12 +161,12 @@ Hit cast(const std::vector<Surface>& surfaces, double column, double row, bool f
   return nearest;
 }
 
-// Whether the other view, too, shows the place that this view shows at `column`.
+// Whether the other view also shows the point that this view shows at `column`.
 bool seen_by_both(const std::vector<Surface>& surfaces, const Hit& hit, double column, double row, int width,
                   bool from_right) {
   const double other_column = from_right ? column + hit.disparity : column - hit.disparity;
   if (other_column < 0 || other_column > width - 1) return false;
-  // Another surface hides it only when it is nearer by more than rounding.
+  // Another surface hides it only if it is nearer by more than rounding errors.
   return cast(surfaces, other_column, row, !from_right).disparity < hit.disparity + 1e-6;
 }
 

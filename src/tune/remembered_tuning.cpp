@@ -18,7 +18,7 @@ namespace {
 using detail::Configuration, detail::TuningSpace;
 using tuning::chosen_file, tuning::stamp_of, tuning::Stamp, tuning::switched_off, tuning::change_file;
 
-// Whether an entry applies to a problem; an entry without a driver applies to any driver.
+// Whether an entry applies to a problem. An entry without a driver applies to any driver.
 bool fits(const TunedConfiguration& entry, const TunedConfiguration& problem) {
   return entry.device == problem.device && (entry.driver.empty() || entry.driver == problem.driver) &&
          entry.method == problem.method && entry.variant == problem.variant &&
@@ -188,7 +188,7 @@ std::vector<TunedConfiguration> remembered_tuning() {
 
 std::size_t forget_tuning(const std::string& method, const std::string& device) {
   std::size_t forgotten = 0;
-  // Does not create a file.
+  // Without a file, returns before change_file() creates one.
   if (!stamp_of(chosen_file())) return forgotten;
   change_file([&](std::vector<TunedConfiguration>& entries) {
     forgotten = std::erase_if(entries, [&](const TunedConfiguration& entry) {

@@ -18,7 +18,7 @@ extern const char* const tuning_defaults;
 TunedConfiguration tuning_key(const MatcherParameters& parameters, const DeviceIdentity& device,
                               const ImageFormat& format, const TuningSpace& space);
 
-// The stored configuration of a plan, except for tunables in `given`; `given` alone where there is none that
+// The stored configuration of a plan, with the values of `given` in its place; `given` alone if no stored one
 // can be combined with it.
 Configuration remembered_configuration(const Backend& backend, const MatcherParameters& parameters,
                                        const Device& device, const ImageFormat& format,

@@ -88,7 +88,7 @@ class Search {
   }
 
   SearchResult run(TuningSearch which) {
-    // A failure here is the caller's: no search can begin.
+    // A failure here is passed to the caller: the search cannot begin.
     keep_open(the_default, landscape_.open(trial(the_default).configuration));
     for (int i = 0; i == 0 || (i < 5 && !past(end_of_first_runs)); ++i)
       times_of_default_.push_back(open_.back().candidate->run());
@@ -133,14 +133,14 @@ class Search {
     return order;
   }
 
-  // What is open
+  // Open candidates
 
   void keep_open(std::size_t index, std::unique_ptr<Candidate> candidate) {
     trial(index).built = true;
     open_.push_back({index, std::move(candidate)});
   }
 
-  // Null when it fails: then it is dropped.
+  // Returns an open candidate, after opening it if necessary. If that fails, drops it and returns null.
   Candidate* candidate(std::size_t index) {
     for (const Open& open : open_)
       if (open.index == index) return open.candidate.get();
@@ -167,13 +167,13 @@ class Search {
     return landscape_.open(configuration);
   }
 
-  // A failing kernel may make its device unusable: open candidates are closed, and opened again.
+  // A failing kernel may make the device unusable, so all open candidates are closed, to be opened again.
   void fail(std::size_t index, const std::exception& error) {
     trial(index).failure = *error.what() == '\0' ? "failed" : error.what();
     trial(index).samples = 0;
     open_.clear();
     if (index == the_default)
-      result_.ended_early = "the default failed after it had worked: " + trial(index).failure;
+      result_.ended_early = "the default worked at first and then failed: " + trial(index).failure;
   }
 
   // Comparisons
@@ -189,8 +189,8 @@ class Search {
     }
   }
 
-  // Rounds of the default and `contestants`: at least `least`, then until that part of the budget is used up,
-  // or `most` have fitted into `patience` milliseconds of the default.
+  // The number of rounds: at least `least`, then until the fraction `end` of the budget is used up, the default's
+  // runs have taken about `patience` milliseconds, or `most` rounds are done.
   struct Rounds {
     int least, most;
     double patience;
@@ -249,7 +249,7 @@ class Search {
 
   void compare_known() {
     compare({known_}, first_rounds);
-    // The failure may have made the device unusable.
+    // Finds out whether the failure made the device unusable.
     if (is_out(known_)) sample(the_default);
   }
 
@@ -263,7 +263,7 @@ class Search {
     return indices;
   }
 
-  // Uses half of the time up to fraction `end` of the budget; the rest is for what follows.
+  // Uses half of the time up to fraction `end` of the budget; the rest is for the comparison.
   void prepare(const std::vector<std::size_t>& indices, double end) {
     tell("preparing " + std::to_string(indices.size()));
     std::vector<Configuration> configurations;
@@ -284,7 +284,7 @@ class Search {
     return order;
   }
 
-  // The first that still works meets the default once more, and so does what was known; whoever wins is best.
+  // Compares the first candidate that still works, and the known one, with the default once more.
   void decide(const std::vector<std::size_t>& order) {
     for (const std::size_t index : order) {
       if (is_out(the_default)) break;
@@ -316,7 +316,7 @@ class Search {
     return best;
   }
 
-  // For when there is nothing to compare it with.
+  // Measures the default alone, if nothing was compared with it.
   void measure_default() {
     compare({}, {5, 41, 1000, 1, false});
     result_.milliseconds = result_.default_milliseconds = trial(the_default).milliseconds;
@@ -332,8 +332,8 @@ class Search {
     }
   }
 
-  // Of each step of occupancy, who keeps most on the chip, and of equals leaves most to the plan; or, where
-  // it fails, the next one.
+  // Picks for each step of occupancy the candidate that keeps most on the chip, and among equals the one that
+  // leaves most to the plan. If it fails, picks the next one.
   std::vector<std::size_t> best_of_each_occupancy() {
     if (is_out(the_default)) return {};
     count_footprints();
@@ -364,8 +364,8 @@ class Search {
     return picked;
   }
 
-  // What differs from the fastest so far, which may be the default, in one tunable that does not show in the
-  // footprint.
+  // Finds the candidates that differ from the fastest so far, which may be the default, in one tunable that
+  // does not affect the footprint.
   std::vector<std::size_t> variations_of_fastest() {
     if (is_out(the_default)) return {};
     const std::vector<std::size_t> order = fastest();
@@ -385,9 +385,9 @@ class Search {
   double start_, budget_;
   std::size_t known_ = the_default;
   SearchResult result_;
-  std::list<Open> open_;  // the oldest first
+  std::list<Open> open_;  // oldest first
   std::map<std::size_t, bool> verified_;
-  std::vector<double> times_of_default_;  // of all comparisons: few might be far off
+  std::vector<double> times_of_default_;  // from all comparisons, because a few samples may be far off
 };
 
 }  // namespace

@@ -35,7 +35,7 @@ struct Map {
   Map(Size size, bool with_confidence)
       : disparity(size), confidence(with_confidence ? size : Size{}), status(size) {}
   DisparityMap view() { return {disparity.view(), status.view(), confidence.view()}; }
-  // Whatever a run does not write will differ.
+  // Fills the map, so that whatever a run does not write is found to differ.
   void spoil(int byte) {
     for (int y = 0; y < disparity.height(); ++y) {
       const auto width = static_cast<std::size_t>(disparity.width());
@@ -50,7 +50,7 @@ struct Map {
   }
 };
 
-// Of plans, on the host and on a GPU.
+// Memory of plans, on the host and on a GPU.
 struct Bytes {
   std::size_t host = 0, gpu = 0;
 
@@ -107,7 +107,7 @@ class Plans final : public tuning::Landscape {
 
   Footprint footprint(const Configuration& configuration) override { return space_.footprint(configuration); }
 
-  // One on each core, as many as there is room for.
+  // One per core, as far as memory allows.
   int prepared_at_once() const override {
     const int cores = Workers(0).threads();
     Bytes all = plan_bytes_;
@@ -119,7 +119,7 @@ class Plans final : public tuning::Landscape {
     return plans;
   }
 
-  // Compiles their kernels, which the library keeps on disk.
+  // Compiles the kernels, which the library caches on disk.
   void prepare(const std::vector<Configuration>& configurations, double until) override {
     if (device_.kind == DeviceKind::cpu) return;
     const Workers workers(prepared_at_once());
@@ -128,7 +128,7 @@ class Plans final : public tuning::Landscape {
       try {
         detail::allocate(*make_plan(configurations[static_cast<std::size_t>(i)]), limits_);
       } catch (const std::exception&) {
-        // Whoever opens it then will say why.
+        // open() will report the failure.
       }
     });
   }
@@ -151,7 +151,7 @@ class Plans final : public tuning::Landscape {
       if (plans_.last_ == this) plans_.last_ = nullptr;
     }
 
-    // Caches and clocks are as in a sequence of runs: another plan may just have had them.
+    // Warms up after a run of another plan, unless runs are long, so that caches and clocks are as in a sequence.
     double run() override {
       constexpr double long_run = 10;
       if (plans_.last_ != this && last_milliseconds_ < long_run) run_once();
@@ -164,7 +164,7 @@ class Plans final : public tuning::Landscape {
     }
 
    private:
-    // Without transfers.
+    // Returns milliseconds without transfers.
     double run_once() {
       const auto start = std::chrono::steady_clock::now();
       plan_->run(plans_.pair_, plans_.result_.view());
@@ -193,7 +193,7 @@ class Plans final : public tuning::Landscape {
     return detail::make_plan(parameters_, device_, pair_.left.format, configuration);
   }
   Size size() const { return pair_.left.format.size; }
-  // Beside what is held.
+  // Whether the bytes fit beside the plans already held.
   bool has_room_for(Bytes bytes) const {
     bytes += held_;
     if (limits_.max_memory_bytes > 0) return bytes.host + bytes.gpu <= limits_.max_memory_bytes;
@@ -206,16 +206,16 @@ class Plans final : public tuning::Landscape {
   const detail::TuningSpace& space_;
   const PlanLimits& limits_;
   Map result_;
-  Map bare_;                     // what the default gives
-  std::optional<Map> full_;      // with its confidence
-  Bytes plan_bytes_;             // of the default
-  std::size_t free_on_gpu_ = 0;  // before there was any plan
+  Map bare_;                     // result of the default
+  std::optional<Map> full_;      // the same with confidence
+  Bytes plan_bytes_;             // memory of the default
+  std::size_t free_on_gpu_ = 0;  // before any plan was allocated
   Bytes held_;
   int held_plans_ = 0;
-  const Built* last_ = nullptr;  // that ran
+  const Built* last_ = nullptr;  // the last that ran
 };
 
-// As a matcher does that runs it. Nothing that is remembered is used, for that may fail.
+// Checks the pair as Matcher::run() does. Uses no remembered configuration, because that may fail.
 void check_pair(const MatcherParameters& parameters, const Device& device, const StereoPair& pair) {
   const ImageFormat& format = pair.left.format;
   const std::unique_ptr<detail::Plan> plan = detail::make_plan(parameters, device, format, Configuration());
@@ -223,7 +223,7 @@ void check_pair(const MatcherParameters& parameters, const Device& device, const
   detail::check_run(*plan, format, pair, map.view());
 }
 
-// Those that leave what is given to the caller, with it.
+// Returns all candidates in which the given values are fixed.
 std::vector<Configuration> candidates_with(const Configuration& given, const detail::TuningSpace& space) {
   std::vector<Configuration> all = tuning::candidates(space);
   std::erase_if(all, [&](const Configuration& candidate) {

@@ -24,10 +24,10 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 constexpr int file_version = 1;
-// 2 to this power is still a number of pixels.
+// 2 to this power still fits in the type of a number of pixels.
 constexpr int highest_size_class = 62;
 
-// The form of the file
+// The format of the file
 
 // \throws std::out_of_range unless it is an integer that fits in an int
 int whole_number(const ordered_json& json) {
@@ -116,7 +116,7 @@ std::string text_of(const std::vector<TunedConfiguration>& entries) {
 
 // \throws Error (file)
 std::string read_text(const fs::path& path) {
-  // Opening a pipe could block for ever.
+  // Opening a pipe could block forever.
   if (!fs::is_regular_file(path))
     throw Error(ErrorCategory::file, "cannot read " + path.string() + ": it is not a regular file");
   constexpr std::size_t most_bytes = 64 << 20;  // some 100,000 entries
@@ -124,7 +124,7 @@ std::string read_text(const fs::path& path) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A lock beside the file, held while the file is read and rewritten: the file itself is replaced.
+// A lock file, held while the tuning file is read and rewritten. That one is replaced, so it cannot be the lock.
 class Lock {
  public:
   explicit Lock(const fs::path& path) {
@@ -149,8 +149,8 @@ class Lock {
   int descriptor_;
 };
 
-// The file that is written: where there is a link to it, the lock of all its names is beside it. Makes its
-// folder. \throws Error (file)
+// Creates the folder and returns the path to write, with links resolved so that all names share one lock.
+// \throws Error (file)
 fs::path written_file() {
   const fs::path path = tuning::chosen_file();
   if (path.empty())
@@ -167,8 +167,8 @@ void set_aside(const fs::path& path) {
   std::error_code error;
   fs::rename(path, path.string() + ".old", error);
   if (error)
-    throw Error(ErrorCategory::file, "cannot set " + path.string() +
-                                         " aside, which is unreadable: " + error.message() + ": remove it");
+    throw Error(ErrorCategory::file, "cannot rename " + path.string() +
+                                         ", which is unreadable: " + error.message() + ": remove it");
 }
 
 // Sets an unreadable file aside.

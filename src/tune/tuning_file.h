@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of stored tuning results: its format, its place, and how several processes write it.
+// The file of stored tuning results: its format, its path, and safe changes by several processes.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,8 @@
 
 namespace parallax::detail {
 
-// The entries of such a file.
-// \throws Error (file) where the text is no such file; `path` appears in errors
+// Returns the entries of a tuning file.
+// \throws Error (file) if the text is not a tuning file; `path` appears in the message
 std::vector<TunedConfiguration> parse_tuning(const std::string& text, const std::string& path);
 
 }  // namespace parallax::detail
@@ -23,7 +23,7 @@ std::vector<TunedConfiguration> parse_tuning(const std::string& text, const std:
 namespace parallax::tuning {
 
 bool switched_off();
-// Empty where there is no place for the file.
+// Empty if there is no place for the file.
 std::filesystem::path chosen_file();
 
 // Identifies the version of a file that was read.
@@ -36,7 +36,7 @@ struct Stamp {
   bool operator==(const Stamp&) const = default;
 };
 
-// No value where there is no such file.
+// Returns no value if the file does not exist.
 std::optional<Stamp> stamp_of(const std::filesystem::path& path);
 
 // \throws Error (file)

@@ -76,7 +76,7 @@ TEST(CostsTest, EveryCostIsAWholeNumberThatFloatsHold) {
 TEST(CostsTest, SizesMustBePossible) {
   for (const char* bad : {"", "\n", "2", "0 1 1 2 3", "1 0 1 2 3", "-1 1 1 2 3", "1000001 1 1 2 3",
                           "1.0 1 1 2 3", "99999999999999999999 1 1 2 3", "P5 1 1 255"})
-    expect_refused(bad, "begins with a width or height that is not a number from 1 to 1000000");
+    expect_refused(bad, "begins with a width or height that is not an integer from 1 to 1000000");
   expect_refused("1000000 1000000 1 2 3", "have 3000000000000 costs, there are 3");
 }
 

@@ -36,7 +36,7 @@ void write_png(const fs::path& path, const Picture& picture) {
 class PapersTest : public CommandTest {
  protected:
   PapersTest() : pair_(synthesize({.size = size, .disparities = 8})) {
-    for (const tool::PapersPair& pair : tool::papers_pairs()) {
+    for (const tool::PapersPair& pair : tool::papers_pairs) {
       const fs::path folder = data() / "papers" / pair.name;
       write_pictures(folder / "left.png", folder / "right.png");
       write_png(folder / "truth.png", matrix(size, [&](int x, int y) {

@@ -72,8 +72,8 @@ void add_tile_options(Options& options, MatchRequest& request, const std::string
   if (command == "plan")
     options.add("--plan FILE", request.plan, "Write the plan to this file (JSON)").required();
   options.add_memory("--max-memory", request.max_memory,
-                     "Memory limit, such as 2G: a pair that needs more is matched in tiles; 0 = all of the "
-                     "machine's memory");
+                     "Memory limit, such as 2G: a pair that needs more is matched in tiles; 0 = seven "
+                     "eighths of the machine's memory");
   if (command == "match")
     options.add_flag("--resume", request.resume, "Continue an interrupted match in tiles");
   options

@@ -2,8 +2,6 @@
 // The pairs used in the papers on belief propagation.
 #pragma once
 
-#include <span>
-
 namespace parallax::tool {
 
 // A folder in papers/ of the data, with left.png, right.png and truth.png.
@@ -13,6 +11,8 @@ struct PapersPair {
   double truth_scale;  // value of one pixel of disparity in truth.png
 };
 
-std::span<const PapersPair> papers_pairs();
+inline constexpr PapersPair papers_pairs[] = {{"tsukubaSet", 16, 16},    {"venus", 21, 8},
+                                              {"barn1", 32, 8},          {"conesQuarterSize", 64, 4},
+                                              {"conesHalfSize", 128, 2}, {"conesFullSizeCropped", 256, 1}};
 
 }  // namespace parallax::tool

@@ -376,7 +376,7 @@ void print_row(const std::string& pair, TuningSearch search, const TuningResult&
 int tune_papers(TuneRequest request) {
   const fs::path folder = fs::path(request.data) / "papers";
   std::vector<PapersPair> pairs;
-  for (const PapersPair& entry : papers_pairs())
+  for (const PapersPair& entry : papers_pairs)
     if (fs::exists(folder / entry.name)) pairs.push_back(entry);
   if (pairs.empty())
     throw Error(ErrorCategory::file,

@@ -134,7 +134,7 @@ double matched_pixels(const TilePlan& plan) {
          static_cast<double>(plan.tiles.front().around.size.pixels());
 }
 
-// Tiles are then half as large. docs/partition.md has times.
+// Tiles are then half as large.
 void take_two_where_they_pay(const MatchRequest& request, const Device& device, const Inputs& inputs,
                              TileJob& job) {
   if (!two_may_pay(request, device)) return;
