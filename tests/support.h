@@ -3,14 +3,20 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <initializer_list>
+#include <optional>
 #include <ostream>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include "parallax/parallax.h"
 
@@ -64,6 +70,12 @@ inline bool same_bytes(const Result& a, const Result& b) {
          same_bytes(a.confidence, b.confidence);
 }
 
+inline void expect_same(const Result& expected, const Result& actual, const std::string& which) {
+  EXPECT_TRUE(same_bytes(expected.status, actual.status)) << "status, " << which;
+  EXPECT_TRUE(same_bytes(expected.disparity, actual.disparity)) << "disparity, " << which;
+  EXPECT_TRUE(same_bytes(expected.confidence, actual.confidence)) << "confidence, " << which;
+}
+
 inline Result match(const MatcherParameters& parameters, const Device& device, const StereoPair& pair,
                     int poison = 0xA5, bool with_confidence = false, const TunedValues& configuration = {}) {
   Result result(pair.left.format.size, poison, with_confidence);
@@ -110,7 +122,7 @@ inline std::vector<Device> processors(std::string_view method) {
   return devices;
 }
 
-// Block matching without any refinement of its map.
+// Block matching that gives bare labels.
 inline BlockParameters plain_block() {
   BlockParameters parameters = preset<BlockParameters>("sad-full-row");
   parameters.full_row = false;
@@ -142,17 +154,90 @@ inline TiledBeliefPropagationParameters plain_tiled_belief_propagation() {
   return parameters;
 }
 
-// Fails unless the call throws an error of bad arguments that says `reason`.
+// The model of the design contest, giving bare labels.
+inline TiledBeliefPropagationParameters plain_tiled_contest() {
+  TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>("memocode-2013");
+  parameters.frame = 0;
+  parameters.outside_cost = 10;
+  return parameters;
+}
+
+inline bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// The error that a call throws; nothing if it throws none.
 template <class Call>
-void expect_refused(const Call& call, std::string_view reason) {
+std::optional<Error> error_of(const Call& call) {
   try {
     call();
-    ADD_FAILURE() << "no error about " << reason;
   } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::argument);
-    EXPECT_NE(std::string_view(error.what()).find(reason), std::string_view::npos) << error.what();
+    return error;
   }
+  return std::nullopt;
 }
+
+// Fails unless the error is of the category, and its message one line that contains all parts.
+inline void expect_error(const std::optional<Error>& error, ErrorCategory category,
+                         std::initializer_list<std::string> parts) {
+  if (!error) {
+    ADD_FAILURE() << "no error" << (parts.size() == 0 ? "" : " with " + *parts.begin());
+    return;
+  }
+  const std::string message = error->what();
+  EXPECT_EQ(error->category(), category) << message;
+  EXPECT_FALSE(contains(message, "\n")) << message;
+  for (const std::string& part : parts) EXPECT_TRUE(contains(message, part)) << message << "\nlacks " << part;
+}
+
+// Fails unless the call throws an error about its arguments that states `reason`.
+template <class Call>
+void expect_refused(const Call& call, std::string_view reason) {
+  expect_error(error_of(call), ErrorCategory::argument, {std::string(reason)});
+}
+
+// A new folder, removed at the end of its scope.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "parallax-test-XXXXXX").string()) {
+    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all, ignored);
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::filesystem::path path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Gives an environment variable another value, or none, until the end of its scope.
+class Variable {
+ public:
+  Variable(const char* name, const std::optional<std::string>& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    set(value);
+  }
+  ~Variable() { set(before_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+  void set(const std::optional<std::string>& value) const {
+    if (value)
+      setenv(name_, value->c_str(), 1);
+    else
+      unsetenv(name_);
+  }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
 
 template <class T>
 Plane<T> plane(std::vector<std::vector<T>> rows) {
@@ -174,6 +259,42 @@ inline SynthPair synth(Scene scene, Size size = {160, 96}, int disparities = 20)
   parameters.disparities = disparities;
   return synthesize(parameters);
 }
+
+inline StereoPair views(const SynthPair& pair) {
+  return {pair.left_view(), pair.right_view()};
+}
+
+inline StereoPair views_with_masks(const SynthPair& pair) {
+  return {pair.left_view(), pair.right_view(), pair.left_mask.view(), pair.right_mask.view()};
+}
+
+// Compares a map with the true disparities of the left view, where both views see them.
+inline ErrorMetrics error_against_truth(const Result& result, const SynthPair& pair) {
+  return evaluate(result.disparity.view(), pair.left_truth.view(), pair.left_mask.view());
+}
+
+inline int random_number(std::mt19937& random, int low, int high) {
+  return std::uniform_int_distribution<int>(low, high)(random);
+}
+
+// Noise, and a right view that shows it shifted.
+class ShiftedPair {
+ public:
+  ShiftedPair(Size size, int shift) : left_(size), right_(size) {
+    std::mt19937 random(1);
+    for (int y = 0; y < size.height; ++y) {
+      std::vector<std::uint8_t> scene(static_cast<std::size_t>(size.width + shift));
+      for (std::uint8_t& value : scene) value = static_cast<std::uint8_t>(random_number(random, 0, 255));
+      std::copy_n(scene.data(), size.width, left_.row(y));
+      std::copy_n(scene.data() + shift, size.width, right_.row(y));
+    }
+  }
+
+  StereoPair views() const { return {left_.view(), right_.view()}; }
+
+ private:
+  Plane<std::uint8_t> left_, right_;
+};
 
 // What a camera of less gain and another offset would have seen.
 inline Plane<std::uint8_t> dimmed(const Plane<std::uint8_t>& image) {

@@ -11,14 +11,12 @@
 
 #include "conformance/census_stages.h"
 #include "conformance/random_case.h"
-#include "device_images.h"
-#include "devices/cuda/context.h"
+#include "devices/gpu_test.h"
 #include "support.h"
 
 namespace parallax::test {
 namespace {
 
-const Device cuda_device{DeviceKind::cuda};
 constexpr unsigned seeds_a_test = 16, most_seeds = 256;
 
 bool is_emulated() {
@@ -32,27 +30,15 @@ unsigned seeds() {
   return !is_emulated() ? most_seeds : sanitized ? 6 : seeds_a_test;
 }
 
-class CudaConformance : public testing::TestWithParam<unsigned> {
- protected:
-  void SetUp() override {
-    const cuda::Gpus gpus = cuda::find_gpus();
-    if (gpus.list.empty()) GTEST_SKIP() << "no GPU: " << gpus.none_because;
-  }
-};
+class CudaConformance : public GpuTest, public testing::WithParamInterface<unsigned> {};
 
-class CudaTest : public CudaConformance {};
-
-void expect_same(const Result& expected, const Result& actual, const std::string& which) {
-  EXPECT_TRUE(same_bytes(expected.status, actual.status)) << "status, " << which;
-  EXPECT_TRUE(same_bytes(expected.disparity, actual.disparity)) << "disparity, " << which;
-  EXPECT_TRUE(same_bytes(expected.confidence, actual.confidence)) << "confidence, " << which;
-}
+using CudaTest = GpuTest;
 
 // Runs twice, so that nothing is left of the run before; then on images of the device's.
 void expect_conformance(const MatcherParameters& parameters, const StereoPair& pair, bool with_confidence,
                         const std::string& which, const TunedValues& configuration = {}) {
   const Result expected = match(parameters, reference, pair, 0x11, with_confidence);
-  Matcher matcher(parameters, cuda_device, pair.left.format, {0, configuration});
+  Matcher matcher(parameters, gpu(), pair.left.format, {0, configuration});
   Result actual(pair.left.format.size, 0xEE, with_confidence);
   matcher.run(pair, actual.map());
   expect_same(expected, actual, which);
@@ -105,14 +91,13 @@ void expect_census_conformance(const CensusParameters& parameters, const StereoP
                                bool with_confidence, const std::string& which) {
   const ImageFormat format = pair.left.format;
   const auto expected_plan = make_census_plan(parameters, reference, format),
-             actual_plan = make_census_plan(parameters, cuda_device, format);
+             actual_plan = make_census_plan(parameters, gpu(), format);
   Result expected(format.size, 0x11, with_confidence), actual(format.size, 0xEE, with_confidence);
   expected_plan->run(pair, expected.map());
   actual_plan->run(pair, actual.map());
-  expect_same_stages(dynamic_cast<const census::CensusPlan&>(*expected_plan),
-                     dynamic_cast<const census::CensusPlan&>(*actual_plan), which);
+  expect_same_stages(*expected_plan, *actual_plan, which);
   expect_same(expected, actual, which);
-  Matcher matcher(parameters, cuda_device, format);
+  Matcher matcher(parameters, gpu(), format);
   expect_same(expected, run_on_device(matcher, pair, with_confidence), which + ", on the device's images");
 }
 
@@ -159,7 +144,7 @@ TEST_P(CudaConformance, TiledBeliefPropagationEqualsTheReference) {
     const StereoPair pair = random_case.pair();
     const bool with_confidence = random_case.with_confidence();
     const Result expected = match(parameters, reference, pair, 0x11, with_confidence);
-    Matcher matcher(parameters, cuda_device, pair.left.format, {0, ways_for_gpu(parameters, seed)});
+    Matcher matcher(parameters, gpu(), pair.left.format, {0, ways_for_gpu(parameters, seed)});
     Result actual(pair.left.format.size, 0xEE, with_confidence);
     matcher.run(pair, actual.map());
     expect_same(expected, actual, which);
@@ -171,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, CudaConformance, testing::Range(0u, most_seeds /
 
 TEST_F(CudaTest, EqualsTheReferenceForEveryWayToDealLabels) {
   const SynthPair pair = synthesize({.size = {71, 5}, .disparities = 30});
-  const StereoPair views{pair.left_view(), pair.right_view()};
+  const StereoPair images = views(pair);
   // Each arithmetic takes every other of them: all counts, and all ways. An emulated GPU, which takes long to
   // compile for, takes every other pair of those.
   constexpr int counts[] = {2, 5, 16, 21, 33, 64, 100, 256}, ways[] = {2, 4, 16, 32};
@@ -181,7 +166,7 @@ TEST_F(CudaTest, EqualsTheReferenceForEveryWayToDealLabels) {
       BeliefPropagationParameters parameters = plain_belief_propagation();
       parameters.disparities = counts[i];
       parameters.arithmetic = (i + j) % 2 == 0 ? Arithmetic::fixed8 : Arithmetic::fixed16;
-      expect_conformance(parameters, views, false,
+      expect_conformance(parameters, images, false,
                          std::to_string(counts[i]) + " labels, " + std::to_string(ways[j]) + " a thread",
                          {{"labels_per_thread", std::to_string(ways[j])}});
     }
@@ -195,7 +180,7 @@ bool has_device_runtime() {
 
 TEST_F(CudaTest, StrategiesNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {171, 23}, .disparities = 30});
-  const StereoPair views{pair.left_view(), pair.right_view()};
+  const StereoPair images = views(pair);
   for (const char* strategy :
        {"automatic", "global-memory", "shared-memory", "constant-memory", "constant-and-shared-memory",
         "streams", "device-launch-serial", "device-launch"}) {
@@ -205,21 +190,21 @@ TEST_F(CudaTest, StrategiesNeverChangeAResult) {
       parameters.full_row = full_row;
       parameters.disparities = 30;
       parameters.refine.left_right_check = !full_row;
-      expect_conformance(parameters, views, false, strategy, {{"strategy", strategy}});
+      expect_conformance(parameters, images, false, strategy, {{"strategy", strategy}});
     }
   }
-  expect_conformance(preset<BlockParameters>("sad-full-row"), views, false, "16 streams",
+  expect_conformance(preset<BlockParameters>("sad-full-row"), images, false, "16 streams",
                      {{"strategy", "streams"}, {"streams", "16"}});
 }
 
 // Constant memory holds this image in several bands.
 TEST_F(CudaTest, BandsOfConstantMemoryNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {900, 130}, .disparities = 5});
-  const StereoPair views{pair.left_view(), pair.right_view()};
+  const StereoPair images = views(pair);
   BlockParameters parameters = plain_block();
   parameters.disparities = 5;
   for (const char* strategy : {"constant-memory", "constant-and-shared-memory"})
-    expect_conformance(parameters, views, false, strategy, {{"strategy", strategy}});
+    expect_conformance(parameters, images, false, strategy, {{"strategy", strategy}});
 }
 
 TEST_F(CudaTest, StrategiesRefuseWhatTheyLack) {
@@ -228,14 +213,8 @@ TEST_F(CudaTest, StrategiesRefuseWhatTheyLack) {
   const PlanLimits limits{0, {{"strategy", "global-memory"}}};
   const auto refuses = [&](const BlockParameters& parameters, const ImageFormat& of,
                            const std::string& what) {
-    try {
-      Matcher(parameters, cuda_device, of, limits);
-      ADD_FAILURE() << "takes " << what;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.category(), ErrorCategory::device) << error.what();
-      EXPECT_NE(std::string(error.what()).find("global-memory supports no " + what), std::string::npos)
-          << error.what();
-    }
+    expect_error(error_of([&] { Matcher(parameters, gpu(), of, limits); }), ErrorCategory::device,
+                 {"global-memory supports no " + what});
   };
   const BlockParameters study = preset<BlockParameters>("sad-full-row");
   BlockParameters parameters = study;
@@ -250,11 +229,11 @@ TEST_F(CudaTest, StrategiesRefuseWhatTheyLack) {
         TunedValues{{"strategy", "global-memory"}, {"streams", "5"}}, TunedValues{{"streams", "5"}}})
     expect_refused(
         [&] {
-          Matcher(study, cuda_device, format, {0, values});
+          Matcher(study, gpu(), format, {0, values});
         },
         values.size() > 1 ? "cannot be combined" : "streams 5");
 
-  Matcher matcher(study, cuda_device, format, limits);
+  Matcher matcher(study, gpu(), format, limits);
   Result result(format.size);
   EXPECT_THROW(matcher.run({pair.left_view(), pair.right_view(), pair.left_mask.view(), {}}, result.map()),
                Error);
@@ -263,13 +242,13 @@ TEST_F(CudaTest, StrategiesRefuseWhatTheyLack) {
 
 TEST_F(CudaTest, RowsOfAThreadNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {71, 31}, .disparities = 30});
-  const StereoPair views{pair.left_view(), pair.right_view()};
+  const StereoPair images = views(pair);
   for (const int rows : {1, 9, 40, 128}) {
     for (const int window : {1, 5, 9}) {
       BlockParameters parameters;
       parameters.disparities = 30;
       parameters.window = window;
-      expect_conformance(parameters, views, false,
+      expect_conformance(parameters, images, false,
                          std::to_string(rows) + " rows, window " + std::to_string(window),
                          {{"rows_per_thread", std::to_string(rows)}});
     }
@@ -295,11 +274,11 @@ TiledBeliefPropagationParameters tiled() {
 
 TEST_F(CudaTest, SchedulersOfTilesNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {40, 17}, .disparities = 12});
-  const StereoPair views{pair.left_view(), pair.right_view()};
+  const StereoPair images = views(pair);
   for (const std::string scheduler : schedulers)
     for (const std::string messages : {"registers", "shared-memory", "global-memory"})
       expect_conformance(
-          tiled(), views, false, scheduler + ", messages in " + messages,
+          tiled(), images, false, scheduler + ", messages in " + messages,
           ways_of_tiles(scheduler.c_str(), messages.c_str(), scheduler == "tile-flags" ? 4 : 1));
 }
 
@@ -333,13 +312,10 @@ TEST_F(CudaTest, TilesRefuseWhatTheyLack) {
     TiledBeliefPropagationParameters parameters = tiled();
     parameters.tile = tile;
     parameters.disparities = labels;
-    try {
-      Matcher(parameters, cuda_device, {{400, 300}}, {0, ways});
-      ADD_FAILURE() << "takes what it should refuse: " << what;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.category(), ErrorCategory::device) << error.what();
-      EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
-    }
+    expect_error(error_of([&] {
+                   Matcher(parameters, gpu(), {{400, 300}}, {0, ways});
+                 }),
+                 ErrorCategory::device, {what});
   };
   const char* launches = "launch-per-diagonal";
   refuses(64, 64, ways_of_tiles(launches, "shared-memory", 0), "messages in shared-memory would take");
@@ -354,16 +330,15 @@ TEST_F(CudaTest, TilesRefuseWhatTheyLack) {
 // Blocks that wait for each other could wait for ever.
 TEST_F(CudaTest, TilesOfManyRunsNeverWaitForEver) {
   const SynthPair pair = synthesize({.size = {40, 17}, .disparities = 12});
-  const StereoPair views{pair.left_view(), pair.right_view()};
+  const StereoPair images = views(pair);
   const int runs = is_emulated() ? 20 : 10'000;
   for (const char* scheduler : schedulers) {
     const TiledBeliefPropagationParameters parameters = tiled();
-    const Result expected = match(parameters, reference, views);
-    Matcher matcher(parameters, cuda_device, views.left.format,
-                    {0, ways_of_tiles(scheduler, "shared-memory", 1)});
+    const Result expected = match(parameters, reference, images);
+    Matcher matcher(parameters, gpu(), images.left.format, {0, ways_of_tiles(scheduler, "shared-memory", 1)});
     for (int run = 0; run < runs; ++run) {
-      Result actual(views.left.format.size, 0xEE);
-      matcher.run(views, actual.map());
+      Result actual(images.left.format.size, 0xEE);
+      matcher.run(images, actual.map());
       ASSERT_TRUE(same_bytes(expected.disparity, actual.disparity)) << "run " << run;
     }
   }
@@ -371,24 +346,15 @@ TEST_F(CudaTest, TilesOfManyRunsNeverWaitForEver) {
 
 // All pixels of a strip have the same best label, so that only those beside it are compared with it.
 TEST_F(CudaTest, CensusComparesBothLabelsBesideTheBest) {
-  constexpr Size size{71, 23};
-  std::mt19937 random(1);
-  Plane<std::uint8_t> scene({size.width + 8, size.height}), left(size), right(size);
-  for (int y = 0; y < size.height; ++y)
-    for (int x = 0; x < scene.width(); ++x)
-      scene.at(x, y) = static_cast<std::uint8_t>(random_number(random, 0, 255));
   for (const int shift : {6, 7}) {
-    for (int y = 0; y < size.height; ++y) {
-      std::copy_n(scene.row(y), size.width, left.row(y));
-      std::copy_n(scene.row(y) + shift, size.width, right.row(y));
-    }
+    const ShiftedPair pair({71, 23}, shift);
     for (const int levels : {1, 2}) {
       CensusParameters parameters = plain_census();
       parameters.disparities = 16;
       parameters.window = 3;
       parameters.pyramid_levels = levels;
       parameters.sub_pixel = SubPixel::parabola;
-      expect_conformance(parameters, {left.view(), right.view()}, false,
+      expect_conformance(parameters, pair.views(), false,
                          std::to_string(shift) + " pixels, " + std::to_string(levels) + " levels");
     }
   }
@@ -405,7 +371,7 @@ TEST_F(CudaTest, CensusOfADeepPyramidEqualsTheReference) {
 
 TEST_F(CudaTest, ChoicesOfFloatsNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {71, 9}, .disparities = 30});
-  const StereoPair views{pair.left_view(), pair.right_view()};
+  const StereoPair images = views(pair);
   // Values in registers, and in shared memory: all in one of them, all in local memory, and some in each.
   const std::pair<int, int> places[] = {{20, 0}, {0, 20}, {0, 0}, {8, 8}};
   for (const auto& [in_registers, in_shared_memory] : places) {
@@ -414,7 +380,7 @@ TEST_F(CudaTest, ChoicesOfFloatsNeverChangeAResult) {
         BeliefPropagationParameters parameters = plain_belief_propagation();
         parameters.disparities = 20;
         parameters.arithmetic = aligned ? Arithmetic::float32 : Arithmetic::float16;
-        expect_conformance(parameters, views, false,
+        expect_conformance(parameters, images, false,
                            std::to_string(in_registers) + " values in registers, order " + order,
                            {{"aligned", aligned ? "true" : "false"},
                             {"index_order", order},

@@ -70,14 +70,14 @@ void expect_no_allocation(const MatcherParameters& parameters, const StereoPair&
 TEST_F(CudaAllocationTest, MatchesAllocateNothing) {
   const SynthPair pair = small_pair();
   for (const Arithmetic arithmetic : {Arithmetic::fixed8, Arithmetic::float32})
-    expect_no_allocation(small_belief_propagation(arithmetic), views(pair));
-  expect_no_allocation(small_block(), views(pair));
-  expect_no_allocation(small_census(), views(pair));
+    expect_no_allocation(small_belief_propagation(arithmetic), views_with_masks(pair));
+  expect_no_allocation(small_block(), views_with_masks(pair));
+  expect_no_allocation(small_census(), views_with_masks(pair));
 }
 
 TEST_F(CudaAllocationTest, VolumesOfCostsNeedNone) {
   const SynthPair synth = small_pair();
-  StereoPair pair = views(synth);
+  StereoPair pair = views_with_masks(synth);
   BeliefPropagationParameters parameters = small_belief_propagation();
   const std::vector<float> costs = belief_propagation_costs(parameters, pair);
   parameters.cost = DataCost::volume;

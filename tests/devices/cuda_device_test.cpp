@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "device_images.h"
 #include "devices/gpu_test.h"
 #include "devices/plan_once.h"
 
@@ -21,9 +20,6 @@ namespace parallax::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-// ---- What is missing
-// -------------------------------------------------------------------------------------------
 
 // Without LD_LIBRARY_PATH.
 bool has_library(const char* name) {
@@ -119,15 +115,13 @@ TEST_F(MissingTest, ACompilerThatIsOldEnough) {
   EXPECT_EQ(
       plan_once("cuda")["match"],
       "device: libnvrtc.so.13 is newer than the driver, which supports CUDA 12.0: install libnvrtc.so.12 "
-      "(NVIDIA's "
-      "package cuda-nvrtc), or put its folder on LD_LIBRARY_PATH");
+      "(NVIDIA's package cuda-nvrtc), or put its folder on LD_LIBRARY_PATH");
 }
 
 TEST_F(MissingTest, TheCompiler) {
   const char* reason =
       "device: CUDA's run-time compiler is not installed: install libnvrtc.so.13 (NVIDIA's package "
-      "cuda-nvrtc), "
-      "or put its folder on LD_LIBRARY_PATH";
+      "cuda-nvrtc), or put its folder on LD_LIBRARY_PATH";
   if (has_library("libnvrtc.so.12")) GTEST_SKIP() << "this machine has an older one";
   add("libcuda.so.1");
   if (!has_library("libnvrtc.so.13")) {
@@ -192,8 +186,8 @@ TEST_F(CudaDeviceTest, OldArchitecturesHaveLessSharedMemory) {
   BeliefPropagationParameters parameters = small_belief_propagation(Arithmetic::float32);
   for (const int disparities : {129, 260, 600}) {
     parameters.disparities = disparities;
-    EXPECT_TRUE(
-        same_bytes(match(parameters, gpu(), views(pair_)), match(parameters, reference, views(pair_))));
+    EXPECT_TRUE(same_bytes(match(parameters, gpu(), views_with_masks(pair_)),
+                           match(parameters, reference, views_with_masks(pair_))));
   }
 }
 
@@ -214,34 +208,15 @@ TEST_F(CudaDeviceTest, ListingNeverThrows) {
   EXPECT_EQ(cuda::find_gpus().list.size(), 2u);
 }
 
-// ---- Memory
-// ----------------------------------------------------------------------------------------------------
-
-struct Case {
-  const char* name;
-  MatcherParameters parameters;
-  bool with_confidence;
-};
-
-std::ostream& operator<<(std::ostream& out, const Case& c) {
-  return out << c.name;
-}
-
-const Case cases[] = {{"Fixed8", small_belief_propagation(), true},
-                      {"Float32", small_belief_propagation(Arithmetic::float32), true},
-                      {"Block", small_block(), true},
-                      {"Census", small_census(), true}};
-
-class CudaPlanTest : public GpuTest, public testing::WithParamInterface<Case> {
+class CudaPlanTest : public GpuTest, public testing::WithParamInterface<SmallPlan> {
  protected:
   const MatcherParameters& parameters() const { return GetParam().parameters; }
-  bool with_confidence() const { return GetParam().with_confidence; }
 
   Result on_reference(const StereoPair& pair) const {
-    return match(parameters(), reference, pair, 0x11, with_confidence());
+    return match(parameters(), reference, pair, 0x11, true);
   }
   Result run(Matcher& matcher, const StereoPair& pair) const {
-    Result result(small_size, 0xEE, with_confidence());
+    Result result(small_size, 0xEE, true);
     matcher.run(pair, result.map());
     return result;
   }
@@ -259,8 +234,7 @@ class CudaPlanTest : public GpuTest, public testing::WithParamInterface<Case> {
   const SynthPair pair_ = small_pair();
 };
 
-INSTANTIATE_TEST_SUITE_P(, CudaPlanTest, testing::ValuesIn(cases),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(, CudaPlanTest, testing::ValuesIn(small_plans), name_of_plan);
 
 TEST_P(CudaPlanTest, HoldsTheMemoryItSays) {
   PARALLAX_NEEDS_EMULATED_GPU();
@@ -292,7 +266,7 @@ TEST_P(CudaPlanTest, MoreThanIsFreeIsRefusedBeforeAnythingIsAllocated) {
   EXPECT_EQ(emulated()->live_objects(), live_objects);
   emulated()->set_memory(needed);
   Matcher matcher = plan();
-  EXPECT_TRUE(same_bytes(run(matcher, views(pair_)), on_reference(views(pair_))));
+  EXPECT_TRUE(same_bytes(run(matcher, views_with_masks(pair_)), on_reference(views_with_masks(pair_))));
 }
 
 TEST_P(CudaPlanTest, MoreThanIsAllowedIsRefused) {
@@ -312,9 +286,6 @@ TEST_P(CudaPlanTest, MemoryThatTheDriverRefusesIsToldWithItsSize) {
   }
 }
 
-// ---- Several GPUs, streams and threads
-// -------------------------------------------------------------------------
-
 TEST_P(CudaPlanTest, AllocatesOnTheGpuItIsPlannedFor) {
   PARALLAX_NEEDS_EMULATED_GPU();
   const cuda::Context first(0), second(1);
@@ -322,17 +293,17 @@ TEST_P(CudaPlanTest, AllocatesOnTheGpuItIsPlannedFor) {
   Matcher matcher = plan(1);
   EXPECT_EQ(cuda::free_memory(first), free_on_first);
   EXPECT_LT(cuda::free_memory(second), free_on_second);
-  EXPECT_TRUE(same_bytes(run(matcher, views(pair_)), on_reference(views(pair_))));
+  EXPECT_TRUE(same_bytes(run(matcher, views_with_masks(pair_)), on_reference(views_with_masks(pair_))));
 }
 
 // Each matches its own pair, again and again, while the other does.
 void match_at_once(const std::vector<Matcher*>& matchers, const std::vector<StereoPair>& pairs,
-                   const std::vector<Result>& expected, bool with_confidence) {
+                   const std::vector<Result>& expected) {
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < matchers.size(); ++i)
     threads.emplace_back([&, i] {
       for (int time = 0; time < 20; ++time) {
-        Result result(small_size, time, with_confidence);
+        Result result(small_size, time, true);
         matchers[i]->run(pairs[i], result.map());
         EXPECT_TRUE(same_bytes(result, expected[i])) << "matcher " << i << ", run " << time;
       }
@@ -346,34 +317,34 @@ StereoPair swapped(const StereoPair& pair) {
 
 TEST_P(CudaPlanTest, TwoPlansMatchAtOnceAsEachAlone) {
   Matcher first = plan(), second = plan();
-  const StereoPair pair = views(pair_);
+  const StereoPair pair = views_with_masks(pair_);
   const std::vector<StereoPair> pairs{pair, swapped(pair)};
   const std::vector<Result> expected = [&] {
     std::vector<Result> results;
     for (const StereoPair& p : pairs) results.push_back(on_reference(p));
     return results;
   }();
-  match_at_once({&first, &second}, pairs, expected, with_confidence());
-  match_at_once({&second, &first}, pairs, expected, with_confidence());
+  match_at_once({&first, &second}, pairs, expected);
+  match_at_once({&second, &first}, pairs, expected);
 }
 
 TEST_P(CudaPlanTest, TwoPlansMatchAtOnceOnTwoGpus) {
   if (!has_second_gpu()) GTEST_SKIP() << "needs two GPUs";
   Matcher first = plan(0), second = plan(1);
-  const StereoPair pair = views(pair_);
+  const StereoPair pair = views_with_masks(pair_);
   std::vector<Result> expected;
   expected.push_back(on_reference(pair));
   expected.push_back(on_reference(swapped(pair)));
-  match_at_once({&first, &second}, {pair, swapped(pair)}, expected, with_confidence());
+  match_at_once({&first, &second}, {pair, swapped(pair)}, expected);
 }
 
 TEST_P(CudaPlanTest, PlansAreMadeRunAndReleasedInAnyThread) {
-  const Result expected = on_reference(views(pair_));
+  const Result expected = on_reference(views_with_masks(pair_));
   std::optional<Matcher> matcher;
   const auto elsewhere = [](const auto& body) { std::thread(body).join(); };
   elsewhere([&] { matcher.emplace(plan()); });
-  elsewhere([&] { EXPECT_TRUE(same_bytes(run(*matcher, views(pair_)), expected)); });
-  EXPECT_TRUE(same_bytes(run(*matcher, views(pair_)), expected));
+  elsewhere([&] { EXPECT_TRUE(same_bytes(run(*matcher, views_with_masks(pair_)), expected)); });
+  EXPECT_TRUE(same_bytes(run(*matcher, views_with_masks(pair_)), expected));
   elsewhere([&] { matcher.reset(); });
 
   std::vector<std::thread> threads;
@@ -381,36 +352,33 @@ TEST_P(CudaPlanTest, PlansAreMadeRunAndReleasedInAnyThread) {
     threads.emplace_back([&] {
       for (int time = 0; time < 5; ++time) {
         Matcher here = plan();
-        EXPECT_TRUE(same_bytes(run(here, views(pair_)), expected));
+        EXPECT_TRUE(same_bytes(run(here, views_with_masks(pair_)), expected));
       }
     });
   for (std::thread& thread : threads) thread.join();
 }
 
 TEST_P(CudaPlanTest, MatchersAreMoved) {
-  const Result expected = on_reference(views(pair_));
+  const Result expected = on_reference(views_with_masks(pair_));
   Matcher first = plan();
   Matcher second(std::move(first));
-  EXPECT_TRUE(same_bytes(run(second, views(pair_)), expected));
+  EXPECT_TRUE(same_bytes(run(second, views_with_masks(pair_)), expected));
   first = std::move(second);
-  EXPECT_TRUE(same_bytes(run(first, views(pair_)), expected));
+  EXPECT_TRUE(same_bytes(run(first, views_with_masks(pair_)), expected));
   first = plan();
-  EXPECT_TRUE(same_bytes(run(first, views(pair_)), expected));
+  EXPECT_TRUE(same_bytes(run(first, views_with_masks(pair_)), expected));
 }
 
 // A pair and a map on the device, and the stream of a caller.
 class Caller {
  public:
-  Caller(const StereoPair& pair, bool with_confidence)
+  explicit Caller(const StereoPair& pair)
       : context_(std::make_shared<cuda::Context>(0)),
         stream_(cuda::make_stream(context_)),
         current_(*context_),
         images_(context_),
-        there_{images_.image(pair.left), images_.image(pair.right), images_.mask(pair.left_mask),
-               images_.mask(pair.right_mask)} {
-    const Size size = pair.left.format.size;
-    map_ = {images_.plane<float>(size, 3), images_.plane<std::uint8_t>(size, 5)};
-    if (with_confidence) map_.confidence = images_.plane<float>(size, 1);
+        there_(images_.pair(pair)),
+        map_(images_.map(pair.left.format.size, true)) {
     cuda::check(cuda::driver().cuStreamSynchronize(nullptr), "uploading");
   }
 
@@ -421,13 +389,7 @@ class Caller {
   void enqueue(Matcher& matcher, const StereoPair& pair) const { matcher.enqueue(pair, map_, stream()); }
   void wait() const { cuda::check(cuda::driver().cuStreamSynchronize(stream()), "waiting"); }
   // As it is now: call wait() before.
-  Result result() const {
-    Result result(map_.disparity.size, 0xEE, !map_.confidence.empty());
-    images_.fetch(map_.disparity, result.disparity);
-    images_.fetch(map_.status, result.status);
-    if (!map_.confidence.empty()) images_.fetch(map_.confidence, result.confidence);
-    return result;
-  }
+  Result result() const { return images_.result(map_); }
 
  private:
   cuda::SharedContext context_;
@@ -440,7 +402,7 @@ class Caller {
 
 TEST_P(CudaPlanTest, EnqueuesOnTheStreamOfItsCallerAndWaitsForNothing) {
   PARALLAX_NEEDS_EMULATED_GPU();
-  const Caller caller(views(pair_), with_confidence());
+  const Caller caller(views_with_masks(pair_));
   Matcher matcher = plan();
   const Result before = caller.result();
   const int allocations = emulated()->allocations(), synchronisations = emulated()->synchronisations();
@@ -450,23 +412,23 @@ TEST_P(CudaPlanTest, EnqueuesOnTheStreamOfItsCallerAndWaitsForNothing) {
   EXPECT_EQ(emulated()->synchronisations(), synchronisations);
   EXPECT_TRUE(same_bytes(caller.result(), before)) << "something was not left to the stream";
   caller.wait();
-  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
+  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views_with_masks(pair_))));
 }
 
 TEST_P(CudaPlanTest, EverythingIsInItsMemoryOnceItIsPlanned) {
   PARALLAX_NEEDS_EMULATED_GPU();
-  const Caller caller(views(pair_), with_confidence());
+  const Caller caller(views_with_masks(pair_));
   emulated()->set_lazy(1);
   Matcher matcher = plan();
   caller.enqueue(matcher);
   caller.wait();
-  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
+  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views_with_masks(pair_))));
 }
 
 TEST_P(CudaPlanTest, TwoStreamsMatchAtOnceAsEachAlone) {
-  const StereoPair pair = views(pair_);
+  const StereoPair pair = views_with_masks(pair_);
   Matcher first = plan(), second = plan();
-  const Caller one(pair, with_confidence()), other(swapped(pair), with_confidence());
+  const Caller one(pair), other(swapped(pair));
   for (int i = 0; i < 20; ++i) {
     one.enqueue(first);
     other.enqueue(second);
@@ -478,19 +440,19 @@ TEST_P(CudaPlanTest, TwoStreamsMatchAtOnceAsEachAlone) {
 }
 
 TEST_P(CudaPlanTest, EnqueuesIntoTheGraphOfItsCaller) {
-  const Caller caller(views(pair_), with_confidence());
+  const Caller caller(views_with_masks(pair_));
   Matcher matcher = plan();
   const cuda::Graph graph =
       cuda::capture(caller.context(), caller.stream(), [&] { caller.enqueue(matcher); });
   for (int i = 0; i < 3; ++i)
     cuda::check(cuda::driver().cuGraphLaunch(graph.executable.get(), caller.stream()), "cuGraphLaunch");
   caller.wait();
-  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
+  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views_with_masks(pair_))));
 }
 
 TEST_P(CudaPlanTest, RunsAndEnqueuesByTurns) {
-  const StereoPair pair = views(pair_);
-  const Caller caller(pair, with_confidence());
+  const StereoPair pair = views_with_masks(pair_);
+  const Caller caller(pair);
   Matcher matcher = plan();
   EXPECT_TRUE(matcher.stage_times().empty());
   for (int i = 0; i < 2; ++i) {
@@ -558,7 +520,7 @@ struct Placed {
   StereoPair pair;
   DisparityMap map;
 
-  Placed(const SynthPair& from, const Placing& how, bool with_confidence, std::byte* memory) {
+  Placed(const SynthPair& from, const Placing& how, std::byte* memory) {
     Pieces pieces(memory);
     const Size size = from.size(), colour{3 * size.width, size.height};
     const auto stride = [&](int width) { return how.sign * (width + how.gap); };
@@ -575,17 +537,17 @@ struct Placed {
     pair = {image(from.left), image(from.right), mask(from.left_mask), mask(from.right_mask)};
     map.disparity = pieces.plane<float>(size, stride(size.width), 0);
     map.status = pieces.plane<std::uint8_t>(size, stride(size.width), how.shift);
-    if (with_confidence) map.confidence = pieces.plane<float>(size, stride(size.width), 0);
+    map.confidence = pieces.plane<float>(size, stride(size.width), 0);
   }
 
   // Bytes that all of it takes, and more.
   static constexpr std::size_t most_bytes = 1 << 14;
 
   Result result() const {
-    Result result(map.disparity.size, 0xEE, !map.confidence.empty());
+    Result result(map.disparity.size, 0xEE, true);
     copy_rows<float>(map.disparity, result.disparity.view());
     copy_rows<std::uint8_t>(map.status, result.status.view());
-    if (!map.confidence.empty()) copy_rows<float>(map.confidence, result.confidence.view());
+    copy_rows<float>(map.confidence, result.confidence.view());
     return result;
   }
 };
@@ -595,7 +557,7 @@ TEST_P(CudaPlanTest, NothingIsWrittenAfterARunThatFailed) {
   PARALLAX_NEEDS_EMULATED_GPU();
   constexpr unsigned char mine = 0x33;
   const Pinned memory(Placed::most_bytes);
-  const Placed placed(pair_, {}, with_confidence(), memory.data());
+  const Placed placed(pair_, {}, memory.data());
   Matcher matcher = plan();
   const int before = emulated()->calls();
   matcher.run(placed.pair, placed.map);
@@ -608,7 +570,7 @@ TEST_P(CudaPlanTest, NothingIsWrittenAfterARunThatFailed) {
     emulated()->set_lazy(0);  // all that was put off is done now
     for (std::size_t i = 0; i < Placed::most_bytes; ++i)
       ASSERT_EQ(memory.data()[i], std::byte{mine}) << "byte " << i << ", call " << k << " of " << calls;
-    Placed(pair_, {}, with_confidence(), memory.data());
+    Placed(pair_, {}, memory.data());
   }
 }
 
@@ -621,27 +583,25 @@ BeliefPropagationParameters least_belief_propagation() {
   return parameters;
 }
 
-const Case many_runs[] = {{"Fixed8", least_belief_propagation(), true},
-                          {"Float32", small_belief_propagation(Arithmetic::float32), true},
-                          {"Block", small_block(), true}};
+const SmallPlan many_runs[] = {{"Fixed8", least_belief_propagation()}, small_plans[1], small_plans[2]};
 
 class CudaManyRunsTest : public CudaPlanTest {
  protected:
   static constexpr int runs = 1000;
 };
 
-INSTANTIATE_TEST_SUITE_P(, CudaManyRunsTest, testing::ValuesIn(many_runs),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(, CudaManyRunsTest, testing::ValuesIn(many_runs), name_of_plan);
 
 TEST_P(CudaManyRunsTest, GiveTheSameBytesInTheSameMemory) {
   const cuda::Context context(0);
-  const Result expected = on_reference(views(pair_));
+  const Result expected = on_reference(views_with_masks(pair_));
   Matcher matcher = plan();
-  ASSERT_TRUE(same_bytes(run(matcher, views(pair_)), expected));
+  ASSERT_TRUE(same_bytes(run(matcher, views_with_masks(pair_)), expected));
   const std::size_t free = cuda::free_memory(context);
   const int allocations = emulated() != nullptr ? emulated()->allocations() : 0;
   const std::size_t live_objects = emulated() != nullptr ? emulated()->live_objects() : 0;
-  for (int i = 0; i < runs; ++i) ASSERT_TRUE(same_bytes(run(matcher, views(pair_)), expected)) << "run " << i;
+  for (int i = 0; i < runs; ++i)
+    ASSERT_TRUE(same_bytes(run(matcher, views_with_masks(pair_)), expected)) << "run " << i;
   EXPECT_EQ(cuda::free_memory(context), free);
   if (emulated() == nullptr) return;
   EXPECT_EQ(emulated()->allocations(), allocations);
@@ -649,14 +609,14 @@ TEST_P(CudaManyRunsTest, GiveTheSameBytesInTheSameMemory) {
 }
 
 TEST_P(CudaManyRunsTest, AreEnqueuedWithoutAWait) {
-  const Caller caller(views(pair_), with_confidence());
+  const Caller caller(views_with_masks(pair_));
   Matcher matcher = plan();
   caller.enqueue(matcher);
   caller.wait();
   const std::size_t free = cuda::free_memory(*caller.context());
   for (int i = 0; i < runs; ++i) caller.enqueue(matcher);
   caller.wait();
-  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
+  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views_with_masks(pair_))));
   EXPECT_EQ(cuda::free_memory(*caller.context()), free);
 }
 
@@ -665,46 +625,35 @@ TEST(DeviceImagesTest, AreOnlyTakenByAGpu) {
   Result result(small_size);
   for (const Device& device : {reference, cpu(1)}) {
     Matcher matcher(small_block(), device, {small_size});
-    expect_error(error_of([&] { matcher.enqueue(views(pair), result.map(), nullptr); }),
+    expect_error(error_of([&] { matcher.enqueue(views_with_masks(pair), result.map(), nullptr); }),
                  ErrorCategory::device, {"only a matcher planned for a GPU", "use run()"});
   }
 }
 
-// ---- Images of every kind
-// --------------------------------------------------------------------------------------
-
-TEST_P(CudaPlanTest, ImagesOfTheHostLieAnyWayTheyLike) {
-  const Result expected = on_reference(views(pair_));
+TEST_P(CudaPlanTest, ImagesOfTheHostMayHaveAnyLayout) {
+  const Result expected = on_reference(views_with_masks(pair_));
   Matcher matcher = plan();
   for (const Placing& placing : placings) {
-    std::vector<std::byte> memory(Placed::most_bytes, std::byte{0xEE});
-    const Placed placed(pair_, placing, with_confidence(), memory.data());
-    matcher.run(placed.pair, placed.map);
-    EXPECT_TRUE(same_bytes(placed.result(), expected)) << placing.name;
+    std::vector<std::byte> pageable(Placed::most_bytes, std::byte{0xEE});
+    const Pinned pinned(Placed::most_bytes);
+    for (std::byte* memory : {pageable.data(), pinned.data()}) {
+      const Placed placed(pair_, placing, memory);
+      matcher.run(placed.pair, placed.map);
+      EXPECT_TRUE(same_bytes(placed.result(), expected)) << placing.name;
+    }
   }
 }
 
-TEST_P(CudaPlanTest, ImagesInPinnedMemoryLieAnyWayTheyLike) {
-  const Result expected = on_reference(views(pair_));
-  Matcher matcher = plan();
-  for (const Placing& placing : placings) {
-    const Pinned memory(Placed::most_bytes);
-    const Placed placed(pair_, placing, with_confidence(), memory.data());
-    matcher.run(placed.pair, placed.map);
-    EXPECT_TRUE(same_bytes(placed.result(), expected)) << placing.name;
-  }
-}
-
-// Written in pinned memory by the host, then copied as a whole: so pointers there are offsets from its begin.
-TEST_P(CudaPlanTest, ImagesOnTheDeviceLieAnyWayTheyLike) {
-  const Result expected = on_reference(views(pair_));
+// They are laid out in memory of the host, which is then copied: each pointer moves by the same offset.
+TEST_P(CudaPlanTest, ImagesOnTheDeviceMayHaveAnyLayout) {
+  const Result expected = on_reference(views_with_masks(pair_));
   Matcher matcher = plan();
   const auto context = std::make_shared<cuda::Context>(0);
   const cuda::Current current(*context);
   const cuda::DeviceMemory there = cuda::allocate(context, Placed::most_bytes);
   for (const Placing& placing : placings) {
     std::vector<std::byte> memory(Placed::most_bytes, std::byte{0xEE});
-    const Placed here(pair_, placing, with_confidence(), memory.data());
+    const Placed here(pair_, placing, memory.data());
     const auto move = [&](auto* pointer) {
       using T = std::remove_pointer_t<decltype(pointer)>;
       if (pointer == nullptr) return pointer;
@@ -755,7 +704,7 @@ class CudaVolumeTest : public GpuTest, public testing::WithParamInterface<Volume
   StereoPair pair_with(const float* values) const {
     const int row = small_size.width * parameters_.disparities;
     const int stride = GetParam().stride_in_rows * row + GetParam().gap;
-    StereoPair pair = views(pair_);
+    StereoPair pair = views_with_masks(pair_);
     pair.costs = CostVolume(values, small_size, parameters_.disparities);
     pair.costs.stride_bytes = stride * static_cast<std::ptrdiff_t>(sizeof(float));
     if (stride < 0) pair.costs.data += (1 - small_size.height) * stride;
@@ -784,18 +733,11 @@ TEST_P(CudaVolumeTest, IsTakenFromTheDevice) {
   const auto context = std::make_shared<cuda::Context>(0);
   const cuda::Current current(*context);
   DeviceImages images(context);
-  StereoPair pair = pair_with(images.copy(values_.data(), values_.size()));
-  pair.left = images.image(pair.left);
-  pair.right = images.image(pair.right);
-  pair.left_mask = images.mask(pair.left_mask);
-  pair.right_mask = images.mask(pair.right_mask);
-  const DisparityMap map{images.plane<float>(small_size, 0), images.plane<std::uint8_t>(small_size, 0)};
+  const StereoPair pair = images.pair(pair_with(images.copy(values_.data(), values_.size())));
+  const DisparityMap map = images.map(small_size, false);
   Matcher matcher(parameters_, gpu(), {small_size});
   matcher.enqueue(pair, map, nullptr);
-  Result result(small_size);
-  images.fetch(map.disparity, result.disparity);
-  images.fetch(map.status, result.status);
-  EXPECT_TRUE(same_bytes(result, expected()));
+  EXPECT_TRUE(same_bytes(images.result(map), expected()));
 }
 
 class CudaOddVolumeTest : public GpuTest {
@@ -810,7 +752,7 @@ class CudaOddVolumeTest : public GpuTest {
   }
 
   StereoPair pair() const {
-    StereoPair pair = views(pair_);
+    StereoPair pair = views_with_masks(pair_);
     pair.costs = CostVolume(values_.data(), small_size, labels);
     return pair;
   }
@@ -849,7 +791,7 @@ TEST_P(CudaPlanTest, WideImagesAtOddAddressesAreCopiedOrRefused) {
     EXPECT_TRUE(same_bytes(run(matcher, pair_in(memory)), expected));
   }
 
-  const Caller caller(views(pair_), with_confidence());
+  const Caller caller(views_with_masks(pair_));
   StereoPair there = pair_in(caller.pair().left.data);
   caller.enqueue(matcher, there);
   there.left.data = static_cast<const std::byte*>(there.left.data) + 1;

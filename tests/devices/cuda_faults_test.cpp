@@ -9,27 +9,12 @@
 
 #include <gtest/gtest.h>
 
-#include "device_images.h"
 #include "devices/gpu_test.h"
 
 namespace parallax::test {
 namespace {
 
 constexpr cuda::Result invalid_context = 201, illegal_address = 700;
-
-struct Case {
-  const char* name;
-  MatcherParameters parameters;
-};
-
-std::ostream& operator<<(std::ostream& out, const Case& c) {
-  return out << c.name;
-}
-
-const Case cases[] = {{"Fixed8", small_belief_propagation()},
-                      {"Float32", small_belief_propagation(Arithmetic::float32)},
-                      {"Block", small_block()},
-                      {"Census", small_census()}};
 
 using Counts = std::map<std::string, int>;
 
@@ -47,14 +32,14 @@ std::string call_in(const std::string& message) {
   return message.substr(begin.size(), message.find(' ', begin.size()) - begin.size());
 }
 
-class CudaFaultsTest : public GpuTest, public testing::WithParamInterface<Case> {
+class CudaFaultsTest : public GpuTest, public testing::WithParamInterface<SmallPlan> {
  protected:
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped()) return;
     PARALLAX_NEEDS_EMULATED_GPU();
     live();  // compiles
-    expected_ = match(parameters(), reference, views(pair_));
+    expected_ = match(parameters(), reference, views_with_masks(pair_));
   }
 
   const MatcherParameters& parameters() const { return GetParam().parameters; }
@@ -63,7 +48,7 @@ class CudaFaultsTest : public GpuTest, public testing::WithParamInterface<Case> 
   Result live() const {
     Result result(small_size);
     Matcher matcher(parameters(), gpu(), {small_size});
-    matcher.run(views(pair_), result.map());
+    matcher.run(views_with_masks(pair_), result.map());
     return result;
   }
 
@@ -171,21 +156,20 @@ TEST_P(CudaFaultsTest, APlanRunsAgainAfterARunThatFailed) {
   Matcher matcher(parameters(), gpu(), {small_size});
   Result first(small_size);
   const int before = emulated()->calls();
-  matcher.run(views(pair_), first.map());
+  matcher.run(views_with_masks(pair_), first.map());
   const int calls = emulated()->calls() - before;
   int errors = 0;
   for (int k = 1; k <= calls; ++k) {
     emulated()->fail_call(nullptr, k, illegal_address);
     Result failed(small_size), again(small_size);
-    errors += error_of([&] { matcher.run(views(pair_), failed.map()); }).has_value();
-    matcher.run(views(pair_), again.map());
+    errors += error_of([&] { matcher.run(views_with_masks(pair_), failed.map()); }).has_value();
+    matcher.run(views_with_masks(pair_), again.map());
     EXPECT_TRUE(same_bytes(again, expected_)) << "call " << k;
   }
   EXPECT_GT(errors, calls / 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(, CudaFaultsTest, testing::ValuesIn(cases),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(, CudaFaultsTest, testing::ValuesIn(small_plans), name_of_plan);
 
 TEST_F(GpuTest, ACaptureThatFailsLeavesTheStreamAsItWas) {
   PARALLAX_NEEDS_EMULATED_GPU();

@@ -8,7 +8,6 @@
 
 #include <array>
 #include <fstream>
-#include <functional>
 #include <map>
 #include <set>
 #include <sstream>
@@ -23,113 +22,73 @@ namespace {
 
 constexpr std::array architectures{75, 80, 90, 100, 120};
 
-struct PlanCase {
-  std::string name;
-  MatcherParameters parameters;
-  Depth depth = Depth::bits8;
+struct ReportedPlan {
+  const char* name;
+  const char* parameters;  // JSON
   TunedValues configuration = {};
+  Depth depth = Depth::bits8;
 };
 
-BeliefPropagationParameters belief_propagation(
-    const char* name, int disparities, const std::function<void(BeliefPropagationParameters&)>& change) {
-  BeliefPropagationParameters parameters = preset<BeliefPropagationParameters>(name);
-  parameters.disparities = disparities;
-  change(parameters);
-  return parameters;
-}
-
-BlockParameters block(int disparities, const std::function<void(BlockParameters&)>& change) {
-  BlockParameters parameters = preset<BlockParameters>("default");
-  parameters.disparities = disparities;
-  change(parameters);
-  return parameters;
-}
-
-CensusParameters census(const char* name, const std::function<void(CensusParameters&)>& change) {
-  CensusParameters parameters = preset<CensusParameters>(name);
-  change(parameters);
-  return parameters;
-}
-
-TiledBeliefPropagationParameters tiled(const char* name, int disparities) {
-  TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>(name);
-  parameters.disparities = disparities;
-  return parameters;
-}
-
-// Of an older study.
-PlanCase study(const std::string& strategy) {
-  return {"block SAD, " + strategy,
-          preset<BlockParameters>("sad-full-row"),
-          Depth::bits8,
-          {{"strategy", strategy}}};
-}
-
-std::vector<PlanCase> plan_cases() {
-  const char* papers = "grauer-gray-2019";
-  const auto labels = [&](int disparities) { return belief_propagation(papers, disparities, [](auto&) {}); };
-  const auto arithmetic = [&](Arithmetic a, DataCost cost = DataCost::absolute_difference) {
-    return belief_propagation(papers, 128, [&](auto& p) {
-      p.arithmetic = a;
-      p.cost = cost;
-    });
-  };
-  const auto cost = [&](BlockCost c) {
-    return block(128, [&](auto& p) {
-      p.cost = c;
-      p.uniqueness = 10;
-      p.texture_threshold = 10;
-    });
-  };
-  const auto guided = [](int window) {
-    return block(128, [&](auto& p) { p.refine.weighted_median = p.refine.bilateral = window; });
-  };
-  return {{"bp default, 64 labels", belief_propagation("default", 64, [](auto&) {})},
-          {"bp fixed8, 16 labels", labels(16)},
-          {"bp fixed8, 128 labels", labels(128)},
-          {"bp fixed16, 128 labels, colour",
-           arithmetic(Arithmetic::fixed16, DataCost::absolute_difference_colour)},
-          {"bp float32, 128 labels", arithmetic(Arithmetic::float32)},
-          {"bp float16, 128 labels, Birchfield–Tomasi",
-           arithmetic(Arithmetic::float16, DataCost::birchfield_tomasi)},
-          {"bp bfloat16, 128 labels, volume", arithmetic(Arithmetic::bfloat16, DataCost::volume)},
-          {"bp float32, 128 labels, registers",
-           arithmetic(Arithmetic::float32),
-           Depth::bits8,
-           {{"values_in_registers", "128"}}},
-          {"block SAD, 128 labels", cost(BlockCost::sad)},
-          {"block SSD, 128 labels", cost(BlockCost::ssd)},
-          {"block ZNCC, 128 labels", cost(BlockCost::zncc)},
-          {"block SAD, 128 labels, 16 bits", cost(BlockCost::sad), Depth::bits16},
-          {"refine, windows of 7", guided(7)},
-          {"refine, windows of 15", guided(15)},
-          study("shared-memory"),
-          study("constant-memory"),
-          study("device-launch-serial"),
-          study("device-launch"),
-          {"census default", census("default", [](auto&) {})},
-          {"census mobile-gpu-2015", census("mobile-gpu-2015", [](auto&) {})},
-          {"AD-census 5×5, window 9, 16 bits",
-           census("default",
-                  [](auto& p) {
-                    p.transform = CensusTransform::census_5x5;
-                    p.cost = CensusCost::ad_census;
-                    p.window = 9;
-                    p.uniqueness = 10;
-                  }),
-           Depth::bits16},
-          {"tiled-bp default", tiled("default", 64)},
-          {"tiled-bp default, 256 labels", tiled("default", 256)},
-          {"tiled-bp memocode-2013", tiled("memocode-2013", 16)},
-          {"tiled-bp memocode-2013, registers, launches",
-           tiled("memocode-2013", 16),
-           Depth::bits8,
-           {{"scheduler", "launch-per-diagonal"}, {"messages", "registers"}, {"threads_per_pixel", "2"}}},
-          {"tiled-bp memocode-2013, barrier",
-           tiled("memocode-2013", 16),
-           Depth::bits8,
-           {{"scheduler", "grid-barrier"}, {"messages", "shared-memory"}, {"threads_per_pixel", "1"}}}};
-}
+const ReportedPlan reported_plans[] = {
+    {"bp default, 64 labels", R"({"method": "bp", "disparities": 64})"},
+    {"bp fixed8, 16 labels", R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 16})"},
+    {"bp fixed8, 128 labels", R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 128})"},
+    {"bp fixed16, 128 labels, colour",
+     R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 128, "arithmetic": "fixed16",
+         "cost": "absolute_difference_colour"})"},
+    {"bp float32, 128 labels",
+     R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 128, "arithmetic": "float32"})"},
+    {"bp float16, 128 labels, Birchfield–Tomasi",
+     R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 128, "arithmetic": "float16",
+         "cost": "birchfield_tomasi"})"},
+    {"bp bfloat16, 128 labels, volume",
+     R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 128, "arithmetic": "bfloat16",
+         "cost": "volume"})"},
+    {"bp float32, 128 labels, registers",
+     R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 128, "arithmetic": "float32"})",
+     {{"values_in_registers", "128"}}},
+    {"block SAD, 128 labels",
+     R"({"method": "block", "disparities": 128, "cost": "sad", "uniqueness": 10, "texture_threshold": 10})"},
+    {"block SSD, 128 labels",
+     R"({"method": "block", "disparities": 128, "cost": "ssd", "uniqueness": 10, "texture_threshold": 10})"},
+    {"block ZNCC, 128 labels",
+     R"({"method": "block", "disparities": 128, "cost": "zncc", "uniqueness": 10, "texture_threshold": 10})"},
+    {"block SAD, 128 labels, 16 bits",
+     R"({"method": "block", "disparities": 128, "cost": "sad", "uniqueness": 10, "texture_threshold": 10})",
+     {},
+     Depth::bits16},
+    {"refine, windows of 7",
+     R"({"method": "block", "disparities": 128, "weighted_median": 7, "bilateral": 7})"},
+    {"refine, windows of 15",
+     R"({"method": "block", "disparities": 128, "weighted_median": 15, "bilateral": 15})"},
+    // Strategies of an older study.
+    {"block SAD, shared-memory",
+     R"({"method": "block", "preset": "sad-full-row"})",
+     {{"strategy", "shared-memory"}}},
+    {"block SAD, constant-memory",
+     R"({"method": "block", "preset": "sad-full-row"})",
+     {{"strategy", "constant-memory"}}},
+    {"block SAD, device-launch-serial",
+     R"({"method": "block", "preset": "sad-full-row"})",
+     {{"strategy", "device-launch-serial"}}},
+    {"block SAD, device-launch",
+     R"({"method": "block", "preset": "sad-full-row"})",
+     {{"strategy", "device-launch"}}},
+    {"census default", R"({"method": "census"})"},
+    {"census mobile-gpu-2015", R"({"method": "census", "preset": "mobile-gpu-2015"})"},
+    {"AD-census 5×5, window 9, 16 bits",
+     R"({"method": "census", "transform": "census_5x5", "cost": "ad_census", "window": 9, "uniqueness": 10})",
+     {},
+     Depth::bits16},
+    {"tiled-bp default", R"({"method": "tiled-bp", "disparities": 64})"},
+    {"tiled-bp default, 256 labels", R"({"method": "tiled-bp", "disparities": 256})"},
+    {"tiled-bp memocode-2013", R"({"method": "tiled-bp", "preset": "memocode-2013", "disparities": 16})"},
+    {"tiled-bp memocode-2013, registers, launches",
+     R"({"method": "tiled-bp", "preset": "memocode-2013", "disparities": 16})",
+     {{"scheduler", "launch-per-diagonal"}, {"messages", "registers"}, {"threads_per_pixel", "2"}}},
+    {"tiled-bp memocode-2013, barrier",
+     R"({"method": "tiled-bp", "preset": "memocode-2013", "disparities": 16})",
+     {{"scheduler", "grid-barrier"}, {"messages", "shared-memory"}, {"threads_per_pixel", "1"}}}};
 
 // A file of kernels, and the macros that a plan specialises it with.
 struct Asked {
@@ -149,11 +108,12 @@ Asked parse(const std::string& compilation) {
 }
 
 // What a plan asks the emulated compiler for, because nothing of it is on disk.
-std::vector<Asked> asked_by(const PlanCase& plan) {
+std::vector<Asked> asked_by(const ReportedPlan& plan) {
   const TemporaryFolder cache;
   const Variable empty("XDG_CACHE_HOME", cache.path().string());
   const int before = emulated()->compilations();
-  const Matcher matcher(plan.parameters, gpu(), {{90, 75}, plan.depth}, {0, plan.configuration});
+  const Matcher matcher(parameters_from_json(plan.parameters), gpu(), {{90, 75}, plan.depth},
+                        {0, plan.configuration});
   std::vector<Asked> asked;
   for (int i = before; i < emulated()->compilations(); ++i)
     asked.push_back(parse(emulated()->compilation(i)));
@@ -280,7 +240,7 @@ class NewKernels {
 TEST_F(KernelReportTest, EveryKernelCompilesAndHardlySpills) {
   std::map<int, NewKernels> kernels_for;
   std::size_t plans = 0;
-  for (const PlanCase& plan : plan_cases()) {
+  for (const ReportedPlan& plan : reported_plans) {
     SCOPED_TRACE(plan.name);
     const std::vector<Asked> all_asked = asked_by(plan);
     EXPECT_GE(all_asked.size(), 3u);

@@ -7,7 +7,6 @@
 
 #include "devices/cuda/driver.h"
 #include "module.h"
-#include "results.h"
 #include "streams.h"
 
 namespace emulated {

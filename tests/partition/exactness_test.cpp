@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/random_pair.h"
+#include "conformance/random_case.h"
 #include "support.h"
 
 namespace parallax::test {

@@ -8,7 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/random_pair.h"
 #include "support.h"
 
 namespace parallax::test {
