@@ -277,6 +277,32 @@ inline int random_number(std::mt19937& random, int low, int high) {
   return std::uniform_int_distribution<int>(low, high)(random);
 }
 
+// Data costs, the labels of a pixel side by side, with images that nobody looks at.
+class Volume {
+ public:
+  Volume(Size size, int labels) : Volume(size, labels, std::vector<float>(size.pixels() * index(labels))) {}
+  Volume(Size size, int labels, std::vector<float> costs)
+      : labels_(labels), gray_(size), costs_(std::move(costs)) {}
+
+  Size size() const { return gray_.size(); }
+  int labels() const { return labels_; }
+  float& at(int x, int y, int label) { return costs_[element(x, y, label)]; }
+  float at(int x, int y, int label) const { return costs_[element(x, y, label)]; }
+  StereoPair pair() const {
+    return {gray_.view(), gray_.view(), {}, {}, CostVolume(costs_.data(), size(), labels_)};
+  }
+
+ private:
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  std::size_t element(int x, int y, int label) const {
+    return (index(y) * index(size().width) + index(x)) * index(labels_) + index(label);
+  }
+
+  int labels_;
+  Plane<std::uint8_t> gray_;
+  std::vector<float> costs_;
+};
+
 // Noise, and a right view that shows it shifted.
 class ShiftedPair {
  public:

@@ -52,6 +52,9 @@ TEST_P(CpuConformance, KeepsNothingFromTheRunBefore) {
     const std::vector<float> no_costs(size.pixels() * static_cast<std::size_t>(pair.costs.labels));
     StereoPair other{pair.right, pair.left, pair.right_mask, {}};
     if (pair.costs.labels > 0) other.costs = CostVolume(no_costs.data(), size, pair.costs.labels);
+    for (const Device& device : processors(method()))
+      EXPECT_EQ(estimate_memory_bytes(random_case.parameters(), device, pair.left.format),
+                Matcher(random_case.parameters(), device, pair.left.format).memory_bytes());
     Matcher matcher(random_case.parameters(), cpu(2), pair.left.format);
     const bool with_confidence = random_case.with_confidence();
     Result first(size, 0x11, with_confidence), second(size, 0xEE, with_confidence), last(size, 0x77);

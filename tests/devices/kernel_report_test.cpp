@@ -35,12 +35,12 @@ const ReportedPlan reported_plans[] = {
     {"bp fixed8, 128 labels", R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 128})"},
     {"bp fixed16, 128 labels, colour",
      R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 128, "arithmetic": "fixed16",
-         "cost": "absolute_difference_colour"})"},
+         "cost": "absolute-difference-colour"})"},
     {"bp float32, 128 labels",
      R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 128, "arithmetic": "float32"})"},
     {"bp float16, 128 labels, Birchfield–Tomasi",
      R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 128, "arithmetic": "float16",
-         "cost": "birchfield_tomasi"})"},
+         "cost": "birchfield-tomasi"})"},
     {"bp bfloat16, 128 labels, volume",
      R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 128, "arithmetic": "bfloat16",
          "cost": "volume"})"},
@@ -77,7 +77,7 @@ const ReportedPlan reported_plans[] = {
     {"census default", R"({"method": "census"})"},
     {"census mobile-gpu-2015", R"({"method": "census", "preset": "mobile-gpu-2015"})"},
     {"AD-census 5×5, window 9, 16 bits",
-     R"({"method": "census", "transform": "census_5x5", "cost": "ad_census", "window": 9, "uniqueness": 10})",
+     R"({"method": "census", "transform": "census-5x5", "cost": "ad-census", "window": 9, "uniqueness": 10})",
      {},
      Depth::bits16},
     {"tiled-bp default", R"({"method": "tiled-bp", "disparities": 64})"},
@@ -164,6 +164,12 @@ const cuda::Compiler* real_compiler() {
     return nullptr;
   }();
   return found;
+}
+
+// Also where the report cannot be made.
+TEST(ReportedPlansTest, HaveValidParameters) {
+  for (const ReportedPlan& plan : reported_plans)
+    EXPECT_NO_THROW(parameters_from_json(plan.parameters).validate()) << plan.name;
 }
 
 class KernelReportTest : public testing::Test {

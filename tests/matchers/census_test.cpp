@@ -127,14 +127,8 @@ TEST(CensusTest, RangesOfLevelsCoverThoseBelow) {
   EXPECT_EQ(levels[2].highest(), 1);
 }
 
-Result match_synth(const SynthPair& pair, const CensusParameters& parameters) {
-  return match(parameters, cpu(2), {pair.left_view(), pair.right_view()});
-}
-
 double bad1(const SynthPair& pair, const CensusParameters& parameters) {
-  return evaluate(match_synth(pair, parameters).disparity.view(), pair.left_truth.view(),
-                  pair.left_mask.view())
-      .bad1;
+  return error_against_truth(match(parameters, cpu(2), views(pair)), pair).bad1;
 }
 
 CensusParameters census_of(int disparities, int levels) {
@@ -161,16 +155,6 @@ TEST(CensusTest, AllTransformsAndCostsFindDisparities) {
     }
 }
 
-// Gain and offset of one camera change hardly any comparison; differences of gray values suffer.
-TEST(CensusTest, IsBlindToGainAndOffset) {
-  const SynthPair pair = synth(Scene::layers);
-  const Plane<std::uint8_t> dim = dimmed(pair.right);
-  const ImageView right(dim.row(0), {pair.size(), Depth::bits8}, 3, dim.view().stride_bytes);
-  const Result result = match(census_of(20, 3), cpu(2), {pair.left_view(), right});
-  const double error = evaluate(result.disparity.view(), pair.left_truth.view(), pair.left_mask.view()).bad1;
-  EXPECT_LT(error, 0.12);
-}
-
 // A post of seven columns before a wall: on level 2 it is less than two pixels wide.
 TEST(CensusTest, ThinThingsSurviveThePyramid) {
   const Size size{96, 40};
@@ -194,17 +178,6 @@ TEST(CensusTest, ThinThingsSurviveThePyramid) {
   const Result result = match(parameters, cpu(1), {left.view(), right.view()});
   for (int y = 0; y < size.height; ++y)
     EXPECT_NEAR(result.disparity.at(first + 3, y), near, 0.5) << "row " << y;
-}
-
-TEST(CensusTest, RangesThatLeadOutOfTheImageAreRefused) {
-  CensusParameters beyond;
-  beyond.min_disparity = 50;
-  expect_refused([&] { Matcher(beyond, cpu(1), {{50, 10}}); }, "lie outside an image 50 pixels wide");
-}
-
-TEST(CensusTest, ThePresetOfTheTalkIsAsItSays) {
-  EXPECT_EQ(preset<CensusParameters>("mobile-gpu-2015").disparities, 60);
-  EXPECT_EQ(preset<CensusParameters>("mobile-gpu-2015").transform, CensusTransform::modified_9x9);
 }
 
 }  // namespace
