@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "devices/devices.h"
+#include "support.h"
 
 namespace parallax {
 namespace {
@@ -69,15 +70,8 @@ TEST(DeviceTest, RefusesAnyOtherText) {
                                  "opencl:-1",
                                  "opencl:1.-1",
                                  "opencl:a.b",
-                                 ":0"}) {
-    try {
-      Device::parse(text);
-      ADD_FAILURE() << "took '" << text << "'";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.category(), ErrorCategory::argument) << text;
-      EXPECT_NE(std::string(error.what()).find("'" + text + "'"), std::string::npos) << error.what();
-    }
-  }
+                                 ":0"})
+    test::expect_refused([&] { Device::parse(text); }, "'" + text + "'");
 }
 
 TEST(DeviceTest, TextIsReadBack) {
@@ -147,16 +141,9 @@ TEST_F(CpuTargetTest, EveryTargetCanBeForcedAndTheRestrictionLifted) {
 }
 
 TEST_F(CpuTargetTest, UnknownNameIsRefusedWithTheKnownOnes) {
-  for (const std::string unknown : {"MMX", "avx2", "AVX2 "}) {
-    try {
-      force_cpu_target(unknown);
-      ADD_FAILURE() << "took '" << unknown << "'";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.category(), ErrorCategory::argument);
-      EXPECT_NE(std::string(error.what()).find(unknown), std::string::npos) << error.what();
-      EXPECT_NE(std::string(error.what()).find(cpu_targets().front()), std::string::npos) << error.what();
-    }
-  }
+  for (const std::string unknown : {"MMX", "avx2", "AVX2 "})
+    test::expect_error(test::error_of([&] { force_cpu_target(unknown); }), ErrorCategory::argument,
+                       {unknown, cpu_targets().front()});
 }
 
 }  // namespace

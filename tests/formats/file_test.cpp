@@ -17,6 +17,8 @@
 #include "parallax/error.h"
 #include "parallax/formats.h"
 
+#include "support.h"
+
 namespace {
 
 // Names of the files that fsync() was called for.
@@ -33,7 +35,7 @@ extern "C" int fsync(int file) {
 }
 #endif
 
-namespace parallax {
+namespace parallax::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -46,13 +48,6 @@ Bytes bytes_of(std::string_view text) {
 
 class FileTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "parallax_file_test.XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::string path(const std::string& name) const { return folder_ / name; }
   mode_t permissions(const std::string& name) const {
     struct stat about {};
@@ -66,19 +61,13 @@ class FileTest : public ::testing::Test {
   }
   using Names = std::vector<std::string>;
 
-  fs::path folder_;
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 template <class Call>
-void expect_file_error(const Call& call, const std::string& path, std::string_view reason) {
-  try {
-    call();
-    ADD_FAILURE() << "no error about " << path;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::file);
-    EXPECT_NE(std::string_view(error.what()).find(path), std::string_view::npos) << error.what();
-    EXPECT_NE(std::string_view(error.what()).find(reason), std::string_view::npos) << error.what();
-  }
+void expect_file_error(const Call& call, const std::string& path, const std::string& reason) {
+  expect_error(error_of(call), ErrorCategory::file, {path, reason});
 }
 
 TEST_F(FileTest, IsReadAsItWasWritten) {
@@ -294,4 +283,4 @@ TEST_F(FileTest, FileIsOnTheDiskBeforeItHasItsName) {
 #endif
 
 }  // namespace
-}  // namespace parallax
+}  // namespace parallax::test

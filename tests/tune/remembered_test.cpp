@@ -23,18 +23,7 @@ using detail::Configuration;
 
 class RememberedTuning : public testing::Test {
  protected:
-  RememberedTuning() {
-    std::string name = (fs::temp_directory_path() / "parallax_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    file_ = folder_ / "tuning.json";
-    ::setenv("PARALLAX_TUNING", file_.c_str(), 1);
-    parameters_.disparities = 1000;
-  }
-  ~RememberedTuning() override {
-    ::setenv("PARALLAX_TUNING", "off", 1);
-    fs::permissions(folder_, fs::perms::owner_all);
-    fs::remove_all(folder_);
-  }
+  RememberedTuning() { parameters_.disparities = 1000; }
 
   void write(const std::string& text) const { std::ofstream(file_) << text; }
   std::string content() const {
@@ -67,7 +56,9 @@ class RememberedTuning : public testing::Test {
     return configuration;
   }
 
-  fs::path folder_, file_;
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path(), file_ = folder_ / "tuning.json";
+  const Variable tuning_{"PARALLAX_TUNING", file_.string()};
   BlockParameters parameters_;  // of many labels: how many pixels go together shows in the memory
   Device device_ = cpu(2);
   ImageFormat format_{{64, 40}};
@@ -91,7 +82,7 @@ TEST_F(RememberedTuning, CanBeSwitchedOff) {
   EXPECT_EQ(planned_bytes(), bytes_with({}));
   use_tuning(true);
   EXPECT_EQ(planned_bytes(), bytes_with(together(16)));
-  ::setenv("PARALLAX_TUNING", "off", 1);
+  tuning_.set("off");
   EXPECT_EQ(planned_bytes(), bytes_with({}));
   EXPECT_EQ(tuning_file(), "");
   EXPECT_THROW(remember_tuning(entry()), Error);
@@ -110,9 +101,9 @@ TEST_F(RememberedTuning, IsOfOneProblemOnly) {
     remember_tuning(other);
   }
   EXPECT_EQ(remembered_tuning().size() - 6, [&] {
-    ::setenv("PARALLAX_TUNING", (folder_ / "none.json").c_str(), 1);
+    tuning_.set((folder_ / "none.json").string());
     const std::size_t built_in = remembered_tuning().size();
-    ::setenv("PARALLAX_TUNING", file_.c_str(), 1);
+    tuning_.set(file_.string());
     return built_in;
   }());
   EXPECT_TRUE(found().empty());
@@ -142,13 +133,13 @@ TEST_F(RememberedTuning, AnotherFileOfTheSameNameIsReadAgain) {
 }
 
 TEST_F(RememberedTuning, EveryMissingFolderIsMade) {
-  ::setenv("PARALLAX_TUNING", (folder_ / "a" / "b" / "t.json").c_str(), 1);
+  tuning_.set((folder_ / "a" / "b" / "t.json").string());
   remember_tuning(entry());
   EXPECT_EQ(found(), together(16));
 }
 
 TEST_F(RememberedTuning, IsFoundInTheUsersFolder) {
-  ::unsetenv("PARALLAX_TUNING");
+  tuning_.set(std::nullopt);
   ::setenv("XDG_CONFIG_HOME", folder_.c_str(), 1);
   EXPECT_EQ(tuning_file(), (folder_ / "parallax" / "tuning.json").string());
   remember_tuning(entry());
@@ -248,11 +239,11 @@ TEST_F(RememberedTuning, OfALinkWritesWhatItPointsTo) {
 }
 
 TEST_F(RememberedTuning, TellsBeforeASearchThatItCannotBeWritten) {
-  ::setenv("PARALLAX_TUNING", (folder_ / "a" / "t.json").c_str(), 1);
+  tuning_.set((folder_ / "a" / "t.json").string());
   EXPECT_NO_THROW(check_tuning_file());
   EXPECT_FALSE(fs::exists(folder_ / "a" / "t.json"));
   for (const std::string& path : {std::string("off"), folder_.string(), std::string("/proc/none/t.json")}) {
-    ::setenv("PARALLAX_TUNING", path.c_str(), 1);
+    tuning_.set(path);
     EXPECT_THROW(check_tuning_file(), Error) << path;
   }
 }
@@ -269,15 +260,9 @@ TEST_F(RememberedTuning, WhatIsNoFileIsIgnored) {
 }
 
 TEST_F(RememberedTuning, AnUnwritableFolderIsAnErrorOfItsFile) {
-  if (::geteuid() == 0) ::setenv("PARALLAX_TUNING", "/proc/parallax/tuning.json", 1);
+  if (::geteuid() == 0) tuning_.set("/proc/parallax/tuning.json");
   fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
-  try {
-    remember_tuning(entry());
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::file);
-    EXPECT_NE(std::string(error.what()).find(tuning_file()), std::string::npos) << error.what();
-  }
+  expect_error(error_of([&] { remember_tuning(entry()); }), ErrorCategory::file, {tuning_file()});
 }
 
 // Nothing reaches a plan that it does not offer.
