@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -160,6 +161,11 @@ inline TiledBeliefPropagationParameters plain_tiled_contest() {
   parameters.frame = 0;
   parameters.outside_cost = 10;
   return parameters;
+}
+
+inline std::vector<std::byte> bytes_of(std::string_view text) {
+  const auto* first = reinterpret_cast<const std::byte*>(text.data());
+  return {first, first + text.size()};
 }
 
 inline bool contains(std::string_view text, std::string_view part) {

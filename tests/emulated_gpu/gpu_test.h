@@ -150,6 +150,8 @@ class Gpu : public testing::Test {
     return function;
   }
 
+  FunctionHandle kernel(const char* name, const std::string& source) { return kernel(load(source), name); }
+
   DeviceAddress allocate(std::size_t bytes) {
     DeviceAddress address = 0;
     EXPECT_EQ(driver.cuMemAlloc_v2(&address, bytes), 0);

@@ -41,11 +41,6 @@ namespace {
 namespace fs = std::filesystem;
 using Bytes = std::vector<std::byte>;
 
-Bytes bytes_of(std::string_view text) {
-  const auto* first = reinterpret_cast<const std::byte*>(text.data());
-  return {first, first + text.size()};
-}
-
 class FileTest : public ::testing::Test {
  protected:
   std::string path(const std::string& name) const { return folder_ / name; }
@@ -277,7 +272,7 @@ TEST_F(FileTest, FileIsOnTheDiskBeforeItHasItsName) {
   synced.clear();
   write_file(path("file"), bytes_of("new"));
   ASSERT_EQ(synced.size(), 2u);
-  EXPECT_NE(synced[0].find("/.parallax-"), std::string::npos) << synced[0];
+  EXPECT_TRUE(contains(synced[0], "/.parallax-")) << synced[0];
   EXPECT_EQ(synced[1], folder_);
 }
 #endif

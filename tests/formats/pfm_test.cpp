@@ -15,11 +15,6 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-Bytes bytes_of(std::string_view text) {
-  const auto* first = reinterpret_cast<const std::byte*>(text.data());
-  return {first, first + text.size()};
-}
-
 Bytes pfm(std::string_view header, std::initializer_list<int> pixels) {
   Bytes bytes = bytes_of(header);
   for (const int pixel : pixels) bytes.push_back(static_cast<std::byte>(pixel));

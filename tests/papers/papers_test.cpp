@@ -139,8 +139,8 @@ TEST_F(PapersTest, EveryTableIsThereInAllFormsAlike) {
   ASSERT_EQ(table_lines.size(), rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (const char* key : {"pair", "step", "device"})
-      EXPECT_NE(table_lines[i].find("| " + text_of(rows[i][key]) + " "), std::string::npos) << table_lines[i];
-    EXPECT_NE(table_lines[i].find(text_of(rows[i]["published_hardware"])), std::string::npos);
+      EXPECT_TRUE(contains(table_lines[i], "| " + text_of(rows[i][key]) + " ")) << table_lines[i];
+    EXPECT_TRUE(contains(table_lines[i], text_of(rows[i]["published_hardware"])));
   }
   // The GPU's are not drawn: there is nothing of ours.
   for (const char* name : {"block", "census", "bp-2010", "bp-2010-split", "bp-2019-cpu", "tiled-bp"})
@@ -181,13 +181,13 @@ TEST_F(PapersTest, AMissingDeviceIsADashBesideThePapersFigure) {
   for (const std::string& line : lines_of(outcome.out)) {
     if (!line.starts_with("| tsukuba") || line.find("| registers") == std::string::npos) continue;
     found = true;
-    EXPECT_NE(line.find("| cuda   | —"), std::string::npos) << line;
-    EXPECT_NE(line.find("| 24.3"), std::string::npos) << line;
-    EXPECT_NE(line.find("| 1.93"), std::string::npos) << line;
-    EXPECT_NE(line.find("GeForce GTX 285"), std::string::npos) << line;
+    EXPECT_TRUE(contains(line, "| cuda   | —")) << line;
+    EXPECT_TRUE(contains(line, "| 24.3")) << line;
+    EXPECT_TRUE(contains(line, "| 1.93")) << line;
+    EXPECT_TRUE(contains(line, "GeForce GTX 285")) << line;
   }
   EXPECT_TRUE(found) << outcome.out;
-  EXPECT_NE(outcome.out.find("— here: no cuda device"), std::string::npos);
+  EXPECT_TRUE(contains(outcome.out, "— here: no cuda device"));
 }
 
 TEST_F(PapersTest, TheSecondContestPairIsMatchedWhereItIs) {
@@ -203,7 +203,7 @@ TEST_F(PapersTest, TheSecondContestPairIsMatchedWhereItIs) {
   write_red_barrel(20);
   const Outcome outcome = bench("--paper tiled-bp --device cpu --json q.json");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_NE(outcome.err.find("ground_truth_labels.txt ends before"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "ground_truth_labels.txt ends before")) << outcome.err;
   EXPECT_FALSE(fs::exists(folder_ / "q.json"));
   fs::remove(data() / "memocode2013" / "Right.png");
   expect_refusal("bench --suite papers --paper tiled-bp --data data", 1, {"memocode2013/Right.png"});
@@ -270,7 +270,7 @@ TEST_F(PapersTest, AProgramThatIsNotThereIsNamedWithTheWayToBuildIt) {
   const std::string command = "cd '" + folder_.string() + "' && ./parallax bench --suite papers 2> message";
   EXPECT_NE(std::system(command.c_str()), 0);
   const std::string message = contents(folder_ / "message");
-  EXPECT_NE(message.find("--target parallax-papers"), std::string::npos) << message;
+  EXPECT_TRUE(contains(message, "--target parallax-papers")) << message;
   EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 1) << message;
 }
 
@@ -283,7 +283,7 @@ TEST_F(PapersTest, AnUnwritableFileIsNamedAndNothingIsHalfWritten) {
       run("bench --suite papers --data data --seconds-per-row 0 --paper block --device cpu --json p.json",
           "ulimit -f 16;");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_NE(outcome.err.find("p.json"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "p.json")) << outcome.err;
   EXPECT_EQ(contents(folder_ / "p.json"), "what was here before");
   EXPECT_EQ(files(), before);
 }

@@ -50,7 +50,7 @@ TEST_F(TilePlanCuda, SaysWhenTheGpuHasNoRoomForASmallTile) {
     ADD_FAILURE() << "5000 bytes were enough";
   } catch (const Error& error) {
     EXPECT_EQ(error.category(), ErrorCategory::memory);
-    EXPECT_NE(std::string(error.what()).find("are free on the GPU"), std::string::npos) << error.what();
+    EXPECT_TRUE(contains(error.what(), "are free on the GPU")) << error.what();
   }
 }
 

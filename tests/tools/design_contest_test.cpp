@@ -7,7 +7,6 @@
 
 #include "support.h"
 #include "tools/command_fixture.h"
-#include "tools/data_folder.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::test {

@@ -9,7 +9,6 @@
 #include "parallax/error.h"
 
 #include "support.h"
-#include "tools/background.h"
 #include "tools/command_fixture.h"
 #include "tools/parallax/command.h"
 #include "tools/parallax/command_files.h"
@@ -131,13 +130,7 @@ TEST_F(FilesTest, APlanIsNotMergedOverWhatItReads) {
 
 template <class Call>
 void expect_file_error(const Call& call, const std::string& word) {
-  try {
-    call();
-    ADD_FAILURE() << "no error with " << word;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::file);
-    EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
-  }
+  expect_error(error_of(call), ErrorCategory::file, {word});
 }
 
 // They would be read for ever, or waited for.
@@ -161,11 +154,6 @@ TEST_F(FilesTest, CostsMayComeFromAPipe) {
   ASSERT_EQ(::mkfifo(at("costs").c_str(), 0600), 0);
   CommandFiles files;
   EXPECT_NO_THROW(files.reads_once(at("costs")));
-}
-
-std::vector<std::byte> bytes_of(const std::string& text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
 }
 
 TEST_F(FilesTest, AFailingSecondOutputLeavesNoFirst) {
@@ -272,7 +260,7 @@ TEST_F(FilesTest, MessagesHoldNoControlCharacters) {
   EXPECT_EQ(tool::printable("640×480 ä"), "640×480 ä");
   const Outcome outcome = run("eval \"$(printf 'a\\033[31m\\rb.pfm')\" x.pfm");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_NE(outcome.err.find("a\\x1b[31m\\rb.pfm"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "a\\x1b[31m\\rb.pfm")) << outcome.err;
   EXPECT_EQ(outcome.err.find_first_of("\x1b\r"), std::string::npos) << outcome.err;
 }
 

@@ -164,11 +164,5 @@ TEST(MatchOptionsTest, NumbersThatAreTooLargeAreRefused) {
   EXPECT_EQ(read({"--max-memory", "18446744073709551615"}).max_memory, 18446744073709551615u);
 }
 
-TEST(MatchOptionsTest, FlagsTakeNoNumbers) {
-  for (const char* flag : {"--no-left-right-check=5", "--left-right-check=5", "--json=3", "--resume=x"})
-    EXPECT_THROW(read({flag}), UsageError) << flag;
-  EXPECT_FALSE(bp("--no-left-right-check").refine.left_right_check);
-}
-
 }  // namespace
 }  // namespace parallax::tool

@@ -16,10 +16,6 @@ namespace {
 // A line is cleared before it is written anew.
 const std::string clear = "\r\033[K";
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 class ProgressTest : public CommandTest {
  protected:
   ProgressTest() { make_pair(); }

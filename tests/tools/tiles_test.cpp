@@ -13,7 +13,6 @@
 #include "parallax/formats.h"
 
 #include "support.h"
-#include "tools/background.h"
 #include "tools/command_fixture.h"
 #include "tools/parallax/tiles/folder.h"
 #include "tools/picture_files.h"

@@ -126,8 +126,8 @@ TEST_F(VideoTest, ABrokenFrameOfAVideoLeavesTheOthersInStep) {
   write(folder_ / "r.avi", bytes);
   const Outcome outcome = run("match l.avi r.avi" + options + "-o d%d.pfm");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_NE(outcome.err.find("frame 2: r.avi: frame 2 is damaged"), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.err.find("matched 5 of 6 frames"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "frame 2: r.avi: frame 2 is damaged")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "matched 5 of 6 frames")) << outcome.err;
   make_videos();
   ASSERT_EQ(run("match l.avi r.avi" + options + "-o e%d.pfm").status, 0);
   for (const int i : {0, 1, 3, 4, 5})
@@ -144,7 +144,7 @@ TEST_F(VideoTest, FramesThatWereNotAnnouncedGoOverNoInput) {
   const Outcome outcome =
       run("match both.mkv --side-by-side" + options + "-o d/ --left-mask out/000004.png --image out/");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_NE(outcome.err.find("frame 4: out/000004.png is also read"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "frame 4: out/000004.png is also read")) << outcome.err;
   EXPECT_EQ(contents(folder_ / "out/000004.png"), mask);
   EXPECT_TRUE(fs::exists(folder_ / "out/000005.png"));
 }
@@ -167,15 +167,14 @@ TEST_F(VideoTest, VideosThatEndEarlyAreToldOf) {
   save_video("r/%d.ppm", "short.avi", "-frames:v 4");
   const Outcome shorter = run("match l.avi short.avi" + options);
   EXPECT_EQ(shorter.status, 1);
-  EXPECT_NE(shorter.err.find("frame 4: short.avi ends here, l.avi continues"), std::string::npos)
-      << shorter.err;
+  EXPECT_TRUE(contains(shorter.err, "frame 4: short.avi ends here, l.avi continues")) << shorter.err;
   const std::string bytes = contents(folder_ / "both.avi");
   std::size_t third = bytes.find("movi");
   for (int i = 0; i < 3; ++i) third = bytes.find("00dc", third + 4);
   write(folder_ / "both.avi", bytes.substr(0, third));
   const Outcome cut = run("match both.avi --side-by-side" + options);
   EXPECT_EQ(cut.status, 1);
-  EXPECT_NE(cut.err.find("both.avi ends after 2 of 6 frames"), std::string::npos) << cut.err;
+  EXPECT_TRUE(contains(cut.err, "both.avi ends after 2 of 6 frames")) << cut.err;
 }
 
 TEST_F(VideoTest, AVideoThatCannotBeWrittenLeavesNothing) {

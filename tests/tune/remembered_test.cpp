@@ -181,14 +181,14 @@ TEST_F(RememberedTuning, OfABrokenFileIsIgnoredWithAWarning) {
   for (const std::string& text : broken) {
     write(text);
     EXPECT_TRUE(found().empty()) << text.substr(0, 200);
-    EXPECT_NE(tuning_warning().find("is damaged"), std::string::npos) << tuning_warning();
-    EXPECT_EQ(tuning_warning().find('\n'), std::string::npos);
+    EXPECT_TRUE(contains(tuning_warning(), "is damaged")) << tuning_warning();
+    EXPECT_FALSE(contains(tuning_warning(), "\n"));
     EXPECT_EQ(planned_bytes(), bytes_with({}));
   }
   for (const char* version : {"0", "2", "999"}) {
     write(with("\"version\": 1", std::string("\"version\": ") + version));
     EXPECT_TRUE(found().empty());
-    EXPECT_NE(tuning_warning().find("has version " + std::string(version)), std::string::npos);
+    EXPECT_TRUE(contains(tuning_warning(), "has version " + std::string(version)));
   }
   write(whole);
   EXPECT_EQ(found(), together(16));
@@ -273,7 +273,7 @@ TEST_F(RememberedTuning, ValuesThatCannotBeTunedAreIgnoredWithAWarning) {
         TunedValues{{"no_such_tunable", "1"}}, TunedValues{{"pixels_together", "16"}, {"x", "1"}}}) {
     remember_tuning(entry(values));
     EXPECT_TRUE(found().empty());
-    EXPECT_NE(tuning_warning().find("choose"), std::string::npos) << tuning_warning();
+    EXPECT_TRUE(contains(tuning_warning(), "choose")) << tuning_warning();
     EXPECT_EQ(planned_bytes(), bytes_with({}));
   }
 }
@@ -283,7 +283,7 @@ TEST_F(RememberedTuning, APlanThatDoesNotFitWithItIsMadeWithout) {
   ASSERT_LT(bytes_with({}), bytes_with(together(16)));
   const Matcher matcher(parameters_, device_, format_, {bytes_with({})});
   EXPECT_EQ(matcher.memory_bytes(), bytes_with({}));
-  EXPECT_NE(tuning_warning().find("are allowed"), std::string::npos) << tuning_warning();
+  EXPECT_TRUE(contains(tuning_warning(), "are allowed")) << tuning_warning();
   EXPECT_THROW(Matcher(parameters_, device_, format_, {bytes_with({}) - 1}), Error);
 }
 
@@ -367,7 +367,7 @@ TEST_F(RememberedTuning, ValuesWithNamesAreWrittenByName) {
   TunedConfiguration tuned = detail::tuning_key(tiled, identify(device_), format_, space);
   tuned.values = detail::text_of(configuration, space);
   remember_tuning(tuned);
-  EXPECT_NE(content().find("\"threads_share\": \"blocks\""), std::string::npos) << content();
+  EXPECT_TRUE(contains(content(), "\"threads_share\": \"blocks\"")) << content();
   EXPECT_EQ(detail::remembered_configuration(backend, tiled, device_, format_), configuration);
 }
 
