@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several tests share.
+// Helpers that several tests share.
 #pragma once
 
 #include <algorithm>
@@ -32,18 +32,18 @@ inline std::ostream& operator<<(std::ostream& out, DeviceKind kind) {
 
 namespace parallax::test {
 
-// Sanitizers find what they look for in fewer cases, and take ten times as long for each.
+// Sanitizers need fewer cases to find errors, and ten times as long for each.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool sanitized = true;
 #else
 inline constexpr bool sanitized = false;
 #endif
 
-// A map whose memory held garbage before, so that a pixel that nobody writes shows.
+// A map filled with garbage, so that pixels that are not written show up.
 struct Result {
   Plane<float> disparity;
   Plane<std::uint8_t> status;
-  Plane<float> confidence;  // only of a matcher that was asked for it
+  Plane<float> confidence;  // empty unless it was asked for
 
   explicit Result(Size size, int poison = 0xA5, bool with_confidence = false)
       : disparity(size), status(size), confidence(with_confidence ? size : Size{}) {
@@ -90,7 +90,7 @@ inline Device cpu(int threads) {
   return device;
 }
 
-// A method, as a part of the name of a test: "tiled_bp".
+// The name of a method as a part of the name of a test: "tiled_bp".
 inline std::string name_in_tests(std::string method) {
   std::replace(method.begin(), method.end(), '-', '_');
   return method;
@@ -98,7 +98,7 @@ inline std::string name_in_tests(std::string method) {
 
 inline const Device reference{DeviceKind::reference};
 
-// That any method runs on.
+// The kinds of devices that any method runs on.
 inline std::vector<DeviceKind> device_kinds() {
   std::vector<DeviceKind> kinds;
   for (const MatcherOnDevice& entry : list_matchers())
@@ -112,7 +112,7 @@ inline bool is_here(DeviceKind kind) {
   return false;
 }
 
-// The reference and the processor, as far as the method runs on them.
+// Those of the devices reference and cpu that the method runs on.
 inline std::vector<Device> processors(std::string_view method) {
   std::vector<Device> devices;
   for (const MatcherOnDevice& entry : list_matchers()) {
@@ -283,7 +283,7 @@ inline int random_number(std::mt19937& random, int low, int high) {
   return std::uniform_int_distribution<int>(low, high)(random);
 }
 
-// Data costs, the labels of a pixel side by side, with images that nobody looks at.
+// Data costs, with the labels of a pixel side by side, and blank images.
 class Volume {
  public:
   Volume(Size size, int labels) : Volume(size, labels, std::vector<float>(size.pixels() * index(labels))) {}

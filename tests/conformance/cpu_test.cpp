@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every method: the cpu device gives the bytes of the reference, on every vector target and thread count; in
-// floats too, as lanes do the reference's operations in its order.
+// Every method: the cpu device gives the bytes of the reference, on every vector target and thread count. So
+// do floats, because vector lanes do the operations of the reference in the same order.
 
 #include <functional>
 #include <map>

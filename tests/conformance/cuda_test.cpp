@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cuda device gives the bytes of the reference, for random images and parameters; from the host's images
-// and from the device's own. Needs a GPU, or an emulated one: tests/emulated_gpu.
+// The cuda device gives the bytes of the reference for random images and parameters, with images of the host
+// and of the device. Needs a GPU, or the emulated one of tests/emulated_gpu.
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,7 +23,7 @@ bool is_emulated() {
   return cuda::find_gpus().list.front().name == "Emulated GPU";
 }
 
-// How many random cases of each method. Each compiles kernels of its own, and an emulated GPU takes its time.
+// The number of random cases of each method. Each case compiles its own kernels, and an emulated GPU is slow.
 unsigned seeds() {
   if (const char* wanted = std::getenv("PARALLAX_CUDA_SEEDS"))
     return static_cast<unsigned>(std::atoi(wanted));
@@ -34,7 +34,7 @@ class CudaConformance : public GpuTest, public testing::WithParamInterface<unsig
 
 using CudaTest = GpuTest;
 
-// Runs twice, so that nothing is left of the run before; then on images of the device's.
+// Runs twice, because the second run must not depend on the first, and then on images of the device.
 void expect_conformance(const MatcherParameters& parameters, const StereoPair& pair, bool with_confidence,
                         const std::string& which, const TunedValues& configuration = {}) {
   const Result expected = match(parameters, reference, pair, 0x11, with_confidence);
@@ -56,7 +56,7 @@ void expect_conformance(const MatcherParameters& parameters, const StereoPair& p
   expect_same(expected, last, which + ", with confidence again");
 }
 
-// Calls action(seed) for the seeds of a test: several tests, so that they can run side by side.
+// Calls action(seed) for the seeds of one test. There are several tests so that they can run in parallel.
 template <class Action>
 void for_each_seed(unsigned test, const Action& action) {
   const unsigned first = test * seeds_a_test;
@@ -69,7 +69,7 @@ void expect_conformance(const RandomCase& random_case, const TunedValues& config
                      random_case.description(), configuration);
 }
 
-// Now and then rows that are not aligned, which only floats have.
+// Some cases of floats have unaligned rows.
 TunedValues alignment(const RandomCase& random_case, unsigned seed) {
   const bool integers = get_parameter(random_case.parameters(), "arithmetic").starts_with("fixed");
   return integers || seed % 5 != 0 ? TunedValues() : TunedValues{{"aligned", "false"}};
@@ -86,7 +86,7 @@ TEST_P(CudaConformance, BlockMatchingEqualsTheReference) {
   for_each_seed(GetParam(), [](unsigned seed) { expect_conformance(RandomCase("block", seed)); });
 }
 
-// At every stage; then on images of the device's.
+// Compares every stage, then the result for images of the device.
 void expect_census_conformance(const CensusParameters& parameters, const StereoPair& pair,
                                bool with_confidence, const std::string& which) {
   const ImageFormat format = pair.left.format;
@@ -111,7 +111,7 @@ TEST_P(CudaConformance, CensusMatchingEqualsTheReference) {
 
 constexpr const char* schedulers[] = {"launch-per-diagonal", "grid-barrier", "tile-flags"};
 
-// Most often a thread has all labels that it can take, for which an emulated GPU needs the least time.
+// A thread mostly has as many labels as it can take, which is fastest on an emulated GPU.
 TunedValues ways_for_gpu(const TiledBeliefPropagationParameters& parameters, unsigned seed) {
   TunedValues ways;
   constexpr int most_labels_a_thread = 32;
@@ -125,7 +125,7 @@ TunedValues ways_for_gpu(const TiledBeliefPropagationParameters& parameters, uns
   return ways;
 }
 
-// With fewer iterations than the case has: an emulated GPU takes its time.
+// With fewer iterations than the case has, because an emulated GPU is slow.
 TiledBeliefPropagationParameters for_gpu(const RandomCase& random_case) {
   auto parameters = *random_case.parameters().get_if<TiledBeliefPropagationParameters>();
   if (!is_emulated()) return parameters;
@@ -136,7 +136,7 @@ TiledBeliefPropagationParameters for_gpu(const RandomCase& random_case) {
 
 TEST_P(CudaConformance, TiledBeliefPropagationEqualsTheReference) {
   if (is_emulated() && GetParam() > 0 && std::getenv("PARALLAX_CUDA_SEEDS") == nullptr)
-    GTEST_SKIP() << "takes an emulated GPU long";
+    GTEST_SKIP() << "slow on an emulated GPU";
   for_each_seed(GetParam(), [](unsigned seed) {
     const RandomCase random_case("tiled-bp", seed);
     const TiledBeliefPropagationParameters parameters = for_gpu(random_case);
@@ -157,8 +157,8 @@ INSTANTIATE_TEST_SUITE_P(Seeds, CudaConformance, testing::Range(0u, most_seeds /
 TEST_F(CudaTest, EqualsTheReferenceForEveryWayToDealLabels) {
   const SynthPair pair = synthesize({.size = {71, 5}, .disparities = 30});
   const StereoPair images = views(pair);
-  // Each arithmetic takes every other of them: all counts, and all ways. An emulated GPU, which takes long to
-  // compile for, takes every other pair of those.
+  // Each arithmetic gets every other combination, so that it sees all counts and all ways. An emulated GPU,
+  // which compiles slowly, gets half of them.
   constexpr int counts[] = {2, 5, 16, 21, 33, 64, 100, 256}, ways[] = {2, 4, 16, 32};
   for (std::size_t i = 0; i < std::size(counts); ++i) {
     for (std::size_t j = 0; j < std::size(ways); ++j) {
@@ -282,7 +282,8 @@ TEST_F(CudaTest, SchedulersOfTilesNeverChangeAResult) {
           ways_of_tiles(scheduler.c_str(), messages.c_str(), scheduler == "tile-flags" ? 4 : 1));
 }
 
-// Where sums, messages with their marks, and messages by themselves stop fitting in bytes; and the most.
+// The limits at which sums, messages with their marks, and messages alone stop fitting in bytes; and the
+// largest value.
 TEST_F(CudaTest, TilesEqualTheReferenceAtTheBoundsOfWidths) {
   constexpr Size size{17, 11};
   constexpr int labels = 9;
@@ -327,7 +328,7 @@ TEST_F(CudaTest, TilesRefuseWhatTheyLack) {
   refuses(16, 64, ways_of_tiles(launches, "", 1), "threads_per_pixel 1 is too few for 64 labels");
 }
 
-// Blocks that wait for each other could wait for ever.
+// Blocks that wait for each other must not wait for ever.
 TEST_F(CudaTest, TilesOfManyRunsNeverWaitForEver) {
   const SynthPair pair = synthesize({.size = {40, 17}, .disparities = 12});
   const StereoPair images = views(pair);
@@ -344,7 +345,7 @@ TEST_F(CudaTest, TilesOfManyRunsNeverWaitForEver) {
   }
 }
 
-// All pixels of a strip have the same best label, so that only those beside it are compared with it.
+// All pixels of a strip have the same best label, so that only its neighbours are compared with it.
 TEST_F(CudaTest, CensusComparesBothLabelsBesideTheBest) {
   for (const int shift : {6, 7}) {
     const ShiftedPair pair({71, 23}, shift);
@@ -360,7 +361,7 @@ TEST_F(CudaTest, CensusComparesBothLabelsBesideTheBest) {
   }
 }
 
-// More levels than a block makes, twice.
+// More than twice as many levels as a block makes.
 TEST_F(CudaTest, CensusOfADeepPyramidEqualsTheReference) {
   const SynthPair pair = synthesize({.size = {601, 5}, .disparities = 30});
   CensusParameters parameters = plain_census();
@@ -372,7 +373,7 @@ TEST_F(CudaTest, CensusOfADeepPyramidEqualsTheReference) {
 TEST_F(CudaTest, ChoicesOfFloatsNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {71, 9}, .disparities = 30});
   const StereoPair images = views(pair);
-  // Values in registers, and in shared memory: all in one of them, all in local memory, and some in each.
+  // Values in registers and in shared memory: all in one of them, all in local memory, or some in each.
   const std::pair<int, int> places[] = {{20, 0}, {0, 20}, {0, 0}, {8, 8}};
   for (const auto& [in_registers, in_shared_memory] : places) {
     for (const char* order : {"coalesced", "naive"}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is particular to one method: there too, the cpu device gives the bytes of the reference, on every vector
-// target and thread count.
+// Cases particular to one method, in which the cpu device must also give the bytes of the reference, on every
+// vector target and thread count.
 
 #include <map>
 #include <string>
@@ -37,12 +37,12 @@ INSTANTIATE_TEST_SUITE_P(Target, BeliefPropagationConformance, targets, name_of_
 INSTANTIATE_TEST_SUITE_P(Target, CensusConformance, targets, name_of_target);
 INSTANTIATE_TEST_SUITE_P(Target, TiledBeliefPropagationConformance, targets, name_of_target);
 
-// Ranges far wider than the image: small blocks of pixels, and labels that no 16-bit lane can count.
+// Ranges far wider than the image: small blocks of pixels, and more labels than a 16-bit lane can count.
 TEST_P(BlockConformance, EqualsTheReferenceOnWideRanges) {
   const SynthPair pair = synthesize({.size = {41, 3}, .disparities = 9});
   for (const auto& [lowest, labels] :
        {std::pair{-300, 700}, {-2000, 9000}, {-65000, 66000}, {-1'000'000, 1'000'000}}) {
-    // The widest takes long.
+    // The widest range is slow.
     if (labels == 1'000'000 && GetParam() != cpu_targets().front()) continue;
     BlockParameters parameters;
     parameters.window = 3;
@@ -76,7 +76,7 @@ TEST_P(BeliefPropagationConformance, EqualsTheReferenceInStripsOfColumns) {
   }
 }
 
-// The intermediate results too.
+// Intermediate results agree too.
 TEST_P(CensusConformance, EveryStageEqualsTheReference) {
   for (unsigned seed = 0; seed < (sanitized ? 10 : 70); ++seed) {
     const RandomCase random_case("census", seed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The opencl device gives the bytes of the reference, for random images and parameters. Needs an OpenCL
-// device; PoCL is one on any machine.
+// The opencl device gives the bytes of the reference for random images and parameters. Needs an OpenCL
+// device, which PoCL provides on any machine.
 
 #include <algorithm>
 #include <string>
@@ -29,7 +29,7 @@ class OpenclConformance : public testing::TestWithParam<unsigned> {
   std::optional<Disguised> disguised_;
 };
 
-// Runs twice, so that nothing is left of the run before.
+// Runs twice, because the second run must not depend on the first.
 void expect_conformance(const MatcherParameters& parameters, const StereoPair& pair, bool with_confidence,
                         const std::string& which) {
   const Result expected = match(parameters, reference, pair, 0x11, with_confidence);
@@ -47,7 +47,7 @@ TEST_P(OpenclConformance, BlockMatchingEqualsTheReference) {
                      random_case.description());
 }
 
-// At every stage.
+// Compares every stage.
 void expect_census_conformance(const CensusParameters& parameters, const StereoPair& pair,
                                bool with_confidence, const std::string& which) {
   const ImageFormat format = pair.left.format;
@@ -63,8 +63,8 @@ void expect_census_conformance(const CensusParameters& parameters, const StereoP
   }
 }
 
-// The parameters of one case, with those of another that kernels are built for: building takes most of the
-// time.
+// The parameters of one case, except those that kernels are built for, which are of another case: building
+// takes most of the time.
 CensusParameters with_kernels_of(const CensusParameters& built, CensusParameters parameters) {
   parameters.transform = built.transform;
   parameters.cost = built.cost;
@@ -72,7 +72,7 @@ CensusParameters with_kernels_of(const CensusParameters& built, CensusParameters
   parameters.window = built.window;
   if (built.sub_pixel == SubPixel::none || parameters.sub_pixel == SubPixel::none)
     parameters.sub_pixel = built.sub_pixel;
-  // The steps after it build theirs.
+  // The steps after matching build their own kernels.
   parameters.refine.median = built.refine.median;
   parameters.refine.weighted_median = parameters.refine.bilateral = 0;
   return parameters;
@@ -95,7 +95,7 @@ TEST_P(OpenclCensusConformance, EqualsTheReference) {
   }
 }
 
-// All pixels have the same best label, so that only those beside it are compared with it. Of the kernels of
+// All pixels have the same best label, so that only its neighbours are compared with it. Uses the kernels of
 // seed 1.
 TEST(OpenclCensusTest, ComparesBothLabelsBesideTheBest) {
   PARALLAX_NEEDS_OPENCL();
@@ -116,7 +116,7 @@ TEST(OpenclCensusTest, ComparesBothLabelsBesideTheBest) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, OpenclCensusConformance, testing::Range(0u, sanitized ? 2u : 4u));
 
-// Each builds kernels of its own, which takes most of the time.
+// Each case builds its own kernels, which takes most of the time.
 INSTANTIATE_TEST_SUITE_P(Seeds, OpenclConformance, testing::Range(0u, sanitized ? 4u : 12u));
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random pairs and parameters of any method, from what it declares of its parameters.
+// Random pairs and parameters of any method, made from the declarations of its parameters.
 #pragma once
 
 #include <algorithm>

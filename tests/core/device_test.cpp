@@ -101,7 +101,7 @@ TEST(DeviceTest, EveryListedDeviceCanBeParsedAndIsDescribed) {
   }
 }
 
-// As virtual machines call processors of several generations.
+// Virtual machines give processors of several generations the same name.
 TEST(DeviceTest, AProcessorIsKnownByItsModel) {
   std::istringstream x86(
       "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\n"
@@ -117,7 +117,7 @@ TEST(DeviceTest, AProcessorIsKnownByItsModel) {
   EXPECT_EQ(read_processor_names(nothing).with_model, "processor");
 }
 
-// Plans count threads, however many cores there are.
+// Plans count threads, not cores.
 TEST(DeviceTest, AProcessorIsKnownByItsThreads) {
   EXPECT_NE(identify_cpu(1).name.find(", 1 thread, "), std::string::npos) << identify_cpu(1).name;
   EXPECT_NE(identify_cpu(1000).name.find(", 1000 threads, "), std::string::npos) << identify_cpu(1000).name;

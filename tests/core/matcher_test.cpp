@@ -23,7 +23,7 @@ std::string mebibytes(std::size_t bytes) {
   return text;
 }
 
-// Noise; with a shift, the same noise moved to the left by as many columns.
+// Noise, moved to the left by `shift` columns.
 template <class T>
 Plane<T> noise(int shift, int channels = 1) {
   Plane<T> image({size.width * channels, size.height});

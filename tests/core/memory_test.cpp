@@ -60,7 +60,7 @@ TEST_F(ContainerMemoryTest, GroupOfVersion1IsSeen) {
   EXPECT_EQ(limit(), 4000u);
 }
 
-// Its /proc names the group as the host does, and its /sys begins at that group.
+// In a container, /proc names the group as the host does, and /sys starts at that group.
 TEST_F(ContainerMemoryTest, GroupThatIsTheRootInAContainerIsSeen) {
   put("proc/self/cgroup", "4:memory:/docker/0123abcd");
   put("sys/fs/cgroup/memory/memory.limit_in_bytes", "7000");

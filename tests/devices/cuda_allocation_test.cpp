@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run on a GPU allocates nothing. An executable of its own, because it replaces the allocator.
+// A run on a GPU allocates nothing. This is a separate executable because it replaces the allocator.
 
 #include <array>
 #include <atomic>
@@ -18,7 +18,7 @@ namespace {
 
 std::atomic<bool> counting = false;
 
-// What a driver allocates for itself is its own affair.
+// Allocations by the driver do not count.
 bool is_in_driver() {
   std::array<void*, 64> frames;
   const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
@@ -51,7 +51,7 @@ int allocations_of(const Body& body) {
 using CudaAllocationTest = GpuTest;
 
 TEST_F(CudaAllocationTest, AllocationsAreCounted) {
-  is_in_driver();  // loads what it needs
+  is_in_driver();  // loads its libraries first
   EXPECT_EQ(allocations_of([] { std::vector<int>(3).at(0) = 1; }), 1);
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of plans on GPUs: what is missing, what is allocated and where, streams, threads, and whatever
-// images may look like.
+// Plans on GPUs: missing libraries, memory, streams, threads, and the layout of images.
 
 #include <array>
 #include <cstdio>
@@ -21,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Without LD_LIBRARY_PATH.
+// Looks in the standard folders only, not in LD_LIBRARY_PATH.
 bool has_library(const char* name) {
   for (const char* folder :
        {"/usr/local/cuda/lib64", "/usr/local/cuda/lib", "/lib", "/lib64", "/usr/lib", "/usr/lib64",
@@ -34,14 +33,14 @@ class MissingTest : public testing::Test {
  protected:
   void SetUp() override { PARALLAX_NEEDS_EMULATED_GPU(); }
 
-  // A library of the emulated GPU, or one that lacks a function.
+  // Adds a library of the emulated GPU; it lacks a function if `lacking` names one.
   void add(const char* library, const char* lacking = nullptr) const {
     std::string content = read(folder_of(library) / library);
     if (lacking != nullptr) rename_symbol(content, lacking);
     std::ofstream(folder_.path() / library, std::ios::binary) << content;
   }
 
-  // With the libraries that were added.
+  // Runs plan_once with only the libraries that were added.
   std::map<std::string, std::string> plan_with_these(const char* device = "cuda") const {
     const Variable libraries("LD_LIBRARY_PATH", folder_.path().string());
     return plan_once(device);
@@ -58,7 +57,7 @@ class MissingTest : public testing::Test {
       if (fs::exists(fs::path(folder) / library)) return folder;
     return {};
   }
-  // Names of symbols stand between zeros; one that is spelled otherwise is not found.
+  // Names of symbols are delimited by zero bytes. A renamed symbol is not found.
   static void rename_symbol(std::string& content, const std::string& name) {
     const std::string whole = std::string(1, '\0') + name + '\0';
     for (std::size_t at = 0; (at = content.find(whole, at)) != std::string::npos; ++at) content[at + 1] = '_';
@@ -110,7 +109,7 @@ TEST_F(MissingTest, AFunctionOfTheDriver) {
 }
 
 TEST_F(MissingTest, ACompilerThatIsOldEnough) {
-  if (has_library("libnvrtc.so.12")) GTEST_SKIP() << "this machine has one";
+  if (has_library("libnvrtc.so.12")) GTEST_SKIP() << "this machine has it";
   const Variable version("PARALLAX_EMULATED_DRIVER_VERSION", "12000");
   EXPECT_EQ(
       plan_once("cuda")["match"],
@@ -222,7 +221,7 @@ class CudaPlanTest : public GpuTest, public testing::WithParamInterface<SmallPla
   }
   Matcher plan(int index = 0) const { return Matcher(parameters(), gpu(index), {small_size}); }
 
-  // What the first call of that name asks for, as its failure says.
+  // The bytes that the first call of that name asks for, taken from the message of its failure.
   std::size_t bytes_asked_for(const char* call) const {
     emulated()->fail_call(call, 1, cuda::out_of_memory);
     const std::optional<Error> error = error_of([&] { plan(); });
@@ -276,7 +275,7 @@ TEST_P(CudaPlanTest, MoreThanIsAllowedIsRefused) {
   Matcher(parameters(), gpu(), {small_size}, {needed});
 }
 
-// Others may take it in between.
+// Other processes may take the memory in the meantime.
 TEST_P(CudaPlanTest, MemoryThatTheDriverRefusesIsToldWithItsSize) {
   PARALLAX_NEEDS_EMULATED_GPU();
   for (const char* call : {"cuMemAlloc", "cuMemHostAlloc"}) {
@@ -296,7 +295,7 @@ TEST_P(CudaPlanTest, AllocatesOnTheGpuItIsPlannedFor) {
   EXPECT_TRUE(same_bytes(run(matcher, views_with_masks(pair_)), on_reference(views_with_masks(pair_))));
 }
 
-// Each matches its own pair, again and again, while the other does.
+// Each matcher matches its own pair repeatedly while the others run.
 void match_at_once(const std::vector<Matcher*>& matchers, const std::vector<StereoPair>& pairs,
                    const std::vector<Result>& expected) {
   std::vector<std::thread> threads;
@@ -369,7 +368,7 @@ TEST_P(CudaPlanTest, MatchersAreMoved) {
   EXPECT_TRUE(same_bytes(run(first, views_with_masks(pair_)), expected));
 }
 
-// A pair and a map on the device, and the stream of a caller.
+// A caller with a stream, and with a pair and a map on the device.
 class Caller {
  public:
   explicit Caller(const StereoPair& pair)
@@ -388,7 +387,7 @@ class Caller {
   void enqueue(Matcher& matcher) const { enqueue(matcher, there_); }
   void enqueue(Matcher& matcher, const StereoPair& pair) const { matcher.enqueue(pair, map_, stream()); }
   void wait() const { cuda::check(cuda::driver().cuStreamSynchronize(stream()), "waiting"); }
-  // As it is now: call wait() before.
+  // The current result; call wait() first.
   Result result() const { return images_.result(map_); }
 
  private:
@@ -410,7 +409,7 @@ TEST_P(CudaPlanTest, EnqueuesOnTheStreamOfItsCallerAndWaitsForNothing) {
   caller.enqueue(matcher);
   EXPECT_EQ(emulated()->allocations(), allocations);
   EXPECT_EQ(emulated()->synchronisations(), synchronisations);
-  EXPECT_TRUE(same_bytes(caller.result(), before)) << "something was not left to the stream";
+  EXPECT_TRUE(same_bytes(caller.result(), before)) << "some work was not enqueued in the stream";
   caller.wait();
   EXPECT_TRUE(same_bytes(caller.result(), on_reference(views_with_masks(pair_))));
 }
@@ -465,7 +464,7 @@ TEST_P(CudaPlanTest, RunsAndEnqueuesByTurns) {
   }
 }
 
-// Memory that the GPU reaches by itself, for as long as this lives.
+// Pinned memory, which the GPU accesses directly.
 class Pinned {
  public:
   explicit Pinned(std::size_t bytes)
@@ -478,13 +477,12 @@ class Pinned {
   cuda::PinnedMemory memory_;
 };
 
-// Hands out memory, one piece after the other, with what is around it filled with 0xEE.
+// Hands out consecutive pieces of memory that was filled with 0xEE.
 class Pieces {
  public:
   explicit Pieces(std::byte* memory) : next_(memory) {}
 
-  // Rows of the plane, in memory from the last to the first where the stride is negative; all shifted by some
-  // bytes.
+  // A plane whose rows lie in reverse order if the stride is negative, at addresses shifted by some bytes.
   template <class T>
   View<T> plane(Size size, int stride, int shift) {
     const std::ptrdiff_t rows = size.height, step = std::abs(stride);
@@ -503,7 +501,7 @@ void copy_rows(View<const T> from, View<T> to) {
     std::memcpy(to.row(y), from.row(y), static_cast<std::size_t>(from.size.width) * sizeof(T));
 }
 
-// How images lie in memory: gaps behind rows, rows from the last to the first, addresses of bytes shifted.
+// The layout of images in memory: gaps after rows, rows in reverse order, addresses shifted by bytes.
 struct Placing {
   const char* name = "side by side";
   int gap = 0, sign = 1, shift = 0;
@@ -515,7 +513,7 @@ constexpr Placing placings[] = {{},
                                 {"at odd addresses", 2, 1, 1},
                                 {"upside down, at odd addresses", 4, -1, 3}};
 
-// A pair and a map somewhere, all in one piece of memory.
+// A pair and a map in one block of memory.
 struct Placed {
   StereoPair pair;
   DisparityMap map;
@@ -540,7 +538,7 @@ struct Placed {
     map.confidence = pieces.plane<float>(size, stride(size.width), 0);
   }
 
-  // Bytes that all of it takes, and more.
+  // More bytes than any of these cases needs.
   static constexpr std::size_t most_bytes = 1 << 14;
 
   Result result() const {
@@ -552,7 +550,7 @@ struct Placed {
   }
 };
 
-// The caller may then use the map for something else.
+// After a failed run the caller may reuse the memory of the map.
 TEST_P(CudaPlanTest, NothingIsWrittenAfterARunThatFailed) {
   PARALLAX_NEEDS_EMULATED_GPU();
   constexpr unsigned char mine = 0x33;
@@ -567,14 +565,14 @@ TEST_P(CudaPlanTest, NothingIsWrittenAfterARunThatFailed) {
     emulated()->fail_call(nullptr, k, 700);
     error_of([&] { matcher.run(placed.pair, placed.map); });
     std::memset(memory.data(), mine, Placed::most_bytes);
-    emulated()->set_lazy(0);  // all that was put off is done now
+    emulated()->set_lazy(0);  // runs everything that was deferred
     for (std::size_t i = 0; i < Placed::most_bytes; ++i)
       ASSERT_EQ(memory.data()[i], std::byte{mine}) << "byte " << i << ", call " << k << " of " << calls;
     Placed(pair_, {}, memory.data());
   }
 }
 
-// As little as there can be to do, for it is emulated.
+// As little work as possible, because the GPU is emulated.
 BeliefPropagationParameters least_belief_propagation() {
   BeliefPropagationParameters parameters = plain_belief_propagation();
   parameters.disparities = 2;
@@ -679,7 +677,7 @@ TEST_P(CudaPlanTest, ImagesOnTheDeviceMayHaveAnyLayout) {
   }
 }
 
-// Rows of a volume of costs, some floats apart, and where the first one begins.
+// The distance between rows of a cost volume: so many rows, plus a gap in floats.
 struct VolumeCase {
   const char* name;
   int stride_in_rows, gap;
@@ -763,7 +761,7 @@ class CudaOddVolumeTest : public GpuTest {
   std::vector<float> values_ = std::vector<float>(small_size.pixels() * labels);
 };
 
-// Not a number, beyond any cost, and in float16 sums beyond what a half holds.
+// Costs that are not numbers, very large costs, and sums that exceed the range of float16.
 TEST_F(CudaOddVolumeTest, CostsBeyondAllBoundsAreWhatTheReferenceMakesOfThem) {
   for (const Arithmetic arithmetic : {Arithmetic::fixed8, Arithmetic::float16}) {
     parameters_.arithmetic = arithmetic;
@@ -771,7 +769,7 @@ TEST_F(CudaOddVolumeTest, CostsBeyondAllBoundsAreWhatTheReferenceMakesOfThem) {
   }
 }
 
-// Images of 16 bits whose pixels begin at odd addresses, which a GPU does not read.
+// 16-bit images at odd addresses, which a GPU cannot read.
 TEST_P(CudaPlanTest, WideImagesAtOddAddressesAreCopiedOrRefused) {
   const ImageFormat format{small_size, Depth::bits16};
   std::vector<std::uint16_t> values(2 * small_size.pixels());
@@ -804,7 +802,7 @@ TEST_P(CudaPlanTest, WideImagesAtOddAddressesAreCopiedOrRefused) {
   caller.wait();
 }
 
-// Launches are checked when they are recorded; running all of them would take an emulated GPU minutes.
+// Launches are checked when they are recorded. Running them would take minutes on an emulated GPU.
 TEST_P(CudaPlanTest, ImagesMayBeVeryHighOrVeryWide) {
   for (const Size size : {Size{1, 70'000}, Size{70'000, 1}, Size{3, 66'000}}) {
     Matcher matcher(parameters(), gpu(), {size});

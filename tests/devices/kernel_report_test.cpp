@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs of plans of every kind are compiled by NVIDIA's own compiler, which needs no GPU, for the
-// architectures that are promised: each for one of them, as it takes long; or, for the report in
-// docs/kernels.md of what it says of registers and spills, for all of them:
+// Compiles the kernels of all kinds of plans with NVIDIA's compiler, which needs no GPU: each for one of the
+// supported architectures, because it is slow. The report on registers and spills in docs/kernels.md takes
+// all of them:
 //
 //   LD_LIBRARY_PATH=BUILD/emulated_gpu PARALLAX_UPDATE_DOCS=1 test_devices
 //   --gtest_filter='*KernelReportTest*'
@@ -90,7 +90,7 @@ const ReportedPlan reported_plans[] = {
      R"({"method": "tiled-bp", "preset": "memocode-2013", "disparities": 16})",
      {{"scheduler", "grid-barrier"}, {"messages", "shared-memory"}, {"threads_per_pixel", "1"}}}};
 
-// A file of kernels, and the macros that a plan specialises it with.
+// A file of kernels, and the macros with which a plan specialises it.
 struct Asked {
   const cuda::Source* source;
   std::vector<std::string> options;
@@ -107,7 +107,7 @@ Asked parse(const std::string& compilation) {
   return asked;
 }
 
-// What a plan asks the emulated compiler for, because nothing of it is on disk.
+// What a plan asks the emulated compiler for; the cache on disk is empty.
 std::vector<Asked> asked_by(const ReportedPlan& plan) {
   const TemporaryFolder cache;
   const Variable empty("XDG_CACHE_HOME", cache.path().string());
@@ -124,7 +124,7 @@ struct Usage {
   int registers = 0, spilled_bytes = 0;
 };
 
-// The number ahead of a word; 0 where the line has no such word.
+// The number before a word; 0 if the line does not contain the word.
 int number_before(const std::string& line, const std::string& word) {
   const std::size_t at = line.find(" " + word);
   if (at == std::string::npos) return 0;
@@ -147,7 +147,7 @@ std::map<std::string, Usage> usage_of_kernels(const std::string& log) {
   return usage;
 }
 
-// NVIDIA's, by its path: the emulated one has its name.
+// NVIDIA's compiler, found by its path because the emulated one has the same name.
 const cuda::Compiler* real_compiler() {
   static const cuda::Compiler* const found = []() -> const cuda::Compiler* {
     static cuda::Compiler compiler;
@@ -166,7 +166,7 @@ const cuda::Compiler* real_compiler() {
   return found;
 }
 
-// Also where the report cannot be made.
+// Runs also where the report cannot be made.
 TEST(ReportedPlansTest, HaveValidParameters) {
   for (const ReportedPlan& plan : reported_plans)
     EXPECT_NO_THROW(parameters_from_json(plan.parameters).validate()) << plan.name;
@@ -181,7 +181,7 @@ class KernelReportTest : public testing::Test {
 
   static bool is_for_report() { return std::getenv("PARALLAX_UPDATE_DOCS") != nullptr; }
 
-  // By plan and kernel, then by architecture.
+  // The usage by plan and kernel, then by architecture.
   std::map<std::pair<std::string, std::string>, std::map<int, Usage>> report_;
 
   void write_report() const {
@@ -208,10 +208,10 @@ class KernelReportTest : public testing::Test {
   }
 };
 
-// A few bytes cost less than a multiprocessor that has room for one block less.
+// Spilling a few bytes costs less than running one block less on a multiprocessor.
 constexpr int most_spilled_bytes = 256;
 
-// What the compiler says of a program; of one that it has compiled before, from the cache of programs.
+// The compiler's log of a program, from the cache if it was compiled before.
 std::string compiler_log(const Asked& asked, int architecture) {
   const cuda::Compiler& compiler = *real_compiler();
   std::string key = "log of " + std::to_string(architecture) + " by " + std::to_string(compiler.major) + "." +
@@ -227,7 +227,7 @@ std::string compiler_log(const Asked& asked, int architecture) {
 
 class NewKernels {
  public:
-  // Of a program that no plan before has asked for.
+  // The kernels of a program; nothing if an earlier plan asked for it.
   std::map<std::string, Usage> compile(const Asked& asked, int architecture) {
     std::string key = asked.source->name;
     for (const std::string& option : asked.options) key += option;

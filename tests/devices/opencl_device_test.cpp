@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The opencl device: what it lists and refuses, its cache of programs, and what it says when something fails.
+// The opencl device: what it lists and refuses, its cache of programs, and its error messages.
 
 #include "opencl_device.h"
 
@@ -45,7 +45,7 @@ TEST(OpenclDriverTest, LibraryThatLacksFunctionsIsRefusedByTheName) {
                {"libm.so.6", "it lacks cl", "OpenCL 1.2"});
 }
 
-// The loader reads its list of drivers once in a process, so this needs one of its own.
+// The loader reads its list of drivers once per process, so this needs a new process.
 TEST(OpenclDriverDeathTest, MachineWithoutADriverIsToldWhatToInstall) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   if (error_of([] { opencl::driver(); })) GTEST_SKIP() << "no OpenCL loader here";
@@ -63,8 +63,8 @@ TEST(OpenclDriverDeathTest, MachineWithoutADriverIsToldWhatToInstall) {
 
 class OpenclDeviceTest : public testing::Test {
  protected:
-  // PoCL has a cache of its own, for ever where the environment said when it started: that must be before a
-  // test changes it.
+  // PoCL places its own cache where the environment says when it starts, so start it before a test changes
+  // the environment.
   OpenclDeviceTest() { opencl::find_devices(); }
   void SetUp() override { PARALLAX_NEEDS_OPENCL(); }
 };
@@ -203,7 +203,7 @@ TEST_F(OpenclDeviceTest, SeveralMatchersRunAtOnce) {
   EXPECT_TRUE(same_bytes(of_a, of_b));
 }
 
-// A source of its own, so that nothing else compiles what is looked at.
+// No other test compiles this source.
 const opencl::Source broken{"broken.cl", "kernel void broken(global int* to) { *to = nonsense; }"};
 
 TEST_F(OpenclDeviceTest, KernelThatDoesNotBuildIsReportedWithTheLog) {
@@ -283,7 +283,7 @@ TEST_F(OpenclCacheTest, CorruptFilesAreMadeAnew) {
   for (const auto& [file, size] : sizes) EXPECT_EQ(read(file).size(), size);
 }
 
-// As an update of the driver might leave them under the same version: whole, and of no use.
+// A driver update without a new version number may leave such files: intact, but useless.
 TEST_F(OpenclCacheTest, BinariesThatTheDriverRefusesAreMadeAnew) {
   plan();
   for (const fs::path& file : files()) {

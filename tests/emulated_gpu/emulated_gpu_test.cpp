@@ -130,7 +130,7 @@ TEST_F(Execution, sums_prefixes_by_shuffles) {
   EXPECT_EQ(download<int>(outs, in.size()), expected);
 }
 
-// Where a lane's value comes from: among `width` lanes, or from itself.
+// The lane that a lane's value comes from, among `width` lanes.
 int shuffle_source(const std::string& kind, int lane, int by, int width) {
   const int first = lane / width * width, last = first + width - 1;
   if (kind == "__shfl_sync") return first + (by & (width - 1));
@@ -173,7 +173,7 @@ TEST_F(Execution, lanes_vote_reduce_and_match) {
       extern "C" __global__ void together(const int* in, unsigned* out) {
         const unsigned lane = threadIdx.x;
         const int value = in[lane];
-        // Half of the warp by itself, in either half.
+        // Each half of the warp separately.
         const unsigned mask = lane < 16 ? 0x0000ffff : 0xffff0000;
         unsigned* to = out + 14 * lane;
         to[0] = __ballot_sync(~0u, value > 0);
@@ -336,7 +336,7 @@ TEST_F(Execution, calls_of_several_threads_of_the_host_get_along) {
 // Kernels that fail leave a real GPU's context unusable for the rest of the process.
 class Failure : public Gpu {
  protected:
-  // The launch itself is done with no error; whatever comes next in the context tells of it.
+  // The launch itself returns no error; the next call in the context does.
   void expect_launch_to_fail(const std::string& source, const std::string& reason, Shape block,
                              Result expected = launch_failed) {
     NEEDS_CONTROLS();
@@ -464,7 +464,7 @@ TEST_F(SanitizedFailure, of_reading_behind_shared_memory) {
                 "index 63 out of bounds");
 }
 
-// The context is new once nobody holds it; kernels run again.
+// Once all references are released the context is new, and kernels run again.
 TEST_F(Failure, ends_with_the_context) {
   NEEDS_CONTROLS();
   const FunctionHandle rotate = kernel("rotate", shared_source);
@@ -497,7 +497,7 @@ TEST_F(Launch, is_refused_for_what_no_gpu_can_run) {
   EXPECT_EQ(driver.cuStreamSynchronize(stream), success);
 }
 
-// Each block hands a number on to the next, over and over, in shared memory of its own.
+// Each block repeatedly passes a number on to the next, and counts in its own shared memory.
 TEST_F(Launch, lets_blocks_wait_for_each_other_if_it_is_cooperative) {
   const FunctionHandle relay = kernel("relay", R"(
       #ifndef PARALLAX_SHARED
@@ -710,7 +710,7 @@ TEST_F(Memory, is_copied_no_further_than_it_goes) {
   EXPECT_EQ(driver.cuMemcpyHtoDAsync_v2(device, host.data(), 100, stream), success);
   EXPECT_EQ(driver.cuMemsetD8Async(device + 50, 7, 50, stream), success);
   EXPECT_EQ(driver.cuStreamSynchronize(stream), success);
-  NEEDS_CONTROLS();  // a real driver knows the ends of what it mapped only
+  NEEDS_CONTROLS();  // a real driver only knows the ends of its mappings
   EXPECT_EQ(driver.cuMemcpyHtoDAsync_v2(device, host.data(), 101, stream), invalid_value);
   EXPECT_EQ(driver.cuMemcpyHtoDAsync_v2(device + 1, host.data(), 100, stream), invalid_value);
   EXPECT_EQ(driver.cuMemcpyDtoHAsync_v2(host.data(), device, 101, stream), invalid_value);
@@ -949,7 +949,7 @@ TEST_F(Events, measure_time) {
   for (EventHandle event : {from, to, timeless}) EXPECT_EQ(driver.cuEventDestroy_v2(event), success);
 }
 
-// What a stream is told, it may do at once or later.
+// A stream may do work at once or later.
 class Laziness : public Gpu {
  protected:
   void SetUp() override {
@@ -1053,7 +1053,7 @@ TEST_F(Control, makes_a_call_fail) {
   controls.fail_call(nullptr, 1, launch_failed);
   EXPECT_EQ(driver.cuStreamSynchronize(stream), launch_failed);
   EXPECT_EQ(driver.cuStreamSynchronize(stream), success);
-  // What is released, is.
+  // The object is released although the call fails.
   controls.fail_call("cuMemFree_v2", 1, launch_failed);
   EXPECT_EQ(driver.cuMemFree_v2(address), launch_failed);
   EXPECT_EQ(controls.live_objects(), live);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's functions of numbers, each compared with what its description says, written out lane by lane.
+// CUDA's arithmetic functions, each compared with its description, written out lane by lane.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -27,7 +27,7 @@ struct Case {
   OfThree expected;
 };
 
-// `operation` gets the lanes of a, b and c as wide numbers; of its result each lane keeps what fits.
+// `operation` gets the lanes of a, b and c as wide numbers; its result is truncated to the lane.
 template <class Lane, class Operation>
 OfThree lanes(Operation operation) {
   return [operation](Words a, Words b, Words c) {
@@ -108,7 +108,7 @@ void add_packed(std::vector<Case>& cases) {
   }
 }
 
-// "__viaddmin_u16x2" and its kin, for one kind of number.
+// "__viaddmin_u16x2" and related functions, for one kind of number.
 template <class Number>
 void add_best(std::vector<Case>& cases, const std::string& kind) {
   const auto both = [&](const std::string& name, const std::string& arguments, auto operation) {
@@ -134,7 +134,7 @@ void add_best(std::vector<Case>& cases, const std::string& kind) {
   }
 }
 
-// "__vibmin_s32(a, b, &first)": the result, and then which of the two it is.
+// "__vibmin_s32(a, b, &first)": the result, and which of the two it is.
 template <class Number>
 void add_choices(std::vector<Case>& cases, const std::string& kind) {
   cases.push_back({"__vibmin_" + kind, lanes<Number>([](long x, long y, long) { return std::min(x, y); })});
@@ -216,7 +216,7 @@ std::vector<Case> scalar_cases() {
 
 class Intrinsics : public Gpu {
  protected:
-  // Also numbers that sums and differences leave their range at.
+  // Includes numbers whose sums and differences overflow.
   static std::vector<Words> operands(std::uint64_t seed) {
     std::vector<Words> words = random_values<Words>(2048, seed);
     std::mt19937_64 generator(seed);
@@ -340,7 +340,7 @@ TEST_F(Intrinsics, that_convert_to_integers_saturate) {
   for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(results[i], rows[i].converted) << rows[i].value;
 }
 
-// The nearest number of 16 bits, found by trying.
+// The nearest number of 16 bits, found by search.
 std::uint16_t nearest_half(float value, const std::vector<float>& halves) {
   if (std::isnan(value)) return 0x7fff;
   const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
@@ -348,7 +348,7 @@ std::uint16_t nearest_half(float value, const std::vector<float>& halves) {
   if (absolute >= 65520) return sign | 0x7c00;
   const auto above = std::lower_bound(halves.begin(), halves.begin() + 0x7c00, absolute) - halves.begin();
   if (above == 0) return sign;
-  // Infinity is as far off as the next number would be.
+  // Infinity counts as the next number would.
   const double higher = above == 0x7c00 ? 65536 : halves[above], lower = halves[above - 1];
   const bool takes_higher =
       higher - absolute < absolute - lower || (higher - absolute == absolute - lower && above % 2 == 0);
@@ -390,7 +390,7 @@ TEST_F(Intrinsics, of_numbers_of_16_bits) {
           << i;
     }
   }
-  // All of them, those half way between, those beside, and any.
+  // All halves, the values half way between, their neighbours, and random values.
   std::vector<float> values = halves;
   for (unsigned i = 0; i + 1 < 0x7c00; ++i) {
     const float middle = (halves[i] + halves[i + 1]) / 2;

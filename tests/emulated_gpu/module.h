@@ -14,7 +14,7 @@
 
 namespace emulated {
 
-// A handle is the address of its object; one that was made up, or whose object is gone, is found out.
+// A handle is the address of its object. Invalid handles, and those of released objects, are detected.
 template <class Object>
 class Registry {
  public:
@@ -62,21 +62,21 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  // Kernels will find the machine that runs them there.
+  // Kernels will use this machine.
   Result load(const void* image, int architecture, const Machine& machine);
 
   const Context& context() const { return context_; }
-  // Null when there is none of that name.
+  // Null if there is none with that name.
   Function* function(const std::string& name);
   template <class Handle>
   Function* find(Handle handle) const {
     return functions_.find(handle);
   }
-  // A __constant__ variable; null when there is none of that name.
+  // A __constant__ variable; null if there is none with that name.
   MemoryRange global(const char* name);
-  // Is it in one that was asked for?
+  // Whether it is in a variable that was looked up.
   bool has_global(const void* address, std::size_t bytes) const;
-  // Where this thread of the host has the __shared__ variables.
+  // The __shared__ variables of this host thread.
   MemoryRange static_shared() const;
 
  private:

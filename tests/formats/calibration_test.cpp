@@ -11,7 +11,7 @@
 namespace parallax::test {
 namespace {
 
-// As the Middlebury 2014 data set writes it.
+// A file of the Middlebury 2014 data set.
 const std::string motorcycle =
     "cam0=[3979.911 0 1244.772; 0 3979.911 1019.507; 0 0 1]\n"
     "cam1=[3979.911 0 1369.115; 0 3979.911 1019.507; 0 0 1]\n"

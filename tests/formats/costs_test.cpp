@@ -12,7 +12,7 @@
 namespace parallax::test {
 namespace {
 
-// Two pixels side by side above two others, three labels, one pixel a line.
+// 2×2 pixels with three labels, one pixel a line.
 const std::string small = "2 2\n1 2 3\n4 5 6\n-7 8 9\n10 11 8388608\n";
 
 void expect_file_error(const std::string& text, const std::string& reason) {
@@ -48,7 +48,7 @@ TEST(CostsTest, NumberOfLabelsIsTheCallers) {
 TEST(CostsTest, TooFewOrTooManyAreCounted) {
   expect_file_error("2 2\n1 2 3\n4 5 6\n7 8 9\n10 11\n",
                     "is cut short: 2×2 pixels with 3 labels have 12 costs, there are 11");
-  // Enough characters for all, in fewer words.
+  // Enough characters for all costs, but fewer words.
   expect_file_error("2 1\n100 200 300\n400\n", "have 6 costs, there are 4");
   expect_file_error("1 1", "have 3 costs, there are 0");
   expect_file_error(small + "13\n", "is too long: 2×2 pixels with 3 labels have 12 costs, there are 13");

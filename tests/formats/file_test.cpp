@@ -27,7 +27,7 @@ std::vector<std::string> synced;
 }  // namespace
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// In place of the system's.
+// Replaces the function of the system.
 extern "C" int fsync(int file) {
   std::error_code ignored;
   synced.push_back(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file), ignored).string());
@@ -146,7 +146,8 @@ TEST_F(FileTest, FailedWriteLeavesThePathAsItWas) {
   EXPECT_EQ(names(), Names{"file"});
 }
 
-// By links, so that a wrong write_file() run by root replaces those and not the devices.
+// Devices are written through links, so that a faulty write_file() run as root replaces the links and not the
+// devices.
 TEST_F(FileTest, LinkStaysAndItsTargetIsReplaced) {
   write_file(path("target"), bytes_of("old"));
   fs::create_symlink("target", path("link"));
@@ -238,7 +239,7 @@ TEST_F(FileTest, LinksInALoopStay) {
   EXPECT_EQ(names().size(), 2u);
 }
 
-// Seen from within a write, which a limit interrupts.
+// The mode of the temporary file, observed during a write that a limit interrupts.
 const char* watched_folder = nullptr;
 mode_t watched_mode = 0;
 void watch_temporary(int) {

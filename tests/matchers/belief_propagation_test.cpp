@@ -34,8 +34,7 @@ BeliefPropagationParameters searching(int disparities) {
   return parameters;
 }
 
-// The model of eight bits on one level, in integers that nothing overflows, with or without a bound on data
-// costs.
+// The model of fixed8 on one level, computed in wide integers, with or without a bound on data costs.
 class WideGrid {
  public:
   static constexpr int bound = 31;
@@ -44,7 +43,7 @@ class WideGrid {
     int slope, truncation;
   };
 
-  // data[label][pixel], of which the least of each pixel is 0; edges by pixel, to the right and down.
+  // data[label][pixel]: the least cost of each pixel is 0. Edges lead from each pixel to the right and down.
   WideGrid(Size size, std::vector<std::vector<int>> data, std::vector<std::array<Edge, 2>> edges)
       : size_(size), data_(std::move(data)), edges_(std::move(edges)) {
     for (auto& direction : messages_)
@@ -109,7 +108,7 @@ class WideGrid {
   Messages messages_;
 };
 
-// Costs that lie around everything that could overflow, or be cut wrongly.
+// Costs around all limits at which something could overflow or be clipped wrongly.
 class Adversary {
  public:
   explicit Adversary(unsigned seed) : random_(seed) {
@@ -341,7 +340,7 @@ TEST(BeliefPropagationTest, LevelsEndAtOnePixel) {
   }
 }
 
-// What one level up knows reaches where there is nothing to see.
+// Coarser levels pass disparities into areas without texture.
 TEST(BeliefPropagationTest, LevelsCarryDisparitiesIntoFlatAreas) {
   SynthPair pair = synth(Scene::dots, {128, 64}, 8);
   Plane<std::uint8_t> left({128, 64}, 90), right({128, 64}, 90);

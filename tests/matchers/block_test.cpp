@@ -47,7 +47,7 @@ TEST(BlockTest, ParabolaAndVGoThroughTheThreeCosts) {
   EXPECT_EQ(disparity(SubPixel::parabola), 1.0f);
 }
 
-// Costs of left pixel 4 at disparities 0…4: 50, 20, 40, 32, 50; of left pixel 0 at its only one: 50.
+// The costs of left pixel 4 at disparities 0…4 are 50, 20, 40, 32, 50; the only cost of left pixel 0 is 50.
 TEST(BlockTest, ConfidenceIsWhatTheRivalCostsMore) {
   const auto left = plane<std::uint8_t>({{100, 100, 100, 100, 100}});
   const auto right = plane<std::uint8_t>({{150, 132, 140, 120, 150}});
@@ -88,7 +88,8 @@ TEST(BlockTest, PixelOutOfRangeHasNoConfidence) {
   EXPECT_EQ(result.confidence.at(2, 0), 1);
 }
 
-// Costs of left pixel 4 at disparities 0…4: 50, 20, 40, 22, 50. 22 is 10 % more than 20, and two labels away.
+// The costs of left pixel 4 at disparities 0…4 are 50, 20, 40, 22, 50. 22 is 10 % more than 20, and two
+// labels away.
 TEST(BlockTest, UniquenessRejectsWhenAnotherDisparityIsAlmostAsGood) {
   const auto left = plane<std::uint8_t>({{100, 100, 100, 100, 100}});
   const auto right = plane<std::uint8_t>({{150, 122, 140, 120, 150}});
@@ -170,7 +171,7 @@ TEST(BlockTest, LeftRightCheckFindsOcclusions) {
   EXPECT_LT(wrongly, seen / 10);
 }
 
-// 1920×1080 with 256 labels and two threads: the promise of docs/block.md.
+// docs/block.md promises this for 1920×1080 pixels with 256 labels and two threads.
 TEST(BlockTest, NeverHoldsAVolume) {
   BlockParameters parameters;
   parameters.disparities = 256;

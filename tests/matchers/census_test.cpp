@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Census matching: what its parameters mean, pinned on the reference; other devices are held to it elsewhere.
+// Census matching: the meaning of its parameters, tested on the reference. Other tests compare devices with
+// it.
 
 #include <random>
 
@@ -68,7 +69,7 @@ TEST(CensusTest, ModifiedComparesWithTheMeanOfThreeByThreeRoundedDown) {
   const census::Stage classic = Stages(plain_census(), same_on_both(numbered)).of(0);
   for (std::size_t byte = 0; byte < 3; ++byte)
     EXPECT_EQ(modified.signature[byte].at(2, 2), classic.signature[byte].at(2, 2));
-  // At (1, 1), whose value is 5 and whose mean is 60/9 = 6.67: the 6 to its right is not brighter any more.
+  // At (1, 1) the value is 5 and the mean 60/9 = 6.67: the 6 to its right is brighter than the value only.
   EXPECT_EQ(classic.signature[1].at(1, 1) >> 4 & 1, 1);
   EXPECT_EQ(modified.signature[1].at(1, 1) >> 4 & 1, 0);
 }
@@ -76,7 +77,7 @@ TEST(CensusTest, ModifiedComparesWithTheMeanOfThreeByThreeRoundedDown) {
 TEST(CensusTest, NeighboursBeyondTheBorderRepeatIt) {
   const Plane<std::uint8_t> image = plane<std::uint8_t>({{1, 2}, {3, 4}});
   const census::Stage stage = Stages(plain_census(), same_on_both(image)).of(0);
-  // Around (0, 0), of 1, the columns left of it and the rows above are its own.
+  // Around (0, 0), whose value is 1, the columns to the left and the rows above repeat the border.
   //   row −2, −1 and 0:  1 1 1 2 2     row 1 and 2: 3 3 3 4 4
   const auto bits = static_cast<unsigned>(stage.signature[0].at(0, 0) | stage.signature[1].at(0, 0) << 8 |
                                           stage.signature[2].at(0, 0) << 16);
@@ -155,7 +156,7 @@ TEST(CensusTest, AllTransformsAndCostsFindDisparities) {
     }
 }
 
-// A post of seven columns before a wall: on level 2 it is less than two pixels wide.
+// A post of seven columns in front of a wall is less than two pixels wide on level 2.
 TEST(CensusTest, ThinThingsSurviveThePyramid) {
   const Size size{96, 40};
   std::mt19937 random(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several methods have in common; parameters_test.cpp has what is common to all of them.
+// Properties that several methods share; parameters_test.cpp tests those of all methods.
 
 #include <limits>
 #include <random>

@@ -139,7 +139,7 @@ std::vector<Number> numbers_out_of(const detail::Allowed& allowed) {
   return numbers;
 }
 
-// Calls action(number) with numbers that the field does not take, written into it.
+// Writes numbers that the field does not allow into it, and calls action(number) for each.
 template <class Action>
 void for_each_wrong_number(const detail::Field& field, const Action& action) {
   std::visit(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiled belief propagation: what it computes, and what its parameters mean. The design contest's own pair is
-// in tests/tools/design_contest_test.cpp.
+// Tiled belief propagation: its results, and the meaning of its parameters.
+// tests/tools/design_contest_test.cpp uses the pair of the design contest.
 
 #include <algorithm>
 #include <array>
@@ -29,8 +29,8 @@ Parameters of_volume(int labels) {
   return parameters;
 }
 
-// The published algorithm as it stands in the design contest's program, in tiles: every pair of labels is
-// compared, and nothing is ever subtracted or cut.
+// The published algorithm of the design contest, in tiles: it compares every pair of labels, and neither
+// normalises nor clips messages.
 class PlainTiles {
  public:
   PlainTiles(const Volume& data, const Parameters& parameters)
@@ -90,7 +90,7 @@ class PlainTiles {
     }
   }
 
-  // Costs and messages to the pixel, but for the one from a neighbour.
+  // The cost and the messages to the pixel, except the one from the neighbour `without`.
   std::int64_t sum(int x, int y, int label, int without) {
     auto total = static_cast<std::int64_t>(data_.at(x, y, label));
     for (int direction = 0; direction < 4; ++direction) {
@@ -140,7 +140,7 @@ void expect_plain_labels(const Volume& volume, const Parameters& parameters, con
   }
 }
 
-// Costs of few levels make ties; large ones lie beyond the bound on data costs.
+// Costs of few levels make ties; large costs exceed the bound on data costs.
 Volume random_volume(std::mt19937& random, Size size, int labels, int discontinuity_cost) {
   const auto any = [&](int low, int high) { return random_number(random, low, high); };
   Volume volume(size, labels);
@@ -170,7 +170,7 @@ TEST(TiledBeliefPropagationTest, GivesTheLabelsOfThePlainAlgorithm) {
   std::mt19937 random(1);
   const auto any = [&](int low, int high) { return random_number(random, low, high); };
   for (int i = 0; i < (sanitized ? 60 : 400); ++i) {
-    // In larger ones, messages that nothing is subtracted from outgrow 64 bits.
+    // In larger images, messages that are not normalised overflow 64 bits.
     const Size size{any(1, 10), any(1, 8)};
     const int labels = any(2, 20);
     const Parameters parameters = random_parameters(random, labels);
@@ -235,7 +235,7 @@ TEST_P(OneMessage, TiesGoToTheLowestLabel) {
   EXPECT_EQ(decision({7, 3, 0, 0}), 1.0f);  // 7, 6, 6, 6
 }
 
-// Of one pixel, what crosses is a message of the pass before.
+// Across the border of a tile of one pixel, the message is from the pass before.
 INSTANTIATE_TEST_SUITE_P(TilesOf, OneMessage, testing::Values(0, 1, 2));
 
 // Beliefs of a pixel without neighbours are its costs: 4 for label 1, and at best 10 for one that is not next
@@ -249,8 +249,8 @@ TEST(TiledBeliefPropagationTest, ConfidenceIsTheShareOfTheGapInItselfAndTheTrunc
     EXPECT_FLOAT_EQ(match(parameters, device, volume.pair(), 0xA5, true).confidence.at(0, 0), 6.0f / 24);
 }
 
-// T = 4. A cost that the bound of 4·T + 1 leaves alone can still be outvoted, by one unit: three neighbours
-// that insist on label 0 add 12 to label 1 of the centre, four add 16.
+// T = 4. Costs below the bound of 4·T + 1 can be outvoted by one unit: three neighbours that insist on label
+// 0 add 12 to label 1 of the centre, four add 16.
 TEST(TiledBeliefPropagationTest, FourNeighboursAgainstAPixel) {
   for (const float cost : {15.0f, 16.0f, 17.0f, 1000.0f}) {
     Volume volume({3, 3}, 2);
@@ -273,7 +273,7 @@ class OnePair : public testing::Test {
     return match(parameters, device, views(pair_));
   }
 
-  // Both give the same bytes, on every device.
+  // Expects the same bytes from both on every device.
   void expect_same(const Parameters& a, const Parameters& b) const {
     for (const Device& device : devices())
       EXPECT_TRUE(same_bytes(result(a, device), result(b, device))) << device.text();
@@ -301,7 +301,7 @@ TEST_F(OnePair, EarlyOutHasNoEffect) {
   for (const int tile : {0, 1, 8}) {
     Parameters with = parameters_, without = parameters_;
     with.tile = without.tile = tile;
-    with.inner = without.inner = 12;  // by which most tiles have settled
+    with.inner = without.inner = 12;  // most tiles converge earlier
     without.early_out = false;
     expect_same(with, without);
   }
@@ -314,7 +314,7 @@ TEST_F(OnePair, MessageWidthHasNoEffect) {
   expect_same(narrow, wide);
 }
 
-// A visit of one tile begins with nothing that crossed a border.
+// With one tile, each visit starts without messages from other tiles.
 TEST_F(OnePair, ATileOfTheWholeImageForgetsWithEachVisit) {
   Parameters one_visit = parameters_;
   one_visit.tile = 61;
@@ -357,7 +357,7 @@ TEST_F(OnePair, TilesAndIterationsChangeTheMap) {
 TEST(TiledBeliefPropagationCostsTest, AreMeansOfFiveByFive) {
   Plane<std::uint8_t> left({7, 5}, 10), right({7, 5}, 10);
   left.at(3, 2) = 35;   // 25 units over 25 pixels: 1 level, in every window that sees it
-  right.at(0, 0) = 20;  // seen once by the window around (2, 2), nine times by that around (0, 0)
+  right.at(0, 0) = 20;  // once in the window around (2, 2), nine times in that around (0, 0)
   Parameters parameters = plain_tiled_belief_propagation();
   parameters.cost = DataCost::mean_absolute_difference;
   parameters.disparities = 2;
@@ -369,7 +369,7 @@ TEST(TiledBeliefPropagationCostsTest, AreMeansOfFiveByFive) {
     return costs[static_cast<std::size_t>((y * 7 + x) * 2 + label)];
   };
   EXPECT_EQ(at(0, 0, 0), 3);  // 90 / 25 = 3.6
-  EXPECT_EQ(at(0, 0, 1), 7);  // leads out of the image
+  EXPECT_EQ(at(0, 0, 1), 7);  // outside the image
   EXPECT_EQ(at(2, 2, 0), 1);  // (25 + 10) / 25 = 1.4
   EXPECT_EQ(at(4, 4, 1), 1);
   EXPECT_EQ(at(6, 4, 0), 0);
@@ -378,7 +378,7 @@ TEST(TiledBeliefPropagationCostsTest, AreMeansOfFiveByFive) {
   parameters.data_truncation = 2;
   EXPECT_EQ(tiled_belief_propagation_costs(parameters, pair)[0], 5);
   parameters.outside_cost.reset();
-  EXPECT_EQ(tiled_belief_propagation_costs(parameters, pair)[0], 0);  // label 1 leads out
+  EXPECT_EQ(tiled_belief_propagation_costs(parameters, pair)[0], 0);  // label 1 is outside the image
 }
 
 TEST(TiledBeliefPropagationCostsTest, AFrameHasNone) {
@@ -398,7 +398,7 @@ TEST(TiledBeliefPropagationCostsTest, AFrameHasNone) {
         inside += has_any;
       }
     EXPECT_EQ(inside, frame == 0 ? 30 * 21 : frame == 4 ? 22 * 13 : 0);
-    // Labels reach into the frame; where nobody has costs, the lowest label wins.
+    // Labels spread into the frame. Without any costs the lowest label wins.
     if (inside > 0) continue;
     for (const Device& device : devices()) {
       const Result result = match(parameters, device, views(pair));
@@ -431,7 +431,7 @@ TEST(TiledBeliefPropagationParametersTest, WhatTheMessagesCannotHoldIsRefused) {
   EXPECT_NO_THROW(parameters.validate());
 }
 
-// Messages of 255, with T = 255, and of 8191: the last ones that each width holds.
+// Messages of 255, with T = 255, and of 8191 are the largest that each width holds.
 TEST(TiledBeliefPropagationTest, MessagesFillTheirWidth) {
   std::mt19937 random(4);
   struct Model {

@@ -32,7 +32,7 @@ const tool::SpeedUpChart chart{"A & B",
 TEST(SvgPlot, BarsBeginAtOneOnAScaleOfPowers) {
   const std::string svg = tool::draw_svg(chart);
   const auto here = lines_with(svg, "class=\"here\""), published = lines_with(svg, "class=\"published\"");
-  // The first of each is the legend's.
+  // The first line of each is in the legend.
   ASSERT_EQ(here.size(), 3u);
   ASSERT_EQ(published.size(), 3u);
   const double one = attribute(here[1], "x");

@@ -24,7 +24,7 @@ namespace parallax::test {
 
 inline constexpr float none = refine::no_value;
 
-// A map whose rows have something behind them that nobody may write.
+// A map with padding after its rows that must not be overwritten.
 struct Map {
   std::vector<float> disparities;
   std::vector<std::uint8_t> statuses;
@@ -80,13 +80,13 @@ inline std::ostream& operator<<(std::ostream& out, const Picture& picture) {
 inline const Picture pictures[] = {
     {"noise", [](Random& random, int,
                  int) { return random.one_in(5) ? none : static_cast<float>(random.below(64)) / 4 - 4; }},
-    // Regions of every size, about as many as there can be.
+    // Regions of every size, about as many as possible.
     {"clusters", [](Random& random, int, int) { return static_cast<float>(random.below(10) < 6 ? 3 : 8); }},
     {"sparse", [](Random& random, int,
                   int) { return random.one_in(40) ? static_cast<float>(random.below(32)) / 8 : none; }},
     {"plane", [](Random&, int x, int y) { return static_cast<float>(x + y) / 16; }},
     {"nothing", [](Random&, int, int) { return none; }},
-    // One region that comes back to every tile from another side.
+    // One region that enters every tile from several sides.
     {"serpent",
      [](Random&, int x, int y) {
        const bool gap = y % 2 == 1 && (y % 4 == 1 ? x != 0 : x % 64 != 63);
@@ -115,7 +115,7 @@ inline Map random_map(const Picture& picture, Size size, unsigned seed) {
   return map;
 }
 
-// The right map that a left one would be consistent with, but for some pixels.
+// A right map that is consistent with the left one, except for some pixels.
 inline Map right_of(Map left, unsigned seed) {
   Random random(seed);
   const Size size = left.size;
@@ -134,7 +134,7 @@ inline Map right_of(Map left, unsigned seed) {
   return right;
 }
 
-// Gray levels that often repeat, so that weights are of every size.
+// Gray levels that often repeat, so that there are weights of every size.
 struct Guide {
   std::vector<std::uint16_t> values;
   ImageFormat format;
@@ -149,7 +149,7 @@ struct Guide {
       values.push_back(static_cast<std::uint16_t>(level * lower_bits + random.below(lower_bits)));
     }
   }
-  // As the image has it.
+  // The bytes of the image.
   std::vector<std::byte> bytes() const {
     const std::size_t each = format.depth == Depth::bits16 ? 2 : 1;
     std::vector<std::byte> result(values.size() * each);

@@ -22,7 +22,7 @@ namespace parallax::test {
 
 namespace fs = std::filesystem;
 
-// Where pairs with ground truth are. Tests of them are skipped, by name, where the data is not.
+// The folder of pairs with ground truth. Tests that need them are skipped without them.
 inline fs::path data_folder() {
   const char* folder = std::getenv("PARALLAX_DATA");
   return folder ? folder : PARALLAX_SHARED_DATA;
@@ -51,11 +51,11 @@ class CommandTest : public testing::Test {
     write(folder_ / "text.png", "this is no picture\n");
   }
 
-  // A pair in folder "pair", of 96×64 pixels and 16 disparities.
+  // Makes a pair of 96×64 pixels and 16 disparities in folder "pair".
   void make_pair() { ASSERT_EQ(run("synth pair --size 96x64 --disparities 16 --scene layers").status, 0); }
 
-  // Runs in the folder, by a shell. Under sanitizers: tests of the library look for leaks, which takes a
-  // third of such a process's time.
+  // Runs the command in the folder, by a shell. The leak check, a third of the time of a sanitized process,
+  // is left to the tests of the library.
   Outcome run(const std::string& arguments, const std::string& before = "") const {
     const std::string command = "cd '" + folder_.string() + "' && " + before +
                                 " ASAN_OPTIONS=detect_leaks=0 '" PARALLAX_COMMAND "' " + arguments +
@@ -128,7 +128,7 @@ class Background {
     return WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
   }
 
-  // As a terminal does for Ctrl-C.
+  // Sends a signal to the group, as a terminal does for Ctrl-C.
   void send(int signal) { ::kill(-id_, signal); }
 
  private:

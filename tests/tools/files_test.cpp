@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of files: of those that are read, of those that are there already, of those that are not done.
+// How commands treat files: inputs, existing files, and files of runs that fail.
 
 #include <csignal>
 #include <thread>
@@ -32,7 +32,7 @@ class FilesTest : public CommandTest {
 
   std::string at(const std::string& name) const { return (folder_ / name).string(); }
 
-  // Of a command that would fail later in any case: that nothing was touched is all that is left to see.
+  // The command would fail later in any case; this error shows that it touched nothing.
   void expect_refused(int (*command)(const Arguments&), const Arguments& arguments) const {
     EXPECT_THROW(command(arguments), UsageError) << testing::PrintToString(arguments);
   }
@@ -133,7 +133,7 @@ void expect_file_error(const Call& call, const std::string& word) {
   expect_error(error_of(call), ErrorCategory::file, {word});
 }
 
-// They would be read for ever, or waited for.
+// Reading a device may never end, and opening a pipe may block.
 TEST_F(FilesTest, DevicesAndPipesAreNoPictures) {
   ASSERT_EQ(::mkfifo(at("pipe.png").c_str(), 0600), 0);
   fs::create_symlink("/dev/zero", folder_ / "zero.pfm");
@@ -231,7 +231,7 @@ TEST_F(FilesTest, AFailedSequenceLeavesNoFolder) {
   EXPECT_EQ(files(), before);
 }
 
-// Temporaries of a long work, at the moment of the signal.
+// A long run has temporary files when the signal arrives.
 TEST_F(FilesTest, SignalsLeaveNoTemporaries) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     fs::create_directory(folder_ / "tall");
@@ -245,7 +245,7 @@ TEST_F(FilesTest, SignalsLeaveNoTemporaries) {
   }
 }
 
-// Else the first file that is opened takes the stream's number, and messages go into it.
+// Otherwise the first file that is opened gets the number of the stream, and messages are written to it.
 TEST_F(FilesTest, ClosedStreamsAreNotTakenForFiles) {
   expect_refusal("match /proc/self/fd/0 text.png <&-", 1, {"/proc/self/fd/0 is a device"});
 }

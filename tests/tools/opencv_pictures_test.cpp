@@ -80,7 +80,7 @@ TEST_F(OpenCvPicturesTest, Tiffs) {
   for (const int packing : {1, 5, 8, 32773}) {
     for (const int bits : {8, 16}) {
       for (const int samples : {1, 3, 4}) {
-        if (bits == 8 && samples == 4) continue;  // OpenCV darkens what is transparent
+        if (bits == 8 && samples == 4) continue;  // OpenCV darkens transparent pixels
         const auto pixels = any_bytes(size.pixels() * static_cast<std::size_t>(samples * bits / 8));
         write_any_tiff(
             path, size,
@@ -94,10 +94,10 @@ TEST_F(OpenCvPicturesTest, Tiffs) {
   }
 }
 
-// Pictures that others wrote.
+// Pictures written by other programs.
 TEST_F(OpenCvPicturesTest, RealPictures) {
   const fs::path folder = data_folder();
-  if (!fs::is_directory(folder)) GTEST_SKIP() << "no real pairs";
+  if (!fs::is_directory(folder)) GTEST_SKIP() << "no " << folder << ": set PARALLAX_DATA";
   int count = 0;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (!tool::is_picture_name(entry.path())) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kind of picture file, decoded: what its pixels become, and what is said of damage.
+// Decoding every picture format: the values of pixels, and errors for damaged files.
 
 #include "tools/parallax/pictures.h"
 
@@ -102,7 +102,7 @@ TEST_F(PicturesTest, JpegsAreGrayOrColour) {
       }
     }
   }
-  // No ink at all but a third of cyan.
+  // First no ink at all, then a third of cyan.
   const Picture printed = read(encode_cmyk_jpeg({8, 8}, std::vector<std::uint8_t>(4 * 64, 255)));
   EXPECT_EQ(value_at(printed, 3, 3, 0), 255u);
   std::vector<std::uint8_t> cyan(4 * 64, 255);
@@ -111,7 +111,7 @@ TEST_F(PicturesTest, JpegsAreGrayOrColour) {
   EXPECT_NEAR(value_at(read(encode_cmyk_jpeg({8, 8}, cyan)), 3, 3, 1), 255, 2);
 }
 
-// What EXIF says of where the first stored row and column are to be seen.
+// The stored picture turned as its EXIF orientation demands.
 Picture seen(const Picture& stored, int orientation) {
   const int w = stored.size().width, h = stored.size().height;
   const bool turned = orientation >= 5;
@@ -223,12 +223,12 @@ TEST_F(PicturesTest, DamageIsFoundInEveryKindOfFile) {
   png[png.size() / 2] ^= std::byte{1};
   expect_damaged(png, "damaged");
   std::vector<std::byte> jpeg = encode_jpeg(picture);
-  jpeg[jpeg.size() / 2] = std::byte{0xFF};  // the mark of its end, too early
+  jpeg[jpeg.size() / 2] = std::byte{0xFF};  // an end marker, too early
   jpeg[jpeg.size() / 2 + 1] = std::byte{0xD9};
   expect_damaged(jpeg, "damaged");
 }
 
-// A phone's pictures are followed by videos.
+// Phones append videos to pictures.
 TEST_F(PicturesTest, WhatFollowsAPictureDoesNotMatter) {
   const Picture picture = noise({64, 48}, 3, Depth::bits8);
   for (const char* name : {"a.png", "a.jpg", "a.ppm"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real pairs with ground truth. Skipped, by name, where the data is not.
+// Real pairs with ground truth. Skipped without the data.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ struct RealPair {
   const char* name;
   int disparities;
   double scale;
-  // Of bad1, per cent of the pixels that both cameras see; the figures are in docs/.
+  // Bounds on bad1, in per cent of the pixels that both cameras see; docs/ has the figures.
   double block_bound, belief_propagation_bound, census_bound, tiled_belief_propagation_bound;
 };
 
@@ -33,7 +33,7 @@ struct Pictures {
   tool::Picture left, right;
 };
 
-// Bad1 of the default preset.
+// Bad1 of the default preset of a method.
 double bad1(const char* method, const RealPair& pair, const fs::path& folder) {
   const Pictures pictures(folder);
   MatcherParameters parameters = preset(method, "default");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 'parallax match' on sequences: what one pair at a time would give, and what goes wrong with single frames.
+// 'parallax match' on sequences: the same results as for single pairs, and errors in single frames.
 
 #include <cstdio>
 
@@ -47,7 +47,7 @@ TEST_F(SequenceTest, DeepPicturesStayDeep) {
   for (const char* side : {"l", "r"}) fs::create_directory(folder_ / side);
   for (int i = 0; i < 2; ++i) {
     const auto [left, right] = frame_pictures(i);
-    // Eight bits of them would be all but black.
+    // In eight bits they would be nearly black.
     save(numbered("l/", i, ".pgm"), deepened(green_of(left), 5));
     save(numbered("r/", i, ".pgm"), deepened(green_of(right), 5));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs in tiles: plans, what is left when they are killed, and the same bytes in the end.
+// Matching in tiles: plans, resuming after a kill, and the same bytes as untiled.
 
 #include <iterator>
 #include <map>
@@ -34,7 +34,7 @@ class TilesTest : public CommandTest {
     test::save((folder_ / name).string(), picture);
   }
 
-  // Matches by the options, whole and in tiles, and compares the files.
+  // Matches untiled and in tiles, and compares the files.
   void expect_same_in_tiles(const std::string& pictures, const std::string& options,
                             const std::string& tile) {
     const Outcome whole = run("match " + pictures + " -o whole.pfm " + options);
@@ -195,7 +195,7 @@ TEST_F(TilesTest, EveryKindOfOutputIsMadeOfTiles) {
   EXPECT_GT(report["peak_memory_bytes"], 0);
   EXPECT_EQ(report["valid"], 1.0);
   EXPECT_LT(report["error"]["bad1"], 0.3);
-  // Of the disparities, and not of what a PNG rounds them to.
+  // The error is that of the disparities before a PNG rounds them.
   EXPECT_EQ(report["error"], json::parse(run("eval expected.pfm pair/disp0GT.pfm --json").out));
   EXPECT_EQ(picture("view.png").size(), (Size{330, 270}));
   ASSERT_EQ(run(words_ + "-o d.tiff").status, 0);
@@ -220,7 +220,7 @@ TEST_F(TilesTest, APlanIsMatchedTileByTileAndMerged) {
     const Outcome outcome = run("match --plan plan.json --tile " + std::to_string(number));
     ASSERT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_EQ(json::parse(outcome.out)["tile"], number);
-    // Who reads the old file goes on reading it.
+    // A process that reads the old file can continue.
     EXPECT_FALSE(fs::exists(before) && fs::equivalent(before, tile(number)));
   }
   const Outcome rest = match_tiles("plan.json", numbers_from(2, count));
@@ -265,7 +265,7 @@ TEST_F(TilesTest, MergeKeepsTilesAlone) {
     EXPECT_EQ(entry.path().filename(), "tile-000000.tiff");
 }
 
-// Two merges of one plan, or a tile that a scheduler matches twice.
+// For example another merge of the plan, or a tile that a scheduler matches twice.
 TEST_F(TilesTest, MergeRemovesNothingThatOthersUse) {
   make_pair_of("150x110");
   const int count = plan(block_ + "--tile-size 90x60 -o d.pfm");
@@ -289,7 +289,7 @@ TEST_F(TilesTest, MergeNamesTilesThatAreNotThere) {
   match_tiles("plan.json", numbers_from(5, count));
   match_tiles("other.json", {1});
   const std::string whole = contents(tile(2));
-  // Its length is right, but its directory says that pixels lie beyond its end.
+  // A file of the right length whose directory says that pixels lie beyond its end.
   std::string astray = whole;
   const std::size_t offset = astray.find(std::string("\x11\x01\x04\0\1\0\0\0", 8));
   ASSERT_NE(offset, std::string::npos);
@@ -302,7 +302,7 @@ TEST_F(TilesTest, MergeNamesTilesThatAreNotThere) {
   }
   EXPECT_EQ(contents(folder_ / "d.pfm"), "what was here before");
   match_tiles("plan.json", {1, 2, 4});
-  // The new map takes the place of the old one, and is not written over it.
+  // The new map replaces the old file instead of overwriting its content.
   fs::create_hard_link(folder_ / "d.pfm", folder_ / "before");
   ASSERT_EQ(run("merge plan.json").status, 0);
   expect_expected("d.pfm");
@@ -319,7 +319,7 @@ TEST_F(TilesTest, KilledWhileTheMapIsWrittenItIsWrittenAnew) {
         std::this_thread::yield();
     }
     caught = map_is_begun();
-    // What has its name is whole.
+    // A file with the final name is complete.
     if (fs::exists(folder_ / "d.pfm")) expect_expected("d.pfm");
     if (caught) {
       EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
@@ -335,7 +335,7 @@ TEST_F(TilesTest, KilledWhileTheMapIsWrittenItIsWrittenAnew) {
   if (!caught) GTEST_SKIP() << "the map was always written before the kill";
 }
 
-// A status that there is not, though the file is whole.
+// The file is complete, but has an invalid status.
 TEST_F(TilesTest, MergeRefusesATileWhoseStatusesAreDamaged) {
   make_job();
   match_tiles("plan.json", numbers_from(0, plan(options_ + "-o d.pfm")));
@@ -354,7 +354,7 @@ TEST_F(TilesTest, MergeRefusesATileWhoseStatusesAreDamaged) {
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
 }
 
-// Files of a tile that are whole, but for a few pixels.
+// Files of tiles that are complete, with a few damaged pixels.
 TEST_F(TilesTest, DamagedPixelsOfATileAreFound) {
   make_pair_of("330x270");
   fs::create_directory(folder_ / "d.pfm.tiles");
@@ -369,7 +369,7 @@ TEST_F(TilesTest, DamagedPixelsOfATileAreFound) {
     expect_refusal("merge d.pfm.tiles/plan.json", 1, {"tile 0 is damaged"});
   };
   std::string two = whole;
-  // The highest bits of two words, which a plain sum would cancel.
+  // Flips the highest bits of two words, which cancel in a plain sum.
   for (const std::size_t at : {7u, 7u + 80u})
     two[disparities + at] = static_cast<char>(two[disparities + at] ^ 0x80);
   expect_damaged(two);
@@ -380,7 +380,7 @@ TEST_F(TilesTest, DamagedPixelsOfATileAreFound) {
   status[statuses] = static_cast<char>(status[statuses] ^ 1);
   expect_damaged(status);
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
-  // Who goes on with the match has it once more.
+  // Resuming the match computes the tile again.
   const std::string match = "match pair/left.png pair/right.png ";
   const Outcome outcome = run(match + options + "--resume --json");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
@@ -432,7 +432,7 @@ TEST_F(TilesTest, FilesOfTheUsersAreNotDeleted) {
   EXPECT_FALSE(fs::exists(tile(0)));
 }
 
-// The left picture guides what comes after the tiles.
+// The left picture guides the refinement after the tiles.
 TEST_F(TilesTest, MergeRefusesALeftPictureThatWasChanged) {
   make_pair_of("150x110");
   plan(block_ + "--weighted-median 5 -o d.pfm", "p.json");
@@ -442,7 +442,7 @@ TEST_F(TilesTest, MergeRefusesALeftPictureThatWasChanged) {
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
 }
 
-// At several moments: before there is a plan, in the middle of tiles, in between.
+// Kills at several moments: before there is a plan, during a tile, between tiles.
 TEST_F(TilesTest, KilledAndResumedGivesTheSameBytes) {
   make_job();
   for (int moment = 0; moment < (sanitized ? 2 : 6); ++moment) {
@@ -525,7 +525,7 @@ TEST_F(TilesTest, ALimitThatIsTooSmallNamesOneThatWouldDo) {
   }
 }
 
-// It takes 4 GB, but for what is missing here.
+// The head announces a picture of 4 GB; the rest of the file is missing.
 TEST_F(TilesTest, APngThatDoesNotFitIsNotDecoded) {
   const std::string head(
       "\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\x4E\x20\0\0\x3A\x98\x10\x02\0\0\0\xD2\x3C\x68\x0D", 33);
@@ -537,7 +537,7 @@ TEST_F(TilesTest, APngThatDoesNotFitIsNotDecoded) {
                  {"large.png", "damaged"});
 }
 
-// Where they do not match much more.
+// Only if tiles of half the memory do not match many more pixels.
 TEST_F(TilesTest, TwoTilesAreMatchedAtOnceWhereThatPays) {
   make_pair_of("700x500");
   const auto report = [&](const std::string& options) {

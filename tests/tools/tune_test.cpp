@@ -52,7 +52,7 @@ TEST_F(TuneCommand, ListsWhatThereIsToConfigure) {
   EXPECT_TRUE(contains(outcome.out, "pixels_together: ")) << outcome.out;
   EXPECT_TRUE(contains(outcome.out, "    2, 4, 8, 16\n")) << outcome.out;
   EXPECT_EQ(json::parse(contents(folder_ / "list.json")).at("tunables")[0].at("name"), "bands_per_thread");
-  // Without the device, too.
+  // Listing works without the device.
   const Outcome gpu = tune("--list --method block --device cuda");
   EXPECT_EQ(gpu.status, 0) << gpu.err;
   EXPECT_TRUE(contains(gpu.out, "never searched; --configure also takes automatic, global-memory"))
@@ -62,7 +62,7 @@ TEST_F(TuneCommand, ListsWhatThereIsToConfigure) {
                  {"rows", "bands_per_thread"}, here);
 }
 
-// With the footprint, where it was counted.
+// With the footprint, if it was computed.
 TEST_F(TuneCommand, TellsEveryTrialInJson) {
   for (const std::string search : {"occupancy", "exhaustive"}) {
     ASSERT_EQ(tune("--method block --search " + search + " --device cpu --json r.json" + quickly).status, 0);
@@ -109,12 +109,12 @@ TEST_F(TuneCommand, TheMapIsTheSameTunedOrNot) {
   EXPECT_EQ(tuned.status, 0);
   EXPECT_FALSE(contains(tuned.err, "tuning")) << tuned.err;
   EXPECT_EQ(contents(folder_ / "default.pfm"), contents(folder_ / "tuned.pfm"));
-  // It was used: fewer pixels together take less memory.
+  // The configuration was used: fewer pixels together take less memory.
   const auto bytes = [](const Outcome& outcome) { return json::parse(outcome.out).at("memory_bytes"); };
   EXPECT_LT(bytes(tuned), bytes(by_default));
 }
 
-// One warning, and the match is made.
+// The match succeeds, with one warning.
 TEST_F(TuneCommand, ABrokenFileIsOneWarning) {
   make_pair();
   write(folder_ / "t.json", "{\"version\": 2, \"entries\": []}");
@@ -127,7 +127,7 @@ TEST_F(TuneCommand, ABrokenFileIsOneWarning) {
   EXPECT_TRUE(contains(outcome.err, "t.json has version 2")) << outcome.err;
 }
 
-// Before time is spent on a search.
+// The error comes before time is spent on a search.
 TEST_F(TuneCommand, WhatCannotBeWrittenIsRefusedAtOnce) {
   const std::string long_search = "tune --device cpu --budget 5";
   expect_refusal(long_search, 1, {"/proc/none/t.json"}, "PARALLAX_TUNING=/proc/none/t.json");
@@ -138,8 +138,8 @@ TEST_F(TuneCommand, WhatCannotBeWrittenIsRefusedAtOnce) {
   expect_refusal("tune --suite papers --data data --json none/r.json", 1, {"none/r.json"}, here);
 }
 
-// All that is found is told, and written to the other file, where the one of tuning fails in the end: what is
-// there cannot be set aside.
+// The tuning file cannot be written, because the broken one cannot be set aside. The results are printed all
+// the same, and written to the JSON file.
 class TuneCommandInTrouble : public TuneCommand {
  protected:
   TuneCommandInTrouble() {
@@ -167,7 +167,7 @@ TEST_F(TuneCommandInTrouble, GoesOnWithTheSuite) {
   EXPECT_EQ(expect_results(outcome).size(), 4u);
 }
 
-// A single match takes longer than the budget: nothing is compared, and what is remembered stays.
+// A single match takes longer than the budget, so nothing is compared or remembered.
 TEST_F(TuneCommand, ASearchThatEndsBeforeItBeganRemembersNothing) {
   const Outcome outcome =
       tune("--method bp --device cpu --threads 1 --disparities 64 --budget 0.01 --json r.json");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Videos: read and written by ffmpeg, where that is installed.
+// Videos, which ffmpeg reads and writes. Skipped without ffmpeg.
 
 #include "tools/parallax/video.h"
 
@@ -28,7 +28,7 @@ class VideoTest : public SequenceTest {
     if (std::system("ffmpeg -version >/dev/null 2>&1") != 0) GTEST_SKIP() << "ffmpeg is not installed";
   }
 
-  // Motion JPEG with 12 frames a second, of numbered pictures.
+  // Makes a Motion JPEG video with 12 frames a second from numbered pictures.
   void save_video(const std::string& pictures, const std::string& name,
                   const std::string& options = "") const {
     const std::string command =
@@ -38,7 +38,7 @@ class VideoTest : public SequenceTest {
     fs::remove(folder_ / "ffmpeg.txt");
   }
 
-  // Videos l.avi, r.avi, and both.avi side by side.
+  // Makes videos l.avi and r.avi, and both.avi with the views side by side.
   void make_videos() {
     make_folders();
     fs::create_directory(folder_ / "both");
@@ -134,7 +134,7 @@ TEST_F(VideoTest, ABrokenFrameOfAVideoLeavesTheOthersInStep) {
     EXPECT_TRUE(contents(folder_ / numbered("d", i, ".pfm")) == contents(folder_ / numbered("e", i, ".pfm")));
 }
 
-// Matroska says nothing of how many frames there are.
+// Matroska files do not state the number of frames.
 TEST_F(VideoTest, FramesThatWereNotAnnouncedGoOverNoInput) {
   make_videos();
   save_video("both/%d.ppm", "both.mkv");
@@ -149,7 +149,7 @@ TEST_F(VideoTest, FramesThatWereNotAnnouncedGoOverNoInput) {
   EXPECT_TRUE(fs::exists(folder_ / "out/000005.png"));
 }
 
-// A cut between key frames leaves out frames that the container still counts.
+// After a cut between key frames, the container still counts the frames that were cut.
 TEST_F(VideoTest, FramesThatAnEditLeavesOutAreNotMissed) {
   make_folders();
   save_video("l/%d.ppm", "whole.mp4", "-c:v mpeg4 -pix_fmt yuv420p -g 6 -bf 0");
@@ -201,7 +201,7 @@ TEST_F(SequenceTest, WhatAnotherProgramSaysOfAVideoIsNotBelieved) {
                  "PATH=\"$PWD\"");
 }
 
-// Its conversion would be undefined behaviour, which the sanitizers see.
+// Converting NaN to an integer is undefined behaviour, which the sanitizers detect.
 TEST_F(SequenceTest, AVideoMayHaveNaNFrames) {
   write(folder_ / "v.avi", "RIFF");
   write(folder_ / "ffprobe", "#!/bin/sh\necho '{\"streams\": [{\"nb_frames\": \"nan\"}]}'\n");

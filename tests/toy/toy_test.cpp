@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A method that is declared outside the library: with a line of registry, everything knows it. This program
-// also has the tests of random conformance and of parameters, for it as for any other method.
+// A method declared outside the library: once it is registered, the command line, tuning and tiles support
+// it. This program also runs the generic tests of conformance and of parameters on it.
 
 #include "toy/toy.h"
 

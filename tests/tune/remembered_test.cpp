@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of what is remembered, and plans that use it.
+// The file of stored tuning results, and plans that use it.
 
 #include <cstdlib>
 #include <filesystem>
@@ -32,7 +32,7 @@ class RememberedTuning : public testing::Test {
     return text.str();
   }
 
-  // Entry for the parameters of this test, on two threads.
+  // An entry for the parameters of this test, on two threads.
   TunedConfiguration entry(const TunedValues& values = {{"pixels_together", "16"}}) const {
     const detail::Backend& backend = detail::find_backend(parameters_, device_);
     TunedConfiguration result = detail::tuning_key(parameters_, identify(device_), format_,
@@ -59,7 +59,7 @@ class RememberedTuning : public testing::Test {
   const TemporaryFolder temporary_;
   const fs::path folder_ = temporary_.path(), file_ = folder_ / "tuning.json";
   const Variable tuning_{"PARALLAX_TUNING", file_.string()};
-  BlockParameters parameters_;  // of many labels: how many pixels go together shows in the memory
+  BlockParameters parameters_;  // with many labels, so that pixels_together changes the memory
   Device device_ = cpu(2);
   ImageFormat format_{{64, 40}};
 };
@@ -230,7 +230,7 @@ TEST_F(RememberedTuning, OfALinkWritesWhatItPointsTo) {
   remember_tuning(entry());
   EXPECT_TRUE(fs::is_symlink(file_));
   EXPECT_EQ(found(), together(16));
-  // What is damaged is set aside beside it.
+  // The damaged file is moved aside in the folder of the target.
   std::ofstream(target) << "not JSON";
   remember_tuning(entry({{"pixels_together", "2"}}));
   EXPECT_TRUE(fs::is_symlink(file_));
@@ -265,7 +265,7 @@ TEST_F(RememberedTuning, AnUnwritableFolderIsAnErrorOfItsFile) {
   expect_error(error_of([&] { remember_tuning(entry()); }), ErrorCategory::file, {tuning_file()});
 }
 
-// Nothing reaches a plan that it does not offer.
+// A plan gets only values that it offers.
 TEST_F(RememberedTuning, ValuesThatCannotBeTunedAreIgnoredWithAWarning) {
   for (const TunedValues& values :
        {TunedValues{{"pixels_together", "3"}}, TunedValues{{"pixels_together", "99999999"}},
@@ -297,9 +297,9 @@ TEST_F(RememberedTuning, WhatACallerGivesWins) {
   remember_tuning(entry());
   EXPECT_EQ(bytes({}), bytes_with(together(16)));
   EXPECT_EQ(bytes(given), bytes_with(together(8)));
-  // What it does not name is as it is remembered.
+  // Values that the caller does not give come from the file.
   EXPECT_EQ(bytes({{"ranges_per_thread", "2"}}), bytes_with(together(16)));
-  // What does not fit beside the limit is left out, and what is given is not.
+  // If the limit is too small, the values from the file are dropped, but not those of the caller.
   EXPECT_EQ(
       Matcher(parameters_, device_, format_, {bytes_with({}), {{"ranges_per_thread", "2"}}}).memory_bytes(),
       bytes_with({}));
@@ -344,7 +344,7 @@ TEST_F(RememberedTuning, ValuesForStudiesAreNeitherSearchedNorRemembered) {
     EXPECT_EQ(trial.values.count("aligned"), 0u);
   options.limits.configuration = {{"aligned", "false"}};
   expect_refused([&] { tune(floats, device_, views, options); }, "aligned has no values to search here");
-  // A search leaves alone what is given.
+  // A search keeps the values that are given.
   options.limits.configuration = {{"bands_per_thread", "4"}};
   const TuningResult result = tune(floats, device_, views, options);
   for (const TuningTrial& trial : result.trials) EXPECT_EQ(trial.values.at("bands_per_thread"), "4");
@@ -410,7 +410,7 @@ TEST_F(RememberedTuning, WhatOfADriverIsOfThatDriverOnly) {
   EXPECT_TRUE(found().empty());
 }
 
-// What no plan uses is not listed.
+// Entries that no plan uses are not listed.
 TEST_F(RememberedTuning, HidesWhatComesWithTheLibrary) {
   const std::vector<TunedConfiguration> built_in = remembered_tuning();
   ASSERT_FALSE(built_in.empty());
@@ -466,7 +466,7 @@ TEST_F(RememberedTuning, IsTriedFirstByASearch) {
   EXPECT_EQ(result.trials[1].values, entry().values);
 }
 
-// As a matcher checks them.
+// A search checks pairs as a matcher does.
 TEST_F(RememberedTuning, ASearchRefusesPairsThatDoNotFit) {
   const SynthPair synthetic = synth(Scene::layers, {64, 40}, 16), other = synth(Scene::layers, {64, 41}, 16);
   for (const StereoPair& pair : {StereoPair{synthetic.left_view(), other.right_view()},
