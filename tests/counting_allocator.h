@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces the allocator of an executable by one that counts: for one of its files to include.
+// Replaces the allocator of an executable by one that counts. Include it in one file of the executable.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace parallax::test {
 
 inline std::atomic<int> allocations = 0;
 
-// Whether to count what is allocated here; of the file that includes this.
+// Whether to count an allocation. Defined by the file that includes this header.
 bool is_counted();
 
 inline void* allocate(std::size_t bytes, std::size_t alignment) {

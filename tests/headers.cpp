@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing but the precompiled headers of the tests, see CMakeLists.txt.
+// Holds the precompiled headers of the tests, see CMakeLists.txt.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OpenCL device for tests, as it is and as others might be.
+// An OpenCL device for tests, with its own properties or those of other devices.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ inline const Device opencl_device{DeviceKind::opencl};
   if (const opencl::Devices devices = opencl::find_devices(); devices.list.empty()) \
   GTEST_SKIP() << devices.none_because
 
-// For as long as it lives.
+// Disguises devices until the end of its scope.
 class Disguised {
  public:
   explicit Disguised(opencl::Disguise disguise) { opencl::disguise_devices(disguise); }
@@ -23,13 +23,13 @@ class Disguised {
   Disguised& operator=(const Disguised&) = delete;
 };
 
-// With memory of its own, and many narrow processors.
+// A device with its own memory, as a GPU has.
 inline void as_gpu(opencl::DeviceInfo& info) {
   info.is_processor = false;
   info.shares_memory = false;
 }
 
-// Why kernels for GPUs cannot be tested here; empty = they can.
+// Why kernels for GPUs cannot be tested here; empty if they can.
 inline std::string why_no_gpu_kernels() {
   const Disguised disguised(as_gpu);
   try {

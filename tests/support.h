@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several tests share.
+// Helpers that several tests share.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <initializer_list>
+#include <optional>
 #include <ostream>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include "parallax/parallax.h"
 
@@ -25,18 +32,18 @@ inline std::ostream& operator<<(std::ostream& out, DeviceKind kind) {
 
 namespace parallax::test {
 
-// Sanitizers find what they look for in fewer cases, and take ten times as long for each.
+// Sanitizers need fewer cases to find errors, and ten times as long for each.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool sanitized = true;
 #else
 inline constexpr bool sanitized = false;
 #endif
 
-// A map whose memory held garbage before, so that a pixel that nobody writes shows.
+// A map filled with garbage, so that pixels that are not written show up.
 struct Result {
   Plane<float> disparity;
   Plane<std::uint8_t> status;
-  Plane<float> confidence;  // only of a matcher that was asked for it
+  Plane<float> confidence;  // empty unless it was asked for
 
   explicit Result(Size size, int poison = 0xA5, bool with_confidence = false)
       : disparity(size), status(size), confidence(with_confidence ? size : Size{}) {
@@ -64,6 +71,12 @@ inline bool same_bytes(const Result& a, const Result& b) {
          same_bytes(a.confidence, b.confidence);
 }
 
+inline void expect_same(const Result& expected, const Result& actual, const std::string& which) {
+  EXPECT_TRUE(same_bytes(expected.status, actual.status)) << "status, " << which;
+  EXPECT_TRUE(same_bytes(expected.disparity, actual.disparity)) << "disparity, " << which;
+  EXPECT_TRUE(same_bytes(expected.confidence, actual.confidence)) << "confidence, " << which;
+}
+
 inline Result match(const MatcherParameters& parameters, const Device& device, const StereoPair& pair,
                     int poison = 0xA5, bool with_confidence = false, const TunedValues& configuration = {}) {
   Result result(pair.left.format.size, poison, with_confidence);
@@ -77,7 +90,7 @@ inline Device cpu(int threads) {
   return device;
 }
 
-// A method, as a part of the name of a test: "tiled_bp".
+// The name of a method as a part of the name of a test: "tiled_bp".
 inline std::string name_in_tests(std::string method) {
   std::replace(method.begin(), method.end(), '-', '_');
   return method;
@@ -85,7 +98,7 @@ inline std::string name_in_tests(std::string method) {
 
 inline const Device reference{DeviceKind::reference};
 
-// That any method runs on.
+// The kinds of devices that any method runs on.
 inline std::vector<DeviceKind> device_kinds() {
   std::vector<DeviceKind> kinds;
   for (const MatcherOnDevice& entry : list_matchers())
@@ -99,7 +112,7 @@ inline bool is_here(DeviceKind kind) {
   return false;
 }
 
-// The reference and the processor, as far as the method runs on them.
+// Those of the devices reference and cpu that the method runs on.
 inline std::vector<Device> processors(std::string_view method) {
   std::vector<Device> devices;
   for (const MatcherOnDevice& entry : list_matchers()) {
@@ -110,7 +123,7 @@ inline std::vector<Device> processors(std::string_view method) {
   return devices;
 }
 
-// Block matching without any refinement of its map.
+// Block matching that gives bare labels.
 inline BlockParameters plain_block() {
   BlockParameters parameters = preset<BlockParameters>("sad-full-row");
   parameters.full_row = false;
@@ -142,17 +155,95 @@ inline TiledBeliefPropagationParameters plain_tiled_belief_propagation() {
   return parameters;
 }
 
-// Fails unless the call throws an error of bad arguments that says `reason`.
+// The model of the design contest, giving bare labels.
+inline TiledBeliefPropagationParameters plain_tiled_contest() {
+  TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>("memocode-2013");
+  parameters.frame = 0;
+  parameters.outside_cost = 10;
+  return parameters;
+}
+
+inline std::vector<std::byte> bytes_of(std::string_view text) {
+  const auto* first = reinterpret_cast<const std::byte*>(text.data());
+  return {first, first + text.size()};
+}
+
+inline bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// The error that a call throws; nothing if it throws none.
 template <class Call>
-void expect_refused(const Call& call, std::string_view reason) {
+std::optional<Error> error_of(const Call& call) {
   try {
     call();
-    ADD_FAILURE() << "no error about " << reason;
   } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::argument);
-    EXPECT_NE(std::string_view(error.what()).find(reason), std::string_view::npos) << error.what();
+    return error;
   }
+  return std::nullopt;
 }
+
+// Fails unless the error is of the category, and its message one line that contains all parts.
+inline void expect_error(const std::optional<Error>& error, ErrorCategory category,
+                         std::initializer_list<std::string> parts) {
+  if (!error) {
+    ADD_FAILURE() << "no error" << (parts.size() == 0 ? "" : " with " + *parts.begin());
+    return;
+  }
+  const std::string message = error->what();
+  EXPECT_EQ(error->category(), category) << message;
+  EXPECT_FALSE(contains(message, "\n")) << message;
+  for (const std::string& part : parts) EXPECT_TRUE(contains(message, part)) << message << "\nlacks " << part;
+}
+
+// Fails unless the call throws an error about its arguments that states `reason`.
+template <class Call>
+void expect_refused(const Call& call, std::string_view reason) {
+  expect_error(error_of(call), ErrorCategory::argument, {std::string(reason)});
+}
+
+// A new folder, removed at the end of its scope.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "parallax-test-XXXXXX").string()) {
+    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all, ignored);
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::filesystem::path path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Gives an environment variable another value, or none, until the end of its scope.
+class Variable {
+ public:
+  Variable(const char* name, const std::optional<std::string>& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    set(value);
+  }
+  ~Variable() { set(before_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+  void set(const std::optional<std::string>& value) const {
+    if (value)
+      setenv(name_, value->c_str(), 1);
+    else
+      unsetenv(name_);
+  }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
 
 template <class T>
 Plane<T> plane(std::vector<std::vector<T>> rows) {
@@ -174,6 +265,68 @@ inline SynthPair synth(Scene scene, Size size = {160, 96}, int disparities = 20)
   parameters.disparities = disparities;
   return synthesize(parameters);
 }
+
+inline StereoPair views(const SynthPair& pair) {
+  return {pair.left_view(), pair.right_view()};
+}
+
+inline StereoPair views_with_masks(const SynthPair& pair) {
+  return {pair.left_view(), pair.right_view(), pair.left_mask.view(), pair.right_mask.view()};
+}
+
+// Compares a map with the true disparities of the left view, where both views see them.
+inline ErrorMetrics error_against_truth(const Result& result, const SynthPair& pair) {
+  return evaluate(result.disparity.view(), pair.left_truth.view(), pair.left_mask.view());
+}
+
+inline int random_number(std::mt19937& random, int low, int high) {
+  return std::uniform_int_distribution<int>(low, high)(random);
+}
+
+// Data costs, with the labels of a pixel side by side, and blank images.
+class Volume {
+ public:
+  Volume(Size size, int labels) : Volume(size, labels, std::vector<float>(size.pixels() * index(labels))) {}
+  Volume(Size size, int labels, std::vector<float> costs)
+      : labels_(labels), gray_(size), costs_(std::move(costs)) {}
+
+  Size size() const { return gray_.size(); }
+  int labels() const { return labels_; }
+  float& at(int x, int y, int label) { return costs_[element(x, y, label)]; }
+  float at(int x, int y, int label) const { return costs_[element(x, y, label)]; }
+  StereoPair pair() const {
+    return {gray_.view(), gray_.view(), {}, {}, CostVolume(costs_.data(), size(), labels_)};
+  }
+
+ private:
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  std::size_t element(int x, int y, int label) const {
+    return (index(y) * index(size().width) + index(x)) * index(labels_) + index(label);
+  }
+
+  int labels_;
+  Plane<std::uint8_t> gray_;
+  std::vector<float> costs_;
+};
+
+// Noise, and a right view that shows it shifted.
+class ShiftedPair {
+ public:
+  ShiftedPair(Size size, int shift) : left_(size), right_(size) {
+    std::mt19937 random(1);
+    for (int y = 0; y < size.height; ++y) {
+      std::vector<std::uint8_t> scene(static_cast<std::size_t>(size.width + shift));
+      for (std::uint8_t& value : scene) value = static_cast<std::uint8_t>(random_number(random, 0, 255));
+      std::copy_n(scene.data(), size.width, left_.row(y));
+      std::copy_n(scene.data() + shift, size.width, right_.row(y));
+    }
+  }
+
+  StereoPair views() const { return {left_.view(), right_.view()}; }
+
+ private:
+  Plane<std::uint8_t> left_, right_;
+};
 
 // What a camera of less gain and another offset would have seen.
 inline Plane<std::uint8_t> dimmed(const Plane<std::uint8_t>& image) {

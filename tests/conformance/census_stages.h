@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a census plan finds on its way, of any device.
+// The intermediate results of census matching, on any device.
 #pragma once
 
 #include <string>
@@ -19,8 +19,11 @@ inline std::unique_ptr<detail::Plan> make_census_plan(const CensusParameters& pa
   return plan;
 }
 
-inline void expect_same_stages(const census::CensusPlan& expected, const census::CensusPlan& actual,
+// Both plans are of census matching, and have run.
+inline void expect_same_stages(const detail::Plan& expected_plan, const detail::Plan& actual_plan,
                                const std::string& about) {
+  const auto& expected = dynamic_cast<const census::CensusPlan&>(expected_plan);
+  const auto& actual = dynamic_cast<const census::CensusPlan&>(actual_plan);
   ASSERT_EQ(expected.levels().size(), actual.levels().size());
   for (int level = 0; level < static_cast<int>(expected.levels().size()); ++level)
     for (const int side : {census::left_side, census::right_side}) {

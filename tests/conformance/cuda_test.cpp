@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cuda device gives the bytes of the reference, for random images and parameters; from the host's images
-// and from the device's own. Needs a GPU, or an emulated one: tests/emulated_gpu.
+// The cuda device gives the bytes of the reference for random images and parameters, with images of the host
+// and of the device. Needs a GPU, or the emulated one of tests/emulated_gpu.
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,48 +11,34 @@
 
 #include "conformance/census_stages.h"
 #include "conformance/random_case.h"
-#include "device_images.h"
-#include "devices/cuda/context.h"
+#include "devices/gpu_test.h"
 #include "support.h"
 
 namespace parallax::test {
 namespace {
 
-const Device cuda_device{DeviceKind::cuda};
 constexpr unsigned seeds_a_test = 16, most_seeds = 256;
 
 bool is_emulated() {
   return cuda::find_gpus().list.front().name == "Emulated GPU";
 }
 
-// How many random cases of each method. Each compiles kernels of its own, and an emulated GPU takes its time.
+// The number of random cases of each method. Each case compiles its own kernels, and an emulated GPU is slow.
 unsigned seeds() {
   if (const char* wanted = std::getenv("PARALLAX_CUDA_SEEDS"))
     return static_cast<unsigned>(std::atoi(wanted));
   return !is_emulated() ? most_seeds : sanitized ? 6 : seeds_a_test;
 }
 
-class CudaConformance : public testing::TestWithParam<unsigned> {
- protected:
-  void SetUp() override {
-    const cuda::Gpus gpus = cuda::find_gpus();
-    if (gpus.list.empty()) GTEST_SKIP() << "no GPU: " << gpus.none_because;
-  }
-};
+class CudaConformance : public GpuTest, public testing::WithParamInterface<unsigned> {};
 
-class CudaTest : public CudaConformance {};
+using CudaTest = GpuTest;
 
-void expect_same(const Result& expected, const Result& actual, const std::string& which) {
-  EXPECT_TRUE(same_bytes(expected.status, actual.status)) << "status, " << which;
-  EXPECT_TRUE(same_bytes(expected.disparity, actual.disparity)) << "disparity, " << which;
-  EXPECT_TRUE(same_bytes(expected.confidence, actual.confidence)) << "confidence, " << which;
-}
-
-// Runs twice, so that nothing is left of the run before; then on images of the device's.
+// Runs twice, because the second run must not depend on the first, and then on images of the device.
 void expect_conformance(const MatcherParameters& parameters, const StereoPair& pair, bool with_confidence,
                         const std::string& which, const TunedValues& configuration = {}) {
   const Result expected = match(parameters, reference, pair, 0x11, with_confidence);
-  Matcher matcher(parameters, cuda_device, pair.left.format, {0, configuration});
+  Matcher matcher(parameters, gpu(), pair.left.format, {0, configuration});
   Result actual(pair.left.format.size, 0xEE, with_confidence);
   matcher.run(pair, actual.map());
   expect_same(expected, actual, which);
@@ -70,7 +56,7 @@ void expect_conformance(const MatcherParameters& parameters, const StereoPair& p
   expect_same(expected, last, which + ", with confidence again");
 }
 
-// Calls action(seed) for the seeds of a test: several tests, so that they can run side by side.
+// Calls action(seed) for the seeds of one test. There are several tests so that they can run in parallel.
 template <class Action>
 void for_each_seed(unsigned test, const Action& action) {
   const unsigned first = test * seeds_a_test;
@@ -83,7 +69,7 @@ void expect_conformance(const RandomCase& random_case, const TunedValues& config
                      random_case.description(), configuration);
 }
 
-// Now and then rows that are not aligned, which only floats have.
+// Some cases of floats have unaligned rows.
 TunedValues alignment(const RandomCase& random_case, unsigned seed) {
   const bool integers = get_parameter(random_case.parameters(), "arithmetic").starts_with("fixed");
   return integers || seed % 5 != 0 ? TunedValues() : TunedValues{{"aligned", "false"}};
@@ -100,19 +86,18 @@ TEST_P(CudaConformance, BlockMatchingEqualsTheReference) {
   for_each_seed(GetParam(), [](unsigned seed) { expect_conformance(RandomCase("block", seed)); });
 }
 
-// At every stage; then on images of the device's.
+// Compares every stage, then the result for images of the device.
 void expect_census_conformance(const CensusParameters& parameters, const StereoPair& pair,
                                bool with_confidence, const std::string& which) {
   const ImageFormat format = pair.left.format;
   const auto expected_plan = make_census_plan(parameters, reference, format),
-             actual_plan = make_census_plan(parameters, cuda_device, format);
+             actual_plan = make_census_plan(parameters, gpu(), format);
   Result expected(format.size, 0x11, with_confidence), actual(format.size, 0xEE, with_confidence);
   expected_plan->run(pair, expected.map());
   actual_plan->run(pair, actual.map());
-  expect_same_stages(dynamic_cast<const census::CensusPlan&>(*expected_plan),
-                     dynamic_cast<const census::CensusPlan&>(*actual_plan), which);
+  expect_same_stages(*expected_plan, *actual_plan, which);
   expect_same(expected, actual, which);
-  Matcher matcher(parameters, cuda_device, format);
+  Matcher matcher(parameters, gpu(), format);
   expect_same(expected, run_on_device(matcher, pair, with_confidence), which + ", on the device's images");
 }
 
@@ -126,7 +111,7 @@ TEST_P(CudaConformance, CensusMatchingEqualsTheReference) {
 
 constexpr const char* schedulers[] = {"launch-per-diagonal", "grid-barrier", "tile-flags"};
 
-// Most often a thread has all labels that it can take, for which an emulated GPU needs the least time.
+// A thread mostly has as many labels as it can take, which is fastest on an emulated GPU.
 TunedValues ways_for_gpu(const TiledBeliefPropagationParameters& parameters, unsigned seed) {
   TunedValues ways;
   constexpr int most_labels_a_thread = 32;
@@ -140,7 +125,7 @@ TunedValues ways_for_gpu(const TiledBeliefPropagationParameters& parameters, uns
   return ways;
 }
 
-// With fewer iterations than the case has: an emulated GPU takes its time.
+// With fewer iterations than the case has, because an emulated GPU is slow.
 TiledBeliefPropagationParameters for_gpu(const RandomCase& random_case) {
   auto parameters = *random_case.parameters().get_if<TiledBeliefPropagationParameters>();
   if (!is_emulated()) return parameters;
@@ -151,7 +136,7 @@ TiledBeliefPropagationParameters for_gpu(const RandomCase& random_case) {
 
 TEST_P(CudaConformance, TiledBeliefPropagationEqualsTheReference) {
   if (is_emulated() && GetParam() > 0 && std::getenv("PARALLAX_CUDA_SEEDS") == nullptr)
-    GTEST_SKIP() << "takes an emulated GPU long";
+    GTEST_SKIP() << "slow on an emulated GPU";
   for_each_seed(GetParam(), [](unsigned seed) {
     const RandomCase random_case("tiled-bp", seed);
     const TiledBeliefPropagationParameters parameters = for_gpu(random_case);
@@ -159,7 +144,7 @@ TEST_P(CudaConformance, TiledBeliefPropagationEqualsTheReference) {
     const StereoPair pair = random_case.pair();
     const bool with_confidence = random_case.with_confidence();
     const Result expected = match(parameters, reference, pair, 0x11, with_confidence);
-    Matcher matcher(parameters, cuda_device, pair.left.format, {0, ways_for_gpu(parameters, seed)});
+    Matcher matcher(parameters, gpu(), pair.left.format, {0, ways_for_gpu(parameters, seed)});
     Result actual(pair.left.format.size, 0xEE, with_confidence);
     matcher.run(pair, actual.map());
     expect_same(expected, actual, which);
@@ -171,9 +156,9 @@ INSTANTIATE_TEST_SUITE_P(Seeds, CudaConformance, testing::Range(0u, most_seeds /
 
 TEST_F(CudaTest, EqualsTheReferenceForEveryWayToDealLabels) {
   const SynthPair pair = synthesize({.size = {71, 5}, .disparities = 30});
-  const StereoPair views{pair.left_view(), pair.right_view()};
-  // Each arithmetic takes every other of them: all counts, and all ways. An emulated GPU, which takes long to
-  // compile for, takes every other pair of those.
+  const StereoPair images = views(pair);
+  // Each arithmetic gets every other combination, so that it sees all counts and all ways. An emulated GPU,
+  // which compiles slowly, gets half of them.
   constexpr int counts[] = {2, 5, 16, 21, 33, 64, 100, 256}, ways[] = {2, 4, 16, 32};
   for (std::size_t i = 0; i < std::size(counts); ++i) {
     for (std::size_t j = 0; j < std::size(ways); ++j) {
@@ -181,7 +166,7 @@ TEST_F(CudaTest, EqualsTheReferenceForEveryWayToDealLabels) {
       BeliefPropagationParameters parameters = plain_belief_propagation();
       parameters.disparities = counts[i];
       parameters.arithmetic = (i + j) % 2 == 0 ? Arithmetic::fixed8 : Arithmetic::fixed16;
-      expect_conformance(parameters, views, false,
+      expect_conformance(parameters, images, false,
                          std::to_string(counts[i]) + " labels, " + std::to_string(ways[j]) + " a thread",
                          {{"labels_per_thread", std::to_string(ways[j])}});
     }
@@ -195,7 +180,7 @@ bool has_device_runtime() {
 
 TEST_F(CudaTest, StrategiesNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {171, 23}, .disparities = 30});
-  const StereoPair views{pair.left_view(), pair.right_view()};
+  const StereoPair images = views(pair);
   for (const char* strategy :
        {"automatic", "global-memory", "shared-memory", "constant-memory", "constant-and-shared-memory",
         "streams", "device-launch-serial", "device-launch"}) {
@@ -205,21 +190,21 @@ TEST_F(CudaTest, StrategiesNeverChangeAResult) {
       parameters.full_row = full_row;
       parameters.disparities = 30;
       parameters.refine.left_right_check = !full_row;
-      expect_conformance(parameters, views, false, strategy, {{"strategy", strategy}});
+      expect_conformance(parameters, images, false, strategy, {{"strategy", strategy}});
     }
   }
-  expect_conformance(preset<BlockParameters>("sad-full-row"), views, false, "16 streams",
+  expect_conformance(preset<BlockParameters>("sad-full-row"), images, false, "16 streams",
                      {{"strategy", "streams"}, {"streams", "16"}});
 }
 
 // Constant memory holds this image in several bands.
 TEST_F(CudaTest, BandsOfConstantMemoryNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {900, 130}, .disparities = 5});
-  const StereoPair views{pair.left_view(), pair.right_view()};
+  const StereoPair images = views(pair);
   BlockParameters parameters = plain_block();
   parameters.disparities = 5;
   for (const char* strategy : {"constant-memory", "constant-and-shared-memory"})
-    expect_conformance(parameters, views, false, strategy, {{"strategy", strategy}});
+    expect_conformance(parameters, images, false, strategy, {{"strategy", strategy}});
 }
 
 TEST_F(CudaTest, StrategiesRefuseWhatTheyLack) {
@@ -228,14 +213,8 @@ TEST_F(CudaTest, StrategiesRefuseWhatTheyLack) {
   const PlanLimits limits{0, {{"strategy", "global-memory"}}};
   const auto refuses = [&](const BlockParameters& parameters, const ImageFormat& of,
                            const std::string& what) {
-    try {
-      Matcher(parameters, cuda_device, of, limits);
-      ADD_FAILURE() << "takes " << what;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.category(), ErrorCategory::device) << error.what();
-      EXPECT_NE(std::string(error.what()).find("global-memory supports no " + what), std::string::npos)
-          << error.what();
-    }
+    expect_error(error_of([&] { Matcher(parameters, gpu(), of, limits); }), ErrorCategory::device,
+                 {"global-memory supports no " + what});
   };
   const BlockParameters study = preset<BlockParameters>("sad-full-row");
   BlockParameters parameters = study;
@@ -250,11 +229,11 @@ TEST_F(CudaTest, StrategiesRefuseWhatTheyLack) {
         TunedValues{{"strategy", "global-memory"}, {"streams", "5"}}, TunedValues{{"streams", "5"}}})
     expect_refused(
         [&] {
-          Matcher(study, cuda_device, format, {0, values});
+          Matcher(study, gpu(), format, {0, values});
         },
         values.size() > 1 ? "cannot be combined" : "streams 5");
 
-  Matcher matcher(study, cuda_device, format, limits);
+  Matcher matcher(study, gpu(), format, limits);
   Result result(format.size);
   EXPECT_THROW(matcher.run({pair.left_view(), pair.right_view(), pair.left_mask.view(), {}}, result.map()),
                Error);
@@ -263,13 +242,13 @@ TEST_F(CudaTest, StrategiesRefuseWhatTheyLack) {
 
 TEST_F(CudaTest, RowsOfAThreadNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {71, 31}, .disparities = 30});
-  const StereoPair views{pair.left_view(), pair.right_view()};
+  const StereoPair images = views(pair);
   for (const int rows : {1, 9, 40, 128}) {
     for (const int window : {1, 5, 9}) {
       BlockParameters parameters;
       parameters.disparities = 30;
       parameters.window = window;
-      expect_conformance(parameters, views, false,
+      expect_conformance(parameters, images, false,
                          std::to_string(rows) + " rows, window " + std::to_string(window),
                          {{"rows_per_thread", std::to_string(rows)}});
     }
@@ -295,15 +274,16 @@ TiledBeliefPropagationParameters tiled() {
 
 TEST_F(CudaTest, SchedulersOfTilesNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {40, 17}, .disparities = 12});
-  const StereoPair views{pair.left_view(), pair.right_view()};
+  const StereoPair images = views(pair);
   for (const std::string scheduler : schedulers)
     for (const std::string messages : {"registers", "shared-memory", "global-memory"})
       expect_conformance(
-          tiled(), views, false, scheduler + ", messages in " + messages,
+          tiled(), images, false, scheduler + ", messages in " + messages,
           ways_of_tiles(scheduler.c_str(), messages.c_str(), scheduler == "tile-flags" ? 4 : 1));
 }
 
-// Where sums, messages with their marks, and messages by themselves stop fitting in bytes; and the most.
+// The limits at which sums, messages with their marks, and messages alone stop fitting in bytes; and the
+// largest value.
 TEST_F(CudaTest, TilesEqualTheReferenceAtTheBoundsOfWidths) {
   constexpr Size size{17, 11};
   constexpr int labels = 9;
@@ -333,13 +313,10 @@ TEST_F(CudaTest, TilesRefuseWhatTheyLack) {
     TiledBeliefPropagationParameters parameters = tiled();
     parameters.tile = tile;
     parameters.disparities = labels;
-    try {
-      Matcher(parameters, cuda_device, {{400, 300}}, {0, ways});
-      ADD_FAILURE() << "takes what it should refuse: " << what;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.category(), ErrorCategory::device) << error.what();
-      EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
-    }
+    expect_error(error_of([&] {
+                   Matcher(parameters, gpu(), {{400, 300}}, {0, ways});
+                 }),
+                 ErrorCategory::device, {what});
   };
   const char* launches = "launch-per-diagonal";
   refuses(64, 64, ways_of_tiles(launches, "shared-memory", 0), "messages in shared-memory would take");
@@ -351,50 +328,40 @@ TEST_F(CudaTest, TilesRefuseWhatTheyLack) {
   refuses(16, 64, ways_of_tiles(launches, "", 1), "threads_per_pixel 1 is too few for 64 labels");
 }
 
-// Blocks that wait for each other could wait for ever.
+// Blocks that wait for each other must not wait for ever.
 TEST_F(CudaTest, TilesOfManyRunsNeverWaitForEver) {
   const SynthPair pair = synthesize({.size = {40, 17}, .disparities = 12});
-  const StereoPair views{pair.left_view(), pair.right_view()};
+  const StereoPair images = views(pair);
   const int runs = is_emulated() ? 20 : 10'000;
   for (const char* scheduler : schedulers) {
     const TiledBeliefPropagationParameters parameters = tiled();
-    const Result expected = match(parameters, reference, views);
-    Matcher matcher(parameters, cuda_device, views.left.format,
-                    {0, ways_of_tiles(scheduler, "shared-memory", 1)});
+    const Result expected = match(parameters, reference, images);
+    Matcher matcher(parameters, gpu(), images.left.format, {0, ways_of_tiles(scheduler, "shared-memory", 1)});
     for (int run = 0; run < runs; ++run) {
-      Result actual(views.left.format.size, 0xEE);
-      matcher.run(views, actual.map());
+      Result actual(images.left.format.size, 0xEE);
+      matcher.run(images, actual.map());
       ASSERT_TRUE(same_bytes(expected.disparity, actual.disparity)) << "run " << run;
     }
   }
 }
 
-// All pixels of a strip have the same best label, so that only those beside it are compared with it.
+// All pixels of a strip have the same best label, so that only its neighbours are compared with it.
 TEST_F(CudaTest, CensusComparesBothLabelsBesideTheBest) {
-  constexpr Size size{71, 23};
-  std::mt19937 random(1);
-  Plane<std::uint8_t> scene({size.width + 8, size.height}), left(size), right(size);
-  for (int y = 0; y < size.height; ++y)
-    for (int x = 0; x < scene.width(); ++x)
-      scene.at(x, y) = static_cast<std::uint8_t>(random_number(random, 0, 255));
   for (const int shift : {6, 7}) {
-    for (int y = 0; y < size.height; ++y) {
-      std::copy_n(scene.row(y), size.width, left.row(y));
-      std::copy_n(scene.row(y) + shift, size.width, right.row(y));
-    }
+    const ShiftedPair pair({71, 23}, shift);
     for (const int levels : {1, 2}) {
       CensusParameters parameters = plain_census();
       parameters.disparities = 16;
       parameters.window = 3;
       parameters.pyramid_levels = levels;
       parameters.sub_pixel = SubPixel::parabola;
-      expect_conformance(parameters, {left.view(), right.view()}, false,
+      expect_conformance(parameters, pair.views(), false,
                          std::to_string(shift) + " pixels, " + std::to_string(levels) + " levels");
     }
   }
 }
 
-// More levels than a block makes, twice.
+// More than twice as many levels as a block makes.
 TEST_F(CudaTest, CensusOfADeepPyramidEqualsTheReference) {
   const SynthPair pair = synthesize({.size = {601, 5}, .disparities = 30});
   CensusParameters parameters = plain_census();
@@ -405,8 +372,8 @@ TEST_F(CudaTest, CensusOfADeepPyramidEqualsTheReference) {
 
 TEST_F(CudaTest, ChoicesOfFloatsNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {71, 9}, .disparities = 30});
-  const StereoPair views{pair.left_view(), pair.right_view()};
-  // Values in registers, and in shared memory: all in one of them, all in local memory, and some in each.
+  const StereoPair images = views(pair);
+  // Values in registers and in shared memory: all in one of them, all in local memory, or some in each.
   const std::pair<int, int> places[] = {{20, 0}, {0, 20}, {0, 0}, {8, 8}};
   for (const auto& [in_registers, in_shared_memory] : places) {
     for (const char* order : {"coalesced", "naive"}) {
@@ -414,7 +381,7 @@ TEST_F(CudaTest, ChoicesOfFloatsNeverChangeAResult) {
         BeliefPropagationParameters parameters = plain_belief_propagation();
         parameters.disparities = 20;
         parameters.arithmetic = aligned ? Arithmetic::float32 : Arithmetic::float16;
-        expect_conformance(parameters, views, false,
+        expect_conformance(parameters, images, false,
                            std::to_string(in_registers) + " values in registers, order " + order,
                            {{"aligned", aligned ? "true" : "false"},
                             {"index_order", order},

@@ -10,11 +10,12 @@
 namespace parallax::test {
 namespace {
 
-// As set_parameter() takes them; "1..9" is any integer from 1 to 9. What is there twice comes twice as often.
+// As set_parameter() takes them; "1..9" is any integer from 1 to 9. A value that is listed twice is chosen
+// twice as often.
 using Values = std::vector<std::string>;
 
-// Values of parameters that kernels tell apart, by name, or by method and name. All others take any value
-// that they allow.
+// Values that kernels treat differently, by the name of the parameter, or by method and name. Other
+// parameters get any value that they allow.
 const std::map<std::string, Values>& values_worth_trying() {
   static const std::map<std::string, Values> values{
       {"uniqueness", {"0", "1..100"}},
@@ -35,7 +36,7 @@ const std::map<std::string, Values>& values_worth_trying() {
       {"block.texture_threshold", {"0", "1..2000"}},
       {"census.ad_truncation", {"127", "1..60"}},
       {"census.window", {"1", "3", "5", "7", "9", "15"}},
-      // Often more than there are pixels.
+      // Often more than the image allows.
       {"census.pyramid_levels", {"1..3", "1..9"}},
       {"census.search_radius", {"1..3", "1..3", "1..3", "1..1000"}},
       {"bp.arithmetic", {"fixed8", "fixed8", "fixed16", "float32", "float16", "bfloat16"}},
@@ -49,7 +50,7 @@ const std::map<std::string, Values>& values_worth_trying() {
       {"tiled-bp.tile", {"1..40", "1..40", "0", "1", "2", "13", "16", "32", "64", "128", "300"}},
       {"tiled-bp.outer", {"1..3"}},
       {"tiled-bp.inner", {"1..4", "1..4", "1..4", "1..4", "1..4", "1..4", "1..4", "1..4", "1..4", "25"}},
-      // Bytes hold everything up to 42, and messages up to 255.
+      // Bytes hold all values up to 42, and messages up to 255.
       {"tiled-bp.discontinuity_cost",
        {"1", "1", "2", "3", "6", "7", "14", "16", "21", "42", "43", "85", "255", "256", "1000", "8191"}},
       {"tiled-bp.discontinuity_truncation",
@@ -66,7 +67,7 @@ const std::map<std::string, Values>& values_worth_trying() {
 
 RandomCase::RandomCase(const std::string& method, unsigned seed)
     : method_(method), seed_(seed), random_(seed) {
-  // Narrower than a window, wider than a tile, and what is between.
+  // From narrower than a window to wider than a tile.
   static const std::vector<Size> sizes{{1, 1},   {1, 7},    {1, 9},    {9, 1},   {11, 1},  {2, 2},   {2, 3},
                                        {3, 3},   {7, 5},    {13, 11},  {33, 4},  {31, 17}, {64, 5},  {37, 41},
                                        {65, 9},  {101, 13}, {53, 29},  {128, 3}, {6, 90},  {130, 2}, {129, 8},
@@ -105,14 +106,14 @@ void RandomCase::choose_parameters() {
   with_confidence_ = any(0, 1) == 0;
 }
 
-// Large images get few labels, so that the reference keeps up.
+// Large images get few labels, because the reference is slow.
 void RandomCase::choose_range() {
   const ParameterInfo labels = describe_parameter(method_, "disparities");
   const int width = format_.size.width, pixels = static_cast<int>(format_.size.pixels());
   const int fewest = static_cast<int>(labels.least), most = capabilities(method_).energy ? 40'000 : 140'000;
   int disparities = any(0, 14) == 0 ? choose<int>({128, 255, 256, 257, 300, 1024}) : any(fewest, 90);
   disparities = std::clamp(most / pixels, fewest, disparities);
-  // At least one label leads into the image.
+  // At least one label reaches the image.
   const int lowest = 2 - disparities - width, highest = width - 1;
   int min_disparity = any(lowest, highest);
   if (any(0, 2) == 0) min_disparity = std::clamp(any(-3, 1), lowest, highest);
@@ -148,7 +149,7 @@ std::string RandomCase::value_of(const ParameterInfo& parameter) {
   }
 }
 
-// Whether the reference plans it: some parameters do not go together, or not with the format.
+// Whether the reference accepts the case: some parameters exclude each other, or the format.
 bool RandomCase::is_accepted() {
   try {
     const auto plan = detail::make_plan(parameters_, reference, format_, {});
@@ -164,8 +165,8 @@ bool RandomCase::takes_volume() const {
   return capabilities(method_).volume && get_parameter(parameters_, "cost") == "volume";
 }
 
-// Costs of few values make ties, others are up to 5 or 50 units; some reach and pass what the arithmetic holds
-// (halves hold no more than 65504), and now and then some are no numbers.
+// Costs of few values make ties, others are up to 5 or 50 units. Some exceed the range of the arithmetic
+// (65504 for halves), and some are not numbers.
 void RandomCase::make_volume() {
   const float unit = choose<float>({0.3f, 1.0f, 1.0f, 3.0f, 1000.0f, 1e30f}), wide = choose<float>({5, 50});
   const int values = choose<int>({2, 5, 1000});

@@ -1,16 +1,93 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random pairs and parameters of any method, from what it declares of its parameters.
+// Random pairs and parameters of any method, made from the declarations of its parameters.
 #pragma once
 
-#include <optional>
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "conformance/random_pair.h"
 #include "support.h"
 
 namespace parallax::test {
+
+// Two images with padded rows, often with masks. Half of the rows of the right one show the left one, shifted,
+// so that some matches are good.
+class RandomPair {
+ public:
+  RandomPair() = default;
+  RandomPair(std::mt19937& random, const ImageFormat& format, int channels, int shift) {
+    left_ = make_image(random, format, channels);
+    right_ = make_image(random, format, channels);
+    shift_left_into_right(shift);
+    if (random_number(random, 0, 2) == 0) left_mask_ = make_mask(random, format.size);
+    if (random_number(random, 0, 2) == 0) right_mask_ = make_mask(random, format.size);
+  }
+
+  StereoPair pair() const {
+    StereoPair pair{left_.view, right_.view};
+    if (left_mask_.width() > 0) pair.left_mask = left_mask_.view();
+    if (right_mask_.width() > 0) pair.right_mask = right_mask_.view();
+    return pair;
+  }
+
+ private:
+  struct Input {
+    std::vector<std::uint16_t> memory;
+    ImageView view;
+  };
+
+  // Noise of few or many levels: few make ties, many make large sums.
+  static Input make_image(std::mt19937& random, const ImageFormat& format, int channels) {
+    const auto any = [&](int low, int high) { return random_number(random, low, high); };
+    const Size size = format.size;
+    const int row_elements = size.width * channels;
+    const int padding = any(0, 9);
+    const int stride = row_elements + padding;
+    const bool wide = format.depth == Depth::bits16;
+    const int highest = wide ? 65535 : 255;
+    const int levels = any(0, 1) == 0 ? 3 : highest;
+    Input image;
+    image.memory.resize(static_cast<std::size_t>(stride) * static_cast<std::size_t>(size.height));
+    auto* bytes = reinterpret_cast<std::uint8_t*>(image.memory.data());
+    for (int y = 0; y < size.height; ++y) {
+      for (int i = 0; i < row_elements; ++i) {
+        const int value = any(0, levels) * (highest / levels);
+        const std::size_t at =
+            static_cast<std::size_t>(y) * static_cast<std::size_t>(stride) + static_cast<std::size_t>(i);
+        if (wide)
+          image.memory[at] = static_cast<std::uint16_t>(value);
+        else
+          bytes[at] = static_cast<std::uint8_t>(value);
+      }
+    }
+    image.view = ImageView(image.memory.data(), format, channels, stride * (wide ? 2 : 1));
+    return image;
+  }
+
+  void shift_left_into_right(int shift) {
+    const ImageFormat& format = left_.view.format;
+    const int element_bytes = left_.view.channels * (format.depth == Depth::bits16 ? 2 : 1);
+    for (int y = 0; y < format.size.height; y += 2) {
+      const auto* from = static_cast<const std::uint8_t*>(left_.view.row(y));
+      auto* to = const_cast<std::uint8_t*>(static_cast<const std::uint8_t*>(right_.view.row(y)));
+      for (int x = std::max(0, shift); x < std::min(format.size.width, format.size.width + shift); ++x)
+        std::copy_n(from + x * element_bytes, element_bytes, to + (x - shift) * element_bytes);
+    }
+  }
+
+  static Plane<std::uint8_t> make_mask(std::mt19937& random, Size size) {
+    Plane<std::uint8_t> mask(size);
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x)
+        mask.at(x, y) =
+            static_cast<std::uint8_t>(random_number(random, 0, 3) == 0 ? 0 : random_number(random, 1, 255));
+    return mask;
+  }
+
+  Input left_, right_;
+  Plane<std::uint8_t> left_mask_, right_mask_;
+};
 
 class RandomCase {
  public:
@@ -19,7 +96,7 @@ class RandomCase {
   StereoPair pair() const;
   const MatcherParameters& parameters() const { return parameters_; }
   bool with_confidence() const { return with_confidence_; }
-  // What it takes to know the case again: size, format and all parameters that are not those of the default.
+  // Size, format and all parameters that differ from the default.
   std::string description() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of what runs where, made by running it: each value of a choice, and for every other parameter a
-// value that is not its default. docs/what-runs-where.md must say the same. After a change, run
+// The tables of docs/what-runs-where.md, made by running every case: each value of a choice, and a value
+// other than the default of every other parameter. After a change, run
 //
 //   PARALLAX_UPDATE_DOCS=1 build/developer/tests/test_conformance --gtest_filter='TableTest.*'
 
@@ -26,7 +26,7 @@ struct Sample {
   bool with_confidence = false;
 };
 
-// A row of a table. Of rows about the same thing, only one can be chosen at a time.
+// A row of a table. Only one of the rows about the same thing can be chosen at a time.
 struct Row {
   std::string about, value;
   std::function<void(Sample&)> choose;
@@ -61,7 +61,7 @@ const Pictures& pictures() {
   return instance;
 }
 
-// All steps after the match are on, so that what they are told counts.
+// All steps after the match are on, so that their parameters matter.
 Sample start_of(const std::string& method) {
   Sample sample{preset(method, "default"), {pictures().colour.left_view(), pictures().colour.right_view()}};
   sample.parameters.disparities() = labels;
@@ -71,7 +71,7 @@ Sample start_of(const std::string& method) {
   return sample;
 }
 
-// As get_parameter() spells a value; nothing where it is not allowed.
+// The value as get_parameter() spells it; nothing if it is not allowed.
 std::optional<std::string> spelled(MatcherParameters parameters, const std::string& name,
                                    const std::string& value) {
   try {
@@ -82,7 +82,7 @@ std::optional<std::string> spelled(MatcherParameters parameters, const std::stri
   }
 }
 
-// Values of a parameter besides the one that it has.
+// Values of a parameter other than its current one.
 std::vector<std::string> other_values(const ParameterInfo& parameter, const MatcherParameters& parameters) {
   const std::string value = get_parameter(parameters, parameter.name);
   if (parameter.kind == ParameterKind::flag) return {value == "true" ? "false" : "true"};
@@ -135,7 +135,7 @@ Sample chosen(Sample sample, const Rows& rows) {
   return sample;
 }
 
-// "=" when the device gives the bytes of the reference, "refused" when it says that it lacks the option.
+// "=" if the device gives the bytes of the reference, "refused" if it reports that it lacks the option.
 std::string cell(const Sample& sample, const Device& device) {
   const auto run = [&](const Device& on) {
     return match(sample.parameters, on, sample.pair, 0xA5, sample.with_confidence);
@@ -147,7 +147,7 @@ std::string cell(const Sample& sample, const Device& device) {
   }
 }
 
-// As a plan says, which compiles nothing before it is allocated.
+// Asks a plan that is not allocated, so nothing is compiled.
 bool is_refused(const Sample& sample, const Device& device) {
   try {
     detail::make_plan(sample.parameters, device, sample.pair.left.format, {});
@@ -157,7 +157,7 @@ bool is_refused(const Sample& sample, const Device& device) {
   }
 }
 
-// Rows that go together: of those about the same thing, one in each round.
+// Rows that can be combined: each round has one of the rows about the same thing.
 std::vector<Rows> rounds_of(const Rows& rows) {
   std::vector<Rows> rounds;
   std::map<std::string, std::size_t> used;
@@ -169,8 +169,8 @@ std::vector<Rows> rounds_of(const Rows& rows) {
   return rounds;
 }
 
-// What a device does not refuse is tried together, as compiling kernels takes nearly all of the time, and
-// alone only where that fails.
+// Options that a device accepts are tried together, because compiling kernels takes nearly all of the time,
+// and alone only if that fails.
 std::map<std::string, std::string> cells_of(const std::string& method, const std::vector<Row>& rows,
                                             const Device& device) {
   const Sample start = start_of(method);
@@ -215,7 +215,7 @@ TEST(TableTest, DocsSayWhatRunsWhere) {
          "bytes as the reference,\n`refused` an error that names the option. Devices that a method does not "
          "list do not run it.\n";
   for (const std::string& method : list_methods()) write_table(method, table);
-  EXPECT_EQ(table.str().find("**"), std::string::npos) << table.str();
+  EXPECT_FALSE(contains(table.str(), "**")) << table.str();
   if (std::getenv("PARALLAX_UPDATE_DOCS") != nullptr) std::ofstream(PARALLAX_TABLE) << table.str();
   std::ostringstream documented;
   documented << std::ifstream(PARALLAX_TABLE).rdbuf();

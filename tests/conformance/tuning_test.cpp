@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever a plan is tuned to, it gives the bytes of the reference.
+// A plan gives the bytes of the reference with any tuned configuration.
 
 #include <random>
 
@@ -14,7 +14,7 @@ namespace {
 
 using detail::Configuration, detail::Backend, detail::TuningSpace;
 
-// Every value of every tunable with all else left to the plan; and some that go together by chance. Or `most`
+// Every value of every tunable with the others left to the plan, and some random combinations; at most `most`
 // of them.
 std::vector<Configuration> configurations(const TuningSpace& space, std::mt19937& random, int together,
                                           std::size_t most) {
@@ -51,14 +51,14 @@ struct Problem {
   std::string description;
 };
 
-// Each configuration compiles kernels of its own, and an emulated GPU, or OpenCL on a processor, takes its
-// time; and so do sanitizers.
+// Each configuration compiles its own kernels, which is slow on an emulated GPU and with OpenCL on a
+// processor. Sanitizers are slow too.
 std::size_t most_configurations(const Device& device) {
   const bool takes_long = device.kind == DeviceKind::opencl || tuned_device_name(device) == "Emulated GPU";
   return takes_long ? 3 : sanitized ? 4 : 1000;
 }
 
-// Adds to `tried`.
+// Adds the number of configurations to `tried`.
 void check_problem(const Problem& problem, const Device& device, std::mt19937& random, int together,
                    int& tried) {
   const Backend& backend = detail::find_backend(problem.parameters, device);
@@ -113,10 +113,10 @@ std::string variant_of(const MatcherParameters& parameters, const Device& device
   return detail::find_backend(parameters, device).tuning_space(parameters, device, {{64, 48}}).variant;
 }
 
-// What is best for one says nothing of the other.
+// The best configuration of one says nothing about the other.
 TEST_P(TuningConformance, PlansOfOtherNumbersHaveOtherVariants) {
   if (!is_here(GetParam())) GTEST_SKIP() << "no device " << name(GetParam());
-  if (GetParam() == DeviceKind::opencl) GTEST_SKIP() << "its plans are alike";
+  if (GetParam() == DeviceKind::opencl) GTEST_SKIP() << "its plans have one variant";
   const Device device{GetParam()};
   BlockParameters high_sums, low_sums;
   high_sums.window = low_sums.window = 31;
@@ -134,10 +134,10 @@ TEST_P(TuningConformance, PlansOfOtherNumbersHaveOtherVariants) {
   EXPECT_NE(variant_of(alone, device), variant_of(compares, device));
 }
 
-// Of pictures in which the choices differ: of several bands, strips, tiles and batches.
+// The pictures have several bands, strips, tiles and batches, so that the choices differ.
 TEST_P(TuningConformance, AndSoItDoesOnAPicture) {
   if (!is_here(GetParam())) GTEST_SKIP() << "no device " << name(GetParam());
-  if (GetParam() != DeviceKind::cpu) GTEST_SKIP() << "random cases do";
+  if (GetParam() != DeviceKind::cpu) GTEST_SKIP() << "random cases cover it";
   const SynthPair synthetic = synth(Scene::layers, sanitized ? Size{120, 50} : Size{160, 110}, 24);
   const StereoPair pair{synthetic.left_view(), synthetic.right_view()};
   BeliefPropagationParameters floats;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run allocates nothing. An executable of its own, because it replaces the allocator.
+// A run allocates nothing. This is a separate executable because it replaces the allocator.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ void expect_no_allocation(const MatcherParameters& parameters) {
   const SynthPair pair = synthesize({.size = {160, 90}, .disparities = 20});
   for (const DeviceKind kind : {DeviceKind::reference, DeviceKind::cpu}) {
     Device device{kind};
-    device.threads = 1;  // oneTBB's own bookkeeping is not ours to count
+    device.threads = 1;  // the allocations of oneTBB do not count
     Matcher matcher(parameters, device, pair.left_view().format);
     Result result(pair.size());
     const int before = allocations;

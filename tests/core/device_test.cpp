@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "devices/devices.h"
+#include "support.h"
 
 namespace parallax {
 namespace {
@@ -69,15 +70,8 @@ TEST(DeviceTest, RefusesAnyOtherText) {
                                  "opencl:-1",
                                  "opencl:1.-1",
                                  "opencl:a.b",
-                                 ":0"}) {
-    try {
-      Device::parse(text);
-      ADD_FAILURE() << "took '" << text << "'";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.category(), ErrorCategory::argument) << text;
-      EXPECT_NE(std::string(error.what()).find("'" + text + "'"), std::string::npos) << error.what();
-    }
-  }
+                                 ":0"})
+    test::expect_refused([&] { Device::parse(text); }, "'" + text + "'");
 }
 
 TEST(DeviceTest, TextIsReadBack) {
@@ -107,7 +101,7 @@ TEST(DeviceTest, EveryListedDeviceCanBeParsedAndIsDescribed) {
   }
 }
 
-// As virtual machines call processors of several generations.
+// Virtual machines give processors of several generations the same name.
 TEST(DeviceTest, AProcessorIsKnownByItsModel) {
   std::istringstream x86(
       "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\n"
@@ -123,7 +117,7 @@ TEST(DeviceTest, AProcessorIsKnownByItsModel) {
   EXPECT_EQ(read_processor_names(nothing).with_model, "processor");
 }
 
-// Plans count threads, however many cores there are.
+// Plans count threads, not cores.
 TEST(DeviceTest, AProcessorIsKnownByItsThreads) {
   EXPECT_NE(identify_cpu(1).name.find(", 1 thread, "), std::string::npos) << identify_cpu(1).name;
   EXPECT_NE(identify_cpu(1000).name.find(", 1000 threads, "), std::string::npos) << identify_cpu(1000).name;
@@ -147,16 +141,9 @@ TEST_F(CpuTargetTest, EveryTargetCanBeForcedAndTheRestrictionLifted) {
 }
 
 TEST_F(CpuTargetTest, UnknownNameIsRefusedWithTheKnownOnes) {
-  for (const std::string unknown : {"MMX", "avx2", "AVX2 "}) {
-    try {
-      force_cpu_target(unknown);
-      ADD_FAILURE() << "took '" << unknown << "'";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.category(), ErrorCategory::argument);
-      EXPECT_NE(std::string(error.what()).find(unknown), std::string::npos) << error.what();
-      EXPECT_NE(std::string(error.what()).find(cpu_targets().front()), std::string::npos) << error.what();
-    }
-  }
+  for (const std::string unknown : {"MMX", "avx2", "AVX2 "})
+    test::expect_error(test::error_of([&] { force_cpu_target(unknown); }), ErrorCategory::argument,
+                       {unknown, cpu_targets().front()});
 }
 
 }  // namespace

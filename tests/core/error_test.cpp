@@ -14,7 +14,7 @@ TEST(ErrorTest, NamesOfFilesBringNoControlCharactersIntoAMessage) {
   EXPECT_EQ(what_of("cannot read a\rb: no\nsuch\tfile"), "cannot read a\\rb: no\\nsuch\\tfile");
   EXPECT_EQ(what_of("\x1b[2Jx\x7f"), "\\x1b[2Jx\\x7f");
   EXPECT_EQ(what_of(std::string("a\0b", 3)), "a\\x00b");
-  // U+009B, which begins a sequence as ESC [ does.
+  // U+009B begins a control sequence, as ESC [ does.
   EXPECT_EQ(what_of("a\xC2\x9B"
                     "2J"),
             "a\\x9b2J");

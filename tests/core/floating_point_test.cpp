@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the caller's floating-point environment must not change.
+// Results do not depend on the floating-point environment of the caller.
 
 #include "core/floating_point.h"
 
@@ -24,7 +24,7 @@ void append(std::string& bytes, const Plane<T>& plane) {
                  static_cast<std::size_t>(plane.width()) * sizeof(T));
 }
 
-// Steps in which fractions are computed.
+// Turns on the steps that compute fractions.
 template <class Parameters>
 Parameters refined(Parameters parameters) {
   parameters.disparities = 12;
@@ -67,7 +67,7 @@ class FloatingPointTest : public ::testing::Test {
   const SynthPair pair_ = synth(Scene::planes, size, 12);
 };
 
-// Sets an environment, and puts the one that was there back.
+// Sets a floating-point environment until the end of its scope.
 class Environment {
  public:
   explicit Environment(const std::function<void()>& set) {
@@ -85,7 +85,7 @@ std::vector<std::function<void()>> environments() {
   for (const int rounding : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO})
     all.push_back([rounding] { std::fesetround(rounding); });
 #if defined(__x86_64__)
-  // Tiny numbers become 0, read or computed.
+  // Denormal inputs and results become 0.
   all.push_back([] { _mm_setcsr(_mm_getcsr() | 0x8040); });
 #endif
 #if defined(__GLIBC__)

@@ -7,28 +7,24 @@
 
 #include <gtest/gtest.h>
 
-namespace parallax {
+#include "support.h"
+
+namespace parallax::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A file system of its own.
+// With a file system of its own.
 class ContainerMemoryTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "parallax_memory_test.XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
   void put(const std::string& name, const std::string& text) const {
     fs::create_directories((root_ / name).parent_path());
     std::ofstream(root_ / name) << text << "\n";
   }
   std::size_t limit() const { return container_memory(root_); }
 
-  fs::path root_;
+  const TemporaryFolder folder_;
+  const fs::path root_ = folder_.path();
 };
 
 TEST_F(ContainerMemoryTest, NoGroupIsNoLimit) {
@@ -64,7 +60,7 @@ TEST_F(ContainerMemoryTest, GroupOfVersion1IsSeen) {
   EXPECT_EQ(limit(), 4000u);
 }
 
-// Its /proc names the group as the host does, and its /sys begins at that group.
+// In a container, /proc names the group as the host does, and /sys starts at that group.
 TEST_F(ContainerMemoryTest, GroupThatIsTheRootInAContainerIsSeen) {
   put("proc/self/cgroup", "4:memory:/docker/0123abcd");
   put("sys/fs/cgroup/memory/memory.limit_in_bytes", "7000");
@@ -72,4 +68,4 @@ TEST_F(ContainerMemoryTest, GroupThatIsTheRootInAContainerIsSeen) {
 }
 
 }  // namespace
-}  // namespace parallax
+}  // namespace parallax::test

@@ -109,14 +109,14 @@ TEST(WorkersDefaultTest, MovedWorkersWork) {
   EXPECT_EQ(calls, 10);
 }
 
-// Of this process.
+// The resident memory of this process.
 std::size_t resident_bytes() {
   std::size_t whole = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> whole >> resident;
   return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// oneTBB keeps some 7 KiB of every arena.
+// oneTBB retains about 7 KiB of every arena.
 TEST(WorkersDefaultTest, ManyWorkersLeaveNoMemoryBehind) {
   const auto use = [](int times) {
     for (int i = 0; i < times; ++i) Workers(2).for_each(4, [](int, int) {});
@@ -140,8 +140,8 @@ TEST(WorkersDefaultTest, WorkersAtTheSameTimeHaveSlotsOfTheirOwn) {
   return calls;
 }
 
-#if !defined(__SANITIZE_THREAD__)  // which cannot follow a process with threads that forks
-// The child has none of the threads that are in arenas of its parent.
+#if !defined(__SANITIZE_THREAD__)  // it does not support fork() in a process with threads
+// The threads in the arenas of the parent do not exist in the child.
 TEST(WorkersDefaultTest, WorkAfterAFork) {
   EXPECT_EQ(calls_of_new_workers(), 10);
   const pid_t child = ::fork();
@@ -156,7 +156,7 @@ TEST(WorkersDefaultTest, WorkAfterAFork) {
 #endif
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// Exits with 0 where the loop ran, or failed as the library promises.
+// Exits with 0 if the loop ran, or failed with a documented error.
 [[noreturn]] void run_with_little_more_memory(rlim_t more) {
   std::size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -177,7 +177,7 @@ TEST(WorkersDefaultTest, WorkAfterAFork) {
 
 TEST(WorkersDeathTest, ThreadThatCannotStartIsAnErrorOfTheLibrary) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  // Some suffice for all but the stack of a thread.
+  // Some of these are enough for everything except the stack of a thread.
   for (const rlim_t kibibytes : {64, 1024, 4096, 5120, 6144, 8192, 10240})
     EXPECT_EXIT(run_with_little_more_memory(kibibytes << 10), ::testing::ExitedWithCode(0), "") << kibibytes;
 }

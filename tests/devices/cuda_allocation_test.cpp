@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run on a GPU allocates nothing. An executable of its own, because it replaces the allocator.
+// A run on a GPU allocates nothing. This is a separate executable because it replaces the allocator.
 
 #include <array>
 #include <atomic>
@@ -18,7 +18,7 @@ namespace {
 
 std::atomic<bool> counting = false;
 
-// What a driver allocates for itself is its own affair.
+// Allocations by the driver do not count.
 bool is_in_driver() {
   std::array<void*, 64> frames;
   const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
@@ -51,7 +51,7 @@ int allocations_of(const Body& body) {
 using CudaAllocationTest = GpuTest;
 
 TEST_F(CudaAllocationTest, AllocationsAreCounted) {
-  is_in_driver();  // loads what it needs
+  is_in_driver();  // loads its libraries first
   EXPECT_EQ(allocations_of([] { std::vector<int>(3).at(0) = 1; }), 1);
 }
 
@@ -70,14 +70,14 @@ void expect_no_allocation(const MatcherParameters& parameters, const StereoPair&
 TEST_F(CudaAllocationTest, MatchesAllocateNothing) {
   const SynthPair pair = small_pair();
   for (const Arithmetic arithmetic : {Arithmetic::fixed8, Arithmetic::float32})
-    expect_no_allocation(small_belief_propagation(arithmetic), views(pair));
-  expect_no_allocation(small_block(), views(pair));
-  expect_no_allocation(small_census(), views(pair));
+    expect_no_allocation(small_belief_propagation(arithmetic), views_with_masks(pair));
+  expect_no_allocation(small_block(), views_with_masks(pair));
+  expect_no_allocation(small_census(), views_with_masks(pair));
 }
 
 TEST_F(CudaAllocationTest, VolumesOfCostsNeedNone) {
   const SynthPair synth = small_pair();
-  StereoPair pair = views(synth);
+  StereoPair pair = views_with_masks(synth);
   BeliefPropagationParameters parameters = small_belief_propagation();
   const std::vector<float> costs = belief_propagation_costs(parameters, pair);
   parameters.cost = DataCost::volume;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of plans on GPUs: what is missing, what is allocated and where, streams, threads, and whatever
-// images may look like.
+// Plans on GPUs: missing libraries, memory, streams, threads, and the layout of images.
 
 #include <array>
 #include <cstdio>
@@ -13,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "device_images.h"
 #include "devices/gpu_test.h"
 #include "devices/plan_once.h"
 
@@ -22,10 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// ---- What is missing
-// -------------------------------------------------------------------------------------------
-
-// Without LD_LIBRARY_PATH.
+// Looks in the standard folders only, not in LD_LIBRARY_PATH.
 bool has_library(const char* name) {
   for (const char* folder :
        {"/usr/local/cuda/lib64", "/usr/local/cuda/lib", "/lib", "/lib64", "/usr/lib", "/usr/lib64",
@@ -38,14 +33,14 @@ class MissingTest : public testing::Test {
  protected:
   void SetUp() override { PARALLAX_NEEDS_EMULATED_GPU(); }
 
-  // A library of the emulated GPU, or one that lacks a function.
+  // Adds a library of the emulated GPU; it lacks a function if `lacking` names one.
   void add(const char* library, const char* lacking = nullptr) const {
     std::string content = read(folder_of(library) / library);
     if (lacking != nullptr) rename_symbol(content, lacking);
     std::ofstream(folder_.path() / library, std::ios::binary) << content;
   }
 
-  // With the libraries that were added.
+  // Runs plan_once with only the libraries that were added.
   std::map<std::string, std::string> plan_with_these(const char* device = "cuda") const {
     const Variable libraries("LD_LIBRARY_PATH", folder_.path().string());
     return plan_once(device);
@@ -62,7 +57,7 @@ class MissingTest : public testing::Test {
       if (fs::exists(fs::path(folder) / library)) return folder;
     return {};
   }
-  // Names of symbols stand between zeros; one that is spelled otherwise is not found.
+  // Names of symbols are delimited by zero bytes. A renamed symbol is not found.
   static void rename_symbol(std::string& content, const std::string& name) {
     const std::string whole = std::string(1, '\0') + name + '\0';
     for (std::size_t at = 0; (at = content.find(whole, at)) != std::string::npos; ++at) content[at + 1] = '_';
@@ -114,20 +109,18 @@ TEST_F(MissingTest, AFunctionOfTheDriver) {
 }
 
 TEST_F(MissingTest, ACompilerThatIsOldEnough) {
-  if (has_library("libnvrtc.so.12")) GTEST_SKIP() << "this machine has one";
+  if (has_library("libnvrtc.so.12")) GTEST_SKIP() << "this machine has it";
   const Variable version("PARALLAX_EMULATED_DRIVER_VERSION", "12000");
   EXPECT_EQ(
       plan_once("cuda")["match"],
       "device: libnvrtc.so.13 is newer than the driver, which supports CUDA 12.0: install libnvrtc.so.12 "
-      "(NVIDIA's "
-      "package cuda-nvrtc), or put its folder on LD_LIBRARY_PATH");
+      "(NVIDIA's package cuda-nvrtc), or put its folder on LD_LIBRARY_PATH");
 }
 
 TEST_F(MissingTest, TheCompiler) {
   const char* reason =
       "device: CUDA's run-time compiler is not installed: install libnvrtc.so.13 (NVIDIA's package "
-      "cuda-nvrtc), "
-      "or put its folder on LD_LIBRARY_PATH";
+      "cuda-nvrtc), or put its folder on LD_LIBRARY_PATH";
   if (has_library("libnvrtc.so.12")) GTEST_SKIP() << "this machine has an older one";
   add("libcuda.so.1");
   if (!has_library("libnvrtc.so.13")) {
@@ -192,8 +185,8 @@ TEST_F(CudaDeviceTest, OldArchitecturesHaveLessSharedMemory) {
   BeliefPropagationParameters parameters = small_belief_propagation(Arithmetic::float32);
   for (const int disparities : {129, 260, 600}) {
     parameters.disparities = disparities;
-    EXPECT_TRUE(
-        same_bytes(match(parameters, gpu(), views(pair_)), match(parameters, reference, views(pair_))));
+    EXPECT_TRUE(same_bytes(match(parameters, gpu(), views_with_masks(pair_)),
+                           match(parameters, reference, views_with_masks(pair_))));
   }
 }
 
@@ -214,40 +207,21 @@ TEST_F(CudaDeviceTest, ListingNeverThrows) {
   EXPECT_EQ(cuda::find_gpus().list.size(), 2u);
 }
 
-// ---- Memory
-// ----------------------------------------------------------------------------------------------------
-
-struct Case {
-  const char* name;
-  MatcherParameters parameters;
-  bool with_confidence;
-};
-
-std::ostream& operator<<(std::ostream& out, const Case& c) {
-  return out << c.name;
-}
-
-const Case cases[] = {{"Fixed8", small_belief_propagation(), true},
-                      {"Float32", small_belief_propagation(Arithmetic::float32), true},
-                      {"Block", small_block(), true},
-                      {"Census", small_census(), true}};
-
-class CudaPlanTest : public GpuTest, public testing::WithParamInterface<Case> {
+class CudaPlanTest : public GpuTest, public testing::WithParamInterface<SmallPlan> {
  protected:
   const MatcherParameters& parameters() const { return GetParam().parameters; }
-  bool with_confidence() const { return GetParam().with_confidence; }
 
   Result on_reference(const StereoPair& pair) const {
-    return match(parameters(), reference, pair, 0x11, with_confidence());
+    return match(parameters(), reference, pair, 0x11, true);
   }
   Result run(Matcher& matcher, const StereoPair& pair) const {
-    Result result(small_size, 0xEE, with_confidence());
+    Result result(small_size, 0xEE, true);
     matcher.run(pair, result.map());
     return result;
   }
   Matcher plan(int index = 0) const { return Matcher(parameters(), gpu(index), {small_size}); }
 
-  // What the first call of that name asks for, as its failure says.
+  // The bytes that the first call of that name asks for, taken from the message of its failure.
   std::size_t bytes_asked_for(const char* call) const {
     emulated()->fail_call(call, 1, cuda::out_of_memory);
     const std::optional<Error> error = error_of([&] { plan(); });
@@ -259,8 +233,7 @@ class CudaPlanTest : public GpuTest, public testing::WithParamInterface<Case> {
   const SynthPair pair_ = small_pair();
 };
 
-INSTANTIATE_TEST_SUITE_P(, CudaPlanTest, testing::ValuesIn(cases),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(, CudaPlanTest, testing::ValuesIn(small_plans), name_of_plan);
 
 TEST_P(CudaPlanTest, HoldsTheMemoryItSays) {
   PARALLAX_NEEDS_EMULATED_GPU();
@@ -292,7 +265,7 @@ TEST_P(CudaPlanTest, MoreThanIsFreeIsRefusedBeforeAnythingIsAllocated) {
   EXPECT_EQ(emulated()->live_objects(), live_objects);
   emulated()->set_memory(needed);
   Matcher matcher = plan();
-  EXPECT_TRUE(same_bytes(run(matcher, views(pair_)), on_reference(views(pair_))));
+  EXPECT_TRUE(same_bytes(run(matcher, views_with_masks(pair_)), on_reference(views_with_masks(pair_))));
 }
 
 TEST_P(CudaPlanTest, MoreThanIsAllowedIsRefused) {
@@ -302,7 +275,7 @@ TEST_P(CudaPlanTest, MoreThanIsAllowedIsRefused) {
   Matcher(parameters(), gpu(), {small_size}, {needed});
 }
 
-// Others may take it in between.
+// Other processes may take the memory in the meantime.
 TEST_P(CudaPlanTest, MemoryThatTheDriverRefusesIsToldWithItsSize) {
   PARALLAX_NEEDS_EMULATED_GPU();
   for (const char* call : {"cuMemAlloc", "cuMemHostAlloc"}) {
@@ -312,9 +285,6 @@ TEST_P(CudaPlanTest, MemoryThatTheDriverRefusesIsToldWithItsSize) {
   }
 }
 
-// ---- Several GPUs, streams and threads
-// -------------------------------------------------------------------------
-
 TEST_P(CudaPlanTest, AllocatesOnTheGpuItIsPlannedFor) {
   PARALLAX_NEEDS_EMULATED_GPU();
   const cuda::Context first(0), second(1);
@@ -322,17 +292,17 @@ TEST_P(CudaPlanTest, AllocatesOnTheGpuItIsPlannedFor) {
   Matcher matcher = plan(1);
   EXPECT_EQ(cuda::free_memory(first), free_on_first);
   EXPECT_LT(cuda::free_memory(second), free_on_second);
-  EXPECT_TRUE(same_bytes(run(matcher, views(pair_)), on_reference(views(pair_))));
+  EXPECT_TRUE(same_bytes(run(matcher, views_with_masks(pair_)), on_reference(views_with_masks(pair_))));
 }
 
-// Each matches its own pair, again and again, while the other does.
+// Each matcher matches its own pair repeatedly while the others run.
 void match_at_once(const std::vector<Matcher*>& matchers, const std::vector<StereoPair>& pairs,
-                   const std::vector<Result>& expected, bool with_confidence) {
+                   const std::vector<Result>& expected) {
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < matchers.size(); ++i)
     threads.emplace_back([&, i] {
       for (int time = 0; time < 20; ++time) {
-        Result result(small_size, time, with_confidence);
+        Result result(small_size, time, true);
         matchers[i]->run(pairs[i], result.map());
         EXPECT_TRUE(same_bytes(result, expected[i])) << "matcher " << i << ", run " << time;
       }
@@ -346,34 +316,34 @@ StereoPair swapped(const StereoPair& pair) {
 
 TEST_P(CudaPlanTest, TwoPlansMatchAtOnceAsEachAlone) {
   Matcher first = plan(), second = plan();
-  const StereoPair pair = views(pair_);
+  const StereoPair pair = views_with_masks(pair_);
   const std::vector<StereoPair> pairs{pair, swapped(pair)};
   const std::vector<Result> expected = [&] {
     std::vector<Result> results;
     for (const StereoPair& p : pairs) results.push_back(on_reference(p));
     return results;
   }();
-  match_at_once({&first, &second}, pairs, expected, with_confidence());
-  match_at_once({&second, &first}, pairs, expected, with_confidence());
+  match_at_once({&first, &second}, pairs, expected);
+  match_at_once({&second, &first}, pairs, expected);
 }
 
 TEST_P(CudaPlanTest, TwoPlansMatchAtOnceOnTwoGpus) {
   if (!has_second_gpu()) GTEST_SKIP() << "needs two GPUs";
   Matcher first = plan(0), second = plan(1);
-  const StereoPair pair = views(pair_);
+  const StereoPair pair = views_with_masks(pair_);
   std::vector<Result> expected;
   expected.push_back(on_reference(pair));
   expected.push_back(on_reference(swapped(pair)));
-  match_at_once({&first, &second}, {pair, swapped(pair)}, expected, with_confidence());
+  match_at_once({&first, &second}, {pair, swapped(pair)}, expected);
 }
 
 TEST_P(CudaPlanTest, PlansAreMadeRunAndReleasedInAnyThread) {
-  const Result expected = on_reference(views(pair_));
+  const Result expected = on_reference(views_with_masks(pair_));
   std::optional<Matcher> matcher;
   const auto elsewhere = [](const auto& body) { std::thread(body).join(); };
   elsewhere([&] { matcher.emplace(plan()); });
-  elsewhere([&] { EXPECT_TRUE(same_bytes(run(*matcher, views(pair_)), expected)); });
-  EXPECT_TRUE(same_bytes(run(*matcher, views(pair_)), expected));
+  elsewhere([&] { EXPECT_TRUE(same_bytes(run(*matcher, views_with_masks(pair_)), expected)); });
+  EXPECT_TRUE(same_bytes(run(*matcher, views_with_masks(pair_)), expected));
   elsewhere([&] { matcher.reset(); });
 
   std::vector<std::thread> threads;
@@ -381,36 +351,33 @@ TEST_P(CudaPlanTest, PlansAreMadeRunAndReleasedInAnyThread) {
     threads.emplace_back([&] {
       for (int time = 0; time < 5; ++time) {
         Matcher here = plan();
-        EXPECT_TRUE(same_bytes(run(here, views(pair_)), expected));
+        EXPECT_TRUE(same_bytes(run(here, views_with_masks(pair_)), expected));
       }
     });
   for (std::thread& thread : threads) thread.join();
 }
 
 TEST_P(CudaPlanTest, MatchersAreMoved) {
-  const Result expected = on_reference(views(pair_));
+  const Result expected = on_reference(views_with_masks(pair_));
   Matcher first = plan();
   Matcher second(std::move(first));
-  EXPECT_TRUE(same_bytes(run(second, views(pair_)), expected));
+  EXPECT_TRUE(same_bytes(run(second, views_with_masks(pair_)), expected));
   first = std::move(second);
-  EXPECT_TRUE(same_bytes(run(first, views(pair_)), expected));
+  EXPECT_TRUE(same_bytes(run(first, views_with_masks(pair_)), expected));
   first = plan();
-  EXPECT_TRUE(same_bytes(run(first, views(pair_)), expected));
+  EXPECT_TRUE(same_bytes(run(first, views_with_masks(pair_)), expected));
 }
 
-// A pair and a map on the device, and the stream of a caller.
+// A caller with a stream, and with a pair and a map on the device.
 class Caller {
  public:
-  Caller(const StereoPair& pair, bool with_confidence)
+  explicit Caller(const StereoPair& pair)
       : context_(std::make_shared<cuda::Context>(0)),
         stream_(cuda::make_stream(context_)),
         current_(*context_),
         images_(context_),
-        there_{images_.image(pair.left), images_.image(pair.right), images_.mask(pair.left_mask),
-               images_.mask(pair.right_mask)} {
-    const Size size = pair.left.format.size;
-    map_ = {images_.plane<float>(size, 3), images_.plane<std::uint8_t>(size, 5)};
-    if (with_confidence) map_.confidence = images_.plane<float>(size, 1);
+        there_(images_.pair(pair)),
+        map_(images_.map(pair.left.format.size, true)) {
     cuda::check(cuda::driver().cuStreamSynchronize(nullptr), "uploading");
   }
 
@@ -420,14 +387,8 @@ class Caller {
   void enqueue(Matcher& matcher) const { enqueue(matcher, there_); }
   void enqueue(Matcher& matcher, const StereoPair& pair) const { matcher.enqueue(pair, map_, stream()); }
   void wait() const { cuda::check(cuda::driver().cuStreamSynchronize(stream()), "waiting"); }
-  // As it is now: call wait() before.
-  Result result() const {
-    Result result(map_.disparity.size, 0xEE, !map_.confidence.empty());
-    images_.fetch(map_.disparity, result.disparity);
-    images_.fetch(map_.status, result.status);
-    if (!map_.confidence.empty()) images_.fetch(map_.confidence, result.confidence);
-    return result;
-  }
+  // The current result; call wait() first.
+  Result result() const { return images_.result(map_); }
 
  private:
   cuda::SharedContext context_;
@@ -440,7 +401,7 @@ class Caller {
 
 TEST_P(CudaPlanTest, EnqueuesOnTheStreamOfItsCallerAndWaitsForNothing) {
   PARALLAX_NEEDS_EMULATED_GPU();
-  const Caller caller(views(pair_), with_confidence());
+  const Caller caller(views_with_masks(pair_));
   Matcher matcher = plan();
   const Result before = caller.result();
   const int allocations = emulated()->allocations(), synchronisations = emulated()->synchronisations();
@@ -448,25 +409,25 @@ TEST_P(CudaPlanTest, EnqueuesOnTheStreamOfItsCallerAndWaitsForNothing) {
   caller.enqueue(matcher);
   EXPECT_EQ(emulated()->allocations(), allocations);
   EXPECT_EQ(emulated()->synchronisations(), synchronisations);
-  EXPECT_TRUE(same_bytes(caller.result(), before)) << "something was not left to the stream";
+  EXPECT_TRUE(same_bytes(caller.result(), before)) << "some work was not enqueued in the stream";
   caller.wait();
-  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
+  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views_with_masks(pair_))));
 }
 
 TEST_P(CudaPlanTest, EverythingIsInItsMemoryOnceItIsPlanned) {
   PARALLAX_NEEDS_EMULATED_GPU();
-  const Caller caller(views(pair_), with_confidence());
+  const Caller caller(views_with_masks(pair_));
   emulated()->set_lazy(1);
   Matcher matcher = plan();
   caller.enqueue(matcher);
   caller.wait();
-  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
+  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views_with_masks(pair_))));
 }
 
 TEST_P(CudaPlanTest, TwoStreamsMatchAtOnceAsEachAlone) {
-  const StereoPair pair = views(pair_);
+  const StereoPair pair = views_with_masks(pair_);
   Matcher first = plan(), second = plan();
-  const Caller one(pair, with_confidence()), other(swapped(pair), with_confidence());
+  const Caller one(pair), other(swapped(pair));
   for (int i = 0; i < 20; ++i) {
     one.enqueue(first);
     other.enqueue(second);
@@ -478,19 +439,19 @@ TEST_P(CudaPlanTest, TwoStreamsMatchAtOnceAsEachAlone) {
 }
 
 TEST_P(CudaPlanTest, EnqueuesIntoTheGraphOfItsCaller) {
-  const Caller caller(views(pair_), with_confidence());
+  const Caller caller(views_with_masks(pair_));
   Matcher matcher = plan();
   const cuda::Graph graph =
       cuda::capture(caller.context(), caller.stream(), [&] { caller.enqueue(matcher); });
   for (int i = 0; i < 3; ++i)
     cuda::check(cuda::driver().cuGraphLaunch(graph.executable.get(), caller.stream()), "cuGraphLaunch");
   caller.wait();
-  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
+  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views_with_masks(pair_))));
 }
 
 TEST_P(CudaPlanTest, RunsAndEnqueuesByTurns) {
-  const StereoPair pair = views(pair_);
-  const Caller caller(pair, with_confidence());
+  const StereoPair pair = views_with_masks(pair_);
+  const Caller caller(pair);
   Matcher matcher = plan();
   EXPECT_TRUE(matcher.stage_times().empty());
   for (int i = 0; i < 2; ++i) {
@@ -503,7 +464,7 @@ TEST_P(CudaPlanTest, RunsAndEnqueuesByTurns) {
   }
 }
 
-// Memory that the GPU reaches by itself, for as long as this lives.
+// Pinned memory, which the GPU accesses directly.
 class Pinned {
  public:
   explicit Pinned(std::size_t bytes)
@@ -516,13 +477,12 @@ class Pinned {
   cuda::PinnedMemory memory_;
 };
 
-// Hands out memory, one piece after the other, with what is around it filled with 0xEE.
+// Hands out consecutive pieces of memory that was filled with 0xEE.
 class Pieces {
  public:
   explicit Pieces(std::byte* memory) : next_(memory) {}
 
-  // Rows of the plane, in memory from the last to the first where the stride is negative; all shifted by some
-  // bytes.
+  // A plane whose rows lie in reverse order if the stride is negative, at addresses shifted by some bytes.
   template <class T>
   View<T> plane(Size size, int stride, int shift) {
     const std::ptrdiff_t rows = size.height, step = std::abs(stride);
@@ -541,7 +501,7 @@ void copy_rows(View<const T> from, View<T> to) {
     std::memcpy(to.row(y), from.row(y), static_cast<std::size_t>(from.size.width) * sizeof(T));
 }
 
-// How images lie in memory: gaps behind rows, rows from the last to the first, addresses of bytes shifted.
+// The layout of images in memory: gaps after rows, rows in reverse order, addresses shifted by bytes.
 struct Placing {
   const char* name = "side by side";
   int gap = 0, sign = 1, shift = 0;
@@ -553,12 +513,12 @@ constexpr Placing placings[] = {{},
                                 {"at odd addresses", 2, 1, 1},
                                 {"upside down, at odd addresses", 4, -1, 3}};
 
-// A pair and a map somewhere, all in one piece of memory.
+// A pair and a map in one block of memory.
 struct Placed {
   StereoPair pair;
   DisparityMap map;
 
-  Placed(const SynthPair& from, const Placing& how, bool with_confidence, std::byte* memory) {
+  Placed(const SynthPair& from, const Placing& how, std::byte* memory) {
     Pieces pieces(memory);
     const Size size = from.size(), colour{3 * size.width, size.height};
     const auto stride = [&](int width) { return how.sign * (width + how.gap); };
@@ -575,27 +535,27 @@ struct Placed {
     pair = {image(from.left), image(from.right), mask(from.left_mask), mask(from.right_mask)};
     map.disparity = pieces.plane<float>(size, stride(size.width), 0);
     map.status = pieces.plane<std::uint8_t>(size, stride(size.width), how.shift);
-    if (with_confidence) map.confidence = pieces.plane<float>(size, stride(size.width), 0);
+    map.confidence = pieces.plane<float>(size, stride(size.width), 0);
   }
 
-  // Bytes that all of it takes, and more.
+  // More bytes than any of these cases needs.
   static constexpr std::size_t most_bytes = 1 << 14;
 
   Result result() const {
-    Result result(map.disparity.size, 0xEE, !map.confidence.empty());
+    Result result(map.disparity.size, 0xEE, true);
     copy_rows<float>(map.disparity, result.disparity.view());
     copy_rows<std::uint8_t>(map.status, result.status.view());
-    if (!map.confidence.empty()) copy_rows<float>(map.confidence, result.confidence.view());
+    copy_rows<float>(map.confidence, result.confidence.view());
     return result;
   }
 };
 
-// The caller may then use the map for something else.
+// After a failed run the caller may reuse the memory of the map.
 TEST_P(CudaPlanTest, NothingIsWrittenAfterARunThatFailed) {
   PARALLAX_NEEDS_EMULATED_GPU();
   constexpr unsigned char mine = 0x33;
   const Pinned memory(Placed::most_bytes);
-  const Placed placed(pair_, {}, with_confidence(), memory.data());
+  const Placed placed(pair_, {}, memory.data());
   Matcher matcher = plan();
   const int before = emulated()->calls();
   matcher.run(placed.pair, placed.map);
@@ -605,14 +565,14 @@ TEST_P(CudaPlanTest, NothingIsWrittenAfterARunThatFailed) {
     emulated()->fail_call(nullptr, k, 700);
     error_of([&] { matcher.run(placed.pair, placed.map); });
     std::memset(memory.data(), mine, Placed::most_bytes);
-    emulated()->set_lazy(0);  // all that was put off is done now
+    emulated()->set_lazy(0);  // runs everything that was deferred
     for (std::size_t i = 0; i < Placed::most_bytes; ++i)
       ASSERT_EQ(memory.data()[i], std::byte{mine}) << "byte " << i << ", call " << k << " of " << calls;
-    Placed(pair_, {}, with_confidence(), memory.data());
+    Placed(pair_, {}, memory.data());
   }
 }
 
-// As little as there can be to do, for it is emulated.
+// As little work as possible, because the GPU is emulated.
 BeliefPropagationParameters least_belief_propagation() {
   BeliefPropagationParameters parameters = plain_belief_propagation();
   parameters.disparities = 2;
@@ -621,27 +581,25 @@ BeliefPropagationParameters least_belief_propagation() {
   return parameters;
 }
 
-const Case many_runs[] = {{"Fixed8", least_belief_propagation(), true},
-                          {"Float32", small_belief_propagation(Arithmetic::float32), true},
-                          {"Block", small_block(), true}};
+const SmallPlan many_runs[] = {{"Fixed8", least_belief_propagation()}, small_plans[1], small_plans[2]};
 
 class CudaManyRunsTest : public CudaPlanTest {
  protected:
   static constexpr int runs = 1000;
 };
 
-INSTANTIATE_TEST_SUITE_P(, CudaManyRunsTest, testing::ValuesIn(many_runs),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(, CudaManyRunsTest, testing::ValuesIn(many_runs), name_of_plan);
 
 TEST_P(CudaManyRunsTest, GiveTheSameBytesInTheSameMemory) {
   const cuda::Context context(0);
-  const Result expected = on_reference(views(pair_));
+  const Result expected = on_reference(views_with_masks(pair_));
   Matcher matcher = plan();
-  ASSERT_TRUE(same_bytes(run(matcher, views(pair_)), expected));
+  ASSERT_TRUE(same_bytes(run(matcher, views_with_masks(pair_)), expected));
   const std::size_t free = cuda::free_memory(context);
   const int allocations = emulated() != nullptr ? emulated()->allocations() : 0;
   const std::size_t live_objects = emulated() != nullptr ? emulated()->live_objects() : 0;
-  for (int i = 0; i < runs; ++i) ASSERT_TRUE(same_bytes(run(matcher, views(pair_)), expected)) << "run " << i;
+  for (int i = 0; i < runs; ++i)
+    ASSERT_TRUE(same_bytes(run(matcher, views_with_masks(pair_)), expected)) << "run " << i;
   EXPECT_EQ(cuda::free_memory(context), free);
   if (emulated() == nullptr) return;
   EXPECT_EQ(emulated()->allocations(), allocations);
@@ -649,14 +607,14 @@ TEST_P(CudaManyRunsTest, GiveTheSameBytesInTheSameMemory) {
 }
 
 TEST_P(CudaManyRunsTest, AreEnqueuedWithoutAWait) {
-  const Caller caller(views(pair_), with_confidence());
+  const Caller caller(views_with_masks(pair_));
   Matcher matcher = plan();
   caller.enqueue(matcher);
   caller.wait();
   const std::size_t free = cuda::free_memory(*caller.context());
   for (int i = 0; i < runs; ++i) caller.enqueue(matcher);
   caller.wait();
-  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views(pair_))));
+  EXPECT_TRUE(same_bytes(caller.result(), on_reference(views_with_masks(pair_))));
   EXPECT_EQ(cuda::free_memory(*caller.context()), free);
 }
 
@@ -665,46 +623,35 @@ TEST(DeviceImagesTest, AreOnlyTakenByAGpu) {
   Result result(small_size);
   for (const Device& device : {reference, cpu(1)}) {
     Matcher matcher(small_block(), device, {small_size});
-    expect_error(error_of([&] { matcher.enqueue(views(pair), result.map(), nullptr); }),
+    expect_error(error_of([&] { matcher.enqueue(views_with_masks(pair), result.map(), nullptr); }),
                  ErrorCategory::device, {"only a matcher planned for a GPU", "use run()"});
   }
 }
 
-// ---- Images of every kind
-// --------------------------------------------------------------------------------------
-
-TEST_P(CudaPlanTest, ImagesOfTheHostLieAnyWayTheyLike) {
-  const Result expected = on_reference(views(pair_));
+TEST_P(CudaPlanTest, ImagesOfTheHostMayHaveAnyLayout) {
+  const Result expected = on_reference(views_with_masks(pair_));
   Matcher matcher = plan();
   for (const Placing& placing : placings) {
-    std::vector<std::byte> memory(Placed::most_bytes, std::byte{0xEE});
-    const Placed placed(pair_, placing, with_confidence(), memory.data());
-    matcher.run(placed.pair, placed.map);
-    EXPECT_TRUE(same_bytes(placed.result(), expected)) << placing.name;
+    std::vector<std::byte> pageable(Placed::most_bytes, std::byte{0xEE});
+    const Pinned pinned(Placed::most_bytes);
+    for (std::byte* memory : {pageable.data(), pinned.data()}) {
+      const Placed placed(pair_, placing, memory);
+      matcher.run(placed.pair, placed.map);
+      EXPECT_TRUE(same_bytes(placed.result(), expected)) << placing.name;
+    }
   }
 }
 
-TEST_P(CudaPlanTest, ImagesInPinnedMemoryLieAnyWayTheyLike) {
-  const Result expected = on_reference(views(pair_));
-  Matcher matcher = plan();
-  for (const Placing& placing : placings) {
-    const Pinned memory(Placed::most_bytes);
-    const Placed placed(pair_, placing, with_confidence(), memory.data());
-    matcher.run(placed.pair, placed.map);
-    EXPECT_TRUE(same_bytes(placed.result(), expected)) << placing.name;
-  }
-}
-
-// Written in pinned memory by the host, then copied as a whole: so pointers there are offsets from its begin.
-TEST_P(CudaPlanTest, ImagesOnTheDeviceLieAnyWayTheyLike) {
-  const Result expected = on_reference(views(pair_));
+// They are laid out in memory of the host, which is then copied: each pointer moves by the same offset.
+TEST_P(CudaPlanTest, ImagesOnTheDeviceMayHaveAnyLayout) {
+  const Result expected = on_reference(views_with_masks(pair_));
   Matcher matcher = plan();
   const auto context = std::make_shared<cuda::Context>(0);
   const cuda::Current current(*context);
   const cuda::DeviceMemory there = cuda::allocate(context, Placed::most_bytes);
   for (const Placing& placing : placings) {
     std::vector<std::byte> memory(Placed::most_bytes, std::byte{0xEE});
-    const Placed here(pair_, placing, with_confidence(), memory.data());
+    const Placed here(pair_, placing, memory.data());
     const auto move = [&](auto* pointer) {
       using T = std::remove_pointer_t<decltype(pointer)>;
       if (pointer == nullptr) return pointer;
@@ -730,7 +677,7 @@ TEST_P(CudaPlanTest, ImagesOnTheDeviceLieAnyWayTheyLike) {
   }
 }
 
-// Rows of a volume of costs, some floats apart, and where the first one begins.
+// The distance between rows of a cost volume: so many rows, plus a gap in floats.
 struct VolumeCase {
   const char* name;
   int stride_in_rows, gap;
@@ -755,7 +702,7 @@ class CudaVolumeTest : public GpuTest, public testing::WithParamInterface<Volume
   StereoPair pair_with(const float* values) const {
     const int row = small_size.width * parameters_.disparities;
     const int stride = GetParam().stride_in_rows * row + GetParam().gap;
-    StereoPair pair = views(pair_);
+    StereoPair pair = views_with_masks(pair_);
     pair.costs = CostVolume(values, small_size, parameters_.disparities);
     pair.costs.stride_bytes = stride * static_cast<std::ptrdiff_t>(sizeof(float));
     if (stride < 0) pair.costs.data += (1 - small_size.height) * stride;
@@ -784,18 +731,11 @@ TEST_P(CudaVolumeTest, IsTakenFromTheDevice) {
   const auto context = std::make_shared<cuda::Context>(0);
   const cuda::Current current(*context);
   DeviceImages images(context);
-  StereoPair pair = pair_with(images.copy(values_.data(), values_.size()));
-  pair.left = images.image(pair.left);
-  pair.right = images.image(pair.right);
-  pair.left_mask = images.mask(pair.left_mask);
-  pair.right_mask = images.mask(pair.right_mask);
-  const DisparityMap map{images.plane<float>(small_size, 0), images.plane<std::uint8_t>(small_size, 0)};
+  const StereoPair pair = images.pair(pair_with(images.copy(values_.data(), values_.size())));
+  const DisparityMap map = images.map(small_size, false);
   Matcher matcher(parameters_, gpu(), {small_size});
   matcher.enqueue(pair, map, nullptr);
-  Result result(small_size);
-  images.fetch(map.disparity, result.disparity);
-  images.fetch(map.status, result.status);
-  EXPECT_TRUE(same_bytes(result, expected()));
+  EXPECT_TRUE(same_bytes(images.result(map), expected()));
 }
 
 class CudaOddVolumeTest : public GpuTest {
@@ -810,7 +750,7 @@ class CudaOddVolumeTest : public GpuTest {
   }
 
   StereoPair pair() const {
-    StereoPair pair = views(pair_);
+    StereoPair pair = views_with_masks(pair_);
     pair.costs = CostVolume(values_.data(), small_size, labels);
     return pair;
   }
@@ -821,7 +761,7 @@ class CudaOddVolumeTest : public GpuTest {
   std::vector<float> values_ = std::vector<float>(small_size.pixels() * labels);
 };
 
-// Not a number, beyond any cost, and in float16 sums beyond what a half holds.
+// Costs that are not numbers, very large costs, and sums that exceed the range of float16.
 TEST_F(CudaOddVolumeTest, CostsBeyondAllBoundsAreWhatTheReferenceMakesOfThem) {
   for (const Arithmetic arithmetic : {Arithmetic::fixed8, Arithmetic::float16}) {
     parameters_.arithmetic = arithmetic;
@@ -829,7 +769,7 @@ TEST_F(CudaOddVolumeTest, CostsBeyondAllBoundsAreWhatTheReferenceMakesOfThem) {
   }
 }
 
-// Images of 16 bits whose pixels begin at odd addresses, which a GPU does not read.
+// 16-bit images at odd addresses, which a GPU cannot read.
 TEST_P(CudaPlanTest, WideImagesAtOddAddressesAreCopiedOrRefused) {
   const ImageFormat format{small_size, Depth::bits16};
   std::vector<std::uint16_t> values(2 * small_size.pixels());
@@ -849,7 +789,7 @@ TEST_P(CudaPlanTest, WideImagesAtOddAddressesAreCopiedOrRefused) {
     EXPECT_TRUE(same_bytes(run(matcher, pair_in(memory)), expected));
   }
 
-  const Caller caller(views(pair_), with_confidence());
+  const Caller caller(views_with_masks(pair_));
   StereoPair there = pair_in(caller.pair().left.data);
   caller.enqueue(matcher, there);
   there.left.data = static_cast<const std::byte*>(there.left.data) + 1;
@@ -862,7 +802,7 @@ TEST_P(CudaPlanTest, WideImagesAtOddAddressesAreCopiedOrRefused) {
   caller.wait();
 }
 
-// Launches are checked when they are recorded; running all of them would take an emulated GPU minutes.
+// Launches are checked when they are recorded. Running them would take minutes on an emulated GPU.
 TEST_P(CudaPlanTest, ImagesMayBeVeryHighOrVeryWide) {
   for (const Size size : {Size{1, 70'000}, Size{70'000, 1}, Size{3, 66'000}}) {
     Matcher matcher(parameters(), gpu(), {size});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every call of the driver fails once, in the life of a plan: what is thrown says so, nothing is left behind,
-// and the next plan works.
+// Each driver call in the life of a plan fails once: the error names it, nothing leaks, and the next plan
+// works.
 
 #include <map>
 #include <string>
@@ -9,7 +9,6 @@
 
 #include <gtest/gtest.h>
 
-#include "device_images.h"
 #include "devices/gpu_test.h"
 
 namespace parallax::test {
@@ -17,66 +16,52 @@ namespace {
 
 constexpr cuda::Result invalid_context = 201, illegal_address = 700;
 
-struct Case {
-  const char* name;
-  MatcherParameters parameters;
-};
-
-std::ostream& operator<<(std::ostream& out, const Case& c) {
-  return out << c.name;
-}
-
-const Case cases[] = {{"Fixed8", small_belief_propagation()},
-                      {"Float32", small_belief_propagation(Arithmetic::float32)},
-                      {"Block", small_block()},
-                      {"Census", small_census()}};
-
 using Counts = std::map<std::string, int>;
 
-// As messages spell it.
+// The name of a call as messages spell it.
 std::string short_name(std::string name) {
   for (const std::string_view suffix : {"_v2", "WithFlags"})
     if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
   return name == "cuLaunchKernelEx" ? "launching" : name;
 }
 
-// The call that an error of the driver's names.
+// The call that an error of the driver names.
 std::string call_in(const std::string& message) {
   const std::string begin = "CUDA: ";
   if (!message.starts_with(begin)) return message;
   return message.substr(begin.size(), message.find(' ', begin.size()) - begin.size());
 }
 
-class CudaFaultsTest : public GpuTest, public testing::WithParamInterface<Case> {
+class CudaFaultsTest : public GpuTest, public testing::WithParamInterface<SmallPlan> {
  protected:
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped()) return;
     PARALLAX_NEEDS_EMULATED_GPU();
-    live();  // compiles
-    expected_ = match(parameters(), reference, views(pair_));
+    live();  // compiles the kernels
+    expected_ = match(parameters(), reference, views_with_masks(pair_));
   }
 
   const MatcherParameters& parameters() const { return GetParam().parameters; }
 
-  // All there is to a plan, from its making to its end.
+  // The life of a plan, from construction to destruction.
   Result live() const {
     Result result(small_size);
     Matcher matcher(parameters(), gpu(), {small_size});
-    matcher.run(views(pair_), result.map());
+    matcher.run(views_with_masks(pair_), result.map());
     return result;
   }
 
   bool lives() const { return same_bytes(live(), expected_); }
 
-  // Of every kind, but for those that release something.
+  // Counts the calls of every kind except those that release something.
   Counts count_calls() const;
 
   const SynthPair pair_ = small_pair();
   Result expected_{small_size};
 };
 
-// The calls that release something, and what they release is made by. How often they are called follows.
+// The calls that create what is released later; their number determines the number of releases.
 constexpr std::string_view makers[] = {"cuMemAlloc_v2",      "cuMemHostAlloc",
                                        "cuStreamCreate",     "cuModuleLoadData",
                                        "cuStreamEndCapture", "cuGraphInstantiateWithFlags"};
@@ -100,7 +85,7 @@ Counts CudaFaultsTest::count_calls() const {
   return counts;
 }
 
-// The one that is current in this thread, without which none is.
+// Whether this is the only context on the stack of this thread.
 bool is_only_context(cuda::ContextHandle wanted) {
   cuda::ContextHandle top = nullptr, below = nullptr;
   const bool only = cuda::driver().cuCtxPopCurrent_v2(&top) == 0 && top == wanted &&
@@ -134,7 +119,7 @@ TEST_P(CudaFaultsTest, EveryCallThatFailsIsNamedAndLeavesNothingBehind) {
     ASSERT_TRUE(lives());
   }
 
-  // To release something, its context is made current. Then nobody is told of a failure.
+  // Each release first makes its context current. Failures of these calls are not reported.
   for (const std::string_view maker : makers) expected["cuCtxPushCurrent_v2"] -= expected[std::string(maker)];
   Counts expected_names;
   for (const auto& [name, count] : expected) expected_names[short_name(name)] += count;
@@ -154,7 +139,7 @@ TEST_P(CudaFaultsTest, MemoryThatRunsOutIsAnErrorOfMemory) {
   EXPECT_TRUE(lives());
 }
 
-// As when the process ends, and the driver ends before its users.
+// This happens at the end of a process, when the driver shuts down before its users.
 TEST_P(CudaFaultsTest, NothingIsThrownWhenEveryCallOfTheEndFails) {
   {
     Matcher matcher(parameters(), gpu(), {small_size});
@@ -166,26 +151,25 @@ TEST_P(CudaFaultsTest, NothingIsThrownWhenEveryCallOfTheEndFails) {
   EXPECT_LT(calls, 200) << "nothing was released";
 }
 
-// A run that has failed leaves nothing behind that the next one could see.
+// A failed run does not affect the next one.
 TEST_P(CudaFaultsTest, APlanRunsAgainAfterARunThatFailed) {
   Matcher matcher(parameters(), gpu(), {small_size});
   Result first(small_size);
   const int before = emulated()->calls();
-  matcher.run(views(pair_), first.map());
+  matcher.run(views_with_masks(pair_), first.map());
   const int calls = emulated()->calls() - before;
   int errors = 0;
   for (int k = 1; k <= calls; ++k) {
     emulated()->fail_call(nullptr, k, illegal_address);
     Result failed(small_size), again(small_size);
-    errors += error_of([&] { matcher.run(views(pair_), failed.map()); }).has_value();
-    matcher.run(views(pair_), again.map());
+    errors += error_of([&] { matcher.run(views_with_masks(pair_), failed.map()); }).has_value();
+    matcher.run(views_with_masks(pair_), again.map());
     EXPECT_TRUE(same_bytes(again, expected_)) << "call " << k;
   }
   EXPECT_GT(errors, calls / 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(, CudaFaultsTest, testing::ValuesIn(cases),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(, CudaFaultsTest, testing::ValuesIn(small_plans), name_of_plan);
 
 TEST_F(GpuTest, ACaptureThatFailsLeavesTheStreamAsItWas) {
   PARALLAX_NEEDS_EMULATED_GPU();
@@ -200,7 +184,7 @@ TEST_F(GpuTest, ACaptureThatFailsLeavesTheStreamAsItWas) {
 
   EXPECT_THROW(cuda::capture(context, stream.get(), [] { throw std::bad_alloc(); }), std::bad_alloc);
   expect_usable();
-  // Nobody may wait for a stream that captures.
+  // It is an error to wait for a stream that is capturing.
   const auto wait = [&] { cuda::check(cuda::driver().cuStreamSynchronize(stream.get()), "waiting"); };
   expect_error(error_of([&] { cuda::capture(context, stream.get(), wait); }), ErrorCategory::device,
                {"waiting", "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"});

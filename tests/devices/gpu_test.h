@@ -1,66 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of the cuda device share: a GPU, which may be the emulated one, and what that one can be told.
+// What tests of the cuda device share: a GPU, which may be the emulated one, and images in its memory.
 #pragma once
 
-#include <cstddef>
-#include <optional>
-
-#include <dlfcn.h>
+#include <memory>
+#include <vector>
 
 #include "devices/cuda/context.h"
 #include "devices/device_test.h"
+#include "emulated_gpu/controls.h"
 
 namespace parallax::test {
 
-// The functions of tests/emulated_gpu that no real driver or compiler has.
-struct Emulated {
-  void (*fail_call)(const char* name, int nth, int result);
-  std::size_t (*live_objects)();
-  int (*calls)();
-  int (*calls_of)(const char* name);
-  int (*allocations)();
-  int (*synchronisations)();
-  void (*set_memory)(std::size_t bytes);
-  void (*set_device_count)(int count);
-  void (*set_architecture)(int architecture);
-  void (*set_lazy)(int is_lazy);
-  int (*compilations)();
-  const char* (*compilation)(int index);
-};
-
-template <class Function>
-bool find_emulated(const char* library, const char* name, Function& function) {
-  void* loaded = dlopen(library, RTLD_NOW);
-  function = loaded == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(loaded, name));
-  return function != nullptr;
-}
-
-inline std::optional<Emulated> find_emulated() {
-  Emulated e;
-  const auto find = [](const char* name, auto& function) {
-    return find_emulated("libcuda.so.1", name, function);
-  };
-  const bool complete =
-      find("emulated_fail_call", e.fail_call) && find("emulated_live_objects", e.live_objects) &&
-      find("emulated_calls", e.calls) && find("emulated_calls_of", e.calls_of) &&
-      find("emulated_allocations", e.allocations) && find("emulated_synchronisations", e.synchronisations) &&
-      find("emulated_set_memory", e.set_memory) && find("emulated_set_device_count", e.set_device_count) &&
-      find("emulated_set_architecture", e.set_architecture) && find("emulated_set_lazy", e.set_lazy) &&
-      find_emulated("libnvrtc.so.13", "emulated_compilations", e.compilations) &&
-      find_emulated("libnvrtc.so.13", "emulated_compilation", e.compilation);
-  return complete ? std::optional(e) : std::nullopt;
-}
-
 // Null where the GPU is a real one, or there is none.
-inline const Emulated* emulated() {
-  static const std::optional<Emulated> found = find_emulated();
-  return found ? &*found : nullptr;
+inline const emulated::Controls* emulated() {
+  static const emulated::Controls found = emulated::find_controls();
+  return found.fail_call != nullptr && found.compilations != nullptr ? &found : nullptr;
 }
 
 #define PARALLAX_NEEDS_EMULATED_GPU() \
   if (emulated() == nullptr) GTEST_SKIP() << "needs the emulated GPU: see tests/emulated_gpu/README.md"
 
-// Whatever the emulated GPU is told, it is told for one test.
+// Settings of the emulated GPU last for one test.
 class GpuTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -91,15 +51,98 @@ inline Device gpu(int index = 0) {
   return device;
 }
 
-// Small, and with every step that a match can have.
-inline BeliefPropagationParameters small_belief_propagation(Arithmetic arithmetic = Arithmetic::fixed8) {
-  BeliefPropagationParameters parameters;
-  parameters.disparities = 5;
-  parameters.levels = 2;
-  parameters.iterations = 2;
-  parameters.arithmetic = arithmetic;
-  parameters.refine.speckle_size = 3;
-  return parameters;
+// Copies of a pair and a map in the memory of the device, with other strides than on the host.
+class DeviceImages {
+ public:
+  explicit DeviceImages(const cuda::SharedContext& context) : context_(context) {}
+
+  template <class T>
+  T* copy(const T* from, std::size_t count) {
+    T* to = reserve<T>(count);
+    check(cuda::driver().cuMemcpyHtoDAsync_v2(reinterpret_cast<cuda::DeviceAddress>(to), from,
+                                              count * sizeof(T), nullptr));
+    return to;
+  }
+
+  template <class T>
+  T* reserve(std::size_t count) {
+    memory_.push_back(cuda::allocate(context_, count * sizeof(T)));
+    return reinterpret_cast<T*>(memory_.back().get());
+  }
+
+  // Rows lie `gap` elements further apart than they are wide.
+  template <class T>
+  View<T> plane(Size size, int gap) {
+    const int stride = size.width + gap;
+    return {reserve<T>(static_cast<std::size_t>(stride) * static_cast<std::size_t>(size.height)), size,
+            stride * static_cast<std::ptrdiff_t>(sizeof(T))};
+  }
+
+  ImageView image(const ImageView& view) {
+    const auto height = static_cast<std::size_t>(view.format.size.height);
+    ImageView result = view;
+    result.data =
+        copy(static_cast<const std::byte*>(view.data), static_cast<std::size_t>(view.stride_bytes) * height);
+    return result;
+  }
+
+  View<const std::uint8_t> mask(View<const std::uint8_t> view) {
+    if (view.empty()) return view;
+    return {
+        copy(view.data, static_cast<std::size_t>(view.stride()) * static_cast<std::size_t>(view.size.height)),
+        view.size, view.stride_bytes};
+  }
+
+  StereoPair pair(StereoPair pair) {
+    pair.left = image(pair.left);
+    pair.right = image(pair.right);
+    pair.left_mask = mask(pair.left_mask);
+    pair.right_mask = mask(pair.right_mask);
+    return pair;
+  }
+
+  DisparityMap map(Size size, bool with_confidence) {
+    DisparityMap map{plane<float>(size, 3), plane<std::uint8_t>(size, 5)};
+    if (with_confidence) map.confidence = plane<float>(size, 1);
+    return map;
+  }
+
+  Result result(const DisparityMap& map) const {
+    Result result(map.disparity.size, 0xEE, !map.confidence.empty());
+    fetch(map.disparity, result.disparity);
+    fetch(map.status, result.status);
+    if (!map.confidence.empty()) fetch(map.confidence, result.confidence);
+    return result;
+  }
+
+ private:
+  template <class T>
+  void fetch(const View<T>& from, Plane<T>& to) const {
+    for (int y = 0; y < from.size.height; ++y)
+      check(cuda::driver().cuMemcpyDtoHAsync_v2(to.row(y), reinterpret_cast<cuda::DeviceAddress>(from.row(y)),
+                                                static_cast<std::size_t>(from.size.width) * sizeof(T),
+                                                nullptr));
+    check(cuda::driver().cuStreamSynchronize(nullptr));
+  }
+
+  static void check(cuda::Result result) { cuda::check(result, "copying for a test"); }
+
+  cuda::SharedContext context_;
+  std::vector<cuda::DeviceMemory> memory_;
+};
+
+inline Result run_on_device(Matcher& matcher, const StereoPair& pair, bool with_confidence) {
+  const auto context = std::make_shared<cuda::Context>(0);
+  const cuda::Current current(*context);
+  DeviceImages images(context);
+  StereoPair there = images.pair(pair);
+  const Size size = pair.left.format.size;
+  if (pair.costs.data != nullptr)
+    there.costs.data = images.copy(pair.costs.data, static_cast<std::size_t>(pair.costs.stride()) *
+                                                        static_cast<std::size_t>(size.height));
+  const DisparityMap map = images.map(size, with_confidence);
+  matcher.enqueue(there, map, nullptr);
+  return images.result(map);
 }
 
 }  // namespace parallax::test

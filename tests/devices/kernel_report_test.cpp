@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs of plans of every kind are compiled by NVIDIA's own compiler, which needs no GPU, for the
-// architectures that are promised: each for one of them, as it takes long; or, for the report in
-// docs/kernels.md of what it says of registers and spills, for all of them:
+// Compiles the kernels of all kinds of plans with NVIDIA's compiler, which needs no GPU: each for one of the
+// supported architectures, because it is slow. The report on registers and spills in docs/kernels.md takes
+// all of them:
 //
 //   LD_LIBRARY_PATH=BUILD/emulated_gpu PARALLAX_UPDATE_DOCS=1 test_devices
 //   --gtest_filter='*KernelReportTest*'
 
 #include <array>
 #include <fstream>
-#include <functional>
 #include <map>
 #include <set>
 #include <sstream>
@@ -23,115 +22,75 @@ namespace {
 
 constexpr std::array architectures{75, 80, 90, 100, 120};
 
-struct PlanCase {
-  std::string name;
-  MatcherParameters parameters;
-  Depth depth = Depth::bits8;
+struct ReportedPlan {
+  const char* name;
+  const char* parameters;  // JSON
   TunedValues configuration = {};
+  Depth depth = Depth::bits8;
 };
 
-BeliefPropagationParameters belief_propagation(
-    const char* name, int disparities, const std::function<void(BeliefPropagationParameters&)>& change) {
-  BeliefPropagationParameters parameters = preset<BeliefPropagationParameters>(name);
-  parameters.disparities = disparities;
-  change(parameters);
-  return parameters;
-}
+const ReportedPlan reported_plans[] = {
+    {"bp default, 64 labels", R"({"method": "bp", "disparities": 64})"},
+    {"bp fixed8, 16 labels", R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 16})"},
+    {"bp fixed8, 128 labels", R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 128})"},
+    {"bp fixed16, 128 labels, colour",
+     R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 128, "arithmetic": "fixed16",
+         "cost": "absolute-difference-colour"})"},
+    {"bp float32, 128 labels",
+     R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 128, "arithmetic": "float32"})"},
+    {"bp float16, 128 labels, Birchfield–Tomasi",
+     R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 128, "arithmetic": "float16",
+         "cost": "birchfield-tomasi"})"},
+    {"bp bfloat16, 128 labels, volume",
+     R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 128, "arithmetic": "bfloat16",
+         "cost": "volume"})"},
+    {"bp float32, 128 labels, registers",
+     R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 128, "arithmetic": "float32"})",
+     {{"values_in_registers", "128"}}},
+    {"block SAD, 128 labels",
+     R"({"method": "block", "disparities": 128, "cost": "sad", "uniqueness": 10, "texture_threshold": 10})"},
+    {"block SSD, 128 labels",
+     R"({"method": "block", "disparities": 128, "cost": "ssd", "uniqueness": 10, "texture_threshold": 10})"},
+    {"block ZNCC, 128 labels",
+     R"({"method": "block", "disparities": 128, "cost": "zncc", "uniqueness": 10, "texture_threshold": 10})"},
+    {"block SAD, 128 labels, 16 bits",
+     R"({"method": "block", "disparities": 128, "cost": "sad", "uniqueness": 10, "texture_threshold": 10})",
+     {},
+     Depth::bits16},
+    {"refine, windows of 7",
+     R"({"method": "block", "disparities": 128, "weighted_median": 7, "bilateral": 7})"},
+    {"refine, windows of 15",
+     R"({"method": "block", "disparities": 128, "weighted_median": 15, "bilateral": 15})"},
+    // Strategies of an older study.
+    {"block SAD, shared-memory",
+     R"({"method": "block", "preset": "sad-full-row"})",
+     {{"strategy", "shared-memory"}}},
+    {"block SAD, constant-memory",
+     R"({"method": "block", "preset": "sad-full-row"})",
+     {{"strategy", "constant-memory"}}},
+    {"block SAD, device-launch-serial",
+     R"({"method": "block", "preset": "sad-full-row"})",
+     {{"strategy", "device-launch-serial"}}},
+    {"block SAD, device-launch",
+     R"({"method": "block", "preset": "sad-full-row"})",
+     {{"strategy", "device-launch"}}},
+    {"census default", R"({"method": "census"})"},
+    {"census mobile-gpu-2015", R"({"method": "census", "preset": "mobile-gpu-2015"})"},
+    {"AD-census 5×5, window 9, 16 bits",
+     R"({"method": "census", "transform": "census-5x5", "cost": "ad-census", "window": 9, "uniqueness": 10})",
+     {},
+     Depth::bits16},
+    {"tiled-bp default", R"({"method": "tiled-bp", "disparities": 64})"},
+    {"tiled-bp default, 256 labels", R"({"method": "tiled-bp", "disparities": 256})"},
+    {"tiled-bp memocode-2013", R"({"method": "tiled-bp", "preset": "memocode-2013", "disparities": 16})"},
+    {"tiled-bp memocode-2013, registers, launches",
+     R"({"method": "tiled-bp", "preset": "memocode-2013", "disparities": 16})",
+     {{"scheduler", "launch-per-diagonal"}, {"messages", "registers"}, {"threads_per_pixel", "2"}}},
+    {"tiled-bp memocode-2013, barrier",
+     R"({"method": "tiled-bp", "preset": "memocode-2013", "disparities": 16})",
+     {{"scheduler", "grid-barrier"}, {"messages", "shared-memory"}, {"threads_per_pixel", "1"}}}};
 
-BlockParameters block(int disparities, const std::function<void(BlockParameters&)>& change) {
-  BlockParameters parameters = preset<BlockParameters>("default");
-  parameters.disparities = disparities;
-  change(parameters);
-  return parameters;
-}
-
-CensusParameters census(const char* name, const std::function<void(CensusParameters&)>& change) {
-  CensusParameters parameters = preset<CensusParameters>(name);
-  change(parameters);
-  return parameters;
-}
-
-TiledBeliefPropagationParameters tiled(const char* name, int disparities) {
-  TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>(name);
-  parameters.disparities = disparities;
-  return parameters;
-}
-
-// Of an older study.
-PlanCase study(const std::string& strategy) {
-  return {"block SAD, " + strategy,
-          preset<BlockParameters>("sad-full-row"),
-          Depth::bits8,
-          {{"strategy", strategy}}};
-}
-
-std::vector<PlanCase> plan_cases() {
-  const char* papers = "grauer-gray-2019";
-  const auto labels = [&](int disparities) { return belief_propagation(papers, disparities, [](auto&) {}); };
-  const auto arithmetic = [&](Arithmetic a, DataCost cost = DataCost::absolute_difference) {
-    return belief_propagation(papers, 128, [&](auto& p) {
-      p.arithmetic = a;
-      p.cost = cost;
-    });
-  };
-  const auto cost = [&](BlockCost c) {
-    return block(128, [&](auto& p) {
-      p.cost = c;
-      p.uniqueness = 10;
-      p.texture_threshold = 10;
-    });
-  };
-  const auto guided = [](int window) {
-    return block(128, [&](auto& p) { p.refine.weighted_median = p.refine.bilateral = window; });
-  };
-  return {{"bp default, 64 labels", belief_propagation("default", 64, [](auto&) {})},
-          {"bp fixed8, 16 labels", labels(16)},
-          {"bp fixed8, 128 labels", labels(128)},
-          {"bp fixed16, 128 labels, colour",
-           arithmetic(Arithmetic::fixed16, DataCost::absolute_difference_colour)},
-          {"bp float32, 128 labels", arithmetic(Arithmetic::float32)},
-          {"bp float16, 128 labels, Birchfield–Tomasi",
-           arithmetic(Arithmetic::float16, DataCost::birchfield_tomasi)},
-          {"bp bfloat16, 128 labels, volume", arithmetic(Arithmetic::bfloat16, DataCost::volume)},
-          {"bp float32, 128 labels, registers",
-           arithmetic(Arithmetic::float32),
-           Depth::bits8,
-           {{"values_in_registers", "128"}}},
-          {"block SAD, 128 labels", cost(BlockCost::sad)},
-          {"block SSD, 128 labels", cost(BlockCost::ssd)},
-          {"block ZNCC, 128 labels", cost(BlockCost::zncc)},
-          {"block SAD, 128 labels, 16 bits", cost(BlockCost::sad), Depth::bits16},
-          {"refine, windows of 7", guided(7)},
-          {"refine, windows of 15", guided(15)},
-          study("shared-memory"),
-          study("constant-memory"),
-          study("device-launch-serial"),
-          study("device-launch"),
-          {"census default", census("default", [](auto&) {})},
-          {"census mobile-gpu-2015", census("mobile-gpu-2015", [](auto&) {})},
-          {"AD-census 5×5, window 9, 16 bits",
-           census("default",
-                  [](auto& p) {
-                    p.transform = CensusTransform::census_5x5;
-                    p.cost = CensusCost::ad_census;
-                    p.window = 9;
-                    p.uniqueness = 10;
-                  }),
-           Depth::bits16},
-          {"tiled-bp default", tiled("default", 64)},
-          {"tiled-bp default, 256 labels", tiled("default", 256)},
-          {"tiled-bp memocode-2013", tiled("memocode-2013", 16)},
-          {"tiled-bp memocode-2013, registers, launches",
-           tiled("memocode-2013", 16),
-           Depth::bits8,
-           {{"scheduler", "launch-per-diagonal"}, {"messages", "registers"}, {"threads_per_pixel", "2"}}},
-          {"tiled-bp memocode-2013, barrier",
-           tiled("memocode-2013", 16),
-           Depth::bits8,
-           {{"scheduler", "grid-barrier"}, {"messages", "shared-memory"}, {"threads_per_pixel", "1"}}}};
-}
-
-// A file of kernels, and the macros that a plan specialises it with.
+// A file of kernels, and the macros with which a plan specialises it.
 struct Asked {
   const cuda::Source* source;
   std::vector<std::string> options;
@@ -148,12 +107,13 @@ Asked parse(const std::string& compilation) {
   return asked;
 }
 
-// What a plan asks the emulated compiler for, because nothing of it is on disk.
-std::vector<Asked> asked_by(const PlanCase& plan) {
+// What a plan asks the emulated compiler for; the cache on disk is empty.
+std::vector<Asked> asked_by(const ReportedPlan& plan) {
   const TemporaryFolder cache;
   const Variable empty("XDG_CACHE_HOME", cache.path().string());
   const int before = emulated()->compilations();
-  const Matcher matcher(plan.parameters, gpu(), {{90, 75}, plan.depth}, {0, plan.configuration});
+  const Matcher matcher(parameters_from_json(plan.parameters), gpu(), {{90, 75}, plan.depth},
+                        {0, plan.configuration});
   std::vector<Asked> asked;
   for (int i = before; i < emulated()->compilations(); ++i)
     asked.push_back(parse(emulated()->compilation(i)));
@@ -164,7 +124,7 @@ struct Usage {
   int registers = 0, spilled_bytes = 0;
 };
 
-// The number ahead of a word; 0 where the line has no such word.
+// The number before a word; 0 if the line does not contain the word.
 int number_before(const std::string& line, const std::string& word) {
   const std::size_t at = line.find(" " + word);
   if (at == std::string::npos) return 0;
@@ -187,7 +147,7 @@ std::map<std::string, Usage> usage_of_kernels(const std::string& log) {
   return usage;
 }
 
-// NVIDIA's, by its path: the emulated one has its name.
+// NVIDIA's compiler, found by its path because the emulated one has the same name.
 const cuda::Compiler* real_compiler() {
   static const cuda::Compiler* const found = []() -> const cuda::Compiler* {
     static cuda::Compiler compiler;
@@ -206,6 +166,12 @@ const cuda::Compiler* real_compiler() {
   return found;
 }
 
+// Runs also where the report cannot be made.
+TEST(ReportedPlansTest, HaveValidParameters) {
+  for (const ReportedPlan& plan : reported_plans)
+    EXPECT_NO_THROW(parameters_from_json(plan.parameters).validate()) << plan.name;
+}
+
 class KernelReportTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -215,7 +181,7 @@ class KernelReportTest : public testing::Test {
 
   static bool is_for_report() { return std::getenv("PARALLAX_UPDATE_DOCS") != nullptr; }
 
-  // By plan and kernel, then by architecture.
+  // The usage by plan and kernel, then by architecture.
   std::map<std::pair<std::string, std::string>, std::map<int, Usage>> report_;
 
   void write_report() const {
@@ -242,10 +208,10 @@ class KernelReportTest : public testing::Test {
   }
 };
 
-// A few bytes cost less than a multiprocessor that has room for one block less.
+// Spilling a few bytes costs less than running one block less on a multiprocessor.
 constexpr int most_spilled_bytes = 256;
 
-// What the compiler says of a program; of one that it has compiled before, from the cache of programs.
+// The compiler's log of a program, from the cache if it was compiled before.
 std::string compiler_log(const Asked& asked, int architecture) {
   const cuda::Compiler& compiler = *real_compiler();
   std::string key = "log of " + std::to_string(architecture) + " by " + std::to_string(compiler.major) + "." +
@@ -261,7 +227,7 @@ std::string compiler_log(const Asked& asked, int architecture) {
 
 class NewKernels {
  public:
-  // Of a program that no plan before has asked for.
+  // The kernels of a program; nothing if an earlier plan asked for it.
   std::map<std::string, Usage> compile(const Asked& asked, int architecture) {
     std::string key = asked.source->name;
     for (const std::string& option : asked.options) key += option;
@@ -280,7 +246,7 @@ class NewKernels {
 TEST_F(KernelReportTest, EveryKernelCompilesAndHardlySpills) {
   std::map<int, NewKernels> kernels_for;
   std::size_t plans = 0;
-  for (const PlanCase& plan : plan_cases()) {
+  for (const ReportedPlan& plan : reported_plans) {
     SCOPED_TRACE(plan.name);
     const std::vector<Asked> all_asked = asked_by(plan);
     EXPECT_GE(all_asked.size(), 3u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The opencl device: what it lists and refuses, its cache of programs, and what it says when something fails.
+// The opencl device: what it lists and refuses, its cache of programs, and its error messages.
 
 #include "opencl_device.h"
 
@@ -31,8 +31,8 @@ std::optional<Error> refusal(const BlockParameters& parameters, const Device& de
 
 bool gives_the_bytes_of_the_reference() {
   const SynthPair pair = small_pair();
-  return same_bytes(match(small_block(), opencl_device, views(pair)),
-                    match(small_block(), reference, views(pair)));
+  return same_bytes(match(small_block(), opencl_device, views_with_masks(pair)),
+                    match(small_block(), reference, views_with_masks(pair)));
 }
 
 TEST(OpenclDriverTest, MachineWithoutALoaderIsToldWhatToInstall) {
@@ -45,7 +45,7 @@ TEST(OpenclDriverTest, LibraryThatLacksFunctionsIsRefusedByTheName) {
                {"libm.so.6", "it lacks cl", "OpenCL 1.2"});
 }
 
-// The loader reads its list of drivers once in a process, so this needs one of its own.
+// The loader reads its list of drivers once per process, so this needs a new process.
 TEST(OpenclDriverDeathTest, MachineWithoutADriverIsToldWhatToInstall) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   if (error_of([] { opencl::driver(); })) GTEST_SKIP() << "no OpenCL loader here";
@@ -63,8 +63,8 @@ TEST(OpenclDriverDeathTest, MachineWithoutADriverIsToldWhatToInstall) {
 
 class OpenclDeviceTest : public testing::Test {
  protected:
-  // PoCL has a cache of its own, for ever where the environment said when it started: that must be before a
-  // test changes it.
+  // PoCL places its own cache where the environment says when it starts, so start it before a test changes
+  // the environment.
   OpenclDeviceTest() { opencl::find_devices(); }
   void SetUp() override { PARALLAX_NEEDS_OPENCL(); }
 };
@@ -137,10 +137,10 @@ TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelAndConfidence)
   expect_error(refusal(parameters), ErrorCategory::device, {"opencl:0.0", "sub-pixel none"});
   parameters.sub_pixel = SubPixel::none;
   const SynthPair pair = small_pair();
-  expect_error(error_of([&] { match(parameters, opencl_device, views(pair), 0, true); }),
+  expect_error(error_of([&] { match(parameters, opencl_device, views_with_masks(pair), 0, true); }),
                ErrorCategory::argument, {"confidence"});
-  EXPECT_TRUE(
-      same_bytes(match(parameters, opencl_device, views(pair)), match(parameters, reference, views(pair))));
+  EXPECT_TRUE(same_bytes(match(parameters, opencl_device, views_with_masks(pair)),
+                         match(parameters, reference, views_with_masks(pair))));
 }
 
 TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelOfCensusMatching) {
@@ -155,19 +155,19 @@ TEST_F(OpenclDeviceTest, ImagesOfADeviceAreRefused) {
   Matcher matcher = plan();
   const SynthPair pair = small_pair();
   Result result(small_size);
-  expect_error(error_of([&] { matcher.enqueue(views(pair), result.map(), nullptr); }), ErrorCategory::device,
-               {"opencl:0.0", "run()"});
+  expect_error(error_of([&] { matcher.enqueue(views_with_masks(pair), result.map(), nullptr); }),
+               ErrorCategory::device, {"opencl:0.0", "run()"});
 }
 
 TEST_F(OpenclDeviceTest, RunFailsForTheCallerAndTheNextOneWorks) {
   Matcher matcher = plan();
   const SynthPair pair = small_pair();
   Result result(small_size);
-  StereoPair broken = views(pair);
+  StereoPair broken = views_with_masks(pair);
   broken.left.data = nullptr;
   EXPECT_TRUE(error_of([&] { matcher.run(broken, result.map()); }));
-  matcher.run(views(pair), result.map());
-  EXPECT_TRUE(same_bytes(result, match(small_block(), reference, views(pair))));
+  matcher.run(views_with_masks(pair), result.map());
+  EXPECT_TRUE(same_bytes(result, match(small_block(), reference, views_with_masks(pair))));
 }
 
 TEST_F(OpenclDeviceTest, ProcessorTellsTheTimeOfEveryStage) {
@@ -175,8 +175,8 @@ TEST_F(OpenclDeviceTest, ProcessorTellsTheTimeOfEveryStage) {
     Matcher matcher = plan();
     const SynthPair pair = small_pair();
     Result result(small_size);
-    matcher.run(views(pair), result.map());
-    matcher.run(views(pair), result.map());
+    matcher.run(views_with_masks(pair), result.map());
+    matcher.run(views_with_masks(pair), result.map());
     std::vector<std::string> names;
     for (const StageTime& stage : matcher.stage_times()) {
       EXPECT_GE(stage.milliseconds, 0) << stage.stage;
@@ -197,13 +197,13 @@ TEST_F(OpenclDeviceTest, SeveralMatchersRunAtOnce) {
   Matcher first = plan(), second = plan();
   const SynthPair a = small_pair(1), b = small_pair(2);
   Result of_a(small_size), of_b(small_size);
-  first.run(views(a), of_a.map());
-  second.run(views(b), of_b.map());
-  first.run(views(b), of_a.map());
+  first.run(views_with_masks(a), of_a.map());
+  second.run(views_with_masks(b), of_b.map());
+  first.run(views_with_masks(b), of_a.map());
   EXPECT_TRUE(same_bytes(of_a, of_b));
 }
 
-// A source of its own, so that nothing else compiles what is looked at.
+// No other test compiles this source.
 const opencl::Source broken{"broken.cl", "kernel void broken(global int* to) { *to = nonsense; }"};
 
 TEST_F(OpenclDeviceTest, KernelThatDoesNotBuildIsReportedWithTheLog) {
@@ -283,7 +283,7 @@ TEST_F(OpenclCacheTest, CorruptFilesAreMadeAnew) {
   for (const auto& [file, size] : sizes) EXPECT_EQ(read(file).size(), size);
 }
 
-// As an update of the driver might leave them under the same version: whole, and of no use.
+// A driver update without a new version number may leave such files: intact, but useless.
 TEST_F(OpenclCacheTest, BinariesThatTheDriverRefusesAreMadeAnew) {
   plan();
   for (const fs::path& file : files()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans and runs one match in a process of its own, and says what came of it: for what a process finds only
-// once, such as a driver.
+// Plans and runs one match, and prints the result: for tests that need a new process, as a process looks for
+// the driver only once.
 //
 //   plan_once DEVICE
 #include <iostream>
@@ -21,9 +21,10 @@ const char* name_of(ErrorCategory category) {
 std::string match_once(const Device& device) {
   const SynthPair pair = small_pair();
   const BeliefPropagationParameters parameters = small_belief_propagation();
-  const Result expected = match(parameters, reference, views(pair));
-  return same_bytes(match(parameters, device, views(pair)), expected) ? "the bytes of the reference"
-                                                                      : "other bytes";
+  const Result expected = match(parameters, reference, views_with_masks(pair));
+  return same_bytes(match(parameters, device, views_with_masks(pair)), expected)
+             ? "the bytes of the reference"
+             : "other bytes";
 }
 
 }  // namespace
@@ -39,5 +40,5 @@ int main(int, char** arguments) {
     result = std::string(name_of(error.category())) + ": " + error.what();
   }
   std::cout << "match: " << result << "\n";
-  if (emulated() != nullptr) std::cout << "compilations: " << emulated()->compilations() << "\n";
+  if (test::emulated() != nullptr) std::cout << "compilations: " << test::emulated()->compilations() << "\n";
 }

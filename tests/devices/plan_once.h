@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan_once.cpp, as tests call it.
+// Runs plan_once.cpp from a test.
 #pragma once
 
 #include <cstdio>
@@ -11,7 +11,7 @@
 
 namespace parallax::test {
 
-// What it says, by the word before the colon. It gets the environment of this process.
+// Its output lines by the word before the colon. It inherits the environment of this process.
 inline std::map<std::string, std::string> plan_once(const std::string& device) {
   std::FILE* said = popen((std::string(PARALLAX_PLAN_ONCE) + " " + device).c_str(), "r");
   std::string text;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled programs on disk: what is there is used only if it is whole and surely ours, and whatever is wrong
-// with it is never an error.
+// Compiled programs on disk: a file is used only if it is intact and ours, and a bad file is never an error.
 
 #include "devices/program_cache.h"
 
@@ -52,7 +51,7 @@ class ProgramCacheTest : public testing::Test {
     return found;
   }
 
-  // Writes the code, and says where it is.
+  // Writes the code and returns its path.
   fs::path write_code() const {
     write_cached(key_, code_);
     return files().size() == 1 ? files().front() : fs::path();
@@ -167,12 +166,12 @@ TEST_F(ProgramCacheTest, AFolderInThePlaceOfAFileStays) {
   EXPECT_EQ(files(), std::vector<fs::path>{file});
 }
 
-// A file may claim any size, and have it, without a byte on disk.
+// A sparse file can have any size without using the disk.
 TEST_F(ProgramCacheTest, HugeFilesAreRefused) {
   const fs::path file = write_code();
   for (const std::string& claim : {read(file), std::string()}) {
     write(file, claim);
-    if (truncate(file.c_str(), off_t{1} << 42) != 0) GTEST_SKIP() << "no such files here";
+    if (truncate(file.c_str(), off_t{1} << 42) != 0) GTEST_SKIP() << "the file system has no files of 4 TB";
     expect_refused_and_written_anew(file, "huge");
   }
 }
@@ -218,7 +217,7 @@ TEST_F(ProgramCacheTest, FilesAreInTheHomeUnlessThereIsAFolderForThem) {
   EXPECT_FALSE(fs::exists(home.path() / ".cache" / "parallax"));
 }
 
-// What `body` returns in a process of its own.
+// Runs `body` in a child process and returns its result.
 template <class Body>
 bool in_a_process(const Body& body) {
   const pid_t process = fork();
@@ -238,7 +237,7 @@ TEST_F(ProgramCacheTest, ADiskThatIsFullLeavesNothing) {
   EXPECT_TRUE(files().empty());
 }
 
-// One of two long codes, or of none.
+// Whether this is one of the two long codes, or nothing.
 bool is_whole(const std::optional<std::string>& code) {
   return !code || *code == std::string(100'000, 'a') || *code == std::string(200'000, 'b');
 }
@@ -271,9 +270,6 @@ TEST_F(ProgramCacheTest, WritersAtOnceLeaveAWholeFile) {
   EXPECT_EQ(files().size(), 1u);
 }
 
-// ---- Through programs
-// ------------------------------------------------------------------------------------------
-
 class CachedProgramTest : public ProgramCacheTest {
  protected:
   void SetUp() override {
@@ -283,7 +279,7 @@ class CachedProgramTest : public ProgramCacheTest {
     context_ = std::make_shared<cuda::Context>(0);
   }
 
-  // How often the compiler was called to load it; and it runs.
+  // The number of compilations that loading the program takes.
   int compilations(const char* text = source, const std::vector<std::string>& options = {}) const {
     const int before = emulated()->compilations();
     const cuda::Program program(context_, {"small.cu", text}, options);
@@ -368,16 +364,14 @@ TEST_F(CachedProgramTest, AreCompiledEachTimeWhereNothingCanBeWritten) {
 }
 
 TEST_F(CachedProgramTest, ASecondPlanCompilesNothing) {
-  for (const MatcherParameters& parameters :
-       {MatcherParameters(small_belief_propagation()),
-        MatcherParameters(small_belief_propagation(Arithmetic::float32)), MatcherParameters(small_block())}) {
+  for (const auto& [name, parameters] : small_plans) {
     const SynthPair pair = small_pair();
-    const Result expected = match(parameters, reference, views(pair));
+    const Result expected = match(parameters, reference, views_with_masks(pair));
     const int before = emulated()->compilations();
-    EXPECT_TRUE(same_bytes(match(parameters, gpu(), views(pair)), expected));
+    EXPECT_TRUE(same_bytes(match(parameters, gpu(), views_with_masks(pair)), expected));
     const int compiled = emulated()->compilations() - before;
-    EXPECT_GT(compiled, 0);
-    EXPECT_TRUE(same_bytes(match(parameters, gpu(), views(pair)), expected));
+    EXPECT_GT(compiled, 0) << name;
+    EXPECT_TRUE(same_bytes(match(parameters, gpu(), views_with_masks(pair)), expected));
     EXPECT_EQ(emulated()->compilations(), before + compiled);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's scalar functions. Those that round to nearest are exact; of exp, log and the like only the name is
-// the GPU's, the last bits are the host's.
+// CUDA's scalar functions. Those that round to nearest are exact; exp, log and the like give the last bits of
+// the host, not of a GPU.
 #pragma once
 
 #include "machine.h"
@@ -227,12 +227,12 @@ inline double __fma_rn(double a, double b, double c) {
   return __builtin_fma(a, b, c);
 }
 
-// Not a number gives 0.
+// NaN gives 0.
 inline float __saturatef(float a) {
   return a >= 1 ? 1 : a > 0 ? a : 0;
 }
 
-// Functions that a suffix makes those of float, and an overload too.
+// Functions that exist for float with a suffix, and as an overload.
 #define EMULATED_FUNCTION(name)    \
   inline float name##f(float a) {  \
     return __builtin_##name##f(a); \
@@ -355,7 +355,7 @@ inline bool signbit(double a) {
 
 namespace emulated {
 
-// The GPU's: a number rather than none, -0 less than +0.
+// As on a GPU: a number wins over NaN, and -0 is less than +0.
 template <class T>
 T least(T a, T b) {
   if (a != a) return b;
@@ -400,8 +400,8 @@ EMULATED_FLOAT_EXTREMES(double, float, double)
 
 namespace emulated {
 
-// What is too large or too small becomes the nearest there is. Not a number becomes 0, or the highest bit
-// alone where 64 bits are converted from or to.
+// Values out of range become the nearest integer in range. NaN becomes 0, or only the highest bit for
+// conversions from or to 64 bits.
 template <class To, class From>
 To converted(From rounded) {
   constexpr int bits = 8 * static_cast<int>(sizeof(To));
@@ -484,12 +484,12 @@ namespace emulated {
 
 inline float half_to_float(unsigned short half) {
   const unsigned sign = (half & 0x8000u) << 16, magnitude = (half & 0x7fffu) << 13;
-  if (magnitude > 0x7c00u << 13) return bits_as<float>(0x7fffffffu);  // not a number
+  if (magnitude > 0x7c00u << 13) return bits_as<float>(0x7fffffffu);  // NaN
   if (magnitude == 0x7c00u << 13) return bits_as<float>(sign | 0x7f800000u);
   return bits_as<float>(sign | bits_as<unsigned>(bits_as<float>(magnitude) * 0x1p112f));
 }
 
-// To the nearest, ties to even.
+// Rounds to nearest, ties to even.
 inline unsigned short float_to_half(float value) {
   const unsigned sign = bits_as<unsigned>(value) >> 16 & 0x8000,
                  magnitude = bits_as<unsigned>(value) & 0x7fffffff;
@@ -504,7 +504,7 @@ inline unsigned short float_to_half(float value) {
 
 }  // namespace emulated
 
-// Memory: hints to caches that are none here.
+// Memory: cache hints have no effect here.
 
 #define EMULATED_LOAD(name)  \
   template <class T>         \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread runs at a time, and is not interrupted: what it does is atomic.
+// One thread runs at a time, uninterrupted, so plain operations are atomic.
 #pragma once
 
 namespace emulated {
@@ -25,7 +25,7 @@ T replace(T* address, T value) {
     return name(address, value);                               \
   }
 
-// Through the unsigned type: a signed atomic wraps around.
+// Computed in the unsigned type, because signed atomics wrap around.
 #define EMULATED_INTEGER_ATOMICS(T, Unsigned)                                                 \
   EMULATED_ATOMIC(atomicAdd, T, static_cast<Unsigned>(before) + static_cast<Unsigned>(value)) \
   EMULATED_ATOMIC(atomicExch, T, value)                                                       \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What threads do together: barriers of a block, collectives of a warp.
+// Operations of several threads: barriers of a block, collectives of a warp.
 #pragma once
 
 #include "machine.h"
@@ -45,7 +45,7 @@ T exchange(unsigned mask, T value, unsigned source_lane) {
   return value;
 }
 
-// The lanes that a lane exchanges with: `width` of them, from the first to the last.
+// The `width` lanes that a lane exchanges values with, from the first to the last.
 struct Segment {
   unsigned first, last;
 };
@@ -57,7 +57,7 @@ inline Segment segment_of(unsigned lane, int width) {
   return {first, first + static_cast<unsigned>(width) - 1};
 }
 
-// Those of PTX's shfl: idx, up, down, bfly.
+// The modes of PTX's shfl: idx, up, down, bfly.
 inline unsigned source_by_index(int index, int width) {
   const Segment segment = segment_of(machine().lane, width);
   return segment.first | (static_cast<unsigned>(index) & (static_cast<unsigned>(width) - 1));
@@ -129,7 +129,7 @@ inline int __uni_sync(unsigned mask, int predicate) {
   const unsigned ballot = __ballot_sync(mask, predicate);
   return ballot == 0 || ballot == mask;
 }
-// A thread runs alone between collectives; a program may not count on more.
+// Between collectives a thread runs alone, so there is nothing to do.
 inline unsigned __activemask() {
   return 1u << emulated::machine().lane;
 }

@@ -11,7 +11,7 @@
 #define __CUDACC_VER_MINOR__ 0
 #define __device__
 #define __host__
-// The host finds it by its name.
+// The host finds constants by their names.
 #define __constant__ __attribute__((visibility("default")))
 #define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))

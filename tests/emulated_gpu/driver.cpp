@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcuda.so.1, emulated: see README.md. Its functions check what they are given, as NVIDIA's do.
+// The emulated libcuda.so.1, see README.md. Its functions check their arguments as NVIDIA's do.
 #include "devices/cuda/driver.h"
 
 #include <algorithm>
@@ -137,7 +137,7 @@ Result free_memory(const void* address) {
   return success;
 }
 
-// It has a time once the stream gets there.
+// The event gets its time when the stream reaches it.
 Result record(EventHandle handle, Event& event, Stream& stream) {
   if (stream.capture != nullptr && stream.capture->is_invalid) return capture_invalidated;
   event.time.reset();
@@ -186,7 +186,7 @@ Result cuDriverGetVersion(int* version) {
   return success;
 }
 
-// These two are not counted: they are how failures are told of.
+// These two are not counted, because they report failures.
 Result cuGetErrorName(Result result, const char** text) {
   if (text == nullptr) return invalid_value;
   switch (result) {
@@ -269,7 +269,7 @@ Result cuDevicePrimaryCtxRetain(ContextHandle* context, DeviceNumber device) {
   });
 }
 
-// The last to release it also ends its failure.
+// The last release also clears the failure.
 Result cuDevicePrimaryCtxRelease_v2(DeviceNumber device) {
   const std::lock_guard lock(driver().mutex);
   const Result planned = driver().count_call(__func__);
@@ -348,7 +348,7 @@ Result cuMemFreeHost(void* memory) {
   });
 }
 
-// Of memory that the driver knows nothing of, it says so by zeros.
+// The driver returns zeros for memory that it does not know.
 Result cuPointerGetAttributes(unsigned count, int* attributes, void** values, DeviceAddress address) {
   return call_in_context(__func__, [&](const Context&) -> Result {
     if (count != 1 || values == nullptr || attributes[0] != memory_type) return invalid_value;
@@ -455,7 +455,7 @@ Result cuStreamEndCapture(StreamHandle handle, GraphHandle* graph) {
   });
 }
 
-// A node is its number in its graph, from 1 on.
+// The handle of a node is its number in its graph, from 1.
 Result cuStreamGetCaptureInfo_v2(StreamHandle handle, int* status, unsigned long long* id, GraphHandle* graph,
                                  const GraphNodeHandle** nodes, std::size_t* count) {
   return call_in_context(__func__, [&](const Context& context) -> Result {
@@ -625,7 +625,7 @@ Result cuModuleGetGlobal_v2(DeviceAddress* address, std::size_t* bytes, ModuleHa
   });
 }
 
-// What is linked is one program; the libraries beside it are in the emulation.
+// One program is linked; the libraries it needs are part of the emulation.
 
 Result cuLinkCreate_v2(unsigned, int*, void**, void** link) {
   return call_in_context(__func__, [&](const Context&) -> Result {
@@ -711,14 +711,13 @@ Result cuLaunchKernelEx(const LaunchConfiguration* configuration, FunctionHandle
   });
 }
 
-// Parallax does not call it; NVIDIA's run-time compiler does, if it finds this driver, and must be told that
-// there is nothing.
+// Not called by Parallax, but by NVIDIA's run-time compiler if it finds this driver; it must find nothing.
 Result cuGetExportTable(const void** table, const void*) {
   if (table != nullptr) *table = nullptr;
   return not_found;
 }
 
-// What tests are told, and ask for.
+// The functions for tests, see controls.h.
 
 void emulated_fail_call(const char* name, int nth, int result) {
   const std::lock_guard lock(driver().mutex);
@@ -771,16 +770,15 @@ void emulated_set_architecture(int architecture) {
   driver().architecture = architecture;
 }
 
-// Streams then do nothing before somebody waits for them: what needs a synchronisation and has none comes out
-// wrong.
+// Lazy streams do nothing until somebody waits for them, so that a missing synchronisation gives wrong
+// results.
 void emulated_set_lazy(int is_lazy) {
   const std::lock_guard lock(driver().mutex);
   driver().finish_all_streams();
   driver().is_lazy = is_lazy != 0;
 }
 
-// Blocks and threads then run from the last to the first: what needs a barrier and has none comes out
-// differently.
+// Blocks and threads then run from the last to the first, so that a missing barrier changes the results.
 void emulated_set_last_first(int last_first) {
   const std::lock_guard lock(driver().mutex);
   driver().multiprocessor.set_last_first(last_first != 0);

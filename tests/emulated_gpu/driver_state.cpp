@@ -92,7 +92,7 @@ void DriverState::finish_all_streams() {
 }
 
 DriverState& driver() {
-  // Never destroyed: the library that is tested may release things as the process ends.
+  // Never destroyed, because the tested library may release objects as the process ends.
   static auto& only = *new DriverState;
   return only;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that the emulated driver keeps, and what its calls have in common.
+// The state of the emulated driver, and the common parts of its calls.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ namespace emulated {
 
 inline constexpr int most_devices = 8;
 
-// A call that has been asked to fail.
+// A call that is to fail.
 struct PlannedFailure {
-  std::string name;  // of any call, when empty
+  std::string name;  // empty means any call
   int calls_until = 0;
   Result result = success;
 };
@@ -35,7 +35,7 @@ class DriverState {
   int version, device_count;
   int architecture = 90;
   std::size_t memory_bytes = std::size_t{2} << 30;
-  // Whether streams put off what they are told, for as long as a GPU may.
+  // Whether streams defer work for as long as a GPU may.
   bool is_lazy = false;
 
   std::vector<std::unique_ptr<Context>> contexts;
@@ -54,17 +54,17 @@ class DriverState {
   std::vector<PlannedFailure> planned_failures;
 
   bool has_device(int device) const { return device >= 0 && device < device_count; }
-  // What this call is asked to result in.
+  // Returns the result that this call is to have.
   Result count_call(const std::string& name);
   std::size_t live_objects() const;
-  // That a block can ask for.
+  // The most shared memory that a block can ask for.
   std::size_t most_shared_bytes() const;
-  // A call that no graph can hold makes captures in progress invalid, and fails.
+  // Fails during a capture, which becomes invalid, because no graph can hold this call.
   Result check_no_capture();
-  // Null for a handle that is none.
+  // Null for an invalid handle.
   Stream* stream(parallax::cuda::StreamHandle handle, const Context& current) const;
   Function* function(parallax::cuda::FunctionHandle handle) const;
-  // Tells the stream, which does it at once, unless it is lazy and need not.
+  // Enqueues the operation. It is done at once, unless the stream is lazy and may defer it.
   Result enqueue(Stream& stream, Operation operation, bool at_once = false);
   void finish_all_streams();
 };
@@ -97,7 +97,7 @@ Result call_in_context(const char* name, Body body) {
   });
 }
 
-// Something is released even if the call is to fail, or a kernel has failed before: nobody could release it
+// Releases the object even if the call is to fail, or a kernel has failed before: nobody could release it
 // later.
 template <class Body>
 Result release_call(const char* name, Body body) {

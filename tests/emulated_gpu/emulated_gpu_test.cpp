@@ -10,18 +10,15 @@
 
 #include <gtest/gtest.h>
 
+#include "context.h"
 #include "garbage_memory.h"
 #include "gpu_test.h"
 
 namespace emulated_test {
 namespace {
 
-// Results of the driver and of the compiler.
-constexpr Result success = 0, cooperative_launch_too_large = 720, invalid_value = 1, out_of_memory = 2,
-                 invalid_device = 101, invalid_image = 200, invalid_context = 201, no_binary_for_gpu = 209,
-                 invalid_handle = 400, illegal_state = 401, not_found = 500, not_ready = 600,
-                 illegal_address = 700, launch_failed = 719, capture_unsupported = 900,
-                 capture_invalidated = 901, capture_unjoined = 904, capture_isolation = 905;
+using namespace emulated;  // the results of the driver
+// Results of the compiler.
 constexpr Result invalid_option = 5, compilation_failure = 6;
 
 constexpr unsigned char garbage = 0xA5;
@@ -32,12 +29,11 @@ constexpr unsigned char garbage = 0xA5;
 using Execution = Gpu;
 
 TEST_F(Execution, adds_vectors_with_a_tail) {
-  const FunctionHandle add = kernel(load(R"(
+  const FunctionHandle add = kernel("add", R"(
       extern "C" __global__ void add(const int* a, const int* b, int* sum, unsigned n) {
         const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
         if (i < n) sum[i] = a[i] + b[i];
-      })"),
-                                    "add");
+      })");
   const std::size_t n = 1000;
   const std::vector<std::int16_t> narrow_a = random_values<std::int16_t>(n, 1);
   const std::vector<std::int16_t> narrow_b = random_values<std::int16_t>(n, 2);
@@ -50,14 +46,13 @@ TEST_F(Execution, adds_vectors_with_a_tail) {
 }
 
 TEST_F(Execution, tells_each_thread_where_it_is) {
-  const FunctionHandle where = kernel(load(R"(
+  const FunctionHandle where = kernel("where", R"(
       extern "C" __global__ void where(unsigned* out) {
         const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
         const unsigned thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
         const dim3 size = blockDim;
         out[block * size.x * size.y * size.z + thread] = block << 16 | thread;
-      })"),
-                                      "where");
+      })");
   const Shape grid{3, 2, 2}, block{5, 4, 3};
   const DeviceAddress out = allocate(4 * 12 * 60);
   ASSERT_EQ(launch(where, grid, block, 0, out), success);
@@ -68,14 +63,13 @@ TEST_F(Execution, tells_each_thread_where_it_is) {
 }
 
 TEST_F(Execution, reverses_in_shared_memory_behind_a_barrier) {
-  const FunctionHandle reverse = kernel(load(R"(
+  const FunctionHandle reverse = kernel("reverse", R"(
       extern "C" __global__ void __launch_bounds__(256) reverse(int* values) {
         __shared__ int tile[256];
         tile[threadIdx.x] = values[blockIdx.x * 256 + threadIdx.x];
         __syncthreads();
         values[blockIdx.x * 256 + threadIdx.x] = tile[255 - threadIdx.x];
-      })"),
-                                        "reverse");
+      })");
   std::vector<int> values = random_values<int>(1024);
   const DeviceAddress address = upload(values);
   ASSERT_EQ(launch(reverse, {4}, {256}, 0, address), success);
@@ -84,14 +78,13 @@ TEST_F(Execution, reverses_in_shared_memory_behind_a_barrier) {
 }
 
 TEST_F(Execution, barriers_count_threads) {
-  const FunctionHandle count = kernel(load(R"(
+  const FunctionHandle count = kernel("count", R"(
       extern "C" __global__ void count(int* out) {
         const int i = threadIdx.x;
         out[3 * i] = __syncthreads_count(i % 3 == 0);
         out[3 * i + 1] = __syncthreads_or(i == 99);
         out[3 * i + 2] = __syncthreads_and(i < 99);
-      })"),
-                                      "count");
+      })");
   const DeviceAddress out = allocate(4 * 300);
   ASSERT_EQ(launch(count, {1}, {100}, 0, out), success);
   std::vector<int> expected;
@@ -100,7 +93,7 @@ TEST_F(Execution, barriers_count_threads) {
 }
 
 TEST_F(Execution, threads_that_return_early_are_not_waited_for_at_a_barrier) {
-  const FunctionHandle early = kernel(load(R"(
+  const FunctionHandle early = kernel("early", R"(
       extern "C" __global__ void early(int* out, int n) {
         __shared__ int sum;
         const int i = threadIdx.x;
@@ -110,15 +103,14 @@ TEST_F(Execution, threads_that_return_early_are_not_waited_for_at_a_barrier) {
         atomicAdd(&sum, 1);
         __syncthreads();
         out[i] = sum;
-      })"),
-                                      "early");
+      })");
   const DeviceAddress out = allocate(4 * 100);
   ASSERT_EQ(launch(early, {1}, {128}, 0, out, 100), success);
   EXPECT_EQ(download<int>(out, 100), std::vector<int>(100, 100));
 }
 
 TEST_F(Execution, sums_prefixes_by_shuffles) {
-  const FunctionHandle prefix = kernel(load(R"(
+  const FunctionHandle prefix = kernel("prefix", R"(
       extern "C" __global__ void prefix(const int* in, int* out) {
         const unsigned lane = threadIdx.x % 32;
         int sum = in[threadIdx.x];
@@ -127,8 +119,7 @@ TEST_F(Execution, sums_prefixes_by_shuffles) {
           if (lane >= step) sum += before;
         }
         out[threadIdx.x] = sum;
-      })"),
-                                       "prefix");
+      })");
   const std::vector<std::int16_t> narrow = random_values<std::int16_t>(96);
   const std::vector<int> in(narrow.begin(), narrow.end());
   const DeviceAddress ins = upload(in), outs = allocate(4 * in.size());
@@ -139,7 +130,7 @@ TEST_F(Execution, sums_prefixes_by_shuffles) {
   EXPECT_EQ(download<int>(outs, in.size()), expected);
 }
 
-// Where a lane's value comes from: among `width` lanes, or from itself.
+// The lane that a lane's value comes from, among `width` lanes.
 int shuffle_source(const std::string& kind, int lane, int by, int width) {
   const int first = lane / width * width, last = first + width - 1;
   if (kind == "__shfl_sync") return first + (by & (width - 1));
@@ -150,25 +141,17 @@ int shuffle_source(const std::string& kind, int lane, int by, int width) {
 
 TEST_F(Execution, shuffles_values_of_each_size_within_each_width) {
   for (const std::string kind : {"__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"}) {
-    const ModuleHandle module = load(
-        "extern \"C\" __global__ void shuffle(double* out, int by) {\n"
-        "  const int lane = threadIdx.x;\n"
-        "  int k = 0;\n"
-        "  for (int width = 1; width <= 32; width *= 2, k += 4) {\n"
-        "    out[32 * k + lane] = " +
-        kind +
-        "(~0u, lane, by, width);\n"
-        "    out[32 * (k + 1) + lane] = " +
-        kind +
-        "(~0u, 0.5f * lane, by, width);\n"
-        "    out[32 * (k + 2) + lane] = " +
-        kind +
-        "(~0u, (1ull << 40) + lane, by, width);\n"
-        "    out[32 * (k + 3) + lane] = " +
-        kind +
-        "(~0u, 0.25 * lane, by, width);\n"
-        "  }\n"
-        "}\n");
+    const ModuleHandle module = load("#define SHUFFLE " + kind + R"(
+        extern "C" __global__ void shuffle(double* out, int by) {
+          const int lane = threadIdx.x;
+          int k = 0;
+          for (int width = 1; width <= 32; width *= 2, k += 4) {
+            out[32 * k + lane] = SHUFFLE(~0u, lane, by, width);
+            out[32 * (k + 1) + lane] = SHUFFLE(~0u, 0.5f * lane, by, width);
+            out[32 * (k + 2) + lane] = SHUFFLE(~0u, (1ull << 40) + lane, by, width);
+            out[32 * (k + 3) + lane] = SHUFFLE(~0u, 0.25 * lane, by, width);
+          }
+        })");
     const DeviceAddress out = allocate(6 * 4 * 32 * 8);
     for (int by = 0; by < 32; ++by) {
       ASSERT_EQ(launch(kernel(module, "shuffle"), {1}, {32}, 0, out, by), success);
@@ -186,11 +169,11 @@ TEST_F(Execution, shuffles_values_of_each_size_within_each_width) {
 }
 
 TEST_F(Execution, lanes_vote_reduce_and_match) {
-  const FunctionHandle together = kernel(load(R"(
+  const FunctionHandle together = kernel("together", R"(
       extern "C" __global__ void together(const int* in, unsigned* out) {
         const unsigned lane = threadIdx.x;
         const int value = in[lane];
-        // Half of the warp by itself, in either half.
+        // Each half of the warp separately.
         const unsigned mask = lane < 16 ? 0x0000ffff : 0xffff0000;
         unsigned* to = out + 14 * lane;
         to[0] = __ballot_sync(~0u, value > 0);
@@ -209,8 +192,7 @@ TEST_F(Execution, lanes_vote_reduce_and_match) {
         to[12] = __match_all_sync(mask, lane / 16, &all);
         to[13] = all;
         __syncwarp(mask);
-      })"),
-                                         "together");
+      })");
   const std::vector<int> in = random_values<int>(32);
   const DeviceAddress ins = upload(in), outs = allocate(4 * 14 * 32);
   ASSERT_EQ(launch(together, {1}, {32}, 0, ins, outs), success);
@@ -244,7 +226,7 @@ TEST_F(Execution, lanes_vote_reduce_and_match) {
 }
 
 TEST_F(Execution, adds_and_compares_atomically) {
-  const FunctionHandle atomics = kernel(load(R"(
+  const FunctionHandle atomics = kernel("atomics", R"(
       extern "C" __global__ void atomics(int* ints, unsigned* words, unsigned long long* longs, float* floats) {
         const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
         atomicAdd(&ints[0], 2);
@@ -266,8 +248,7 @@ TEST_F(Execution, adds_and_compares_atomically) {
         } while (seen != expected);
         if (i == 7) longs[2] = atomicExch(&longs[3], 77ull);
         atomicAdd(&floats[0], 0.5f);
-      })"),
-                                        "atomics");
+      })");
   const DeviceAddress ints = upload<int>({0, 0, 0}),
                       words = upload<unsigned>({0, ~0u, 0, ~0u, 0, 0, 1000, 0});
   const DeviceAddress longs = upload<std::uint64_t>({0, 0, 0, 5}), floats = upload<float>({0});
@@ -295,7 +276,7 @@ const char* const shared_source = R"(
     })";
 
 TEST_F(Execution, dynamic_shared_memory_beyond_48_kilobytes_has_to_be_allowed) {
-  const FunctionHandle rotate = kernel(load(shared_source), "rotate");
+  const FunctionHandle rotate = kernel("rotate", shared_source);
   constexpr int n = 25000;
   constexpr unsigned bytes = 4 * n;
   std::vector<int> values = random_values<int>(n);
@@ -310,7 +291,7 @@ TEST_F(Execution, dynamic_shared_memory_beyond_48_kilobytes_has_to_be_allowed) {
 
 TEST_F(Execution, memory_that_nobody_wrote_holds_garbage) {
   NEEDS_CONTROLS();
-  const FunctionHandle read = kernel(load(R"(
+  const FunctionHandle read = kernel("read", R"(
       template <int n>
       __device__ unsigned char* more_shared() {
         __shared__ unsigned char memory[n];
@@ -325,15 +306,14 @@ TEST_F(Execution, memory_that_nobody_wrote_holds_garbage) {
             out[4 * blockIdx.x + i] = *from[i];
             *from[i] = 1;
           }
-      })"),
-                                     "read");
+      })");
   const DeviceAddress out = allocate(100);
   ASSERT_EQ(launch(read, {2}, {2}, 100, out), success);
   EXPECT_EQ(download<unsigned char>(out, 100), std::vector<unsigned char>(100, garbage));
 }
 
 TEST_F(Execution, calls_of_several_threads_of_the_host_get_along) {
-  const FunctionHandle rotate = kernel(load(shared_source), "rotate");
+  const FunctionHandle rotate = kernel("rotate", shared_source);
   constexpr int n = 1000;
   const std::vector<int> values = random_values<int>(n);
   std::vector<int> expected = values;
@@ -356,12 +336,12 @@ TEST_F(Execution, calls_of_several_threads_of_the_host_get_along) {
 // Kernels that fail leave a real GPU's context unusable for the rest of the process.
 class Failure : public Gpu {
  protected:
-  // The launch itself is done with no error; whatever comes next in the context tells of it.
+  // The launch itself returns no error; the next call in the context does.
   void expect_launch_to_fail(const std::string& source, const std::string& reason, Shape block,
                              Result expected = launch_failed) {
     NEEDS_CONTROLS();
     const DeviceAddress out = allocate(4096);
-    const FunctionHandle failing = kernel(load(source), "failing");
+    const FunctionHandle failing = kernel("failing", source);
     testing::internal::CaptureStderr();
     EXPECT_EQ(launch(failing, {1}, block, 256, out), success);
     const std::string text = testing::internal::GetCapturedStderr();
@@ -379,11 +359,9 @@ TEST_F(Failure, of_a_barrier_that_others_do_not_reach) {
         if (threadIdx.x < 40) __syncthreads();
         else __syncwarp();
       })",
-      "kernel failing, block (0, 0, 0): its threads wait for what cannot come: "
-      "0 of 64 have "
-      "ended, 40 wait at a barrier, thread (40, 0, 0) waits in a collective "
-      "with the mask "
-      "0xffffffff for the lanes 0xff",
+      "kernel failing, block (0, 0, 0): its threads wait for what cannot come: 0 of 64 have ended, 40 wait "
+      "at a "
+      "barrier, thread (40, 0, 0) waits in a collective with the mask 0xffffffff for the lanes 0xff",
       {64});
 }
 
@@ -405,9 +383,7 @@ TEST_F(Failure, of_a_collective_with_lanes_that_the_block_does_not_have) {
 TEST_F(Failure, of_a_lane_that_is_not_in_its_own_mask) {
   expect_launch_to_fail(R"(
       extern "C" __global__ void failing(int* out) { out[threadIdx.x] = __any_sync(0x7fffffff, 1); })",
-                        "thread (31, 0, 0): a collective with the mask "
-                        "0x7fffffff, without itself",
-                        {32});
+                        "thread (31, 0, 0): a collective with the mask 0x7fffffff, without itself", {32});
 }
 
 TEST_F(Failure, of_lanes_that_meet_in_different_collectives) {
@@ -464,7 +440,7 @@ class SanitizedFailure : public Gpu {
  protected:
   void expect_report(const std::string& source, const std::string& report) {
     if (!emulated::address_sanitizer) GTEST_SKIP() << "built without the address sanitizer";
-    const FunctionHandle failing = kernel(load(source), "failing");
+    const FunctionHandle failing = kernel("failing", source);
     const DeviceAddress out = allocate(4096);
     EXPECT_DEATH(launch(failing, {1}, {2}, 256, out), report);
   }
@@ -488,10 +464,10 @@ TEST_F(SanitizedFailure, of_reading_behind_shared_memory) {
                 "index 63 out of bounds");
 }
 
-// The context is new once nobody holds it; kernels run again.
+// Once all references are released the context is new, and kernels run again.
 TEST_F(Failure, ends_with_the_context) {
   NEEDS_CONTROLS();
-  const FunctionHandle rotate = kernel(load(shared_source), "rotate");
+  const FunctionHandle rotate = kernel("rotate", shared_source);
   const DeviceAddress in = upload<int>({1, 2, 3}), out = allocate(12);
   EXPECT_EQ(launch(rotate, {1}, {4}, 12, in, out, 3), success);
   EXPECT_EQ(download<int>(out, 3), (std::vector<int>{2, 3, 1}));
@@ -521,12 +497,12 @@ TEST_F(Launch, is_refused_for_what_no_gpu_can_run) {
   EXPECT_EQ(driver.cuStreamSynchronize(stream), success);
 }
 
-// Each block hands a number on to the next, over and over, in shared memory of its own.
+// Each block repeatedly passes a number on to the next, and counts in its own shared memory.
 TEST_F(Launch, lets_blocks_wait_for_each_other_if_it_is_cooperative) {
-  const FunctionHandle relay = kernel(load(R"(
-    #ifndef PARALLAX_SHARED
-    #define PARALLAX_SHARED(type, name) extern __shared__ __align__(16) type name[]
-    #endif
+  const FunctionHandle relay = kernel("relay", R"(
+      #ifndef PARALLAX_SHARED
+      #define PARALLAX_SHARED(type, name) extern __shared__ __align__(16) type name[]
+      #endif
       extern "C" __global__ void relay(volatile int* turn, int* out, int rounds) {
         __shared__ int mine;
         PARALLAX_SHARED(int, also_mine);
@@ -547,8 +523,7 @@ TEST_F(Launch, lets_blocks_wait_for_each_other_if_it_is_cooperative) {
             *turn = awaited + 1;
           }
         }
-      })"),
-                                      "relay");
+      })");
   constexpr int blocks = 5, rounds = 7;
   const DeviceAddress turn = upload(std::vector<int>{0}), out = allocate(4 * blocks * rounds);
   ASSERT_EQ(launch_cooperatively(relay, {blocks}, {64}, 4, turn, out, rounds), success);
@@ -559,7 +534,7 @@ TEST_F(Launch, lets_blocks_wait_for_each_other_if_it_is_cooperative) {
 }
 
 TEST_F(Launch, that_is_cooperative_has_no_more_blocks_than_run_at_once) {
-  const FunctionHandle any = kernel(load("extern \"C\" __global__ void any(int* out) {}"), "any");
+  const FunctionHandle any = kernel("any", "extern \"C\" __global__ void any(int* out) {}");
   const DeviceAddress out = allocate(4);
   int blocks = 0, multiprocessors = 0;
   ASSERT_EQ(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, any, 1024, 40 * 1024), success);
@@ -623,9 +598,8 @@ TEST(Compiler, says_where_a_program_is_wrong) {
 TEST(Compiler, has_no_headers_but_those_it_is_given) {
   EXPECT_EQ(compile("#include <no_such_header>").result, compilation_failure);
   EXPECT_EQ(compile("#include <cstdint>").result, compilation_failure);
-  EXPECT_EQ(compile("#include \"folder/one.h\"\n#include "
-                    "<two.h>\nstatic_assert(one + two == 3);",
-                    {}, {{"folder/one.h", "constexpr int one = 1;"}, {"two.h", "constexpr int two = 2;"}})
+  EXPECT_EQ(compile("#include \"folder/one.h\"\n#include <two.h>\nstatic_assert(one + two == 3);", {},
+                    {{"folder/one.h", "constexpr int one = 1;"}, {"two.h", "constexpr int two = 2;"}})
                 .result,
             success);
 }
@@ -736,7 +710,7 @@ TEST_F(Memory, is_copied_no_further_than_it_goes) {
   EXPECT_EQ(driver.cuMemcpyHtoDAsync_v2(device, host.data(), 100, stream), success);
   EXPECT_EQ(driver.cuMemsetD8Async(device + 50, 7, 50, stream), success);
   EXPECT_EQ(driver.cuStreamSynchronize(stream), success);
-  NEEDS_CONTROLS();  // a real driver knows the ends of what it mapped only
+  NEEDS_CONTROLS();  // a real driver only knows the ends of its mappings
   EXPECT_EQ(driver.cuMemcpyHtoDAsync_v2(device, host.data(), 101, stream), invalid_value);
   EXPECT_EQ(driver.cuMemcpyHtoDAsync_v2(device + 1, host.data(), 100, stream), invalid_value);
   EXPECT_EQ(driver.cuMemcpyDtoHAsync_v2(host.data(), device, 101, stream), invalid_value);
@@ -803,7 +777,7 @@ TEST_F(Contexts, have_to_be_current) {
 
 TEST_F(Contexts, do_not_share_kernels) {
   NEEDS_CONTROLS();
-  const FunctionHandle function = kernel(load("extern \"C\" __global__ void a() {}"), "a");
+  const FunctionHandle function = kernel("a", "extern \"C\" __global__ void a() {}");
   ContextHandle other = nullptr, popped = nullptr;
   StreamHandle others_stream = nullptr;
   ASSERT_EQ(driver.cuDevicePrimaryCtxRetain(&other, 1), success);
@@ -850,9 +824,8 @@ class Graphs : public Gpu {
   static constexpr int thread_local_mode = 1;
 
   FunctionHandle increment() {
-    return kernel(load("extern \"C\" __global__ void increment(int* value, int "
-                       "by) { *value += by; }"),
-                  "increment");
+    return kernel("increment",
+                  "extern \"C\" __global__ void increment(int* value, int by) { *value += by; }");
   }
   void begin() { ASSERT_EQ(driver.cuStreamBeginCapture_v2(stream, thread_local_mode), success); }
   GraphExecHandle end() {
@@ -976,7 +949,7 @@ TEST_F(Events, measure_time) {
   for (EventHandle event : {from, to, timeless}) EXPECT_EQ(driver.cuEventDestroy_v2(event), success);
 }
 
-// What a stream is told, it may do at once or later.
+// A stream may do work at once or later.
 class Laziness : public Gpu {
  protected:
   void SetUp() override {
@@ -1051,9 +1024,8 @@ TEST_F(Laziness, ends_before_memory_is_freed) {
 }
 
 TEST_F(Laziness, leaves_kernels_their_arguments) {
-  const FunctionHandle store = kernel(load("extern \"C\" __global__ void store(int* to, int value) { "
-                                           "*to = value; }"),
-                                      "store");
+  const FunctionHandle store =
+      kernel("store", "extern \"C\" __global__ void store(int* to, int value) { *to = value; }");
   const DeviceAddress value = allocate(sizeof(int));
   ASSERT_EQ(launch(store, {1}, {1}, 0, value, 7), success);
   EXPECT_EQ(download<int>(value, 1)[0], 7);
@@ -1081,7 +1053,7 @@ TEST_F(Control, makes_a_call_fail) {
   controls.fail_call(nullptr, 1, launch_failed);
   EXPECT_EQ(driver.cuStreamSynchronize(stream), launch_failed);
   EXPECT_EQ(driver.cuStreamSynchronize(stream), success);
-  // What is released, is.
+  // The object is released although the call fails.
   controls.fail_call("cuMemFree_v2", 1, launch_failed);
   EXPECT_EQ(driver.cuMemFree_v2(address), launch_failed);
   EXPECT_EQ(controls.live_objects(), live);
@@ -1108,11 +1080,10 @@ TEST_F(Control, counts) {
 }
 
 TEST_F(Control, turns_the_order_of_threads_round) {
-  const FunctionHandle order = kernel(load(R"(
+  const FunctionHandle order = kernel("order", R"(
       extern "C" __global__ void order(unsigned* turns) {
         turns[atomicAdd(&turns[0], 1) + 1] = blockIdx.x * 100 + threadIdx.x;
-      })"),
-                                      "order");
+      })");
   const DeviceAddress turns = upload<unsigned>({0, 0, 0, 0, 0});
   ASSERT_EQ(launch(order, {2}, {2}, 0, turns), success);
   EXPECT_EQ(download<unsigned>(turns, 5), (std::vector<unsigned>{4, 0, 1, 100, 101}));

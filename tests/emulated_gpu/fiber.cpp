@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// Changing contexts by ucontext asks the operating system for the signal mask each time, twenty times as long
-// as all the rest.
+// ucontext sets the signal mask by a system call at each switch, which takes twenty times as long as the
+// rest.
 #if defined(__x86_64__) && !defined(EMULATED_UCONTEXT)
 #define EMULATED_ASSEMBLY 1
 #else
@@ -30,7 +30,7 @@
 namespace emulated {
 namespace {
 
-// Plenty for kernels, even with the redzones of a sanitizer. Only what is touched takes memory.
+// Enough for kernels, even with the redzones of a sanitizer. Only touched pages take memory.
 constexpr std::size_t stack_bytes = 256 * 1024;
 
 // Memory that grows down, with a page below that must not be touched.
@@ -45,7 +45,7 @@ class Stack {
   }
   ~Stack() {
 #ifdef EMULATED_ASAN
-    // The next to get this address must not find what dropped calls left.
+    // The next user of this address must not find remains of dropped calls.
     __asan_unpoison_memory_region(lowest(), stack_bytes);
 #endif
     munmap(memory_, page_ + stack_bytes);
@@ -69,7 +69,7 @@ class Stack {
 
 #ifdef EMULATED_ASSEMBLY
 
-// Where a call was left: what the compiler expects to find again lies on its stack.
+// Where a call was suspended; the registers that must be preserved are on its stack.
 struct Context {
   void* stack_pointer = nullptr;
 };
@@ -101,7 +101,7 @@ emulated_switch:
 
 namespace {
 
-// As though `entry` had been called from nowhere, and left before its first instruction.
+// As if `entry` had been called, and suspended before its first instruction.
 void prepare(Context& context, const Stack& stack, void (*entry)()) {
   constexpr int registers = 6;
   void** top = reinterpret_cast<void**>(stack.end());
@@ -143,7 +143,7 @@ struct Fiber::State {
   void* argument;
   Stack stack;
   Context inside{}, outside{};
-  // Of the stack that it is resumed from, and what the address sanitizer keeps of either stack.
+  // The stack that it is resumed from, and the address sanitizer's state of both stacks.
   const void* outer_stack = nullptr;
   std::size_t outer_bytes = 0;
   void *inside_shadow = nullptr, *outside_shadow = nullptr;
@@ -151,7 +151,7 @@ struct Fiber::State {
 
 namespace {
 
-// For the entry of a fiber, which gets no argument.
+// Passed by a variable, because the entry of a fiber gets no argument.
 Fiber::State* starting = nullptr;
 
 void announce([[maybe_unused]] void** shadow_to_keep, [[maybe_unused]] const void* stack,

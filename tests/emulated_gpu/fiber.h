@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call that can be left in the middle and gone on with: what a thread of the GPU runs on.
+// A call that can be suspended and resumed: a thread of the GPU runs on it.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@ class Fiber {
  public:
   // Nothing runs before the first resume(). `body` does not return.
   Fiber(void (*body)(void*), void* argument);
-  // What is left in the middle is dropped.
+  // Drops a suspended call.
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
   // Runs the body until it suspends itself.
   void resume();
-  // Called by the body only: goes back to where it was resumed.
+  // Returns to where it was resumed. Only called by the body.
   void suspend();
 
   struct State;

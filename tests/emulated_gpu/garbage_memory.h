@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory as a GPU hands it out: holding garbage, so that reading what nobody wrote shows. Without a
-// sanitizer, writing behind its end is noticed by a few bytes that must stay as they are.
+// Memory filled with garbage, as on a GPU, so that reads of unwritten memory show. Without a sanitizer, guard
+// bytes detect writes past the end.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For the tests of the emulated GPU. What they ask of the driver and the compiler by their own interface is
-// to be had of the real ones too: where those are found instead, only the tests that need the functions
-// emulated_* are skipped.
+// For the tests of the emulated GPU. They use the interfaces of NVIDIA's driver and compiler, so that they also
+// run on a real GPU, where only those that need emulated::Controls are skipped.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +15,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include "controls.h"
 #include "devices/cuda/driver.h"
 
 namespace emulated_test {
@@ -34,21 +34,7 @@ using parallax::cuda::ModuleHandle;
 using parallax::cuda::Result;
 using parallax::cuda::StreamHandle;
 
-// See driver.cpp; null where the driver is a real one.
-struct Controls {
-  void (*fail_call)(const char* name, int nth, int result) = nullptr;
-  std::size_t (*live_objects)() = nullptr;
-  int (*calls)() = nullptr;
-  int (*allocations)() = nullptr;
-  int (*synchronisations)() = nullptr;
-  void (*set_driver_version)(int version) = nullptr;
-  void (*set_memory)(std::size_t bytes) = nullptr;
-  void (*set_device_count)(int count) = nullptr;
-  void (*set_architecture)(int architecture) = nullptr;
-  void (*set_lazy)(int is_lazy) = nullptr;
-  void (*set_last_first)(int last_first) = nullptr;
-  int (*compilations)() = nullptr;
-};
+using emulated::Controls;
 
 struct Libraries {
   Driver driver;
@@ -73,18 +59,7 @@ inline const Libraries& libraries() {
 #define EMULATED_FIND(name, arguments) find(compiler, #name, found.compiler.name);
     PARALLAX_COMPILER_FUNCTIONS(EMULATED_FIND)
 #undef EMULATED_FIND
-    find(driver, "emulated_fail_call", found.controls.fail_call);
-    find(driver, "emulated_live_objects", found.controls.live_objects);
-    find(driver, "emulated_calls", found.controls.calls);
-    find(driver, "emulated_allocations", found.controls.allocations);
-    find(driver, "emulated_synchronisations", found.controls.synchronisations);
-    find(driver, "emulated_set_driver_version", found.controls.set_driver_version);
-    find(driver, "emulated_set_memory", found.controls.set_memory);
-    find(driver, "emulated_set_device_count", found.controls.set_device_count);
-    find(driver, "emulated_set_architecture", found.controls.set_architecture);
-    find(driver, "emulated_set_lazy", found.controls.set_lazy);
-    find(driver, "emulated_set_last_first", found.controls.set_last_first);
-    find(compiler, "emulated_compilations", found.controls.compilations);
+    found.controls = emulated::find_controls();
     return found;
   }();
   return loaded;
@@ -130,7 +105,7 @@ struct Shape {
   unsigned x = 1, y = 1, z = 1;
 };
 
-// A device, a stream, and whatever a test loads or allocates, which is released at its end.
+// A device, a stream, and what a test loads or allocates; all is released at its end.
 class Gpu : public testing::Test {
  protected:
   const Driver& driver = libraries().driver;
@@ -174,6 +149,8 @@ class Gpu : public testing::Test {
     EXPECT_EQ(driver.cuModuleGetFunction(&function, module, name), 0) << name;
     return function;
   }
+
+  FunctionHandle kernel(const char* name, const std::string& source) { return kernel(load(source), name); }
 
   DeviceAddress allocate(std::size_t bytes) {
     DeviceAddress address = 0;

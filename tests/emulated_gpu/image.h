@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a compiled program is handed from the emulated compiler to the emulated driver: a header, then the
-// bytes of a shared library. The header says how many there are, which the driver is not told, and lets it
-// see that they are whole.
+// The format in which the emulated compiler passes a program to the emulated driver: a header, then the bytes
+// of a shared library. The header has their number and their hash, which the driver checks.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compiled kernels and the machine that runs them tell each other. Kernels include no system header,
-// hence none here.
+// The interface between compiled kernels and the machine that runs them. No system headers, because kernels
+// include this file.
 #pragma once
 
 namespace emulated {
@@ -9,7 +9,7 @@ struct Index {
   unsigned x, y, z;
 };
 
-// What lanes of a warp do together.
+// Operations of the lanes of a warp.
 enum class Collective {
   synchronise,
   exchange,
@@ -27,21 +27,21 @@ enum class Collective {
 
 struct Kernel;
 
-// What a running thread sees of the machine.
+// The machine as a running thread sees it.
 struct Machine {
   Index thread, block, block_size, grid_size;
   unsigned lane;
   void* dynamic_shared;
-  // How many threads of the block came with a true predicate.
+  // Returns the number of threads of the block with a true predicate.
   unsigned (*barrier)(bool predicate);
-  // `source_lane` is for an exchange.
+  // Only an exchange uses `source_lane`.
   unsigned long long (*collective)(Collective kind, unsigned mask, unsigned long long value,
                                    unsigned source_lane);
-  // Lets others run, for one that waits for what they write.
+  // Lets other threads run, for a thread that waits for a write.
   void (*yield)();
   // Launches another kernel; its arguments are copied.
   void (*launch)(const Kernel& kernel, Index grid, Index block, void** arguments);
-  // Ends the launch, as a failed one; does not return.
+  // Makes the launch fail; does not return.
   void (*trap)(const char* reason);
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's functions of numbers, each compared with what its description says, written out lane by lane.
+// CUDA's arithmetic functions, each compared with its description, written out lane by lane.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -26,7 +27,7 @@ struct Case {
   OfThree expected;
 };
 
-// `operation` gets the lanes of a, b and c as wide numbers; of its result each lane keeps what fits.
+// `operation` gets the lanes of a, b and c as wide numbers; its result is truncated to the lane.
 template <class Lane, class Operation>
 OfThree lanes(Operation operation) {
   return [operation](Words a, Words b, Words c) {
@@ -107,7 +108,7 @@ void add_packed(std::vector<Case>& cases) {
   }
 }
 
-// "__viaddmin_u16x2" and its kin, for one kind of number.
+// "__viaddmin_u16x2" and related functions, for one kind of number.
 template <class Number>
 void add_best(std::vector<Case>& cases, const std::string& kind) {
   const auto both = [&](const std::string& name, const std::string& arguments, auto operation) {
@@ -133,7 +134,7 @@ void add_best(std::vector<Case>& cases, const std::string& kind) {
   }
 }
 
-// "__vibmin_s32(a, b, &first)": the result, and then which of the two it is.
+// "__vibmin_s32(a, b, &first)": the result, and which of the two it is.
 template <class Number>
 void add_choices(std::vector<Case>& cases, const std::string& kind) {
   cases.push_back({"__vibmin_" + kind, lanes<Number>([](long x, long y, long) { return std::min(x, y); })});
@@ -215,7 +216,7 @@ std::vector<Case> scalar_cases() {
 
 class Intrinsics : public Gpu {
  protected:
-  // Also numbers that sums and differences leave their range at.
+  // Includes numbers whose sums and differences overflow.
   static std::vector<Words> operands(std::uint64_t seed) {
     std::vector<Words> words = random_values<Words>(2048, seed);
     std::mt19937_64 generator(seed);
@@ -229,8 +230,7 @@ class Intrinsics : public Gpu {
   void check(const std::vector<Case>& cases) {
     std::string source =
         "extern \"C\" __global__ void all(const unsigned* as, const unsigned* bs, const unsigned* cs, "
-        "unsigned n, "
-        "unsigned* out) {\n"
+        "unsigned n, unsigned* out) {\n"
         "  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;\n"
         "  if (i >= n) return;\n"
         "  const unsigned a = as[i], b = bs[i], c = cs[i];\n";
@@ -240,7 +240,7 @@ class Intrinsics : public Gpu {
     const std::vector<Words> a = operands(1), b = operands(2), c = operands(3);
     const auto n = static_cast<unsigned>(a.size());
     const DeviceAddress as = upload(a), bs = upload(b), cs = upload(c), out = allocate(4 * n * cases.size());
-    ASSERT_EQ(launch(kernel(load(source), "all"), {n / 256}, {256}, 0, as, bs, cs, n, out), 0);
+    ASSERT_EQ(launch(kernel("all", source), {n / 256}, {256}, 0, as, bs, cs, n, out), 0);
     const std::vector<Words> results = download<Words>(out, n * cases.size());
     for (std::size_t k = 0; k < cases.size(); ++k)
       for (std::size_t i = 0; i < n; ++i)
@@ -303,8 +303,24 @@ constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 TEST_F(Intrinsics, that_convert_to_integers_saturate) {
-  const std::vector<float> values{0,     -0.5f,  0.5f,  1.5f,   2.5f,     -2.5f,
-                                  1e10f, -1e10f, 1e30f, -1e30f, infinity, nan};
+  constexpr long least = std::numeric_limits<long>::min(), most = std::numeric_limits<long>::max();
+  constexpr long int_least = -2147483648, int_most = 2147483647, unsigned_most = 4294967295;
+  struct Row {
+    float value;
+    std::array<long, 6> converted;
+  };
+  const std::vector<Row> rows{{0, {0, 0, 0, 0, 0, 0}},
+                              {-0.5f, {0, 0, -1, 0, 0, 0}},
+                              {0.5f, {0, 0, 0, 0, 0, 1}},
+                              {1.5f, {2, 2, 1, 1, 2, 2}},
+                              {2.5f, {2, 2, 2, 2, 2, 3}},
+                              {-2.5f, {-2, 0, -3, -2, -2, -2}},
+                              {1e10f, {int_most, unsigned_most, 10000000000, int_most, int_most, int_most}},
+                              {-1e10f, {int_least, 0, -10000000000, int_least, int_least, int_least}},
+                              {1e30f, {int_most, unsigned_most, most, int_most, int_most, int_most}},
+                              {-1e30f, {int_least, 0, least, int_least, int_least, int_least}},
+                              {infinity, {int_most, unsigned_most, most, int_most, int_most, int_most}},
+                              {nan, {0, 0, least, 0, int_least, 0}}};
   const std::string source =
       "extern \"C\" __global__ void convert(const float* in, long long* out) {\n"
       "  const float a = in[threadIdx.x];\n"
@@ -316,89 +332,15 @@ TEST_F(Intrinsics, that_convert_to_integers_saturate) {
       "  to[4] = __double2int_rn(a);\n"
       "  to[5] = __float2int_ru(a);\n"
       "}\n";
-  const DeviceAddress in = upload(values), out = allocate(values.size() * 6 * 8);
-  ASSERT_EQ(launch(kernel(load(source), "convert"), {1}, {static_cast<unsigned>(values.size())}, 0, in, out),
-            0);
-  constexpr long least = std::numeric_limits<long>::min(), most = std::numeric_limits<long>::max();
-  constexpr long int_least = -2147483648, int_most = 2147483647, unsigned_most = 4294967295;
-  const std::vector<long> expected{
-      0,
-      0,
-      0,
-      0,
-      0,
-      0,  // 0
-      0,
-      0,
-      -1,
-      0,
-      0,
-      0,  // -0.5
-      0,
-      0,
-      0,
-      0,
-      0,
-      1,  // 0.5
-      2,
-      2,
-      1,
-      1,
-      2,
-      2,  // 1.5
-      2,
-      2,
-      2,
-      2,
-      2,
-      3,  // 2.5
-      -2,
-      0,
-      -3,
-      -2,
-      -2,
-      -2,  // -2.5
-      int_most,
-      unsigned_most,
-      10000000000,
-      int_most,
-      int_most,
-      int_most,  // 1e10
-      int_least,
-      0,
-      -10000000000,
-      int_least,
-      int_least,
-      int_least,  // -1e10
-      int_most,
-      unsigned_most,
-      most,
-      int_most,
-      int_most,
-      int_most,  // 1e30
-      int_least,
-      0,
-      least,
-      int_least,
-      int_least,
-      int_least,  // -1e30
-      int_most,
-      unsigned_most,
-      most,
-      int_most,
-      int_most,
-      int_most,  // infinity
-      0,
-      0,
-      least,
-      0,
-      int_least,
-      0,  // not a number
-  };
-  EXPECT_EQ(download<long>(out, expected.size()), expected);
+  std::vector<float> values;
+  for (const Row& row : rows) values.push_back(row.value);
+  const DeviceAddress in = upload(values), out = allocate(rows.size() * 6 * 8);
+  ASSERT_EQ(launch(kernel("convert", source), {1}, {static_cast<unsigned>(rows.size())}, 0, in, out), 0);
+  const auto results = download<std::array<long, 6>>(out, rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(results[i], rows[i].converted) << rows[i].value;
 }
 
-// The nearest number of 16 bits, found by trying.
+// The nearest number of 16 bits, found by search.
 std::uint16_t nearest_half(float value, const std::vector<float>& halves) {
   if (std::isnan(value)) return 0x7fff;
   const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
@@ -406,7 +348,7 @@ std::uint16_t nearest_half(float value, const std::vector<float>& halves) {
   if (absolute >= 65520) return sign | 0x7c00;
   const auto above = std::lower_bound(halves.begin(), halves.begin() + 0x7c00, absolute) - halves.begin();
   if (above == 0) return sign;
-  // Infinity is as far off as the next number would be.
+  // Infinity counts as the next number would.
   const double higher = above == 0x7c00 ? 65536 : halves[above], lower = halves[above - 1];
   const bool takes_higher =
       higher - absolute < absolute - lower || (higher - absolute == absolute - lower && above % 2 == 0);
@@ -448,7 +390,7 @@ TEST_F(Intrinsics, of_numbers_of_16_bits) {
           << i;
     }
   }
-  // All of them, those half way between, those beside, and any.
+  // All halves, the values half way between, their neighbours, and random values.
   std::vector<float> values = halves;
   for (unsigned i = 0; i + 1 < 0x7c00; ++i) {
     const float middle = (halves[i] + halves[i + 1]) / 2;
@@ -487,7 +429,7 @@ TEST_F(Intrinsics, of_floating_point) {
       "}\n";
   const auto n = static_cast<unsigned>(values.size());
   const DeviceAddress in = upload(values), out = allocate(n * n * 12 * 4);
-  ASSERT_EQ(launch(kernel(load(source), "compute"), {1}, {n, n}, 0, in, n, out), 0);
+  ASSERT_EQ(launch(kernel("compute", source), {1}, {n, n}, 0, in, n, out), 0);
   const std::vector<float> results = download<float>(out, n * n * 12);
   const auto bits = [](float value) { return std::isnan(value) ? 0x7fffffffu : std::bit_cast<Words>(value); };
   for (unsigned y = 0; y < n; ++y)

@@ -17,7 +17,7 @@ bool is_in_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// Reads a program token by token, no further than is needed to know a kernel when it comes by.
+// Reads a program token by token, as far as is needed to recognise kernels.
 class Finder {
  public:
   explicit Finder(std::string& program) : program_(program) {}
@@ -33,7 +33,7 @@ class Finder {
     if (c == '"' || c == '\'') {
       skip_literal(c);
     } else if (c == '#') {
-      at_ = std::min(program_.find('\n', at_), program_.size());  // says of which file the next line is
+      at_ = std::min(program_.find('\n', at_), program_.size());  // a line marker of the preprocessor
     } else if (begins_word(c)) {
       read_word();
     } else if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
@@ -49,7 +49,7 @@ class Finder {
     ++at_;
   }
 
-  // Its digits may be grouped: 1'000
+  // Digits may be grouped: 1'000
   void skip_number() {
     while (at_ < program_.size() && (is_in_word(program_[at_]) || program_[at_] == '\'')) ++at_;
   }
@@ -71,7 +71,7 @@ class Finder {
     }
   }
 
-  // From the next opening parenthesis to the one that closes it, without both.
+  // The text between the next opening parenthesis and the one that closes it.
   std::string read_parentheses() {
     const std::size_t begin = program_.find('(', at_);
     if (begin == std::string::npos) return "";
@@ -84,7 +84,7 @@ class Finder {
     return program_.substr(begin + 1, at_ - begin - 2);
   }
 
-  // Lines stay where they are.
+  // Keeps the line breaks.
   void blank_out(std::size_t begin) {
     for (std::size_t i = begin; i < std::min(at_, program_.size()); ++i)
       if (program_[i] != '\n') program_[i] = ' ';
@@ -100,7 +100,7 @@ class Finder {
     }
   }
 
-  // A declaration and a definition are one.
+  // A declaration and its definition count once.
   void add_kernel() {
     for (FoundKernel& kernel : found_)
       if (kernel.name == last_word_) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine that runs a kernel, as the kernel reaches it, and how the machine calls the kernel.
+// How a kernel reaches the machine that runs it, and how the machine calls the kernel.
 #pragma once
 
 #include "interface.h"
@@ -9,8 +9,8 @@ using ptrdiff_t = decltype(static_cast<char*>(nullptr) - static_cast<char*>(null
 
 extern "C" {
 __attribute__((visibility("default"))) const emulated::Machine* emulated_machine = nullptr;
-// By this one the memory of all __shared__ variables is found. Aligned, because the leak sanitizer takes what
-// lies 16 bytes behind the begin of a page for something else.
+// Marks the memory of all __shared__ variables. Aligned, because the leak sanitizer misinterprets data that
+// lies 16 bytes after the start of a page.
 __attribute__((visibility("default"), aligned(128))) thread_local char emulated_shared_begin;
 }
 
@@ -63,7 +63,7 @@ constexpr Kernel describe(unsigned most_threads_a_block = 1024, unsigned = 0, un
           sizeof Describe<kernel>::bytes / sizeof(unsigned long) - 1, most_threads_a_block};
 }
 
-// kernel<<<grid, block>>>(…) in a kernel: nvrtc.cpp writes it so.
+// nvrtc.cpp translates kernel<<<grid, block>>>(…) in a kernel into this.
 template <auto kernel>
 struct ChildLaunch;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that the driver has handed out.
+// Memory that the driver has allocated.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,12 @@ class Memory {
     return address;
   }
   void remove(const void* address) { allocations_.erase(static_cast<const unsigned char*>(address)); }
-  // The allocation that begins there; null if none does.
+  // The allocation that begins at the address, or null.
   Allocation* find(const void* address) {
     const auto found = allocations_.find(static_cast<const unsigned char*>(address));
     return found == allocations_.end() ? nullptr : &found->second;
   }
-  // The allocation that the address lies in.
+  // The allocation that contains the address, or null.
   const Allocation* around(const void* address) const {
     const auto* byte = static_cast<const unsigned char*>(address);
     auto found = allocations_.upper_bound(byte);
@@ -46,7 +46,7 @@ class Memory {
         static_cast<std::size_t>(static_cast<const unsigned char*>(address) - allocation->memory.get());
     return bytes <= allocation->memory.bytes() - offset;
   }
-  // One that something was written behind.
+  // An allocation past whose end something was written, or null.
   const Allocation* overrun() const {
     for (const auto& [address, allocation] : allocations_)
       if (!allocation.memory.is_guard_intact()) return &allocation;

@@ -29,7 +29,7 @@ std::string_view library_in(const void* image, int architecture, Result& result)
   std::memcpy(&header, image, sizeof header);
   const std::string_view library(static_cast<const char*>(image) + sizeof header, header.bytes);
   if (hash_of(library) != header.hash) return {};
-  // Code runs on later GPUs of the same generation only.
+  // Code only runs on GPUs of its generation that are not older.
   const auto of_gpu = static_cast<std::uint64_t>(architecture);
   const bool runs = header.architecture / 10 == of_gpu / 10 && header.architecture <= of_gpu;
   result = runs ? success : no_binary_for_gpu;
@@ -80,7 +80,7 @@ Result Module::load(const void* image, int architecture, const Machine& machine)
     return invalid_image;
   }
   *static_cast<const Machine**>(told) = &machine;
-  // A sanitizer needs the file to tell where in a kernel something happened.
+  // A sanitizer needs the file to report positions in a kernel.
   if (!address_sanitizer) unlink(std::exchange(file_, "").c_str());
   return success;
 }
@@ -117,7 +117,7 @@ bool Module::has_global(const void* address, std::size_t bytes) const {
 }
 
 MemoryRange Module::static_shared() const {
-  // Looking it up makes the memory of this thread.
+  // The lookup allocates the memory of this thread.
   if (dlsym(library_, "emulated_shared_begin") == nullptr) return {};
   const link_map* map = nullptr;
   MemoryRange range;

@@ -24,7 +24,7 @@ struct Multiprocessor::Thread {
   std::size_t number = 0;
   Worker* worker = nullptr;
   Waiting waiting = Waiting::no;
-  // Of the collective that it waits in.
+  // The collective that it waits in.
   Collective kind{};
   unsigned mask = 0, source_lane = 0;
   unsigned long long value = 0, result = 0;
@@ -32,7 +32,7 @@ struct Multiprocessor::Thread {
   unsigned lane() const { return static_cast<unsigned>(number % warp_lanes); }
 };
 
-// Of a cooperative launch, while another one runs.
+// The state of a block of a cooperative launch while another one runs.
 struct Multiprocessor::Block {
   Index index{};
   bool has_ended = false;
@@ -46,10 +46,10 @@ struct Multiprocessor::Block {
 
 namespace {
 
-// What waits for longer, waits for ever.
+// After this many turns a wait is considered endless.
 constexpr int most_idle_turns = 100'000;
 
-// There is one, and its calls have no argument for it.
+// There is only one, and its callbacks have no argument for it.
 Multiprocessor* running = nullptr;
 
 bool is_in(unsigned mask, unsigned lane) {
@@ -129,7 +129,7 @@ std::string Multiprocessor::run(const Launch& launch, void** arguments) {
   else
     run_one_by_one(launch);
   if (failure_.empty()) return "";
-  // Threads were left in the middle.
+  // Some threads are still suspended.
   workers_.clear();
   return std::string("kernel ") + launch.name + ", block " + text_of(machine_.block) + ": " + failure_;
 }
@@ -147,7 +147,7 @@ void Multiprocessor::run_in_turns(const Launch& launch) {
   std::vector<Block> blocks(blocks_of(launch));
   for (std::uint64_t number = 0; number < blocks.size(); ++number) {
     blocks[number].static_shared.resize(launch.static_shared_bytes);
-    // Where there is none, too, it has an address.
+    // Memory of size 0 has an address too.
     dynamic_shared_ = GarbageMemory(launch.dynamic_shared_bytes);
     prepare_block(launch, block_at(launch, number));
     exchange(blocks[number], launch);
@@ -165,7 +165,7 @@ void Multiprocessor::run_in_turns(const Launch& launch) {
   }
 }
 
-// What is of the block that runs, and of another one.
+// Exchanges the state of the running block with that of another one.
 void Multiprocessor::exchange(Block& other, const Launch& launch) {
   std::swap(machine_.block, other.index);
   std::swap(dynamic_shared_, other.dynamic_shared);
@@ -190,7 +190,7 @@ void Multiprocessor::prepare_launch(const Launch& launch, void** arguments) {
   failure_.clear();
   machine_.grid_size = launch.grid;
   machine_.block_size = launch.block;
-  // Where there is none, too, it has an address.
+  // Memory of size 0 has an address too.
   dynamic_shared_ = GarbageMemory(launch.dynamic_shared_bytes);
   idle_turns_ = 0;
   idle_.clear();
@@ -271,8 +271,8 @@ Multiprocessor::Worker* Multiprocessor::idle_worker() {
   return worker;
 }
 
-// A worker runs one thread after another; when one waits, the worker waits with it, and another takes the
-// next.
+// A worker runs threads in sequence. If one waits, so does its worker, and another worker takes the next
+// thread.
 void Multiprocessor::work(Worker& worker) {
   for (;;) {
     while (failure_.empty() && next_ < threads_.size()) run_thread(threads_[in_order(next_++)], worker);
@@ -315,7 +315,7 @@ void Multiprocessor::fail(const std::string& reason) {
   failure_ = "thread " + text_of(current_->index) + ": " + reason;
 }
 
-// Leaves the thread for good. Nobody on its stack may own anything then.
+// Leaves the thread for good. Nothing on its stack may own a resource.
 void Multiprocessor::abandon() {
   current_->worker->fiber.suspend();
 }
@@ -331,12 +331,12 @@ unsigned Multiprocessor::barrier(bool predicate) {
   Thread& self = *current_;
   self.waiting = Waiting::at_barrier;
   open_barrier_when_complete();
-  // The last to come is ready too; it takes its turn behind the others.
+  // The last thread to arrive is ready too, and takes its turn after the others.
   wait(self.waiting);
   return barrier_result_;
 }
 
-// Threads that ended are not waited for.
+// Barriers do not wait for threads that have ended.
 void Multiprocessor::open_barrier_when_complete() {
   if (at_barrier_ == 0 || at_barrier_ + ended_ < threads_.size()) return;
   barrier_result_ = true_at_barrier_;
@@ -384,7 +384,7 @@ bool Multiprocessor::all_have_come(const Thread& last) {
   return true;
 }
 
-// Each lane gets its result before any of them goes on.
+// Each lane gets its result before any of them continues.
 void Multiprocessor::complete(const Thread& last) {
   for (unsigned lane = 0; lane < warp_lanes; ++lane)
     if (is_in(last.mask, lane)) lane_of_current_warp(lane)->result = result_for(*lane_of_current_warp(lane));
@@ -395,7 +395,7 @@ void Multiprocessor::complete(const Thread& last) {
 unsigned long long Multiprocessor::result_for(const Thread& self) {
   if (self.kind == Collective::synchronise) return 0;
   if (self.kind == Collective::exchange) {
-    // Of a lane that takes no part there is nothing to be had.
+    // A lane that does not take part has no value.
     constexpr unsigned long long nothing = 0xA5A5A5A5A5A5A5A5;
     return is_in(self.mask, self.source_lane) ? lane_of_current_warp(self.source_lane)->value : nothing;
   }

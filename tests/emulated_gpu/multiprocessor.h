@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the blocks of a launch, one after another: their threads are fibers, which take turns where they wait
-// for each other. The blocks of a cooperative launch take turns, too.
+// Runs the blocks of a launch one after another. Their threads are fibers, which take turns when they wait
+// for each other. The blocks of a cooperative launch take turns too.
 #pragma once
 
 #include <cstddef>
@@ -59,7 +59,7 @@ class Arguments {
   std::vector<std::unique_ptr<void, Free>> values_;
 };
 
-// Of a kernel by another one.
+// A launch of a kernel by another kernel.
 struct Child {
   const Kernel* kernel;
   Index grid, block;
@@ -73,16 +73,15 @@ class Multiprocessor {
   Multiprocessor(const Multiprocessor&) = delete;
   Multiprocessor& operator=(const Multiprocessor&) = delete;
 
-  // What modules are told.
+  // The machine that modules are given.
   const Machine& machine() const { return machine_; }
 
-  // Blocks and threads take their turns from the last to the first: what lacks a barrier comes out
-  // differently.
+  // Whether blocks and threads run from the last to the first: a missing barrier then changes the results.
   void set_last_first(bool last_first) { last_first_ = last_first; }
 
-  // Empty when all is well, otherwise why the launch failed.
+  // Returns why the launch failed; empty if it succeeded.
   std::string run(const Launch& launch, void** arguments);
-  // What kernels have launched since the last call.
+  // Returns the launches by kernels since the last call.
   std::vector<Child> take_children() { return std::exchange(children_, {}); }
 
  private:
@@ -97,7 +96,7 @@ class Multiprocessor {
   void run_in_turns(const Launch& launch);
   void exchange(Block& other, const Launch& launch);
   void run_block();
-  // As far as it gets without others; true when it has ended, or failed.
+  // Runs the block as far as possible without others; returns true if it has ended or failed.
   bool run_turn();
   void finish_block();
   void run_ready_or_next();
@@ -120,7 +119,7 @@ class Multiprocessor {
   bool all_have_come(const Thread& last);
   void complete(const Thread& last);
   unsigned long long result_for(const Thread& self);
-  // Null where the block has no such thread.
+  // Null if the block has no such thread.
   Thread* lane_of_current_warp(unsigned lane);
 
   Machine machine_{};
@@ -131,12 +130,12 @@ class Multiprocessor {
   std::vector<Worker*> idle_;
   std::string failure_;
   std::vector<Child> children_;
-  // How often a thread ended, or could go on, as others had come.
+  // How often a thread ended, or could continue because others had arrived.
   std::uint64_t events_ = 0;
-  // Turns without any.
+  // Turns without progress.
   int idle_turns_ = 0;
 
-  // Of the block that runs.
+  // The state of the running block.
   GarbageMemory dynamic_shared_;
   std::vector<Thread> threads_;
   std::vector<Thread*> ready_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libnvrtc.so.13, emulated: programs are compiled by the compiler of the host, see README.md.
+// The emulated libnvrtc.so.13: compiles programs with the compiler of the host, see README.md.
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -57,11 +57,11 @@ struct Program {
   std::string log, image;
 };
 
-// What was compiled, and with which macros.
+// What was compiled, with its macros.
 std::mutex mutex;
 std::deque<std::string> compilations;
 
-// A folder of its own, removed when it is done with.
+// A temporary folder, removed at the end of its scope.
 class TemporaryFolder {
  public:
   TemporaryFolder() : path_(fs::temp_directory_path() / "emulated-nvrtc-XXXXXX") {
@@ -99,7 +99,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// Runs the compiler with what it says going to `log`.
+// Runs the compiler, and appends its messages to `log`.
 bool run_compiler(const std::vector<std::string>& arguments, const fs::path& log) {
   std::vector<char*> pointers{const_cast<char*>(PARALLAX_EMULATED_COMPILER)};
   for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
@@ -121,13 +121,13 @@ bool run_compiler(const std::vector<std::string>& arguments, const fs::path& log
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// What of the options matters here.
+// The options that matter here.
 struct Options {
   std::string language = "c++17", architecture = "52";
   std::vector<std::string> macros, others;
 };
 
-// The value of an option that is spelled in one of these ways.
+// The value of an option with one of these spellings.
 std::optional<std::string> value_of(std::string_view option, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names)
     if (option.substr(0, name.size()) == name) return std::string(option.substr(name.size()));
@@ -163,9 +163,8 @@ bool read_option(std::string_view option, Options& options) {
   return true;
 }
 
-// One run of the compiler, in two steps: kernels are looked for in what the preprocessor makes of the
-// program, because names of kernels may come from macros, and kernels be left out by conditions. The second
-// step takes long: what it made of the same text before, in any process, is kept.
+// One compilation, in two steps. Kernels are searched in the preprocessed program, because macros may name
+// them, and conditions remove them. The second step is slow, so its result is cached for all processes.
 class Compilation {
  public:
   Compilation(const Program& program, const Options& options)
@@ -194,7 +193,7 @@ class Compilation {
   std::string log() const { return read_file(log_); }
 
  private:
-  // No header of the host is found, as none is by NVIDIA's compiler.
+  // Headers of the host are not found, as with NVIDIA's compiler.
   std::vector<std::string> common_arguments() const {
     return {"-std=" + options_.language, "-nostdinc", "-nostdinc++", "-w"};
   }
@@ -245,14 +244,14 @@ class Compilation {
     return run_compiler(arguments, log_);
   }
 
-  // Of all that decides what is compiled.
+  // A hash of everything that determines the result.
   static std::string name_of(const std::string& program) {
     const std::string all =
         std::string(PARALLAX_EMULATED_COMPILER " " PARALLAX_EMULATED_FLAGS "\n") + program;
     return std::to_string(std::hash<std::string>()(all)) + "-" + std::to_string(all.size()) + ".so";
   }
 
-  // For whoever asks for the same later. It appears whole or not at all.
+  // Caches the result. The file appears complete or not at all.
   void keep_as(const fs::path& file) const {
     fs::create_directories(file.parent_path());
     const fs::path unfinished = file.string() + fs::path(folder_.path()).filename().string();
@@ -292,7 +291,7 @@ Program* program_of(CompilerProgram program) {
   return reinterpret_cast<Program*>(program);
 }
 
-// Text is handed out with the zero that ends it.
+// Text is copied with its terminating zero.
 Result copy(const std::string& from, std::size_t bytes, char* to) {
   if (to == nullptr) return invalid_input;
   std::memcpy(to, from.c_str(), bytes);
@@ -364,13 +363,13 @@ Result nvrtcGetCUBIN(CompilerProgram program, char* code) {
   return emulated::copy(image, image.size(), code);
 }
 
-// How often anything has been compiled.
+// The number of compilations.
 int emulated_compilations() {
   const std::lock_guard lock(emulated::mutex);
   return static_cast<int>(emulated::compilations.size());
 }
 
-// The name of a program, its macros and what else it was compiled with that matters, a line each.
+// The name of a program, and its macros and other relevant options, one a line.
 const char* emulated_compilation(int index) {
   const std::lock_guard lock(emulated::mutex);
   return emulated::compilations.at(static_cast<std::size_t>(index)).c_str();

@@ -34,7 +34,7 @@ unsigned char* row(const Rectangle& rectangle, std::size_t y) {
   return static_cast<unsigned char*>(rectangle.begin) + y * rectangle.pitch;
 }
 
-// Of the host's memory only what is pinned is known.
+// Only pinned memory of the host is known.
 bool may_be_on_host(const void* memory, std::size_t bytes) {
   if (memory == nullptr || driver().device_memory.around(memory) != nullptr) return false;
   return driver().pinned_memory.around(memory) == nullptr || driver().pinned_memory.contains(memory, bytes);
@@ -52,7 +52,8 @@ bool is_there(const Rectangle& rectangle) {
                                 : may_be_on_host(rectangle.begin, bytes_of(rectangle));
 }
 
-// A GPU reaches pinned memory by itself, later. With other memory of the host, the driver is done on return.
+// A GPU accesses pinned memory asynchronously. With other memory of the host, a copy is done when the call
+// returns.
 bool is_done_on_return(const Rectangle& rectangle) {
   return !rectangle.is_on_device && driver().pinned_memory.around(rectangle.begin) == nullptr;
 }
@@ -114,7 +115,7 @@ Result run(const Function& function, Launch launch, void** arguments) {
   launch.static_shared = shared.begin;
   launch.static_shared_bytes = shared.bytes;
   std::string failure = driver().multiprocessor.run(launch, arguments);
-  // As late as a GPU may.
+  // Runs as late as on a GPU.
   std::vector<Child> children = driver().multiprocessor.take_children();
   for (std::size_t i = 0; i < children.size() && failure.empty(); ++i) {
     launch.kernel = children[i].kernel;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What streams can be told: to copy, to fill, to run a kernel. Arguments are checked when they are told, and
-// memory once more when they do it: it may be gone by then.
+// Operations of streams: copies, fills, kernel launches. Arguments are checked when they are enqueued, and
+// memory again when they run, because it may have been freed.
 #pragma once
 
 #include <cstddef>
 
 #include "devices/cuda/driver.h"
 #include "module.h"
-#include "results.h"
 #include "streams.h"
 
 namespace emulated {

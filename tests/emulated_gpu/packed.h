@@ -11,13 +11,13 @@ inline constexpr unsigned lane_count = 4 / sizeof(Lane);
 template <class Lane>
 inline constexpr unsigned lane_mask = (1u << 8 * sizeof(Lane)) - 1;
 
-// The lane, as the number that it is.
+// The value of a lane.
 template <class Lane>
 int lane_of(unsigned word, unsigned lane) {
   return static_cast<Lane>(word >> 8 * sizeof(Lane) * lane);
 }
 
-// What `operation` makes of the lanes, each cut to size.
+// Applies `operation` to the lanes, and truncates each result.
 template <class Lane, class Operation, class... Words>
 unsigned lanewise(Operation operation, Words... words) {
   unsigned result = 0;
@@ -92,7 +92,7 @@ EMULATED_SIGNED(__vmaxs, max(x, y))
 EMULATED_UNSIGNED(__vminu, min(x, y))
 EMULATED_UNSIGNED(__vmaxu, max(x, y))
 
-// All bits of a lane, or its lowest.
+// All bits of a lane, or only its lowest.
 #define EMULATED_COMPARISON(Kind, suffix, expression) \
   Kind(__vcmp##suffix, (expression) ? -1 : 0) Kind(__vset##suffix, (expression) ? 1 : 0)
 EMULATED_COMPARISON(EMULATED_UNSIGNED, eq, x == y)
@@ -119,7 +119,7 @@ inline unsigned __vsadu4(unsigned a, unsigned b) {
   return emulated::sum_of_differences<unsigned char>(a, b);
 }
 
-// Wraps around, as the unsigned sum does.
+// Wraps around, as the sum of unsigned numbers does.
 inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {
   return sum + static_cast<unsigned>(emulated::sum_of_products<unsigned char>(a, b));
 }
@@ -145,7 +145,7 @@ inline unsigned sum(unsigned a, unsigned b) {
   return a + b;
 }
 
-// As `Lane` holds it.
+// Converted to `Lane`.
 template <class Lane>
 int cut(int value) {
   return static_cast<Lane>(value);

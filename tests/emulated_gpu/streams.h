@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams, which do what they are told, or record it; events, which are points in what a stream does; graphs
-// of what was recorded.
+// Streams, which run or record operations; events, which are points in a stream; graphs of recorded
+// operations.
 #pragma once
 
 #include <chrono>
@@ -18,17 +18,17 @@
 
 namespace emulated {
 
-// What a stream is told to do; says how it went.
+// An operation of a stream; returns its result.
 using Operation = std::function<Result()>;
 
-// What a stream has yet to do, in order. Positions count what it was ever told.
+// The pending operations of a stream, in order. Positions count all operations that were ever added.
 class Queue {
  public:
   explicit Queue(Context& context) : context_(context) {}
 
   void add(Operation operation) { waiting_.push_back(std::move(operation)); }
   std::uint64_t end() const { return done_ + waiting_.size(); }
-  // Does what was told before that position. Once something has failed, the context does nothing any more.
+  // Runs the operations before that position. After a failure the context runs nothing more.
   void finish(std::uint64_t position);
 
  private:
@@ -39,7 +39,7 @@ class Queue {
 
 enum class CaptureMode { global = 0, thread_local_only = 1, relaxed = 2 };
 
-// A stream that records, and the streams that joined it.
+// A recording stream, and the streams that joined it.
 struct Stream;
 struct Capture {
   struct Node {
@@ -74,10 +74,10 @@ struct Event {
   Context* context = nullptr;
   bool has_time = true;
   std::optional<std::chrono::steady_clock::time_point> time;
-  // Where it was recorded: in what a stream does,
+  // Where it was recorded: in a stream,
   std::shared_ptr<Queue> queue;
   std::uint64_t position = 0;
-  // or in what it captures.
+  // or in a capture.
   std::shared_ptr<Capture> capture;
   std::set<std::size_t> last;
 };
@@ -87,13 +87,13 @@ struct Graph {
 };
 
 struct ExecutableGraph {
-  const Graph* graph = nullptr;  // that it was made of
+  const Graph* graph = nullptr;  // the graph it was made from
   std::vector<Operation> operations;
 };
 
-// Tells the stream, or has it recorded; nothing is done yet.
+// Adds the operation to the stream or to its capture; does not run it.
 Result tell(Stream& stream, Operation operation);
-// What the stream is told from now on comes after the event.
+// Later operations of the stream come after the event.
 Result wait_for(Stream& stream, const Event& event);
 Result begin_capture(Stream& stream, CaptureMode mode);
 // `graph` is null where the capture failed. `joined` are the streams that may have taken part.

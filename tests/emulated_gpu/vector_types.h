@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's vector types: layout and alignment of vector_types.h, and what makes them.
+// CUDA's vector types, with the layout and alignment of vector_types.h, and the functions that make them.
 #pragma once
 
 #include "interface.h"

@@ -40,7 +40,7 @@ TEST(EvaluateTest, PerfectMapHasNoError) {
 }
 
 TEST(EvaluateTest, EveryMetricOfTenKnownErrors) {
-  // Errors 0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4 and 5, to both sides.
+  // Errors of 0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4 and 5, in both directions.
   const ErrorMetrics m =
       metrics({10, 10.25f, 9.5f, 10.75f, 9, 11.5f, 8, 13, 6, 15}, std::vector<float>(10, 10));
   EXPECT_EQ(m.count, 10u);
@@ -110,7 +110,7 @@ TEST(EvaluateTest, KittiOutlierIsBeyondThreePixelsAndFivePerCent) {
   EXPECT_EQ(metrics({105}, {100}).d1, 0);   // exactly 5 %
   EXPECT_EQ(metrics({13.25f}, {10}).d1, 1);
   EXPECT_EQ(metrics({94.5f}, {100}).d1, 1);
-  EXPECT_EQ(metrics({-104}, {-100}).d1, 0);  // of the size of the truth
+  EXPECT_EQ(metrics({-104}, {-100}).d1, 0);  // relative to the size of the truth
 }
 
 TEST(EvaluateTest, MismatchesCompareTheNearestWholeNumbers) {

@@ -6,10 +6,12 @@
 #include "parallax/error.h"
 #include "parallax/formats.h"
 
-namespace parallax {
+#include "support.h"
+
+namespace parallax::test {
 namespace {
 
-// As the Middlebury 2014 data set writes it.
+// A file of the Middlebury 2014 data set.
 const std::string motorcycle =
     "cam0=[3979.911 0 1244.772; 0 3979.911 1019.507; 0 0 1]\n"
     "cam1=[3979.911 0 1369.115; 0 3979.911 1019.507; 0 0 1]\n"
@@ -44,13 +46,8 @@ void expect_equal(const Calibration& a, const Calibration& b) {
 const Calibration expected{3979.911, 1244.772, 1019.507, 124.343, 193.001, 2964, 1988, 280};
 
 void expect_refused(const std::string& text, const std::string& key) {
-  try {
-    parse_middlebury_calibration(text, "some/calib.txt");
-    ADD_FAILURE() << "took\n" << text;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::file);
-    EXPECT_TRUE(std::string_view(error.what()).starts_with("some/calib.txt: " + key + " ")) << error.what();
-  }
+  expect_error(error_of([&] { parse_middlebury_calibration(text, "some/calib.txt"); }), ErrorCategory::file,
+               {"some/calib.txt: " + key + " "});
 }
 
 TEST(CalibrationTest, ReadsAMiddleburyFile) {
@@ -157,15 +154,10 @@ TEST(CalibrationTest, OffsetThatOverflowsIsRefused) {
 }
 
 TEST(CalibrationTest, EndlessFileIsNotReadToItsEnd) {
-  try {
-    read_middlebury_calibration("/dev/zero");
-    ADD_FAILURE();
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "cannot read /dev/zero: it is larger than 1.0 MiB, the limit for such a file; give a "
-                 "smaller one");
-  }
+  expect_error(
+      error_of([] { read_middlebury_calibration("/dev/zero"); }), ErrorCategory::file,
+      {"cannot read /dev/zero: it is larger than 1.0 MiB, the limit for such a file; give a smaller one"});
 }
 
 }  // namespace
-}  // namespace parallax
+}  // namespace parallax::test

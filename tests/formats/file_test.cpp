@@ -17,6 +17,8 @@
 #include "parallax/error.h"
 #include "parallax/formats.h"
 
+#include "support.h"
+
 namespace {
 
 // Names of the files that fsync() was called for.
@@ -25,7 +27,7 @@ std::vector<std::string> synced;
 }  // namespace
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// In place of the system's.
+// Replaces the function of the system.
 extern "C" int fsync(int file) {
   std::error_code ignored;
   synced.push_back(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file), ignored).string());
@@ -33,26 +35,14 @@ extern "C" int fsync(int file) {
 }
 #endif
 
-namespace parallax {
+namespace parallax::test {
 namespace {
 
 namespace fs = std::filesystem;
 using Bytes = std::vector<std::byte>;
 
-Bytes bytes_of(std::string_view text) {
-  const auto* first = reinterpret_cast<const std::byte*>(text.data());
-  return {first, first + text.size()};
-}
-
 class FileTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "parallax_file_test.XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::string path(const std::string& name) const { return folder_ / name; }
   mode_t permissions(const std::string& name) const {
     struct stat about {};
@@ -66,19 +56,13 @@ class FileTest : public ::testing::Test {
   }
   using Names = std::vector<std::string>;
 
-  fs::path folder_;
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 template <class Call>
-void expect_file_error(const Call& call, const std::string& path, std::string_view reason) {
-  try {
-    call();
-    ADD_FAILURE() << "no error about " << path;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::file);
-    EXPECT_NE(std::string_view(error.what()).find(path), std::string_view::npos) << error.what();
-    EXPECT_NE(std::string_view(error.what()).find(reason), std::string_view::npos) << error.what();
-  }
+void expect_file_error(const Call& call, const std::string& path, const std::string& reason) {
+  expect_error(error_of(call), ErrorCategory::file, {path, reason});
 }
 
 TEST_F(FileTest, IsReadAsItWasWritten) {
@@ -162,7 +146,8 @@ TEST_F(FileTest, FailedWriteLeavesThePathAsItWas) {
   EXPECT_EQ(names(), Names{"file"});
 }
 
-// By links, so that a wrong write_file() run by root replaces those and not the devices.
+// Devices are written through links, so that a faulty write_file() run as root replaces the links and not the
+// devices.
 TEST_F(FileTest, LinkStaysAndItsTargetIsReplaced) {
   write_file(path("target"), bytes_of("old"));
   fs::create_symlink("target", path("link"));
@@ -254,7 +239,7 @@ TEST_F(FileTest, LinksInALoopStay) {
   EXPECT_EQ(names().size(), 2u);
 }
 
-// Seen from within a write, which a limit interrupts.
+// The mode of the temporary file, observed during a write that a limit interrupts.
 const char* watched_folder = nullptr;
 mode_t watched_mode = 0;
 void watch_temporary(int) {
@@ -288,10 +273,10 @@ TEST_F(FileTest, FileIsOnTheDiskBeforeItHasItsName) {
   synced.clear();
   write_file(path("file"), bytes_of("new"));
   ASSERT_EQ(synced.size(), 2u);
-  EXPECT_NE(synced[0].find("/.parallax-"), std::string::npos) << synced[0];
+  EXPECT_TRUE(contains(synced[0], "/.parallax-")) << synced[0];
   EXPECT_EQ(synced[1], folder_);
 }
 #endif
 
 }  // namespace
-}  // namespace parallax
+}  // namespace parallax::test

@@ -4,7 +4,7 @@
 #include "parallax/error.h"
 #include "parallax/formats.h"
 
-// What is read makes sense, and survives being written and read again.
+// A file that is read has valid values, and is the same after being written and read again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
     const auto once =

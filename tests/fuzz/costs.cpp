@@ -4,7 +4,7 @@
 #include "parallax/error.h"
 #include "parallax/formats.h"
 
-// What is read must survive being written and read again.
+// A file that is read is the same after being written and read again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr int labels = 3;
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A path for readers that take no bytes.
+// A path for readers that do not take bytes.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 
 #include "tools/parallax/match.h"
 
-// The input holds one argument a line. What is accepted must be valid.
+// The input has one argument a line. Accepted arguments must be valid.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   parallax::tool::Arguments arguments = {"left.png", "right.png"};
   std::string argument;
@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const parallax::tool::UsageError&) {
   } catch (const parallax::tool::HelpRequest&) {
   } catch (const parallax::Error& error) {
-    // Files of this machine may be devices, which cannot be read twice.
+    // Paths may name devices, which cannot be read twice.
     if (error.category() != parallax::ErrorCategory::argument &&
         error.category() != parallax::ErrorCategory::file)
       std::abort();

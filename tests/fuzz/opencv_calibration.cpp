@@ -7,7 +7,7 @@
 
 #include "tools/parallax/calibration.h"
 
-// The first byte says which of OpenCV's formats the rest has. What is read makes sense.
+// The first byte chooses one of OpenCV's formats for the rest. A file that is read has valid values.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   constexpr const char* names[] = {"fuzz.yml", "fuzz.json", "fuzz.xml"};

@@ -7,7 +7,7 @@
 
 using parallax::tool::Picture;
 
-// Every pixel of what is decoded can be read.
+// Every pixel of a decoded picture can be read.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
     const Picture picture =

@@ -7,7 +7,8 @@
 #include "tools/opencv_decoder.h"
 #include "tools/parallax/pictures.h"
 
-// What both read has the same gray values. OpenCV does not turn pictures: those with EXIF data are left out.
+// A picture that both decoders read has the same gray values. OpenCV does not apply EXIF orientation, so
+// pictures with EXIF data are skipped.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const parallax::tool::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
   const std::string_view text(reinterpret_cast<const char*>(data), size);

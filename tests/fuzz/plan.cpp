@@ -8,7 +8,7 @@
 #include "tools/parallax/command.h"
 #include "tools/parallax/tiles/job.h"
 
-// Plans of tiles, whose file ends with a fingerprint: few inputs get past it.
+// Tile plans. Their file ends with a fingerprint, which few inputs pass.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const parallax::test::FileInMemory file(data, size);
   try {

@@ -8,7 +8,7 @@
 #include "file_in_memory.h"
 #include "tools/parallax/pictures.h"
 
-// A region reads the same pixels as the whole, and a description is text.
+// Reading a region gives the same pixels as reading more.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const parallax::test::FileInMemory file(data, size);
   try {

@@ -6,7 +6,7 @@
 
 #include "tune/tuning_file.h"
 
-// The file of configurations that were found to be fastest.
+// The file of tuned configurations.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
     const std::string text(reinterpret_cast<const char*>(data), size);

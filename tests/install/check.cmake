@@ -8,7 +8,7 @@ endfunction()
 
 # Builds the small project in a folder, with the library as `way` says, and runs it.
 function(check_consumer way folder)
-  # What is compiled here is so without optimisation: it takes half the time.
+  # Without optimisation, which halves the time to compile.
   run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/consumer -B ${folder} -G Ninja -D way=${way}
       -D parallax_source=${source} -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${compiler}
       -D CMAKE_BUILD_TYPE=Debug)
@@ -16,7 +16,7 @@ function(check_consumer way folder)
   run(${folder}/consumer)
 endfunction()
 
-# The public interface is in namespace parallax itself, what is inside in namespaces of that one.
+# The public interface is in namespace parallax itself, internal code in nested namespaces.
 function(check_exported_symbols)
   file(GLOB_RECURSE library ${prefix}/*/libparallax.so)
   find_program(nm nm REQUIRED)
@@ -34,7 +34,7 @@ function(check_exported_symbols)
       message(FATAL_ERROR "${header} opens namespace parallax without the visibility pragma: a shared library would not export what it declares")
     endif()
   endforeach()
-  # What Clang instantiates of the standard library is exported, whatever its arguments are.
+  # Clang exports instantiations of the standard library, whatever their arguments are.
   if(symbols MATCHES "\n[0-9a-f]+ [A-Za-z] ([a-z ]+ for )?(hwy::|nlohmann::|parallax::[a-z_]+::)[^\n]*")
     message(FATAL_ERROR "${library} exports what is not of the public interface:${CMAKE_MATCH_0}")
   endif()
@@ -43,7 +43,7 @@ endfunction()
 set(prefix ${work}/installed)
 file(REMOVE_RECURSE ${prefix})
 if(way STREQUAL "add_subdirectory")
-  # The library is only compiled anew where it has changed. It is a shared one, to be installed from here.
+  # Only changed files of the library are recompiled. It is a shared library, which is installed from here.
   get_filename_component(compiler_name ${compiler} NAME)
   set(folder ${work}/build-${compiler_name})
   check_consumer(add_subdirectory ${folder})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of parameters in docs/, made of what each method declares.
+// The tables of parameters in docs/, made from the declarations of each method.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline std::string values_of(const ParameterInfo& parameter) {
   return values;
 }
 
-// Those of a method that `contains` names.
+// A table of the parameters for which `contains` returns true.
 template <class Contains>
 std::string parameter_table(const MatcherParameters& values, const Contains& contains) {
   std::string table = "| option | values | default | |\n|---|---|---|---|\n";
@@ -43,14 +43,14 @@ inline bool is_of_refinement(const ParameterInfo& parameter) {
   return parameter.group == "Refinement";
 }
 
-// As every method has it.
+// The refinement that all methods have.
 inline std::string refinement_table() {
   MatcherParameters usual = preset(list_methods().front(), "default");
   usual.refine() = {};
   return parameter_table(usual, is_of_refinement);
 }
 
-// All of a method, but the refinement where it is as everywhere.
+// All parameters of a method, except those of the refinement with the usual defaults.
 inline std::string parameter_table(const std::string& method) {
   const MatcherParameters values = preset(method, "default");
   MatcherParameters usual = values;

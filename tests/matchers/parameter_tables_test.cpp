@@ -4,7 +4,7 @@
 //   <!-- parameters of block -->
 //   <!-- end of parameters -->
 //
-// After a change of a parameter, write the tables anew:
+// After changing a parameter, update the tables:
 //
 //   PARALLAX_UPDATE_DOCS=1 build/developer/tests/test_parameters --gtest_filter='ParameterTables*'
 

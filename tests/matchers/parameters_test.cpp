@@ -2,6 +2,7 @@
 #include <cmath>
 #include <iomanip>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -138,7 +139,7 @@ std::vector<Number> numbers_out_of(const detail::Allowed& allowed) {
   return numbers;
 }
 
-// Calls action(number) with numbers that the field does not take, written into it.
+// Writes numbers that the field does not allow into it, and calls action(number) for each.
 template <class Action>
 void for_each_wrong_number(const detail::Field& field, const Action& action) {
   std::visit(
@@ -214,6 +215,83 @@ TEST(ParametersTest, UnknownNamesAreRefused) {
   expect_refused([] { list_parameters("sgbm"); },
                  "method is sgbm: choose one of block, bp, census, tiled-bp");
   expect_refused([] { preset("block", "best"); }, "preset is best: choose default or sad-full-row");
+}
+
+TEST(ParametersTest, RangesThatLeadOutOfTheImageAreRefused) {
+  for (const std::string& method : list_methods())
+    for (const Device& device : test::processors(method)) {
+      MatcherParameters parameters = preset(method, "default");
+      parameters.disparities() = 8;
+      for (const int lowest : {40, 1'000'000, -47}) {
+        parameters.min_disparity() = lowest;
+        expect_refused(
+            [&] {
+              Matcher(parameters, device, {{40, 24}});
+            },
+            "lie outside an image 40 pixels wide");
+      }
+      for (const int lowest : {39, -46}) {
+        parameters.min_disparity() = lowest;
+        EXPECT_NO_THROW(Matcher(parameters, device, {{40, 24}})) << method;
+      }
+    }
+}
+
+TEST(ParametersTest, PublishedPresetsAreAsPublished) {
+  const auto expect_values = [](const char* method, const char* name,
+                                const std::map<std::string, std::string>& values) {
+    const MatcherParameters parameters = preset(method, name);
+    for (const auto& [parameter, value] : values)
+      EXPECT_EQ(get_parameter(parameters, parameter), value) << name << ", " << parameter;
+  };
+  const std::map<std::string, std::string> unrefined{{"sub_pixel", "none"},
+                                                     {"left_right_check", "false"},
+                                                     {"speckle_size", "0"},
+                                                     {"fill", "none"},
+                                                     {"median", "0"}};
+  for (const char* name : {"grauer-gray-2010", "grauer-gray-2019"}) {
+    expect_values("bp", name, unrefined);
+    expect_values("bp", name,
+                  {{"cost", "absolute-difference"},
+                   {"levels", "5"},
+                   {"data_truncation", "15"},
+                   {"outside_cost", "none"},
+                   {"edge_contrast", "0"},
+                   {"min_confidence", "0"}});
+  }
+  expect_values("bp", "grauer-gray-2010",
+                {{"disparities", "15"},
+                 {"iterations", "10"},
+                 {"smoothing", "1"},
+                 {"data_weight", "0.07"},
+                 {"discontinuity_truncation", "1.7"}});
+  expect_values(
+      "bp", "grauer-gray-2019",
+      {{"iterations", "7"}, {"smoothing", "0"}, {"data_weight", "0.1"}, {"discontinuity_truncation", "0"}});
+  expect_values("tiled-bp", "memocode-2013", unrefined);
+  expect_values("tiled-bp", "memocode-2013",
+                {{"min_disparity", "0"},
+                 {"disparities", "16"},
+                 {"tile", "13"},
+                 {"outer", "1"},
+                 {"inner", "1"},
+                 {"sweep_order", "right-left-up-down"},
+                 {"discontinuity_cost", "16"},
+                 {"discontinuity_truncation", "2"},
+                 {"cost", "mean-absolute-difference"},
+                 {"data_weight", "1"},
+                 {"data_truncation", "0"},
+                 {"outside_cost", "none"},
+                 {"frame", "18"}});
+  expect_values("census", "mobile-gpu-2015", {{"disparities", "60"}, {"transform", "modified-9x9"}});
+  expect_values("block", "sad-full-row", unrefined);
+  expect_values("block", "sad-full-row",
+                {{"full_row", "true"},
+                 {"window", "5"},
+                 {"cost", "sad"},
+                 {"prefilter", "none"},
+                 {"uniqueness", "0"},
+                 {"texture_threshold", "0"}});
 }
 
 TEST(ParametersTest, EachIsDescribed) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiled belief propagation: what it computes, and what its parameters mean. The design contest's own pair is
-// in tests/tools/design_contest_test.cpp.
+// Tiled belief propagation: its results, and the meaning of its parameters.
+// tests/tools/design_contest_test.cpp uses the pair of the design contest.
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,6 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/random_pair.h"
 #include "support.h"
 
 namespace parallax::test {
@@ -19,41 +18,9 @@ namespace {
 
 using Parameters = TiledBeliefPropagationParameters;
 
-constexpr float no_value = std::numeric_limits<float>::infinity();
-
 std::vector<Device> devices() {
   return processors("tiled-bp");
 }
-
-StereoPair views(const SynthPair& pair) {
-  return {pair.left_view(), pair.right_view()};
-}
-
-// Whole data costs, the labels of a pixel side by side, with images that nobody looks at.
-class Volume {
- public:
-  Volume(Size size, int labels) : Volume(size, labels, std::vector<float>(size.pixels() * index(labels))) {}
-  Volume(Size size, int labels, std::vector<float> costs)
-      : labels_(labels), gray_(size), costs_(std::move(costs)) {}
-
-  Size size() const { return gray_.size(); }
-  int labels() const { return labels_; }
-  float& at(int x, int y, int label) { return costs_[element(x, y, label)]; }
-  float at(int x, int y, int label) const { return costs_[element(x, y, label)]; }
-  StereoPair pair() const {
-    return {gray_.view(), gray_.view(), {}, {}, CostVolume(costs_.data(), size(), labels_)};
-  }
-
- private:
-  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
-  std::size_t element(int x, int y, int label) const {
-    return (index(y) * index(size().width) + index(x)) * index(labels_) + index(label);
-  }
-
-  int labels_;
-  Plane<std::uint8_t> gray_;
-  std::vector<float> costs_;
-};
 
 Parameters of_volume(int labels) {
   Parameters parameters = plain_tiled_belief_propagation();
@@ -62,8 +29,8 @@ Parameters of_volume(int labels) {
   return parameters;
 }
 
-// The published algorithm as it stands in the design contest's program, in tiles: every pair of labels is
-// compared, and nothing is ever subtracted or cut.
+// The published algorithm of the design contest, in tiles: it compares every pair of labels, and neither
+// normalises nor clips messages.
 class PlainTiles {
  public:
   PlainTiles(const Volume& data, const Parameters& parameters)
@@ -123,7 +90,7 @@ class PlainTiles {
     }
   }
 
-  // Costs and messages to the pixel, but for the one from a neighbour.
+  // The cost and the messages to the pixel, except the one from the neighbour `without`.
   std::int64_t sum(int x, int y, int label, int without) {
     auto total = static_cast<std::int64_t>(data_.at(x, y, label));
     for (int direction = 0; direction < 4; ++direction) {
@@ -173,7 +140,7 @@ void expect_plain_labels(const Volume& volume, const Parameters& parameters, con
   }
 }
 
-// Costs of few levels make ties; large ones lie beyond the bound on data costs.
+// Costs of few levels make ties; large costs exceed the bound on data costs.
 Volume random_volume(std::mt19937& random, Size size, int labels, int discontinuity_cost) {
   const auto any = [&](int low, int high) { return random_number(random, low, high); };
   Volume volume(size, labels);
@@ -203,7 +170,7 @@ TEST(TiledBeliefPropagationTest, GivesTheLabelsOfThePlainAlgorithm) {
   std::mt19937 random(1);
   const auto any = [&](int low, int high) { return random_number(random, low, high); };
   for (int i = 0; i < (sanitized ? 60 : 400); ++i) {
-    // In larger ones, messages that nothing is subtracted from outgrow 64 bits.
+    // In larger images, messages that are not normalised overflow 64 bits.
     const Size size{any(1, 10), any(1, 8)};
     const int labels = any(2, 20);
     const Parameters parameters = random_parameters(random, labels);
@@ -268,7 +235,7 @@ TEST_P(OneMessage, TiesGoToTheLowestLabel) {
   EXPECT_EQ(decision({7, 3, 0, 0}), 1.0f);  // 7, 6, 6, 6
 }
 
-// Of one pixel, what crosses is a message of the pass before.
+// Across the border of a tile of one pixel, the message is from the pass before.
 INSTANTIATE_TEST_SUITE_P(TilesOf, OneMessage, testing::Values(0, 1, 2));
 
 // Beliefs of a pixel without neighbours are its costs: 4 for label 1, and at best 10 for one that is not next
@@ -282,8 +249,8 @@ TEST(TiledBeliefPropagationTest, ConfidenceIsTheShareOfTheGapInItselfAndTheTrunc
     EXPECT_FLOAT_EQ(match(parameters, device, volume.pair(), 0xA5, true).confidence.at(0, 0), 6.0f / 24);
 }
 
-// T = 4. A cost that the bound of 4·T + 1 leaves alone can still be outvoted, by one unit: three neighbours
-// that insist on label 0 add 12 to label 1 of the centre, four add 16.
+// T = 4. Costs below the bound of 4·T + 1 can be outvoted by one unit: three neighbours that insist on label
+// 0 add 12 to label 1 of the centre, four add 16.
 TEST(TiledBeliefPropagationTest, FourNeighboursAgainstAPixel) {
   for (const float cost : {15.0f, 16.0f, 17.0f, 1000.0f}) {
     Volume volume({3, 3}, 2);
@@ -306,7 +273,7 @@ class OnePair : public testing::Test {
     return match(parameters, device, views(pair_));
   }
 
-  // Both give the same bytes, on every device.
+  // Expects the same bytes from both on every device.
   void expect_same(const Parameters& a, const Parameters& b) const {
     for (const Device& device : devices())
       EXPECT_TRUE(same_bytes(result(a, device), result(b, device))) << device.text();
@@ -334,7 +301,7 @@ TEST_F(OnePair, EarlyOutHasNoEffect) {
   for (const int tile : {0, 1, 8}) {
     Parameters with = parameters_, without = parameters_;
     with.tile = without.tile = tile;
-    with.inner = without.inner = 12;  // by which most tiles have settled
+    with.inner = without.inner = 12;  // most tiles converge earlier
     without.early_out = false;
     expect_same(with, without);
   }
@@ -347,7 +314,7 @@ TEST_F(OnePair, MessageWidthHasNoEffect) {
   expect_same(narrow, wide);
 }
 
-// A visit of one tile begins with nothing that crossed a border.
+// With one tile, each visit starts without messages from other tiles.
 TEST_F(OnePair, ATileOfTheWholeImageForgetsWithEachVisit) {
   Parameters one_visit = parameters_;
   one_visit.tile = 61;
@@ -386,89 +353,11 @@ TEST_F(OnePair, TilesAndIterationsChangeTheMap) {
   }
 }
 
-TEST(TiledBeliefPropagationTest, FindsTheDisparitiesOfSyntheticScenes) {
-  struct Bound {
-    Scene scene;
-    double bad1;
-  };
-  for (const auto& [scene, bad1] : {Bound{Scene::dots, 0.03}, {Scene::planes, 0.03}, {Scene::layers, 0.03}}) {
-    const SynthPair pair = synth(scene);
-    Parameters parameters;
-    parameters.disparities = 20;
-    const Result result = match(parameters, devices().back(), views(pair));
-    const ErrorMetrics error =
-        evaluate(result.disparity.view(), pair.left_truth.view(), pair.left_mask.view());
-    EXPECT_LT(error.bad1, bad1) << "scene " << static_cast<int>(scene);
-    EXPECT_EQ(error.coverage, 1.0) << "scene " << static_cast<int>(scene);
-  }
-}
-
-TEST(TiledBeliefPropagationTest, FindsNegativeDisparities) {
-  const SynthPair pair = synth(Scene::layers);
-  Plane<float> truth(pair.size());
-  for (int y = 0; y < truth.height(); ++y)
-    for (int x = 0; x < truth.width(); ++x) truth.at(x, y) = -pair.right_truth.at(x, y);
-  Parameters parameters;
-  parameters.disparities = 20;
-  parameters.min_disparity = -19;
-  const Result result = match(parameters, devices().back(), {pair.right_view(), pair.left_view()});
-  EXPECT_LT(evaluate(result.disparity.view(), truth.view(), pair.right_mask.view()).bad1, 0.05);
-}
-
-TEST(TiledBeliefPropagationTest, MasksAndPixelsWithoutRightPixels) {
-  const SynthPair pair = synth(Scene::layers, {50, 20}, 8);
-  Plane<std::uint8_t> left_mask(pair.size(), 1);
-  for (int x = 20; x < 30; ++x) left_mask.at(x, 10) = 0;
-  StereoPair masked = views(pair);
-  masked.left_mask = left_mask.view();
-  Parameters parameters = plain_tiled_belief_propagation();
-  parameters.disparities = 8;
-  parameters.min_disparity = 4;
-  for (const Device& device : devices()) {
-    const Result result = match(parameters, device, masked, 0xA5, true);
-    for (int y = 0; y < 20; ++y)
-      for (int x = 0; x < 50; ++x) {
-        const Status expected = left_mask.at(x, y) == 0 ? Status::input_masked
-                                : x < 4                 ? Status::out_of_range
-                                                        : Status::matched;
-        EXPECT_EQ(status_at(result, x, y), expected) << x << ", " << y << " on " << device.text();
-        EXPECT_EQ(result.disparity.at(x, y) == no_value, expected != Status::matched) << x << ", " << y;
-        if (expected != Status::matched) {
-          EXPECT_EQ(result.confidence.at(x, y), 0) << x << ", " << y;
-        }
-      }
-    const Plane<std::uint8_t> nothing(pair.size(), 0);
-    masked.right_mask = nothing.view();
-    EXPECT_EQ(status_at(match(parameters, device, masked), 40, 5), Status::out_of_range) << device.text();
-    masked.right_mask = {};
-  }
-}
-
-TEST(TiledBeliefPropagationTest, UnsurePixelsAreAmbiguous) {
-  const SynthPair pair = synth(Scene::layers);
-  Parameters parameters = plain_tiled_belief_propagation();
-  parameters.disparities = 20;
-  parameters.min_confidence = 0.3f;
-  for (const Device& device : devices()) {
-    const Result result = match(parameters, device, views(pair), 0xA5, true);
-    int ambiguous = 0, matched = 0;
-    for (int y = 0; y < pair.size().height; ++y)
-      for (int x = 0; x < pair.size().width; ++x) {
-        const bool sure = result.confidence.at(x, y) >= 0.3f;
-        EXPECT_EQ(status_at(result, x, y), sure ? Status::matched : Status::ambiguous) << x << ", " << y;
-        EXPECT_EQ(result.disparity.at(x, y) == no_value, !sure) << x << ", " << y;
-        (sure ? matched : ambiguous) += 1;
-      }
-    EXPECT_GT(ambiguous, 100) << device.text();
-    EXPECT_GT(matched, 5'000) << device.text();
-  }
-}
-
 // The mean of 25 absolute differences, rounded down; the images repeat their border pixels.
 TEST(TiledBeliefPropagationCostsTest, AreMeansOfFiveByFive) {
   Plane<std::uint8_t> left({7, 5}, 10), right({7, 5}, 10);
   left.at(3, 2) = 35;   // 25 units over 25 pixels: 1 level, in every window that sees it
-  right.at(0, 0) = 20;  // seen once by the window around (2, 2), nine times by that around (0, 0)
+  right.at(0, 0) = 20;  // once in the window around (2, 2), nine times in that around (0, 0)
   Parameters parameters = plain_tiled_belief_propagation();
   parameters.cost = DataCost::mean_absolute_difference;
   parameters.disparities = 2;
@@ -480,7 +369,7 @@ TEST(TiledBeliefPropagationCostsTest, AreMeansOfFiveByFive) {
     return costs[static_cast<std::size_t>((y * 7 + x) * 2 + label)];
   };
   EXPECT_EQ(at(0, 0, 0), 3);  // 90 / 25 = 3.6
-  EXPECT_EQ(at(0, 0, 1), 7);  // leads out of the image
+  EXPECT_EQ(at(0, 0, 1), 7);  // outside the image
   EXPECT_EQ(at(2, 2, 0), 1);  // (25 + 10) / 25 = 1.4
   EXPECT_EQ(at(4, 4, 1), 1);
   EXPECT_EQ(at(6, 4, 0), 0);
@@ -489,7 +378,7 @@ TEST(TiledBeliefPropagationCostsTest, AreMeansOfFiveByFive) {
   parameters.data_truncation = 2;
   EXPECT_EQ(tiled_belief_propagation_costs(parameters, pair)[0], 5);
   parameters.outside_cost.reset();
-  EXPECT_EQ(tiled_belief_propagation_costs(parameters, pair)[0], 0);  // label 1 leads out
+  EXPECT_EQ(tiled_belief_propagation_costs(parameters, pair)[0], 0);  // label 1 is outside the image
 }
 
 TEST(TiledBeliefPropagationCostsTest, AFrameHasNone) {
@@ -509,7 +398,7 @@ TEST(TiledBeliefPropagationCostsTest, AFrameHasNone) {
         inside += has_any;
       }
     EXPECT_EQ(inside, frame == 0 ? 30 * 21 : frame == 4 ? 22 * 13 : 0);
-    // Labels reach into the frame; where nobody has costs, the lowest label wins.
+    // Labels spread into the frame. Without any costs the lowest label wins.
     if (inside > 0) continue;
     for (const Device& device : devices()) {
       const Result result = match(parameters, device, views(pair));
@@ -519,96 +408,9 @@ TEST(TiledBeliefPropagationCostsTest, AFrameHasNone) {
   }
 }
 
-TEST(TiledBeliefPropagationCostsTest, LeadToTheSameLabels) {
-  const SynthPair pair = synth(Scene::layers, {45, 19}, 10);
-  Plane<std::uint8_t> mask(pair.size(), 1);
-  for (int y = 0; y < 19; ++y) mask.at(7 * y % 45, y) = 0;
-  StereoPair built_in = views(pair);
-  built_in.left_mask = mask.view();
-  for (const DataCost cost :
-       {DataCost::absolute_difference, DataCost::absolute_difference_colour, DataCost::census,
-        DataCost::birchfield_tomasi, DataCost::mean_absolute_difference})
-    for (const bool outside : {false, true}) {
-      Parameters parameters = plain_tiled_belief_propagation();
-      parameters.cost = cost;
-      parameters.disparities = 10;
-      parameters.tile = 9;
-      parameters.frame = outside ? 0 : 3;
-      if (!outside) parameters.outside_cost.reset();
-      parameters.refine.left_right_check = outside;
-      const std::vector<float> costs = tiled_belief_propagation_costs(parameters, built_in);
-      StereoPair given = built_in;
-      given.costs = CostVolume(costs.data(), pair.size(), 10);
-      Parameters from_volume = parameters;
-      from_volume.cost = DataCost::volume;
-      for (const Device& device : devices())
-        EXPECT_TRUE(same_bytes(match(parameters, device, built_in, 0xA5, true),
-                               match(from_volume, device, given, 0xA5, true)))
-            << device.text() << ", cost " << static_cast<int>(cost) << ", outside " << outside;
-    }
-}
-
 TEST(TiledBeliefPropagationCostsTest, OfACallerAreRoundedToUnits) {
   const Volume volume({1, 1}, 3, {0.5f, 0.49f, -0.51f});
   EXPECT_EQ(tiled_belief_propagation_costs(of_volume(3), volume.pair()), (std::vector<float>{1, 0, -1}));
-}
-
-// Three labels of 2×2 pixels; λ = 4, K = 1.
-class TiledEnergyTest : public testing::Test {
- protected:
-  TiledEnergyTest() {
-    parameters.discontinuity_cost = 4;
-    parameters.discontinuity_truncation = 1;
-  }
-  double energy(std::vector<std::vector<float>> map) const {
-    const Plane<float> disparity = plane<float>(std::move(map));
-    return parallax::energy(parameters, volume.pair(), disparity.view());
-  }
-
-  Parameters parameters = of_volume(3);
-  Volume volume{{2, 2}, 3, {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, -2048}};
-};
-
-TEST_F(TiledEnergyTest, IsDataCostsAndDiscontinuityCosts) {
-  EXPECT_EQ(energy({{0, 0}, {0, 0}}), 1 + 8 + 64 + 512);
-  EXPECT_EQ(energy({{0, 1}, {2, 2}}), 1 + 16 + 256 - 2048 + 4 + 4 + 4 + 0);
-  parameters.discontinuity_truncation = 2;
-  EXPECT_EQ(energy({{0, 1}, {2, 2}}), 1 + 16 + 256 - 2048 + 4 + 8 + 4 + 0);
-}
-
-TEST_F(TiledEnergyTest, LeavesOutWhatHasNoValue) {
-  EXPECT_EQ(energy({{no_value, 1}, {2, 2}}), 16 + 256 - 2048 + 4);
-  EXPECT_EQ(energy({{no_value, no_value}, {no_value, no_value}}), 0);
-}
-
-TEST_F(TiledEnergyTest, RoundsToLabelsFromTheFirst) {
-  const double first = energy({{0, 1}, {2, 2}});
-  EXPECT_EQ(energy({{-0.25f, 0.75f}, {1.75f, 2.5f}}), first);
-  parameters.min_disparity = -7;
-  EXPECT_EQ(energy({{-7, -6}, {-5, -5}}), first);
-}
-
-TEST_F(TiledEnergyTest, RefusesWhatDoesNotFit) {
-  for (const float wrong : {-1.0f, 3.0f, -no_value, std::numeric_limits<float>::quiet_NaN()})
-    expect_refused([&] { energy({{0, 1}, {2, wrong}}); }, "disparity is");
-  const Plane<float> other({3, 2});
-  expect_refused([&] { parallax::energy(parameters, volume.pair(), other.view()); }, "disparity map is 3×2");
-  StereoPair without = volume.pair();
-  without.costs = {};
-  expect_refused([&] { tiled_belief_propagation_costs(parameters, without); }, "data costs");
-  parameters.inner = 0;
-  expect_refused([&] { tiled_belief_propagation_costs(parameters, volume.pair()); }, "inner is 0");
-}
-
-TEST_F(OnePair, EnergyFallsWithTheIterations) {
-  Parameters parameters = parameters_;
-  parameters.sub_pixel = SubPixel::none;
-  parameters.refine = RefineParameters::none();
-  const auto energy = [&](int inner) {
-    parameters.inner = inner;
-    return parallax::energy(parameters, views(pair_), result(parameters, reference).disparity.view());
-  };
-  EXPECT_LT(energy(8), energy(1));
 }
 
 TEST(TiledBeliefPropagationParametersTest, WhatTheMessagesCannotHoldIsRefused) {
@@ -629,7 +431,7 @@ TEST(TiledBeliefPropagationParametersTest, WhatTheMessagesCannotHoldIsRefused) {
   EXPECT_NO_THROW(parameters.validate());
 }
 
-// Messages of 255, with T = 255, and of 8191: the last ones that each width holds.
+// Messages of 255, with T = 255, and of 8191 are the largest that each width holds.
 TEST(TiledBeliefPropagationTest, MessagesFillTheirWidth) {
   std::mt19937 random(4);
   struct Model {
@@ -657,70 +459,6 @@ TEST(TiledBeliefPropagationParametersTest, AWeightThatRoundsEveryCostToZeroIsRef
   EXPECT_NO_THROW(parameters.validate());
 }
 
-TEST(TiledBeliefPropagationParametersTest, RangesThatLeadOutOfTheImageAreRefused) {
-  Parameters parameters;
-  parameters.disparities = 8;
-  for (const Device& device : devices()) {
-    for (const int lowest : {40, 1'000'000, -47}) {
-      parameters.min_disparity = lowest;
-      expect_refused([&] { Matcher(parameters, device, {{40, 24}}); }, "lie outside an image 40 pixels wide");
-    }
-    for (const int lowest : {39, -46}) {
-      parameters.min_disparity = lowest;
-      EXPECT_NO_THROW(Matcher(parameters, device, {{40, 24}}));
-    }
-  }
-}
-
-TEST(TiledBeliefPropagationParametersTest, VolumesThatAreMissingOrOfAnotherSizeAreRefused) {
-  const Volume volume({9, 5}, 4);
-  for (const Device& device : devices()) {
-    EXPECT_NO_THROW(match(of_volume(4), device, volume.pair()));
-    expect_refused([&] { match(of_volume(5), device, volume.pair()); }, "with 4 labels");
-    StereoPair wrong = volume.pair();
-    wrong.costs.size = {5, 9};
-    expect_refused([&] { match(of_volume(4), device, wrong); }, "data costs are 5×9 with 4 labels: give 9×5");
-    wrong.costs = {};
-    expect_refused([&] { match(of_volume(4), device, wrong); }, "no data costs");
-    Parameters own_costs = of_volume(4);
-    own_costs.cost = DataCost::census;
-    expect_refused([&] { match(own_costs, device, volume.pair()); }, "leave them out");
-  }
-}
-
-TEST(TiledBeliefPropagationPresetTest, ThatOfTheContestIsAsPublished) {
-  const Parameters contest = preset<TiledBeliefPropagationParameters>("memocode-2013");
-  EXPECT_EQ(contest.min_disparity, 0);
-  EXPECT_EQ(contest.disparities, 16);
-  EXPECT_EQ(contest.tile, 13);
-  EXPECT_EQ(contest.outer, 1);
-  EXPECT_EQ(contest.inner, 1);
-  EXPECT_EQ(contest.sweep_order, SweepOrder::right_left_up_down);
-  EXPECT_EQ(contest.discontinuity_cost, 16);
-  EXPECT_EQ(contest.discontinuity_truncation, 2);
-  EXPECT_EQ(contest.cost, DataCost::mean_absolute_difference);
-  EXPECT_EQ(contest.data_weight, 1);
-  EXPECT_EQ(contest.data_truncation, 0);
-  EXPECT_FALSE(contest.outside_cost.has_value());
-  EXPECT_EQ(contest.frame, 18);
-  EXPECT_EQ(contest.sub_pixel, SubPixel::none);
-  EXPECT_FALSE(contest.refine.left_right_check);
-  EXPECT_EQ(contest.refine.fill, Fill::none);
-  EXPECT_EQ(contest.refine.median, 0);
-}
-
-TEST(TiledBeliefPropagationMemoryTest, IsAsEstimated) {
-  const ImageFormat format{{90, 75}};
-  for (const Device& device : devices())
-    for (const int tile : {0, 13, 64}) {
-      Parameters parameters;
-      parameters.disparities = 33;
-      parameters.tile = tile;
-      EXPECT_EQ(estimate_memory_bytes(parameters, device, format),
-                Matcher(parameters, device, format).memory_bytes());
-    }
-}
-
 TEST(TiledBeliefPropagationTest, MoreTilesThanAreCountedAreRefused) {
   TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>("memocode-2013");
   parameters.tile = 1;
@@ -730,29 +468,6 @@ TEST(TiledBeliefPropagationTest, MoreTilesThanAreCountedAreRefused) {
           estimate_memory_bytes(parameters, {device}, {{5000, 5000}});
         },
         "25000000 tiles: choose a larger tile");
-}
-
-TEST(TiledBeliefPropagationTest, CostsThatAreNoNumbersCountAsTheHighest) {
-  constexpr float infinity = std::numeric_limits<float>::infinity();
-  const auto with = [](float odd) {
-    std::mt19937 random(1);
-    Volume volume({15, 13}, 5);
-    for (int y = 0; y < volume.size().height; ++y)
-      for (int x = 0; x < volume.size().width; ++x)
-        for (int label = 0; label < volume.labels(); ++label) {
-          const auto cost = static_cast<float>(random() % 40);
-          volume.at(x, y, label) = random() % 8 == 0 ? odd : cost;
-        }
-    return volume;
-  };
-  const Parameters parameters = of_volume(5);
-  for (const auto& [odd, counts_as] : {std::pair(std::numeric_limits<float>::quiet_NaN(), 1e30f),
-                                       std::pair(infinity, 1e30f), std::pair(-infinity, -1e30f)}) {
-    const Result expected = match(parameters, reference, with(counts_as).pair(), 0xA5, true);
-    for (const Device& device : devices())
-      EXPECT_TRUE(same_bytes(match(parameters, device, with(odd).pair(), 0x5A, true), expected))
-          << odd << ", " << device.text();
-  }
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `parallax bench --suite papers`, on a folder of data that is made here: small pairs under the papers'
-// names.
+// `parallax bench --suite papers` on generated data: small pairs with the names of the papers' pairs.
 
 #include <map>
 
@@ -51,7 +50,7 @@ class PapersTest : public CommandTest {
 
   fs::path data() const { return folder_ / "data"; }
 
-  // True label of what the contest counts.
+  // The true label of a pixel that the contest counts.
   int label(int x, int y) const { return static_cast<int>(pair_.left_truth.at(x + 18, y + 18)); }
 
   void write_pictures(const fs::path& left, const fs::path& right) const {
@@ -59,7 +58,7 @@ class PapersTest : public CommandTest {
     write_png(right, matrix(size, [&](int x, int y) { return pair_.right.at(3 * x, y); }));
   }
 
-  // The contest's second pair, as its package has it.
+  // The second pair of the contest, in the files of its package.
   void write_red_barrel(int labels) const {
     const fs::path folder = data() / "memocode2013";
     write_pictures(folder / "Left.png", folder / "Right.png");
@@ -132,17 +131,17 @@ TEST_F(PapersTest, EveryTableIsThereInAllFormsAlike) {
       {"bp-2019-cpu", 45}, {"bp-2019-gpu", 40}, {"tiled-bp", 16}};
   EXPECT_EQ(rows_of_table, expected);
 
-  // A line of a table for each row, in order, with the paper's figure.
+  // Each row has its line in a table, in order, with the figure of the paper.
   std::vector<std::string> table_lines;
   for (const std::string& text : lines_of(markdown))
     if (text.starts_with("| ") && !text.starts_with("| pair")) table_lines.push_back(text);
   ASSERT_EQ(table_lines.size(), rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (const char* key : {"pair", "step", "device"})
-      EXPECT_NE(table_lines[i].find("| " + text_of(rows[i][key]) + " "), std::string::npos) << table_lines[i];
-    EXPECT_NE(table_lines[i].find(text_of(rows[i]["published_hardware"])), std::string::npos);
+      EXPECT_TRUE(contains(table_lines[i], "| " + text_of(rows[i][key]) + " ")) << table_lines[i];
+    EXPECT_TRUE(contains(table_lines[i], text_of(rows[i]["published_hardware"])));
   }
-  // The GPU's are not drawn: there is nothing of ours.
+  // There is no plot for the GPU, because there are no measurements.
   for (const char* name : {"block", "census", "bp-2010", "bp-2010-split", "bp-2019-cpu", "tiled-bp"})
     EXPECT_TRUE(fs::exists(folder_ / "plots" / (std::string(name) + ".svg"))) << name;
   EXPECT_FALSE(fs::exists(folder_ / "plots" / "bp-2019-gpu.svg"));
@@ -151,7 +150,8 @@ TEST_F(PapersTest, EveryTableIsThereInAllFormsAlike) {
 TEST_F(PapersTest, WhatIsMeasuredIsWhatTheStepSays) {
   const Outcome outcome = bench("--paper block,bp-2019,tiled-bp --device reference,cpu --json p.json");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  std::map<std::string, std::pair<double, double>> bad1;  // by pair: of the reference, and of what equals it
+  std::map<std::string, std::pair<double, double>>
+      bad1;  // by pair: of the reference, and of a step with the same result
   for (const auto& row : results()) {
     const bool here = row["device"] == "reference" || row["device"] == "cpu";
     const bool red_barrel = row["pair"] == "red barrel";
@@ -181,13 +181,13 @@ TEST_F(PapersTest, AMissingDeviceIsADashBesideThePapersFigure) {
   for (const std::string& line : lines_of(outcome.out)) {
     if (!line.starts_with("| tsukuba") || line.find("| registers") == std::string::npos) continue;
     found = true;
-    EXPECT_NE(line.find("| cuda   | —"), std::string::npos) << line;
-    EXPECT_NE(line.find("| 24.3"), std::string::npos) << line;
-    EXPECT_NE(line.find("| 1.93"), std::string::npos) << line;
-    EXPECT_NE(line.find("GeForce GTX 285"), std::string::npos) << line;
+    EXPECT_TRUE(contains(line, "| cuda   | —")) << line;
+    EXPECT_TRUE(contains(line, "| 24.3")) << line;
+    EXPECT_TRUE(contains(line, "| 1.93")) << line;
+    EXPECT_TRUE(contains(line, "GeForce GTX 285")) << line;
   }
   EXPECT_TRUE(found) << outcome.out;
-  EXPECT_NE(outcome.out.find("— here: no cuda device"), std::string::npos);
+  EXPECT_TRUE(contains(outcome.out, "— here: no cuda device"));
 }
 
 TEST_F(PapersTest, TheSecondContestPairIsMatchedWhereItIs) {
@@ -203,7 +203,7 @@ TEST_F(PapersTest, TheSecondContestPairIsMatchedWhereItIs) {
   write_red_barrel(20);
   const Outcome outcome = bench("--paper tiled-bp --device cpu --json q.json");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_NE(outcome.err.find("ground_truth_labels.txt ends before"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "ground_truth_labels.txt ends before")) << outcome.err;
   EXPECT_FALSE(fs::exists(folder_ / "q.json"));
   fs::remove(data() / "memocode2013" / "Right.png");
   expect_refusal("bench --suite papers --paper tiled-bp --data data", 1, {"memocode2013/Right.png"});
@@ -239,7 +239,7 @@ TEST_F(PapersTest, WhatIsMeasuredOnIsNotWrittenOver) {
   EXPECT_EQ(contents(folder_ / picture), before);
 }
 
-// As scripts/gpu-check.sh has it, which reads what gpu_pairs wrote.
+// scripts/gpu-check.sh reads such files, which gpu_pairs writes.
 TEST_F(PapersTest, PairsOfAMachineWithoutPicturesAreTheSame) {
   const fs::path pair = folder_ / "pairs" / "conesQuarterSize";
   fs::create_directories(folder_ / "pairs" / "tsukubaSet");
@@ -270,7 +270,7 @@ TEST_F(PapersTest, AProgramThatIsNotThereIsNamedWithTheWayToBuildIt) {
   const std::string command = "cd '" + folder_.string() + "' && ./parallax bench --suite papers 2> message";
   EXPECT_NE(std::system(command.c_str()), 0);
   const std::string message = contents(folder_ / "message");
-  EXPECT_NE(message.find("--target parallax-papers"), std::string::npos) << message;
+  EXPECT_TRUE(contains(message, "--target parallax-papers")) << message;
   EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 1) << message;
 }
 
@@ -278,12 +278,12 @@ TEST_F(PapersTest, AnUnwritableFileIsNamedAndNothingIsHalfWritten) {
   write(folder_ / "p.json", "what was here before");
   run("--version");
   const auto before = files();
-  // A disk with room for 16 blocks of 512 bytes: for the tables on standard output, but not for these.
+  // The limit of 16 blocks of 512 bytes is enough for standard output, but not for the file.
   const Outcome outcome =
       run("bench --suite papers --data data --seconds-per-row 0 --paper block --device cpu --json p.json",
           "ulimit -f 16;");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_NE(outcome.err.find("p.json"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "p.json")) << outcome.err;
   EXPECT_EQ(contents(folder_ / "p.json"), "what was here before");
   EXPECT_EQ(files(), before);
 }
@@ -306,7 +306,7 @@ TEST(Papers, SpeedUpsFollowFromFigures) {
   EXPECT_FALSE(tool::speed_up(table, fast_row));
 }
 
-// Every step is compared with one that is there, of its own group, and every pair is one of the data's.
+// Every step is compared with an existing step of its group, and every pair exists in the data.
 TEST(Papers, TablesHangTogether) {
   for (const tool::Paper& paper : tool::all_papers()) {
     for (const tool::PapersTable& table : paper.tables) {

@@ -32,7 +32,7 @@ const tool::SpeedUpChart chart{"A & B",
 TEST(SvgPlot, BarsBeginAtOneOnAScaleOfPowers) {
   const std::string svg = tool::draw_svg(chart);
   const auto here = lines_with(svg, "class=\"here\""), published = lines_with(svg, "class=\"published\"");
-  // The first of each is the legend's.
+  // The first line of each is in the legend.
   ASSERT_EQ(here.size(), 3u);
   ASSERT_EQ(published.size(), 3u);
   const double one = attribute(here[1], "x");
@@ -41,7 +41,7 @@ TEST(SvgPlot, BarsBeginAtOneOnAScaleOfPowers) {
   EXPECT_NEAR(attribute(published[2], "x") + attribute(published[2], "width"), one, 0.2);
   EXPECT_NEAR(attribute(here[2], "width"), 2 * attribute(published[2], "width"), 0.3);
   for (const char* value : {">8.00×<", ">2.00×<", ">0.50×<", ">0.25×<"})
-    EXPECT_NE(svg.find(value), std::string::npos) << value;
+    EXPECT_TRUE(contains(svg, value)) << value;
 }
 
 TEST(SvgPlot, NothingIsOutsideThePage) {
@@ -59,8 +59,8 @@ TEST(SvgPlot, NothingIsOutsideThePage) {
 
 TEST(SvgPlot, NamesAreNoMarkup) {
   const std::string svg = tool::draw_svg(chart);
-  EXPECT_NE(svg.find("A &amp; B"), std::string::npos);
-  EXPECT_NE(svg.find("pairs &lt;of> all"), std::string::npos);
+  EXPECT_TRUE(contains(svg, "A &amp; B"));
+  EXPECT_TRUE(contains(svg, "pairs &lt;of> all"));
 }
 
 }  // namespace

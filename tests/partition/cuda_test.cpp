@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles are cut to what a GPU has room for.
+// Tiles fit into the memory of a GPU.
 
 #include <string>
 
@@ -33,7 +33,7 @@ TEST_F(TilePlanCuda, CutsWhatTheGpuHasNoRoomFor) {
   EXPECT_EQ(plan_tiles(parameters, gpu(), format, {}, {.padding = 5}).tiles.size(), 1u);
   const std::size_t room = needed_on_gpu(parameters, format.size) / 2;
   emulated()->set_memory(room);
-  // Also where a limit of the caller's is wide enough.
+  // Also if the limit of the caller is large enough.
   for (const std::size_t limit : {0, 1 << 30}) {
     const TilePlan plan = plan_tiles(parameters, gpu(), format, {limit}, {.padding = 5});
     EXPECT_GT(plan.tiles.size(), 1u);
@@ -50,7 +50,7 @@ TEST_F(TilePlanCuda, SaysWhenTheGpuHasNoRoomForASmallTile) {
     ADD_FAILURE() << "5000 bytes were enough";
   } catch (const Error& error) {
     EXPECT_EQ(error.category(), ErrorCategory::memory);
-    EXPECT_NE(std::string(error.what()).find("are free on the GPU"), std::string::npos) << error.what();
+    EXPECT_TRUE(contains(error.what(), "are free on the GPU")) << error.what();
   }
 }
 

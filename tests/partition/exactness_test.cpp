@@ -7,13 +7,13 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/random_pair.h"
+#include "conformance/random_case.h"
 #include "support.h"
 
 namespace parallax::test {
 namespace {
 
-// A pair that is cut into many tiles, and what all methods have in common.
+// A random pair for many tiles, and the random parameters that both methods share.
 class TiledCase {
  public:
   explicit TiledCase(unsigned seed) : random_(seed) {
@@ -85,7 +85,7 @@ CensusParameters random_census(TiledCase& random) {
   return p;
 }
 
-// Tiles hardly larger than their margins, so that many of their borders are seen.
+// Tiles hardly larger than their margins, so that there are many borders.
 TileOptions small_tiles(TiledCase& random, const MatcherParameters& parameters, const ImageFormat& format) {
   const Margins m = margins(parameters, format);
   const int more = m.alignment + 14;
@@ -93,7 +93,7 @@ TileOptions small_tiles(TiledCase& random, const MatcherParameters& parameters, 
                       m.top + m.bottom + more + random.any(m.alignment, m.alignment + 20)}};
 }
 
-// What tiles do not reach keeps the poison, and differs.
+// Pixels that no tile writes keep the poison, and differ.
 Result match_tiled(const TilePlan& plan, const StereoPair& pair) {
   Result result(pair.left.format.size, 0x33);
   match_in_tiles(plan, pair, result.map());
@@ -141,7 +141,7 @@ TEST(TileExactness, CensusMatchingOnTheProcessor) {
   }
 }
 
-// Ranges of both signs, and nothing but the check to see how far it looks.
+// Ranges of both signs, with only the left-right check, to test how far it reads.
 TEST(TileExactness, LeftRightCheckOfCensusMatching) {
   for (unsigned seed = 0; seed < (sanitized ? 30 : 200); ++seed) {
     TiledCase random(seed);
@@ -157,7 +157,7 @@ TEST(TileExactness, LeftRightCheckOfCensusMatching) {
   }
 }
 
-// An emulated GPU takes its time, and compiles kernels for every size.
+// One case only: an emulated GPU is slow, and compiles kernels for every size.
 TEST(TileExactnessCuda, BlockAndCensusMatching) {
   if (!is_here(DeviceKind::cuda)) GTEST_SKIP() << "no GPU";
   constexpr unsigned seed = 500;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How pairs are cut into tiles, what that takes, and what is refused.
+// How pairs are cut into tiles, the memory of tiles, and refused plans.
 
 #include <algorithm>
 #include <random>
@@ -8,7 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/random_pair.h"
 #include "support.h"
 
 namespace parallax::test {
@@ -23,7 +22,7 @@ BlockParameters block_of(int lowest, int labels) {
   return parameters;
 }
 
-// With every method, of few labels.
+// Parameters of every method, with few labels.
 std::vector<MatcherParameters> every_method() {
   BeliefPropagationParameters floats;
   floats.disparities = 12;
@@ -77,7 +76,7 @@ void expect_well_cut(const TilePlan& plan) {
   EXPECT_EQ(wrong, 0) << "pixels in no tile, or in more than one";
 }
 
-// The plan's message says the least limit, in bytes.
+// Takes the least limit, in bytes, from the error message.
 std::size_t least_limit(const MatcherParameters& parameters, const TileOptions& options = {}) {
   try {
     plan_tiles(parameters, cpu(2), format, {1000}, options);
@@ -166,7 +165,7 @@ TEST(TilePlanTest, CountsTheMatcherThePairAndTheMap) {
 }
 
 TEST(TilePlanTest, PrefersTilesThatWasteLittleOnMargins) {
-  // Of disparities, margins lie on the left and right.
+  // Disparities need margins on the left and right.
   BlockParameters parameters = block_of(0, 200);
   const TilePlan plan = plan_tiles(parameters, cpu(1), {{4000, 4000}, Depth::bits8}, {16 << 20});
   const Size around = plan.tiles.front().around.size;
@@ -240,7 +239,7 @@ TEST(MarginsTest, OfBeliefPropagationGrowWithThePadding) {
   }
 }
 
-// A level of a tile is a part of the image's level only if it begins with one of its pixels.
+// A level of a tile equals a part of the level of the image only if it starts at one of its pixels.
 TEST(MarginsTest, AlignWithPyramidsAndTiles) {
   CensusParameters census;
   census.pyramid_levels = 4;
@@ -255,7 +254,7 @@ TEST(MarginsTest, AlignWithPyramidsAndTiles) {
   EXPECT_EQ(margins(tiled, format).alignment, 1);
 }
 
-// Pixels of a frame around the image have no data costs; those around a tile are outside of it.
+// The frame, whose pixels have no data costs, must lie outside the tile.
 TEST(MarginsTest, LeaveTheFrameOutside) {
   TiledBeliefPropagationParameters tiled;
   const Margins bare = margins(tiled, format);
@@ -322,7 +321,7 @@ TEST_F(TileMatcherTest, RefusesAPlanWithoutTiles) {
   expect_refused([&] { TileMatcher matcher(empty); }, "no tiles");
 }
 
-// As a file might say it.
+// A damaged file may contain such a plan.
 TEST_F(TileMatcherTest, RefusesTilesThatDoNotMakeUpTheImage) {
   const auto expect_bad = [](const TilePlan& plan, std::string_view reason) {
     expect_refused([&] { TileMatcher matcher(plan); }, reason);
@@ -349,7 +348,7 @@ TEST_F(TileMatcherTest, RefusesTilesThatDoNotMakeUpTheImage) {
   expect_bad(unaligned, "tile 0 of the plan");
 }
 
-// One tile is the match itself, of every method.
+// A plan of one tile gives the untiled map, for every method.
 TEST_F(TileMatcherTest, OneTileIsTheUntiledMap) {
   for (const MatcherParameters& parameters : every_method()) {
     if (const auto* block = parameters.get_if<BlockParameters>(); block && block->min_disparity > 100)
@@ -361,7 +360,7 @@ TEST_F(TileMatcherTest, OneTileIsTheUntiledMap) {
   }
 }
 
-// Seams of belief propagation are hardly seen.
+// Belief propagation changes few pixels at seams.
 TEST_F(TileMatcherTest, BeliefPropagationIsNearTheUntiledMap) {
   const SynthPair pair = synth(Scene::layers, {260, 200}, 8);
   const StereoPair views{pair.left_view(), pair.right_view()};

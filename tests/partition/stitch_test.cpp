@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps after the tiles, in strips: the same bytes as over the whole map, for strips of any height.
+// Refinement after the tiles, in strips of any height, gives the same bytes as on the complete map.
 
 #include <random>
 #include <string>
@@ -8,13 +8,12 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/random_pair.h"
 #include "support.h"
 
 namespace parallax::test {
 namespace {
 
-// A plan of many tiles, whose matcher is never made.
+// A plan of many tiles; no matcher is made for it.
 TilePlan plan_of(Size size, const RefineParameters& refine) {
   BlockParameters parameters;
   parameters.disparities = 4;
@@ -23,7 +22,7 @@ TilePlan plan_of(Size size, const RefineParameters& refine) {
   return plan_tiles(parameters, cpu(2), {size, Depth::bits8}, {}, {.largest = {37, 31}});
 }
 
-// A map with holes of all kinds, of few values, so that regions are small and large.
+// A map with holes of all kinds and few values, so that there are small and large regions.
 Result random_map(std::mt19937& random, Size size) {
   Result map(size);
   for (int y = 0; y < size.height; ++y)
@@ -40,7 +39,7 @@ Result random_map(std::mt19937& random, Size size) {
   return map;
 }
 
-// The steps over the whole map, one after the other.
+// Applies the steps to the complete map, one after the other.
 Result refined(const Result& tiles, const RefineParameters& steps, const ImageView& left) {
   Result map = Result(tiles.disparity.size());
   for (int y = 0; y < tiles.disparity.height(); ++y) {
@@ -58,7 +57,7 @@ Result refined(const Result& tiles, const RefineParameters& steps, const ImageVi
   return map;
 }
 
-// Files of tiles, as it were: keeps a record of what is asked for.
+// Plays the part of the files of tiles, and records what is read.
 class Store {
  public:
   Store(Result& tiles, const ImageView& left)
@@ -73,7 +72,7 @@ class Store {
   const Result& stitched() const { return stitched_; }
   int rows_written() const { return rows_written_; }
   int left_asked() const { return left_asked_; }
-  // By tile, the rows that were read.
+  // The rows that were read, with the numbers of their tiles.
   const std::vector<std::pair<int, int>>& reads() const { return reads_; }
 
  private:
@@ -90,7 +89,7 @@ class Store {
     }
   }
 
-  // At another place each time, as rows of a file would be.
+  // Rows lie at a new address each time, as when they are read from a file.
   ImageView left_rows(int first, int rows) {
     ++left_asked_;
     const Size size{left_.format.size.width, rows};
@@ -101,7 +100,7 @@ class Store {
   }
 
   void write(int first, const DisparityMap& rows) {
-    EXPECT_EQ(first, rows_written_) << "rows come in order";
+    EXPECT_EQ(first, rows_written_) << "rows must come in order";
     const Size size = rows.disparity.size;
     EXPECT_EQ(size.width, stitched_.disparity.width());
     for (int y = 0; y < size.height; ++y) {
@@ -161,7 +160,7 @@ TEST(StitchTest, GivesTheBytesOfTheWholeMapForStripsOfAnyHeight) {
   }
 }
 
-// Tiles may lie in files that are read from the start to the end.
+// Tiles may be in files that are read from start to end.
 TEST(StitchTest, ReadsEveryRowOfATileOnceAndInOrder) {
   std::mt19937 random(4);
   Result tiles = random_map(random, {80, 61});
@@ -181,8 +180,8 @@ TEST(StitchTest, ReadsEveryRowOfATileOnceAndInOrder) {
   }
 }
 
-// A column of one disparity that goes through many strips stays or goes as one: of its size, not of that of
-// its parts.
+// A column of one disparity that crosses many strips is kept or removed by its total size, not by that of its
+// parts.
 TEST(StitchTest, CountsSpecklesAcrossStrips) {
   const Size size{40, 50};
   for (const int length : {11, 12, 13}) {

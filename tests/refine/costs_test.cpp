@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of the costs of labels.
+// Sub-pixel offsets and confidences from the costs of labels.
 
 #include <cstdint>
 

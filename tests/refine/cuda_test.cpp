@@ -9,7 +9,6 @@
 #include "devices/cuda/context.h"
 #include "refine/cuda_pipeline.h"
 #include "refine/maps.h"
-#include "refine/steps.h"
 #include "support.h"
 
 namespace parallax {
@@ -17,7 +16,7 @@ namespace {
 
 using namespace test;
 
-class CudaRefineTest : public ::testing::TestWithParam<Picture> {
+class CudaRefineTest : public ::testing::TestWithParam<RefineCase> {
  protected:
   void SetUp() override {
     const cuda::Gpus gpus = cuda::find_gpus();
@@ -48,9 +47,9 @@ class CudaRefineTest : public ::testing::TestWithParam<Picture> {
     cuda::check(cuda::driver().cuStreamSynchronize(stream_.get()), "waiting");
   }
 
-  // Twice, for the second run finds what the first one left in memory.
+  // Runs twice: the second run finds the memory as the first one left it.
   void expect_as_on_cpu(const RefineParameters& parameters, Size size, const Guide& guide) {
-    const Map map = random_map(GetParam(), size, 1), right = right_of(map, 2);
+    const Map map = random_map(std::get<Picture>(GetParam()), size, 1), right = right_of(map, 2);
     const std::vector<std::byte> image = guide.bytes();
     const cuda::Current current(*context_);
     const cuda::DeviceMemory disparity = uploaded(map.disparities), status = uploaded(map.statuses);
@@ -80,18 +79,7 @@ class CudaRefineTest : public ::testing::TestWithParam<Picture> {
     }
   }
 
-  void expect_as_on_cpu(const RefineParameters& parameters) {
-    for (const Size size :
-         {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{64, 5}, Size{331, 111}, Size{1000, 3}})
-      expect_as_on_cpu(parameters, size, Guide(size, Depth::bits8, 1));
-  }
-
-  void expect_guided_as_on_cpu(const RefineParameters& parameters) {
-    for (const Size size : {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{131, 45}})
-      for (const Depth depth : {Depth::bits8, Depth::bits16})
-        expect_as_on_cpu(parameters, size,
-                         Guide(size, depth, size.width % 2 == 0 || depth == Depth::bits16 ? 1 : 3));
-  }
+  static const Step& step() { return std::get<Step>(GetParam()); }
 
  private:
   template <class T>
@@ -103,53 +91,10 @@ class CudaRefineTest : public ::testing::TestWithParam<Picture> {
   cuda::Stream stream_;
 };
 
-TEST_P(CudaRefineTest, NothingAskedForChangesNothing) {
-  expect_as_on_cpu(RefineParameters::none());
-}
-
-TEST_P(CudaRefineTest, LeftRightCheck) {
-  for (const RefineParameters& parameters : left_right_checks()) expect_as_on_cpu(parameters);
-}
-
-TEST_P(CudaRefineTest, SpeckleFilter) {
-  for (const RefineParameters& parameters : speckle_filters()) expect_as_on_cpu(parameters);
-}
-
-TEST_P(CudaRefineTest, FillRow) {
-  for (const RefineParameters& parameters : fills()) expect_as_on_cpu(parameters);
-}
-
-TEST_P(CudaRefineTest, Median) {
-  for (const RefineParameters& parameters : medians()) expect_as_on_cpu(parameters);
-}
-
-TEST_P(CudaRefineTest, WeightedMedian) {
-  RefineParameters parameters = RefineParameters::none();
-  for (const auto& [window, range] : {std::pair{3, 1}, {5, 255}, {7, 10}, {15, 30}}) {
-    parameters.weighted_median = window;
-    parameters.weighted_median_range = range;
-    expect_guided_as_on_cpu(parameters);
-  }
-}
-
-TEST_P(CudaRefineTest, Bilateral) {
-  RefineParameters parameters = RefineParameters::none();
-  for (const auto& [window, step] : {std::pair{3, 128.0f}, {5, 0.25f}, {9, 2.0f}, {15, 0.0f}}) {
-    parameters.bilateral = window;
-    parameters.bilateral_range = 4 * window;
-    parameters.bilateral_step = step;
-    expect_guided_as_on_cpu(parameters);
-  }
-}
-
-TEST_P(CudaRefineTest, AllSteps) {
-  RefineParameters parameters;
-  parameters.weighted_median = 7;
-  parameters.bilateral = 5;
-  for (const int window : {0, 3, 5}) {
-    parameters.median = window;
-    expect_as_on_cpu(parameters);
-  }
+TEST_P(CudaRefineTest, EqualsTheCpu) {
+  for_each_refine_problem(step(), [&](const RefineParameters& parameters, Size size, const Guide& guide) {
+    expect_as_on_cpu(parameters, size, guide);
+  });
 }
 
 TEST(CudaPipelineTest, MapTooLargeForTheSpeckleFilterIsRefused) {
@@ -167,7 +112,10 @@ TEST(CudaPipelineTest, StepsNobodyAskedForTakeNoMemory) {
   EXPECT_EQ(layout.bytes(), 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(, CudaRefineTest, ::testing::ValuesIn(pictures), test_name);
+INSTANTIATE_TEST_SUITE_P(, CudaRefineTest,
+                         testing::Combine(testing::ValuesIn(pictures),
+                                          testing::ValuesIn(steps_of_refinement())),
+                         name_of_refine_case);
 
 }  // namespace
 }  // namespace parallax

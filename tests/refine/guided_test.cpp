@@ -88,8 +88,8 @@ TEST(WeightedMedianTest, WindowReachesAsFarAsItSays) {
 }
 
 TEST(BilateralTest, MovesByTheWeightedMeanOfTheDifferences) {
-  // Beside it weighs ⌊255·105/256⌋ = 104, itself 255: 104·128 / 359 = 37 of 256. 12 is more than a pixel
-  // away.
+  // The neighbour weighs ⌊255·105/256⌋ = 104, the pixel 255: 104·128 / 359 = 37 of 256. 12 is more than a
+  // pixel away.
   EXPECT_EQ(smoothed({{10, 10.5f, 12}}, {{50, 50, 50}}), (Rows{{10 + 37 / 256.0f, 10.5f - 37 / 256.0f, 12}}));
 }
 
@@ -113,7 +113,7 @@ TEST(BilateralTest, HalvesAreRoundedAwayFromNothing) {
   EXPECT_EQ(refine::nearest_quotient(1, 3), 0);
   EXPECT_EQ(refine::nearest_quotient(-5, 3), -2);
   EXPECT_EQ(refine::nearest_quotient(0, 0), 0);
-  // A full window, all of it 128 pixels away.
+  // A full window of disparities that are 128 pixels away.
   EXPECT_EQ(refine::nearest_quotient(225 * 255 * 32768, 225 * 255), 32768);
   EXPECT_EQ(refine::nearest_quotient(-225 * 255 * 32768, 225 * 255), -32768);
 }
@@ -166,7 +166,7 @@ class GuidedTest : public ::testing::TestWithParam<Step> {
   }
 };
 
-// Two surfaces with noise on them, and their edge in the picture as well.
+// Two noisy surfaces, whose edge is also in the picture.
 struct Scene {
   Plane<float> map;
   Plane<std::uint8_t> guide;
@@ -197,7 +197,7 @@ TEST_P(GuidedTest, EdgeOfThePictureKeepsTheEdgeOfTheMap) {
   Levels edge(8, std::vector<int>(12)), flat(8, std::vector<int>(12, 70));
   for (int y = 0; y < 8; ++y) {
     for (int x = 0; x < 12; ++x) {
-      // The corner of a square, which any filter that does not see the picture rounds.
+      // The corner of a square, which a filter that ignores the picture would round.
       const bool front = x < 5 && y < 4;
       rows[y][x] = front ? 11 : 10;
       edge[y][x] = front ? 200 : 40;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps of every kind, and what the reference makes of them, for tests of devices that refine.
+// Maps of every kind, the parameters of refinement, and its results on the cpu, for tests of other devices.
 #pragma once
 
 #include <algorithm>
@@ -7,10 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <ostream>
 #include <random>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -21,7 +24,7 @@ namespace parallax::test {
 
 inline constexpr float none = refine::no_value;
 
-// A map whose rows have something behind them that nobody may write.
+// A map with padding after its rows that must not be overwritten.
 struct Map {
   std::vector<float> disparities;
   std::vector<std::uint8_t> statuses;
@@ -77,13 +80,13 @@ inline std::ostream& operator<<(std::ostream& out, const Picture& picture) {
 inline const Picture pictures[] = {
     {"noise", [](Random& random, int,
                  int) { return random.one_in(5) ? none : static_cast<float>(random.below(64)) / 4 - 4; }},
-    // Regions of every size, about as many as there can be.
+    // Regions of every size, about as many as possible.
     {"clusters", [](Random& random, int, int) { return static_cast<float>(random.below(10) < 6 ? 3 : 8); }},
     {"sparse", [](Random& random, int,
                   int) { return random.one_in(40) ? static_cast<float>(random.below(32)) / 8 : none; }},
     {"plane", [](Random&, int x, int y) { return static_cast<float>(x + y) / 16; }},
     {"nothing", [](Random&, int, int) { return none; }},
-    // One region that comes back to every tile from another side.
+    // One region that enters every tile from several sides.
     {"serpent",
      [](Random&, int x, int y) {
        const bool gap = y % 2 == 1 && (y % 4 == 1 ? x != 0 : x % 64 != 63);
@@ -112,7 +115,7 @@ inline Map random_map(const Picture& picture, Size size, unsigned seed) {
   return map;
 }
 
-// The right map that a left one would be consistent with, but for some pixels.
+// A right map that is consistent with the left one, except for some pixels.
 inline Map right_of(Map left, unsigned seed) {
   Random random(seed);
   const Size size = left.size;
@@ -131,7 +134,7 @@ inline Map right_of(Map left, unsigned seed) {
   return right;
 }
 
-// Gray levels that often repeat, so that weights are of every size.
+// Gray levels that often repeat, so that there are weights of every size.
 struct Guide {
   std::vector<std::uint16_t> values;
   ImageFormat format;
@@ -146,7 +149,7 @@ struct Guide {
       values.push_back(static_cast<std::uint16_t>(level * lower_bits + random.below(lower_bits)));
     }
   }
-  // As the image has it.
+  // The bytes of the image.
   std::vector<std::byte> bytes() const {
     const std::size_t each = format.depth == Depth::bits16 ? 2 : 1;
     std::vector<std::byte> result(values.size() * each);
@@ -172,11 +175,96 @@ inline Map refined_on_cpu(const RefineParameters& parameters, const ImageView& g
   return map;
 }
 
-inline std::string test_name(const testing::TestParamInfo<Picture>& info) {
-  std::string name = info.param.name;
-  for (char& c : name)
-    if (c == ' ') c = '_';
+// The parameters that each step after a match is tested with, on every device.
+struct Step {
+  const char* name;
+  bool is_guided;  // by the left image
+  std::vector<RefineParameters> parameters;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const Step& step) {
+  return out << step.name;
+}
+
+// One set of parameters for each value, which `set` changes.
+template <class Value>
+std::vector<RefineParameters> with_each(std::initializer_list<Value> values,
+                                        void (*set)(RefineParameters&, Value)) {
+  std::vector<RefineParameters> list;
+  for (const Value& value : values) {
+    list.push_back(RefineParameters::none());
+    set(list.back(), value);
+  }
+  return list;
+}
+
+inline std::vector<Step> steps_of_refinement() {
+  using P = RefineParameters;
+  using Speckle = std::pair<int, float>;    // size, range
+  using Median = std::pair<int, int>;       // window, range
+  using Bilateral = std::pair<int, float>;  // window, step
+  P most;
+  most.weighted_median = 7;
+  most.bilateral = 5;
+  std::vector<P> all_steps{most, most, most};
+  all_steps[0].median = 0;
+  all_steps[1].median = 3;
+  all_steps[2].median = 5;
+  return {
+      {"Nothing", false, {P::none()}},
+      {"LeftRightCheck", false,
+       with_each<float>({0.0f, 1.0f, 3e38f},
+                        [](P& p, float tolerance) {
+                          p.left_right_check = true;
+                          p.left_right_tolerance = tolerance;
+                        })},
+      {"SpeckleFilter", false,
+       with_each<Speckle>({{2, 0}, {2, 1}, {9, 0}, {9, 1}, {50, 0}, {50, 1}, {40000, 0}, {40000, 1}},
+                          [](P& p, Speckle speckle) {
+                            p.speckle_size = speckle.first;
+                            p.speckle_range = speckle.second;
+                          })},
+      {"FillRow", false, with_each<Fill>({Fill::row}, [](P& p, Fill fill) { p.fill = fill; })},
+      {"Median", false, with_each<int>({3, 5}, [](P& p, int window) { p.median = window; })},
+      {"WeightedMedian", true,
+       with_each<Median>({{3, 1}, {5, 255}, {7, 10}, {15, 30}, {15, 255}},
+                         [](P& p, Median median) {
+                           p.weighted_median = median.first;
+                           p.weighted_median_range = median.second;
+                         })},
+      {"Bilateral", true,
+       with_each<Bilateral>({{3, 128}, {5, 0.25f}, {9, 2}, {15, 0}, {15, 2}},
+                            [](P& p, Bilateral bilateral) {
+                              p.bilateral = bilateral.first;
+                              p.bilateral_range = 4 * bilateral.first;
+                              p.bilateral_step = bilateral.second;
+                            })},
+      {"AllSteps", false, all_steps},
+  };
+}
+
+// A picture and a step.
+using RefineCase = std::tuple<Picture, Step>;
+
+inline std::string name_of_refine_case(const testing::TestParamInfo<RefineCase>& info) {
+  std::string name = std::get<Step>(info.param).name + std::string("_") + std::get<Picture>(info.param).name;
+  std::replace(name.begin(), name.end(), ' ', '_');
   return name;
+}
+
+// Calls action(parameters, size, guide) for all sizes, and all guides that the step can tell apart.
+template <class Action>
+void for_each_refine_problem(const Step& step, const Action& action) {
+  for (const RefineParameters& parameters : step.parameters) {
+    if (!step.is_guided)
+      for (const Size size :
+           {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{64, 5}, Size{331, 111}, Size{1000, 3}})
+        action(parameters, size, Guide(size, Depth::bits8, 1));
+    else
+      for (const Size size : {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{131, 45}})
+        for (const Depth depth : {Depth::bits8, Depth::bits16})
+          action(parameters, size, Guide(size, depth, size.width % 2 == 0 || depth == Depth::bits16 ? 1 : 3));
+  }
 }
 
 }  // namespace parallax::test

@@ -10,7 +10,6 @@
 #include "opencl_device.h"
 #include "refine/maps.h"
 #include "refine/opencl_pipeline.h"
-#include "refine/steps.h"
 #include "support.h"
 
 namespace parallax::test {
@@ -19,35 +18,19 @@ namespace {
 using opencl::check;
 using opencl::driver;
 
-class OpenclRefineTest : public testing::TestWithParam<Picture> {
+class OpenclRefineTest : public testing::TestWithParam<RefineCase> {
  protected:
   void SetUp() override { PARALLAX_NEEDS_OPENCL(); }
 
-  void expect_as_on_cpu(const RefineParameters& parameters) {
-    on_each_device([&](const std::string& device) {
-      for (const Size size :
-           {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{64, 5}, Size{331, 111}, Size{1000, 3}})
-        expect_as_on_cpu(parameters, size, Guide(size, Depth::bits8, 1), device);
-    });
-  }
+  static const Step& step() { return std::get<Step>(GetParam()); }
 
-  void expect_guided_as_on_cpu(const RefineParameters& parameters) {
-    on_each_device([&](const std::string& device) {
-      for (const Size size : {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{131, 45}})
-        for (const Depth depth : {Depth::bits8, Depth::bits16})
-          expect_as_on_cpu(parameters, size,
-                           Guide(size, depth, size.width % 2 == 0 || depth == Depth::bits16 ? 1 : 3), device);
-    });
-  }
-
- private:
   struct Place {
     Buffer<float> disparity, right;
     Buffer<std::uint8_t> status;
     Buffer<std::byte> left;
   };
 
-  // As a processor does it, and as a GPU does.
+  // With the kernels for processors, then with those for GPUs.
   template <class Test>
   void on_each_device(const Test& test) {
     for (const opencl::Disguise disguise : {opencl::Disguise(nullptr), opencl::Disguise(as_gpu)}) {
@@ -59,10 +42,10 @@ class OpenclRefineTest : public testing::TestWithParam<Picture> {
     }
   }
 
-  // Twice, for the second run finds what the first one left in memory.
+  // Runs twice: the second run finds the memory as the first one left it.
   void expect_as_on_cpu(const RefineParameters& parameters, Size size, const Guide& guide,
                         const std::string& device) {
-    const Map map = random_map(GetParam(), size, 1), right = right_of(map, 2);
+    const Map map = random_map(std::get<Picture>(GetParam()), size, 1), right = right_of(map, 2);
     const std::vector<std::byte> image = guide.bytes();
     ArenaLayout layout;
     const Place place{
@@ -116,53 +99,12 @@ class OpenclRefineTest : public testing::TestWithParam<Picture> {
   opencl::Queue queue_;
 };
 
-TEST_P(OpenclRefineTest, NothingAskedForChangesNothing) {
-  expect_as_on_cpu(RefineParameters::none());
-}
-
-TEST_P(OpenclRefineTest, LeftRightCheck) {
-  for (const RefineParameters& parameters : left_right_checks()) expect_as_on_cpu(parameters);
-}
-
-TEST_P(OpenclRefineTest, SpeckleFilter) {
-  for (const RefineParameters& parameters : speckle_filters()) expect_as_on_cpu(parameters);
-}
-
-TEST_P(OpenclRefineTest, FillRow) {
-  for (const RefineParameters& parameters : fills()) expect_as_on_cpu(parameters);
-}
-
-TEST_P(OpenclRefineTest, Median) {
-  for (const RefineParameters& parameters : medians()) expect_as_on_cpu(parameters);
-}
-
-TEST_P(OpenclRefineTest, WeightedMedian) {
-  RefineParameters parameters = RefineParameters::none();
-  for (const auto& [window, range] : {std::pair{3, 1}, {7, 10}, {15, 255}}) {
-    parameters.weighted_median = window;
-    parameters.weighted_median_range = range;
-    expect_guided_as_on_cpu(parameters);
-  }
-}
-
-TEST_P(OpenclRefineTest, Bilateral) {
-  RefineParameters parameters = RefineParameters::none();
-  for (const auto& [window, step] : {std::pair{3, 128.0f}, {5, 0.25f}, {15, 2.0f}}) {
-    parameters.bilateral = window;
-    parameters.bilateral_range = 4 * window;
-    parameters.bilateral_step = step;
-    expect_guided_as_on_cpu(parameters);
-  }
-}
-
-TEST_P(OpenclRefineTest, AllSteps) {
-  RefineParameters parameters;
-  parameters.weighted_median = 7;
-  parameters.bilateral = 5;
-  for (const int window : {0, 3, 5}) {
-    parameters.median = window;
-    expect_as_on_cpu(parameters);
-  }
+TEST_P(OpenclRefineTest, EqualsTheCpu) {
+  on_each_device([&](const std::string& device) {
+    for_each_refine_problem(step(), [&](const RefineParameters& parameters, Size size, const Guide& guide) {
+      expect_as_on_cpu(parameters, size, guide, device);
+    });
+  });
 }
 
 TEST(OpenclPipelineTest, MapTooLargeForTheSpeckleFilterIsRefused) {
@@ -180,7 +122,10 @@ TEST(OpenclPipelineTest, StepsNobodyAskedForTakeNoMemory) {
   EXPECT_EQ(layout.bytes(), 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(, OpenclRefineTest, testing::ValuesIn(pictures), test_name);
+INSTANTIATE_TEST_SUITE_P(, OpenclRefineTest,
+                         testing::Combine(testing::ValuesIn(pictures),
+                                          testing::ValuesIn(steps_of_refinement())),
+                         name_of_refine_case);
 
 }  // namespace
 }  // namespace parallax::test

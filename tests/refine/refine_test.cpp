@@ -27,7 +27,7 @@ using Marks = std::vector<std::vector<Status>>;
 constexpr Status ok = Status::matched, lost = Status::inconsistent, spot = Status::speckle,
                  copied = Status::filled, masked = Status::input_masked;
 
-// A disparity map from rows of values, all of status `matched` where there is one, `ambiguous` elsewhere.
+// A disparity map from rows of values; pixels with a value are `matched`, others `ambiguous`.
 struct Map {
   Plane<float> disparity;
   Plane<std::uint8_t> status;
@@ -118,7 +118,7 @@ TEST(LeftRightCheckTest, PixelWithoutAValueKeepsItsStatus) {
 }
 
 TEST(LeftRightCheckTest, ColumnIsTheNearestAndTiesGoToTheLowerDisparity) {
-  // Column 4 asks the right map at 4 − 1, and only there.
+  // Column 4 is compared with column 4 − 1 of the right map only.
   for (const float disparity : {0.75f, 1.0f, 1.25f, 1.5f})
     EXPECT_EQ(checked({0, 0, 0, 0, disparity}, {9, 9, 9, 1, 9}, 0.5f).marks()[0][4], ok) << disparity;
   EXPECT_EQ(checked({0, 0, 0, 0, 0.5f}, {9, 9, 9, 9, 0.5f}, 0).marks()[0][4], ok);

@@ -3,7 +3,7 @@
 # -D readelf=... -D binaries=<file with a path a line>
 file(STRINGS ${binaries} paths)
 foreach(path ${paths})
-  # What was not built cannot be wrong.
+  # Skips programs that were not built.
   if(NOT EXISTS ${path})
     continue()
   endif()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line as a user meets it: the binary, its files, its messages, its exit statuses.
+// The command line as a user sees it: the binary, its files, messages and exit statuses.
 
 #include <nlohmann/json.hpp>
 
@@ -49,7 +49,7 @@ TEST_F(CommandTest, DisparityFilesOfAllKindsHoldTheSame) {
   const std::string options = "--disparities 16 --fill none -o ";
   for (const char* name : {"d.pfm", "d.png", "d.tiff"})
     ASSERT_EQ(run(pair_of_files + options + name).status, 0);
-  // 0 is "none" in KITTI's convention and becomes 1/256: no error beyond that.
+  // In KITTI's format 0 means "none", so disparity 0 is written as 1/256; no error is larger.
   for (const char* name : {"d.png", "d.tiff"}) {
     const auto error = nlohmann::json::parse(run(std::string("eval ") + name + " d.pfm --json").out);
     EXPECT_EQ(error["coverage"], 1.0) << name;
@@ -119,7 +119,7 @@ TEST_F(CommandTest, HelpAndVersionGoToStandardOutput) {
   }
 }
 
-// What there is in this build, for this method.
+// Only the devices and presets of the method in this build.
 TEST_F(CommandTest, HelpNamesTheDevicesAndPresetsOfTheMethod) {
   const auto devices = [&](const std::string& method) {
     const std::string help = run("match --method " + method + " --help").out;
@@ -127,15 +127,15 @@ TEST_F(CommandTest, HelpNamesTheDevicesAndPresetsOfTheMethod) {
     return help.substr(line, help.find("--threads", line) - line);
   };
   for (const char* method : {"block", "bp", "census", "tiled-bp"}) {
-    EXPECT_NE(devices(method).find("auto, reference, cpu"), std::string::npos) << devices(method);
+    EXPECT_TRUE(contains(devices(method), "auto, reference, cpu")) << devices(method);
     for (const MatcherOnDevice& entry : list_matchers())
       if (entry.method == method) {
-        EXPECT_NE(devices(method).find(name(entry.device)), std::string::npos) << devices(method);
+        EXPECT_TRUE(contains(devices(method), name(entry.device))) << devices(method);
       }
   }
-  EXPECT_EQ(devices("bp").find("opencl"), std::string::npos);
-  EXPECT_NE(run("match --help").out.find("grauer-gray-2019"), std::string::npos);
-  EXPECT_NE(run("match --method tiled-bp --help").out.find("memocode-2013"), std::string::npos);
+  EXPECT_FALSE(contains(devices("bp"), "opencl"));
+  EXPECT_TRUE(contains(run("match --help").out, "grauer-gray-2019"));
+  EXPECT_TRUE(contains(run("match --method tiled-bp --help").out, "memocode-2013"));
 }
 
 TEST_F(CommandTest, HelpLeavesTheLaboratoryToHelpAll) {
@@ -143,8 +143,8 @@ TEST_F(CommandTest, HelpLeavesTheLaboratoryToHelpAll) {
       {"block", "--configure"}, {"census", "--padding"}, {"tiled-bp", "--sweep-order"}};
   for (const auto& [method, option] : options) {
     const std::string match = std::string("match --method ") + method;
-    EXPECT_EQ(run(match + " --help").out.find(option), std::string::npos) << option;
-    EXPECT_NE(run(match + " --help-all").out.find(option), std::string::npos) << option;
+    EXPECT_FALSE(contains(run(match + " --help").out, option)) << option;
+    EXPECT_TRUE(contains(run(match + " --help-all").out, option)) << option;
   }
 }
 
@@ -282,7 +282,7 @@ TEST_F(CommandTest, LeavesNothingHalfWritten) {
   const auto before = files();
   expect_refusal(pair_of_files + "--disparities 16 -o nowhere/d.pfm", 1, {"nowhere/d.pfm", "No such file"});
   expect_refusal(pair_of_files + "--disparities 16 -o /dev/full", 2, {"/dev/full"});
-  // A disk with room for 8 blocks of 512 bytes.
+  // A limit of 8 blocks of 512 bytes acts as a full disk.
   expect_refusal(pair_of_files + "--disparities 16 -o d.pfm", 1, {"d.pfm", "File too large"}, "ulimit -f 8;");
   EXPECT_EQ(contents(folder_ / "d.pfm"), "what was here before");
   EXPECT_EQ(files(), before);
@@ -300,7 +300,7 @@ TEST_F(CommandTest, SaysThatTheDiskIsFull) {
 }
 
 TEST_F(CommandTest, BenchMeasuresSyntheticPairsWithoutData) {
-  if (sanitized) GTEST_SKIP() << "takes long, to match what other tests match";
+  if (sanitized) GTEST_SKIP() << "slow, and other tests match such pairs";
   const Outcome outcome = run("bench --json b.json", "unset PARALLAX_DATA;");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const auto report = nlohmann::json::parse(contents(folder_ / "b.json"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data costs from a file, and errors against truth, in one command.
+// `parallax match` with data costs from a file, and with the error against a truth.
 
 #include <nlohmann/json.hpp>
 
@@ -16,7 +16,7 @@ class CostFileTest : public CommandTest {
  protected:
   void SetUp() override { make_pair(); }
 
-  // What tiled belief propagation computes of the pair by itself.
+  // Writes the costs that tiled belief propagation itself computes for the pair.
   void write_costs(const fs::path& path, const TiledBeliefPropagationParameters& parameters) const {
     const tool::Picture left = tool::read_picture((folder_ / "pair/left.png").string()),
                         right = tool::read_picture((folder_ / "pair/right.png").string());

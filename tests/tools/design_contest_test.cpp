@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MEMOCODE 2013 design contest on its own pair: labels of its reference program, and those of tiles.
-// Skipped, by name, where the data is not.
+// The MEMOCODE 2013 design contest on its own pair: the labels of its reference program, and those of tiles.
+// Skipped without the data.
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "support.h"
 #include "tools/command_fixture.h"
-#include "tools/data_folder.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::test {
 namespace {
 
-// The contest's program leaves out this frame of the picture.
+// The program of the contest ignores a frame of this width.
 constexpr int frame = 18;
 constexpr Size counted{348, 252};
 
 struct Contest {
   tool::Picture left, right;
-  Plane<std::uint8_t> truth, reference_labels;  // of the counted pixels
+  Plane<std::uint8_t> truth, reference_labels;  // for the counted pixels
 };
 
 class DesignContest : public testing::Test {
@@ -53,7 +52,7 @@ class DesignContest : public testing::Test {
 TEST_F(DesignContest, TheWholeImageGivesTheLabelsOfTheReferenceProgram) {
   TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>("memocode-2013");
   parameters.tile = 0;
-  parameters.inner = 20;  // 40 iterations, as there
+  parameters.inner = 20;  // 40 iterations, as in that program
   for (const Device& device : processors("tiled-bp")) {
     const Result result = match(parameters, device, pair());
     EXPECT_EQ(differences(result, contest_.reference_labels), 0) << device.text();
@@ -85,7 +84,7 @@ TEST_F(DesignContest, SmoothedImagesHalveTheMismatches) {
   }
 }
 
-// What travels through a file of data costs is what the matcher makes of the pair.
+// The data costs that the matcher computes, given to it as a volume.
 TEST_F(DesignContest, CostsThatAreGivenLeadToTheSameLabels) {
   TiledBeliefPropagationParameters parameters = preset<TiledBeliefPropagationParameters>("memocode-2013");
   const std::vector<float> costs = tiled_belief_propagation_costs(parameters, pair());
@@ -115,7 +114,7 @@ class DesignContestCommand : public CommandTest {
   std::string pair_;
 };
 
-// Middlebury's truth leaves out the same frame.
+// Middlebury's truth has no values in the same frame.
 TEST_F(DesignContestCommand, OneCommandCountsMismatchesAndEnergy) {
   const auto found = report("");
   EXPECT_EQ(found["error"]["count"], counted.pixels());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of files: of those that are read, of those that are there already, of those that are not done.
+// How commands treat files: inputs, existing files, and files of runs that fail.
 
 #include <csignal>
 #include <thread>
@@ -9,7 +9,6 @@
 #include "parallax/error.h"
 
 #include "support.h"
-#include "tools/background.h"
 #include "tools/command_fixture.h"
 #include "tools/parallax/command.h"
 #include "tools/parallax/command_files.h"
@@ -33,7 +32,7 @@ class FilesTest : public CommandTest {
 
   std::string at(const std::string& name) const { return (folder_ / name).string(); }
 
-  // Of a command that would fail later in any case: that nothing was touched is all that is left to see.
+  // The command would fail later in any case; this error shows that it touched nothing.
   void expect_refused(int (*command)(const Arguments&), const Arguments& arguments) const {
     EXPECT_THROW(command(arguments), UsageError) << testing::PrintToString(arguments);
   }
@@ -131,16 +130,10 @@ TEST_F(FilesTest, APlanIsNotMergedOverWhatItReads) {
 
 template <class Call>
 void expect_file_error(const Call& call, const std::string& word) {
-  try {
-    call();
-    ADD_FAILURE() << "no error with " << word;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::file);
-    EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
-  }
+  expect_error(error_of(call), ErrorCategory::file, {word});
 }
 
-// They would be read for ever, or waited for.
+// Reading a device may never end, and opening a pipe may block.
 TEST_F(FilesTest, DevicesAndPipesAreNoPictures) {
   ASSERT_EQ(::mkfifo(at("pipe.png").c_str(), 0600), 0);
   fs::create_symlink("/dev/zero", folder_ / "zero.pfm");
@@ -161,11 +154,6 @@ TEST_F(FilesTest, CostsMayComeFromAPipe) {
   ASSERT_EQ(::mkfifo(at("costs").c_str(), 0600), 0);
   CommandFiles files;
   EXPECT_NO_THROW(files.reads_once(at("costs")));
-}
-
-std::vector<std::byte> bytes_of(const std::string& text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
 }
 
 TEST_F(FilesTest, AFailingSecondOutputLeavesNoFirst) {
@@ -243,7 +231,7 @@ TEST_F(FilesTest, AFailedSequenceLeavesNoFolder) {
   EXPECT_EQ(files(), before);
 }
 
-// Temporaries of a long work, at the moment of the signal.
+// A long run has temporary files when the signal arrives.
 TEST_F(FilesTest, SignalsLeaveNoTemporaries) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     fs::create_directory(folder_ / "tall");
@@ -257,7 +245,7 @@ TEST_F(FilesTest, SignalsLeaveNoTemporaries) {
   }
 }
 
-// Else the first file that is opened takes the stream's number, and messages go into it.
+// Otherwise the first file that is opened gets the number of the stream, and messages are written to it.
 TEST_F(FilesTest, ClosedStreamsAreNotTakenForFiles) {
   expect_refusal("match /proc/self/fd/0 text.png <&-", 1, {"/proc/self/fd/0 is a device"});
 }
@@ -272,7 +260,7 @@ TEST_F(FilesTest, MessagesHoldNoControlCharacters) {
   EXPECT_EQ(tool::printable("640×480 ä"), "640×480 ä");
   const Outcome outcome = run("eval \"$(printf 'a\\033[31m\\rb.pfm')\" x.pfm");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_NE(outcome.err.find("a\\x1b[31m\\rb.pfm"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "a\\x1b[31m\\rb.pfm")) << outcome.err;
   EXPECT_EQ(outcome.err.find_first_of("\x1b\r"), std::string::npos) << outcome.err;
 }
 

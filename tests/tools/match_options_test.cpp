@@ -39,12 +39,12 @@ TEST(MatchOptionsTest, DefaultsAreThoseOfTheLibrary) {
     EXPECT_EQ(to_json(read({"--method", method}).parameters), to_json(preset(method, "default")));
 }
 
-// Another value that a command line may give.
+// Another value that is valid on a command line.
 std::string another_value(const ParameterInfo& parameter, const std::string& value) {
   if (parameter.kind == ParameterKind::choice)
     return parameter.choices[value == parameter.choices[0] ? 1 : 0];
   if (parameter.kind == ParameterKind::number) return parameter.most > 12.5 ? "12.5" : "0.25";
-  // In the range of every one of them.
+  // Both are in the range of all integer parameters.
   return value == "3" ? "5" : "3";
 }
 
@@ -162,12 +162,6 @@ TEST(MatchOptionsTest, NumbersThatAreTooLargeAreRefused) {
   }
   EXPECT_THROW(read({"--max-memory", "99999999999G"}), UsageError);
   EXPECT_EQ(read({"--max-memory", "18446744073709551615"}).max_memory, 18446744073709551615u);
-}
-
-TEST(MatchOptionsTest, FlagsTakeNoNumbers) {
-  for (const char* flag : {"--no-left-right-check=5", "--left-right-check=5", "--json=3", "--resume=x"})
-    EXPECT_THROW(read({flag}), UsageError) << flag;
-  EXPECT_FALSE(bp("--no-left-right-check").refine.left_right_check);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What OpenCV makes of a picture's file, as gray values: these are to stay when another library reads it.
+// The gray values that OpenCV reads from the file of a picture; other decoders must give the same.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ inline Plane<std::uint16_t> gray_of(const tool::Picture& picture) {
   return gray;
 }
 
-// Nothing where OpenCV does not read the file.
+// Returns nothing if OpenCV cannot read the file.
 inline std::optional<Plane<std::uint16_t>> gray_by_opencv(tool::Bytes file) {
   cv::Mat pixels;
   try {
@@ -53,7 +53,7 @@ inline std::optional<Plane<std::uint16_t>> gray_by_opencv(tool::Bytes file) {
   return gray;
 }
 
-// How many pixels differ; all of them where the sizes do.
+// The number of pixels that differ; all of them if the sizes do.
 inline std::size_t count_differences(const Plane<std::uint16_t>& a, const Plane<std::uint16_t>& b) {
   if (a.size() != b.size()) return a.size().pixels();
   std::size_t count = 0;

@@ -70,10 +70,8 @@ TEST_F(OpenCvPicturesTest, NetpbmAndWebp) {
       expect_same("Netpbm", encode_netpbm(noise({37, 23}, channels, depth)));
   expect_same("WebP", encode_webp(noise({37, 23}, 3, Depth::bits8)));
   for (const std::string text :
-       {"P1 3 2 1 0 1 0 1 1\n", "P2\n#\n3 1\n255\n0 7 255\n", "P3 1 2 255 1 2 3 4 5 6\n"}) {
-    const auto* first = reinterpret_cast<const std::byte*>(text.data());
-    expect_same(text, std::vector<std::byte>(first, first + text.size()));
-  }
+       {"P1 3 2 1 0 1 0 1 1\n", "P2\n#\n3 1\n255\n0 7 255\n", "P3 1 2 255 1 2 3 4 5 6\n"})
+    expect_same(text, bytes_of(text));
 }
 
 TEST_F(OpenCvPicturesTest, Tiffs) {
@@ -82,7 +80,7 @@ TEST_F(OpenCvPicturesTest, Tiffs) {
   for (const int packing : {1, 5, 8, 32773}) {
     for (const int bits : {8, 16}) {
       for (const int samples : {1, 3, 4}) {
-        if (bits == 8 && samples == 4) continue;  // OpenCV darkens what is transparent
+        if (bits == 8 && samples == 4) continue;  // OpenCV darkens transparent pixels
         const auto pixels = any_bytes(size.pixels() * static_cast<std::size_t>(samples * bits / 8));
         write_any_tiff(
             path, size,
@@ -96,11 +94,10 @@ TEST_F(OpenCvPicturesTest, Tiffs) {
   }
 }
 
-// Pictures that others wrote.
+// Pictures written by other programs.
 TEST_F(OpenCvPicturesTest, RealPictures) {
-  const char* data = std::getenv("PARALLAX_DATA");
-  const fs::path folder = data != nullptr ? data : PARALLAX_SHARED_DATA;
-  if (!fs::is_directory(folder)) GTEST_SKIP() << "no real pairs";
+  const fs::path folder = data_folder();
+  if (!fs::is_directory(folder)) GTEST_SKIP() << "no " << folder << ": set PARALLAX_DATA";
   int count = 0;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (!tool::is_picture_name(entry.path())) continue;

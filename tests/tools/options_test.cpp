@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support.h"
+
 namespace parallax::tool {
 namespace {
 
@@ -67,9 +69,7 @@ class OptionsTest : public testing::Test {
   bool json_ = false, check_ = true;
 };
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using test::contains;
 
 TEST_F(OptionsTest, EveryKindReachesItsValue) {
   read(

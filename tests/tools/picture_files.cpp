@@ -25,7 +25,7 @@ void append(std::vector<std::byte>& bytes, std::uint32_t value) {
   for (int i = 0; i < 4; ++i) bytes.push_back(static_cast<std::byte>(value >> (8 * i)));
 }
 
-// EXIF data with nothing but an orientation, the upper byte first.
+// EXIF data with only an orientation, in big-endian order.
 std::vector<std::byte> exif_of(int orientation) {
   const unsigned char exif[] = {'M', 'M',  0, 42, 0, 0, 0, 8, 0, 1,
                                 1,   0x12, 0, 3,  0, 0, 0, 1, 0, static_cast<unsigned char>(orientation),
@@ -125,7 +125,7 @@ std::vector<std::byte> encode_webp(const Picture& picture, int orientation) {
   append(bytes, encoded, length);
   ::WebPFree(encoded);
   if (orientation == 1) return bytes;
-  // The extended form: a chunk that says that EXIF data follow, the picture, the data.
+  // The extended format: a chunk that announces EXIF data, the picture, the data.
   const std::vector<std::byte> exif = exif_of(orientation);
   std::vector<std::byte> extended(bytes.begin(), bytes.begin() + 12);
   append(extended, "VP8X", 4);

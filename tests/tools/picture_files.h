@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures for tests: made, compared, and written in every kind of file that the tool reads.
+// Makes and compares pictures, and writes them in every format that the tool reads.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ inline Picture filled(Size size, int channels, Depth depth, unsigned value) {
   return make_picture(size, channels, depth, [=](int, int, int) { return value; });
 }
 
-// Values without a pattern, the same in every run.
+// Pseudo-random values, the same in every run.
 inline Picture noise(Size size, int channels, Depth depth) {
   const unsigned most = depth == Depth::bits8 ? 255 : 65535;
   return make_picture(size, channels, depth, [=](int x, int y, int channel) {
@@ -65,7 +65,7 @@ inline Picture green_of(const Picture& colour) {
                       [&](int x, int y, int) { return value_at(colour, x, y, 1); });
 }
 
-// With 16 bits, every value multiplied.
+// A 16-bit picture with every value multiplied by `factor`.
 inline Picture deepened(const Picture& picture, unsigned factor) {
   return make_picture(picture.size(), picture.channels(), Depth::bits16,
                       [&](int x, int y, int channel) { return factor * value_at(picture, x, y, channel); });
@@ -80,7 +80,7 @@ inline Picture side_by_side(const Picture& left, const Picture& right) {
                       });
 }
 
-// PGM or PPM.
+// Encodes PGM or PPM.
 std::vector<std::byte> encode_netpbm(const Picture& picture);
 
 struct JpegSettings {
@@ -88,13 +88,13 @@ struct JpegSettings {
   bool is_progressive = false;
 };
 std::vector<std::byte> encode_jpeg(const Picture& picture, const JpegSettings& settings = {});
-// `pixels`: C, M, Y, K, as printers have them.
+// `pixels` are C, M, Y, K, inverted as JPEG files store them.
 std::vector<std::byte> encode_cmyk_jpeg(Size size, const std::vector<std::uint8_t>& pixels);
 
-// Without loss.
+// Lossless.
 std::vector<std::byte> encode_webp(const Picture& picture, int orientation = 1);
 
-// A PNG of any kind of libspng's: `pixels` as the file has them.
+// A PNG of any colour type and depth; `pixels` are as in the file.
 struct PngSettings {
   int colour_type = 0;
   int bits = 8;
@@ -105,7 +105,7 @@ struct PngSettings {
 std::vector<std::byte> encode_any_png(Size size, const PngSettings& settings,
                                       const std::vector<std::uint8_t>& pixels);
 
-// A TIFF of any kind: `pixels` as the file has them.
+// A TIFF of any kind; `pixels` are as in the file.
 struct TiffSettings {
   int samples = 1, bits = 8, photometric = 1, orientation = 1, packing = 1;
   int strip_rows = 0;                       // 0 = all in one strip
@@ -114,7 +114,7 @@ struct TiffSettings {
 void write_any_tiff(const std::string& path, Size size, const TiffSettings& settings,
                     const std::vector<std::uint8_t>& pixels);
 
-// By the extension of the path. \throws Error
+// Writes the format that the extension of the path names. \throws Error
 void save(const std::string& path, const Picture& picture);
 
 }  // namespace parallax::test

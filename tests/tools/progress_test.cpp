@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a terminal is told of work that takes long, and a pipe is not.
+// The progress of long work is shown on a terminal, and not in a pipe.
 
 #include <array>
 #include <thread>
@@ -13,18 +13,14 @@
 namespace parallax::test {
 namespace {
 
-// A line is cleared before it is written anew.
+// Clears the line before it is rewritten.
 const std::string clear = "\r\033[K";
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 class ProgressTest : public CommandTest {
  protected:
   ProgressTest() { make_pair(); }
 
-  // What standard error has, where it is a terminal so wide.
+  // Standard error, connected to a terminal of so many columns.
   std::string on_terminal(const std::string& arguments, unsigned short columns = 80) const {
     int terminal = -1, end = -1;
     const winsize size{24, columns, 0, 0};
@@ -42,7 +38,7 @@ class ProgressTest : public CommandTest {
                                 arguments + " >stdout.txt 2>" + name.data();
     const int status = std::system(command.c_str());
     EXPECT_TRUE(WIFEXITED(status)) << arguments;
-    ::close(end);  // reading ends
+    ::close(end);  // ends the reader
     reader.join();
     ::close(terminal);
     return text;
@@ -83,7 +79,7 @@ TEST_F(ProgressTest, APipeSeesNone) {
   }
 }
 
-// A line that wraps could not be cleared.
+// A wrapped line could not be cleared.
 TEST_F(ProgressTest, ANarrowTerminalSeesTheBeginning) {
   const std::string text = on_terminal(match + "--repeat 2", 20);
   EXPECT_TRUE(contains(text, clear + "[..................\r")) << text;

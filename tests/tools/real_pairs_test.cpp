@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real pairs with ground truth. Skipped, by name, where the data is not.
+// Real pairs with ground truth. Skipped without the data.
 
 #include <gtest/gtest.h>
 
 #include "support.h"
-#include "tools/data_folder.h"
+#include "tools/command_fixture.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::test {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct RealPair {
   const char* name;
   int disparities;
   double scale;
-  // Of bad1, per cent of the pixels that both cameras see; the figures are in docs/.
+  // Bounds on bad1, in per cent of the pixels that both cameras see; docs/ has the figures.
   double block_bound, belief_propagation_bound, census_bound, tiled_belief_propagation_bound;
 };
 
@@ -26,17 +24,23 @@ std::ostream& operator<<(std::ostream& out, const RealPair& pair) {
 
 class RealPairs : public testing::TestWithParam<RealPair> {};
 
-// Bad1 of the default preset.
-template <class Parameters>
-double bad1(const RealPair& pair, const fs::path& folder) {
-  const auto path = [&](const char* file) { return (folder / file).string(); };
-  const tool::Picture left = tool::read_picture(path("left.png")),
-                      right = tool::read_picture(path("right.png"));
-  const Plane<float> truth = tool::read_disparity(path("groundtruth.png"), pair.scale);
-  const Plane<std::uint8_t> mask = tool::read_mask(path("nonocc.png"));
-  Parameters parameters;
-  parameters.disparities = pair.disparities;
-  const Result result = match(parameters, cpu(2), {left.view(), right.view()});
+struct Pictures {
+  explicit Pictures(const fs::path& folder)
+      : left(tool::read_picture((folder / "left.png").string())),
+        right(tool::read_picture((folder / "right.png").string())) {}
+  StereoPair pair() const { return {left.view(), right.view()}; }
+
+  tool::Picture left, right;
+};
+
+// Bad1 of the default preset of a method.
+double bad1(const char* method, const RealPair& pair, const fs::path& folder) {
+  const Pictures pictures(folder);
+  MatcherParameters parameters = preset(method, "default");
+  parameters.disparities() = pair.disparities;
+  const Plane<float> truth = tool::read_disparity((folder / "groundtruth.png").string(), pair.scale);
+  const Plane<std::uint8_t> mask = tool::read_mask((folder / "nonocc.png").string());
+  const Result result = match(parameters, cpu(2), pictures.pair());
   return 100 * evaluate(result.disparity.view(), truth.view(), mask.view()).bad1;
 }
 
@@ -49,11 +53,10 @@ TEST_P(RealPairs, ErrorStaysWhereItIs) {
   const RealPair pair = GetParam();
   const fs::path folder = data_folder() / "middlebury2003" / pair.name;
   if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder << ": set PARALLAX_DATA";
-  expect_near_bound(bad1<BlockParameters>(pair, folder), pair.block_bound);
-  expect_near_bound(bad1<BeliefPropagationParameters>(pair, folder), pair.belief_propagation_bound);
-  expect_near_bound(bad1<CensusParameters>(pair, folder), pair.census_bound);
-  expect_near_bound(bad1<TiledBeliefPropagationParameters>(pair, folder),
-                    pair.tiled_belief_propagation_bound);
+  expect_near_bound(bad1("block", pair, folder), pair.block_bound);
+  expect_near_bound(bad1("bp", pair, folder), pair.belief_propagation_bound);
+  expect_near_bound(bad1("census", pair, folder), pair.census_bound);
+  expect_near_bound(bad1("tiled-bp", pair, folder), pair.tiled_belief_propagation_bound);
 }
 
 INSTANTIATE_TEST_SUITE_P(Middlebury2003, RealPairs,
@@ -80,15 +83,13 @@ TEST_P(PublishedPairs, BytesAreAsGoodAsFloats) {
   const PublishedPair pair = GetParam();
   const fs::path folder = data_folder() / "papers" / pair.name;
   if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder << ": set PARALLAX_DATA";
-  const auto path = [&](const char* file) { return (folder / file).string(); };
-  const tool::Picture left = tool::read_picture(path("left.png")),
-                      right = tool::read_picture(path("right.png"));
-  const Plane<float> truth = tool::read_disparity(path("truth.png"), pair.scale);
+  const Pictures pictures(folder);
+  const Plane<float> truth = tool::read_disparity((folder / "truth.png").string(), pair.scale);
   const auto error = [&](Arithmetic arithmetic) {
     BeliefPropagationParameters parameters = preset<BeliefPropagationParameters>("grauer-gray-2019");
     parameters.disparities = pair.disparities;
     parameters.arithmetic = arithmetic;
-    const Result result = match(parameters, cpu(2), {left.view(), right.view()});
+    const Result result = match(parameters, cpu(2), pictures.pair());
     return evaluate(result.disparity.view(), truth.view());
   };
   const ErrorMetrics bytes = error(Arithmetic::fixed8), floats = error(Arithmetic::float32);
@@ -109,9 +110,8 @@ INSTANTIATE_TEST_SUITE_P(GrauerGray2019, PublishedPairs,
 TEST(RealPairEnergyTest, FallsWithTheIterations) {
   const fs::path folder = data_folder() / "papers" / "tsukubaSet";
   if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder << ": set PARALLAX_DATA";
-  const tool::Picture left = tool::read_picture((folder / "left.png").string()),
-                      right = tool::read_picture((folder / "right.png").string());
-  const StereoPair pair{left.view(), right.view()};
+  const Pictures pictures(folder);
+  const StereoPair pair = pictures.pair();
   for (const Arithmetic arithmetic : {Arithmetic::fixed8, Arithmetic::float32}) {
     BeliefPropagationParameters parameters = preset<BeliefPropagationParameters>("grauer-gray-2010");
     parameters.arithmetic = arithmetic;

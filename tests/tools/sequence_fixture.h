@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequences of small pairs, and what one pair at a time gives of them.
+// Sequences of small pairs, and the results of matching each pair alone.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ inline std::string numbered(const std::string& before, int number, const std::st
   return before + std::to_string(number) + after;
 }
 
-// Left and right of the frame.
+// The left and right picture of a frame.
 inline std::pair<Picture, Picture> frame_pictures(int number) {
   SynthParameters parameters;
   parameters.scene = Scene::layers;
@@ -36,7 +36,7 @@ inline std::pair<Picture, Picture> frame_pictures(int number) {
 
 class SequenceTest : public CommandTest {
  protected:
-  // Folders l and r of 0.ppm, 1.ppm and so on.
+  // Makes folders l and r with 0.ppm, 1.ppm and so on.
   void make_folders(int count = frames) {
     for (const char* side : {"l", "r"}) fs::create_directory(folder_ / side);
     for (int i = 0; i < count; ++i) {
@@ -50,7 +50,7 @@ class SequenceTest : public CommandTest {
     test::save((folder_ / name).string(), picture);
   }
 
-  // The bytes of the map, and of the picture, that one pair gives.
+  // Matches one pair; returns the bytes of its map and of its picture.
   std::pair<std::string, std::string> match_pair(const std::string& left, const std::string& right,
                                                  const std::string& more = "") const {
     const Outcome outcome =

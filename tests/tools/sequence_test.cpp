@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 'parallax match' on sequences: what one pair at a time would give, and what goes wrong with single frames.
+// 'parallax match' on sequences: the same results as for single pairs, and errors in single frames.
 
 #include <cstdio>
 
@@ -15,8 +15,7 @@ TEST_F(SequenceTest, FoldersAndPatternsGiveTheSameAsSinglePairs) {
   make_folders();
   const Outcome folders = run("match l r" + options + "-o d/ --image d/");
   ASSERT_EQ(folders.status, 0) << folders.err;
-  EXPECT_NE(folders.err.find("matched 6 of 6 frames of 64×48 by block on cpu: "), std::string::npos)
-      << folders.err;
+  EXPECT_TRUE(contains(folders.err, "matched 6 of 6 frames of 64×48 by block on cpu: ")) << folders.err;
   expect_all_match("d/", "d/");
   const Outcome patterns = run("match l/%d.ppm r/%d.ppm" + options + "-o p%d.pfm --image p%02d.png");
   ASSERT_EQ(patterns.status, 0) << patterns.err;
@@ -48,7 +47,7 @@ TEST_F(SequenceTest, DeepPicturesStayDeep) {
   for (const char* side : {"l", "r"}) fs::create_directory(folder_ / side);
   for (int i = 0; i < 2; ++i) {
     const auto [left, right] = frame_pictures(i);
-    // Eight bits of them would be all but black.
+    // In eight bits they would be nearly black.
     save(numbered("l/", i, ".pgm"), deepened(green_of(left), 5));
     save(numbered("r/", i, ".pgm"), deepened(green_of(right), 5));
   }
@@ -95,7 +94,7 @@ TEST_F(SequenceTest, BrokenFramesAreNamedAndTheRestIsDone) {
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 2) << outcome.err;
   for (const char* line : {"parallax: frame 2: l/2.ppm: is damaged",
                            "\nparallax: frame 4: cannot read r/4.ppm: No such file or directory"})
-    EXPECT_NE(outcome.err.find(line), std::string::npos) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, line)) << outcome.err;
   for (int i = 0; i < frames; ++i) {
     EXPECT_EQ(exists(numbered("d", i, ".pfm")), i != 2 && i != 4);
     EXPECT_EQ(exists(numbered("i", i, ".png")), i != 2 && i != 4);
@@ -110,7 +109,7 @@ TEST_F(SequenceTest, BrokenFramesAreNamedAndTheRestIsDone) {
   ASSERT_EQ(report["failed"].size(), 2u);
   EXPECT_EQ(report["failed"][0]["number"], 2);
   EXPECT_EQ(report["failed"][0]["name"], "l/2.ppm");
-  EXPECT_NE(std::string(report["failed"][1]["error"]).find("r/4.ppm"), std::string::npos);
+  EXPECT_TRUE(contains(std::string(report["failed"][1]["error"]), "r/4.ppm"));
   EXPECT_GT(report["frames_per_second"], 0);
   EXPECT_GT(report["milliseconds"]["search"], 0);
   EXPECT_GT(report["memory_bytes"], 0);
@@ -152,7 +151,7 @@ TEST_F(SequenceTest, AFrameOfAnotherSizeOrDepthIsBroken) {
   for (const char* line : {"frame 1: l/1.ppm is 60×48 with 8 bits, earlier frames are 64×48 with 8 bits",
                            "frame 3: l/3.ppm is 64×48 with 16 bits", "frame 4: l/4.ppm is 64×48",
                            "r/4.ppm is 64×47", "matched 3 of 6 frames"})
-    EXPECT_NE(outcome.err.find(line), std::string::npos) << line << " in " << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, line)) << line << " in " << outcome.err;
   EXPECT_TRUE(exists("d/5.pfm"));
   EXPECT_FALSE(exists("d/1.pfm") || exists("d/3.pfm") || exists("d/4.pfm"));
 }
@@ -174,8 +173,8 @@ TEST_F(SequenceTest, RefusesInputsThatMakeNoSequence) {
   expect_refusal("match l", 2, {"RIGHT", "required"});
   expect_refusal("match l r --side-by-side", 2, {"--side-by-side", "leave out r"});
   expect_refusal("match l --side-by-side --disparities 33", 2, {"32 pixels wide"});
-  EXPECT_NE(run("match l other" + options).err.find("names in l and other differ: pairing them in order"),
-            std::string::npos);
+  EXPECT_TRUE(
+      contains(run("match l other" + options).err, "names in l and other differ: pairing them in order"));
   fs::rename(folder_ / "other/b.ppm", folder_ / "other/1.ppm");
   expect_refusal("match l other", 1, {"other has no 0.ppm", "same file names"});
   fs::remove(folder_ / "other/a.ppm");

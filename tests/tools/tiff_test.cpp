@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TIFFs part by part.
+// Reading and writing parts of TIFFs.
 
 #include "tools/parallax/tiff.h"
 
@@ -17,7 +17,7 @@ using tool::TiffFormat;
 using tool::TiffReader;
 using tool::TiffWriter;
 
-// Pixels that say where they are.
+// Pixels that depend on their position.
 std::vector<std::byte> pixels_of(const TiffFormat& format, int picture = 0) {
   std::vector<std::byte> pixels(format.bytes());
   for (std::size_t i = 0; i < pixels.size(); ++i)
@@ -45,7 +45,7 @@ std::vector<std::byte> read(TiffReader& file, const Rectangle& region) {
   return pixels;
 }
 
-// All of it, single pixels at corners, and what crosses the edges of tiles.
+// The complete image, single pixels at corners, and regions across the edges of tiles.
 std::vector<Rectangle> regions_of(Size size) {
   const int w = size.width, h = size.height;
   return {{0, 0, size},       {0, 0, {1, 1}},    {w - 1, h - 1, {1, 1}}, {w / 3, h / 4, {w / 2, h / 2}},
@@ -144,7 +144,7 @@ TEST_F(TiffTest, WhatIsCutShortIsFoundOut) {
   writer.end();
   writer.close();
   const std::string file = contents(folder_ / "a.tiff");
-  // Its directory comes last.
+  // The directory is at the end of the file.
   write(folder_ / "cut.tiff", file.substr(0, file.size() - 10));
   EXPECT_FALSE(TiffReader::open(path("cut.tiff")));
   write(folder_ / "none.tiff", "II");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs in tiles: plans, what is left when they are killed, and the same bytes in the end.
+// Matching in tiles: plans, resuming after a kill, and the same bytes as untiled.
 
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +14,6 @@
 #include "parallax/formats.h"
 
 #include "support.h"
-#include "tools/background.h"
 #include "tools/command_fixture.h"
 #include "tools/parallax/tiles/folder.h"
 #include "tools/picture_files.h"
@@ -34,7 +34,7 @@ class TilesTest : public CommandTest {
     test::save((folder_ / name).string(), picture);
   }
 
-  // Matches by the options, whole and in tiles, and compares the files.
+  // Matches untiled and in tiles, and compares the files.
   void expect_same_in_tiles(const std::string& pictures, const std::string& options,
                             const std::string& tile) {
     const Outcome whole = run("match " + pictures + " -o whole.pfm " + options);
@@ -45,6 +45,37 @@ class TilesTest : public CommandTest {
     EXPECT_GT(json::parse(tiled.out)["tiles"]["count"], 3) << options;
     EXPECT_TRUE(contents(folder_ / "whole.pfm") == contents(folder_ / "tiled.pfm")) << pictures << options;
     EXPECT_FALSE(fs::exists(folder_ / "tiled.pfm.tiles"));
+  }
+
+  // Plans the pair, by options of the match; returns the number of tiles.
+  int plan(const std::string& options, const std::string& path = "plan.json") const {
+    const Outcome outcome = run("plan pair/left.png pair/right.png " + options + " --plan " + path);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return static_cast<int>(plan_in(path)["tiles"].size());
+  }
+  // Matches tiles of a plan, by one command.
+  Outcome match_tiles(const std::string& path, const std::vector<int>& numbers) const {
+    std::string text;
+    for (const int number : numbers) text += std::to_string(number) + "\n";
+    write(folder_ / "numbers.txt", text);
+    const Outcome outcome = run("match --plan " + path + " --tile - <numbers.txt");
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return outcome;
+  }
+  static std::vector<int> numbers_from(int first, int end) {
+    std::vector<int> numbers(static_cast<std::size_t>(end - first));
+    std::iota(numbers.begin(), numbers.end(), first);
+    return numbers;
+  }
+
+  // The limit that the refusal of a match recommends.
+  int least_mebibytes(const std::string& match) const {
+    const Outcome refused = run(match);
+    EXPECT_EQ(refused.status, 1);
+    const std::string before = "raise the limit to ";
+    const std::size_t at = refused.err.find(before);
+    EXPECT_NE(at, std::string::npos) << refused.err;
+    return at == std::string::npos ? 0 : std::stoi(refused.err.substr(at + before.size()));
   }
 
   json plan_in(const std::string& path) const { return json::parse(contents(folder_ / path)); }
@@ -71,9 +102,10 @@ class TilesTest : public CommandTest {
     return false;
   }
 
+  const std::string block_ = "--method block --disparities 16 ";
   // A pair in 20 tiles, and its map.
-  const std::string words_ =
-      "match pair/left.png pair/right.png --method bp --disparities 16 --padding 8 --tile-size 150x110 ";
+  const std::string options_ = "--method bp --disparities 16 --padding 8 --tile-size 150x110 ",
+                    words_ = "match pair/left.png pair/right.png " + options_;
   void make_job() {
     make_pair_of("330x270");
     ASSERT_EQ(run(words_ + "-o expected.pfm").status, 0);
@@ -130,14 +162,14 @@ TEST_F(TilesTest, SynthWritesTheSamePixelsInTiles) {
   EXPECT_FALSE(fs::exists(folder_ / "bare/disp0GT.tiff"));
 }
 
-// 4.6 GB in tiles, though its pixels take less than the 4 GB that offsets of 32 bits reach: its head says
-// that they have 64.
 TEST_F(TilesTest, SynthWritesAllOfAPairOrNothing) {
   fs::create_directories(folder_ / "pair/calib.txt");
   expect_refusal("synth pair --tiled --size 300x200", 1, {"calib.txt"});
   EXPECT_FALSE(fs::exists(folder_ / "pair/left.tiff"));
 }
 
+// In tiles it takes 4.6 GB, though the pixels alone take less than the 4 GB that offsets of 32 bits reach: the
+// head says that offsets have 64.
 TEST_F(TilesTest, SynthWritesLargeTiffsWhereTilesAreLarge) {
   Background synth(folder_, {"synth", "tall", "--tiled", "--no-truth", "--size", "1281x1000000"});
   std::string head;
@@ -163,7 +195,7 @@ TEST_F(TilesTest, EveryKindOfOutputIsMadeOfTiles) {
   EXPECT_GT(report["peak_memory_bytes"], 0);
   EXPECT_EQ(report["valid"], 1.0);
   EXPECT_LT(report["error"]["bad1"], 0.3);
-  // Of the disparities, and not of what a PNG rounds them to.
+  // The error is that of the disparities before a PNG rounds them.
   EXPECT_EQ(report["error"], json::parse(run("eval expected.pfm pair/disp0GT.pfm --json").out));
   EXPECT_EQ(picture("view.png").size(), (Size{330, 270}));
   ASSERT_EQ(run(words_ + "-o d.tiff").status, 0);
@@ -179,26 +211,19 @@ TEST_F(TilesTest, EveryKindOfOutputIsMadeOfTiles) {
 
 TEST_F(TilesTest, APlanIsMatchedTileByTileAndMerged) {
   make_job();
-  const std::string options = words_.substr(words_.find(' '));
-  ASSERT_EQ(run("plan " + options + " -o d.pfm --plan plan.json").status, 0);
-  const json plan = plan_in("plan.json");
-  const int count = static_cast<int>(plan["tiles"].size());
+  const int count = plan(options_ + "-o d.pfm");
   ASSERT_GT(count, 5);
-  EXPECT_EQ(plan["request"]["parameters"]["disparities"].is_null(), false);
+  EXPECT_FALSE(plan_in("plan.json")["request"]["parameters"]["disparities"].is_null());
   for (const int number : {0, 1, 1}) {
     const fs::path before = folder_ / "before.tiff";
     if (fs::exists(tile(number))) fs::create_hard_link(tile(number), before);
     const Outcome outcome = run("match --plan plan.json --tile " + std::to_string(number));
     ASSERT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_EQ(json::parse(outcome.out)["tile"], number);
-    // Who reads the old file goes on reading it.
+    // A process that reads the old file can continue.
     EXPECT_FALSE(fs::exists(before) && fs::equivalent(before, tile(number)));
   }
-  std::string numbers;
-  for (int number = 2; number < count; ++number) numbers += std::to_string(number) + "\n";
-  write(folder_ / "numbers.txt", numbers);
-  const Outcome rest = run("match --plan plan.json --tile - <numbers.txt");
-  ASSERT_EQ(rest.status, 0) << rest.err;
+  const Outcome rest = match_tiles("plan.json", numbers_from(2, count));
   EXPECT_EQ(std::count(rest.out.begin(), rest.out.end(), '\n'), count - 2);
   ASSERT_EQ(run("merge plan.json --keep").status, 0);
   expect_expected("d.pfm");
@@ -218,39 +243,33 @@ TEST_F(TilesTest, APlanIsMatchedTileByTileAndMerged) {
 
 TEST_F(TilesTest, APlanKeepsWhatIsConfigured) {
   make_job();
-  const std::string plan = "plan " + words_.substr(words_.find(' ')) + " -o d.pfm --plan plan.json";
-  expect_refusal(plan + " --configure no_such_tunable=1", 2, {"no_such_tunable"});
-  ASSERT_EQ(run(plan).status, 0);
+  const std::string options = options_ + "-o d.pfm";
+  expect_refusal(
+      "plan pair/left.png pair/right.png " + options + " --plan p.json --configure no_such_tunable=1", 2,
+      {"no_such_tunable"});
+  plan(options);
   const json before = plan_in("plan.json")["tile_memory_bytes"];
-  ASSERT_EQ(run(plan + " --configure aligned=false").status, 0);
+  const int count = plan(options + " --configure aligned=false");
   EXPECT_GT(plan_in("plan.json")["tile_memory_bytes"], before);
-  const std::string last = std::to_string(plan_in("plan.json")["tiles"].size() - 1);
-  ASSERT_EQ(run("match --plan plan.json --tile - <numbers.txt", "seq 0 " + last + " >numbers.txt;").status,
-            0);
+  match_tiles("plan.json", numbers_from(0, count));
   ASSERT_EQ(run("merge plan.json").status, 0);
   expect_expected("d.pfm");
 }
 
 TEST_F(TilesTest, MergeKeepsTilesAlone) {
   make_pair_of("150x110");
-  ASSERT_EQ(
-      run("plan pair/left.png pair/right.png --method block --disparities 16 -o d.png --plan p.json").status,
-      0);
-  ASSERT_EQ(run("match --plan p.json --tile 0").status, 0);
+  plan(block_ + "-o d.png", "p.json");
+  match_tiles("p.json", {0});
   ASSERT_EQ(run("merge p.json --keep").status, 0);
   for (const auto& entry : fs::directory_iterator(folder_ / "d.png.tiles"))
     EXPECT_EQ(entry.path().filename(), "tile-000000.tiff");
 }
 
-// Two merges of one plan, or a tile that a scheduler matches twice.
+// For example another merge of the plan, or a tile that a scheduler matches twice.
 TEST_F(TilesTest, MergeRemovesNothingThatOthersUse) {
   make_pair_of("150x110");
-  const std::string plan =
-      "plan pair/left.png pair/right.png --method block --disparities 16 --tile-size 90x60 ";
-  ASSERT_EQ(run(plan + "-o d.pfm --plan plan.json").status, 0);
-  const auto count = plan_in("plan.json")["tiles"].size();
-  for (std::size_t number = 0; number < count; ++number)
-    ASSERT_EQ(run("match --plan plan.json --tile " + std::to_string(number)).status, 0);
+  const int count = plan(block_ + "--tile-size 90x60 -o d.pfm");
+  match_tiles("plan.json", numbers_from(0, count));
   {
     const tool::TileFolderLock other((folder_ / "d.pfm.tiles").string(), tool::TileFolderLock::Use::shared);
     ASSERT_EQ(run("merge plan.json").status, 0);
@@ -262,20 +281,15 @@ TEST_F(TilesTest, MergeRemovesNothingThatOthersUse) {
 
 TEST_F(TilesTest, MergeNamesTilesThatAreNotThere) {
   make_job();
-  const std::string options = words_.substr(words_.find(' '));
-  ASSERT_EQ(run("plan " + options + " -o d.pfm --plan plan.json").status, 0);
-  ASSERT_EQ(run("plan " + options + " -o d.pfm --plan other.json --iterations 3").status, 0);
+  const int count = plan(options_ + "-o d.pfm");
+  plan(options_ + "-o d.pfm --iterations 3", "other.json");
   write(folder_ / "d.pfm", "what was here before");
-  const int count = static_cast<int>(plan_in("plan.json")["tiles"].size());
   expect_refusal("merge plan.json", 1, {"tiles 0 to " + std::to_string(count - 1) + " are missing"});
-  std::string numbers;
-  for (int number = 0; number < count; ++number)
-    if (number != 4) numbers += std::to_string(number) + "\n";
-  write(folder_ / "numbers.txt", numbers);
-  ASSERT_EQ(run("match --plan plan.json --tile - <numbers.txt").status, 0);
-  ASSERT_EQ(run("match --plan other.json --tile 1").status, 0);
+  match_tiles("plan.json", numbers_from(0, 4));
+  match_tiles("plan.json", numbers_from(5, count));
+  match_tiles("other.json", {1});
   const std::string whole = contents(tile(2));
-  // Its length is right, but its directory says that pixels lie beyond its end.
+  // A file of the right length whose directory says that pixels lie beyond its end.
   std::string astray = whole;
   const std::size_t offset = astray.find(std::string("\x11\x01\x04\0\1\0\0\0", 8));
   ASSERT_NE(offset, std::string::npos);
@@ -287,9 +301,8 @@ TEST_F(TilesTest, MergeNamesTilesThatAreNotThere) {
                    {"tile 4 is missing", "tile 2 is damaged", "tile 1 is from another plan", "d.pfm.tiles"});
   }
   EXPECT_EQ(contents(folder_ / "d.pfm"), "what was here before");
-  write(folder_ / "numbers.txt", "1\n2\n4\n");
-  ASSERT_EQ(run("match --plan plan.json --tile - <numbers.txt").status, 0);
-  // The new map takes the place of the old one, and is not written over it.
+  match_tiles("plan.json", {1, 2, 4});
+  // The new map replaces the old file instead of overwriting its content.
   fs::create_hard_link(folder_ / "d.pfm", folder_ / "before");
   ASSERT_EQ(run("merge plan.json").status, 0);
   expect_expected("d.pfm");
@@ -306,7 +319,7 @@ TEST_F(TilesTest, KilledWhileTheMapIsWrittenItIsWrittenAnew) {
         std::this_thread::yield();
     }
     caught = map_is_begun();
-    // What has its name is whole.
+    // A file with the final name is complete.
     if (fs::exists(folder_ / "d.pfm")) expect_expected("d.pfm");
     if (caught) {
       EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
@@ -322,13 +335,10 @@ TEST_F(TilesTest, KilledWhileTheMapIsWrittenItIsWrittenAnew) {
   if (!caught) GTEST_SKIP() << "the map was always written before the kill";
 }
 
-// A status that there is not, though the file is whole.
+// The file is complete, but has an invalid status.
 TEST_F(TilesTest, MergeRefusesATileWhoseStatusesAreDamaged) {
   make_job();
-  ASSERT_EQ(run("plan" + words_.substr(5) + "-o d.pfm --plan plan.json").status, 0);
-  const int count = static_cast<int>(plan_in("plan.json")["tiles"].size());
-  for (int number = 0; number < count; ++number)
-    ASSERT_EQ(run("match --plan plan.json --tile " + std::to_string(number)).status, 0);
+  match_tiles("plan.json", numbers_from(0, plan(options_ + "-o d.pfm")));
   std::string bytes = contents(tile(1));
   const auto is_status = [](char c) { return static_cast<unsigned char>(c) < status_count; };
   std::size_t longest = 0, middle = 0;
@@ -344,14 +354,13 @@ TEST_F(TilesTest, MergeRefusesATileWhoseStatusesAreDamaged) {
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
 }
 
-// Files of a tile that are whole, but for a few pixels.
+// Files of tiles that are complete, with a few damaged pixels.
 TEST_F(TilesTest, DamagedPixelsOfATileAreFound) {
   make_pair_of("330x270");
   fs::create_directory(folder_ / "d.pfm.tiles");
-  const std::string options =
-      "pair/left.png pair/right.png --method block --disparities 16 --tile-size 330x270 -o d.pfm ";
-  ASSERT_EQ(run("plan " + options + "--plan d.pfm.tiles/plan.json").status, 0);
-  ASSERT_EQ(run("match --plan d.pfm.tiles/plan.json --tile 0").status, 0);
+  const std::string options = block_ + "--tile-size 330x270 -o d.pfm ";
+  plan(options, "d.pfm.tiles/plan.json");
+  match_tiles("d.pfm.tiles/plan.json", {0});
   const std::string whole = contents(tile(0));
   const std::size_t disparities = 1000, statuses = 330 * 270 * 4 + 10'000;
   const auto expect_damaged = [&](const std::string& bytes) {
@@ -360,7 +369,7 @@ TEST_F(TilesTest, DamagedPixelsOfATileAreFound) {
     expect_refusal("merge d.pfm.tiles/plan.json", 1, {"tile 0 is damaged"});
   };
   std::string two = whole;
-  // The highest bits of two words, which a plain sum would cancel.
+  // Flips the highest bits of two words, which cancel in a plain sum.
   for (const std::size_t at : {7u, 7u + 80u})
     two[disparities + at] = static_cast<char>(two[disparities + at] ^ 0x80);
   expect_damaged(two);
@@ -371,20 +380,18 @@ TEST_F(TilesTest, DamagedPixelsOfATileAreFound) {
   status[statuses] = static_cast<char>(status[statuses] ^ 1);
   expect_damaged(status);
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
-  // Who goes on with the match has it once more.
-  const Outcome outcome = run("match " + options + "--resume --json");
+  // Resuming the match computes the tile again.
+  const std::string match = "match pair/left.png pair/right.png ";
+  const Outcome outcome = run(match + options + "--resume --json");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(json::parse(outcome.out)["tiles"]["matched"], 1);
-  ASSERT_EQ(run("match pair/left.png pair/right.png --method block --disparities 16 -o expected.pfm").status,
-            0);
+  ASSERT_EQ(run(match + block_ + "-o expected.pfm").status, 0);
   expect_expected("d.pfm");
 }
 
 TEST_F(TilesTest, APipeInPlaceOfATileIsNotWaitedFor) {
   make_pair_of("150x110");
-  ASSERT_EQ(
-      run("plan pair/left.png pair/right.png --method block --disparities 16 -o d.pfm --plan p.json").status,
-      0);
+  plan(block_ + "-o d.pfm", "p.json");
   fs::create_directory(folder_ / "d.pfm.tiles");
   ASSERT_EQ(::mkfifo(tile(0).c_str(), 0600), 0);
   expect_refusal("merge p.json", 1, {"tile 0 is damaged"}, "timeout 20 env");
@@ -417,30 +424,25 @@ TEST_F(TilesTest, FilesOfTheUsersAreNotDeleted) {
     EXPECT_EQ(contents(folder_ / "d.pfm.tiles" / name), "mine");
     fs::remove(folder_ / "d.pfm.tiles" / name);
   }
-  ASSERT_EQ(
-      run("plan pair/left.png pair/right.png --method block --disparities 16 -o d.pfm --plan p.json").status,
-      0);
-  ASSERT_EQ(run("match --plan p.json --tile 0").status, 0);
+  plan(block_ + "-o d.pfm", "p.json");
+  match_tiles("p.json", {0});
   for (const std::string& name : own) write(folder_ / "d.pfm.tiles" / name, "mine");
   ASSERT_EQ(run("merge p.json").status, 0);
   for (const std::string& name : own) EXPECT_EQ(contents(folder_ / "d.pfm.tiles" / name), "mine") << name;
   EXPECT_FALSE(fs::exists(tile(0)));
 }
 
-// The left picture guides what comes after the tiles.
+// The left picture guides the refinement after the tiles.
 TEST_F(TilesTest, MergeRefusesALeftPictureThatWasChanged) {
   make_pair_of("150x110");
-  ASSERT_EQ(run("plan pair/left.png pair/right.png --method block --disparities 16 --weighted-median 5 -o "
-                "d.pfm --plan p.json")
-                .status,
-            0);
-  ASSERT_EQ(run("match --plan p.json --tile 0").status, 0);
+  plan(block_ + "--weighted-median 5 -o d.pfm", "p.json");
+  match_tiles("p.json", {0});
   write(folder_ / "pair/left.png", contents(folder_ / "pair/left.png") + " ");
   expect_refusal("merge p.json", 1, {"left/bytes", "new plan"});
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
 }
 
-// At several moments: before there is a plan, in the middle of tiles, in between.
+// Kills at several moments: before there is a plan, during a tile, between tiles.
 TEST_F(TilesTest, KilledAndResumedGivesTheSameBytes) {
   make_job();
   for (int moment = 0; moment < (sanitized ? 2 : 6); ++moment) {
@@ -510,14 +512,10 @@ TEST_F(TilesTest, ALimitThatIsTooSmallNamesOneThatWouldDo) {
       "match pair/left.png pair/right.png --method bp --disparities 128 --iterations 1 --padding 8 --json -o "
       "d.pfm "
       "--max-memory ";
-  const Outcome refused = run(match + "1M");
-  EXPECT_EQ(refused.status, 1);
-  const std::string before = "raise the limit to ";
-  const std::size_t at = refused.err.find(before);
-  ASSERT_NE(at, std::string::npos) << refused.err;
-  const int least = std::stoi(refused.err.substr(at + before.size()));
-  // Tiles are tried by whole mebibytes.
-  expect_refusal(match + std::to_string(least - 2) + "M", 1, {before + std::to_string(least) + "M"});
+  const int least = least_mebibytes(match + "1M");
+  // Limits are tried in steps of a mebibyte.
+  expect_refusal(match + std::to_string(least - 2) + "M", 1,
+                 {"raise the limit to " + std::to_string(least) + "M"});
   const Outcome outcome = run(match + std::to_string(least) + "M");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const json report = json::parse(outcome.out);
@@ -527,7 +525,7 @@ TEST_F(TilesTest, ALimitThatIsTooSmallNamesOneThatWouldDo) {
   }
 }
 
-// It takes 4 GB, but for what is missing here.
+// The head announces a picture of 4 GB; the rest of the file is missing.
 TEST_F(TilesTest, APngThatDoesNotFitIsNotDecoded) {
   const std::string head(
       "\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\x4E\x20\0\0\x3A\x98\x10\x02\0\0\0\xD2\x3C\x68\x0D", 33);
@@ -539,7 +537,7 @@ TEST_F(TilesTest, APngThatDoesNotFitIsNotDecoded) {
                  {"large.png", "damaged"});
 }
 
-// Where they do not match much more.
+// Only if tiles of half the memory do not match many more pixels.
 TEST_F(TilesTest, TwoTilesAreMatchedAtOnceWhereThatPays) {
   make_pair_of("700x500");
   const auto report = [&](const std::string& options) {
@@ -554,12 +552,8 @@ TEST_F(TilesTest, TwoTilesAreMatchedAtOnceWhereThatPays) {
   EXPECT_EQ(at_once("--method block --tile-size 300x300"), 2);
   EXPECT_EQ(at_once("--method block --tile-size 300x300 --threads 1"), 1);
   EXPECT_EQ(at_once("--tile-size 300x300 --method bp --padding 8"), 1);
-  const Outcome refused =
-      run("match pair/left.png pair/right.png --method census --disparities 16 -o d.pfm --max-memory 1M");
-  const std::string before = "raise the limit to ";
-  const std::size_t at = refused.err.find(before);
-  ASSERT_NE(at, std::string::npos) << refused.err;
-  const int least = std::stoi(refused.err.substr(at + before.size()));
+  const int least = least_mebibytes(
+      "match pair/left.png pair/right.png --method census --disparities 16 -o d.pfm --max-memory 1M");
   EXPECT_EQ(at_once("--method census --resume --max-memory " + std::to_string(least) + "M"), 1);
   const json two = report("--method block --resume --max-memory 54M");
   EXPECT_EQ(two["tiles"]["at_once"], 2);
@@ -614,7 +608,7 @@ TEST_F(TilesTest, RefusesWhatTilesDoNotHave) {
 
 TEST_F(TilesTest, RefusesPlansWithNumbersThatNoIntegerHolds) {
   make_pair_of("150x110");
-  ASSERT_EQ(run("plan pair/left.png pair/right.png --disparities 16 -o d.pfm --plan plan.json").status, 0);
+  plan("--disparities 16 -o d.pfm");
   for (const json& number : {json(1e300), json(-1e300), json(2.5), json(1ull << 40), json(-(1ll << 40))}) {
     json changed = plan_in("plan.json");
     changed["threads"] = number;
@@ -625,10 +619,7 @@ TEST_F(TilesTest, RefusesPlansWithNumbersThatNoIntegerHolds) {
 
 TEST_F(TilesTest, RefusesPlansThatAreNone) {
   make_pair_of("150x110");
-  ASSERT_EQ(run("plan pair/left.png pair/right.png --method block --disparities 16 --tile-size 90x60 -o "
-                "d.pfm --plan plan.json")
-                .status,
-            0);
+  plan(block_ + "--tile-size 90x60 -o d.pfm");
   const json plan = plan_in("plan.json");
   const auto expect_broken = [&](const json& broken, const std::vector<std::string>& words) {
     write(folder_ / "broken.json", broken.dump());

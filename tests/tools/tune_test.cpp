@@ -25,17 +25,17 @@ TEST_F(TuneCommand, RemembersAndShowsAndForgets) {
     const Outcome outcome = tune(std::string("--method ") + method + " --device cpu" + quickly);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_EQ(outcome.err, "");
-    EXPECT_NE(outcome.out.find("remembered in t.json"), std::string::npos) << outcome.out;
+    EXPECT_TRUE(contains(outcome.out, "remembered in t.json")) << outcome.out;
   }
   EXPECT_EQ(entries(), 4u);
   const Outcome all = tune("--show --json all.json");
   for (const char* method : {"block (", "census (", "bp (", "tiled-bp ("})
-    EXPECT_NE(all.out.find(method), std::string::npos) << all.out;
+    EXPECT_TRUE(contains(all.out, method)) << all.out;
   const json shown = json::parse(contents(folder_ / "all.json"));
   EXPECT_EQ(shown.at("file"), "t.json");
   EXPECT_GE(shown.at("entries").size(), 4u);
   EXPECT_EQ(shown.at("entries")[1].at("labels"), 16);
-  EXPECT_EQ(tune("--show --method census").out.find("block ("), std::string::npos);
+  EXPECT_FALSE(contains(tune("--show --method census").out, "block ("));
   EXPECT_EQ(tune("--show --device cpu --threads 1").out, "");
 
   EXPECT_EQ(tune("--forget --method census").out, "forgot 1 entry\n");
@@ -49,21 +49,20 @@ TEST_F(TuneCommand, RemembersAndShowsAndForgets) {
 TEST_F(TuneCommand, ListsWhatThereIsToConfigure) {
   const Outcome outcome = tune("--list --method block --device cpu --json list.json");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("pixels_together: "), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("    2, 4, 8, 16\n"), std::string::npos) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "pixels_together: ")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "    2, 4, 8, 16\n")) << outcome.out;
   EXPECT_EQ(json::parse(contents(folder_ / "list.json")).at("tunables")[0].at("name"), "bands_per_thread");
-  // Without the device, too.
+  // Listing works without the device.
   const Outcome gpu = tune("--list --method block --device cuda");
   EXPECT_EQ(gpu.status, 0) << gpu.err;
-  EXPECT_NE(gpu.out.find("never searched; --configure also takes automatic, global-memory"),
-            std::string::npos)
+  EXPECT_TRUE(contains(gpu.out, "never searched; --configure also takes automatic, global-memory"))
       << gpu.out;
   expect_refusal("tune --list --show", 2, {"--list, --show"});
   expect_refusal("tune --configure rows=2" + std::string(quickly) + "--method block --device cpu", 2,
                  {"rows", "bands_per_thread"}, here);
 }
 
-// With the footprint, where it was counted.
+// With the footprint, if it was computed.
 TEST_F(TuneCommand, TellsEveryTrialInJson) {
   for (const std::string search : {"occupancy", "exhaustive"}) {
     ASSERT_EQ(tune("--method block --search " + search + " --device cpu --json r.json" + quickly).status, 0);
@@ -79,10 +78,9 @@ TEST_F(TuneCommand, TellsEveryTrialInJson) {
 }
 
 TEST_F(TuneCommand, SaysFullRowInsteadOfLabels) {
-  EXPECT_NE(
-      tune("--method block --full-row --size 96x64 --budget 0.5 --device cpu").out.find("96×64, full row\n"),
-      std::string::npos);
-  EXPECT_NE(tune("--show --device cpu").out.find("pixels, full row: "), std::string::npos);
+  EXPECT_TRUE(contains(tune("--method block --full-row --size 96x64 --budget 0.5 --device cpu").out,
+                       "96×64, full row\n"));
+  EXPECT_TRUE(contains(tune("--show --device cpu").out, "pixels, full row: "));
 }
 
 TEST_F(TuneCommand, TakesPictures) {
@@ -90,8 +88,8 @@ TEST_F(TuneCommand, TakesPictures) {
   const Outcome outcome = tune(
       "pair/left.png pair/right.png --method block --device cpu --disparities 16 --budget 0.5 --window 5");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("block (sad, window 5, 16 bits)"), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("96×64, 16 labels"), std::string::npos) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "block (sad, window 5, 16 bits)")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "96×64, 16 labels")) << outcome.out;
 }
 
 TEST_F(TuneCommand, TheMapIsTheSameTunedOrNot) {
@@ -109,14 +107,14 @@ TEST_F(TuneCommand, TheMapIsTheSameTunedOrNot) {
   write(folder_ / "t.json", text);
   const Outcome tuned = run(arguments + "tuned.pfm", here);
   EXPECT_EQ(tuned.status, 0);
-  EXPECT_EQ(tuned.err.find("tuning"), std::string::npos) << tuned.err;
+  EXPECT_FALSE(contains(tuned.err, "tuning")) << tuned.err;
   EXPECT_EQ(contents(folder_ / "default.pfm"), contents(folder_ / "tuned.pfm"));
-  // It was used: fewer pixels together take less memory.
+  // The configuration was used: fewer pixels together take less memory.
   const auto bytes = [](const Outcome& outcome) { return json::parse(outcome.out).at("memory_bytes"); };
   EXPECT_LT(bytes(tuned), bytes(by_default));
 }
 
-// One warning, and the match is made.
+// The match succeeds, with one warning.
 TEST_F(TuneCommand, ABrokenFileIsOneWarning) {
   make_pair();
   write(folder_ / "t.json", "{\"version\": 2, \"entries\": []}");
@@ -126,10 +124,10 @@ TEST_F(TuneCommand, ABrokenFileIsOneWarning) {
           here);
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-  EXPECT_NE(outcome.err.find("t.json has version 2"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "t.json has version 2")) << outcome.err;
 }
 
-// Before time is spent on a search.
+// The error comes before time is spent on a search.
 TEST_F(TuneCommand, WhatCannotBeWrittenIsRefusedAtOnce) {
   const std::string long_search = "tune --device cpu --budget 5";
   expect_refusal(long_search, 1, {"/proc/none/t.json"}, "PARALLAX_TUNING=/proc/none/t.json");
@@ -140,8 +138,8 @@ TEST_F(TuneCommand, WhatCannotBeWrittenIsRefusedAtOnce) {
   expect_refusal("tune --suite papers --data data --json none/r.json", 1, {"none/r.json"}, here);
 }
 
-// All that is found is told, and written to the other file, where the one of tuning fails in the end: what is
-// there cannot be set aside.
+// The tuning file cannot be written, because the broken one cannot be set aside. The results are printed all
+// the same, and written to the JSON file.
 class TuneCommandInTrouble : public TuneCommand {
  protected:
   TuneCommandInTrouble() {
@@ -151,14 +149,14 @@ class TuneCommandInTrouble : public TuneCommand {
   json expect_results(const Outcome& outcome) const {
     EXPECT_EQ(outcome.status, 1);
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-    EXPECT_NE(outcome.err.find("t.json"), std::string::npos) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "t.json")) << outcome.err;
     return json::parse(contents(folder_ / "r.json")).at("results");
   }
 };
 
 TEST_F(TuneCommandInTrouble, TellsAndWritesWhatItFound) {
   const Outcome outcome = tune("--method block --device cpu --json r.json" + std::string(quickly));
-  EXPECT_NE(outcome.out.find("best: "), std::string::npos) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "best: ")) << outcome.out;
   EXPECT_EQ(expect_results(outcome).size(), 1u);
 }
 
@@ -169,14 +167,14 @@ TEST_F(TuneCommandInTrouble, GoesOnWithTheSuite) {
   EXPECT_EQ(expect_results(outcome).size(), 4u);
 }
 
-// A single match takes longer than the budget: nothing is compared, and what is remembered stays.
+// A single match takes longer than the budget, so nothing is compared or remembered.
 TEST_F(TuneCommand, ASearchThatEndsBeforeItBeganRemembersNothing) {
   const Outcome outcome =
       tune("--method bp --device cpu --threads 1 --disparities 64 --budget 0.01 --json r.json");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_EQ(outcome.out.find("best: "), std::string::npos) << outcome.out;
+  EXPECT_FALSE(contains(outcome.out, "best: ")) << outcome.out;
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-  EXPECT_NE(outcome.err.find("--budget"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "--budget")) << outcome.err;
   EXPECT_FALSE(fs::exists(folder_ / "t.json"));
   EXPECT_EQ(json::parse(contents(folder_ / "r.json")).at("results")[0].at("compared"), false);
 }
@@ -187,10 +185,10 @@ TEST_F(TuneCommand, ASuiteThatEndsBeforeItBeganHasNoFigures) {
       "--suite papers --data data --device cpu --threads 1 --disparities 64 --arithmetic float32 --budget "
       "0.01");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_NE(outcome.out.find("nothing was compared"), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("| — | — | — | — |"), std::string::npos) << outcome.out;
-  EXPECT_EQ(outcome.out.find("nan"), std::string::npos) << outcome.out;
-  EXPECT_EQ(outcome.out.find("inf"), std::string::npos) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "nothing was compared")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "| — | — | — | — |")) << outcome.out;
+  EXPECT_FALSE(contains(outcome.out, "nan")) << outcome.out;
+  EXPECT_FALSE(contains(outcome.out, "inf")) << outcome.out;
   EXPECT_FALSE(fs::exists(folder_ / "t.json"));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Videos: read and written by ffmpeg, where that is installed.
+// Videos, which ffmpeg reads and writes. Skipped without ffmpeg.
 
 #include "tools/parallax/video.h"
 
@@ -28,7 +28,7 @@ class VideoTest : public SequenceTest {
     if (std::system("ffmpeg -version >/dev/null 2>&1") != 0) GTEST_SKIP() << "ffmpeg is not installed";
   }
 
-  // Motion JPEG with 12 frames a second, of numbered pictures.
+  // Makes a Motion JPEG video with 12 frames a second from numbered pictures.
   void save_video(const std::string& pictures, const std::string& name,
                   const std::string& options = "") const {
     const std::string command =
@@ -38,7 +38,7 @@ class VideoTest : public SequenceTest {
     fs::remove(folder_ / "ffmpeg.txt");
   }
 
-  // Videos l.avi, r.avi, and both.avi side by side.
+  // Makes videos l.avi and r.avi, and both.avi with the views side by side.
   void make_videos() {
     make_folders();
     fs::create_directory(folder_ / "both");
@@ -126,15 +126,15 @@ TEST_F(VideoTest, ABrokenFrameOfAVideoLeavesTheOthersInStep) {
   write(folder_ / "r.avi", bytes);
   const Outcome outcome = run("match l.avi r.avi" + options + "-o d%d.pfm");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_NE(outcome.err.find("frame 2: r.avi: frame 2 is damaged"), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.err.find("matched 5 of 6 frames"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "frame 2: r.avi: frame 2 is damaged")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "matched 5 of 6 frames")) << outcome.err;
   make_videos();
   ASSERT_EQ(run("match l.avi r.avi" + options + "-o e%d.pfm").status, 0);
   for (const int i : {0, 1, 3, 4, 5})
     EXPECT_TRUE(contents(folder_ / numbered("d", i, ".pfm")) == contents(folder_ / numbered("e", i, ".pfm")));
 }
 
-// Matroska says nothing of how many frames there are.
+// Matroska files do not state the number of frames.
 TEST_F(VideoTest, FramesThatWereNotAnnouncedGoOverNoInput) {
   make_videos();
   save_video("both/%d.ppm", "both.mkv");
@@ -144,12 +144,12 @@ TEST_F(VideoTest, FramesThatWereNotAnnouncedGoOverNoInput) {
   const Outcome outcome =
       run("match both.mkv --side-by-side" + options + "-o d/ --left-mask out/000004.png --image out/");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_NE(outcome.err.find("frame 4: out/000004.png is also read"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "frame 4: out/000004.png is also read")) << outcome.err;
   EXPECT_EQ(contents(folder_ / "out/000004.png"), mask);
   EXPECT_TRUE(fs::exists(folder_ / "out/000005.png"));
 }
 
-// A cut between key frames leaves out frames that the container still counts.
+// After a cut between key frames, the container still counts the frames that were cut.
 TEST_F(VideoTest, FramesThatAnEditLeavesOutAreNotMissed) {
   make_folders();
   save_video("l/%d.ppm", "whole.mp4", "-c:v mpeg4 -pix_fmt yuv420p -g 6 -bf 0");
@@ -167,15 +167,14 @@ TEST_F(VideoTest, VideosThatEndEarlyAreToldOf) {
   save_video("r/%d.ppm", "short.avi", "-frames:v 4");
   const Outcome shorter = run("match l.avi short.avi" + options);
   EXPECT_EQ(shorter.status, 1);
-  EXPECT_NE(shorter.err.find("frame 4: short.avi ends here, l.avi continues"), std::string::npos)
-      << shorter.err;
+  EXPECT_TRUE(contains(shorter.err, "frame 4: short.avi ends here, l.avi continues")) << shorter.err;
   const std::string bytes = contents(folder_ / "both.avi");
   std::size_t third = bytes.find("movi");
   for (int i = 0; i < 3; ++i) third = bytes.find("00dc", third + 4);
   write(folder_ / "both.avi", bytes.substr(0, third));
   const Outcome cut = run("match both.avi --side-by-side" + options);
   EXPECT_EQ(cut.status, 1);
-  EXPECT_NE(cut.err.find("both.avi ends after 2 of 6 frames"), std::string::npos) << cut.err;
+  EXPECT_TRUE(contains(cut.err, "both.avi ends after 2 of 6 frames")) << cut.err;
 }
 
 TEST_F(VideoTest, AVideoThatCannotBeWrittenLeavesNothing) {
@@ -202,7 +201,7 @@ TEST_F(SequenceTest, WhatAnotherProgramSaysOfAVideoIsNotBelieved) {
                  "PATH=\"$PWD\"");
 }
 
-// Its conversion would be undefined behaviour, which the sanitizers see.
+// Converting NaN to an integer is undefined behaviour, which the sanitizers detect.
 TEST_F(SequenceTest, AVideoMayHaveNaNFrames) {
   write(folder_ / "v.avi", "RIFF");
   write(folder_ / "ffprobe", "#!/bin/sh\necho '{\"streams\": [{\"nb_frames\": \"nan\"}]}'\n");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row by row: all costs of a row, then its decisions.
+// Works row by row: computes all costs of a row, then decides.
 
 #include <algorithm>
 #include <cstdlib>
@@ -32,10 +32,10 @@ class Cpu final : public host::Plan {
   detail::Footprint footprint() const { return cpu::footprint(size_.height, workers_, row_bytes()); }
 
  private:
-  // Memory of a thread.
+  // The memory of a thread.
   struct Row {
     std::uint16_t *left, *right;
-    int* costs;  // label by label
+    int* costs;  // one label after the other
   };
 
   std::size_t width() const { return static_cast<std::size_t>(size_.width); }
@@ -78,7 +78,7 @@ class Cpu final : public host::Plan {
       right_disparity_.at(x, y) = disparity_of(winner(row, x, 1));
   }
 
-  // Of the pixels (x + step·d, y), d being the disparity of each label.
+  // The label of least cost, where label d is looked up at pixel (x + step·d, y).
   int winner(const Row& row, int x, int step) const {
     int best = no_candidate, least = 0;
     for (int label = 0; label < p_.disparities; ++label) {

@@ -53,7 +53,7 @@ class Reference final : public host::Plan {
     return std::min(std::abs(left_.at(x, y) - right_.at(x - d, y)), p_.truncation);
   }
 
-  // With `from_right`, of the right pixel (x, y).
+  // With `from_right`, (x, y) is a pixel of the right image.
   std::optional<int> winner(int x, int y, bool from_right) const {
     std::optional<int> best;
     int least = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A method that is declared outside the library: with a line of registry, everything knows it. This program
-// also has the tests of random conformance and of parameters, for it as for any other method.
+// A method declared outside the library: once it is registered, the command line, tuning and tiles support
+// it. This program also runs the generic tests of conformance and of parameters on it.
 
 #include "toy/toy.h"
 
@@ -20,12 +20,6 @@ namespace fs = std::filesystem;
 
 class ToyTest : public testing::Test {
  protected:
-  ToyTest() {
-    std::string name = (fs::temp_directory_path() / "parallax_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~ToyTest() override { fs::remove_all(folder_); }
-
   std::string path(const char* name) const { return (folder_ / name).string(); }
 
   static std::string printed_by(int (*command)(const tool::Arguments&), const tool::Arguments& arguments) {
@@ -41,20 +35,21 @@ class ToyTest : public testing::Test {
     return testing::internal::GetCapturedStdout();
   }
 
-  fs::path folder_;
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 TEST_F(ToyTest, IsListed) {
   EXPECT_EQ(list_methods().back(), "toy");
   EXPECT_EQ(list_presets("toy"), (std::vector<std::string>{"default", "bare"}));
-  EXPECT_NE(printed_by(tool::devices_command, {}).find("toy"), std::string::npos);
+  EXPECT_TRUE(contains(printed_by(tool::devices_command, {}), "toy"));
 }
 
 TEST_F(ToyTest, HelpOfTheCommandLineHasItsOptions) {
   const std::string help = printed_by(tool::match_command, {"--method", "toy", "--help"});
-  EXPECT_NE(help.find("--truncation N"), std::string::npos) << help;
-  EXPECT_NE(help.find("Largest difference that counts [40]"), std::string::npos) << help;
-  EXPECT_NE(help.find("auto, reference, cpu;"), std::string::npos) << help;
+  EXPECT_TRUE(contains(help, "--truncation N")) << help;
+  EXPECT_TRUE(contains(help, "Largest difference that counts [40]")) << help;
+  EXPECT_TRUE(contains(help, "auto, reference, cpu;")) << help;
 }
 
 TEST_F(ToyTest, TheCommandLineMatchesWithItOnBothDevices) {
@@ -88,11 +83,10 @@ TEST_F(ToyTest, ValuesOutOfRangeAreRefusedByName) {
 }
 
 TEST_F(ToyTest, IsTunedAndRemembered) {
-  ::setenv("PARALLAX_TUNING", path("tuning.json").c_str(), 1);
+  const Variable tuning("PARALLAX_TUNING", path("tuning.json"));
   const std::string told = printed_by(
       tool::tune_command, {"--method", "toy", "--device", "cpu", "--size", "64x48", "--budget", "0.5"});
   const std::vector<TunedConfiguration> remembered = remembered_tuning();
-  ::setenv("PARALLAX_TUNING", "off", 1);
   ASSERT_FALSE(remembered.empty()) << told;
   EXPECT_EQ(remembered.front().method, "toy");
   EXPECT_EQ(remembered.front().labels, 16);

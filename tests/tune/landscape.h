@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A landscape of known times, with noise, faults and a clock of its own.
+// A tuning landscape with known times, noise, faults and its own clock.
 #pragma once
 
 #include <algorithm>
@@ -57,13 +57,13 @@ class Simulated final : public tuning::Landscape {
   double seconds() const override { return seconds_; }
   int most_seen_open() const { return most_seen_; }
 
-  double noise = 0;                              // standard deviation, as a part
-  double long_outliers = 0, short_outliers = 0;  // how often; only what is slow is ever too short
-  double drift = 0;                              // all becomes slower by this part a second
+  double noise = 0;                              // standard deviation, as a share of the time
+  double long_outliers = 0, short_outliers = 0;  // probabilities; only slow samples are ever too short
+  double drift = 0;                              // relative slow-down per second
   double seconds_to_build = 0;
-  int at_once = 0;  // are prepared; 0 = to prepare them does nothing
+  int at_once = 0;  // number prepared at once; 0 = prepare() does nothing
   int most_open = 100;
-  int late_run = 10;  // that a late fault begins with
+  int late_run = 10;  // the run at which a late fault begins
   std::map<std::map<std::string, int, std::less<>>, Fault> faults;
 
  private:

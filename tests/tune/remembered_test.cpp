@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of what is remembered, and plans that use it.
+// The file of stored tuning results, and plans that use it.
 
 #include <cstdlib>
 #include <filesystem>
@@ -23,18 +23,7 @@ using detail::Configuration;
 
 class RememberedTuning : public testing::Test {
  protected:
-  RememberedTuning() {
-    std::string name = (fs::temp_directory_path() / "parallax_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    file_ = folder_ / "tuning.json";
-    ::setenv("PARALLAX_TUNING", file_.c_str(), 1);
-    parameters_.disparities = 1000;
-  }
-  ~RememberedTuning() override {
-    ::setenv("PARALLAX_TUNING", "off", 1);
-    fs::permissions(folder_, fs::perms::owner_all);
-    fs::remove_all(folder_);
-  }
+  RememberedTuning() { parameters_.disparities = 1000; }
 
   void write(const std::string& text) const { std::ofstream(file_) << text; }
   std::string content() const {
@@ -43,7 +32,7 @@ class RememberedTuning : public testing::Test {
     return text.str();
   }
 
-  // Entry for the parameters of this test, on two threads.
+  // An entry for the parameters of this test, on two threads.
   TunedConfiguration entry(const TunedValues& values = {{"pixels_together", "16"}}) const {
     const detail::Backend& backend = detail::find_backend(parameters_, device_);
     TunedConfiguration result = detail::tuning_key(parameters_, identify(device_), format_,
@@ -67,8 +56,10 @@ class RememberedTuning : public testing::Test {
     return configuration;
   }
 
-  fs::path folder_, file_;
-  BlockParameters parameters_;  // of many labels: how many pixels go together shows in the memory
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path(), file_ = folder_ / "tuning.json";
+  const Variable tuning_{"PARALLAX_TUNING", file_.string()};
+  BlockParameters parameters_;  // with many labels, so that pixels_together changes the memory
   Device device_ = cpu(2);
   ImageFormat format_{{64, 40}};
 };
@@ -91,7 +82,7 @@ TEST_F(RememberedTuning, CanBeSwitchedOff) {
   EXPECT_EQ(planned_bytes(), bytes_with({}));
   use_tuning(true);
   EXPECT_EQ(planned_bytes(), bytes_with(together(16)));
-  ::setenv("PARALLAX_TUNING", "off", 1);
+  tuning_.set("off");
   EXPECT_EQ(planned_bytes(), bytes_with({}));
   EXPECT_EQ(tuning_file(), "");
   EXPECT_THROW(remember_tuning(entry()), Error);
@@ -110,9 +101,9 @@ TEST_F(RememberedTuning, IsOfOneProblemOnly) {
     remember_tuning(other);
   }
   EXPECT_EQ(remembered_tuning().size() - 6, [&] {
-    ::setenv("PARALLAX_TUNING", (folder_ / "none.json").c_str(), 1);
+    tuning_.set((folder_ / "none.json").string());
     const std::size_t built_in = remembered_tuning().size();
-    ::setenv("PARALLAX_TUNING", file_.c_str(), 1);
+    tuning_.set(file_.string());
     return built_in;
   }());
   EXPECT_TRUE(found().empty());
@@ -142,13 +133,13 @@ TEST_F(RememberedTuning, AnotherFileOfTheSameNameIsReadAgain) {
 }
 
 TEST_F(RememberedTuning, EveryMissingFolderIsMade) {
-  ::setenv("PARALLAX_TUNING", (folder_ / "a" / "b" / "t.json").c_str(), 1);
+  tuning_.set((folder_ / "a" / "b" / "t.json").string());
   remember_tuning(entry());
   EXPECT_EQ(found(), together(16));
 }
 
 TEST_F(RememberedTuning, IsFoundInTheUsersFolder) {
-  ::unsetenv("PARALLAX_TUNING");
+  tuning_.set(std::nullopt);
   ::setenv("XDG_CONFIG_HOME", folder_.c_str(), 1);
   EXPECT_EQ(tuning_file(), (folder_ / "parallax" / "tuning.json").string());
   remember_tuning(entry());
@@ -190,14 +181,14 @@ TEST_F(RememberedTuning, OfABrokenFileIsIgnoredWithAWarning) {
   for (const std::string& text : broken) {
     write(text);
     EXPECT_TRUE(found().empty()) << text.substr(0, 200);
-    EXPECT_NE(tuning_warning().find("is damaged"), std::string::npos) << tuning_warning();
-    EXPECT_EQ(tuning_warning().find('\n'), std::string::npos);
+    EXPECT_TRUE(contains(tuning_warning(), "is damaged")) << tuning_warning();
+    EXPECT_FALSE(contains(tuning_warning(), "\n"));
     EXPECT_EQ(planned_bytes(), bytes_with({}));
   }
   for (const char* version : {"0", "2", "999"}) {
     write(with("\"version\": 1", std::string("\"version\": ") + version));
     EXPECT_TRUE(found().empty());
-    EXPECT_NE(tuning_warning().find("has version " + std::string(version)), std::string::npos);
+    EXPECT_TRUE(contains(tuning_warning(), "has version " + std::string(version)));
   }
   write(whole);
   EXPECT_EQ(found(), together(16));
@@ -239,7 +230,7 @@ TEST_F(RememberedTuning, OfALinkWritesWhatItPointsTo) {
   remember_tuning(entry());
   EXPECT_TRUE(fs::is_symlink(file_));
   EXPECT_EQ(found(), together(16));
-  // What is damaged is set aside beside it.
+  // The damaged file is moved aside in the folder of the target.
   std::ofstream(target) << "not JSON";
   remember_tuning(entry({{"pixels_together", "2"}}));
   EXPECT_TRUE(fs::is_symlink(file_));
@@ -248,11 +239,11 @@ TEST_F(RememberedTuning, OfALinkWritesWhatItPointsTo) {
 }
 
 TEST_F(RememberedTuning, TellsBeforeASearchThatItCannotBeWritten) {
-  ::setenv("PARALLAX_TUNING", (folder_ / "a" / "t.json").c_str(), 1);
+  tuning_.set((folder_ / "a" / "t.json").string());
   EXPECT_NO_THROW(check_tuning_file());
   EXPECT_FALSE(fs::exists(folder_ / "a" / "t.json"));
   for (const std::string& path : {std::string("off"), folder_.string(), std::string("/proc/none/t.json")}) {
-    ::setenv("PARALLAX_TUNING", path.c_str(), 1);
+    tuning_.set(path);
     EXPECT_THROW(check_tuning_file(), Error) << path;
   }
 }
@@ -269,18 +260,12 @@ TEST_F(RememberedTuning, WhatIsNoFileIsIgnored) {
 }
 
 TEST_F(RememberedTuning, AnUnwritableFolderIsAnErrorOfItsFile) {
-  if (::geteuid() == 0) ::setenv("PARALLAX_TUNING", "/proc/parallax/tuning.json", 1);
+  if (::geteuid() == 0) tuning_.set("/proc/parallax/tuning.json");
   fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
-  try {
-    remember_tuning(entry());
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::file);
-    EXPECT_NE(std::string(error.what()).find(tuning_file()), std::string::npos) << error.what();
-  }
+  expect_error(error_of([&] { remember_tuning(entry()); }), ErrorCategory::file, {tuning_file()});
 }
 
-// Nothing reaches a plan that it does not offer.
+// A plan gets only values that it offers.
 TEST_F(RememberedTuning, ValuesThatCannotBeTunedAreIgnoredWithAWarning) {
   for (const TunedValues& values :
        {TunedValues{{"pixels_together", "3"}}, TunedValues{{"pixels_together", "99999999"}},
@@ -288,7 +273,7 @@ TEST_F(RememberedTuning, ValuesThatCannotBeTunedAreIgnoredWithAWarning) {
         TunedValues{{"no_such_tunable", "1"}}, TunedValues{{"pixels_together", "16"}, {"x", "1"}}}) {
     remember_tuning(entry(values));
     EXPECT_TRUE(found().empty());
-    EXPECT_NE(tuning_warning().find("choose"), std::string::npos) << tuning_warning();
+    EXPECT_TRUE(contains(tuning_warning(), "choose")) << tuning_warning();
     EXPECT_EQ(planned_bytes(), bytes_with({}));
   }
 }
@@ -298,7 +283,7 @@ TEST_F(RememberedTuning, APlanThatDoesNotFitWithItIsMadeWithout) {
   ASSERT_LT(bytes_with({}), bytes_with(together(16)));
   const Matcher matcher(parameters_, device_, format_, {bytes_with({})});
   EXPECT_EQ(matcher.memory_bytes(), bytes_with({}));
-  EXPECT_NE(tuning_warning().find("are allowed"), std::string::npos) << tuning_warning();
+  EXPECT_TRUE(contains(tuning_warning(), "are allowed")) << tuning_warning();
   EXPECT_THROW(Matcher(parameters_, device_, format_, {bytes_with({}) - 1}), Error);
 }
 
@@ -312,9 +297,9 @@ TEST_F(RememberedTuning, WhatACallerGivesWins) {
   remember_tuning(entry());
   EXPECT_EQ(bytes({}), bytes_with(together(16)));
   EXPECT_EQ(bytes(given), bytes_with(together(8)));
-  // What it does not name is as it is remembered.
+  // Values that the caller does not give come from the file.
   EXPECT_EQ(bytes({{"ranges_per_thread", "2"}}), bytes_with(together(16)));
-  // What does not fit beside the limit is left out, and what is given is not.
+  // If the limit is too small, the values from the file are dropped, but not those of the caller.
   EXPECT_EQ(
       Matcher(parameters_, device_, format_, {bytes_with({}), {{"ranges_per_thread", "2"}}}).memory_bytes(),
       bytes_with({}));
@@ -359,7 +344,7 @@ TEST_F(RememberedTuning, ValuesForStudiesAreNeitherSearchedNorRemembered) {
     EXPECT_EQ(trial.values.count("aligned"), 0u);
   options.limits.configuration = {{"aligned", "false"}};
   expect_refused([&] { tune(floats, device_, views, options); }, "aligned has no values to search here");
-  // A search leaves alone what is given.
+  // A search keeps the values that are given.
   options.limits.configuration = {{"bands_per_thread", "4"}};
   const TuningResult result = tune(floats, device_, views, options);
   for (const TuningTrial& trial : result.trials) EXPECT_EQ(trial.values.at("bands_per_thread"), "4");
@@ -382,7 +367,7 @@ TEST_F(RememberedTuning, ValuesWithNamesAreWrittenByName) {
   TunedConfiguration tuned = detail::tuning_key(tiled, identify(device_), format_, space);
   tuned.values = detail::text_of(configuration, space);
   remember_tuning(tuned);
-  EXPECT_NE(content().find("\"threads_share\": \"blocks\""), std::string::npos) << content();
+  EXPECT_TRUE(contains(content(), "\"threads_share\": \"blocks\"")) << content();
   EXPECT_EQ(detail::remembered_configuration(backend, tiled, device_, format_), configuration);
 }
 
@@ -425,7 +410,7 @@ TEST_F(RememberedTuning, WhatOfADriverIsOfThatDriverOnly) {
   EXPECT_TRUE(found().empty());
 }
 
-// What no plan uses is not listed.
+// Entries that no plan uses are not listed.
 TEST_F(RememberedTuning, HidesWhatComesWithTheLibrary) {
   const std::vector<TunedConfiguration> built_in = remembered_tuning();
   ASSERT_FALSE(built_in.empty());
@@ -481,7 +466,7 @@ TEST_F(RememberedTuning, IsTriedFirstByASearch) {
   EXPECT_EQ(result.trials[1].values, entry().values);
 }
 
-// As a matcher checks them.
+// A search checks pairs as a matcher does.
 TEST_F(RememberedTuning, ASearchRefusesPairsThatDoNotFit) {
   const SynthPair synthetic = synth(Scene::layers, {64, 40}, 16), other = synth(Scene::layers, {64, 41}, 16);
   for (const StereoPair& pair : {StereoPair{synthetic.left_view(), other.right_view()},

@@ -34,13 +34,13 @@ Configuration configuration(int rows, int columns, int keeps) {
 
 const Configuration planted = configuration(4, 32, 1);
 
-// Everything takes 10 ms and a bit, but for what is planted.
+// Everything takes a little more than 10 ms, except the planted configuration.
 double smooth(const Configuration& c) {
   if (c == planted) return 8;
   return 10 + 0.3 * c.value("rows", 2) / 2 + 0.01 * c.value("columns", 16);
 }
 
-// Occupancy falls with rows; what is planted keeps most of its step.
+// Occupancy falls with rows. The planted configuration keeps most of its step in fast memory.
 Footprint footprint(const Configuration& c) {
   return {100 / c.value("rows", 1), static_cast<std::size_t>(c.value("keeps", 0) == 1 ? 1000 : 10) +
                                         (c.value("columns", 16) == 32 ? 5u : 0u)};
@@ -89,7 +89,7 @@ TEST(Search, FindsThePlantedBestInNoise) {
 }
 
 TEST(Search, OutliersDoNotFoolIt) {
-  // Now and then a sample is far too long; and others, of what is slow, far too short: a clock that was set.
+  // Some samples are far too long, and some of slow configurations far too short, as when a clock is set.
   for (const TuningSearch which : both)
     for (unsigned seed = 1; seed <= 20; ++seed) {
       Simulated landscape(smooth, footprint, seed);
@@ -167,7 +167,7 @@ TEST(Search, OccupancyRunsOneOfEachStep) {
   EXPECT_EQ(steps, (std::set<int>{100, 50, 25, 12}));
 }
 
-// A strategy that makes no difference to what runs at once, and what is kept near.
+// A strategy that changes neither the occupancy nor the use of fast memory.
 TEST(Search, OccupancyTriesOnTheFastestWhatDoesNotShow) {
   std::vector<detail::Tunable> tunables = space.tunables;
   tunables.push_back({"strategy", "", {1, 2, 3, 4, 5, 6}});
@@ -186,7 +186,7 @@ TEST(Search, OccupancyTriesOnTheFastestWhatDoesNotShow) {
       expected);
 }
 
-// Also where nothing that shows is better than the default.
+// Also if nothing that changes the footprint is better than the default.
 TEST(Search, OccupancyTriesOnTheDefaultWhatDoesNotShow) {
   std::vector<detail::Tunable> tunables = space.tunables;
   tunables.push_back({"strategy", "", {1, 2, 3, 4, 5, 6}});
@@ -198,7 +198,7 @@ TEST(Search, OccupancyTriesOnTheDefaultWhatDoesNotShow) {
       expected);
 }
 
-// Who keeps most of its step and fails leaves the step to the next one.
+// If the configuration that keeps most of its step fails, the next one takes its place.
 TEST(Search, OccupancyLosesNoStepToAFailure) {
   const Configuration next({{"rows", 4}, {"keeps", 1}});
   const auto time = [&](const Configuration& c) { return c == next ? 9.0 : smooth(c); };
@@ -207,7 +207,7 @@ TEST(Search, OccupancyLosesNoStepToAFailure) {
   EXPECT_EQ(best(find(landscape, TuningSearch::occupancy)), next);
 }
 
-// Whatever breaks is out, and the next best wins.
+// A configuration that fails is dropped, and the next best wins.
 TEST(Search, WhatFailsIsOutAndNeverWins) {
   const Configuration second = configuration(1, 16, 1);
   const auto time = [&](const Configuration& c) { return c == second ? 9.0 : smooth(c); };
@@ -226,7 +226,7 @@ TEST(Search, WhatFailsIsOutAndNeverWins) {
     }
 }
 
-// Among many, among the best, or when it meets the default alone.
+// It may fail among many, among the best, or in the last comparison with the default.
 TEST(Search, WhatFailsOnlyLaterIsOutToo) {
   const Configuration second = configuration(1, 16, 1);
   const auto time = [&](const Configuration& c) { return c == second ? 9.0 : smooth(c); };
@@ -256,7 +256,7 @@ TEST(Search, ADeviceThatDiesEndsItWithTheDefault) {
   }
 }
 
-// Nothing else is tried on it.
+// Nothing else is tried on that device.
 TEST(Search, ADeviceThatDiesOfWhatWasKnownEndsItAtOnce) {
   for (const TuningSearch which : both) {
     Simulated landscape(smooth, footprint, 1);
@@ -299,16 +299,16 @@ TEST(Search, EndsWithItsBudget) {
       Simulated landscape(smooth, footprint, 1);
       landscape.seconds_to_build = 0.2;
       const SearchResult result = find(landscape, which, part * whole);
-      // To see one of each step takes little.
+      // The occupancy search needs little time to try each step.
       EXPECT_TRUE(which == TuningSearch::occupancy || !result.ended_early.empty()) << part;
-      // Beyond it at most a group that had begun, and the last comparison.
+      // The budget is exceeded by at most a group that had begun, and the last comparison.
       EXPECT_LT(result.seconds, part * whole + 4 * 0.2 + 3 * 5 * 0.011 + 2 * (0.2 + 9 * 0.011)) << part;
       EXPECT_GT(result.milliseconds, 0);
     }
   }
 }
 
-// No time is spent on preparing what there is no time to compare.
+// Configurations are not prepared if there is no time to compare them.
 TEST(Search, EndsWithItsBudgetWherePreparingTakesAllOfIt) {
   for (const TuningSearch which : both)
     for (const int at_once : {1, 2, 100}) {
@@ -318,12 +318,12 @@ TEST(Search, EndsWithItsBudgetWherePreparingTakesAllOfIt) {
       const SearchResult result = find(landscape, which, 20);
       EXPECT_TRUE(result.compared);
       EXPECT_LT(result.seconds, 20 + 4) << at_once;
-      // Where few are prepared at once, no more than a group.
+      // If few are prepared at once, a batch is no larger than a group.
       EXPECT_TRUE(at_once == 100 || landscape.largest_batch() == 4) << landscape.largest_batch();
     }
 }
 
-// Whatever the budget, and however many seem to be faster.
+// This holds for any budget, and if many seem to be faster.
 TEST(Search, WhatWasKnownIsNotLost) {
   for (const TuningSearch which : both)
     for (const double budget : {0.001, 1.0, 1000.0}) {
@@ -338,7 +338,7 @@ TEST(Search, WhatWasKnownIsNotLost) {
 }
 
 TEST(Search, WhatWasKnownMeetsTheBestInTheEnd) {
-  // All that names "keeps" is faster while there are others to compare it with, and slower from then on.
+  // Configurations that name "keeps" are faster during the comparison of groups, and slower afterwards.
   const Configuration known({{"rows", 4}});
   std::map<std::map<std::string, int, std::less<>>, int> runs;
   const auto time = [&](const Configuration& c) {
