@@ -41,6 +41,11 @@ Plane<float> decode_kitti(View<const std::uint16_t> values);
 /// Converts Middlebury's 8-bit ground truth to disparities: value / scale, 0 = unknown (+infinity).
 Plane<float> decode_scaled_truth(View<const std::uint8_t> values, double scale);
 
+/// Colours disparities by the map "Turbo": up to `low` is blue, from `high` on is red, no value is black. `rgb` is three times
+/// as wide as the map, with R, G, B interleaved.
+/// \throws Error (argument) when the sizes do not match or a bound is not finite.
+void colour(View<const float> disparity, double low, double high, View<std::uint8_t> rgb);
+
 /// Parses Middlebury's calib.txt. The keys cam0 and baseline are required; cam1, doffs, width, height and
 /// ndisp are optional; other keys are skipped. \p name appears in errors.
 /// \throws Error (file) when a required key is missing or a value is not a valid number.

@@ -81,6 +81,9 @@ class Matcher {
   /// Bytes that this matcher holds, not counting the caller's images.
   std::size_t memory_bytes() const;
 
+  /// Whether run() and enqueue() can write DisparityMap::confidence.
+  bool has_confidence() const;
+
   /// Stages of the last run(), in order; empty before the first run() and after enqueue().
   const std::vector<StageTime>& stage_times() const;
 

@@ -123,11 +123,15 @@ int most_rows_to_stitch(const TilePlan& plan, std::size_t bytes);
 /// \throws Error (argument) as stitch_memory_bytes() does, and for a plan whose tiles do not cover the image.
 void stitch(const TilePlan& plan, int rows, const Strips& strips);
 
+/// Progress callback: tiles done, and their number. An exception that it throws ends the match.
+using TileProgress = std::function<void(std::size_t done, std::size_t total)>;
+
 /// Matches and stitches all tiles of a pair, when the pair and the map fit into memory but an untiled matcher
 /// does not. The memory besides the pair and the map stays within the limits of the plan. Tiles are views of
 /// the pair, not copies.
 /// \throws Error as TileMatcher and stitch() do, and (argument) for a pair or a map of another size.
-void match_in_tiles(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map);
+void match_in_tiles(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map,
+                    const TileProgress& progress = nullptr);
 
 }  // namespace parallax
 #pragma GCC visibility pop

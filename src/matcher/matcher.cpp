@@ -201,6 +201,10 @@ std::size_t Matcher::memory_bytes() const {
   return plan().memory_bytes();
 }
 
+bool Matcher::has_confidence() const {
+  return plan().tells_confidence();
+}
+
 const std::vector<StageTime>& Matcher::stage_times() const {
   return plan().stage_times;
 }

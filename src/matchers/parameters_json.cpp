@@ -47,14 +47,23 @@ std::string to_json(const MatcherParameters& parameters) {
   return json.dump();
 }
 
-MatcherParameters parameters_from_json(std::string_view text) {
+MatcherParameters with_json(const MatcherParameters& parameters, std::string_view text) {
   ordered_json json = read_object(text);
+  const std::string own = method_name(parameters), method = taken_out(json, "method", own);
+  if (method != own)
+    throw Error(ErrorCategory::argument, "the parameters are of method " + method + ", and not of " + own +
+                                             ": leave \"method\" out, or start from that method");
+  MatcherParameters changed =
+      json.contains("preset") ? preset(method, taken_out(json, "preset", "")) : parameters;
+  for (const auto& [name, value] : json.items()) set_parameter(changed, name, text_of(value));
+  return changed;
+}
+
+MatcherParameters parameters_from_json(std::string_view text) {
+  const ordered_json json = read_object(text);
   if (!json.contains("method"))
     throw Error(ErrorCategory::argument, "the parameters name no method: add \"method\"");
-  const std::string method = taken_out(json, "method", "");
-  MatcherParameters parameters = preset(method, taken_out(json, "preset", "default"));
-  for (const auto& [name, value] : json.items()) set_parameter(parameters, name, text_of(value));
-  return parameters;
+  return with_json(preset(text_of(json["method"]), "default"), text);
 }
 
 }  // namespace parallax

@@ -106,12 +106,16 @@ void TileMatcher::run(const Tile& tile, const StereoPair& around, const Disparit
   copy(part_of(map, part), inside, Workers(threads_));
 }
 
-void match_in_tiles(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map) {
+void match_in_tiles(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map,
+                    const TileProgress& progress) {
   check_all(plan, pair, map);
   {
     TileMatcher matcher(plan);
-    for (const Tile& tile : plan.tiles)
+    for (std::size_t i = 0; i < plan.tiles.size(); ++i) {
+      const Tile& tile = plan.tiles[i];
       matcher.run(tile, part_of(pair, tile.around), part_of(map, tile.inside));
+      if (progress) progress(i + 1, plan.tiles.size());
+    }
   }
   const Workers workers(1);
   Strips strips;

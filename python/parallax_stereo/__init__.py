@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parallax: dense stereo matching, with the same bytes on every device.
+
+    import parallax_stereo as px
+
+    result = px.match(left, right, disparities=128)
+    result.disparity  # float32 (height, width), in pixels; +inf = none
+"""
+
+from . import opencv
+from ._library import (
+    ArgumentError,
+    CancelledError,
+    DeviceError,
+    Error,
+    FileError,
+    InternalError,
+    OutOfMemoryError,
+)
+from ._library import version as __version__
+from ._lists import Device, Parameter, devices, methods, parameters, presets
+from ._log import set_log
+from ._maps import (
+    Calibration,
+    Metrics,
+    colour,
+    depth,
+    evaluate,
+    points,
+    read,
+    read_disparity,
+    synthesize,
+    write,
+    write_points,
+)
+from ._matcher import STATUS, Matcher, Result, match
+
+__all__ = [
+    "ArgumentError",
+    "Calibration",
+    "CancelledError",
+    "Device",
+    "DeviceError",
+    "Error",
+    "FileError",
+    "InternalError",
+    "Matcher",
+    "Metrics",
+    "OutOfMemoryError",
+    "Parameter",
+    "Result",
+    "STATUS",
+    "__version__",
+    "colour",
+    "depth",
+    "devices",
+    "evaluate",
+    "match",
+    "methods",
+    "opencv",
+    "parameters",
+    "points",
+    "presets",
+    "read",
+    "read_disparity",
+    "set_log",
+    "synthesize",
+    "write",
+    "write_points",
+]

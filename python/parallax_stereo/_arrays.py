@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NumPy arrays as views for the C interface."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Tuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ._library import FLOAT32, UINT8, UINT16, ArgumentError, Image
+
+Array = npt.NDArray[Any]
+TYPES = {np.dtype(np.uint8): UINT8, np.dtype(np.uint16): UINT16, np.dtype(np.float32): FLOAT32}
+
+
+def as_array(value: Any, name: str) -> Array:
+    """A NumPy array of anything that shares its memory with one."""
+    if isinstance(value, np.ndarray):
+        return value
+    if not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
+        return np.from_dlpack(value)
+    try:
+        array = np.asarray(value)
+    except Exception as error:
+        raise ArgumentError(f"{name} is no array ({error}): give a NumPy array") from error
+    if array.dtype == object:
+        raise ArgumentError(f"{name} is {type(value).__name__}: give a NumPy array")
+    return array
+
+
+def check_dtype(array: Array, name: str, dtypes: Tuple[Any, ...]) -> None:
+    if array.dtype not in dtypes:
+        allowed = " or ".join(np.dtype(dtype).name for dtype in dtypes)
+        raise ArgumentError(f"{name} has dtype {array.dtype}: give {allowed}")
+
+
+def check_shape(array: Array, name: str, channels: Tuple[Optional[int], ...]) -> None:
+    """`channels`: the allowed third dimensions; None = there is none."""
+    shape = array.shape
+    fits = len(shape) == 2 and None in channels or len(shape) == 3 and shape[2] in channels
+    if not fits:
+        forms = ["(height, width)" if count is None else f"(height, width, {count})" for count in channels]
+        raise ArgumentError(f"{name} has shape {shape}: give {' or '.join(forms)}")
+    if 0 in shape:
+        raise ArgumentError(f"{name} has shape {shape}: give an image with at least one pixel")
+
+
+def has_packed_rows(array: Array) -> bool:
+    """Whether the pixels of a row, and their channels, follow each other without gaps."""
+    expected = array.itemsize
+    for axis in range(array.ndim - 1, 0, -1):
+        if array.shape[axis] > 1 and array.strides[axis] != expected:
+            return False
+        expected *= array.shape[axis]
+    return True
+
+
+def view(array: Array) -> Image:
+    """The array must outlive the view, and have packed rows."""
+    height, width = array.shape[:2]
+    channels = array.shape[2] if array.ndim == 3 else 1
+    stride = array.strides[0] if height > 1 else array.itemsize * width * channels
+    return Image(array.ctypes.data, width, height, stride, TYPES[array.dtype], channels)
+
+
+def input_array(
+    value: Any, name: str, dtypes: Tuple[Any, ...], channels: Tuple[Optional[int], ...] = (None,)
+) -> Array:
+    """Rows may lie anywhere, also from the bottom up; an array without packed rows is copied."""
+    array = as_array(value, name)
+    check_dtype(array, name, dtypes)
+    check_shape(array, name, channels)
+    return array if has_packed_rows(array) else np.ascontiguousarray(array)
+
+
+def picture(value: Any, name: str) -> Array:
+    return input_array(value, name, (np.uint8, np.uint16), (None, 3))
+
+
+def mask(value: Any, name: str) -> Array:
+    array = as_array(value, name)
+    if array.dtype == np.bool_:
+        array = array.view(np.uint8)
+    return input_array(array, name, (np.uint8,))
+
+
+def output_array(value: Any, name: str, dtype: Any, shape: Tuple[int, ...]) -> Array:
+    """The caller's array to write into."""
+    if not isinstance(value, np.ndarray):
+        raise ArgumentError(f"{name} is {type(value).__name__}: give a NumPy array")
+    check_dtype(value, name, (dtype,))
+    if value.shape != shape:
+        raise ArgumentError(f"{name} has shape {value.shape}: give {shape}")
+    if not value.flags.writeable:
+        raise ArgumentError(f"{name} is read-only: give an array that may be written")
+    if not has_packed_rows(value):
+        raise ArgumentError(f"{name} has gaps between the pixels of a row: give an array without")
+    return value

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C interface of libparallax (parallax/parallax_c.h), through ctypes, which releases the GIL during each call."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+from typing import Any, Callable, Dict, Optional, Sequence, Type
+
+# PARALLAX_INTERFACE of the header that this file was written for.
+INTERFACE = 1
+
+UINT8, UINT16, FLOAT32 = 8, 16, 32
+
+
+class Error(Exception):
+    """An error of Parallax: one line that says what failed and what to do."""
+
+
+class ArgumentError(Error, ValueError):
+    """A parameter, size or image cannot be used."""
+
+
+class FileError(Error, OSError):
+    """A file cannot be read, written or parsed."""
+
+
+class DeviceError(Error, RuntimeError):
+    """A device is missing, failed, or lacks a requested feature."""
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """More memory is needed than is available or allowed."""
+
+
+class InternalError(Error, RuntimeError):
+    """A defect of Parallax itself."""
+
+
+class CancelledError(Error):
+    """A progress callback asked for the end."""
+
+
+_ERRORS: Dict[int, Type[Error]] = {
+    1: ArgumentError,
+    2: FileError,
+    3: DeviceError,
+    4: OutOfMemoryError,
+    5: InternalError,
+    6: CancelledError,
+}
+
+
+class _Sized(ctypes.Structure):
+    """A struct whose first member is its size."""
+
+    def __init__(self, *values: Any) -> None:
+        super().__init__(ctypes.sizeof(type(self)), *values)
+
+
+_VIEW = [
+    ("struct_size", ctypes.c_size_t),
+    ("data", ctypes.c_void_p),
+    ("width", ctypes.c_int32),
+    ("height", ctypes.c_int32),
+    ("stride_bytes", ctypes.c_int64),
+    ("type", ctypes.c_int),
+    ("channels", ctypes.c_int32),
+]
+
+
+class Image(_Sized):
+    """parallax_image and parallax_output, whose members are the same."""
+
+    _fields_ = _VIEW
+
+
+_IMAGE = ctypes.POINTER(Image)
+
+
+class Pair(_Sized):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("left", _IMAGE),
+        ("right", _IMAGE),
+        ("left_mask", _IMAGE),
+        ("right_mask", _IMAGE),
+        ("costs", _IMAGE),
+    ]
+
+
+class Map(_Sized):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("disparity", _IMAGE),
+        ("status", _IMAGE),
+        ("confidence", _IMAGE),
+    ]
+
+
+class ParameterInfo(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("name", ctypes.c_char_p),
+        ("kind", ctypes.c_int),
+        ("optional", ctypes.c_int32),
+        ("expert", ctypes.c_int32),
+        ("help", ctypes.c_char_p),
+        ("unit", ctypes.c_char_p),
+        ("allowed", ctypes.c_char_p),
+        ("group", ctypes.c_char_p),
+        ("default_value", ctypes.c_char_p),
+        ("least", ctypes.c_double),
+        ("most", ctypes.c_double),
+        ("choices", ctypes.POINTER(ctypes.c_char_p)),
+        ("choice_count", ctypes.c_size_t),
+    ]
+
+
+class DeviceInfo(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("name", ctypes.c_char_p),
+        ("description", ctypes.c_char_p),
+    ]
+
+
+class Stage(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("milliseconds", ctypes.c_double)]
+
+
+class MetricsValues(_Sized):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("count", ctypes.c_uint64),
+        ("bad05", ctypes.c_double),
+        ("bad1", ctypes.c_double),
+        ("bad2", ctypes.c_double),
+        ("bad4", ctypes.c_double),
+        ("average", ctypes.c_double),
+        ("rms", ctypes.c_double),
+        ("a50", ctypes.c_double),
+        ("a90", ctypes.c_double),
+        ("a95", ctypes.c_double),
+        ("a99", ctypes.c_double),
+        ("d1", ctypes.c_double),
+        ("coverage", ctypes.c_double),
+        ("mismatches", ctypes.c_uint64),
+    ]
+
+
+class CalibrationValues(_Sized):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("focal", ctypes.c_double),
+        ("centre_x", ctypes.c_double),
+        ("centre_y", ctypes.c_double),
+        ("doffs", ctypes.c_double),
+        ("baseline", ctypes.c_double),
+        ("width", ctypes.c_int32),
+        ("height", ctypes.c_int32),
+        ("disparities", ctypes.c_int32),
+    ]
+
+
+LOG = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
+PROGRESS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+_HANDLE = ctypes.c_void_p
+_TEXT = ctypes.c_char_p
+_INT = ctypes.c_int32
+_OUT = ctypes.POINTER(ctypes.c_void_p)
+_COUNT = ctypes.POINTER(ctypes.c_size_t)
+_BYTES = ctypes.POINTER(ctypes.c_uint64)
+_CALIBRATION = ctypes.POINTER(CalibrationValues)
+
+# Arguments of every function that returns a parallax_code.
+_FUNCTIONS: Dict[str, Sequence[Any]] = {
+    "parallax_set_log": [LOG, ctypes.c_void_p],
+    "parallax_list_methods": [ctypes.POINTER(ctypes.POINTER(_TEXT)), _COUNT],
+    "parallax_list_presets": [_TEXT, ctypes.POINTER(ctypes.POINTER(_TEXT)), _COUNT],
+    "parallax_list_parameters": [
+        _TEXT,
+        ctypes.POINTER(ctypes.POINTER(ctypes.POINTER(ParameterInfo))),
+        _COUNT,
+    ],
+    "parallax_list_devices": [ctypes.POINTER(ctypes.POINTER(ctypes.POINTER(DeviceInfo))), _COUNT],
+    "parallax_matcher_create": [_TEXT, _TEXT, ctypes.POINTER(_HANDLE)],
+    "parallax_matcher_set_string": [_HANDLE, _TEXT, _TEXT],
+    "parallax_matcher_set_json": [_HANDLE, _TEXT],
+    "parallax_matcher_get_json": [_HANDLE, ctypes.POINTER(_TEXT)],
+    "parallax_matcher_set_device": [_HANDLE, _TEXT, _INT],
+    "parallax_matcher_set_memory_limit": [_HANDLE, ctypes.c_uint64],
+    "parallax_matcher_configure": [_HANDLE, _TEXT, _TEXT],
+    "parallax_matcher_plan": [_HANDLE, _INT, _INT, ctypes.c_int],
+    "parallax_matcher_estimate_memory": [_HANDLE, _INT, _INT, ctypes.c_int, _BYTES],
+    "parallax_matcher_memory": [_HANDLE, _BYTES],
+    "parallax_matcher_has_confidence": [_HANDLE, ctypes.POINTER(_INT)],
+    "parallax_matcher_run": [_HANDLE, ctypes.POINTER(Pair), ctypes.POINTER(Map)],
+    "parallax_matcher_enqueue": [_HANDLE, ctypes.POINTER(Pair), ctypes.POINTER(Map), ctypes.c_void_p],
+    "parallax_matcher_run_in_tiles": [
+        _HANDLE,
+        ctypes.POINTER(Pair),
+        ctypes.POINTER(Map),
+        _INT,
+        PROGRESS,
+        ctypes.c_void_p,
+    ],
+    "parallax_matcher_stages": [_HANDLE, ctypes.POINTER(ctypes.POINTER(Stage)), _COUNT],
+    "parallax_matcher_energy": [_HANDLE, ctypes.POINTER(Pair), _IMAGE, ctypes.POINTER(ctypes.c_double)],
+    "parallax_evaluate": [_IMAGE, _IMAGE, _IMAGE, ctypes.POINTER(MetricsValues)],
+    "parallax_read_calibration": [_TEXT, _CALIBRATION],
+    "parallax_depth": [_CALIBRATION, _IMAGE, _IMAGE],
+    "parallax_points": [_CALIBRATION, _IMAGE, _IMAGE, ctypes.c_void_p, _COUNT],
+    "parallax_colour": [_IMAGE, ctypes.c_double, ctypes.c_double, _IMAGE],
+    "parallax_read_pfm": [_TEXT, _OUT, ctypes.POINTER(_INT), ctypes.POINTER(_INT)],
+    "parallax_write_pfm": [_TEXT, _IMAGE],
+    "parallax_write_ply": [_TEXT, ctypes.c_void_p, ctypes.c_size_t],
+    "parallax_synthesize": [_TEXT, _INT, ctypes.c_uint64, _IMAGE, _IMAGE, _IMAGE],
+}
+
+
+def _load() -> ctypes.CDLL:
+    """PARALLAX_LIBRARY, else the library in this package, else the system's."""
+    chosen = os.environ.get("PARALLAX_LIBRARY")
+    bundled = Path(__file__).with_name("libparallax.so.0.1")
+    name = chosen or (str(bundled) if bundled.exists() else "libparallax.so.0.1")
+    try:
+        library = ctypes.CDLL(name)
+        interface = library.parallax_interface
+    except (OSError, AttributeError) as error:
+        raise ImportError(
+            f"cannot use the library of Parallax, {name} ({error}): install libparallax0.1, "
+            "or set PARALLAX_LIBRARY to the path of libparallax.so"
+        ) from error
+    if interface() < INTERFACE:
+        raise ImportError(
+            f"{name} has interface {interface()}, this package needs {INTERFACE}: install a newer libparallax"
+        )
+    return library
+
+
+_library = _load()
+_library.parallax_version.restype = _TEXT
+_library.parallax_error_message.restype = _TEXT
+_library.parallax_matcher_release.argtypes = [_HANDLE]
+_library.parallax_matcher_release.restype = None
+_library.parallax_free.argtypes = [ctypes.c_void_p]
+_library.parallax_free.restype = None
+
+
+def _raise(code: int) -> None:
+    raise _ERRORS.get(code, InternalError)(_library.parallax_error_message().decode("utf-8", "replace"))
+
+
+def _checked(code: int, _function: Any, _arguments: Any) -> None:
+    if code != 0:
+        _raise(code)
+
+
+for _name, _arguments in _FUNCTIONS.items():
+    _function = getattr(_library, _name)
+    _function.argtypes = _arguments
+    _function.restype = ctypes.c_int
+    _function.errcheck = _checked
+
+
+def function(name: str) -> Callable[..., None]:
+    """A function of the C interface, without its prefix; a code other than 0 becomes an exception."""
+    result: Callable[..., None] = getattr(_library, "parallax_" + name)
+    return result
+
+
+release: Callable[[ctypes.c_void_p], None] = _library.parallax_matcher_release
+free: Callable[[ctypes.c_void_p], None] = _library.parallax_free
+version: str = _library.parallax_version().decode()
+
+
+def text(value: Optional[bytes]) -> str:
+    return (value or b"").decode("utf-8", "replace")
+
+
+def encoded(value: Any, name: str) -> bytes:
+    """Text for the C interface."""
+    try:
+        result = os.fsencode(value) if isinstance(value, (str, os.PathLike)) else None
+    except UnicodeEncodeError:
+        result = None
+    if result is None or b"\0" in result:
+        raise ArgumentError(f"{name} is {value!r}: give a text without NUL characters")
+    return result

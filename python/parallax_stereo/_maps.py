@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Disparity maps as arrays: errors, depth, points, files and pictures."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Optional, Tuple, Union
+
+import numpy as np
+
+from ._arrays import Array, as_array, input_array, picture, view
+from ._library import (
+    ArgumentError,
+    CalibrationValues,
+    FileError,
+    MetricsValues,
+    encoded,
+    free,
+    function,
+    text,
+)
+
+PathLike = Union[str, Path]
+
+
+class Metrics(NamedTuple):
+    """Errors over the pixels with known truth, as in `parallax eval`. Shares are from 0 to 1, errors in pixels."""
+
+    count: int  #: evaluated pixels
+    bad05: float  #: share with an error above 0.5 px, or without a value
+    bad1: float  #: the same above 1 px
+    bad2: float  #: the same above 2 px
+    bad4: float  #: the same above 4 px
+    average: float  #: mean error over pixels with a value
+    rms: float  #: root mean square of these errors
+    a50: float  #: quantiles of these errors
+    a90: float
+    a95: float
+    a99: float
+    d1: float  #: KITTI's outliers: above 3 px and 5 % of the truth, or without a value
+    coverage: float  #: share with a value
+    mismatches: int  #: pixels whose rounded disparity is wrong
+
+
+def _disparity(value: Any, name: str = "disparity") -> Array:
+    return input_array(value, name, (np.float32,))
+
+
+def evaluate(disparity: Any, truth: Any, mask: Any = None) -> Metrics:
+    """Compares a disparity map with the truth.
+
+    disparity, truth: float32, (height, width), in pixels; not finite = no value.
+    mask: where to evaluate: bool, or uint8 with 255 as in Middlebury's masks; None = everywhere.
+    """
+    arrays = [_disparity(disparity), _disparity(truth, "truth")]
+    metrics = MetricsValues()
+    views = [view(array) for array in arrays]
+    if mask is None:
+        function("evaluate")(views[0], views[1], None, metrics)
+    else:
+        chosen = as_array(mask, "mask")
+        if chosen.dtype == np.bool_:
+            chosen = chosen.astype(np.uint8) * np.uint8(255)
+        chosen = input_array(chosen, "mask", (np.uint8,))
+        function("evaluate")(views[0], views[1], view(chosen), metrics)
+    return Metrics(*(getattr(metrics, name) for name in Metrics._fields))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A rectified rig. Lengths are in pixels, except for the baseline, whose unit is that of depths."""
+
+    focal: float  #: focal length of the left camera
+    baseline: float  #: distance between the cameras
+    centre_x: float = 0.0  #: principal point of the left camera
+    centre_y: float = 0.0
+    doffs: float = 0.0  #: principal point of the right camera minus that of the left one, in x
+    width: int = 0  #: image size; 0 = unknown
+    height: int = 0
+    disparities: int = 0  #: a bound on the disparities; 0 = unknown
+
+    @staticmethod
+    def read(path: PathLike) -> Calibration:
+        """Reads Middlebury's calib.txt."""
+        values = CalibrationValues()
+        function("read_calibration")(encoded(path, "path"), values)
+        return Calibration(**{name: getattr(values, name) for name in Calibration.__dataclass_fields__})
+
+    def _values(self) -> CalibrationValues:
+        values = CalibrationValues()
+        for name in Calibration.__dataclass_fields__:
+            try:
+                setattr(values, name, getattr(self, name))
+            except TypeError as error:
+                raise ArgumentError(f"calibration {name} is {getattr(self, name)!r}: give a number") from error
+        return values
+
+
+def _calibration(calibration: Any) -> CalibrationValues:
+    if not isinstance(calibration, Calibration):
+        raise ArgumentError(f"calibration is {type(calibration).__name__}: give a Calibration")
+    return calibration._values()
+
+
+def depth(disparity: Any, calibration: Calibration) -> Array:
+    """Depths as float32, in the unit of the baseline; 0 = none."""
+    array = _disparity(disparity)
+    depths = np.empty(array.shape, np.float32)
+    function("depth")(_calibration(calibration), view(array), view(depths))
+    return depths
+
+
+_POINT = np.dtype([("position", "<f4", 3), ("colour", "u1", 3), ("reserved", "u1")])
+
+
+def points(disparity: Any, left: Any, calibration: Calibration) -> Tuple[Array, Array]:
+    """A point for each pixel that has a depth.
+
+    Returns positions, float32 (n, 3): right, down and forward from the left camera, in the unit of the baseline; and
+    colours, uint8 (n, 3): red, green, blue of the left image.
+    """
+    cloud = _cloud(disparity, left, calibration)
+    return cloud["position"].copy(), cloud["colour"].copy()
+
+
+def _cloud(disparity: Any, left: Any, calibration: Calibration) -> Array:
+    array, image = _disparity(disparity), picture(left, "left")
+    cloud = np.empty(array.size, _POINT)
+    count = ctypes.c_size_t()
+    function("points")(_calibration(calibration), view(array), view(image), cloud.ctypes.data, ctypes.byref(count))
+    return cloud[: count.value]
+
+
+def colour(disparity: Any, low: Optional[float] = None, high: Optional[float] = None) -> Array:
+    """The map as a picture, uint8 (height, width, 3): `low` and below is blue, `high` and above is red, none is black.
+    Without them, from the least to the greatest disparity."""
+    array = _disparity(disparity)
+    present = array[np.isfinite(array)]
+    least = float(present.min()) if low is None and present.size else low
+    most = float(present.max()) if high is None and present.size else high
+    colours = np.empty((*array.shape, 3), np.uint8)
+    function("colour")(view(array), least or 0.0, most or 0.0, view(colours))
+    return colours
+
+
+def encode_png(image: Array) -> bytes:
+    """A PNG of uint8 or uint16, gray or colour."""
+    height, width = image.shape[:2]
+    kind = 2 if image.ndim == 3 else 0
+    big_endian = np.ascontiguousarray(image, image.dtype.newbyteorder(">"))
+    rows = big_endian.view(np.uint8).reshape(height, -1)
+    filtered = np.concatenate([np.zeros((height, 1), np.uint8), rows], axis=1)  # no filter
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8 * image.dtype.itemsize, kind, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(filtered.tobytes(), 3))
+        + chunk(b"IEND", b"")
+    )
+
+
+def _write_bytes(path: PathLike, data: bytes) -> None:
+    try:
+        Path(path).write_bytes(data)
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _kitti(disparity: Array) -> Array:
+    """KITTI's 16 bits: disparity · 256, rounded; 0 = none."""
+    values = np.zeros(disparity.shape, np.uint16)
+    present = np.isfinite(disparity)
+    values[present] = np.clip(np.floor(disparity[present] * 256.0 + 0.5), 1, 65535)
+    return values
+
+
+def write(path: PathLike, disparity: Any) -> None:
+    """Writes a disparity map: .pfm, .npy, or .png with 16 bits as KITTI has them (disparity · 256, 0 = none)."""
+    array = _disparity(disparity)
+    suffix = Path(path).suffix.lower()
+    if suffix == ".pfm":
+        function("write_pfm")(encoded(path, "path"), view(array))
+    elif suffix == ".png":
+        _write_bytes(path, encode_png(_kitti(array)))
+    elif suffix == ".npy":
+        try:
+            np.save(path, array)
+        except OSError as error:
+            raise FileError(f"cannot write {path}: {error.strerror}") from error
+    else:
+        raise ArgumentError(f"cannot write {path}: choose the suffix .pfm, .png or .npy")
+
+
+def write_points(path: PathLike, disparity: Any, left: Any, calibration: Calibration) -> None:
+    """Writes the points of a map as a binary PLY."""
+    cloud = _cloud(disparity, left, calibration)
+    function("write_ply")(encoded(path, "path"), cloud.ctypes.data, len(cloud))
+
+
+def read(path: PathLike) -> Array:
+    """Reads an image as an array: .pfm as float32 in pixels, not finite = none; .npy as it is; pictures as uint8 or
+    uint16, gray (height, width) or colour (height, width, 3), by Pillow."""
+    suffix = Path(path).suffix.lower()
+    if suffix == ".pfm":
+        return _read_pfm(path)
+    if suffix == ".npy":
+        try:
+            loaded: Array = np.load(path, allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise FileError(f"cannot read {path}: {error}") from error
+        return loaded
+    return _read_picture(path)
+
+
+def read_disparity(path: PathLike) -> Array:
+    """Reads a disparity map as float32 in pixels, +inf = none: .pfm, .npy, or .png with 16 bits as KITTI has them."""
+    values = read(path)
+    if values.dtype == np.uint16 and values.ndim == 2:
+        disparity = np.where(values > 0, values.astype(np.float32) / np.float32(256), np.float32(np.inf))
+    else:
+        disparity = values
+    if disparity.dtype != np.float32 or disparity.ndim != 2:
+        raise FileError(f"{path} is no disparity map: give a PFM, a PNG with 16 bits, or a float32 .npy")
+    return disparity
+
+
+def _read_pfm(path: PathLike) -> Array:
+    pixels, width, height = ctypes.c_void_p(), ctypes.c_int32(), ctypes.c_int32()
+    function("read_pfm")(encoded(path, "path"), ctypes.byref(pixels), ctypes.byref(width), ctypes.byref(height))
+    try:
+        values = (ctypes.c_float * (width.value * height.value)).from_address(pixels.value or 0)
+        return np.array(values, np.float32).reshape(height.value, width.value)
+    finally:
+        free(pixels)
+
+
+def _read_picture(path: PathLike) -> Array:
+    try:
+        from PIL import Image as pillow
+    except ImportError as error:
+        raise FileError(f"cannot read {path}: reading pictures needs Pillow: install python3-pil") from error
+    try:
+        with pillow.open(path) as opened:
+            if opened.mode in ("I;16", "I;16B", "I"):
+                return np.asarray(opened).astype(np.uint16)
+            return np.asarray(opened.convert("L" if opened.mode in ("1", "L", "LA") else "RGB"))
+    except (OSError, ValueError) as error:
+        raise FileError(f"cannot read {path}: {error}") from error
+
+
+def synthesize(
+    size: Tuple[int, int] = (640, 480), disparities: int = 64, scene: str = "layers", seed: int = 1
+) -> Tuple[Array, Array, Array]:
+    """Renders a pair with exact truth: left and right, uint8 (height, width, 3), and the disparities of the left view,
+    float32. `size` is (width, height); `scene` is "dots", "planes" or "layers"; every disparity is from 0 to
+    `disparities` - 1. The same arguments give the same bytes on every machine."""
+    width, height = size
+    left, right = (np.empty((height, width, 3), np.uint8) for _ in range(2))
+    truth = np.empty((height, width), np.float32)
+    function("synthesize")(
+        encoded(scene, "scene"), disparities, seed, view(left), view(right), view(truth)
+    )
+    return left, right, truth

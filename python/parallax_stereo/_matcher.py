@@ -1,0 +1,464 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matchers and their results."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+
+import numpy as np
+
+from . import _gpu, _maps
+from ._arrays import TYPES, Array, as_array, input_array, mask, output_array, picture, view
+from ._library import (
+    PROGRESS,
+    ArgumentError,
+    Error,
+    Image,
+    Map,
+    Pair,
+    Stage,
+    encoded,
+    function,
+    release,
+    text,
+)
+from ._maps import Calibration, PathLike
+
+Progress = Callable[[int, int], Any]
+
+#: Why a pixel has its disparity, or none: names of the values of `Result.status`.
+STATUS = (
+    "matched",
+    "filled",
+    "out_of_range",
+    "inconsistent",
+    "ambiguous",
+    "textureless",
+    "speckle",
+    "input_masked",
+)
+
+
+class Result:
+    """What a match gives. Arrays are of NumPy, or of the framework whose arrays on a GPU were matched."""
+
+    def __init__(self, disparity: Any, status: Any, confidence: Any = None, left: Any = None) -> None:
+        #: float32 (height, width), in pixels; +inf = none
+        self.disparity = disparity
+        #: uint8 (height, width), indices into STATUS
+        self.status = status
+        #: float32 (height, width), 0 to 1, or None if the matcher does not report it or was not asked to
+        self.confidence = confidence
+        self._left = left
+
+    @property
+    def valid(self) -> Any:
+        """bool (height, width): where there is a disparity."""
+        return self.disparity < float("inf")
+
+    def depth(self, calibration: Calibration) -> Array:
+        """Depths as float32 (height, width), in the unit of the baseline; 0 = none."""
+        return _maps.depth(_on_host(self.disparity), calibration)
+
+    def points(self, calibration: Calibration) -> Tuple[Array, Array]:
+        """Positions, float32 (n, 3), and colours, uint8 (n, 3), of the pixels that have a depth."""
+        return _maps.points(_on_host(self.disparity), self._picture(), calibration)
+
+    def save(self, path: PathLike, calibration: Optional[Calibration] = None) -> None:
+        """Writes the disparities as .pfm, .npy or KITTI's 16-bit .png, or, with a calibration, the points as .ply."""
+        if Path(path).suffix.lower() != ".ply":
+            _maps.write(path, _on_host(self.disparity))
+        elif calibration is None:
+            raise ArgumentError(f"cannot write {path}: points need a calibration=")
+        else:
+            _maps.write_points(path, _on_host(self.disparity), self._picture(), calibration)
+
+    def colour(self, low: Optional[float] = None, high: Optional[float] = None) -> Array:
+        """The map as a picture, uint8 (height, width, 3): near is red, far is blue, none is black."""
+        return _maps.colour(_on_host(self.disparity), low, high)
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws the map with a scale by matplotlib, into `axes` or a new figure. Returns the axes."""
+        from matplotlib import pyplot
+
+        if axes is None:
+            axes = pyplot.figure().add_subplot()
+        shown = axes.imshow(np.where(self.valid, self.disparity, np.nan), cmap="turbo")
+        axes.figure.colorbar(shown, ax=axes, label="disparity (pixels)")
+        axes.set_axis_off()
+        return axes
+
+    def _picture(self) -> Any:
+        if self._left is None:
+            raise ArgumentError("the result has no left image: match with NumPy arrays")
+        return _on_host(self._left)
+
+    def _repr_png_(self) -> bytes:
+        return _maps.encode_png(self.colour())
+
+    def __repr__(self) -> str:
+        height, width = self.disparity.shape
+        share = float(self.valid.sum()) / (width * height)
+        return f"<Result {width}×{height}, {100 * share:.1f} % with a disparity>"
+
+
+def _on_host(array: Any) -> Any:
+    if isinstance(array, np.ndarray):
+        return array
+    if hasattr(array, "cpu"):  # torch
+        return array.cpu().numpy()
+    if hasattr(array, "get"):  # cupy
+        return array.get()
+    if hasattr(array, "copy_to_host"):  # numba
+        return array.copy_to_host()
+    return np.asarray(array)
+
+
+def _as_text(value: Any) -> Any:
+    """Values of parameters as JSON has them."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
+
+
+class Matcher:
+    """A method with its parameters, planned once for images of one size and type.
+
+    method: one of methods(); size: (width, height); dtype: uint8 or uint16, of the images.
+    device: "auto", "reference", "cpu", "cuda", "cuda:1", "opencl"; threads: of the cpu, 0 = one for each core.
+    max_memory: most bytes that the plan may take; 0 = what the machine has.
+    configure: tunables by name, which change no result. Other keywords are parameters(method).
+
+        matcher = px.Matcher("census", (640, 480), disparities=96)
+        result = matcher(left, right)
+
+    Threads may share a matcher, which then runs their pairs one after the other.
+    """
+
+    def __init__(
+        self,
+        method: str = "bp",
+        size: Tuple[int, int] = (640, 480),
+        *,
+        dtype: Any = np.uint8,
+        device: str = "auto",
+        threads: int = 0,
+        preset: str = "default",
+        max_memory: int = 0,
+        configure: Optional[Mapping[str, Any]] = None,
+        **parameters: Any,
+    ) -> None:
+        self._settings = _Settings(method, preset, device, threads, max_memory, configure or {}, parameters)
+        self._size = _checked_size(size)
+        self._type = _image_type(dtype)
+        function("matcher_plan")(self._settings.handle, *self._size, self._type)
+        has = ctypes.c_int32()
+        function("matcher_has_confidence")(self._settings.handle, ctypes.byref(has))
+        #: Whether this matcher can report its confidence.
+        self.has_confidence = bool(has.value)
+
+    @property
+    def size(self) -> Tuple[int, int]:
+        """(width, height) of the images."""
+        return self._size
+
+    @property
+    def parameters(self) -> Dict[str, Any]:
+        """All parameters with their values, and "method"."""
+        return self._settings.parameters()
+
+    @property
+    def memory(self) -> int:
+        """Bytes that the plan holds."""
+        held = ctypes.c_uint64()
+        function("matcher_memory")(self._settings.handle, ctypes.byref(held))
+        return held.value
+
+    @property
+    def stages(self) -> Dict[str, float]:
+        """Milliseconds of each stage of the last run from host memory."""
+        stages, count = ctypes.POINTER(Stage)(), ctypes.c_size_t()
+        function("matcher_stages")(self._settings.handle, ctypes.byref(stages), ctypes.byref(count))
+        return {text(stages[i].name): stages[i].milliseconds for i in range(count.value)}
+
+    def __call__(
+        self,
+        left: Any,
+        right: Any,
+        *,
+        left_mask: Any = None,
+        right_mask: Any = None,
+        costs: Any = None,
+        confidence: bool = False,
+        out: Optional[Tuple[Any, ...]] = None,
+        stream: Any = None,
+    ) -> Result:
+        """Matches a pair.
+
+        left, right: uint8 or uint16 as planned, (height, width) gray or (height, width, 3) red, green, blue. Rows may
+        lie anywhere in memory, also from the bottom up; arrays with gaps between pixels are copied.
+        left_mask, right_mask: bool or uint8 (height, width), where an image is valid.
+        costs: float32 (height, width, labels), for a matcher with cost="volume".
+        confidence: also report the confidence.
+        out: arrays to write into: (disparity, status) or (disparity, status, confidence).
+
+        With arrays on a GPU (of torch, cupy, numba, jax: anything with __dlpack__ or __cuda_array_interface__), nothing
+        is copied: the work is enqueued on `stream`, by default the stream of their framework, and the call returns
+        before it is done. Keep the matcher until then. Of frameworks other than torch, cupy and numba, give `out`.
+        """
+        if _gpu.is_on_gpu(left):
+            return self._enqueue(left, right, left_mask, right_mask, costs, confidence, out, stream)
+        if stream is not None:
+            raise ArgumentError("stream is given, and the images are not on a GPU: leave it out")
+        images = _Images(left, right, left_mask, right_mask, costs)
+        maps = _new_maps(images.shape, confidence or (out is not None and len(out) == 3), out)
+        function("matcher_run")(self._settings.handle, images.pair, _map([view(array) for array in maps]))
+        return Result(*maps, *[None] * (3 - len(maps)), images.left)
+
+    def _enqueue(
+        self,
+        left: Any,
+        right: Any,
+        left_mask: Any,
+        right_mask: Any,
+        costs: Any,
+        confidence: bool,
+        out: Optional[Tuple[Any, ...]],
+        stream: Any,
+    ) -> Result:
+        number = _gpu.current_stream(left) if stream is None else _gpu.stream_number(stream)
+        names = ("left", "right", "left_mask", "right_mask", "costs")
+        given = (left, right, left_mask, right_mask, costs)
+        inputs = [
+            None if value is None else _gpu.gpu_array(value, number, name) for name, value in zip(names, given)
+        ]
+        if out is None:
+            shape = (self._size[1], self._size[0])
+            dtypes = ("float32", "uint8", "float32")[: 3 if confidence else 2]
+            out = tuple(_gpu.empty_like(left, shape, dtype) for dtype in dtypes)
+        outputs = [
+            _gpu.gpu_array(value, number, name) for name, value in zip(("out[0]", "out[1]", "out[2]"), _checked_out(out))
+        ]
+        pair = _pair([None if value is None else _gpu.gpu_view(value, name) for name, value in zip(names, inputs)])
+        maps = _map([_gpu.gpu_view(value, f"out[{i}]") for i, value in enumerate(outputs)])
+        function("matcher_enqueue")(self._settings.handle, pair, maps, number or None)
+        return Result(*out, *[None] * (3 - len(out)), left)
+
+    def energy(self, left: Any, right: Any, disparity: Any) -> float:
+        """The energy that the method minimises, of any disparity map of a pair."""
+        images = _Images(left, right, None, None, None)
+        array = input_array(disparity, "disparity", (np.float32,))
+        energy = ctypes.c_double()
+        function("matcher_energy")(self._settings.handle, images.pair, view(array), ctypes.byref(energy))
+        return energy.value
+
+    def __repr__(self) -> str:
+        return f"<Matcher {self.parameters['method']}, {self._size[0]}×{self._size[1]}>"
+
+
+def match(
+    left: Any,
+    right: Any,
+    disparities: Optional[int] = None,
+    method: str = "bp",
+    device: str = "auto",
+    *,
+    preset: str = "default",
+    threads: int = 0,
+    max_memory: int = 0,
+    padding: int = 0,
+    progress: Optional[Progress] = None,
+    configure: Optional[Mapping[str, Any]] = None,
+    left_mask: Any = None,
+    right_mask: Any = None,
+    costs: Any = None,
+    confidence: bool = False,
+    out: Optional[Tuple[Any, ...]] = None,
+    stream: Any = None,
+    **parameters: Any,
+) -> Result:
+    """Matches one pair; `Matcher` plans once for many. Arguments are those of Matcher and of its call.
+
+        result = px.match(left, right, disparities=128)
+
+    A pair that needs more than max_memory is matched in tiles, with `padding` pixels of overlap for belief propagation
+    (0 = 80); progress(done, total) is called after each tile, and an exception that it raises ends the match.
+    """
+    if disparities is not None:
+        parameters["disparities"] = disparities
+    if _gpu.is_on_gpu(left):
+        array = _gpu.gpu_array(left, _gpu.current_stream(left), "left")
+        if device == "auto":
+            device = "cuda" if array.gpu is None else f"cuda:{array.gpu}"
+        shape, dtype = array.shape, array.dtype
+    else:
+        left = as_array(left, "left")
+        shape, dtype = left.shape, left.dtype
+    if len(shape) not in (2, 3):
+        raise ArgumentError(f"left has shape {shape}: give (height, width) or (height, width, 3)")
+    size = (shape[1], shape[0])
+    if max_memory > 0 and isinstance(left, np.ndarray):
+        settings = _Settings(method, preset, device, threads, max_memory, configure or {}, parameters)
+        if settings.estimated_memory(size, _image_type(dtype)) > max_memory:
+            return _match_in_tiles(settings, _Images(left, right, left_mask, right_mask, costs), out, padding, progress)
+    matcher = Matcher(
+        method,
+        size,
+        dtype=dtype,
+        device=device,
+        threads=threads,
+        preset=preset,
+        max_memory=max_memory,
+        configure=configure,
+        **parameters,
+    )
+    return matcher(
+        left,
+        right,
+        left_mask=left_mask,
+        right_mask=right_mask,
+        costs=costs,
+        confidence=confidence,
+        out=out,
+        stream=stream,
+    )
+
+
+def _match_in_tiles(
+    settings: _Settings, images: _Images, out: Optional[Tuple[Any, ...]], padding: int, progress: Optional[Progress]
+) -> Result:
+    maps = _new_maps(images.shape, False, out)
+    raised: List[BaseException] = []
+
+    def report(_user: Any, done: int, total: int) -> int:
+        try:
+            assert progress is not None
+            progress(done, total)
+            return 0
+        except BaseException as exception:  # it must not cross C
+            raised.append(exception)
+            return 1
+
+    callback = PROGRESS(report) if progress is not None else PROGRESS(0)
+    try:
+        function("matcher_run_in_tiles")(
+            settings.handle, images.pair, _map([view(array) for array in maps]), padding, callback, None
+        )
+    except Error:
+        if raised:
+            raise raised[0]
+        raise
+    return Result(*maps, None, images.left)
+
+
+class _Settings:
+    """A parallax_matcher, released with this object."""
+
+    def __init__(
+        self,
+        method: str,
+        preset: str,
+        device: str,
+        threads: int,
+        max_memory: int,
+        configure: Mapping[str, Any],
+        parameters: Mapping[str, Any],
+    ) -> None:
+        self.handle = ctypes.c_void_p()
+        function("matcher_create")(
+            encoded(method, "method"), encoded(preset, "preset"), ctypes.byref(self.handle)
+        )
+        values = {name: _as_text(value) for name, value in parameters.items()}
+        for reserved in ("method", "preset"):
+            values.pop(reserved, None)
+        try:
+            written = json.dumps(values, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"the parameters {values} cannot be used: {error}") from error
+        function("matcher_set_json")(self.handle, written.encode())
+        function("matcher_set_device")(self.handle, encoded(device, "device"), _integer(threads, "threads"))
+        function("matcher_set_memory_limit")(self.handle, max(0, _integer(max_memory, "max_memory")))
+        for name, value in configure.items():
+            function("matcher_configure")(self.handle, encoded(name, "configure"), encoded(str(value), name))
+
+    def parameters(self) -> Dict[str, Any]:
+        written = ctypes.c_char_p()
+        function("matcher_get_json")(self.handle, ctypes.byref(written))
+        values: Dict[str, Any] = json.loads(text(written.value))
+        return values
+
+    def estimated_memory(self, size: Tuple[int, int], image_type: int) -> int:
+        needed = ctypes.c_uint64()
+        function("matcher_estimate_memory")(self.handle, *size, image_type, ctypes.byref(needed))
+        return needed.value
+
+    def __del__(self) -> None:
+        release(self.handle)
+
+
+def _integer(value: Any, name: str) -> int:
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    raise ArgumentError(f"{name} is {value!r}: give an integer")
+
+
+def _checked_size(size: Any) -> Tuple[int, int]:
+    try:
+        width, height = size
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"size is {size!r}: give (width, height)") from error
+    return _integer(width, "width"), _integer(height, "height")
+
+
+def _image_type(dtype: Any) -> int:
+    wanted = np.dtype(dtype)
+    if wanted not in (np.dtype(np.uint8), np.dtype(np.uint16)):
+        raise ArgumentError(f"left has dtype {wanted}: give uint8 or uint16")
+    return TYPES[wanted]
+
+
+class _Images:
+    """A pair of NumPy arrays, and their views."""
+
+    def __init__(self, left: Any, right: Any, left_mask: Any, right_mask: Any, costs: Any) -> None:
+        self.left = picture(left, "left")
+        self.shape = self.left.shape[:2]
+        arrays = [self.left, picture(right, "right")]
+        for value, name in ((left_mask, "left_mask"), (right_mask, "right_mask")):
+            arrays.append(None if value is None else mask(value, name))  # type: ignore[arg-type]
+        arrays.append(None if costs is None else _volume(costs))  # type: ignore[arg-type]
+        self._arrays = arrays
+        self.pair = _pair([None if array is None else view(array) for array in arrays])
+
+
+def _volume(costs: Any) -> Array:
+    array = as_array(costs, "costs")
+    labels = array.shape[2] if array.ndim == 3 else None
+    return input_array(array, "costs", (np.float32,), (labels,))
+
+
+def _checked_out(out: Any) -> Tuple[Any, ...]:
+    if not isinstance(out, tuple) or len(out) not in (2, 3):
+        raise ArgumentError("out is no tuple: give (disparity, status) or (disparity, status, confidence)")
+    return out
+
+
+def _new_maps(shape: Tuple[int, ...], confidence: bool, out: Optional[Tuple[Any, ...]]) -> List[Array]:
+    dtypes = (np.float32, np.uint8, np.float32)[: 3 if confidence else 2]
+    if out is None:
+        return [np.empty(shape, dtype) for dtype in dtypes]
+    return [
+        output_array(value, f"out[{i}]", dtype, shape)
+        for i, (value, dtype) in enumerate(zip(_checked_out(out), dtypes))
+    ]
+
+
+def _pair(views: List[Optional[Image]]) -> Pair:
+    return Pair(*(None if image is None else ctypes.pointer(image) for image in views))
+
+
+def _map(views: List[Image]) -> Map:
+    return Map(*(ctypes.pointer(image) for image in views))

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "c/call.h"
+
+#include <new>
+
+#include "parallax/error.h"
+#include "parallax/version.h"
+
+#include "core/checks.h"
+
+namespace parallax::c {
+namespace {
+
+// Without the message when there is no memory for it.
+thread_local std::string message;
+thread_local const char* shown = "";
+
+parallax_code remember(parallax_code code, const char* text) noexcept {
+  try {
+    message = text;
+    shown = message.c_str();
+  } catch (const std::bad_alloc&) {
+    shown = "out of memory";
+  }
+  return code;
+}
+
+parallax_code code_of(ErrorCategory category) {
+  switch (category) {
+    case ErrorCategory::argument:
+      return PARALLAX_ERROR_ARGUMENT;
+    case ErrorCategory::file:
+      return PARALLAX_ERROR_FILE;
+    case ErrorCategory::device:
+      return PARALLAX_ERROR_DEVICE;
+    case ErrorCategory::memory:
+      return PARALLAX_ERROR_MEMORY;
+    case ErrorCategory::internal:
+      break;
+  }
+  return PARALLAX_ERROR_INTERNAL;
+}
+
+std::string named(std::string_view name) {
+  return std::string(name);
+}
+
+// The first pixel's address, the size and the distance between rows, as a view of T, if the struct has that type.
+template <class T, class Struct>
+View<T> typed_view(const Struct& image, std::string_view name, parallax_type type, int channels) {
+  if (image.type != type)
+    refuse(named(name) + " type", static_cast<int>(image.type),
+           type == PARALLAX_FLOAT32 ? "PARALLAX_FLOAT32" : "PARALLAX_UINT8");
+  if (image.channels != channels) refuse(named(name) + " channels", image.channels, std::to_string(channels));
+  const Size size{image.width, image.height};
+  check_size(size);
+  check_view(name, View<T>(static_cast<T*>(image.data), size, image.stride_bytes), size);
+  return {static_cast<T*>(image.data), {size.width * channels, size.height}, image.stride_bytes};
+}
+
+}  // namespace
+
+parallax_code failure() noexcept {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return remember(code_of(error.category()), error.what());
+  } catch (const std::bad_alloc&) {
+    return remember(PARALLAX_ERROR_MEMORY, "out of memory: free some memory or match a smaller image");
+  } catch (const Cancelled&) {
+    return remember(PARALLAX_ERROR_CANCELLED, "cancelled by the progress callback");
+  } catch (const std::exception& error) {
+    return remember(PARALLAX_ERROR_INTERNAL, error.what());
+  } catch (...) {
+    return remember(PARALLAX_ERROR_INTERNAL, "unknown exception");
+  }
+}
+
+void refuse_null(std::string_view name) {
+  throw Error(ErrorCategory::argument, named(name) + " is NULL: give a valid pointer");
+}
+
+void refuse_size(std::string_view name, std::size_t size, std::size_t least) {
+  refuse(named(name) + " struct_size", size,
+         "the size of the struct, at least " + std::to_string(least) +
+             "; a larger one with members that are not 0 needs a newer library");
+}
+
+std::string text(const char* given, std::string_view name) {
+  return &required(given, name);
+}
+
+ImageView image_view(const parallax_image* given, std::string_view name) {
+  const parallax_image image = known(given, name);
+  if (image.type != PARALLAX_UINT8 && image.type != PARALLAX_UINT16)
+    refuse(named(name) + " type", static_cast<int>(image.type), "PARALLAX_UINT8 or PARALLAX_UINT16");
+  return {image.data,
+          {{image.width, image.height}, image.type == PARALLAX_UINT8 ? Depth::bits8 : Depth::bits16},
+          image.channels,
+          image.stride_bytes};
+}
+
+View<const float> float_view(const parallax_image* given, std::string_view name) {
+  return typed_view<const float>(known(given, name), name, PARALLAX_FLOAT32, 1);
+}
+
+View<const std::uint8_t> mask_view(const parallax_image* given, std::string_view name) {
+  if (given == nullptr) return {};
+  return typed_view<const std::uint8_t>(known(given, name), name, PARALLAX_UINT8, 1);
+}
+
+CostVolume cost_view(const parallax_image* given) {
+  CostVolume costs;
+  if (given == nullptr) return costs;
+  const parallax_image image = known(given, "costs");
+  typed_view<const float>(image, "costs", PARALLAX_FLOAT32, image.channels);
+  costs.data = static_cast<const float*>(image.data);
+  costs.size = {image.width, image.height};
+  costs.labels = image.channels;
+  costs.stride_bytes = image.stride_bytes;
+  return costs;
+}
+
+View<float> float_output(const parallax_output* given, std::string_view name) {
+  return typed_view<float>(known(given, name), name, PARALLAX_FLOAT32, 1);
+}
+
+View<std::uint8_t> byte_output(const parallax_output* given, std::string_view name, int channels) {
+  return typed_view<std::uint8_t>(known(given, name), name, PARALLAX_UINT8, channels);
+}
+
+StereoPair pair_of(const parallax_pair* given) {
+  const parallax_pair pair = known(given, "pair");
+  return {image_view(pair.left, "left image"), image_view(pair.right, "right image"),
+          mask_view(pair.left_mask, "left mask"), mask_view(pair.right_mask, "right mask"),
+          cost_view(pair.costs)};
+}
+
+DisparityMap map_of(const parallax_map* given) {
+  const parallax_map map = known(given, "map");
+  DisparityMap views{float_output(map.disparity, "disparity map"), byte_output(map.status, "status map")};
+  if (map.confidence != nullptr) views.confidence = float_output(map.confidence, "confidence map");
+  return views;
+}
+
+}  // namespace parallax::c
+
+extern "C" {
+
+int32_t parallax_interface(void) {
+  return PARALLAX_INTERFACE;
+}
+
+const char* parallax_version(void) {
+  return PARALLAX_VERSION;
+}
+
+const char* parallax_error_message(void) {
+  return parallax::c::shown;
+}
+
+}  // extern "C"

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every function of the C interface does: no exception leaves it, and structs and pointers are checked.
+#pragma once
+
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "parallax/image.h"
+#include "parallax/parallax_c.h"
+
+namespace parallax::c {
+
+// Thrown when a progress callback asked for the end.
+struct Cancelled {};
+
+// Remembers the exception that is being handled as this thread's message, and returns its code.
+parallax_code failure() noexcept;
+
+template <class Run>
+parallax_code call(const Run& run) noexcept {
+  try {
+    run();
+    return PARALLAX_OK;
+  } catch (...) {
+    return failure();
+  }
+}
+
+[[noreturn]] void refuse_null(std::string_view name);
+[[noreturn]] void refuse_size(std::string_view name, std::size_t size, std::size_t least);
+
+template <class T>
+T& required(T* pointer, std::string_view name) {
+  if (pointer == nullptr) refuse_null(name);
+  return *pointer;
+}
+
+// \throws Error (argument) for a null pointer
+std::string text(const char* given, std::string_view name);
+
+// A caller's struct in this library's size: members that the caller does not know are 0, those that this library does
+// not know must be 0. A struct ends at the least with the members of the first version, `least` bytes.
+template <class Struct>
+Struct known(const Struct* given, std::string_view name, std::size_t least = sizeof(Struct)) {
+  const std::size_t size = required(given, name).struct_size;
+  if (size < least) refuse_size(name, size, least);
+  const auto* bytes = reinterpret_cast<const char*>(given);
+  for (std::size_t i = sizeof(Struct); i < size; ++i)
+    if (bytes[i] != 0) refuse_size(name, size, least);
+  Struct result{};
+  std::memcpy(&result, given, size < sizeof(Struct) ? size : sizeof(Struct));
+  return result;
+}
+
+ImageView image_view(const parallax_image* image, std::string_view name);
+// A pointer to null gives an empty view.
+View<const float> float_view(const parallax_image* image, std::string_view name);
+View<const std::uint8_t> mask_view(const parallax_image* image, std::string_view name);
+CostVolume cost_view(const parallax_image* image);
+View<float> float_output(const parallax_output* output, std::string_view name);
+// `channels` interleaved: the view is so many times as wide.
+View<std::uint8_t> byte_output(const parallax_output* output, std::string_view name, int channels = 1);
+
+StereoPair pair_of(const parallax_pair* pair);
+DisparityMap map_of(const parallax_map* map);
+
+}  // namespace parallax::c

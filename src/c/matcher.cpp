@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallax/matcher.h"
+
+#include <atomic>
+#include <charconv>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "parallax/partition.h"
+
+#include "c/call.h"
+
+using namespace parallax;
+
+// Named in the header.
+struct parallax_matcher {
+  explicit parallax_matcher(MatcherParameters initial) : parameters(std::move(initial)) {}
+
+  std::atomic<int> references = 1;
+  std::mutex mutex;
+  std::atomic<std::thread::id> owner;  // the thread that holds the mutex
+  MatcherParameters parameters;
+  Device device = Device::parse("auto");
+  PlanLimits limits;
+  std::optional<Matcher> planned;
+  ImageFormat format;  // of the plan
+  std::string text;    // what was returned last
+  std::vector<parallax_stage> stages;
+};
+
+namespace parallax::c {
+namespace {
+
+// A callback that calls back on its own matcher would wait for ever.
+class Lock {
+ public:
+  explicit Lock(parallax_matcher& matcher) : matcher_(matcher) {
+    if (matcher.owner == std::this_thread::get_id())
+      throw Error(
+          ErrorCategory::argument,
+          "a callback uses the matcher that called it: use the matcher after the call, or another one");
+    matcher.mutex.lock();
+    matcher.owner = std::this_thread::get_id();
+  }
+  ~Lock() {
+    matcher_.owner = std::thread::id();
+    matcher_.mutex.unlock();
+  }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  parallax_matcher& matcher_;
+};
+
+template <class Run>
+parallax_code use(parallax_matcher* matcher, const Run& run) noexcept {
+  return call([&] {
+    parallax_matcher& used = required(matcher, "matcher");
+    const Lock lock(used);
+    run(used);
+  });
+}
+
+template <class Change>
+parallax_code change(parallax_matcher* matcher, const Change& apply) noexcept {
+  return use(matcher, [&](parallax_matcher& changed) {
+    apply(changed);
+    changed.planned.reset();
+  });
+}
+
+ImageFormat format_of(std::int32_t width, std::int32_t height, parallax_type type) {
+  if (type != PARALLAX_UINT8 && type != PARALLAX_UINT16)
+    throw Error(ErrorCategory::argument, "type is " + std::to_string(static_cast<int>(type)) +
+                                             ": choose PARALLAX_UINT8 or PARALLAX_UINT16");
+  return {{width, height}, type == PARALLAX_UINT8 ? Depth::bits8 : Depth::bits16};
+}
+
+Matcher& planned(parallax_matcher& matcher) {
+  if (!matcher.planned)
+    throw Error(ErrorCategory::argument, "the matcher has no plan: call parallax_matcher_plan() first");
+  return *matcher.planned;
+}
+
+std::string text_of(const MatcherParameters& parameters, const std::string& name, std::int64_t value) {
+  const bool is_flag = describe_parameter(method_name(parameters), name).kind == ParameterKind::flag;
+  return is_flag && (value == 0 || value == 1) ? value == 1 ? "true" : "false" : std::to_string(value);
+}
+
+std::string text_of(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof(text), value).ptr};
+}
+
+TileProgress reporter(parallax_progress_function progress, void* user) {
+  if (progress == nullptr) return {};
+  return [=](std::size_t done, std::size_t total) {
+    if (progress(user, static_cast<std::int64_t>(done), static_cast<std::int64_t>(total)) != 0)
+      throw Cancelled();
+  };
+}
+
+}  // namespace
+}  // namespace parallax::c
+
+extern "C" {
+
+parallax_code parallax_matcher_create(const char* method, const char* preset, parallax_matcher** matcher) {
+  return c::call([&] {
+    c::required(matcher, "matcher");
+    const char* name = preset == nullptr ? "default" : preset;
+    *matcher = new parallax_matcher(parallax::preset(c::text(method, "method"), name));
+  });
+}
+
+parallax_code parallax_matcher_retain(parallax_matcher* matcher) {
+  return c::call([&] { ++c::required(matcher, "matcher").references; });
+}
+
+void parallax_matcher_release(parallax_matcher* matcher) {
+  if (matcher != nullptr && --matcher->references == 0) delete matcher;
+}
+
+parallax_code parallax_matcher_set_int(parallax_matcher* matcher, const char* name, int64_t value) {
+  return c::change(matcher, [&](parallax_matcher& changed) {
+    const std::string parameter = c::text(name, "name");
+    set_parameter(changed.parameters, parameter, c::text_of(changed.parameters, parameter, value));
+  });
+}
+
+parallax_code parallax_matcher_set_float(parallax_matcher* matcher, const char* name, double value) {
+  return c::change(matcher, [&](parallax_matcher& changed) {
+    set_parameter(changed.parameters, c::text(name, "name"), c::text_of(value));
+  });
+}
+
+parallax_code parallax_matcher_set_string(parallax_matcher* matcher, const char* name, const char* value) {
+  return c::change(matcher, [&](parallax_matcher& changed) {
+    set_parameter(changed.parameters, c::text(name, "name"), c::text(value, "value"));
+  });
+}
+
+parallax_code parallax_matcher_set_json(parallax_matcher* matcher, const char* json) {
+  return c::change(matcher, [&](parallax_matcher& changed) {
+    changed.parameters = with_json(changed.parameters, c::text(json, "json"));
+  });
+}
+
+parallax_code parallax_matcher_get_string(parallax_matcher* matcher, const char* name, const char** value) {
+  return c::use(matcher, [&](parallax_matcher& used) {
+    c::required(value, "value");
+    used.text = get_parameter(used.parameters, c::text(name, "name"));
+    *value = used.text.c_str();
+  });
+}
+
+parallax_code parallax_matcher_get_json(parallax_matcher* matcher, const char** json) {
+  return c::use(matcher, [&](parallax_matcher& used) {
+    c::required(json, "json");
+    used.text = to_json(used.parameters);
+    *json = used.text.c_str();
+  });
+}
+
+parallax_code parallax_matcher_set_device(parallax_matcher* matcher, const char* device, int32_t threads) {
+  return c::change(matcher, [&](parallax_matcher& changed) {
+    changed.device = Device::parse(c::text(device, "device"));
+    changed.device.threads = threads;
+  });
+}
+
+parallax_code parallax_matcher_set_memory_limit(parallax_matcher* matcher, uint64_t bytes) {
+  return c::change(matcher, [&](parallax_matcher& changed) { changed.limits.max_memory_bytes = bytes; });
+}
+
+parallax_code parallax_matcher_configure(parallax_matcher* matcher, const char* name, const char* value) {
+  return c::change(matcher, [&](parallax_matcher& changed) {
+    const std::string tunable = c::text(name, "name"), chosen = c::text(value, "value");
+    if (chosen.empty())
+      changed.limits.configuration.erase(tunable);
+    else
+      changed.limits.configuration[tunable] = chosen;
+  });
+}
+
+parallax_code parallax_matcher_plan(parallax_matcher* matcher, int32_t width, int32_t height,
+                                    parallax_type type) {
+  return c::use(matcher, [&](parallax_matcher& used) {
+    const ImageFormat format = c::format_of(width, height, type);
+    if (used.planned && used.format == format) return;
+    used.planned.reset();
+    used.planned.emplace(used.parameters, used.device, format, used.limits);
+    used.format = format;
+  });
+}
+
+parallax_code parallax_matcher_estimate_memory(parallax_matcher* matcher, int32_t width, int32_t height,
+                                               parallax_type type, uint64_t* bytes) {
+  return c::use(matcher, [&](parallax_matcher& used) {
+    c::required(bytes, "bytes") = estimate_memory_bytes(
+        used.parameters, used.device, c::format_of(width, height, type), used.limits.configuration);
+  });
+}
+
+parallax_code parallax_matcher_memory(parallax_matcher* matcher, uint64_t* bytes) {
+  return c::use(matcher, [&](parallax_matcher& used) {
+    c::required(bytes, "bytes") = c::planned(used).memory_bytes();
+  });
+}
+
+parallax_code parallax_matcher_has_confidence(parallax_matcher* matcher, int32_t* has) {
+  return c::use(matcher, [&](parallax_matcher& used) {
+    c::required(has, "has") = c::planned(used).has_confidence() ? 1 : 0;
+  });
+}
+
+parallax_code parallax_matcher_run(parallax_matcher* matcher, const parallax_pair* pair,
+                                   const parallax_map* map) {
+  return c::use(matcher,
+                [&](parallax_matcher& used) { c::planned(used).run(c::pair_of(pair), c::map_of(map)); });
+}
+
+parallax_code parallax_matcher_enqueue(parallax_matcher* matcher, const parallax_pair* pair,
+                                       const parallax_map* map, void* stream) {
+  return c::use(matcher, [&](parallax_matcher& used) {
+    c::planned(used).enqueue(c::pair_of(pair), c::map_of(map), stream);
+  });
+}
+
+parallax_code parallax_matcher_run_in_tiles(parallax_matcher* matcher, const parallax_pair* pair,
+                                            const parallax_map* map, int32_t padding,
+                                            parallax_progress_function progress, void* user) {
+  return c::use(matcher, [&](parallax_matcher& used) {
+    const StereoPair images = c::pair_of(pair);
+    TileOptions options;
+    if (padding != 0) options.padding = padding;
+    const TilePlan plan = plan_tiles(used.parameters, used.device, images.left.format, used.limits, options);
+    match_in_tiles(plan, images, c::map_of(map), c::reporter(progress, user));
+  });
+}
+
+parallax_code parallax_matcher_stages(parallax_matcher* matcher, const parallax_stage** stages,
+                                      size_t* count) {
+  return c::use(matcher, [&](parallax_matcher& used) {
+    c::required(stages, "stages");
+    c::required(count, "count");
+    used.stages.clear();
+    for (const StageTime& stage : c::planned(used).stage_times())
+      used.stages.push_back({stage.stage, stage.milliseconds});
+    *stages = used.stages.data();
+    *count = used.stages.size();
+  });
+}
+
+parallax_code parallax_matcher_energy(parallax_matcher* matcher, const parallax_pair* pair,
+                                      const parallax_image* disparity, double* energy) {
+  return c::use(matcher, [&](parallax_matcher& used) {
+    c::required(energy, "energy") =
+        parallax::energy(used.parameters, c::pair_of(pair), c::float_view(disparity, "disparity map"));
+  });
+}
+
+}  // extern "C"
