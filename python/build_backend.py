@@ -65,9 +65,12 @@ def _wheel() -> str:
     )
 
 
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True, stdout=sys.stderr)
+
+
 def _compiled(folder: Path) -> Path:
-    run = lambda *command: subprocess.run(command, check=True, stdout=sys.stderr)  # noqa: E731
-    run(
+    _run(
         "cmake",
         "-S",
         str(ROOT),
@@ -83,7 +86,7 @@ def _compiled(folder: Path) -> Path:
         "-DCMAKE_INSTALL_RPATH=$ORIGIN",
         *(["-GNinja"] if shutil.which("ninja") else []),
     )
-    run("cmake", "--build", str(folder), "--target", "parallax", "--parallel", str(os.cpu_count() or 1))
+    _run("cmake", "--build", str(folder), "--target", "parallax", "--parallel", str(os.cpu_count() or 1))
     return folder / "src" / "libparallax.so"
 
 

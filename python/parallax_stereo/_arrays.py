@@ -14,18 +14,29 @@ Array = npt.NDArray[Any]
 TYPES = {np.dtype(np.uint8): UINT8, np.dtype(np.uint16): UINT16, np.dtype(np.float32): FLOAT32}
 
 
+# GPUs, as DLPack numbers kinds of devices.
+_CUDA, _CUDA_MANAGED = 2, 13
+
+
+def is_on_gpu(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return False
+    if hasattr(value, "__dlpack_device__"):
+        return int(value.__dlpack_device__()[0]) in (_CUDA, _CUDA_MANAGED)
+    # torch raises an AttributeError for a tensor that is not on a GPU.
+    return hasattr(value, "__cuda_array_interface__")
+
+
 def as_array(value: Any, name: str) -> Array:
     """A NumPy array of anything that shares its memory with one."""
     if isinstance(value, np.ndarray):
         return value
-    if not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
-        return np.from_dlpack(value)
+    if is_on_gpu(value):
+        raise ArgumentError(f"{name} is on a GPU, and the left image is not: give all arrays on one device")
     try:
-        array = np.asarray(value)
+        array: Array = np.asarray(value) if hasattr(value, "__array__") else np.from_dlpack(value)
     except Exception as error:
-        raise ArgumentError(f"{name} is no array ({error}): give a NumPy array") from error
-    if array.dtype == object:
-        raise ArgumentError(f"{name} is {type(value).__name__}: give a NumPy array")
+        raise ArgumentError(f"{name} is {type(value).__name__}: give a NumPy array") from error
     return array
 
 

@@ -8,7 +8,7 @@ import struct
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, Tuple, Union
+from typing import Any, Optional, Tuple, Union
 
 import numpy as np
 
@@ -27,7 +27,8 @@ from ._library import (
 PathLike = Union[str, Path]
 
 
-class Metrics(NamedTuple):
+@dataclass(frozen=True)
+class Metrics:
     """Errors over the pixels with known truth, as in `parallax eval`. Shares are from 0 to 1, errors in pixels."""
 
     count: int  #: evaluated pixels
@@ -67,7 +68,7 @@ def evaluate(disparity: Any, truth: Any, mask: Any = None) -> Metrics:
             chosen = chosen.astype(np.uint8) * np.uint8(255)
         chosen = input_array(chosen, "mask", (np.uint8,))
         function("evaluate")(views[0], views[1], view(chosen), metrics)
-    return Metrics(*(getattr(metrics, name) for name in Metrics._fields))
+    return Metrics(*(getattr(metrics, name) for name in Metrics.__dataclass_fields__))
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from __future__ import annotations
 import ctypes
 import json
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
 from . import _gpu, _maps
-from ._arrays import TYPES, Array, as_array, input_array, mask, output_array, picture, view
+from ._arrays import TYPES, Array, as_array, input_array, is_on_gpu, mask, output_array, picture, view
 from ._library import (
     PROGRESS,
     ArgumentError,
@@ -103,6 +103,10 @@ class Result:
         height, width = self.disparity.shape
         share = float(self.valid.sum()) / (width * height)
         return f"<Result {width}×{height}, {100 * share:.1f} % with a disparity>"
+
+
+def _result(maps: Sequence[Any], left: Any) -> Result:
+    return Result(maps[0], maps[1], maps[2] if len(maps) == 3 else None, left)
 
 
 def _on_host(array: Any) -> Any:
@@ -209,14 +213,14 @@ class Matcher:
         is copied: the work is enqueued on `stream`, by default the stream of their framework, and the call returns
         before it is done. Keep the matcher until then. Of frameworks other than torch, cupy and numba, give `out`.
         """
-        if _gpu.is_on_gpu(left):
+        if is_on_gpu(left):
             return self._enqueue(left, right, left_mask, right_mask, costs, confidence, out, stream)
         if stream is not None:
             raise ArgumentError("stream is given, and the images are not on a GPU: leave it out")
         images = _Images(left, right, left_mask, right_mask, costs)
         maps = _new_maps(images.shape, confidence or (out is not None and len(out) == 3), out)
         function("matcher_run")(self._settings.handle, images.pair, _map([view(array) for array in maps]))
-        return Result(*maps, *[None] * (3 - len(maps)), images.left)
+        return _result(maps, images.left)
 
     def _enqueue(
         self,
@@ -245,7 +249,7 @@ class Matcher:
         pair = _pair([None if value is None else _gpu.gpu_view(value, name) for name, value in zip(names, inputs)])
         maps = _map([_gpu.gpu_view(value, f"out[{i}]") for i, value in enumerate(outputs)])
         function("matcher_enqueue")(self._settings.handle, pair, maps, number or None)
-        return Result(*out, *[None] * (3 - len(out)), left)
+        return _result(out, left)
 
     def energy(self, left: Any, right: Any, disparity: Any) -> float:
         """The energy that the method minimises, of any disparity map of a pair."""
@@ -289,7 +293,7 @@ def match(
     """
     if disparities is not None:
         parameters["disparities"] = disparities
-    if _gpu.is_on_gpu(left):
+    if is_on_gpu(left):
         array = _gpu.gpu_array(left, _gpu.current_stream(left), "left")
         if device == "auto":
             device = "cuda" if array.gpu is None else f"cuda:{array.gpu}"
@@ -351,7 +355,7 @@ def _match_in_tiles(
         if raised:
             raise raised[0]
         raise
-    return Result(*maps, None, images.left)
+    return _result(maps, images.left)
 
 
 class _Settings:

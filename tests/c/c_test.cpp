@@ -503,8 +503,7 @@ TEST(CTest, MapsAreEvaluatedAndConverted) {
 
   truth.at(3, 3) += 1.5f;
   const parallax_image disparity = image_of(truth), expected = image_of(pair.left_truth);
-  parallax_metrics metrics{};
-  metrics.struct_size = sizeof(metrics);
+  parallax_metrics metrics = PARALLAX_METRICS_INIT;
   expect_ok(parallax_evaluate(&disparity, &expected, nullptr, &metrics));
   const ErrorMetrics error = evaluate(truth.view(), pair.left_truth.view());
   EXPECT_EQ(metrics.count, size.pixels());
