@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+# A release is kept by PARALLAX_UPDATE_ABI=1 ctest -R abi, which writes parallax-0.1.abi.
+set(release ${CMAKE_CURRENT_LIST_DIR}/parallax-0.1.abi)
+get_filename_component(folder ${library} DIRECTORY)
+set(now ${folder}/now.abi)
+execute_process(
+  COMMAND ${abidw} --header-file ${header} --drop-private-types --exported-interfaces-only --drop-undefined-syms --no-corpus-path
+          --no-show-locs --no-comp-dir-path --no-elf-needed --no-parameter-names --no-architecture --type-id-style hash
+          --no-write-default-sizes ${library}
+  OUTPUT_FILE ${now} COMMAND_ERROR_IS_FATAL ANY)
+if(DEFINED ENV{PARALLAX_UPDATE_ABI})
+  file(COPY_FILE ${now} ${release})
+endif()
+# Functions, and members at the ends of structs that have a size, may be added.
+execute_process(COMMAND ${abidiff} --no-added-syms --suppressions ${CMAKE_CURRENT_LIST_DIR}/sized_structs.suppr ${release} ${now}
+                RESULT_VARIABLE status OUTPUT_VARIABLE report)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "the binary interface for C is not that of the last release (${release}):\n${report}")
+endif()
