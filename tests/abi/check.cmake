@@ -3,8 +3,10 @@
 set(release ${CMAKE_CURRENT_LIST_DIR}/parallax-0.1.abi)
 get_filename_component(folder ${library} DIRECTORY)
 set(now ${folder}/now.abi)
+# Types of other headers do not belong to it.
+file(COPY ${header} DESTINATION ${folder}/headers)
 execute_process(
-  COMMAND ${abidw} --header-file ${header} --drop-private-types --exported-interfaces-only --drop-undefined-syms --no-corpus-path
+  COMMAND ${abidw} --headers-dir ${folder}/headers --drop-private-types --exported-interfaces-only --drop-undefined-syms --no-corpus-path
           --no-show-locs --no-comp-dir-path --no-elf-needed --no-parameter-names --no-architecture --type-id-style hash
           --no-write-default-sizes ${library}
   OUTPUT_FILE ${now} COMMAND_ERROR_IS_FATAL ANY)
