@@ -57,7 +57,7 @@ PARALLAX_API const char* parallax_error_message(void);
 /** Receives a line of text, from any thread. Must not call Parallax and must not throw. */
 typedef void (*parallax_log_function)(void* user, const char* message);
 /** Sets the function that is told about work that takes seconds, such as the compilation of kernels for a GPU;
-    NULL = none. For the whole process. */
+    NULL = none. For the whole process; not while a matcher is being planned. */
 PARALLAX_API parallax_code parallax_set_log(parallax_log_function log, void* user);
 
 /** Receives how much of the work is done, and returns 0 to go on; any other value ends the call with

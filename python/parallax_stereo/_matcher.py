@@ -158,6 +158,7 @@ class Matcher:
         self._settings = _Settings(method, preset, device, threads, max_memory, configure or {}, parameters)
         self._size = _checked_size(size)
         self._type = _image_type(dtype)
+        self._gpu = int(device.partition(":")[2] or 0) if device.startswith("cuda") else 0
         function("matcher_plan")(self._settings.handle, *self._size, self._type)
         has = ctypes.c_int32()
         function("matcher_has_confidence")(self._settings.handle, ctypes.byref(has))
@@ -246,6 +247,9 @@ class Matcher:
         outputs = [
             _gpu.gpu_array(value, number, name) for name, value in zip(("out[0]", "out[1]", "out[2]"), _checked_out(out))
         ]
+        for name, value in zip((*names, "out[0]", "out[1]", "out[2]"), (*inputs, *outputs)):
+            if value is not None and value.gpu not in (None, self._gpu):
+                raise ArgumentError(f"{name} is on GPU {value.gpu}, the matcher on GPU {self._gpu}: give all on one GPU")
         pair = _pair([None if value is None else _gpu.gpu_view(value, name) for name, value in zip(names, inputs)])
         maps = _map([_gpu.gpu_view(value, f"out[{i}]") for i, value in enumerate(outputs)])
         function("matcher_enqueue")(self._settings.handle, pair, maps, number or None)
@@ -399,8 +403,8 @@ class _Settings:
         function("matcher_estimate_memory")(self.handle, *size, image_type, ctypes.byref(needed))
         return needed.value
 
-    def __del__(self) -> None:
-        release(self.handle)
+    def __del__(self, _release: Callable[[ctypes.c_void_p], None] = release) -> None:
+        _release(self.handle)
 
 
 def _integer(value: Any, name: str) -> int:

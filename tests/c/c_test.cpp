@@ -300,6 +300,8 @@ TEST(CTest, StructsMayBeOlderOrNewer) {
   expect_code(PARALLAX_ERROR_ARGUMENT, run(), "pair struct_size");
   newer.known.struct_size = sizeof(parallax_pair) - 1;
   expect_code(PARALLAX_ERROR_ARGUMENT, run(), "pair struct_size");
+  newer.known.struct_size = ~std::size_t{0};
+  expect_code(PARALLAX_ERROR_ARGUMENT, run(), "pair struct_size");
   newer.known.struct_size = 0;
   expect_code(PARALLAX_ERROR_ARGUMENT, run(), "pair struct_size is 0");
 }

@@ -93,16 +93,17 @@ class ByDlpack(Memory):
     """What torch, cupy and jax have."""
 
     asked: Any = None
+    gpu = 0
 
     def __dlpack_device__(self) -> Tuple[int, int]:
-        return 2, 0
+        return 2, self.gpu
 
     def __dlpack__(self, stream: Any = None) -> Any:
         self.asked = stream
         shape = (ctypes.c_int64 * self.host.ndim)(*self.shape)
         code = 2 if self.dtype.kind == "f" else 1
         self.tensor = Tensor(
-            self.address.value, 2, 0, self.host.ndim, code, 8 * self.dtype.itemsize, 1, shape, None, 0, None, None
+            self.address.value, 2, self.gpu, self.host.ndim, code, 8 * self.dtype.itemsize, 1, shape, None, 0, None, None
         )
         new = ctypes.pythonapi.PyCapsule_New
         new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
@@ -147,12 +148,15 @@ def test_what_cannot_be_used_is_named(gray: Any) -> None:
     out = ByInterface(np.zeros((80, 120), np.float32)), ByInterface(np.zeros((80, 120), np.uint8))
     gaps = ByInterface(gray[0])
     gaps.strides = (240, 2)
+    elsewhere = ByDlpack(gray[0])
+    elsewhere.gpu = 1
     matcher = px.Matcher("census", (120, 80), device=gpu, disparities=16)
     for wrong, message in (
         (lambda: matcher(left, right), "out=\\(disparity, status\\)"),
         (lambda: matcher(left, gray[1], out=out), "right is not on the GPU"),
         (lambda: matcher(gray[0], right), "right is on a GPU"),
         (lambda: matcher(left, right, out=(np.zeros((80, 120), np.float32), out[1])), r"out\[0\] is not on the GPU"),
+        (lambda: matcher(left, elsewhere, out=out), "right is on GPU 1, the matcher on GPU 0"),
         (lambda: matcher(gaps, right, out=out), "left has gaps"),
         (lambda: matcher(ByInterface(gray[0].astype(float)), right, out=out), "left has dtype float64"),
         (lambda: matcher(left, right, out=(out[1], out[1])), "disparity map type is 8"),
