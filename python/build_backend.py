@@ -60,9 +60,7 @@ def _metadata() -> str:
 
 
 def _wheel() -> str:
-    return (
-        f"Wheel-Version: 1.0\nGenerator: parallax {_version()}\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n"
-    )
+    return f"Wheel-Version: 1.0\nGenerator: parallax {_version()}\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n"
 
 
 def _run(*command: str) -> None:
@@ -144,9 +142,7 @@ def build_wheel(
     return name
 
 
-def prepare_metadata_for_build_wheel(
-    metadata_directory: str, config_settings: Optional[Dict[str, Any]] = None
-) -> str:
+def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: Optional[Dict[str, Any]] = None) -> str:
     folder = Path(metadata_directory) / DIST_INFO
     folder.mkdir()
     for name, data in _dist_info():

@@ -40,6 +40,15 @@ def as_array(value: Any, name: str) -> Array:
     return array
 
 
+def integer(value: Any, name: str, least: int = -(2**31), most: int = 2**31 - 1) -> int:
+    """An integer that C can take."""
+    if not isinstance(value, (int, np.integer)):
+        raise ArgumentError(f"{name} is {value!r}: give an integer")
+    if not least <= value <= most:
+        raise ArgumentError(f"{name} is {value}: choose an integer from {least} to {most}")
+    return int(value)
+
+
 def check_dtype(array: Array, name: str, dtypes: Tuple[Any, ...]) -> None:
     if array.dtype not in dtypes:
         allowed = " or ".join(np.dtype(dtype).name for dtype in dtypes)
@@ -75,9 +84,7 @@ def view(array: Array) -> Image:
     return Image(array.ctypes.data, width, height, stride, TYPES[array.dtype], channels)
 
 
-def input_array(
-    value: Any, name: str, dtypes: Tuple[Any, ...], channels: Tuple[Optional[int], ...] = (None,)
-) -> Array:
+def input_array(value: Any, name: str, dtypes: Tuple[Any, ...], channels: Tuple[Optional[int], ...] = (None,)) -> Array:
     """Rows may lie anywhere, also from the bottom up; an array without packed rows is copied."""
     array = as_array(value, name)
     check_dtype(array, name, dtypes)

@@ -14,6 +14,7 @@ import numpy as np
 from ._arrays import TYPES, is_on_gpu
 from ._library import ArgumentError, Image
 
+
 class _Tensor(ctypes.Structure):
     """DLTensor of dlpack.h, which is also the beginning of DLManagedTensor."""
 
@@ -145,6 +146,4 @@ def empty_like(value: Any, shape: Tuple[int, int], dtype: str) -> Any:
         return framework.empty(shape, dtype=dtype)
     if module == "numba":
         return sys.modules["numba.cuda"].device_array(shape, dtype=dtype)
-    raise ArgumentError(
-        f"arrays of {module} cannot be made here: give the results' arrays by out=(disparity, status)"
-    )
+    raise ArgumentError(f"arrays of {module} cannot be made here: give the results' arrays by out=(disparity, status)")

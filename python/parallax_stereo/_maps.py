@@ -12,7 +12,7 @@ from typing import Any, Optional, Tuple, Union
 
 import numpy as np
 
-from ._arrays import Array, as_array, input_array, picture, view
+from ._arrays import Array, as_array, input_array, integer, picture, view
 from ._library import (
     ArgumentError,
     CalibrationValues,
@@ -263,10 +263,15 @@ def synthesize(
     """Renders a pair with exact truth: left and right, uint8 (height, width, 3), and the disparities of the left view,
     float32. `size` is (width, height); `scene` is "dots", "planes" or "layers"; every disparity is from 0 to
     `disparities` - 1. The same arguments give the same bytes on every machine."""
-    width, height = size
+    width, height = (integer(side, "size", 0) for side in size)
     left, right = (np.empty((height, width, 3), np.uint8) for _ in range(2))
     truth = np.empty((height, width), np.float32)
     function("synthesize")(
-        encoded(scene, "scene"), disparities, seed, view(left), view(right), view(truth)
+        encoded(scene, "scene"),
+        integer(disparities, "disparities"),
+        integer(seed, "seed", 0, 2**64 - 1),
+        view(left),
+        view(right),
+        view(truth),
     )
     return left, right, truth

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 import numpy as np
 
 from . import _gpu, _maps
-from ._arrays import TYPES, Array, as_array, input_array, is_on_gpu, mask, output_array, picture, view
+from ._arrays import TYPES, Array, as_array, input_array, integer, is_on_gpu, mask, output_array, picture, view
 from ._library import (
     PROGRESS,
     ArgumentError,
@@ -237,19 +237,20 @@ class Matcher:
         number = _gpu.current_stream(left) if stream is None else _gpu.stream_number(stream)
         names = ("left", "right", "left_mask", "right_mask", "costs")
         given = (left, right, left_mask, right_mask, costs)
-        inputs = [
-            None if value is None else _gpu.gpu_array(value, number, name) for name, value in zip(names, given)
-        ]
+        inputs = [None if value is None else _gpu.gpu_array(value, number, name) for name, value in zip(names, given)]
         if out is None:
             shape = (self._size[1], self._size[0])
             dtypes = ("float32", "uint8", "float32")[: 3 if confidence else 2]
             out = tuple(_gpu.empty_like(left, shape, dtype) for dtype in dtypes)
         outputs = [
-            _gpu.gpu_array(value, number, name) for name, value in zip(("out[0]", "out[1]", "out[2]"), _checked_out(out))
+            _gpu.gpu_array(value, number, name)
+            for name, value in zip(("out[0]", "out[1]", "out[2]"), _checked_out(out))
         ]
         for name, value in zip((*names, "out[0]", "out[1]", "out[2]"), (*inputs, *outputs)):
             if value is not None and value.gpu not in (None, self._gpu):
-                raise ArgumentError(f"{name} is on GPU {value.gpu}, the matcher on GPU {self._gpu}: give all on one GPU")
+                raise ArgumentError(
+                    f"{name} is on GPU {value.gpu}, the matcher on GPU {self._gpu}: give all on one GPU"
+                )
         pair = _pair([None if value is None else _gpu.gpu_view(value, name) for name, value in zip(names, inputs)])
         maps = _map([_gpu.gpu_view(value, f"out[{i}]") for i, value in enumerate(outputs)])
         function("matcher_enqueue")(self._settings.handle, pair, maps, number or None)
@@ -353,7 +354,12 @@ def _match_in_tiles(
     callback = PROGRESS(report) if progress is not None else PROGRESS(0)
     try:
         function("matcher_run_in_tiles")(
-            settings.handle, images.pair, _map([view(array) for array in maps]), padding, callback, None
+            settings.handle,
+            images.pair,
+            _map([view(array) for array in maps]),
+            integer(padding, "padding"),
+            callback,
+            None,
         )
     except Error:
         if raised:
@@ -376,9 +382,7 @@ class _Settings:
         parameters: Mapping[str, Any],
     ) -> None:
         self.handle = ctypes.c_void_p()
-        function("matcher_create")(
-            encoded(method, "method"), encoded(preset, "preset"), ctypes.byref(self.handle)
-        )
+        function("matcher_create")(encoded(method, "method"), encoded(preset, "preset"), ctypes.byref(self.handle))
         values = {name: _as_text(value) for name, value in parameters.items()}
         for reserved in ("method", "preset"):
             values.pop(reserved, None)
@@ -387,8 +391,8 @@ class _Settings:
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"the parameters {values} cannot be used: {error}") from error
         function("matcher_set_json")(self.handle, written.encode())
-        function("matcher_set_device")(self.handle, encoded(device, "device"), _integer(threads, "threads"))
-        function("matcher_set_memory_limit")(self.handle, max(0, _integer(max_memory, "max_memory")))
+        function("matcher_set_device")(self.handle, encoded(device, "device"), integer(threads, "threads"))
+        function("matcher_set_memory_limit")(self.handle, integer(max_memory, "max_memory", 0, 2**63))
         for name, value in configure.items():
             function("matcher_configure")(self.handle, encoded(name, "configure"), encoded(str(value), name))
 
@@ -407,18 +411,12 @@ class _Settings:
         _release(self.handle)
 
 
-def _integer(value: Any, name: str) -> int:
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    raise ArgumentError(f"{name} is {value!r}: give an integer")
-
-
 def _checked_size(size: Any) -> Tuple[int, int]:
     try:
         width, height = size
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"size is {size!r}: give (width, height)") from error
-    return _integer(width, "width"), _integer(height, "height")
+    return integer(width, "width"), integer(height, "height")
 
 
 def _image_type(dtype: Any) -> int:

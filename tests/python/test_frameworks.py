@@ -10,9 +10,7 @@ import pytest
 
 import parallax_stereo as px
 
-on_gpu = pytest.mark.skipif(
-    not any(device.name.startswith("cuda") for device in px.devices()), reason="no CUDA device"
-)
+on_gpu = pytest.mark.skipif(not any(device.name.startswith("cuda") for device in px.devices()), reason="no CUDA device")
 
 
 def expected(gray: Any) -> px.Result:

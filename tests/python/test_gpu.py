@@ -103,7 +103,18 @@ class ByDlpack(Memory):
         shape = (ctypes.c_int64 * self.host.ndim)(*self.shape)
         code = 2 if self.dtype.kind == "f" else 1
         self.tensor = Tensor(
-            self.address.value, 2, self.gpu, self.host.ndim, code, 8 * self.dtype.itemsize, 1, shape, None, 0, None, None
+            self.address.value,
+            2,
+            self.gpu,
+            self.host.ndim,
+            code,
+            8 * self.dtype.itemsize,
+            1,
+            shape,
+            None,
+            0,
+            None,
+            None,
         )
         new = ctypes.pythonapi.PyCapsule_New
         new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]

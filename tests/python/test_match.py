@@ -14,9 +14,7 @@ import parallax_stereo as px
 
 
 def same(one: px.Result, other: px.Result) -> bool:
-    return bool(
-        one.disparity.tobytes() == other.disparity.tobytes() and one.status.tobytes() == other.status.tobytes()
-    )
+    return bool(one.disparity.tobytes() == other.disparity.tobytes() and one.status.tobytes() == other.status.tobytes())
 
 
 @pytest.mark.parametrize("method", px.methods())
@@ -161,6 +159,11 @@ def test_what_cannot_be_used_is_named(pair: Any, gray: Any) -> None:
         (lambda: px.match(left, right, device="tpu"), "tpu"),
         (lambda: px.match(left, right, threads=-1), "threads is -1"),
         (lambda: px.match(left, right, threads="two"), "threads is 'two'"),
+        (lambda: px.match(left, right, threads=2**32 + 1), "threads is 4294967297"),
+        (lambda: px.match(left, right, max_memory=-1), "max_memory is -1"),
+        (lambda: px.match(left, right, max_memory=2**70), "max_memory is 118"),
+        (lambda: px.Matcher(size=(2**32 + 64, 64)), "width is 4294967360"),
+        (lambda: px.synthesize(disparities=2**32 + 8), "disparities is 4294967304"),
         (lambda: px.match(left, right, stream=1), "stream"),
         (lambda: px.match(left, right, configure={"magic": 1}), "magic"),
         (lambda: px.match(left, right, left_mask=one[1:]), "left mask is 120×79"),
