@@ -50,8 +50,9 @@ extern "C" {
 parallax_code parallax_evaluate(const parallax_image* disparity, const parallax_image* truth,
                                 const parallax_image* mask, parallax_metrics* metrics) {
   return c::call([&] {
-    const ErrorMetrics error = evaluate(c::float_view(disparity, "disparity map"),
-                                        c::float_view(truth, "truth"), c::mask_view(mask, "mask"));
+    const View<const float> found = c::float_view(disparity, "disparity map");
+    const View<const float> expected = c::float_view(truth, "truth");
+    const ErrorMetrics error = evaluate(found, expected, c::mask_view(mask, "mask"));
     c::write<parallax_metrics>(
         {0, error.count, error.bad05, error.bad1, error.bad2, error.bad4, error.average, error.rms, error.a50,
          error.a90, error.a95, error.a99, error.d1, error.coverage, error.mismatches},
@@ -71,19 +72,20 @@ parallax_code parallax_read_calibration(const char* path, parallax_calibration* 
 parallax_code parallax_depth(const parallax_calibration* calibration, const parallax_image* disparity,
                              const parallax_output* depth) {
   return c::call([&] {
-    depth_map(c::calibration_of(calibration), c::float_view(disparity, "disparity map"),
-              c::float_output(depth, "depth map"));
+    const Calibration rig = c::calibration_of(calibration);
+    const View<const float> map = c::float_view(disparity, "disparity map");
+    depth_map(rig, map, c::float_output(depth, "depth map"));
   });
 }
 
 parallax_code parallax_points(const parallax_calibration* calibration, const parallax_image* disparity,
                               const parallax_image* left, parallax_point* points, size_t* count) {
   return c::call([&] {
-    const std::vector<Point> cloud =
-        point_cloud(c::calibration_of(calibration), c::float_view(disparity, "disparity map"),
-                    c::image_view(left, "left image"));
-    c::required(count, "count") = cloud.size();
+    const Calibration rig = c::calibration_of(calibration);
+    const View<const float> map = c::float_view(disparity, "disparity map");
+    const std::vector<Point> cloud = point_cloud(rig, map, c::image_view(left, "left image"));
     parallax_point* to = &c::required(points, "points");
+    c::required(count, "count") = cloud.size();
     for (const Point& point : cloud)
       *to++ = {point.x, point.y, point.z, point.colour[0], point.colour[1], point.colour[2], 0};
   });
@@ -92,7 +94,8 @@ parallax_code parallax_points(const parallax_calibration* calibration, const par
 parallax_code parallax_colour(const parallax_image* disparity, double low, double high,
                               const parallax_output* colours) {
   return c::call([&] {
-    colour(c::float_view(disparity, "disparity map"), low, high, c::byte_output(colours, "colours", 3));
+    const View<const float> map = c::float_view(disparity, "disparity map");
+    colour(map, low, high, c::byte_output(colours, "colours", 3));
   });
 }
 
@@ -117,16 +120,20 @@ void parallax_free(void* memory) {
 }
 
 parallax_code parallax_write_pfm(const char* path, const parallax_image* image) {
-  return c::call([&] { write_file(c::text(path, "path"), encode_pfm(c::float_view(image, "image"))); });
+  return c::call([&] {
+    const std::string to = c::text(path, "path");
+    write_file(to, encode_pfm(c::float_view(image, "image")));
+  });
 }
 
 parallax_code parallax_write_ply(const char* path, const parallax_point* points, size_t count) {
   return c::call([&] {
+    const std::string to = c::text(path, "path");
     std::vector<Point> cloud(count);
     if (count > 0) c::required(points, "points");
     for (std::size_t i = 0; i < count; ++i)
       cloud[i] = {points[i].x, points[i].y, points[i].z, {points[i].red, points[i].green, points[i].blue}};
-    write_file(c::text(path, "path"), encode_ply(cloud));
+    write_file(to, encode_ply(cloud));
   });
 }
 

@@ -227,14 +227,17 @@ parallax_code parallax_matcher_has_confidence(parallax_matcher* matcher, int32_t
 
 parallax_code parallax_matcher_run(parallax_matcher* matcher, const parallax_pair* pair,
                                    const parallax_map* map) {
-  return c::use(matcher,
-                [&](parallax_matcher& used) { c::planned(used).run(c::pair_of(pair), c::map_of(map)); });
+  return c::use(matcher, [&](parallax_matcher& used) {
+    const StereoPair images = c::pair_of(pair);
+    c::planned(used).run(images, c::map_of(map));
+  });
 }
 
 parallax_code parallax_matcher_enqueue(parallax_matcher* matcher, const parallax_pair* pair,
                                        const parallax_map* map, void* stream) {
   return c::use(matcher, [&](parallax_matcher& used) {
-    c::planned(used).enqueue(c::pair_of(pair), c::map_of(map), stream);
+    const StereoPair images = c::pair_of(pair);
+    c::planned(used).enqueue(images, c::map_of(map), stream);
   });
 }
 
@@ -267,8 +270,9 @@ parallax_code parallax_matcher_stages(parallax_matcher* matcher, const parallax_
 parallax_code parallax_matcher_energy(parallax_matcher* matcher, const parallax_pair* pair,
                                       const parallax_image* disparity, double* energy) {
   return c::use(matcher, [&](parallax_matcher& used) {
-    c::required(energy, "energy") =
-        parallax::energy(used.parameters, c::pair_of(pair), c::float_view(disparity, "disparity map"));
+    const StereoPair images = c::pair_of(pair);
+    const View<const float> map = c::float_view(disparity, "disparity map");
+    c::required(energy, "energy") = parallax::energy(used.parameters, images, map);
   });
 }
 
