@@ -18,6 +18,7 @@ struct Declared {
   bool optional;
   std::string default_value;
   std::string help;
+  std::vector<std::string> methods;
   std::vector<std::pair<std::string, std::string>> allowed;  // "block, census" → "an odd number from 1 to 31"
   std::string blurb;
   std::vector<std::string> choices;
@@ -55,6 +56,7 @@ Declared declare(const parallax_parameter& parameter) {
                     .optional = parameter.optional != 0,
                     .default_value = parameter.default_value,
                     .help = parameter.help,
+                    .methods = {},
                     .allowed = {},
                     .blurb = {},
                     .choices = {}};
@@ -67,6 +69,7 @@ void merge(Declared& declared, const std::string& method, const parallax_paramet
                      (declared.kind == PARALLAX_INTEGER || declared.kind == PARALLAX_NUMBER);
   if (mixed) declared.kind = PARALLAX_NUMBER;
   declared.optional |= parameter.optional != 0;
+  declared.methods.push_back(method);
   append_missing(declared.choices, parameter);
   for (auto& [methods, allowed] : declared.allowed)
     if (allowed == parameter.allowed) {
@@ -81,6 +84,16 @@ std::string blurb_of(const Declared& declared) {
   for (const auto& [methods, allowed] : declared.allowed)
     text += (text == declared.help ? " (" : "; ") + methods + ": " + allowed;
   return text + ")";
+}
+
+void check_method(const Declared& declared, const std::string& method) {
+  const auto& methods = declared.methods;
+  if (std::find(methods.begin(), methods.end(), method) != methods.end()) return;
+  std::string others;
+  for (const std::string& other : methods) others += (others.empty() ? "" : " or ") + other;
+  throw LibraryError(PARALLAX_ERROR_ARGUMENT, "property '" + declared.property + "': method " + method +
+                                                  " has no such parameter: leave it out, or choose method " +
+                                                  others);
 }
 
 std::vector<Declared> list_declared() {
@@ -259,6 +272,7 @@ Matcher Settings::matcher() const {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     if (!values_[i]) continue;
     const Declared& declared = all_declared()[i];
+    check_method(declared, method_);
     check(parallax_matcher_set_string(made.get(), declared.name.c_str(), values_[i]->c_str()),
           "property '" + declared.property + "': ");
   }

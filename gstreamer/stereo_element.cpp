@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stereo_element.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <functional>
@@ -310,7 +311,7 @@ std::optional<gint64> time_of(const View& view, GstBuffer* buffer) {
   return sign * static_cast<gint64>(time);
 }
 
-// The frame rate decides, or without one the frame's duration. Without either, times must be equal.
+// From the frame rate, or without one from the frame itself; 0 = unknown.
 GstClockTime frame_duration(const View& view, GstBuffer* buffer) {
   const int count = GST_VIDEO_INFO_FPS_N(&view.info), seconds = GST_VIDEO_INFO_FPS_D(&view.info);
   if (count > 0 && seconds > 0) return gst_util_uint64_scale_int(GST_SECOND, seconds, count);
@@ -329,10 +330,10 @@ void drop_unpaired(Stereo* self, const View& view, GstBuffer* buffer) {
   const std::optional<gint64> time = time_of(view, buffer);
   GST_ELEMENT_WARNING_WITH_DETAILS(
       self, STREAM, FAILED,
-      ("the frame of %s at %s has no partner and was dropped, the %" G_GUINT64_FORMAT ". without one",
+      ("the frame of %s at %s has no partner and was dropped (%" G_GUINT64_FORMAT " so far)",
        GST_PAD_NAME(view.pad),
        time ? (std::to_string(static_cast<double>(*time) * 1e-9) + " s").c_str() : "no time", unpaired),
-      ("frames are paired if their times differ by no more than half a frame"),
+      ("frames are paired if their times differ by at most half a frame"),
       ("pad", G_TYPE_STRING, GST_PAD_NAME(view.pad), "running-time", G_TYPE_INT64, time.value_or(-1),
        "unpaired", G_TYPE_UINT64, unpaired, nullptr));
   gst_aggregator_pad_drop_buffer(view.pad);
@@ -344,8 +345,8 @@ const View* early_view(const State& state, GstBuffer* left, GstBuffer* right) {
   const View &first = state.views[0], &second = state.views[1];
   const std::optional<gint64> left_time = time_of(first, left), right_time = time_of(second, right);
   if (!left_time || !right_time) return nullptr;  // frames without times are paired in order
-  const gint64 tolerance = static_cast<gint64>(frame_duration(first, left) / 2);
-  if (std::abs(*left_time - *right_time) <= tolerance) return nullptr;
+  const GstClockTime shorter = std::min(frame_duration(first, left), frame_duration(second, right));
+  if (std::abs(*left_time - *right_time) <= static_cast<gint64>(shorter / 2)) return nullptr;
   return *left_time < *right_time ? &first : &second;
 }
 
