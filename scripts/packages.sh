@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libspng-dev libjpeg62-turbo-dev libtiff-dev libwebp-dev
   libyaml-cpp-dev libtinyxml2-dev libcli11-dev nlohmann-json3-dev opencl-c-headers)
-test_packages=(libgtest-dev ocl-icd-libopencl1 pocl-opencl-icd)
+# For the GStreamer plugin, which is built and tested where they are installed.
+gstreamer_packages=(libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-plugins-base gstreamer1.0-plugins-good
+  gstreamer1.0-tools)
+test_packages=(libgtest-dev ocl-icd-libopencl1 pocl-opencl-icd "${gstreamer_packages[@]}")
 # For sanitizers and fuzz targets, and the programs that scripts and some tests use.
 check_packages=(git clang libclang-rt-14-dev clang-format ffmpeg)
 # OpenCV's matchers are compared with ours in benchmarks, and its decoders in a test of pictures.
