@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 source scripts/packages.sh
-scripts/install-packages.sh "${build_packages[@]}" "${test_packages[@]}" "${check_packages[@]}"
+scripts/install-packages.sh "${build_packages[@]}" "${test_packages[@]}" "${check_packages[@]}" "${gstreamer_packages[@]}"
 # All builds share PoCL's cache of compiled kernels.
 export POCL_CACHE_DIR=$PWD/build/pocl_cache
 

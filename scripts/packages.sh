@@ -6,5 +6,8 @@ test_packages=(libgtest-dev ocl-icd-libopencl1 pocl-opencl-icd python3-numpy pyt
 # For sanitizers and fuzz targets, and the programs that scripts and some tests use.
 check_packages=(abigail-tools git clang libclang-rt-14-dev clang-format ffmpeg mypy python3-ipykernel python3-matplotlib
   python3-nbclient python3-venv)
+# For the GStreamer plugin, which is built and tested where they are installed.
+gstreamer_packages=(libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-plugins-base gstreamer1.0-plugins-good
+  gstreamer1.0-tools)
 # OpenCV's matchers are compared with ours in benchmarks, and its decoders in a test of pictures.
 benchmark_packages=(libbenchmark-dev libopencv-dev)

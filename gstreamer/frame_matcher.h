@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matches frames with one matcher, which is planned again when their size or depth changes.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "settings.h"
+
+namespace parallax_gst {
+
+// 16-bit pixels in memory of the caller. Rows start `stride_bytes` apart.
+struct Pixels16 {
+  std::uint8_t* data;
+  std::ptrdiff_t stride_bytes;
+};
+
+class FrameMatcher {
+ public:
+  explicit FrameMatcher(Matcher matcher) : matcher_(std::move(matcher)) {}
+
+  // Writes disparity · scale, rounded and limited to 1…65535, or 0 where there is none; the rest of a row becomes 0.
+  // Returns how many disparities are negative or too large for 16 bits. Throws LibraryError.
+  std::size_t match(const parallax_image& left, const parallax_image& right, float scale,
+                    const Pixels16& output);
+
+ private:
+  void plan(const parallax_image& image);
+
+  Matcher matcher_;
+  std::int32_t width_ = 0, height_ = 0;
+  std::vector<float> disparity_;
+  std::vector<std::uint8_t> status_;
+};
+
+}  // namespace parallax_gst
