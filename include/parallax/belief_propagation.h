@@ -69,7 +69,7 @@ struct BeliefPropagationParameters {
   /// Where neighbours differ by ΔI gray levels, smoothness is multiplied by
   /// edge_floor + (1 − edge_floor)·exp(−|ΔI| / edge_contrast). 0 = the same smoothness everywhere; 0…256.
   float edge_contrast = 10;
-  float edge_floor = 0.05f;  ///< 0…1
+  float edge_floor = 0.05f;  ///< share of the smoothness that remains at any edge; 0…1
 
   SubPixel sub_pixel = SubPixel::parabola;  ///< how beliefs are interpolated between labels
   /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. The confidence is
