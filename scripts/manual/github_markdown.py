@@ -74,8 +74,8 @@ def label(page: Path, anchor: str) -> str:
 
 
 def for_doxygen(page: Path) -> str:
-    """The page with a label at each heading and pictures from the manual's folder; links to files that are not part of the
-    manual become text."""
+    """The page with a label at each heading and pictures from the manual's folder; links to files that are not part of
+    the manual become text."""
 
     def heading(found: Match[str]) -> str:
         # Doxygen has no code in headings; -- would become a dash.

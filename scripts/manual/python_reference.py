@@ -38,8 +38,8 @@ class Module:
         self.lines = text.splitlines()
 
     def undocumented(self, node: ast.AST, name: str) -> SystemExit:
-        line = getattr(node, "lineno", 0)
-        return SystemExit(f"{self.path.relative_to(ROOT)}:{line}: {name} is not documented: add a docstring or a comment #:")
+        place = f"{self.path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+        return SystemExit(f"{place}: {name} is not documented: add a docstring or a comment #:")
 
     def comment(self, node: ast.stmt) -> str:
         """The comment "#:" behind a statement, or above it; empty if there is none."""
@@ -163,7 +163,8 @@ def public_names() -> Dict[str, Dict[str, str]]:
     for node in body:
         if isinstance(node, ast.ImportFrom) and node.module:
             shown = {name.name: name.asname or name.name for name in node.names}
-            result.setdefault(node.module, {}).update({name: seen for name, seen in shown.items() if seen in everything})
+            public = {name: seen for name, seen in shown.items() if seen in everything}
+            result.setdefault(node.module, {}).update(public)
     opencv = [name_of(node) for node in Module("opencv").body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
     result["opencv"] = {name: f"opencv.{name}" for name in opencv if not name.startswith("_")}
     return result
