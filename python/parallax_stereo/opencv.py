@@ -65,19 +65,15 @@ class StereoMatcher:
         return self._planned[1]
 
     def getMinDisparity(self) -> int:
-        """The lowest disparity searched, in pixels."""
         return self._minimum
 
     def setMinDisparity(self, minDisparity: int) -> None:
-        """Sets it for the next pair, for which the matcher is planned anew."""
         self._minimum = minDisparity
 
     def getNumDisparities(self) -> int:
-        """The number of disparities searched, from the lowest up."""
         return self._disparities
 
     def setNumDisparities(self, numDisparities: int) -> None:
-        """Sets it for the next pair, for which the matcher is planned anew."""
         self._disparities = numDisparities
 
 

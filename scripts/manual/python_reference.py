@@ -123,6 +123,15 @@ def attributes(module: Module, node: ast.ClassDef) -> str:
     return "| attribute | type | |\n|---|---|---|\n" + "".join(f"| `{a}` | {b} | {c} |\n" for a, b, c in rows)
 
 
+def documented(method: ast.FunctionDef, owner: ast.ClassDef) -> ast.FunctionDef:
+    """The method; without a docstring, its counterpart of getX and setX, which says what both mean."""
+    for other in methods(owner):
+        if method.name[:3] in ("get", "set") and other.name[:3] in ("get", "set") and other.name[3:] == method.name[3:]:
+            if ast.get_docstring(other) and not ast.get_docstring(method):
+                return other
+    return method
+
+
 def class_section(module: Module, node: ast.ClassDef) -> List[str]:
     parts = [module.description(node), attributes(module, node)]
     bases = [ast.unparse(base) for base in node.bases if ast.unparse(base) != "NamedTuple"]
@@ -134,7 +143,7 @@ def class_section(module: Module, node: ast.ClassDef) -> List[str]:
         elif method.name == "__call__" or not (method.name.startswith("_") or "property" in decorators(method)):
             owner = node.name if "staticmethod" in decorators(method) else node.name.lower()
             name = owner if method.name == "__call__" else f"{owner}.{method.name}"
-            parts += [signature(name, method), module.description(method)]
+            parts += [signature(name, method), module.description(documented(method, node))]
     return parts
 
 
