@@ -50,7 +50,7 @@ struct BeliefPropagationParameters {
   int levels = 5;
   /// Half-sweeps on each level; each updates one of the two colours of the checkerboard; 1…1000.
   int iterations = 7;
-  Arithmetic arithmetic = Arithmetic::fixed8;
+  Arithmetic arithmetic = Arithmetic::fixed8;  ///< format of messages and costs
 
   /// Any data cost except mean_absolute_difference. In float16, the costs of a `volume`, and their sums over
   /// the children of a coarse pixel, are clamped to ±65504. With costs above 65504 / 4^(levels − 1), coarse
@@ -69,13 +69,13 @@ struct BeliefPropagationParameters {
   /// Where neighbours differ by ΔI gray levels, smoothness is multiplied by
   /// edge_floor + (1 − edge_floor)·exp(−|ΔI| / edge_contrast). 0 = the same smoothness everywhere; 0…256.
   float edge_contrast = 10;
-  float edge_floor = 0.05f;  ///< 0…1
+  float edge_floor = 0.05f;  ///< share of the smoothness that remains at any edge; 0…1
 
   SubPixel sub_pixel = SubPixel::parabola;  ///< how beliefs are interpolated between labels
   /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. The confidence is
   /// g / (g + T), where g is the gap between the lowest belief and the lowest one more than one label away.
   float min_confidence = 0;
-  RefineParameters refine = {.speckle_size = 0};
+  RefineParameters refine = {.speckle_size = 0};  ///< steps after the match
 
   /// \throws Error (argument) naming the field, its value and the allowed range, also when the arithmetic
   /// cannot represent the parameters.

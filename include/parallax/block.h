@@ -10,12 +10,14 @@
 #pragma GCC visibility push(default)
 namespace parallax {
 
+/// How two windows are compared.
 enum class BlockCost {
   sad,   ///< sum of absolute differences
   ssd,   ///< sum of squared differences
   zncc,  ///< zero-mean normalised cross-correlation: invariant to gain and offset between the cameras
 };
 
+/// Filter applied to both images first.
 enum class Prefilter {
   none,
   /// Horizontal Sobel derivative, clipped to ±prefilter_cap. It removes brightness differences between the
@@ -35,9 +37,9 @@ struct BlockParameters {
   int disparities = 64;   ///< number of integer disparities searched, from min_disparity up; 1…1,000,000
   /// Searches every column of the right row instead; min_disparity and disparities are then ignored.
   bool full_row = false;
-  int window = 9;  ///< side of the square window, in pixels: odd, 1…31
-  BlockCost cost = BlockCost::sad;
-  Prefilter prefilter = Prefilter::x_sobel;
+  int window = 9;                            ///< side of the square window, in pixels: odd, 1…31
+  BlockCost cost = BlockCost::sad;           ///< how windows are compared
+  Prefilter prefilter = Prefilter::x_sobel;  ///< applied to both images first
   /// Limit of the Sobel response, in gray levels of the image: 1…127 for 8 bits, 1…32767 for 16 bits.
   int prefilter_cap = 31;
   /// A pixel becomes `ambiguous` when a disparity more than 1 away from the best costs at most this many per
@@ -46,8 +48,8 @@ struct BlockParameters {
   /// A pixel becomes `textureless` when the absolute Sobel responses (clipped at prefilter_cap) in its left
   /// window sum to less than this; 0 = accept all; 0 or more.
   int texture_threshold = 0;
-  SubPixel sub_pixel = SubPixel::parabola;
-  RefineParameters refine;
+  SubPixel sub_pixel = SubPixel::parabola;  ///< how costs are interpolated between integer disparities
+  RefineParameters refine;                  ///< steps after the match
 
   /// \throws Error (argument) naming the field, its value and the allowed range.
   void validate() const;

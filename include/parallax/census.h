@@ -30,6 +30,7 @@ enum class CensusTransform {
   sparse_modified_7x7,
 };
 
+/// How two pixels are compared.
 enum class CensusCost {
   hamming,  ///< number of bits that differ
   /// hamming plus the absolute difference of the gray values, up to ad_truncation (after Mei et al. 2011,
@@ -49,8 +50,8 @@ enum class CensusCost {
 struct CensusParameters {
   int min_disparity = 0;  ///< lowest disparity searched, in pixels, any sign; −1,000,000…1,000,000
   int disparities = 64;   ///< number of integer disparities searched, from min_disparity up; 1…1,000,000
-  CensusTransform transform = CensusTransform::census_9x7;
-  CensusCost cost = CensusCost::hamming;
+  CensusTransform transform = CensusTransform::census_9x7;  ///< signature of a pixel
+  CensusCost cost = CensusCost::hamming;                    ///< how pixels are compared
   /// For CensusCost::ad_census: larger differences count as this, in gray levels of 8 bits (16-bit values are
   /// divided by 256 first); 1…127.
   int ad_truncation = 20;
@@ -64,8 +65,8 @@ struct CensusParameters {
   /// A pixel becomes `ambiguous` when a searched disparity more than 1 away from the best costs at most this
   /// many per cent more; 0 = accept all; 0…100.
   int uniqueness = 0;
-  SubPixel sub_pixel = SubPixel::v_shape;
-  RefineParameters refine;
+  SubPixel sub_pixel = SubPixel::v_shape;  ///< how costs are interpolated between integer disparities
+  RefineParameters refine;                 ///< steps after the match
 
   /// \throws Error (argument) naming the field, its value and the allowed range.
   void validate() const;

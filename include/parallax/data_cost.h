@@ -6,6 +6,7 @@
 #pragma GCC visibility push(default)
 namespace parallax {
 
+/// How a left pixel is compared with a right one; a lower cost is a better match.
 enum class DataCost {
   absolute_difference,         ///< absolute difference of gray values, in gray levels
   absolute_difference_colour,  ///< mean over red, green and blue, in gray levels

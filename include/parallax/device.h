@@ -12,6 +12,7 @@
 #pragma GCC visibility push(default)
 namespace parallax {
 
+/// Kinds of device. A matcher has at most one backend for each.
 enum class DeviceKind {
   reference,  ///< the scalar, single-threaded specification of each matcher
   cpu,        ///< all cores, with the widest vectors of the machine
@@ -24,10 +25,10 @@ const char* name(DeviceKind kind);
 
 /// Identifies a device; holds no resources.
 struct Device {
-  DeviceKind kind = DeviceKind::cpu;
-  int platform = 0;  ///< OpenCL platform number
-  int index = 0;     ///< GPU number, or OpenCL device number within its platform
-  int threads = 0;   ///< CPU threads; 0 = one for each core this process may use; never changes a result
+  DeviceKind kind = DeviceKind::cpu;  ///< selects the backend of a matcher
+  int platform = 0;                   ///< OpenCL platform number
+  int index = 0;                      ///< GPU number, or OpenCL device number within its platform
+  int threads = 0;  ///< CPU threads; 0 = one for each core this process may use; never changes a result
 
   /// Parses "auto", "reference", "cpu", "cuda", "cuda:N", "opencl", "opencl:P" or "opencl:P.D".
   /// "auto" is the fastest device of this machine on which every matcher of this build runs.

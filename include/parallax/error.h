@@ -23,7 +23,9 @@ enum class ErrorCategory {
 /// example from the name of a file, are escaped as in C: "\n", "\x1b".
 class Error : public std::runtime_error {
  public:
+  /// Escapes the control characters of the message.
   Error(ErrorCategory category, const std::string& message);
+  /// Tells callers how to react.
   ErrorCategory category() const noexcept { return category_; }
 
  private:

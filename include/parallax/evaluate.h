@@ -22,12 +22,12 @@ struct ErrorMetrics {
   double bad4 = 0;        ///< the same for e > 4
   double average = 0;     ///< mean of e over valid pixels; like the next five, NaN when no pixel is valid
   double rms = 0;         ///< root mean square of e
-  double a50 = 0;         ///< quantiles of e: element ⌊q·n⌋ of the n sorted errors
-  double a90 = 0;
-  double a95 = 0;
-  double a99 = 0;
-  double d1 = 0;        ///< KITTI 2015 outliers: share with e > 3 and e > 5 % of the truth, or no value
-  double coverage = 0;  ///< share of evaluated pixels that are valid
+  double a50 = 0;         ///< quantile q = 0.5 of e: element ⌊q·n⌋ of the n sorted errors
+  double a90 = 0;         ///< the same for q = 0.9
+  double a95 = 0;         ///< the same for q = 0.95
+  double a99 = 0;         ///< the same for q = 0.99
+  double d1 = 0;          ///< KITTI 2015 outliers: share with e > 3 and e > 5 % of the truth, or no value
+  double coverage = 0;    ///< share of evaluated pixels that are valid
   /// Number of evaluated pixels whose rounded disparity differs from the rounded truth, or that have no
   /// value.
   std::size_t mismatches = 0;

@@ -33,9 +33,10 @@ Plane<float> read_pfm(const std::string& path);
 /// \throws Error (argument) for a view without data.
 std::vector<std::byte> encode_pfm(View<const float> image);
 
-/// Converts to and from KITTI's 16-bit convention: disparity · 256, 0 = none. Encoding rounds to the nearest
-/// integer and clamps existing disparities to 1…65535.
+/// Converts to KITTI's 16-bit convention: disparity · 256, 0 = none. Rounds to the nearest integer and clamps
+/// existing disparities to 1…65535.
 Plane<std::uint16_t> encode_kitti(View<const float> disparity);
+/// Converts from KITTI's 16-bit convention; 0 becomes +infinity.
 Plane<float> decode_kitti(View<const std::uint16_t> values);
 
 /// Converts Middlebury's 8-bit ground truth to disparities: value / scale, 0 = unknown (+infinity).
@@ -50,15 +51,19 @@ void colour(View<const float> disparity, double low, double high, View<std::uint
 /// ndisp are optional; other keys are skipped. \p name appears in errors.
 /// \throws Error (file) when a required key is missing or a value is not a valid number.
 Calibration parse_middlebury_calibration(std::string_view text, const std::string& name);
+/// Reads and parses a calib.txt.
+/// \throws Error (file) as read_file() and parse_middlebury_calibration() do.
 Calibration read_middlebury_calibration(const std::string& path);
+/// Returns the text of a calib.txt with all keys, which is parsed to the same values.
 std::string encode_middlebury_calibration(const Calibration& calibration);
 
 /// Data costs of every label of every pixel; owns its memory.
 struct CostArray {
-  Size size;
-  int labels = 0;
+  Size size;                 ///< columns and rows of pixels
+  int labels = 0;            ///< costs for each pixel
   std::vector<float> costs;  ///< the costs of a pixel are contiguous; pixels in rows, row 0 on top
 
+  /// A view of the costs, valid until this array is changed or destroyed.
   CostVolume view() const { return {costs.data(), size, labels}; }
 };
 

@@ -15,12 +15,12 @@ namespace parallax {
 /// Calibration of a rectified stereo rig, as in Middlebury's calib.txt.
 struct Calibration {
   double focal = 0;     ///< focal length of the left camera, in pixels
-  double centre_x = 0;  ///< principal point of the left camera, in pixels
-  double centre_y = 0;
+  double centre_x = 0;  ///< column of the left camera's principal point, in pixels
+  double centre_y = 0;  ///< row of both cameras' principal points, in pixels
   double doffs = 0;     ///< centre_x of the right camera minus centre_x of the left one, in pixels
   double baseline = 0;  ///< distance between the cameras; depth is in the same unit (Middlebury: millimetres)
-  int width = 0;        ///< image size in pixels; 0 = unknown
-  int height = 0;
+  int width = 0;        ///< columns of the images; 0 = unknown
+  int height = 0;       ///< rows of the images; 0 = unknown
   int disparities = 0;  ///< Middlebury's ndisp, a bound on the disparities; 0 = unknown
 };
 
@@ -32,9 +32,11 @@ double depth(const Calibration& calibration, float disparity);
 /// \throws Error (argument) when the sizes of the views differ, or the calibration is not finite.
 void depth_map(const Calibration& calibration, View<const float> disparity, View<float> depth);
 
-/// A coloured 3D point.
+/// A coloured 3D point, relative to the left camera, in the unit of the baseline.
 struct Point {
-  float x, y, z;  ///< right, down and forward from the left camera, in the unit of the baseline
+  float x;                             ///< to the right
+  float y;                             ///< down
+  float z;                             ///< forward
   std::array<std::uint8_t, 3> colour;  ///< R, G, B
 };
 

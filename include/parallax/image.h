@@ -15,38 +15,42 @@
 #pragma GCC visibility push(default)
 namespace parallax {
 
+/// Extent of an image.
 struct Size {
-  int width = 0;
-  int height = 0;
+  int width = 0;   ///< columns
+  int height = 0;  ///< rows
 
   /// Number of pixels; never overflows.
   std::size_t pixels() const { return static_cast<std::size_t>(width) * static_cast<std::size_t>(height); }
-  bool operator==(const Size&) const = default;
+  bool operator==(const Size&) const = default;  ///< compares every member
 };
 
 /// A view of one channel of any type: rows of `size.width` elements.
 template <class T>
 struct View {
-  T* data = nullptr;
-  Size size;
+  T* data = nullptr;  ///< first element of row 0
+  Size size;          ///< columns and rows
   /// Bytes from one row to the next, a multiple of sizeof(T). May be larger than a row, or negative.
   std::ptrdiff_t stride_bytes = 0;
 
   View() = default;
   /// Rows without gaps.
   View(T* first, Size extent) : View(first, extent, static_cast<std::ptrdiff_t>(sizeof(T)) * extent.width) {}
+  /// Rows that start `row_stride_bytes` apart.
   View(T* first, Size extent, std::ptrdiff_t row_stride_bytes)
       : data(first), size(extent), stride_bytes(row_stride_bytes) {}
 
+  /// First element of row y; not checked.
   T* row(int y) const {
     using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
     return reinterpret_cast<T*>(reinterpret_cast<Byte*>(data) + y * stride_bytes);
   }
-  T& at(int x, int y) const { return row(y)[x]; }
-  bool empty() const { return data == nullptr; }
+  T& at(int x, int y) const { return row(y)[x]; }  ///< column x of row y; not checked
+  bool empty() const { return data == nullptr; }   ///< whether there is no data
   /// Elements from one row to the next.
   std::ptrdiff_t stride() const { return stride_bytes / static_cast<std::ptrdiff_t>(sizeof(T)); }
 
+  /// A view through which the elements cannot be changed.
   operator View<const T>() const requires(!std::is_const_v<T>) { return {data, size, stride_bytes}; }
 };
 
@@ -58,6 +62,7 @@ class Plane {
 
  public:
   Plane() = default;
+  /// Allocates memory.
   explicit Plane(Size size) : size_(size) {
     const std::size_t row_bytes = static_cast<std::size_t>(size.width) * sizeof(T);
     stride_bytes_ = (row_bytes + alignment - 1) / alignment * alignment;
@@ -66,20 +71,24 @@ class Plane {
     memory_.reset(static_cast<T*>(::operator new (bytes, std::align_val_t{alignment})));
     std::memset(static_cast<void*>(memory_.get()), 0, bytes);
   }
+  /// Sets every element to `value`.
   Plane(Size size, T value) : Plane(size) {
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x) at(x, y) = value;
   }
 
-  Size size() const { return size_; }
-  int width() const { return size_.width; }
-  int height() const { return size_.height; }
+  Size size() const { return size_; }          ///< columns and rows
+  int width() const { return size_.width; }    ///< columns
+  int height() const { return size_.height; }  ///< rows
+  /// Access to the elements until the plane is assigned to or destroyed. Indices are not checked.
+  /// @{
   View<T> view() { return {memory_.get(), size_, static_cast<std::ptrdiff_t>(stride_bytes_)}; }
   View<const T> view() const { return {memory_.get(), size_, static_cast<std::ptrdiff_t>(stride_bytes_)}; }
   T* row(int y) { return view().row(y); }
   const T* row(int y) const { return view().row(y); }
   T& at(int x, int y) { return row(y)[x]; }
   const T& at(int x, int y) const { return row(y)[x]; }
+  /// @}
 
  private:
   struct Release {
@@ -95,30 +104,34 @@ enum class Depth { bits8 = 8, bits16 = 16 };
 
 /// The format of the images for which a matcher is planned.
 struct ImageFormat {
-  Size size;
-  Depth depth = Depth::bits8;
-  bool operator==(const ImageFormat&) const = default;
+  Size size;                                            ///< columns and rows of pixels
+  Depth depth = Depth::bits8;                           ///< bits per channel
+  bool operator==(const ImageFormat&) const = default;  ///< compares every member
 };
 
 /// A view of an input image: 8 or 16 bits per channel, 1 channel (gray) or 3 interleaved channels in the
 /// order R, G, B. Colour is converted to gray by (9797 R + 19234 G + 3737 B) >> 15.
 struct ImageView {
-  const void* data = nullptr;
-  ImageFormat format;
-  int channels = 1;
+  const void* data = nullptr;       ///< first channel of the first pixel of row 0
+  ImageFormat format;               ///< size and depth
+  int channels = 1;                 ///< 1 or 3
   std::ptrdiff_t stride_bytes = 0;  ///< bytes from one row to the next
 
   ImageView() = default;
   /// A gray image.
+  /// @{
   ImageView(View<const std::uint8_t> gray)
       : data(gray.data), format{gray.size, Depth::bits8}, stride_bytes(gray.stride_bytes) {}
   ImageView(View<std::uint8_t> gray) : ImageView(View<const std::uint8_t>(gray)) {}
   ImageView(View<const std::uint16_t> gray)
       : data(gray.data), format{gray.size, Depth::bits16}, stride_bytes(gray.stride_bytes) {}
   ImageView(View<std::uint16_t> gray) : ImageView(View<const std::uint16_t>(gray)) {}
+  /// @}
+  /// An image of any format.
   ImageView(const void* first, ImageFormat image_format, int image_channels, std::ptrdiff_t row_stride_bytes)
       : data(first), format(image_format), channels(image_channels), stride_bytes(row_stride_bytes) {}
 
+  /// First byte of row y; not checked.
   const void* row(int y) const {
     return static_cast<const std::byte*>(data) + static_cast<std::ptrdiff_t>(y) * stride_bytes;
   }
@@ -128,9 +141,9 @@ struct ImageView {
 /// left pixel, `labels` contiguous floats for each pixel. Costs have any sign; lower is better. Costs beyond
 /// ±1e30 are clamped, and NaN counts as 1e30.
 struct CostVolume {
-  const float* data = nullptr;
-  Size size;
-  int labels = 0;
+  const float* data = nullptr;      ///< costs of the first pixel of row 0
+  Size size;                        ///< that of the left image
+  int labels = 0;                   ///< costs for each pixel
   std::ptrdiff_t stride_bytes = 0;  ///< bytes from one row to the next, a multiple of sizeof(float)
 
   CostVolume() = default;
@@ -153,11 +166,11 @@ struct CostVolume {
 /// marks where its image is valid: 0 = invalid, other values = valid; an empty mask = valid everywhere. A
 /// masked pixel is never the centre of a match, but the windows of its neighbours still use its value.
 struct StereoPair {
-  ImageView left;
-  ImageView right;
-  View<const std::uint8_t> left_mask = {};
-  View<const std::uint8_t> right_mask = {};
-  CostVolume costs = {};  ///< only for a matcher whose parameters select DataCost::volume
+  ImageView left;                            ///< the image to whose pixels the map belongs
+  ImageView right;                           ///< has the left image's format
+  View<const std::uint8_t> left_mask = {};   ///< excluded pixels become Status::input_masked
+  View<const std::uint8_t> right_mask = {};  ///< excluded pixels match no left pixel
+  CostVolume costs = {};                     ///< only for a matcher whose parameters select DataCost::volume
 };
 
 /// Why a pixel of a disparity map has its value, or no value.
@@ -179,10 +192,9 @@ inline constexpr int status_count = 8;
 const char* name(Status status);
 
 /// The views that receive a result. Each has the size of the left image, and every pixel of it is written.
-/// `disparity` is in pixels, +infinity where there is none; `status` holds values of Status.
 struct DisparityMap {
-  View<float> disparity;
-  View<std::uint8_t> status;
+  View<float> disparity;      ///< in pixels; +infinity = none
+  View<std::uint8_t> status;  ///< values of Status
   /// Confidence of the matcher, 0…1, in its decision before any refinement; 0 where it made none. Optional,
   /// and only for matchers that compute it.
   View<float> confidence = {};

@@ -8,7 +8,10 @@ namespace parallax {
 
 /// The surroundings with which a tile must be matched, in pixels of both images.
 struct Margins {
-  int left = 0, right = 0, top = 0, bottom = 0;
+  int left = 0;    ///< columns to the left of the tile
+  int right = 0;   ///< columns to its right
+  int top = 0;     ///< rows above it
+  int bottom = 0;  ///< rows below it
   /// Tile::around begins at multiples of this many columns and rows, so that the pyramid of a tile is a part
   /// of the pyramid of the image.
   int alignment = 1;

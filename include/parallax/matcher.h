@@ -40,8 +40,8 @@ struct PlanLimits {
 
 /// The time that one stage of a run took.
 struct StageTime {
-  const char* stage;
-  double milliseconds;
+  const char* stage;    ///< name of the stage, valid as long as the process
+  double milliseconds;  ///< elapsed time
 };
 
 /// One algorithm with its parameters, on one device, for images of one format, with all the memory it needs.
@@ -61,8 +61,11 @@ class Matcher {
   Matcher(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
           const PlanLimits& limits = {});
   ~Matcher();
+  /// Passes the plan and its memory on.
+  /// @{
   Matcher(Matcher&&) noexcept;
   Matcher& operator=(Matcher&&) noexcept;
+  /// @}
 
   /// Matches one pair. Allocates nothing. Writes every pixel of `map`, which must not overlap the inputs.
   /// \throws Error (argument) when an image is not of the planned format, or a view is missing or has another
@@ -103,7 +106,7 @@ std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Dev
 /// A method and a device on which it runs.
 struct MatcherOnDevice {
   std::string method;  ///< as the command line spells it: "block"
-  DeviceKind device;
+  DeviceKind device;   ///< its backend is part of this build
 };
 
 /// Lists every method with every device on which it runs in this build.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The whole public interface.
+
+/// \namespace parallax
+/// The C++ interface.
 #pragma once
 
 #include "parallax/belief_propagation.h"

@@ -26,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** Exports a function from the shared library. */
 #define PARALLAX_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -40,8 +41,9 @@ PARALLAX_API int32_t parallax_interface(void);
 /** Returns the version of the library, such as "0.1.0". */
 PARALLAX_API const char* parallax_version(void);
 
+/** Whether a function failed, and why. */
 typedef enum parallax_code {
-  PARALLAX_OK = 0,
+  PARALLAX_OK = 0,             /**< all is done */
   PARALLAX_ERROR_ARGUMENT = 1, /**< a parameter, size or image from the caller cannot be used */
   PARALLAX_ERROR_FILE = 2,     /**< a file cannot be read, written or parsed */
   PARALLAX_ERROR_DEVICE = 3,   /**< a device is missing, failed, or lacks a requested feature */
@@ -72,6 +74,7 @@ PARALLAX_API parallax_code parallax_list_methods(const char* const** names, size
 PARALLAX_API parallax_code parallax_list_presets(const char* method, const char* const** names,
                                                  size_t* count);
 
+/** What values a parameter takes as text. */
 typedef enum parallax_kind {
   PARALLAX_FLAG = 0,    /**< "true" or "false" */
   PARALLAX_INTEGER = 1, /**< a number without a fraction */
@@ -81,9 +84,9 @@ typedef enum parallax_kind {
 
 /** A parameter of a method. Made by the library. */
 typedef struct parallax_parameter {
-  size_t struct_size;
-  const char* name; /**< "prefilter_cap" */
-  parallax_kind kind;
+  size_t struct_size;         /**< size of this struct for the library */
+  const char* name;           /**< "prefilter_cap" */
+  parallax_kind kind;         /**< what values it takes */
   int32_t optional;           /**< not 0: may have no value, spelled "none" */
   int32_t expert;             /**< not 0: rarely worth changing */
   const char* help;           /**< one line, without a full stop */
@@ -91,9 +94,10 @@ typedef struct parallax_parameter {
   const char* allowed;        /**< "an odd number from 1 to 31" */
   const char* group;          /**< heading under which user interfaces show it */
   const char* default_value;  /**< as text, of the preset "default" */
-  double least, most;         /**< lowest and highest value of an integer or a number */
+  double least;               /**< lowest value of an integer or a number */
+  double most;                /**< highest value of an integer or a number */
   const char* const* choices; /**< allowed values of a choice */
-  size_t choice_count;
+  size_t choice_count;        /**< number of `choices` */
 } parallax_parameter;
 
 /** Lists the parameters of a method, in the order in which a user interface shows them. */
@@ -103,7 +107,7 @@ PARALLAX_API parallax_code parallax_list_parameters(const char* method,
 
 /** A device of this machine. Made by the library. */
 typedef struct parallax_device {
-  size_t struct_size;
+  size_t struct_size;      /**< size of this struct for the library */
   const char* name;        /**< for parallax_matcher_set_device(): "cuda:0" */
   const char* description; /**< name, and for a GPU memory, architecture and driver */
 } parallax_device;
@@ -113,14 +117,15 @@ PARALLAX_API parallax_code parallax_list_devices(const parallax_device* const** 
 
 /* Images. Row 0 is the top row. Views never own their memory. */
 
+/** Type of the values of an image; its number is their bits. */
 typedef enum parallax_type { PARALLAX_UINT8 = 8, PARALLAX_UINT16 = 16, PARALLAX_FLOAT32 = 32 } parallax_type;
 
 /** A view of pixels that a function reads. Channels are interleaved. */
 typedef struct parallax_image {
-  size_t struct_size;
-  const void* data; /**< the first pixel of the top row */
-  int32_t width;    /**< in pixels */
-  int32_t height;
+  size_t struct_size;   /**< size of this struct for the caller */
+  const void* data;     /**< the first pixel of the top row */
+  int32_t width;        /**< columns */
+  int32_t height;       /**< rows */
   int64_t stride_bytes; /**< from one row to the next, a multiple of the size of a value; may be negative */
   parallax_type type;   /**< of each value */
   int32_t channels;     /**< 1 = gray, 3 = red, green, blue; of a cost volume, the labels */
@@ -128,23 +133,23 @@ typedef struct parallax_image {
 
 /** A view of pixels that a function writes: all of them. */
 typedef struct parallax_output {
-  size_t struct_size;
-  void* data;
-  int32_t width;
-  int32_t height;
-  int64_t stride_bytes;
-  parallax_type type;
-  int32_t channels;
+  size_t struct_size;   /**< size of this struct for the caller */
+  void* data;           /**< the first pixel of the top row */
+  int32_t width;        /**< columns */
+  int32_t height;       /**< rows */
+  int64_t stride_bytes; /**< as in parallax_image */
+  parallax_type type;   /**< of each value */
+  int32_t channels;     /**< 3 for colours, else 1 */
 } parallax_output;
 
 /** A rectified pair: left (x, y) shows the same point as right (x - d, y), where d is the disparity. */
 typedef struct parallax_pair {
-  size_t struct_size;
+  size_t struct_size;          /**< size of this struct for the caller */
   const parallax_image* left;  /**< 8 or 16 bits, 1 or 3 channels */
   const parallax_image* right; /**< likewise */
-  /** Where an image is valid: 8 bits, 0 = invalid. NULL = everywhere. */
+  /** Where the left image is valid: 8 bits, 0 = invalid. NULL = everywhere. */
   const parallax_image* left_mask;
-  const parallax_image* right_mask;
+  const parallax_image* right_mask; /**< likewise for the right image */
   /** Data costs of the caller, 32-bit floats, a channel for each label; for a matcher with "cost" = "volume".
       NULL otherwise. */
   const parallax_image* costs;
@@ -152,12 +157,14 @@ typedef struct parallax_pair {
 
 /** What a match writes. */
 typedef struct parallax_map {
-  size_t struct_size;
+  size_t struct_size;                /**< size of this struct for the caller */
   const parallax_output* disparity;  /**< floats in pixels, +infinity = none */
   const parallax_output* status;     /**< 8 bits, values of parallax_status */
   const parallax_output* confidence; /**< floats, 0 to 1; NULL = not wanted */
 } parallax_map;
 
+/** Initial value of a struct: sets `struct_size`, a type and one channel; all else is 0.
+ * @{ */
 #define PARALLAX_IMAGE_INIT \
   { sizeof(parallax_image), NULL, 0, 0, 0, PARALLAX_UINT8, 1 }
 #define PARALLAX_OUTPUT_INIT \
@@ -166,6 +173,7 @@ typedef struct parallax_map {
   { sizeof(parallax_pair), NULL, NULL, NULL, NULL, NULL }
 #define PARALLAX_MAP_INIT \
   { sizeof(parallax_map), NULL, NULL, NULL }
+/** @} */
 
 /** Why a pixel has its disparity, or none. */
 typedef enum parallax_status {
@@ -256,8 +264,8 @@ PARALLAX_API parallax_code parallax_matcher_run_in_tiles(parallax_matcher* match
 
 /** The time that a stage of the last run took. */
 typedef struct parallax_stage {
-  const char* name;
-  double milliseconds;
+  const char* name;    /**< "census" */
+  double milliseconds; /**< elapsed time */
 } parallax_stage;
 
 /** Lists the stages of the last parallax_matcher_run(). Valid until the next call on this matcher. */
@@ -272,18 +280,26 @@ PARALLAX_API parallax_code parallax_matcher_energy(parallax_matcher* matcher, co
 
 /** Errors over the pixels with known truth. See parallax/evaluate.h. */
 typedef struct parallax_metrics {
-  size_t struct_size;
-  uint64_t count; /**< evaluated pixels */
-  double bad05, bad1, bad2,
-      bad4;                  /**< share with an error above 0.5, 1, 2, 4 px, or without a value; 0 to 1 */
-  double average, rms;       /**< mean error and its root mean square, over pixels with a value, in px */
-  double a50, a90, a95, a99; /**< quantiles of the error in px */
-  double d1;                 /**< KITTI's outliers: above 3 px and 5 % of the truth, or without a value */
-  double coverage;           /**< share with a value */
-  uint64_t mismatches;       /**< pixels whose rounded disparity is wrong */
+  size_t struct_size;  /**< size of this struct for the caller */
+  uint64_t count;      /**< evaluated pixels */
+  double bad05;        /**< share with an error above 0.5 px, or without a value; 0 to 1 */
+  double bad1;         /**< the same above 1 px */
+  double bad2;         /**< the same above 2 px */
+  double bad4;         /**< the same above 4 px */
+  double average;      /**< mean error over pixels with a value, in px */
+  double rms;          /**< root mean square of these errors */
+  double a50;          /**< median of these errors */
+  double a90;          /**< their quantile 0.9 */
+  double a95;          /**< their quantile 0.95 */
+  double a99;          /**< their quantile 0.99 */
+  double d1;           /**< KITTI's outliers: above 3 px and 5 % of the truth, or without a value */
+  double coverage;     /**< share with a value */
+  uint64_t mismatches; /**< pixels whose rounded disparity is wrong */
 } parallax_metrics;
 
-#define PARALLAX_METRICS_INIT {sizeof(parallax_metrics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+/** Initial value of parallax_metrics: sets `struct_size`; all else is 0. */
+#define PARALLAX_METRICS_INIT \
+  { sizeof(parallax_metrics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** Compares a disparity map with the truth; both are floats, not finite = none. `mask`: 8 bits, 255 = evaluate; NULL =
     everywhere. */
@@ -292,15 +308,18 @@ PARALLAX_API parallax_code parallax_evaluate(const parallax_image* disparity, co
 
 /** A rectified rig. Lengths are in pixels, except for the baseline, whose unit is that of depths. */
 typedef struct parallax_calibration {
-  size_t struct_size;
-  double focal;
-  double centre_x, centre_y; /**< principal point of the left camera */
-  double doffs;              /**< principal point of the right camera minus that of the left one, in x */
-  double baseline;           /**< distance between the cameras */
-  int32_t width, height;     /**< image size; 0 = unknown */
-  int32_t disparities;       /**< a bound on the disparities; 0 = unknown */
+  size_t struct_size;  /**< size of this struct for the caller */
+  double focal;        /**< focal length of the left camera */
+  double centre_x;     /**< column of the left camera's principal point */
+  double centre_y;     /**< row of both cameras' principal points */
+  double doffs;        /**< principal point of the right camera minus that of the left one, in x */
+  double baseline;     /**< distance between the cameras */
+  int32_t width;       /**< columns of the images; 0 = unknown */
+  int32_t height;      /**< rows of the images; 0 = unknown */
+  int32_t disparities; /**< a bound on the disparities; 0 = unknown */
 } parallax_calibration;
 
+/** Initial value of parallax_calibration: sets `struct_size`; all else is 0. */
 #define PARALLAX_CALIBRATION_INIT \
   { sizeof(parallax_calibration), 0, 0, 0, 0, 0, 0, 0, 0 }
 
@@ -311,10 +330,15 @@ PARALLAX_API parallax_code parallax_read_calibration(const char* path, parallax_
 PARALLAX_API parallax_code parallax_depth(const parallax_calibration* calibration,
                                           const parallax_image* disparity, const parallax_output* depth);
 
-/** A coloured point: right, down and forward from the left camera, in the unit of the baseline. */
+/** A coloured point, relative to the left camera, in the unit of the baseline. */
 typedef struct parallax_point {
-  float x, y, z;
-  uint8_t red, green, blue, reserved;
+  float x;          /**< to the right */
+  float y;          /**< down */
+  float z;          /**< forward */
+  uint8_t red;      /**< 0 to 255 */
+  uint8_t green;    /**< 0 to 255 */
+  uint8_t blue;     /**< 0 to 255 */
+  uint8_t reserved; /**< 0; ignored when points are read */
 } parallax_point;
 
 /** Writes a point for each pixel that has a depth, row by row, coloured by the left image. `points` has room for all
@@ -331,6 +355,7 @@ PARALLAX_API parallax_code parallax_colour(const parallax_image* disparity, doub
 /** Reads a PFM of one channel. Release the pixels, rows without gaps, with parallax_free(). */
 PARALLAX_API parallax_code parallax_read_pfm(const char* path, float** pixels, int32_t* width,
                                              int32_t* height);
+/** Releases memory that a function of this interface allocated for the caller. NULL is allowed. */
 PARALLAX_API void parallax_free(void* memory);
 /** Writes floats of one channel, completely or not at all. */
 PARALLAX_API parallax_code parallax_write_pfm(const char* path, const parallax_image* image);

@@ -34,6 +34,7 @@ class MatcherParameters {
   /// Holds no parameters: every function that needs a method throws Error (argument).
   MatcherParameters() = default;
 
+  /// Selects the method by the type of its parameters.
   template <MethodParameters Parameters>
   MatcherParameters(Parameters parameters)
       : held_(std::move(parameters)),
@@ -44,6 +45,7 @@ class MatcherParameters {
         validate_([](const std::any& held) { std::any_cast<Parameters>(&held)->validate(); }) {}
 
   /// The parameter struct; null if these are parameters of another method.
+  /// @{
   template <MethodParameters Parameters>
   Parameters* get_if() {
     return std::any_cast<Parameters>(&held_);
@@ -52,14 +54,17 @@ class MatcherParameters {
   const Parameters* get_if() const {
     return std::any_cast<Parameters>(&held_);
   }
+  /// @}
 
-  /// The parameters that every method has.
+  /// A parameter that every method has.
+  /// @{
   int& min_disparity() { return shared().min_disparity; }
   int& disparities() { return shared().disparities; }
   RefineParameters& refine() { return shared().refine; }
   int min_disparity() const { return shared().min_disparity; }
   int disparities() const { return shared().disparities; }
   const RefineParameters& refine() const { return shared().refine; }
+  /// @}
 
   /// \throws Error (argument) naming the field, its value and the allowed range.
   void validate() const;
@@ -85,6 +90,7 @@ class MatcherParameters {
   void (*validate_)(const std::any& held) = nullptr;
 };
 
+/// What values a parameter takes as text.
 enum class ParameterKind {
   flag,     ///< "true" or "false"
   integer,  ///< a decimal number without a fraction
@@ -94,8 +100,8 @@ enum class ParameterKind {
 
 /// Description of one parameter of a method.
 struct ParameterInfo {
-  std::string name;  ///< as in the parameter struct: "prefilter_cap"
-  ParameterKind kind = ParameterKind::integer;
+  std::string name;                                      ///< as in the parameter struct: "prefilter_cap"
+  ParameterKind kind = ParameterKind::integer;           ///< what values it takes
   std::string help;                                      ///< one line, without a full stop
   std::string unit;                                      ///< "pixels", "gray levels"; empty if it has none
   std::string allowed;                                   ///< "an odd number from 1 to 31"

@@ -20,9 +20,10 @@ namespace parallax {
 
 /// A part of an image, in pixels.
 struct Rectangle {
-  int x = 0, y = 0;
-  Size size;
-  bool operator==(const Rectangle&) const = default;
+  int x = 0;                                          ///< its leftmost column
+  int y = 0;                                          ///< its top row
+  Size size;                                          ///< columns and rows
+  bool operator==(const Rectangle&) const = default;  ///< compares every member
 };
 
 /// Padding in pixels at which fewer than one pixel in 200 changes its label; docs/partition.md has the
@@ -41,9 +42,10 @@ struct Tile {
   int number = 0;    ///< from 0, row by row
   Rectangle inside;  ///< the part of the map; the insides of all tiles cover the image without overlap
   Rectangle around;  ///< the inside with its margins, within the image; of one size for all tiles of a plan
-  bool operator==(const Tile&) const = default;
+  bool operator==(const Tile&) const = default;  ///< compares every member
 };
 
+/// How plan_tiles() may cut a pair.
 struct TileOptions {
   int padding = default_tile_padding;  ///< as for margins()
   /// Largest number of columns and rows of Tile::around, each 1…1,000,000; 0 = what memory allows.
@@ -52,13 +54,13 @@ struct TileOptions {
 
 /// How a pair is cut into tiles, and the memory that a tile takes.
 struct TilePlan {
-  MatcherParameters parameters;
+  MatcherParameters parameters;  ///< the method of every tile
   /// The device, with 0 threads replaced by their actual number, so that a tile takes the same memory on any
   /// machine.
   Device device;
-  ImageFormat format;  ///< of the whole images
-  Margins margins;
-  std::vector<Tile> tiles;
+  ImageFormat format;       ///< of the whole images
+  Margins margins;          ///< those of every tile; cut off at the border of the image
+  std::vector<Tile> tiles;  ///< in the order of their numbers
   /// Memory to match a tile: the matcher, both images in colour, their masks, and the map of the tile with
   /// and without its margins. Does not include what stitch() needs afterwards.
   std::size_t tile_memory_bytes = 0;

@@ -13,6 +13,7 @@
 #pragma GCC visibility push(default)
 namespace parallax {
 
+/// How a disparity is estimated between two integers.
 enum class SubPixel {
   none,
   parabola,  ///< minimum of the parabola through the best cost and its two neighbours
@@ -21,6 +22,7 @@ enum class SubPixel {
   v_shape,
 };
 
+/// How pixels without a value get one.
 enum class Fill {
   none,
   /// A pixel without a value takes the lower (farther) of the nearest values to its left and right on its
@@ -32,17 +34,17 @@ enum class Fill {
 /// weighted median, bilateral filter. The last two are guided by the left image; see weighted_median() and
 /// bilateral().
 struct RefineParameters {
-  bool left_right_check = true;
+  bool left_right_check = true;       ///< rejects pixels that a match of the right image contradicts
   float left_right_tolerance = 1.0f;  ///< pixels by which the two maps may differ; 0 or more
   int speckle_size = 50;              ///< regions of fewer pixels than this lose their value; 0 = no filter
   float speckle_range = 1.0f;         ///< pixels by which neighbours of one region may differ; 0 or more
-  Fill fill = Fill::row;
-  int median = 5;                  ///< window of the median: 0 (none), 3 or 5
-  int weighted_median = 0;         ///< window of the weighted median: 0 (none), or odd, 3…15
-  int weighted_median_range = 10;  ///< gray levels by which a weight falls to 1/e; 1…255
-  int bilateral = 0;               ///< window of the bilateral filter: 0 (none), or odd, 3…15
-  int bilateral_range = 10;        ///< gray levels by which a weight falls to 1/e; 1…255
-  float bilateral_step = 1.0f;     ///< pixels by which a neighbour may differ and still count; 0…128
+  Fill fill = Fill::row;              ///< how pixels without a value get one
+  int median = 5;                     ///< window of the median: 0 (none), 3 or 5
+  int weighted_median = 0;            ///< window of the weighted median: 0 (none), or odd, 3…15
+  int weighted_median_range = 10;     ///< gray levels by which a weight falls to 1/e; 1…255
+  int bilateral = 0;                  ///< window of the bilateral filter: 0 (none), or odd, 3…15
+  int bilateral_range = 10;           ///< gray levels by which a weight falls to 1/e; 1…255
+  float bilateral_step = 1.0f;        ///< pixels by which a neighbour may differ and still count; 0…128
 
   /// Returns parameters without any step, which leave the map as the matcher decided it.
   static RefineParameters none();

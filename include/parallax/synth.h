@@ -12,6 +12,7 @@
 #pragma GCC visibility push(default)
 namespace parallax {
 
+/// What a pair shows.
 enum class Scene {
   dots,    ///< random dots: raised rectangles of integer disparities, independent dots of noise
   planes,  ///< slanted planes with smooth texture: every fraction of a pixel occurs
@@ -22,11 +23,12 @@ enum class Scene {
 /// \throws Error (argument) for an unknown name.
 Scene parse_scene(std::string_view name);
 
+/// Describes a pair to be rendered.
 struct SynthParameters {
-  Size size{640, 480};
-  int disparities = 64;  ///< every true disparity lies in [0, disparities − 1]
-  Scene scene = Scene::layers;
-  std::uint64_t seed = 1;
+  Size size{640, 480};          ///< columns and rows of each image
+  int disparities = 64;         ///< every true disparity lies in [0, disparities − 1]
+  Scene scene = Scene::layers;  ///< what the pair shows
+  std::uint64_t seed = 1;       ///< another seed gives another arrangement and texture
 
   /// \throws Error (argument) naming the field, its value and the allowed range.
   void validate() const;
@@ -34,19 +36,23 @@ struct SynthParameters {
 
 /// Colour pair, ground truth and masks. The truth is exact: it is computed, not measured from the images.
 struct SynthPair {
-  Plane<std::uint8_t> left;  ///< R, G, B interleaved; three times as wide as the image
-  Plane<std::uint8_t> right;
-  Plane<float> left_truth;  ///< disparity of every left pixel
-  Plane<float> right_truth;
-  Plane<std::uint8_t> left_mask;  ///< as Middlebury's: 255 = seen by both cameras, 128 = occluded
-  Plane<std::uint8_t> right_mask;
-  Calibration calibration;
+  Plane<std::uint8_t> left;        ///< R, G, B interleaved; three times as wide as the image
+  Plane<std::uint8_t> right;       ///< likewise
+  Plane<float> left_truth;         ///< disparity of every left pixel
+  Plane<float> right_truth;        ///< disparity of every right pixel, with the sign of the left ones
+  Plane<std::uint8_t> left_mask;   ///< as Middlebury's: 255 = seen by both cameras, 128 = occluded
+  Plane<std::uint8_t> right_mask;  ///< likewise
+  Calibration calibration;         ///< an invented rig with baseline 100
 
+  /// Columns and rows of each image.
   Size size() const { return left_truth.size(); }
+  /// A view for a matcher, valid as long as the pair.
+  /// @{
   ImageView left_view() const { return {left.row(0), {size(), Depth::bits8}, 3, left.view().stride_bytes}; }
   ImageView right_view() const {
     return {right.row(0), {size(), Depth::bits8}, 3, right.view().stride_bytes};
   }
+  /// @}
 };
 
 /// Renders a pair. The same parameters give the same bytes on every machine.

@@ -53,14 +53,14 @@ struct TiledBeliefPropagationParameters {
   /// Inner iterations of a visit; each makes four sweeps over the tile; 1…1000. An image that is one tile
   /// gets 2·outer·inner of them in total.
   int inner = 2;
-  SweepOrder sweep_order = SweepOrder::right_left_down_up;
+  SweepOrder sweep_order = SweepOrder::right_left_down_up;  ///< never changes a result
   /// λ: neighbours that differ by k labels cost λ·min(k, K), in units; 1…8191.
   int discontinuity_cost = 8;
   /// K: the number of labels beyond which a larger difference costs no more; 1…1024. λ·K is at most 8191.
   int discontinuity_truncation = 5;
-  MessageWidth message_width = MessageWidth::automatic;
+  MessageWidth message_width = MessageWidth::automatic;  ///< never changes a result
 
-  DataCost cost = DataCost::census;
+  DataCost cost = DataCost::census;  ///< any data cost
   float data_weight = 0.8f;  ///< cost of one gray level (or bit) of difference, in units; above 0, to 1000
   /// Larger differences count as this, in gray levels or bits; 0 = no limit; 0…256.
   float data_truncation = 0;
@@ -74,7 +74,7 @@ struct TiledBeliefPropagationParameters {
   /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. The confidence is
   /// g / (g + λ·K), where g is the gap between the lowest belief and the lowest one more than one label away.
   float min_confidence = 0;
-  RefineParameters refine = {.speckle_size = 0};
+  RefineParameters refine = {.speckle_size = 0};  ///< steps after the match
 
   /// Ends a visit after an inner iteration that changed no message, because later ones would not change any
   /// either. Never changes a result. The cuda device ignores it and makes all iterations.

@@ -15,6 +15,7 @@
 #pragma GCC visibility push(default)
 namespace parallax {
 
+/// Which configurations tune() runs.
 enum class TuningSearch {
   /// For each step of occupancy, runs only the configuration that keeps most in registers and shared memory
   /// (on a processor, in its caches); then varies, on the fastest, each tunable that affects neither.
@@ -39,19 +40,21 @@ std::vector<TunableInfo> list_tunables(const MatcherParameters& parameters, cons
 /// The best configuration found for one problem on one device. A plan uses it only if the first six fields
 /// match.
 struct TunedConfiguration {
-  std::string device;   ///< device name; for a processor also its model, threads and vector instructions
-  std::string driver;   ///< driver version; empty on a processor. In tuning files, empty = any
-  std::string method;   ///< as the command line spells it: "bp"
-  std::string variant;  ///< the parameters for which kernels are specialised, such as an arithmetic
-  int size_class = 0;   ///< integer part of the binary logarithm of the number of pixels
-  int labels = 0;       ///< number of disparities; 0 = a full row
-  TunedValues values;   ///< empty: the plan's own choice is best
-  double milliseconds = 0, default_milliseconds = 0;  ///< measured side by side when it was found
-  bool built_in = false;                              ///< one of the defaults that come with the library
+  std::string device;       ///< device name; for a processor also its model, threads and vector instructions
+  std::string driver;       ///< driver version; empty on a processor. In tuning files, empty = any
+  std::string method;       ///< as the command line spells it: "bp"
+  std::string variant;      ///< the parameters for which kernels are specialised, such as an arithmetic
+  int size_class = 0;       ///< integer part of the binary logarithm of the number of pixels
+  int labels = 0;           ///< number of disparities; 0 = a full row
+  TunedValues values;       ///< empty: the plan's own choice is best
+  double milliseconds = 0;  ///< time of a match, measured when it was found
+  double default_milliseconds = 0;  ///< time with the plan's own choice, measured side by side
+  bool built_in = false;            ///< one of the defaults that come with the library
 };
 
+/// What tune() searches, and for how long.
 struct TuningOptions {
-  TuningSearch search = TuningSearch::exhaustive;
+  TuningSearch search = TuningSearch::exhaustive;  ///< which configurations it runs
   /// The search ends after about this many seconds with the best configuration so far; above 0.
   double budget_seconds = 60;
   /// Limits of each plan; the search holds several plans at once if they fit. Tunables that `configuration`
@@ -71,15 +74,16 @@ struct TuningFootprint {
 
 /// A configuration that was tried.
 struct TuningTrial {
-  TunedValues values;
+  TunedValues values;                        ///< empty: the plan's own choice
   std::optional<TuningFootprint> footprint;  ///< only TuningSearch::occupancy computes it
   double milliseconds = 0;                   ///< 0 = not measured
   double relative = 0;                       ///< time relative to the default in the same rounds
   std::string failure;  ///< why it was rejected: it failed to build or run, or gave other bytes; else empty
 };
 
+/// What tune() found, and what it tried.
 struct TuningResult {
-  TunedConfiguration found;
+  TunedConfiguration found;  ///< the fastest configuration
   /// Whether any configuration was compared with the default and the default kept working. If not, nothing
   /// was found and there is nothing to remember.
   bool compared = false;

@@ -274,6 +274,7 @@ def function(name: str) -> Callable[..., None]:
 
 release: Callable[[ctypes.c_void_p], None] = _library.parallax_matcher_release
 free: Callable[[ctypes.c_void_p], None] = _library.parallax_free
+#: The version of the library, such as "0.1.0".
 version: str = _library.parallax_version().decode()
 
 

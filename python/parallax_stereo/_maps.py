@@ -38,10 +38,10 @@ class Metrics:
     bad4: float  #: the same above 4 px
     average: float  #: mean error over pixels with a value
     rms: float  #: root mean square of these errors
-    a50: float  #: quantiles of these errors
-    a90: float
-    a95: float
-    a99: float
+    a50: float  #: median of these errors
+    a90: float  #: their quantile 0.9
+    a95: float  #: their quantile 0.95
+    a99: float  #: their quantile 0.99
     d1: float  #: KITTI's outliers: above 3 px and 5 % of the truth, or without a value
     coverage: float  #: share with a value
     mismatches: int  #: pixels whose rounded disparity is wrong
@@ -77,11 +77,11 @@ class Calibration:
 
     focal: float  #: focal length of the left camera
     baseline: float  #: distance between the cameras
-    centre_x: float = 0.0  #: principal point of the left camera
-    centre_y: float = 0.0
+    centre_x: float = 0.0  #: column of the left camera's principal point
+    centre_y: float = 0.0  #: row of both cameras' principal points
     doffs: float = 0.0  #: principal point of the right camera minus that of the left one, in x
-    width: int = 0  #: image size; 0 = unknown
-    height: int = 0
+    width: int = 0  #: columns of the images; 0 = unknown
+    height: int = 0  #: rows of the images; 0 = unknown
     disparities: int = 0  #: a bound on the disparities; 0 = unknown
 
     @staticmethod

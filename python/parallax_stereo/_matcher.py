@@ -131,8 +131,12 @@ def _as_text(value: Any) -> Any:
 class Matcher:
     """A method with its parameters, planned once for images of one size and type.
 
-    method: one of methods(); size: (width, height); dtype: uint8 or uint16, of the images.
-    device: "auto", "reference", "cpu", "cuda", "cuda:1", "opencl"; threads: of the cpu, 0 = one for each core.
+    method: one of methods().
+    size: (width, height) of the images.
+    dtype: uint8 or uint16, the type of the images.
+    device: "auto", "reference", "cpu", "cuda", "cuda:1", "opencl".
+    threads: threads of the cpu; 0 = one for each core.
+    preset: one of presets(method), which other keywords change.
     max_memory: most bytes that the plan may take; 0 = what the machine has.
     configure: tunables by name, which change no result. Other keywords are parameters(method).
 
