@@ -5,5 +5,5 @@ build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libspng-d
 test_packages=(libgtest-dev ocl-icd-libopencl1 pocl-opencl-icd)
 # For sanitizers and fuzz targets, and the programs that scripts and some tests use.
 check_packages=(git clang libclang-rt-14-dev clang-format ffmpeg)
-# OpenCV's matchers are compared with ours in benchmarks, and its decoders in a test of pictures.
+# OpenCV's matchers are compared with ours in benchmarks, its decoders in a test of pictures; tests of parallax/opencv.h need it.
 benchmark_packages=(libbenchmark-dev libopencv-dev)

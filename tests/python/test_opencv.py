@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """parallax_stereo.opencv, without cv2."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -128,3 +130,12 @@ def test_block_size_1_is_that_of_methods_without_a_window():
 def test_imports_no_cv2():
     code = "import sys; sys.modules['cv2'] = None; import parallax_stereo as px; px.opencv.create()"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_example_of_the_documentation_runs():
+    page = Path(__file__).parents[2] / "docs" / "opencv.md"
+    before, after = re.findall("```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert "cv2.StereoSGBM_create" in before
+    names = dict(zip(("left", "right"), pair()))
+    exec(after, names)
+    assert names["pixels"].dtype == np.float32
