@@ -77,14 +77,17 @@ class StereoMatcher : public cv::StereoMatcher {
     Matcher& matcher = planned(format_of(left, "left"), floats);
     const StereoPair pair{view(left, "left"), view(right, "right")};
     if (left.channels() != 1 || right.channels() != 1)
-      refuse("images in GPU memory have colour: convert them to gray by cv::cuda::cvtColor()");
+      refuse(
+          "images in GPU memory have colour: convert them to gray by cv::cuda::cvtColor(), COLOR_BGR2GRAY");
     const int type = floats ? CV_32F : CV_16S;
     // In an OpenCV without CUDA, create() throws even where there is nothing to do.
     if (disparity.size() != left.size() || disparity.type() != type) disparity.create(left.size(), type);
     FiniteMap map;
     map.none = none();
-    floats ? void(map.disparity = writable<float>(disparity))
-           : void(map.fixed = writable<std::int16_t>(disparity));
+    if (floats)
+      map.disparity = writable<float>(disparity);
+    else
+      map.fixed = writable<std::int16_t>(disparity);
     matcher.enqueue(pair, map, stream);
   }
 
@@ -116,6 +119,7 @@ class StereoMatcher : public cv::StereoMatcher {
     parameters.validate();
     if (searches_full_rows(parameters))
       refuse("full_row has no lowest disparity, and so no value for none: search a range of disparities");
+    if (matcher_ && to_json(parameters) == to_json(parameters_)) return;
     parameters_ = parameters;
     matcher_.reset();
   }
