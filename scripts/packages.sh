@@ -9,5 +9,5 @@ check_packages=(abigail-tools black git clang libclang-rt-14-dev clang-format do
 # For the GStreamer plugin, which is built and tested where they are installed.
 gstreamer_packages=(libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-plugins-base gstreamer1.0-plugins-good
   gstreamer1.0-tools)
-# OpenCV's matchers are compared with ours in benchmarks, and its decoders in a test of pictures.
+# OpenCV's matchers are compared with ours in benchmarks, its decoders in a test of pictures; tests of parallax/opencv.h need it.
 benchmark_packages=(libbenchmark-dev libopencv-dev)

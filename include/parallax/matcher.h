@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -44,6 +45,15 @@ struct StageTime {
   double milliseconds;  ///< elapsed time
 };
 
+/// A disparity map without infinities, for code that does not expect them, such as OpenCV's: one of the two views, which
+/// has the size of the left image; the other one is empty.
+struct FiniteMap {
+  View<std::int16_t> fixed =
+      {};  ///< 16 times the disparity, rounded to nearest, halves up, and clamped to 16 bits
+  View<float> disparity = {};  ///< the disparity in pixels
+  int none = -1;               ///< disparity in pixels written where there is none; −2048…2047 in `fixed`
+};
+
 /// One algorithm with its parameters, on one device, for images of one format, with all the memory it needs.
 ///
 ///     const auto parameters = parallax::preset("bp", "default");
@@ -80,6 +90,10 @@ class Matcher {
   /// memory.
   /// \throws Error as run() does, and (device) when the matcher is not planned for a GPU.
   void enqueue(const StereoPair& pair, const DisparityMap& map, void* stream);
+
+  /// The same for a map without infinities. The first call compiles a kernel, or loads it.
+  /// \throws Error as enqueue() does.
+  void enqueue(const StereoPair& pair, const FiniteMap& map, void* stream);
 
   /// Bytes that this matcher holds, not counting the caller's images.
   std::size_t memory_bytes() const;

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matchers that stand where OpenCV's do.
+"""Matchers that stand where OpenCV's do. Needs no cv2.
 
     matcher = px.opencv.create("bp", numDisparities=128)
     disparity = matcher.compute(left, right)  # int16, 16 times the disparity, as cv2.StereoSGBM's
+
+docs/opencv.md says which parameter of cv2.StereoBM and cv2.StereoSGBM is which here.
 """
 
 from __future__ import annotations
@@ -11,9 +13,9 @@ from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
-from ._arrays import Array, as_array
+from ._arrays import Array, picture
 from ._library import ArgumentError
-from ._matcher import Matcher
+from ._matcher import Matcher, _integer, _Settings
 
 #: The disparities are integers of this many fractional bits.
 DISP_SHIFT = 4
@@ -21,75 +23,166 @@ DISP_SCALE = 16
 
 
 class StereoMatcher:
-    """The interface of cv2.StereoMatcher. Colour images are in OpenCV's order: blue, green, red."""
+    """The interface of cv2.StereoMatcher. Colour images are in OpenCV's order: blue, green, red.
 
-    def __init__(self, method: str, minDisparity: int, numDisparities: int, keywords: Dict[str, Any]) -> None:
+    It plans when it is first used and when the parameters, or the size or type of the images, have changed.
+    """
+
+    def __init__(self, method: str, values: Dict[str, Any], settings: Dict[str, Any]) -> None:
         self._method = method
-        self._minimum = minDisparity
-        self._disparities = numDisparities
-        self._keywords = keywords
+        defaults = {"device": "auto", "threads": 0, "max_memory": 0, "configure": None, "preset": "default"}
+        self._settings: Dict[str, Any] = {**defaults, **settings}
+        self._preset = self._settings.pop("preset")
+        self._values: Dict[str, Any] = {}
         self._planned: Optional[Tuple[Any, Matcher]] = None
+        self._set(**values)
 
     def compute(self, left: Any, right: Any, disparity: Optional[Array] = None) -> Array:
         """Returns 16 times the disparity as int16, (minDisparity - 1) * 16 where there is none; or, if `disparity` is
-        float32, the disparity itself, minDisparity - 1 where there is none."""
-        images = [_as_rgb(as_array(image, name)) for image, name in ((left, "left"), (right, "right"))]
-        found = self._matcher(images[0])(images[0], images[1]).disparity
-        none = self._minimum - 1
-        result: Array
-        if disparity is not None and disparity.dtype == np.float32:
-            result = np.where(np.isfinite(found), found, np.float32(none))
-        else:
-            result = _fixed_point(found, none)
+        float32, the disparity itself, minDisparity - 1 where there is none. Writes into `disparity` if it is given."""
+        images = [_as_rgb(picture(image, name)) for image, name in ((left, "left"), (right, "right"))]
+        dtype = _checked_dtype(disparity, images[0].shape[:2])
+        if dtype == np.int16:
+            self._check_that_16_bits_suffice()
+        result: Array = self._matcher(images[0])(images[0], images[1]).disparity
+        result[~np.isfinite(result)] = self.getMinDisparity() - 1
+        if dtype == np.int16:
+            result = np.floor(result * DISP_SCALE + np.float32(0.5)).astype(np.int16)
         if disparity is None:
             return result
-        if disparity.shape != result.shape or disparity.dtype != result.dtype:
-            raise ArgumentError(
-                f"disparity is {disparity.dtype} {disparity.shape}: give int16 or float32 of {result.shape}"
-            )
         disparity[...] = result
         return disparity
 
-    def _matcher(self, left: Array) -> Matcher:
-        key = (left.shape[:2], left.dtype, self._minimum, self._disparities)
-        if self._planned is None or self._planned[0] != key:
-            matcher = Matcher(
-                self._method,
-                (left.shape[1], left.shape[0]),
-                dtype=left.dtype,
-                min_disparity=self._minimum,
-                disparities=self._disparities,
-                **self._keywords,
+    @property
+    def parameters(self) -> Dict[str, Any]:
+        """All parameters of the method, by their own names."""
+        return dict(self._values)
+
+    def getMinDisparity(self) -> int:
+        return int(self._values["min_disparity"])
+
+    def setMinDisparity(self, minDisparity: int) -> None:
+        """In pixels; any sign."""
+        self._set(min_disparity=_integer(minDisparity, "minDisparity"))
+
+    def getNumDisparities(self) -> int:
+        return int(self._values["disparities"])
+
+    def setNumDisparities(self, numDisparities: int) -> None:
+        """In pixels; need not be a multiple of 16."""
+        self._set(disparities=_integer(numDisparities, "numDisparities"))
+
+    def getBlockSize(self) -> int:
+        """The parameter `window`; 1 for methods that compare single pixels."""
+        return int(self._values.get("window", 1))
+
+    def setBlockSize(self, blockSize: int) -> None:
+        size = _integer(blockSize, "blockSize")
+        if "window" in self._values:
+            self._set(window=size)
+        elif size != 1:
+            raise ArgumentError(f"method {self._method} has no window: leave the block size at 1")
+
+    def getSpeckleWindowSize(self) -> int:
+        return max(int(self._values["speckle_size"]) - 1, 0)
+
+    def setSpeckleWindowSize(self, speckleWindowSize: int) -> None:
+        """Regions of up to this many pixels lose their disparity; 0 or less = none."""
+        size = min(_integer(speckleWindowSize, "speckleWindowSize"), 2**31 - 2)
+        self._set(speckle_size=size + 1 if size > 0 else 0)
+
+    def getSpeckleRange(self) -> int:
+        return int(round(self._values["speckle_range"]))
+
+    def setSpeckleRange(self, speckleRange: int) -> None:
+        """Step in pixels between neighbours of one region, as cv2.StereoSGBM's; cv2.StereoBM's is in 16ths."""
+        self._set(speckle_range=_integer(speckleRange, "speckleRange"))
+
+    def getDisp12MaxDiff(self) -> int:
+        return int(round(self._values["left_right_tolerance"])) if self._values["left_right_check"] else -1
+
+    def setDisp12MaxDiff(self, disp12MaxDiff: int) -> None:
+        """Tolerance in pixels of the left-right check; negative = no check."""
+        tolerance = _integer(disp12MaxDiff, "disp12MaxDiff")
+        if tolerance < 0:
+            self._set(left_right_check=False)
+        else:
+            self._set(left_right_check=True, left_right_tolerance=tolerance)
+
+    def getDefaultName(self) -> str:
+        return "parallax_StereoMatcher"
+
+    def _set(self, **values: Any) -> None:
+        device, threads, memory, configure = (
+            self._settings[name] for name in ("device", "threads", "max_memory", "configure")
+        )
+        checked = _Settings(
+            self._method, self._preset, device, threads, memory, configure or {}, {**self._values, **values}
+        ).parameters()
+        if checked.get("full_row"):
+            raise ArgumentError(
+                "full_row has no lowest disparity, and so no value for none: search a range of disparities"
             )
+        self._values = {name: value for name, value in checked.items() if name != "method"}
+        self._planned = None
+
+    def _matcher(self, left: Array) -> Matcher:
+        key = (left.shape[:2], left.dtype)
+        if self._planned is None or self._planned[0] != key:
+            self._planned = None
+            size = (left.shape[1], left.shape[0])
+            matcher = Matcher(self._method, size, dtype=left.dtype, **self._settings, **self._values)
             self._planned = (key, matcher)
         return self._planned[1]
 
-    def getMinDisparity(self) -> int:
-        return self._minimum
-
-    def setMinDisparity(self, minDisparity: int) -> None:
-        self._minimum = minDisparity
-
-    def getNumDisparities(self) -> int:
-        return self._disparities
-
-    def setNumDisparities(self, numDisparities: int) -> None:
-        self._disparities = numDisparities
+    def _check_that_16_bits_suffice(self) -> None:
+        lowest = self.getMinDisparity()
+        highest = lowest + self.getNumDisparities()
+        if lowest - 1 < -2048 or highest > 2047:
+            raise ArgumentError(
+                f"disparities from {lowest} to {highest - 1} do not fit int16 in 16ths: "
+                "give a float32 array as disparity"
+            )
 
 
 def create(method: str = "bp", minDisparity: int = 0, numDisparities: int = 64, **keywords: Any) -> StereoMatcher:
-    """A matcher with the interface of cv2.StereoMatcher. Other keywords are those of parallax_stereo.Matcher."""
-    return StereoMatcher(method, minDisparity, numDisparities, keywords)
+    """A matcher with the interface of cv2.StereoMatcher.
+
+    Keywords: blockSize, speckleWindowSize, speckleRange and disp12MaxDiff, as the setters take them; device, threads,
+    preset, max_memory and configure of parallax_stereo.Matcher; and the method's own parameters(method).
+
+        matcher = px.opencv.create("block", numDisparities=128, blockSize=11, fill="none")
+    """
+    setters = {name: keywords.pop(name) for name in _SETTERS if name in keywords}
+    settings = {name: keywords.pop(name) for name in _SETTINGS if name in keywords}
+    values = {
+        "min_disparity": _integer(minDisparity, "minDisparity"),
+        "disparities": _integer(numDisparities, "numDisparities"),
+    }
+    matcher = StereoMatcher(method, {**values, **keywords}, settings)
+    for name, value in setters.items():
+        getattr(matcher, _SETTERS[name])(value)
+    return matcher
+
+
+_SETTERS = {
+    "blockSize": "setBlockSize",
+    "speckleWindowSize": "setSpeckleWindowSize",
+    "speckleRange": "setSpeckleRange",
+    "disp12MaxDiff": "setDisp12MaxDiff",
+}
+_SETTINGS = ("device", "threads", "preset", "max_memory", "configure")
 
 
 def _as_rgb(image: Array) -> Array:
-    if image.ndim == 3 and image.shape[2] == 3:
-        return np.ascontiguousarray(image[:, :, ::-1])
-    return image
+    return np.ascontiguousarray(image[:, :, ::-1]) if image.ndim == 3 else image
 
 
-def _fixed_point(disparity: Array, none: int) -> Array:
-    missing = ~np.isfinite(disparity)
-    scaled = np.where(missing, np.float32(none), disparity) * np.float32(DISP_SCALE)
-    result: Array = np.clip(np.floor(scaled + np.float32(0.5)), -32768, 32767).astype(np.int16)
-    return result
+def _checked_dtype(disparity: Optional[Array], shape: Tuple[int, ...]) -> Any:
+    """The type of the result."""
+    if disparity is None:
+        return np.dtype(np.int16)
+    dtype, found = getattr(disparity, "dtype", type(disparity).__name__), getattr(disparity, "shape", "")
+    if not isinstance(disparity, np.ndarray) or dtype not in (np.int16, np.float32) or found != shape:
+        raise ArgumentError(f"disparity is {dtype} {found}: give an int16 or float32 array of {shape}")
+    return dtype

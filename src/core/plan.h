@@ -30,6 +30,10 @@ class Plan {
     throw Error(ErrorCategory::device,
                 "only a matcher planned for a GPU takes images in GPU memory: use run()");
   }
+  // By default refuses as enqueue() does.
+  virtual void enqueue_finite(const StereoPair& pair, const FiniteMap&, void* stream) {
+    enqueue(pair, DisparityMap{}, stream);
+  }
   // GPU memory that the plan needs (part of memory_bytes()), how much of it is free, and how an error message
   // continues after the number of free bytes.
   struct GpuMemory {
@@ -49,6 +53,7 @@ void allocate(Plan& plan, const PlanLimits& limits);
 // The checks of Matcher::run().
 // \throws Error (argument)
 void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const DisparityMap& map);
+void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const FiniteMap& map);
 
 // Measures the stages of a run, which follow one another.
 class StageClock {

@@ -136,6 +136,14 @@ void check_costs(const CostVolume& costs, int labels, Size size) {
                                              " with " + std::to_string(labels));
 }
 
+void check_pair(const detail::Plan& plan, const ImageFormat& format, const StereoPair& pair) {
+  check_planned("left image", pair.left, format);
+  check_planned("right image", pair.right, format);
+  check_mask("left mask", pair.left_mask, format.size);
+  check_mask("right mask", pair.right_mask, format.size);
+  check_costs(pair.costs, plan.cost_labels(), format.size);
+}
+
 void check_confidence(View<float> confidence, bool told, Size size) {
   if (confidence.size == Size{} && confidence.empty()) return;
   if (!told)
@@ -159,14 +167,20 @@ void allocate(Plan& plan, const PlanLimits& limits) {
 }
 
 void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const DisparityMap& map) {
-  check_planned("left image", pair.left, format);
-  check_planned("right image", pair.right, format);
-  check_mask("left mask", pair.left_mask, format.size);
-  check_mask("right mask", pair.right_mask, format.size);
+  check_pair(plan, format, pair);
   check_view("disparity map", map.disparity, format.size);
   check_view("status map", map.status, format.size);
-  check_costs(pair.costs, plan.cost_labels(), format.size);
   check_confidence(map.confidence, plan.tells_confidence(), format.size);
+}
+
+void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const FiniteMap& map) {
+  check_pair(plan, format, pair);
+  if (map.fixed.empty() == map.disparity.empty())
+    throw Error(ErrorCategory::argument,
+                "the finite map has two views, or none: give one of fixed and disparity");
+  if (map.fixed.empty()) return check_view("disparity map", map.disparity, format.size);
+  check_view("disparity map", map.fixed, format.size);
+  check_range("none", map.none, -2048, 2047);
 }
 
 }  // namespace detail
@@ -195,6 +209,12 @@ void Matcher::enqueue(const StereoPair& pair, const DisparityMap& map, void* str
   const DefaultFloatingPoint environment;
   detail::check_run(plan(), format_, pair, map);
   plan_->enqueue(pair, map, stream);
+}
+
+void Matcher::enqueue(const StereoPair& pair, const FiniteMap& map, void* stream) {
+  const DefaultFloatingPoint environment;
+  detail::check_run(plan(), format_, pair, map);
+  plan_->enqueue_finite(pair, map, stream);
 }
 
 std::size_t Matcher::memory_bytes() const {

@@ -117,6 +117,26 @@ void Plan::enqueue(const StereoPair& pair, const DisparityMap& map, void* stream
   launch(pair, map, on);
 }
 
+// The graph copies the plan's own map onto itself.
+void Plan::enqueue_finite(const StereoPair& pair, const FiniteMap& to, void* stream) {
+  const Current current(*context_);
+  if (!copy_finite_map_) {
+    finite_program_ = Program(context_, finite_map_cu, {});
+    copy_finite_map_ = finite_program_.kernel("copy_finite_map");
+  }
+  DisparityMap own = map_in(map_, device_memory());
+  own.confidence = {};
+  enqueue(pair, own, stream);
+  constexpr unsigned block = 128;
+  const Size size = format_.size;
+  copy_finite_map_->launch(
+      static_cast<StreamHandle>(stream),
+      {static_cast<unsigned>(size.height), blocks(static_cast<std::size_t>(size.width), block)}, {block}, 0,
+      own.disparity.data, static_cast<long long>(own.disparity.stride()), size.width, to.none, to.fixed.data,
+      static_cast<long long>(to.fixed.stride()), to.disparity.data,
+      static_cast<long long>(to.disparity.stride()));
+}
+
 void Plan::record(const StereoPair& pair, const DisparityMap& map, ChangingLaunches& changing,
                   StreamHandle stream) {
   changing.record(stream);

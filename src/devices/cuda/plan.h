@@ -37,6 +37,7 @@ class Plan : public detail::Plan {
   void allocate() final;
   void run(const StereoPair& pair, const DisparityMap& map) final;
   void enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) final;
+  void enqueue_finite(const StereoPair& pair, const FiniteMap& map, void* stream) final;
 
  protected:
   // Compiles or loads the kernels, and initialises the memory that needs it.
@@ -110,8 +111,9 @@ class Plan : public detail::Plan {
   DeviceMemory memory_;
   PinnedMemory pinned_;
   Stream stream_;
-  Program copy_program_;
+  Program copy_program_, finite_program_;
   Kernel copy_map_;
+  std::optional<Kernel> copy_finite_map_;
   // The graph of a run, and the launches to update in it.
   struct Recorded {
     Graph graph;

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Matchers with the interface of OpenCV's: header-only, for programs that use OpenCV 4 or 5 themselves.
+///
+///     cv::Ptr<cv::StereoMatcher> matcher = parallax::opencv::create("bp", 0, 128);
+///     matcher->compute(left, right, disparity);  // CV_16S: 16 times the disparity, as StereoSGBM's
+///
+/// Not included by parallax.h. Link with OpenCV's core and calib3d (OpenCV 5: stereo). docs/opencv.md says which
+/// parameter of StereoBM and StereoSGBM is which here. Errors are exceptions of type parallax::Error, not
+/// cv::Exception, except for those that OpenCV itself throws.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include <opencv2/core.hpp>
+#include <opencv2/core/cuda.hpp>
+#if CV_VERSION_MAJOR >= 5
+#include <opencv2/stereo.hpp>
+#else
+#include <opencv2/calib3d.hpp>
+#endif
+
+#include "parallax/error.h"
+#include "parallax/matcher.h"
+#include "parallax/parameters.h"
+
+namespace parallax::opencv {
+
+/// A matcher as a cv::StereoMatcher. It plans when it is first used and when the parameters, or the size or depth
+/// of the images, have changed, and allocates only then. One thread at a time may use it.
+///
+/// Images: CV_8U or CV_16U, one channel, or three in OpenCV's order blue, green, red. The disparity is CV_16S, 16 times
+/// the disparity rounded to nearest, and (minDisparity − 1)·16 where there is none; or CV_32F, in pixels, and
+/// minDisparity − 1 where there is none. It is CV_32F after setDisparityType(CV_32F), or in a cv::Mat_<float>.
+class StereoMatcher : public cv::StereoMatcher {
+ public:
+  /// Takes any parameters of any method.
+  /// \throws Error (argument) when the parameters are out of range, or search full rows.
+  explicit StereoMatcher(const MatcherParameters& parameters, const Device& device = Device::parse("auto"),
+                         const PlanLimits& limits = {})
+      : device_(device), limits_(limits) {
+    setParameters(parameters);
+  }
+
+  /// For cv::Algorithm::load<parallax::opencv::StereoMatcher>().
+  static cv::Ptr<StereoMatcher> create() { return cv::makePtr<StereoMatcher>(preset("bp", "default")); }
+
+  /// \throws Error (argument) when the images cannot be used, or the disparities do not fit the type of the map, and
+  /// whatever the constructor of Matcher throws.
+  void compute(cv::InputArray left, cv::InputArray right, cv::OutputArray disparity) override {
+    const cv::Mat left_image = as_rgb(left, "left"), right_image = as_rgb(right, "right");
+    const bool floats = type_ == CV_32F || (disparity.fixedType() && disparity.type() == CV_32F);
+    Matcher& matcher = planned(format_of(left_image, "left"), floats);
+    found_.create(left_image.size(), CV_32F);
+    status_.create(left_image.size(), CV_8U);
+    matcher.run({view(left_image, "left"), view(right_image, "right")},
+                {writable<float>(found_), writable<std::uint8_t>(status_)});
+    disparity.create(left_image.size(), floats ? CV_32F : CV_16S);
+    cv::Mat result = disparity.getMat();
+    floats ? convert<float>(result, 1) : convert<short>(result, DISP_SCALE);
+  }
+
+  /// Matches gray images in the memory of the GPU for which this matcher was made, and returns before the work is
+  /// done; `stream` is a cudaStream_t or CUstream (null = the default stream). `disparity` is used as it is if it has
+  /// the size and type, and created anew otherwise. Wait for the stream before you change a parameter, or use images
+  /// of another size or depth. Needs no CUDA in OpenCV if all three wrap the caller's memory.
+  /// \throws Error (argument) as for images of the host, and for colour; (device) when the matcher is not on a GPU.
+  void compute(const cv::cuda::GpuMat& left, const cv::cuda::GpuMat& right, cv::cuda::GpuMat& disparity,
+               void* stream = nullptr) {
+    const bool floats = type_ == CV_32F;
+    Matcher& matcher = planned(format_of(left, "left"), floats);
+    const StereoPair pair{view(left, "left"), view(right, "right")};
+    if (left.channels() != 1 || right.channels() != 1)
+      refuse(
+          "images in GPU memory have colour: convert them to gray by cv::cuda::cvtColor(), COLOR_BGR2GRAY");
+    const int type = floats ? CV_32F : CV_16S;
+    // In an OpenCV without CUDA, create() throws even where there is nothing to do.
+    if (disparity.size() != left.size() || disparity.type() != type) disparity.create(left.size(), type);
+    FiniteMap map;
+    map.none = none();
+    if (floats)
+      map.disparity = writable<float>(disparity);
+    else
+      map.fixed = writable<std::int16_t>(disparity);
+    matcher.enqueue(pair, map, stream);
+  }
+
+#if CV_VERSION_MAJOR > 4 || (CV_VERSION_MAJOR == 4 && CV_VERSION_MINOR >= 3)
+  /// The same on a stream of OpenCV's.
+  void compute(const cv::cuda::GpuMat& left, const cv::cuda::GpuMat& right, cv::cuda::GpuMat& disparity,
+               cv::cuda::Stream& stream) {
+    compute(left, right, disparity, stream.cudaPtr());
+  }
+#endif
+
+  /// Selects the type of the disparities: CV_16S, the default, or CV_32F.
+  /// \throws Error (argument) for any other type.
+  void setDisparityType(int type) {
+    if (type != CV_16S && type != CV_32F)
+      refuse("the type of the disparities is neither CV_16S nor CV_32F: give one of the two");
+    type_ = type;
+  }
+  int getDisparityType() const {
+    return type_;
+  }
+
+  /// All parameters of the method, by their own names.
+  const MatcherParameters& parameters() const {
+    return parameters_;
+  }
+  /// \throws Error (argument) when they are out of range, or search full rows.
+  void setParameters(const MatcherParameters& parameters) {
+    parameters.validate();
+    if (searches_full_rows(parameters))
+      refuse("full_row has no lowest disparity, and so no value for none: search a range of disparities");
+    if (matcher_ && to_json(parameters) == to_json(parameters_)) return;
+    parameters_ = parameters;
+    matcher_.reset();
+  }
+  /// Sets one parameter: setParameter("fill", "none").
+  /// \throws Error (argument) as set_parameter() and setParameters() do.
+  void setParameter(const std::string& name, const std::string& value) {
+    change([&](MatcherParameters& p) { set_parameter(p, name, value); });
+  }
+  const Device& device() const {
+    return device_;
+  }
+
+  /// In pixels; any sign.
+  int getMinDisparity() const override {
+    return parameters_.min_disparity();
+  }
+  void setMinDisparity(int minDisparity) override {
+    change([&](MatcherParameters& p) { p.min_disparity() = minDisparity; });
+  }
+
+  /// In pixels; need not be a multiple of 16.
+  int getNumDisparities() const override {
+    return parameters_.disparities();
+  }
+  void setNumDisparities(int numDisparities) override {
+    change([&](MatcherParameters& p) { p.disparities() = numDisparities; });
+  }
+
+  /// The parameter `window`, in pixels; 1 for methods that compare single pixels.
+  /// \throws Error (argument) when the method does not have such a window.
+  int getBlockSize() const override {
+    return has("window") ? std::stoi(get_parameter(parameters_, "window")) : 1;
+  }
+  void setBlockSize(int blockSize) override {
+    if (has("window")) return setParameter("window", std::to_string(blockSize));
+    if (blockSize != 1)
+      refuse("method " + method_name(parameters_) + " has no window: leave the block size at 1");
+  }
+
+  /// Regions of up to this many pixels lose their disparity (`speckle_size` − 1); 0 or less = none.
+  int getSpeckleWindowSize() const override {
+    return std::max(parameters_.refine().speckle_size - 1, 0);
+  }
+  void setSpeckleWindowSize(int speckleWindowSize) override {
+    if (speckleWindowSize == std::numeric_limits<int>::max()) --speckleWindowSize;
+    change([&](MatcherParameters& p) {
+      p.refine().speckle_size = speckleWindowSize > 0 ? speckleWindowSize + 1 : 0;
+    });
+  }
+
+  /// Step in pixels between neighbours of one region (`speckle_range`), as StereoSGBM's; StereoBM's is in 16ths of a
+  /// pixel. The getter rounds.
+  int getSpeckleRange() const override {
+    return cvRound(parameters_.refine().speckle_range);
+  }
+  void setSpeckleRange(int speckleRange) override {
+    change([&](MatcherParameters& p) { p.refine().speckle_range = static_cast<float>(speckleRange); });
+  }
+
+  /// Tolerance in pixels of the left-right check (`left_right_tolerance`); negative = no check. The getter rounds.
+  int getDisp12MaxDiff() const override {
+    return parameters_.refine().left_right_check ? cvRound(parameters_.refine().left_right_tolerance) : -1;
+  }
+  void setDisp12MaxDiff(int disp12MaxDiff) override {
+    change([&](MatcherParameters& p) {
+      p.refine().left_right_check = disp12MaxDiff >= 0;
+      if (disp12MaxDiff >= 0) p.refine().left_right_tolerance = static_cast<float>(disp12MaxDiff);
+    });
+  }
+
+  /// Writes all parameters, but not the device.
+  void write(cv::FileStorage& file) const override {
+    cv::write(file, "name", getDefaultName());
+    cv::write(file, "parameters", to_json(parameters_));
+    cv::write(file, "disparityType", type_);
+  }
+  /// \throws Error (argument) when the node was not written by write(), or its parameters are out of range.
+  void read(const cv::FileNode& node) override {
+    if (static_cast<std::string>(node["name"]) != getDefaultName())
+      refuse("the file has no " + getDefaultName() + ": give one that such a matcher saved");
+    setParameters(parameters_from_json(static_cast<std::string>(node["parameters"])));
+    setDisparityType(static_cast<int>(node["disparityType"]));
+  }
+  cv::String getDefaultName() const override {
+    return "parallax_StereoMatcher";
+  }
+
+ private:
+  [[noreturn]] static void refuse(const std::string& message) {
+    throw Error(ErrorCategory::argument, message);
+  }
+
+  bool has(const std::string& name) const {
+    for (const ParameterInfo& info : list_parameters(method_name(parameters_)))
+      if (info.name == name) return true;
+    return false;
+  }
+
+  template <class Change>
+  void change(const Change& apply) {
+    MatcherParameters changed = parameters_;
+    apply(changed);
+    setParameters(changed);
+  }
+
+  int none() const {
+    return parameters_.min_disparity() - 1;
+  }
+
+  // Plans if necessary.
+  Matcher& planned(const ImageFormat& format, bool floats) {
+    const auto highest = static_cast<std::int64_t>(parameters_.min_disparity()) + parameters_.disparities();
+    if (!floats && (none() < -2048 || highest > 2047))
+      refuse("disparities from " + std::to_string(none() + 1) + " to " + std::to_string(highest - 1) +
+             " do not fit CV_16S in 16ths: call setDisparityType(CV_32F)");
+    if (!matcher_ || format_ != format) {
+      matcher_.reset();
+      matcher_.emplace(parameters_, device_, format, limits_);
+      format_ = format;
+    }
+    return *matcher_;
+  }
+
+  // `Image` is cv::Mat or cv::cuda::GpuMat, here and below.
+  template <class Image>
+  static ImageFormat format_of(const Image& image, const std::string& which) {
+    if (image.empty()) refuse("the " + which + " image is empty: give an image, or check that it was read");
+    if ((image.depth() != CV_8U && image.depth() != CV_16U) ||
+        (image.channels() != 1 && image.channels() != 3))
+      refuse("the " + which + " image has type " + cv::typeToString(image.type()) +
+             ": give CV_8U or CV_16U of 1 or 3 channels");
+    return {{image.cols, image.rows}, image.depth() == CV_8U ? Depth::bits8 : Depth::bits16};
+  }
+
+  template <class Image>
+  static ImageView view(const Image& image, const std::string& which) {
+    return {image.data, format_of(image, which), image.channels(), stride_of(image)};
+  }
+  static std::ptrdiff_t stride_of(const cv::Mat& image) {
+    return static_cast<std::ptrdiff_t>(image.step[0]);
+  }
+  static std::ptrdiff_t stride_of(const cv::cuda::GpuMat& image) {
+    return static_cast<std::ptrdiff_t>(image.step);
+  }
+
+  template <class T, class Image>
+  static View<T> writable(Image& image) {
+    return {reinterpret_cast<T*>(image.data), {image.cols, image.rows}, stride_of(image)};
+  }
+
+  // Shares the pixels of a gray image.
+  static cv::Mat as_rgb(cv::InputArray image, const std::string& which) {
+    const cv::Mat given = image.getMat();
+    format_of(given, which);
+    if (given.channels() == 1) return given;
+    cv::Mat rgb(given.size(), given.type());
+    const int swapped[] = {0, 2, 1, 1, 2, 0};
+    cv::mixChannels(&given, 1, &rgb, 1, swapped, 3);
+    return rgb;
+  }
+
+  template <class T>
+  void convert(cv::Mat& result, int scale) const {
+    const auto missing = static_cast<T>(none() * scale);
+    for (int y = 0; y < result.rows; ++y) {
+      const float* from = found_.ptr<float>(y);
+      T* to = result.ptr<T>(y);
+      for (int x = 0; x < result.cols; ++x) {
+        if (from[x] == std::numeric_limits<float>::infinity())
+          to[x] = missing;
+        else if constexpr (std::is_same_v<T, float>)
+          to[x] = from[x];
+        else
+          to[x] = static_cast<T>(cvFloor(from[x] * static_cast<float>(scale) + 0.5f));
+      }
+    }
+  }
+
+  MatcherParameters parameters_;
+  Device device_;
+  PlanLimits limits_;
+  int type_ = CV_16S;
+  std::optional<Matcher> matcher_;
+  ImageFormat format_;      // of the plan
+  cv::Mat found_, status_;  // what the matcher wrote last
+};
+
+/// Makes a matcher with these parameters: create(parallax::CensusParameters{}).
+/// \throws Error (argument) as StereoMatcher's constructor does.
+inline cv::Ptr<StereoMatcher> create(const MatcherParameters& parameters,
+                                     const Device& device = Device::parse("auto"),
+                                     const PlanLimits& limits = {}) {
+  return cv::makePtr<StereoMatcher>(parameters, device, limits);
+}
+
+/// Makes a matcher of a method by name. `json` changes other parameters, as with_json() does: R"({"fill": "none"})".
+/// \throws Error (argument) for an unknown method, or parameters that it does not have or that are out of range.
+inline cv::Ptr<StereoMatcher> create(const std::string& method, int minDisparity = 0, int numDisparities = 64,
+                                     const std::string& json = "{}",
+                                     const Device& device = Device::parse("auto")) {
+  MatcherParameters parameters = with_json(preset(method, "default"), json);
+  parameters.min_disparity() = minDisparity;
+  parameters.disparities() = numDisparities;
+  return create(parameters, device);
+}
+
+}  // namespace parallax::opencv
