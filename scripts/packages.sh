@@ -7,3 +7,6 @@ test_packages=(libgtest-dev ocl-icd-libopencl1 pocl-opencl-icd)
 check_packages=(git clang libclang-rt-14-dev clang-format ffmpeg)
 # OpenCV's matchers are compared with ours in benchmarks, and its decoders in a test of pictures.
 benchmark_packages=(libbenchmark-dev libopencv-dev)
+# To build and test the Debian packages: scripts/package.sh.
+package_packages=(git debhelper dh-python dpkg-dev help2man python3)
+package_test_packages=(lintian mmdebstrap autopkgtest)
