@@ -60,14 +60,15 @@ def _metadata() -> str:
 
 
 def _wheel() -> str:
-    return (
-        f"Wheel-Version: 1.0\nGenerator: parallax {_version()}\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n"
-    )
+    return f"Wheel-Version: 1.0\nGenerator: parallax {_version()}\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n"
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True, stdout=sys.stderr)
 
 
 def _compiled(folder: Path) -> Path:
-    run = lambda *command: subprocess.run(command, check=True, stdout=sys.stderr)  # noqa: E731
-    run(
+    _run(
         "cmake",
         "-S",
         str(ROOT),
@@ -83,7 +84,7 @@ def _compiled(folder: Path) -> Path:
         "-DCMAKE_INSTALL_RPATH=$ORIGIN",
         *(["-GNinja"] if shutil.which("ninja") else []),
     )
-    run("cmake", "--build", str(folder), "--target", "parallax", "--parallel", str(os.cpu_count() or 1))
+    _run("cmake", "--build", str(folder), "--target", "parallax", "--parallel", str(os.cpu_count() or 1))
     return folder / "src" / "libparallax.so"
 
 
@@ -141,9 +142,7 @@ def build_wheel(
     return name
 
 
-def prepare_metadata_for_build_wheel(
-    metadata_directory: str, config_settings: Optional[Dict[str, Any]] = None
-) -> str:
+def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: Optional[Dict[str, Any]] = None) -> str:
     folder = Path(metadata_directory) / DIST_INFO
     folder.mkdir()
     for name, data in _dist_info():

@@ -57,7 +57,7 @@ PARALLAX_API const char* parallax_error_message(void);
 /** Receives a line of text, from any thread. Must not call Parallax and must not throw. */
 typedef void (*parallax_log_function)(void* user, const char* message);
 /** Sets the function that is told about work that takes seconds, such as the compilation of kernels for a GPU;
-    NULL = none. For the whole process. */
+    NULL = none. For the whole process; not while a matcher is being planned. */
 PARALLAX_API parallax_code parallax_set_log(parallax_log_function log, void* user);
 
 /** Receives how much of the work is done, and returns 0 to go on; any other value ends the call with
@@ -283,8 +283,10 @@ typedef struct parallax_metrics {
   uint64_t mismatches;       /**< pixels whose rounded disparity is wrong */
 } parallax_metrics;
 
+#define PARALLAX_METRICS_INIT {sizeof(parallax_metrics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
 /** Compares a disparity map with the truth; both are floats, not finite = none. `mask`: 8 bits, 255 = evaluate; NULL =
-    everywhere. Set metrics->struct_size. */
+    everywhere. */
 PARALLAX_API parallax_code parallax_evaluate(const parallax_image* disparity, const parallax_image* truth,
                                              const parallax_image* mask, parallax_metrics* metrics);
 
@@ -302,7 +304,7 @@ typedef struct parallax_calibration {
 #define PARALLAX_CALIBRATION_INIT \
   { sizeof(parallax_calibration), 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/** Reads Middlebury's calib.txt. Set calibration->struct_size. */
+/** Reads Middlebury's calib.txt. */
 PARALLAX_API parallax_code parallax_read_calibration(const char* path, parallax_calibration* calibration);
 
 /** Writes the depth of every pixel as floats, 0 = none: focal · baseline / (disparity + doffs). */

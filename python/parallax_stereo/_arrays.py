@@ -14,19 +14,39 @@ Array = npt.NDArray[Any]
 TYPES = {np.dtype(np.uint8): UINT8, np.dtype(np.uint16): UINT16, np.dtype(np.float32): FLOAT32}
 
 
+# GPUs, as DLPack numbers kinds of devices.
+_CUDA, _CUDA_MANAGED = 2, 13
+
+
+def is_on_gpu(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return False
+    if hasattr(value, "__dlpack_device__"):
+        return int(value.__dlpack_device__()[0]) in (_CUDA, _CUDA_MANAGED)
+    # torch raises an AttributeError for a tensor that is not on a GPU.
+    return hasattr(value, "__cuda_array_interface__")
+
+
 def as_array(value: Any, name: str) -> Array:
     """A NumPy array of anything that shares its memory with one."""
     if isinstance(value, np.ndarray):
         return value
-    if not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
-        return np.from_dlpack(value)
+    if is_on_gpu(value):
+        raise ArgumentError(f"{name} is on a GPU, and the left image is not: give all arrays on one device")
     try:
-        array = np.asarray(value)
+        array: Array = np.asarray(value) if hasattr(value, "__array__") else np.from_dlpack(value)
     except Exception as error:
-        raise ArgumentError(f"{name} is no array ({error}): give a NumPy array") from error
-    if array.dtype == object:
-        raise ArgumentError(f"{name} is {type(value).__name__}: give a NumPy array")
+        raise ArgumentError(f"{name} is {type(value).__name__}: give a NumPy array") from error
     return array
+
+
+def integer(value: Any, name: str, least: int = -(2**31), most: int = 2**31 - 1) -> int:
+    """An integer that C can take."""
+    if not isinstance(value, (int, np.integer)):
+        raise ArgumentError(f"{name} is {value!r}: give an integer")
+    if not least <= value <= most:
+        raise ArgumentError(f"{name} is {value}: choose an integer from {least} to {most}")
+    return int(value)
 
 
 def check_dtype(array: Array, name: str, dtypes: Tuple[Any, ...]) -> None:
@@ -64,9 +84,7 @@ def view(array: Array) -> Image:
     return Image(array.ctypes.data, width, height, stride, TYPES[array.dtype], channels)
 
 
-def input_array(
-    value: Any, name: str, dtypes: Tuple[Any, ...], channels: Tuple[Optional[int], ...] = (None,)
-) -> Array:
+def input_array(value: Any, name: str, dtypes: Tuple[Any, ...], channels: Tuple[Optional[int], ...] = (None,)) -> Array:
     """Rows may lie anywhere, also from the bottom up; an array without packed rows is copied."""
     array = as_array(value, name)
     check_dtype(array, name, dtypes)

@@ -11,10 +11,8 @@ from typing import Any, Optional, Tuple
 
 import numpy as np
 
-from ._arrays import TYPES
+from ._arrays import TYPES, is_on_gpu
 from ._library import ArgumentError, Image
-
-_CUDA, _CUDA_MANAGED = 2, 13
 
 
 class _Tensor(ctypes.Structure):
@@ -52,15 +50,6 @@ class GpuArray:
     strides: Tuple[int, ...]  # in bytes
     gpu: Optional[int]
     owner: Any
-
-
-def is_on_gpu(value: Any) -> bool:
-    if isinstance(value, np.ndarray):
-        return False
-    if hasattr(value, "__dlpack_device__"):
-        return int(value.__dlpack_device__()[0]) in (_CUDA, _CUDA_MANAGED)
-    # torch raises an AttributeError for a tensor that is not on a GPU.
-    return hasattr(value, "__cuda_array_interface__")
 
 
 def current_stream(value: Any) -> int:
@@ -156,7 +145,5 @@ def empty_like(value: Any, shape: Tuple[int, int], dtype: str) -> Any:
     if module == "cupy":
         return framework.empty(shape, dtype=dtype)
     if module == "numba":
-        return sys.modules["numba.cuda"].device_array(shape, dtype=dtype)  # type: ignore[attr-defined]
-    raise ArgumentError(
-        f"arrays of {module} cannot be made here: give the results' arrays by out=(disparity, status)"
-    )
+        return sys.modules["numba.cuda"].device_array(shape, dtype=dtype)
+    raise ArgumentError(f"arrays of {module} cannot be made here: give the results' arrays by out=(disparity, status)")

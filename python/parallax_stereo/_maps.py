@@ -8,11 +8,11 @@ import struct
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, Tuple, Union
+from typing import Any, Optional, Tuple, Union
 
 import numpy as np
 
-from ._arrays import Array, as_array, input_array, picture, view
+from ._arrays import Array, as_array, input_array, integer, picture, view
 from ._library import (
     ArgumentError,
     CalibrationValues,
@@ -27,7 +27,8 @@ from ._library import (
 PathLike = Union[str, Path]
 
 
-class Metrics(NamedTuple):
+@dataclass(frozen=True)
+class Metrics:
     """Errors over the pixels with known truth, as in `parallax eval`. Shares are from 0 to 1, errors in pixels."""
 
     count: int  #: evaluated pixels
@@ -67,7 +68,7 @@ def evaluate(disparity: Any, truth: Any, mask: Any = None) -> Metrics:
             chosen = chosen.astype(np.uint8) * np.uint8(255)
         chosen = input_array(chosen, "mask", (np.uint8,))
         function("evaluate")(views[0], views[1], view(chosen), metrics)
-    return Metrics(*(getattr(metrics, name) for name in Metrics._fields))
+    return Metrics(*(getattr(metrics, name) for name in Metrics.__dataclass_fields__))
 
 
 @dataclass(frozen=True)
@@ -262,10 +263,15 @@ def synthesize(
     """Renders a pair with exact truth: left and right, uint8 (height, width, 3), and the disparities of the left view,
     float32. `size` is (width, height); `scene` is "dots", "planes" or "layers"; every disparity is from 0 to
     `disparities` - 1. The same arguments give the same bytes on every machine."""
-    width, height = size
+    width, height = (integer(side, "size", 0) for side in size)
     left, right = (np.empty((height, width, 3), np.uint8) for _ in range(2))
     truth = np.empty((height, width), np.float32)
     function("synthesize")(
-        encoded(scene, "scene"), disparities, seed, view(left), view(right), view(truth)
+        encoded(scene, "scene"),
+        integer(disparities, "disparities"),
+        integer(seed, "seed", 0, 2**64 - 1),
+        view(left),
+        view(right),
+        view(truth),
     )
     return left, right, truth

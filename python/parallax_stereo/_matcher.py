@@ -6,12 +6,12 @@ from __future__ import annotations
 import ctypes
 import json
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
 from . import _gpu, _maps
-from ._arrays import TYPES, Array, as_array, input_array, mask, output_array, picture, view
+from ._arrays import TYPES, Array, as_array, input_array, integer, is_on_gpu, mask, output_array, picture, view
 from ._library import (
     PROGRESS,
     ArgumentError,
@@ -105,6 +105,10 @@ class Result:
         return f"<Result {width}×{height}, {100 * share:.1f} % with a disparity>"
 
 
+def _result(maps: Sequence[Any], left: Any) -> Result:
+    return Result(maps[0], maps[1], maps[2] if len(maps) == 3 else None, left)
+
+
 def _on_host(array: Any) -> Any:
     if isinstance(array, np.ndarray):
         return array
@@ -154,6 +158,7 @@ class Matcher:
         self._settings = _Settings(method, preset, device, threads, max_memory, configure or {}, parameters)
         self._size = _checked_size(size)
         self._type = _image_type(dtype)
+        self._gpu = int(device.partition(":")[2] or 0) if device.startswith("cuda") else 0
         function("matcher_plan")(self._settings.handle, *self._size, self._type)
         has = ctypes.c_int32()
         function("matcher_has_confidence")(self._settings.handle, ctypes.byref(has))
@@ -209,14 +214,14 @@ class Matcher:
         is copied: the work is enqueued on `stream`, by default the stream of their framework, and the call returns
         before it is done. Keep the matcher until then. Of frameworks other than torch, cupy and numba, give `out`.
         """
-        if _gpu.is_on_gpu(left):
+        if is_on_gpu(left):
             return self._enqueue(left, right, left_mask, right_mask, costs, confidence, out, stream)
         if stream is not None:
             raise ArgumentError("stream is given, and the images are not on a GPU: leave it out")
         images = _Images(left, right, left_mask, right_mask, costs)
         maps = _new_maps(images.shape, confidence or (out is not None and len(out) == 3), out)
         function("matcher_run")(self._settings.handle, images.pair, _map([view(array) for array in maps]))
-        return Result(*maps, *[None] * (3 - len(maps)), images.left)
+        return _result(maps, images.left)
 
     def _enqueue(
         self,
@@ -232,20 +237,24 @@ class Matcher:
         number = _gpu.current_stream(left) if stream is None else _gpu.stream_number(stream)
         names = ("left", "right", "left_mask", "right_mask", "costs")
         given = (left, right, left_mask, right_mask, costs)
-        inputs = [
-            None if value is None else _gpu.gpu_array(value, number, name) for name, value in zip(names, given)
-        ]
+        inputs = [None if value is None else _gpu.gpu_array(value, number, name) for name, value in zip(names, given)]
         if out is None:
             shape = (self._size[1], self._size[0])
             dtypes = ("float32", "uint8", "float32")[: 3 if confidence else 2]
             out = tuple(_gpu.empty_like(left, shape, dtype) for dtype in dtypes)
         outputs = [
-            _gpu.gpu_array(value, number, name) for name, value in zip(("out[0]", "out[1]", "out[2]"), _checked_out(out))
+            _gpu.gpu_array(value, number, name)
+            for name, value in zip(("out[0]", "out[1]", "out[2]"), _checked_out(out))
         ]
+        for name, value in zip((*names, "out[0]", "out[1]", "out[2]"), (*inputs, *outputs)):
+            if value is not None and value.gpu not in (None, self._gpu):
+                raise ArgumentError(
+                    f"{name} is on GPU {value.gpu}, the matcher on GPU {self._gpu}: give all on one GPU"
+                )
         pair = _pair([None if value is None else _gpu.gpu_view(value, name) for name, value in zip(names, inputs)])
         maps = _map([_gpu.gpu_view(value, f"out[{i}]") for i, value in enumerate(outputs)])
         function("matcher_enqueue")(self._settings.handle, pair, maps, number or None)
-        return Result(*out, *[None] * (3 - len(out)), left)
+        return _result(out, left)
 
     def energy(self, left: Any, right: Any, disparity: Any) -> float:
         """The energy that the method minimises, of any disparity map of a pair."""
@@ -289,7 +298,7 @@ def match(
     """
     if disparities is not None:
         parameters["disparities"] = disparities
-    if _gpu.is_on_gpu(left):
+    if is_on_gpu(left):
         array = _gpu.gpu_array(left, _gpu.current_stream(left), "left")
         if device == "auto":
             device = "cuda" if array.gpu is None else f"cuda:{array.gpu}"
@@ -345,13 +354,18 @@ def _match_in_tiles(
     callback = PROGRESS(report) if progress is not None else PROGRESS(0)
     try:
         function("matcher_run_in_tiles")(
-            settings.handle, images.pair, _map([view(array) for array in maps]), padding, callback, None
+            settings.handle,
+            images.pair,
+            _map([view(array) for array in maps]),
+            integer(padding, "padding"),
+            callback,
+            None,
         )
     except Error:
         if raised:
             raise raised[0]
         raise
-    return Result(*maps, None, images.left)
+    return _result(maps, images.left)
 
 
 class _Settings:
@@ -368,9 +382,7 @@ class _Settings:
         parameters: Mapping[str, Any],
     ) -> None:
         self.handle = ctypes.c_void_p()
-        function("matcher_create")(
-            encoded(method, "method"), encoded(preset, "preset"), ctypes.byref(self.handle)
-        )
+        function("matcher_create")(encoded(method, "method"), encoded(preset, "preset"), ctypes.byref(self.handle))
         values = {name: _as_text(value) for name, value in parameters.items()}
         for reserved in ("method", "preset"):
             values.pop(reserved, None)
@@ -379,8 +391,8 @@ class _Settings:
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"the parameters {values} cannot be used: {error}") from error
         function("matcher_set_json")(self.handle, written.encode())
-        function("matcher_set_device")(self.handle, encoded(device, "device"), _integer(threads, "threads"))
-        function("matcher_set_memory_limit")(self.handle, max(0, _integer(max_memory, "max_memory")))
+        function("matcher_set_device")(self.handle, encoded(device, "device"), integer(threads, "threads"))
+        function("matcher_set_memory_limit")(self.handle, integer(max_memory, "max_memory", 0, 2**63))
         for name, value in configure.items():
             function("matcher_configure")(self.handle, encoded(name, "configure"), encoded(str(value), name))
 
@@ -395,14 +407,8 @@ class _Settings:
         function("matcher_estimate_memory")(self.handle, *size, image_type, ctypes.byref(needed))
         return needed.value
 
-    def __del__(self) -> None:
-        release(self.handle)
-
-
-def _integer(value: Any, name: str) -> int:
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    raise ArgumentError(f"{name} is {value!r}: give an integer")
+    def __del__(self, _release: Callable[[ctypes.c_void_p], None] = release) -> None:
+        _release(self.handle)
 
 
 def _checked_size(size: Any) -> Tuple[int, int]:
@@ -410,7 +416,7 @@ def _checked_size(size: Any) -> Tuple[int, int]:
         width, height = size
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"size is {size!r}: give (width, height)") from error
-    return _integer(width, "width"), _integer(height, "height")
+    return integer(width, "width"), integer(height, "height")
 
 
 def _image_type(dtype: Any) -> int:

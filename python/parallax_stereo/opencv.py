@@ -36,6 +36,7 @@ class StereoMatcher:
         images = [_as_rgb(as_array(image, name)) for image, name in ((left, "left"), (right, "right"))]
         found = self._matcher(images[0])(images[0], images[1]).disparity
         none = self._minimum - 1
+        result: Array
         if disparity is not None and disparity.dtype == np.float32:
             result = np.where(np.isfinite(found), found, np.float32(none))
         else:
@@ -90,4 +91,5 @@ def _as_rgb(image: Array) -> Array:
 def _fixed_point(disparity: Array, none: int) -> Array:
     missing = ~np.isfinite(disparity)
     scaled = np.where(missing, np.float32(none), disparity) * np.float32(DISP_SCALE)
-    return np.clip(np.floor(scaled + np.float32(0.5)), -32768, 32767).astype(np.int16)
+    result: Array = np.clip(np.floor(scaled + np.float32(0.5)), -32768, 32767).astype(np.int16)
+    return result

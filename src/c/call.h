@@ -43,8 +43,9 @@ std::string text(const char* given, std::string_view name);
 // not know must be 0. A struct ends at the least with the members of the first version, `least` bytes.
 template <class Struct>
 Struct known(const Struct* given, std::string_view name, std::size_t least = sizeof(Struct)) {
+  constexpr std::size_t most = 4096;  // a larger size was never set
   const std::size_t size = required(given, name).struct_size;
-  if (size < least) refuse_size(name, size, least);
+  if (size < least || size > most) refuse_size(name, size, least);
   const auto* bytes = reinterpret_cast<const char*>(given);
   for (std::size_t i = sizeof(Struct); i < size; ++i)
     if (bytes[i] != 0) refuse_size(name, size, least);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "parallax/error.h"
 #include "parallax/evaluate.h"
 #include "parallax/formats.h"
 #include "parallax/synth.h"

@@ -21,7 +21,8 @@ struct parallax_matcher {
   std::mutex mutex;
   std::atomic<std::thread::id> owner;  // the thread that holds the mutex
   MatcherParameters parameters;
-  Device device = Device::parse("auto");
+  std::string device = "auto";  // parsed when it is needed, because "auto" looks for GPUs
+  int threads = 0;
   PlanLimits limits;
   std::optional<Matcher> planned;
   ImageFormat format;  // of the plan
@@ -76,6 +77,12 @@ ImageFormat format_of(std::int32_t width, std::int32_t height, parallax_type typ
     throw Error(ErrorCategory::argument, "type is " + std::to_string(static_cast<int>(type)) +
                                              ": choose PARALLAX_UINT8 or PARALLAX_UINT16");
   return {{width, height}, type == PARALLAX_UINT8 ? Depth::bits8 : Depth::bits16};
+}
+
+Device device_of(const parallax_matcher& matcher) {
+  Device device = Device::parse(matcher.device);
+  device.threads = matcher.threads;
+  return device;
 }
 
 Matcher& planned(parallax_matcher& matcher) {
@@ -166,8 +173,10 @@ parallax_code parallax_matcher_get_json(parallax_matcher* matcher, const char** 
 
 parallax_code parallax_matcher_set_device(parallax_matcher* matcher, const char* device, int32_t threads) {
   return c::change(matcher, [&](parallax_matcher& changed) {
-    changed.device = Device::parse(c::text(device, "device"));
-    changed.device.threads = threads;
+    std::string chosen = c::text(device, "device");
+    if (chosen != "auto") Device::parse(chosen);
+    changed.device = std::move(chosen);
+    changed.threads = threads;
   });
 }
 
@@ -191,7 +200,7 @@ parallax_code parallax_matcher_plan(parallax_matcher* matcher, int32_t width, in
     const ImageFormat format = c::format_of(width, height, type);
     if (used.planned && used.format == format) return;
     used.planned.reset();
-    used.planned.emplace(used.parameters, used.device, format, used.limits);
+    used.planned.emplace(used.parameters, c::device_of(used), format, used.limits);
     used.format = format;
   });
 }
@@ -200,7 +209,7 @@ parallax_code parallax_matcher_estimate_memory(parallax_matcher* matcher, int32_
                                                parallax_type type, uint64_t* bytes) {
   return c::use(matcher, [&](parallax_matcher& used) {
     c::required(bytes, "bytes") = estimate_memory_bytes(
-        used.parameters, used.device, c::format_of(width, height, type), used.limits.configuration);
+        used.parameters, c::device_of(used), c::format_of(width, height, type), used.limits.configuration);
   });
 }
 
@@ -236,7 +245,8 @@ parallax_code parallax_matcher_run_in_tiles(parallax_matcher* matcher, const par
     const StereoPair images = c::pair_of(pair);
     TileOptions options;
     if (padding != 0) options.padding = padding;
-    const TilePlan plan = plan_tiles(used.parameters, used.device, images.left.format, used.limits, options);
+    const TilePlan plan =
+        plan_tiles(used.parameters, c::device_of(used), images.left.format, used.limits, options);
     match_in_tiles(plan, images, c::map_of(map), c::reporter(progress, user));
   });
 }

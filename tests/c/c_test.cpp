@@ -300,6 +300,8 @@ TEST(CTest, StructsMayBeOlderOrNewer) {
   expect_code(PARALLAX_ERROR_ARGUMENT, run(), "pair struct_size");
   newer.known.struct_size = sizeof(parallax_pair) - 1;
   expect_code(PARALLAX_ERROR_ARGUMENT, run(), "pair struct_size");
+  newer.known.struct_size = ~std::size_t{0};
+  expect_code(PARALLAX_ERROR_ARGUMENT, run(), "pair struct_size");
   newer.known.struct_size = 0;
   expect_code(PARALLAX_ERROR_ARGUMENT, run(), "pair struct_size is 0");
 }
@@ -503,8 +505,7 @@ TEST(CTest, MapsAreEvaluatedAndConverted) {
 
   truth.at(3, 3) += 1.5f;
   const parallax_image disparity = image_of(truth), expected = image_of(pair.left_truth);
-  parallax_metrics metrics{};
-  metrics.struct_size = sizeof(metrics);
+  parallax_metrics metrics = PARALLAX_METRICS_INIT;
   expect_ok(parallax_evaluate(&disparity, &expected, nullptr, &metrics));
   const ErrorMetrics error = evaluate(truth.view(), pair.left_truth.view());
   EXPECT_EQ(metrics.count, size.pixels());

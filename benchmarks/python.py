@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a call from Python costs, as tables in Markdown.
+
+    PYTHONPATH=python PARALLAX_LIBRARY=build/developer/shared/libparallax.so python3 benchmarks/python.py
+
+Where there is a GPU, also with arrays of torch and cupy that are on it.
+"""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from typing import Any, Callable, List
+
+import numpy as np
+
+import parallax_stereo as px
+
+
+def seconds(call: Callable[[], Any], runs: int) -> float:
+    """Median of single calls."""
+    times = []
+    for _ in range(runs):
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times)
+
+
+def print_smallest_calls() -> None:
+    print("| 1×1 pixel, cpu | µs a call |\n|---|--:|")
+    image = np.zeros((1, 1), np.uint8)
+    for method in px.methods():
+        matcher = px.Matcher(method, (1, 1), device="cpu", disparities=2)
+        print(f"| {method} | {1e6 * seconds(lambda: matcher(image, image), 5000):.1f} |")
+
+
+def print_matches() -> None:
+    """The library measures its stages inside the call."""
+    print("\n| 640×480, 64 labels, cpu | ms in the library | ms of the call | difference % |\n|---|--:|--:|--:|")
+    left, right, _ = px.synthesize((640, 480), 64)
+    for method in ("block", "census", "bp"):
+        matcher = px.Matcher(method, (640, 480), device="cpu", disparities=64)
+        inside: List[float] = []
+
+        def call() -> None:
+            matcher(left, right)
+            inside.append(sum(matcher.stages.values()))
+
+        whole = 1e3 * seconds(call, 41)
+        own = statistics.median(inside)
+        print(f"| {method} | {own:.2f} | {whole:.2f} | {100 * (whole / own - 1):.1f} |")
+
+
+def pairs_per_second(threads: int, pairs: int) -> float:
+    """As benchmark_threads measures it in C++."""
+    left, right, _ = px.synthesize((640, 480), 64)
+    matchers = [px.Matcher("census", (640, 480), device="cpu", threads=1, disparities=64) for _ in range(threads)]
+
+    def work(matcher: px.Matcher) -> None:
+        for _ in range(pairs // threads):
+            matcher(left, right)
+
+    workers = [threading.Thread(target=work, args=(matcher,)) for matcher in matchers]
+    begin = time.perf_counter()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return pairs / (time.perf_counter() - begin)
+
+
+def print_threads() -> None:
+    print("\n| 640×480, census, matchers of one thread each | pairs/s |\n|---|--:|")
+    for threads in (1, 2, 4):
+        rates = [pairs_per_second(threads, 64) for _ in range(5)]
+        print(f"| {threads} | {statistics.median(rates):.1f} |")
+
+
+def print_gpu() -> None:
+    print("\n| 640×480, 64 labels, arrays on the GPU | µs until the call returns | µs a pair |\n|---|--:|--:|")
+    left, right, _ = px.synthesize((640, 480), 64)
+    for method in ("census", "bp"):
+        for name in ("torch", "cupy"):
+            try:
+                framework: Any = __import__(name)
+            except ImportError:
+                continue
+            to_gpu = (lambda image: framework.as_tensor(image, device="cuda")) if name == "torch" else framework.asarray
+            images = to_gpu(left), to_gpu(right)
+            matcher = px.Matcher(method, (640, 480), device="cuda", disparities=64)
+            wait = framework.cuda.synchronize if name == "torch" else framework.cuda.Stream.null.synchronize
+            matcher(*images)
+            wait()
+
+            def one() -> None:
+                matcher(*images)
+
+            def hundred() -> None:
+                for _ in range(100):
+                    matcher(*images)
+                wait()
+
+            returned = []
+            for _ in range(50):
+                returned.append(seconds(one, 1))
+                wait()
+            rate = seconds(hundred, 9) / 100
+            print(f"| {method}, {name} | {1e6 * statistics.median(returned):.1f} | {1e6 * rate:.1f} |")
+
+
+if __name__ == "__main__":
+    print_smallest_calls()
+    print_matches()
+    print_threads()
+    if any(device.name.startswith("cuda") for device in px.devices()):
+        print_gpu()

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairs a second of several matchers at once, each with one thread: beside benchmarks/python.py.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+#include "parallax/parallax.h"
+
+namespace {
+
+using namespace parallax;
+
+double pairs_per_second(const SynthPair& pair, int threads, int pairs) {
+  std::vector<Matcher> matchers;
+  for (int i = 0; i < threads; ++i)
+    matchers.emplace_back(CensusParameters(), Device{DeviceKind::cpu, 0, 0, 1}, ImageFormat{pair.size()});
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::thread> workers;
+  for (Matcher& matcher : matchers)
+    workers.emplace_back([&] {
+      Plane<float> disparity(pair.size());
+      Plane<std::uint8_t> status(pair.size());
+      for (int i = 0; i < pairs / threads; ++i)
+        matcher.run({pair.left_view(), pair.right_view()}, {disparity.view(), status.view()});
+    });
+  for (std::thread& worker : workers) worker.join();
+  return pairs / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+int main() {
+  const SynthPair pair = synthesize({});
+  std::printf("| 640×480, census, matchers of one thread each | pairs/s |\n|---|--:|\n");
+  for (const int threads : {1, 2, 4}) {
+    std::vector<double> rates;
+    for (int i = 0; i < 5; ++i) rates.push_back(pairs_per_second(pair, threads, 64));
+    std::nth_element(rates.begin(), rates.begin() + 2, rates.end());
+    std::printf("| %d | %.1f |\n", threads, rates[2]);
+  }
+}
