@@ -4,8 +4,8 @@ build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libspng-d
   libyaml-cpp-dev libtinyxml2-dev libcli11-dev nlohmann-json3-dev opencl-c-headers)
 test_packages=(libgtest-dev ocl-icd-libopencl1 pocl-opencl-icd python3-numpy python3-pil python3-pytest)
 # For sanitizers and fuzz targets, and the programs that scripts and some tests use.
-check_packages=(abigail-tools git clang libclang-rt-14-dev clang-format ffmpeg mypy python3-ipykernel python3-matplotlib
-  python3-nbclient python3-venv)
+check_packages=(abigail-tools git clang libclang-rt-14-dev clang-format ffmpeg fish mypy python3-ipykernel python3-matplotlib
+  python3-nbclient python3-venv zsh)
 # OpenCV's matchers are compared with ours in benchmarks, and its decoders in a test of pictures.
 benchmark_packages=(libbenchmark-dev libopencv-dev)
 # To build and test the Debian packages: scripts/package.sh.

@@ -126,9 +126,19 @@ TEST_F(CompletionTest, WorksInFish) {
   EXPECT_TRUE(contains(offered("parallax match le"), "left.png"));
 }
 
-TEST_F(CompletionTest, TheScriptForZshHasNoErrors) {
+// Without a terminal, functions in place of zsh's own print what they receive.
+TEST_F(CompletionTest, WorksInZsh) {
   if (!has("zsh")) GTEST_SKIP() << "zsh is not installed";
-  EXPECT_EQ(in_shell("zsh", "zsh -n ./script; print fine"), "fine\n");
+  const auto offered = [&](const std::string& words, int current) {
+    return in_shell("zsh",
+                    "compdef() { :; }; _files() { print files; }; _describe() { print -rl -- ${(P)2}; }; "
+                    "source ./script; words=(parallax " +
+                        words + "); CURRENT=" + std::to_string(current) + "; _parallax");
+  };
+  EXPECT_TRUE(offered("me", 2).starts_with("merge:merge the matched tiles"));
+  EXPECT_EQ(offered("match --method c", 4), "census:\n");
+  EXPECT_EQ(offered("match --method=c", 3), "--method=census:\n");
+  EXPECT_EQ(offered("match ''", 3), "files\n");
 }
 
 }  // namespace
