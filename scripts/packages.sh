@@ -4,10 +4,13 @@ build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libspng-d
   libyaml-cpp-dev libtinyxml2-dev libcli11-dev nlohmann-json3-dev opencl-c-headers)
 test_packages=(libgtest-dev ocl-icd-libopencl1 pocl-opencl-icd python3-numpy python3-pil python3-pytest)
 # For sanitizers and fuzz targets, and the programs that scripts and some tests use.
-check_packages=(abigail-tools black git clang libclang-rt-14-dev clang-format doxygen ffmpeg mypy python3-ipykernel
-  python3-matplotlib python3-nbclient python3-venv)
+check_packages=(abigail-tools black git clang libclang-rt-14-dev clang-format doxygen ffmpeg fish mypy python3-ipykernel
+  python3-matplotlib python3-nbclient python3-venv zsh)
 # For the GStreamer plugin, which is built and tested where they are installed.
 gstreamer_packages=(libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-plugins-base gstreamer1.0-plugins-good
   gstreamer1.0-tools)
 # OpenCV's matchers are compared with ours in benchmarks, its decoders in a test of pictures; tests of parallax/opencv.h need it.
 benchmark_packages=(libbenchmark-dev libopencv-dev)
+# To build and test the Debian packages: scripts/package.sh.
+package_packages=(git debhelper dh-python dpkg-dev help2man python3)
+package_test_packages=(lintian mmdebstrap autopkgtest)

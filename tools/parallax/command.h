@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -37,6 +38,14 @@ int synth_command(const Arguments& arguments);
 int plan_command(const Arguments& arguments);
 int merge_command(const Arguments& arguments);
 int devices_command(const Arguments& arguments);
+
+struct Command {
+  const char* name;
+  int (*run)(const Arguments& arguments);
+  const char* summary;
+};
+// Completes the names and options of these commands.
+int completion_command(const Arguments& arguments, std::span<const Command> commands);
 
 // Wrong use, such as an unknown or contradictory option: exit status 2.
 class UsageError : public std::runtime_error {

@@ -8,11 +8,7 @@
 namespace parallax::tool {
 namespace {
 
-struct Command {
-  const char* name;
-  int (*run)(const Arguments& arguments);
-  const char* summary;
-};
+int complete_commands(const Arguments& arguments);
 
 constexpr Command commands[] = {
     {"match", match_command, "match a rectified pair: disparity map, coloured picture, point cloud"},
@@ -23,12 +19,17 @@ constexpr Command commands[] = {
     {"plan", plan_command, "cut a pair larger than memory into tiles that are matched one by one"},
     {"merge", merge_command, "merge the matched tiles of a plan into one map"},
     {"devices", devices_command, "list the devices of this machine, and what runs on them"},
+    {"completion", complete_commands, "print the script that completes commands and options in a shell"},
 };
+
+int complete_commands(const Arguments& arguments) {
+  return completion_command(arguments, commands);
+}
 
 void print_help(std::ostream& out) {
   out << "Parallax " PARALLAX_VERSION ": dense stereo matching\n\nUsage: parallax COMMAND [OPTION …]\n\n";
   for (const Command& command : commands)
-    out << "  " << command.name << std::string(10 - std::string_view(command.name).size(), ' ')
+    out << "  " << command.name << std::string(12 - std::string_view(command.name).size(), ' ')
         << command.summary << "\n";
   out << "\n'parallax COMMAND --help' lists the options of a command.\n";
 }

@@ -48,8 +48,10 @@ Option& add_parameter(Options& options, MatcherParameters& parameters, const Par
     const auto take_choice = [take, choices](const std::string& text) {
       return std::find(choices.begin(), choices.end(), text) != choices.end() && take(text);
     };
-    return options.add_text(name, "NAME", initial, "one of " + join(choices), take_choice,
-                            parameter.help + ": " + join(choices));
+    return options
+        .add_text(name, "NAME", initial, "one of " + join(choices), take_choice,
+                  parameter.help + ": " + join(choices))
+        .offer(choices);
   }
   const char* value_name = parameter.kind == ParameterKind::integer ? "N" : "X";
   return options.add_text(name, value_name, initial, parameter.allowed, take, parameter.help);
@@ -95,13 +97,17 @@ std::string footer_of(const std::string& command, const std::string& method) {
          " --method NAME --help' lists those of another.";
 }
 
-std::string device_names(const std::string& method) {
+std::vector<std::string> device_kinds(const std::string& method) {
   std::vector<std::string> names{"auto"};
   for (const MatcherOnDevice& entry : list_matchers())
-    if (entry.method == method)
-      names.push_back(name(entry.device) + std::string(entry.device == DeviceKind::cuda     ? "[:N]"
-                                                       : entry.device == DeviceKind::opencl ? "[:P.D]"
-                                                                                            : ""));
+    if (entry.method == method) names.push_back(name(entry.device));
+  return names;
+}
+
+std::string device_names(const std::string& method) {
+  std::vector<std::string> names = device_kinds(method);
+  for (std::string& each : names)
+    each += each == name(DeviceKind::cuda) ? "[:N]" : each == name(DeviceKind::opencl) ? "[:P.D]" : "";
   return join(names);
 }
 

@@ -31,6 +31,8 @@ std::string preset_names(const std::string& method);
 // For --help.
 std::string method_help();
 std::string footer_of(const std::string& command, const std::string& method);
+// "auto, reference, cpu, cuda, opencl": kinds of devices for this method.
+std::vector<std::string> device_kinds(const std::string& method);
 // Values of --device for this method in this build: "auto, reference, cpu, cuda[:N], opencl[:P.D]".
 std::string device_names(const std::string& method);
 
@@ -53,11 +55,14 @@ void add_configuration_option(Options& options, TunedValues& configuration);
 template <class Request>
 void add_search_options(Options& options, Request& request) {
   options.group("Search");
-  options.add("--method", request.method, method_help());
-  options.add("--preset", request.preset,
-              "Named set of parameters, which other options override: " + preset_names(request.method));
+  options.add("--method", request.method, method_help()).offer(list_methods());
+  options
+      .add("--preset", request.preset,
+           "Named set of parameters, which other options override: " + preset_names(request.method))
+      .offer(list_presets(request.method));
   options.group("Device");
-  options.add("--device", request.device, device_names(request.method) + "; see 'parallax devices'");
+  options.add("--device", request.device, device_names(request.method) + "; see 'parallax devices'")
+      .offer(device_kinds(request.method));
   options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one per core");
   add_configuration_option(options, request.configuration);
   add_method_options(options, request.parameters);

@@ -102,6 +102,11 @@ Option& Option::repeats() {
   return *this;
 }
 
+Option& Option::offer(const std::vector<std::string>& values) {
+  choices_ = values;
+  return *this;
+}
+
 std::string Option::shown_names() const {
   if (is_argument()) return names_;
   std::string names = switch_ ? "--[no-]" + names_.substr(2, names_.find(',') - 2) : names_;
@@ -278,6 +283,7 @@ Option& Options::add_words(const std::string& names, const std::vector<std::stri
                            const std::string& help) {
   Option& option = add_option(names, "NAME", help + ": " + join(words));
   option.default_ = chosen;
+  option.choices_ = words;
   option.set_ = [&option, words, set](const std::string& text) {
     const auto found = std::find(words.begin(), words.end(), text);
     if (found == words.end()) option.refuse(text, "one of " + join(words));
@@ -339,7 +345,26 @@ void Options::set_values() const {
   }
 }
 
+OptionList Options::list() const {
+  OptionList list;
+  for (const auto& option : options_) {
+    if (option->hidden_) continue;
+    std::vector<std::string> names = CLI::detail::split(option->names_, ',');
+    // "!--no-check"
+    for (std::string& name : names) std::erase(name, '!');
+    const std::string& value = option->value_name_;
+    list.options.push_back(
+        {names, option->help_, option->choices_, option->is_argument(), !value.empty(),
+         value == "FILE" || value == "DIR" || (option->is_argument() && option->choices_.empty()),
+         option->expert_});
+  }
+  list.options.push_back({{"-h", "--help"}, "List the options"});
+  list.options.push_back({{"--help-all"}, "List all options"});
+  return list;
+}
+
 void Options::read(const Arguments& arguments) {
+  if (std::find(arguments.begin(), arguments.end(), list_options) != arguments.end()) throw list();
   parse(arguments);
   set_values();
 }

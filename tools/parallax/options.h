@@ -42,6 +42,8 @@ class Option {
   Option& expert();
   // May be given more than once.
   Option& repeats();
+  // Values that shells offer; others are not refused.
+  Option& offer(const std::vector<std::string>& values);
 
  private:
   friend class Options;
@@ -54,11 +56,26 @@ class Option {
   Number read_number(const std::string& text) const;
 
   std::string names_, value_name_, help_, default_, group_;  // names in the syntax of CLI11: "-o,--output"
+  std::vector<std::string> choices_;
   std::optional<std::pair<double, double>> range_;
   std::function<void(const std::string& text)> set_;
   bool switch_ = false, list_ = false, required_ = false, expert_ = false, hidden_ = false;
   CLI::Option* parsed_ = nullptr;
 };
+
+// What completion in a shell needs to know of an option.
+struct OptionSummary {
+  std::vector<std::string> names;  // "-o" and "--output", or "LEFT" for an argument
+  std::string help;
+  std::vector<std::string> choices = {};
+  bool argument = false, takes_value = false, names_file = false, expert = false;
+};
+
+// Thrown by Options::read() for the argument list_options, which cannot be typed, as it contains a NUL.
+struct OptionList {
+  std::vector<OptionSummary> options;
+};
+inline const std::string list_options("--list-options\0", 15);
 
 class Options {
  public:
@@ -110,7 +127,7 @@ class Options {
   // Printed below the options.
   void footer(const std::string& text) { footer_ = text; }
 
-  // Parses the arguments and sets the values. \throws UsageError, HelpRequest
+  // Parses the arguments and sets the values. \throws UsageError, HelpRequest, OptionList
   void read(const Arguments& arguments);
   // The same, but skips unknown options and --help. \throws UsageError
   void read_known(const Arguments& arguments);
@@ -128,6 +145,7 @@ class Options {
   void check_flags(const Arguments& arguments) const;
   void parse(const Arguments& arguments);
   void set_values() const;
+  OptionList list() const;
   std::string usage() const;
   std::string help(bool all) const;
 
