@@ -106,6 +106,7 @@ class StereoMatcher : public cv::StereoMatcher {
       refuse("the type of the disparities is neither CV_16S nor CV_32F: give one of the two");
     type_ = type;
   }
+  /// CV_16S or CV_32F.
   int getDisparityType() const {
     return type_;
   }
@@ -128,6 +129,7 @@ class StereoMatcher : public cv::StereoMatcher {
   void setParameter(const std::string& name, const std::string& value) {
     change([&](MatcherParameters& p) { set_parameter(p, name, value); });
   }
+  /// Where this matcher runs.
   const Device& device() const {
     return device_;
   }
@@ -136,6 +138,7 @@ class StereoMatcher : public cv::StereoMatcher {
   int getMinDisparity() const override {
     return parameters_.min_disparity();
   }
+  /// See getMinDisparity().
   void setMinDisparity(int minDisparity) override {
     change([&](MatcherParameters& p) { p.min_disparity() = minDisparity; });
   }
@@ -144,6 +147,7 @@ class StereoMatcher : public cv::StereoMatcher {
   int getNumDisparities() const override {
     return parameters_.disparities();
   }
+  /// See getNumDisparities().
   void setNumDisparities(int numDisparities) override {
     change([&](MatcherParameters& p) { p.disparities() = numDisparities; });
   }
@@ -153,6 +157,7 @@ class StereoMatcher : public cv::StereoMatcher {
   int getBlockSize() const override {
     return has("window") ? std::stoi(get_parameter(parameters_, "window")) : 1;
   }
+  /// See getBlockSize().
   void setBlockSize(int blockSize) override {
     if (has("window")) return setParameter("window", std::to_string(blockSize));
     if (blockSize != 1)
@@ -163,6 +168,7 @@ class StereoMatcher : public cv::StereoMatcher {
   int getSpeckleWindowSize() const override {
     return std::max(parameters_.refine().speckle_size - 1, 0);
   }
+  /// See getSpeckleWindowSize().
   void setSpeckleWindowSize(int speckleWindowSize) override {
     if (speckleWindowSize == std::numeric_limits<int>::max()) --speckleWindowSize;
     change([&](MatcherParameters& p) {
@@ -175,6 +181,7 @@ class StereoMatcher : public cv::StereoMatcher {
   int getSpeckleRange() const override {
     return cvRound(parameters_.refine().speckle_range);
   }
+  /// See getSpeckleRange().
   void setSpeckleRange(int speckleRange) override {
     change([&](MatcherParameters& p) { p.refine().speckle_range = static_cast<float>(speckleRange); });
   }
@@ -183,6 +190,7 @@ class StereoMatcher : public cv::StereoMatcher {
   int getDisp12MaxDiff() const override {
     return parameters_.refine().left_right_check ? cvRound(parameters_.refine().left_right_tolerance) : -1;
   }
+  /// See getDisp12MaxDiff().
   void setDisp12MaxDiff(int disp12MaxDiff) override {
     change([&](MatcherParameters& p) {
       p.refine().left_right_check = disp12MaxDiff >= 0;
@@ -203,6 +211,7 @@ class StereoMatcher : public cv::StereoMatcher {
     setParameters(parameters_from_json(static_cast<std::string>(node["parameters"])));
     setDisparityType(static_cast<int>(node["disparityType"]));
   }
+  /// The name in files that write() writes.
   cv::String getDefaultName() const override {
     return "parallax_StereoMatcher";
   }

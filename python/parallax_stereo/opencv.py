@@ -13,9 +13,9 @@ from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
-from ._arrays import Array, picture
+from ._arrays import Array, integer, picture
 from ._library import ArgumentError
-from ._matcher import Matcher, _integer, _Settings
+from ._matcher import Matcher, _Settings
 
 #: The disparities are integers of this many fractional bits.
 DISP_SHIFT = 4
@@ -63,21 +63,21 @@ class StereoMatcher:
 
     def setMinDisparity(self, minDisparity: int) -> None:
         """In pixels; any sign."""
-        self._set(min_disparity=_integer(minDisparity, "minDisparity"))
+        self._set(min_disparity=integer(minDisparity, "minDisparity"))
 
     def getNumDisparities(self) -> int:
         return int(self._values["disparities"])
 
     def setNumDisparities(self, numDisparities: int) -> None:
         """In pixels; need not be a multiple of 16."""
-        self._set(disparities=_integer(numDisparities, "numDisparities"))
+        self._set(disparities=integer(numDisparities, "numDisparities"))
 
     def getBlockSize(self) -> int:
         """The parameter `window`; 1 for methods that compare single pixels."""
         return int(self._values.get("window", 1))
 
     def setBlockSize(self, blockSize: int) -> None:
-        size = _integer(blockSize, "blockSize")
+        size = integer(blockSize, "blockSize")
         if "window" in self._values:
             self._set(window=size)
         elif size != 1:
@@ -88,7 +88,7 @@ class StereoMatcher:
 
     def setSpeckleWindowSize(self, speckleWindowSize: int) -> None:
         """Regions of up to this many pixels lose their disparity; 0 or less = none."""
-        size = min(_integer(speckleWindowSize, "speckleWindowSize"), 2**31 - 2)
+        size = min(integer(speckleWindowSize, "speckleWindowSize"), 2**31 - 2)
         self._set(speckle_size=size + 1 if size > 0 else 0)
 
     def getSpeckleRange(self) -> int:
@@ -96,20 +96,21 @@ class StereoMatcher:
 
     def setSpeckleRange(self, speckleRange: int) -> None:
         """Step in pixels between neighbours of one region, as cv2.StereoSGBM's; cv2.StereoBM's is in 16ths."""
-        self._set(speckle_range=_integer(speckleRange, "speckleRange"))
+        self._set(speckle_range=integer(speckleRange, "speckleRange"))
 
     def getDisp12MaxDiff(self) -> int:
         return int(round(self._values["left_right_tolerance"])) if self._values["left_right_check"] else -1
 
     def setDisp12MaxDiff(self, disp12MaxDiff: int) -> None:
         """Tolerance in pixels of the left-right check; negative = no check."""
-        tolerance = _integer(disp12MaxDiff, "disp12MaxDiff")
+        tolerance = integer(disp12MaxDiff, "disp12MaxDiff")
         if tolerance < 0:
             self._set(left_right_check=False)
         else:
             self._set(left_right_check=True, left_right_tolerance=tolerance)
 
     def getDefaultName(self) -> str:
+        """The name of the class, as C++ writes it into files."""
         return "parallax_StereoMatcher"
 
     def _set(self, **values: Any) -> None:
@@ -156,8 +157,8 @@ def create(method: str = "bp", minDisparity: int = 0, numDisparities: int = 64, 
     setters = {name: keywords.pop(name) for name in _SETTERS if name in keywords}
     settings = {name: keywords.pop(name) for name in _SETTINGS if name in keywords}
     values = {
-        "min_disparity": _integer(minDisparity, "minDisparity"),
-        "disparities": _integer(numDisparities, "numDisparities"),
+        "min_disparity": integer(minDisparity, "minDisparity"),
+        "disparities": integer(numDisparities, "numDisparities"),
     }
     matcher = StereoMatcher(method, {**values, **keywords}, settings)
     for name, value in setters.items():
