@@ -48,8 +48,8 @@ struct StageTime {
 /// A disparity map without infinities, for code that does not expect them, such as OpenCV's: one of the two views, which
 /// has the size of the left image; the other one is empty.
 struct FiniteMap {
-  View<std::int16_t> fixed =
-      {};  ///< 16 times the disparity, rounded to nearest, halves up, and clamped to 16 bits
+  /// 16 times the disparity, rounded to nearest, halves up, and clamped to 16 bits
+  View<std::int16_t> fixed = {};
   View<float> disparity = {};  ///< the disparity in pixels
   int none = -1;               ///< disparity in pixels written where there is none; −2048…2047 in `fixed`
 };
