@@ -12,5 +12,5 @@ gstreamer_packages=(libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstream
 # OpenCV's matchers are compared with ours in benchmarks, its decoders in a test of pictures; tests of parallax/opencv.h need it.
 benchmark_packages=(libbenchmark-dev libopencv-dev)
 # To build and test the Debian packages: scripts/package.sh.
-package_packages=(git debhelper dh-python dpkg-dev help2man python3)
+package_packages=(git debhelper dh-python dpkg-dev help2man libgstreamer-plugins-base1.0-dev libgstreamer1.0-dev python3)
 package_test_packages=(lintian mmdebstrap autopkgtest)
