@@ -200,7 +200,7 @@ GType make_enum(const std::string& type_name, const std::vector<std::string>& ni
 
 void Settings::install(GObjectClass* object_class, guint offset) {
   static const std::string preset_blurb =
-      "Parameters to start from; those that are set replace its own. " + presets();
+      "Initial values of the parameters; properties that are set override them. " + presets();
   const auto install = [&](guint id, GParamSpec* spec) {
     g_object_class_install_property(object_class, offset + id, spec);
   };
@@ -208,9 +208,10 @@ void Settings::install(GObjectClass* object_class, guint offset) {
                                     enum_value(method_type(), Settings().method_), changeable));
   install(preset, g_param_spec_string("preset", "preset", preset_blurb.c_str(), "default", changeable));
   install(device,
-          g_param_spec_string("device", "device", "auto, reference, cpu, cuda, cuda:N, opencl or opencl:P.D",
+          g_param_spec_string("device", "device",
+                              "Device to match on: auto, reference, cpu, cuda, cuda:N, opencl or opencl:P.D",
                               "auto", changeable));
-  install(threads, g_param_spec_int("threads", "threads", "Threads on the cpu; 0 = one for each core",
+  install(threads, g_param_spec_int("threads", "threads", "Number of CPU threads; 0 = one for each core",
                                     INT_MIN, INT_MAX, 0, changeable));
   guint id = first_parameter;
   for (const Declared& declared : all_declared()) install(id++, spec_of(declared));

@@ -238,7 +238,7 @@ void warn_of_limits(Stereo* self, std::size_t limited) {
       ("%" G_GSIZE_FORMAT " disparities of a frame are negative or above %g pixels and were limited to "
        "what 16 bits hold at scale %g: choose a smaller scale, or min-disparity 0 or more",
        limited, 65535.0 / state.used_scale, state.used_scale),
-      ("reported once for each change of properties"));
+      ("reported once until a property changes"));
 }
 
 // The latency that the element reports covers the longest match.
@@ -333,7 +333,7 @@ void drop_unpaired(Stereo* self, const View& view, GstBuffer* buffer) {
       ("the frame of %s at %s has no partner and was dropped (%" G_GUINT64_FORMAT " so far)",
        GST_PAD_NAME(view.pad),
        time ? (std::to_string(static_cast<double>(*time) * 1e-9) + " s").c_str() : "no time", unpaired),
-      ("frames are paired if their times differ by at most half a frame"),
+      ("frames are paired if their running times differ by at most half a frame"),
       ("pad", G_TYPE_STRING, GST_PAD_NAME(view.pad), "running-time", G_TYPE_INT64, time.value_or(-1),
        "unpaired", G_TYPE_UINT64, unpaired, nullptr));
   gst_aggregator_pad_drop_buffer(view.pad);
@@ -509,18 +509,19 @@ void install_properties(GObjectClass* object_class) {
   g_object_class_install_property(
       object_class, property_layout,
       g_param_spec_enum("layout", "layout",
-                        "pads: sink_left and sink_right; side-by-side: both halves of the frames of sink. "
-                        "Set before sink pads are linked",
+                        "pads: the views come from sink_left and sink_right; side-by-side: both views are in "
+                        "each frame of sink. Set it before you link the sink pads",
                         layouts, pads, writable));
   g_object_class_install_property(
       object_class, property_scale,
-      g_param_spec_double("scale", "scale", "Output for a disparity of one pixel; 256 as KITTI, 16 as OpenCV",
+      g_param_spec_double("scale", "scale",
+                          "Output value for a disparity of one pixel; 256 as in KITTI, 16 as in OpenCV",
                           -G_MAXDOUBLE, G_MAXDOUBLE, 256, writable));
   g_object_class_install_property(
       object_class, property_unpaired,
       g_param_spec_uint64("unpaired", "unpaired",
-                          "Frames dropped since the start because they had no partner", 0, G_MAXUINT64, 0,
-                          readable));
+                          "Number of frames dropped since the start because they had no partner", 0,
+                          G_MAXUINT64, 0, readable));
   Settings::install(object_class, first_setting);
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Matchers with the interface of OpenCV's: header-only, for programs that use OpenCV 4 or 5 themselves.
+/// Matchers with the interface of OpenCV's matchers. Header-only, for programs that use OpenCV 4 or 5.
 ///
 ///     cv::Ptr<cv::StereoMatcher> matcher = parallax::opencv::create("bp", 0, 128);
-///     matcher->compute(left, right, disparity);  // CV_16S: 16 times the disparity, as StereoSGBM's
+///     matcher->compute(left, right, disparity);  // CV_16S: 16 times the disparity, as from StereoSGBM
 ///
-/// Not included by parallax.h. Link with OpenCV's core and calib3d (OpenCV 5: stereo). docs/opencv.md says which
-/// parameter of StereoBM and StereoSGBM is which here. Errors are exceptions of type parallax::Error, not
-/// cv::Exception, except for those that OpenCV itself throws.
+/// Not included by parallax.h. Link with OpenCV's core and calib3d (OpenCV 5: stereo). docs/opencv.md maps
+/// the parameters of StereoBM and StereoSGBM to those of Parallax. Errors are exceptions of type
+/// parallax::Error, not cv::Exception, except for those that OpenCV itself throws.
 #pragma once
 
 #include <algorithm>
@@ -37,10 +37,11 @@ namespace parallax::opencv {
 ///
 /// Images: CV_8U or CV_16U, one channel, or three in OpenCV's order blue, green, red. The disparity is CV_16S, 16 times
 /// the disparity rounded to nearest, and (minDisparity − 1)·16 where there is none; or CV_32F, in pixels, and
-/// minDisparity − 1 where there is none. It is CV_32F after setDisparityType(CV_32F), or in a cv::Mat_<float>.
+/// minDisparity − 1 where there is none. It is CV_32F after setDisparityType(CV_32F), or for a
+/// cv::Mat_<float>.
 class StereoMatcher : public cv::StereoMatcher {
  public:
-  /// Takes any parameters of any method.
+  /// Takes the parameters of any method.
   /// \throws Error (argument) when the parameters are out of range, or search full rows.
   explicit StereoMatcher(const MatcherParameters& parameters, const Device& device = Device::parse("auto"),
                          const PlanLimits& limits = {})
@@ -67,10 +68,12 @@ class StereoMatcher : public cv::StereoMatcher {
   }
 
   /// Matches gray images in the memory of the GPU for which this matcher was made, and returns before the work is
-  /// done; `stream` is a cudaStream_t or CUstream (null = the default stream). `disparity` is used as it is if it has
-  /// the size and type, and created anew otherwise. Wait for the stream before you change a parameter, or use images
-  /// of another size or depth. Needs no CUDA in OpenCV if all three wrap the caller's memory.
-  /// \throws Error (argument) as for images of the host, and for colour; (device) when the matcher is not on a GPU.
+  /// done; `stream` is a cudaStream_t or CUstream (null = the default stream). `disparity` is reused if it
+  /// has the right size and type, and reallocated otherwise. Wait for the stream before you change a
+  /// parameter or use images of another size or depth. OpenCV need not have CUDA if all three wrap the
+  /// caller's memory.
+  /// \throws Error (argument) as for images on the host, and for colour images; (device) when the matcher is
+  /// not on a GPU.
   void compute(const cv::cuda::GpuMat& left, const cv::cuda::GpuMat& right, cv::cuda::GpuMat& disparity,
                void* stream = nullptr) {
     const bool floats = type_ == CV_32F;
@@ -80,7 +83,7 @@ class StereoMatcher : public cv::StereoMatcher {
       refuse(
           "images in GPU memory have colour: convert them to gray by cv::cuda::cvtColor(), COLOR_BGR2GRAY");
     const int type = floats ? CV_32F : CV_16S;
-    // In an OpenCV without CUDA, create() throws even where there is nothing to do.
+    // If OpenCV has no CUDA, create() throws even when there is nothing to do.
     if (disparity.size() != left.size() || disparity.type() != type) disparity.create(left.size(), type);
     FiniteMap map;
     map.none = none();
@@ -92,7 +95,7 @@ class StereoMatcher : public cv::StereoMatcher {
   }
 
 #if CV_VERSION_MAJOR > 4 || (CV_VERSION_MAJOR == 4 && CV_VERSION_MINOR >= 3)
-  /// The same on a stream of OpenCV's.
+  /// The same on an OpenCV stream.
   void compute(const cv::cuda::GpuMat& left, const cv::cuda::GpuMat& right, cv::cuda::GpuMat& disparity,
                cv::cuda::Stream& stream) {
     compute(left, right, disparity, stream.cudaPtr());
@@ -176,8 +179,8 @@ class StereoMatcher : public cv::StereoMatcher {
     });
   }
 
-  /// Step in pixels between neighbours of one region (`speckle_range`), as StereoSGBM's; StereoBM's is in 16ths of a
-  /// pixel. The getter rounds.
+  /// Largest difference in pixels between neighbours in a region (`speckle_range`), as in StereoSGBM;
+  /// StereoBM's is in 16ths of a pixel. The getter rounds.
   int getSpeckleRange() const override {
     return cvRound(parameters_.refine().speckle_range);
   }
@@ -211,7 +214,7 @@ class StereoMatcher : public cv::StereoMatcher {
     setParameters(parameters_from_json(static_cast<std::string>(node["parameters"])));
     setDisparityType(static_cast<int>(node["disparityType"]));
   }
-  /// The name in files that write() writes.
+  /// The name that write() stores in files.
   cv::String getDefaultName() const override {
     return "parallax_StereoMatcher";
   }
@@ -324,8 +327,10 @@ inline cv::Ptr<StereoMatcher> create(const MatcherParameters& parameters,
   return cv::makePtr<StereoMatcher>(parameters, device, limits);
 }
 
-/// Makes a matcher of a method by name. `json` changes other parameters, as with_json() does: R"({"fill": "none"})".
-/// \throws Error (argument) for an unknown method, or parameters that it does not have or that are out of range.
+/// Makes a matcher for the named method. `json` changes other parameters, as with_json() does:
+/// R"({"fill": "none"})".
+/// \throws Error (argument) for an unknown method, and for parameters that it does not have or that are out
+/// of range.
 inline cv::Ptr<StereoMatcher> create(const std::string& method, int minDisparity = 0, int numDisparities = 64,
                                      const std::string& json = "{}",
                                      const Device& device = Device::parse("auto")) {

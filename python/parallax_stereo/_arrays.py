@@ -14,7 +14,7 @@ Array = npt.NDArray[Any]
 TYPES = {np.dtype(np.uint8): UINT8, np.dtype(np.uint16): UINT16, np.dtype(np.float32): FLOAT32}
 
 
-# GPUs, as DLPack numbers kinds of devices.
+# DLPack's numbers for the device kinds that are GPUs.
 _CUDA, _CUDA_MANAGED = 2, 13
 
 
@@ -28,7 +28,7 @@ def is_on_gpu(value: Any) -> bool:
 
 
 def as_array(value: Any, name: str) -> Array:
-    """A NumPy array of anything that shares its memory with one."""
+    """A NumPy array that shares the memory of `value`, which may be of any type that allows this."""
     if isinstance(value, np.ndarray):
         return value
     if is_on_gpu(value):
@@ -41,7 +41,7 @@ def as_array(value: Any, name: str) -> Array:
 
 
 def integer(value: Any, name: str, least: int = -(2**31), most: int = 2**31 - 1) -> int:
-    """An integer that C can take."""
+    """The value as an int, checked to be an integer in a range that fits the C interface."""
     if not isinstance(value, (int, np.integer)):
         raise ArgumentError(f"{name} is {value!r}: give an integer")
     if not least <= value <= most:
@@ -85,7 +85,7 @@ def view(array: Array) -> Image:
 
 
 def input_array(value: Any, name: str, dtypes: Tuple[Any, ...], channels: Tuple[Optional[int], ...] = (None,)) -> Array:
-    """Rows may lie anywhere, also from the bottom up; an array without packed rows is copied."""
+    """Rows may lie anywhere, even from the bottom up; an array without packed rows is copied."""
     array = as_array(value, name)
     check_dtype(array, name, dtypes)
     check_shape(array, name, channels)

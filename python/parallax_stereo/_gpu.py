@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays in the memory of a GPU: anything with __dlpack__ or __cuda_array_interface__, such as of torch, cupy, jax or
-numba."""
+"""Arrays in the memory of a GPU: anything with __dlpack__ or __cuda_array_interface__, such as arrays of
+torch, cupy, jax or numba."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_pointer.restype = ctypes.c_void_p
 _capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
-# Kinds of values, as DLPack numbers them. A boolean is a byte.
+# DLPack's numbers for the kinds of values. A boolean is a byte.
 _CODES = {0: "i", 1: "u", 2: "f", 6: "u"}
 
 
 @dataclass
 class GpuArray:
-    """An address on a GPU. `owner` keeps the memory."""
+    """An address on a GPU. `owner` keeps the memory alive."""
 
     address: int
     dtype: Any
@@ -53,7 +53,7 @@ class GpuArray:
 
 
 def current_stream(value: Any) -> int:
-    """The stream on which the framework of this array works now; 0 = the default stream."""
+    """The current stream of the framework of this array; 0 = the default stream."""
     module = type(value).__module__.split(".")[0]
     framework = sys.modules.get(module)
     if module == "torch" and framework is not None:
@@ -66,7 +66,7 @@ def current_stream(value: Any) -> int:
 
 
 def stream_number(stream: Any) -> int:
-    """A stream of any framework as an address."""
+    """The address of a stream of any framework."""
     if isinstance(stream, int):
         return stream
     for attribute in ("cuda_stream", "ptr", "handle"):
@@ -77,7 +77,7 @@ def stream_number(stream: Any) -> int:
 
 
 def _from_dlpack(value: Any, stream: int, name: str) -> GpuArray:
-    # The producer makes this stream wait until the data is there. DLPack spells the default stream 1.
+    # The producer makes this stream wait until the data is ready. DLPack calls the default stream 1.
     try:
         capsule = value.__dlpack__(stream=stream or 1)
     except Exception as error:
@@ -121,7 +121,7 @@ def gpu_array(value: Any, stream: int, name: str) -> GpuArray:
 
 
 def gpu_view(array: GpuArray, name: str) -> Image:
-    """The view of an array whose rows are packed."""
+    """A view of an array, whose rows must be packed."""
     if len(array.shape) not in (2, 3) or 0 in array.shape:
         raise ArgumentError(f"{name} has shape {array.shape}: give (height, width) or (height, width, 3)")
     if array.dtype not in TYPES:
@@ -137,7 +137,7 @@ def gpu_view(array: GpuArray, name: str) -> Image:
 
 
 def empty_like(value: Any, shape: Tuple[int, int], dtype: str) -> Any:
-    """An array of the framework of `value`, on its GPU."""
+    """A new array in the framework of `value`, on the same GPU."""
     module = type(value).__module__.split(".")[0]
     framework: Any = sys.modules.get(module)
     if module == "torch":
@@ -146,4 +146,4 @@ def empty_like(value: Any, shape: Tuple[int, int], dtype: str) -> Any:
         return framework.empty(shape, dtype=dtype)
     if module == "numba":
         return sys.modules["numba.cuda"].device_array(shape, dtype=dtype)
-    raise ArgumentError(f"arrays of {module} cannot be made here: give the results' arrays by out=(disparity, status)")
+    raise ArgumentError(f"cannot create arrays of {module}: give the results' arrays as out=(disparity, status)")

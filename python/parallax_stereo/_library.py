@@ -27,7 +27,7 @@ class FileError(Error, OSError):
 
 
 class DeviceError(Error, RuntimeError):
-    """A device is missing, failed, or lacks a requested feature."""
+    """A device is missing, has failed, or lacks a requested feature."""
 
 
 class OutOfMemoryError(Error, MemoryError):
@@ -35,11 +35,11 @@ class OutOfMemoryError(Error, MemoryError):
 
 
 class InternalError(Error, RuntimeError):
-    """A defect of Parallax itself."""
+    """A bug in Parallax itself."""
 
 
 class CancelledError(Error):
-    """A progress callback asked for the end."""
+    """A progress callback ended the call."""
 
 
 _ERRORS: Dict[int, Type[Error]] = {
@@ -222,7 +222,7 @@ _FUNCTIONS: Dict[str, Sequence[Any]] = {
 
 
 def _load() -> ctypes.CDLL:
-    """PARALLAX_LIBRARY, else the library in this package, else the system's."""
+    """Loads the file that PARALLAX_LIBRARY names, else the library in this package, else the system's library."""
     chosen = os.environ.get("PARALLAX_LIBRARY")
     bundled = Path(__file__).with_name("libparallax.so.0.1")
     name = chosen or (str(bundled) if bundled.exists() else "libparallax.so.0.1")

@@ -15,7 +15,7 @@ class Device(NamedTuple):
     """A device of this machine."""
 
     name: str  #: for `device=`: "cuda:0"
-    description: str  #: its name, and for a GPU memory, architecture and driver
+    description: str  #: its name; for a GPU, also its memory, architecture and driver
 
 
 class Parameter(NamedTuple):
@@ -27,7 +27,7 @@ class Parameter(NamedTuple):
     help: str  #: one line
     unit: str  #: "pixels", "gray levels"; empty if it has none
     allowed: str  #: "an odd number from 1 to 31"
-    group: str  #: heading under which to show it
+    group: str  #: heading under which user interfaces show it
     least: float  #: lowest value of an integer or a number
     most: float  #: highest value of an integer or a number
     choices: Tuple[str, ...]  #: allowed values of a choice

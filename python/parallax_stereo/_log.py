@@ -7,20 +7,21 @@ from typing import Any, Callable, Optional
 
 from ._library import LOG, function, text
 
-# What the library calls, kept alive.
+# The callback that the library calls, kept alive.
 _listener: Any = None
 
 
 def set_log(listener: Optional[Callable[[str], Any]]) -> None:
     """Calls `listener` with a line of text before work that takes seconds, such as the compilation of kernels for a GPU;
-    None = no one. For the whole process, from any thread; what it raises is ignored."""
+    None = no notices. It applies to the whole process. `listener` may be called from any thread; exceptions
+    that it raises are ignored."""
     global _listener
 
     def report(_user: Any, message: bytes) -> None:
         try:
             if listener is not None:
                 listener(text(message))
-        except BaseException:  # it must not cross C
+        except BaseException:  # it must not pass through C
             pass
 
     callback = LOG(report) if listener is not None else LOG(0)

@@ -29,21 +29,21 @@ PathLike = Union[str, Path]
 
 @dataclass(frozen=True)
 class Metrics:
-    """Errors over the pixels with known truth, as in `parallax eval`. Shares are from 0 to 1, errors in pixels."""
+    """Errors over the pixels with known truth, as in `parallax eval`. Shares are from 0 to 1; errors are in pixels."""
 
     count: int  #: evaluated pixels
-    bad05: float  #: share with an error above 0.5 px, or without a value
+    bad05: float  #: share of pixels with an error above 0.5 px or without a value
     bad1: float  #: the same above 1 px
     bad2: float  #: the same above 2 px
     bad4: float  #: the same above 4 px
     average: float  #: mean error over pixels with a value
     rms: float  #: root mean square of these errors
     a50: float  #: median of these errors
-    a90: float  #: their quantile 0.9
-    a95: float  #: their quantile 0.95
-    a99: float  #: their quantile 0.99
-    d1: float  #: KITTI's outliers: above 3 px and 5 % of the truth, or without a value
-    coverage: float  #: share with a value
+    a90: float  #: 0.9 quantile of these errors
+    a95: float  #: 0.95 quantile of these errors
+    a99: float  #: 0.99 quantile of these errors
+    d1: float  #: share of KITTI's outliers: error above 3 px and 5 % of the truth, or no value
+    coverage: float  #: share of pixels with a value
     mismatches: int  #: pixels whose rounded disparity is wrong
 
 
@@ -55,7 +55,7 @@ def evaluate(disparity: Any, truth: Any, mask: Any = None) -> Metrics:
     """Compares a disparity map with the truth.
 
     disparity, truth: float32, (height, width), in pixels; not finite = no value.
-    mask: where to evaluate: bool, or uint8 with 255 as in Middlebury's masks; None = everywhere.
+    mask: where to evaluate: bool, or uint8 with 255 = evaluate, as in Middlebury's masks; None = everywhere.
     """
     arrays = [_disparity(disparity), _disparity(truth, "truth")]
     metrics = MetricsValues()
@@ -73,7 +73,7 @@ def evaluate(disparity: Any, truth: Any, mask: Any = None) -> Metrics:
 
 @dataclass(frozen=True)
 class Calibration:
-    """A rectified rig. Lengths are in pixels, except for the baseline, whose unit is that of depths."""
+    """A rectified rig. Lengths are in pixels, except for the baseline, whose unit is also that of depths."""
 
     focal: float  #: focal length of the left camera
     baseline: float  #: distance between the cameras
@@ -138,7 +138,7 @@ def _cloud(disparity: Any, left: Any, calibration: Calibration) -> Array:
 
 def colour(disparity: Any, low: Optional[float] = None, high: Optional[float] = None) -> Array:
     """The map as a picture, uint8 (height, width, 3): `low` and below is blue, `high` and above is red, none is black.
-    Without them, from the least to the greatest disparity."""
+    By default, `low` and `high` are the least and the greatest disparity of the map."""
     array = _disparity(disparity)
     present = array[np.isfinite(array)]
     least = float(present.min()) if low is None and present.size else low
@@ -149,7 +149,7 @@ def colour(disparity: Any, low: Optional[float] = None, high: Optional[float] = 
 
 
 def encode_png(image: Array) -> bytes:
-    """A PNG of uint8 or uint16, gray or colour."""
+    """Encodes a gray or colour image of uint8 or uint16 as a PNG."""
     height, width = image.shape[:2]
     kind = 2 if image.ndim == 3 else 0
     big_endian = np.ascontiguousarray(image, image.dtype.newbyteorder(">"))
@@ -184,7 +184,7 @@ def _kitti(disparity: Array) -> Array:
 
 
 def write(path: PathLike, disparity: Any) -> None:
-    """Writes a disparity map: .pfm, .npy, or .png with 16 bits as KITTI has them (disparity · 256, 0 = none)."""
+    """Writes a disparity map as .pfm, .npy, or KITTI's 16-bit .png (disparity · 256, 0 = none)."""
     array = _disparity(disparity)
     suffix = Path(path).suffix.lower()
     if suffix == ".pfm":
@@ -207,8 +207,8 @@ def write_points(path: PathLike, disparity: Any, left: Any, calibration: Calibra
 
 
 def read(path: PathLike) -> Array:
-    """Reads an image as an array: .pfm as float32 in pixels, not finite = none; .npy as it is; pictures as uint8 or
-    uint16, gray (height, width) or colour (height, width, 3), by Pillow."""
+    """Reads an image as an array: .pfm as float32 in pixels, not finite = none; .npy as it is; and, with
+    Pillow, pictures as uint8 or uint16, gray (height, width) or colour (height, width, 3)."""
     suffix = Path(path).suffix.lower()
     if suffix == ".pfm":
         return _read_pfm(path)
@@ -222,14 +222,14 @@ def read(path: PathLike) -> Array:
 
 
 def read_disparity(path: PathLike) -> Array:
-    """Reads a disparity map as float32 in pixels, +inf = none: .pfm, .npy, or .png with 16 bits as KITTI has them."""
+    """Reads a disparity map as float32 in pixels, +inf = none, from .pfm, .npy, or KITTI's 16-bit .png."""
     values = read(path)
     if values.dtype == np.uint16 and values.ndim == 2:
         disparity = np.where(values > 0, values.astype(np.float32) / np.float32(256), np.float32(np.inf))
     else:
         disparity = values
     if disparity.dtype != np.float32 or disparity.ndim != 2:
-        raise FileError(f"{path} is no disparity map: give a PFM, a PNG with 16 bits, or a float32 .npy")
+        raise FileError(f"{path} is not a disparity map: give a PFM, a 16-bit PNG, or a float32 .npy")
     return disparity
 
 

@@ -29,7 +29,7 @@ from ._maps import Calibration, PathLike
 
 Progress = Callable[[int, int], Any]
 
-#: Why a pixel has its disparity, or none: names of the values of `Result.status`.
+#: Why a pixel has its disparity, or has none: names of the values of `Result.status`.
 STATUS = (
     "matched",
     "filled",
@@ -43,7 +43,7 @@ STATUS = (
 
 
 class Result:
-    """What a match gives. Arrays are of NumPy, or of the framework whose arrays on a GPU were matched."""
+    """The result of a match. Its arrays are from NumPy, or from the framework whose GPU arrays were matched."""
 
     def __init__(self, disparity: Any, status: Any, confidence: Any = None, left: Any = None) -> None:
         #: float32 (height, width), in pixels; +inf = none
@@ -81,7 +81,7 @@ class Result:
         return _maps.colour(_on_host(self.disparity), low, high)
 
     def plot(self, axes: Any = None) -> Any:
-        """Draws the map with a scale by matplotlib, into `axes` or a new figure. Returns the axes."""
+        """Draws the map with a colour scale into `axes` or a new figure, using matplotlib. Returns the axes."""
         from matplotlib import pyplot
 
         if axes is None:
@@ -122,7 +122,7 @@ def _on_host(array: Any) -> Any:
 
 
 def _as_text(value: Any) -> Any:
-    """Values of parameters as JSON has them."""
+    """The value of a parameter as a type that JSON has."""
     if isinstance(value, np.generic):
         return value.item()
     return value
@@ -135,10 +135,11 @@ class Matcher:
     size: (width, height) of the images.
     dtype: uint8 or uint16, the type of the images.
     device: "auto", "reference", "cpu", "cuda", "cuda:1", "opencl".
-    threads: threads of the cpu; 0 = one for each core.
-    preset: one of presets(method), which other keywords change.
-    max_memory: most bytes that the plan may take; 0 = what the machine has.
-    configure: tunables by name, which change no result. Other keywords are parameters(method).
+    threads: number of CPU threads; 0 = one for each core.
+    preset: one of presets(method); other keywords override its values.
+    max_memory: largest number of bytes that the plan may take; 0 = the memory of the machine.
+    configure: tunables by name, which never change a result. Other keywords are the parameters of the
+    method, which parameters(method) lists.
 
         matcher = px.Matcher("census", (640, 480), disparities=96)
         result = matcher(left, right)
@@ -208,20 +209,21 @@ class Matcher:
         """Matches a pair.
 
         left, right: uint8 or uint16 as planned, (height, width) gray or (height, width, 3) red, green, blue. Rows may
-        lie anywhere in memory, also from the bottom up; arrays with gaps between pixels are copied.
+        lie anywhere in memory, even from the bottom up; arrays with gaps between pixels are copied.
         left_mask, right_mask: bool or uint8 (height, width), where an image is valid.
         costs: float32 (height, width, labels), for a matcher with cost="volume".
-        confidence: also report the confidence.
+        confidence: also compute the confidence.
         out: arrays to write into: (disparity, status) or (disparity, status, confidence).
 
-        With arrays on a GPU (of torch, cupy, numba, jax: anything with __dlpack__ or __cuda_array_interface__), nothing
-        is copied: the work is enqueued on `stream`, by default the stream of their framework, and the call returns
-        before it is done. Keep the matcher until then. Of frameworks other than torch, cupy and numba, give `out`.
+        Arrays may be on a GPU: those of torch, cupy, numba and jax, and any others with __dlpack__ or
+        __cuda_array_interface__. Then nothing is copied: the work is enqueued on `stream`, by default the
+        current stream of the framework, and the call returns before the work is done. Keep the matcher until
+        then. For frameworks other than torch, cupy and numba, `out` is required.
         """
         if is_on_gpu(left):
             return self._enqueue(left, right, left_mask, right_mask, costs, confidence, out, stream)
         if stream is not None:
-            raise ArgumentError("stream is given, and the images are not on a GPU: leave it out")
+            raise ArgumentError("stream is given, but the images are not on a GPU: leave it out")
         images = _Images(left, right, left_mask, right_mask, costs)
         maps = _new_maps(images.shape, confidence or (out is not None and len(out) == 3), out)
         function("matcher_run")(self._settings.handle, images.pair, _map([view(array) for array in maps]))
@@ -261,7 +263,7 @@ class Matcher:
         return _result(out, left)
 
     def energy(self, left: Any, right: Any, disparity: Any) -> float:
-        """The energy that the method minimises, of any disparity map of a pair."""
+        """Computes the energy that the method minimises, for any disparity map of a pair."""
         images = _Images(left, right, None, None, None)
         array = input_array(disparity, "disparity", (np.float32,))
         energy = ctypes.c_double()
@@ -293,12 +295,13 @@ def match(
     stream: Any = None,
     **parameters: Any,
 ) -> Result:
-    """Matches one pair; `Matcher` plans once for many. Arguments are those of Matcher and of its call.
+    """Matches one pair; for many pairs, `Matcher` plans once. The arguments are those of Matcher and of its call.
 
         result = px.match(left, right, disparities=128)
 
-    A pair that needs more than max_memory is matched in tiles, with `padding` pixels of overlap for belief propagation
-    (0 = 80); progress(done, total) is called after each tile, and an exception that it raises ends the match.
+    A pair that needs more than max_memory is matched in tiles. For belief propagation, `padding` is the number of
+    pixels of overlap around each tile (0 = 80). progress(done, total) is called after each tile, and an
+    exception that it raises ends the match.
     """
     if disparities is not None:
         parameters["disparities"] = disparities
@@ -351,7 +354,7 @@ def _match_in_tiles(
             assert progress is not None
             progress(done, total)
             return 0
-        except BaseException as exception:  # it must not cross C
+        except BaseException as exception:  # it must not pass through C
             raised.append(exception)
             return 1
 
@@ -452,7 +455,7 @@ def _volume(costs: Any) -> Array:
 
 def _checked_out(out: Any) -> Tuple[Any, ...]:
     if not isinstance(out, tuple) or len(out) not in (2, 3):
-        raise ArgumentError("out is no tuple: give (disparity, status) or (disparity, status, confidence)")
+        raise ArgumentError("out is not a tuple: give (disparity, status) or (disparity, status, confidence)")
     return out
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matchers that stand where OpenCV's do. Needs no cv2.
+"""Matchers that can replace OpenCV's. This module does not need cv2.
 
     matcher = px.opencv.create("bp", numDisparities=128)
-    disparity = matcher.compute(left, right)  # int16, 16 times the disparity, as cv2.StereoSGBM's
+    disparity = matcher.compute(left, right)  # int16, 16 times the disparity, as from cv2.StereoSGBM
 
-docs/opencv.md says which parameter of cv2.StereoBM and cv2.StereoSGBM is which here.
+docs/opencv.md maps the parameters of cv2.StereoBM and cv2.StereoSGBM to those of Parallax.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ._arrays import Array, integer, picture
 from ._library import ArgumentError
 from ._matcher import Matcher, _Settings
 
-#: The disparities are integers of this many fractional bits.
+#: The disparities are integers with this many fractional bits.
 DISP_SHIFT = 4
 DISP_SCALE = 16
 
@@ -38,8 +38,9 @@ class StereoMatcher:
         self._set(**values)
 
     def compute(self, left: Any, right: Any, disparity: Optional[Array] = None) -> Array:
-        """Returns 16 times the disparity as int16, (minDisparity - 1) * 16 where there is none; or, if `disparity` is
-        float32, the disparity itself, minDisparity - 1 where there is none. Writes into `disparity` if it is given."""
+        """Returns 16 times the disparity as int16, with (minDisparity - 1) * 16 where there is none. If
+        `disparity` is float32, returns the disparity itself, with minDisparity - 1 where there is none.
+        Writes into `disparity` if it is given."""
         images = [_as_rgb(picture(image, name)) for image, name in ((left, "left"), (right, "right"))]
         dtype = _checked_dtype(disparity, images[0].shape[:2])
         if dtype == np.int16:
@@ -95,7 +96,8 @@ class StereoMatcher:
         return int(round(self._values["speckle_range"]))
 
     def setSpeckleRange(self, speckleRange: int) -> None:
-        """Step in pixels between neighbours of one region, as cv2.StereoSGBM's; cv2.StereoBM's is in 16ths."""
+        """Largest difference in pixels between neighbours in a region, as in cv2.StereoSGBM. In cv2.StereoBM it
+        is in 16ths of a pixel."""
         self._set(speckle_range=integer(speckleRange, "speckleRange"))
 
     def getDisp12MaxDiff(self) -> int:
@@ -150,7 +152,8 @@ def create(method: str = "bp", minDisparity: int = 0, numDisparities: int = 64, 
     """A matcher with the interface of cv2.StereoMatcher.
 
     Keywords: blockSize, speckleWindowSize, speckleRange and disp12MaxDiff, as the setters take them; device, threads,
-    preset, max_memory and configure of parallax_stereo.Matcher; and the method's own parameters(method).
+    preset, max_memory and configure, as in parallax_stereo.Matcher; and the method's own parameters, which
+    parameters(method) lists.
 
         matcher = px.opencv.create("block", numDisparities=128, blockSize=11, fill="none")
     """
