@@ -84,7 +84,7 @@ def test_pictures_are_read(pair: Any, tmp_path: Path) -> None:
     for wrong in ("bad.png", "missing.png", "missing.npy"):
         with pytest.raises(px.FileError, match=wrong):
             px.read(tmp_path / wrong)
-    with pytest.raises(px.FileError, match="no disparity map"):
+    with pytest.raises(px.FileError, match="not a disparity map"):
         px.read_disparity(tmp_path / "left.png")
 
 
