@@ -46,7 +46,6 @@ void FrameMatcher::plan(const parallax_image& image) {
 
 std::size_t FrameMatcher::match(const parallax_image& left, const parallax_image& right, float scale,
                                 const Pixels16& output) {
-  plan(left);
   const parallax_output disparity = output_of(disparity_, width_, height_, PARALLAX_FLOAT32);
   const parallax_output status = output_of(status_, width_, height_, PARALLAX_UINT8);
   parallax_pair pair = PARALLAX_PAIR_INIT;

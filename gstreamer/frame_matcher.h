@@ -18,14 +18,15 @@ class FrameMatcher {
  public:
   explicit FrameMatcher(Matcher matcher) : matcher_(std::move(matcher)) {}
 
-  // Writes disparity · scale, rounded and limited to 1…65535, or 0 where there is none; the rest of a row becomes 0.
+  // Plans for images of this size and depth, unless the matcher is planned for them. Throws LibraryError.
+  void plan(const parallax_image& image);
+
+  // Matches images that the matcher is planned for. Writes disparity · scale, rounded and limited to 1…65535, or 0 where there is none; the rest of a row becomes 0.
   // Returns how many disparities are negative or too large for 16 bits. Throws LibraryError.
   std::size_t match(const parallax_image& left, const parallax_image& right, float scale,
                     const Pixels16& output);
 
  private:
-  void plan(const parallax_image& image);
-
   Matcher matcher_;
   std::int32_t width_ = 0, height_ = 0;
   std::vector<float> disparity_;

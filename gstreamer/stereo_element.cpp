@@ -207,11 +207,11 @@ std::string text_of(const parallax_image& image) {
 }
 
 GstVideoInfo output_info(const State& state) {
-  GstVideoInfo info = state.views[0].info;
-  const int views = state.layout == side_by_side ? 2 : 1;
-  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY16_LE, GST_VIDEO_INFO_WIDTH(&info) / views,
-                            GST_VIDEO_INFO_HEIGHT(&info));
   const GstVideoInfo& input = state.views[0].info;
+  const int views = state.layout == side_by_side ? 2 : 1;
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY16_LE, GST_VIDEO_INFO_WIDTH(&input) / views,
+                            GST_VIDEO_INFO_HEIGHT(&input));
   GST_VIDEO_INFO_FPS_N(&info) = GST_VIDEO_INFO_FPS_N(&input);
   GST_VIDEO_INFO_FPS_D(&info) = GST_VIDEO_INFO_FPS_D(&input);
   GST_VIDEO_INFO_PAR_N(&info) = GST_VIDEO_INFO_PAR_N(&input);
@@ -259,6 +259,7 @@ Buffer match(Stereo* self, const parallax_image& left, const parallax_image& rig
   Buffer output = allocate_output(self, info);
   {
     const Frame frame(info, output.get(), GST_MAP_WRITE);
+    state.matcher->plan(left);
     const gint64 start = g_get_monotonic_time();
     const std::size_t limited =
         state.matcher->match(left, right, state.used_scale, {frame.data(), frame.stride()});
@@ -304,6 +305,7 @@ bool drop_gap(const View& view, const Buffer& buffer) {
 
 // The running time, which is negative before the segment; nothing for a frame without a time.
 std::optional<gint64> time_of(const View& view, GstBuffer* buffer) {
+  if (view.pad->segment.format != GST_FORMAT_TIME) return std::nullopt;
   guint64 time = 0;
   const int sign =
       gst_segment_to_running_time_full(&view.pad->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer), &time);

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import os
 import re
 import shutil
@@ -35,6 +36,7 @@ def _version() -> str:
 
 NAME = f"parallax_stereo-{_version()}"
 DIST_INFO = f"{NAME}.dist-info"
+TAG = "py3-none-linux_x86_64"
 
 
 def _metadata() -> str:
@@ -60,7 +62,7 @@ def _metadata() -> str:
 
 
 def _wheel() -> str:
-    return f"Wheel-Version: 1.0\nGenerator: parallax {_version()}\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n"
+    return f"Wheel-Version: 1.0\nGenerator: parallax {_version()}\nRoot-Is-Purelib: false\nTag: {TAG}\n"
 
 
 def _run(*command: str) -> None:
@@ -89,7 +91,7 @@ def _compiled(folder: Path) -> Path:
 
 
 def _bundle(library: Path) -> List[Tuple[str, bytes]]:
-    """The library, stripped, and those of BUNDLED that it loads."""
+    """The library, and those of BUNDLED that it loads."""
     listed = subprocess.run(["ldd", str(library)], check=True, capture_output=True, text=True).stdout
     paths = dict(re.findall(r"^\s*(\S+) => (\S+)", listed, re.MULTILINE))
     files = [("libparallax.so.0.1", library.read_bytes())]
@@ -127,7 +129,7 @@ def build_wheel(
     config_settings: Optional[Dict[str, Any]] = None,
     metadata_directory: Optional[str] = None,
 ) -> str:
-    name = f"{NAME}-py3-none-linux_x86_64.whl"
+    name = f"{NAME}-{TAG}.whl"
     with tempfile.TemporaryDirectory() as scratch:
         prebuilt = os.environ.get("PARALLAX_LIBRARY")
         files = _files(Path(prebuilt) if prebuilt else _compiled(Path(scratch)))
@@ -156,6 +158,9 @@ def build_sdist(sdist_directory: str, config_settings: Optional[Dict[str, Any]] 
     with tarfile.open(Path(sdist_directory) / name, "w:gz") as archive:
         for path in kept:
             archive.add(ROOT / path, f"{NAME}/{path}", filter=_without_caches)
+        info, data = tarfile.TarInfo(f"{NAME}/PKG-INFO"), _metadata().encode()
+        info.size = len(data)
+        archive.addfile(info, io.BytesIO(data))
     return name
 
 

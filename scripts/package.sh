@@ -56,7 +56,8 @@ make_bare_system() {
   scratch=$(mktemp -d)
   trap unmount_and_remove EXIT
   root=$scratch/bare
-  mmdebstrap --quiet --variant=minbase --mode=root bookworm "$root" 2>/dev/null
+  mmdebstrap --quiet --variant=minbase --mode=root bookworm "$root" 2>$packages/bare.log ||
+    { tail -30 $packages/bare.log >&2; return 1; }
   bare apt-get update -qq
   mkdir "$root/packages"
   cp $packages/*.deb "$root/packages"

@@ -64,7 +64,10 @@ class StereoMatcher : public cv::StereoMatcher {
                 {writable<float>(found_), writable<std::uint8_t>(status_)});
     disparity.create(left_image.size(), floats ? CV_32F : CV_16S);
     cv::Mat result = disparity.getMat();
-    floats ? convert<float>(result, 1) : convert<short>(result, DISP_SCALE);
+    if (floats)
+      convert<float>(result, 1);
+    else
+      convert<short>(result, DISP_SCALE);
   }
 
   /// Matches gray images in the memory of the GPU for which this matcher was made, and returns before the work is
@@ -77,11 +80,11 @@ class StereoMatcher : public cv::StereoMatcher {
   void compute(const cv::cuda::GpuMat& left, const cv::cuda::GpuMat& right, cv::cuda::GpuMat& disparity,
                void* stream = nullptr) {
     const bool floats = type_ == CV_32F;
-    Matcher& matcher = planned(format_of(left, "left"), floats);
     const StereoPair pair{view(left, "left"), view(right, "right")};
     if (left.channels() != 1 || right.channels() != 1)
       refuse(
           "images in GPU memory have colour: convert them to gray by cv::cuda::cvtColor(), COLOR_BGR2GRAY");
+    Matcher& matcher = planned(pair.left.format, floats);
     const int type = floats ? CV_32F : CV_16S;
     // If OpenCV has no CUDA, create() throws even when there is nothing to do.
     if (disparity.size() != left.size() || disparity.type() != type) disparity.create(left.size(), type);
@@ -300,7 +303,7 @@ class StereoMatcher : public cv::StereoMatcher {
       const float* from = found_.ptr<float>(y);
       T* to = result.ptr<T>(y);
       for (int x = 0; x < result.cols; ++x) {
-        if (from[x] == std::numeric_limits<float>::infinity())
+        if (!(from[x] < 1e30f))  // infinity, which -ffast-math denies
           to[x] = missing;
         else if constexpr (std::is_same_v<T, float>)
           to[x] = from[x];

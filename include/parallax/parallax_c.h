@@ -113,7 +113,8 @@ typedef struct parallax_device {
   const char* description; /**< name; for a GPU, also its memory, architecture and driver */
 } parallax_device;
 
-/** Lists the devices of this machine. The list is valid until this thread calls this function again. */
+/** Lists the devices of this machine. The list is valid until this thread calls this function again,
+    or ends. */
 PARALLAX_API parallax_code parallax_list_devices(const parallax_device* const** devices, size_t* count);
 
 /* Images. Row 0 is the top row. Views never own their memory. */

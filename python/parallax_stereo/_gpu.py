@@ -11,7 +11,7 @@ from typing import Any, Optional, Tuple
 
 import numpy as np
 
-from ._arrays import TYPES, is_on_gpu
+from ._arrays import TYPES, integer, is_on_gpu
 from ._library import ArgumentError, Image
 
 
@@ -50,6 +50,7 @@ class GpuArray:
     strides: Tuple[int, ...]  # in bytes
     gpu: Optional[int]
     owner: Any
+    read_only: bool = False
 
 
 def current_stream(value: Any) -> int:
@@ -68,7 +69,7 @@ def current_stream(value: Any) -> int:
 def stream_number(stream: Any) -> int:
     """The address of a stream of any framework."""
     if isinstance(stream, int):
-        return stream
+        return integer(stream, "stream", 0, 2**64 - 1)
     for attribute in ("cuda_stream", "ptr", "handle"):
         number = getattr(stream, attribute, None)
         if number is not None:
@@ -103,13 +104,17 @@ def _packed_strides(shape: Tuple[int, ...], itemsize: int) -> Tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def _from_interface(value: Any) -> GpuArray:
+def _from_interface(value: Any, stream: int, name: str) -> GpuArray:
     described = value.__cuda_array_interface__
+    used = described.get("stream")
+    if used is not None and used != (stream or 1):
+        raise ArgumentError(f"{name} is in use on stream {used}, the match on {stream or 1}: give all on one stream")
     dtype, shape = np.dtype(described["typestr"]), tuple(described["shape"])
     strides = described.get("strides") or _packed_strides(shape, dtype.itemsize)
     if dtype == np.bool_:
         dtype = np.dtype(np.uint8)
-    return GpuArray(described["data"][0], dtype, shape, tuple(strides), None, value)
+    address, read_only = described["data"]
+    return GpuArray(address, dtype, shape, tuple(strides), None, value, bool(read_only))
 
 
 def gpu_array(value: Any, stream: int, name: str) -> GpuArray:
@@ -117,7 +122,7 @@ def gpu_array(value: Any, stream: int, name: str) -> GpuArray:
         raise ArgumentError(f"{name} is not on the GPU, and the left image is: give all arrays on one device")
     if hasattr(value, "__dlpack__"):
         return _from_dlpack(value, stream, name)
-    return _from_interface(value)
+    return _from_interface(value, stream, name)
 
 
 def gpu_view(array: GpuArray, name: str) -> Image:

@@ -14,7 +14,7 @@ _listener: Any = None
 def set_log(listener: Optional[Callable[[str], Any]]) -> None:
     """Calls `listener` with a line of text before work that takes seconds, such as the compilation of kernels for a GPU;
     None = no notices. It applies to the whole process. `listener` may be called from any thread; exceptions
-    that it raises are ignored."""
+    that it raises are ignored. Do not call this while a matcher is being planned."""
     global _listener
 
     def report(_user: Any, message: bytes) -> None:

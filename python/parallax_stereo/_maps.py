@@ -193,7 +193,8 @@ def write(path: PathLike, disparity: Any) -> None:
         _write_bytes(path, encode_png(_kitti(array)))
     elif suffix == ".npy":
         try:
-            np.save(path, array)
+            with open(path, "wb") as file:
+                np.save(file, array)
         except OSError as error:
             raise FileError(f"cannot write {path}: {error.strerror}") from error
     else:
@@ -215,7 +216,7 @@ def read(path: PathLike) -> Array:
     if suffix == ".npy":
         try:
             loaded: Array = np.load(path, allow_pickle=False)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError) as error:
             raise FileError(f"cannot read {path}: {error}") from error
         return loaded
     return _read_picture(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import threading
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
@@ -53,6 +54,8 @@ class Result:
         #: float32 (height, width), 0 to 1, or None if the matcher does not report it or was not asked to
         self.confidence = confidence
         self._left = left
+        # What work on a GPU that may still run needs.
+        self._needed: Any = None
 
     @property
     def valid(self) -> Any:
@@ -86,7 +89,8 @@ class Result:
 
         if axes is None:
             axes = pyplot.figure().add_subplot()
-        shown = axes.imshow(np.where(self.valid, self.disparity, np.nan), cmap="turbo")
+        disparity = _on_host(self.disparity)
+        shown = axes.imshow(np.where(disparity < np.inf, disparity, np.nan), cmap="turbo")
         axes.figure.colorbar(shown, ax=axes, label="disparity (pixels)")
         axes.set_axis_off()
         return axes
@@ -101,7 +105,7 @@ class Result:
 
     def __repr__(self) -> str:
         height, width = self.disparity.shape
-        share = float(self.valid.sum()) / (width * height)
+        share = float((_on_host(self.disparity) < np.inf).mean())
         return f"<Result {width}×{height}, {100 * share:.1f} % with a disparity>"
 
 
@@ -191,8 +195,9 @@ class Matcher:
     def stages(self) -> Dict[str, float]:
         """Milliseconds of each stage of the last run from host memory."""
         stages, count = ctypes.POINTER(Stage)(), ctypes.c_size_t()
-        function("matcher_stages")(self._settings.handle, ctypes.byref(stages), ctypes.byref(count))
-        return {text(stages[i].name): stages[i].milliseconds for i in range(count.value)}
+        with self._settings.lock:
+            function("matcher_stages")(self._settings.handle, ctypes.byref(stages), ctypes.byref(count))
+            return {text(stages[i].name): stages[i].milliseconds for i in range(count.value)}
 
     def __call__(
         self,
@@ -217,15 +222,15 @@ class Matcher:
 
         Arrays may be on a GPU: those of torch, cupy, numba and jax, and any others with __dlpack__ or
         __cuda_array_interface__. Then nothing is copied: the work is enqueued on `stream`, by default the
-        current stream of the framework, and the call returns before the work is done. Keep the matcher until
-        then. For frameworks other than torch, cupy and numba, `out` is required.
+        current stream of the framework, and the call returns before the work is done. Keep the result until
+        then: it holds the matcher and the arrays. For frameworks other than torch, cupy and numba, `out` is required.
         """
         if is_on_gpu(left):
             return self._enqueue(left, right, left_mask, right_mask, costs, confidence, out, stream)
         if stream is not None:
             raise ArgumentError("stream is given, but the images are not on a GPU: leave it out")
         images = _Images(left, right, left_mask, right_mask, costs)
-        maps = _new_maps(images.shape, confidence or (out is not None and len(out) == 3), out)
+        maps = _new_maps(images.shape, confidence, out)
         function("matcher_run")(self._settings.handle, images.pair, _map([view(array) for array in maps]))
         return _result(maps, images.left)
 
@@ -250,17 +255,22 @@ class Matcher:
             out = tuple(_gpu.empty_like(left, shape, dtype) for dtype in dtypes)
         outputs = [
             _gpu.gpu_array(value, number, name)
-            for name, value in zip(("out[0]", "out[1]", "out[2]"), _checked_out(out))
+            for name, value in zip(("out[0]", "out[1]", "out[2]"), _checked_out(out, confidence))
         ]
         for name, value in zip((*names, "out[0]", "out[1]", "out[2]"), (*inputs, *outputs)):
             if value is not None and value.gpu not in (None, self._gpu):
                 raise ArgumentError(
                     f"{name} is on GPU {value.gpu}, the matcher on GPU {self._gpu}: give all on one GPU"
                 )
+        for i, array in enumerate(outputs):
+            if array.read_only:
+                raise ArgumentError(f"out[{i}] is read-only: give an array that may be written")
         pair = _pair([None if value is None else _gpu.gpu_view(value, name) for name, value in zip(names, inputs)])
         maps = _map([_gpu.gpu_view(value, f"out[{i}]") for i, value in enumerate(outputs)])
         function("matcher_enqueue")(self._settings.handle, pair, maps, number or None)
-        return _result(out, left)
+        result = _result(out, left)
+        result._needed = (self, inputs, outputs)
+        return result
 
     def energy(self, left: Any, right: Any, disparity: Any) -> float:
         """Computes the energy that the method minimises, for any disparity map of a pair."""
@@ -319,7 +329,8 @@ def match(
     if max_memory > 0 and isinstance(left, np.ndarray):
         settings = _Settings(method, preset, device, threads, max_memory, configure or {}, parameters)
         if settings.estimated_memory(size, _image_type(dtype)) > max_memory:
-            return _match_in_tiles(settings, _Images(left, right, left_mask, right_mask, costs), out, padding, progress)
+            images = _Images(left, right, left_mask, right_mask, costs)
+            return _match_in_tiles(settings, images, confidence, out, padding, progress)
     matcher = Matcher(
         method,
         size,
@@ -344,9 +355,14 @@ def match(
 
 
 def _match_in_tiles(
-    settings: _Settings, images: _Images, out: Optional[Tuple[Any, ...]], padding: int, progress: Optional[Progress]
+    settings: _Settings,
+    images: _Images,
+    confidence: bool,
+    out: Optional[Tuple[Any, ...]],
+    padding: int,
+    progress: Optional[Progress],
 ) -> Result:
-    maps = _new_maps(images.shape, False, out)
+    maps = _new_maps(images.shape, confidence, out)
     raised: List[BaseException] = []
 
     def report(_user: Any, done: int, total: int) -> int:
@@ -389,6 +405,8 @@ class _Settings:
         parameters: Mapping[str, Any],
     ) -> None:
         self.handle = ctypes.c_void_p()
+        # Held until what the library returned is copied, because threads may share a matcher.
+        self.lock = threading.Lock()
         function("matcher_create")(encoded(method, "method"), encoded(preset, "preset"), ctypes.byref(self.handle))
         values = {name: _as_text(value) for name, value in parameters.items()}
         for reserved in ("method", "preset"):
@@ -405,8 +423,9 @@ class _Settings:
 
     def parameters(self) -> Dict[str, Any]:
         written = ctypes.c_char_p()
-        function("matcher_get_json")(self.handle, ctypes.byref(written))
-        values: Dict[str, Any] = json.loads(text(written.value))
+        with self.lock:
+            function("matcher_get_json")(self.handle, ctypes.byref(written))
+            values: Dict[str, Any] = json.loads(text(written.value))
         return values
 
     def estimated_memory(self, size: Tuple[int, int], image_type: int) -> int:
@@ -453,19 +472,21 @@ def _volume(costs: Any) -> Array:
     return input_array(array, "costs", (np.float32,), (labels,))
 
 
-def _checked_out(out: Any) -> Tuple[Any, ...]:
+def _checked_out(out: Any, confidence: bool) -> Tuple[Any, ...]:
     if not isinstance(out, tuple) or len(out) not in (2, 3):
         raise ArgumentError("out is not a tuple: give (disparity, status) or (disparity, status, confidence)")
+    if confidence and len(out) == 2:
+        raise ArgumentError("out has no array for the confidence: give (disparity, status, confidence)")
     return out
 
 
 def _new_maps(shape: Tuple[int, ...], confidence: bool, out: Optional[Tuple[Any, ...]]) -> List[Array]:
-    dtypes = (np.float32, np.uint8, np.float32)[: 3 if confidence else 2]
+    dtypes = (np.float32, np.uint8, np.float32)
     if out is None:
-        return [np.empty(shape, dtype) for dtype in dtypes]
+        return [np.empty(shape, dtype) for dtype in dtypes[: 3 if confidence else 2]]
     return [
         output_array(value, f"out[{i}]", dtype, shape)
-        for i, (value, dtype) in enumerate(zip(_checked_out(out), dtypes))
+        for i, (value, dtype) in enumerate(zip(_checked_out(out, confidence), dtypes))
     ]
 
 

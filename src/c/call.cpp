@@ -2,6 +2,8 @@
 #include "c/call.h"
 
 #include <new>
+#include <stdexcept>
+#include <type_traits>
 
 #include "parallax/error.h"
 #include "parallax/version.h"
@@ -52,10 +54,15 @@ View<T> typed_view(const Struct& image, std::string_view name, parallax_type typ
     refuse(named(name) + " type", static_cast<int>(image.type),
            type == PARALLAX_FLOAT32 ? "PARALLAX_FLOAT32" : "PARALLAX_UINT8");
   if (image.channels != channels) refuse(named(name) + " channels", image.channels, std::to_string(channels));
-  const Size size{image.width, image.height};
-  check_size(size);
-  check_view(name, View<T>(static_cast<T*>(image.data), size, image.stride_bytes), size);
-  return {static_cast<T*>(image.data), {size.width * channels, size.height}, image.stride_bytes};
+  const View<T> view(static_cast<T*>(image.data), {image.width, image.height}, image.stride_bytes);
+  check_size(view.size);
+  check_view(name, view, view.size);
+  // Rows of an input may repeat, those of an output must not overlap.
+  const std::int64_t row = static_cast<std::int64_t>(sizeof(T)) * image.width * channels;
+  if (!std::is_const_v<T> && image.height > 1 && image.stride_bytes > -row && image.stride_bytes < row)
+    refuse(named(name) + " stride_bytes", image.stride_bytes,
+           "at least the bytes of a row, " + std::to_string(row));
+  return view;
 }
 
 }  // namespace
@@ -69,6 +76,8 @@ parallax_code failure() noexcept {
     return remember(PARALLAX_ERROR_MEMORY, "out of memory: free some memory or match a smaller image");
   } catch (const Cancelled&) {
     return remember(PARALLAX_ERROR_CANCELLED, "cancelled by the progress callback");
+  } catch (const std::length_error&) {
+    return remember(PARALLAX_ERROR_MEMORY, "out of memory: free some memory or give fewer values");
   } catch (const std::exception& error) {
     return remember(PARALLAX_ERROR_INTERNAL, error.what());
   } catch (...) {
@@ -110,14 +119,14 @@ View<const std::uint8_t> mask_view(const parallax_image* given, std::string_view
 }
 
 CostVolume cost_view(const parallax_image* given) {
-  CostVolume costs;
-  if (given == nullptr) return costs;
+  if (given == nullptr) return {};
   const parallax_image image = known(given, "costs");
-  typed_view<const float>(image, "costs", PARALLAX_FLOAT32, image.channels);
-  costs.data = static_cast<const float*>(image.data);
-  costs.size = {image.width, image.height};
+  const View<const float> view = typed_view<const float>(image, "costs", PARALLAX_FLOAT32, image.channels);
+  CostVolume costs;
+  costs.data = view.data;
+  costs.size = view.size;
   costs.labels = image.channels;
-  costs.stride_bytes = image.stride_bytes;
+  costs.stride_bytes = view.stride_bytes;
   return costs;
 }
 
@@ -126,7 +135,9 @@ View<float> float_output(const parallax_output* given, std::string_view name) {
 }
 
 View<std::uint8_t> byte_output(const parallax_output* given, std::string_view name, int channels) {
-  return typed_view<std::uint8_t>(known(given, name), name, PARALLAX_UINT8, channels);
+  View<std::uint8_t> view = typed_view<std::uint8_t>(known(given, name), name, PARALLAX_UINT8, channels);
+  view.size.width *= channels;
+  return view;
 }
 
 StereoPair pair_of(const parallax_pair* given) {

@@ -55,8 +55,8 @@ Struct known(const Struct* given, std::string_view name, std::size_t least = siz
 }
 
 ImageView image_view(const parallax_image* image, std::string_view name);
-// A pointer to null gives an empty view.
 View<const float> float_view(const parallax_image* image, std::string_view name);
+// A pointer to null gives an empty view.
 View<const std::uint8_t> mask_view(const parallax_image* image, std::string_view name);
 CostVolume cost_view(const parallax_image* image);
 View<float> float_output(const parallax_output* output, std::string_view name);

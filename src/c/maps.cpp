@@ -129,8 +129,8 @@ parallax_code parallax_write_pfm(const char* path, const parallax_image* image) 
 parallax_code parallax_write_ply(const char* path, const parallax_point* points, size_t count) {
   return c::call([&] {
     const std::string to = c::text(path, "path");
-    std::vector<Point> cloud(count);
     if (count > 0) c::required(points, "points");
+    std::vector<Point> cloud(count);
     for (std::size_t i = 0; i < count; ++i)
       cloud[i] = {points[i].x, points[i].y, points[i].z, {points[i].red, points[i].green, points[i].blue}};
     write_file(to, encode_ply(cloud));

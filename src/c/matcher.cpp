@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <charconv>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -59,6 +60,10 @@ template <class Run>
 parallax_code use(parallax_matcher* matcher, const Run& run) noexcept {
   return call([&] {
     parallax_matcher& used = required(matcher, "matcher");
+    // A callback may release the matcher that called it.
+    ++used.references;
+    const std::unique_ptr<parallax_matcher, void (*)(parallax_matcher*)> kept(&used,
+                                                                              parallax_matcher_release);
     const Lock lock(used);
     run(used);
   });

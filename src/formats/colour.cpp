@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "parallax/formats.h"
 
 #include "core/checks.h"
+#include "core/floating_point.h"
 
 namespace parallax {
 namespace {
@@ -45,6 +45,7 @@ constexpr std::array<std::uint32_t, 256> turbo = {
 }  // namespace
 
 void colour(View<const float> disparity, double low, double high, View<std::uint8_t> rgb) {
+  const DefaultFloatingPoint environment;
   check_view("disparity map", disparity, disparity.size);
   check_view("coloured map", rgb, {3 * disparity.size.width, disparity.size.height});
   if (!std::isfinite(low)) refuse("low", low, "a finite number");
@@ -55,9 +56,10 @@ void colour(View<const float> disparity, double low, double high, View<std::uint
     std::uint8_t* to = rgb.row(y);
     for (int x = 0; x < disparity.size.width; ++x) {
       const float value = disparity.at(x, y);
-      const bool is_present = value < std::numeric_limits<float>::max();
-      const float position = std::clamp(std::nearbyint(value * scale + offset), 0.0f, 255.0f);
-      const std::uint32_t shade = is_present ? turbo[static_cast<std::size_t>(position)] : 0;
+      const float position = std::nearbyint(value * scale + offset);
+      // Not std::clamp: NaN, from a range too narrow for floats, becomes 0.
+      const float index = position > 0 ? std::min(position, 255.0f) : 0.0f;
+      const std::uint32_t shade = std::isfinite(value) ? turbo[static_cast<std::size_t>(index)] : 0;
       for (const int shift : {16, 8, 0}) *to++ = static_cast<std::uint8_t>(shade >> shift & 255);
     }
   }

@@ -327,6 +327,8 @@ TEST(CTest, WrongImagesAreNamed) {
   refused(arguments.given.right, nullptr, "right image is NULL");
   refused(arguments.disparity.type, PARALLAX_UINT8, "disparity map type is 8");
   refused(arguments.disparity.stride_bytes, 289, "disparity map stride_bytes is 289");
+  refused(arguments.disparity.stride_bytes, 0, "disparity map stride_bytes is 0");
+  refused(arguments.status.stride_bytes, -71, "status map stride_bytes is -71");
   refused(arguments.disparity.height, -1, "×-1");
   refused(arguments.status.height, 39, "status map is 72×39");
   refused(arguments.status.channels, 3, "status map channels is 3");
@@ -422,12 +424,13 @@ int32_t watch(void* user, int64_t done, int64_t total) {
 
 class CTilesTest : public ::testing::Test {
  protected:
-  CTilesTest() {
-    expect_ok(parallax_matcher_set_int(matcher_, "disparities", 16));
-    expect_ok(parallax_matcher_set_device(matcher_, "cpu", 1));
+  CTilesTest() { limit(matcher_); }
+  static void limit(parallax_matcher* matcher) {
+    expect_ok(parallax_matcher_set_int(matcher, "disparities", 16));
+    expect_ok(parallax_matcher_set_device(matcher, "cpu", 1));
     uint64_t bytes = 0;
-    expect_ok(parallax_matcher_estimate_memory(matcher_, wide.width, wide.height, PARALLAX_UINT8, &bytes));
-    expect_ok(parallax_matcher_set_memory_limit(matcher_, bytes / 2));
+    expect_ok(parallax_matcher_estimate_memory(matcher, wide.width, wide.height, PARALLAX_UINT8, &bytes));
+    expect_ok(parallax_matcher_set_memory_limit(matcher, bytes / 2));
   }
   parallax_code run(parallax_progress_function progress, void* user) {
     return parallax_matcher_run_in_tiles(matcher_, &arguments_.given, &arguments_.map, 0, progress, user);
@@ -466,6 +469,21 @@ TEST_F(CTilesTest, EndWhenACallbackAsksForIt) {
   expect_code(PARALLAX_ERROR_INTERNAL, run(thrower, nullptr), "from the callback");
   const auto odd_thrower = [](void*, int64_t, int64_t) -> int32_t { throw 7; };
   expect_code(PARALLAX_ERROR_INTERNAL, run(odd_thrower, nullptr), "unknown exception");
+}
+
+TEST_F(CTilesTest, ACallbackMayReleaseItsMatcher) {
+  parallax_matcher* released = nullptr;
+  expect_ok(parallax_matcher_create("block", nullptr, &released));
+  limit(released);
+  const auto release_once = [](void* user, int64_t, int64_t) -> int32_t {
+    auto& matcher = *static_cast<parallax_matcher**>(user);
+    parallax_matcher_release(matcher);
+    matcher = nullptr;
+    return 0;
+  };
+  expect_ok(parallax_matcher_run_in_tiles(released, &arguments_.given, &arguments_.map, 0, release_once,
+                                          &released));
+  EXPECT_EQ(released, nullptr);
 }
 
 TEST(CTest, ThreadsShareAMatcher) {

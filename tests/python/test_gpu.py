@@ -59,13 +59,14 @@ class ByInterface(Memory):
 
     strides: Optional[Tuple[int, ...]] = None
     stream: Optional[int] = None
+    read_only = False
 
     @property
     def __cuda_array_interface__(self) -> Any:
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
-            "data": (self.address.value, False),
+            "data": (self.address.value, self.read_only),
             "strides": self.strides,
             "stream": self.stream,
             "version": 3,
@@ -159,6 +160,10 @@ def test_what_cannot_be_used_is_named(gray: Any) -> None:
     out = ByInterface(np.zeros((80, 120), np.float32)), ByInterface(np.zeros((80, 120), np.uint8))
     gaps = ByInterface(gray[0])
     gaps.strides = (240, 2)
+    read_only = ByInterface(np.zeros((80, 120), np.float32))
+    read_only.read_only = True
+    on_stream = ByInterface(gray[1])
+    on_stream.stream = 5
     elsewhere = ByDlpack(gray[0])
     elsewhere.gpu = 1
     matcher = px.Matcher("census", (120, 80), device=gpu, disparities=16)
@@ -172,6 +177,10 @@ def test_what_cannot_be_used_is_named(gray: Any) -> None:
         (lambda: matcher(ByInterface(gray[0].astype(float)), right, out=out), "left has dtype float64"),
         (lambda: matcher(left, right, out=(out[1], out[1])), "disparity map type is 8"),
         (lambda: matcher(left, right, out=out, stream="a"), "stream is str"),
+        (lambda: matcher(left, right, out=out, stream=-1), "stream is -1"),
+        (lambda: matcher(left, on_stream, out=out), "right is in use on stream 5"),
+        (lambda: matcher(left, right, out=(read_only, out[1])), r"out\[0\] is read-only"),
+        (lambda: matcher(left, right, out=out, confidence=True), "no array for the confidence"),
         (lambda: px.Matcher("census", (120, 80), device="cpu")(left, right, out=out), "planned for a GPU"),
     ):
         with pytest.raises(px.Error, match=message):

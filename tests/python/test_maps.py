@@ -53,7 +53,7 @@ def test_results_convert_themselves(pair: Any, tmp_path: Path) -> None:
     assert not (tmp_path / "other.ply").exists()
 
 
-@pytest.mark.parametrize("name", ["map.pfm", "map.npy", "map.PFM"])
+@pytest.mark.parametrize("name", ["map.pfm", "map.npy", "map.PFM", "map.NPY"])
 def test_maps_are_read_back(name: str, pair: Any, tmp_path: Path) -> None:
     truth = pair[2].copy()
     truth[3, 4] = np.inf
@@ -81,7 +81,8 @@ def test_pictures_are_read(pair: Any, tmp_path: Path) -> None:
     pillow.fromarray(pair[0][:, :, 0]).save(tmp_path / "gray.png")
     assert np.array_equal(px.read(tmp_path / "gray.png"), pair[0][:, :, 0])
     (tmp_path / "bad.png").write_bytes(b"no picture")
-    for wrong in ("bad.png", "missing.png", "missing.npy"):
+    (tmp_path / "empty.npy").touch()
+    for wrong in ("bad.png", "missing.png", "missing.npy", "empty.npy"):
         with pytest.raises(px.FileError, match=wrong):
             px.read(tmp_path / wrong)
     with pytest.raises(px.FileError, match="not a disparity map"):
@@ -101,7 +102,8 @@ def test_colours_and_pngs(pair: Any) -> None:
     assert colours.shape == (80, 120, 3) and not colours[0, 0].any()
     nearest = np.unravel_index(np.where(result.valid, result.disparity, 0).argmax(), result.disparity.shape)
     assert colours[nearest][0] > colours[nearest][2], "near is red"
-    assert np.array_equal(px.colour(result.disparity, 0, 100)[nearest], px.colour(result.disparity, 0, 100)[nearest])
+    assert not px.colour(np.full((2, 2), -np.inf, np.float32)).any()
+    assert px.colour(np.zeros((1, 1), np.float32), 0, 1e-37).any(), "a range too narrow for floats"
     png = result._repr_png_()
     assert png.startswith(b"\x89PNG")
     pillow = pytest.importorskip("PIL.Image")

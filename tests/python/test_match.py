@@ -169,6 +169,8 @@ def test_what_cannot_be_used_is_named(pair: Any, gray: Any) -> None:
         (lambda: px.match(left, right, left_mask=one[1:]), "left mask is 120×79"),
         (lambda: px.match(left, right, left_mask=truth), "left_mask has dtype float32"),
         (lambda: px.match(left, right, out=one), "out is not a tuple"),
+        (lambda: px.match(left, right, out=5), "out is not a tuple"),
+        (lambda: px.match(left, right, out=(one, one), confidence=True), "no array for the confidence"),
         (lambda: px.match(left, right, out=(one, one)), r"out\[0\] has dtype uint8"),
         (lambda: px.match(left, right, out=(read_only, one)), r"out\[0\] is read-only"),
         (lambda: px.match(left, right, out=(np.zeros((80, 240), np.float32)[:, ::2], one)), r"out\[0\] has gaps"),

@@ -26,6 +26,18 @@ void check_aligned(const char* which, const ImageView& image) {
                                            "an even address and an even stride");
 }
 
+template <class T>
+bool is_aligned(const View<T>& view) {
+  return address_of(view.data) % sizeof(T) == 0;
+}
+
+template <class T>
+void check_aligned(const char* which, const View<T>& view) {
+  if (!is_aligned(view))
+    throw Error(ErrorCategory::argument, std::string(which) + " is not at a multiple of " +
+                                             std::to_string(sizeof(T)) + " bytes: give an aligned address");
+}
+
 }  // namespace
 
 Plan::Plan(const Device& device, const ImageFormat& format, int volume_labels, bool tells_confidence)
@@ -110,6 +122,8 @@ void Plan::match_and_wait(const StereoPair& pair, const DisparityMap& map) {
 void Plan::enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) {
   check_aligned("left image", pair.left);
   check_aligned("right image", pair.right);
+  check_aligned("disparity map", map.disparity);
+  check_aligned("confidence map", map.confidence);
   const Current current(*context_);
   const auto on = static_cast<StreamHandle>(stream);
   stage_times.clear();
@@ -119,6 +133,8 @@ void Plan::enqueue(const StereoPair& pair, const DisparityMap& map, void* stream
 
 // The graph copies the plan's own map onto itself.
 void Plan::enqueue_finite(const StereoPair& pair, const FiniteMap& to, void* stream) {
+  check_aligned("disparity map", to.fixed);
+  check_aligned("disparity map", to.disparity);
   const Current current(*context_);
   if (!copy_finite_map_) {
     finite_program_ = Program(context_, finite_map_cu, {});
@@ -210,7 +226,8 @@ StereoPair Plan::within_reach(const StereoPair& pair) const {
 
 template <class T>
 View<T> Plan::within_reach(const View<T>& view, const PlaneBuffer<T>& otherwise) const {
-  return view.empty() || is_pinned(view.data) ? view : otherwise.in(host_memory());
+  const bool is_reachable = is_pinned(view.data) && is_aligned(view);
+  return view.empty() || is_reachable ? view : otherwise.in(host_memory());
 }
 
 DisparityMap Plan::within_reach(const DisparityMap& map) const {
