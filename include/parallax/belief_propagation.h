@@ -50,6 +50,17 @@ struct BeliefPropagationParameters {
   int levels = 5;
   /// Half-sweeps on each level; each updates one of the two colours of the checkerboard; 1…1000.
   int iterations = 7;
+  /// The same on the finest level, the image itself, where fewer do; 0 = `iterations`; 0…1000.
+  int finest_iterations = 3;
+  /// The same in the right match of the left-right check; 0 = as in the left match; 0…1000.
+  int right_finest_iterations = 2;
+  /// The finest levels on which each tile of 8×8 pixels considers only candidate labels: those that the pixels
+  /// of the next coarser level under the tile, or next to it, believe most, and those near them; 0…30,
+  /// 0 = all levels consider all labels. Applies to fixed8 with DataCost::census where a sum of four data
+  /// costs is at most four times the cost of the longest jump; otherwise all labels are considered.
+  int candidate_levels = 0;
+  int candidate_slack = 2;  ///< labels on either side of a believed one that are candidates, too; 0…1024
+  int candidate_ranges = 2;  ///< ranges of candidates of a tile, at most; the nearest of more are joined; 1…4
   Arithmetic arithmetic = Arithmetic::fixed8;  ///< format of messages and costs
 
   /// Any data cost except mean_absolute_difference. In float16, the costs of a `volume`, and their sums over

@@ -12,7 +12,8 @@
 namespace parallax::refine {
 
 // The lowest belief of a pixel, those of its neighbouring labels, and the lowest other one; in units.
-// `before` and `after` are valid only where those labels exist; `rival` is infinite where there is none.
+// `before` and `after` are valid only where those labels exist, and infinite where they were not considered;
+// `rival` is infinite where there is none.
 struct Beliefs {
   int label;
   float before, best, after;
@@ -51,7 +52,8 @@ inline float confidence(const Beliefs& beliefs, const DecisionRule& rule) {
 
 inline float disparity(const Beliefs& beliefs, const DecisionRule& rule) {
   const auto integer = static_cast<float>(rule.min_disparity + beliefs.label);
-  const bool inside = beliefs.label > 0 && beliefs.label + 1 < rule.labels;
+  const bool inside = beliefs.label > 0 && beliefs.label + 1 < rule.labels && beliefs.before < no_value &&
+                      beliefs.after < no_value;
   if (rule.sub_pixel == SubPixel::none || !inside) return integer;
   return integer + sub_pixel_offset(rule.sub_pixel, beliefs.before, beliefs.best, beliefs.after).value();
 }

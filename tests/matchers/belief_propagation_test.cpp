@@ -25,6 +25,7 @@ BeliefPropagationParameters of_volume(Arithmetic arithmetic, int labels) {
   parameters.cost = DataCost::volume;
   parameters.arithmetic = arithmetic;
   parameters.disparities = labels;
+  parameters.finest_iterations = parameters.right_finest_iterations = 0;
   return parameters;
 }
 

@@ -9,8 +9,8 @@
 //   h(d)     = D(x, d) + Σ messages to x, except the one from y
 //   m_x→y(d) = min( min_d' h(d') + w·|d − d'|, min_d' h(d') + w·T ) − a constant
 //
-// by a forward and a backward pass over the labels. On each level of a pyramid, `iterations` half-sweeps
-// update the messages of one colour of the checkerboard: first of the pixels with x + y odd, then of the
+// by a forward and a backward pass over the labels. On each level of a pyramid, half-sweeps (`iterations`;
+// on the finest level, `finest_iterations`) update the messages of one colour of the checkerboard: first of the pixels with x + y odd, then of the
 // others, and so on, each from the newest messages. The coarsest level starts with messages 0, every other
 // with those of the pixel (x/2, y/2) one level up. The data cost of a coarse pixel is the sum over its up to
 // four children. In the end a pixel takes the label with the lowest belief, D plus the four messages to it;
@@ -21,6 +21,9 @@
 // least data cost is subtracted from all of them, and they are cut at 4·bound + 1: against three messages of
 // at most `bound` and a step of `bound`, a label that far above the least can neither win nor change a
 // message. So a belief is at most 8·bound + 1 = 249 (32761), and unsigned bytes (16 bits) hold everything.
+//
+// On the finest levels, pixels may consider candidate labels only (candidates.h). Other labels are infinitely
+// costly to them, and the messages that they send have the bound of their edge, w·T, at those labels.
 //
 // float32, float16, bfloat16 (the published algorithm): the constant is the mean of the message; the
 // outermost pixels of each level are not updated, and those of the image get no disparity. In float16, data
@@ -83,6 +86,19 @@ struct Model : data_cost::CostModel {
   std::vector<float> slopes, truncations;
 
   int data_bound() const { return 4 * bound + 1; }
+  // Half-sweeps on a level, of the left match or of the mirrored pair's.
+  int iterations(std::size_t level, bool mirrored) const {
+    const BeliefPropagationParameters& p = parameters;
+    if (level == 0 && mirrored && p.right_finest_iterations > 0) return p.right_finest_iterations;
+    return level == 0 && p.finest_iterations > 0 ? p.finest_iterations : p.iterations;
+  }
+  // Whether only candidates are considered on a level, of `levels` in all. Data costs of the finest level and
+  // of the next one then fit as they are, without subtracting a pixel's least first.
+  bool has_candidates(std::size_t level, std::size_t levels) const {
+    return parameters.arithmetic == Arithmetic::fixed8 && cost == DataCost::census &&
+           4 * highest_data_cost() <= static_cast<float>(data_bound()) && level + 1 < levels &&
+           level < static_cast<std::size_t>(parameters.candidate_levels);
+  }
   refine::DecisionRule decision() const {
     return {min_disparity, labels, parameters.sub_pixel, parameters.min_confidence, truncation * scale};
   }
@@ -90,6 +106,10 @@ struct Model : data_cost::CostModel {
 
 // \throws Error (argument) for parameters that the arithmetic cannot represent
 Model make_model(const BeliefPropagationParameters& parameters);
+
+// For devices that consider all labels.
+// \throws Error (argument) where the model has candidates
+void refuse_candidates(const Model& model, Size size, const char* device);
 
 // \throws Error (argument) as make_model() and data_cost::margins() do
 Margins margins(const BeliefPropagationParameters& parameters, Size size, int padding);

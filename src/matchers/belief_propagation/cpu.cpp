@@ -87,7 +87,6 @@ class Cpu final : public host::Plan {
                    Workers(threads, cpu::ranges_per_thread(configuration))),
         model_(make_model(parameters)),
         arithmetic_(parameters.arithmetic),
-        iterations_(parameters.iterations),
         window_target_(static_cast<std::size_t>(configuration.value(window_kib.name, usual_window_kib))
                        << 10),
         bands_per_thread_(configuration.value(bands_per_thread.name, 1)),
@@ -96,6 +95,7 @@ class Cpu final : public host::Plan {
         edges_(model_, level_sizes(size_, parameters.levels)),
         windows_(static_cast<std::size_t>(workers_.slots())) {
     check_reachable(parameters.cost, model_.min_disparity, model_.labels, size_);
+    refuse_candidates(model_, size_, "cpu");
     for (const Size size : level_sizes(size_, parameters.levels)) levels_.push_back(level_of(size));
     strip_width_ = choose_strip_width();
     plan_memory();
@@ -104,8 +104,9 @@ class Cpu final : public host::Plan {
   detail::Footprint footprint() const {
     const Level& finest = levels_.front();
     const auto columns =
-        static_cast<std::size_t>(std::min(finest.shape.computed, strip_width_ + 2 * reach()));
-    return cpu::footprint(bands_of(finest), workers_, columns * window_column_bytes());
+        static_cast<std::size_t>(std::min(finest.shape.computed, strip_width_ + 2 * finest_reach()));
+    return cpu::footprint(bands_of(finest, model_.iterations(0, false)), workers_,
+                          columns * window_column_bytes());
   }
 
  private:
@@ -185,7 +186,7 @@ class Cpu final : public host::Plan {
   // The part of a thread's window that usually fits in the caches.
   static constexpr int usual_window_kib = 10240;
 
-  int window_rows() const { return std::min(iterations_ + 3, size_.height); }
+  int window_rows() const { return std::min(most_iterations() + 3, size_.height); }
   static constexpr int data_costs = direction_count;  // in place of a direction
 
   // Both colours keep data costs and messages downwards and to the right. Messages upwards and to the left
@@ -208,6 +209,7 @@ class Cpu final : public host::Plan {
   template <class Decide>
   void propagate(const StereoPair& pair, bool mirrored, detail::StageClock& clock, const StageNames& names,
                  const Decide& decide) {
+    mirrored_ = mirrored;
     features_.prepare(pair, mirrored, workers_);
     edges_.prepare(features_.gray(), workers_);
     clock.finish(names.prepare);
@@ -268,14 +270,24 @@ class Cpu final : public host::Plan {
   };
   static constexpr int start = -1;  // the iteration before the first
 
-  int bands_of(const Level& level) const {
-    return std::clamp(level.size.height / iterations_, 1, bands_per_thread_ * workers_.slots());
+  // Of the match in progress.
+  int iterations(std::size_t level) const { return model_.iterations(level, mirrored_); }
+  int iterations(const Band& band) const { return iterations(band.level); }
+  // On any level, of both matches.
+  int most_iterations() const {
+    const std::size_t coarse = levels_.size() > 1 ? 1 : 0;
+    return std::max(
+        {model_.iterations(coarse, false), model_.iterations(0, false), model_.iterations(0, true)});
+  }
+
+  int bands_of(const Level& level, int iterations) const {
+    return std::clamp(level.size.height / iterations, 1, bands_per_thread_ * workers_.slots());
   }
 
   template <class Decide>
   void sweep_level(std::size_t index, const Decide& decide) {
     const int rows = levels_[index].size.height;
-    const int bands = bands_of(levels_[index]);
+    const int bands = bands_of(levels_[index], iterations(index));
     workers_.for_each(bands, [&](int band, int slot) {
       const auto bound = [&](int i) { return static_cast<int>(static_cast<std::int64_t>(rows) * i / bands); };
       const int width = levels_[index].shape.computed, step = index == 0 ? strip_width_ : width;
@@ -286,12 +298,16 @@ class Cpu final : public host::Plan {
     });
   }
 
-  // Pixels of one half that the iterations and the decision reach on one side.
-  int reach() const { return round_up((iterations_ + 1) / 2 + 1, computing_unit(arithmetic_)); }
+  // Pixels of one half that the iterations of the finest level and the decision reach on one side.
+  int finest_reach() const {
+    const int iterations = std::max(model_.iterations(0, false), model_.iterations(0, true));
+    return round_up((iterations + 1) / 2 + 1, computing_unit(arithmetic_));
+  }
 
+  // Only the finest level has several strips.
   Range computed_for(std::size_t index, Range strip) const {
-    return {std::max(0, strip.first - reach()),
-            std::min(levels_[index].shape.computed, strip.last + reach())};
+    return {std::max(0, strip.first - finest_reach()),
+            std::min(levels_[index].shape.computed, strip.last + finest_reach())};
   }
 
   Range copied_for(Range computed) const {
@@ -309,8 +325,8 @@ class Cpu final : public host::Plan {
   int choose_strip_width() const {
     const Level& finest = levels_.front();
     const int fit = static_cast<int>(window_target_ / window_column_bytes());
-    if (fit >= finest.shape.computed || fit < 4 * reach()) return finest.shape.computed;
-    const int widest = fit - 2 * reach();
+    if (fit >= finest.shape.computed || fit < 4 * finest_reach()) return finest.shape.computed;
+    const int widest = fit - 2 * finest_reach();
     const int strips = divide_round_up(finest.shape.computed, widest);
     return round_up(divide_round_up(finest.shape.computed, strips), computing_unit(arithmetic_));
   }
@@ -318,29 +334,30 @@ class Cpu final : public host::Plan {
   // Rows that an iteration computes for a band: those that the next one reads. On the finest level, the
   // decision also reads rows.
   std::pair<int, int> rows_of(const Band& band, int iteration) const {
-    const int beyond = iterations_ - 1 - iteration + (band.level == 0 ? 1 : 0);
+    const int beyond = iterations(band) - 1 - iteration + (band.level == 0 ? 1 : 0);
     return {std::max(0, band.first - beyond), std::min(levels_[band.level].size.height, band.last + beyond)};
   }
 
   template <class Decide>
   void sweep(const Band& band, const Decide& decide) {
+    const int iterations = this->iterations(band);
     const auto [top, bottom] = rows_of(band, start);
     // The colour that the last iteration updates is decided before that update, from the messages that it
     // reads: the update itself writes messages to the other colour.
-    const int updated_last = iterations_ % 2;
+    const int updated_last = iterations % 2;
     const auto decide_own = [&](int y, int colour, int iteration) {
       if (band.level == 0 && y >= band.first && y < band.last) decide_row(band, y, colour, iteration, decide);
     };
-    for (int row = top; row < bottom + iterations_ + 1; ++row) {
+    for (int row = top; row < bottom + iterations + 1; ++row) {
       if (row < bottom) start_row(band, row);
-      for (int iteration = 0; iteration < iterations_; ++iteration) {
+      for (int iteration = 0; iteration < iterations; ++iteration) {
         const int y = row - 1 - iteration;
         const auto [first, last] = rows_of(band, iteration);
         if (y < first || y >= last) continue;
-        if (iteration == iterations_ - 1) decide_own(y, updated_last, iteration - 1);
+        if (iteration == iterations - 1) decide_own(y, updated_last, iteration - 1);
         update(band, y, iteration);
       }
-      decide_own(row - iterations_ - 1, 1 - updated_last, iterations_ - 1);
+      decide_own(row - iterations - 1, 1 - updated_last, iterations - 1);
     }
   }
 
@@ -349,9 +366,9 @@ class Cpu final : public host::Plan {
     return !model_.integer && (y == 0 || y == level.size.height - 1);
   }
 
-  int last_update(const Level& level, int y, int colour) const {
-    if (keeps_row(level, y)) return start;
-    const int last = iterations_ - 1;
+  int last_update(const Band& band, int y, int colour) const {
+    if (keeps_row(levels_[band.level], y)) return start;
+    const int last = iterations(band) - 1;
     return (last + 1) % 2 == colour ? last : last - 1;
   }
 
@@ -360,7 +377,7 @@ class Cpu final : public host::Plan {
   std::byte* messages(const Band& band, int y, int colour, int direction, int iteration) const {
     const Level& level = levels_[band.level];
     const bool own = y >= band.first && y < band.last;
-    if (band.level > 0 && own && iteration >= last_update(level, y, colour))
+    if (band.level > 0 && own && iteration >= last_update(band, y, colour))
       return final_messages(level, y, colour, direction);
     return window_plane(band, y, colour, direction);
   }
@@ -388,7 +405,7 @@ class Cpu final : public host::Plan {
     for (int colour = 0; colour < 2; ++colour) {
       // The first update of the other colour overwrites all of its initial messages.
       if (colour == 0 || keeps_row(level, y)) start_messages(band, y, colour);
-      for (const int iteration : {start, last_update(level, y, colour)})
+      for (const int iteration : {start, last_update(band, y, colour)})
         clear_before(level, messages(band, y, colour, right, iteration));
       if (band.level == 0 && y >= first && y < last)
         features_.write_costs(y, colour, band.computed, band.slot, data(band, y, colour));
@@ -544,7 +561,6 @@ class Cpu final : public host::Plan {
 
   Model model_;
   Arithmetic arithmetic_;
-  int iterations_;
   std::size_t window_target_;
   int bands_per_thread_;
   bool aligned_;
@@ -555,6 +571,7 @@ class Cpu final : public host::Plan {
   int strip_width_ = 0;
   std::byte* nothing_ = nullptr;  // a plane of zeros: messages from beyond the top and the bottom
   bool wants_confidence_ = false;
+  bool mirrored_ = false;
 };
 
 }  // namespace
@@ -569,7 +586,8 @@ detail::TuningSpace cpu_tuning_space(const BeliefPropagationParameters& paramete
                                      const ImageFormat& format) {
   detail::TuningSpace space;
   // The iterations determine the rows of a window.
-  space.variant = variant(parameters) + ", " + std::to_string(parameters.iterations) + " iterations";
+  space.variant = variant(parameters) + ", " + std::to_string(parameters.iterations) + " iterations, " +
+                  std::to_string(make_model(parameters).iterations(0, false)) + " on the finest level";
   space.tunables = {window_kib, bands_per_thread, cpu::ranges_per_thread(), aligned};
   space.footprint = [=](const detail::Configuration& configuration) {
     return Cpu(parameters, device.threads, format, configuration).footprint();

@@ -59,6 +59,7 @@ class Cuda : public cuda::Plan {
         images_(model_, format, parameters.refine.left_right_check, layout_),
         refinement_(parameters.refine, format.size, layout_) {
     check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
+    refuse_candidates(model_, format.size, "cuda");
     for (const Size size : sizes_)
       grays_.push_back(has_edges() && size != format.size ? layout_.reserve_plane<std::uint16_t>(size)
                                                           : PlaneBuffer<std::uint16_t>{});
@@ -314,7 +315,7 @@ class Integer final : public Cuda {
     find_costs_.launch(stream, grid(0, 2), {threads_}, 0, level(0), costs(pair));
     for (std::size_t index = 1; index < levels_.size(); ++index)
       add_up_.launch(stream, grid(index), {threads_}, 0, level(index - 1), level(index));
-    for (std::size_t index = levels_.size(); index-- > 0;) iterate(index, stream);
+    for (std::size_t index = levels_.size(); index-- > 0;) iterate(index, pair, stream);
     decide_.launch(stream, grid(0, 2), {threads_}, 0, level(0), to);
   }
 
@@ -333,8 +334,8 @@ class Integer final : public Cuda {
     return grid(index, threads <= shared_below_ ? directions : 1);
   }
 
-  void iterate(std::size_t index, StreamHandle stream) const {
-    const int iterations = model().parameters.iterations;
+  void iterate(std::size_t index, Which pair, StreamHandle stream) const {
+    const int iterations = model().iterations(index, pair == CudaImages::mirrored);
     const CudaIntegerLevel here = level(index);
     const CudaIntegerLevel coarser = index + 1 < levels_.size() ? level(index + 1) : CudaIntegerLevel{};
     // The first iteration updates colour 1 from the initial messages of colour 0; the initial messages of
@@ -540,7 +541,7 @@ class Float final : public Cuda {
                threads = static_cast<unsigned>(places_.threads());
     start_.launch(stream, grid(index, block_threads, 2), {block_threads}, 0, here,
                   coarsest ? here : level(index + 1, pair), static_cast<int>(coarsest));
-    for (int iteration = 0; iteration < model().parameters.iterations; ++iteration)
+    for (int iteration = 0; iteration < model().iterations(index, pair == CudaImages::mirrored); ++iteration)
       update_.launch(stream, grid(index, pixels), {threads}, shared_bytes(), here, at(tables_),
                      static_cast<int>(edge_table_size), (iteration + 1) % 2);
   }

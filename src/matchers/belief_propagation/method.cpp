@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matchers/belief_propagation/belief_propagation.h"
+#include "matchers/belief_propagation/candidates.h"
 #include "refine/refine.h"
 
 namespace parallax {
@@ -14,6 +15,16 @@ Fields fields(BeliefPropagationParameters& p) {
   fields.group(detail::matching_group)
       .add("levels", p.levels, detail::range(1, 30), {"Levels of the image pyramid"})
       .add("iterations", p.iterations, detail::range(1, 1000), {"Iterations on each level"})
+      .add("finest_iterations", p.finest_iterations, detail::range(0, 1000),
+           {"Iterations on the finest level; 0 = as on the others"})
+      .add("right_finest_iterations", p.right_finest_iterations, detail::range(0, 1000),
+           {"The same in the right match of the left-right check; 0 = as in the left match"})
+      .add("candidate_levels", p.candidate_levels, detail::range(0, 30),
+           {"Finest levels that consider only labels near those of the next coarser level; 0 = none"})
+      .add("candidate_slack", p.candidate_slack, detail::range(0, 1024),
+           {"Labels considered on either side of each of those", "labels", Audience::experts})
+      .add("candidate_ranges", p.candidate_ranges, detail::range(1, most_candidate_ranges),
+           {"Most ranges of labels considered in a tile of 8×8 pixels", "", Audience::experts})
       .add("arithmetic", p.arithmetic,
            {{"fixed8", Arithmetic::fixed8},
             {"fixed16", Arithmetic::fixed16},
@@ -56,6 +67,9 @@ Fields fields(BeliefPropagationParameters& p) {
 // The published algorithm, without extensions.
 BeliefPropagationParameters published() {
   BeliefPropagationParameters parameters;
+  parameters.finest_iterations = 0;
+  parameters.right_finest_iterations = 0;
+  parameters.candidate_levels = 0;
   parameters.cost = DataCost::absolute_difference;
   parameters.data_truncation = 15;
   parameters.outside_cost.reset();

@@ -59,7 +59,14 @@ struct ReferenceLevel {
   Volume data = {};
   Volume to[4] = {};  // the messages that pixels send in each direction
   View<std::uint16_t> gray = {};
+  LabelRanges* candidates = nullptr;  // by tile; null where all labels are considered
 
+  LabelRanges& candidates_of_tile(int tile_x, int tile_y) const {
+    return candidates[tile_y * tile_count(size).width + tile_x];
+  }
+  bool considers(int x, int y, int label) const {
+    return candidates == nullptr || candidates_of_tile(x / tile_side, y / tile_side).contains(label);
+  }
   bool contains(int x, int y) const { return x >= 0 && y >= 0 && x < size.width && y < size.height; }
 };
 
@@ -86,6 +93,8 @@ class Reference final : public host::Plan {
       level.data = volume(level.size);
       for (Volume& to : level.to) to = volume(level.size);
       level.gray = arena.reserve_plane<std::uint16_t>(level.size);
+      if (model_.has_candidates(static_cast<std::size_t>(&level - levels_.data()), levels_.size()))
+        level.candidates = arena.reserve<LabelRanges>(tile_count(level.size).pixels());
     }
     message_ = arena.reserve<float>(static_cast<std::size_t>(model_.labels));
   }
@@ -100,8 +109,9 @@ class Reference final : public host::Plan {
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x)
         right_disparity_.at(size_.width - 1 - x, y) =
-            undecided(x, y) ? no_value
-                            : static_cast<float>(model_.parameters.min_disparity + beliefs(x, y).label);
+            undecided(x, y)
+                ? no_value
+                : static_cast<float>(model_.parameters.min_disparity + beliefs(levels_.front(), x, y).label);
     clock.finish("right_match");
   }
 
@@ -112,8 +122,9 @@ class Reference final : public host::Plan {
     make_finest_level();
     for (std::size_t i = 1; i < levels_.size(); ++i) make_level(levels_[i - 1], levels_[i]);
     for (std::size_t i = levels_.size(); i-- > 0;) {
+      if (levels_[i].candidates != nullptr) find_candidates(levels_[i], levels_[i + 1]);
       start_messages(levels_[i], i + 1 < levels_.size() ? &levels_[i + 1] : nullptr);
-      for (int iteration = 0; iteration < model_.parameters.iterations; ++iteration)
+      for (int iteration = 0; iteration < model_.iterations(i, mirrored); ++iteration)
         update_colour(levels_[i], (iteration + 1) % 2);
     }
   }
@@ -164,12 +175,30 @@ class Reference final : public host::Plan {
     }
   }
 
+  void find_candidates(const ReferenceLevel& level, const ReferenceLevel& coarser) const {
+    const BeliefPropagationParameters& p = model_.parameters;
+    const Size tiles = tile_count(level.size);
+    for (int tile_y = 0; tile_y < tiles.height; ++tile_y) {
+      for (int tile_x = 0; tile_x < tiles.width; ++tile_x) {
+        const LabelRange columns = parents_of_tile(tile_x, coarser.size.width),
+                         rows = parents_of_tile(tile_y, coarser.size.height);
+        std::vector<int> best;
+        for (int y = rows.first; y < rows.last; ++y)
+          for (int x = columns.first; x < columns.last; ++x) best.push_back(beliefs(coarser, x, y).label);
+        level.candidates_of_tile(tile_x, tile_y) = candidate_ranges(
+            best.data(), best.data() + best.size(), p.candidate_slack, model_.labels, p.candidate_ranges);
+      }
+    }
+  }
+
   void start_messages(const ReferenceLevel& level, const ReferenceLevel* coarser) const {
     for (const Direction to : all_directions)
       for (int y = 0; y < level.size.height; ++y)
         for (int x = 0; x < level.size.width; ++x)
           for (int label = 0; label < model_.labels; ++label)
-            level.to[to].at(x, y)[label] = coarser ? coarser->to[to].at(x / 2, y / 2)[label] : 0.0f;
+            level.to[to].at(x, y)[label] = !level.considers(x, y, label) ? bound(level, x, y, to)
+                                           : coarser ? coarser->to[to].at(x / 2, y / 2)[label]
+                                                     : 0.0f;
   }
 
   bool outermost(const ReferenceLevel& level, int x, int y) const {
@@ -196,17 +225,22 @@ class Reference final : public host::Plan {
     return static_cast<std::size_t>(edge_index(std::abs(level.gray.at(x, y) - level.gray.at(i, j))));
   }
 
+  // The highest message over an edge.
+  float bound(const ReferenceLevel& level, int x, int y, Direction to) const {
+    return model_.truncations[edge(level, x, y, to)];
+  }
+
   void send(const ReferenceLevel& level, int x, int y, Direction to) {
     float* h = message_;
     for (int label = 0; label < model_.labels; ++label) {
       float sum = 0;
       for (const Direction from : all_directions)
         if (from != to) sum += incoming(level, x, y, from, label);
-      h[label] = sum + level.data.at(x, y)[label];
+      h[label] = level.considers(x, y, label) ? sum + level.data.at(x, y)[label] : no_value;
     }
     const float slope = model_.slopes[edge(level, x, y, to)];
     const float least = *std::min_element(h, h + model_.labels);
-    const float highest = least + model_.truncations[edge(level, x, y, to)];
+    const float highest = least + bound(level, x, y, to);
     for (int label = 1; label < model_.labels; ++label) h[label] = std::min(h[label], h[label - 1] + slope);
     for (int label = model_.labels - 2; label >= 0; --label)
       h[label] = std::min(h[label], h[label + 1] + slope);
@@ -218,18 +252,19 @@ class Reference final : public host::Plan {
       constant /= static_cast<float>(model_.labels);
     }
     for (int label = 0; label < model_.labels; ++label)
-      level.to[to].at(x, y)[label] = stored(h[label] - constant);
+      level.to[to].at(x, y)[label] =
+          stored(level.considers(x, y, label) ? h[label] - constant : bound(level, x, y, to));
   }
 
-  float belief(int x, int y, int label) const {
-    const ReferenceLevel& finest = levels_.front();
+  float belief(const ReferenceLevel& level, int x, int y, int label) const {
+    if (!level.considers(x, y, label)) return no_value;
     float sum = 0;
-    for (const Direction from : all_directions) sum += incoming(finest, x, y, from, label);
-    return sum + finest.data.at(x, y)[label];
+    for (const Direction from : all_directions) sum += incoming(level, x, y, from, label);
+    return sum + level.data.at(x, y)[label];
   }
 
-  Beliefs beliefs(int x, int y) const {
-    return refine::find_beliefs(model_.labels, [&](int label) { return belief(x, y, label); });
+  Beliefs beliefs(const ReferenceLevel& level, int x, int y) const {
+    return refine::find_beliefs(model_.labels, [&](int label) { return belief(level, x, y, label); });
   }
 
   bool undecided(int x, int y) const {
@@ -241,7 +276,7 @@ class Reference final : public host::Plan {
     if (undecided(x, y))
       write_none(costs_.masked(x, y) ? Status::input_masked : Status::out_of_range, x, y, map);
     else
-      write_decision(beliefs(x, y), model_.decision(), x, y, map);
+      write_decision(beliefs(levels_.front(), x, y), model_.decision(), x, y, map);
   }
 
   Model model_;

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Labels that can win. On the `candidate_levels` finest levels, a tile of 8×8 pixels considers only candidate
+// labels: those that a pixel of the next coarser level, under the tile or next to it, believes most, and
+// `candidate_slack` labels on either side of each. They are at most `candidate_ranges` ranges: of more, those
+// with the smallest gap between them are joined.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "parallax/image.h"
+
+namespace parallax::belief_propagation {
+
+inline constexpr int tile_side = 8;
+inline constexpr int most_candidate_ranges = 4;
+
+struct LabelRange {
+  int first, last;  // last excluded
+  int labels() const { return last - first; }
+};
+
+struct LabelRanges {
+  std::array<LabelRange, most_candidate_ranges> at;
+  int count;
+
+  const LabelRange* begin() const { return at.data(); }
+  const LabelRange* end() const { return at.data() + count; }
+  bool contains(int label) const {
+    return std::any_of(begin(), end(), [&](LabelRange r) { return label >= r.first && label < r.last; });
+  }
+};
+
+inline Size tile_count(Size size) {
+  return {(size.width + tile_side - 1) / tile_side, (size.height + tile_side - 1) / tile_side};
+}
+
+// Columns, or rows, [first, last) of the coarser level that are under a tile or next to it.
+inline LabelRange parents_of_tile(int tile, int coarse_end) {
+  return {std::max(0, tile * tile_side / 2 - 1), std::min(coarse_end, (tile + 1) * tile_side / 2 + 1)};
+}
+inline constexpr int most_parents = (tile_side / 2 + 2) * (tile_side / 2 + 2);
+
+// The ranges around the labels [first, last) in `best`, which are sorted.
+inline LabelRanges candidate_ranges(int* first, int* last, int slack, int labels, int most_ranges) {
+  std::array<LabelRange, most_parents> found;
+  int count = 0;
+  std::sort(first, last);
+  for (const int* best = first; best != last; ++best) {
+    const LabelRange range{std::max(0, *best - slack), std::min(labels, *best + slack + 1)};
+    if (count > 0 && range.first <= found[static_cast<std::size_t>(count - 1)].last)
+      found[static_cast<std::size_t>(count - 1)].last = range.last;
+    else
+      found[static_cast<std::size_t>(count++)] = range;
+  }
+  while (count > most_ranges) {
+    const auto gap = [&](LabelRange* range) { return range[1].first - range[0].last; };
+    LabelRange* joined = found.data();
+    for (LabelRange* range = joined; range != found.data() + count - 1; ++range)
+      if (gap(range) < gap(joined)) joined = range;
+    joined->last = joined[1].last;
+    std::copy(joined + 2, found.data() + count, joined + 1);
+    --count;
+  }
+  LabelRanges result{{}, count};
+  std::copy_n(found.begin(), count, result.at.begin());
+  return result;
+}
+
+}  // namespace parallax::belief_propagation
