@@ -54,10 +54,10 @@ struct BeliefPropagationParameters {
   int finest_iterations = 3;
   /// The same in the right match of the left-right check; 0 = as in the left match; 0…1000.
   int right_finest_iterations = 2;
-  /// The finest levels on which each tile of 8×8 pixels considers only candidate labels: those that the pixels
-  /// of the next coarser level under the tile, or next to it, believe most, and those near them; 0…30,
-  /// 0 = all levels consider all labels. Applies to fixed8 with DataCost::census where a sum of four data
-  /// costs is at most four times the cost of the longest jump; otherwise all labels are considered.
+  /// The number of finest levels on which a tile of 8×8 pixels considers only candidate labels: those that the
+  /// pixels of the next coarser level, under the tile or next to it, believe most, and labels near them; 0…2,
+  /// 0 = all levels consider all labels. Candidates need fixed8, DataCost::census, and data costs of which
+  /// four add up to at most 4·T; otherwise all labels are considered.
   int candidate_levels = 0;
   int candidate_slack = 2;  ///< labels on either side of a believed one that are candidates, too; 0…1024
   int candidate_ranges = 2;  ///< ranges of candidates of a tile, at most; the nearest of more are joined; 1…4

@@ -19,6 +19,7 @@
 #include "core/round_up.h"
 #include "devices/cpu/tuning.h"
 #include "matchers/belief_propagation/belief_propagation.h"
+#include "matchers/belief_propagation/candidate_levels.h"
 #include "matchers/belief_propagation/cpu_kernels.h"
 #include "matchers/belief_propagation/edges.h"
 #include "matchers/belief_propagation/features.h"
@@ -28,7 +29,7 @@
 namespace parallax::belief_propagation {
 namespace {
 
-using refine::no_value, refine::write_decision, refine::write_none;
+using refine::Beliefs, refine::no_value, refine::write_decision, refine::write_none;
 
 // The best values depend on the machine; none changes a result. window_kib is the part of the window of rows
 // that should stay in a cache: it determines the width of the strips.
@@ -73,6 +74,7 @@ struct Level {
 struct Window {
   std::byte* planes;  // [row % rows][window_plane_index()]
   std::byte* costs;   // of two rows: [row][colour] planes
+  std::byte* sums;    // of two rows of the second level, likewise, where that level is not stored
   std::byte* scratch;
   std::uint16_t* labels;
   float* around[4];
@@ -91,11 +93,14 @@ class Cpu final : public host::Plan {
                        << 10),
         bands_per_thread_(configuration.value(bands_per_thread.name, 1)),
         aligned_(configuration.value(aligned.name, 1) != 0),
-        features_(model_, format, plane_shape(size_, model_.labels, arithmetic_), workers_.slots()),
-        edges_(model_, level_sizes(size_, parameters.levels)),
+        candidate_levels_(count_candidate_levels()),
+        features_(model_, format, plane_shape(size_, model_.labels, arithmetic_), candidate_levels_ > 0,
+                  workers_.slots()),
+        edges_(model_, level_sizes(size_, parameters.levels), candidate_levels_),
+        candidates_(model_, level_sizes(size_, parameters.levels), static_cast<int>(candidate_levels_),
+                    features_, edges_, workers_.slots()),
         windows_(static_cast<std::size_t>(workers_.slots())) {
     check_reachable(parameters.cost, model_.min_disparity, model_.labels, size_);
-    refuse_candidates(model_, size_, "cpu");
     for (const Size size : level_sizes(size_, parameters.levels)) levels_.push_back(level_of(size));
     strip_width_ = choose_strip_width();
     plan_memory();
@@ -112,16 +117,19 @@ class Cpu final : public host::Plan {
  private:
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
     wants_confidence_ = !map.confidence.empty();
-    propagate(pair, false, clock, {"prepare", "pyramid", "coarse_levels", "finest_level"},
-              [&](int y, int colour, Range strip, const Window& window) {
-                write_row(y, colour, strip, window, map);
-              });
+    const auto take = [&](int x, int y, const Beliefs& beliefs) { write_pixel(x, y, beliefs, map); };
+    propagate(pair, false, clock, {"prepare", "pyramid", "coarse_levels", "finest_level"}, wants_beliefs(),
+              take);
     if (!checks_left_right_) return;
+    const auto take_right = [&](int x, int y, const Beliefs& beliefs) {
+      right_disparity_.at(size_.width - 1 - x, y) =
+          status(x, y) == Status::matched
+              ? static_cast<float>(model_.parameters.min_disparity + beliefs.label)
+              : no_value;
+    };
     propagate(pair, true, clock,
-              {"right_prepare", "right_pyramid", "right_coarse_levels", "right_finest_level"},
-              [&](int y, int colour, Range strip, const Window& window) {
-                write_right_row(y, colour, strip, window);
-              });
+              {"right_prepare", "right_pyramid", "right_coarse_levels", "right_finest_level"}, false,
+              take_right);
   }
 
   // Memory
@@ -129,7 +137,9 @@ class Cpu final : public host::Plan {
   void reserve(Arena& arena) override {
     features_.reserve(arena);
     edges_.reserve(arena);
-    for (std::size_t i = 1; i < levels_.size(); ++i) {
+    candidates_.reserve(arena);
+    if (candidate_levels_ > 0) best_ = arena.reserve_plane<std::uint16_t>(levels_[candidate_levels_].size);
+    for (std::size_t i = first_stored(); i < levels_.size(); ++i) {
       const std::size_t planes = data_planes(levels_[i]);
       levels_[i].data = reserve_planes(planes, levels_[i], arena);
       levels_[i].messages = reserve_planes(planes * direction_count, levels_[i], arena);
@@ -141,8 +151,10 @@ class Cpu final : public host::Plan {
   void reserve_window(Window& window, Arena& arena) const {
     const Level& finest = levels_.front();
     const auto pixels = static_cast<std::size_t>(finest.shape.computed);
-    window.planes = reserve_planes(static_cast<std::size_t>(window_rows()) * window_planes(), finest, arena);
+    window.planes = reserve_planes(static_cast<std::size_t>(window_rows()) * window_planes(),
+                                   levels_[candidate_levels_], arena);
     if (levels_.size() > 1) window.costs = reserve_planes(cost_planes, finest, arena);
+    if (first_stored() > 1) window.sums = reserve_planes(cost_planes, levels_[1], arena);
     window.scratch = arena.reserve<std::byte>(scratch_bytes(model_.labels));
     window.labels = arena.reserve<std::uint16_t>(pixels);
     for (float*& beliefs : window.around) beliefs = arena.reserve<float>(pixels);
@@ -150,11 +162,15 @@ class Cpu final : public host::Plan {
 
   void fill_memory() override {
     clear_planes(nothing_, 1, levels_.front());
-    for (std::size_t i = 1; i < levels_.size(); ++i)
+    for (std::size_t i = first_stored(); i < levels_.size(); ++i)
       clear_planes(levels_[i].data, data_planes(levels_[i]), levels_[i]);
-    for (const Window& window : windows_)
+    for (const Window& window : windows_) {
       if (levels_.size() > 1) clear_planes(window.costs, cost_planes, levels_.front());
+      if (first_stored() > 1) clear_planes(window.sums, cost_planes, levels_[1]);
+    }
+    features_.fill_memory();
     edges_.write_tables();
+    candidates_.fill_memory();
   }
 
   // Planes, with a margin before the first, as between planes.
@@ -183,6 +199,15 @@ class Cpu final : public host::Plan {
     return level;
   }
 
+  std::size_t count_candidate_levels() const {
+    const std::size_t levels = level_sizes(size_, model_.parameters.levels).size();
+    std::size_t count = 0;
+    while (model_.has_candidates(count, levels)) ++count;
+    return count;
+  }
+  // The finest level whose data costs and messages are kept.
+  std::size_t first_stored() const { return std::max<std::size_t>(1, candidate_levels_); }
+
   // The part of a thread's window that usually fits in the caches.
   static constexpr int usual_window_kib = 10240;
 
@@ -206,35 +231,79 @@ class Cpu final : public host::Plan {
     const char *prepare, *pyramid, *coarse, *finest;
   };
 
-  template <class Decide>
+  template <class Take>
   void propagate(const StereoPair& pair, bool mirrored, detail::StageClock& clock, const StageNames& names,
-                 const Decide& decide) {
+                 bool around, const Take& take) {
     mirrored_ = mirrored;
+    around_ = around;
     features_.prepare(pair, mirrored, workers_);
     edges_.prepare(features_.gray(), workers_);
     clock.finish(names.prepare);
-    for (std::size_t i = 1; i < levels_.size(); ++i) make_level(i);
+    for (std::size_t i = first_stored(); i < levels_.size(); ++i) make_level(i);
     clock.finish(names.pyramid);
-    for (std::size_t i = levels_.size(); i-- > 1;) sweep_level(i, [](auto&&...) {});
+    for (std::size_t i = levels_.size(); i-- > first_stored();) {
+      if (i == candidate_levels_)
+        sweep_level(i, [&](int x, int y, const Beliefs& found) {
+          best_.at(x, y) = static_cast<std::uint16_t>(found.label);
+        });
+      else
+        sweep_level(i, [](auto&&...) {});
+    }
     clock.finish(names.coarse);
-    sweep_level(0, decide);
+    if (candidate_levels_ > 0)
+      match_candidates(take);
+    else
+      sweep_level(0, take);
     clock.finish(names.finest);
   }
 
+  template <class Take>
+  void match_candidates(const Take& take) {
+    const Level& coarser = levels_[candidate_levels_];
+    const LabelLevel messages{coarser.size,
+                              reinterpret_cast<const std::uint8_t*>(plane(coarser.messages, coarser, 0)),
+                              coarser.plane_bytes, coarser.shape.stride, best_};
+    candidates_.run(
+        messages, mirrored_, around_, workers_,
+        [&](int tile_x, int tile_y, int colour, const TileLabels& tile, const TileDecision& found) {
+          for (int lane = 0; lane < tile_lanes; ++lane) {
+            const int x = tile_x * tile_side + 2 * (lane / tile_side) + (lane + colour) % 2,
+                      y = tile_y * tile_side + lane % tile_side;
+            if (x < size_.width && y < size_.height)
+              take(x, y,
+                   Beliefs{tile.labels[found.index[lane]], found.before[lane], found.best[lane],
+                           found.after[lane], found.rival[lane]});
+          }
+        });
+  }
+
   void make_level(std::size_t index) {
-    const Level &fine = levels_[index - 1], &coarse = levels_[index];
+    const Level& coarse = levels_[index];
     for_row_ranges(workers_, coarse.size.height, [&](int first, int last, int slot) {
-      const Window& window = windows_[static_cast<std::size_t>(slot)];
-      for (int y = first; y < last; ++y) {
-        RowSum sum{fine.shape, coarse.shape, {}, {}, model_.data_bound(), window.scratch};
-        for (int row = 0; row < 2; ++row)
-          for (int parity = 0; parity < 2; ++parity)
-            sum.children[row][parity] = child(index - 1, 2 * y + row, parity, window, slot);
-        for (int parity = 0; parity < 2; ++parity)
-          sum.sums[parity] = data_plane(coarse, y, colour_of(y, parity));
-        sum_row(arithmetic_, sum);
-      }
+      for (int y = first; y < last; ++y)
+        add_up(index, y, slot, data_plane(coarse, y, colour_of(y, 0)),
+               data_plane(coarse, y, colour_of(y, 1)));
     });
+  }
+
+  // Adds up a row of a level from two rows of the finer one, which are computed first if they are not kept.
+  void add_up(std::size_t index, int y, int slot, std::byte* even, std::byte* odd) {
+    const Level &fine = levels_[index - 1], &coarse = levels_[index];
+    const Window& window = windows_[static_cast<std::size_t>(slot)];
+    RowSum sum{fine.shape, coarse.shape, {}, {}, model_.data_bound(), window.scratch};
+    for (int row = 2 * y; row < std::min(2 * y + 2, fine.size.height) && is_temporary(index - 1); ++row)
+      add_up(index - 1, row, slot, sums_plane(window, row, 0), sums_plane(window, row, 1));
+    for (int row = 0; row < 2; ++row)
+      for (int parity = 0; parity < 2; ++parity)
+        sum.children[row][parity] = child(index - 1, 2 * y + row, parity, window, slot);
+    sum.sums[0] = even;
+    sum.sums[1] = odd;
+    sum_row(arithmetic_, sum);
+  }
+
+  bool is_temporary(std::size_t level) const { return level > 0 && level < first_stored(); }
+  std::byte* sums_plane(const Window& window, int y, int parity) const {
+    return plane(window.sums, levels_[1], static_cast<std::size_t>(y % 2 * 2 + parity));
   }
 
   static int colour_of(int y, int parity) { return (y + parity) % 2; }
@@ -252,6 +321,7 @@ class Cpu final : public host::Plan {
     const Level& level = levels_[index];
     if (y >= level.size.height) return plane(nothing_, levels_.front(), 0);
     const int colour = colour_of(y, parity);
+    if (is_temporary(index)) return sums_plane(window, y, parity);
     if (index > 0) return data_plane(level, y, colour);
     std::byte* costs = plane(window.costs, level, static_cast<std::size_t>(y % 2 * 2 + colour));
     features_.write_costs(y, colour, {0, level.shape.computed}, slot, costs);
@@ -331,10 +401,12 @@ class Cpu final : public host::Plan {
     return round_up(divide_round_up(finest.shape.computed, strips), computing_unit(arithmetic_));
   }
 
-  // Rows that an iteration computes for a band: those that the next one reads. On the finest level, the
-  // decision also reads rows.
+  // The decisions of the finest level on which all labels are considered are the map, or choose candidates.
+  bool decides(const Band& band) const { return band.level == candidate_levels_; }
+
+  // Rows that an iteration computes for a band: those that the next one, or the decision, reads.
   std::pair<int, int> rows_of(const Band& band, int iteration) const {
-    const int beyond = iterations(band) - 1 - iteration + (band.level == 0 ? 1 : 0);
+    const int beyond = iterations(band) - 1 - iteration + (decides(band) ? 1 : 0);
     return {std::max(0, band.first - beyond), std::min(levels_[band.level].size.height, band.last + beyond)};
   }
 
@@ -346,7 +418,7 @@ class Cpu final : public host::Plan {
     // reads: the update itself writes messages to the other colour.
     const int updated_last = iterations % 2;
     const auto decide_own = [&](int y, int colour, int iteration) {
-      if (band.level == 0 && y >= band.first && y < band.last) decide_row(band, y, colour, iteration, decide);
+      if (decides(band) && y >= band.first && y < band.last) decide_row(band, y, colour, iteration, decide);
     };
     for (int row = top; row < bottom + iterations + 1; ++row) {
       if (row < bottom) start_row(band, row);
@@ -507,19 +579,23 @@ class Cpu final : public host::Plan {
            wants_confidence_;
   }
 
-  template <class Decide>
-  void decide_row(const Band& band, int y, int colour, int iteration, const Decide& decide) {
+  template <class Take>
+  void decide_row(const Band& band, int y, int colour, int iteration, const Take& take) {
     const Window& window = windows_[static_cast<std::size_t>(band.slot)];
     RowDecision row{};
     row.range = band.strip;
     receive(band, y, colour, iteration, row);
     row.labels = window.labels;
-    if (wants_beliefs()) {
-      float** around[] = {&row.before, &row.best, &row.after, &row.rival};
-      for (std::size_t i = 0; i < 4; ++i) *around[i] = window.around[i];
+    float* const* around = window.around;
+    if (around_ && band.level == 0) {
+      float** wanted[] = {&row.before, &row.best, &row.after, &row.rival};
+      for (std::size_t i = 0; i < 4; ++i) *wanted[i] = around[i];
     }
     belief_propagation::decide_row(arithmetic_, row);
-    decide(y, colour, band.strip, window);
+    const int end = std::min(band.strip.last, pixels_in(levels_[band.level], y, colour));
+    for (int i = band.strip.first; i < end; ++i)
+      take(2 * i + (y + colour) % 2, y,
+           Beliefs{window.labels[i], around[0][i], around[1][i], around[2][i], around[3][i]});
   }
 
   Status status(int x, int y) const {
@@ -528,34 +604,14 @@ class Cpu final : public host::Plan {
     return given == Status::matched && outermost && !model_.integer ? Status::out_of_range : given;
   }
 
-  int end_of(Range strip, int y, int colour) const {
-    return std::min(strip.last, pixels_in(levels_.front(), y, colour));
-  }
-
-  void write_row(int y, int colour, Range strip, const Window& window, const DisparityMap& map) const {
-    const std::uint16_t* labels = window.labels;
-    const float* const* around = window.around;
-    for (int i = strip.first; i < end_of(strip, y, colour); ++i) {
-      const int x = 2 * i + (y + colour) % 2;
-      if (status(x, y) != Status::matched) {
-        write_none(status(x, y), x, y, map);
-      } else if (!wants_beliefs()) {
-        map.status.at(x, y) = refine::code(Status::matched);
-        map.disparity.at(x, y) = static_cast<float>(model_.parameters.min_disparity + labels[i]);
-      } else {
-        write_decision({labels[i], around[0][i], around[1][i], around[2][i], around[3][i]}, model_.decision(),
-                       x, y, map);
-      }
-    }
-  }
-
-  void write_right_row(int y, int colour, Range strip, const Window& window) const {
-    const std::uint16_t* labels = window.labels;
-    for (int i = strip.first; i < end_of(strip, y, colour); ++i) {
-      const int x = 2 * i + (y + colour) % 2;
-      right_disparity_.at(size_.width - 1 - x, y) =
-          status(x, y) == Status::matched ? static_cast<float>(model_.parameters.min_disparity + labels[i])
-                                          : no_value;
+  void write_pixel(int x, int y, const Beliefs& beliefs, const DisparityMap& map) const {
+    if (status(x, y) != Status::matched) {
+      write_none(status(x, y), x, y, map);
+    } else if (!wants_beliefs()) {
+      map.status.at(x, y) = refine::code(Status::matched);
+      map.disparity.at(x, y) = static_cast<float>(model_.parameters.min_disparity + beliefs.label);
+    } else {
+      write_decision(beliefs, model_.decision(), x, y, map);
     }
   }
 
@@ -564,14 +620,18 @@ class Cpu final : public host::Plan {
   std::size_t window_target_;
   int bands_per_thread_;
   bool aligned_;
+  std::size_t candidate_levels_;  // the finest level on which all labels are considered is the next one
   Features features_;
   Edges edges_;
+  CandidateLevels candidates_;
   std::vector<Level> levels_;
   std::vector<Window> windows_;  // by slot
   int strip_width_ = 0;
   std::byte* nothing_ = nullptr;  // a plane of zeros: messages from beyond the top and the bottom
   bool wants_confidence_ = false;
   bool mirrored_ = false;
+  bool around_ = false;  // whether decisions look at more than the best label
+  View<std::uint16_t> best_;
 };
 
 }  // namespace

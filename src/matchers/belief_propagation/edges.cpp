@@ -21,7 +21,8 @@ void average_row(View<const std::uint16_t> fine, int y, View<std::uint16_t> coar
 
 }  // namespace
 
-Edges::Edges(const Model& model, const std::vector<Size>& sizes) : model_(model) {
+Edges::Edges(const Model& model, const std::vector<Size>& sizes, std::size_t first)
+    : model_(model), first_(first) {
   const Arithmetic arithmetic = model.parameters.arithmetic;
   for (const Size size : sizes) {
     const int computed = plane_shape(size, model.labels, arithmetic).computed;
@@ -32,8 +33,9 @@ Edges::Edges(const Model& model, const std::vector<Size>& sizes) : model_(model)
 void Edges::reserve(Arena& arena) {
   for (std::size_t i = 0; i < levels_.size() && !flat(); ++i) {
     Level& level = levels_[i];
-    level.planes = arena.reserve<std::byte>(static_cast<std::size_t>(level.size.height) * 2 * 2 *
-                                            direction_count * level.plane_bytes);
+    if (i >= first_)
+      level.planes = arena.reserve<std::byte>(static_cast<std::size_t>(level.size.height) * 2 * 2 *
+                                              direction_count * level.plane_bytes);
     if (i > 0) level.gray = arena.reserve_plane<std::uint16_t>(level.size);
   }
   tables_ = arena.reserve<std::byte>(2 * table_bytes());
@@ -82,13 +84,14 @@ View<const std::uint16_t> Edges::gray_of(std::size_t level, View<const std::uint
   return level == 0 ? finest : levels_[level].gray;
 }
 
-void Edges::prepare(View<const std::uint16_t> gray, const Workers& workers) const {
+void Edges::prepare(View<const std::uint16_t> gray, const Workers& workers) {
+  finest_ = gray;
   if (flat()) return;
   for (std::size_t level = 1; level < levels_.size(); ++level)
     for_row_ranges(workers, levels_[level].size.height, [&](int first, int last, int) {
       for (int y = first; y < last; ++y) average_row(gray_of(level - 1, gray), y, levels_[level].gray);
     });
-  for (std::size_t level = 0; level < levels_.size(); ++level)
+  for (std::size_t level = first_; level < levels_.size(); ++level)
     for_row_ranges(workers, levels_[level].size.height, [&](int first, int last, int) {
       in_computing_type([&](auto value) {
         for (int y = first; y < last; ++y) write_row<decltype(value)>(level, gray_of(level, gray), y);

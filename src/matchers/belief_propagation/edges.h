@@ -14,13 +14,19 @@ namespace parallax::belief_propagation {
 
 class Edges {
  public:
-  Edges(const Model& model, const std::vector<Size>& sizes);
+  // Of all levels; slopes and truncations from level `first` on.
+  Edges(const Model& model, const std::vector<Size>& sizes, std::size_t first);
 
   // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena);
   // Called once, after reserve().
   void write_tables() const;
-  void prepare(View<const std::uint16_t> gray, const Workers& workers) const;
+  void prepare(View<const std::uint16_t> gray, const Workers& workers);
+
+  // The gray image of a level; empty where all edges are alike.
+  View<const std::uint16_t> gray(std::size_t level) const {
+    return flat() ? View<const std::uint16_t>{} : gray_of(level, finest_);
+  }
 
   // Slopes of the pixels of one half of a row.
   const void* slopes(std::size_t level, int y, int colour, int direction) const {
@@ -54,6 +60,8 @@ class Edges {
 
   Model model_;
   std::vector<Level> levels_;
+  std::size_t first_;
+  View<const std::uint16_t> finest_;
   // Slopes and truncations in the computing type: the model's tables, or a row for images without edges.
   std::byte* tables_ = nullptr;
 };

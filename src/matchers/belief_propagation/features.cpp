@@ -2,6 +2,7 @@
 #include "matchers/belief_propagation/features.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/round_up.h"
 
@@ -13,14 +14,21 @@ std::size_t padded(int count) {
   return static_cast<std::size_t>(count) + 2 * widest_vector_bytes;
 }
 
+// An even number, because a tile of the second level takes two.
+int strip_count(Size size) {
+  return round_up(divide_round_up(size.height, tile_side), 2);
+}
+
 }  // namespace
 
-Features::Features(const Model& model, const ImageFormat& format, const PlaneShape& shape, int slots)
+Features::Features(const Model& model, const ImageFormat& format, const PlaneShape& shape, bool in_strips,
+                   int slots)
     : model_(model),
       size_(format.size),
       shape_(shape),
       feature_(data_cost::choose_feature(model.cost, format.depth, model.smoothing)),
       rows_(feature_, model.smoothing, size_, slots),
+      in_strips_(in_strips),
       scratch_(static_cast<std::size_t>(slots)) {
   const bool in_bytes = feature_bytes(feature_) == 1;
   if (in_bytes && model.parameters.arithmetic == Arithmetic::fixed8 &&
@@ -40,6 +48,12 @@ void Features::reserve(Arena& arena) {
   halves_[1] = reserve_halves(feature_planes(feature_), feature_bytes(feature_), right_elements, arena);
   valid_[0] = reserve_halves(1, 1, shape_.copied, arena);
   valid_[1] = reserve_halves(1, 1, right_elements, arena);
+  if (in_strips_) {
+    // A tile of the second level has 16×16 pixels.
+    const int columns = round_up(size_.width, 2 * tile_side);
+    strips_[0] = reserve_strips(columns, arena);
+    strips_[1] = reserve_strips(columns + model_.labels - 1, arena);
+  }
   status_ = arena.reserve_plane<std::uint8_t>(size_);
   for (Scratch& scratch : scratch_) {
     scratch.extended = arena.reserve<std::uint16_t>(padded(extended_columns()));
@@ -58,6 +72,37 @@ Features::Halves Features::reserve_halves(int planes, int bytes, int elements, A
                                            static_cast<std::size_t>(2 * planes * bytes) *
                                            static_cast<std::size_t>(size_.height));
   return halves;
+}
+
+Features::Strips Features::reserve_strips(int columns, Arena& arena) const {
+  const auto planes = static_cast<std::size_t>(strip_count(size_)) * (most_feature_planes + 1);
+  return {arena.reserve<std::uint8_t>(planes * static_cast<std::size_t>(columns * tile_side) + tile_margin),
+          columns};
+}
+
+void Features::fill_memory() const {
+  if (!in_strips_) return;
+  const int last = strip_count(size_) - 1;
+  for (const Strips& strips : strips_)
+    std::memset(strips.memory, 0, static_cast<std::size_t>(strips.plane(last + 1, 0) - strips.memory));
+}
+
+void Features::write_strip(int side, int y, int plane, const std::uint8_t* row, int count) const {
+  std::uint8_t* out = strips_[side].plane(y / tile_side, plane) + y % tile_side;
+  for (int x = 0; x < count; ++x) out[x * tile_side] = row[x];
+}
+
+FeatureStrip Features::strip(int side, int index) const {
+  FeatureStrip strip;
+  for (int plane = 0; plane <= most_feature_planes; ++plane)
+    strip.planes[plane] = strips_[side].plane(index, plane);
+  return strip;
+}
+
+void Features::set_tile_costs(TileCosts& costs) const {
+  costs.table = table_.data();
+  costs.outside = static_cast<std::uint8_t>(model_.outside);
+  costs.labels_end = model_.labels;
 }
 
 void Features::prepare(const StereoPair& pair, bool mirrored, const Workers& workers) {
@@ -85,6 +130,7 @@ void Features::extract_row(int side, int y, int slot) const {
     const std::uint16_t* words = planes[static_cast<std::size_t>(plane)];
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(words);
     const Halves& halves = halves_[side];
+    if (in_strips_ && side == 0) write_strip(0, y, plane, bytes, size_.width);
     if (side == 0 && halves.bytes == 1)
       split_left(bytes, halves, y, plane);
     else if (side == 0)
@@ -107,6 +153,8 @@ void Features::split_right(const Element* row, const Halves& halves, int y, int 
                            const Scratch& scratch) const {
   auto* extended = reinterpret_cast<Element*>(scratch.extended);
   data_cost::extend_row(row, size_.width, model_, 0, extended);
+  if constexpr (sizeof(Element) == 1)
+    if (in_strips_) write_strip(1, y, plane, extended, extended_columns());
   split_row(extended, extended_columns(), reinterpret_cast<Element*>(halves.at(y, plane, 0)),
             reinterpret_cast<Element*>(halves.at(y, plane, 1)));
 }
@@ -116,6 +164,10 @@ void Features::write_validity(int y, const Scratch& scratch) const {
   data_cost::write_validity(model_, pair_, mirrored_, y, {left, right, status_.row(y)});
   split_row(right, extended_columns(), reinterpret_cast<std::uint8_t*>(valid_[1].at(y, 0, 0)),
             reinterpret_cast<std::uint8_t*>(valid_[1].at(y, 0, 1)));
+  if (in_strips_) {
+    write_strip(0, y, most_feature_planes, left, size_.width);
+    write_strip(1, y, most_feature_planes, right, extended_columns());
+  }
   // Elements computed beyond the border must have no data, because coarse pixels at the border add some of
   // them.
   std::fill_n(left + size_.width, 2 * widest_vector_bytes, std::uint8_t{0});

@@ -19,7 +19,7 @@ Fields fields(BeliefPropagationParameters& p) {
            {"Iterations on the finest level; 0 = as on the others"})
       .add("right_finest_iterations", p.right_finest_iterations, detail::range(0, 1000),
            {"The same in the right match of the left-right check; 0 = as in the left match"})
-      .add("candidate_levels", p.candidate_levels, detail::range(0, 30),
+      .add("candidate_levels", p.candidate_levels, detail::range(0, 2),
            {"Finest levels that consider only labels near those of the next coarser level; 0 = none"})
       .add("candidate_slack", p.candidate_slack, detail::range(0, 1024),
            {"Labels considered on either side of each of those", "labels", Audience::experts})
