@@ -73,10 +73,10 @@ struct Received {
   Bytes messages[direction_count], belief;
 };
 
-// The lower envelope after a gap of labels that are not considered.
-HWY_INLINE Bytes risen(Bytes reach, Bytes slope, int labels) {
-  for (int i = std::min(labels, longest_rise); i > 0; --i) reach = hn::SaturatedAdd(reach, slope);
-  return reach;
+// Raises the lower envelopes over labels that are not considered.
+HWY_INLINE void rise(Bytes (&reach)[direction_count], const Bytes (&slopes)[direction_count], int labels) {
+  for (int i = std::min(labels, longest_rise); i > 0; --i)
+    for (int d = 0; d < direction_count; ++d) reach[d] = hn::SaturatedAdd(reach[d], slopes[d]);
 }
 
 HWY_INLINE void update_lanes(const TileLabels& tile, int colour, int offset, const TileMessages& all_slopes,
@@ -92,9 +92,8 @@ HWY_INLINE void update_lanes(const TileLabels& tile, int colour, int offset, con
   const auto gap = [&](int k) { return tile.labels[k + 1] - tile.labels[k]; };
   for (int k = 0; k < tile.count; ++k) {
     in.load(k);
-    const int more = k > 0 ? gap(k - 1) - 1 : 0;
+    if (k > 0) rise(reach, slopes, gap(k - 1) - 1);
     for (int d = 0; d < direction_count; ++d) {
-      if (HWY_UNLIKELY(more > 0)) reach[d] = risen(reach[d], slopes[d], more);
       const Bytes h = hn::Sub(in.belief, in.messages[d]);
       least[d] = hn::Min(least[d], h);
       reach[d] = hn::Min(h, hn::SaturatedAdd(reach[d], slopes[d]));
@@ -105,9 +104,8 @@ HWY_INLINE void update_lanes(const TileLabels& tile, int colour, int offset, con
   for (int d = 0; d < direction_count; ++d)
     reach[d] = limit[d] = hn::SaturatedAdd(least[d], in.at(all_truncations.of[colour][d] + offset));
   for (int k = tile.count - 1; k >= 0; --k) {
-    const int more = k + 1 < tile.count ? gap(k) - 1 : 0;
+    if (k + 1 < tile.count) rise(reach, slopes, gap(k) - 1);
     for (int d = 0; d < direction_count; ++d) {
-      if (HWY_UNLIKELY(more > 0)) reach[d] = risen(reach[d], slopes[d], more);
       reach[d] = hn::Min(hn::Min(in.at(out(k, d)), hn::SaturatedAdd(reach[d], slopes[d])), limit[d]);
       hn::StoreU(hn::Sub(reach[d], least[d]), tag, out(k, d));
     }
@@ -304,6 +302,95 @@ void write_tile_costs_here(const TileCosts& costs, const TileLabels& tile, bool 
   }
 }
 
+void transpose_rows_here(const std::uint8_t* rows, std::ptrdiff_t pitch, int columns, std::uint8_t* out) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int x = 0; x < columns; ++x)
+    for (int y = 0; y < tile_side; ++y) out[x * tile_side + y] = rows[y * pitch + x];
+#else
+  const hn::Full128<std::uint8_t> bytes;
+  const hn::Full128<std::uint16_t> pairs;
+  const hn::Full128<std::uint32_t> fours;
+  for (int x = 0; x < columns; x += 16) {
+    // Rows y and y + 1 side by side, then four, then all eight.
+    hn::Vec<decltype(bytes)> row[tile_side], two[tile_side], four[tile_side];
+    for (int y = 0; y < tile_side; ++y) row[y] = hn::LoadU(bytes, rows + y * pitch + x);
+    for (int y = 0; y < 4; ++y) {
+      two[y] = hn::InterleaveLower(bytes, row[2 * y], row[2 * y + 1]);
+      two[4 + y] = hn::InterleaveUpper(bytes, row[2 * y], row[2 * y + 1]);
+    }
+    for (int half = 0; half < 2; ++half) {
+      for (int y = 0; y < 2; ++y) {
+        const auto a = hn::BitCast(pairs, two[4 * half + 2 * y]),
+                   b = hn::BitCast(pairs, two[4 * half + 2 * y + 1]);
+        four[4 * half + y] = hn::BitCast(bytes, hn::InterleaveLower(pairs, a, b));
+        four[4 * half + 2 + y] = hn::BitCast(bytes, hn::InterleaveUpper(pairs, a, b));
+      }
+    }
+    for (int part = 0; part < 4; ++part) {
+      const auto a = hn::BitCast(fours, four[2 * part]), b = hn::BitCast(fours, four[2 * part + 1]);
+      std::uint8_t* to = out + tile_side * (x + 4 * part);
+      hn::StoreU(hn::BitCast(bytes, hn::InterleaveLower(fours, a, b)), bytes, to);
+      hn::StoreU(hn::BitCast(bytes, hn::InterleaveUpper(fours, a, b)), bytes, to + 16);
+    }
+  }
+#endif
+}
+
+template <class Value>
+HWY_INLINE Value load_value(const std::uint8_t* from) {
+  Value value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+// A column of the tile has 8 pixels of both colours and 4 parents, so each parent has one child of colour 0 in
+// each of its two rows: `columns` are the parents of 4 rows by column.
+HWY_INLINE void write_children(const std::uint32_t (&columns)[4], std::uint8_t* messages) {
+  for (int i = 0; i < 4; ++i) {
+    // b3 b2 b1 b0 becomes b3 b3 b2 b2 b1 b1 b0 b0.
+    std::uint64_t spread = columns[i];
+    spread = (spread | spread << 16) & 0x0000FFFF0000FFFFu;
+    spread = (spread | spread << 8) & 0x00FF00FF00FF00FFu;
+    spread |= spread << 8;
+    std::memcpy(messages + 8 * i, &spread, sizeof spread);
+  }
+}
+
+void start_from_tile_here(const TileMessages* const* parents, int first_lane, const TileLabels& tile) {
+  constexpr std::uint32_t even_rows = 0x00FF00FFu, odd_rows = ~even_rows;
+  for (int k = 0; k < tile.count; ++k) {
+    for (int d = 0; d < direction_count; ++d) {
+      std::uint32_t columns[4];
+      for (int pair = 0; pair < 2; ++pair) {
+        const int lane = first_lane + pair * tile_side;
+        const auto zero = load_value<std::uint32_t>(parents[k]->of[0][d] + lane),
+                   one = load_value<std::uint32_t>(parents[k]->of[1][d] + lane);
+        columns[2 * pair] = (zero & even_rows) | (one & odd_rows);
+        columns[2 * pair + 1] = (one & even_rows) | (zero & odd_rows);
+      }
+      write_children(columns, tile.records[k].messages.of[0][d]);
+    }
+  }
+}
+
+void start_from_planes_here(const ParentPlanes& parents, const TileLabels& tile) {
+  for (int k = 0; k < tile.count; ++k) {
+    const std::ptrdiff_t at = tile.labels[k] * parents.stride;
+    for (int d = 0; d < direction_count; ++d) {
+      std::uint32_t columns[4] = {};
+      for (int y = 0; y < 4; ++y) {
+        const std::uint32_t even = load_value<std::uint16_t>(parents.first[y][0][d] + at),
+                            odd = load_value<std::uint16_t>(parents.first[y][1][d] + at);
+        columns[0] |= (even & 255) << 8 * y;
+        columns[1] |= (odd & 255) << 8 * y;
+        columns[2] |= even >> 8 << 8 * y;
+        columns[3] |= odd >> 8 << 8 * y;
+      }
+      write_children(columns, tile.records[k].messages.of[0][d]);
+    }
+  }
+}
+
 }  // namespace parallax::belief_propagation::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -313,6 +400,9 @@ namespace parallax::belief_propagation {
 HWY_EXPORT(update_tile_here);
 HWY_EXPORT(decide_tile_here);
 HWY_EXPORT(write_tile_costs_here);
+HWY_EXPORT(start_from_tile_here);
+HWY_EXPORT(transpose_rows_here);
+HWY_EXPORT(start_from_planes_here);
 
 void update_tile(const TileLabels& tile, int colour, const TileMessages& slopes,
                  const TileMessages& truncations) {
@@ -328,9 +418,16 @@ void write_tile_costs(const TileCosts& costs, const TileLabels& tile, bool coars
   HWY_DYNAMIC_DISPATCH(write_tile_costs_here)(costs, tile, coarse);
 }
 
-// A column has 8 rows, each parent two children of colour 0 in its column: lane 8·i + y has parent 4·i + y/2.
-void start_tile(const std::uint8_t parents[16], std::uint8_t messages[tile_lanes]) {
-  for (int i = 0; i < 16; ++i) messages[2 * i] = messages[2 * i + 1] = parents[i];
+void transpose_rows(const std::uint8_t* rows, std::ptrdiff_t pitch, int columns, std::uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(transpose_rows_here)(rows, pitch, columns, out);
+}
+
+void start_from_tile(const TileMessages* const* parents, int first_lane, const TileLabels& tile) {
+  HWY_DYNAMIC_DISPATCH(start_from_tile_here)(parents, first_lane, tile);
+}
+
+void start_from_planes(const ParentPlanes& parents, const TileLabels& tile) {
+  HWY_DYNAMIC_DISPATCH(start_from_planes_here)(parents, tile);
 }
 
 }  // namespace parallax::belief_propagation

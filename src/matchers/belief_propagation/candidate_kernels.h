@@ -73,7 +73,20 @@ struct TileCosts {
 // Writes the data of the finest level, or of the next one: sums over four children.
 void write_tile_costs(const TileCosts& costs, const TileLabels& tile, bool coarse);
 
-// The messages of colour 0 from those of the 4×4 parents of the tile's pixels, by column.
-void start_tile(const std::uint8_t parents[16], std::uint8_t messages[tile_lanes]);
+// Writes columns of a plane of a strip: transposes 8 rows, which are `pitch` bytes apart. Reads, and writes, up to 15
+// columns more than `columns`.
+void transpose_rows(const std::uint8_t* rows, std::ptrdiff_t pitch, int columns, std::uint8_t* out);
+
+// The first messages of colour 0 of a tile are those of the 4×4 parents of its pixels. They are a quarter of
+// a tile of the next coarser level, which begins at lane `first_lane` of both colours; `parents` has the
+// messages of that tile for each candidate.
+void start_from_tile(const TileMessages* const* parents, int first_lane, const TileLabels& tile);
+
+// Or they are pixels of planes as cpu_kernels.h describes them: [row][parity of x][direction].
+struct ParentPlanes {
+  const std::uint8_t* first[4][2][direction_count];  // of the first parent of each row
+  std::ptrdiff_t stride;                             // from one label to the next
+};
+void start_from_planes(const ParentPlanes& parents, const TileLabels& tile);
 
 }  // namespace parallax::belief_propagation

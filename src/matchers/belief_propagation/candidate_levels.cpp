@@ -40,17 +40,22 @@ constexpr Lane lane_of(int x, int y) {
   return {(x + y) % 2, x / 2 * tile_side + y};
 }
 
-// Points each candidate of a tile at its record in the tile on one side, or at the bounds of that tile's
-// messages if the label is no candidate there.
-void connect(const TileRow& row, int tile, int side, const TileRow& other_row, int other) {
-  const TileSpan own = row.spans[tile], theirs = other_row.spans[other];
-  const std::uint16_t *labels = row.labels + own.first, *other_labels = other_row.labels + theirs.first;
-  const TileMessages** out = row.around[side] + own.first;
-  for (int i = 0, j = 0; i < own.count; ++i) {
-    while (j < theirs.count && other_labels[j] < labels[i]) ++j;
-    const bool has = j < theirs.count && other_labels[j] == labels[i];
-    out[i] = has ? &other_row.records[theirs.first + static_cast<std::size_t>(j)].messages
-                 : &other_row.truncations[other];
+// The pixel of a lane.
+struct Pixel {
+  int x, y;
+};
+constexpr Pixel pixel_of(int tile_x, int tile_y, int colour, int lane) {
+  return {tile_x * tile_side + lane / tile_side * 2 + (lane + colour) % 2,
+          tile_y * tile_side + lane % tile_side};
+}
+
+// Points each label at the messages that a tile has for it; at their bounds if it is no candidate there.
+void find_messages(const TileLabels& labels, const TileRow& row, int tile, const TileMessages** out) {
+  const TileLabels from = row.tile(tile);
+  for (int i = 0, k = 0; i < labels.count; ++i) {
+    while (k < from.count && from.labels[k] < labels.labels[i]) ++k;
+    const bool has = k < from.count && from.labels[k] == labels.labels[i];
+    out[i] = has ? &from.records[k].messages : &row.truncations[tile];
   }
 }
 
@@ -94,11 +99,13 @@ class CandidateLevels::Sweep {
     }
     beliefs_ = arena.reserve<std::uint8_t>(static_cast<std::size_t>(most_candidates_) * tile_lanes);
     if (level_ > 0) best_ = arena.reserve_plane<std::uint16_t>(size_);
+    parents_ = arena.reserve<const TileMessages*>(static_cast<std::size_t>(most_candidates_));
   }
 
   // Prepares to compute the rows of tiles [first, last) and what they depend on.
   void begin(int first, int last) {
     iterations_ = all_.model_.iterations(static_cast<std::size_t>(level_), all_.mirrored_);
+    gray_ = all_.edges_.gray(static_cast<std::size_t>(level_));
     // Pixels of these rows that a decision needs, and those that its messages depend on.
     const int reach = iterations_ + 1;
     first_ = std::max(0, divide_round_down(first * tile_side - reach));
@@ -124,8 +131,7 @@ class CandidateLevels::Sweep {
       finish_through(decided_ + 1);
       decide(decided_, false, [&](int tile_x, int colour, const TileLabels& tile, const TileDecision& found) {
         for (int lane = 0; lane < tile_lanes; ++lane) {
-          const int x = tile_x * tile_side + 2 * (lane / tile_side) + (lane + colour) % 2,
-                    y = decided_ * tile_side + lane % tile_side;
+          const auto [x, y] = pixel_of(tile_x, decided_, colour, lane);
           if (x < size_.width && y < size_.height) best_.at(x, y) = tile.labels[found.index[lane]];
         }
       });
@@ -169,7 +175,7 @@ class CandidateLevels::Sweep {
     if (coarser_ != nullptr) coarser_->decide_through(row / 2 + 1);
     find_candidates(row);
     for (int x = 0; x < tiles_.width; ++x) find_edges(row, x);
-    for (int x = 0; x < tiles_.width; ++x) connect_tile(row, x);
+    for (int x = 0; x < tiles_.width; ++x) connect(row, x);
     for (int x = 0; x < tiles_.width; ++x) {
       write_costs(row, x);
       start_messages(row, x);
@@ -188,14 +194,12 @@ class CandidateLevels::Sweep {
     std::size_t end = 0;
     for (int tile = 0; tile < tiles_.width; ++tile) {
       const LabelRange columns = parents_of_tile(tile, best.size.width);
-      std::array<int, most_parents> claims;
-      int count = 0;
+      LabelSet claims;
       for (int y = rows.first; y < rows.last; ++y)
-        for (int x = columns.first; x < columns.last; ++x)
-          claims[static_cast<std::size_t>(count++)] = best.at(x, y);
+        for (int x = columns.first; x < columns.last; ++x) claims.add(best.at(x, y));
       tiles.spans[tile].first = end;
-      for (const LabelRange range : candidate_ranges(claims.data(), claims.data() + count, p.candidate_slack,
-                                                     p.disparities, p.candidate_ranges))
+      for (const LabelRange range :
+           candidate_ranges(claims, p.candidate_slack, p.disparities, p.candidate_ranges))
         for (int label = range.first; label < range.last; ++label)
           tiles.labels[end++] = static_cast<std::uint16_t>(label);
       tiles.spans[tile].count = static_cast<int>(end - tiles.spans[tile].first);
@@ -204,46 +208,56 @@ class CandidateLevels::Sweep {
 
   // Slopes and truncations of the edges of a tile; 0 at pixels beyond the image, which then send zeros.
   void find_edges(int row, int tile) {
-    const View<const std::uint16_t> gray = all_.edges_.gray(static_cast<std::size_t>(level_));
-    TileMessages &slopes = at(row).slopes[tile], &truncations = at(row).truncations[tile];
     const int left_x = tile * tile_side, top_y = row * tile_side;
-    constexpr int step_x[] = {0, 0, -1, 1}, step_y[] = {-1, 1, 0, 0};
+    // Of the edges to the left and above, for the pixels of the tile and those to the right and below.
+    std::uint16_t across[tile_side][tile_side + 1], down[tile_side + 1][tile_side];
+    for (int y = 0; y < tile_side; ++y)
+      for (int x = 0; x <= tile_side; ++x) across[y][x] = edge(left_x + x, top_y + y, 1, 0);
+    for (int y = 0; y <= tile_side; ++y)
+      for (int x = 0; x < tile_side; ++x) down[y][x] = edge(left_x + x, top_y + y, 0, 1);
+    std::uint16_t edges[2][direction_count][tile_lanes];
     for (int y = 0; y < tile_side; ++y) {
       for (int x = 0; x < tile_side; ++x) {
         const auto [colour, lane] = lane_of(x, y);
-        const int u = left_x + x, v = top_y + y;
-        const bool inside = u < size_.width && v < size_.height;
-        for (int d = 0; d < direction_count; ++d) {
-          const int i = u + step_x[d], j = v + step_y[d];
-          const bool has_neighbour = i >= 0 && j >= 0 && i < size_.width && j < size_.height;
-          const int difference = inside && has_neighbour && !gray.empty() ? gray.at(u, v) - gray.at(i, j) : 0;
-          const auto edge = static_cast<std::size_t>(edge_index(std::abs(difference)));
-          slopes.of[colour][d][lane] = inside ? static_cast<std::uint8_t>(all_.model_.slopes[edge]) : 0;
-          truncations.of[colour][d][lane] =
-              inside ? static_cast<std::uint8_t>(all_.model_.truncations[edge]) : 0;
-        }
+        const bool inside = left_x + x < size_.width && top_y + y < size_.height;
+        edges[colour][above][lane] = inside ? down[y][x] : 0;
+        edges[colour][below][lane] = inside ? down[y + 1][x] : 0;
+        edges[colour][left][lane] = inside ? across[y][x] : 0;
+        edges[colour][right][lane] = inside ? across[y][x + 1] : 0;
       }
+    }
+    const std::uint16_t* from = edges[0][0];
+    std::uint8_t *slopes = at(row).slopes[tile].of[0][0], *truncations = at(row).truncations[tile].of[0][0];
+    for (std::size_t i = 0; i < sizeof(TileMessages); ++i) {
+      slopes[i] = static_cast<std::uint8_t>(from[i]);
+      truncations[i] = static_cast<std::uint8_t>(from[i] >> 8);
     }
   }
 
-  void connect_tile(int row, int tile) {
+  // Slope and truncation, in the low and the high byte, of the edge between a pixel and the one before it.
+  // There are no image edges beyond the border.
+  std::uint16_t edge(int x, int y, int step_x, int step_y) const {
+    const bool has_both = x >= step_x && y >= step_y && x < size_.width && y < size_.height;
+    const int difference = has_both && !gray_.empty() ? gray_.at(x, y) - gray_.at(x - step_x, y - step_y) : 0;
+    return all_.edge_table_[static_cast<std::size_t>(edge_index(std::abs(difference)))];
+  }
+
+  // Finds the messages of the tiles around, for a tile and the one above it.
+  void connect(int row, int tile) {
+    connect(row, tile, left, row, tile - 1);
+    connect(row, tile, right, row, tile + 1);
+    connect(row, tile, above, row - 1, tile);
+    if (row > first_) connect(row - 1, tile, below, row, tile);
+    if (row + 1 == last_) connect(row, tile, below, row + 1, tile);
+  }
+
+  void connect(int row, int tile, int side, int other_row, int other_tile) {
     const TileRow& here = at(row);
-    const auto beyond_border = [&](const TileRow& tiles, int side) {
-      std::fill_n(tiles.around[side] + tiles.spans[tile].first, tiles.spans[tile].count,
-                  &all_.nothing_->messages);
-    };
-    if (tile > 0)
-      connect(here, tile, left, here, tile - 1);
+    const TileMessages** out = here.around[side] + here.spans[tile].first;
+    if (computes(other_row) && other_tile >= 0 && other_tile < tiles_.width)
+      find_messages(here.tile(tile), at(other_row), other_tile, out);
     else
-      beyond_border(here, left);
-    if (tile + 1 < tiles_.width)
-      connect(here, tile, right, here, tile + 1);
-    else
-      beyond_border(here, right);
-    beyond_border(here, below);
-    if (row == first_) return beyond_border(here, above);
-    connect(here, tile, above, at(row - 1), tile);
-    connect(at(row - 1), tile, below, here, tile);
+      std::fill_n(out, here.spans[tile].count, &all_.nothing_->messages);
   }
 
   void write_costs(int row, int tile) {
@@ -260,65 +274,38 @@ class CandidateLevels::Sweep {
 
   void start_messages(int row, int tile) {
     const TileLabels labels = at(row).tile(tile);
-    std::uint8_t parents[16];
+    if (coarser_ != nullptr) {
+      find_messages(labels, coarser_->at(row / 2), tile / 2, parents_);
+      start_from_tile(parents_, tile % 2 * 2 * tile_side + row % 2 * 4, labels);
+    } else {
+      start_from_planes(parent_planes(row, tile), labels);
+    }
     const bool whole = (tile + 1) * tile_side <= size_.width && (row + 1) * tile_side <= size_.height;
-    for (int k = 0, parent = 0; k < labels.count; ++k) {
-      if (coarser_ != nullptr) parent = coarser_->find(row / 2, tile / 2, labels.labels[k], parent);
-      for (int d = 0; d < direction_count; ++d) {
-        if (coarser_ != nullptr)
-          coarser_->get_quarter(row, tile, parent, labels.labels[k], d, parents);
-        else
-          get_parents(row, tile, labels.labels[k], d, parents);
-        start_tile(parents, labels.records[k].messages.of[0][d]);
-        if (!whole) clear_beyond(row, tile, labels.records[k].messages.of[0][d]);
-      }
-    }
+    if (!whole) clear_beyond(row, tile, labels);
   }
 
-  void clear_beyond(int row, int tile, std::uint8_t* messages) const {
+  // The first messages of pixels beyond the image must be zeros, as all others are.
+  void clear_beyond(int row, int tile, const TileLabels& labels) const {
     for (int lane = 0; lane < tile_lanes; ++lane) {
-      const int x = tile * tile_side + 2 * (lane / tile_side) + lane % 2,
-                y = row * tile_side + lane % tile_side;
-      if (x >= size_.width || y >= size_.height) messages[lane] = 0;
+      const auto [x, y] = pixel_of(tile, row, 0, lane);
+      if (x < size_.width && y < size_.height) continue;
+      for (int k = 0; k < labels.count; ++k)
+        for (auto& messages : labels.records[k].messages.of[0]) messages[lane] = 0;
     }
   }
 
-  // The first candidate of a tile, from `k` on, that is not below this label.
-  int find(int row, int tile, int label, int k) {
-    const TileLabels labels = at(row).tile(tile);
-    while (k < labels.count && labels.labels[k] < label) ++k;
-    return k;
-  }
-
-  // Messages of the quarter of a tile that is under a tile of the next finer level, by column.
-  void get_quarter(int child_row, int child_tile, int k, int label, int direction, std::uint8_t* out) {
-    const TileRow& tiles = at(child_row / 2);
-    const TileLabels tile = tiles.tile(child_tile / 2);
-    const bool has = k < tile.count && tile.labels[k] == label;
-    const TileMessages& messages = has ? tile.records[k].messages : tiles.truncations[child_tile / 2];
-    const int half_column = child_tile % 2 * 2, top = child_row % 2 * 4;
-    for (int i = 0; i < 2; ++i) {
-      const int lane = (half_column + i) * tile_side + top;
-      const std::uint8_t *even = messages.of[0][direction] + lane, *odd = messages.of[1][direction] + lane;
-      for (int y = 0; y < 4; ++y) {
-        out[8 * i + y] = y % 2 == 0 ? even[y] : odd[y];
-        out[8 * i + 4 + y] = y % 2 == 0 ? odd[y] : even[y];
-      }
-    }
-  }
-
-  // The same of the level on which all labels are considered. Beyond it, any values.
-  void get_parents(int row, int tile, int label, int direction, std::uint8_t* out) const {
+  // Rows beyond the level, which have no pixels among the children, are given as its last row.
+  ParentPlanes parent_planes(int row, int tile) const {
     const LabelLevel& from = all_.coarser_;
+    ParentPlanes planes;
+    planes.stride = from.stride;
     for (int y = 0; y < 4; ++y) {
       const int v = std::min(4 * row + y, from.size.height - 1);
-      for (int parity = 0; parity < 2; ++parity) {
-        const std::uint8_t* plane =
-            from.plane(v, (v + parity) % 2, direction) + label * from.stride + 2 * tile;
-        out[4 * parity + y] = plane[0];
-        out[4 * parity + 8 + y] = plane[1];
-      }
+      for (int parity = 0; parity < 2; ++parity)
+        for (int d = 0; d < direction_count; ++d)
+          planes.first[y][parity][d] = from.plane(v, (v + parity) % 2, d) + 2 * tile;
     }
+    return planes;
   }
 
   const CandidateLevels& all_;
@@ -328,15 +315,20 @@ class CandidateLevels::Sweep {
   int most_candidates_;
   std::vector<TileRow> rows_;
   std::uint8_t* beliefs_ = nullptr;
+  const TileMessages** parents_ = nullptr;  // of a tile, for each candidate
   View<std::uint16_t> best_;
   int iterations_ = 0;
-  int first_ = 0, last_ = 0;  // rows of tiles in this band
+  View<const std::uint16_t> gray_;  // empty where all edges are alike
+  int first_ = 0, last_ = 0;        // rows of tiles in this band
   int entered_ = 0, finished_ = 0, decided_ = 0;
 };
 
 CandidateLevels::CandidateLevels(const Model& model, const std::vector<Size>& sizes, int count,
                                  const Features& features, const Edges& edges, int slots)
     : model_(model), features_(features), edges_(edges), sizes_(sizes.begin(), sizes.begin() + count) {
+  for (std::size_t i = 0; i < edge_table_size && count > 0; ++i)
+    edge_table_.push_back(static_cast<std::uint16_t>(static_cast<int>(model.slopes[i]) |
+                                                     static_cast<int>(model.truncations[i]) << 8));
   sweeps_.reserve(static_cast<std::size_t>(slots * count));  // sweeps point to each other
   for (int slot = 0; slot < slots; ++slot)
     for (int level = count - 1; level >= 0; --level)

@@ -60,9 +60,10 @@ class CandidateLevels {
   const Model& model_;
   const Features& features_;
   const Edges& edges_;
-  std::vector<Size> sizes_;              // of the levels with candidates, the finest first
-  std::vector<Sweep> sweeps_;            // [slot][level]
-  const TileRecord* nothing_ = nullptr;  // messages from beyond the border
+  std::vector<Size> sizes_;                // of the levels with candidates, the finest first
+  std::vector<Sweep> sweeps_;              // [slot][level]
+  std::vector<std::uint16_t> edge_table_;  // slopes in the low bytes, truncations in the high ones
+  const TileRecord* nothing_ = nullptr;    // messages from beyond the border
   LabelLevel coarser_{};
   bool mirrored_ = false;
 };

@@ -7,7 +7,8 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
+#include <bit>
+#include <cstdint>
 
 #include "parallax/image.h"
 
@@ -42,13 +43,30 @@ inline LabelRange parents_of_tile(int tile, int coarse_end) {
 }
 inline constexpr int most_parents = (tile_side / 2 + 2) * (tile_side / 2 + 2);
 
-// The ranges around the labels [first, last) in `best`, which are sorted.
-inline LabelRanges candidate_ranges(int* first, int* last, int slack, int labels, int most_ranges) {
+// A set of labels, to which tiles add those that pixels believe most.
+class LabelSet {
+ public:
+  void add(int label) { words_[static_cast<std::size_t>(label / 64)] |= std::uint64_t{1} << label % 64; }
+  // The first label that is in the set, from `from` on; `labels` without one.
+  int next(int from, int labels) const {
+    for (std::size_t i = static_cast<std::size_t>(from / 64); from < labels;
+         ++i, from = static_cast<int>(64 * i)) {
+      const std::uint64_t rest = words_[i] >> from % 64;
+      if (rest != 0) return from + std::countr_zero(rest);
+    }
+    return labels;
+  }
+
+ private:
+  std::array<std::uint64_t, 1024 / 64> words_{};
+};
+
+// The ranges around the labels in a set.
+inline LabelRanges candidate_ranges(const LabelSet& best, int slack, int labels, int most_ranges) {
   std::array<LabelRange, most_parents> found;
   int count = 0;
-  std::sort(first, last);
-  for (const int* best = first; best != last; ++best) {
-    const LabelRange range{std::max(0, *best - slack), std::min(labels, *best + slack + 1)};
+  for (int label = best.next(0, labels); label < labels; label = best.next(label + 1, labels)) {
+    const LabelRange range{std::max(0, label - slack), std::min(labels, label + slack + 1)};
     if (count > 0 && range.first <= found[static_cast<std::size_t>(count - 1)].last)
       found[static_cast<std::size_t>(count - 1)].last = range.last;
     else

@@ -52,7 +52,7 @@ void Features::reserve(Arena& arena) {
     // A tile of the second level has 16×16 pixels.
     const int columns = round_up(size_.width, 2 * tile_side);
     strips_[0] = reserve_strips(columns, arena);
-    strips_[1] = reserve_strips(columns + model_.labels - 1, arena);
+    strips_[1] = reserve_strips(round_up(columns + model_.labels - 1, 2 * tile_side), arena);
   }
   status_ = arena.reserve_plane<std::uint8_t>(size_);
   for (Scratch& scratch : scratch_) {
@@ -60,6 +60,10 @@ void Features::reserve(Arena& arena) {
     scratch.valid = arena.reserve<std::uint8_t>(padded(size_.width));
     scratch.exists = arena.reserve<std::uint8_t>(padded(extended_columns()));
     scratch.costs = arena.reserve<std::byte>(scratch_bytes(model_.labels));
+    for (std::uint8_t*& rows : scratch.strips)
+      if (in_strips_)
+        rows = arena.reserve<std::uint8_t>(static_cast<std::size_t>(strip_pitch()) * tile_side *
+                                           (most_feature_planes + 1));
   }
 }
 
@@ -87,9 +91,17 @@ void Features::fill_memory() const {
     std::memset(strips.memory, 0, static_cast<std::size_t>(strips.plane(last + 1, 0) - strips.memory));
 }
 
-void Features::write_strip(int side, int y, int plane, const std::uint8_t* row, int count) const {
-  std::uint8_t* out = strips_[side].plane(y / tile_side, plane) + y % tile_side;
-  for (int x = 0; x < count; ++x) out[x * tile_side] = row[x];
+std::uint8_t* Features::strip_row(int side, int y, int plane, int slot) const {
+  return scratch_[static_cast<std::size_t>(slot)].strips[side] +
+         (plane * tile_side + y % tile_side) * strip_pitch();
+}
+
+void Features::write_strip(int index, int slot) const {
+  const int columns[] = {size_.width, extended_columns()};
+  for (int side = 0; side < 2; ++side)
+    for (int plane = 0; plane <= most_feature_planes; ++plane)
+      transpose_rows(strip_row(side, 0, plane, slot), strip_pitch(), columns[side],
+                     strips_[side].plane(index, plane));
 }
 
 FeatureStrip Features::strip(int side, int index) const {
@@ -113,32 +125,41 @@ void Features::prepare(const StereoPair& pair, bool mirrored, const Workers& wor
     std::swap(pair_.left_mask, pair_.right_mask);
   }
   rows_.prepare(pair_, mirrored, workers);
-  for_row_ranges(workers, size_.height, [&](int first, int last, int slot) {
-    const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
-    for (int y = first; y < last; ++y) {
-      if (!takes_volume())
-        for (int side = 0; side < 2; ++side) extract_row(side, y, slot);
-      write_validity(y, scratch);
-    }
+  const auto prepare_row = [&](int y, int slot) {
+    if (!takes_volume())
+      for (int side = 0; side < 2; ++side) extract_row(side, y, slot);
+    write_validity(y, slot);
+  };
+  if (!in_strips_)
+    return for_row_ranges(workers, size_.height, [&](int first, int last, int slot) {
+      for (int y = first; y < last; ++y) prepare_row(y, slot);
+    });
+  workers.for_each(divide_round_up(size_.height, tile_side), [&](int strip, int slot) {
+    const int first = strip * tile_side, last = std::min(first + tile_side, size_.height);
+    for (int y = first; y < last; ++y) prepare_row(y, slot);
+    // Rows below the image are not valid.
+    for (int y = last; y < first + tile_side; ++y)
+      for (int side = 0; side < 2; ++side)
+        std::fill_n(strip_row(side, y, most_feature_planes, slot), strip_pitch(), std::uint8_t{0});
+    write_strip(strip, slot);
   });
 }
 
 void Features::extract_row(int side, int y, int slot) const {
-  const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
   const data_cost::RowFeatures::Planes planes = rows_.planes(side, y, slot);
   for (int plane = 0; plane < feature_planes(feature_); ++plane) {
     const std::uint16_t* words = planes[static_cast<std::size_t>(plane)];
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(words);
     const Halves& halves = halves_[side];
-    if (in_strips_ && side == 0) write_strip(0, y, plane, bytes, size_.width);
+    if (in_strips_ && side == 0) std::copy_n(bytes, size_.width, strip_row(0, y, plane, slot));
     if (side == 0 && halves.bytes == 1)
       split_left(bytes, halves, y, plane);
     else if (side == 0)
       split_left(words, halves, y, plane);
     else if (halves.bytes == 1)
-      split_right(bytes, halves, y, plane, scratch);
+      split_right(bytes, halves, y, plane, slot);
     else
-      split_right(words, halves, y, plane, scratch);
+      split_right(words, halves, y, plane, slot);
   }
 }
 
@@ -149,24 +170,26 @@ void Features::split_left(const Element* row, const Halves& halves, int y, int p
 }
 
 template <class Element>
-void Features::split_right(const Element* row, const Halves& halves, int y, int plane,
-                           const Scratch& scratch) const {
-  auto* extended = reinterpret_cast<Element*>(scratch.extended);
+void Features::split_right(const Element* row, const Halves& halves, int y, int plane, int slot) const {
+  auto* extended = reinterpret_cast<Element*>(scratch_[static_cast<std::size_t>(slot)].extended);
   data_cost::extend_row(row, size_.width, model_, 0, extended);
   if constexpr (sizeof(Element) == 1)
-    if (in_strips_) write_strip(1, y, plane, extended, extended_columns());
+    if (in_strips_) std::copy_n(extended, extended_columns(), strip_row(1, y, plane, slot));
   split_row(extended, extended_columns(), reinterpret_cast<Element*>(halves.at(y, plane, 0)),
             reinterpret_cast<Element*>(halves.at(y, plane, 1)));
 }
 
-void Features::write_validity(int y, const Scratch& scratch) const {
+void Features::write_validity(int y, int slot) const {
+  const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
   std::uint8_t *left = scratch.valid, *right = scratch.exists;
   data_cost::write_validity(model_, pair_, mirrored_, y, {left, right, status_.row(y)});
   split_row(right, extended_columns(), reinterpret_cast<std::uint8_t*>(valid_[1].at(y, 0, 0)),
             reinterpret_cast<std::uint8_t*>(valid_[1].at(y, 0, 1)));
   if (in_strips_) {
-    write_strip(0, y, most_feature_planes, left, size_.width);
-    write_strip(1, y, most_feature_planes, right, extended_columns());
+    std::uint8_t* left_row = strip_row(0, y, most_feature_planes, slot);
+    std::copy_n(left, size_.width, left_row);
+    std::fill_n(left_row + size_.width, tile_side * 2, std::uint8_t{0});
+    std::copy_n(right, extended_columns(), strip_row(1, y, most_feature_planes, slot));
   }
   // Elements computed beyond the border must have no data, because coarse pixels at the border add some of
   // them.

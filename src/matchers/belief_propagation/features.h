@@ -44,6 +44,7 @@ class Features {
     std::uint16_t* extended;
     std::uint8_t *valid, *exists;
     std::byte* costs;
+    std::uint8_t* strips[2];  // rows of a strip: [plane][row][strip_pitch()]
   };
   // The halves of all rows of one side: [row][plane][parity][pitch] elements.
   struct Halves {
@@ -65,7 +66,10 @@ class Features {
     }
   };
   Strips reserve_strips(int columns, Arena& arena) const;
-  void write_strip(int side, int y, int plane, const std::uint8_t* row, int count) const;
+  // A row on its way to a strip.
+  std::uint8_t* strip_row(int side, int y, int plane, int slot) const;
+  void write_strip(int index, int slot) const;
+  std::ptrdiff_t strip_pitch() const { return strips_[1].columns + widest_vector_bytes; }
 
   Halves reserve_halves(int planes, int bytes, int elements, Arena& arena) const;
   int extended_columns() const { return size_.width + model_.labels - 1; }
@@ -74,8 +78,8 @@ class Features {
   template <class Element>
   void split_left(const Element* row, const Halves& halves, int y, int plane) const;
   template <class Element>
-  void split_right(const Element* row, const Halves& halves, int y, int plane, const Scratch& scratch) const;
-  void write_validity(int y, const Scratch& scratch) const;
+  void split_right(const Element* row, const Halves& halves, int y, int plane, int slot) const;
+  void write_validity(int y, int slot) const;
   RowCost row_cost(int y, int colour) const;
   void write_volume_costs(int y, int colour, Range range, float* units, void* out) const;
 

@@ -182,11 +182,11 @@ class Reference final : public host::Plan {
       for (int tile_x = 0; tile_x < tiles.width; ++tile_x) {
         const LabelRange columns = parents_of_tile(tile_x, coarser.size.width),
                          rows = parents_of_tile(tile_y, coarser.size.height);
-        std::vector<int> best;
+        LabelSet best;
         for (int y = rows.first; y < rows.last; ++y)
-          for (int x = columns.first; x < columns.last; ++x) best.push_back(beliefs(coarser, x, y).label);
-        level.candidates_of_tile(tile_x, tile_y) = candidate_ranges(
-            best.data(), best.data() + best.size(), p.candidate_slack, model_.labels, p.candidate_ranges);
+          for (int x = columns.first; x < columns.last; ++x) best.add(beliefs(coarser, x, y).label);
+        level.candidates_of_tile(tile_x, tile_y) =
+            candidate_ranges(best, p.candidate_slack, model_.labels, p.candidate_ranges);
       }
     }
   }
