@@ -33,7 +33,9 @@ __device__ __forceinline__ void write_decision(const CudaDecision& to, int x, in
     if (decided && to.min_confidence != 0 && !(confidence >= to.min_confidence)) status = ambiguous;
   }
   if constexpr (sub_pixel != 0) {
-    if (!to.mirrored && found.label > 0 && found.label + 1 < labels)
+    const bool inside =
+        found.label > 0 && found.label + 1 < labels && found.before < infinity && found.after < infinity;
+    if (!to.mirrored && inside)
       disparity += sub_pixel_offset<sub_pixel>(found.before, found.best, found.after);
   }
   to.disparity[at] = status == matched ? disparity : infinity;

@@ -77,8 +77,35 @@ TunedValues alignment(const RandomCase& random_case, unsigned seed) {
 
 TEST_P(CudaConformance, BeliefPropagationEqualsTheReference) {
   for_each_seed(GetParam(), [](unsigned seed) {
-    const RandomCase random_case("bp", seed);
+    const RandomCase random_case("bp", seed, true);
     expect_conformance(random_case, alignment(random_case, seed));
+  });
+}
+
+// A random case in which tiles have candidate labels, and its parameters.
+TEST_P(CudaConformance, CandidatesEqualTheReference) {
+  for_each_seed(GetParam(), [](unsigned seed) {
+    unsigned retry = 0;
+    for (;; ++retry) {
+      const RandomCase random_case("bp", 10'000 + seed + retry * most_seeds, true);
+      auto parameters = *random_case.parameters().get_if<BeliefPropagationParameters>();
+      const BeliefPropagationParameters usual;
+      parameters.arithmetic = usual.arithmetic;
+      parameters.cost = usual.cost;
+      parameters.discontinuity_truncation = usual.discontinuity_truncation;
+      parameters.data_weight = seed % 3 == 0 ? 0.08f : usual.data_weight;
+      if (parameters.outside_cost) parameters.outside_cost = std::min(*parameters.outside_cost, 5.0f);
+      parameters.levels = std::max(parameters.levels, 3);
+      parameters.iterations = std::min(parameters.iterations, 4);
+      parameters.candidate_levels = std::max(parameters.candidate_levels, 1);
+      if (std::abs(parameters.min_disparity) > 10'000) continue;  // made for a caller's volume
+      const StereoPair pair{random_case.pair().left, random_case.pair().right, random_case.pair().left_mask,
+                            random_case.pair().right_mask};
+      expect_conformance(parameters, pair, random_case.with_confidence(),
+                         random_case.description() + ", with " +
+                             std::to_string(parameters.candidate_levels) + " candidate levels");
+      break;
+    }
   });
 }
 

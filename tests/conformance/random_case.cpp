@@ -44,10 +44,10 @@ const std::map<std::string, Values>& values_worth_trying() {
       {"bp.iterations", {"1..9", "1..9", "1..9", "1..9", "1..9", "1..9", "1..9", "1..9", "1..9", "40"}},
       {"bp.cost", {"census", "census", "census", "absolute-difference", "absolute-difference-colour",
                    "birchfield-tomasi", "volume"}},
-      {"bp.finest_iterations", {"0..4"}},
-      {"bp.right_finest_iterations", {"0..4"}},
+      {"bp.finest_iterations", {"0", "0", "1..4"}},
+      {"bp.right_finest_iterations", {"0", "0", "1..4"}},
       {"bp.candidate_levels", {"0", "1", "2", "2"}},
-      {"bp.candidate_slack", {"0..3", "0..3", "40"}},
+      {"bp.candidate_slack", {"0", "1..3", "1..3", "40", "1024"}},
       {"bp.data_weight", {"0.002", "0.01", "0.04", "0.1", "0.37", "3", "1000"}},
       {"bp.outside_cost", {"none", "none", "0", "0.3", "1.6", "7", "1000"}},
       {"bp.discontinuity_truncation", {"0", "0.3", "1", "1.7", "5", "12.3", "31", "60", "1000"}},
@@ -71,8 +71,8 @@ const std::map<std::string, Values>& values_worth_trying() {
 
 }  // namespace
 
-RandomCase::RandomCase(const std::string& method, unsigned seed)
-    : method_(method), seed_(seed), random_(seed) {
+RandomCase::RandomCase(const std::string& method, unsigned seed, bool with_candidates)
+    : method_(method), seed_(seed), with_candidates_(with_candidates), random_(seed) {
   // From narrower than a window to wider than a tile.
   static const std::vector<Size> sizes{{1, 1},   {1, 7},    {1, 9},    {9, 1},   {11, 1},  {2, 2},   {2, 3},
                                        {3, 3},   {7, 5},    {13, 11},  {33, 4},  {31, 17}, {64, 5},  {37, 41},
@@ -108,6 +108,7 @@ void RandomCase::choose_parameters() {
   parameters_ = preset(method_, "default");
   for (const ParameterInfo& parameter : list_parameters(method_))
     set_parameter(parameters_, parameter.name, value_of(parameter));
+  if (method_ == "bp" && !with_candidates_) set_parameter(parameters_, "candidate_levels", "0");
   choose_range();
   with_confidence_ = any(0, 1) == 0;
 }

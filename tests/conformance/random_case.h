@@ -91,7 +91,8 @@ class RandomPair {
 
 class RandomCase {
  public:
-  RandomCase(const std::string& method, unsigned seed);
+  // `with_candidates`: for devices on which belief propagation has candidate labels.
+  RandomCase(const std::string& method, unsigned seed, bool with_candidates = false);
 
   StereoPair pair() const;
   const MatcherParameters& parameters() const { return parameters_; }
@@ -114,6 +115,7 @@ class RandomCase {
 
   std::string method_;
   unsigned seed_;
+  bool with_candidates_;
   std::mt19937 random_;
   ImageFormat format_;
   MatcherParameters parameters_;

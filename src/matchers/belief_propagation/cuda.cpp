@@ -15,6 +15,7 @@
 #include "devices/cuda/multiprocessor.h"
 #include "devices/cuda/plan.h"
 #include "matchers/belief_propagation/belief_propagation.h"
+#include "matchers/belief_propagation/cuda_candidates.h"
 #include "matchers/belief_propagation/cuda_types.h"
 #include "refine/cuda_pipeline.h"
 
@@ -59,7 +60,6 @@ class Cuda : public cuda::Plan {
         images_(model_, format, parameters.refine.left_right_check, layout_),
         refinement_(parameters.refine, format.size, layout_) {
     check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
-    refuse_candidates(model_, format.size, "cuda");
     for (const Size size : sizes_)
       grays_.push_back(has_edges() && size != format.size ? layout_.reserve_plane<std::uint16_t>(size)
                                                           : PlaneBuffer<std::uint16_t>{});
@@ -218,15 +218,18 @@ class Integer final : public Cuda {
         dealing_(deal(parameters.disparities, configuration.value(labels_a_thread, 0))),
         threads_(static_cast<unsigned>(configuration.value(threads_a_block, block_threads))),
         least_blocks_(configuration.value(least_blocks, 0)),
-        shared_below_(static_cast<std::size_t>(configuration.value(shared_below, 8000))) {
+        shared_below_(static_cast<std::size_t>(configuration.value(shared_below, 8000))),
+        candidates_(model(), sizes(), layout_, configuration) {
     for (const Size size : sizes()) {
       Level level;
       level.groups = divide_round_up((size.width + 1) / 2, group_pixels());
       level.plane_words = static_cast<std::size_t>(size.height + 2) *
                           static_cast<std::size_t>(level.groups + 2) *
                           static_cast<std::size_t>(dealing_.labels());
-      level.data = layout_.reserve<std::uint32_t>(2 * level.plane_words);
-      level.messages = layout_.reserve<std::uint32_t>(2 * directions * level.plane_words);
+      if (levels_.size() >= candidates_.finest_data())
+        level.data = layout_.reserve<std::uint32_t>(2 * level.plane_words);
+      if (levels_.size() >= candidates_.levels())
+        level.messages = layout_.reserve<std::uint32_t>(2 * directions * level.plane_words);
       if (has_edges())
         level.edges = layout_.reserve<std::uint32_t>(2 * static_cast<std::size_t>(size.height) *
                                                      static_cast<std::size_t>(level.groups) * 2 * directions);
@@ -259,8 +262,14 @@ class Integer final : public Cuda {
             .groups = level.groups,
             .plane_words = static_cast<long long>(level.plane_words),
             .data = at(level.data),
-            .messages = at(level.messages),
-            .edges = has_edges() ? at(level.edges) : nullptr};
+            .messages = index >= candidates_.levels() ? at(level.messages) : nullptr,
+            .edges = edges(index)};
+  }
+
+  const unsigned* edges(std::size_t index) const { return has_edges() ? at(levels_[index].edges) : nullptr; }
+
+  CudaCandidateLevel candidate_level(std::size_t index) const {
+    return candidates_.level(index, edges(index));
   }
 
   // Lanes that a message travels until the lowest slope has raised it to its bound.
@@ -287,6 +296,8 @@ class Integer final : public Cuda {
     first_update_ = program_.kernel("first_update");
     update_ = program_.kernel("update");
     decide_ = program_.kernel("decide");
+    if (candidates_.levels() > 0) find_labels_ = program_.kernel("find_labels");
+    candidates_.prepare(context(), device_memory(), options);
     std::vector<std::uint16_t> tables;
     for (const auto* values : {&model().slopes, &model().truncations})
       for (const float value : *values) tables.push_back(static_cast<std::uint16_t>(value));
@@ -312,11 +323,19 @@ class Integer final : public Cuda {
   void propagate(Which pair, const CudaDecision& to, StreamHandle stream) override {
     if (has_edges())
       for (std::size_t index = 0; index < levels_.size(); ++index) find_edges(index, pair, stream);
-    find_costs_.launch(stream, grid(0, 2), {threads_}, 0, level(0), costs(pair));
-    for (std::size_t index = 1; index < levels_.size(); ++index)
+    const std::size_t finest = candidates_.finest_data();
+    if (finest == 0)
+      find_costs_.launch(stream, grid(0, 2), {threads_}, 0, level(0), costs(pair));
+    else
+      candidates_.find_costs(level(finest), costs(pair), stream);
+    for (std::size_t index = finest + 1; index < levels_.size(); ++index)
       add_up_.launch(stream, grid(index), {threads_}, 0, level(index - 1), level(index));
-    for (std::size_t index = levels_.size(); index-- > 0;) iterate(index, pair, stream);
-    decide_.launch(stream, grid(0, 2), {threads_}, 0, level(0), to);
+    for (std::size_t index = levels_.size(); index-- > candidates_.levels();) iterate(index, pair, stream);
+    for (std::size_t index = candidates_.levels(); index-- > 0;) iterate_candidates(index, pair, stream);
+    if (candidates_.levels() > 0)
+      candidates_.decide(candidate_level(0), alike(), to, stream);
+    else
+      decide_.launch(stream, grid(0, 2), {threads_}, 0, level(0), to);
   }
 
   void find_edges(std::size_t index, Which pair, StreamHandle stream) const {
@@ -346,15 +365,34 @@ class Integer final : public Cuda {
       update_.launch(stream, iteration_grid(index), {threads_}, 0, here, alike(), (iteration + 1) % 2);
   }
 
+  // Finds the candidates of a level from the beliefs of the next, then iterates over them.
+  void iterate_candidates(std::size_t index, Which pair, StreamHandle stream) const {
+    const CudaLabels best = candidates_.labels(sizes()[index + 1]);
+    CudaCandidates::Opening from{level(index), {}, {}, best};
+    if (index + 1 < candidates_.levels()) {
+      from.coarser_tiles = candidate_level(index + 1);
+      candidates_.find_labels(from.coarser_tiles, alike(), best, stream);
+    } else {
+      from.coarser = level(index + 1);
+      find_labels_.launch(stream, grid(index + 1, 2), {threads_}, 0, from.coarser, best);
+    }
+    const CudaCandidateLevel here = candidate_level(index);
+    candidates_.open(index, here, from, costs(pair), alike(), stream);
+    const int iterations = model().iterations(index, pair == CudaImages::mirrored);
+    for (int iteration = 0; iteration < iterations; ++iteration)
+      candidates_.update(here, alike(), (iteration + 1) % 2, stream);
+  }
+
   int bits_;
   Dealing dealing_;
   unsigned threads_;          // per block
   int least_blocks_;          // that must fit on a multiprocessor; 0 = no demand
   std::size_t shared_below_;  // levels with fewer threads share directions among blocks
+  CudaCandidates candidates_;
   std::vector<Level> levels_;
   Buffer<std::uint16_t> edge_tables_;
   cuda::Program program_;
-  Kernel find_costs_, add_up_, find_edges_, start_, first_update_, update_, decide_;
+  Kernel find_costs_, add_up_, find_edges_, start_, first_update_, update_, find_labels_, decide_;
 };
 
 // Where a thread keeps the values of the message that it computes: the lowest labels in registers, the next

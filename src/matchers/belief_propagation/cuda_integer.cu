@@ -15,71 +15,15 @@
 // that a message travels until it meets its bound), EDGES (0 = alike everywhere), HAS_OUTSIDE (a cost),
 // CONFIDENCE, SUB_PIXEL, BLOCK (threads), LEAST_BLOCKS (of updates, that must fit on a multiprocessor;
 // 0 = no demand); and by the macros of cuda_common.h.
-#include "matchers/belief_propagation/cuda_common.h"
+#include "matchers/belief_propagation/cuda_groups.h"
 
 using namespace parallax::belief_propagation;
 
 namespace {
 
-constexpr int padded_labels = LANES * PER_LANE;
-constexpr int group_pixels = 32 / BITS;
-// A word unpacked for arithmetic: two 16-bit values in each half.
-constexpr int halves = group_pixels / 2;
-constexpr uint32 data_bound = 4 * BOUND + 1;
-
-struct Split {
-  uint32 half[halves];
-};
-
-__device__ __forceinline__ Split split(uint32 word) {
-  Split result;
-  result.half[0] = halves == 1 ? word : word & 0x00FF00FFu;
-  if constexpr (halves == 2) result.half[halves - 1] = word >> 8 & 0x00FF00FFu;
-  return result;
-}
-
-__device__ __forceinline__ uint32 join(const Split& split) {
-  return halves == 1 ? split.half[0] : split.half[0] | split.half[halves - 1] << 8;
-}
-
-__device__ __forceinline__ uint32 both(uint32 value) {
-  return value | value << 16;
-}
-
-__device__ __forceinline__ Split all_halves(uint32 value) {
-  Split result;
-#pragma unroll
-  for (int h = 0; h < halves; ++h) result.half[h] = value;
-  return result;
-}
-
-// Value of pixel p of a word.
-__device__ __forceinline__ uint32 element(uint32 word, int p) {
-  return word >> p * BITS & ((1u << BITS) - 1);
-}
-
 struct Words {
   uint32 of[PER_LANE];
 };
-
-template <int count>
-__device__ __forceinline__ void load(const uint32* from, uint32* to) {
-  if constexpr (count == 4) {
-    const uint4 v = *reinterpret_cast<const uint4*>(from);
-    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
-  } else {
-    const uint2 v = *reinterpret_cast<const uint2*>(from);
-    to[0] = v.x, to[1] = v.y;
-  }
-}
-
-template <int count>
-__device__ __forceinline__ void store(const uint32* from, uint32* to) {
-  if constexpr (count == 4)
-    *reinterpret_cast<uint4*>(to) = make_uint4(from[0], from[1], from[2], from[3]);
-  else
-    *reinterpret_cast<uint2*>(to) = make_uint2(from[0], from[1]);
-}
 
 // Loads a thread's part of a group.
 __device__ __forceinline__ Words load_words(const uint32* group) {
@@ -94,21 +38,6 @@ __device__ __forceinline__ void store_words(const Words& words, uint32* group) {
   const int lane = threadIdx.x % LANES;
 #pragma unroll
   for (int k = 0; k < PER_LANE; k += VECTOR) store<VECTOR>(words.of + k, group + k * LANES + lane * VECTOR);
-}
-
-__device__ __forceinline__ int64 group_offset(const CudaIntegerLevel& level, int y, int group) {
-  return (static_cast<int64>(y + 1) * (level.groups + 2) + group + 1) * padded_labels;
-}
-
-__device__ __forceinline__ uint32* messages(const CudaIntegerLevel& level, int colour, int direction) {
-  return level.messages + (colour * directions + direction) * level.plane_words;
-}
-
-// A mask of a word: the pixels of a group that are in the image.
-__device__ __forceinline__ uint32 inside_mask(int pixels, int group) {
-  const int count = pixels - group * group_pixels;
-  if (count >= group_pixels) return ~0u;
-  return count <= 0 ? 0 : (1u << count * BITS) - 1;
 }
 
 // The group and lane of a thread.
@@ -268,33 +197,6 @@ __device__ __forceinline__ Words message(const Words& all_of_h, const Split& slo
     words.of[k] = join(result);
   }
   return words;
-}
-
-// Slopes and truncations of the edges of a group, by direction.
-struct Weights {
-  uint32 slope[directions], truncation[directions];
-};
-
-__device__ __forceinline__ Weights weights(const CudaIntegerLevel& level, const CudaSmoothness& alike,
-                                           int colour, int y, int group) {
-  Weights result;
-#pragma unroll
-  for (int direction = 0; direction < directions; ++direction) {
-    if constexpr (EDGES) {
-      const int64 at =
-          (((static_cast<int64>(colour) * level.height + y) * level.groups + group) * directions +
-           direction) *
-          2;
-      uint32 pair[2];
-      load<2>(level.edges + at, pair);
-      result.slope[direction] = pair[0];
-      result.truncation[direction] = pair[1];
-    } else {
-      result.slope[direction] = alike.slope;
-      result.truncation[direction] = alike.truncation;
-    }
-  }
-  return result;
 }
 
 __device__ __forceinline__ Words masked(Words words, uint32 mask) {
@@ -660,11 +562,16 @@ __device__ __forceinline__ uint32 least_value(uint32 value) {
   return over_lanes(value, [](uint32 a, uint32 b) { return min(a, b); });
 }
 
-__device__ __forceinline__ Beliefs find_best(const Words& belief, int first_label, int p) {
-  uint32 best = ~0u;  // value, then label: ties go to the lowest label
+// The lowest belief of a pixel, and in the lower half its label: ties go to the lowest label.
+__device__ __forceinline__ uint32 least_belief(const Words& belief, int first_label, int p) {
+  uint32 best = ~0u;
 #pragma unroll
   for (int k = 0; k < PER_LANE; ++k) best = min(best, element(belief.of[k], p) << 16 | (first_label + k));
-  best = least_value(best);
+  return least_value(best);
+}
+
+__device__ __forceinline__ Beliefs find_best(const Words& belief, int first_label, int p) {
+  const uint32 best = least_belief(belief, first_label, p);
   Beliefs found = {static_cast<int>(best & 0xFFFF), 0, static_cast<float>(best >> 16), 0, 0};
   if constexpr (CONFIDENCE || SUB_PIXEL) {
     constexpr uint32 none = 0xFFFF;
@@ -701,5 +608,20 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) decide(CudaIntegerLevel level, CudaDeci
     if (!place.inside || place.lane != p % LANES || x >= level.width) continue;
     const uint8 status = to.from_start[static_cast<int64>(place.y) * to.from_start_stride + x];
     write_decision<CONFIDENCE, SUB_PIXEL>(to, x, place.y, level.width, LABELS, status, found);
+  }
+}
+
+// The label that each pixel believes most. Both colours: grid.y = 2.
+PARALLAX_KERNEL __launch_bounds__(BLOCK) find_labels(CudaIntegerLevel level, CudaLabels labels) {
+  const int colour = blockIdx.y;
+  const Place place = find_place(level);
+  wait_for_previous();
+  const Words belief = beliefs(data_of(level, colour, place), incoming(level, colour, place));
+#pragma unroll
+  for (int p = 0; p < group_pixels; ++p) {
+    const int label = static_cast<int>(least_belief(belief, place.lane * PER_LANE, p) & 0xFFFF);
+    const int x = 2 * (place.group * group_pixels + p) + parity(place.y, colour);
+    if (place.inside && place.lane == p % LANES && x < level.width)
+      labels.of[static_cast<int64>(place.y) * labels.width + x] = label;
   }
 }

@@ -15,6 +15,23 @@ struct CudaIntegerLevel {
   const unsigned* edges;  // [colour][row][group][direction][slope, truncation]; null = alike everywhere
 };
 
+// A level with candidates; see cuda_candidates.cu. A group is a row of one colour in a tile.
+struct CudaCandidateLevel {
+  int width, height;
+  int groups;             // in a row; as many tiles
+  long long plane_words;  // of one colour
+  unsigned* data;         // [colour]
+  unsigned* messages;     // [colour][direction]; null: there is no such level
+  const unsigned* edges;  // as in CudaIntegerLevel
+  unsigned* ranges;       // [tile][range]: the first label, and in the upper half the one after the last
+};
+
+// The label that each pixel of a level believes most, in rows without gaps.
+struct CudaLabels {
+  int width, height;
+  unsigned short* of;
+};
+
 // A level in floats, [row][label][pixel of one colour], or as the index order says.
 struct CudaFloatLevel {
   int width, height;

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matchers/belief_propagation/cuda_candidates.h"
+
+#include <algorithm>
+
+#include "core/round_up.h"
+#include "devices/cuda/kernel_sources.h"
+#include "devices/cuda/multiprocessor.h"
+#include "matchers/belief_propagation/candidates.h"
+
+namespace parallax::belief_propagation {
+namespace {
+
+using cuda::define;
+using cuda::Shape;
+using cuda::StreamHandle;
+
+constexpr const char *threads_of_candidates = "candidate_threads_per_block",
+                     *candidates_a_thread = "candidates_per_thread",
+                     *blocks_of_candidates = "candidate_blocks_per_multiprocessor";
+constexpr unsigned warp_lanes = 32, existence_threads = 128, sum_threads = 128, open_threads = 128;
+constexpr std::size_t message_planes = 4;  // of a colour
+
+// A warp must have room for all labels; less would never be used than what four parts of it need.
+int slots_of_lane(int labels, int wanted) {
+  return std::max(divide_round_up(labels, static_cast<int>(warp_lanes)),
+                  std::min(wanted, divide_round_up(labels, static_cast<int>(warp_lanes) / tile_side)));
+}
+
+}  // namespace
+
+CudaCandidates::CudaCandidates(const Model& model, const std::vector<Size>& sizes, ArenaLayout& layout,
+                               const detail::Configuration& configuration)
+    : model_(model),
+      size_(sizes.front()),
+      threads_(static_cast<unsigned>(configuration.value(threads_of_candidates, 128))),
+      least_blocks_(configuration.value(blocks_of_candidates, 0)),
+      per_part_(slots_of_lane(model.labels, configuration.value(candidates_a_thread, 8))) {
+  while (model.has_candidates(levels_.size(), sizes.size())) {
+    Level level;
+    level.size = sizes[levels_.size()];
+    level.tiles = tile_count(level.size).pixels();
+    level.plane_words = level.tiles * static_cast<std::size_t>(model.labels) * tile_side;
+    level.data = layout.reserve<std::uint32_t>(2 * level.plane_words);
+    level.messages = layout.reserve<std::uint32_t>(2 * message_planes * level.plane_words);
+    level.ranges = layout.reserve<std::uint32_t>(level.tiles * most_candidate_ranges);
+    levels_.push_back(level);
+  }
+  if (levels_.empty()) return;
+  has_data_ = layout.reserve<std::uint32_t>(static_cast<std::size_t>(size_.height) *
+                                            static_cast<std::size_t>(divide_round_up(size_.width, 32)));
+  labels_ = layout.reserve<std::uint16_t>(sizes[1].pixels());
+}
+
+std::vector<detail::Tunable> CudaCandidates::tunables() {
+  return {{threads_of_candidates, "Threads per block, where tiles have candidate labels", {64, 128, 256}},
+          {blocks_of_candidates, "Smallest number of such blocks to fit on a multiprocessor", {2, 4, 6, 8}},
+          {candidates_a_thread, "Candidate labels that a thread has room for", {4, 8, 16}}};
+}
+
+void CudaCandidates::prepare(const cuda::SharedContext& context, std::byte* memory,
+                             const cuda::Options& integer_options) {
+  if (levels_.empty()) return;
+  memory_ = memory;
+  cuda::Options options = integer_options;
+  options.insert(options.end(),
+                 {define("CANDIDATE_BLOCK", static_cast<int>(threads_)),
+                  define("CANDIDATE_LEAST_BLOCKS", least_blocks_), define("PER_PART", per_part_),
+                  define("RANGES", model_.parameters.candidate_ranges),
+                  define("SLACK", model_.parameters.candidate_slack), define("SIDE", 1 << finest_data())});
+  program_ = cuda::Program(context, cuda::belief_propagation_candidates_cu, options);
+  find_existence_ = program_.kernel("find_existence");
+  sum_costs_ = program_.kernel("sum_costs");
+  open_ = program_.kernel("open_tiles");
+  update_ = program_.kernel("update_tiles");
+  find_labels_ = program_.kernel("find_tile_labels");
+  decide_ = program_.kernel("decide_tiles");
+}
+
+CudaCandidateLevel CudaCandidates::level(std::size_t index, const unsigned* edges) const {
+  const Level& level = levels_[index];
+  return {.width = level.size.width,
+          .height = level.size.height,
+          .groups = tile_count(level.size).width,
+          .plane_words = static_cast<long long>(level.plane_words),
+          .data = level.data.in(memory_),
+          .messages = level.messages.in(memory_),
+          .edges = edges,
+          .ranges = level.ranges.in(memory_)};
+}
+
+CudaLabels CudaCandidates::labels(Size size) const {
+  return {size.width, size.height, labels_.in(memory_)};
+}
+
+Shape CudaCandidates::grid(const CudaCandidateLevel& level, unsigned colours) const {
+  const std::size_t tiles = tile_count({level.width, level.height}).pixels();
+  return {cuda::blocks(tiles, threads_ / warp_lanes), colours};
+}
+
+void CudaCandidates::find_costs(const CudaIntegerLevel& finest, const data_cost::CudaCosts& costs,
+                                StreamHandle stream) const {
+  find_existence_.launch(stream,
+                         {static_cast<unsigned>(size_.height),
+                          cuda::blocks(static_cast<std::size_t>(size_.width), existence_threads)},
+                         {existence_threads}, 0, costs, has_data_.in(memory_));
+  sum_costs_.launch(stream, {static_cast<unsigned>(finest.height * finest.groups)}, {sum_threads}, 0, finest,
+                    costs, has_data_.in(memory_));
+}
+
+void CudaCandidates::open(std::size_t index, const CudaCandidateLevel& level, const Opening& from,
+                          const data_cost::CudaCosts& costs, const CudaSmoothness& alike,
+                          StreamHandle stream) const {
+  const int side = index < 2 ? 1 << index : 0;
+  open_.launch(stream, {static_cast<unsigned>(levels_[index].tiles)}, {open_threads}, 0, level, from.all,
+               from.coarser, from.coarser_tiles, from.best, costs, has_data_.in(memory_), side, alike);
+}
+
+void CudaCandidates::update(const CudaCandidateLevel& level, const CudaSmoothness& alike, int colour,
+                            StreamHandle stream) const {
+  update_.launch(stream, grid(level), {threads_}, 0, level, alike, colour);
+}
+
+void CudaCandidates::find_labels(const CudaCandidateLevel& level, const CudaSmoothness& alike,
+                                 const CudaLabels& labels, StreamHandle stream) const {
+  find_labels_.launch(stream, grid(level, 2), {threads_}, 0, level, alike, labels);
+}
+
+void CudaCandidates::decide(const CudaCandidateLevel& level, const CudaSmoothness& alike,
+                            const refine::CudaDecision& to, StreamHandle stream) const {
+  decide_.launch(stream, grid(level, 2), {threads_}, 0, level, alike, to);
+}
+
+}  // namespace parallax::belief_propagation

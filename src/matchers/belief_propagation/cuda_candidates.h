@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The finest levels of belief propagation on CUDA, where tiles consider candidate labels (candidates.h); and
+// the data costs of the finest level that considers all labels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/arena.h"
+#include "core/tuning.h"
+#include "data_cost/cuda_types.h"
+#include "devices/cuda/program.h"
+#include "matchers/belief_propagation/belief_propagation.h"
+#include "matchers/belief_propagation/cuda_types.h"
+#include "refine/cuda_types.h"
+
+namespace parallax::belief_propagation {
+
+class CudaCandidates {
+ public:
+  CudaCandidates(const Model& model, const std::vector<Size>& sizes, ArenaLayout& layout,
+                 const detail::Configuration& configuration);
+  static std::vector<detail::Tunable> tunables();
+
+  // The number of levels with candidates: the finest ones.
+  std::size_t levels() const { return levels_.size(); }
+  // The finest level whose data costs add_up() and others need for all labels.
+  std::size_t finest_data() const { return std::min<std::size_t>(levels(), 2); }
+
+  // Loads the kernels. `integer_options`: those of cuda_integer.cu.
+  void prepare(const cuda::SharedContext& context, std::byte* memory, const cuda::Options& integer_options);
+
+  // A level with candidates. `edges`: as in CudaIntegerLevel.
+  CudaCandidateLevel level(std::size_t index, const unsigned* edges) const;
+  // Room for the label that each pixel of a level believes most; the next call may use the same.
+  CudaLabels labels(Size size) const;
+
+  // The pixels' status, and the data costs of level finest_data().
+  void find_costs(const CudaIntegerLevel& finest, const data_cost::CudaCosts& costs,
+                  cuda::StreamHandle stream) const;
+
+  // How a level begins, see open_tiles().
+  struct Opening {
+    CudaIntegerLevel all, coarser;
+    CudaCandidateLevel coarser_tiles;
+    CudaLabels best;
+  };
+  void open(std::size_t index, const CudaCandidateLevel& level, const Opening& from,
+            const data_cost::CudaCosts& costs, const CudaSmoothness& alike, cuda::StreamHandle stream) const;
+  void update(const CudaCandidateLevel& level, const CudaSmoothness& alike, int colour,
+              cuda::StreamHandle stream) const;
+  void find_labels(const CudaCandidateLevel& level, const CudaSmoothness& alike, const CudaLabels& labels,
+                   cuda::StreamHandle stream) const;
+  void decide(const CudaCandidateLevel& level, const CudaSmoothness& alike, const refine::CudaDecision& to,
+              cuda::StreamHandle stream) const;
+
+ private:
+  struct Level {
+    Size size;
+    std::size_t tiles = 0, plane_words = 0;
+    Buffer<std::uint32_t> data, messages, ranges;
+  };
+
+  cuda::Shape grid(const CudaCandidateLevel& level, unsigned colours = 1) const;
+
+  Model model_;
+  Size size_;
+  unsigned threads_;  // per block
+  int least_blocks_;  // of updates, that must fit on a multiprocessor; 0 = no demand
+  int per_part_;      // slots of a tile that a lane has room for
+  std::vector<Level> levels_;
+  Buffer<std::uint32_t> has_data_;
+  Buffer<std::uint16_t> labels_;
+  std::byte* memory_ = nullptr;
+  cuda::Program program_;
+  cuda::Kernel find_existence_, sum_costs_, open_, update_, find_labels_, decide_;
+};
+
+}  // namespace parallax::belief_propagation
