@@ -102,12 +102,6 @@ Model make_model(const BeliefPropagationParameters& p) {
   return model;
 }
 
-void refuse_candidates(const Model& model, Size size, const char* device) {
-  if (model.has_candidates(0, level_sizes(size, model.parameters.levels).size()))
-    refuse("candidate_levels", model.parameters.candidate_levels,
-           std::string("0 on the ") + device + " device, which considers all labels");
-}
-
 std::string variant(const BeliefPropagationParameters& parameters) {
   static constexpr const char* names[] = {"fixed8", "fixed16", "float32", "float16", "bfloat16"};
   return names[static_cast<int>(parameters.arithmetic)] +

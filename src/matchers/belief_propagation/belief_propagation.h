@@ -107,10 +107,6 @@ struct Model : data_cost::CostModel {
 // \throws Error (argument) for parameters that the arithmetic cannot represent
 Model make_model(const BeliefPropagationParameters& parameters);
 
-// For devices that consider all labels.
-// \throws Error (argument) where the model has candidates
-void refuse_candidates(const Model& model, Size size, const char* device);
-
 // \throws Error (argument) as make_model() and data_cost::margins() do
 Margins margins(const BeliefPropagationParameters& parameters, Size size, int padding);
 
