@@ -563,11 +563,11 @@ PARALLAX_KERNEL __launch_bounds__(sum_threads)
     const int first_column = pixel * SIDE + (label_lanes - 1 - label_lane) * sum_labels;
     for (int row = 0; row < rows; ++row) {
       uint64 here[SIDE];
-      uint32 costs_here[SIDE];
+      const uint32* costs_here[SIDE];
 #pragma unroll
       for (int p = 0; p < SIDE; ++p) {
         here[p] = left[row][pixel * SIDE + p];
-        costs_here[p] = left_costs[row][pixel * SIDE + p];
+        costs_here[p] = table + left_costs[row][pixel * SIDE + p];
       }
 #pragma unroll
       for (int i = 0; i < SIDE + sum_labels - 1; ++i) {
@@ -578,7 +578,7 @@ PARALLAX_KERNEL __launch_bounds__(sum_threads)
         for (int p = 0; p < SIDE; ++p) {
           const int k = p + sum_labels - 1 - i;
           if (k < 0 || k >= sum_labels) continue;
-          sum[k] += table[costs_here[p] + costs_there + __popcll(here[p] ^ there)];
+          sum[k] += costs_here[p][costs_there + __popcll(here[p] ^ there)];
         }
       }
     }
@@ -709,18 +709,19 @@ __device__ __forceinline__ uint2 data_of_row(const CudaCosts& costs, const uint3
   for (int row = 0; row < side; ++row) {
     const int image_y = y * side + row;
     if (image_y >= samples.height) break;
-    const auto* left = row_of(static_cast<const uint64*>(costs.left_features), samples, image_y);
-    const auto* right = row_of(static_cast<const uint64*>(costs.right_features), samples, image_y);
+    // Rows of features are padded to whole tiles; what is not there is not read.
+    const uint64* left = row_of(static_cast<const uint64*>(costs.left_features), samples, image_y) + first_x;
+    const uint64* right =
+        row_of(static_cast<const uint64*>(costs.right_features), samples, image_y) + first_right;
     const auto data_bits = static_cast<uint32>(valid_bits(has_data, words, image_y, first_x)),
                right_bits =
                    static_cast<uint32>(valid_bits(costs.validity.right, words, image_y, first_right));
 #pragma unroll
     for (int i = 0; i < tile_side * side; ++i) {
-      const uint64 differing = left[column_inside(first_x + i, samples.width)] ^
-                               right[column_inside(first_right + i, samples.width)];
-      const uint32 row_of_table =
-          (data_bits >> i & 1 ? 0 : costs_of_pixel) + (right_bits >> i & 1 ? 0 : signature_counts);
-      sum[i / side] += table[row_of_table + __popcll(differing)];
+      const bool exists = (right_bits >> i & 1) != 0, has = (data_bits >> i & 1) != 0;
+      const uint64 there = exists ? right[i] : 0;
+      const uint32* costs_here = table + (has ? 0 : costs_of_pixel);
+      sum[i / side] += costs_here[(exists ? 0 : signature_counts) + __popcll(left[i] ^ there)];
     }
   }
   const uint32 even = sum[0] | sum[2] << 8 | sum[4] << 16 | sum[6] << 24,
