@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <iostream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "parallax/parallax.h"
@@ -289,13 +290,23 @@ void belief_propagation_table(const fs::path& pairs) {
       measure(set.name, name, pair, published(set.labels, arithmetic), set.labels);
     }
   }
-  const Pair pair = synthetic({1920, 1080}, 128);
-  measure("synthetic", "fixed8", pair, published(128, Arithmetic::fixed8), 128);
-  BeliefPropagationParameters everything;
-  everything.disparities = 128;
-  measure("synthetic", "default preset", pair, everything, 128);
-  const Pair half = load(pairs / "conesHalfSize");
-  measure("cones-h", "default preset", half, everything, 128);
+  const Pair large = synthetic({1920, 1080}, 128), small = synthetic({640, 480}, 64),
+             half = load(pairs / "conesHalfSize");
+  measure("synthetic", "fixed8", large, published(128, Arithmetic::fixed8), 128);
+  // The columns from "floor" on count the work on all labels.
+  for (const int candidate_levels : {0, 2}) {
+    BeliefPropagationParameters parameters;
+    parameters.candidate_levels = candidate_levels;
+    const std::string how = "default preset, " + std::to_string(candidate_levels) + " levels with candidates";
+    for (const auto& [what, pair, labels] :
+         {std::tuple{"synthetic", &small, 64}, {"cones-h", &half, 128}, {"synthetic", &large, 128}}) {
+      parameters.disparities = labels;
+      measure(what, how, *pair, parameters, labels);
+      if (candidate_levels > 0)
+        measure(what, how + ", one match after the other", *pair, parameters, labels,
+                {{"both_matches_at_once", "0"}});
+    }
+  }
 }
 
 BlockParameters plain_block(int labels, int window) {

@@ -21,7 +21,8 @@ Shape rows_of(Size size, unsigned deep) {
 
 }  // namespace
 
-CudaImages::CudaImages(const CostModel& model, const ImageFormat& format, bool both, ArenaLayout& layout)
+CudaImages::CudaImages(const CostModel& model, const ImageFormat& format, bool both, ArenaLayout& layout,
+                       bool at_once)
     : model_(model),
       format_(format),
       weights_(smoothing_weights(model.smoothing)),
@@ -37,10 +38,16 @@ CudaImages::CudaImages(const CostModel& model, const ImageFormat& format, bool b
       pair.validity[side] = layout.reserve<std::uint32_t>(rows * static_cast<std::size_t>(validity_words_));
     }
   }
-  from_start_ = layout.reserve<std::uint8_t>(plane);
-  if (smooths())
-    for (auto& buffer : half_smoothed_) buffer = layout.reserve<std::uint16_t>(all_planes);
-  for (auto& buffer : features_) buffer = layout.reserve<std::byte>(plane * feature_bytes());
+  for (Inputs& inputs : inputs_) {
+    if (&inputs == &inputs_[mirrored] && !at_once) {
+      inputs = inputs_[as_it_is];
+      break;
+    }
+    inputs.from_start = layout.reserve<std::uint8_t>(plane);
+    if (smooths())
+      for (auto& buffer : inputs.half_smoothed) buffer = layout.reserve<std::uint16_t>(all_planes);
+    for (auto& buffer : inputs.features) buffer = layout.reserve<std::byte>(plane * feature_bytes());
+  }
   smoothing_ = layout.reserve<std::uint32_t>(weights_.size());
   cost_table_ = layout.reserve<float>(cost_table_size);
 }
@@ -91,8 +98,8 @@ View<const std::uint16_t> CudaImages::gray(Which which) const {
 
 CudaCosts CudaImages::costs(Which which, const float* volume) const {
   return {.samples = samples(which),
-          .left_features = at(features_[0]),
-          .right_features = at(features_[1]),
+          .left_features = at(inputs_[which].features[0]),
+          .right_features = at(inputs_[which].features[1]),
           .validity = validity(which),
           .table = at(cost_table_),
           .volume = volume,
@@ -105,7 +112,7 @@ CudaCosts CudaImages::costs(Which which, const float* volume) const {
           .volume_limit = model_.volume_limit,
           .mirrored = which == mirrored,
           .frame = model_.frame,
-          .status = from_start()};
+          .status = from_start(which)};
 }
 
 void CudaImages::take(const StereoPair& pair, cuda::ChangingLaunches& launches) const {
@@ -126,20 +133,21 @@ void CudaImages::mirror(StreamHandle stream) const {
 void CudaImages::make_ready(Which which, StreamHandle stream) const {
   if (smooths()) smooth(which, stream);
   const Shape grid = rows_of(format_.size, 2);
+  const auto& features = inputs_[which].features;
   if (model_.cost == DataCost::census)
-    census_.launch(stream, grid, {block_threads}, 0, samples(which), at(features_[0]), at(features_[1]));
+    census_.launch(stream, grid, {block_threads}, 0, samples(which), at(features[0]), at(features[1]));
   if (model_.cost == DataCost::birchfield_tomasi)
-    half_pixel_range_.launch(stream, grid, {block_threads}, 0, samples(which), at(features_[0]),
-                             at(features_[1]));
+    half_pixel_range_.launch(stream, grid, {block_threads}, 0, samples(which), at(features[0]),
+                             at(features[1]));
 }
 
 void CudaImages::smooth(Which which, StreamHandle stream) const {
   const auto radius = static_cast<int>(weights_.size()) - 1;
   const Shape grid = rows_of(format_.size, 2 * static_cast<unsigned>(planes()));
-  smooth_.launch(stream, grid, {block_threads}, 0, samples(which), samples(half_smoothed_), at(smoothing_),
-                 radius, 0);
-  smooth_.launch(stream, grid, {block_threads}, 0, samples(half_smoothed_), samples(which), at(smoothing_),
-                 radius, 1);
+  smooth_.launch(stream, grid, {block_threads}, 0, samples(which), samples(inputs_[which].half_smoothed),
+                 at(smoothing_), radius, 0);
+  smooth_.launch(stream, grid, {block_threads}, 0, samples(inputs_[which].half_smoothed), samples(which),
+                 at(smoothing_), radius, 1);
 }
 
 }  // namespace parallax::data_cost

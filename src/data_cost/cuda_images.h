@@ -21,7 +21,10 @@ class CudaImages {
  public:
   enum Which { as_it_is, mirrored };
 
-  CudaImages(const CostModel& model, const ImageFormat& format, bool both, ArenaLayout& layout);
+  // `both`: also for the mirrored pair. `at_once`: both are used at the same time, so they share no memory;
+  // else make_ready() of one overwrites the inputs of the other.
+  CudaImages(const CostModel& model, const ImageFormat& format, bool both, ArenaLayout& layout,
+             bool at_once = false);
 
   // Loads the kernels and fills tables; `memory` is the arena with the reserved layout.
   void prepare(const cuda::SharedContext& context, std::byte* memory, cuda::StreamHandle stream);
@@ -38,7 +41,7 @@ class CudaImages {
   CudaCosts costs(Which which, const float* volume) const;
   View<const std::uint16_t> gray(Which which) const;
   // Each pixel's status before matching, and the stride of its rows.
-  std::uint8_t* from_start() const { return at(from_start_); }
+  std::uint8_t* from_start(Which which = as_it_is) const { return at(inputs_[which].from_start); }
   int stride() const { return stride_; }
   // Whether differences are integer gray levels, or bits.
   bool integer_differences() const;
@@ -47,6 +50,13 @@ class CudaImages {
   struct Pair {
     Buffer<std::uint16_t> samples[2];
     Buffer<std::uint32_t> validity[2];
+  };
+
+  // What make_ready() and the matcher write.
+  struct Inputs {
+    Buffer<std::uint8_t> from_start;
+    Buffer<std::uint16_t> half_smoothed[2];
+    Buffer<std::byte> features[2];
   };
 
   bool smooths() const { return weights_.size() > 1; }
@@ -66,9 +76,7 @@ class CudaImages {
   std::vector<std::uint32_t> weights_;
   int stride_, validity_words_;
   Pair pairs_[2];
-  Buffer<std::uint8_t> from_start_;
-  Buffer<std::uint16_t> half_smoothed_[2];
-  Buffer<std::byte> features_[2];
+  Inputs inputs_[2];
   Buffer<std::uint32_t> smoothing_;
   Buffer<float> cost_table_;
   std::byte* memory_ = nullptr;

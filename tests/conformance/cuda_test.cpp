@@ -82,30 +82,31 @@ TEST_P(CudaConformance, BeliefPropagationEqualsTheReference) {
   });
 }
 
-// A random case in which tiles have candidate labels, and its parameters.
-TEST_P(CudaConformance, CandidatesEqualTheReference) {
+// A random case, changed so that tiles have candidate labels.
+BeliefPropagationParameters with_candidates(const RandomCase& random_case, unsigned seed) {
+  auto parameters = *random_case.parameters().get_if<BeliefPropagationParameters>();
+  const BeliefPropagationParameters usual;
+  parameters.arithmetic = usual.arithmetic;
+  parameters.cost = usual.cost;
+  parameters.discontinuity_truncation = usual.discontinuity_truncation;
+  parameters.data_weight = seed % 3 == 0 ? 2 * usual.data_weight : usual.data_weight;
+  if (parameters.data_truncation > 0) parameters.data_truncation = std::max(parameters.data_truncation, 4.0f);
+  if (parameters.outside_cost) parameters.outside_cost = std::min(*parameters.outside_cost, 5.0f);
+  parameters.levels = std::max(parameters.levels, 2);
+  parameters.iterations = std::min(parameters.iterations, 4);
+  parameters.candidate_levels = std::max(parameters.candidate_levels, 1);
+  return parameters;
+}
+
+TEST_P(CudaConformance, BeliefPropagationOfCandidatesEqualsTheReference) {
   for_each_seed(GetParam(), [](unsigned seed) {
-    unsigned retry = 0;
-    for (;; ++retry) {
-      const RandomCase random_case("bp", 10'000 + seed + retry * most_seeds, true);
-      auto parameters = *random_case.parameters().get_if<BeliefPropagationParameters>();
-      const BeliefPropagationParameters usual;
-      parameters.arithmetic = usual.arithmetic;
-      parameters.cost = usual.cost;
-      parameters.discontinuity_truncation = usual.discontinuity_truncation;
-      parameters.data_weight = seed % 3 == 0 ? 0.08f : usual.data_weight;
-      if (parameters.outside_cost) parameters.outside_cost = std::min(*parameters.outside_cost, 5.0f);
-      parameters.levels = std::max(parameters.levels, 3);
-      parameters.iterations = std::min(parameters.iterations, 4);
-      parameters.candidate_levels = std::max(parameters.candidate_levels, 1);
-      if (std::abs(parameters.min_disparity) > 10'000) continue;  // made for a caller's volume
-      const StereoPair pair{random_case.pair().left, random_case.pair().right, random_case.pair().left_mask,
-                            random_case.pair().right_mask};
-      expect_conformance(parameters, pair, random_case.with_confidence(),
-                         random_case.description() + ", with " +
-                             std::to_string(parameters.candidate_levels) + " candidate levels");
-      break;
-    }
+    const RandomCase random_case("bp", 10'000 + seed, true);
+    StereoPair pair = random_case.pair();
+    if (pair.costs.labels > 0) return;  // its labels may be far outside the image
+    const BeliefPropagationParameters parameters = with_candidates(random_case, seed);
+    const std::string levels = std::to_string(parameters.candidate_levels) + " levels with candidates, ";
+    expect_conformance(parameters, pair, random_case.with_confidence(),
+                       levels + std::to_string(parameters.levels) + " in all, " + random_case.description());
   });
 }
 
@@ -198,6 +199,50 @@ TEST_F(CudaTest, EqualsTheReferenceForEveryWayToDealLabels) {
                          {{"labels_per_thread", std::to_string(ways[j])}});
     }
   }
+}
+
+BeliefPropagationParameters of_candidates(int levels, int ranges, int slack) {
+  BeliefPropagationParameters parameters;
+  parameters.candidate_levels = levels;
+  parameters.candidate_ranges = ranges;
+  parameters.candidate_slack = slack;
+  return parameters;
+}
+
+// Few candidates, and so many that a warp passes over a tile up to eight times; partial tiles; disparities of
+// both signs.
+TEST_F(CudaTest, CandidatesEqualTheReferenceForAnyNumberOfLabels) {
+  struct Case {
+    Size size;
+    int labels, min_disparity;
+    BeliefPropagationParameters parameters;
+  };
+  for (const Case& one :
+       {Case{{75, 45}, 30, 0, of_candidates(2, 2, 2)}, Case{{75, 45}, 30, 0, of_candidates(1, 4, 0)},
+        Case{{90, 20}, 63, -31, of_candidates(2, 1, 1)}, Case{{70, 40}, 40, -45, of_candidates(3, 3, 2)},
+        Case{{41, 33}, 5, -2, of_candidates(2, 4, 0)}, Case{{33, 17}, 128, -60, of_candidates(2, 2, 40)},
+        Case{{20, 9}, 300, -150, of_candidates(2, 1, 1024)}, Case{{5, 3}, 2, 0, of_candidates(2, 2, 0)},
+        Case{{1, 9}, 1000, -500, of_candidates(2, 4, 3)}}) {
+    const SynthPair pair = synthesize({.size = one.size, .disparities = std::min(one.labels, 30)});
+    BeliefPropagationParameters parameters = one.parameters;
+    parameters.disparities = one.labels;
+    parameters.min_disparity = one.min_disparity;
+    expect_conformance(parameters, views(pair), true,
+                       std::to_string(one.size.width) + "×" + std::to_string(one.size.height) + ", " +
+                           std::to_string(one.labels) + " labels");
+  }
+}
+
+TEST_F(CudaTest, ChoicesOfCandidatesNeverChangeAResult) {
+  const SynthPair pair = synthesize({.size = {70, 33}, .disparities = 60});
+  BeliefPropagationParameters parameters = of_candidates(2, 2, 2);
+  parameters.disparities = 60;
+  for (const auto& [name, value] : {std::pair{"candidates_per_thread", "4"},
+                                    {"candidates_per_thread", "16"},
+                                    {"candidate_threads_per_block", "256"},
+                                    {"candidate_blocks_per_multiprocessor", "8"},
+                                    {"both_matches_at_once", "0"}})
+    expect_conformance(parameters, views(pair), false, std::string(name) + " " + value, {{name, value}});
 }
 
 // Launches by kernels are linked with CUDA's device runtime.

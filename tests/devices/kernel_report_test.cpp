@@ -31,6 +31,7 @@ struct ReportedPlan {
 
 const ReportedPlan reported_plans[] = {
     {"bp default, 64 labels", R"({"method": "bp", "disparities": 64})"},
+    {"bp default, 128 labels, candidates", R"({"method": "bp", "disparities": 128, "candidate_levels": 2})"},
     {"bp fixed8, 16 labels", R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 16})"},
     {"bp fixed8, 128 labels", R"({"method": "bp", "preset": "grauer-gray-2019", "disparities": 128})"},
     {"bp fixed16, 128 labels, colour",

@@ -36,7 +36,8 @@ constexpr int directions = 4;
 
 // Tunables of integer arithmetic,
 constexpr const char *labels_a_thread = "labels_per_thread", *threads_a_block = "threads_per_block",
-                     *least_blocks = "blocks_per_multiprocessor", *shared_below = "share_directions_below";
+                     *least_blocks = "blocks_per_multiprocessor", *shared_below = "share_directions_below",
+                     *both_at_once = "both_matches_at_once";
 // and of floats.
 constexpr const char *in_registers = "values_in_registers", *in_shared_memory = "values_in_shared_memory",
                      *pixels_a_block = "pixels_per_block";
@@ -50,19 +51,53 @@ detail::Footprint footprint_of(int threads, int blocks, int registers_used, int 
                          static_cast<std::size_t>(threads * registers_used * 4 + shared_bytes_used));
 }
 
+// A second stream, which forks from another and joins it.
+class Branch {
+ public:
+  void prepare(const cuda::SharedContext& context) {
+    stream_ = cuda::make_stream(context);
+    forked_ = cuda::make_event(context);
+    ended_ = cuda::make_event(context);
+  }
+  StreamHandle fork(StreamHandle from) const {
+    wait(from, forked_, stream_.get());
+    return stream_.get();
+  }
+  void join(StreamHandle into) const { wait(stream_.get(), ended_, into); }
+
+ private:
+  // What follows on `second` waits for what is on `first`.
+  static void wait(StreamHandle first, const cuda::Event& event, StreamHandle second) {
+    cuda::check(cuda::driver().cuEventRecord(event.get(), first), "cuEventRecord");
+    cuda::check(cuda::driver().cuStreamWaitEvent(second, event.get(), 0), "cuStreamWaitEvent");
+  }
+
+  cuda::Stream stream_;
+  cuda::Event forked_, ended_;
+};
+
 // All parts except the levels.
 class Cuda : public cuda::Plan {
  public:
-  Cuda(const BeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format)
+  // `at_once`: both matches of the left-right check run at the same time, and share no memory.
+  Cuda(const BeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format,
+       bool at_once)
       : cuda::Plan(device, format, parameters.cost == DataCost::volume ? parameters.disparities : 0, true),
         model_(make_model(parameters)),
+        at_once_(at_once),
         sizes_(level_sizes(format.size, parameters.levels)),
-        images_(model_, format, parameters.refine.left_right_check, layout_),
+        images_(model_, format, parameters.refine.left_right_check, layout_, at_once),
         refinement_(parameters.refine, format.size, layout_) {
     check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
-    for (const Size size : sizes_)
-      grays_.push_back(has_edges() && size != format.size ? layout_.reserve_plane<std::uint16_t>(size)
-                                                          : PlaneBuffer<std::uint16_t>{});
+    const auto reserve_grays = [&] {
+      std::vector<PlaneBuffer<std::uint16_t>> grays;
+      for (const Size size : sizes_)
+        grays.push_back(has_edges() && size != format.size ? layout_.reserve_plane<std::uint16_t>(size)
+                                                           : PlaneBuffer<std::uint16_t>{});
+      return grays;
+    };
+    grays_[CudaImages::as_it_is] = reserve_grays();
+    grays_[CudaImages::mirrored] = at_once ? reserve_grays() : grays_[CudaImages::as_it_is];
     if (checks_both()) right_disparity_ = layout_.reserve_plane<float>(format.size);
   }
 
@@ -72,10 +107,11 @@ class Cuda : public cuda::Plan {
   const Model& model() const { return model_; }
   const std::vector<Size>& sizes() const { return sizes_; }
   bool has_edges() const { return model_.parameters.edge_contrast > 0; }
+  bool at_once() const { return at_once_; }
 
   // The gray image of a level, for the pair being matched.
   View<const std::uint16_t> gray(std::size_t level, Which pair) const {
-    if (level > 0) return at(grays_[level]);
+    if (level > 0) return at(grays_[pair][level]);
     return images_.gray(pair);
   }
 
@@ -107,6 +143,7 @@ class Cuda : public cuda::Plan {
     images_.prepare(context(), device_memory(), stream);
     average_ = images_.kernel("average");
     refinement_.prepare(context(), device_memory());
+    if (at_once_) branch_.prepare(context());
     prepare_levels(stream);
   }
 
@@ -118,12 +155,16 @@ class Cuda : public cuda::Plan {
   void match(const DisparityMap& map, StreamHandle stream) final {
     const CudaDecision to = refine::left_map(map, model_.decision(), images_.from_start(), images_.stride());
     if (checks_both()) images_.mirror(stream);
+    const StreamHandle of_right = at_once_ ? branch_.fork(stream) : stream;
     match_pair(CudaImages::as_it_is, to, stream);
     View<float> right;
     if (checks_both()) {
       right = at(right_disparity_);
-      match_pair(CudaImages::mirrored, refine::right_map(to, right), stream);
+      CudaDecision to_right = refine::right_map(to, right);
+      to_right.from_start = images_.from_start(CudaImages::mirrored);
+      match_pair(CudaImages::mirrored, to_right, of_right);
     }
+    if (at_once_) branch_.join(stream);
     refinement_.enqueue(map, right, stream);
   }
 
@@ -131,7 +172,7 @@ class Cuda : public cuda::Plan {
     images_.make_ready(pair, stream);
     for (std::size_t level = 1; has_edges() && level < sizes_.size(); ++level) {
       const View<const std::uint16_t> fine = gray(level - 1, pair);
-      const View<std::uint16_t> coarse = at(grays_[level]);
+      const View<std::uint16_t> coarse = at(grays_[pair][level]);
       average_.launch(stream,
                       {static_cast<unsigned>(coarse.size.height),
                        cuda::blocks(static_cast<std::size_t>(coarse.size.width), block_threads)},
@@ -142,10 +183,12 @@ class Cuda : public cuda::Plan {
   }
 
   Model model_;
+  bool at_once_;
   std::vector<Size> sizes_;
   CudaImages images_;
   refine::CudaPipeline refinement_;
-  std::vector<PlaneBuffer<std::uint16_t>> grays_;
+  Branch branch_;
+  std::vector<PlaneBuffer<std::uint16_t>> grays_[2];  // by pair
   PlaneBuffer<float> right_disparity_;
   Kernel average_;
 };
@@ -192,9 +235,18 @@ detail::TuningSpace integer_space(const BeliefPropagationParameters& parameters)
                      {2, 4, 8, 16, 32},
                      {},
                      detail::whole_numbers(1, 32)}};
+  if (parameters.candidate_levels > 0) {
+    space.tunables.push_back(
+        {both_at_once,
+         "Whether both matches of the left-right check run at the same time, where tiles "
+         "have candidate labels; takes twice the memory",
+         {0, 1}});
+    for (const detail::Tunable& tunable : CudaCandidates::tunables()) space.tunables.push_back(tunable);
+  }
   space.allowed = [](const detail::Configuration& configuration) {
     return configuration.value(threads_a_block, block_threads) * configuration.value(least_blocks, 1) <=
-           cuda::multiprocessor::threads;
+               cuda::multiprocessor::threads &&
+           CudaCandidates::allows(configuration);
   };
   space.footprint = [parameters](const detail::Configuration& configuration) {
     const Dealing dealing = deal(parameters.disparities, configuration.value(labels_a_thread, 0));
@@ -213,28 +265,15 @@ class Integer final : public Cuda {
  public:
   Integer(const BeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format,
           const detail::Configuration& configuration)
-      : Cuda(parameters, device, format),
+      : Cuda(parameters, device, format, runs_at_once(parameters, format, configuration)),
         bits_(parameters.arithmetic == Arithmetic::fixed8 ? 8 : 16),
         dealing_(deal(parameters.disparities, configuration.value(labels_a_thread, 0))),
         threads_(static_cast<unsigned>(configuration.value(threads_a_block, block_threads))),
         least_blocks_(configuration.value(least_blocks, 0)),
         shared_below_(static_cast<std::size_t>(configuration.value(shared_below, 8000))),
-        candidates_(model(), sizes(), layout_, configuration) {
-    for (const Size size : sizes()) {
-      Level level;
-      level.groups = divide_round_up((size.width + 1) / 2, group_pixels());
-      level.plane_words = static_cast<std::size_t>(size.height + 2) *
-                          static_cast<std::size_t>(level.groups + 2) *
-                          static_cast<std::size_t>(dealing_.labels());
-      if (levels_.size() >= candidates_.finest_data())
-        level.data = layout_.reserve<std::uint32_t>(2 * level.plane_words);
-      if (levels_.size() >= candidates_.levels())
-        level.messages = layout_.reserve<std::uint32_t>(2 * directions * level.plane_words);
-      if (has_edges())
-        level.edges = layout_.reserve<std::uint32_t>(2 * static_cast<std::size_t>(size.height) *
-                                                     static_cast<std::size_t>(level.groups) * 2 * directions);
-      levels_.push_back(level);
-    }
+        candidates_(model(), sizes(), layout_, configuration, at_once()) {
+    levels_[CudaImages::as_it_is] = reserve_levels();
+    levels_[CudaImages::mirrored] = at_once() ? reserve_levels() : levels_[CudaImages::as_it_is];
     check_countable();
     edge_tables_ = layout_.reserve<std::uint16_t>(2 * edge_table_size);
   }
@@ -246,7 +285,35 @@ class Integer final : public Cuda {
     Buffer<std::uint32_t> data, messages, edges;
   };
 
+  // With candidates, most launches are too small for the GPU, and two matches take little longer than one.
+  static bool runs_at_once(const BeliefPropagationParameters& parameters, const ImageFormat& format,
+                           const detail::Configuration& configuration) {
+    const bool has_candidates =
+        make_model(parameters).has_candidates(0, level_sizes(format.size, parameters.levels).size());
+    return has_candidates && parameters.refine.left_right_check && configuration.value(both_at_once, 1) != 0;
+  }
+
   int group_pixels() const { return 32 / bits_; }
+
+  std::vector<Level> reserve_levels() {
+    std::vector<Level> levels;
+    for (const Size size : sizes()) {
+      Level level;
+      level.groups = divide_round_up((size.width + 1) / 2, group_pixels());
+      level.plane_words = static_cast<std::size_t>(size.height + 2) *
+                          static_cast<std::size_t>(level.groups + 2) *
+                          static_cast<std::size_t>(dealing_.labels());
+      if (levels.size() >= candidates_.finest_data())
+        level.data = layout_.reserve<std::uint32_t>(2 * level.plane_words);
+      if (levels.size() >= candidates_.levels())
+        level.messages = layout_.reserve<std::uint32_t>(2 * directions * level.plane_words);
+      if (has_edges())
+        level.edges = layout_.reserve<std::uint32_t>(2 * static_cast<std::size_t>(size.height) *
+                                                     static_cast<std::size_t>(level.groups) * 2 * directions);
+      levels.push_back(level);
+    }
+    return levels;
+  }
 
   // Kernels count threads in 32 bits.
   void check_countable() const {
@@ -255,21 +322,23 @@ class Integer final : public Cuda {
                 "the image has too many pixels and labels for the cuda device: match it in parts");
   }
 
-  CudaIntegerLevel level(std::size_t index) const {
-    const Level& level = levels_[index];
+  CudaIntegerLevel level(std::size_t index, Which pair) const {
+    const Level& level = levels_[pair][index];
     return {.width = sizes()[index].width,
             .height = sizes()[index].height,
             .groups = level.groups,
             .plane_words = static_cast<long long>(level.plane_words),
             .data = at(level.data),
             .messages = index >= candidates_.levels() ? at(level.messages) : nullptr,
-            .edges = edges(index)};
+            .edges = edges(index, pair)};
   }
 
-  const unsigned* edges(std::size_t index) const { return has_edges() ? at(levels_[index].edges) : nullptr; }
+  const unsigned* edges(std::size_t index, Which pair) const {
+    return has_edges() ? at(levels_[pair][index].edges) : nullptr;
+  }
 
-  CudaCandidateLevel candidate_level(std::size_t index) const {
-    return candidates_.level(index, edges(index));
+  CudaCandidateLevel candidate_level(std::size_t index, Which pair) const {
+    return candidates_.level(index, pair, edges(index, pair));
   }
 
   // Lanes that a message travels until the lowest slope has raised it to its bound.
@@ -309,7 +378,8 @@ class Integer final : public Cuda {
   }
 
   std::size_t groups_of(std::size_t index) const {
-    return static_cast<std::size_t>(sizes()[index].height) * static_cast<std::size_t>(levels_[index].groups);
+    return static_cast<std::size_t>(sizes()[index].height) *
+           static_cast<std::size_t>(levels_[CudaImages::as_it_is][index].groups);
   }
 
   CudaSmoothness alike() const {
@@ -322,28 +392,28 @@ class Integer final : public Cuda {
 
   void propagate(Which pair, const CudaDecision& to, StreamHandle stream) override {
     if (has_edges())
-      for (std::size_t index = 0; index < levels_.size(); ++index) find_edges(index, pair, stream);
+      for (std::size_t index = 0; index < sizes().size(); ++index) find_edges(index, pair, stream);
     const std::size_t finest = candidates_.finest_data();
     if (finest == 0)
-      find_costs_.launch(stream, grid(0, 2), {threads_}, 0, level(0), costs(pair));
+      find_costs_.launch(stream, grid(0, 2), {threads_}, 0, level(0, pair), costs(pair));
     else
-      candidates_.find_costs(level(finest), costs(pair), stream);
-    for (std::size_t index = finest + 1; index < levels_.size(); ++index)
-      add_up_.launch(stream, grid(index), {threads_}, 0, level(index - 1), level(index));
-    for (std::size_t index = levels_.size(); index-- > candidates_.levels();) iterate(index, pair, stream);
+      candidates_.find_costs(level(finest, pair), pair, costs(pair), stream);
+    for (std::size_t index = finest + 1; index < sizes().size(); ++index)
+      add_up_.launch(stream, grid(index), {threads_}, 0, level(index - 1, pair), level(index, pair));
+    for (std::size_t index = sizes().size(); index-- > candidates_.levels();) iterate(index, pair, stream);
     for (std::size_t index = candidates_.levels(); index-- > 0;) iterate_candidates(index, pair, stream);
     if (candidates_.levels() > 0)
-      candidates_.decide(candidate_level(0), alike(), to, stream);
+      candidates_.decide(candidate_level(0, pair), alike(), to, stream);
     else
-      decide_.launch(stream, grid(0, 2), {threads_}, 0, level(0), to);
+      decide_.launch(stream, grid(0, 2), {threads_}, 0, level(0, pair), to);
   }
 
   void find_edges(std::size_t index, Which pair, StreamHandle stream) const {
     const View<const std::uint16_t> image = gray(index, pair);
-    const std::size_t threads = levels_[index].edges.count / 2;
-    find_edges_.launch(stream, {cuda::blocks(threads, threads_)}, {threads_}, 0, level(index), image.data,
-                       static_cast<int>(image.stride()), at(edge_tables_), static_cast<int>(edge_table_size),
-                       at(levels_[index].edges));
+    const std::size_t threads = levels_[pair][index].edges.count / 2;
+    find_edges_.launch(stream, {cuda::blocks(threads, threads_)}, {threads_}, 0, level(index, pair),
+                       image.data, static_cast<int>(image.stride()), at(edge_tables_),
+                       static_cast<int>(edge_table_size), at(levels_[pair][index].edges));
   }
 
   // The grid of an iteration. Where a level has too few groups to fill the GPU, four blocks share the
@@ -355,8 +425,8 @@ class Integer final : public Cuda {
 
   void iterate(std::size_t index, Which pair, StreamHandle stream) const {
     const int iterations = model().iterations(index, pair == CudaImages::mirrored);
-    const CudaIntegerLevel here = level(index);
-    const CudaIntegerLevel coarser = index + 1 < levels_.size() ? level(index + 1) : CudaIntegerLevel{};
+    const CudaIntegerLevel here = level(index, pair);
+    const CudaIntegerLevel coarser = index + 1 < sizes().size() ? level(index + 1, pair) : CudaIntegerLevel{};
     // The first iteration updates colour 1 from the initial messages of colour 0; the initial messages of
     // colour 1 are never read.
     if (iterations == 1) start_.launch(stream, grid(index), {threads_}, 0, here, coarser, 0);
@@ -367,20 +437,20 @@ class Integer final : public Cuda {
 
   // Finds the candidates of a level from the beliefs of the next, then iterates over them.
   void iterate_candidates(std::size_t index, Which pair, StreamHandle stream) const {
-    const CudaLabels best = candidates_.labels(sizes()[index + 1]);
-    CudaCandidates::Opening from{level(index), {}, {}, best};
+    const CudaLabels best = candidates_.labels(sizes()[index + 1], pair);
+    CudaCandidates::Opening from{level(index, pair), {}, {}, best};
     if (index + 1 < candidates_.levels()) {
-      from.coarser_tiles = candidate_level(index + 1);
+      from.coarser_tiles = candidate_level(index + 1, pair);
       candidates_.find_labels(from.coarser_tiles, alike(), best, stream);
     } else {
-      from.coarser = level(index + 1);
+      from.coarser = level(index + 1, pair);
       find_labels_.launch(stream, grid(index + 1, 2), {threads_}, 0, from.coarser, best);
     }
-    const CudaCandidateLevel here = candidate_level(index);
-    candidates_.open(index, here, from, costs(pair), alike(), stream);
+    const CudaCandidateLevel here = candidate_level(index, pair);
+    candidates_.open(index, pair, here, from, costs(pair), alike(), stream);
     const int iterations = model().iterations(index, pair == CudaImages::mirrored);
     for (int iteration = 0; iteration < iterations; ++iteration)
-      candidates_.update(here, alike(), (iteration + 1) % 2, stream);
+      candidates_.update(here, alike(), (iteration + 1) % 2, iteration == 0, stream);
   }
 
   int bits_;
@@ -389,7 +459,7 @@ class Integer final : public Cuda {
   int least_blocks_;          // that must fit on a multiprocessor; 0 = no demand
   std::size_t shared_below_;  // levels with fewer threads share directions among blocks
   CudaCandidates candidates_;
-  std::vector<Level> levels_;
+  std::vector<Level> levels_[2];  // by pair
   Buffer<std::uint16_t> edge_tables_;
   cuda::Program program_;
   Kernel find_costs_, add_up_, find_edges_, start_, first_update_, update_, find_labels_, decide_;
@@ -493,7 +563,7 @@ class Float final : public Cuda {
  public:
   Float(const BeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format,
         const detail::Configuration& configuration)
-      : Cuda(parameters, device, format),
+      : Cuda(parameters, device, format, false),
         places_(choose_places(parameters, context()->shared_bytes_per_block(), configuration)),
         naive_order_(configuration.value(index_order, 0) != 0) {
     const bool pads = configuration.value(aligned, 1) != 0;
@@ -611,7 +681,7 @@ detail::TuningSpace cuda_tuning_space(const BeliefPropagationParameters& paramet
   };
   detail::TuningSpace space =
       is_integer(parameters.arithmetic) ? integer_space(parameters) : float_space(parameters, shared_bytes);
-  space.variant = variant(parameters);
+  space.variant = variant(parameters) + (parameters.candidate_levels > 0 ? ", candidates" : "");
   return space;
 }
 

@@ -18,6 +18,7 @@ using cuda::StreamHandle;
 constexpr const char *threads_of_candidates = "candidate_threads_per_block",
                      *candidates_a_thread = "candidates_per_thread",
                      *blocks_of_candidates = "candidate_blocks_per_multiprocessor";
+constexpr int usual_threads = 128;
 constexpr unsigned warp_lanes = 32, existence_threads = 128, sum_threads = 128, open_threads = 128;
 constexpr std::size_t message_planes = 4;  // of a colour
 
@@ -30,26 +31,33 @@ int slots_of_lane(int labels, int wanted) {
 }  // namespace
 
 CudaCandidates::CudaCandidates(const Model& model, const std::vector<Size>& sizes, ArenaLayout& layout,
-                               const detail::Configuration& configuration)
+                               const detail::Configuration& configuration, bool at_once)
     : model_(model),
       size_(sizes.front()),
-      threads_(static_cast<unsigned>(configuration.value(threads_of_candidates, 128))),
+      threads_(static_cast<unsigned>(configuration.value(threads_of_candidates, usual_threads))),
       least_blocks_(configuration.value(blocks_of_candidates, 0)),
       per_part_(slots_of_lane(model.labels, configuration.value(candidates_a_thread, 8))) {
-  while (model.has_candidates(levels_.size(), sizes.size())) {
+  memory_of_[Which::as_it_is] = reserve(sizes, layout);
+  memory_of_[Which::mirrored] = at_once ? reserve(sizes, layout) : memory_of_[Which::as_it_is];
+}
+
+CudaCandidates::Memory CudaCandidates::reserve(const std::vector<Size>& sizes, ArenaLayout& layout) const {
+  Memory memory;
+  while (model_.has_candidates(memory.levels.size(), sizes.size())) {
     Level level;
-    level.size = sizes[levels_.size()];
+    level.size = sizes[memory.levels.size()];
     level.tiles = tile_count(level.size).pixels();
-    level.plane_words = level.tiles * static_cast<std::size_t>(model.labels) * tile_side;
+    level.plane_words = level.tiles * static_cast<std::size_t>(model_.labels) * tile_side;
     level.data = layout.reserve<std::uint32_t>(2 * level.plane_words);
     level.messages = layout.reserve<std::uint32_t>(2 * message_planes * level.plane_words);
     level.ranges = layout.reserve<std::uint32_t>(level.tiles * most_candidate_ranges);
-    levels_.push_back(level);
+    memory.levels.push_back(level);
   }
-  if (levels_.empty()) return;
-  has_data_ = layout.reserve<std::uint32_t>(static_cast<std::size_t>(size_.height) *
-                                            static_cast<std::size_t>(divide_round_up(size_.width, 32)));
-  labels_ = layout.reserve<std::uint16_t>(sizes[1].pixels());
+  if (memory.levels.empty()) return memory;
+  memory.has_data = layout.reserve<std::uint32_t>(static_cast<std::size_t>(size_.height) *
+                                                  static_cast<std::size_t>(divide_round_up(size_.width, 32)));
+  memory.labels = layout.reserve<std::uint16_t>(sizes[1].pixels());
+  return memory;
 }
 
 std::vector<detail::Tunable> CudaCandidates::tunables() {
@@ -58,16 +66,22 @@ std::vector<detail::Tunable> CudaCandidates::tunables() {
           {candidates_a_thread, "Candidate labels that a thread has room for", {4, 8, 16}}};
 }
 
+bool CudaCandidates::allows(const detail::Configuration& configuration) {
+  return configuration.value(threads_of_candidates, usual_threads) *
+             configuration.value(blocks_of_candidates, 1) <=
+         cuda::multiprocessor::threads;
+}
+
 void CudaCandidates::prepare(const cuda::SharedContext& context, std::byte* memory,
                              const cuda::Options& integer_options) {
-  if (levels_.empty()) return;
+  if (levels() == 0) return;
   memory_ = memory;
   cuda::Options options = integer_options;
-  options.insert(options.end(),
-                 {define("CANDIDATE_BLOCK", static_cast<int>(threads_)),
-                  define("CANDIDATE_LEAST_BLOCKS", least_blocks_), define("PER_PART", per_part_),
-                  define("RANGES", model_.parameters.candidate_ranges),
-                  define("SLACK", model_.parameters.candidate_slack), define("SIDE", 1 << finest_data())});
+  options.insert(
+      options.end(),
+      {define("CANDIDATE_BLOCK", static_cast<int>(threads_)), define("CANDIDATE_LEAST_BLOCKS", least_blocks_),
+       define("PER_PART", per_part_), define("RANGES", model_.parameters.candidate_ranges),
+       define("SLACK", model_.parameters.candidate_slack), define("SIDE", 1 << finest_data())});
   program_ = cuda::Program(context, cuda::belief_propagation_candidates_cu, options);
   find_existence_ = program_.kernel("find_existence");
   sum_costs_ = program_.kernel("sum_costs");
@@ -77,8 +91,8 @@ void CudaCandidates::prepare(const cuda::SharedContext& context, std::byte* memo
   decide_ = program_.kernel("decide_tiles");
 }
 
-CudaCandidateLevel CudaCandidates::level(std::size_t index, const unsigned* edges) const {
-  const Level& level = levels_[index];
+CudaCandidateLevel CudaCandidates::level(std::size_t index, Which pair, const unsigned* edges) const {
+  const Level& level = memory_of_[pair].levels[index];
   return {.width = level.size.width,
           .height = level.size.height,
           .groups = tile_count(level.size).width,
@@ -89,8 +103,8 @@ CudaCandidateLevel CudaCandidates::level(std::size_t index, const unsigned* edge
           .ranges = level.ranges.in(memory_)};
 }
 
-CudaLabels CudaCandidates::labels(Size size) const {
-  return {size.width, size.height, labels_.in(memory_)};
+CudaLabels CudaCandidates::labels(Size size, Which pair) const {
+  return {size.width, size.height, memory_of_[pair].labels.in(memory_)};
 }
 
 Shape CudaCandidates::grid(const CudaCandidateLevel& level, unsigned colours) const {
@@ -98,27 +112,30 @@ Shape CudaCandidates::grid(const CudaCandidateLevel& level, unsigned colours) co
   return {cuda::blocks(tiles, threads_ / warp_lanes), colours};
 }
 
-void CudaCandidates::find_costs(const CudaIntegerLevel& finest, const data_cost::CudaCosts& costs,
+void CudaCandidates::find_costs(const CudaIntegerLevel& finest, Which pair, const data_cost::CudaCosts& costs,
                                 StreamHandle stream) const {
+  std::uint32_t* has_data = memory_of_[pair].has_data.in(memory_);
   find_existence_.launch(stream,
                          {static_cast<unsigned>(size_.height),
                           cuda::blocks(static_cast<std::size_t>(size_.width), existence_threads)},
-                         {existence_threads}, 0, costs, has_data_.in(memory_));
+                         {existence_threads}, 0, costs, has_data);
   sum_costs_.launch(stream, {static_cast<unsigned>(finest.height * finest.groups)}, {sum_threads}, 0, finest,
-                    costs, has_data_.in(memory_));
+                    costs, has_data);
 }
 
-void CudaCandidates::open(std::size_t index, const CudaCandidateLevel& level, const Opening& from,
+void CudaCandidates::open(std::size_t index, Which pair, const CudaCandidateLevel& level, const Opening& from,
                           const data_cost::CudaCosts& costs, const CudaSmoothness& alike,
                           StreamHandle stream) const {
   const int side = index < 2 ? 1 << index : 0;
-  open_.launch(stream, {static_cast<unsigned>(levels_[index].tiles)}, {open_threads}, 0, level, from.all,
-               from.coarser, from.coarser_tiles, from.best, costs, has_data_.in(memory_), side, alike);
+  const Memory& memory = memory_of_[pair];
+  open_.launch(stream, {static_cast<unsigned>(memory.levels[index].tiles)}, {open_threads}, 0, level,
+               from.all, from.coarser, from.coarser_tiles, from.best, costs, memory.has_data.in(memory_),
+               side, alike);
 }
 
 void CudaCandidates::update(const CudaCandidateLevel& level, const CudaSmoothness& alike, int colour,
-                            StreamHandle stream) const {
-  update_.launch(stream, grid(level), {threads_}, 0, level, alike, colour);
+                            bool first, StreamHandle stream) const {
+  update_.launch(stream, grid(level), {threads_}, 0, level, alike, colour, static_cast<int>(first));
 }
 
 void CudaCandidates::find_labels(const CudaCandidateLevel& level, const CudaSmoothness& alike,

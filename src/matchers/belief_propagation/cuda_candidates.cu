@@ -120,13 +120,18 @@ __device__ __forceinline__ Place find_place(const CudaCandidateLevel& level, int
   return place;
 }
 
-// A block's warps share the passes over its tiles. Calls action(tile, pass).
+// A block's warps share the passes over its tiles. Calls action(tile, pass) after waiting for the previous
+// kernel. `candidates_are_new`: that kernel found the candidates. (Kernels before it have ended when this one
+// begins.)
 template <class Action>
-__device__ __forceinline__ void for_each_pass(const CudaCandidateLevel& level, const Action& action) {
+__device__ __forceinline__ void for_each_pass(const CudaCandidateLevel& level, bool candidates_are_new,
+                                              const Action& action) {
+  if (candidates_are_new) wait_for_previous();
   const int lane = threadIdx.x % warp_lanes, first_tile = blockIdx.x * warps;
   int passes = 0;
   if (lane < warps && first_tile + lane < tiles_of(level))
     passes = share(candidates_of(level, first_tile + lane).slots()).passes();
+  if (!candidates_are_new) wait_for_previous();
   for (int i = 0, pass = threadIdx.x / warp_lanes; i < warps;) {
     const int of_tile = __shfl_sync(all_lanes, passes, i);
     if (pass < of_tile) {
@@ -204,7 +209,7 @@ __device__ __forceinline__ Incoming incoming(const CudaCandidateLevel& level, in
 constexpr int most_steps = 5;
 struct Distances {
   uint32 before[PER_PART + 1];  // from the previous slot; the last is that of the next part's first slot
-  uint32 to_last[most_steps], to_first[most_steps];  // from the last slot of the part `step` before, …
+  int first, last;              // labels of the part
 };
 
 template <class Value>
@@ -222,6 +227,8 @@ __device__ __forceinline__ Distances distances(const Candidates& candidates, con
   const int first = candidates.label_of(first_slot),
             last = candidates.label_of(first_slot + sharing.per_part - 1);
   Distances result;
+  result.first = first;
+  result.last = last;
   int label = candidates.label_of(first_slot - 1);
 #pragma unroll
   for (int k = 0; k <= PER_PART; ++k) {
@@ -229,12 +236,6 @@ __device__ __forceinline__ Distances distances(const Candidates& candidates, con
     const int next = candidates.label_of(first_slot + k);
     result.before[k] = next - label;
     label = next;
-  }
-#pragma unroll
-  for (int i = 0; i < most_steps; ++i) {
-    if (1 << i >= sharing.parts) continue;
-    result.to_last[i] = last - of_part_before(last, 1 << i, sharing);
-    result.to_first[i] = of_part_after(first, 1 << i, sharing) - first;
   }
   return result;
 }
@@ -263,11 +264,12 @@ __device__ __forceinline__ void message(uint32 (&words)[PER_PART], uint32 slopes
   for (int i = 0; i < most_steps; ++i) {
     const int step = 1 << i;
     if (step >= sharing.parts) continue;
+    const uint32 way = distance.last - of_part_before(distance.last, step, sharing);
 #pragma unroll
     for (int j = 0; j < halves; ++j) {
       least[j] = __vminu2(least[j], __shfl_xor_sync(all_lanes, least[j], step * sharing.rows()));
       const uint32 other = of_part_before(last[j], step, sharing);
-      last[j] = __viaddmin_u16x2(part >= step ? other : nothing, slope.half[j] * distance.to_last[i], last[j]);
+      last[j] = __viaddmin_u16x2(part >= step ? other : nothing, slope.half[j] * way, last[j]);
     }
   }
   uint32 carry[halves];
@@ -289,11 +291,12 @@ __device__ __forceinline__ void message(uint32 (&words)[PER_PART], uint32 slopes
   for (int i = 0; i < most_steps; ++i) {
     const int step = 1 << i;
     if (step >= sharing.parts) continue;
+    const uint32 way = of_part_after(distance.first, step, sharing) - distance.first;
 #pragma unroll
     for (int j = 0; j < halves; ++j) {
       const uint32 other = of_part_after(carry[j], step, sharing);
-      carry[j] = __viaddmin_u16x2(part + step < sharing.parts ? other : nothing,
-                                  slope.half[j] * distance.to_first[i], carry[j]);
+      carry[j] =
+          __viaddmin_u16x2(part + step < sharing.parts ? other : nothing, slope.half[j] * way, carry[j]);
     }
   }
 #pragma unroll
@@ -326,10 +329,10 @@ __device__ __forceinline__ Weights weights(const CudaCandidateLevel& level, cons
 #define PARALLAX_UPDATE_BOUNDS __launch_bounds__(CANDIDATE_BLOCK)
 #endif
 
-// One iteration: the messages of one colour.
-PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS update_tiles(CudaCandidateLevel level, CudaSmoothness alike, int colour) {
-  wait_for_previous();
-  for_each_pass(level, [&](int tile, int pass) {
+// One iteration: the messages of one colour. `first`: of the level.
+PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS update_tiles(CudaCandidateLevel level, CudaSmoothness alike,
+                                                    int colour, int first) {
+  for_each_pass(level, first != 0, [&](int tile, int pass) {
     const Candidates candidates = candidates_of(level, tile);
     const Sharing sharing = share(candidates.slots());
     const Place place = find_place(level, tile, sharing, pass);
@@ -421,7 +424,7 @@ template <class Action>
 __device__ __forceinline__ void for_each_decision(const CudaCandidateLevel& level,
                                                   const CudaSmoothness& alike, int colour,
                                                   const Action& action) {
-  for_each_pass(level, [&](int tile, int pass) {
+  for_each_pass(level, false, [&](int tile, int pass) {
     const Candidates candidates = candidates_of(level, tile);
     const Sharing sharing = share(candidates.slots());
     const Place place = find_place(level, tile, sharing, pass);
@@ -441,9 +444,8 @@ __device__ __forceinline__ void for_each_decision(const CudaCandidateLevel& leve
 }  // namespace
 
 // The label that each pixel believes most. Both colours: grid.y = 2.
-PARALLAX_KERNEL __launch_bounds__(CANDIDATE_BLOCK) find_tile_labels(CudaCandidateLevel level, CudaSmoothness alike,
-                                                          CudaLabels labels) {
-  wait_for_previous();
+PARALLAX_KERNEL __launch_bounds__(CANDIDATE_BLOCK)
+    find_tile_labels(CudaCandidateLevel level, CudaSmoothness alike, CudaLabels labels) {
   for_each_decision(level, alike, blockIdx.y,
                     [&](int x, int y, bool writes, uint32 best, const auto& /*beliefs*/) {
                       if (writes) labels.of[static_cast<int64>(y) * labels.width + x] = best & 0xFFFF;
@@ -451,9 +453,8 @@ PARALLAX_KERNEL __launch_bounds__(CANDIDATE_BLOCK) find_tile_labels(CudaCandidat
 }
 
 // Both colours: grid.y = 2.
-PARALLAX_KERNEL __launch_bounds__(CANDIDATE_BLOCK) decide_tiles(CudaCandidateLevel level, CudaSmoothness alike,
-                                                      CudaDecision to) {
-  wait_for_previous();
+PARALLAX_KERNEL __launch_bounds__(CANDIDATE_BLOCK)
+    decide_tiles(CudaCandidateLevel level, CudaSmoothness alike, CudaDecision to) {
   for_each_decision(level, alike, blockIdx.y,
                     [&](int x, int y, bool writes, uint32 /*best*/, const auto& beliefs) {
                       const Beliefs found = beliefs();
@@ -488,8 +489,9 @@ PARALLAX_KERNEL __launch_bounds__(existence_threads) find_existence(CudaCosts co
   const int word = x / warp_lanes;
   if (threadIdx.x % warp_lanes == 0 && word < words) has_data[static_cast<int64>(y) * words + word] = bits;
   if (inside)
-    costs.status[static_cast<int64>(y) * costs.samples.stride + x] =
-        !valid ? input_masked : some ? matched : out_of_range;
+    costs.status[static_cast<int64>(y) * costs.samples.stride + x] = !valid ? input_masked
+                                                                     : some ? matched
+                                                                            : out_of_range;
 }
 
 namespace {
@@ -524,8 +526,8 @@ __device__ __forceinline__ constexpr int apart(int column) {
 
 // Data costs of a level, for all labels: sums over the costs of SIDE × SIDE pixels of the image, which are
 // never stored. A block for each group makes both colours.
-PARALLAX_KERNEL __launch_bounds__(sum_threads) sum_costs(CudaIntegerLevel level, CudaCosts costs,
-                                                         const uint32* has_data) {
+PARALLAX_KERNEL __launch_bounds__(sum_threads)
+    sum_costs(CudaIntegerLevel level, CudaCosts costs, const uint32* has_data) {
   __shared__ CostTable table;
   __shared__ uint64 left[SIDE][left_columns], right[SIDE][apart(right_columns) + 1];
   __shared__ uint16 left_costs[SIDE][left_columns], right_costs[SIDE][apart(right_columns) + 1];
@@ -561,11 +563,11 @@ PARALLAX_KERNEL __launch_bounds__(sum_threads) sum_costs(CudaIntegerLevel level,
     const int first_column = pixel * SIDE + (label_lanes - 1 - label_lane) * sum_labels;
     for (int row = 0; row < rows; ++row) {
       uint64 here[SIDE];
-      uint32 costs_here[SIDE];
+      const uint32* costs_here[SIDE];
 #pragma unroll
       for (int p = 0; p < SIDE; ++p) {
         here[p] = left[row][pixel * SIDE + p];
-        costs_here[p] = left_costs[row][pixel * SIDE + p];
+        costs_here[p] = table + left_costs[row][pixel * SIDE + p];
       }
 #pragma unroll
       for (int i = 0; i < SIDE + sum_labels - 1; ++i) {
@@ -576,7 +578,7 @@ PARALLAX_KERNEL __launch_bounds__(sum_threads) sum_costs(CudaIntegerLevel level,
         for (int p = 0; p < SIDE; ++p) {
           const int k = p + sum_labels - 1 - i;
           if (k < 0 || k >= sum_labels) continue;
-          sum[k] += table[costs_here[p] + costs_there + __popcll(here[p] ^ there)];
+          sum[k] += costs_here[p][costs_there + __popcll(here[p] ^ there)];
         }
       }
     }
@@ -615,9 +617,19 @@ namespace {
 constexpr int most_parents = (tile_side / 2 + 2) * (tile_side / 2 + 2);
 static_assert(most_parents <= 2 * warp_lanes);
 
+template <class Combine>
+__device__ __forceinline__ int over_warp(int value, const Combine& combine) {
+#pragma unroll
+  for (int step = warp_lanes / 2; step > 0; step /= 2)
+    value = combine(value, __shfl_xor_sync(all_lanes, value, step));
+  return value;
+}
+__device__ __forceinline__ int highest_of_warp(int value) {
+  return over_warp(value, [](int a, int b) { return max(a, b); });
+}
+
 // The candidates of a tile, found by a warp. The widest gaps between best labels separate ranges; of equal
 // ones, those of higher labels.
-
 __device__ __forceinline__ StoredRanges find_candidates(const CudaLabels& best, int tile_x, int tile_y) {
   constexpr int none = 0xFFFF;
   const int left = max(0, tile_x * tile_side / 2 - 1), top = max(0, tile_y * tile_side / 2 - 1);
@@ -630,8 +642,8 @@ __device__ __forceinline__ StoredRanges find_candidates(const CudaLabels& best, 
     const int parent = min(lane + i * warp_lanes, parents - 1);  // some more than once
     own[i] = best.of[static_cast<int64>(top + parent / columns) * best.width + left + parent % columns];
   }
-  const int lowest = __reduce_min_sync(all_lanes, min(own[0], own[1])),
-            highest = __reduce_max_sync(all_lanes, max(own[0], own[1]));
+  const int lowest = over_warp(min(own[0], own[1]), [](int a, int b) { return min(a, b); }),
+            highest = highest_of_warp(max(own[0], own[1]));
   // Labels between two best labels that both are in one range, at most.
   constexpr int reach = 2 * SLACK + 1;
   int below[RANGES], above[RANGES];  // the best labels around each gap that separates ranges, from the widest
@@ -647,14 +659,14 @@ __device__ __forceinline__ StoredRanges find_candidates(const CudaLabels& best, 
           if (other > own[k]) next[k] = min(next[k], other);
       }
     }
-    uint32 gap[2];  // its width, then the best label below it
+    int gap[2];  // its width, then the best label below it
 #pragma unroll
     for (int k = 0; k < 2; ++k)
       gap[k] = next[k] != none && next[k] - own[k] > reach ? (next[k] - own[k]) << 16 | own[k] : 0;
 #pragma unroll
     for (int i = 0; i < RANGES - 1; ++i) {
-      const uint32 widest = __reduce_max_sync(all_lanes, max(gap[0], gap[1]));
-      if (widest != 0) below[i] = widest & 0xFFFF, above[i] = below[i] + static_cast<int>(widest >> 16);
+      const int widest = highest_of_warp(max(gap[0], gap[1]));
+      if (widest != 0) below[i] = widest & 0xFFFF, above[i] = below[i] + (widest >> 16);
 #pragma unroll
       for (int k = 0; k < 2; ++k)
         if (gap[k] == widest) gap[k] = 0;
@@ -697,16 +709,19 @@ __device__ __forceinline__ uint2 data_of_row(const CudaCosts& costs, const uint3
   for (int row = 0; row < side; ++row) {
     const int image_y = y * side + row;
     if (image_y >= samples.height) break;
-    const auto* left = row_of(static_cast<const uint64*>(costs.left_features), samples, image_y);
-    const auto* right = row_of(static_cast<const uint64*>(costs.right_features), samples, image_y);
+    // Rows of features are padded to whole tiles; what is not there is not read.
+    const uint64* left = row_of(static_cast<const uint64*>(costs.left_features), samples, image_y) + first_x;
+    const uint64* right =
+        row_of(static_cast<const uint64*>(costs.right_features), samples, image_y) + first_right;
     const auto data_bits = static_cast<uint32>(valid_bits(has_data, words, image_y, first_x)),
-               right_bits = static_cast<uint32>(valid_bits(costs.validity.right, words, image_y, first_right));
+               right_bits =
+                   static_cast<uint32>(valid_bits(costs.validity.right, words, image_y, first_right));
 #pragma unroll
     for (int i = 0; i < tile_side * side; ++i) {
-      const uint64 differing = left[column_inside(first_x + i, samples.width)] ^
-                               right[column_inside(first_right + i, samples.width)];
-      const uint32 row_of_table = (data_bits >> i & 1 ? 0 : costs_of_pixel) + (right_bits >> i & 1 ? 0 : signature_counts);
-      sum[i / side] += table[row_of_table + __popcll(differing)];
+      const bool exists = (right_bits >> i & 1) != 0, has = (data_bits >> i & 1) != 0;
+      const uint64 there = exists ? right[i] : 0;
+      const uint32* costs_here = table + (has ? 0 : costs_of_pixel);
+      sum[i / side] += costs_here[(exists ? 0 : signature_counts) + __popcll(left[i] ^ there)];
     }
   }
   const uint32 even = sum[0] | sum[2] << 8 | sum[4] << 16 | sum[6] << 24,
@@ -731,8 +746,8 @@ __device__ __forceinline__ uint32 start_word(int parent_row, int group, const Fe
 // `coarser_tiles`.
 PARALLAX_KERNEL __launch_bounds__(open_threads)
     open_tiles(CudaCandidateLevel level, CudaIntegerLevel all, CudaIntegerLevel coarser,
-               CudaCandidateLevel coarser_tiles, CudaLabels best, CudaCosts costs, const uint32* has_data, int side,
-               CudaSmoothness alike) {
+               CudaCandidateLevel coarser_tiles, CudaLabels best, CudaCosts costs, const uint32* has_data,
+               int side, CudaSmoothness alike) {
   __shared__ CostTable table;
   __shared__ StoredRanges ranges;
   __shared__ uint32 sums[2][open_slots][tile_side];
@@ -756,7 +771,8 @@ PARALLAX_KERNEL __launch_bounds__(open_threads)
 
   const uint32 mask = inside_mask(pixels_in(level.width, y, 0), tile_x);
   const int parent_row = y / 2, parent_group = tile_x / 2;
-  const int parent_tile = coarser_tiles.messages == nullptr ? 0 : tile_y / 2 * coarser_tiles.groups + parent_group;
+  const int parent_tile =
+      coarser_tiles.messages == nullptr ? 0 : tile_y / 2 * coarser_tiles.groups + parent_group;
   Candidates of_parents = candidates;
   if (coarser_tiles.messages != nullptr) of_parents = candidates_of(coarser_tiles, parent_tile);
   for (int slot = thread / tile_side; slot < slots; slot += open_slots) {
@@ -766,11 +782,12 @@ PARALLAX_KERNEL __launch_bounds__(open_threads)
     for (int direction = 0; direction < directions; ++direction) {
       const uint32 word = start_word(parent_row, tile_x, [&](int colour) {
         if (coarser_tiles.messages == nullptr)
-          return messages(coarser, colour, direction)[group_offset(coarser, parent_row, parent_group) +
-                                                      label_offset(label)];
+          return messages(coarser, colour,
+                          direction)[group_offset(coarser, parent_row, parent_group) + label_offset(label)];
         if (parent_slot >= 0)
-          return messages(coarser_tiles, colour,
-                          direction)[parent_tile * tile_words + parent_slot * tile_side + parent_row % tile_side];
+          return messages(
+              coarser_tiles, colour,
+              direction)[parent_tile * tile_words + parent_slot * tile_side + parent_row % tile_side];
         return weights(coarser_tiles, alike, colour, parent_row, parent_group).truncation[direction];
       });
       messages(level, 0, direction)[offset + slot * tile_side + row] = word & mask;

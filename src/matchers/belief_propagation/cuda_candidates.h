@@ -9,7 +9,7 @@
 
 #include "core/arena.h"
 #include "core/tuning.h"
-#include "data_cost/cuda_types.h"
+#include "data_cost/cuda_images.h"
 #include "devices/cuda/program.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/cuda_types.h"
@@ -19,12 +19,16 @@ namespace parallax::belief_propagation {
 
 class CudaCandidates {
  public:
+  using Which = data_cost::CudaImages::Which;
+
+  // `at_once`: both pairs are matched at the same time, so they share no memory.
   CudaCandidates(const Model& model, const std::vector<Size>& sizes, ArenaLayout& layout,
-                 const detail::Configuration& configuration);
+                 const detail::Configuration& configuration, bool at_once);
   static std::vector<detail::Tunable> tunables();
+  static bool allows(const detail::Configuration& configuration);
 
   // The number of levels with candidates: the finest ones.
-  std::size_t levels() const { return levels_.size(); }
+  std::size_t levels() const { return memory_of_[Which::as_it_is].levels.size(); }
   // The finest level whose data costs add_up() and others need for all labels.
   std::size_t finest_data() const { return std::min<std::size_t>(levels(), 2); }
 
@@ -32,12 +36,12 @@ class CudaCandidates {
   void prepare(const cuda::SharedContext& context, std::byte* memory, const cuda::Options& integer_options);
 
   // A level with candidates. `edges`: as in CudaIntegerLevel.
-  CudaCandidateLevel level(std::size_t index, const unsigned* edges) const;
-  // Room for the label that each pixel of a level believes most; the next call may use the same.
-  CudaLabels labels(Size size) const;
+  CudaCandidateLevel level(std::size_t index, Which pair, const unsigned* edges) const;
+  // Room for the label that each pixel of a level believes most; all levels use the same.
+  CudaLabels labels(Size size, Which pair) const;
 
   // The pixels' status, and the data costs of level finest_data().
-  void find_costs(const CudaIntegerLevel& finest, const data_cost::CudaCosts& costs,
+  void find_costs(const CudaIntegerLevel& finest, Which pair, const data_cost::CudaCosts& costs,
                   cuda::StreamHandle stream) const;
 
   // How a level begins, see open_tiles().
@@ -46,9 +50,10 @@ class CudaCandidates {
     CudaCandidateLevel coarser_tiles;
     CudaLabels best;
   };
-  void open(std::size_t index, const CudaCandidateLevel& level, const Opening& from,
+  void open(std::size_t index, Which pair, const CudaCandidateLevel& level, const Opening& from,
             const data_cost::CudaCosts& costs, const CudaSmoothness& alike, cuda::StreamHandle stream) const;
-  void update(const CudaCandidateLevel& level, const CudaSmoothness& alike, int colour,
+  // `first`: the first iteration of the level.
+  void update(const CudaCandidateLevel& level, const CudaSmoothness& alike, int colour, bool first,
               cuda::StreamHandle stream) const;
   void find_labels(const CudaCandidateLevel& level, const CudaSmoothness& alike, const CudaLabels& labels,
                    cuda::StreamHandle stream) const;
@@ -61,7 +66,13 @@ class CudaCandidates {
     std::size_t tiles = 0, plane_words = 0;
     Buffer<std::uint32_t> data, messages, ranges;
   };
+  struct Memory {
+    std::vector<Level> levels;
+    Buffer<std::uint32_t> has_data;
+    Buffer<std::uint16_t> labels;
+  };
 
+  Memory reserve(const std::vector<Size>& sizes, ArenaLayout& layout) const;
   cuda::Shape grid(const CudaCandidateLevel& level, unsigned colours = 1) const;
 
   Model model_;
@@ -69,9 +80,7 @@ class CudaCandidates {
   unsigned threads_;  // per block
   int least_blocks_;  // of updates, that must fit on a multiprocessor; 0 = no demand
   int per_part_;      // slots of a tile that a lane has room for
-  std::vector<Level> levels_;
-  Buffer<std::uint32_t> has_data_;
-  Buffer<std::uint16_t> labels_;
+  Memory memory_of_[2];
   std::byte* memory_ = nullptr;
   cuda::Program program_;
   cuda::Kernel find_existence_, sum_costs_, open_, update_, find_labels_, decide_;

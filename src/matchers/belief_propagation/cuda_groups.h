@@ -94,8 +94,8 @@ struct Weights {
 };
 
 template <class Level>
-__device__ __forceinline__ Weights weights(const Level& level, const CudaSmoothness& alike,
-                                           int colour, int y, int group) {
+__device__ __forceinline__ Weights weights(const Level& level, const CudaSmoothness& alike, int colour, int y,
+                                           int group) {
   Weights result;
 #pragma unroll
   for (int direction = 0; direction < directions; ++direction) {
