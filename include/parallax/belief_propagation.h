@@ -95,7 +95,8 @@ struct BeliefPropagationParameters {
 
 /// Computes the data costs of `pair` at full resolution, rounded as `parameters.arithmetic` rounds them:
 /// label k of pixel (x, y) is element (y·width + x)·disparities + k. Passed as StereoPair::costs, with
-/// DataCost::volume and otherwise the same parameters, they give the same labels.
+/// DataCost::volume and otherwise the same parameters, they give the same labels if all levels consider all
+/// labels (`candidate_levels` 0).
 /// \throws Error (argument) as a Matcher does.
 std::vector<float> belief_propagation_costs(const BeliefPropagationParameters& parameters,
                                             const StereoPair& pair);

@@ -256,6 +256,8 @@ TEST_P(BeliefsTest, OwnCostsGivenAsAVolumeLeadToTheSameLabels) {
         expect_same_labels(with(parameters, {{"tile", "9"}, {"frame", has_outside_cost ? "0" : "3"}}));
         continue;
       }
+      // A volume has no candidates.
+      set_parameter(parameters, "candidate_levels", "0");
       if (cost != "census") set_parameter(parameters, "data_truncation", "20.5");
       for (const char* arithmetic : {"fixed8", "fixed16", "float32"})
         expect_same_labels(with(parameters, {{"arithmetic", arithmetic}}));
