@@ -28,11 +28,14 @@ enum class Fill {
   /// A pixel without a value takes the lower (farther) of the nearest values to its left and right on its
   /// row, because occlusions belong to the background (Hirschmüller 2008, section 2.5).
   row,
+  /// A pixel without a value takes the nearest value above, below, left or right of it: the one that is near,
+  /// low, and on a surface that looks alike in the left image. See fill_directions().
+  directions,
 };
 
 /// The refinement that follows a match, in this order: left-right check, speckle filter, fill, median,
-/// weighted median, bilateral filter. The last two are guided by the left image; see weighted_median() and
-/// bilateral().
+/// weighted median, bilateral filter. The last two and Fill::directions are guided by the left image; see
+/// weighted_median(), bilateral() and fill_directions().
 struct RefineParameters {
   bool left_right_check = true;       ///< rejects pixels that a match of the right image contradicts
   float left_right_tolerance = 1.0f;  ///< pixels by which the two maps may differ; 0 or more
@@ -49,6 +52,9 @@ struct RefineParameters {
   /// Returns parameters without any step, which leave the map as the matcher decided it.
   static RefineParameters none();
 
+  /// Returns whether any step looks at the left image.
+  bool is_guided() const;
+
   /// \throws Error (argument) naming the field, its value and the allowed range.
   void validate() const;
 };
@@ -62,6 +68,21 @@ void left_right_check(const DisparityMap& left, View<const float> right, float t
 /// Gives every pixel without a value a value from its row, as Fill::row describes, and the status `filled`.
 /// Pixels of status `input_masked`, and rows without any value, are unchanged.
 void fill_row(const DisparityMap& map, int threads = 0);
+
+/// Gives every pixel without a value one of the values that it meets first above, below, left and right of
+/// it, and the status `filled`. Each candidate has the weight
+///
+///     d + ½·(Δ + s)
+///
+/// where d is its disparity, because occlusions belong to the background; s its distance in pixels; and Δ the
+/// largest difference from the pixel, in gray levels of `guide`, on the way to the candidate and there.
+/// `guide` is the left image (the upper 8 bits of 16-bit images). The lowest weight wins; ties go to the first
+/// in the order above, below, left, right. Δ + s is an integer and the sum is rounded once, to the nearest
+/// float. The way up and down ends after 128 rows; the way left and right ends with the row. Values that the
+/// fill itself gives are no candidates. Pixels of status `input_masked`, and those that meet no value, are
+/// unchanged.
+/// \throws Error (argument) when `guide` does not have the size of the map.
+void fill_directions(const DisparityMap& map, const ImageView& guide, int threads = 0);
 
 /// Median over a 3×3 or 5×5 window. A neighbour outside the map or without a value counts as the pixel
 /// itself, so that the median is always an existing value; pixels without a value stay without one.
