@@ -2,8 +2,8 @@
 // The steps of parallax/refine.h on CUDA: the same results as the functions beside this file.
 //
 // Specialised by WARPS per block.
-#include "devices/cuda/pair.h"
 #include "devices/cuda/kernel.h"
+#include "devices/cuda/pair.h"
 #include "refine/cuda_types.h"
 
 using namespace parallax::refine;

@@ -88,8 +88,8 @@ void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory
 void CudaPipeline::take(const ImageView& left, cuda::ChangingLaunches& launches) const {
   if (!parameters_.is_guided()) return;
   const View<std::uint8_t> guide = guide_.in(memory_);
-  take_guide_.launch(launches, rows_of(size_), {threads}, 0, cuda::kernel_image(left), size_.width, guide.data,
-                     static_cast<int>(guide.stride()));
+  take_guide_.launch(launches, rows_of(size_), {threads}, 0, cuda::kernel_image(left), size_.width,
+                     guide.data, static_cast<int>(guide.stride()));
 }
 
 void CudaPipeline::enqueue(const DisparityMap& map, View<const float> right, StreamHandle stream) const {

@@ -85,7 +85,7 @@ class CudaPipeline {
   RefineParameters parameters_;
   Size size_;
   Buffer<std::int32_t> links_, sizes_;
-  PlaneBuffer<float> before_;         // the map before a filter over windows
+  PlaneBuffer<float> before_;          // the map before a filter over windows
   PlaneBuffer<float> weight_, value_;  // candidates of the fill in directions
   PlaneBuffer<std::uint8_t> guide_;
   std::byte* memory_ = nullptr;

@@ -217,7 +217,8 @@ static Nearest nothing() {
 
 static Nearest pass(Nearest nearest, float disparity, int level) {
   const Nearest here = {disparity, 1, level, level};
-  const Nearest farther = {nearest.value, nearest.distance + 1, min(nearest.low, level), max(nearest.high, level)};
+  const Nearest farther = {nearest.value, nearest.distance + 1, min(nearest.low, level),
+                           max(nearest.high, level)};
   return has_value(disparity) ? here : farther;
 }
 

@@ -66,8 +66,8 @@ class OpenclPipeline {
   cl_mem memory_ = nullptr;
   std::size_t items_of_row_ = 1, lanes_ = 1, guided_lanes_ = 1, guided_items_ = 1;
   opencl::Program program_;
-  opencl::Kernel check_left_right_, link_rows_, join_rows_, add_sizes_, remove_speckles_, fill_row_, take_guide_,
-      find_in_columns_, fill_directions_, border_, median_;
+  opencl::Kernel check_left_right_, link_rows_, join_rows_, add_sizes_, remove_speckles_, fill_row_,
+      take_guide_, find_in_columns_, fill_directions_, border_, median_;
   Guided weighted_median_, bilateral_;
 };
 

@@ -42,7 +42,8 @@ void add_fields(detail::Fields& fields, RefineParameters& p) {
       .add("speckle_range", p.speckle_range, not_negative(),
            {"Largest difference between neighbours in a region", "pixels", Audience::experts})
       .add("fill", p.fill, {{"none", Fill::none}, {"row", Fill::row}, {"directions", Fill::directions}},
-           {"How to fill pixels without a value; row = from a neighbour on the same row, directions = also from "
+           {"How to fill pixels without a value; row = from a neighbour on the same row, directions = also "
+            "from "
             "above and below, guided by the left image"})
       .add("median", p.median, detail::one_of({0, 3, 5}),
            {"Window of the median filter: 0 (none), 3 or 5", "pixels"})

@@ -52,9 +52,9 @@ void fill_row(const DisparityMap& map, const Workers& workers);
 
 // What fill_directions() has met on its way along a row or a column.
 struct Nearest {
-  float value = no_value;    // the last value; infinite if there was none
-  int distance = 0;          // from there to the next pixel
-  int low = 255, high = 0;   // the range of gray levels from there on
+  float value = no_value;   // the last value; infinite if there was none
+  int distance = 0;         // from there to the next pixel
+  int low = 255, high = 0;  // the range of gray levels from there on
 
   void pass(float disparity, int level) {
     if (has_value(disparity))
@@ -73,7 +73,7 @@ struct Nearest {
 inline constexpr int fill_reach = 128;
 
 // Columns that one thread fills at a time.
-inline constexpr int fill_strip = 128;
+inline constexpr int fill_strip = 64;
 
 // The best candidate of each pixel so far.
 struct Candidates {

@@ -214,7 +214,7 @@ inline std::vector<Step> steps_of_refinement() {
   return {
       {"Nothing", false, {P::none()}},
       {"LeftRightCheck", false,
-       with_each<float>({0.0f, 1.0f, 3e38f},
+       with_each<float>({0.0f, 0.6f, 1.0f, 3e38f},
                         [](P& p, float tolerance) {
                           p.left_right_check = true;
                           p.left_right_tolerance = tolerance;
