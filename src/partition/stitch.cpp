@@ -161,7 +161,12 @@ class Stitcher {
 
 Stitcher checked_stitcher(const TilePlan& plan, int rows) {
   check_range("rows", rows, 1, 1'000'000);
-  return {partition::steps_after_tiles(plan.parameters), plan.format.size, rows};
+  const RefineParameters steps = partition::steps_after_tiles(plan.parameters);
+  if (steps.fill == Fill::planes)
+    throw Error(
+        ErrorCategory::argument,
+        "fill planes is not available in tiles, because it looks at the whole map: choose fill directions");
+  return {steps, plan.format.size, rows};
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ long long stride_of(const View<T>& view) {
 
 CudaPipeline::CudaPipeline(const RefineParameters& parameters, Size size, ArenaLayout& layout)
     : parameters_(parameters), size_(size) {
+  refuse_planes(parameters, "cuda");
   if (removes_speckles()) {
     check_speckle_size(size);
     links_ = layout.reserve<std::int32_t>(size.pixels());

@@ -38,6 +38,7 @@ OpenclPipeline::OpenclPipeline(const RefineParameters& parameters, const ImageFo
       size_(format.size),
       depth_(format.depth),
       guided_window_(std::max(parameters.weighted_median, parameters.bilateral)) {
+  refuse_planes(parameters, "opencl");
   if (removes_speckles()) {
     check_speckle_size(size_);
     links_ = layout.reserve<std::int32_t>(size_.pixels());

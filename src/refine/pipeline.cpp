@@ -18,7 +18,7 @@ RefineParameters RefineParameters::none() {
 }
 
 bool RefineParameters::is_guided() const {
-  return fill == Fill::directions || weighted_median > 0 || bilateral > 0;
+  return fill == Fill::directions || fill == Fill::planes || weighted_median > 0 || bilateral > 0;
 }
 
 void RefineParameters::validate() const {
@@ -41,10 +41,13 @@ void add_fields(detail::Fields& fields, RefineParameters& p) {
            {"Reject regions of fewer pixels; 0 = none", "pixels"})
       .add("speckle_range", p.speckle_range, not_negative(),
            {"Largest difference between neighbours in a region", "pixels", Audience::experts})
-      .add("fill", p.fill, {{"none", Fill::none}, {"row", Fill::row}, {"directions", Fill::directions}},
+      .add("fill", p.fill,
+           {{"none", Fill::none},
+            {"row", Fill::row},
+            {"directions", Fill::directions},
+            {"planes", Fill::planes}},
            {"How to fill pixels without a value; row = from a neighbour on the same row, directions = also "
-            "from "
-            "above and below, guided by the left image"})
+            "from above and below, guided by the left image, planes = first from planes of superpixels"})
       .add("median", p.median, detail::one_of({0, 3, 5}),
            {"Window of the median filter: 0 (none), 3 or 5", "pixels"})
       .add("weighted_median", p.weighted_median, odd_or_zero(3, 15),
@@ -82,7 +85,8 @@ void Pipeline::reserve(Arena& arena) {
   if (window > 0) scratch_ = arena.reserve_plane<float>(bordered_size(size_, window));
   if (parameters_.is_guided())
     guide_ = arena.reserve_plane<std::uint8_t>(bordered_guide_size(size_, guided_window_));
-  if (parameters_.fill == Fill::directions)
+  if (parameters_.fill == Fill::planes) planes_ = PlaneFill(size_, arena);
+  if (parameters_.fill == Fill::directions || parameters_.fill == Fill::planes)
     candidates_ = {arena.reserve_plane<float>(size_), arena.reserve_plane<float>(size_)};
   if (parameters_.speckle_size > 1) regions_ = arena.reserve<std::int32_t>(size_.pixels());
 }
@@ -99,7 +103,7 @@ void Pipeline::run(const ImageView& left, const DisparityMap& map, View<const fl
   }
   if (parameters_.is_guided()) take_guide(left, guide(), workers);
   if (parameters_.fill != Fill::none) {
-    fill(map, workers);
+    fill(left, map, workers);
     clock.finish("fill");
   }
   if (parameters_.median > 0) {
@@ -112,7 +116,13 @@ void Pipeline::run(const ImageView& left, const DisparityMap& map, View<const fl
   filter_guided(map.disparity, workers, clock);
 }
 
-void Pipeline::fill(const DisparityMap& map, const Workers& workers) const {
+void Pipeline::fill(const ImageView& left, const DisparityMap& map, const Workers& workers) const {
+  if (parameters_.fill == Fill::planes) {
+    if (reference_)
+      fill_planes_reference(map, left, planes_);
+    else
+      fill_planes(map, left, planes_, workers);
+  }
   if (parameters_.fill == Fill::row)
     fill_row(map, workers);
   else if (reference_)

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <string>
 
 #include "parallax/refine.h"
 
@@ -16,6 +17,7 @@
 #include "core/plan.h"
 #include "core/workers.h"
 #include "refine/guide.h"
+#include "refine/planes.h"
 
 namespace parallax::refine {
 
@@ -136,6 +138,14 @@ void bilateral_reference(View<float> disparity, View<const std::uint8_t> guide, 
 void speckle_filter(const DisparityMap& map, int size, float range, std::int32_t* regions);
 void check_speckle_size(Size size);
 
+// For the pipelines of devices without kernels for Fill::planes.
+inline void refuse_planes(const RefineParameters& parameters, const char* device) {
+  if (parameters.fill != Fill::planes) return;
+  throw Error(ErrorCategory::device,
+              std::string("fill planes does not run on ") + device +
+                  ", which has no kernels for it: choose fill directions, or device cpu");
+}
+
 // All steps of a matcher's RefineParameters, with the memory they need.
 class Pipeline {
  public:
@@ -151,7 +161,7 @@ class Pipeline {
 
  private:
   View<std::uint8_t> guide() const { return inside_border(guide_, size_, guided_window_); }
-  void fill(const DisparityMap& map, const Workers& workers) const;
+  void fill(const ImageView& left, const DisparityMap& map, const Workers& workers) const;
   void filter_guided(View<float> disparity, const Workers& workers, detail::StageClock& clock) const;
 
   RefineParameters parameters_;
@@ -161,6 +171,7 @@ class Pipeline {
   GuidedWindow weighted_median_, bilateral_;
   View<float> scratch_;
   Candidates candidates_;
+  PlaneFill planes_;
   View<std::uint8_t> guide_;
   std::int32_t* regions_ = nullptr;
 };
