@@ -113,8 +113,8 @@ void fill_directions(const DisparityMap& map, const ImageView& guide, int thread
 /// A pixel without a value takes that of the plane of the superpixel with least D, of those of its cell and the
 /// eight around it that have a plane, if D is at most 4096 and the value in the range of the samples' values.
 /// Values beyond ±2²⁰ pixels take no part. Pixels of status `input_masked` are unchanged.
-/// \throws Error (argument) when `left` does not have the size of the map.
-void fill_planes(const DisparityMap& map, const ImageView& left, int threads = 0);
+/// \throws Error (argument) when `guide`, the left image, does not have the size of the map.
+void fill_planes(const DisparityMap& map, const ImageView& guide, int threads = 0);
 
 /// Median over a 3×3 or 5×5 window. A neighbour outside the map or without a value counts as the pixel
 /// itself, so that the median is always an existing value; pixels without a value stay without one.

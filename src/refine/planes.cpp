@@ -33,16 +33,16 @@ void take_colours(const ImageView& image, int x, int y, int step, int count,
 
 }  // namespace refine
 
-void fill_planes(const DisparityMap& map, const ImageView& left, int threads) {
+void fill_planes(const DisparityMap& map, const ImageView& guide, int threads) {
   const DefaultFloatingPoint environment;
   check_map(map);
   refine::check_bordered(map.disparity);
-  refine::check_guide(left, map.disparity.size);
+  refine::check_guide(guide, map.disparity.size);
   const Workers workers = refine::checked_workers(threads);
   Arena arena;
   refine::PlaneFill(map.disparity.size, arena);
   arena.allocate();
-  refine::fill_planes(map, left, refine::PlaneFill(map.disparity.size, arena), workers);
+  refine::fill_planes(map, guide, refine::PlaneFill(map.disparity.size, arena), workers);
 }
 
 }  // namespace parallax
