@@ -4,8 +4,8 @@
 ///
 /// A pair is cut into tiles, each tile is matched together with its surroundings, and the map is stitched
 /// from the tiles in strips of rows. A tile is matched up to the left-right check. Later steps may look
-/// farther than any margin (the speckle filter, the fill along the row), so they run over strips of full rows
-/// of the stitched map.
+/// farther than any margin (the speckle filter, the fill), so they run over strips of full rows of the
+/// stitched map.
 #pragma once
 
 #include <cstddef>

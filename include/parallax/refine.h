@@ -28,11 +28,17 @@ enum class Fill {
   /// A pixel without a value takes the lower (farther) of the nearest values to its left and right on its
   /// row, because occlusions belong to the background (Hirschmüller 2008, section 2.5).
   row,
+  /// A pixel without a value takes the nearest value above, below, left or right of it: the one that is near,
+  /// low, and on a surface that looks alike in the left image. See fill_directions().
+  directions,
+  /// A pixel without a value takes one from a plane through the disparities of pixels that look like it, if
+  /// there is such a plane nearby; the pixels that are left are filled in directions. See fill_planes().
+  planes,
 };
 
 /// The refinement that follows a match, in this order: left-right check, speckle filter, fill, median,
-/// weighted median, bilateral filter. The last two are guided by the left image; see weighted_median() and
-/// bilateral().
+/// weighted median, bilateral filter. The last two, Fill::directions and Fill::planes are guided by the left
+/// image; see weighted_median(), bilateral(), fill_directions() and fill_planes().
 struct RefineParameters {
   bool left_right_check = true;       ///< rejects pixels that a match of the right image contradicts
   float left_right_tolerance = 1.0f;  ///< pixels by which the two maps may differ; 0 or more
@@ -49,6 +55,9 @@ struct RefineParameters {
   /// Returns parameters without any step, which leave the map as the matcher decided it.
   static RefineParameters none();
 
+  /// Returns whether any step looks at the left image.
+  bool is_guided() const;
+
   /// \throws Error (argument) naming the field, its value and the allowed range.
   void validate() const;
 };
@@ -62,6 +71,50 @@ void left_right_check(const DisparityMap& left, View<const float> right, float t
 /// Gives every pixel without a value a value from its row, as Fill::row describes, and the status `filled`.
 /// Pixels of status `input_masked`, and rows without any value, are unchanged.
 void fill_row(const DisparityMap& map, int threads = 0);
+
+/// Gives every pixel without a value one of the values that it meets first above, below, left and right of
+/// it, and the status `filled`. Each candidate has the weight
+///
+///     d + ½·(Δ + s)
+///
+/// where d is its disparity, because occlusions belong to the background; s its distance in pixels; and Δ the
+/// largest difference from the pixel, in gray levels of `guide`, on the way to the candidate and there.
+/// `guide` is the left image (the upper 8 bits of 16-bit images). The lowest weight wins; ties go to the first
+/// in the order above, below, left, right. Δ + s is an integer and the sum is rounded once, to the nearest
+/// float. The way up and down ends after 128 rows; the way left and right ends with the row. Values that the
+/// fill itself gives are no candidates. Pixels of status `input_masked`, and those that meet no value, are
+/// unchanged.
+/// \throws Error (argument) when `guide` does not have the size of the map.
+void fill_directions(const DisparityMap& map, const ImageView& guide, int threads = 0);
+
+/// Gives pixels without a value a value from a plane, and the status `filled`. Planes are fitted to superpixels
+/// of the left image (after Achanta et al. 2012, "SLIC superpixels compared to state-of-the-art superpixel
+/// methods"), as stereo methods on segments do (Klaus, Sormann & Karner 2006). All numbers are integers, and
+/// quotients are rounded to the nearest integer, halves away from 0.
+///
+/// The samples are the pixels of even columns and rows. There is one superpixel for each cell of 32×32 pixels;
+/// at first it has the samples of its cell. Its centre is the mean place and the mean colour of its samples. In
+/// each of three rounds, every sample p joins the superpixel k of least distance
+///
+///     D(p, k) = 40·|colour(p) − colour(k)|² + |place(p) − place(k)|²
+///
+/// of those of its cell and the eight around it (ties go to the first, row by row), and then the centres are
+/// computed anew. One without samples keeps its centre. Colours are R, G, B in 8 bits (the upper 8 of 16-bit
+/// images); a gray image has three equal channels.
+///
+/// The plane of a superpixel, z = z₀ + a·x + b·y + c, is relative to its centre, in 1/256 pixel; a, b and c are
+/// in 1/256 of that. It begins as a = b = c = 0 with the lower median z₀ of its samples' values, if there are
+/// at least 8 and an eighth of its samples has one. With the tolerances of 4, 2 and 1 pixels, one after the
+/// other, the least-squares plane of the residuals up to the tolerance is added. There is no plane if fewer
+/// than 8 samples are within a tolerance, if they are nearly on one line (the determinant of the covariance of
+/// their places is below 1), if a or b exceeds 2 pixels per pixel, or if in the end fewer than three fifths of
+/// the values are within 1 pixel.
+///
+/// A pixel without a value takes that of the plane of the superpixel with least D, of those of its cell and the
+/// eight around it that have a plane, if D is at most 4096 and the value in the range of the samples' values.
+/// Values beyond ±2²⁰ pixels take no part. Pixels of status `input_masked` are unchanged.
+/// \throws Error (argument) when `guide`, the left image, does not have the size of the map.
+void fill_planes(const DisparityMap& map, const ImageView& guide, int threads = 0);
 
 /// Median over a 3×3 or 5×5 window. A neighbour outside the map or without a value counts as the pixel
 /// itself, so that the median is always an existing value; pixels without a value stay without one.

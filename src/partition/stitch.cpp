@@ -7,7 +7,7 @@
 // - The speckle filter, which removes regions of fewer than S pixels, reaches S − 1 rows. If the region of a
 //   pixel has S or more pixels, S of them are within S − 1 steps of it and so within S − 1 rows; if it has
 //   fewer, all of them are. Cutting off what lies beyond cannot make a region larger.
-// - The fill reaches only along its row.
+// - Fill::row reaches only along its row, Fill::directions also `fill_reach` rows up and down.
 // - The median, weighted median and bilateral filters reach half a window.
 //
 // Later steps do not look at the rows of the halo that earlier ones get wrong. The same holds for the status,
@@ -27,7 +27,8 @@ namespace parallax {
 namespace {
 
 int halo_of(const RefineParameters& steps, int height) {
-  const long long rows = 0LL + std::max(0, steps.speckle_size - 1) + steps.median / 2 +
+  const int fill = steps.fill == Fill::directions ? refine::fill_reach : 0;
+  const long long rows = 0LL + std::max(0, steps.speckle_size - 1) + fill + steps.median / 2 +
                          steps.weighted_median / 2 + steps.bilateral / 2;
   return static_cast<int>(std::min<long long>(rows, height));
 }
@@ -39,7 +40,7 @@ class Stitcher {
       : image_(image),
         rows_(std::min(rows, image.height)),
         halo_(halo_of(steps, image.height)),
-        guided_(steps.weighted_median > 0 || steps.bilateral > 0),
+        guided_(steps.is_guided()),
         window_{image.width, static_cast<int>(std::min<long long>(image.height, rows_ + 2LL * halo_))},
         pipeline_(steps, window_, false) {
     reserve();
@@ -160,7 +161,12 @@ class Stitcher {
 
 Stitcher checked_stitcher(const TilePlan& plan, int rows) {
   check_range("rows", rows, 1, 1'000'000);
-  return {partition::steps_after_tiles(plan.parameters), plan.format.size, rows};
+  const RefineParameters steps = partition::steps_after_tiles(plan.parameters);
+  if (steps.fill == Fill::planes)
+    throw Error(
+        ErrorCategory::argument,
+        "fill planes is not available in tiles, because it looks at the whole map: choose fill directions");
+  return {steps, plan.format.size, rows};
 }
 
 }  // namespace

@@ -2,12 +2,10 @@
 // Guided steps on CUDA: the same results as weighted_median.cpp and bilateral.cpp.
 //
 // Specialised by WARPS per block, WINDOW, and BILATERAL (which of the two).
-#include "devices/cuda/pair.h"
 #include "devices/cuda/kernel.h"
 #include "refine/cuda_types.h"
 
 using namespace parallax::refine;
-using parallax::cuda::Image;
 
 namespace {
 
@@ -19,16 +17,6 @@ constexpr float no_value = __builtin_bit_cast(float, 0x7F800000u);
 
 __device__ __forceinline__ bool has_value(float disparity) {
   return disparity < no_value;
-}
-
-template <class Value>
-__device__ __forceinline__ uint8 gray_level(const Image& image, int x, int y) {
-  const Value* row =
-      reinterpret_cast<const Value*>(static_cast<const char*>(image.data) + y * image.stride_bytes);
-  constexpr int dropped_bits = 8 * sizeof(Value) - 8;
-  if (image.channels == 1) return row[x] >> dropped_bits;
-  const Value* pixel = row + static_cast<int64>(x) * 3;
-  return (9797u * pixel[0] + 19234u * pixel[1] + 3737u * pixel[2]) >> 15 >> dropped_bits;
 }
 
 // The pixels that the windows of a block cover. Pixels outside the map have no value.
@@ -132,15 +120,6 @@ __device__ __forceinline__ float filtered(const Tile& tile, float, float) {
 #endif
 
 }  // namespace
-
-// One thread per pixel: grid.x = rows, grid.y = blocks of a row.
-PARALLAX_KERNEL take_guide(Image image, int width, uint8* guide, int stride) {
-  wait_for_previous();
-  const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
-  if (x < width)
-    guide[static_cast<int64>(y) * stride + x] =
-        image.bits == 16 ? gray_level<uint16>(image, x, y) : gray_level<uint8>(image, x, y);
-}
 
 // A block has lanes · WARPS pixels, one per thread; pixels without a value are unchanged. grid.x = rows of
 // blocks, grid.y = blocks of a row.

@@ -3,6 +3,11 @@
 //
 // Specialised by WARPS per block.
 #include "devices/cuda/kernel.h"
+#include "devices/cuda/pair.h"
+#include "refine/cuda_types.h"
+
+using namespace parallax::refine;
+using parallax::cuda::Image;
 
 namespace {
 
@@ -309,6 +314,155 @@ PARALLAX_KERNEL copy_disparity(const float* from, int64 stride, float* to, int64
   const int x = blockIdx.y * blockDim.x + threadIdx.x;
   const int64 y = blockIdx.x;
   if (x < width) to[y * to_stride + x] = from[y * stride + x];
+}
+
+// The guide.
+
+namespace {
+
+template <class Value>
+__device__ __forceinline__ uint8 gray_level(const Image& image, int x, int y) {
+  const Value* row =
+      reinterpret_cast<const Value*>(static_cast<const char*>(image.data) + y * image.stride_bytes);
+  constexpr int dropped_bits = 8 * sizeof(Value) - 8;
+  if (image.channels == 1) return row[x] >> dropped_bits;
+  const Value* pixel = row + static_cast<int64>(x) * 3;
+  return (9797u * pixel[0] + 19234u * pixel[1] + 3737u * pixel[2]) >> 15 >> dropped_bits;
+}
+
+}  // namespace
+
+// One thread per pixel: grid.x = rows, grid.y = blocks of a row.
+PARALLAX_KERNEL take_guide(Image image, int width, uint8* guide, int stride) {
+  wait_for_previous();
+  const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
+  if (x < width)
+    guide[static_cast<int64>(y) * stride + x] =
+        image.bits == 16 ? gray_level<uint16>(image, x, y) : gray_level<uint8>(image, x, y);
+}
+
+// Fill in directions. `Nearest` is that of refine.h.
+
+namespace {
+
+struct Nearest {
+  float value;
+  int distance, low, high;
+
+  __device__ __forceinline__ void pass(float disparity, int level) {
+    if (has_value(disparity))
+      *this = {disparity, 1, level, level};
+    else
+      *this = {value, distance + 1, min(low, level), max(high, level)};
+  }
+  // Passes a stretch that `other` has passed from nothing.
+  __device__ __forceinline__ void pass(const Nearest& other) {
+    if (has_value(other.value))
+      *this = other;
+    else
+      *this = {value, distance + other.distance, min(low, other.low), max(high, other.high)};
+  }
+  __device__ __forceinline__ float weight(int level) const {
+    const int difference = max(level - low, high - level);
+    return value + 0.5f * static_cast<float>(difference + distance);
+  }
+};
+
+__device__ __forceinline__ Nearest nothing() {
+  return {no_value, 0, 255, 0};
+}
+
+struct Candidate {
+  float weight, value;
+
+  __device__ __forceinline__ void offer(const Nearest& nearest, int level) {
+    const float offered = nearest.weight(level);
+    if (!(offered < weight)) return;
+    weight = offered;
+    value = nearest.value;
+  }
+};
+
+// The first value that a pixel meets up or down.
+__device__ __forceinline__ Nearest nearest_in_column(const CudaFill& fill, int x, int y, int step) {
+  const int level = fill.guide[static_cast<int64>(y) * fill.guide_stride + x];
+  const int last = step < 0 ? max(y - fill.reach, 0) : min(y + fill.reach, fill.height - 1);
+  Nearest nearest{no_value, 0, level, level};
+  while (y != last) {
+    y += step;
+    const int there = fill.guide[static_cast<int64>(y) * fill.guide_stride + x];
+    nearest.low = min(nearest.low, there);
+    nearest.high = max(nearest.high, there);
+    ++nearest.distance;
+    nearest.value = fill.from[y * fill.stride + x];
+    if (has_value(nearest.value)) return nearest;
+  }
+  return nothing();
+}
+
+}  // namespace
+
+// Writes the best candidate of each pixel without a value from its column. One thread per pixel: grid.x =
+// rows, grid.y = blocks of a row.
+PARALLAX_KERNEL find_in_columns(const __grid_constant__ CudaFill fill) {
+  wait_for_previous();
+  const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
+  if (x >= fill.width || has_value(fill.from[y * fill.stride + x])) return;
+  const int level = fill.guide[static_cast<int64>(y) * fill.guide_stride + x];
+  Candidate best{no_value, no_value};
+  best.offer(nearest_in_column(fill, x, y, -1), level);
+  best.offer(nearest_in_column(fill, x, y, 1), level);
+  const int64 place = y * fill.candidate_stride + x;
+  fill.weight[place] = best.weight;
+  fill.value[place] = best.value;
+}
+
+// One warp per row: grid.x = rows / WARPS. A lane has a stretch of its row, which it passes three times: to
+// tell the other lanes what it has, then from left to right, then back. `to` may be `from`: a lane writes to
+// its own stretch only, on the way back.
+PARALLAX_KERNEL __launch_bounds__(block_threads) fill_directions(const __grid_constant__ CudaFill fill) {
+  wait_for_previous();
+  __shared__ Nearest from_left[WARPS][lanes], from_right[WARPS][lanes];
+  const int lane = threadIdx.x, warp = threadIdx.y;
+  const int64 y = static_cast<int64>(blockIdx.x) * WARPS + warp;
+  if (y >= fill.height) return;
+  const float* row = fill.from + y * fill.stride;
+  const uint8* levels = fill.guide + y * fill.guide_stride;
+  float *weights = fill.weight + y * fill.candidate_stride, *values = fill.value + y * fill.candidate_stride;
+  const int part = (fill.width + lanes - 1) / lanes;
+  const int begin = min(lane * part, fill.width), end = min(begin + part, fill.width);
+
+  Nearest left = nothing(), right = nothing();
+  for (int x = begin; x < end; ++x) left.pass(row[x], levels[x]);
+  for (int x = end - 1; x >= begin; --x) right.pass(row[x], levels[x]);
+  from_left[warp][lane] = left;
+  from_right[warp][lane] = right;
+  __syncwarp();
+  left = right = nothing();
+  for (int other = 0; other < lane; ++other) left.pass(from_left[warp][other]);
+  for (int other = lanes - 1; other > lane; --other) right.pass(from_right[warp][other]);
+
+  for (int x = begin; x < end; ++x) {
+    if (!has_value(row[x])) {
+      Candidate best{weights[x], values[x]};
+      best.offer(left, levels[x]);
+      weights[x] = best.weight;
+      values[x] = best.value;
+    }
+    left.pass(row[x], levels[x]);
+  }
+  for (int x = end - 1; x >= begin; --x) {
+    const float here = row[x];
+    Candidate best{here, here};
+    uint8* status = fill.status + y * fill.status_stride + x;
+    if (!has_value(here) && *status != input_masked) {
+      best = {weights[x], values[x]};
+      best.offer(right, levels[x]);
+      if (has_value(best.value)) *status = filled;
+    }
+    right.pass(here, levels[x]);
+    fill.to[y * fill.to_stride + x] = best.value;
+  }
 }
 
 // Median. A thread has two pixels, one above the other, whose windows share all rows but one each.

@@ -40,21 +40,25 @@ long long stride_of(const View<T>& view) {
 
 CudaPipeline::CudaPipeline(const RefineParameters& parameters, Size size, ArenaLayout& layout)
     : parameters_(parameters), size_(size) {
+  refuse_planes(parameters, "cuda");
   if (removes_speckles()) {
     check_speckle_size(size);
     links_ = layout.reserve<std::int32_t>(size.pixels());
     sizes_ = layout.reserve<std::int32_t>(size.pixels());
   }
-  if (takes_median() || is_guided()) before_ = layout.reserve_plane<float>(size);
-  if (is_guided()) guide_ = layout.reserve_plane<std::uint8_t>(size);
+  if (fills_directions()) {
+    weight_ = layout.reserve_plane<float>(size);
+    value_ = layout.reserve_plane<float>(size);
+  }
+  if (takes_median() || filters_guided()) before_ = layout.reserve_plane<float>(size);
+  if (parameters.is_guided()) guide_ = layout.reserve_plane<std::uint8_t>(size);
 }
 
 CudaPipeline::Guided::Guided(const cuda::SharedContext& context, bool bilateral, int window, int range)
     : program(context, cuda::refine_guided_cu,
               {cuda::define("WARPS", static_cast<int>(warps)), cuda::define("WINDOW", window),
                cuda::define("BILATERAL", bilateral)}),
-      filter(program.kernel(bilateral ? "bilateral" : "weighted_median")),
-      take(program.kernel("take_guide")) {
+      filter(program.kernel(bilateral ? "bilateral" : "weighted_median")) {
   static_assert(most_window == most_guided_window);
   std::ranges::copy(gray_weights(range), step.gray);
   std::ranges::copy(distance_weights(window), step.distance);
@@ -67,8 +71,7 @@ void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory
     weighted_median_ = Guided(context, false, p.weighted_median, p.weighted_median_range);
   if (p.bilateral > 0) bilateral_ = Guided(context, true, p.bilateral, p.bilateral_range);
   bilateral_.step.step = p.bilateral_step;
-  if (!is_guided() && !parameters_.left_right_check && !removes_speckles() && !fills() && !takes_median())
-    return;
+  if (!filters_guided() && !p.left_right_check && !removes_speckles() && !fills() && !takes_median()) return;
   program_ = cuda::Program(context, cuda::refine_kernels_cu, {"-DWARPS=" + std::to_string(warps)});
   check_left_right_ = program_.kernel("check_left_right");
   label_tiles_ = program_.kernel("label_tiles");
@@ -76,15 +79,17 @@ void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory
   add_sizes_ = program_.kernel("add_sizes");
   remove_speckles_ = program_.kernel("remove_speckles");
   fill_row_ = program_.kernel("fill_row");
+  take_guide_ = program_.kernel("take_guide");
+  find_in_columns_ = program_.kernel("find_in_columns");
+  fill_directions_ = program_.kernel("fill_directions");
   copy_ = program_.kernel("copy_disparity");
   median_ = program_.kernel(parameters_.median == 3 ? "median_3" : "median_5");
 }
 
 void CudaPipeline::take(const ImageView& left, cuda::ChangingLaunches& launches) const {
-  if (!is_guided()) return;
+  if (!parameters_.is_guided()) return;
   const View<std::uint8_t> guide = guide_.in(memory_);
-  const Guided& guided = parameters_.weighted_median > 0 ? weighted_median_ : bilateral_;
-  guided.take.launch(launches, rows_of(size_), {threads}, 0, cuda::kernel_image(left), size_.width,
+  take_guide_.launch(launches, rows_of(size_), {threads}, 0, cuda::kernel_image(left), size_.width,
                      guide.data, static_cast<int>(guide.stride()));
 }
 
@@ -98,12 +103,12 @@ void CudaPipeline::refine(const DisparityMap& map, View<const float> right, Stre
   if (parameters_.left_right_check) check_left_right(map, right, stream);
   if (removes_speckles()) remove_speckles(map, stream);
   if (!takes_median()) {
-    if (fills()) fill_row(map, map.disparity, stream);
+    if (fills()) fill(map, map.disparity, stream);
     return;
   }
   const View<float> before_median = before_.in(memory_);
   if (fills())
-    fill_row(map, before_median, stream);
+    fill(map, before_median, stream);
   else
     copy(map.disparity, before_median, stream);
   median(before_median, map.disparity, stream);
@@ -130,10 +135,38 @@ void CudaPipeline::remove_speckles(const DisparityMap& map, StreamHandle stream)
                           parameters_.speckle_size);
 }
 
+void CudaPipeline::fill(const DisparityMap& map, View<float> to, StreamHandle stream) const {
+  if (fills_directions())
+    fill_directions(map, to, stream);
+  else
+    fill_row(map, to, stream);
+}
+
 void CudaPipeline::fill_row(const DisparityMap& map, View<float> to, StreamHandle stream) const {
   fill_row_.launch(stream, {static_cast<unsigned>(size_.height)}, {threads}, 0, map.disparity.data,
                    stride_of(map.disparity), to.data, stride_of(to), map.status.data, stride_of(map.status),
                    size_.width);
+}
+
+void CudaPipeline::fill_directions(const DisparityMap& map, View<float> to, StreamHandle stream) const {
+  const View<float> weight = weight_.in(memory_), value = value_.in(memory_);
+  const View<std::uint8_t> guide = guide_.in(memory_);
+  const CudaFill fill{.from = map.disparity.data,
+                      .to = to.data,
+                      .status = map.status.data,
+                      .guide = guide.data,
+                      .weight = weight.data,
+                      .value = value.data,
+                      .stride = stride_of(map.disparity),
+                      .to_stride = stride_of(to),
+                      .status_stride = stride_of(map.status),
+                      .candidate_stride = stride_of(weight),
+                      .guide_stride = static_cast<int>(guide.stride()),
+                      .width = size_.width,
+                      .height = size_.height,
+                      .reach = fill_reach};
+  find_in_columns_.launch(stream, rows_of(size_), {threads}, 0, fill);
+  fill_directions_.launch(stream, {cuda::blocks(height_of(size_), warps)}, {lanes, warps}, 0, fill);
 }
 
 void CudaPipeline::copy(View<const float> from, View<float> to, StreamHandle stream) const {

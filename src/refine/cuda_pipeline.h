@@ -55,18 +55,19 @@ class CudaPipeline {
 
  private:
   bool removes_speckles() const { return parameters_.speckle_size > 1; }
-  bool fills() const { return parameters_.fill == Fill::row; }
+  bool fills() const { return parameters_.fill != Fill::none; }
+  bool fills_directions() const { return parameters_.fill == Fill::directions; }
   bool takes_median() const { return parameters_.median > 0; }
-  bool is_guided() const { return parameters_.weighted_median > 0 || parameters_.bilateral > 0; }
+  bool filters_guided() const { return parameters_.weighted_median > 0 || parameters_.bilateral > 0; }
 
-  // A step that uses the guide image.
+  // A filter that uses the guide image.
   struct Guided {
     Guided(const cuda::SharedContext& context, bool bilateral, int window, int range);
     Guided() = default;
 
     CudaGuidedStep step{};
     cuda::Program program;
-    cuda::Kernel filter, take;
+    cuda::Kernel filter;
   };
 
   void refine(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
@@ -74,7 +75,9 @@ class CudaPipeline {
   void check_left_right(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
   void remove_speckles(const DisparityMap& map, cuda::StreamHandle stream) const;
   // Writes the filled disparities to `to`, which may be the map's own.
+  void fill(const DisparityMap& map, View<float> to, cuda::StreamHandle stream) const;
   void fill_row(const DisparityMap& map, View<float> to, cuda::StreamHandle stream) const;
+  void fill_directions(const DisparityMap& map, View<float> to, cuda::StreamHandle stream) const;
   void copy(View<const float> from, View<float> to, cuda::StreamHandle stream) const;
   void median(View<const float> from, View<float> to, cuda::StreamHandle stream) const;
   void run(const Guided& guided, View<float> disparity, cuda::StreamHandle stream) const;
@@ -82,12 +85,13 @@ class CudaPipeline {
   RefineParameters parameters_;
   Size size_;
   Buffer<std::int32_t> links_, sizes_;
-  PlaneBuffer<float> before_;  // the map before a filter over windows
+  PlaneBuffer<float> before_;          // the map before a filter over windows
+  PlaneBuffer<float> weight_, value_;  // candidates of the fill in directions
   PlaneBuffer<std::uint8_t> guide_;
   std::byte* memory_ = nullptr;
   cuda::Program program_;
-  cuda::Kernel check_left_right_, label_tiles_, join_tiles_, add_sizes_, remove_speckles_, fill_row_, copy_,
-      median_;
+  cuda::Kernel check_left_right_, label_tiles_, join_tiles_, add_sizes_, remove_speckles_, fill_row_,
+      take_guide_, find_in_columns_, fill_directions_, copy_, median_;
   Guided weighted_median_, bilateral_;
 };
 

@@ -19,6 +19,19 @@ struct CudaGuidedStep {
   unsigned short distance[most_window * most_window];  // weights by place in the window
 };
 
+// Arguments of Fill::directions.
+struct CudaFill {
+  const float* from;
+  float* to;  // may be `from`
+  unsigned char* status;
+  const unsigned char* guide;
+  float *weight, *value;  // see Candidates in refine.h
+  long long stride, to_stride, status_stride, candidate_stride;
+  int guide_stride;
+  int width, height;
+  int reach;  // rows up and down
+};
+
 // The output of decisions.
 struct CudaDecision {
   float* disparity;

@@ -6,23 +6,6 @@
 #define RADIUS (WINDOW / 2)
 #define WINDOW_PIXELS (WINDOW * WINDOW)
 
-// One work item per pixel. `bits`: bits of a channel.
-kernel void take_guide(global uchar* memory, Pair pair, int bits, int width, long guide, long stride) {
-  const int x = get_global_id(0);
-  const long y = get_global_id(1);
-  if (x >= width) return;
-  const int channels = pair.channels[0];
-  const long first = (y * width + x) * channels;
-  const global uchar* bytes = memory + pair.image[0] + first;
-  const global ushort* words = (const global ushort*)(memory + pair.image[0]) + first;
-  uint level = bits == 16 ? words[0] : bytes[0];
-  if (channels == 3) {
-    const uint green = bits == 16 ? words[1] : bytes[1], blue = bits == 16 ? words[2] : bytes[2];
-    level = (9797u * level + 19234u * green + 3737u * blue) >> 15;
-  }
-  memory[guide + y * stride + x] = level >> (bits - 8);
-}
-
 #if LANES == 1
 typedef float Floats;
 typedef int Integers;

@@ -184,6 +184,131 @@ kernel void fill_row(global uchar* memory, Map map) {
   }
 }
 
+// The guide.
+
+// One work item per pixel. `bits`: bits of a channel.
+kernel void take_guide(global uchar* memory, Pair pair, int bits, int width, long guide, long stride) {
+  const int x = get_global_id(0);
+  const long y = get_global_id(1);
+  if (x >= width) return;
+  const int channels = pair.channels[0];
+  const long first = (y * width + x) * channels;
+  const global uchar* bytes = memory + pair.image[0] + first;
+  const global ushort* words = (const global ushort*)(memory + pair.image[0]) + first;
+  uint level = bits == 16 ? words[0] : bytes[0];
+  if (channels == 3) {
+    const uint green = bits == 16 ? words[1] : bytes[1], blue = bits == 16 ? words[2] : bytes[2];
+    level = (9797u * level + 19234u * green + 3737u * blue) >> 15;
+  }
+  memory[guide + y * stride + x] = level >> (bits - 8);
+}
+
+// Fill in directions. `Nearest` is that of refine.h.
+
+typedef struct {
+  float value;
+  int distance, low, high;
+} Nearest;
+
+static Nearest nothing() {
+  const Nearest nearest = {NO_VALUE, 0, 255, 0};
+  return nearest;
+}
+
+static Nearest pass(Nearest nearest, float disparity, int level) {
+  const Nearest here = {disparity, 1, level, level};
+  const Nearest farther = {nearest.value, nearest.distance + 1, min(nearest.low, level),
+                           max(nearest.high, level)};
+  return has_value(disparity) ? here : farther;
+}
+
+// Passes a stretch that `other` has passed from nothing.
+static Nearest pass_all(Nearest nearest, Nearest other) {
+  const Nearest farther = {nearest.value, nearest.distance + other.distance, min(nearest.low, other.low),
+                           max(nearest.high, other.high)};
+  return has_value(other.value) ? other : farther;
+}
+
+typedef struct {
+  float weight, value;
+} Candidate;
+
+static Candidate better(Candidate best, Nearest nearest, int level) {
+  const int difference = max(level - nearest.low, nearest.high - level);
+  const Candidate offered = {nearest.value + 0.5f * (float)(difference + nearest.distance), nearest.value};
+  return offered.weight < best.weight ? offered : best;
+}
+
+// The first value that a pixel meets up or down.
+static Nearest nearest_in_column(global uchar* memory, const Map* map, const OpenclFill* fill, int x, long y,
+                                 int step) {
+  const global uchar* levels = memory + fill->guide + x;
+  const int level = levels[y * fill->guide_stride];
+  Nearest nearest = {NO_VALUE, 0, level, level};
+  const long last = step < 0 ? max(y - fill->reach, 0L) : min(y + fill->reach, (long)map->height - 1);
+  while (y != last) {
+    y += step;
+    const int there = levels[y * fill->guide_stride];
+    nearest.low = min(nearest.low, there);
+    nearest.high = max(nearest.high, there);
+    ++nearest.distance;
+    nearest.value = disparities_of(memory, map, y)[x];
+    if (has_value(nearest.value)) return nearest;
+  }
+  return nothing();
+}
+
+// Writes the best candidate of each pixel without a value from its column. One work item per pixel.
+kernel void find_in_columns(global uchar* memory, Map map, OpenclFill fill) {
+  const int x = get_global_id(0);
+  const long y = get_global_id(1);
+  if (x >= map.width || has_value(disparities_of(memory, &map, y)[x])) return;
+  const int level = memory[fill.guide + y * fill.guide_stride + x];
+  Candidate best = {NO_VALUE, NO_VALUE};
+  best = better(best, nearest_in_column(memory, &map, &fill, x, y, -1), level);
+  best = better(best, nearest_in_column(memory, &map, &fill, x, y, 1), level);
+  ((global Candidate*)(memory + fill.candidates))[y * map.width + x] = best;
+}
+
+// A work item passes its stretch of a row three times: to tell the others what it has, then from left to
+// right, then back.
+kernel void fill_directions(global uchar* memory, Map map, OpenclFill fill) {
+  local Nearest from_left[ITEMS_OF_ROW], from_right[ITEMS_OF_ROW];
+  const long y = get_global_id(1);
+  const int item = get_local_id(0);
+  global float* row = disparities_of(memory, &map, y);
+  global uchar* status = statuses_of(memory, &map, y);
+  const global uchar* levels = memory + fill.guide + y * fill.guide_stride;
+  global Candidate* candidates = (global Candidate*)(memory + fill.candidates) + y * map.width;
+  const Stretch own = own_stretch(map.width);
+
+  Nearest left = nothing(), right = nothing();
+  for (int x = own.first; x < own.end; ++x) left = pass(left, row[x], levels[x]);
+  for (int x = own.end - 1; x >= own.first; --x) right = pass(right, row[x], levels[x]);
+  from_left[item] = left;
+  from_right[item] = right;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  left = right = nothing();
+  for (int i = 0; i < item; ++i) left = pass_all(left, from_left[i]);
+  for (int i = ITEMS_OF_ROW - 1; i > item; --i) right = pass_all(right, from_right[i]);
+
+  for (int x = own.first; x < own.end; ++x) {
+    if (!has_value(row[x])) candidates[x] = better(candidates[x], left, levels[x]);
+    left = pass(left, row[x], levels[x]);
+  }
+  for (int x = own.end - 1; x >= own.first; --x) {
+    const float here = row[x];
+    if (!has_value(here) && status[x] != INPUT_MASKED) {
+      const Candidate best = better(candidates[x], right, levels[x]);
+      if (has_value(best.value)) {
+        row[x] = best.value;
+        status[x] = FILLED;
+      }
+    }
+    right = pass(right, here, levels[x]);
+  }
+}
+
 // Steps over windows read a copy of the map surrounded by "no value": at the end of rows, as many as a vector
 // may read.
 

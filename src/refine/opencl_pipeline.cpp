@@ -38,6 +38,7 @@ OpenclPipeline::OpenclPipeline(const RefineParameters& parameters, const ImageFo
       size_(format.size),
       depth_(format.depth),
       guided_window_(std::max(parameters.weighted_median, parameters.bilateral)) {
+  refuse_planes(parameters, "opencl");
   if (removes_speckles()) {
     check_speckle_size(size_);
     links_ = layout.reserve<std::int32_t>(size_.pixels());
@@ -45,7 +46,9 @@ OpenclPipeline::OpenclPipeline(const RefineParameters& parameters, const ImageFo
   }
   const int window = std::max(parameters.median, guided_window_);
   if (window > 0) bordered_ = layout.reserve_plane<float>(bordered_size(size_, window));
-  if (is_guided()) guide_ = layout.reserve_plane<std::uint8_t>(bordered_guide_size(size_, guided_window_));
+  if (parameters.fill == Fill::directions) candidates_ = layout.reserve<float>(2 * size_.pixels());
+  if (parameters.is_guided())
+    guide_ = layout.reserve_plane<std::uint8_t>(bordered_guide_size(size_, guided_window_));
   if (parameters.weighted_median > 0) weighted_median_ = Guided(parameters.weighted_median, layout);
   if (parameters.bilateral > 0) bilateral_ = Guided(parameters.bilateral, layout);
 }
@@ -61,7 +64,6 @@ void OpenclPipeline::Guided::prepare(const opencl::Context& context, const openc
   program = opencl::Program(
       context, {opencl::refine_types_cl, opencl::refine_guided_cl},
       {define("BILATERAL", is_bilateral ? 1 : 0), define("WINDOW", window), define("LANES", lanes)});
-  take = program.kernel("take_guide");
   filter = program.kernel(name);
   write(queue, memory, gray, gray_weights(range).data());
   write(queue, memory, distance, distance_weights(window).data());
@@ -70,7 +72,7 @@ void OpenclPipeline::Guided::prepare(const opencl::Context& context, const openc
 void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory) {
   memory_ = memory;
   const RefineParameters& p = parameters_;
-  if (!p.left_right_check && !removes_speckles() && !fills() && !takes_median() && !is_guided()) return;
+  if (!p.left_right_check && !removes_speckles() && !fills() && !takes_median() && !p.is_guided()) return;
   // A processor has one work item per row, and filters in vectors.
   const bool is_processor = context.info().is_processor;
   items_of_row_ = is_processor ? 1 : 64;
@@ -79,7 +81,7 @@ void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue
   guided_items_ = is_processor ? 1 : group_items;
   const int window = takes_median() ? parameters_.median : 3;
   program_ = opencl::Program(
-      context, {opencl::refine_kernels_cl},
+      context, {opencl::refine_types_cl, opencl::refine_kernels_cl},
       {define("ITEMS_OF_ROW", items_of_row_), define("LANES", lanes_), define("WINDOW", window)});
   check_left_right_ = program_.kernel("check_left_right");
   link_rows_ = program_.kernel("link_rows");
@@ -87,6 +89,9 @@ void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue
   add_sizes_ = program_.kernel("add_sizes");
   remove_speckles_ = program_.kernel("remove_speckles");
   fill_row_ = program_.kernel("fill_row");
+  take_guide_ = program_.kernel("take_guide");
+  find_in_columns_ = program_.kernel("find_in_columns");
+  fill_directions_ = program_.kernel("fill_directions");
   border_ = program_.kernel("border");
   median_ = program_.kernel("take_median");
   if (p.weighted_median > 0)
@@ -104,15 +109,15 @@ void OpenclPipeline::enqueue(const opencl::Pair& pair, const opencl::Map& map,
     remove_speckles(map, queue);
     queue.finish_stage("speckle");
   }
+  if (parameters_.is_guided()) take_guide(pair, queue);
   if (fills()) {
-    fill_row(map, queue);
+    fill(map, queue);
     queue.finish_stage("fill");
   }
   if (takes_median()) {
     median(map, queue);
     queue.finish_stage("median");
   }
-  if (is_guided()) take_guide(pair, queue);
   if (parameters_.weighted_median > 0) {
     run(weighted_median_, map, queue);
     queue.finish_stage("weighted_median");
@@ -138,8 +143,15 @@ void OpenclPipeline::remove_speckles(const opencl::Map& map, opencl::Queue& queu
   remove_speckles_.launch(queue, rows, row, memory_, map, links, sizes, parameters_.speckle_size);
 }
 
-void OpenclPipeline::fill_row(const opencl::Map& map, opencl::Queue& queue) const {
-  fill_row_.launch(queue, {1, height_of(size_)}, {items_of_row_}, memory_, map);
+void OpenclPipeline::fill(const opencl::Map& map, opencl::Queue& queue) const {
+  const Shape rows{1, height_of(size_)}, row{items_of_row_};
+  if (parameters_.fill == Fill::row) {
+    fill_row_.launch(queue, rows, row, memory_, map);
+    return;
+  }
+  const OpenclFill fill{guide_offset(), opencl::stride(guide_), opencl::offset(candidates_), fill_reach};
+  find_in_columns_.launch(queue, groups_of(size_, 1), {group_items}, memory_, map, fill);
+  fill_directions_.launch(queue, rows, row, memory_, map, fill);
 }
 
 void OpenclPipeline::border(const opencl::Map& map, int window, opencl::Queue& queue) const {
@@ -159,8 +171,7 @@ cl_long OpenclPipeline::guide_offset() const {
 }
 
 void OpenclPipeline::take_guide(const opencl::Pair& pair, opencl::Queue& queue) const {
-  const Guided& guided = parameters_.weighted_median > 0 ? weighted_median_ : bilateral_;
-  guided.take.launch(queue, groups_of(size_, 1), {group_items}, memory_, pair, static_cast<int>(depth_),
+  take_guide_.launch(queue, groups_of(size_, 1), {group_items}, memory_, pair, static_cast<int>(depth_),
                      size_.width, guide_offset(), opencl::stride(guide_));
 }
 

@@ -27,11 +27,10 @@ class OpenclPipeline {
 
  private:
   bool removes_speckles() const { return parameters_.speckle_size > 1; }
-  bool fills() const { return parameters_.fill == Fill::row; }
+  bool fills() const { return parameters_.fill != Fill::none; }
   bool takes_median() const { return parameters_.median > 0; }
-  bool is_guided() const { return guided_window_ > 0; }
 
-  // A step that uses the guide image.
+  // A filter that uses the guide image.
   struct Guided {
     Guided() = default;
     Guided(int window, ArenaLayout& layout);
@@ -42,12 +41,12 @@ class OpenclPipeline {
     Buffer<std::uint8_t> gray;
     Buffer<std::uint16_t> distance;
     opencl::Program program;
-    opencl::Kernel take, filter;
+    opencl::Kernel filter;
   };
 
   void check_left_right(const opencl::Map& map, const PlaneBuffer<float>& right, opencl::Queue& queue) const;
   void remove_speckles(const opencl::Map& map, opencl::Queue& queue) const;
-  void fill_row(const opencl::Map& map, opencl::Queue& queue) const;
+  void fill(const opencl::Map& map, opencl::Queue& queue) const;
   // Copies the map, surrounded by "no value" for a window of this size.
   void border(const opencl::Map& map, int window, opencl::Queue& queue) const;
   void median(const opencl::Map& map, opencl::Queue& queue) const;
@@ -59,15 +58,16 @@ class OpenclPipeline {
   RefineParameters parameters_;
   Size size_;
   Depth depth_;
-  int guided_window_;  // the largest guided window; 0 = no step is guided
+  int guided_window_;  // the largest guided window; 0 = there is none
   Buffer<std::int32_t> links_, sizes_;
   PlaneBuffer<float> bordered_;
+  Buffer<float> candidates_;  // of the fill in directions
   PlaneBuffer<std::uint8_t> guide_;
   cl_mem memory_ = nullptr;
   std::size_t items_of_row_ = 1, lanes_ = 1, guided_lanes_ = 1, guided_items_ = 1;
   opencl::Program program_;
-  opencl::Kernel check_left_right_, link_rows_, join_rows_, add_sizes_, remove_speckles_, fill_row_, border_,
-      median_;
+  opencl::Kernel check_left_right_, link_rows_, join_rows_, add_sizes_, remove_speckles_, fill_row_,
+      take_guide_, find_in_columns_, fill_directions_, border_, median_;
   Guided weighted_median_, bilateral_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of the kernels of guided steps on OpenCL; included by host and kernels. Offsets are in bytes, of
+// Arguments of kernels on OpenCL; included by host and kernels. Offsets are in bytes, of
 // pixel (0, 0), from the start of the plan's memory; strides in elements.
 #ifndef PARALLAX_REFINE_OPENCL_TYPES
 #define PARALLAX_REFINE_OPENCL_TYPES
@@ -10,7 +10,7 @@
 namespace parallax::refine {
 #endif
 
-// See guide.h.
+// Of guided filters: see guide.h.
 typedef struct {
   cl_long from, stride;  // a copy of the map with "no value" around it
   cl_long guide, guide_stride;
@@ -18,6 +18,13 @@ typedef struct {
   cl_long distance;  // two bytes for each place in the window: weights of the bilateral filter
   cl_float step;     // of the bilateral filter, in pixels
 } OpenclGuidedStep;
+
+// Of Fill::directions.
+typedef struct {
+  cl_long guide, guide_stride;
+  cl_long candidates;  // two floats for each pixel: the best weight so far, and its value
+  cl_int reach;        // rows up and down
+} OpenclFill;
 
 #ifdef __cplusplus
 }

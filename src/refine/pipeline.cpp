@@ -17,6 +17,10 @@ RefineParameters RefineParameters::none() {
   return parameters;
 }
 
+bool RefineParameters::is_guided() const {
+  return fill == Fill::directions || fill == Fill::planes || weighted_median > 0 || bilateral > 0;
+}
+
 void RefineParameters::validate() const {
   RefineParameters copy = *this;
   detail::Fields fields;
@@ -37,8 +41,13 @@ void add_fields(detail::Fields& fields, RefineParameters& p) {
            {"Reject regions of fewer pixels; 0 = none", "pixels"})
       .add("speckle_range", p.speckle_range, not_negative(),
            {"Largest difference between neighbours in a region", "pixels", Audience::experts})
-      .add("fill", p.fill, {{"none", Fill::none}, {"row", Fill::row}},
-           {"How to fill pixels without a value; row = from a neighbour on the same row"})
+      .add("fill", p.fill,
+           {{"none", Fill::none},
+            {"row", Fill::row},
+            {"directions", Fill::directions},
+            {"planes", Fill::planes}},
+           {"How to fill pixels without a value; row = from a neighbour on the same row, directions = also "
+            "from above and below, guided by the left image, planes = first from planes of superpixels"})
       .add("median", p.median, detail::one_of({0, 3, 5}),
            {"Window of the median filter: 0 (none), 3 or 5", "pixels"})
       .add("weighted_median", p.weighted_median, odd_or_zero(3, 15),
@@ -74,8 +83,11 @@ Pipeline::Pipeline(const RefineParameters& p, Size size, bool reference)
 void Pipeline::reserve(Arena& arena) {
   const int window = std::max(parameters_.median, guided_window_);
   if (window > 0) scratch_ = arena.reserve_plane<float>(bordered_size(size_, window));
-  if (guided_window_ > 0)
+  if (parameters_.is_guided())
     guide_ = arena.reserve_plane<std::uint8_t>(bordered_guide_size(size_, guided_window_));
+  if (parameters_.fill == Fill::planes) planes_ = PlaneFill(size_, arena);
+  if (parameters_.fill == Fill::directions || parameters_.fill == Fill::planes)
+    candidates_ = {arena.reserve_plane<float>(size_), arena.reserve_plane<float>(size_)};
   if (parameters_.speckle_size > 1) regions_ = arena.reserve<std::int32_t>(size_.pixels());
 }
 
@@ -89,8 +101,9 @@ void Pipeline::run(const ImageView& left, const DisparityMap& map, View<const fl
     speckle_filter(map, parameters_.speckle_size, parameters_.speckle_range, regions_);
     clock.finish("speckle");
   }
-  if (parameters_.fill == Fill::row) {
-    fill_row(map, workers);
+  if (parameters_.is_guided()) take_guide(left, guide(), workers);
+  if (parameters_.fill != Fill::none) {
+    fill(left, map, workers);
     clock.finish("fill");
   }
   if (parameters_.median > 0) {
@@ -100,26 +113,38 @@ void Pipeline::run(const ImageView& left, const DisparityMap& map, View<const fl
       median(map.disparity, parameters_.median, scratch_, workers);
     clock.finish("median");
   }
-  if (guided_window_ > 0) run_guided(left, map.disparity, workers, clock);
+  filter_guided(map.disparity, workers, clock);
 }
 
-void Pipeline::run_guided(const ImageView& left, View<float> disparity, const Workers& workers,
-                          detail::StageClock& clock) const {
+void Pipeline::fill(const ImageView& left, const DisparityMap& map, const Workers& workers) const {
+  if (parameters_.fill == Fill::planes) {
+    if (reference_)
+      fill_planes_reference(map, left, planes_);
+    else
+      fill_planes(map, left, planes_, workers);
+  }
+  if (parameters_.fill == Fill::row)
+    fill_row(map, workers);
+  else if (reference_)
+    fill_directions_reference(map, guide(), candidates_.value);
+  else
+    fill_directions(map, guide(), candidates_, workers);
+}
+
+void Pipeline::filter_guided(View<float> disparity, const Workers& workers, detail::StageClock& clock) const {
   const RefineParameters& p = parameters_;
-  const View<std::uint8_t> guide = inside_border(guide_, size_, guided_window_);
-  take_guide(left, guide, workers);
   if (p.weighted_median > 0) {
     if (reference_)
-      weighted_median_reference(disparity, guide, p.weighted_median, p.weighted_median_range, scratch_);
+      weighted_median_reference(disparity, guide(), p.weighted_median, p.weighted_median_range, scratch_);
     else
-      weighted_median(disparity, guide, weighted_median_, scratch_, workers);
+      weighted_median(disparity, guide(), weighted_median_, scratch_, workers);
     clock.finish("weighted_median");
   }
   if (p.bilateral > 0) {
     if (reference_)
-      bilateral_reference(disparity, guide, p.bilateral, p.bilateral_range, p.bilateral_step, scratch_);
+      bilateral_reference(disparity, guide(), p.bilateral, p.bilateral_range, p.bilateral_step, scratch_);
     else
-      bilateral(disparity, guide, bilateral_, p.bilateral_step, scratch_, workers);
+      bilateral(disparity, guide(), bilateral_, p.bilateral_step, scratch_, workers);
     clock.finish("bilateral");
   }
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <string>
 
 #include "parallax/refine.h"
 
@@ -16,6 +17,7 @@
 #include "core/plan.h"
 #include "core/workers.h"
 #include "refine/guide.h"
+#include "refine/planes.h"
 
 namespace parallax::refine {
 
@@ -50,6 +52,42 @@ void left_right_check(const DisparityMap& left, View<const float> right, float t
                       const Workers& workers);
 void fill_row(const DisparityMap& map, const Workers& workers);
 
+// What fill_directions() has met on its way along a row or a column.
+struct Nearest {
+  float value = no_value;   // the last value; infinite if there was none
+  int distance = 0;         // from there to the next pixel
+  int low = 255, high = 0;  // the range of gray levels from there on
+
+  void pass(float disparity, int level) {
+    if (has_value(disparity))
+      *this = {disparity, 1, level, level};
+    else
+      *this = {value, distance + 1, std::min(low, level), std::max(high, level)};
+  }
+  // For the next pixel; infinite if there was no value.
+  float weight(int level) const {
+    const int difference = std::max(level - low, high - level);
+    return value + 0.5f * static_cast<float>(difference + distance);
+  }
+};
+
+// Rows that the fill looks up and down, so that maps that are refined in strips get the same bytes.
+inline constexpr int fill_reach = 128;
+
+// Columns that one thread fills at a time.
+inline constexpr int fill_strip = 64;
+
+// The best candidate of each pixel so far.
+struct Candidates {
+  View<float> weight, value;
+};
+
+// `candidates` has the size of the map and need not be initialised.
+void fill_directions(const DisparityMap& map, View<const std::uint8_t> guide, const Candidates& candidates,
+                     const Workers& workers);
+// The same, written directly from the definition. `scratch` has the size of the map.
+void fill_directions_reference(const DisparityMap& map, View<const std::uint8_t> guide, View<float> scratch);
+
 // Steps over windows read a copy of the map surrounded by "no value": at the end of a row, as many as a full
 // vector may read.
 inline Size bordered_size(Size size, int window) {
@@ -70,7 +108,7 @@ void median(View<float> disparity, int window, View<float> scratch, const Worker
 // The same by sorting: the readable version.
 void median_reference(View<float> disparity, int window, View<float> scratch);
 
-// `guide`: inside_border() of the image's, here and below.
+// `guide`: inside_border() of the image's.
 void weighted_median(View<float> disparity, View<const std::uint8_t> guide, const GuidedWindow& filter,
                      View<float> scratch, const Workers& workers);
 void bilateral(View<float> disparity, View<const std::uint8_t> guide, const GuidedWindow& filter, float step,
@@ -100,6 +138,14 @@ void bilateral_reference(View<float> disparity, View<const std::uint8_t> guide, 
 void speckle_filter(const DisparityMap& map, int size, float range, std::int32_t* regions);
 void check_speckle_size(Size size);
 
+// For the pipelines of devices without kernels for Fill::planes.
+inline void refuse_planes(const RefineParameters& parameters, const char* device) {
+  if (parameters.fill != Fill::planes) return;
+  throw Error(ErrorCategory::device,
+              std::string("fill planes does not run on ") + device +
+                  ", which has no kernels for it: choose fill directions, or device cpu");
+}
+
 // All steps of a matcher's RefineParameters, with the memory they need.
 class Pipeline {
  public:
@@ -114,15 +160,18 @@ class Pipeline {
            detail::StageClock& clock) const;
 
  private:
-  void run_guided(const ImageView& left, View<float> disparity, const Workers& workers,
-                  detail::StageClock& clock) const;
+  View<std::uint8_t> guide() const { return inside_border(guide_, size_, guided_window_); }
+  void fill(const ImageView& left, const DisparityMap& map, const Workers& workers) const;
+  void filter_guided(View<float> disparity, const Workers& workers, detail::StageClock& clock) const;
 
   RefineParameters parameters_;
   bool reference_;
   Size size_;
-  int guided_window_;  // the largest guided window; 0 = no step is guided
+  int guided_window_;  // the largest guided window; 0 = there is none
   GuidedWindow weighted_median_, bilateral_;
   View<float> scratch_;
+  Candidates candidates_;
+  PlaneFill planes_;
   View<std::uint8_t> guide_;
   std::int32_t* regions_ = nullptr;
 };

@@ -48,6 +48,7 @@ Result refined(const Result& tiles, const RefineParameters& steps, const ImageVi
   }
   if (steps.speckle_size > 1) speckle_filter(map.map(), steps.speckle_size, steps.speckle_range);
   if (steps.fill == Fill::row) fill_row(map.map());
+  if (steps.fill == Fill::directions) fill_directions(map.map(), left);
   const View<float> disparity = map.disparity.view();
   if (steps.median > 0) median(disparity, steps.median);
   if (steps.weighted_median > 0)
@@ -133,7 +134,7 @@ RefineParameters random_steps(std::mt19937& random) {
   RefineParameters steps;
   steps.speckle_size = any({0, 1, 2, 5, 9, 30, 2'000'000'000});
   steps.speckle_range = static_cast<float>(any({0, 1}));
-  steps.fill = any({0, 1}) == 0 ? Fill::none : Fill::row;
+  steps.fill = static_cast<Fill>(any({0, 1, 2}));
   steps.median = any({0, 3, 5});
   steps.weighted_median = any({0, 0, 3, 7});
   steps.bilateral = any({0, 0, 5, 9});
@@ -202,6 +203,31 @@ TEST(StitchTest, CountsSpecklesAcrossStrips) {
         EXPECT_EQ(status_at(store.stitched(), 17, y), length < 12 ? Status::speckle : Status::matched)
             << length << " pixels, row " << y << ", strips of " << rows;
     }
+  }
+}
+
+// A value is taken from just as many rows away as in the complete map.
+TEST(StitchTest, FillsFromAsManyRowsAwayAsInTheWholeMap) {
+  const Size size{3, 400};
+  RefineParameters steps = RefineParameters::none();
+  steps.fill = Fill::directions;
+  std::mt19937 random(6);
+  const Plane<std::uint8_t> left = random_image(random, size);
+  Result tiles(size);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) {
+      const bool has_value = x == 0 && (y == 130 || y == 390);
+      tiles.disparity.at(x, y) = has_value ? 7.0f : std::numeric_limits<float>::infinity();
+      tiles.status.at(x, y) = static_cast<std::uint8_t>(has_value ? Status::matched : Status::inconsistent);
+    }
+  const Result expected = refined(tiles, steps, left.view());
+  EXPECT_EQ(status_at(expected, 0, 2), Status::filled);
+  EXPECT_EQ(status_at(expected, 0, 1), Status::inconsistent);
+  for (const int rows : {1, 16, 70}) {
+    Store store(tiles, left.view());
+    stitch(plan_of(size, steps), rows, store.strips());
+    EXPECT_TRUE(same_bytes(expected, store.stitched())) << "strips of " << rows;
+    EXPECT_GT(store.left_asked(), 0);
   }
 }
 

@@ -210,10 +210,11 @@ inline std::vector<Step> steps_of_refinement() {
   all_steps[0].median = 0;
   all_steps[1].median = 3;
   all_steps[2].median = 5;
+  all_steps[2].fill = Fill::directions;
   return {
       {"Nothing", false, {P::none()}},
       {"LeftRightCheck", false,
-       with_each<float>({0.0f, 1.0f, 3e38f},
+       with_each<float>({0.0f, 0.6f, 1.0f, 3e38f},
                         [](P& p, float tolerance) {
                           p.left_right_check = true;
                           p.left_right_tolerance = tolerance;
@@ -225,6 +226,7 @@ inline std::vector<Step> steps_of_refinement() {
                             p.speckle_range = speckle.second;
                           })},
       {"FillRow", false, with_each<Fill>({Fill::row}, [](P& p, Fill fill) { p.fill = fill; })},
+      {"FillDirections", true, with_each<Fill>({Fill::directions}, [](P& p, Fill fill) { p.fill = fill; })},
       {"Median", false, with_each<int>({3, 5}, [](P& p, int window) { p.median = window; })},
       {"WeightedMedian", true,
        with_each<Median>({{3, 1}, {5, 255}, {7, 10}, {15, 30}, {15, 255}},
@@ -261,7 +263,7 @@ void for_each_refine_problem(const Step& step, const Action& action) {
            {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{64, 5}, Size{331, 111}, Size{1000, 3}})
         action(parameters, size, Guide(size, Depth::bits8, 1));
     else
-      for (const Size size : {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{131, 45}})
+      for (const Size size : {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{131, 45}, Size{5, 300}})
         for (const Depth depth : {Depth::bits8, Depth::bits16})
           action(parameters, size, Guide(size, depth, size.width % 2 == 0 || depth == Depth::bits16 ? 1 : 3));
   }

@@ -56,6 +56,11 @@ struct Map {
       for (int x = 0; x < disparity.width(); ++x) rows[y].push_back(static_cast<Status>(status.at(x, y)));
     return rows;
   }
+  Map copy() const {
+    Map map(values());
+    for (int y = 0; y < status.height(); ++y) std::copy_n(status.row(y), status.width(), map.status.row(y));
+    return map;
+  }
   bool same_bytes(const Map& other) const {
     for (int y = 0; y < disparity.height(); ++y)
       if (std::memcmp(disparity.row(y), other.disparity.row(y), disparity.width() * sizeof(float)) != 0 ||
@@ -104,6 +109,17 @@ TEST(LeftRightCheckTest, ToleranceItselfIsAllowed) {
   EXPECT_EQ(checked({5, 1}, {0, 5}, 1).marks()[0][1], ok);
   EXPECT_EQ(checked({5, 1}, {2.25f, 5}, 1).marks()[0][1], lost);
   EXPECT_EQ(checked({5, 1}, {-0.25f, 5}, 1).marks()[0][1], lost);
+}
+
+TEST(LeftRightCheckTest, ToleranceMayBeAFraction) {
+  // The right map has whole labels.
+  const std::vector<float> right{1, 9, 9, 9};
+  for (const float disparity : {1.0f, 0.75f, 1.25f, 1.5f})
+    EXPECT_EQ(checked({0, disparity, 0, 0}, right, 0.6f).marks()[0][1], ok) << disparity;
+  const std::vector<float> other{9, 2, 9, 9};
+  EXPECT_EQ(checked({0, 0, 1.25f, 0}, other, 0.6f).marks()[0][2], lost);
+  EXPECT_EQ(checked({0, 0, 1.25f, 0}, other, 0.75f).marks()[0][2], ok);
+  EXPECT_EQ(checked({0, 0, 0.75f, 0}, {9, 0, 9, 9}, 0.6f).marks()[0][2], lost);
 }
 
 TEST(LeftRightCheckTest, RightPixelWithoutAValueIsInconsistent) {
@@ -199,6 +215,185 @@ TEST(FillRowTest, StatusMapMustHaveTheSize) {
   Map map({{0, 0}});
   Plane<std::uint8_t> status({3, 1});
   expect_refused([&] { fill_row({map.disparity.view(), status.view()}); }, "status map is 3×1");
+}
+
+using Levels = std::vector<std::vector<int>>;
+
+Plane<std::uint8_t> plane_of(const Levels& levels) {
+  Plane<std::uint8_t> plane({static_cast<int>(levels[0].size()), static_cast<int>(levels.size())});
+  for (int y = 0; y < plane.height(); ++y)
+    for (int x = 0; x < plane.width(); ++x) plane.at(x, y) = static_cast<std::uint8_t>(levels[y][x]);
+  return plane;
+}
+
+Plane<std::uint8_t> flat(Size size) {
+  return plane_of(Levels(size.height, std::vector<int>(size.width, 77)));
+}
+
+Map filled_from_all_sides(const Map& before, const Plane<std::uint8_t>& guide, int threads = 0) {
+  Map map = before.copy();
+  fill_directions(map.view(), guide.view(), threads);
+  return map;
+}
+
+Map filled_from_all_sides(const Rows& rows, const Levels& levels) {
+  return filled_from_all_sides(Map(rows), plane_of(levels));
+}
+
+Map filled_from_all_sides(const Rows& rows) {
+  return filled_from_all_sides(Map(rows), flat(Map(rows).disparity.size()));
+}
+
+TEST(FillDirectionsTest, TakesTheLowestOfFourNeighbours) {
+  const Map map = filled_from_all_sides({{none, 6, none}, {5, none, 7}, {none, 4, none}});
+  EXPECT_EQ(map.values(), (Rows{{5, 6, 6}, {5, 4, 7}, {4, 4, 4}}));
+  EXPECT_EQ(map.marks(), (Marks{{copied, ok, copied}, {ok, copied, ok}, {copied, ok, copied}}));
+}
+
+TEST(FillDirectionsTest, LowerIsFartherAlsoBelowZero) {
+  EXPECT_EQ(filled_from_all_sides({{-5, none, -3}}).values(), (Rows{{-5, -5, -3}}));
+  EXPECT_EQ(filled_from_all_sides({{-5}, {none}, {-6}}).values(), (Rows{{-5}, {-6}, {-6}}));
+}
+
+TEST(FillDirectionsTest, APixelOfDistanceWeighsHalfAPixelOfDisparity) {
+  EXPECT_EQ(filled_from_all_sides({{1, none, none, none, 1.75f}}).values(), (Rows{{1, 1, 1, 1.75f, 1.75f}}));
+  EXPECT_EQ(filled_from_all_sides({{1, none, none, none, 2.25f}}).values(), (Rows{{1, 1, 1, 1, 2.25f}}));
+}
+
+TEST(FillDirectionsTest, AGrayLevelWeighsHalfAPixelOfDisparity) {
+  for (const int level : {114, 86}) {
+    const Levels levels{{level, 100, 100}};
+    EXPECT_EQ(filled_from_all_sides({{2, none, 9.25f}}, levels).values()[0][1], 2) << level;
+    EXPECT_EQ(filled_from_all_sides({{2, none, 8.75f}}, levels).values()[0][1], 8.75f) << level;
+  }
+}
+
+// The difference from the pixel itself: an edge that is blurred counts in full.
+TEST(FillDirectionsTest, TheLargestDifferenceOnTheWayCounts) {
+  const Rows rows{{2, none, none, none, 9}};
+  EXPECT_EQ(filled_from_all_sides(rows, {{100, 100, 130, 100, 100}}).values(), (Rows{{2, 2, 2, 9, 9}}));
+  EXPECT_EQ(filled_from_all_sides(rows, {{100, 100, 70, 100, 100}}).values(), (Rows{{2, 2, 2, 9, 9}}));
+  EXPECT_EQ(filled_from_all_sides(rows, {{100, 110, 120, 130, 130}}).values()[0][3], 9);
+}
+
+TEST(FillDirectionsTest, TiesGoToTheFirstOfAboveBelowLeftAndRight) {
+  const Levels levels{{0, 100, 0}, {104, 100, 106}, {0, 102, 0}};
+  EXPECT_EQ(filled_from_all_sides({{9, 4, 9}, {2, none, 1}, {9, 3, 9}}, levels).values()[1][1], 4);
+  EXPECT_EQ(filled_from_all_sides({{9, none, 9}, {2, none, 1}, {9, 3, 9}}, levels).values()[1][1], 3);
+  EXPECT_EQ(filled_from_all_sides({{9, none, 9}, {2, none, 1}, {9, none, 9}}, levels).values()[1][1], 2);
+}
+
+// A slanted floor whose rows differ in the image.
+TEST(FillDirectionsTest, RampIsFilledAlongItsRows) {
+  Rows ramp(9, std::vector<float>(9));
+  Levels levels(9, std::vector<int>(9));
+  for (int y = 0; y < 9; ++y)
+    for (int x = 0; x < 9; ++x) ramp[y][x] = static_cast<float>(y) / 2, levels[y][x] = 20 * y;
+  Rows holes = ramp;
+  for (int y = 2; y < 7; ++y)
+    for (int x = 3; x < 6; ++x) holes[y][x] = none;
+  EXPECT_EQ(filled_from_all_sides(holes, levels).values(), ramp);
+  // Its columns, where those are alike.
+  Rows turned = holes, turned_ramp = ramp;
+  Levels turned_levels = levels;
+  for (int y = 0; y < 9; ++y)
+    for (int x = 0; x < 9; ++x)
+      turned[y][x] = holes[x][y], turned_ramp[y][x] = ramp[x][y], turned_levels[y][x] = levels[x][y];
+  EXPECT_EQ(filled_from_all_sides(turned, turned_levels).values(), turned_ramp);
+}
+
+TEST(FillDirectionsTest, FilledPixelsAreNoSource) {
+  // If the second pixel were one, the third would take its 3.
+  EXPECT_EQ(
+      filled_from_all_sides({{9, none, none, 5}, {9, 3, 9, 9}}, {{7, 7, 7, 7}, {7, 7, 200, 7}}).values()[0],
+      (std::vector<float>{9, 3, 5, 5}));
+}
+
+TEST(FillDirectionsTest, PixelsWithAValueNeverChange) {
+  const Size size{67, 41};
+  const Rows rows = random_rows(size, 5);
+  const Map before(rows), map = filled_from_all_sides(rows);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) {
+      EXPECT_LT(map.disparity.at(x, y), none);
+      if (!(rows[y][x] < none)) continue;
+      EXPECT_EQ(map.disparity.at(x, y), rows[y][x]);
+      EXPECT_EQ(map.status.at(x, y), before.status.at(x, y));
+    }
+}
+
+TEST(FillDirectionsTest, MapWithoutAnyValueStaysAsItIs) {
+  for (const Size size : {Size{1, 1}, Size{3, 2}, Size{70, 5}, Size{2, 300}}) {
+    const Map map(Rows(size.height, std::vector<float>(size.width, none)));
+    EXPECT_TRUE(filled_from_all_sides(map, flat(size)).same_bytes(map)) << size.width << "×" << size.height;
+  }
+  EXPECT_EQ(filled_from_all_sides({{3}}).marks(), (Marks{{ok}}));
+}
+
+TEST(FillDirectionsTest, MaskedPixelsStayEmptyAndAreSeenThrough) {
+  Map map({{none, 6, none, none, none, 4, none}, {none, none, none, none, none, none, none}});
+  for (const int x : {0, 3}) map.status.at(x, 0) = map.status.at(x, 1) = code(masked);
+  map = filled_from_all_sides(map, flat({7, 2}));
+  EXPECT_EQ(map.values()[0], (std::vector<float>{none, 6, 4, none, 4, 4, 4}));
+  EXPECT_EQ(map.marks()[0], (std::vector<Status>{masked, ok, copied, masked, copied, ok, copied}));
+  EXPECT_EQ(map.values()[1], (std::vector<float>{none, 6, none, none, none, 4, none}));
+}
+
+TEST(FillDirectionsTest, LooksAlongTheWholeRowAndOver128Rows) {
+  Rows row(1, std::vector<float>(900, none));
+  row[0][0] = 5;
+  EXPECT_EQ(filled_from_all_sides(row).values(), (Rows(1, std::vector<float>(900, 5))));
+  for (const int from : {0, 299}) {
+    Rows column(300, std::vector<float>(1, none));
+    column[from][0] = 5;
+    const Map map = filled_from_all_sides(column);
+    for (int y = 0; y < 300; ++y)
+      EXPECT_EQ(map.disparity.at(0, y), std::abs(y - from) <= 128 ? 5 : none) << y << ", " << from;
+  }
+}
+
+TEST(FillDirectionsTest, GuideMayHave16BitsAndMustHaveTheSize) {
+  Plane<std::uint16_t> guide({3, 1});
+  for (int x = 0; x < 3; ++x)
+    guide.at(x, 0) = static_cast<std::uint16_t>(x == 0 ? 114 * 256 + 255 : 100 * 256);
+  Map map({{2, none, 9.25f}}), other({{1, none}});
+  fill_directions(map.view(), guide.view());
+  EXPECT_EQ(map.values()[0][1], 2);
+  expect_refused([&] { fill_directions(other.view(), guide.view()); }, "guide is 3×1, the map 2×1");
+}
+
+class FillDirectionsTargetTest : public ::testing::Test {
+ protected:
+  void TearDown() override { force_cpu_target(""); }
+};
+
+TEST_F(FillDirectionsTargetTest, EqualsTheReferenceOnEveryTarget) {
+  std::vector<std::string> targets = cpu_targets();
+  targets.push_back("");
+  for (const std::string& target : targets) {
+    force_cpu_target(target);
+    for (const Size size :
+         {Size{1, 1}, Size{1, 17}, Size{31, 3}, Size{67, 41}, Size{64, 9}, Size{130, 5}, Size{3, 400}}) {
+      std::mt19937 random(static_cast<unsigned>(size.width));
+      Rows rows = random_rows(size, 7);
+      Levels levels(size.height, std::vector<int>(size.width));
+      Map map(rows);
+      for (int y = 0; y < size.height; ++y)
+        for (int x = 0; x < size.width; ++x) {
+          levels[y][x] = static_cast<int>(random() % 3 == 0 ? random() % 256 : 90 + random() % 20);
+          // Holes of every size; some pixels are masked.
+          if (random() % 8 != 0) map.disparity.at(x, y) = none;
+          if (!(map.disparity.at(x, y) < none) && random() % 4 == 0) map.status.at(x, y) = code(masked);
+        }
+      const Plane<std::uint8_t> guide = plane_of(levels);
+      Plane<float> scratch(size);
+      Map expected = map.copy();
+      refine::fill_directions_reference(expected.view(), guide.view(), scratch.view());
+      for (const int threads : {1, 2, 7})
+        EXPECT_TRUE(filled_from_all_sides(map, guide, threads).same_bytes(expected))
+            << target << ", " << size.width << "×" << size.height << ", " << threads << " threads";
+    }
+  }
 }
 
 class MedianTest : public ::testing::Test {
@@ -376,20 +571,24 @@ TEST(RefineTest, MapsOfNegativeSizeAreRefused) {
     for (const std::function<void()>& step : std::initializer_list<std::function<void()>>{
              [&] { median(disparity, 3); }, [&] { weighted_median(disparity, guide.view(), 3, 10); },
              [&] { bilateral(disparity, guide.view(), 3, 10, 1); }, [&] { fill_row(map); },
-             [&] { left_right_check(map, disparity, 1); }, [&] { speckle_filter(map, 5, 1); }})
+             [&] { fill_directions(map, guide.view()); }, [&] { left_right_check(map, disparity, 1); },
+             [&] { speckle_filter(map, 5, 1); }})
       test::expect_refused(step, "give one whose sides are not negative");
   }
 }
 
 TEST(RefineTest, MapsThatABorderMakesTooLargeAreRefused) {
   float value = 0;
+  std::uint8_t status = 0;
   const Plane<std::uint8_t> guide({3, 3});
   constexpr int longest = std::numeric_limits<int>::max();
   for (const Size size : {Size{longest, 1}, Size{1, longest}}) {
     const View<float> disparity(&value, size);
+    const DisparityMap map{disparity, View<std::uint8_t>(&status, size)};
     for (const std::function<void()>& step : std::initializer_list<std::function<void()>>{
              [&] { median(disparity, 3); }, [&] { weighted_median(disparity, guide.view(), 3, 10); },
-             [&] { bilateral(disparity, guide.view(), 3, 10, 1); }})
+             [&] { bilateral(disparity, guide.view(), 3, 10, 1); },
+             [&] { fill_directions(map, guide.view()); }})
       test::expect_refused(step, "a number from 0 to 1000000");
   }
 }
@@ -400,6 +599,12 @@ TEST(RefineTest, GuideOfNoDepthIsRefused) {
   Plane<float> disparity({3, 3});
   test::expect_refused([&] { weighted_median(disparity.view(), guide, 3, 10); }, "guide depth is 12");
   test::expect_refused([&] { bilateral(disparity.view(), guide, 3, 10, 1); }, "guide depth is 12");
+  Plane<std::uint8_t> status({3, 3});
+  test::expect_refused(
+      [&] {
+        fill_directions({disparity.view(), status.view()}, guide);
+      },
+      "guide depth is 12");
 }
 
 }  // namespace

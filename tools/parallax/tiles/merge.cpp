@@ -118,11 +118,6 @@ int rows_of_strips(const TileJob& job, std::size_t held_for_left) {
   return std::clamp(rows, 1, 1024);
 }
 
-bool is_guided(const TileJob& job) {
-  const RefineParameters& refine = job.plan.parameters.refine();
-  return refine.weighted_median > 0 || refine.bilateral > 0;
-}
-
 class MapStitcher {
  public:
   MapStitcher(const TileJob& job, const std::string& plan_path, const std::string& path)
@@ -147,7 +142,7 @@ class MapStitcher {
                     static_cast<double>(done) / size().height);
     };
     // First, so that the memory needed to open the picture is free again for the strips.
-    if (is_guided(job_)) open_left();
+    if (job_.plan.parameters.refine().is_guided()) open_left();
     stitch(job_.plan, rows_of_strips(job_, left_ ? left_->memory().held : 0), strips);
     map_->close();
     show_progress("");

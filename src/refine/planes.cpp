@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "refine/planes.h"
+
+#include "core/checks.h"
+#include "core/floating_point.h"
+#include "refine/refine.h"
+
+namespace parallax {
+namespace refine {
+namespace {
+
+template <class Value>
+void take(const Value* from, int channels, int step, int count, std::uint8_t* const to[3]) {
+  constexpr int dropped_bits = 8 * sizeof(Value) - 8;
+  const int second = channels == 3 ? 1 : 0, third = channels == 3 ? 2 : 0;
+  for (int i = 0; i < count; ++i, from += step * channels) {
+    to[0][i] = static_cast<std::uint8_t>(from[0] >> dropped_bits);
+    to[1][i] = static_cast<std::uint8_t>(from[second] >> dropped_bits);
+    to[2][i] = static_cast<std::uint8_t>(from[third] >> dropped_bits);
+  }
+}
+
+}  // namespace
+
+void take_colours(const ImageView& image, int x, int y, int step, int count,
+                  std::uint8_t* const channels[3]) {
+  const int first = x * image.channels;
+  if (image.format.depth == Depth::bits8)
+    take(static_cast<const std::uint8_t*>(image.row(y)) + first, image.channels, step, count, channels);
+  else
+    take(static_cast<const std::uint16_t*>(image.row(y)) + first, image.channels, step, count, channels);
+}
+
+}  // namespace refine
+
+void fill_planes(const DisparityMap& map, const ImageView& guide, int threads) {
+  const DefaultFloatingPoint environment;
+  check_map(map);
+  refine::check_bordered(map.disparity);
+  refine::check_guide(guide, map.disparity.size);
+  const Workers workers = refine::checked_workers(threads);
+  Arena arena;
+  refine::PlaneFill(map.disparity.size, arena);
+  arena.allocate();
+  refine::fill_planes(map, guide, refine::PlaneFill(map.disparity.size, arena), workers);
+}
+
+}  // namespace parallax
