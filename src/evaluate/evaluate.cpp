@@ -2,6 +2,7 @@
 #include "parallax/evaluate.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -28,7 +29,9 @@ class Tally {
     metrics_.bad05 += error > 0.5;
     metrics_.bad1 += error > 1;
     metrics_.bad2 += error > 2;
+    metrics_.bad3 += error > 3;
     metrics_.bad4 += error > 4;
+    metrics_.bad5 += error > 5;
     metrics_.d1 += error > 3 && error > 0.05 * std::abs(truth);
     metrics_.mismatches += round_to_nearest(disparity) != round_to_nearest(truth);
     metrics_.average += error;
@@ -40,8 +43,7 @@ class Tally {
     if (metrics_.count == 0)
       throw Error(ErrorCategory::argument,
                   "no pixel to evaluate: the truth is unknown or masked out everywhere");
-    for (double* share : {&metrics_.bad05, &metrics_.bad1, &metrics_.bad2, &metrics_.bad4, &metrics_.d1})
-      *share /= static_cast<double>(metrics_.count);
+    for (double* share : shares()) *share /= static_cast<double>(metrics_.count);
     const auto valid = static_cast<double>(errors_.size());
     metrics_.coverage = valid / static_cast<double>(metrics_.count);
     metrics_.average /= valid;  // 0 / 0 = NaN where nothing is valid
@@ -55,9 +57,14 @@ class Tally {
   }
 
  private:
+  // What is counted, and then divided by the number of pixels.
+  std::array<double*, 7> shares() {
+    return {&metrics_.bad05, &metrics_.bad1, &metrics_.bad2, &metrics_.bad3,
+            &metrics_.bad4,  &metrics_.bad5, &metrics_.d1};
+  }
+
   void add_missing() {
-    for (double* count : {&metrics_.bad05, &metrics_.bad1, &metrics_.bad2, &metrics_.bad4, &metrics_.d1})
-      ++*count;
+    for (double* count : shares()) ++*count;
     ++metrics_.mismatches;
   }
 

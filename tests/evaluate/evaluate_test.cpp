@@ -33,7 +33,7 @@ TEST(EvaluateTest, PerfectMapHasNoError) {
   const ErrorMetrics m = metrics({0, 1.5f, -3}, {0, 1.5f, -3});
   EXPECT_EQ(m.count, 3u);
   for (const double error :
-       {m.bad05, m.bad1, m.bad2, m.bad4, m.average, m.rms, m.a50, m.a90, m.a95, m.a99, m.d1})
+       {m.bad05, m.bad1, m.bad2, m.bad3, m.bad4, m.bad5, m.average, m.rms, m.a50, m.a90, m.a95, m.a99, m.d1})
     EXPECT_EQ(error, 0);
   EXPECT_EQ(m.coverage, 1);
   EXPECT_EQ(m.mismatches, 0u);
@@ -47,7 +47,9 @@ TEST(EvaluateTest, EveryMetricOfTenKnownErrors) {
   EXPECT_DOUBLE_EQ(m.bad05, 0.7);
   EXPECT_DOUBLE_EQ(m.bad1, 0.5);
   EXPECT_DOUBLE_EQ(m.bad2, 0.3);
+  EXPECT_DOUBLE_EQ(m.bad3, 0.2);
   EXPECT_DOUBLE_EQ(m.bad4, 0.1);
+  EXPECT_DOUBLE_EQ(m.bad5, 0);
   EXPECT_DOUBLE_EQ(m.average, 1.8);
   EXPECT_DOUBLE_EQ(m.rms, std::sqrt(5.8125));
   EXPECT_EQ(m.a50, 1.5);
@@ -60,11 +62,13 @@ TEST(EvaluateTest, EveryMetricOfTenKnownErrors) {
 }
 
 TEST(EvaluateTest, ThresholdsAreNotBadThemselves) {
-  const ErrorMetrics m = metrics({0.5f, 1, 2, 4}, {0, 0, 0, 0});
-  EXPECT_EQ(m.bad05, 0.75);
-  EXPECT_EQ(m.bad1, 0.5);
-  EXPECT_EQ(m.bad2, 0.25);
-  EXPECT_EQ(m.bad4, 0);
+  const ErrorMetrics m = metrics({0.5f, 1, 2, 3, 4, 5, 6, 6}, std::vector<float>(8, 0));
+  EXPECT_EQ(m.bad05, 0.875);
+  EXPECT_EQ(m.bad1, 0.75);
+  EXPECT_EQ(m.bad2, 0.625);
+  EXPECT_EQ(m.bad3, 0.5);
+  EXPECT_EQ(m.bad4, 0.375);
+  EXPECT_EQ(m.bad5, 0.25);
 }
 
 TEST(EvaluateTest, QuantilesAreElementsOfTheSortedErrors) {
@@ -87,7 +91,7 @@ TEST(EvaluateTest, QuantileIndexIsRoundedDown) {
 TEST(EvaluateTest, PixelWithoutAValueIsBadButInNoAverage) {
   const ErrorMetrics m = metrics({infinity, nan, -infinity, 10.25f}, {10, 10, 10, 10});
   EXPECT_EQ(m.count, 4u);
-  for (const double share : {m.bad05, m.bad1, m.bad2, m.bad4, m.d1}) EXPECT_EQ(share, 0.75);
+  for (const double share : {m.bad05, m.bad1, m.bad2, m.bad3, m.bad4, m.bad5, m.d1}) EXPECT_EQ(share, 0.75);
   EXPECT_EQ(m.coverage, 0.25);
   EXPECT_EQ(m.mismatches, 3u);
   for (const double error : {m.average, m.rms, m.a50, m.a90, m.a95, m.a99}) EXPECT_EQ(error, 0.25);
@@ -98,7 +102,7 @@ TEST(EvaluateTest, AveragesOfNothingAreNan) {
   EXPECT_EQ(m.count, 2u);
   for (const double average : {m.average, m.rms, m.a50, m.a90, m.a95, m.a99})
     EXPECT_TRUE(std::isnan(average));
-  for (const double share : {m.bad05, m.bad1, m.bad2, m.bad4, m.d1}) EXPECT_EQ(share, 1);
+  for (const double share : {m.bad05, m.bad1, m.bad2, m.bad3, m.bad4, m.bad5, m.d1}) EXPECT_EQ(share, 1);
   EXPECT_EQ(m.coverage, 0);
   EXPECT_EQ(m.mismatches, 2u);
 }
@@ -158,6 +162,40 @@ TEST(EvaluateTest, SizesMustAgree) {
   expect_refused([&] { evaluate(row(three), row(four)); }, "truth is 4×1");
   expect_refused([&] { evaluate(row(three), row(three), row(mask)); }, "mask is 4×1");
   expect_refused([&] { evaluate(row(four), View<const float>(four.data(), {2, 2})); }, "truth is 2×2");
+}
+
+std::vector<float> values(const Plane<float>& map) {
+  std::vector<float> all;
+  for (int y = 0; y < map.height(); ++y) all.insert(all.end(), map.row(y), map.row(y) + map.width());
+  return all;
+}
+
+TEST(EnlargeTest, RepeatsPixelsAndMultipliesDisparities) {
+  const std::vector<float> map{1, infinity, -0.25f, 3};
+  const Plane<float> large = enlarge({map.data(), {2, 2}}, 2);
+  EXPECT_EQ(large.size(), (Size{4, 4}));
+  EXPECT_EQ(values(large), (std::vector<float>{2, 2, infinity, infinity, 2, 2, infinity, infinity,  //
+                                               -0.5f, -0.5f, 6, 6, -0.5f, -0.5f, 6, 6}));
+  EXPECT_EQ(values(enlarge({map.data(), {2, 2}}, 1)), map);
+  expect_refused([&] { enlarge(row(map), 0); }, "factor");
+  expect_refused([&] { enlarge(row(map), 1'000'000'000); }, "factor");
+}
+
+TEST(InterpolateBackgroundTest, GapsTakeTheLesserOfTheirEnds) {
+  const auto interpolated = [](const std::vector<float>& map) {
+    return values(interpolate_background(row(map)));
+  };
+  EXPECT_EQ(interpolated({7, infinity, nan, 5, infinity, 9}), (std::vector<float>{7, 5, 5, 5, 5, 9}));
+  EXPECT_EQ(interpolated({infinity, nan, 3, 4, -infinity}), (std::vector<float>{3, 3, 3, 4, 4}));
+  EXPECT_EQ(interpolated({1, 2, 3}), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(interpolated({infinity, infinity}), (std::vector<float>{infinity, infinity}));
+}
+
+TEST(InterpolateBackgroundTest, EmptyRowsTakeTheNextRowOnlyAtTopAndBottom) {
+  const float o = infinity;
+  const std::vector<float> map{o, o, o, o, 1, o, o, o, 2, 3, o, o};  // 2×6
+  EXPECT_EQ(values(interpolate_background({map.data(), {2, 6}})),
+            (std::vector<float>{1, 1, 1, 1, 1, 1, o, o, 2, 3, 2, 3}));
 }
 
 TEST(EvaluateTest, NothingToEvaluateIsRefused) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tools/parallax/scoreboards/bench.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -228,12 +230,14 @@ void run_standard_suite(const std::string& data, const std::vector<Device>& devi
   write_output(json_path, report.dump(2) + "\n");
 }
 
-bool asks_for_papers(const Arguments& arguments) {
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i] == "--suite=papers" ||
-        (arguments[i] == "--suite" && i + 1 < arguments.size() && arguments[i + 1] == "papers"))
-      return true;
-  return false;
+// The last --suite of the arguments decides which options there are.
+std::string suite_of(const Arguments& arguments) {
+  std::string suite;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].starts_with("--suite=")) suite = arguments[i].substr(8);
+    if (arguments[i] == "--suite" && i + 1 < arguments.size()) suite = arguments[i + 1];
+  }
+  return suite;
 }
 
 // Replaces this process by the program parallax-papers, which is built beside this one.
@@ -252,15 +256,22 @@ bool asks_for_papers(const Arguments& arguments) {
 }  // namespace
 
 int bench_command(const Arguments& arguments) {
-  if (asks_for_papers(arguments)) run_papers(arguments);
+  const std::string asked = suite_of(arguments);
+  // That program does not list its options for completion.
+  if (asked == "papers" && arguments.front() != list_options) run_papers(arguments);
+  const std::vector<std::string> scoreboards = scoreboard_suites();
+  if (std::find(scoreboards.begin(), scoreboards.end(), asked) != scoreboards.end())
+    return bench_scoreboard(arguments, asked);
   std::string suite = "standard", data, json;
   std::vector<std::string> devices;
   int threads = 0;
   TunedValues configuration;
   Options options("bench", "Measure time and error on standard pairs: medians of many runs after a warm-up.");
-  options.add_choice<std::string>("--suite", suite, {{"standard", "standard"}, {"papers", "papers"}},
-                                  "Every method with its default preset, or the tables of five papers (see "
-                                  "--suite papers --help)");
+  Choices<std::string> suites{{"standard", "standard"}, {"papers", "papers"}};
+  for (const std::string& name : scoreboards) suites.emplace_back(name, name);
+  options.add_choice<std::string>("--suite", suite, suites,
+                                  "Every method with its default preset, the tables of five papers, or one "
+                                  "method in the figures of a public benchmark; see --suite NAME --help");
   options.add("--data DIR", data,
               "Folder with middlebury2003/, middlebury2014/ and papers/; default: $PARALLAX_DATA");
   options.add("--device", devices, "Devices; default: cpu");

@@ -77,7 +77,7 @@ class Candidates {
 Arguments deciding(const Arguments& words) {
   Arguments kept{list_options};
   for (std::size_t i = 1; i + 1 < words.size(); ++i)
-    for (const std::string name : {"--method", "--preset", "--plan"}) {
+    for (const std::string name : {"--method", "--preset", "--plan", "--suite"}) {
       if (words[i].starts_with(name + "=")) kept.push_back(words[i]);
       if (words[i] == name && i + 2 < words.size()) kept.insert(kept.end(), {name, words[i + 1]});
     }

@@ -2,6 +2,8 @@
 // Ground truth from files, and the errors of a map against it.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -21,8 +23,14 @@ class Truth {
   // Evaluates only pixels where this picture is 255. \throws Error (file)
   void evaluate_only(const std::string& mask_path);
 
+  // Number of pixels whose truth is known and whose mask is 255.
+  std::size_t count(View<const std::uint8_t> mask) const;
+  void multiply(int factor);
+
   // \throws Error (file) if no pixel can be evaluated
   ErrorMetrics compare(View<const float> disparity) const;
+  // The same where `mask`, in place of the truth's own, is 255.
+  ErrorMetrics compare(View<const float> disparity, View<const std::uint8_t> mask) const;
 
  private:
   std::string path_;
