@@ -441,27 +441,41 @@ __device__ __forceinline__ void for_each_decision(const CudaCandidateLevel& leve
   });
 }
 
+// Actions of for_each_decision(). Not lambdas, because NVRTC takes generic lambdas in a kernel for host functions.
+struct StoreLabel {
+  CudaLabels labels;
+
+  template <class Find>
+  __device__ __forceinline__ void operator()(int x, int y, bool writes, uint32 best, const Find&) const {
+    if (writes) labels.of[static_cast<int64>(y) * labels.width + x] = best & 0xFFFF;
+  }
+};
+
+struct StoreDecision {
+  CudaDecision to;
+  int width;
+
+  template <class Find>
+  __device__ __forceinline__ void operator()(int x, int y, bool writes, uint32, const Find& find_beliefs) const {
+    const Beliefs found = find_beliefs();
+    if (!writes) return;
+    const uint8 status = to.from_start[static_cast<int64>(y) * to.from_start_stride + x];
+    write_decision<CONFIDENCE, SUB_PIXEL>(to, x, y, width, LABELS, status, found);
+  }
+};
+
 }  // namespace
 
 // The label that each pixel believes most. Both colours: grid.y = 2.
 PARALLAX_KERNEL __launch_bounds__(CANDIDATE_BLOCK)
     find_tile_labels(CudaCandidateLevel level, CudaSmoothness alike, CudaLabels labels) {
-  for_each_decision(level, alike, blockIdx.y,
-                    [&](int x, int y, bool writes, uint32 best, const auto& /*beliefs*/) {
-                      if (writes) labels.of[static_cast<int64>(y) * labels.width + x] = best & 0xFFFF;
-                    });
+  for_each_decision(level, alike, blockIdx.y, StoreLabel{labels});
 }
 
 // Both colours: grid.y = 2.
 PARALLAX_KERNEL __launch_bounds__(CANDIDATE_BLOCK)
     decide_tiles(CudaCandidateLevel level, CudaSmoothness alike, CudaDecision to) {
-  for_each_decision(level, alike, blockIdx.y,
-                    [&](int x, int y, bool writes, uint32 /*best*/, const auto& beliefs) {
-                      const Beliefs found = beliefs();
-                      if (!writes) return;
-                      const uint8 status = to.from_start[static_cast<int64>(y) * to.from_start_stride + x];
-                      write_decision<CONFIDENCE, SUB_PIXEL>(to, x, y, level.width, LABELS, status, found);
-                    });
+  for_each_decision(level, alike, blockIdx.y, StoreDecision{to, level.width});
 }
 
 // Data costs
