@@ -243,6 +243,10 @@ TEST_F(CudaTest, ChoicesOfCandidatesNeverChangeAResult) {
                                     {"candidate_blocks_per_multiprocessor", "8"},
                                     {"both_matches_at_once", "0"}})
     expect_conformance(parameters, views(pair), false, std::string(name) + " " + value, {{name, value}});
+  if (!is_emulated()) return;
+  emulated()->set_last_first(1);
+  expect_conformance(parameters, views(pair), false, "threads in the opposite order");
+  emulated()->set_last_first(0);
 }
 
 // Launches by kernels are linked with CUDA's device runtime.

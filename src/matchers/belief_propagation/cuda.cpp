@@ -391,8 +391,7 @@ class Integer final : public Cuda {
   }
 
   void propagate(Which pair, const CudaDecision& to, StreamHandle stream) override {
-    if (has_edges())
-      for (std::size_t index = 0; index < sizes().size(); ++index) find_edges(index, pair, stream);
+    if (has_edges()) find_edges(pair, stream);
     const std::size_t finest = candidates_.finest_data();
     if (finest == 0)
       find_costs_.launch(stream, grid(0, 2), {threads_}, 0, level(0, pair), costs(pair));
@@ -408,12 +407,19 @@ class Integer final : public Cuda {
       decide_.launch(stream, grid(0, 2), {threads_}, 0, level(0, pair), to);
   }
 
-  void find_edges(std::size_t index, Which pair, StreamHandle stream) const {
-    const View<const std::uint16_t> image = gray(index, pair);
-    const std::size_t threads = levels_[pair][index].edges.count / 2;
-    find_edges_.launch(stream, {cuda::blocks(threads, threads_)}, {threads_}, 0, level(index, pair),
-                       image.data, static_cast<int>(image.stride()), at(edge_tables_),
-                       static_cast<int>(edge_table_size), at(levels_[pair][index].edges));
+  void find_edges(Which pair, StreamHandle stream) const {
+    CudaEdges edges = {};
+    std::size_t rows = 0;
+    for (std::size_t index = 0; index < sizes().size(); ++index) {
+      const View<const std::uint16_t> image = gray(index, pair);
+      const Level& level = levels_[pair][index];
+      edges.of[index] = {image.size.width, image.size.height, level.groups, static_cast<int>(image.stride()),
+                         image.data,       at(level.edges)};
+      rows += 2 * static_cast<std::size_t>(image.size.height);
+    }
+    const auto threads_a_row = static_cast<std::size_t>(levels_[pair].front().groups * directions);
+    find_edges_.launch(stream, {static_cast<unsigned>(rows), cuda::blocks(threads_a_row, threads_)},
+                       {threads_}, 0, edges, at(edge_tables_), static_cast<int>(edge_table_size));
   }
 
   // The grid of an iteration. Where a level has too few groups to fill the GPU, four blocks share the

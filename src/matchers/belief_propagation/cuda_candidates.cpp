@@ -28,6 +28,12 @@ int slots_of_lane(int labels, int wanted) {
                   std::min(wanted, divide_round_up(labels, static_cast<int>(warp_lanes) / tile_side)));
 }
 
+// With few slots a lane, an update fits into 128 registers a thread.
+int usual_blocks(int slots_of_a_lane, unsigned threads) {
+  constexpr int registers = 128;
+  return slots_of_a_lane > 8 ? 0 : cuda::multiprocessor::registers / (registers * static_cast<int>(threads));
+}
+
 }  // namespace
 
 CudaCandidates::CudaCandidates(const Model& model, const std::vector<Size>& sizes, ArenaLayout& layout,
@@ -35,8 +41,8 @@ CudaCandidates::CudaCandidates(const Model& model, const std::vector<Size>& size
     : model_(model),
       size_(sizes.front()),
       threads_(static_cast<unsigned>(configuration.value(threads_of_candidates, usual_threads))),
-      least_blocks_(configuration.value(blocks_of_candidates, 0)),
-      per_part_(slots_of_lane(model.labels, configuration.value(candidates_a_thread, 8))) {
+      per_part_(slots_of_lane(model.labels, configuration.value(candidates_a_thread, 8))),
+      least_blocks_(configuration.value(blocks_of_candidates, usual_blocks(per_part_, threads_))) {
   memory_of_[Which::as_it_is] = reserve(sizes, layout);
   memory_of_[Which::mirrored] = at_once ? reserve(sizes, layout) : memory_of_[Which::as_it_is];
 }

@@ -78,8 +78,8 @@ class CudaCandidates {
   Model model_;
   Size size_;
   unsigned threads_;  // per block
-  int least_blocks_;  // of updates, that must fit on a multiprocessor; 0 = no demand
   int per_part_;      // slots of a tile that a lane has room for
+  int least_blocks_;  // of updates, that must fit on a multiprocessor; 0 = no demand
   Memory memory_of_[2];
   std::byte* memory_ = nullptr;
   cuda::Program program_;

@@ -353,16 +353,18 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) add_up(CudaIntegerLevel fine, CudaInteg
   store_words(odd, coarse.data + (1 - colour_of_even) * coarse.plane_words + offset);
 }
 
-// Slopes and truncations of a level: one thread per group, direction and colour. `tables` holds those of each
-// difference, truncations behind slopes.
-PARALLAX_KERNEL find_edges(CudaIntegerLevel level, const uint16* gray, int stride, const uint16* tables,
-                           int table_size, uint32* edges) {
+// Slopes and truncations of all levels: one thread per group, direction and colour. `tables` holds those of each
+// difference, truncations behind slopes. Grid: rows of all levels and colours, blocks of a row of the image.
+PARALLAX_KERNEL __launch_bounds__(BLOCK)
+    find_edges(const __grid_constant__ CudaEdges levels, const uint16* tables, int table_size) {
   wait_for_previous();
-  const int64 index = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const int direction = index % directions, group = static_cast<int>(index / directions % level.groups);
-  const int64 row = index / directions / level.groups;
-  if (row >= 2 * static_cast<int64>(level.height)) return;
-  const int colour = row >= level.height, y = static_cast<int>(row) - colour * level.height;
+  int row = blockIdx.x, index = 0;
+  while (row >= 2 * levels.of[index].height) row -= 2 * levels.of[index++].height;
+  const CudaEdges::Level& level = levels.of[index];
+  const int thread = blockIdx.y * BLOCK + threadIdx.x, group = thread / directions,
+            direction = thread % directions;
+  if (group >= level.groups) return;
+  const int colour = row >= level.height, y = row - colour * level.height;
   const int step_x = direction == right_side ? 1 : direction == left_side ? -1 : 0;
   const int step_y = direction == below ? 1 : direction == above ? -1 : 0;
   uint32 slope = 0, truncation = 0;
@@ -371,15 +373,16 @@ PARALLAX_KERNEL find_edges(CudaIntegerLevel level, const uint16* gray, int strid
     const int u = x + step_x, v = y + step_y;
     int edge = 0;  // none beyond the border
     if (x < level.width && u >= 0 && u < level.width && v >= 0 && v < level.height) {
-      const int here = gray[static_cast<int64>(y) * stride + x],
-                there = gray[static_cast<int64>(v) * stride + u];
+      const int here = level.gray[static_cast<int64>(y) * level.stride + x],
+                there = level.gray[static_cast<int64>(v) * level.stride + u];
       edge = (abs(here - there) + 128) / 256;
     }
     slope |= static_cast<uint32>(tables[edge]) << p * BITS;
     truncation |= static_cast<uint32>(tables[table_size + edge]) << p * BITS;
   }
-  edges[2 * index] = slope;
-  edges[2 * index + 1] = truncation;
+  const uint32 pair[] = {slope, truncation};
+  store<2>(pair,
+           level.edges + ((static_cast<int64>(row) * level.groups + group) * directions + direction) * 2);
 }
 
 // Data costs

@@ -15,6 +15,18 @@ struct CudaIntegerLevel {
   const unsigned* edges;  // [colour][row][group][direction][slope, truncation]; null = alike everywhere
 };
 
+// Where the edges of levels are found, the image first.
+struct CudaEdges {
+  struct Level {
+    int width, height, groups;
+    int stride;
+    const unsigned short* gray;
+    unsigned* edges;  // as in CudaIntegerLevel
+  };
+  static constexpr int most_levels = 30;
+  Level of[most_levels];
+};
+
 // A level with candidates; see cuda_candidates.cu. A group is a row of one colour in a tile.
 struct CudaCandidateLevel {
   int width, height;
