@@ -3,6 +3,7 @@
 // the data costs of the finest level that considers all labels.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
