@@ -246,7 +246,12 @@ TEST(MarginsTest, AlignWithPyramidsAndTiles) {
   EXPECT_EQ(margins(census, format).alignment, 8);
   BeliefPropagationParameters belief;
   belief.levels = 3;
+  EXPECT_EQ(margins(belief, format).alignment, 16) << "a tile of candidates on the second level";
+  belief.candidate_levels = 1;
   EXPECT_EQ(margins(belief, format).alignment, 8);
+  belief.levels = 2;
+  belief.candidate_levels = 0;
+  EXPECT_EQ(margins(belief, format).alignment, 4);
   TiledBeliefPropagationParameters tiled;
   tiled.tile = 13;
   EXPECT_EQ(margins(tiled, format).alignment, 13);

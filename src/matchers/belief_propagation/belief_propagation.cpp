@@ -8,6 +8,7 @@
 #include "core/checks.h"
 #include "core/floating_point.h"
 #include "data_cost/scene.h"
+#include "matchers/belief_propagation/candidates.h"
 
 namespace parallax {
 namespace {
@@ -109,12 +110,15 @@ std::string variant(const BeliefPropagationParameters& parameters) {
 }
 
 // Tiles begin at multiples of two pixels of the coarsest level, so their levels are parts of the image's
-// levels, with the same checkerboard colours. In floats, the outermost pixels of a tile get no disparity.
+// levels, with the same checkerboard colours; and at multiples of the tiles that have candidates. In floats, the outermost pixels of a tile get no disparity.
 Margins margins(const BeliefPropagationParameters& parameters, Size size, int padding) {
   const Model model = make_model(parameters);
   Margins margins =
       data_cost::margins(model, size, parameters.refine.left_right_check, padding + (model.integer ? 0 : 1));
-  margins.alignment = 1 << level_sizes(size, parameters.levels).size();
+  const std::size_t levels = level_sizes(size, parameters.levels).size();
+  margins.alignment = 1 << levels;
+  for (std::size_t level = 0; model.has_candidates(level, levels); ++level)
+    margins.alignment = std::max(margins.alignment, tile_side << level);
   return margins;
 }
 
