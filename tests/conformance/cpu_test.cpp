@@ -44,6 +44,23 @@ TEST_P(CpuConformance, EqualsTheReferenceOnRandomCases) {
   }
 }
 
+TEST_P(CpuConformance, CandidatesEqualTheReferenceOnRandomCases) {
+  if (method() != "bp") GTEST_SKIP() << "only bp has candidates";
+  for (unsigned seed = 0; seed < (sanitized ? 20 : 120); ++seed) {
+    const RandomCase random_case("bp", 10'000 + seed);
+    if (random_case.pair().costs.labels > 0) continue;  // its labels may be far outside the image
+    const BeliefPropagationParameters parameters = with_candidates(random_case, seed);
+    const Result& wanted = expected("candidates, " + random_case.description(), [&] {
+      return match(parameters, reference, random_case.pair(), 0x11, random_case.with_confidence());
+    });
+    for (const int threads : {1, 2, 7})
+      expect_same(wanted,
+                  match(parameters, cpu(threads), random_case.pair(), 0xEE, random_case.with_confidence()),
+                  std::to_string(threads) + " threads: " + random_case.description());
+    if (HasFailure()) return;
+  }
+}
+
 TEST_P(CpuConformance, KeepsNothingFromTheRunBefore) {
   for (unsigned seed = 1000; seed < (sanitized ? 1005 : 1030); ++seed) {
     const RandomCase random_case(method(), seed);

@@ -77,30 +77,14 @@ TunedValues alignment(const RandomCase& random_case, unsigned seed) {
 
 TEST_P(CudaConformance, BeliefPropagationEqualsTheReference) {
   for_each_seed(GetParam(), [](unsigned seed) {
-    const RandomCase random_case("bp", seed, true);
+    const RandomCase random_case("bp", seed);
     expect_conformance(random_case, alignment(random_case, seed));
   });
 }
 
-// A random case, changed so that tiles have candidate labels.
-BeliefPropagationParameters with_candidates(const RandomCase& random_case, unsigned seed) {
-  auto parameters = *random_case.parameters().get_if<BeliefPropagationParameters>();
-  const BeliefPropagationParameters usual;
-  parameters.arithmetic = usual.arithmetic;
-  parameters.cost = usual.cost;
-  parameters.discontinuity_truncation = usual.discontinuity_truncation;
-  parameters.data_weight = seed % 3 == 0 ? 2 * usual.data_weight : usual.data_weight;
-  if (parameters.data_truncation > 0) parameters.data_truncation = std::max(parameters.data_truncation, 4.0f);
-  if (parameters.outside_cost) parameters.outside_cost = std::min(*parameters.outside_cost, 5.0f);
-  parameters.levels = std::max(parameters.levels, 2);
-  parameters.iterations = std::min(parameters.iterations, 4);
-  parameters.candidate_levels = std::max(parameters.candidate_levels, 1);
-  return parameters;
-}
-
 TEST_P(CudaConformance, BeliefPropagationOfCandidatesEqualsTheReference) {
   for_each_seed(GetParam(), [](unsigned seed) {
-    const RandomCase random_case("bp", 10'000 + seed, true);
+    const RandomCase random_case("bp", 10'000 + seed);
     StereoPair pair = random_case.pair();
     if (pair.costs.labels > 0) return;  // its labels may be far outside the image
     const BeliefPropagationParameters parameters = with_candidates(random_case, seed);

@@ -44,8 +44,9 @@ const std::map<std::string, Values>& values_worth_trying() {
       {"bp.arithmetic", {"fixed8", "fixed8", "fixed16", "float32", "float16", "bfloat16"}},
       {"bp.levels", {"1..8"}},
       {"bp.iterations", {"1..9", "1..9", "1..9", "1..9", "1..9", "1..9", "1..9", "1..9", "1..9", "40"}},
-      {"bp.cost", {"census", "census", "census", "absolute-difference", "absolute-difference-colour",
-                   "birchfield-tomasi", "volume"}},
+      {"bp.cost",
+       {"census", "census", "census", "absolute-difference", "absolute-difference-colour",
+        "birchfield-tomasi", "volume"}},
       {"bp.finest_iterations", {"0", "0", "1..4"}},
       {"bp.right_finest_iterations", {"0", "0", "1..4"}},
       {"bp.candidate_levels", {"0", "1", "2", "2"}},
@@ -73,8 +74,8 @@ const std::map<std::string, Values>& values_worth_trying() {
 
 }  // namespace
 
-RandomCase::RandomCase(const std::string& method, unsigned seed, bool with_candidates)
-    : method_(method), seed_(seed), with_candidates_(with_candidates), random_(seed) {
+RandomCase::RandomCase(const std::string& method, unsigned seed)
+    : method_(method), seed_(seed), random_(seed) {
   // From narrower than a window to wider than a tile.
   static const std::vector<Size> sizes{{1, 1},   {1, 7},    {1, 9},    {9, 1},   {11, 1},  {2, 2},   {2, 3},
                                        {3, 3},   {7, 5},    {13, 11},  {33, 4},  {31, 17}, {64, 5},  {37, 41},
@@ -110,7 +111,6 @@ void RandomCase::choose_parameters() {
   parameters_ = preset(method_, "default");
   for (const ParameterInfo& parameter : list_parameters(method_))
     set_parameter(parameters_, parameter.name, value_of(parameter));
-  if (method_ == "bp" && !with_candidates_) set_parameter(parameters_, "candidate_levels", "0");
   choose_range();
   with_confidence_ = any(0, 1) == 0;
 }
@@ -187,6 +187,21 @@ void RandomCase::make_volume() {
   const float other = choose<float>({infinity, -infinity, std::numeric_limits<float>::quiet_NaN()});
   for (float& cost : volume_)
     if (any(0, 9) == 0) cost = other;
+}
+
+BeliefPropagationParameters with_candidates(const RandomCase& random_case, unsigned seed) {
+  auto parameters = *random_case.parameters().get_if<BeliefPropagationParameters>();
+  const BeliefPropagationParameters usual;
+  parameters.arithmetic = usual.arithmetic;
+  parameters.cost = usual.cost;
+  parameters.discontinuity_truncation = usual.discontinuity_truncation;
+  parameters.data_weight = seed % 3 == 0 ? 2 * usual.data_weight : usual.data_weight;
+  if (parameters.data_truncation > 0) parameters.data_truncation = std::max(parameters.data_truncation, 4.0f);
+  if (parameters.outside_cost) parameters.outside_cost = std::min(*parameters.outside_cost, 5.0f);
+  parameters.levels = std::max(parameters.levels, 2);
+  parameters.iterations = std::min(parameters.iterations, 4);
+  parameters.candidate_levels = std::max(parameters.candidate_levels, 1);
+  return parameters;
 }
 
 }  // namespace parallax::test

@@ -91,8 +91,7 @@ class RandomPair {
 
 class RandomCase {
  public:
-  // `with_candidates`: for devices on which belief propagation has candidate labels.
-  RandomCase(const std::string& method, unsigned seed, bool with_candidates = false);
+  RandomCase(const std::string& method, unsigned seed);
 
   StereoPair pair() const;
   const MatcherParameters& parameters() const { return parameters_; }
@@ -115,7 +114,6 @@ class RandomCase {
 
   std::string method_;
   unsigned seed_;
-  bool with_candidates_;
   std::mt19937 random_;
   ImageFormat format_;
   MatcherParameters parameters_;
@@ -123,5 +121,8 @@ class RandomCase {
   RandomPair images_;
   std::vector<float> volume_;
 };
+
+// A random case of belief propagation, changed so that tiles have candidate labels.
+BeliefPropagationParameters with_candidates(const RandomCase& random_case, unsigned seed);
 
 }  // namespace parallax::test

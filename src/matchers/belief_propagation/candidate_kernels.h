@@ -18,6 +18,15 @@ namespace parallax::belief_propagation {
 inline constexpr int tile_pixels = tile_side * tile_side;
 inline constexpr int tile_lanes = tile_pixels / 2;
 
+// The pixel of a lane.
+struct Pixel {
+  int x, y;
+};
+constexpr Pixel pixel_of(int tile_x, int tile_y, int colour, int lane) {
+  return {tile_x * tile_side + lane / tile_side * 2 + (lane + colour) % 2,
+          tile_y * tile_side + lane % tile_side};
+}
+
 // A value for each pixel of a tile and direction.
 struct TileMessages {
   std::uint8_t of[2][direction_count][tile_lanes];  // [colour]

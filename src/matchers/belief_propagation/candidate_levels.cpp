@@ -40,15 +40,6 @@ constexpr Lane lane_of(int x, int y) {
   return {(x + y) % 2, x / 2 * tile_side + y};
 }
 
-// The pixel of a lane.
-struct Pixel {
-  int x, y;
-};
-constexpr Pixel pixel_of(int tile_x, int tile_y, int colour, int lane) {
-  return {tile_x * tile_side + lane / tile_side * 2 + (lane + colour) % 2,
-          tile_y * tile_side + lane % tile_side};
-}
-
 // Points each label at the messages that a tile has for it; at their bounds if it is no candidate there.
 void find_messages(const TileLabels& labels, const TileRow& row, int tile, const TileMessages** out) {
   const TileLabels from = row.tile(tile);
@@ -76,10 +67,6 @@ class CandidateLevels::Sweep {
         coarser_(coarser),
         size_(all.sizes_[static_cast<std::size_t>(level)]),
         tiles_(tile_count(size_)) {
-    const BeliefPropagationParameters& p = all.model_.parameters;
-    const int spread = std::min(p.disparities, 2 * p.candidate_slack + 1);
-    most_candidates_ =
-        p.candidate_ranges < most_parents ? p.disparities : std::min(p.disparities, spread * most_parents);
     const std::size_t level_index = static_cast<std::size_t>(level);
     const int iterations =
         std::max(all.model_.iterations(level_index, false), all.model_.iterations(level_index, true));
@@ -88,7 +75,7 @@ class CandidateLevels::Sweep {
 
   void reserve(Arena& arena) {
     const auto tiles = static_cast<std::size_t>(tiles_.width);
-    const std::size_t labels = tiles * static_cast<std::size_t>(most_candidates_);
+    const std::size_t labels = tiles * most_candidates();
     for (TileRow& row : rows_) {
       row.spans = arena.reserve<TileSpan>(tiles);
       row.labels = arena.reserve<std::uint16_t>(labels);
@@ -97,9 +84,9 @@ class CandidateLevels::Sweep {
       row.slopes = reserve_with_margin<TileMessages>(arena, tiles);
       row.truncations = reserve_with_margin<TileMessages>(arena, tiles);
     }
-    beliefs_ = arena.reserve<std::uint8_t>(static_cast<std::size_t>(most_candidates_) * tile_lanes);
+    beliefs_ = arena.reserve<std::uint8_t>(most_candidates() * tile_lanes);
     if (level_ > 0) best_ = arena.reserve_plane<std::uint16_t>(size_);
-    parents_ = arena.reserve<const TileMessages*>(static_cast<std::size_t>(most_candidates_));
+    parents_ = arena.reserve<const TileMessages*>(most_candidates());
   }
 
   // Prepares to compute the rows of tiles [first, last) and what they depend on.
@@ -152,6 +139,9 @@ class CandidateLevels::Sweep {
   }
 
  private:
+  // Of a tile: joined ranges may have all labels.
+  std::size_t most_candidates() const { return static_cast<std::size_t>(all_.model_.labels); }
+
   static int divide_round_down(int pixels) { return pixels >= 0 ? pixels / tile_side : -1; }
 
   TileRow& at(int row) { return rows_[static_cast<std::size_t>(row) % rows_.size()]; }
@@ -312,7 +302,6 @@ class CandidateLevels::Sweep {
   int level_;
   Sweep* coarser_;  // null for the coarsest level with candidates
   Size size_, tiles_;
-  int most_candidates_;
   std::vector<TileRow> rows_;
   std::uint8_t* beliefs_ = nullptr;
   const TileMessages** parents_ = nullptr;  // of a tile, for each candidate

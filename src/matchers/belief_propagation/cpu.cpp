@@ -263,18 +263,17 @@ class Cpu final : public host::Plan {
     const LabelLevel messages{coarser.size,
                               reinterpret_cast<const std::uint8_t*>(plane(coarser.messages, coarser, 0)),
                               coarser.plane_bytes, coarser.shape.stride, best_};
-    candidates_.run(
-        messages, mirrored_, around_, workers_,
-        [&](int tile_x, int tile_y, int colour, const TileLabels& tile, const TileDecision& found) {
-          for (int lane = 0; lane < tile_lanes; ++lane) {
-            const int x = tile_x * tile_side + 2 * (lane / tile_side) + (lane + colour) % 2,
-                      y = tile_y * tile_side + lane % tile_side;
-            if (x < size_.width && y < size_.height)
-              take(x, y,
-                   Beliefs{tile.labels[found.index[lane]], found.before[lane], found.best[lane],
-                           found.after[lane], found.rival[lane]});
-          }
-        });
+    const auto decide = [&](int tile_x, int tile_y, int colour, const TileLabels& tile,
+                            const TileDecision& found) {
+      for (int lane = 0; lane < tile_lanes; ++lane) {
+        const auto [x, y] = pixel_of(tile_x, tile_y, colour, lane);
+        if (x >= size_.width || y >= size_.height) continue;
+        take(x, y,
+             Beliefs{tile.labels[found.index[lane]], found.before[lane], found.best[lane], found.after[lane],
+                     found.rival[lane]});
+      }
+    };
+    candidates_.run(messages, mirrored_, around_, workers_, decide);
   }
 
   void make_level(std::size_t index) {
