@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "matchers/belief_propagation/belief_propagation.h"
+#include "matchers/belief_propagation/candidates.h"
 #include "matchers/host_plan.h"
 
 namespace parallax::belief_propagation {
