@@ -158,11 +158,12 @@ struct MemberSums {
 __device__ __forceinline__ void move_centre(const CudaPlaneFill& fill, const Cell& cell, MemberSums& sums) {
   add_up(sums.term);
   if (threadIdx.x != 0 || sums.term[0] == 0) return;
-  fill.superpixels[cell.place] = {.x = (cell.x - 1) * CELL_SIDE + sums.mean(1),
-                                  .y = (cell.y - 1) * CELL_SIDE + sums.mean(2),
-                                  .red = sums.mean(3),
-                                  .green = sums.mean(4),
-                                  .blue = sums.mean(5)};
+  CudaSuperpixel& superpixel = fill.superpixels[cell.place];
+  superpixel.x = (cell.x - 1) * CELL_SIDE + sums.mean(1);
+  superpixel.y = (cell.y - 1) * CELL_SIDE + sums.mean(2);
+  superpixel.red = sums.mean(3);
+  superpixel.green = sums.mean(4);
+  superpixel.blue = sums.mean(5);
 }
 
 // Calls each(sample) for this thread's sample of each of the nine cells, if it belongs to the superpixel of
