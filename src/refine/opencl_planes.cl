@@ -214,7 +214,8 @@ kernel void move_centres(global uchar* memory, Map map, OpenclPlaneFill fill) {
 }
 
 static int value_at(const Task* task, int x, int y) {
-  const global float* row = (const global float*)(task->memory + task->map->disparity) + y * task->map->stride;
+  const global float* row =
+      (const global float*)(task->memory + task->map->disparity) + y * task->map->stride;
   if (!(fabs(row[x]) <= (float)LARGEST)) return NO_SAMPLE;
   return convert_int_rte(row[x] * (float)PLANE_UNIT);
 }
