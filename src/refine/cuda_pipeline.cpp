@@ -40,12 +40,12 @@ long long stride_of(const View<T>& view) {
 
 CudaPipeline::CudaPipeline(const RefineParameters& parameters, Size size, ArenaLayout& layout)
     : parameters_(parameters), size_(size) {
-  refuse_planes(parameters, "cuda");
   if (removes_speckles()) {
     check_speckle_size(size);
     links_ = layout.reserve<std::int32_t>(size.pixels());
     sizes_ = layout.reserve<std::int32_t>(size.pixels());
   }
+  if (fills_planes()) planes_ = Planes(size, layout);
   if (fills_directions()) {
     weight_ = layout.reserve_plane<float>(size);
     value_ = layout.reserve_plane<float>(size);
@@ -64,6 +64,25 @@ CudaPipeline::Guided::Guided(const cuda::SharedContext& context, bool bilateral,
   std::ranges::copy(distance_weights(window), step.distance);
 }
 
+CudaPipeline::Planes::Planes(Size size, ArenaLayout& layout)
+    : cells(cells_of(size)),
+      colours(layout.reserve_plane<std::uint32_t>(size)),
+      joined(layout.reserve<std::uint8_t>(cells.pixels() * cell_samples * cell_samples)),
+      superpixels(layout.reserve<CudaSuperpixel>(cells.pixels())),
+      range(layout.reserve<CudaSampleRange>(1)) {}
+
+void CudaPipeline::Planes::prepare(const cuda::SharedContext& context) {
+  cuda::Options options = plane_definitions();
+  options.push_back(cuda::define("WARPS", static_cast<int>(warps)));
+  program = cuda::Program(context, cuda::refine_planes_cu, options);
+  take_colours = program.kernel("take_colours");
+  begin_superpixels = program.kernel("begin_superpixels");
+  join_nearest = program.kernel("join_nearest");
+  move_centres = program.kernel("move_centres");
+  fit_planes = program.kernel("fit_planes");
+  fill_planes = program.kernel("fill_planes");
+}
+
 void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory) {
   memory_ = memory;
   const RefineParameters& p = parameters_;
@@ -71,6 +90,7 @@ void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory
     weighted_median_ = Guided(context, false, p.weighted_median, p.weighted_median_range);
   if (p.bilateral > 0) bilateral_ = Guided(context, true, p.bilateral, p.bilateral_range);
   bilateral_.step.step = p.bilateral_step;
+  if (fills_planes()) planes_.prepare(context);
   if (!filters_guided() && !p.left_right_check && !removes_speckles() && !fills() && !takes_median()) return;
   program_ = cuda::Program(context, cuda::refine_kernels_cu, {"-DWARPS=" + std::to_string(warps)});
   check_left_right_ = program_.kernel("check_left_right");
@@ -91,6 +111,10 @@ void CudaPipeline::take(const ImageView& left, cuda::ChangingLaunches& launches)
   const View<std::uint8_t> guide = guide_.in(memory_);
   take_guide_.launch(launches, rows_of(size_), {threads}, 0, cuda::kernel_image(left), size_.width,
                      guide.data, static_cast<int>(guide.stride()));
+  if (!fills_planes()) return;
+  const View<std::uint32_t> colours = planes_.colours.in(memory_);
+  planes_.take_colours.launch(launches, rows_of(size_), {threads}, 0, cuda::kernel_image(left), size_.width,
+                              colours.data, static_cast<int>(colours.stride()));
 }
 
 void CudaPipeline::enqueue(const DisparityMap& map, View<const float> right, StreamHandle stream) const {
@@ -136,6 +160,7 @@ void CudaPipeline::remove_speckles(const DisparityMap& map, StreamHandle stream)
 }
 
 void CudaPipeline::fill(const DisparityMap& map, View<float> to, StreamHandle stream) const {
+  if (fills_planes()) fill_planes(map, stream);
   if (fills_directions())
     fill_directions(map, to, stream);
   else
@@ -146,6 +171,32 @@ void CudaPipeline::fill_row(const DisparityMap& map, View<float> to, StreamHandl
   fill_row_.launch(stream, {static_cast<unsigned>(size_.height)}, {threads}, 0, map.disparity.data,
                    stride_of(map.disparity), to.data, stride_of(to), map.status.data, stride_of(map.status),
                    size_.width);
+}
+
+void CudaPipeline::fill_planes(const DisparityMap& map, StreamHandle stream) const {
+  const View<std::uint32_t> colours = planes_.colours.in(memory_);
+  const Size cells = planes_.cells;
+  const CudaPlaneFill fill{.disparity = map.disparity.data,
+                           .status = map.status.data,
+                           .colours = colours.data,
+                           .joined = planes_.joined.in(memory_),
+                           .superpixels = planes_.superpixels.in(memory_),
+                           .range = planes_.range.in(memory_),
+                           .stride = stride_of(map.disparity),
+                           .status_stride = stride_of(map.status),
+                           .colour_stride = static_cast<int>(colours.stride()),
+                           .width = size_.width,
+                           .height = size_.height,
+                           .cells_across = cells.width,
+                           .cells_down = cells.height};
+  const Shape all_cells{static_cast<unsigned>(cells.height), static_cast<unsigned>(cells.width)};
+  planes_.begin_superpixels.launch(stream, all_cells, {threads}, 0, fill);
+  for (int round = 0; round < superpixel_rounds; ++round) {
+    planes_.join_nearest.launch(stream, all_cells, {threads}, 0, fill);
+    planes_.move_centres.launch(stream, all_cells, {threads}, 0, fill);
+  }
+  planes_.fit_planes.launch(stream, all_cells, {threads}, 0, fill);
+  planes_.fill_planes.launch(stream, rows_of(size_), {threads}, 0, fill);
 }
 
 void CudaPipeline::fill_directions(const DisparityMap& map, View<float> to, StreamHandle stream) const {

@@ -56,7 +56,9 @@ class CudaPipeline {
  private:
   bool removes_speckles() const { return parameters_.speckle_size > 1; }
   bool fills() const { return parameters_.fill != Fill::none; }
-  bool fills_directions() const { return parameters_.fill == Fill::directions; }
+  bool fills_planes() const { return parameters_.fill == Fill::planes; }
+  // The pixels that planes leave are filled in directions.
+  bool fills_directions() const { return parameters_.fill == Fill::directions || fills_planes(); }
   bool takes_median() const { return parameters_.median > 0; }
   bool filters_guided() const { return parameters_.weighted_median > 0 || parameters_.bilateral > 0; }
 
@@ -70,6 +72,21 @@ class CudaPipeline {
     cuda::Kernel filter;
   };
 
+  // What Fill::planes needs: see CudaPlaneFill.
+  struct Planes {
+    Planes(Size size, ArenaLayout& layout);
+    Planes() = default;
+    void prepare(const cuda::SharedContext& context);
+
+    Size cells;
+    PlaneBuffer<std::uint32_t> colours;
+    Buffer<std::uint8_t> joined;
+    Buffer<CudaSuperpixel> superpixels;
+    Buffer<CudaSampleRange> range;
+    cuda::Program program;
+    cuda::Kernel take_colours, begin_superpixels, join_nearest, move_centres, fit_planes, fill_planes;
+  };
+
   void refine(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
 
   void check_left_right(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
@@ -77,6 +94,7 @@ class CudaPipeline {
   // Writes the filled disparities to `to`, which may be the map's own.
   void fill(const DisparityMap& map, View<float> to, cuda::StreamHandle stream) const;
   void fill_row(const DisparityMap& map, View<float> to, cuda::StreamHandle stream) const;
+  void fill_planes(const DisparityMap& map, cuda::StreamHandle stream) const;
   void fill_directions(const DisparityMap& map, View<float> to, cuda::StreamHandle stream) const;
   void copy(View<const float> from, View<float> to, cuda::StreamHandle stream) const;
   void median(View<const float> from, View<float> to, cuda::StreamHandle stream) const;
@@ -92,6 +110,7 @@ class CudaPipeline {
   cuda::Program program_;
   cuda::Kernel check_left_right_, label_tiles_, join_tiles_, add_sizes_, remove_speckles_, fill_row_,
       take_guide_, find_in_columns_, fill_directions_, copy_, median_;
+  Planes planes_;
   Guided weighted_median_, bilateral_;
 };
 

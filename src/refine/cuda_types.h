@@ -32,6 +32,32 @@ struct CudaFill {
   int reach;  // rows up and down
 };
 
+// A superpixel of Fill::planes: its centre, and its plane if it has one. See planes.h.
+struct CudaSuperpixel {
+  int x, y, red, green, blue;
+  int has_plane;
+  int base, a, b, c;
+};
+
+// The lowest and the highest value of samples.
+struct CudaSampleRange {
+  int lowest, highest;
+};
+
+// Arguments of Fill::planes.
+struct CudaPlaneFill {
+  float* disparity;
+  unsigned char* status;
+  const unsigned* colours;  // red, green and blue: a byte each, from the lowest on
+  unsigned char* joined;    // see PlaneFill in planes.h; cell by cell
+  CudaSuperpixel* superpixels;
+  CudaSampleRange* range;
+  long long stride, status_stride;
+  int colour_stride;
+  int width, height;
+  int cells_across, cells_down;
+};
+
 // The output of decisions.
 struct CudaDecision {
   float* disparity;

@@ -38,7 +38,6 @@ OpenclPipeline::OpenclPipeline(const RefineParameters& parameters, const ImageFo
       size_(format.size),
       depth_(format.depth),
       guided_window_(std::max(parameters.weighted_median, parameters.bilateral)) {
-  refuse_planes(parameters, "opencl");
   if (removes_speckles()) {
     check_speckle_size(size_);
     links_ = layout.reserve<std::int32_t>(size_.pixels());
@@ -46,7 +45,8 @@ OpenclPipeline::OpenclPipeline(const RefineParameters& parameters, const ImageFo
   }
   const int window = std::max(parameters.median, guided_window_);
   if (window > 0) bordered_ = layout.reserve_plane<float>(bordered_size(size_, window));
-  if (parameters.fill == Fill::directions) candidates_ = layout.reserve<float>(2 * size_.pixels());
+  if (fills_planes()) planes_ = Planes(size_, layout);
+  if (fills_directions()) candidates_ = layout.reserve<float>(2 * size_.pixels());
   if (parameters.is_guided())
     guide_ = layout.reserve_plane<std::uint8_t>(bordered_guide_size(size_, guided_window_));
   if (parameters.weighted_median > 0) weighted_median_ = Guided(parameters.weighted_median, layout);
@@ -67,6 +67,25 @@ void OpenclPipeline::Guided::prepare(const opencl::Context& context, const openc
   filter = program.kernel(name);
   write(queue, memory, gray, gray_weights(range).data());
   write(queue, memory, distance, distance_weights(window).data());
+}
+
+OpenclPipeline::Planes::Planes(Size size, ArenaLayout& layout)
+    : cells(cells_of(size)),
+      joined(layout.reserve<std::uint8_t>(cells.pixels() * cell_samples * cell_samples)),
+      superpixels(layout.reserve<OpenclSuperpixel>(cells.pixels())),
+      range(layout.reserve<cl_int>(2)) {}
+
+void OpenclPipeline::Planes::prepare(const opencl::Context& context, std::size_t items_of_cell) {
+  items = items_of_cell;
+  opencl::Options options = plane_definitions();
+  options.push_back(define("ITEMS", items));
+  program = opencl::Program(context, {opencl::refine_types_cl, opencl::refine_planes_cl}, options);
+  begin_superpixels = program.kernel("begin_superpixels");
+  join_nearest = program.kernel("join_nearest");
+  move_centres = program.kernel("move_centres");
+  begin_planes = program.kernel("begin_planes");
+  correct_planes = program.kernel("correct_planes");
+  fill_planes = program.kernel("fill_planes");
 }
 
 void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory) {
@@ -94,6 +113,7 @@ void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue
   fill_directions_ = program_.kernel("fill_directions");
   border_ = program_.kernel("border");
   median_ = program_.kernel("take_median");
+  if (fills_planes()) planes_.prepare(context, is_processor ? 1 : group_items);
   if (p.weighted_median > 0)
     weighted_median_.prepare(context, queue, memory, false, p.weighted_median_range, guided_lanes_);
   if (p.bilateral > 0) bilateral_.prepare(context, queue, memory, true, p.bilateral_range, guided_lanes_);
@@ -111,7 +131,7 @@ void OpenclPipeline::enqueue(const opencl::Pair& pair, const opencl::Map& map,
   }
   if (parameters_.is_guided()) take_guide(pair, queue);
   if (fills()) {
-    fill(map, queue);
+    fill(pair, map, queue);
     queue.finish_stage("fill");
   }
   if (takes_median()) {
@@ -143,15 +163,39 @@ void OpenclPipeline::remove_speckles(const opencl::Map& map, opencl::Queue& queu
   remove_speckles_.launch(queue, rows, row, memory_, map, links, sizes, parameters_.speckle_size);
 }
 
-void OpenclPipeline::fill(const opencl::Map& map, opencl::Queue& queue) const {
+void OpenclPipeline::fill(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) const {
   const Shape rows{1, height_of(size_)}, row{items_of_row_};
   if (parameters_.fill == Fill::row) {
     fill_row_.launch(queue, rows, row, memory_, map);
     return;
   }
+  if (fills_planes()) fill_planes(pair, map, queue);
   const OpenclFill fill{guide_offset(), opencl::stride(guide_), opencl::offset(candidates_), fill_reach};
   find_in_columns_.launch(queue, groups_of(size_, 1), {group_items}, memory_, map, fill);
   fill_directions_.launch(queue, rows, row, memory_, map, fill);
+}
+
+void OpenclPipeline::fill_planes(const opencl::Pair& pair, const opencl::Map& map,
+                                 opencl::Queue& queue) const {
+  const OpenclPlaneFill fill{pair.image[0],
+                             opencl::offset(planes_.joined),
+                             opencl::offset(planes_.superpixels),
+                             opencl::offset(planes_.range),
+                             pair.channels[0],
+                             static_cast<cl_int>(depth_),
+                             planes_.cells.width,
+                             planes_.cells.height};
+  const Shape cells{width_of(planes_.cells), height_of(planes_.cells)}, items{planes_.items};
+  planes_.begin_superpixels.launch(queue, cells, items, memory_, map, fill);
+  for (int round = 0; round < superpixel_rounds; ++round) {
+    planes_.join_nearest.launch(queue, cells, items, memory_, map, fill);
+    planes_.move_centres.launch(queue, cells, items, memory_, map, fill);
+  }
+  planes_.begin_planes.launch(queue, cells, items, memory_, map, fill);
+  for (const cl_int tolerance : plane_tolerances)
+    planes_.correct_planes.launch(queue, cells, items, memory_, map, fill, tolerance, cl_int{0});
+  planes_.correct_planes.launch(queue, cells, items, memory_, map, fill, cl_int{plane_unit}, cl_int{1});
+  planes_.fill_planes.launch(queue, groups_of(size_, 1), {group_items}, memory_, map, fill);
 }
 
 void OpenclPipeline::border(const opencl::Map& map, int window, opencl::Queue& queue) const {

@@ -28,6 +28,9 @@ class OpenclPipeline {
  private:
   bool removes_speckles() const { return parameters_.speckle_size > 1; }
   bool fills() const { return parameters_.fill != Fill::none; }
+  bool fills_planes() const { return parameters_.fill == Fill::planes; }
+  // The pixels that planes leave are filled in directions.
+  bool fills_directions() const { return parameters_.fill == Fill::directions || fills_planes(); }
   bool takes_median() const { return parameters_.median > 0; }
 
   // A filter that uses the guide image.
@@ -44,9 +47,25 @@ class OpenclPipeline {
     opencl::Kernel filter;
   };
 
+  // What Fill::planes needs: see OpenclPlaneFill.
+  struct Planes {
+    Planes() = default;
+    Planes(Size size, ArenaLayout& layout);
+    void prepare(const opencl::Context& context, std::size_t items_of_cell);
+
+    Size cells;
+    Buffer<std::uint8_t> joined;
+    Buffer<OpenclSuperpixel> superpixels;
+    Buffer<cl_int> range;
+    std::size_t items = 1;  // of a cell
+    opencl::Program program;
+    opencl::Kernel begin_superpixels, join_nearest, move_centres, begin_planes, correct_planes, fill_planes;
+  };
+
   void check_left_right(const opencl::Map& map, const PlaneBuffer<float>& right, opencl::Queue& queue) const;
   void remove_speckles(const opencl::Map& map, opencl::Queue& queue) const;
-  void fill(const opencl::Map& map, opencl::Queue& queue) const;
+  void fill(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) const;
+  void fill_planes(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) const;
   // Copies the map, surrounded by "no value" for a window of this size.
   void border(const opencl::Map& map, int window, opencl::Queue& queue) const;
   void median(const opencl::Map& map, opencl::Queue& queue) const;
@@ -68,6 +87,7 @@ class OpenclPipeline {
   opencl::Program program_;
   opencl::Kernel check_left_right_, link_rows_, join_rows_, add_sizes_, remove_speckles_, fill_row_,
       take_guide_, find_in_columns_, fill_directions_, border_, median_;
+  Planes planes_;
   Guided weighted_median_, bilateral_;
 };
 

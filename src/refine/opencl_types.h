@@ -26,6 +26,24 @@ typedef struct {
   cl_int reach;        // rows up and down
 } OpenclFill;
 
+// A superpixel of Fill::planes: its centre, and its plane if it has one. See planes.h.
+typedef struct {
+  cl_int x, y, colour[3];
+  cl_int values;  // of its samples
+  cl_int has_plane;
+  cl_int base, a, b, c;
+} OpenclSuperpixel;
+
+// Of Fill::planes.
+typedef struct {
+  cl_long image;        // the left image
+  cl_long joined;       // see PlaneFill in planes.h; cell by cell
+  cl_long superpixels;  // an OpenclSuperpixel for each cell
+  cl_long range;        // two integers: the lowest and the highest value of samples
+  cl_int channels, bits;
+  cl_int cells_across, cells_down;
+} OpenclPlaneFill;
+
 #ifdef __cplusplus
 }
 #endif

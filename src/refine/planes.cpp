@@ -31,6 +31,20 @@ void take_colours(const ImageView& image, int x, int y, int step, int count,
     take(static_cast<const std::uint16_t*>(image.row(y)) + first, image.channels, step, count, channels);
 }
 
+std::vector<std::string> plane_definitions() {
+  const auto define = [](const char* name, int value) {
+    return std::string("-D") + name + "=" + std::to_string(value);
+  };
+  return {define("CELL_SIDE", cell_side),
+          define("SAMPLE_STEP", sample_step),
+          define("COLOUR_WEIGHT", colour_weight),
+          define("FARTHEST", farthest),
+          define("PLANE_UNIT", plane_unit),
+          define("LARGEST", largest),
+          define("WIDEST_TOLERANCE", plane_tolerances[0]),
+          define("LEAST_SAMPLES", least_samples)};
+}
+
 }  // namespace refine
 
 void fill_planes(const DisparityMap& map, const ImageView& guide, int threads) {

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "parallax/image.h"
 
@@ -30,13 +32,20 @@ inline constexpr int farthest = 4096;
 
 // Disparities are in 1/plane_unit pixels. Larger ones than `largest` pixels take no part.
 inline constexpr int plane_unit = 256;
-inline constexpr float largest = 1 << 20;
+inline constexpr int largest = 1 << 20;
 inline constexpr std::int32_t no_sample = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::int32_t plane_tolerances[] = {4 * plane_unit, 2 * plane_unit, plane_unit};
 inline constexpr int least_samples = 8;
 
+// These numbers as options for compilers of kernels: -DCELL_SIDE=32 and so on.
+std::vector<std::string> plane_definitions();
+
+inline Size cells_of(Size map) {
+  return {(map.width + cell_side - 1) / cell_side, (map.height + cell_side - 1) / cell_side};
+}
+
 inline std::int32_t sample_of(float disparity) {
-  if (!(std::abs(disparity) <= largest)) return no_sample;
+  if (!(std::abs(disparity) <= static_cast<float>(largest))) return no_sample;
   return static_cast<std::int32_t>(std::nearbyint(disparity * plane_unit));
 }
 
@@ -121,8 +130,7 @@ struct PlaneFill {
   PlaneFill() = default;
   // Called twice, as Arena says.
   PlaneFill(Size map, Arena& arena)
-      : cells{(map.width + cell_side - 1) / cell_side, (map.height + cell_side - 1) / cell_side},
-        samples{(map.width + 1) / sample_step, (map.height + 1) / sample_step} {
+      : cells(cells_of(map)), samples{(map.width + 1) / sample_step, (map.height + 1) / sample_step} {
     const Size whole{cells.width * cell_samples, cells.height * cell_samples};
     for (auto& channel : colour) channel = arena.reserve_plane<std::uint8_t>(whole);
     value = arena.reserve_plane<std::int32_t>(whole);

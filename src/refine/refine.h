@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
-#include <string>
 
 #include "parallax/refine.h"
 
@@ -137,14 +136,6 @@ void bilateral_reference(View<float> disparity, View<const std::uint8_t> guide, 
 // `regions` has an element for each pixel, and there are fewer than 2³¹ of them: check_speckle_size().
 void speckle_filter(const DisparityMap& map, int size, float range, std::int32_t* regions);
 void check_speckle_size(Size size);
-
-// For the pipelines of devices without kernels for Fill::planes.
-inline void refuse_planes(const RefineParameters& parameters, const char* device) {
-  if (parameters.fill != Fill::planes) return;
-  throw Error(ErrorCategory::device,
-              std::string("fill planes does not run on ") + device +
-                  ", which has no kernels for it: choose fill directions, or device cpu");
-}
 
 // All steps of a matcher's RefineParameters, with the memory they need.
 class Pipeline {

@@ -62,6 +62,7 @@ const ReportedPlan reported_plans[] = {
      R"({"method": "block", "disparities": 128, "weighted_median": 7, "bilateral": 7})"},
     {"refine, windows of 15",
      R"({"method": "block", "disparities": 128, "weighted_median": 15, "bilateral": 15})"},
+    {"refine, planes", R"({"method": "block", "disparities": 128, "fill": "planes"})"},
     // Strategies of an older study.
     {"block SAD, shared-memory",
      R"({"method": "block", "preset": "sad-full-row"})",

@@ -92,6 +92,14 @@ inline const Picture pictures[] = {
        const bool gap = y % 2 == 1 && (y % 4 == 1 ? x != 0 : x % 64 != 63);
        return gap ? none : 5.0f;
      }},
+    // With holes and outliers.
+    {"surfaces",
+     [](Random& random, int x, int y) {
+       if (random.one_in(4) || (x / 15 + y / 20) % 3 == 0) return none;
+       if (random.one_in(12)) return static_cast<float>(random.below(4000)) / 16 - 100;
+       const bool is_far = x / 37 % 2 == 0;
+       return is_far ? 0.37f * static_cast<float>(x) - 21.3f : 0.9f * static_cast<float>(y) - 50.6f;
+     }},
     {"comb", [](Random& random, int x,
                 int y) { return x % 2 == 0 || y % 50 == 49 || random.one_in(200) ? 2.0f : 9.0f; }},
     {"odd values",
@@ -163,6 +171,20 @@ struct Guide {
   }
 };
 
+// Patches of one colour, with noise.
+inline Guide random_patches(Size size, Depth depth, int channels) {
+  Guide guide(size, depth, channels);
+  Random random(7);
+  for (std::size_t i = 0; i < guide.values.size(); ++i) {
+    const int pixel = static_cast<int>(i) / channels, channel = static_cast<int>(i) % channels;
+    const int patch = pixel % size.width / 29 + 3 * (pixel / size.width / 41);
+    const int level = 20 + (patch * 53 + channel * 31) % 200 + random.below(random.one_in(30) ? 30 : 5);
+    guide.values[i] =
+        static_cast<std::uint16_t>(depth == Depth::bits8 ? level : 256 * level + random.below(256));
+  }
+  return guide;
+}
+
 inline Map refined_on_cpu(const RefineParameters& parameters, const ImageView& guide, Map map, Map right) {
   Arena arena;
   refine::Pipeline pipeline(parameters, map.size, true);
@@ -209,6 +231,7 @@ inline std::vector<Step> steps_of_refinement() {
   std::vector<P> all_steps{most, most, most};
   all_steps[0].median = 0;
   all_steps[1].median = 3;
+  all_steps[1].fill = Fill::planes;
   all_steps[2].median = 5;
   all_steps[2].fill = Fill::directions;
   return {
@@ -227,6 +250,7 @@ inline std::vector<Step> steps_of_refinement() {
                           })},
       {"FillRow", false, with_each<Fill>({Fill::row}, [](P& p, Fill fill) { p.fill = fill; })},
       {"FillDirections", true, with_each<Fill>({Fill::directions}, [](P& p, Fill fill) { p.fill = fill; })},
+      {"FillPlanes", true, with_each<Fill>({Fill::planes}, [](P& p, Fill fill) { p.fill = fill; })},
       {"Median", false, with_each<int>({3, 5}, [](P& p, int window) { p.median = window; })},
       {"WeightedMedian", true,
        with_each<Median>({{3, 1}, {5, 255}, {7, 10}, {15, 30}, {15, 255}},
@@ -254,6 +278,12 @@ inline std::string name_of_refine_case(const testing::TestParamInfo<RefineCase>&
   return name;
 }
 
+inline Guide guide_for(const RefineParameters& parameters, Size size, Depth depth) {
+  const bool is_first = size.width % 2 == 0 || depth == Depth::bits16;
+  if (parameters.fill == Fill::planes) return random_patches(size, depth, is_first ? 3 : 1);
+  return {size, depth, is_first ? 1 : 3};
+}
+
 // Calls action(parameters, size, guide) for all sizes, and all guides that the step can tell apart.
 template <class Action>
 void for_each_refine_problem(const Step& step, const Action& action) {
@@ -265,7 +295,7 @@ void for_each_refine_problem(const Step& step, const Action& action) {
     else
       for (const Size size : {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{131, 45}, Size{5, 300}})
         for (const Depth depth : {Depth::bits8, Depth::bits16})
-          action(parameters, size, Guide(size, depth, size.width % 2 == 0 || depth == Depth::bits16 ? 1 : 3));
+          action(parameters, size, guide_for(parameters, size, depth));
   }
 }
 

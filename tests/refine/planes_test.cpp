@@ -189,20 +189,6 @@ Map random_surfaces(Size size, unsigned seed) {
   return map;
 }
 
-// Patches of one colour, with noise.
-Guide random_patches(Size size, Depth depth, int channels) {
-  Guide guide(size, depth, channels);
-  Random random(7);
-  for (std::size_t i = 0; i < guide.values.size(); ++i) {
-    const int pixel = static_cast<int>(i) / channels, channel = static_cast<int>(i) % channels;
-    const int patch = pixel % size.width / 29 + 3 * (pixel / size.width / 41);
-    const int level = 20 + (patch * 53 + channel * 31) % 200 + random.below(random.one_in(30) ? 30 : 5);
-    guide.values[i] =
-        static_cast<std::uint16_t>(depth == Depth::bits8 ? level : 256 * level + random.below(256));
-  }
-  return guide;
-}
-
 TEST_F(FillPlanesTest, EqualsTheReferenceOnEveryTargetAndNumberOfThreads) {
   std::vector<std::string> targets = cpu_targets();
   targets.push_back("");
