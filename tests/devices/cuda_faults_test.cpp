@@ -62,9 +62,12 @@ class CudaFaultsTest : public GpuTest, public testing::WithParamInterface<SmallP
 };
 
 // The calls that create what is released later; their number determines the number of releases.
-constexpr std::string_view makers[] = {"cuMemAlloc_v2",      "cuMemHostAlloc",
-                                       "cuStreamCreate",     "cuEventCreate",
-                                       "cuModuleLoadData",   "cuStreamEndCapture",
+constexpr std::string_view makers[] = {"cuMemAlloc_v2",
+                                       "cuMemHostAlloc",
+                                       "cuStreamCreate",
+                                       "cuEventCreate",
+                                       "cuModuleLoadData",
+                                       "cuStreamEndCapture",
                                        "cuGraphInstantiateWithFlags"};
 bool releases(std::string_view name) {
   for (const std::string_view part : {"Free", "Destroy", "Unload", "Release", "Pop"})
