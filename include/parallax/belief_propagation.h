@@ -50,14 +50,14 @@ struct BeliefPropagationParameters {
   int levels = 5;
   /// Half-sweeps on each level; each updates one of the two colours of the checkerboard; 1…1000.
   int iterations = 7;
-  /// The same on the finest level, the image itself, where fewer do; 0 = `iterations`; 0…1000.
+  /// The same on the finest level, the image itself, where fewer suffice; 0 = `iterations`; 0…1000.
   int finest_iterations = 3;
   /// The same in the right match of the left-right check; 0 = as in the left match; 0…1000.
   int right_finest_iterations = 2;
   /// The number of finest levels on which a tile of 8×8 pixels considers only candidate labels: those that the
   /// pixels of the next coarser level, under the tile or next to it, believe most, and labels near them; 0…2,
-  /// 0 = all levels consider all labels. Candidates need fixed8, DataCost::census, and data costs of which
-  /// four add up to at most 4·T; otherwise all labels are considered.
+  /// 0 = all levels consider all labels. Candidates need fixed8, DataCost::census, and data costs of
+  /// at most T; otherwise all labels are considered.
   int candidate_levels = 2;
   int candidate_slack = 1;  ///< labels on either side of a believed one that are candidates, too; 0…1024
   int candidate_ranges = 2;  ///< ranges of candidates of a tile, at most; the nearest of more are joined; 1…4

@@ -96,7 +96,7 @@ struct Model : data_cost::CostModel {
   // of the next one then fit as they are, without subtracting a pixel's least first.
   bool has_candidates(std::size_t level, std::size_t levels) const {
     return parameters.arithmetic == Arithmetic::fixed8 && cost == DataCost::census &&
-           4 * highest_data_cost() <= static_cast<float>(data_bound()) && level + 1 < levels &&
+           highest_data_cost() <= static_cast<float>(bound) && level + 1 < levels &&
            level < static_cast<std::size_t>(parameters.candidate_levels);
   }
   refine::DecisionRule decision() const {

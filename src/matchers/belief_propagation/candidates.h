@@ -19,7 +19,6 @@ inline constexpr int most_candidate_ranges = 4;
 
 struct LabelRange {
   int first, last;  // last excluded
-  int labels() const { return last - first; }
 };
 
 struct LabelRanges {
