@@ -60,7 +60,7 @@ struct BeliefPropagationParameters {
   /// at most T; otherwise all labels are considered.
   int candidate_levels = 2;
   int candidate_slack = 1;  ///< labels on either side of a believed one that are candidates, too; 0…1024
-  int candidate_ranges = 2;  ///< ranges of candidates of a tile, at most; the nearest of more are joined; 1…4
+  int candidate_ranges = 4;  ///< ranges of candidates of a tile, at most; the nearest of more are joined; 1…4
   Arithmetic arithmetic = Arithmetic::fixed8;  ///< format of messages and costs
 
   /// Any data cost except mean_absolute_difference. In float16, the costs of a `volume`, and their sums over

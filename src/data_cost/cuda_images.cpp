@@ -11,7 +11,7 @@ namespace {
 using cuda::Shape;
 using cuda::StreamHandle;
 
-constexpr unsigned block_threads = 128;
+constexpr unsigned block_threads = 128, census_rows = 8;
 
 // One thread per pixel.
 Shape rows_of(Size size, unsigned deep) {
@@ -25,6 +25,7 @@ CudaImages::CudaImages(const CostModel& model, const ImageFormat& format, bool b
                        bool at_once)
     : model_(model),
       format_(format),
+      at_once_(both && at_once),
       weights_(smoothing_weights(model.smoothing)),
       stride_(round_up(format.size.width, 64)),
       validity_words_(divide_round_up(format.size.width, 32)) {
@@ -134,11 +135,22 @@ void CudaImages::make_ready(Which which, StreamHandle stream) const {
   if (smooths()) smooth(which, stream);
   const Shape grid = rows_of(format_.size, 2);
   const auto& features = inputs_[which].features;
-  if (model_.cost == DataCost::census)
-    census_.launch(stream, grid, {block_threads}, 0, samples(which), at(features[0]), at(features[1]));
+  if (model_.cost == DataCost::census && !(at_once_ && which == mirrored)) find_census(which, stream);
   if (model_.cost == DataCost::birchfield_tomasi)
     half_pixel_range_.launch(stream, grid, {block_threads}, 0, samples(which), at(features[0]),
                              at(features[1]));
+}
+
+// If both pairs are used at the same time, those of the mirrored one, too.
+void CudaImages::find_census(Which which, StreamHandle stream) const {
+  const Shape grid{cuda::blocks(static_cast<std::size_t>(format_.size.height), census_rows),
+                   cuda::blocks(static_cast<std::size_t>(format_.size.width), block_threads), 2};
+  const auto signatures = [&](Which of, int side) {
+    return reinterpret_cast<std::uint64_t*>(at(inputs_[of].features[side]));
+  };
+  std::uint64_t* const none = nullptr;
+  census_.launch(stream, grid, {block_threads}, 0, samples(which), signatures(which, 0), signatures(which, 1),
+                 at_once_ ? signatures(mirrored, 0) : none, at_once_ ? signatures(mirrored, 1) : none);
 }
 
 void CudaImages::smooth(Which which, StreamHandle stream) const {

@@ -147,22 +147,61 @@ PARALLAX_KERNEL smooth(CudaSamples from, CudaSamples to, const uint32* weights, 
       static_cast<uint16>(sum >> 16);
 }
 
-// Census, Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre.
-// grid.z = 2.
-PARALLAX_KERNEL census(CudaSamples samples, uint64* left, uint64* right) {
+namespace {
+
+constexpr int census_threads = 128, census_rows = 8;  // of a block, which computes a column a thread
+constexpr int reach_x = 4, reach_y = 3;
+
+}  // namespace
+
+// Census, Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre. Grid:
+// blocks of rows, blocks of a row, 2 images. The mirrored pair gets the same signatures, because only the number
+// of bits in which two signatures differ matters; null: it is not wanted.
+PARALLAX_KERNEL __launch_bounds__(census_threads)
+    census(CudaSamples samples, uint64* left, uint64* right, uint64* mirrored_left, uint64* mirrored_right) {
+  __shared__ uint16 window[census_rows + 2 * reach_y][census_threads + 2 * reach_x];
   wait_for_previous();
-  const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
-  if (x >= samples.width) return;
-  const uint16* gray =
-      (blockIdx.z == 0 ? samples.left : samples.right) + (samples.planes - 1) * samples.plane;
-  const uint16 centre = gray[static_cast<int64>(y) * samples.stride + x];
-  uint64 signature = 0;
-  for (int j = -3; j <= 3; ++j) {
-    const uint16* row = gray + static_cast<int64>(clamped(y + j, samples.height)) * samples.stride;
-#pragma unroll
-    for (int i = -4; i <= 4; ++i) signature = signature << 1 | (row[clamped(x + i, samples.width)] < centre);
+  const int first_x = blockIdx.y * census_threads, first_y = blockIdx.x * census_rows;
+  const bool is_left = blockIdx.z == 0;
+  const uint16* gray = (is_left ? samples.left : samples.right) + (samples.planes - 1) * samples.plane;
+  for (int j = 0; j < census_rows + 2 * reach_y; ++j) {
+    const uint16* row =
+        gray + static_cast<int64>(clamped(first_y + j - reach_y, samples.height)) * samples.stride;
+    for (int i = threadIdx.x; i < census_threads + 2 * reach_x; i += census_threads)
+      window[j][i] = row[clamped(first_x + i - reach_x, samples.width)];
   }
-  (blockIdx.z == 0 ? left : right)[static_cast<int64>(y) * samples.stride + x] = signature;
+  __syncthreads();
+  int centre[census_rows];
+  uint32 high[census_rows] = {}, low[census_rows] = {};
+#pragma unroll
+  for (int k = 0; k < census_rows; ++k) centre[k] = window[k + reach_y][threadIdx.x + reach_x];
+#pragma unroll
+  for (int j = 0; j < census_rows + 2 * reach_y; ++j) {
+#pragma unroll
+    for (int i = 0; i <= 2 * reach_x; ++i) {
+      const int value = window[j][threadIdx.x + i];
+#pragma unroll
+      for (int k = 0; k < census_rows; ++k) {
+        const int row = j - k;  // of the window around that pixel
+        if (row < 0 || row > 2 * reach_y || (row == reach_y && i == reach_x)) continue;
+        // The sign of the difference enters from below.
+        uint32& bits = row < reach_y || (row == reach_y && i < reach_x) ? high[k] : low[k];
+        bits = __funnelshift_l(static_cast<uint32>(value - centre[k]), bits, 1);
+      }
+    }
+  }
+  const int x = first_x + threadIdx.x;
+  if (x >= samples.width) return;
+  uint64* const out = is_left ? left : right;
+  uint64* const mirrored_out = is_left ? mirrored_right : mirrored_left;
+#pragma unroll
+  for (int k = 0; k < census_rows; ++k) {
+    if (first_y + k >= samples.height) return;
+    const int64 row = static_cast<int64>(first_y + k) * samples.stride;
+    const uint64 signature = static_cast<uint64>(high[k]) << 32 | low[k];
+    out[row + x] = signature;
+    if (mirrored_out != nullptr) mirrored_out[row + samples.width - 1 - x] = signature;
+  }
 }
 
 // Birchfield & Tomasi 1998: the lowest and the highest value of the row within half a pixel, in the low and

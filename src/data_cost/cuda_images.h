@@ -31,7 +31,8 @@ class CudaImages {
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) const;
   // Must precede make_ready() of the mirrored pair.
   void mirror(cuda::StreamHandle stream) const;
-  // Smooths, and computes the inputs of costs.
+  // Smooths, and computes the inputs of costs. If both pairs are used at the same time, that of the mirrored pair
+  // needs that of the other one.
   void make_ready(Which which, cuda::StreamHandle stream) const;
 
   // Another kernel of the same file.
@@ -69,10 +70,12 @@ class CudaImages {
   CudaSamples samples(Which which) const { return samples(pairs_[which].samples); }
   CudaSamples samples(const Buffer<std::uint16_t> (&buffers)[2]) const;
   CudaValidity validity(Which which) const;
+  void find_census(Which which, cuda::StreamHandle stream) const;
   void smooth(Which which, cuda::StreamHandle stream) const;
 
   CostModel model_;
   ImageFormat format_;
+  bool at_once_;
   std::vector<std::uint32_t> weights_;
   int stride_, validity_words_;
   Pair pairs_[2];

@@ -155,6 +155,7 @@ class Cuda : public cuda::Plan {
   void match(const DisparityMap& map, StreamHandle stream) final {
     const CudaDecision to = refine::left_map(map, model_.decision(), images_.from_start(), images_.stride());
     if (checks_both()) images_.mirror(stream);
+    images_.make_ready(CudaImages::as_it_is, stream);
     const StreamHandle of_right = at_once_ ? branch_.fork(stream) : stream;
     match_pair(CudaImages::as_it_is, to, stream);
     View<float> right;
@@ -162,6 +163,7 @@ class Cuda : public cuda::Plan {
       right = at(right_disparity_);
       CudaDecision to_right = refine::right_map(to, right);
       to_right.from_start = images_.from_start(CudaImages::mirrored);
+      images_.make_ready(CudaImages::mirrored, of_right);
       match_pair(CudaImages::mirrored, to_right, of_right);
     }
     if (at_once_) branch_.join(stream);
@@ -169,7 +171,6 @@ class Cuda : public cuda::Plan {
   }
 
   void match_pair(Which pair, const CudaDecision& to, StreamHandle stream) {
-    images_.make_ready(pair, stream);
     for (std::size_t level = 1; has_edges() && level < sizes_.size(); ++level) {
       const View<const std::uint16_t> fine = gray(level - 1, pair);
       const View<std::uint16_t> coarse = at(grays_[pair][level]);
