@@ -11,7 +11,7 @@ namespace {
 using cuda::Shape;
 using cuda::StreamHandle;
 
-constexpr unsigned block_threads = 128, census_rows = 8;
+constexpr unsigned block_threads = 128, census_rows = 4;
 
 // One thread per pixel.
 Shape rows_of(Size size, unsigned deep) {

@@ -149,7 +149,7 @@ PARALLAX_KERNEL smooth(CudaSamples from, CudaSamples to, const uint32* weights, 
 
 namespace {
 
-constexpr int census_threads = 128, census_rows = 8;  // of a block, which computes a column a thread
+constexpr int census_threads = 128, census_rows = 4;  // of a block, which computes a column a thread
 constexpr int reach_x = 4, reach_y = 3;
 
 }  // namespace
