@@ -96,27 +96,40 @@ RowFeatures::Planes RowFeatures::planes(int side, int y, int slot) const {
     case Feature::birchfield_tomasi:
       write_birchfield_tomasi(gray.row(y), scratch);
       break;
-    case Feature::census:
-      write_census(gray, y, scratch);
+    case Feature::census: {
+      std::uint8_t* bytes[most_feature_planes];
+      for (std::size_t plane = 0; plane < most_feature_planes; ++plane)
+        bytes[plane] = reinterpret_cast<std::uint8_t*>(scratch.planes[plane]);
+      write_census(side, y, slot, bytes);
       break;
+    }
   }
   return planes;
 }
 
-void RowFeatures::write_census(View<const std::uint16_t> gray, int y, const Scratch& scratch) const {
+void RowFeatures::write_census(int side, int y, int slot, std::uint8_t* const* planes) const {
+  const View<const std::uint16_t> gray = this->gray(side);
   RowCensus census;
   census.width = size_.width;
   for (int j = 0; j < 7; ++j) {
     const std::uint16_t* in = gray.row(std::clamp(y + j - 3, 0, size_.height - 1));
-    std::uint16_t* row = scratch.census_rows[static_cast<std::size_t>(j)];
+    std::uint16_t* row = scratch_[static_cast<std::size_t>(slot)].census_rows[static_cast<std::size_t>(j)];
     std::fill_n(row, census_border, in[0]);
     std::copy_n(in, size_.width, row + census_border);
     std::fill_n(row + census_border + size_.width, census_border, in[size_.width - 1]);
     census.rows[j] = row;
   }
-  for (int plane = 0; plane < 8; ++plane)
-    census.planes[plane] = reinterpret_cast<std::uint8_t*>(scratch.planes[static_cast<std::size_t>(plane)]);
+  std::copy_n(planes, most_feature_planes, census.planes);
   census_row(census);
+}
+
+void RowFeatures::mirror_right_gray(const Workers& workers) const {
+  for_row_ranges(workers, size_.height, [&](int first, int last, int) {
+    for (int y = first; y < last; ++y) {
+      const std::uint16_t* row = samples_[1].back().row(y);
+      std::reverse_copy(row, row + size_.width, samples_[0].back().row(y));
+    }
+  });
 }
 
 void RowFeatures::write_birchfield_tomasi(const std::uint16_t* gray, const Scratch& scratch) const {

@@ -64,7 +64,12 @@ class RowFeatures {
   using Planes = std::array<const std::uint16_t*, most_feature_planes>;
   Planes planes(int side, int y, int slot) const;
 
+  // The planes of census, in memory of the caller's: rows end at a full vector.
+  void write_census(int side, int y, int slot, std::uint8_t* const* planes) const;
+
   View<const std::uint16_t> gray(int side) const { return samples_[side].back(); }
+  // Replaces the left gray image by the right one, mirrored: that of the mirrored pair.
+  void mirror_right_gray(const Workers& workers) const;
 
  private:
   struct Scratch {
@@ -73,7 +78,6 @@ class RowFeatures {
     std::array<std::uint16_t*, most_feature_planes> planes;
   };
   bool smooths() const { return weights_.size() > 1; }
-  void write_census(View<const std::uint16_t> gray, int y, const Scratch& scratch) const;
   void write_birchfield_tomasi(const std::uint16_t* gray, const Scratch& scratch) const;
 
   Feature feature_;

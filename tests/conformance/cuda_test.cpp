@@ -221,8 +221,8 @@ TEST_F(CudaTest, ChoicesOfCandidatesNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {70, 33}, .disparities = 60});
   BeliefPropagationParameters parameters = of_candidates(2, 2, 2);
   parameters.disparities = 60;
-  for (const auto& [name, value] : {std::pair{"candidates_per_thread", "4"},
-                                    {"candidates_per_thread", "16"},
+  for (const auto& [name, value] : {std::pair{"candidates_in_shared_memory", "16"},
+                                    {"candidates_in_shared_memory", "48"},
                                     {"candidate_threads_per_block", "256"},
                                     {"candidate_blocks_per_multiprocessor", "8"},
                                     {"both_matches_at_once", "0"}})

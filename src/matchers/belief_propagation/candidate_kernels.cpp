@@ -179,52 +179,83 @@ void decide_tile_here(const TileLabels& tile, int colour, bool around, std::uint
 
 // Both colours of a tile, or as many of its columns as fit in a vector.
 using Pixels = hn::CappedTag<std::uint8_t, tile_pixels>;
+using PixelBytes = hn::Vec<Pixels>;
+constexpr int pixel_lanes = hn::MaxLanes(Pixels());
 
-// Costs of the pixels of 8 columns of a strip for one label, by column.
-class StripCosts {
+// Costs of 64 distances.
+class CostTable {
+#if HWY_TARGET <= HWY_AVX3_DL
  public:
-  HWY_INLINE StripCosts(const TileCosts& costs, int strip, int column)
-      : costs_(costs), right_(costs.right[strip]), column_(column) {
-    const FeatureStrip& left = costs.left[strip];
-    for (int p = 0; p <= most_feature_planes; ++p) left_[p] = left.planes[p] + 8 * column;
-  }
-
-  HWY_INLINE void write(int label, std::uint8_t* out) const {
-    const Pixels tag;
-    const int lanes = static_cast<int>(hn::Lanes(tag));
-    const std::ptrdiff_t right = 8 * static_cast<std::ptrdiff_t>(column_ + costs_.labels_end - 1 - label);
-    for (int i = 0; i < tile_pixels; i += lanes) {
-      const auto at = [&](int plane) HWY_ATTR {
-        return hn::Xor(hn::LoadU(tag, left_[plane] + i), hn::LoadU(tag, right_.planes[plane] + right + i));
-      };
-      auto distance = hn::PopulationCount(at(0));
-      for (int plane = 1; plane < most_feature_planes; ++plane)
-        distance = hn::Add(distance, hn::PopulationCount(at(plane)));
-      const auto exists = hn::LoadU(tag, right_.planes[most_feature_planes] + right + i);
-      const auto outside = hn::Set(tag, costs_.outside);
-      const auto cost = hn::Or(hn::And(exists, look_up(distance)), hn::AndNot(exists, outside));
-      hn::StoreU(hn::And(cost, hn::LoadU(tag, left_[most_feature_planes] + i)), tag, out + i);
-    }
+  HWY_INLINE explicit CostTable(const std::uint8_t* costs) : all_(hn::LoadU(Pixels(), costs)) {}
+  // Highway has no lookup in a table of 64 bytes.
+  HWY_INLINE PixelBytes at(PixelBytes distance) const {
+    return PixelBytes{_mm512_permutexvar_epi8(distance.raw, all_.raw)};
   }
 
  private:
-  HWY_INLINE hn::Vec<Pixels> look_up(hn::Vec<Pixels> distance) const {
-    const Pixels tag;
-    constexpr int chunks = 4;
-    if constexpr (data_cost::HWY_NAMESPACE::has_tables) {
-      hn::Vec<Pixels> table[chunks];
-      for (int c = 0; c < chunks; ++c) table[c] = hn::LoadDup128(tag, costs_.table + 16 * c);
-      return data_cost::HWY_NAMESPACE::look_up<chunks>(tag, table, distance);
-    } else {
-      return hn::Set(tag, costs_.table[hn::GetLane(distance)]);
+  PixelBytes all_;
+#elif HWY_TARGET == HWY_SCALAR
+ public:
+  explicit CostTable(const std::uint8_t* costs) : costs_(costs) {}
+  PixelBytes at(PixelBytes distance) const {
+    return hn::Set(Pixels(), costs_[hn::GetLane(distance) % 64]);
+  }
+
+ private:
+  const std::uint8_t* costs_;
+#else
+ public:
+  HWY_INLINE explicit CostTable(const std::uint8_t* costs) {
+    for (int c = 0; c < 4; ++c) parts_[c] = hn::LoadDup128(Pixels(), costs + 16 * c);
+  }
+  HWY_INLINE PixelBytes at(PixelBytes distance) const {
+    return data_cost::HWY_NAMESPACE::look_up<4>(Pixels(), parts_, distance);
+  }
+
+ private:
+  PixelBytes parts_[4];
+#endif
+};
+
+// Costs of a vector of pixels of a strip, from a byte of its planes on.
+class PixelCosts {
+ public:
+  HWY_INLINE PixelCosts(const StripCosts& costs, int byte) : table_(costs.table) {
+    for (int p = 0; p < planes; ++p) {
+      left_[p] = hn::LoadU(Pixels(), costs.left.planes[p] + byte);
+      right_[p] = costs.right.planes[p] + byte + tile_side * (costs.labels - 1);
     }
   }
 
-  const TileCosts& costs_;
-  const FeatureStrip& right_;
-  int column_;
-  const std::uint8_t* left_[most_feature_planes + 1];
+  HWY_INLINE PixelBytes at(int label) const {
+    const std::ptrdiff_t offset = -tile_side * static_cast<std::ptrdiff_t>(label);
+    const auto right = [&](int plane) HWY_ATTR { return hn::LoadU(Pixels(), right_[plane] + offset); };
+    const auto bits = [&](int plane)
+                          HWY_ATTR { return hn::PopulationCount(hn::Xor(left_[plane], right(plane))); };
+    auto distance = bits(0);
+    for (int p = 1; p < most_feature_planes; ++p) distance = hn::Add(distance, bits(p));
+    const auto missing = hn::Not(right(most_feature_planes));
+    return hn::And(left_[most_feature_planes], table_.at(hn::Or(distance, missing)));
+  }
+
+ private:
+  static constexpr int planes = most_feature_planes + 1;
+  CostTable table_;
+  PixelBytes left_[planes];
+  const std::uint8_t* right_[planes];
 };
+
+// Costs of a few labels, which stay in the first-level cache.
+constexpr int chunk_labels = 16;
+using CostChunk = std::uint8_t[chunk_labels][4][tile_pixels];
+
+// label_of(k) is label k of the chunk; `which` is one of the four vectors or tiles of each label.
+template <class LabelOf>
+HWY_INLINE void write_chunk(const StripCosts& costs, int byte, int count, const LabelOf& label_of, int which,
+                            int at, CostChunk& out) {
+  const PixelCosts pixels(costs, byte);
+  for (int k = 0; k < count; ++k) hn::Store(pixels.at(label_of(k)), Pixels(), out[k][which] + at);
+}
 
 #if HWY_TARGET == HWY_SCALAR
 
@@ -233,73 +264,221 @@ void split_colours(const std::uint8_t* pixels, std::uint8_t (*out)[tile_lanes]) 
     for (int y = 0; y < tile_side; ++y) out[(x + y) % 2][x / 2 * tile_side + y] = pixels[x * tile_side + y];
 }
 
-void add_up_children(const std::uint8_t* pixels, std::uint8_t* sums) {
-  for (int i = 0; i < 16; ++i) {
-    const std::uint8_t* child = pixels + i / 4 * 2 * tile_side + i % 4 * 2;
-    sums[i] = static_cast<std::uint8_t>(child[0] + child[1] + child[tile_side] + child[tile_side + 1]);
+// Adds up 2×2 pixels of 16 columns of two strips.
+void add_up_children(const std::uint8_t (*tiles)[tile_pixels], std::uint8_t* sums) {
+  for (int x = 0; x < tile_side; ++x) {
+    for (int y = 0; y < tile_side; ++y) {
+      const std::uint8_t* child = tiles[y / 4 * 2 + x / 4] + x % 4 * 2 * tile_side + y % 4 * 2;
+      sums[x * tile_side + y] =
+          static_cast<std::uint8_t>(child[0] + child[1] + child[tile_side] + child[tile_side + 1]);
+    }
+  }
+}
+
+void sum_strip_here(const StripSums& s) {
+  auto* sums = static_cast<std::uint16_t*>(s.scratch);
+  for (int x = 0; x < s.columns / s.side; ++x) {
+    for (int y = 0; y < s.rows; ++y) {
+      for (int label = 0; label < s.costs.labels; ++label) {
+        int sum = 0;
+        for (int i = 0; i < s.side * s.side; ++i) {
+          const PixelCosts pixel(s.costs, (x * s.side + i % s.side) * tile_side + y * s.side + i / s.side);
+          sum += hn::GetLane(pixel.at(label));
+        }
+        sums[label] = static_cast<std::uint16_t>(sum);
+      }
+      const int least = *std::min_element(sums, sums + s.costs.labels);
+      for (int label = 0; label < s.costs.labels; ++label)
+        s.out[y][x % 2][label * s.stride + x / 2] =
+            static_cast<std::uint8_t>(std::min(sums[label] - least, s.bound));
+    }
   }
 }
 
 #else
 
+using Columns = hn::Repartition<std::uint64_t, Pixels>;
+using RowPairs = hn::Repartition<std::uint16_t, Pixels>;
+using RowFours = hn::Repartition<std::uint32_t, Pixels>;
+
 // Splits pixels by colour: from columns of 8 rows.
 HWY_INLINE void split_colours(const std::uint8_t* pixels, std::uint8_t (*out)[tile_lanes]) {
-  const hn::CappedTag<std::uint64_t, tile_lanes / 8> columns;
-  const hn::Repartition<std::uint8_t, decltype(columns)> bytes;
-  const int count = static_cast<int>(hn::Lanes(columns));
-  const auto odd_rows = hn::Set(hn::Repartition<std::uint16_t, decltype(columns)>(), std::uint16_t{0xFF00});
-  for (int i = 0; i < tile_lanes / 8; i += count) {
-    hn::Vec<decltype(columns)> even, odd;
-    hn::LoadInterleaved2(columns, reinterpret_cast<const std::uint64_t*>(pixels) + 2 * i, even, odd);
-    const auto rows = hn::BitCast(columns, odd_rows);
-    const auto of_even = hn::Or(hn::And(rows, odd), hn::AndNot(rows, even)),
-               of_odd = hn::Or(hn::And(rows, even), hn::AndNot(rows, odd));
-    hn::StoreU(hn::BitCast(bytes, of_even), bytes, out[0] + 8 * i);
-    hn::StoreU(hn::BitCast(bytes, of_odd), bytes, out[1] + 8 * i);
+  const Columns columns;
+  const hn::Half<Pixels> half;
+  for (int i = 0; i < tile_pixels; i += pixel_lanes) {
+    const auto pairs = hn::BitCast(columns, hn::Load(Pixels(), pixels + i));
+    const auto odd_rows = hn::BitCast(columns, hn::Set(RowPairs(), std::uint16_t{0xFF00}));
+    // Even columns become colour 0, odd ones colour 1.
+    const auto colours = hn::BitCast(
+        columns, hn::Or(hn::And(odd_rows, hn::Reverse2(columns, pairs)), hn::AndNot(odd_rows, pairs)));
+    const auto even = hn::ConcatEven(columns, colours, colours),
+               odd = hn::ConcatOdd(columns, colours, colours);
+    hn::StoreU(hn::LowerHalf(half, hn::BitCast(Pixels(), even)), half, out[0] + i / 2);
+    hn::StoreU(hn::LowerHalf(half, hn::BitCast(Pixels(), odd)), half, out[1] + i / 2);
   }
 }
 
-// Adds up 2×2 pixels: 8×8 pixels by column give 4×4, by column.
-HWY_INLINE void add_up_children(const std::uint8_t* pixels, std::uint8_t* sums) {
-  const hn::CappedTag<std::uint64_t, tile_lanes / 8> columns;
-  const hn::Repartition<std::uint8_t, decltype(columns)> bytes;
-  const hn::Repartition<std::uint16_t, decltype(columns)> pairs;
-  const hn::Half<decltype(bytes)> narrow;
-  const int count = static_cast<int>(hn::Lanes(columns));
-  for (int i = 0; i < tile_lanes / 8; i += count) {
-    hn::Vec<decltype(columns)> even, odd;
-    hn::LoadInterleaved2(columns, reinterpret_cast<const std::uint64_t*>(pixels) + 2 * i, even, odd);
-    const auto both = hn::BitCast(pairs, hn::Add(hn::BitCast(bytes, even), hn::BitCast(bytes, odd)));
-    const auto sum = hn::Add(hn::And(both, hn::Set(pairs, std::uint16_t{255})), hn::ShiftRight<8>(both));
-    const auto narrowed = hn::ConcatEven(bytes, hn::BitCast(bytes, sum), hn::BitCast(bytes, sum));
-    hn::StoreU(hn::LowerHalf(narrow, narrowed), narrow, sums + 4 * i);
+// Sums of columns 0 and 1, 2 and 3, and so on.
+HWY_INLINE PixelBytes add_columns(PixelBytes first, PixelBytes second) {
+  const Columns columns;
+  const auto low = hn::BitCast(columns, first), high = hn::BitCast(columns, second);
+  return hn::Add(hn::BitCast(Pixels(), hn::ConcatEven(columns, high, low)),
+                 hn::BitCast(Pixels(), hn::ConcatOdd(columns, high, low)));
+}
+
+// Sums of rows 0 and 1, 2 and 3, and so on.
+HWY_INLINE hn::Vec<RowPairs> add_rows(PixelBytes pixels) {
+  const auto pairs = hn::BitCast(RowPairs(), pixels);
+  return hn::Add(hn::And(pairs, hn::Set(RowPairs(), std::uint16_t{255})), hn::ShiftRight<8>(pairs));
+}
+
+// Adds up 2×2 pixels of 16 columns of two strips.
+HWY_INLINE void add_up_children(const std::uint8_t (*tiles)[tile_pixels], std::uint8_t* sums) {
+  // Four rows of the upper strip, then four of the lower one.
+  HWY_ALIGN static constexpr std::uint8_t order[16] = {0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15};
+  const auto by_strip = hn::LoadDup128(Pixels(), order);
+  for (int i = 0; i < 2 * tile_pixels; i += 2 * pixel_lanes) {
+    const auto rows = [&](int strip) HWY_ATTR {
+      // Both vectors are in the same tile, or each is one.
+      const std::uint8_t* first = tiles[2 * strip] + i;
+      return add_rows(add_columns(hn::Load(Pixels(), first), hn::Load(Pixels(), first + pixel_lanes)));
+    };
+    const auto both = hn::BitCast(Pixels(), hn::Or(rows(0), hn::ShiftLeft<8>(rows(1))));
+    hn::Store(hn::TableLookupBytes(both, by_strip), Pixels(), sums + i / 2);
   }
+}
+
+// 32 blocks of pixels in a row make 16 elements for each parity.
+constexpr int sum_columns = 32;
+constexpr int sum_elements = sum_columns / 2;
+
+// Adds up the blocks in four vectors of columns, for all labels: [x][row], of a block row's `pitch` for each label.
+template <int side>
+HWY_INLINE void add_up_blocks(const StripSums& s, int column, int pitch, std::uint16_t* out) {
+  const hn::Half<RowPairs> half;
+  HWY_ALIGN CostChunk costs;
+  for (int first = 0; first < s.costs.labels; first += chunk_labels) {
+    const int count = std::min(chunk_labels, s.costs.labels - first);
+    for (int i = 0; i < 4; ++i)
+      write_chunk(
+          s.costs, column * tile_side + i * pixel_lanes, count, [&](int k) { return first + k; }, i, 0,
+          costs);
+    for (int k = 0; k < count; ++k) {
+      const auto vector = [&](int i) HWY_ATTR { return hn::Load(Pixels(), costs[k][i]); };
+      const auto low = add_columns(vector(0), vector(1)), high = add_columns(vector(2), vector(3));
+      std::uint16_t* to = out + (first + k) * pitch;
+      if constexpr (side == 2) {
+        hn::StoreU(add_rows(low), RowPairs(), to);
+        hn::StoreU(add_rows(high), RowPairs(), to + pixel_lanes / 2);
+      } else {
+        const auto pairs = hn::BitCast(RowFours(), add_rows(add_columns(low, high)));
+        hn::StoreU(hn::TruncateTo(half, hn::Add(pairs, hn::ShiftRight<16>(pairs))), half, to);
+      }
+    }
+  }
+}
+
+// Splits 32 block columns of two or four rows by row and parity of x.
+template <int rows>
+HWY_INLINE void split_blocks(const StripSums& s, const std::uint8_t* blocks, std::ptrdiff_t at) {
+  const hn::Full128<std::uint8_t> tag;
+  const auto store = [&](auto values, int row, int parity)
+                         HWY_ATTR { hn::StoreU(values, tag, s.out[row][parity] + at); };
+  hn::Vec<decltype(tag)> low[4], high[4];
+  hn::LoadInterleaved4(tag, blocks, low[0], low[1], low[2], low[3]);
+  if constexpr (rows == 4) hn::LoadInterleaved4(tag, blocks + 64, high[0], high[1], high[2], high[3]);
+  for (int row = 0; row < s.rows; ++row) {
+    if constexpr (rows == 2) {
+      store(low[row], row, 0);
+      store(low[2 + row], row, 1);
+    } else {
+      store(hn::ConcatEven(tag, high[row], low[row]), row, 0);
+      store(hn::ConcatOdd(tag, high[row], low[row]), row, 1);
+    }
+  }
+}
+
+// Subtracts the least of all labels, and writes elements of the planes.
+template <int rows>
+HWY_INLINE void settle_blocks(const StripSums& s, const std::uint16_t* sums, int element) {
+  constexpr int values = sum_columns * rows;
+  const hn::CappedTag<std::uint16_t, values> tag;
+  const hn::Rebind<std::uint8_t, decltype(tag)> narrow;
+  const hn::RebindToSigned<decltype(tag)> signed_tag;
+  const auto bound = hn::Set(tag, static_cast<std::uint16_t>(s.bound));
+  const int lanes = static_cast<int>(hn::Lanes(tag));
+  HWY_ALIGN std::uint16_t least[values];
+  for (int i = 0; i < values; i += lanes) {
+    auto lowest = hn::LoadU(tag, sums + i);
+    for (int label = 1; label < s.costs.labels; ++label)
+      lowest = hn::Min(lowest, hn::LoadU(tag, sums + label * values + i));
+    hn::Store(lowest, tag, least + i);
+  }
+  HWY_ALIGN std::uint8_t blocks[values];
+  for (int label = 0; label < s.costs.labels; ++label) {
+    for (int i = 0; i < values; i += lanes) {
+      const auto kept =
+          hn::Min(hn::Sub(hn::LoadU(tag, sums + label * values + i), hn::Load(tag, least + i)), bound);
+      hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(signed_tag, kept)), narrow, blocks + i);
+    }
+    split_blocks<rows>(s, blocks, label * s.stride + element);
+  }
+}
+
+template <int side>
+void sum_strip_of(const StripSums& s) {
+  constexpr int rows = tile_side / side, pitch = sum_columns * rows;
+  constexpr int columns = 4 * pixel_lanes / tile_side;  // that add_up_blocks() adds up
+  auto* sums = static_cast<std::uint16_t*>(s.scratch);
+  for (int first = 0; first < s.columns; first += sum_columns * side) {
+    const int last = std::min(first + sum_columns * side, s.columns);
+    // Columns beyond the strip cost nothing.
+    if (last < first + sum_columns * side) std::fill_n(sums, s.costs.labels * pitch, std::uint16_t{0});
+    for (int column = first; column < last; column += columns)
+      add_up_blocks<side>(s, column, pitch, sums + (column - first) / side * rows);
+    settle_blocks<rows>(s, sums, first / side / 2);
+  }
+}
+
+void sum_strip_here(const StripSums& s) {
+  s.side == 2 ? sum_strip_of<2>(s) : sum_strip_of<4>(s);
 }
 
 #endif
 
-void write_tile_costs_here(const TileCosts& costs, const TileLabels& tile, bool coarse) {
-  HWY_ALIGN std::uint8_t pixels[tile_pixels], sums[16], quarters[tile_pixels];
-  if (!coarse) {
-    const StripCosts strip(costs, 0, costs.column);
-    for (int k = 0; k < tile.count; ++k) {
-      strip.write(tile.labels[k], pixels);
-      split_colours(pixels, tile.records[k].data);
-    }
-    return;
+void write_fine_costs(const StripCosts& strip, int column, const TileLabels& tile) {
+  HWY_ALIGN CostChunk costs;
+  for (int first = 0; first < tile.count; first += chunk_labels) {
+    const int count = std::min(chunk_labels, tile.count - first);
+    const auto label_of = [&](int k) { return tile.labels[first + k]; };
+    for (int at = 0; at < tile_pixels; at += pixel_lanes)
+      write_chunk(strip, column * tile_side + at, count, label_of, 0, at, costs);
+    for (int k = 0; k < count; ++k) split_colours(costs[k][0], tile.records[first + k].data);
   }
-  const StripCosts strips[2][2] = {{{costs, 0, costs.column}, {costs, 0, costs.column + tile_side}},
-                                   {{costs, 1, costs.column}, {costs, 1, costs.column + tile_side}}};
-  for (int k = 0; k < tile.count; ++k) {
-    for (int row = 0; row < 2; ++row) {
-      for (int column = 0; column < 2; ++column) {
-        strips[row][column].write(tile.labels[k], pixels);
-        add_up_children(pixels, sums);
-        for (int i = 0; i < 4; ++i) std::memcpy(quarters + (4 * column + i) * 8 + 4 * row, sums + 4 * i, 4);
-      }
+}
+
+void write_coarse_costs(const StripCosts* strips, int column, const TileLabels& tile) {
+  HWY_ALIGN CostChunk costs;
+  HWY_ALIGN std::uint8_t sums[tile_pixels];
+  for (int first = 0; first < tile.count; first += chunk_labels) {
+    const int count = std::min(chunk_labels, tile.count - first);
+    const auto label_of = [&](int k) { return tile.labels[first + k]; };
+    for (int i = 0; i < 4; ++i)
+      for (int at = 0; at < tile_pixels; at += pixel_lanes)
+        write_chunk(strips[i / 2], (column + i % 2 * tile_side) * tile_side + at, count, label_of, i, at,
+                    costs);
+    for (int k = 0; k < count; ++k) {
+      add_up_children(costs[k], sums);
+      split_colours(sums, tile.records[first + k].data);
     }
-    split_colours(quarters, tile.records[k].data);
   }
+}
+
+void write_tile_costs_here(const StripCosts* strips, int column, const TileLabels& tile, bool coarse) {
+  if (coarse)
+    write_coarse_costs(strips, column, tile);
+  else
+    write_fine_costs(*strips, column, tile);
 }
 
 void transpose_rows_here(const std::uint8_t* rows, std::ptrdiff_t pitch, int columns, std::uint8_t* out) {
@@ -400,6 +579,7 @@ namespace parallax::belief_propagation {
 HWY_EXPORT(update_tile_here);
 HWY_EXPORT(decide_tile_here);
 HWY_EXPORT(write_tile_costs_here);
+HWY_EXPORT(sum_strip_here);
 HWY_EXPORT(start_from_tile_here);
 HWY_EXPORT(transpose_rows_here);
 HWY_EXPORT(start_from_planes_here);
@@ -414,8 +594,12 @@ void decide_tile(const TileLabels& tile, int colour, bool around, std::uint8_t* 
   HWY_DYNAMIC_DISPATCH(decide_tile_here)(tile, colour, around, scratch, decision);
 }
 
-void write_tile_costs(const TileCosts& costs, const TileLabels& tile, bool coarse) {
-  HWY_DYNAMIC_DISPATCH(write_tile_costs_here)(costs, tile, coarse);
+void write_tile_costs(const StripCosts* strips, int column, const TileLabels& tile, bool coarse) {
+  HWY_DYNAMIC_DISPATCH(write_tile_costs_here)(strips, column, tile, coarse);
+}
+
+void sum_strip(const StripSums& sums) {
+  HWY_DYNAMIC_DISPATCH(sum_strip_here)(sums);
 }
 
 void transpose_rows(const std::uint8_t* rows, std::ptrdiff_t pitch, int columns, std::uint8_t* out) {

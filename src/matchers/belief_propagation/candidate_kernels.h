@@ -65,22 +65,38 @@ struct TileDecision {
 void decide_tile(const TileLabels& tile, int colour, bool around, std::uint8_t* scratch,
                  TileDecision& decision);
 
-// Features of 8 rows, transposed: plane b of column x begins at planes[b] + 8·x. The last plane tells which
-// pixels are valid (255) or not (0).
+// Features of 8 rows, transposed: plane b of column x begins at planes[b] + 8·x. The last plane is that of validity.
 struct FeatureStrip {
   const std::uint8_t* planes[most_feature_planes + 1];
 };
+// Strips have a multiple of this many columns.
+inline constexpr int strip_unit = 32;
 
-// Data costs of pixels from their census, as `table` has them for each distance.
-struct TileCosts {
-  FeatureStrip left[2], right[2];  // of the tile; of a coarse tile, [1] are those of the rows below
-  const std::uint8_t* table;       // of 64 distances
-  std::uint8_t outside;
-  int column;      // of the tile's first pixel, in both images
-  int labels_end;  // label k of left column x is right column x + labels_end − 1 − k
+// What the data costs of a strip are computed from.
+struct StripCosts {
+  FeatureStrip left;  // validity: 255 where a pixel has data costs, else 0
+  FeatureStrip
+      right;  // likewise, 255 where there is a right pixel: label k of left column x is column x + labels − 1 − k
+  const std::uint8_t* table;  // costs of 64 distances; the last is that without a right pixel
+  int labels;
 };
-// Writes the data of the finest level, or of the next one: sums over four children.
-void write_tile_costs(const TileCosts& costs, const TileLabels& tile, bool coarse);
+
+// Writes the data of a tile of the finest level, from a strip, or of the next level, from two: sums over four children.
+void write_tile_costs(const StripCosts* strips, int column, const TileLabels& tile, bool coarse);
+
+// Data costs of a coarser level, for all labels: sums over blocks of 2×2 or 4×4 pixels of a strip, less the least of
+// each block, cut at `bound`.
+struct StripSums {
+  StripCosts costs;
+  int columns;              // of the left strip
+  int side;                 // of a block
+  int rows;                 // of blocks: those beyond are not written
+  std::uint8_t* out[4][2];  // planes as cpu_kernels.h describes them: [row of blocks][parity of x]
+  std::ptrdiff_t stride;    // from one label to the next
+  int bound;
+  void* scratch;  // of scratch_bytes(labels)
+};
+void sum_strip(const StripSums& sums);
 
 // Writes columns of a plane of a strip: transposes 8 rows, which are `pitch` bytes apart. Reads, and writes, up to 15
 // columns more than `columns`.

@@ -251,15 +251,10 @@ class CandidateLevels::Sweep {
   }
 
   void write_costs(int row, int tile) {
-    TileCosts costs{};
-    all_.features_.set_tile_costs(costs);
     const int strips = level_ == 0 ? 1 : 2;
-    for (int i = 0; i < strips; ++i) {
-      costs.left[i] = all_.features_.strip(0, row * strips + i);
-      costs.right[i] = all_.features_.strip(1, row * strips + i);
-    }
-    costs.column = tile * tile_side * strips;
-    write_tile_costs(costs, at(row).tile(tile), level_ > 0);
+    StripCosts costs[2];
+    for (int i = 0; i < strips; ++i) costs[i] = all_.strips_.costs(row * strips + i);
+    write_tile_costs(costs, tile * tile_side * strips, at(row).tile(tile), level_ > 0);
   }
 
   void start_messages(int row, int tile) {
@@ -313,8 +308,8 @@ class CandidateLevels::Sweep {
 };
 
 CandidateLevels::CandidateLevels(const Model& model, const std::vector<Size>& sizes, int count,
-                                 const Features& features, const Edges& edges, int slots)
-    : model_(model), features_(features), edges_(edges), sizes_(sizes.begin(), sizes.begin() + count) {
+                                 const Strips& strips, const Edges& edges, int slots)
+    : model_(model), strips_(strips), edges_(edges), sizes_(sizes.begin(), sizes.begin() + count) {
   for (std::size_t i = 0; i < edge_table_size && count > 0; ++i)
     edge_table_.push_back(static_cast<std::uint16_t>(static_cast<int>(model.slopes[i]) |
                                                      static_cast<int>(model.truncations[i]) << 8));

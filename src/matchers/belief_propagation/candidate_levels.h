@@ -15,7 +15,7 @@
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/candidate_kernels.h"
 #include "matchers/belief_propagation/edges.h"
-#include "matchers/belief_propagation/features.h"
+#include "matchers/belief_propagation/strips.h"
 
 namespace parallax::belief_propagation {
 
@@ -39,7 +39,7 @@ class CandidateLevels {
                                     const TileDecision& decision)>;
 
   // `sizes` are those of all levels; the first `count` have candidates.
-  CandidateLevels(const Model& model, const std::vector<Size>& sizes, int count, const Features& features,
+  CandidateLevels(const Model& model, const std::vector<Size>& sizes, int count, const Strips& strips,
                   const Edges& edges, int slots);
   CandidateLevels(const CandidateLevels&) = delete;
   ~CandidateLevels();
@@ -48,7 +48,7 @@ class CandidateLevels {
   void reserve(Arena& arena);
   void fill_memory();
 
-  // Decides all pixels of the pair that the features describe. Without `around`, decisions have indices only.
+  // Decides all pixels of the pair that the strips describe. Without `around`, decisions have indices only.
   void run(const LabelLevel& coarser, bool mirrored, bool around, const Workers& workers,
            const Decide& decide);
 
@@ -58,7 +58,7 @@ class CandidateLevels {
   Sweep& sweep(int slot, int level);
 
   const Model& model_;
-  const Features& features_;
+  const Strips& strips_;
   const Edges& edges_;
   std::vector<Size> sizes_;                // of the levels with candidates, the finest first
   std::vector<Sweep> sweeps_;              // [slot][level]

@@ -23,6 +23,7 @@
 #include "matchers/belief_propagation/cpu_kernels.h"
 #include "matchers/belief_propagation/edges.h"
 #include "matchers/belief_propagation/features.h"
+#include "matchers/belief_propagation/strips.h"
 #include "matchers/host_plan.h"
 #include "refine/decision.h"
 
@@ -74,7 +75,6 @@ struct Level {
 struct Window {
   std::byte* planes;  // [row % rows][window_plane_index()]
   std::byte* costs;   // of two rows: [row][colour] planes
-  std::byte* sums;    // of two rows of the second level, likewise, where that level is not stored
   std::byte* scratch;
   std::uint16_t* labels;
   float* around[4];
@@ -94,11 +94,11 @@ class Cpu final : public host::Plan {
         bands_per_thread_(configuration.value(bands_per_thread.name, 1)),
         aligned_(configuration.value(aligned.name, 1) != 0),
         candidate_levels_(count_candidate_levels()),
-        features_(model_, format, plane_shape(size_, model_.labels, arithmetic_), candidate_levels_ > 0,
-                  workers_.slots()),
+        features_(model_, format, plane_shape(size_, model_.labels, arithmetic_), workers_.slots()),
+        strips_(model_, format, workers_.slots()),
         edges_(model_, level_sizes(size_, parameters.levels), candidate_levels_),
         candidates_(model_, level_sizes(size_, parameters.levels), static_cast<int>(candidate_levels_),
-                    features_, edges_, workers_.slots()),
+                    strips_, edges_, workers_.slots()),
         windows_(static_cast<std::size_t>(workers_.slots())) {
     check_reachable(parameters.cost, model_.min_disparity, model_.labels, size_);
     for (const Size size : level_sizes(size_, parameters.levels)) levels_.push_back(level_of(size));
@@ -135,10 +135,13 @@ class Cpu final : public host::Plan {
   // Memory
 
   void reserve(Arena& arena) override {
-    features_.reserve(arena);
+    if (has_candidates())
+      strips_.reserve(arena);
+    else
+      features_.reserve(arena);
     edges_.reserve(arena);
     candidates_.reserve(arena);
-    if (candidate_levels_ > 0) best_ = arena.reserve_plane<std::uint16_t>(levels_[candidate_levels_].size);
+    if (has_candidates()) best_ = arena.reserve_plane<std::uint16_t>(levels_[candidate_levels_].size);
     for (std::size_t i = first_stored(); i < levels_.size(); ++i) {
       const std::size_t planes = data_planes(levels_[i]);
       levels_[i].data = reserve_planes(planes, levels_[i], arena);
@@ -153,8 +156,7 @@ class Cpu final : public host::Plan {
     const auto pixels = static_cast<std::size_t>(finest.shape.computed);
     window.planes = reserve_planes(static_cast<std::size_t>(window_rows()) * window_planes(),
                                    levels_[candidate_levels_], arena);
-    if (levels_.size() > 1) window.costs = reserve_planes(cost_planes, finest, arena);
-    if (first_stored() > 1) window.sums = reserve_planes(cost_planes, levels_[1], arena);
+    if (levels_.size() > 1 && !has_candidates()) window.costs = reserve_planes(cost_planes, finest, arena);
     window.scratch = arena.reserve<std::byte>(scratch_bytes(model_.labels));
     window.labels = arena.reserve<std::uint16_t>(pixels);
     for (float*& beliefs : window.around) beliefs = arena.reserve<float>(pixels);
@@ -164,11 +166,9 @@ class Cpu final : public host::Plan {
     clear_planes(nothing_, 1, levels_.front());
     for (std::size_t i = first_stored(); i < levels_.size(); ++i)
       clear_planes(levels_[i].data, data_planes(levels_[i]), levels_[i]);
-    for (const Window& window : windows_) {
-      if (levels_.size() > 1) clear_planes(window.costs, cost_planes, levels_.front());
-      if (first_stored() > 1) clear_planes(window.sums, cost_planes, levels_[1]);
-    }
-    features_.fill_memory();
+    for (const Window& window : windows_)
+      if (levels_.size() > 1 && !has_candidates()) clear_planes(window.costs, cost_planes, levels_.front());
+    if (has_candidates()) strips_.fill_memory();
     edges_.write_tables();
     candidates_.fill_memory();
   }
@@ -205,6 +205,7 @@ class Cpu final : public host::Plan {
     while (model_.has_candidates(count, levels)) ++count;
     return count;
   }
+  bool has_candidates() const { return candidate_levels_ > 0; }
   // The finest level whose data costs and messages are kept.
   std::size_t first_stored() const { return std::max<std::size_t>(1, candidate_levels_); }
 
@@ -236,8 +237,7 @@ class Cpu final : public host::Plan {
                  bool around, const Take& take) {
     mirrored_ = mirrored;
     around_ = around;
-    features_.prepare(pair, mirrored, workers_);
-    edges_.prepare(features_.gray(), workers_);
+    prepare(pair);
     clock.finish(names.prepare);
     for (std::size_t i = first_stored(); i < levels_.size(); ++i) make_level(i);
     clock.finish(names.pyramid);
@@ -250,11 +250,21 @@ class Cpu final : public host::Plan {
         sweep_level(i, [](auto&&...) {});
     }
     clock.finish(names.coarse);
-    if (candidate_levels_ > 0)
+    if (has_candidates())
       match_candidates(take);
     else
       sweep_level(0, take);
     clock.finish(names.finest);
+  }
+
+  void prepare(const StereoPair& pair) {
+    if (!has_candidates())
+      features_.prepare(pair, mirrored_, workers_);
+    else if (!mirrored_)
+      strips_.prepare(pair, workers_);
+    else
+      strips_.mirror(pair, workers_);
+    edges_.prepare(has_candidates() ? strips_.gray() : features_.gray(), workers_);
   }
 
   template <class Take>
@@ -277,32 +287,45 @@ class Cpu final : public host::Plan {
   }
 
   void make_level(std::size_t index) {
+    if (index == candidate_levels_) return add_up_strips(index);
     const Level& coarse = levels_[index];
     for_row_ranges(workers_, coarse.size.height, [&](int first, int last, int slot) {
-      for (int y = first; y < last; ++y)
-        add_up(index, y, slot, data_plane(coarse, y, colour_of(y, 0)),
-               data_plane(coarse, y, colour_of(y, 1)));
+      for (int y = first; y < last; ++y) add_up(index, y, slot);
     });
   }
 
-  // Adds up a row of a level from two rows of the finer one, which are computed first if they are not kept.
-  void add_up(std::size_t index, int y, int slot, std::byte* even, std::byte* odd) {
+  // Adds up a row of a level from two rows of the finer one; those of the finest level are computed first.
+  void add_up(std::size_t index, int y, int slot) {
     const Level &fine = levels_[index - 1], &coarse = levels_[index];
     const Window& window = windows_[static_cast<std::size_t>(slot)];
     RowSum sum{fine.shape, coarse.shape, {}, {}, model_.data_bound(), window.scratch};
-    for (int row = 2 * y; row < std::min(2 * y + 2, fine.size.height) && is_temporary(index - 1); ++row)
-      add_up(index - 1, row, slot, sums_plane(window, row, 0), sums_plane(window, row, 1));
-    for (int row = 0; row < 2; ++row)
-      for (int parity = 0; parity < 2; ++parity)
+    for (int parity = 0; parity < 2; ++parity) {
+      for (int row = 0; row < 2; ++row)
         sum.children[row][parity] = child(index - 1, 2 * y + row, parity, window, slot);
-    sum.sums[0] = even;
-    sum.sums[1] = odd;
+      sum.sums[parity] = data_plane(coarse, y, colour_of(y, parity));
+    }
     sum_row(arithmetic_, sum);
   }
 
-  bool is_temporary(std::size_t level) const { return level > 0 && level < first_stored(); }
-  std::byte* sums_plane(const Window& window, int y, int parity) const {
-    return plane(window.sums, levels_[1], static_cast<std::size_t>(y % 2 * 2 + parity));
+  // The first level above those with candidates.
+  void add_up_strips(std::size_t index) {
+    const Level& level = levels_[index];
+    const int side = 1 << index, rows = tile_side / side;
+    workers_.for_each(divide_round_up(level.size.height, rows), [&](int strip, int slot) {
+      StripSums sums{strips_.costs(strip),
+                     strips_.columns(),
+                     side,
+                     0,
+                     {},
+                     level.shape.stride,
+                     model_.data_bound(),
+                     windows_[static_cast<std::size_t>(slot)].scratch};
+      for (int y = strip * rows; sums.rows < rows && y < level.size.height; ++y, ++sums.rows)
+        for (int parity = 0; parity < 2; ++parity)
+          sums.out[sums.rows][parity] =
+              reinterpret_cast<std::uint8_t*>(data_plane(level, y, colour_of(y, parity)));
+      sum_strip(sums);
+    });
   }
 
   static int colour_of(int y, int parity) { return (y + parity) % 2; }
@@ -320,7 +343,6 @@ class Cpu final : public host::Plan {
     const Level& level = levels_[index];
     if (y >= level.size.height) return plane(nothing_, levels_.front(), 0);
     const int colour = colour_of(y, parity);
-    if (is_temporary(index)) return sums_plane(window, y, parity);
     if (index > 0) return data_plane(level, y, colour);
     std::byte* costs = plane(window.costs, level, static_cast<std::size_t>(y % 2 * 2 + colour));
     features_.write_costs(y, colour, {0, level.shape.computed}, slot, costs);
@@ -598,7 +620,8 @@ class Cpu final : public host::Plan {
   }
 
   Status status(int x, int y) const {
-    const auto given = static_cast<Status>(features_.status().at(x, y));
+    const View<std::uint8_t>& known = has_candidates() ? strips_.status() : features_.status();
+    const auto given = static_cast<Status>(known.at(x, y));
     const bool outermost = x == 0 || y == 0 || x == size_.width - 1 || y == size_.height - 1;
     return given == Status::matched && outermost && !model_.integer ? Status::out_of_range : given;
   }
@@ -620,7 +643,8 @@ class Cpu final : public host::Plan {
   int bands_per_thread_;
   bool aligned_;
   std::size_t candidate_levels_;  // the finest level on which all labels are considered is the next one
-  Features features_;
+  Features features_;             // with candidates, the strips are used instead
+  Strips strips_;
   Edges edges_;
   CandidateLevels candidates_;
   std::vector<Level> levels_;

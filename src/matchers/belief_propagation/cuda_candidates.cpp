@@ -16,23 +16,11 @@ using cuda::Shape;
 using cuda::StreamHandle;
 
 constexpr const char *threads_of_candidates = "candidate_threads_per_block",
-                     *candidates_a_thread = "candidates_per_thread",
+                     *candidates_shared = "candidates_in_shared_memory",
                      *blocks_of_candidates = "candidate_blocks_per_multiprocessor";
-constexpr int usual_threads = 128;
+constexpr int usual_threads = 128, usual_shared = 32;
 constexpr unsigned warp_lanes = 32, existence_threads = 128, sum_threads = 128, open_threads = 128;
 constexpr std::size_t message_planes = 4;  // of a colour
-
-// A warp must have room for all labels; less would never be used than what four parts of it need.
-int slots_of_lane(int labels, int wanted) {
-  return std::max(divide_round_up(labels, static_cast<int>(warp_lanes)),
-                  std::min(wanted, divide_round_up(labels, static_cast<int>(warp_lanes) / tile_side)));
-}
-
-// With few slots a lane, an update fits into 128 registers a thread.
-int usual_blocks(int slots_of_a_lane, unsigned threads) {
-  constexpr int registers = 128;
-  return slots_of_a_lane > 8 ? 0 : cuda::multiprocessor::registers / (registers * static_cast<int>(threads));
-}
 
 }  // namespace
 
@@ -41,8 +29,8 @@ CudaCandidates::CudaCandidates(const Model& model, const std::vector<Size>& size
     : model_(model),
       size_(sizes.front()),
       threads_(static_cast<unsigned>(configuration.value(threads_of_candidates, usual_threads))),
-      per_part_(slots_of_lane(model.labels, configuration.value(candidates_a_thread, 8))),
-      least_blocks_(configuration.value(blocks_of_candidates, usual_blocks(per_part_, threads_))) {
+      shared_slots_(std::min(model.labels, configuration.value(candidates_shared, usual_shared))),
+      least_blocks_(configuration.value(blocks_of_candidates, 0)) {
   memory_of_[Which::as_it_is] = reserve(sizes, layout);
   memory_of_[Which::mirrored] = at_once ? reserve(sizes, layout) : memory_of_[Which::as_it_is];
 }
@@ -57,6 +45,7 @@ CudaCandidates::Memory CudaCandidates::reserve(const std::vector<Size>& sizes, A
     level.data = layout.reserve<std::uint32_t>(2 * level.plane_words);
     level.messages = layout.reserve<std::uint32_t>(2 * message_planes * level.plane_words);
     level.ranges = layout.reserve<std::uint32_t>(level.tiles * most_candidate_ranges);
+    level.labels = layout.reserve<std::uint16_t>(level.tiles * static_cast<std::size_t>(model_.labels));
     memory.levels.push_back(level);
   }
   if (memory.levels.empty()) return memory;
@@ -69,7 +58,7 @@ CudaCandidates::Memory CudaCandidates::reserve(const std::vector<Size>& sizes, A
 std::vector<detail::Tunable> CudaCandidates::tunables() {
   return {{threads_of_candidates, "Threads per block, where tiles have candidate labels", {64, 128, 256}},
           {blocks_of_candidates, "Smallest number of such blocks to fit on a multiprocessor", {2, 4, 6, 8}},
-          {candidates_a_thread, "Candidate labels that a thread has room for", {4, 8, 16}}};
+          {candidates_shared, "Candidate labels of a tile for which shared memory has room", {16, 32, 48}}};
 }
 
 bool CudaCandidates::allows(const detail::Configuration& configuration) {
@@ -86,7 +75,7 @@ void CudaCandidates::prepare(const cuda::SharedContext& context, std::byte* memo
   options.insert(
       options.end(),
       {define("CANDIDATE_BLOCK", static_cast<int>(threads_)), define("CANDIDATE_LEAST_BLOCKS", least_blocks_),
-       define("PER_PART", per_part_), define("RANGES", model_.parameters.candidate_ranges),
+       define("SHARED_SLOTS", shared_slots_), define("RANGES", model_.parameters.candidate_ranges),
        define("SLACK", model_.parameters.candidate_slack), define("SIDE", 1 << finest_data())});
   program_ = cuda::Program(context, cuda::belief_propagation_candidates_cu, options);
   find_existence_ = program_.kernel("find_existence");
@@ -106,7 +95,8 @@ CudaCandidateLevel CudaCandidates::level(std::size_t index, Which pair, const un
           .data = level.data.in(memory_),
           .messages = level.messages.in(memory_),
           .edges = edges,
-          .ranges = level.ranges.in(memory_)};
+          .ranges = level.ranges.in(memory_),
+          .labels = level.labels.in(memory_)};
 }
 
 CudaLabels CudaCandidates::labels(Size size, Which pair) const {
@@ -114,8 +104,9 @@ CudaLabels CudaCandidates::labels(Size size, Which pair) const {
 }
 
 Shape CudaCandidates::grid(const CudaCandidateLevel& level, unsigned colours) const {
-  const std::size_t tiles = tile_count({level.width, level.height}).pixels();
-  return {cuda::blocks(tiles, threads_ / warp_lanes), colours};
+  const Size tiles = tile_count({level.width, level.height});
+  return {cuda::blocks(static_cast<std::size_t>(tiles.width), threads_ / warp_lanes),
+          static_cast<unsigned>(tiles.height), colours};
 }
 
 void CudaCandidates::find_costs(const CudaIntegerLevel& finest, Which pair, const data_cost::CudaCosts& costs,

@@ -4,18 +4,18 @@
 // A group, the four pixels of one colour in a row, is a row of a tile. A tile numbers its candidates from 0
 // on, in order: these are its slots.
 //
-//   plane of one colour   [tile][slot][row of the tile]
+//   data costs   [colour][tile][slot][row of the tile]
+//   messages     [colour][tile][slot][direction][row of the tile]
 //
 // with room for all labels. No group surrounds the image: what comes from beyond the border is 0.
 //
-// A warp updates the messages of a tile. Its lanes are rows, times parts of the slots: four parts where they
-// have room for all slots (PER_PART each), else twice as many or more; then the warp passes over the tile
-// several times, for some rows each.
+// A warp works on a tile: a lane receives, and sends, the messages of one direction for a row, slot after slot.
 //
 // Specialised by LABELS, BOUND, EDGES, HAS_OUTSIDE, CONFIDENCE, SUB_PIXEL, as cuda_integer.cu; by
 // CANDIDATE_BLOCK (threads) and CANDIDATE_LEAST_BLOCKS, as BLOCK and LEAST_BLOCKS there; by RANGES and SLACK
-// (candidate_ranges, candidate_slack), PER_PART, SIDE (pixels of the image along a side of a pixel of the level
-// for which sum_costs() is called); and by the macros of cuda_groups.h.
+// (candidate_ranges, candidate_slack), SHARED_SLOTS (slots of a tile for which shared memory has room), SIDE
+// (pixels of the image along a side of a pixel of the level for which sum_costs() is called); and by the macros
+// of cuda_groups.h.
 #include "matchers/belief_propagation/cuda_groups.h"
 
 using namespace parallax::belief_propagation;
@@ -25,37 +25,12 @@ namespace {
 static_assert(BITS == 8);
 constexpr int tile_side = 8;
 constexpr int warp_lanes = 32, warps = CANDIDATE_BLOCK / warp_lanes;
-constexpr int least_parts = warp_lanes / tile_side;
-static_assert(warp_lanes * PER_PART >= LABELS);
-constexpr int64 tile_words = static_cast<int64>(LABELS) * tile_side;
+// Words of a tile: data costs, and messages.
+constexpr int64 tile_words = static_cast<int64>(LABELS) * tile_side,
+                tile_message_words = static_cast<int64>(LABELS) * warp_lanes;
+static_assert(directions * tile_side == warp_lanes);
 // More than any value, and little enough for sums.
 constexpr uint32 nothing = 0x00FF00FFu;
-
-// The labels that a tile considers.
-struct Candidates {
-  int first[RANGES], labels[RANGES];
-  int slot[RANGES];  // of the first label
-
-  __device__ __forceinline__ int slots() const { return slot[RANGES - 1] + labels[RANGES - 1]; }
-  // Slots beyond the last have the labels that follow.
-  __device__ __forceinline__ int label_of(int of) const {
-    int shift = first[0];
-#pragma unroll
-    for (int i = 1; i < RANGES; ++i)
-      if (of >= slot[i]) shift = first[i] - slot[i];
-    return of + shift;
-  }
-  // -1: the label is no candidate.
-  __device__ __forceinline__ int slot_of(int label) const {
-    int found = -1;
-#pragma unroll
-    for (int i = 0; i < RANGES; ++i) {
-      const int index = label - first[i];
-      if (static_cast<uint32>(index) < static_cast<uint32>(labels[i])) found = slot[i] + index;
-    }
-    return found;
-  }
-};
 
 // As they are stored: each range's first label, and in the upper half the one after its last. Unused ranges
 // are empty, and begin where the last one ends.
@@ -64,261 +39,212 @@ struct StoredRanges {
   uint32 of[stored_ranges];
 };
 
-__device__ __forceinline__ Candidates unpacked(const StoredRanges& ranges) {
-  Candidates candidates;
-  int slots = 0;
+// The slots of a tile, as of the labels in its ranges.
+struct Slots {
+  int first[RANGES], labels[RANGES];
+  int slot[RANGES];  // of the first label
+
+  // -1: the label is no candidate.
+  __device__ __forceinline__ int of(int label) const {
+    int found = -1;
 #pragma unroll
-  for (int i = 0; i < RANGES; ++i) {
-    candidates.first[i] = ranges.of[i] & 0xFFFF;
-    candidates.labels[i] = static_cast<int>(ranges.of[i] >> 16) - candidates.first[i];
-    candidates.slot[i] = slots;
-    slots += candidates.labels[i];
+    for (int i = 0; i < RANGES; ++i) {
+      const int index = label - first[i];
+      if (static_cast<uint32>(index) < static_cast<uint32>(labels[i])) found = slot[i] + index;
+    }
+    return found;
   }
-  return candidates;
-}
-
-__device__ __forceinline__ Candidates candidates_of(const CudaCandidateLevel& level, int tile) {
-  StoredRanges ranges;
-  load<stored_ranges>(level.ranges + static_cast<int64>(tile) * stored_ranges, ranges.of);
-  return unpacked(ranges);
-}
-
-__device__ __forceinline__ int tiles_of(const CudaCandidateLevel& level) {
-  return level.groups * ((level.height + tile_side - 1) / tile_side);
-}
-
-// How the lanes of a warp share a tile.
-struct Sharing {
-  int parts;     // a power of two
-  int per_part;  // slots, at most PER_PART
-  __device__ __forceinline__ int rows() const { return warp_lanes / parts; }
-  __device__ __forceinline__ int passes() const { return parts / least_parts; }
+  __device__ __forceinline__ int count() const {
+    return slot[RANGES - 1] + labels[RANGES - 1];
+  }
 };
 
-__device__ __forceinline__ Sharing share(int slots) {
-  int parts = least_parts;
-  while (parts * PER_PART < slots) parts *= 2;
-  return {parts, (slots + parts - 1) / parts};
+__device__ __forceinline__ Slots slots_of(const StoredRanges& ranges) {
+  Slots slots;
+  int count = 0;
+#pragma unroll
+  for (int i = 0; i < RANGES; ++i) {
+    slots.first[i] = ranges.of[i] & 0xFFFF;
+    slots.labels[i] = static_cast<int>(ranges.of[i] >> 16) - slots.first[i];
+    slots.slot[i] = count;
+    count += slots.labels[i];
+  }
+  return slots;
 }
 
-// The group of a lane, and its part of the slots.
+__device__ __forceinline__ StoredRanges ranges_of(const CudaCandidateLevel& level, int tile) {
+  StoredRanges ranges;
+  load<stored_ranges>(level.ranges + static_cast<int64>(tile) * stored_ranges, ranges.of);
+  return ranges;
+}
+
+// Lanes
+
+// The row and the direction of a lane.
 struct Place {
-  int tile, tile_x, row, y, part;
+  int tile, tile_x, row, y, direction;
   bool inside;
 };
 
-__device__ __forceinline__ Place find_place(const CudaCandidateLevel& level, int tile, const Sharing& sharing,
-                                            int pass) {
-  const int lane = threadIdx.x % warp_lanes, tile_y = tile / level.groups;
+__device__ __forceinline__ Place find_place(const CudaCandidateLevel& level, int tile_x, int tile_y) {
+  const int lane = threadIdx.x % warp_lanes;
   Place place;
-  place.tile = tile;
-  place.tile_x = tile - tile_y * level.groups;
-  place.row = pass * sharing.rows() + lane % sharing.rows();
-  place.part = lane / sharing.rows();
+  place.tile = tile_y * level.groups + tile_x;
+  place.tile_x = tile_x;
+  place.row = lane % tile_side;
   place.y = tile_y * tile_side + place.row;
+  place.direction = lane / tile_side;
   place.inside = place.y < level.height;
   return place;
 }
 
-// A block's warps share the passes over its tiles. Calls action(tile, pass) after waiting for the previous
-// kernel. `candidates_are_new`: that kernel found the candidates. (Kernels before it have ended when this one
-// begins.)
+__device__ __forceinline__ uint32* messages_of(const CudaCandidateLevel& level, int colour, int tile) {
+  return level.messages + (colour == 0 ? 0 : directions * level.plane_words) + tile * tile_message_words;
+}
+
+// Where the messages in a slot are.
+__device__ __forceinline__ int message_at(int direction, int row) {
+  return direction * tile_side + row;
+}
+
+// The slope and the truncation of a lane's edges, as weights() has them for all directions.
+struct Edge {
+  uint32 slope, truncation;
+};
+
+__device__ __forceinline__ Edge edge_of(const CudaCandidateLevel& level, const CudaSmoothness& alike,
+                                        int colour, int y, int group, int direction) {
+  if constexpr (!EDGES) return {alike.slope, alike.truncation};
+  const int64 row = static_cast<int64>(colour) * level.height + min(y, level.height - 1);
+  uint32 pair[2];
+  load<2>(level.edges + ((row * level.groups + group) * directions + direction) * 2, pair);
+  return {pair[0], pair[1]};
+}
+
+// What a lane receives: bytes of a word of its own tile and of one of the next tile in its direction.
+struct Sources {
+  const uint32 *own, *next, *data;  // of slot 0
+  Slots slots_of_next;
+  // What the next tile sends of labels that it does not consider: the bound of its edge.
+  uint32 bound;
+  uint32 bytes;  // for __byte_perm(own, next)
+};
+
+__device__ __forceinline__ Sources find_sources(const CudaCandidateLevel& level, int colour,
+                                                const Place& place, uint32 truncation) {
+  constexpr uint32 all_of_own = 0x3210, all_of_next = 0x7654, shifted_up = 0x2107, shifted_down = 0x4321;
+  const bool odd = parity(place.y, colour) != 0, vertical = place.direction < left_side;
+  const int step = place.direction % 2 == 0 ? -1 : 1;
+  const int row = vertical ? place.row + step : place.row, y = vertical ? place.y + step : place.y;
+  // Of the pixels beside a group, the last one may be in the next tile.
+  const bool beside = !vertical && odd == (place.direction == right_side);
+  const bool beyond = vertical && (row < 0 || row >= tile_side || y >= level.height);
+  const int next_x = place.tile_x + (beside ? step : 0);
+  const bool has_next = place.inside && (beside || beyond) && y >= 0 && y < level.height && next_x >= 0 &&
+                        next_x < level.groups;
+  const int next = !has_next ? place.tile : place.tile + (vertical ? step * level.groups : step);
+  // Where nothing is, the lane reads what there is, and does not use it.
+  const int sent = message_at(place.direction ^ 1, !place.inside         ? 0
+                                                   : beyond && !has_next ? place.row
+                                                                         : row & (tile_side - 1));
+  Sources from;
+  from.own = messages_of(level, 1 - colour, place.tile) + sent;
+  from.next = messages_of(level, 1 - colour, next) + sent;
+  from.data = level.data + (colour == 0 ? 0 : level.plane_words) + place.tile * tile_words +
+              (place.inside ? place.row : 0);
+  from.slots_of_next = slots_of(has_next ? ranges_of(level, next) : StoredRanges{});
+  from.bytes = beyond ? all_of_next : !beside ? all_of_own : odd ? shifted_down : shifted_up;
+  from.bound = !has_next ? 0 : vertical ? truncation : odd ? truncation >> 3 * BITS : truncation << 3 * BITS;
+  return from;
+}
+
+// The words of a slot, for a lane.
+struct Received {
+  uint32 own, next, data;
+
+  __device__ __forceinline__ uint32 message(const Sources& from) const {
+    return __byte_perm(own, next, from.bytes);
+  }
+  // The lanes of a row have one message each.
+  __device__ __forceinline__ uint32 belief(uint32 message) const {
+    uint32 sum = message;
+#pragma unroll
+    for (int step = tile_side; step < warp_lanes; step *= 2) sum += __shfl_xor_sync(all_lanes, sum, step);
+    return sum + data;
+  }
+};
+
+__device__ __forceinline__ Received receive(const Sources& from, int label, int slot) {
+  const int slot_of_next = from.slots_of_next.of(label);
+  Received received = {from.own[slot * warp_lanes], from.bound, from.data[slot * tile_side]};
+  if (slot_of_next >= 0) received.next = from.next[slot_of_next * warp_lanes];
+  return received;
+}
+
+// The labels of a tile's slots, of which each lane holds one of each 32. Slots beyond the last have its label.
+class Labels {
+ public:
+  __device__ __forceinline__ Labels(const CudaCandidateLevel& level, int tile)
+      : labels_(level.labels + tile * static_cast<int64>(LABELS)),
+        count_(slots_of(ranges_of(level, tile)).count()) {
+    fetch(0);
+  }
+
+  // Before label() of slots from a multiple of 32 on.
+  __device__ __forceinline__ void fetch(int first) {
+    of_lane_ = labels_[min(first + static_cast<int>(threadIdx.x % warp_lanes), count_ - 1)];
+  }
+  __device__ __forceinline__ int label(int slot) const {
+    return static_cast<int>(__shfl_sync(all_lanes, of_lane_, slot % warp_lanes));
+  }
+  __device__ __forceinline__ int count() const { return count_; }
+
+ private:
+  const uint16* labels_;
+  int count_;
+  uint32 of_lane_ = 0;
+};
+
+constexpr int at_once = 8;  // slots whose words are on their way together
+static_assert(warp_lanes % at_once == 0);
+
+// Calls action(label, slot, received) for all candidates of a tile in order, and for some slots beyond the last.
+// Branches in between would make a lane wait for each word.
 template <class Action>
-__device__ __forceinline__ void for_each_pass(const CudaCandidateLevel& level, bool candidates_are_new,
-                                              const Action& action) {
+__device__ __forceinline__ void for_each_candidate(const Sources& from, Labels& labels,
+                                                   const Action& action) {
+#pragma unroll 1
+  for (int first = 0; first < labels.count(); first += at_once) {
+    if (first > 0 && first % warp_lanes == 0) labels.fetch(first);
+    int label[at_once];
+    Received received[at_once];
+#pragma unroll
+    for (int j = 0; j < at_once; ++j) label[j] = labels.label(first + j);
+#pragma unroll
+    for (int j = 0; j < at_once; ++j)
+      received[j] = receive(from, label[j], min(first + j, labels.count() - 1));
+#pragma unroll
+    for (int j = 0; j < at_once; ++j) action(label[j], first + j, received[j]);
+  }
+}
+
+// Calls action(place, labels, sources, edge) for the tile of each warp, after waiting for the previous kernel.
+// `candidates_are_new`: that kernel found the candidates. (Kernels before it have ended when this one begins.)
+template <class Action>
+__device__ __forceinline__ void in_tile(const CudaCandidateLevel& level, const CudaSmoothness& alike,
+                                        int colour, bool candidates_are_new, const Action& action) {
+  const int tile_x = blockIdx.x * warps + threadIdx.x / warp_lanes;
   if (candidates_are_new) wait_for_previous();
-  const int lane = threadIdx.x % warp_lanes, first_tile = blockIdx.x * warps;
-  int passes = 0;
-  if (lane < warps && first_tile + lane < tiles_of(level))
-    passes = share(candidates_of(level, first_tile + lane).slots()).passes();
-  if (!candidates_are_new) wait_for_previous();
-  for (int i = 0, pass = threadIdx.x / warp_lanes; i < warps;) {
-    const int of_tile = __shfl_sync(all_lanes, passes, i);
-    if (pass < of_tile) {
-      action(first_tile + i, pass);
-      pass += warps;
-    } else {
-      pass -= of_tile;
-      ++i;
-    }
+  if (tile_x < level.groups) {
+    const Place place = find_place(level, tile_x, blockIdx.y);
+    const Edge edge = edge_of(level, alike, colour, place.y, place.tile_x, place.direction);
+    Labels labels(level, place.tile);
+    const Sources from = find_sources(level, colour, place, edge.truncation);
+    if (!candidates_are_new) wait_for_previous();
+    action(place, labels, from, edge);
+  } else if (!candidates_are_new) {
+    wait_for_previous();
   }
-}
-
-// Messages
-
-// The four messages to a group, and the sum of them and the data cost, for the slots of a lane's part. There
-// is no data cost, and no message, in slots beyond the last: all bits of their belief are set.
-struct Incoming {
-  uint32 from[directions][PER_PART], belief[PER_PART];
-};
-
-__device__ __forceinline__ Incoming incoming(const CudaCandidateLevel& level, int colour, const Place& place,
-                                             const Candidates& candidates, const Sharing& sharing,
-                                             const Weights& weight) {
-  const int odd = parity(place.y, colour);
-  const bool first_row = place.row == 0, last_row = place.row == tile_side - 1;
-  const bool has_above = place.y > 0, has_below = place.y + 1 < level.height;
-  const bool has_beside = odd ? place.tile_x + 1 < level.groups : place.tile_x > 0;
-  // The tiles that send from above or below, and from the side; or this one.
-  const int tile_beyond = first_row && has_above  ? place.tile - level.groups
-                          : last_row && has_below ? place.tile + level.groups
-                                                  : place.tile;
-  const int tile_beside = !has_beside ? place.tile : odd ? place.tile + 1 : place.tile - 1;
-  const Candidates beyond = candidates_of(level, tile_beyond), beside = candidates_of(level, tile_beside);
-  const auto sent = [&](int direction, int tile, int row) {
-    return messages(level, 1 - colour, direction) + tile * tile_words + (row & (tile_side - 1));
-  };
-  const uint32* from_above = sent(below, first_row ? tile_beyond : place.tile, place.row - 1);
-  const uint32* from_below = sent(above, last_row ? tile_beyond : place.tile, place.row + 1);
-  const uint32* from_left = sent(right_side, place.tile, place.row);
-  const uint32* from_right = sent(left_side, place.tile, place.row);
-  const uint32* from_beside = sent(odd ? left_side : right_side, tile_beside, place.row);
-  const uint32* data = level.data + colour * level.plane_words + place.tile * tile_words + place.row;
-  // At labels that a tile does not consider, its messages have the bound of their edge.
-  const uint32 bound_beside =
-      odd ? weight.truncation[right_side] >> 3 * BITS : weight.truncation[left_side] << 3 * BITS;
-
-  Incoming words;
-#pragma unroll
-  for (int k = 0; k < PER_PART; ++k) {
-    if (k >= sharing.per_part) continue;
-    words.belief[k] = ~0u;
-#pragma unroll
-    for (int direction = 0; direction < directions; ++direction) words.from[direction][k] = 0;
-    const int slot = place.part * sharing.per_part + k;
-    if (!place.inside || slot >= candidates.slots()) continue;
-    const int label = candidates.label_of(slot);
-    const int slot_beyond = beyond.slot_of(label), slot_beside = beside.slot_of(label);
-    const int slot_above = first_row ? slot_beyond : slot, slot_below = last_row ? slot_beyond : slot;
-    const auto word = [&](const uint32* of, bool exists, int in_slot, uint32 bound) {
-      return !exists ? 0 : in_slot < 0 ? bound : of[in_slot * tile_side];
-    };
-    const uint32 left = from_left[slot * tile_side], right = from_right[slot * tile_side];
-    const uint32 next = word(from_beside, has_beside, slot_beside, bound_beside);
-    words.from[above][k] = word(from_above, has_above, slot_above, weight.truncation[above]);
-    words.from[below][k] = word(from_below, has_below, slot_below, weight.truncation[below]);
-    words.from[left_side][k] = odd ? left : __funnelshift_l(next, left, BITS);
-    words.from[right_side][k] = odd ? __funnelshift_r(right, next, BITS) : right;
-    words.belief[k] = data[slot * tile_side] + words.from[above][k] + words.from[below][k] +
-                      words.from[left_side][k] + words.from[right_side][k];
-  }
-  return words;
-}
-
-// Labels between a lane's slots and those of the lanes `step` parts before or after.
-constexpr int most_steps = 5;
-struct Distances {
-  uint32 before[PER_PART + 1];  // from the previous slot; the last is that of the next part's first slot
-  int first, last;              // labels of the part
-};
-
-template <class Value>
-__device__ __forceinline__ Value of_part_before(Value value, int step, const Sharing& sharing) {
-  return __shfl_up_sync(all_lanes, value, step * sharing.rows());
-}
-template <class Value>
-__device__ __forceinline__ Value of_part_after(Value value, int step, const Sharing& sharing) {
-  return __shfl_down_sync(all_lanes, value, step * sharing.rows());
-}
-
-__device__ __forceinline__ Distances distances(const Candidates& candidates, const Sharing& sharing,
-                                               int part) {
-  const int first_slot = part * sharing.per_part;
-  const int first = candidates.label_of(first_slot),
-            last = candidates.label_of(first_slot + sharing.per_part - 1);
-  Distances result;
-  result.first = first;
-  result.last = last;
-  int label = candidates.label_of(first_slot - 1);
-#pragma unroll
-  for (int k = 0; k <= PER_PART; ++k) {
-    if (k > sharing.per_part) continue;
-    const int next = candidates.label_of(first_slot + k);
-    result.before[k] = next - label;
-    label = next;
-  }
-  return result;
-}
-
-// The message of a lane's slots, as in cuda_integer.cu, except that neighbouring slots may be several labels
-// apart. A slope is at most the bound, so no sum exceeds 16 bits.
-__device__ __forceinline__ void message(uint32 (&words)[PER_PART], uint32 slopes, uint32 truncations,
-                                        const Distances& distance, const Sharing& sharing, int part) {
-  static_assert(BOUND * (LABELS + warp_lanes) + (nothing & 0xFFFF) < 0x10000);
-  const Split slope = split(slopes), truncation = split(truncations);
-  uint32 h[halves][PER_PART], least[halves], last[halves];
-#pragma unroll
-  for (int i = 0; i < halves; ++i) least[i] = last[i] = nothing;
-#pragma unroll
-  for (int k = 0; k < PER_PART; ++k) {
-    if (k >= sharing.per_part) continue;
-    const Split unpacked = split(words[k]);
-#pragma unroll
-    for (int i = 0; i < halves; ++i) {
-      h[i][k] = unpacked.half[i];
-      least[i] = __vminu2(least[i], h[i][k]);
-      last[i] = __viaddmin_u16x2(last[i], slope.half[i] * distance.before[k], h[i][k]);
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < most_steps; ++i) {
-    const int step = 1 << i;
-    if (step >= sharing.parts) continue;
-    const uint32 way = distance.last - of_part_before(distance.last, step, sharing);
-#pragma unroll
-    for (int j = 0; j < halves; ++j) {
-      least[j] = __vminu2(least[j], __shfl_xor_sync(all_lanes, least[j], step * sharing.rows()));
-      const uint32 other = of_part_before(last[j], step, sharing);
-      last[j] = __viaddmin_u16x2(part >= step ? other : nothing, slope.half[j] * way, last[j]);
-    }
-  }
-  uint32 carry[halves];
-#pragma unroll
-  for (int i = 0; i < halves; ++i) {
-    const uint32 other = of_part_before(last[i], 1, sharing);
-    carry[i] = part > 0 ? other : nothing;
-#pragma unroll
-    for (int k = 0; k < PER_PART; ++k)
-      if (k < sharing.per_part)
-        h[i][k] = carry[i] = __viaddmin_u16x2(carry[i], slope.half[i] * distance.before[k], h[i][k]);
-    carry[i] = nothing;
-#pragma unroll
-    for (int k = PER_PART - 1; k >= 0; --k)
-      if (k < sharing.per_part)
-        carry[i] = __viaddmin_u16x2(carry[i], slope.half[i] * distance.before[k + 1], h[i][k]);
-  }
-#pragma unroll
-  for (int i = 0; i < most_steps; ++i) {
-    const int step = 1 << i;
-    if (step >= sharing.parts) continue;
-    const uint32 way = of_part_after(distance.first, step, sharing) - distance.first;
-#pragma unroll
-    for (int j = 0; j < halves; ++j) {
-      const uint32 other = of_part_after(carry[j], step, sharing);
-      carry[j] =
-          __viaddmin_u16x2(part + step < sharing.parts ? other : nothing, slope.half[j] * way, carry[j]);
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < halves; ++i) {
-    const uint32 other = of_part_after(carry[i], 1, sharing);
-    carry[i] = part + 1 < sharing.parts ? other : nothing;
-    const uint32 highest = least[i] + truncation.half[i];
-#pragma unroll
-    for (int k = PER_PART - 1; k >= 0; --k) {
-      if (k >= sharing.per_part) continue;
-      carry[i] = __viaddmin_u16x2(carry[i], slope.half[i] * distance.before[k + 1], h[i][k]);
-      h[i][k] = __vminu2(carry[i], highest) - least[i];
-    }
-  }
-#pragma unroll
-  for (int k = 0; k < PER_PART; ++k)
-    if (k < sharing.per_part) words[k] = h[0][k] | h[1][k] << 8;
-}
-
-__device__ __forceinline__ Weights weights(const CudaCandidateLevel& level, const CudaSmoothness& alike,
-                                           int colour, const Place& place) {
-  return weights(level, alike, colour, min(place.y, level.height - 1), place.tile_x);
 }
 
 }  // namespace
@@ -329,153 +255,153 @@ __device__ __forceinline__ Weights weights(const CudaCandidateLevel& level, cons
 #define PARALLAX_UPDATE_BOUNDS __launch_bounds__(CANDIDATE_BLOCK)
 #endif
 
-// One iteration: the messages of one colour. `first`: of the level.
+// One iteration: the messages of one colour. `first`: of the level. The message of a label is the lower of two
+// envelopes: from below, kept in memory until the one from above is known.
 PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS update_tiles(CudaCandidateLevel level, CudaSmoothness alike,
                                                     int colour, int first) {
-  for_each_pass(level, first != 0, [&](int tile, int pass) {
-    const Candidates candidates = candidates_of(level, tile);
-    const Sharing sharing = share(candidates.slots());
-    const Place place = find_place(level, tile, sharing, pass);
-    const Weights weight = weights(level, alike, colour, place);
-    const Incoming words = incoming(level, colour, place, candidates, sharing, weight);
-    const Distances distance = distances(candidates, sharing, place.part);
-    const uint32 mask = inside_mask(pixels_in(level.width, place.y, colour), place.tile_x);
+  __shared__ uint32 shared[warps][SHARED_SLOTS][warp_lanes];
+  static_assert(BOUND * LABELS + (nothing & 0xFFFF) < 0x10000);
+  in_tile(level, alike, colour, first != 0,
+          [&](const Place& place, Labels& labels, const Sources& from, const Edge& edge) {
+            const int lane = threadIdx.x % warp_lanes, count = labels.count();
+            uint32* to = messages_of(level, colour, place.tile) + lane;
+            uint32* kept = count <= SHARED_SLOTS ? &shared[threadIdx.x / warp_lanes][0][lane] : to;
+            const Split slope = split(edge.slope), truncation = split(edge.truncation);
+            Split least = all_halves(nothing), reach = least;
+            int previous = 0;
+            for_each_candidate(from, labels, [&](int label, int slot, const Received& received) {
+              const uint32 message = received.message(from);
+              const bool exists = slot < count;
+              const uint32 belief = received.belief(message);
+              const Split h = split(exists ? belief - message : ~0u);
 #pragma unroll
-    for (int direction = 0; direction < directions; ++direction) {
-      uint32 h[PER_PART];
+              for (int i = 0; i < halves; ++i) {
+                least.half[i] = __vminu2(least.half[i], h.half[i]);
+                reach.half[i] =
+                    __viaddmin_u16x2(reach.half[i], slope.half[i] * (label - previous), h.half[i]);
+              }
+              previous = label;
+              if (exists) kept[slot * warp_lanes] = join(reach);
+            });
+            const uint32 mask =
+                place.inside ? inside_mask(pixels_in(level.width, place.y, colour), place.tile_x) : 0;
+            Split highest;
 #pragma unroll
-      for (int k = 0; k < PER_PART; ++k)
-        if (k < sharing.per_part) h[k] = words.belief[k] - words.from[direction][k];
-      message(h, weight.slope[direction], weight.truncation[direction], distance, sharing, place.part);
-      uint32* to = messages(level, colour, direction) + tile * tile_words + place.row;
+            for (int i = 0; i < halves; ++i) highest.half[i] = least.half[i] + truncation.half[i];
+            reach = highest;
+#pragma unroll 1
+            for (int first = (count - 1) / at_once * at_once; first >= 0; first -= at_once) {
+              if (count > warp_lanes) labels.fetch(first / warp_lanes * warp_lanes);
+              uint32 words[at_once];
 #pragma unroll
-      for (int k = 0; k < PER_PART; ++k) {
-        const int slot = place.part * sharing.per_part + k;
-        if (k < sharing.per_part && place.inside && slot < candidates.slots())
-          to[slot * tile_side] = h[k] & mask;
-      }
-    }
-  });
+              for (int j = 0; j < at_once; ++j) words[j] = kept[min(first + j, count - 1) * warp_lanes];
+#pragma unroll
+              for (int j = at_once - 1; j >= 0; --j) {
+                const bool exists = first + j < count;
+                const Split from_below = split(exists ? words[j] : ~0u);
+                const int label = labels.label(first + j);
+                Split message;
+#pragma unroll
+                for (int i = 0; i < halves; ++i) {
+                  reach.half[i] = __vminu2(
+                      __viaddmin_u16x2(reach.half[i], slope.half[i] * (previous - label), from_below.half[i]),
+                      highest.half[i]);
+                  message.half[i] = reach.half[i] - least.half[i];
+                }
+                previous = label;
+                if (exists && place.inside) to[(first + j) * warp_lanes] = join(message) & mask;
+              }
+            }
+          });
 }
 
 // Decisions
 
 namespace {
 
-template <class Combine>
-__device__ __forceinline__ uint32 over_parts(uint32 value, const Sharing& sharing, const Combine& combine) {
-#pragma unroll
-  for (int i = 0; i < most_steps; ++i)
-    if (1 << i < sharing.parts)
-      value = combine(value, __shfl_xor_sync(all_lanes, value, (1 << i) * sharing.rows()));
-  return value;
+// The pixel of a group that a lane decides is the number of its direction.
+__device__ __forceinline__ uint32 value_of_pixel(uint32 belief, const Place& place) {
+  return element(belief, place.direction);
 }
 
-// The lowest belief of each pixel of a group, and in the lower half its label: ties go to the lowest label.
-struct Best {
-  uint32 of[group_pixels];
-};
-
-__device__ __forceinline__ Best least_beliefs(const Incoming& words, const Candidates& candidates,
-                                              const Sharing& sharing, int part) {
-  Best best;
-#pragma unroll
-  for (int p = 0; p < group_pixels; ++p) {
-    best.of[p] = ~0u;
-#pragma unroll
-    for (int k = 0; k < PER_PART; ++k) {
-      const int slot = part * sharing.per_part + k;
-      if (k < sharing.per_part && slot < candidates.slots())
-        best.of[p] = min(best.of[p], element(words.belief[k], p) << 16 | candidates.label_of(slot));
-    }
-    best.of[p] = over_parts(best.of[p], sharing, [](uint32 a, uint32 b) { return min(a, b); });
-  }
-  return best;
+__device__ __forceinline__ int column_of(const Place& place, int colour) {
+  return 2 * (place.tile_x * group_pixels + place.direction) + parity(place.y, colour);
 }
+
+constexpr uint32 no_belief = 0xFFFF;
 
 __device__ __forceinline__ float as_float(uint32 belief) {
-  return belief == 0xFFFF ? __uint_as_float(0x7F800000u) : static_cast<float>(belief);
+  return belief == no_belief ? __uint_as_float(0x7F800000u) : static_cast<float>(belief);
 }
 
-// What the decision of pixel p needs, from its lowest belief.
-__device__ __forceinline__ Beliefs beliefs_around(uint32 best, const Incoming& words,
-                                                  const Candidates& candidates, const Sharing& sharing,
-                                                  int part, int p) {
-  const int found = best & 0xFFFF;
-  uint32 neighbours = ~0u, rival = 0xFFFF;  // before, and in the upper half after
-#pragma unroll
-  for (int k = 0; k < PER_PART; ++k) {
-    const int slot = part * sharing.per_part + k;
-    if (k >= sharing.per_part || slot >= candidates.slots()) continue;
-    const int distance = candidates.label_of(slot) - found;
-    const uint32 value = element(words.belief[k], p);
-    if (distance == -1) neighbours = __vminu2(neighbours, 0xFFFF0000u | value);
-    if (distance == 1) neighbours = __vminu2(neighbours, 0xFFFFu | value << 16);
-    if (distance < -1 || distance > 1) rival = min(rival, value);
-  }
-  neighbours = over_parts(neighbours, sharing, [](uint32 a, uint32 b) { return __vminu2(a, b); });
-  rival = over_parts(rival, sharing, [](uint32 a, uint32 b) { return min(a, b); });
-  return {found, as_float(neighbours & 0xFFFF), static_cast<float>(best >> 16), as_float(neighbours >> 16),
-          as_float(rival)};
-}
-
-// Calls action(place, x, p, best, beliefs()) in all lanes, for each pixel of a colour.
-template <class Action>
-__device__ __forceinline__ void for_each_decision(const CudaCandidateLevel& level,
-                                                  const CudaSmoothness& alike, int colour,
-                                                  const Action& action) {
-  for_each_pass(level, false, [&](int tile, int pass) {
-    const Candidates candidates = candidates_of(level, tile);
-    const Sharing sharing = share(candidates.slots());
-    const Place place = find_place(level, tile, sharing, pass);
-    const Incoming words =
-        incoming(level, colour, place, candidates, sharing, weights(level, alike, colour, place));
-    const Best best = least_beliefs(words, candidates, sharing, place.part);
-#pragma unroll
-    for (int p = 0; p < group_pixels; ++p) {
-      const int x = 2 * (place.tile_x * group_pixels + p) + parity(place.y, colour);
-      const bool writes = place.inside && place.part == p && x < level.width;
-      action(x, place.y, writes, best.of[p],
-             [&] { return beliefs_around(best.of[p], words, candidates, sharing, place.part, p); });
+// The beliefs of a pixel in the order of labels, as far as they are known. Ties go to the lowest label.
+class Decision {
+ public:
+  __device__ __forceinline__ void take(int label, uint32 value) {
+    const bool adjoins = label == last_label_ + 1;
+    if (value < best_) {
+      // All labels before this one, except the one next to it.
+      rival_ = adjoins ? least_before_last_ : min(least_before_last_, last_);
+      before_ = adjoins ? last_ : no_belief;
+      best_ = value, label_ = label, after_ = no_belief;
+    } else if (label == label_ + 1) {
+      after_ = value;
+    } else {
+      rival_ = min(rival_, value);
     }
-  });
-}
-
-// Actions of for_each_decision(). Not lambdas, because NVRTC takes generic lambdas in a kernel for host functions.
-struct StoreLabel {
-  CudaLabels labels;
-
-  template <class Find>
-  __device__ __forceinline__ void operator()(int x, int y, bool writes, uint32 best, const Find&) const {
-    if (writes) labels.of[static_cast<int64>(y) * labels.width + x] = best & 0xFFFF;
+    least_before_last_ = min(least_before_last_, last_);
+    last_ = value;
+    last_label_ = label;
   }
-};
 
-struct StoreDecision {
-  CudaDecision to;
-  int width;
-
-  template <class Find>
-  __device__ __forceinline__ void operator()(int x, int y, bool writes, uint32, const Find& find_beliefs) const {
-    const Beliefs found = find_beliefs();
-    if (!writes) return;
-    const uint8 status = to.from_start[static_cast<int64>(y) * to.from_start_stride + x];
-    write_decision<CONFIDENCE, SUB_PIXEL>(to, x, y, width, LABELS, status, found);
+  __device__ __forceinline__ Beliefs beliefs() const {
+    return {label_, as_float(before_), as_float(best_), as_float(after_), as_float(rival_)};
   }
+
+ private:
+  uint32 best_ = no_belief, before_ = no_belief, after_ = no_belief, rival_ = no_belief;
+  uint32 last_ = no_belief,
+         least_before_last_ = no_belief;  // the last belief, and the least of those before it
+  int label_ = -3, last_label_ = -3;
 };
 
 }  // namespace
 
-// The label that each pixel believes most. Both colours: grid.y = 2.
+// The label that each pixel believes most. Both colours: grid.z = 2.
 PARALLAX_KERNEL __launch_bounds__(CANDIDATE_BLOCK)
     find_tile_labels(CudaCandidateLevel level, CudaSmoothness alike, CudaLabels labels) {
-  for_each_decision(level, alike, blockIdx.y, StoreLabel{labels});
+  const int colour = blockIdx.z;
+  in_tile(level, alike, colour, false,
+          [&](const Place& place, Labels& candidates, const Sources& from, const Edge&) {
+            uint32 best = ~0u;  // and in the lower half its label
+            for_each_candidate(from, candidates, [&](int label, int slot, const Received& received) {
+              const uint32 value = value_of_pixel(received.belief(received.message(from)), place);
+              best = min(best, slot < candidates.count() ? value << 16 | label : ~0u);
+            });
+            const int x = column_of(place, colour);
+            if (place.inside && x < level.width)
+              labels.of[static_cast<int64>(place.y) * labels.width + x] = best & 0xFFFF;
+          });
 }
 
-// Both colours: grid.y = 2.
+// Both colours: grid.z = 2.
 PARALLAX_KERNEL __launch_bounds__(CANDIDATE_BLOCK)
     decide_tiles(CudaCandidateLevel level, CudaSmoothness alike, CudaDecision to) {
-  for_each_decision(level, alike, blockIdx.y, StoreDecision{to, level.width});
+  const int colour = blockIdx.z;
+  in_tile(level, alike, colour, false,
+          [&](const Place& place, Labels& candidates, const Sources& from, const Edge&) {
+            Decision decision;
+            for_each_candidate(from, candidates, [&](int label, int slot, const Received& received) {
+              const uint32 value = value_of_pixel(received.belief(received.message(from)), place);
+              const bool exists = slot < candidates.count();
+              decision.take(exists ? label : -1, exists ? value : no_belief);
+            });
+            const int x = column_of(place, colour);
+            if (!place.inside || x >= level.width) return;
+            const uint8 status = to.from_start[static_cast<int64>(place.y) * to.from_start_stride + x];
+            write_decision<CONFIDENCE, SUB_PIXEL>(to, x, place.y, level.width, LABELS, status,
+                                                  decision.beliefs());
+          });
 }
 
 // Data costs
@@ -709,7 +635,8 @@ __device__ __forceinline__ StoredRanges find_candidates(const CudaLabels& best, 
   return ranges;
 }
 
-constexpr int open_threads = 128, open_slots = open_threads / tile_side;
+constexpr int open_threads = 128, open_warps = open_threads / warp_lanes,
+              open_slots = open_threads / tile_side;
 
 // The data costs of a row of a tile and a label, of both colours: sums over side × side pixels of the image.
 template <int side>
@@ -727,9 +654,14 @@ __device__ __forceinline__ uint2 data_of_row(const CudaCosts& costs, const uint3
     const uint64* left = row_of(static_cast<const uint64*>(costs.left_features), samples, image_y) + first_x;
     const uint64* right =
         row_of(static_cast<const uint64*>(costs.right_features), samples, image_y) + first_right;
-    const auto data_bits = static_cast<uint32>(valid_bits(has_data, words, image_y, first_x)),
-               right_bits =
-                   static_cast<uint32>(valid_bits(costs.validity.right, words, image_y, first_right));
+    constexpr uint32 every = (1u << tile_side * side) - 1;
+    const uint32 data_bits = valid_bits(has_data, words, image_y, first_x) & every,
+                 right_bits = valid_bits(costs.validity.right, words, image_y, first_right) & every;
+    if ((data_bits & right_bits) == every) {
+#pragma unroll
+      for (int i = 0; i < tile_side * side; ++i) sum[i / side] += table[__popcll(left[i] ^ right[i])];
+      continue;
+    }
 #pragma unroll
     for (int i = 0; i < tile_side * side; ++i) {
       const bool exists = (right_bits >> i & 1) != 0, has = (data_bits >> i & 1) != 0;
@@ -765,6 +697,7 @@ PARALLAX_KERNEL __launch_bounds__(open_threads)
   __shared__ CostTable table;
   __shared__ StoredRanges ranges;
   __shared__ uint32 sums[2][open_slots][tile_side];
+  __shared__ uint16 labels[LABELS];  // by slot
   wait_for_previous();
   const int tile = blockIdx.x, tile_y = tile / level.groups, tile_x = tile - tile_y * level.groups;
   const int thread = threadIdx.x;
@@ -777,55 +710,61 @@ PARALLAX_KERNEL __launch_bounds__(open_threads)
     }
   }
   __syncthreads();
-  const Candidates candidates = unpacked(ranges);
-  const int slots = candidates.slots();
-  const int row = thread % tile_side, y = tile_y * tile_side + row;
-  const bool inside = y < level.height;
-  const int64 offset = tile * tile_words;
+  const Slots slots = slots_of(ranges);
+  const int count = slots.count();
+#pragma unroll
+  for (int i = 0; i < RANGES; ++i)
+    for (int k = thread; k < slots.labels[i]; k += open_threads)
+      labels[slots.slot[i] + k] = slots.first[i] + k;
+  __syncthreads();
+  for (int slot = thread; slot < count; slot += open_threads)
+    level.labels[tile * static_cast<int64>(LABELS) + slot] = labels[slot];
 
-  const uint32 mask = inside_mask(pixels_in(level.width, y, 0), tile_x);
-  const int parent_row = y / 2, parent_group = tile_x / 2;
-  const int parent_tile =
-      coarser_tiles.messages == nullptr ? 0 : tile_y / 2 * coarser_tiles.groups + parent_group;
-  Candidates of_parents = candidates;
-  if (coarser_tiles.messages != nullptr) of_parents = candidates_of(coarser_tiles, parent_tile);
-  for (int slot = thread / tile_side; slot < slots; slot += open_slots) {
-    if (!inside) continue;
-    const int label = candidates.label_of(slot), parent_slot = of_parents.slot_of(label);
-#pragma unroll
-    for (int direction = 0; direction < directions; ++direction) {
-      const uint32 word = start_word(parent_row, tile_x, [&](int colour) {
-        if (coarser_tiles.messages == nullptr)
-          return messages(coarser, colour,
-                          direction)[group_offset(coarser, parent_row, parent_group) + label_offset(label)];
-        if (parent_slot >= 0)
-          return messages(
-              coarser_tiles, colour,
-              direction)[parent_tile * tile_words + parent_slot * tile_side + parent_row % tile_side];
-        return weights(coarser_tiles, alike, colour, parent_row, parent_group).truncation[direction];
-      });
-      messages(level, 0, direction)[offset + slot * tile_side + row] = word & mask;
-    }
-    if (side > 0) continue;
-#pragma unroll
-    for (int colour = 0; colour < 2; ++colour)
-      level.data[colour * level.plane_words + offset + slot * tile_side + row] =
-          all.data[colour * all.plane_words + group_offset(all, y, tile_x) + label_offset(label)];
+  const Place place = find_place(level, tile_x, tile_y);
+  const uint32 mask = place.inside ? inside_mask(pixels_in(level.width, place.y, 0), tile_x) : 0;
+  const int parent_row = place.y / 2, parent_group = tile_x / 2;
+  const bool parents_are_tiles = coarser_tiles.messages != nullptr;
+  const int parent_tile = parents_are_tiles ? tile_y / 2 * coarser_tiles.groups + parent_group : 0;
+  const Slots slots_of_parents = parents_are_tiles ? slots_of(ranges_of(coarser_tiles, parent_tile)) : slots;
+  for (int slot = thread / warp_lanes; slot < count && place.inside; slot += open_warps) {
+    const int label = labels[slot], parent_slot = slots_of_parents.of(label);
+    const uint32 word = start_word(parent_row, tile_x, [&](int colour) {
+      if (!parents_are_tiles)
+        return messages(
+            coarser, colour,
+            place.direction)[group_offset(coarser, parent_row, parent_group) + label_offset(label)];
+      if (parent_slot >= 0)
+        return messages_of(
+            coarser_tiles, colour,
+            parent_tile)[parent_slot * warp_lanes + message_at(place.direction, parent_row % tile_side)];
+      return edge_of(coarser_tiles, alike, colour, parent_row, parent_group, place.direction).truncation;
+    });
+    messages_of(level, 0, tile)[slot * warp_lanes + thread % warp_lanes] = word & mask;
   }
-  if (side == 0) return;
+  const int64 offset = tile * tile_words;
+  if (side == 0) {
+    const int row = thread % tile_side, y = tile_y * tile_side + row;
+    for (int slot = thread / tile_side; slot < count && y < level.height; slot += open_slots) {
+#pragma unroll
+      for (int colour = 0; colour < 2; ++colour)
+        level.data[colour * level.plane_words + offset + slot * tile_side + row] =
+            all.data[colour * all.plane_words + group_offset(all, y, tile_x) + label_offset(labels[slot])];
+    }
+    return;
+  }
 
   // Neighbouring threads have neighbouring labels, and so neighbouring right pixels.
-  const int cost_row = thread / open_slots, slot_lane = thread % open_slots;
-  for (int first_slot = 0; first_slot < slots; first_slot += open_slots) {
-    const int label = candidates.label_of(min(first_slot + slot_lane, slots - 1));
-    const int cost_y = tile_y * tile_side + cost_row;
+  const int cost_y = tile_y * tile_side + thread / open_slots, slot_lane = thread % open_slots;
+  const int row = thread % tile_side;
+  for (int first_slot = 0; first_slot < count; first_slot += open_slots) {
+    const int label = labels[min(first_slot + slot_lane, count - 1)];
     const uint2 words = side == 1 ? data_of_row<1>(costs, has_data, table, tile_x, cost_y, label)
                                   : data_of_row<2>(costs, has_data, table, tile_x, cost_y, label);
-    sums[0][slot_lane][cost_row] = words.x;
-    sums[1][slot_lane][cost_row] = words.y;
+    sums[0][slot_lane][thread / open_slots] = words.x;
+    sums[1][slot_lane][thread / open_slots] = words.y;
     __syncthreads();
     const int slot = first_slot + thread / tile_side;
-    if (slot < slots) {
+    if (slot < count) {
 #pragma unroll
       for (int colour = 0; colour < 2; ++colour)
         level.data[colour * level.plane_words + offset + slot * tile_side + row] =

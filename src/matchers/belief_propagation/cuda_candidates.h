@@ -66,6 +66,7 @@ class CudaCandidates {
     Size size;
     std::size_t tiles = 0, plane_words = 0;
     Buffer<std::uint32_t> data, messages, ranges;
+    Buffer<std::uint16_t> labels;
   };
   struct Memory {
     std::vector<Level> levels;
@@ -79,7 +80,7 @@ class CudaCandidates {
   Model model_;
   Size size_;
   unsigned threads_;  // per block
-  int per_part_;      // slots of a tile that a lane has room for
+  int shared_slots_;  // candidates of a tile for which shared memory has room
   int least_blocks_;  // of updates, that must fit on a multiprocessor; 0 = no demand
   Memory memory_of_[2];
   std::byte* memory_ = nullptr;

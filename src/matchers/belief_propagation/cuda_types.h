@@ -30,12 +30,13 @@ struct CudaEdges {
 // A level with candidates; see cuda_candidates.cu. A group is a row of one colour in a tile.
 struct CudaCandidateLevel {
   int width, height;
-  int groups;             // in a row; as many tiles
-  long long plane_words;  // of one colour
-  unsigned* data;         // [colour]
-  unsigned* messages;     // [colour][direction]; null: there is no such level
-  const unsigned* edges;  // as in CudaIntegerLevel
-  unsigned* ranges;       // [tile][range]: the first label, and in the upper half the one after the last
+  int groups;              // in a row; as many tiles
+  long long plane_words;   // of one colour
+  unsigned* data;          // [colour]
+  unsigned* messages;      // [colour]; null: there is no such level
+  const unsigned* edges;   // as in CudaIntegerLevel
+  unsigned* ranges;        // [tile][range]: the first label, and in the upper half the one after the last
+  unsigned short* labels;  // [tile][slot]
 };
 
 // The label that each pixel of a level believes most, in rows without gaps.

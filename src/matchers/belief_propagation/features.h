@@ -8,21 +8,16 @@
 #include "core/workers.h"
 #include "data_cost/features.h"
 #include "matchers/belief_propagation/belief_propagation.h"
-#include "matchers/belief_propagation/candidate_kernels.h"
 #include "matchers/belief_propagation/cpu_kernels.h"
 
 namespace parallax::belief_propagation {
 
 class Features {
  public:
-  // `in_strips`: features are also stored for tiles, see candidate_kernels.h.
-  Features(const Model& model, const ImageFormat& format, const PlaneShape& shape, bool in_strips, int slots);
+  Features(const Model& model, const ImageFormat& format, const PlaneShape& shape, int slots);
 
   // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena);
-
-  // Called once, after reserve().
-  void fill_memory() const;
 
   // As DataCosts::prepare().
   void prepare(const StereoPair& pair, bool mirrored, const Workers& workers);
@@ -34,17 +29,11 @@ class Features {
   // Writes data costs of a row of one colour.
   void write_costs(int y, int colour, Range range, int slot, void* out) const;
 
-  // For tiles: everything but where the features of the tile are, and the features of a strip of rows. A
-  // strip below the image has no valid pixels.
-  void set_tile_costs(TileCosts& costs) const;
-  FeatureStrip strip(int side, int index) const;
-
  private:
   struct Scratch {
     std::uint16_t* extended;
     std::uint8_t *valid, *exists;
     std::byte* costs;
-    std::uint8_t* strips[2];  // rows of a strip: [plane][row][strip_pitch()]
   };
   // The halves of all rows of one side: [row][plane][parity][pitch] elements.
   struct Halves {
@@ -55,21 +44,6 @@ class Features {
       return memory + ((static_cast<std::ptrdiff_t>(y) * planes + plane) * 2 + parity) * pitch * bytes;
     }
   };
-
-  // The features of one side, transposed: [strip][plane][column][row].
-  struct Strips {
-    std::uint8_t* memory;
-    int columns;
-    std::uint8_t* plane(int index, int plane) const {
-      return memory +
-             static_cast<std::ptrdiff_t>(index * (most_feature_planes + 1) + plane) * columns * tile_side;
-    }
-  };
-  Strips reserve_strips(int columns, Arena& arena) const;
-  // A row on its way to a strip.
-  std::uint8_t* strip_row(int side, int y, int plane, int slot) const;
-  void write_strip(int index, int slot) const;
-  std::ptrdiff_t strip_pitch() const { return strips_[1].columns + widest_vector_bytes; }
 
   Halves reserve_halves(int planes, int bytes, int elements, Arena& arena) const;
   int extended_columns() const { return size_.width + model_.labels - 1; }
@@ -92,8 +66,6 @@ class Features {
   int table_end_ = 0;
   bool simple_ = false;
   Halves halves_[2] = {}, valid_[2] = {};
-  bool in_strips_;
-  Strips strips_[2] = {};
   View<std::uint8_t> status_;
   std::vector<Scratch> scratch_;  // by slot
   StereoPair pair_;

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matchers/belief_propagation/strips.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "core/round_up.h"
+
+namespace parallax::belief_propagation {
+namespace {
+
+constexpr int strip_planes = most_feature_planes + 1;
+constexpr int validity_plane = most_feature_planes;
+// transpose_rows() writes up to this many columns more.
+constexpr int spare_columns = 15;
+
+}  // namespace
+
+Strips::Strips(const Model& model, const ImageFormat& format, int slots)
+    : model_(model),
+      size_(format.size),
+      rows_(data_cost::Feature::census, model.smoothing, size_, slots),
+      table_(64),
+      scratch_(static_cast<std::size_t>(slots)) {}
+
+int Strips::count() const {
+  return round_up(divide_round_up(size_.height, tile_side), 2);
+}
+
+void Strips::reserve(Arena& arena) {
+  rows_.reserve(arena);
+  sides_[0] = reserve_side(0, size_.width, arena);
+  // All pixels of the right image and all columns that labels reach; either may begin, and end, first.
+  const int pixel = first_pixel();
+  const int end = std::max(size_.width + pixel, sides_[0].columns + model_.labels - 1);
+  sides_[1] = reserve_side(std::max(0, pixel), end - std::min(0, pixel), arena);
+  status_ = arena.reserve_plane<std::uint8_t>(size_);
+  for (std::uint8_t*& rows : scratch_)
+    rows =
+        arena.reserve<std::uint8_t>(static_cast<std::size_t>(row_pitch()) * tile_side * most_feature_planes);
+}
+
+Strips::Side Strips::reserve_side(int first, int end, Arena& arena) const {
+  const int columns = round_up(end + spare_columns, strip_unit);
+  return {arena.reserve<std::uint8_t>(side_bytes(columns)), columns, first};
+}
+
+std::size_t Strips::side_bytes(int columns) const {
+  return static_cast<std::size_t>(count() * strip_planes) * static_cast<std::size_t>(columns * tile_side);
+}
+
+void Strips::fill_memory() {
+  for (const Side& side : sides_) std::memset(side.memory, 0, side_bytes(side.columns));
+  for (int distance = 0; distance < 63; ++distance)
+    table_[static_cast<std::size_t>(distance)] =
+        static_cast<std::uint8_t>(model_.data_cost(distance * data_cost::per_level));
+  table_[63] = static_cast<std::uint8_t>(model_.outside);
+}
+
+StripCosts Strips::costs(int strip) const {
+  StripCosts costs{{}, {}, table_.data(), model_.labels};
+  for (int plane = 0; plane < strip_planes; ++plane) {
+    costs.left.planes[plane] = sides_[0].plane(strip, plane);
+    costs.right.planes[plane] = sides_[1].plane(strip, plane) + extended_first() * tile_side;
+  }
+  return costs;
+}
+
+void Strips::prepare(const StereoPair& pair, const Workers& workers) {
+  rows_.prepare(pair, false, workers);
+  workers.for_each(divide_round_up(size_.height, tile_side), [&](int strip, int slot) {
+    for (int side = 0; side < 2; ++side) write_features(side, strip, slot);
+    write_validity(pair, false, strip, slot);
+  });
+}
+
+// The order of a signature's bits has no meaning, so the features of a mirrored image are those of the image,
+// mirrored.
+void Strips::mirror(const StereoPair& pair, const Workers& workers) {
+  StereoPair mirrored = pair;
+  std::swap(mirrored.left, mirrored.right);
+  std::swap(mirrored.left_mask, mirrored.right_mask);
+  rows_.mirror_right_gray(workers);
+  workers.for_each(divide_round_up(size_.height, tile_side), [&](int strip, int slot) {
+    for (int plane = 0; plane < most_feature_planes; ++plane) {
+      auto* left = reinterpret_cast<std::uint64_t*>(sides_[0].pixels(strip, plane));
+      auto* right = reinterpret_cast<std::uint64_t*>(sides_[1].pixels(strip, plane));
+      std::swap_ranges(left, left + size_.width, std::make_reverse_iterator(right + size_.width));
+    }
+    write_validity(mirrored, true, strip, slot);
+  });
+}
+
+void Strips::write_features(int side, int strip, int slot) const {
+  std::uint8_t* rows = scratch_[static_cast<std::size_t>(slot)];
+  const std::ptrdiff_t pitch = row_pitch();
+  const int first = strip * tile_side, last = std::min(first + tile_side, size_.height);
+  for (int y = first; y < last; ++y) {
+    std::uint8_t* planes[most_feature_planes];
+    for (int plane = 0; plane < most_feature_planes; ++plane)
+      planes[plane] = rows + (plane * tile_side + y - first) * pitch;
+    rows_.write_census(side, y, slot, planes);
+  }
+  for (int plane = 0; plane < most_feature_planes; ++plane)
+    transpose_rows(rows + plane * tile_side * pitch, pitch, size_.width, sides_[side].pixels(strip, plane));
+}
+
+void Strips::write_validity(const StereoPair& pair, bool mirrored, int strip, int slot) const {
+  std::uint8_t* left = scratch_[static_cast<std::size_t>(slot)];
+  const std::ptrdiff_t pitch = row_pitch();
+  std::uint8_t* right = left + tile_side * pitch;
+  const int first = strip * tile_side, last = std::min(first + tile_side, size_.height);
+  // Neither pixels to the right of the image nor those below it are valid.
+  std::memset(left, 0, static_cast<std::size_t>(tile_side * pitch));
+  for (int y = first; y < last; ++y)
+    data_cost::write_validity(model_, pair, mirrored, y,
+                              {left + (y - first) * pitch, right + (y - first) * pitch, status_.row(y)});
+  transpose_rows(left, pitch, size_.width, sides_[0].plane(strip, validity_plane));
+  transpose_rows(right, pitch, extended_columns(),
+                 sides_[1].plane(strip, validity_plane) + extended_first() * tile_side);
+}
+
+}  // namespace parallax::belief_propagation
