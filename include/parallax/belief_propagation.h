@@ -76,17 +76,17 @@ struct BeliefPropagationParameters {
   float smoothing = 0;  ///< σ of the Gaussian that first smooths both images, in pixels; 0 = none; 0…30
 
   /// T: neighbours that differ by k labels cost min(k, T); 0 = disparities / 7.5; 0…1024.
-  float discontinuity_truncation = 5;
+  float discontinuity_truncation = 6;
   /// Where neighbours differ by ΔI gray levels, smoothness is multiplied by
   /// edge_floor + (1 − edge_floor)·exp(−|ΔI| / edge_contrast). 0 = the same smoothness everywhere; 0…256.
-  float edge_contrast = 10;
+  float edge_contrast = 7;
   float edge_floor = 0.05f;  ///< share of the smoothness that remains at any edge; 0…1
 
-  SubPixel sub_pixel = SubPixel::parabola;  ///< how beliefs are interpolated between labels
+  SubPixel sub_pixel = SubPixel::v_shape;  ///< how beliefs are interpolated between labels
   /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. The confidence is
   /// g / (g + T), where g is the gap between the lowest belief and the lowest one more than one label away.
   float min_confidence = 0;
-  RefineParameters refine = {.speckle_size = 0};  ///< steps after the match
+  RefineParameters refine = {.left_right_tolerance = 0.75f, .speckle_size = 0};  ///< steps after the match
 
   /// \throws Error (argument) naming the field, its value and the allowed range, also when the arithmetic
   /// cannot represent the parameters.

@@ -44,7 +44,7 @@ struct RefineParameters {
   float left_right_tolerance = 1.0f;  ///< pixels by which the two maps may differ; 0 or more
   int speckle_size = 50;              ///< regions of fewer pixels than this lose their value; 0 = no filter
   float speckle_range = 1.0f;         ///< pixels by which neighbours of one region may differ; 0 or more
-  Fill fill = Fill::row;              ///< how pixels without a value get one
+  Fill fill = Fill::planes;           ///< how pixels without a value get one
   int median = 5;                     ///< window of the median: 0 (none), 3 or 5
   int weighted_median = 0;            ///< window of the weighted median: 0 (none), or odd, 3…15
   int weighted_median_range = 10;     ///< gray levels by which a weight falls to 1/e; 1…255
@@ -111,8 +111,8 @@ void fill_directions(const DisparityMap& map, const ImageView& guide, int thread
 /// the values are within 1 pixel.
 ///
 /// A pixel without a value takes that of the plane of the superpixel with least D, of those of its cell and the
-/// eight around it that have a plane, if D is at most 4096 and the value in the range of the samples' values.
-/// Values beyond ±2²⁰ pixels take no part. Pixels of status `input_masked` are unchanged.
+/// eight around it that have a plane, if D is at most 4096. It is cut to the range of the values of all those
+/// superpixels' samples. Values beyond ±2²⁰ pixels take no part. Pixels of status `input_masked` are unchanged.
 /// \throws Error (argument) when `guide`, the left image, does not have the size of the map.
 void fill_planes(const DisparityMap& map, const ImageView& guide, int threads = 0);
 

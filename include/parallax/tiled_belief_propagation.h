@@ -74,7 +74,7 @@ struct TiledBeliefPropagationParameters {
   /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. The confidence is
   /// g / (g + λ·K), where g is the gap between the lowest belief and the lowest one more than one label away.
   float min_confidence = 0;
-  RefineParameters refine = {.speckle_size = 0};  ///< steps after the match
+  RefineParameters refine = {.left_right_tolerance = 0.75f, .speckle_size = 0};  ///< steps after the match
 
   /// Ends a visit after an inner iteration that changed no message, because later ones would not change any
   /// either. Never changes a result. The cuda device ignores it and makes all iterations.

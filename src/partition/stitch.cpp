@@ -7,7 +7,9 @@
 // - The speckle filter, which removes regions of fewer than S pixels, reaches S − 1 rows. If the region of a
 //   pixel has S or more pixels, S of them are within S − 1 steps of it and so within S − 1 rows; if it has
 //   fewer, all of them are. Cutting off what lies beyond cannot make a region larger.
-// - Fill::row reaches only along its row, Fill::directions also `fill_reach` rows up and down.
+// - Fill::row reaches only along its row, Fill::directions also `fill_reach` rows up and down. Fill::planes
+//   reaches `plane_reach` rows and then fills in directions; a window must begin at a row of the image where
+//   cells of superpixels begin.
 // - The median, weighted median and bilateral filters reach half a window.
 //
 // Later steps do not look at the rows of the halo that earlier ones get wrong. The same holds for the status,
@@ -26,8 +28,13 @@
 namespace parallax {
 namespace {
 
+int reach_of(Fill fill) {
+  if (fill == Fill::planes) return refine::plane_reach + refine::fill_reach;
+  return fill == Fill::directions ? refine::fill_reach : 0;
+}
+
 int halo_of(const RefineParameters& steps, int height) {
-  const int fill = steps.fill == Fill::directions ? refine::fill_reach : 0;
+  const int fill = reach_of(steps.fill);
   const long long rows = 0LL + std::max(0, steps.speckle_size - 1) + fill + steps.median / 2 +
                          steps.weighted_median / 2 + steps.bilateral / 2;
   return static_cast<int>(std::min<long long>(rows, height));
@@ -40,8 +47,9 @@ class Stitcher {
       : image_(image),
         rows_(std::min(rows, image.height)),
         halo_(halo_of(steps, image.height)),
+        alignment_(steps.fill == Fill::planes ? refine::cell_side : 1),
         guided_(steps.is_guided()),
-        window_{image.width, static_cast<int>(std::min<long long>(image.height, rows_ + 2LL * halo_))},
+        window_{image.width, window_height()},
         pipeline_(steps, window_, false) {
     reserve();
   }
@@ -77,6 +85,13 @@ class Stitcher {
     int top = 0;
   };
 
+  // Windows begin at multiples of the alignment, the last one, too, which ends with the image.
+  int window_height() const {
+    const long long least = rows_ + 2LL * halo_ + alignment_ - 1;
+    if (least >= image_.height) return image_.height;
+    return image_.height - (image_.height - static_cast<int>(least)) / alignment_ * alignment_;
+  }
+
   // Called before and after Arena::allocate().
   void reserve() {
     pipeline_.reserve(arena_);
@@ -98,7 +113,8 @@ class Stitcher {
 
   // Moves the window to a strip and its halo. Rows that it keeps move up, and only new rows are read.
   void read(int first_of_strip, const TilePlan& plan, const Strips& strips) {
-    const int top = std::clamp(first_of_strip - halo_, 0, image_.height - window_.height);
+    const int highest = std::clamp(first_of_strip - halo_, 0, image_.height - window_.height);
+    const int top = highest - highest % alignment_;
     const int kept = std::max(0, read_ - top);
     const DisparityMap from = part(tiles_, {0, top, {image_.width, kept}});
     tiles_.top = top;
@@ -150,7 +166,7 @@ class Stitcher {
   }
 
   Size image_;
-  int rows_, halo_;
+  int rows_, halo_, alignment_;
   bool guided_;
   Size window_;
   Arena arena_;
@@ -161,12 +177,7 @@ class Stitcher {
 
 Stitcher checked_stitcher(const TilePlan& plan, int rows) {
   check_range("rows", rows, 1, 1'000'000);
-  const RefineParameters steps = partition::steps_after_tiles(plan.parameters);
-  if (steps.fill == Fill::planes)
-    throw Error(
-        ErrorCategory::argument,
-        "fill planes is not available in tiles, because it looks at the whole map: choose fill directions");
-  return {steps, plan.format.size, rows};
+  return {partition::steps_after_tiles(plan.parameters), plan.format.size, rows};
 }
 
 }  // namespace

@@ -68,8 +68,7 @@ CudaPipeline::Planes::Planes(Size size, ArenaLayout& layout)
     : cells(cells_of(size)),
       colours(layout.reserve_plane<std::uint32_t>(size)),
       joined(layout.reserve<std::uint8_t>(cells.pixels() * cell_samples * cell_samples)),
-      superpixels(layout.reserve<CudaSuperpixel>(cells.pixels())),
-      range(layout.reserve<CudaSampleRange>(1)) {}
+      superpixels(layout.reserve<CudaSuperpixel>(cells.pixels())) {}
 
 void CudaPipeline::Planes::prepare(const cuda::SharedContext& context) {
   cuda::Options options = plane_definitions();
@@ -181,7 +180,6 @@ void CudaPipeline::fill_planes(const DisparityMap& map, StreamHandle stream) con
                            .colours = colours.data,
                            .joined = planes_.joined.in(memory_),
                            .superpixels = planes_.superpixels.in(memory_),
-                           .range = planes_.range.in(memory_),
                            .stride = stride_of(map.disparity),
                            .status_stride = stride_of(map.status),
                            .colour_stride = static_cast<int>(colours.stride()),

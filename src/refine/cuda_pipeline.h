@@ -82,7 +82,6 @@ class CudaPipeline {
     PlaneBuffer<std::uint32_t> colours;
     Buffer<std::uint8_t> joined;
     Buffer<CudaSuperpixel> superpixels;
-    Buffer<CudaSampleRange> range;
     cuda::Program program;
     cuda::Kernel take_colours, begin_superpixels, join_nearest, move_centres, fit_planes, fill_planes;
   };

@@ -211,10 +211,6 @@ PARALLAX_KERNEL __launch_bounds__(block_threads)
   MemberSums sums;
   if (sample.is_inside) sums.add(sample, cell);
   move_centre(fill, cell, sums);
-  if (cell.place == 0 && threadIdx.x == 0) {
-    fill.range->lowest = no_sample;
-    fill.range->highest = -no_sample;
-  }
 }
 
 PARALLAX_KERNEL __launch_bounds__(block_threads) join_nearest(const __grid_constant__ CudaPlaneFill fill) {
@@ -372,7 +368,6 @@ __device__ __forceinline__ bool fit(const Values& values, const Range& range, Fi
 
 }  // namespace
 
-// Also adds to the range of the samples' values.
 PARALLAX_KERNEL __launch_bounds__(block_threads) fit_planes(const __grid_constant__ CudaPlaneFill fill) {
   wait_for_previous();
   __shared__ Values values;
@@ -382,15 +377,34 @@ PARALLAX_KERNEL __launch_bounds__(block_threads) fit_planes(const __grid_constan
   FittedPlane plane{};
   const bool exists = fit(values, range, plane);
   if (threadIdx.x != 0) return;
-  atomicMin(&fill.range->lowest, range.lowest);
-  atomicMax(&fill.range->highest, range.highest);
   CudaSuperpixel& superpixel = fill.superpixels[cell.place];
   superpixel.has_plane = exists;
   superpixel.base = plane.base;
   superpixel.a = plane.a;
   superpixel.b = plane.b;
   superpixel.c = plane.c;
+  superpixel.lowest = range.lowest;
+  superpixel.highest = range.highest;
 }
+
+namespace {
+
+// The range of the values of the superpixels with a plane, of those of the nine cells around a pixel's.
+__device__ __forceinline__ Range range_around(const CudaPlaneFill& fill, int x, int y) {
+  Range range{no_sample, -no_sample};
+#pragma unroll 1
+  for (int index = 0; index < cells_around; ++index) {
+    const Cell cell = neighbour(fill, x / CELL_SIDE, y / CELL_SIDE, index);
+    if (!cell.is_inside) continue;
+    const CudaSuperpixel& superpixel = fill.superpixels[cell.place];
+    if (!superpixel.has_plane) continue;
+    range.lowest = min(range.lowest, superpixel.lowest);
+    range.highest = max(range.highest, superpixel.highest);
+  }
+  return range;
+}
+
+}  // namespace
 
 // One thread per pixel: grid.x = rows, grid.y = blocks of a row.
 PARALLAX_KERNEL fill_planes(const __grid_constant__ CudaPlaneFill fill) {
@@ -405,8 +419,9 @@ PARALLAX_KERNEL fill_planes(const __grid_constant__ CudaPlaneFill fill) {
   if (index < 0) return;
   const CudaSuperpixel& chosen = fill.superpixels[neighbour(fill, x / CELL_SIDE, y / CELL_SIDE, index).place];
   const FittedPlane plane{chosen.base, chosen.a, chosen.b, chosen.c};
-  const int value = plane.base + plane.height(x - chosen.x, y - chosen.y);
-  if (value < fill.range->lowest || value > fill.range->highest) return;
+  const Range range = range_around(fill, x, y);
+  const int value =
+      min(max(plane.base + plane.height(x - chosen.x, y - chosen.y), range.lowest), range.highest);
   disparity = static_cast<float>(value) / PLANE_UNIT;
   status = filled;
 }

@@ -37,11 +37,7 @@ struct CudaSuperpixel {
   int x, y, red, green, blue;
   int has_plane;
   int base, a, b, c;
-};
-
-// The lowest and the highest value of samples.
-struct CudaSampleRange {
-  int lowest, highest;
+  int lowest, highest;  // of its samples' values
 };
 
 // Arguments of Fill::planes.
@@ -51,7 +47,6 @@ struct CudaPlaneFill {
   const unsigned* colours;  // red, green and blue: a byte each, from the lowest on
   unsigned char* joined;    // see PlaneFill in planes.h; cell by cell
   CudaSuperpixel* superpixels;
-  CudaSampleRange* range;
   long long stride, status_stride;
   int colour_stride;
   int width, height;

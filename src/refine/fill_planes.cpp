@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <mutex>
 
 #include "refine/planes.h"
 #include "refine/refine.h"
@@ -159,6 +158,7 @@ void move_centre(const PlaneFill& memory, int cell_x, int cell_y) {
   memory.superpixel(cell_x, cell_y) = {(cell_x - 1) * cell_side + mean(sample_step * sums.sum(1)),
                                        (cell_y - 1) * cell_side + mean(sample_step * sums.sum(2)),
                                        {mean(sums.sum(3)), mean(sums.sum(4)), mean(sums.sum(5))},
+                                       {},
                                        {}};
 }
 
@@ -242,6 +242,7 @@ void fit_plane(const PlaneFill& memory, int cell_x, int cell_y) {
     append_row(memory, superpixel, x, y, index, values);
   });
   superpixel.plane = plane_through(values);
+  for (int i = 0; i < values.count; ++i) superpixel.range.add(values.z[i]);
 }
 
 // Fills `count` pixels of a row, from column x on.
@@ -267,18 +268,19 @@ HWY_INLINE void fill_pixels(const DisparityMap& map, const ImageView& left, cons
         memory.superpixel(x / cell_side + index % 3 - 1, y / cell_side + index / 3 - 1);
     const std::int32_t value =
         superpixel.plane.base + superpixel.plane.height(x + i - superpixel.x, y - superpixel.y);
-    if (!range.has(value)) continue;
-    disparity[i] = static_cast<float>(value) / plane_unit;
+    disparity[i] = static_cast<float>(range.nearest(value)) / plane_unit;
     status[i] = code(Status::filled);
   }
 }
 
-void fill_cell(const DisparityMap& map, const ImageView& left, const PlaneFill& memory,
-               const SampleRange& range, int cell_x, int cell_y) {
+void fill_cell(const DisparityMap& map, const ImageView& left, const PlaneFill& memory, int cell_x,
+               int cell_y) {
   const Size size = map.disparity.size;
   const Choices choices(memory, cell_x, cell_y,
                         [](const Superpixel& superpixel) { return superpixel.plane.exists; });
   if (choices.count == 0) return;
+  SampleRange range;
+  for (int i = 0; i < choices.count; ++i) range.add(choices.superpixel[i]->range);
   for (int y = cell_y * cell_side; y < std::min((cell_y + 1) * cell_side, size.height); ++y)
     for (int x = cell_x * cell_side; x < std::min((cell_x + 1) * cell_side, size.width); x += cell_samples)
       fill_pixels(map, left, memory, choices, range, x, y, std::min(cell_samples, size.width - x));
@@ -297,35 +299,17 @@ HWY_EXPORT(fit_plane);
 HWY_EXPORT(fill_cell);
 
 // Takes the samples of a row; each belongs to the superpixel of its own cell.
-SampleRange take_samples(View<const float> disparity, const ImageView& left, const PlaneFill& memory, int y) {
+void take_samples(View<const float> disparity, const ImageView& left, const PlaneFill& memory, int y) {
   const int count = memory.samples.width;
   std::uint8_t* const channels[] = {memory.colour[0].row(y), memory.colour[1].row(y),
                                     memory.colour[2].row(y)};
   take_colours(left, 0, sample_step * y, sample_step, count, channels);
   const float* from = disparity.row(sample_step * y);
   std::int32_t* values = memory.value.row(y);
-  SampleRange range;
-  for (int x = 0; x < count; ++x) {
-    values[x] = sample_of(from[sample_step * x]);
-    range.add(values[x]);
-  }
+  for (int x = 0; x < count; ++x) values[x] = sample_of(from[sample_step * x]);
   std::uint8_t* joined = memory.joined.row(y);
   std::fill_n(joined, count, own_cell);
   std::fill(joined + count, joined + memory.joined.size.width, outside);
-  return range;
-}
-
-SampleRange take_samples(View<const float> disparity, const ImageView& left, const PlaneFill& memory,
-                         const Workers& workers) {
-  SampleRange all;
-  std::mutex mutex;
-  for_row_ranges(workers, memory.samples.height, [&](int first, int last, int) {
-    SampleRange range;
-    for (int y = first; y < last; ++y) range.add(take_samples(disparity, left, memory, y));
-    const std::lock_guard lock(mutex);
-    all.add(range);
-  });
-  return all;
 }
 
 // Calls each(cell_x, cell_y).
@@ -340,7 +324,9 @@ void for_cells(const PlaneFill& memory, const Workers& workers, const Each& each
 
 void fill_planes(const DisparityMap& map, const ImageView& left, const PlaneFill& memory,
                  const Workers& workers) {
-  const SampleRange range = take_samples(map.disparity, left, memory, workers);
+  for_row_ranges(workers, memory.samples.height, [&](int first, int last, int) {
+    for (int y = first; y < last; ++y) take_samples(map.disparity, left, memory, y);
+  });
   const auto move_centres = [&] {
     for_cells(memory, workers, [&](int x, int y) { HWY_DYNAMIC_DISPATCH(move_centre)(memory, x, y); });
   };
@@ -350,9 +336,7 @@ void fill_planes(const DisparityMap& map, const ImageView& left, const PlaneFill
     move_centres();
   }
   for_cells(memory, workers, [&](int x, int y) { HWY_DYNAMIC_DISPATCH(fit_plane)(memory, x, y); });
-  for_cells(memory, workers, [&](int x, int y) {
-    HWY_DYNAMIC_DISPATCH(fill_cell)(map, left, memory, range, x, y);
-  });
+  for_cells(memory, workers, [&](int x, int y) { HWY_DYNAMIC_DISPATCH(fill_cell)(map, left, memory, x, y); });
 }
 
 }  // namespace parallax::refine

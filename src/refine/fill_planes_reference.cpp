@@ -55,7 +55,7 @@ class Reference {
       for_samples([&](Place sample) { join_nearest(sample); });
       for_cells([&](Place cell) { move_centre(cell); });
     }
-    for_cells([&](Place cell) { memory_.superpixel(cell.x, cell.y).plane = plane_of(cell); });
+    for_cells([&](Place cell) { fit_plane(cell); });
     fill(map);
   }
 
@@ -107,7 +107,7 @@ class Reference {
     if (members == 0) return;
     const auto mean = [&](int i) { return static_cast<int>(nearest_integer(sums[i], members)); };
     memory_.superpixel(cell.x, cell.y) = {
-        origin(cell, 0) + mean(0), origin(cell, 1) + mean(1), {mean(2), mean(3), mean(4)}, {}};
+        origin(cell, 0) + mean(0), origin(cell, 1) + mean(1), {mean(2), mean(3), mean(4)}, {}, {}};
   }
 
   // The first column (axis 0) or row (axis 1) that a superpixel can have, so that sums remain small and
@@ -137,6 +137,12 @@ class Reference {
     const int joined =
         nearest(pixel, std::numeric_limits<int>::max(), [](const Superpixel&) { return true; });
     memory_.joined.at(sample.x, sample.y) = static_cast<std::uint8_t>(joined);
+  }
+
+  void fit_plane(Place cell) const {
+    Superpixel& superpixel = memory_.superpixel(cell.x, cell.y);
+    superpixel.plane = plane_of(cell);
+    for_values(cell, [&](Place, std::int32_t value) { superpixel.range.add(value); });
   }
 
   FittedPlane plane_of(Place cell) const {
@@ -171,21 +177,30 @@ class Reference {
     return sums;
   }
 
-  void fill(const DisparityMap& map) const {
+  // The range of the values of the superpixels with a plane, of those of the nine cells around a cell.
+  SampleRange range_around(Place cell) const {
     SampleRange range;
-    for_samples([&](Place sample) { range.add(memory_.value.at(sample.x, sample.y)); });
+    for (int index = 0; index < 9; ++index) {
+      const Place around = neighbour(cell, index);
+      if (!memory_.is_inside(around.x, around.y)) continue;
+      const Superpixel& superpixel = memory_.superpixel(around.x, around.y);
+      if (superpixel.plane.exists) range.add(superpixel.range);
+    }
+    return range;
+  }
+
+  void fill(const DisparityMap& map) const {
     for (int y = 0; y < map.disparity.size.height; ++y) {
       for (int x = 0; x < map.disparity.size.width; ++x) {
         if (has_value(map.disparity.at(x, y)) || map.status.at(x, y) == code(Status::input_masked)) continue;
         const int index = nearest(pixel_at(left_, x, y), farthest,
                                   [](const Superpixel& superpixel) { return superpixel.plane.exists; });
         if (index < 0) continue;
-        const Place cell = neighbour({x / cell_side, y / cell_side}, index);
+        const Place own{x / cell_side, y / cell_side}, cell = neighbour(own, index);
         const Superpixel& superpixel = memory_.superpixel(cell.x, cell.y);
         const std::int32_t value =
             superpixel.plane.base + superpixel.plane.height(x - superpixel.x, y - superpixel.y);
-        if (!range.has(value)) continue;
-        map.disparity.at(x, y) = static_cast<float>(value) / plane_unit;
+        map.disparity.at(x, y) = static_cast<float>(range_around(own).nearest(value)) / plane_unit;
         map.status.at(x, y) = code(Status::filled);
       }
     }

@@ -72,8 +72,7 @@ void OpenclPipeline::Guided::prepare(const opencl::Context& context, const openc
 OpenclPipeline::Planes::Planes(Size size, ArenaLayout& layout)
     : cells(cells_of(size)),
       joined(layout.reserve<std::uint8_t>(cells.pixels() * cell_samples * cell_samples)),
-      superpixels(layout.reserve<OpenclSuperpixel>(cells.pixels())),
-      range(layout.reserve<cl_int>(2)) {}
+      superpixels(layout.reserve<OpenclSuperpixel>(cells.pixels())) {}
 
 void OpenclPipeline::Planes::prepare(const opencl::Context& context, std::size_t items_of_cell) {
   items = items_of_cell;
@@ -177,14 +176,10 @@ void OpenclPipeline::fill(const opencl::Pair& pair, const opencl::Map& map, open
 
 void OpenclPipeline::fill_planes(const opencl::Pair& pair, const opencl::Map& map,
                                  opencl::Queue& queue) const {
-  const OpenclPlaneFill fill{pair.image[0],
-                             opencl::offset(planes_.joined),
-                             opencl::offset(planes_.superpixels),
-                             opencl::offset(planes_.range),
-                             pair.channels[0],
-                             static_cast<cl_int>(depth_),
-                             planes_.cells.width,
-                             planes_.cells.height};
+  const OpenclPlaneFill fill{
+      pair.image[0],       opencl::offset(planes_.joined), opencl::offset(planes_.superpixels),
+      pair.channels[0],    static_cast<cl_int>(depth_),    planes_.cells.width,
+      planes_.cells.height};
   const Shape cells{width_of(planes_.cells), height_of(planes_.cells)}, items{planes_.items};
   planes_.begin_superpixels.launch(queue, cells, items, memory_, map, fill);
   for (int round = 0; round < superpixel_rounds; ++round) {

@@ -56,7 +56,6 @@ class OpenclPipeline {
     Size cells;
     Buffer<std::uint8_t> joined;
     Buffer<OpenclSuperpixel> superpixels;
-    Buffer<cl_int> range;
     std::size_t items = 1;  // of a cell
     opencl::Program program;
     opencl::Kernel begin_superpixels, join_nearest, move_centres, begin_planes, correct_planes, fill_planes;

@@ -168,11 +168,6 @@ kernel void begin_superpixels(global uchar* memory, Map map, OpenclPlaneFill fil
   }
   add_up(sums, own, MEMBER_TERMS);
   move_centre(&task, cell, sums);
-  if (cell.x == 0 && cell.y == 0 && get_local_id(0) == 0) {
-    global int* range = (global int*)(memory + fill.range);
-    range[0] = NO_SAMPLE;
-    range[1] = -NO_SAMPLE;
-  }
 }
 
 kernel void join_nearest(global uchar* memory, Map map, OpenclPlaneFill fill) {
@@ -262,7 +257,7 @@ static int lower_median(const local Values* values, local int* sum) {
   return lowest;
 }
 
-// Begins each plane as the median, if there are enough values, and finds the range of all values.
+// Begins each plane as the median, if there are enough values, and finds their range.
 kernel void begin_planes(global uchar* memory, Map map, OpenclPlaneFill fill) {
   local Values values;
   local int sum;
@@ -271,14 +266,13 @@ kernel void begin_planes(global uchar* memory, Map map, OpenclPlaneFill fill) {
   collect(&task, cell, &values);
   const int median = lower_median(&values, &sum);
   if (get_local_id(0) != 0) return;
-  volatile global int* range = (volatile global int*)(memory + fill.range);
-  atomic_min(range, values.lowest);
-  atomic_max(range + 1, values.highest);
   global OpenclSuperpixel* superpixel = superpixel_of(&task, cell);
   superpixel->values = values.count;
   superpixel->has_plane = values.count >= LEAST_SAMPLES && 8 * values.count >= values.members;
   superpixel->base = median;
   superpixel->a = superpixel->b = superpixel->c = 0;
+  superpixel->lowest = values.lowest;
+  superpixel->highest = values.highest;
 }
 
 // From the base of a superpixel's plane; places are relative to its centre.
@@ -348,6 +342,21 @@ kernel void correct_planes(global uchar* memory, Map map, OpenclPlaneFill fill, 
   superpixel->has_plane = at_last ? 5 * sums[0] >= 3 * superpixel->values : correct(superpixel, sums);
 }
 
+// Cuts a value to the range of the values of the superpixels with a plane, of those of the nine cells around a
+// cell.
+static int cut_to_range(const Task* task, Cell cell, int value) {
+  int lowest = NO_SAMPLE, highest = -NO_SAMPLE;
+  for (int index = 0; index < CELLS_AROUND; ++index) {
+    const Cell there = neighbour(cell, index);
+    if (!is_inside(task, there)) continue;
+    const global OpenclSuperpixel* superpixel = superpixel_of(task, there);
+    if (!superpixel->has_plane) continue;
+    lowest = min(lowest, superpixel->lowest);
+    highest = max(highest, superpixel->highest);
+  }
+  return clamp(value, lowest, highest);
+}
+
 // One work item per pixel.
 kernel void fill_planes(global uchar* memory, Map map, OpenclPlaneFill fill) {
   const int x = get_global_id(0), y = get_global_id(1);
@@ -361,9 +370,7 @@ kernel void fill_planes(global uchar* memory, Map map, OpenclPlaneFill fill) {
   if (index < 0) return;
   const Cell cell = {x / CELL_SIDE, y / CELL_SIDE};
   const global OpenclSuperpixel* chosen = superpixel_of(&task, neighbour(cell, index));
-  const int value = chosen->base + height_at(chosen, x - chosen->x, y - chosen->y);
-  const global int* range = (const global int*)(memory + fill.range);
-  if (value < range[0] || value > range[1]) return;
+  const int value = cut_to_range(&task, cell, chosen->base + height_at(chosen, x - chosen->x, y - chosen->y));
   *disparity = (float)value * (1.0f / PLANE_UNIT);
   *status = FILLED;
 }

@@ -32,6 +32,7 @@ typedef struct {
   cl_int values;  // of its samples
   cl_int has_plane;
   cl_int base, a, b, c;
+  cl_int lowest, highest;  // of its samples' values
 } OpenclSuperpixel;
 
 // Of Fill::planes.
@@ -39,7 +40,6 @@ typedef struct {
   cl_long image;        // the left image
   cl_long joined;       // see PlaneFill in planes.h; cell by cell
   cl_long superpixels;  // an OpenclSuperpixel for each cell
-  cl_long range;        // two integers: the lowest and the highest value of samples
   cl_int channels, bits;
   cl_int cells_across, cells_down;
 } OpenclPlaneFill;

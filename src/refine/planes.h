@@ -29,6 +29,11 @@ inline constexpr int superpixel_rounds = 3;
 inline constexpr int colour_weight = 40;
 // Square pixels beyond which a superpixel is too far.
 inline constexpr int farthest = 4096;
+// Rows beyond which nothing counts for a pixel, so that maps that are refined in strips get the same bytes. Its
+// value comes from a plane of the next cell, a plane from samples of the next one, and a round moves a centre by
+// samples of the next one, which have chosen among the centres of the next one. All these cells must be complete,
+// and begin where those of the image do.
+inline constexpr int plane_reach = (1 + 2 * superpixel_rounds + 1) * cell_side - 1;
 
 // Disparities are in 1/plane_unit pixels. Larger ones than `largest` pixels take no part.
 inline constexpr int plane_unit = 256;
@@ -62,7 +67,7 @@ struct SampleRange {
     lowest = std::min(lowest, other.lowest);
     highest = std::max(highest, other.highest);
   }
-  bool has(std::int32_t value) const { return value >= lowest && value <= highest; }
+  std::int32_t nearest(std::int32_t value) const { return std::clamp(value, lowest, highest); }
 };
 
 // The integer nearest a/b, ties away from 0; b > 0.
@@ -112,6 +117,7 @@ struct FittedPlane {
 struct Superpixel {
   int x, y, colour[3];  // the centre
   FittedPlane plane;
+  SampleRange range;  // of its samples' values; of a superpixel with a plane only
 };
 
 // The nine cells that a pixel may join, and those whose samples may belong to a superpixel, are counted row

@@ -38,7 +38,7 @@ class TiledCase {
     p.sub_pixel = static_cast<SubPixel>(any(0, 2));
     p.refine.left_right_check = any(0, 3) != 0;
     p.refine.left_right_tolerance = static_cast<float>(any(0, 4)) / 2;
-    p.refine.fill = static_cast<Fill>(any(0, 2));
+    p.refine.fill = static_cast<Fill>(any(0, 3));
     p.refine.median = any(0, 2) == 0 ? 0 : any(0, 1) == 0 ? 3 : 5;
     p.refine.speckle_size = any(0, 1) == 0 ? any(1, 30) : 0;
     static constexpr int windows[] = {0, 0, 0, 3, 5, 7};

@@ -19,10 +19,11 @@ BlockParameters block_of(int lowest, int labels) {
   BlockParameters parameters;
   parameters.min_disparity = lowest;
   parameters.disparities = labels;
+  parameters.refine.fill = Fill::row;
   return parameters;
 }
 
-// Parameters of every method, with few labels.
+// Parameters of every method, with few labels. A fill with planes takes more memory than these small tiles.
 std::vector<MatcherParameters> every_method() {
   BeliefPropagationParameters floats;
   floats.disparities = 12;
@@ -34,6 +35,8 @@ std::vector<MatcherParameters> every_method() {
   belief.disparities = 12;
   TiledBeliefPropagationParameters tiled;
   tiled.disparities = 12;
+  for (RefineParameters* steps : {&floats.refine, &census.refine, &belief.refine, &tiled.refine})
+    steps->fill = Fill::row;
   return {block_of(-3, 20), block_of(200, 8), census, belief, floats, tiled};
 }
 

@@ -48,7 +48,8 @@ Result refined(const Result& tiles, const RefineParameters& steps, const ImageVi
   }
   if (steps.speckle_size > 1) speckle_filter(map.map(), steps.speckle_size, steps.speckle_range);
   if (steps.fill == Fill::row) fill_row(map.map());
-  if (steps.fill == Fill::directions) fill_directions(map.map(), left);
+  if (steps.fill == Fill::planes) fill_planes(map.map(), left);
+  if (steps.fill == Fill::directions || steps.fill == Fill::planes) fill_directions(map.map(), left);
   const View<float> disparity = map.disparity.view();
   if (steps.median > 0) median(disparity, steps.median);
   if (steps.weighted_median > 0)
@@ -134,7 +135,7 @@ RefineParameters random_steps(std::mt19937& random) {
   RefineParameters steps;
   steps.speckle_size = any({0, 1, 2, 5, 9, 30, 2'000'000'000});
   steps.speckle_range = static_cast<float>(any({0, 1}));
-  steps.fill = static_cast<Fill>(any({0, 1, 2}));
+  steps.fill = static_cast<Fill>(any({0, 1, 2, 3}));
   steps.median = any({0, 3, 5});
   steps.weighted_median = any({0, 0, 3, 7});
   steps.bilateral = any({0, 0, 5, 9});
@@ -167,6 +168,7 @@ TEST(StitchTest, ReadsEveryRowOfATileOnceAndInOrder) {
   Result tiles = random_map(random, {80, 61});
   RefineParameters steps;
   steps.speckle_size = 9;
+  steps.fill = Fill::row;
   const TilePlan plan = plan_of({80, 61}, steps);
   ASSERT_GT(plan.tiles.size(), 4u);
   for (const int rows : {1, 5, 20, 61}) {
@@ -231,9 +233,62 @@ TEST(StitchTest, FillsFromAsManyRowsAwayAsInTheWholeMap) {
   }
 }
 
+// A slanted surface with noise and holes.
+Result random_slant(std::mt19937& random, Size size) {
+  Result map(size);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) {
+      const bool has_value = random_number(random, 0, 1) == 0;
+      const float noise = 0.1f * static_cast<float>(random_number(random, 0, 9));
+      map.disparity.at(x, y) = has_value
+                                   ? 0.1f * static_cast<float>(x) + 0.01f * static_cast<float>(y) + noise
+                                   : std::numeric_limits<float>::infinity();
+      map.status.at(x, y) = static_cast<std::uint8_t>(has_value ? Status::matched : Status::inconsistent);
+    }
+  return map;
+}
+
+// Superpixels of strips begin where those of the complete map do, and influence one another over many cells.
+TEST(StitchTest, FillsWithThePlanesOfTheWholeMap) {
+  std::mt19937 random(8);
+  RefineParameters steps = RefineParameters::none();
+  steps.fill = Fill::planes;
+  int planes = 0;
+  for (const int height : {767, 1131, 1201}) {
+    const Size size{70, height};
+    const Plane<std::uint8_t> left = random_image(random, size);
+    Result tiles = random_slant(random, size);
+    const Result expected = refined(tiles, steps, left.view());
+    const Result without = refined(tiles, {.fill = Fill::directions, .median = 0}, left.view());
+    for (int y = 0; y < height; ++y) planes += expected.disparity.at(30, y) != without.disparity.at(30, y);
+    for (const int rows : {1, 32, 77, 500}) {
+      if (rows == 1 && height != 767) continue;
+      Store store(tiles, left.view());
+      stitch(plan_of(size, steps), rows, store.strips());
+      EXPECT_TRUE(same_bytes(expected, store.stitched())) << height << " rows, strips of " << rows;
+    }
+  }
+  EXPECT_GT(planes, 300);
+}
+
+// Windows begin where cells do, and so may be higher than they need be.
+TEST(StitchTest, HoldsMoreRowsForPlanes) {
+  RefineParameters steps = RefineParameters::none();
+  steps.fill = Fill::planes;
+  const TilePlan plan = plan_of({1000, 5003}, steps);
+  const std::size_t whole = stitch_memory_bytes(plan, 5003);
+  EXPECT_LT(stitch_memory_bytes(plan, 100), whole / 5);
+  for (const int rows : {1, 100, 3000}) {
+    const int most = most_rows_to_stitch(plan, stitch_memory_bytes(plan, rows));
+    EXPECT_GE(most, rows);
+    EXPECT_LT(most, rows + 32);
+  }
+}
+
 TEST(StitchTest, HoldsMemoryByTheRowsOfAStrip) {
   RefineParameters steps;
   steps.speckle_size = 20;
+  steps.fill = Fill::row;
   const TilePlan plan = plan_of({1000, 5000}, steps);
   const std::size_t few = stitch_memory_bytes(plan, 10), more = stitch_memory_bytes(plan, 110),
                     whole = stitch_memory_bytes(plan, 5000);
@@ -251,6 +306,7 @@ TEST(StitchTest, HoldsMemoryByTheRowsOfAStrip) {
 TEST(StitchTest, HoldsRowsOfTheLeftImageThatGuideAStep) {
   RefineParameters steps;
   steps.speckle_size = 20;
+  steps.fill = Fill::row;
   const TilePlan unguided = plan_of({1000, 5000}, steps);
   steps.bilateral = 5;
   const TilePlan guided = plan_of({1000, 5000}, steps);

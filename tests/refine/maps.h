@@ -230,6 +230,7 @@ inline std::vector<Step> steps_of_refinement() {
   most.bilateral = 5;
   std::vector<P> all_steps{most, most, most};
   all_steps[0].median = 0;
+  all_steps[0].fill = Fill::row;
   all_steps[1].median = 3;
   all_steps[1].fill = Fill::planes;
   all_steps[2].median = 5;

@@ -9,7 +9,6 @@
 
 #include "parallax/device.h"
 #include "parallax/matcher.h"
-#include "parallax/partition.h"
 
 #include "refine/maps.h"
 #include "support.h"
@@ -129,17 +128,19 @@ TEST_F(FillPlanesTest, PixelsThatLookLikeNoSurfaceStayEmpty) {
 }
 
 // The plane that the pixels around the hole are on rises to 64 there.
-TEST_F(FillPlanesTest, NoValueIsOutsideTheRangeOfTheMap) {
+TEST_F(FillPlanesTest, ValuesAreCutToTheRangeOfTheSuperpixelsAround) {
   Scene scene({64, 64});
   for (int y = 0; y < 64; ++y)
     for (int x = 0; x < 64; ++x) scene.map.view().disparity.at(x, y) = static_cast<float>(x + 1);
   std::fill(scene.pixels.begin(), scene.pixels.end(), std::uint8_t{90});
   scene.reject(56, 0, 64, 64);
   fill_planes(scene.map.view(), scene.left());
-  for (int x = 56; x < 64; ++x) EXPECT_EQ(scene.disparity(x, 30), none);
+  // Samples are in even columns.
+  for (int x = 56; x < 64; ++x) EXPECT_EQ(scene.disparity(x, 30), 55) << x;
+  scene.reject(56, 0, 64, 64);
   scene.map.view().disparity.at(0, 0) = 60;
   fill_planes(scene.map.view(), scene.left());
-  for (int x = 56; x < 64; ++x) EXPECT_EQ(refine::has_value(scene.disparity(x, 30)), x + 1 <= 60) << x;
+  for (int x = 56; x < 64; ++x) EXPECT_NEAR(scene.disparity(x, 30), std::min(x + 1, 60), 2.0f / 256) << x;
 }
 
 TEST_F(FillPlanesTest, MaskedPixelsStayEmpty) {
@@ -229,6 +230,59 @@ TEST_F(FillPlanesTest, EqualsTheReferenceForEveryKindOfMap) {
   }
 }
 
+// Noise, so that pixels lie nearly as far from one superpixel as from the next.
+std::vector<std::byte> noise(Size size, unsigned seed) {
+  Random random(seed);
+  std::vector<std::byte> bytes(size.pixels());
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.below(256));
+  return bytes;
+}
+
+// A slanted surface with noise and holes.
+Map random_slant(Size size, unsigned seed) {
+  Random random(seed);
+  Map map(size);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) {
+      const float noise = 0.1f * static_cast<float>(random.below(10));
+      const float value = 0.1f * static_cast<float>(x) + 0.01f * static_cast<float>(y) + noise;
+      const bool is_hole = random.one_in(2);
+      map.view().disparity.at(x, y) = is_hole ? none : value;
+      map.view().status.at(x, y) = code(is_hole ? Status::inconsistent : Status::matched);
+    }
+  return map;
+}
+
+// The first row that the fill makes otherwise if the map and the image end at row `cut`.
+int first_row_changed_by_a_cut(unsigned seed, int cut) {
+  const Size size{70, 640};
+  const std::vector<std::byte> bytes = noise(size, seed);
+  const ImageView left(bytes.data(), {size, Depth::bits8}, 1, size.width);
+  Map complete = random_slant(size, seed), part = complete;
+  fill_planes(complete.view(), left);
+  const Size top{size.width, cut};
+  View<float> disparity = part.view().disparity;
+  View<std::uint8_t> status = part.view().status;
+  disparity.size = status.size = top;
+  fill_planes({disparity, status}, {bytes.data(), {top, Depth::bits8}, 1, size.width});
+  for (int y = 0; y < cut; ++y)
+    for (int x = 0; x < size.width; ++x)
+      if (disparity.at(x, y) != complete.view().disparity.at(x, y)) return y;
+  return cut;
+}
+
+TEST_F(FillPlanesTest, ReachesAsFarAsItSays) {
+  int farthest = 0;
+  for (const int cut : {320, 350}) {
+    for (unsigned seed = 0; seed < 20; ++seed) {
+      const int reached = cut - first_row_changed_by_a_cut(seed, cut);
+      EXPECT_LE(reached, refine::plane_reach) << cut << ", " << seed;
+      farthest = std::max(farthest, reached);
+    }
+  }
+  EXPECT_GT(farthest, refine::plane_reach - refine::cell_side);
+}
+
 TEST_F(FillPlanesTest, BadArgumentsAreRefused) {
   Scene scene({20, 10});
   const Plane<std::uint8_t> other({20, 11});
@@ -247,16 +301,6 @@ TEST_F(FillPlanesTest, WhatIsLeftIsFilledInDirections) {
   parameters.fill = Fill::planes;
   EXPECT_EQ(first_difference(refined_on_cpu(parameters, scene.left(), scene.map, scene.map), expected), "");
   EXPECT_EQ(std::count(expected.disparities.begin(), expected.disparities.end(), none), 0);
-}
-
-TEST_F(FillPlanesTest, TilesRefusePlanes) {
-  MatcherParameters parameters = preset("block", "default");
-  parameters.refine().fill = Fill::planes;
-  expect_refused(
-      [&] {
-        plan_tiles(parameters, {}, {{400, 300}}, {}, {});
-      },
-      "fill planes is not available in tiles");
 }
 
 }  // namespace

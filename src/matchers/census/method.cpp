@@ -72,6 +72,7 @@ CensusParameters mobile_gpu_2015() {
   parameters.search_radius = 2;
   parameters.sub_pixel = SubPixel::none;
   parameters.refine.speckle_size = 0;
+  parameters.refine.fill = Fill::row;
   parameters.refine.median = 3;
   return parameters;
 }
