@@ -427,6 +427,7 @@ class CTilesTest : public ::testing::Test {
   CTilesTest() { limit(matcher_); }
   static void limit(parallax_matcher* matcher) {
     expect_ok(parallax_matcher_set_int(matcher, "disparities", 16));
+    expect_ok(parallax_matcher_set_string(matcher, "fill", "row"));
     expect_ok(parallax_matcher_set_device(matcher, "cpu", 1));
     uint64_t bytes = 0;
     expect_ok(parallax_matcher_estimate_memory(matcher, wide.width, wide.height, PARALLAX_UINT8, &bytes));
@@ -454,6 +455,7 @@ TEST_F(CTilesTest, GiveTheUntiledMapAndReportProgress) {
   EXPECT_EQ(watched.code, PARALLAX_ERROR_ARGUMENT) << "a callback used the matcher that called it";
   BlockParameters parameters;
   parameters.disparities = 16;
+  parameters.refine.fill = Fill::row;
   expect_same(match(parameters, cpu(1), {pair_.left_view(), pair_.right_view()}), result_, "tiles");
   expect_ok(run(nullptr, nullptr));
 }

@@ -219,7 +219,9 @@ TEST_P(MatcherTest, ColourIsMatchedByItsGray) {
     return ImageView(colours[side].row(0), format, 3, colours[side].view().stride_bytes);
   };
   const auto result = [&](const ImageView& left, const ImageView& right) {
-    return match(small_search(), device_, {left, right});
+    BlockParameters parameters = small_search();
+    parameters.refine.fill = Fill::row;  // planes are those of colours
+    return match(parameters, device_, {left, right});
   };
   const Result expected = result(grays[0].view(), grays[1].view());
   EXPECT_TRUE(same_bytes(result(colour(0), colour(1)), expected));

@@ -250,7 +250,7 @@ class OpenclCacheTest : public OpenclDeviceTest {
 TEST_F(OpenclCacheTest, ProgramsAreKeptAndFound) {
   plan();
   const std::set<fs::path> kept = files();
-  EXPECT_EQ(kept.size(), 5u);  // images, search, refinement, and one for each guided step
+  EXPECT_EQ(kept.size(), 6u);  // images, search, refinement, planes, and one for each guided step
   std::map<fs::path, std::string> before;
   for (const fs::path& file : kept) before[file] = read(file);
   EXPECT_TRUE(gives_the_bytes_of_the_reference());

@@ -175,6 +175,7 @@ TEST(BlockTest, LeftRightCheckFindsOcclusions) {
 TEST(BlockTest, NeverHoldsAVolume) {
   BlockParameters parameters;
   parameters.disparities = 256;
+  parameters.refine.fill = Fill::row;
   EXPECT_LT(estimate_memory_bytes(parameters, cpu(2), {{1920, 1080}, Depth::bits8}), 64u << 20);
 }
 

@@ -71,7 +71,7 @@ TEST(MethodsTest, CensusAndCorrelationAreBlindToGainAndOffset) {
     return error_against_truth(match(parameters, cpu(2), {pair.left_view(), right}), pair).bad1;
   };
   const MatcherParameters bp = searching("bp", "20"),
-                          block = with(searching("block", "20"), {{"prefilter", "none"}});
+                          block = with(searching("block", "20"), {{"prefilter", "none"}, {"fill", "row"}});
   const double census = bad1(with(bp, {{"cost", "census"}})), zncc = bad1(with(block, {{"cost", "zncc"}}));
   EXPECT_LT(census, 0.03);
   EXPECT_GT(bad1(with(bp, {{"cost", "absolute-difference"}})), 5 * census);

@@ -111,11 +111,11 @@ def test_results_go_into_the_arrays_of_the_caller(gray: Any) -> None:
 
 def test_tiles_give_the_untiled_map_and_report_progress() -> None:
     left, right, _ = px.synthesize((600, 300), 16)
-    expected = px.match(left, right, 16, "block")
-    needed = px.Matcher("block", (600, 300), disparities=16).memory
+    expected = px.match(left, right, 16, "block", fill="row")
+    needed = px.Matcher("block", (600, 300), disparities=16, fill="row").memory
     done: List[Any] = []
     result = px.match(
-        left, right, 16, "block", max_memory=needed // 2, progress=lambda *tiles: done.append(tiles), threads=1
+        left, right, 16, "block", fill="row", max_memory=needed // 2, progress=lambda *tiles: done.append(tiles), threads=1
     )
     assert same(expected, result)
     assert len(done) > 1 and done[-1] == (len(done), len(done))
@@ -127,7 +127,7 @@ def test_tiles_give_the_untiled_map_and_report_progress() -> None:
         raise Enough("of it")
 
     with pytest.raises(Enough, match="of it"):
-        px.match(left, right, 16, "block", max_memory=needed // 2, progress=raise_enough, threads=1)
+        px.match(left, right, 16, "block", fill="row", max_memory=needed // 2, progress=raise_enough, threads=1)
     with pytest.raises(px.OutOfMemoryError, match="raise the limit"):
         px.match(left, right, 16, "block", max_memory=1000)
 

@@ -550,7 +550,7 @@ TEST_F(TilesTest, TwoTilesAreMatchedAtOnceWhereThatPays) {
   make_pair_of("700x500");
   const auto report = [&](const std::string& options) {
     const Outcome outcome =
-        run("match pair/left.png pair/right.png --disparities 16 -o d.pfm --json " + options);
+        run("match pair/left.png pair/right.png --disparities 16 --fill row -o d.pfm --json " + options);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     return json::parse(outcome.out);
   };
@@ -561,7 +561,8 @@ TEST_F(TilesTest, TwoTilesAreMatchedAtOnceWhereThatPays) {
   EXPECT_EQ(at_once("--method block --tile-size 300x300 --threads 1"), 1);
   EXPECT_EQ(at_once("--tile-size 300x300 --method bp --padding 8"), 1);
   const int least = least_mebibytes(
-      "match pair/left.png pair/right.png --method census --disparities 16 -o d.pfm --max-memory 1M");
+      "match pair/left.png pair/right.png --method census --disparities 16 --fill row -o d.pfm --max-memory "
+      "1M");
   EXPECT_EQ(at_once("--method census --resume --max-memory " + std::to_string(least) + "M"), 1);
   const json two = report("--method block --resume --max-memory 54M");
   EXPECT_EQ(two["tiles"]["at_once"], 2);
