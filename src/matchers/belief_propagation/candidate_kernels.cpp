@@ -119,62 +119,119 @@ void update_tile_here(const TileLabels& tile, int colour, const TileMessages& sl
     update_lanes(tile, colour, offset, slopes, truncations);
 }
 
-// The indices of the lowest beliefs; in two bytes, as there may be more than 256 candidates.
-HWY_INLINE void find_lowest(const TileLabels& tile, int colour, int offset, std::uint8_t* beliefs,
-                            std::uint16_t* index) {
+// The lowest beliefs of some lanes. A label is in two bytes.
+struct Lowest {
+  Bytes best, before, after, low, high;
+};
+
+HWY_INLINE Bytes low_byte(int label) {
+  return hn::Set(Lanes(), static_cast<std::uint8_t>(label % 256));
+}
+HWY_INLINE Bytes high_byte(int label) {
+  return hn::Set(Lanes(), static_cast<std::uint8_t>(label / 256));
+}
+
+HWY_INLINE bool is_next(const TileLabels& tile, int k) {
+  return k > 0 && k < tile.count && tile.labels[k - 1] + 1 == tile.labels[k];
+}
+
+template <Wanted wanted>
+HWY_INLINE Lowest find_lowest(const TileLabels& tile, int colour, int offset, std::uint8_t* beliefs) {
   const Lanes tag;
+  const Bytes none = hn::Set(tag, no_belief);
   Received in(tile, colour, offset);
-  Bytes best = hn::Set(tag, highest), low = hn::Zero(tag), high = low;
+  Lowest lowest{none, none, none, hn::Zero(tag), hn::Zero(tag)};
+  Bytes previous = none, was_better = hn::Zero(tag);
   for (int k = 0; k < tile.count; ++k) {
     in.load(k);
-    const LaneMask better = hn::Lt(in.belief, best);
-    best = hn::Min(best, in.belief);
-    low = hn::IfThenElse(better, hn::Set(tag, static_cast<std::uint8_t>(k % 256)), low);
-    high = hn::IfThenElse(better, hn::Set(tag, static_cast<std::uint8_t>(k / 256)), high);
-    if (beliefs != nullptr) hn::StoreU(in.belief, tag, beliefs + k * tile_lanes + offset);
+    const int label = tile.labels[k];
+    const LaneMask better = hn::Lt(in.belief, lowest.best);
+    lowest.best = hn::Min(lowest.best, in.belief);
+    lowest.low = hn::IfThenElse(better, low_byte(label), lowest.low);
+    if (label > 255) lowest.high = hn::IfThenElse(better, high_byte(label), lowest.high);
+    if constexpr (wanted != Wanted::labels) {
+      const bool next = is_next(tile, k);
+      lowest.after = hn::IfVecThenElse(was_better, next ? in.belief : none, lowest.after);
+      lowest.before = hn::IfThenElse(better, next ? previous : none, lowest.before);
+      was_better = hn::VecFromMask(tag, better);
+      previous = in.belief;
+    }
+    if constexpr (wanted == Wanted::rivals) hn::StoreU(in.belief, tag, beliefs + k * tile_lanes + offset);
   }
-  HWY_ALIGN std::uint8_t lows[tile_lanes], highs[tile_lanes];
-  hn::StoreU(low, tag, lows);
-  hn::StoreU(high, tag, highs);
-  for (int j = 0; j < static_cast<int>(hn::Lanes(tag)); ++j)
-    index[offset + j] = static_cast<std::uint16_t>(highs[j] * 256 + lows[j]);
+  lowest.after = hn::IfVecThenElse(was_better, none, lowest.after);
+  return lowest;
 }
 
-// `beliefs` are overwritten.
-HWY_INLINE void look_around(const TileLabels& tile, std::uint8_t* beliefs, TileDecision& decision) {
-  constexpr float none = std::numeric_limits<float>::infinity();
-  for (int lane = 0; lane < tile_lanes; ++lane) {
-    const int best = decision.index[lane];
-    const auto take = [&](int k) {
-      const bool is_next = k >= 0 && k < tile.count && tile.labels[k] - tile.labels[best] == k - best;
-      if (!is_next) return none;
-      std::uint8_t& belief = beliefs[k * tile_lanes + lane];
-      const auto taken = static_cast<float>(belief);
-      belief = highest;
-      return taken;
-    };
-    decision.before[lane] = take(best - 1);
-    decision.best[lane] = take(best);
-    decision.after[lane] = take(best + 1);
-  }
+// The lowest belief of labels that are neither the best one nor next to it.
+HWY_INLINE Bytes find_rival(const TileLabels& tile, const Lowest& lowest, const std::uint8_t* beliefs) {
   const Lanes tag;
-  HWY_ALIGN std::uint8_t rivals[tile_lanes];
+  const auto is_best = [&](int k) HWY_ATTR {
+    return hn::And(hn::VecFromMask(tag, hn::Eq(lowest.low, low_byte(tile.labels[k]))),
+                   hn::VecFromMask(tag, hn::Eq(lowest.high, high_byte(tile.labels[k]))));
+  };
+  Bytes rival = hn::Set(tag, no_belief);
+  for (int k = 0; k < tile.count; ++k) {
+    Bytes excluded = is_best(k);
+    if (is_next(tile, k)) excluded = hn::Or(excluded, is_best(k - 1));
+    if (is_next(tile, k + 1)) excluded = hn::Or(excluded, is_best(k + 1));
+    rival = hn::Min(rival, hn::Or(excluded, hn::LoadU(tag, beliefs + k * tile_lanes)));
+  }
+  return rival;
+}
+
+template <Wanted wanted>
+void decide_tile_as(const TileLabels& tile, int colour, std::uint8_t* scratch, TileDecision& decision) {
+  const Lanes tag;
+  HWY_ALIGN std::uint8_t lows[tile_lanes], highs[tile_lanes];
   for (int offset = 0; offset < tile_lanes; offset += static_cast<int>(hn::Lanes(tag))) {
-    Bytes rival = hn::Set(tag, highest);
-    for (int k = 0; k < tile.count; ++k)
-      rival = hn::Min(rival, hn::LoadU(tag, beliefs + k * tile_lanes + offset));
-    hn::StoreU(rival, tag, rivals + offset);
+    const Lowest lowest = find_lowest<wanted>(tile, colour, offset, scratch);
+    hn::StoreU(lowest.low, tag, lows + offset);
+    hn::StoreU(lowest.high, tag, highs + offset);
+    hn::StoreU(lowest.before, tag, decision.before + offset);
+    hn::StoreU(lowest.best, tag, decision.best + offset);
+    hn::StoreU(lowest.after, tag, decision.after + offset);
+    if constexpr (wanted == Wanted::rivals)
+      hn::StoreU(find_rival(tile, lowest, scratch + offset), tag, decision.rival + offset);
   }
   for (int lane = 0; lane < tile_lanes; ++lane)
-    decision.rival[lane] = rivals[lane] == highest ? none : static_cast<float>(rivals[lane]);
+    decision.labels[lane] = static_cast<std::uint16_t>(highs[lane] * 256 + lows[lane]);
 }
 
-void decide_tile_here(const TileLabels& tile, int colour, bool around, std::uint8_t* scratch,
+void decide_tile_here(const TileLabels& tile, int colour, Wanted wanted, std::uint8_t* scratch,
                       TileDecision& decision) {
-  const int lanes = static_cast<int>(hn::Lanes(Lanes()));
-  for (int offset = 0; offset < tile_lanes; offset += lanes)
-    find_lowest(tile, colour, offset, around ? scratch : nullptr, decision.index);
-  if (around) look_around(tile, scratch, decision);
+  switch (wanted) {
+    case Wanted::labels:
+      return decide_tile_as<Wanted::labels>(tile, colour, scratch, decision);
+    case Wanted::neighbours:
+      return decide_tile_as<Wanted::neighbours>(tile, colour, scratch, decision);
+    case Wanted::rivals:
+      return decide_tile_as<Wanted::rivals>(tile, colour, scratch, decision);
+  }
+}
+
+void locate_tile_here(const TileDecision& decision, const refine::DecisionRule& rule, float* disparities) {
+  const hn::CappedTag<float, tile_lanes> floats;
+  const hn::RebindToSigned<decltype(floats)> integers;
+  const hn::Rebind<std::uint8_t, decltype(floats)> bytes;
+  const hn::Rebind<std::uint16_t, decltype(floats)> words;
+  const auto none = hn::Set(integers, no_belief);
+  for (int i = 0; i < tile_lanes; i += static_cast<int>(hn::Lanes(floats))) {
+    const auto label = hn::PromoteTo(integers, hn::LoadU(words, decision.labels + i));
+    const auto integer = hn::ConvertTo(floats, hn::Add(label, hn::Set(integers, rule.min_disparity)));
+    const auto before = hn::PromoteTo(integers, hn::LoadU(bytes, decision.before + i)),
+               best = hn::PromoteTo(integers, hn::LoadU(bytes, decision.best + i)),
+               after = hn::PromoteTo(integers, hn::LoadU(bytes, decision.after + i));
+    const auto rise = rule.sub_pixel == SubPixel::parabola
+                          ? hn::Add(hn::Sub(before, best), hn::Sub(after, best))
+                          : hn::Sub(hn::Max(before, after), best);
+    const auto offset =
+        hn::Div(hn::ConvertTo(floats, hn::Sub(before, after)), hn::ConvertTo(floats, hn::ShiftLeft<1>(rise)));
+    const auto has_both = hn::Lt(hn::Max(before, after), none);
+    const auto found = rule.sub_pixel == SubPixel::none ? integer
+                                                        : hn::IfThenElse(hn::RebindMask(floats, has_both),
+                                                                         hn::Add(integer, offset), integer);
+    hn::StoreU(found, floats, disparities + i);
+  }
 }
 
 // Both colours of a tile, or as many of its columns as fit in a vector.
@@ -259,9 +316,10 @@ HWY_INLINE void write_chunk(const StripCosts& costs, int byte, int count, const 
 
 #if HWY_TARGET == HWY_SCALAR
 
-void split_colours(const std::uint8_t* pixels, std::uint8_t (*out)[tile_lanes]) {
+void split_colours(const std::uint8_t* pixels, std::uint8_t* zero, std::uint8_t* one) {
   for (int x = 0; x < tile_side; ++x)
-    for (int y = 0; y < tile_side; ++y) out[(x + y) % 2][x / 2 * tile_side + y] = pixels[x * tile_side + y];
+    for (int y = 0; y < tile_side; ++y)
+      ((x + y) % 2 == 0 ? zero : one)[x / 2 * tile_side + y] = pixels[x * tile_side + y];
 }
 
 // Adds up 2×2 pixels of 16 columns of two strips.
@@ -302,19 +360,19 @@ using RowPairs = hn::Repartition<std::uint16_t, Pixels>;
 using RowFours = hn::Repartition<std::uint32_t, Pixels>;
 
 // Splits pixels by colour: from columns of 8 rows.
-HWY_INLINE void split_colours(const std::uint8_t* pixels, std::uint8_t (*out)[tile_lanes]) {
+HWY_INLINE void split_colours(const std::uint8_t* pixels, std::uint8_t* zero, std::uint8_t* one) {
   const Columns columns;
   const hn::Half<Pixels> half;
   for (int i = 0; i < tile_pixels; i += pixel_lanes) {
-    const auto pairs = hn::BitCast(columns, hn::Load(Pixels(), pixels + i));
+    const auto pairs = hn::BitCast(columns, hn::LoadU(Pixels(), pixels + i));
     const auto odd_rows = hn::BitCast(columns, hn::Set(RowPairs(), std::uint16_t{0xFF00}));
     // Even columns become colour 0, odd ones colour 1.
     const auto colours = hn::BitCast(
         columns, hn::Or(hn::And(odd_rows, hn::Reverse2(columns, pairs)), hn::AndNot(odd_rows, pairs)));
     const auto even = hn::ConcatEven(columns, colours, colours),
                odd = hn::ConcatOdd(columns, colours, colours);
-    hn::StoreU(hn::LowerHalf(half, hn::BitCast(Pixels(), even)), half, out[0] + i / 2);
-    hn::StoreU(hn::LowerHalf(half, hn::BitCast(Pixels(), odd)), half, out[1] + i / 2);
+    hn::StoreU(hn::LowerHalf(half, hn::BitCast(Pixels(), even)), half, zero + i / 2);
+    hn::StoreU(hn::LowerHalf(half, hn::BitCast(Pixels(), odd)), half, one + i / 2);
   }
 }
 
@@ -446,6 +504,10 @@ void sum_strip_here(const StripSums& s) {
 
 #endif
 
+void split_edges_here(const TileEdges& edges, TileMessages& out) {
+  for (int d = 0; d < direction_count; ++d) split_colours(edges.to[d], out.of[0][d], out.of[1][d]);
+}
+
 void write_fine_costs(const StripCosts& strip, int column, const TileLabels& tile) {
   HWY_ALIGN CostChunk costs;
   for (int first = 0; first < tile.count; first += chunk_labels) {
@@ -453,7 +515,8 @@ void write_fine_costs(const StripCosts& strip, int column, const TileLabels& til
     const auto label_of = [&](int k) { return tile.labels[first + k]; };
     for (int at = 0; at < tile_pixels; at += pixel_lanes)
       write_chunk(strip, column * tile_side + at, count, label_of, 0, at, costs);
-    for (int k = 0; k < count; ++k) split_colours(costs[k][0], tile.records[first + k].data);
+    for (int k = 0; k < count; ++k)
+      split_colours(costs[k][0], tile.records[first + k].data[0], tile.records[first + k].data[1]);
   }
 }
 
@@ -469,7 +532,7 @@ void write_coarse_costs(const StripCosts* strips, int column, const TileLabels& 
                     costs);
     for (int k = 0; k < count; ++k) {
       add_up_children(costs[k], sums);
-      split_colours(sums, tile.records[first + k].data);
+      split_colours(sums, tile.records[first + k].data[0], tile.records[first + k].data[1]);
     }
   }
 }
@@ -578,6 +641,8 @@ namespace parallax::belief_propagation {
 
 HWY_EXPORT(update_tile_here);
 HWY_EXPORT(decide_tile_here);
+HWY_EXPORT(locate_tile_here);
+HWY_EXPORT(split_edges_here);
 HWY_EXPORT(write_tile_costs_here);
 HWY_EXPORT(sum_strip_here);
 HWY_EXPORT(start_from_tile_here);
@@ -589,9 +654,17 @@ void update_tile(const TileLabels& tile, int colour, const TileMessages& slopes,
   HWY_DYNAMIC_DISPATCH(update_tile_here)(tile, colour, slopes, truncations);
 }
 
-void decide_tile(const TileLabels& tile, int colour, bool around, std::uint8_t* scratch,
+void decide_tile(const TileLabels& tile, int colour, Wanted wanted, std::uint8_t* scratch,
                  TileDecision& decision) {
-  HWY_DYNAMIC_DISPATCH(decide_tile_here)(tile, colour, around, scratch, decision);
+  HWY_DYNAMIC_DISPATCH(decide_tile_here)(tile, colour, wanted, scratch, decision);
+}
+
+void locate_tile(const TileDecision& decision, const refine::DecisionRule& rule, float* disparities) {
+  HWY_DYNAMIC_DISPATCH(locate_tile_here)(decision, rule, disparities);
+}
+
+void split_edges(const TileEdges& edges, TileMessages& out) {
+  HWY_DYNAMIC_DISPATCH(split_edges_here)(edges, out);
 }
 
 void write_tile_costs(const StripCosts* strips, int column, const TileLabels& tile, bool coarse) {

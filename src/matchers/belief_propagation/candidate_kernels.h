@@ -7,11 +7,13 @@
 // the same lane, or 8 lanes away.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "matchers/belief_propagation/candidates.h"
 #include "matchers/belief_propagation/cpu_kernels.h"
+#include "refine/decision.h"
 
 namespace parallax::belief_propagation {
 
@@ -25,6 +27,15 @@ struct Pixel {
 constexpr Pixel pixel_of(int tile_x, int tile_y, int colour, int lane) {
   return {tile_x * tile_side + lane / tile_side * 2 + (lane + colour) % 2,
           tile_y * tile_side + lane % tile_side};
+}
+
+// Calls action(x, y, colour, lane) for each pixel of a tile that is inside the level, row by row.
+template <class Action>
+void for_each_pixel(int tile_x, int tile_y, Size size, const Action& action) {
+  const int left = tile_x * tile_side, top = tile_y * tile_side;
+  const int columns = std::min(tile_side, size.width - left), rows = std::min(tile_side, size.height - top);
+  for (int y = 0; y < rows; ++y)
+    for (int x = 0; x < columns; ++x) action(left + x, top + y, (x + y) % 2, x / 2 * tile_side + y);
 }
 
 // A value for each pixel of a tile and direction.
@@ -55,15 +66,26 @@ struct TileLabels {
 void update_tile(const TileLabels& tile, int colour, const TileMessages& slopes,
                  const TileMessages& truncations);
 
+// The edges of a tile: 8 columns of 8 rows in each direction.
+struct TileEdges {
+  const std::uint8_t* to[direction_count];
+};
+void split_edges(const TileEdges& edges, TileMessages& out);
+
 // The lowest beliefs of one colour, for each lane.
+inline constexpr std::uint8_t no_belief = 255;
+enum class Wanted { labels, neighbours, rivals };  // each includes those before
 struct TileDecision {
-  std::uint16_t index[tile_lanes];  // of the best candidate
-  // Only with `around`; infinite where that label is no candidate.
-  float before[tile_lanes], best[tile_lanes], after[tile_lanes], rival[tile_lanes];
+  std::uint16_t labels[tile_lanes];
+  // Of the label before, that label, the one after, and the lowest of all others; no_belief without such a candidate.
+  std::uint8_t before[tile_lanes], best[tile_lanes], after[tile_lanes], rival[tile_lanes];
 };
 // `scratch` has 32 bytes for each candidate.
-void decide_tile(const TileLabels& tile, int colour, bool around, std::uint8_t* scratch,
+void decide_tile(const TileLabels& tile, int colour, Wanted wanted, std::uint8_t* scratch,
                  TileDecision& decision);
+
+// Writes what refine::disparity() is for each lane, from a decision with neighbours.
+void locate_tile(const TileDecision& decision, const refine::DecisionRule& rule, float* disparities);
 
 // Features of 8 rows, transposed: plane b of column x begins at planes[b] + 8·x. The last plane is that of validity.
 struct FeatureStrip {

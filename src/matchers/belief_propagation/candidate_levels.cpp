@@ -8,12 +8,14 @@
 
 namespace parallax::belief_propagation {
 
-// Where the candidates of a tile are in those of its row.
+// The candidates of a tile, and where they are in those of its row.
 struct TileSpan {
+  LabelRanges ranges;
   std::size_t first;
   int count;
 };
 
+// Tiles of a row, from the first column of the strip on.
 struct TileRow {
   TileSpan* spans;  // by tile
   std::uint16_t* labels;
@@ -22,8 +24,8 @@ struct TileRow {
   TileMessages *slopes, *truncations;  // by tile
 
   TileLabels tile(int x) const {
-    const auto [first, count] = spans[x];
-    return {count,
+    const std::size_t first = spans[x].first;
+    return {spans[x].count,
             labels + first,
             records + first,
             {around[above] + first, around[below] + first, around[left] + first, around[right] + first}};
@@ -32,22 +34,27 @@ struct TileRow {
 
 namespace {
 
-// The lane of a pixel of a tile, and its colour.
-struct Lane {
-  int colour, index;
-};
-constexpr Lane lane_of(int x, int y) {
-  return {(x + y) % 2, x / 2 * tile_side + y};
+// Points each label at the messages that a tile has for it; at their bounds if it is no candidate there.
+void find_messages(const TileSpan& span, const TileRow& row, int tile, const TileMessages** out) {
+  const TileSpan& from = row.spans[tile];
+  std::fill_n(out, span.count, &row.truncations[tile]);
+  for (const LabelRange here : span.ranges) {
+    const TileRecord* records = row.records + from.first;
+    for (const LabelRange there : from.ranges) {
+      const int first = std::max(here.first, there.first), last = std::min(here.last, there.last);
+      for (int label = first; label < last; ++label)
+        out[label - here.first] = &records[label - there.first].messages;
+      records += there.last - there.first;
+    }
+    out += here.last - here.first;
+  }
 }
 
-// Points each label at the messages that a tile has for it; at their bounds if it is no candidate there.
-void find_messages(const TileLabels& labels, const TileRow& row, int tile, const TileMessages** out) {
-  const TileLabels from = row.tile(tile);
-  for (int i = 0, k = 0; i < labels.count; ++i) {
-    while (k < from.count && from.labels[k] < labels.labels[i]) ++k;
-    const bool has = k < from.count && from.labels[k] == labels.labels[i];
-    out[i] = has ? &from.records[k].messages : &row.truncations[tile];
-  }
+// Tiles of the finest level in a strip, of `columns` in all: as many as keep most rows in progress in the second-level
+// cache, but not so few that many tiles are computed twice.
+int choose_strip_columns(int columns, int labels) {
+  const int most = std::max(32, 6144 / labels);
+  return divide_round_up(columns, divide_round_up(columns, most));
 }
 
 template <class T>
@@ -58,7 +65,7 @@ T* reserve_with_margin(Arena& arena, std::size_t count) {
 
 }  // namespace
 
-// A level in the band of one thread.
+// A level in the band and the strip of one thread.
 class CandidateLevels::Sweep {
  public:
   Sweep(const CandidateLevels& all, int level, Sweep* coarser)
@@ -66,15 +73,13 @@ class CandidateLevels::Sweep {
         level_(level),
         coarser_(coarser),
         size_(all.sizes_[static_cast<std::size_t>(level)]),
-        tiles_(tile_count(size_)) {
-    const std::size_t level_index = static_cast<std::size_t>(level);
-    const int iterations =
-        std::max(all.model_.iterations(level_index, false), all.model_.iterations(level_index, true));
-    rows_.resize(static_cast<std::size_t>(std::min(tiles_.height, iterations + 4)));
+        tiles_(tile_count(size_)),
+        most_columns_(all.computed_columns(level)) {
+    rows_.resize(static_cast<std::size_t>(std::min(tiles_.height, all.most_iterations(level) + 3)));
   }
 
   void reserve(Arena& arena) {
-    const auto tiles = static_cast<std::size_t>(tiles_.width);
+    const auto tiles = static_cast<std::size_t>(most_columns_);
     const std::size_t labels = tiles * most_candidates();
     for (TileRow& row : rows_) {
       row.spans = arena.reserve<TileSpan>(tiles);
@@ -87,54 +92,49 @@ class CandidateLevels::Sweep {
     beliefs_ = arena.reserve<std::uint8_t>(most_candidates() * tile_lanes);
     if (level_ > 0) best_ = arena.reserve_plane<std::uint16_t>(size_);
     parents_ = arena.reserve<const TileMessages*>(most_candidates());
+    edge_rows_ = arena.reserve<std::uint8_t>(2 * edge_rows * static_cast<std::size_t>(edge_pitch()));
+    for (std::uint8_t*& strip : edge_strips_)
+      strip = arena.reserve<std::uint8_t>(static_cast<std::size_t>(edge_pitch() * tile_side));
   }
 
-  // Prepares to compute the rows of tiles [first, last) and what they depend on.
-  void begin(int first, int last) {
+  // Prepares to compute tiles and what they depend on.
+  void begin(Range rows, Range columns) {
     iterations_ = all_.model_.iterations(static_cast<std::size_t>(level_), all_.mirrored_);
     gray_ = all_.edges_.gray(static_cast<std::size_t>(level_));
-    // Pixels of these rows that a decision needs, and those that its messages depend on.
-    const int reach = iterations_ + 1;
-    first_ = std::max(0, divide_round_down(first * tile_side - reach));
-    last_ = std::min(tiles_.height, divide_round_up(last * tile_side + reach, tile_side));
-    entered_ = first_;
-    finished_ = decided_ = first_;
-    if (coarser_ == nullptr) return;
-    // Parents of the pixels, and those next to them.
-    const int above = first_ * tile_side / 2 - 1, below = last_ * tile_side / 2 + 1;
-    coarser_->begin(divide_round_down(std::max(0, above)), divide_round_up(below, tile_side));
+    own_columns_ = {columns.first, std::min(columns.last, tiles_.width)};
+    computed_rows_ = reached_from(rows, tiles_.height);
+    columns_ = reached_from(columns, tiles_.width);
+    entered_ = finished_ = decided_ = computed_rows_.first;
+    if (coarser_ != nullptr) coarser_->begin(parents_of(computed_rows_), parents_of(columns_));
   }
 
   // Runs all iterations on the rows up to this one.
   void finish_through(int row) {
-    const int last = std::min(row, last_ - 1);
+    const int last = std::min(row, computed_rows_.last - 1);
     while (finished_ <= last) advance();
   }
 
   // Also finds the best labels of those rows.
   void decide_through(int row) {
-    const int last = std::min(row, last_ - 1);
+    const int last = std::min(row, computed_rows_.last - 1);
     for (; decided_ <= last; ++decided_) {
       finish_through(decided_ + 1);
-      decide(decided_, false, [&](int tile_x, int colour, const TileLabels& tile, const TileDecision& found) {
-        for (int lane = 0; lane < tile_lanes; ++lane) {
-          const auto [x, y] = pixel_of(tile_x, decided_, colour, lane);
-          if (x < size_.width && y < size_.height) best_.at(x, y) = tile.labels[found.index[lane]];
-        }
+      decide(decided_, Wanted::labels, [&](int tile_x, const TileDecision* found) {
+        for_each_pixel(tile_x, decided_, size_, [&](int x, int y, int colour, int lane) {
+          best_.at(x, y) = found[colour].labels[lane];
+        });
       });
     }
   }
 
-  // The row and the next one must be finished.
+  // Calls take(tile_x, decisions by colour) for a row of tiles. The row and the next one must be finished.
   template <class Take>
-  void decide(int row, bool around, const Take& take) {
-    TileDecision found;
-    for (int x = 0; x < tiles_.width; ++x) {
-      const TileLabels tile = at(row).tile(x);
-      for (int colour = 0; colour < 2; ++colour) {
-        decide_tile(tile, colour, around, beliefs_, found);
-        take(x, colour, tile, found);
-      }
+  void decide(int row, Wanted wanted, const Take& take) {
+    TileDecision found[2] = {};
+    for (int x = own_columns_.first; x < own_columns_.last; ++x) {
+      const TileLabels tile = at(row).tile(x - columns_.first);
+      for (int colour = 0; colour < 2; ++colour) decide_tile(tile, colour, wanted, beliefs_, found[colour]);
+      take(x, found);
     }
   }
 
@@ -143,30 +143,44 @@ class CandidateLevels::Sweep {
   std::size_t most_candidates() const { return static_cast<std::size_t>(all_.model_.labels); }
 
   static int divide_round_down(int pixels) { return pixels >= 0 ? pixels / tile_side : -1; }
+  // The tiles of the pixels that the messages and the decisions of some tiles depend on, in either dimension.
+  Range reached_from(Range tiles, int end) const {
+    const int reach = iterations_ + 1;
+    return {std::max(0, divide_round_down(tiles.first * tile_side - reach)),
+            std::min(end, divide_round_up(tiles.last * tile_side + reach, tile_side))};
+  }
+  // The tiles of the parents of the pixels of some tiles, and of those next to them.
+  static Range parents_of(Range tiles) {
+    return {divide_round_down(std::max(0, tiles.first * tile_side / 2 - 1)),
+            divide_round_up(tiles.last * tile_side / 2 + 1, tile_side)};
+  }
 
   TileRow& at(int row) { return rows_[static_cast<std::size_t>(row) % rows_.size()]; }
-  bool computes(int row) const { return row >= first_ && row < last_; }
+  bool computes(int row) const { return row >= computed_rows_.first && row < computed_rows_.last; }
+  int width() const { return columns_.last - columns_.first; }
+
+  // Tiles are counted from the first column of the strip on from here.
 
   void advance() {
-    if (entered_ < last_) enter(entered_);
+    if (entered_ < computed_rows_.last) enter(entered_);
     for (int iteration = 0; iteration < iterations_; ++iteration) {
       const int row = entered_ - 1 - iteration;
       if (!computes(row)) continue;
       const TileRow& tiles = at(row);
-      for (int x = 0; x < tiles_.width; ++x)
+      for (int x = 0; x < width(); ++x)
         update_tile(tiles.tile(x), (iteration + 1) % 2, tiles.slopes[x], tiles.truncations[x]);
     }
     ++entered_;
-    finished_ = std::max(first_, entered_ - iterations_);
+    finished_ = std::max(computed_rows_.first, entered_ - iterations_);
   }
 
   // Makes candidates, data costs and first messages of a row.
   void enter(int row) {
     if (coarser_ != nullptr) coarser_->decide_through(row / 2 + 1);
     find_candidates(row);
-    for (int x = 0; x < tiles_.width; ++x) find_edges(row, x);
-    for (int x = 0; x < tiles_.width; ++x) connect(row, x);
-    for (int x = 0; x < tiles_.width; ++x) {
+    find_edges(row);
+    for (int x = 0; x < width(); ++x) connect(row, x);
+    for (int x = 0; x < width(); ++x) {
       write_costs(row, x);
       start_messages(row, x);
     }
@@ -182,54 +196,68 @@ class CandidateLevels::Sweep {
     const LabelRange rows = parents_of_tile(row, best.size.height);
     const TileRow& tiles = at(row);
     std::size_t end = 0;
-    for (int tile = 0; tile < tiles_.width; ++tile) {
-      const LabelRange columns = parents_of_tile(tile, best.size.width);
+    for (int tile = 0; tile < width(); ++tile) {
+      const LabelRange columns = parents_of_tile(columns_.first + tile, best.size.width);
       LabelSet claims;
       for (int y = rows.first; y < rows.last; ++y)
         for (int x = columns.first; x < columns.last; ++x) claims.add(best.at(x, y));
-      tiles.spans[tile].first = end;
-      for (const LabelRange range :
-           candidate_ranges(claims, p.candidate_slack, p.disparities, p.candidate_ranges))
+      TileSpan& span = tiles.spans[tile];
+      span.ranges = candidate_ranges(claims, p.candidate_slack, p.disparities, p.candidate_ranges);
+      span.first = end;
+      for (const LabelRange range : span.ranges)
         for (int label = range.first; label < range.last; ++label)
           tiles.labels[end++] = static_cast<std::uint16_t>(label);
-      tiles.spans[tile].count = static_cast<int>(end - tiles.spans[tile].first);
+      span.count = static_cast<int>(end - span.first);
     }
   }
 
-  // Slopes and truncations of the edges of a tile; 0 at pixels beyond the image, which then send zeros.
-  void find_edges(int row, int tile) {
-    const int left_x = tile * tile_side, top_y = row * tile_side;
-    // Of the edges to the left and above, for the pixels of the tile and those to the right and below.
-    std::uint16_t across[tile_side][tile_side + 1], down[tile_side + 1][tile_side];
-    for (int y = 0; y < tile_side; ++y)
-      for (int x = 0; x <= tile_side; ++x) across[y][x] = edge(left_x + x, top_y + y, 1, 0);
-    for (int y = 0; y <= tile_side; ++y)
-      for (int x = 0; x < tile_side; ++x) down[y][x] = edge(left_x + x, top_y + y, 0, 1);
-    std::uint16_t edges[2][direction_count][tile_lanes];
-    for (int y = 0; y < tile_side; ++y) {
-      for (int x = 0; x < tile_side; ++x) {
-        const auto [colour, lane] = lane_of(x, y);
-        const bool inside = left_x + x < size_.width && top_y + y < size_.height;
-        edges[colour][above][lane] = inside ? down[y][x] : 0;
-        edges[colour][below][lane] = inside ? down[y + 1][x] : 0;
-        edges[colour][left][lane] = inside ? across[y][x] : 0;
-        edges[colour][right][lane] = inside ? across[y][x + 1] : 0;
+  // Rows of edges: to the left, and above, those of the row below included.
+  static constexpr int edge_rows = tile_side + tile_side + 1;
+  // Of the edges to the left, above, and below.
+  static constexpr int first_edge_rows[] = {0, tile_side, tile_side + 1};
+  int edge_pitch() const { return most_columns_ * tile_side + 2 * widest_vector_bytes; }
+  std::uint8_t* edge_row(int table, int row) const {
+    return edge_rows_ + (table * edge_rows + row) * edge_pitch();
+  }
+
+  // Slopes and truncations of the edges of the tiles; 0 at pixels beyond the image, which then send zeros.
+  void find_edges(int row) {
+    for (int i = 0; i < tile_side; ++i) write_edges(row * tile_side + i, 1, 0, i);
+    for (int i = 0; i <= tile_side; ++i) write_edges(row * tile_side + i, 0, 1, tile_side + i);
+    for (int table = 0; table < 2; ++table) {
+      for (int i = 0; i < 3; ++i)
+        transpose_rows(edge_row(table, first_edge_rows[i]), edge_pitch(), width() * tile_side + 1,
+                       edge_strips_[i]);
+      for (int tile = 0; tile < width(); ++tile) {
+        TileMessages& edges = (table == 0 ? at(row).slopes : at(row).truncations)[tile];
+        const std::uint8_t *across = edge_strips_[0] + tile * tile_pixels,
+                           *up = edge_strips_[1] + tile * tile_pixels,
+                           *down = edge_strips_[2] + tile * tile_pixels;
+        split_edges({up, down, across, across + tile_side}, edges);
+        if (!is_whole(row, tile)) clear_beyond(row, tile, edges, 2);
       }
     }
-    const std::uint16_t* from = edges[0][0];
-    std::uint8_t *slopes = at(row).slopes[tile].of[0][0], *truncations = at(row).truncations[tile].of[0][0];
-    for (std::size_t i = 0; i < sizeof(TileMessages); ++i) {
-      slopes[i] = static_cast<std::uint8_t>(from[i]);
-      truncations[i] = static_cast<std::uint8_t>(from[i] >> 8);
-    }
   }
 
-  // Slope and truncation, in the low and the high byte, of the edge between a pixel and the one before it.
-  // There are no image edges beyond the border.
-  std::uint16_t edge(int x, int y, int step_x, int step_y) const {
-    const bool has_both = x >= step_x && y >= step_y && x < size_.width && y < size_.height;
-    const int difference = has_both && !gray_.empty() ? gray_.at(x, y) - gray_.at(x - step_x, y - step_y) : 0;
-    return all_.edge_table_[static_cast<std::size_t>(edge_index(std::abs(difference)))];
+  // Writes a row of edges between pixels and those before them. There are no image edges beyond the border.
+  void write_edges(int y, int step_x, int step_y, int to) {
+    const int first = columns_.first * tile_side,
+              last = std::min(columns_.last * tile_side, size_.width) + step_x;
+    std::uint8_t *slopes = edge_row(0, to) - first, *truncations = edge_row(1, to) - first;
+    const auto write = [&](int x, int difference) {
+      const std::uint16_t edge = all_.edge_table_[static_cast<std::size_t>(edge_index(std::abs(difference)))];
+      slopes[x] = static_cast<std::uint8_t>(edge);
+      truncations[x] = static_cast<std::uint8_t>(edge >> 8);
+    };
+    if (gray_.empty() || y < step_y || y >= size_.height) {
+      for (int x = first; x < last; ++x) write(x, 0);
+      return;
+    }
+    const std::uint16_t *row = gray_.row(y), *before = gray_.row(y - step_y) - step_x;
+    const int begin = std::max(first, step_x), end = std::min(last, size_.width);
+    if (begin > first) write(first, 0);
+    for (int x = begin; x < end; ++x) write(x, row[x] - before[x]);
+    if (end < last) write(end, 0);
   }
 
   // Finds the messages of the tiles around, for a tile and the one above it.
@@ -237,45 +265,54 @@ class CandidateLevels::Sweep {
     connect(row, tile, left, row, tile - 1);
     connect(row, tile, right, row, tile + 1);
     connect(row, tile, above, row - 1, tile);
-    if (row > first_) connect(row - 1, tile, below, row, tile);
-    if (row + 1 == last_) connect(row, tile, below, row + 1, tile);
+    if (row > computed_rows_.first) connect(row - 1, tile, below, row, tile);
+    if (row + 1 == computed_rows_.last) connect(row, tile, below, row + 1, tile);
   }
 
   void connect(int row, int tile, int side, int other_row, int other_tile) {
     const TileRow& here = at(row);
-    const TileMessages** out = here.around[side] + here.spans[tile].first;
-    if (computes(other_row) && other_tile >= 0 && other_tile < tiles_.width)
-      find_messages(here.tile(tile), at(other_row), other_tile, out);
+    const TileSpan& span = here.spans[tile];
+    const TileMessages** out = here.around[side] + span.first;
+    if (computes(other_row) && other_tile >= 0 && other_tile < width())
+      find_messages(span, at(other_row), other_tile, out);
     else
-      std::fill_n(out, here.spans[tile].count, &all_.nothing_->messages);
+      std::fill_n(out, span.count, &all_.nothing_->messages);
   }
 
   void write_costs(int row, int tile) {
     const int strips = level_ == 0 ? 1 : 2;
     StripCosts costs[2];
     for (int i = 0; i < strips; ++i) costs[i] = all_.strips_.costs(row * strips + i);
-    write_tile_costs(costs, tile * tile_side * strips, at(row).tile(tile), level_ > 0);
+    const int column = (columns_.first + tile) * tile_side * strips;
+    write_tile_costs(costs, column, at(row).tile(tile), level_ > 0);
   }
 
   void start_messages(int row, int tile) {
     const TileLabels labels = at(row).tile(tile);
+    const int x = columns_.first + tile;
     if (coarser_ != nullptr) {
-      find_messages(labels, coarser_->at(row / 2), tile / 2, parents_);
-      start_from_tile(parents_, tile % 2 * 2 * tile_side + row % 2 * 4, labels);
+      find_messages(at(row).spans[tile], coarser_->at(row / 2), x / 2 - coarser_->columns_.first, parents_);
+      start_from_tile(parents_, x % 2 * 2 * tile_side + row % 2 * 4, labels);
     } else {
-      start_from_planes(parent_planes(row, tile), labels);
+      start_from_planes(parent_planes(row, x), labels);
     }
-    const bool whole = (tile + 1) * tile_side <= size_.width && (row + 1) * tile_side <= size_.height;
-    if (!whole) clear_beyond(row, tile, labels);
+    // The first messages of pixels beyond the image must be zeros, as all others are.
+    if (is_whole(row, tile)) return;
+    for (int k = 0; k < labels.count; ++k) clear_beyond(row, tile, labels.records[k].messages, 1);
   }
 
-  // The first messages of pixels beyond the image must be zeros, as all others are.
-  void clear_beyond(int row, int tile, const TileLabels& labels) const {
-    for (int lane = 0; lane < tile_lanes; ++lane) {
-      const auto [x, y] = pixel_of(tile, row, 0, lane);
-      if (x < size_.width && y < size_.height) continue;
-      for (int k = 0; k < labels.count; ++k)
-        for (auto& messages : labels.records[k].messages.of[0]) messages[lane] = 0;
+  bool is_whole(int row, int tile) const {
+    return (columns_.first + tile + 1) * tile_side <= size_.width && (row + 1) * tile_side <= size_.height;
+  }
+
+  // Clears the values of the first colours at pixels beyond the image.
+  void clear_beyond(int row, int tile, TileMessages& values, int colours) const {
+    for (int colour = 0; colour < colours; ++colour) {
+      for (int lane = 0; lane < tile_lanes; ++lane) {
+        const auto [x, y] = pixel_of(columns_.first + tile, row, colour, lane);
+        if (x < size_.width && y < size_.height) continue;
+        for (auto& of : values.of[colour]) of[lane] = 0;
+      }
     }
   }
 
@@ -302,8 +339,11 @@ class CandidateLevels::Sweep {
   const TileMessages** parents_ = nullptr;  // of a tile, for each candidate
   View<std::uint16_t> best_;
   int iterations_ = 0;
-  View<const std::uint16_t> gray_;  // empty where all edges are alike
-  int first_ = 0, last_ = 0;        // rows of tiles in this band
+  View<const std::uint16_t> gray_;     // empty where all edges are alike
+  std::uint8_t* edge_rows_ = nullptr;  // [slopes, then truncations][row][edge_pitch()]
+  std::uint8_t* edge_strips_[3] = {};  // transposed: of the edges to the left, above, and below
+  int most_columns_;
+  Range own_columns_{}, computed_rows_{}, columns_{};  // of tiles
   int entered_ = 0, finished_ = 0, decided_ = 0;
 };
 
@@ -313,10 +353,23 @@ CandidateLevels::CandidateLevels(const Model& model, const std::vector<Size>& si
   for (std::size_t i = 0; i < edge_table_size && count > 0; ++i)
     edge_table_.push_back(static_cast<std::uint16_t>(static_cast<int>(model.slopes[i]) |
                                                      static_cast<int>(model.truncations[i]) << 8));
+  if (count > 0) strip_columns_ = choose_strip_columns(tile_count(sizes[0]).width, model.labels);
   sweeps_.reserve(static_cast<std::size_t>(slots * count));  // sweeps point to each other
   for (int slot = 0; slot < slots; ++slot)
     for (int level = count - 1; level >= 0; --level)
       sweeps_.emplace_back(*this, level, level + 1 < count ? &sweeps_.back() : nullptr);
+}
+
+int CandidateLevels::most_iterations(int level) const {
+  const auto index = static_cast<std::size_t>(level);
+  return std::max(model_.iterations(index, false), model_.iterations(index, true));
+}
+
+int CandidateLevels::computed_columns(int level) const {
+  // A strip begins and ends anywhere in a tile of the coarser level, and needs the pixels next to it.
+  const int own = level == 0 ? strip_columns_ : computed_columns(level - 1) / 2 + 2;
+  const int reach = divide_round_up(most_iterations(level) + 1, tile_side);
+  return std::min(own + 2 * reach, tile_count(sizes_[static_cast<std::size_t>(level)]).width);
 }
 
 CandidateLevels::~CandidateLevels() = default;
@@ -337,22 +390,22 @@ void CandidateLevels::fill_memory() {
                 sizeof(TileRecord) + 2 * tile_margin);
 }
 
-void CandidateLevels::run(const LabelLevel& coarser, bool mirrored, bool around, const Workers& workers,
+void CandidateLevels::run(const LabelLevel& coarser, bool mirrored, Wanted wanted, const Workers& workers,
                           const Decide& decide) {
   coarser_ = coarser;
   mirrored_ = mirrored;
-  const int rows = tile_count(sizes_.front()).height;
+  const auto [columns, rows] = tile_count(sizes_.front());
   constexpr int least_rows = 4;
   const int bands = std::clamp(rows / least_rows, 1, workers.slots());
   workers.for_each(bands, [&](int band, int slot) {
-    const int first = rows * band / bands, last = rows * (band + 1) / bands;
-    Sweep& finest = sweep(slot, 0);
-    finest.begin(first, last);
-    for (int row = first; row < last; ++row) {
-      finest.finish_through(row + 1);
-      finest.decide(row, around, [&](int x, int colour, const TileLabels& tile, const TileDecision& found) {
-        decide(x, row, colour, tile, found);
-      });
+    const Range tiles{rows * band / bands, rows * (band + 1) / bands};
+    for (int column = 0; column < columns; column += strip_columns_) {
+      Sweep& finest = sweep(slot, 0);
+      finest.begin(tiles, {column, std::min(column + strip_columns_, columns)});
+      for (int row = tiles.first; row < tiles.last; ++row) {
+        finest.finish_through(row + 1);
+        finest.decide(row, wanted, [&](int x, const TileDecision* found) { decide(x, row, found); });
+      }
     }
   });
 }

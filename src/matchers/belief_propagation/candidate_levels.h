@@ -3,8 +3,8 @@
 //
 // A thread takes a band of rows of tiles of the finest level. Rows come in one by one: when row r comes in,
 // iteration t runs on row r − 1 − t, so that only a window of rows is in progress. The rows of the next
-// coarser level that a row needs are computed just before it, in the same way. Rows near the ends of a band
-// are computed by both bands that they concern.
+// coarser level that a row needs are computed just before it, in the same way. Bands are swept in strips of columns,
+// so that this window stays small. Tiles near the ends of bands and strips are computed by each that needs them.
 #pragma once
 
 #include <functional>
@@ -34,9 +34,8 @@ struct LabelLevel {
 
 class CandidateLevels {
  public:
-  // Receives the decisions of the pixels of one colour in a tile.
-  using Decide = std::function<void(int tile_x, int tile_y, int colour, const TileLabels& labels,
-                                    const TileDecision& decision)>;
+  // Receives the decisions of a tile, by colour.
+  using Decide = std::function<void(int tile_x, int tile_y, const TileDecision* decisions)>;
 
   // `sizes` are those of all levels; the first `count` have candidates.
   CandidateLevels(const Model& model, const std::vector<Size>& sizes, int count, const Strips& strips,
@@ -48,19 +47,24 @@ class CandidateLevels {
   void reserve(Arena& arena);
   void fill_memory();
 
-  // Decides all pixels of the pair that the strips describe. Without `around`, decisions have indices only.
-  void run(const LabelLevel& coarser, bool mirrored, bool around, const Workers& workers,
+  // Decides all pixels of the pair that the strips describe.
+  void run(const LabelLevel& coarser, bool mirrored, Wanted wanted, const Workers& workers,
            const Decide& decide);
 
  private:
   class Sweep;
 
   Sweep& sweep(int slot, int level);
+  // Of both matches.
+  int most_iterations(int level) const;
+  // Tiles in a row of a strip and beyond it, as far as iterations reach, at most.
+  int computed_columns(int level) const;
 
   const Model& model_;
   const Strips& strips_;
   const Edges& edges_;
   std::vector<Size> sizes_;                // of the levels with candidates, the finest first
+  int strip_columns_ = 0;                  // tiles of the finest level in a strip
   std::vector<Sweep> sweeps_;              // [slot][level]
   std::vector<std::uint16_t> edge_table_;  // slopes in the low bytes, truncations in the high ones
   const TileRecord* nothing_ = nullptr;    // messages from beyond the border

@@ -117,19 +117,19 @@ class Cpu final : public host::Plan {
  private:
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
     wants_confidence_ = !map.confidence.empty();
-    const auto take = [&](int x, int y, const Beliefs& beliefs) { write_pixel(x, y, beliefs, map); };
-    propagate(pair, false, clock, {"prepare", "pyramid", "coarse_levels", "finest_level"}, wants_beliefs(),
-              take);
+    propagate(
+        pair, false, clock, {"prepare", "pyramid", "coarse_levels", "finest_level"}, wanted(),
+        [&](int x, int y, const Beliefs& beliefs) { write_pixel(x, y, beliefs, map); },
+        [&](int tile_x, int tile_y, const TileDecision* found) { write_tile(tile_x, tile_y, found, map); });
     if (!checks_left_right_) return;
-    const auto take_right = [&](int x, int y, const Beliefs& beliefs) {
-      right_disparity_.at(size_.width - 1 - x, y) =
-          status(x, y) == Status::matched
-              ? static_cast<float>(model_.parameters.min_disparity + beliefs.label)
-              : no_value;
-    };
-    propagate(pair, true, clock,
-              {"right_prepare", "right_pyramid", "right_coarse_levels", "right_finest_level"}, false,
-              take_right);
+    propagate(
+        pair, true, clock, {"right_prepare", "right_pyramid", "right_coarse_levels", "right_finest_level"},
+        Wanted::labels, [&](int x, int y, const Beliefs& beliefs) { write_right_pixel(x, y, beliefs.label); },
+        [&](int tile_x, int tile_y, const TileDecision* found) {
+          for_each_pixel(tile_x, tile_y, size_, [&](int x, int y, int colour, int lane) {
+            write_right_pixel(x, y, found[colour].labels[lane]);
+          });
+        });
   }
 
   // Memory
@@ -232,11 +232,12 @@ class Cpu final : public host::Plan {
     const char *prepare, *pyramid, *coarse, *finest;
   };
 
-  template <class Take>
+  // Decisions are taken by pixel or, with candidates, by tile.
+  template <class Take, class TakeTile>
   void propagate(const StereoPair& pair, bool mirrored, detail::StageClock& clock, const StageNames& names,
-                 bool around, const Take& take) {
+                 Wanted wanted, const Take& take, const TakeTile& take_tile) {
     mirrored_ = mirrored;
-    around_ = around;
+    wanted_ = wanted;
     prepare(pair);
     clock.finish(names.prepare);
     for (std::size_t i = first_stored(); i < levels_.size(); ++i) make_level(i);
@@ -251,7 +252,7 @@ class Cpu final : public host::Plan {
     }
     clock.finish(names.coarse);
     if (has_candidates())
-      match_candidates(take);
+      match_candidates(take_tile);
     else
       sweep_level(0, take);
     clock.finish(names.finest);
@@ -267,23 +268,12 @@ class Cpu final : public host::Plan {
     edges_.prepare(has_candidates() ? strips_.gray() : features_.gray(), workers_);
   }
 
-  template <class Take>
-  void match_candidates(const Take& take) {
+  void match_candidates(const CandidateLevels::Decide& take) {
     const Level& coarser = levels_[candidate_levels_];
     const LabelLevel messages{coarser.size,
                               reinterpret_cast<const std::uint8_t*>(plane(coarser.messages, coarser, 0)),
                               coarser.plane_bytes, coarser.shape.stride, best_};
-    const auto decide = [&](int tile_x, int tile_y, int colour, const TileLabels& tile,
-                            const TileDecision& found) {
-      for (int lane = 0; lane < tile_lanes; ++lane) {
-        const auto [x, y] = pixel_of(tile_x, tile_y, colour, lane);
-        if (x >= size_.width || y >= size_.height) continue;
-        take(x, y,
-             Beliefs{tile.labels[found.index[lane]], found.before[lane], found.best[lane], found.after[lane],
-                     found.rival[lane]});
-      }
-    };
-    candidates_.run(messages, mirrored_, around_, workers_, decide);
+    candidates_.run(messages, mirrored_, wanted_, workers_, take);
   }
 
   void make_level(std::size_t index) {
@@ -595,9 +585,10 @@ class Cpu final : public host::Plan {
 
   // Decisions
 
-  bool wants_beliefs() const {
-    return model_.parameters.sub_pixel != SubPixel::none || model_.parameters.min_confidence > 0 ||
-           wants_confidence_;
+  Wanted wanted() const {
+    return model_.parameters.min_confidence > 0 || wants_confidence_ ? Wanted::rivals
+           : model_.parameters.sub_pixel != SubPixel::none           ? Wanted::neighbours
+                                                                     : Wanted::labels;
   }
 
   template <class Take>
@@ -608,7 +599,7 @@ class Cpu final : public host::Plan {
     receive(band, y, colour, iteration, row);
     row.labels = window.labels;
     float* const* around = window.around;
-    if (around_ && band.level == 0) {
+    if (wanted_ != Wanted::labels && band.level == 0) {
       float** wanted[] = {&row.before, &row.best, &row.after, &row.rival};
       for (std::size_t i = 0; i < 4; ++i) *wanted[i] = around[i];
     }
@@ -629,12 +620,42 @@ class Cpu final : public host::Plan {
   void write_pixel(int x, int y, const Beliefs& beliefs, const DisparityMap& map) const {
     if (status(x, y) != Status::matched) {
       write_none(status(x, y), x, y, map);
-    } else if (!wants_beliefs()) {
+    } else if (wanted_ == Wanted::labels) {
       map.status.at(x, y) = refine::code(Status::matched);
       map.disparity.at(x, y) = static_cast<float>(model_.parameters.min_disparity + beliefs.label);
     } else {
       write_decision(beliefs, model_.decision(), x, y, map);
     }
+  }
+
+  void write_right_pixel(int x, int y, int label) const {
+    right_disparity_.at(size_.width - 1 - x, y) =
+        status(x, y) == Status::matched ? static_cast<float>(model_.parameters.min_disparity + label)
+                                        : no_value;
+  }
+
+  void write_tile(int tile_x, int tile_y, const TileDecision* found, const DisparityMap& map) const {
+    if (wanted_ != Wanted::neighbours)
+      return for_each_pixel(tile_x, tile_y, size_, [&](int x, int y, int colour, int lane) {
+        write_pixel(x, y, beliefs_of(found[colour], lane), map);
+      });
+    alignas(64) float disparities[2][tile_lanes];
+    for (int colour = 0; colour < 2; ++colour)
+      locate_tile(found[colour], model_.decision(), disparities[colour]);
+    const View<std::uint8_t>& known = strips_.status();
+    for_each_pixel(tile_x, tile_y, size_, [&](int x, int y, int colour, int lane) {
+      const bool matched = known.at(x, y) == refine::code(Status::matched);
+      map.status.at(x, y) = known.at(x, y);
+      map.disparity.at(x, y) = matched ? disparities[colour][lane] : no_value;
+    });
+  }
+
+  static Beliefs beliefs_of(const TileDecision& found, int lane) {
+    const auto value = [](std::uint8_t belief) {
+      return belief == no_belief ? no_value : static_cast<float>(belief);
+    };
+    return {found.labels[lane], value(found.before[lane]), value(found.best[lane]), value(found.after[lane]),
+            value(found.rival[lane])};
   }
 
   Model model_;
@@ -653,7 +674,7 @@ class Cpu final : public host::Plan {
   std::byte* nothing_ = nullptr;  // a plane of zeros: messages from beyond the top and the bottom
   bool wants_confidence_ = false;
   bool mirrored_ = false;
-  bool around_ = false;  // whether decisions look at more than the best label
+  Wanted wanted_ = Wanted::labels;  // of decisions on the finest level
   View<std::uint16_t> best_;
 };
 
