@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/candidates.h"
+#include "matchers/belief_propagation/row_alignment.h"
 #include "refine/refine.h"
 
 namespace parallax {
@@ -49,6 +50,9 @@ Fields fields(BeliefPropagationParameters& p) {
             Audience::experts})
       .add("smoothing", p.smoothing, detail::range(0, 30),
            {"Sigma in pixels of the Gaussian blur of both images; 0 = none", "pixels"});
+  fields.add("align_rows", p.align_rows,
+             {"Match twice, the second time with the right image moved by the fractions of rows that a first "
+              "match shows: for pairs that are not perfectly rectified"});
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   fields
       .add("min_confidence", p.min_confidence, detail::range(0, 1),
@@ -98,6 +102,23 @@ BeliefPropagationParameters grauer_gray_2019() {
 
 }  // namespace
 
+namespace {
+
+std::unique_ptr<detail::Plan> make_aligning_reference(const BeliefPropagationParameters& parameters,
+                                                      const Device& device, const ImageFormat& format) {
+  auto plan = make_reference(parameters, device, format);
+  return parameters.align_rows ? with_aligned_rows(std::move(plan), format, 1) : std::move(plan);
+}
+
+std::unique_ptr<detail::Plan> make_aligning_cpu(const BeliefPropagationParameters& parameters,
+                                                const Device& device, const ImageFormat& format,
+                                                const detail::Configuration& configuration) {
+  auto plan = make_cpu(parameters, device, format, configuration);
+  return parameters.align_rows ? with_aligned_rows(std::move(plan), format, device.threads) : std::move(plan);
+}
+
+}  // namespace
+
 std::unique_ptr<detail::Method> method() {
   using enum DeviceKind;
   using On = detail::Backends<BeliefPropagationParameters>;
@@ -111,7 +132,8 @@ std::unique_ptr<detail::Method> method() {
                      int padding) { return margins(p, format.size, padding); },
        .energy = energy,
        .approximate_tiles = true,
-       .backends = {On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
+       .backends = {On::backend<reference, make_aligning_reference>(),
+                    On::tuned<cpu, make_aligning_cpu, cpu_tuning_space>(),
                     On::tuned<cuda, make_cuda, cuda_tuning_space>()}});
 }
 
@@ -123,6 +145,8 @@ void BeliefPropagationParameters::validate() const {
   BeliefPropagationParameters copy = *this;
   belief_propagation::fields(copy).check();
   belief_propagation::make_model(*this);
+  if (align_rows && cost == DataCost::volume)
+    refuse("align_rows", "true", "false, or another cost than volume, which the caller has computed");
 }
 
 }  // namespace parallax

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matchers/belief_propagation/row_alignment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include "core/copy_rows.h"
+#include "core/gray.h"
+#include "refine/refine.h"
+
+namespace parallax::belief_propagation {
+namespace {
+
+// v is measured at every eighth pixel of every eighth row, at least `border` pixels from the border.
+constexpr int grid_step = 8;
+constexpr int border = 8;
+constexpr int radius = 4;  // of the windows that are compared
+constexpr int window_pixels = (2 * radius + 1) * (2 * radius + 1);
+constexpr int reach = 2;  // rows up and down
+
+// Windows with less texture, the mean difference between neighbouring rows in gray levels, are left out; and
+// so are those that match badly, in mean difference of normalised gray levels, or whose V is flat.
+constexpr int least_texture = 2;
+constexpr double worst_difference = 0.4;
+constexpr double least_rise = 0.1;
+constexpr int least_measured = 50;
+// Least squares with residuals r weighted by 1/max(|r|, 0.1), from one round to the next.
+constexpr int fitting_rounds = 10;
+constexpr double least_residual = 0.1;
+// Rows are aligned already if the root mean square of v is below this.
+constexpr double negligible = 0.07;
+
+// Offsets are rounded to 1/64 of a row.
+constexpr int fractions = 64;
+constexpr int weight_bits = 12;
+
+using Terms = std::array<double, 6>;
+
+Terms terms_at(Size size, double x, double y) {
+  const double xi = x / size.width - 0.5, eta = y / size.height - 0.5;
+  return {1, xi, eta, xi * eta, xi * xi, eta * eta};
+}
+
+double product(const RowOffset& offset, const Terms& terms) {
+  double sum = 0;
+  for (std::size_t i = 0; i < terms.size(); ++i) sum += offset[i] * terms[i];
+  return sum;
+}
+
+// Gray levels of a window, with mean 0 and variance 1.
+class Patch {
+ public:
+  // `sample(x, y)` for x and y from −radius to radius.
+  template <class Sample>
+  explicit Patch(const Sample& sample) {
+    double sum = 0, squares = 0;
+    std::size_t i = 0;
+    for (int y = -radius; y <= radius; ++y)
+      for (int x = -radius; x <= radius; ++x) {
+        const double level = levels_[i++] = sample(x, y);
+        sum += level;
+        squares += level * level;
+      }
+    const double mean = sum / window_pixels;
+    // One square gray level of noise keeps blank windows from being amplified.
+    const double deviation = std::sqrt(std::max(0.0, squares / window_pixels - mean * mean) + 1);
+    for (double& level : levels_) level = (level - mean) / deviation;
+  }
+
+  // The mean absolute difference.
+  double difference(const Patch& other) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < levels_.size(); ++i) sum += std::abs(levels_[i] - other.levels_[i]);
+    return sum / window_pixels;
+  }
+
+ private:
+  std::array<double, window_pixels> levels_;
+};
+
+bool is_textured(View<const std::uint8_t> gray, int x, int y) {
+  int sum = 0;
+  for (int j = y - radius; j <= y + radius; ++j)
+    for (int i = x - radius; i <= x + radius; ++i) sum += std::abs(gray.at(i, j) - gray.at(i, j + 1));
+  return sum >= least_texture * window_pixels;
+}
+
+// The lowest point of a V whose sides are equally steep through the differences at offsets of −reach…reach
+// rows; `no_value` if they have no clear lowest point.
+float lowest_point(const std::array<double, 2 * reach + 1>& differences) {
+  std::size_t best = 1;
+  for (std::size_t k = 2; k + 1 < differences.size(); ++k)
+    if (differences[k] < differences[best]) best = k;
+  const double before = differences[best - 1], after = differences[best + 1];
+  const double rise = std::max(before, after) - differences[best];
+  if (differences[best] > worst_difference || 2 * rise < least_rise) return refine::no_value;
+  return static_cast<float>(static_cast<int>(best) - reach + (before - after) / (2 * rise));
+}
+
+// The offset of the rows of a pixel (x, y) of the left image, whose column in the right one is u.
+float measure(View<const std::uint8_t> left, View<const std::uint8_t> right, int x, int y, float u) {
+  if (!is_textured(left, x, y)) return refine::no_value;
+  const auto column = static_cast<int>(std::floor(u));
+  const double fraction = static_cast<double>(u) - column;
+  const Patch here([&](int i, int j) { return left.at(x + i, y + j); });
+  std::array<double, 2 * reach + 1> differences;
+  for (int k = -reach; k <= reach; ++k) {
+    const Patch there([&](int i, int j) {
+      const std::uint8_t* at = right.row(y + j + k) + column + i;
+      return at[0] + fraction * (at[1] - at[0]);
+    });
+    differences[static_cast<std::size_t>(k + reach)] = here.difference(there);
+  }
+  return lowest_point(differences);
+}
+
+// The normal equations of weighted least squares.
+class Equations {
+ public:
+  void add(const Terms& terms, double value, double weight) {
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      for (std::size_t j = 0; j < terms.size(); ++j) rows_[i][j] += weight * terms[i] * terms[j];
+      rows_[i][terms.size()] += weight * terms[i] * value;
+    }
+  }
+
+  // By Gaussian elimination. A small diagonal keeps them solvable.
+  RowOffset solution() {
+    constexpr std::size_t count = std::tuple_size_v<Terms>;
+    for (std::size_t i = 0; i < count; ++i) rows_[i][i] += 1e-6;
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t k = i + 1; k < count; ++k) {
+        const double factor = rows_[k][i] / rows_[i][i];
+        for (std::size_t j = i; j <= count; ++j) rows_[k][j] -= factor * rows_[i][j];
+      }
+    RowOffset solution{};
+    for (std::size_t i = count; i-- > 0;) {
+      double sum = rows_[i][count];
+      for (std::size_t j = i + 1; j < count; ++j) sum -= rows_[i][j] * solution[j];
+      solution[i] = sum / rows_[i][i];
+    }
+    return solution;
+  }
+
+ private:
+  std::array<std::array<double, std::tuple_size_v<Terms> + 1>, std::tuple_size_v<Terms>> rows_{};
+};
+
+// Catmull-Rom weights of four rows, in 1/2^weight_bits.
+std::array<int, 4> weights_of(int fraction) {
+  const double f = static_cast<double>(fraction) / fractions;
+  const auto rounded = [](double weight) {
+    return static_cast<int>(std::lround(weight * (1 << weight_bits)));
+  };
+  std::array<int, 4> weights{rounded(((-0.5 * f + 1) * f - 0.5) * f), 0,
+                             rounded(((-1.5 * f + 2) * f + 0.5) * f), rounded((0.5 * f - 0.5) * f * f)};
+  weights[1] = (1 << weight_bits) - weights[0] - weights[2] - weights[3];
+  return weights;
+}
+
+}  // namespace
+
+double offset_at(const RowOffset& offset, Size size, double x, double y) {
+  return product(offset, terms_at(size, x, y));
+}
+
+RowAlignment::RowAlignment(const ImageFormat& format)
+    : format_(format),
+      grid_{std::max(0, (format.size.width - 2 * border - 1) / grid_step + 1),
+            std::max(0, (format.size.height - 2 * border - 1) / grid_step + 1)} {
+  if (format.size.width <= 2 * border || format.size.height <= 2 * border) grid_ = {};
+}
+
+void RowAlignment::reserve(Arena& arena) {
+  for (auto& gray : gray_) gray = arena.reserve_plane<std::uint8_t>(format_.size);
+  measured_ = arena.reserve_plane<MeasuredOffset>(grid_);
+  moved_ = arena.reserve<std::byte>(format_.size.pixels() * 3 * bytes_per_sample(format_.depth));
+  moved_mask_ = arena.reserve_plane<std::uint8_t>(format_.size);
+}
+
+bool RowAlignment::find(const StereoPair& pair, const DisparityMap& map, const Workers& workers) {
+  for_row_ranges(workers, format_.size.height, [&](int first, int last, int) {
+    for (int y = first; y < last; ++y) {
+      gray_byte_row(pair.left, y, gray_[0].row(y));
+      gray_byte_row(pair.right, y, gray_[1].row(y));
+    }
+  });
+  for_row_ranges(workers, grid_.height, [&](int first, int last, int) {
+    for (int row = first; row < last; ++row) measure_row(map, row);
+  });
+  fit();
+  return mean_square() >= negligible * negligible;
+}
+
+// Only disparities that the matcher decided count.
+void RowAlignment::measure_row(const DisparityMap& map, int row) const {
+  const int y = border + row * grid_step;
+  for (int i = 0; i < grid_.width; ++i) {
+    const int x = border + i * grid_step;
+    const float u = static_cast<float>(x) - map.disparity.at(x, y);
+    const bool is_usable = map.status.at(x, y) == refine::code(Status::matched) &&
+                           u >= static_cast<float>(border) &&
+                           u < static_cast<float>(format_.size.width - border);
+    measured_.at(i, row) = {u, is_usable ? measure(gray_[0], gray_[1], x, y, u) : refine::no_value};
+  }
+}
+
+void RowAlignment::fit() {
+  offset_ = {};
+  for (int round = 0; round < fitting_rounds; ++round) {
+    Equations equations;
+    int count = 0;
+    for (int row = 0; row < grid_.height; ++row)
+      for (int i = 0; i < grid_.width; ++i) {
+        const MeasuredOffset& measured = measured_.at(i, row);
+        if (!refine::has_value(measured.rows)) continue;
+        const auto value = static_cast<double>(measured.rows);
+        const Terms terms =
+            terms_at(format_.size, static_cast<double>(measured.column), border + row * grid_step);
+        const double residual = std::abs(value - product(offset_, terms));
+        equations.add(terms, value, round == 0 ? 1 : 1 / std::max(least_residual, residual));
+        ++count;
+      }
+    if (count < least_measured) return;
+    offset_ = equations.solution();
+  }
+}
+
+// Of v, over the grid.
+double RowAlignment::mean_square() const {
+  double sum = 0;
+  for (int row = 0; row < grid_.height; ++row)
+    for (int i = 0; i < grid_.width; ++i) {
+      const double rows = offset_at(offset_, format_.size, border + i * grid_step, border + row * grid_step);
+      sum += rows * rows;
+    }
+  return sum / std::max(1, grid_.width * grid_.height);
+}
+
+// Interpolates between the rows around; rows outside the image are those of its border.
+template <class Value>
+void RowAlignment::move_row(const ImageView& right, View<const std::uint8_t> mask, int y) const {
+  static const auto weights = [] {
+    std::array<std::array<int, 4>, fractions> all;
+    for (int i = 0; i < fractions; ++i) all[static_cast<std::size_t>(i)] = weights_of(i);
+    return all;
+  }();
+  const int last = format_.size.height - 1, channels = right.channels;
+  Value* to =
+      reinterpret_cast<Value*>(moved_) + static_cast<std::ptrdiff_t>(y) * format_.size.width * channels;
+  for (int x = 0; x < format_.size.width; ++x) {
+    const auto place =
+        static_cast<int>(std::lround((y + offset_at(offset_, format_.size, x, y)) * fractions));
+    const int above = place >> 6;
+    const std::array<int, 4>& weight = weights[static_cast<std::size_t>(place & (fractions - 1))];
+    const Value* from[4];
+    for (int k = 0; k < 4; ++k)
+      from[k] = static_cast<const Value*>(right.row(std::clamp(above + k - 1, 0, last))) + x * channels;
+    for (int c = 0; c < channels; ++c) {
+      std::int64_t sum = 1 << (weight_bits - 1);
+      for (int k = 0; k < 4; ++k) sum += std::int64_t{weight[static_cast<std::size_t>(k)]} * from[k][c];
+      *to++ = static_cast<Value>(
+          std::clamp<std::int64_t>(sum >> weight_bits, 0, std::numeric_limits<Value>::max()));
+    }
+    if (!mask.empty()) moved_mask_.at(x, y) = mask.at(x, std::clamp((place + fractions / 2) >> 6, 0, last));
+  }
+}
+
+StereoPair RowAlignment::aligned(const StereoPair& pair, const Workers& workers) const {
+  for_row_ranges(workers, format_.size.height, [&](int first, int last, int) {
+    for (int y = first; y < last; ++y) {
+      if (format_.depth == Depth::bits8)
+        move_row<std::uint8_t>(pair.right, pair.right_mask, y);
+      else
+        move_row<std::uint16_t>(pair.right, pair.right_mask, y);
+    }
+  });
+  StereoPair aligned = pair;
+  aligned.right = {
+      moved_, format_, pair.right.channels,
+      static_cast<std::ptrdiff_t>(static_cast<std::size_t>(format_.size.width * pair.right.channels) *
+                                  bytes_per_sample(format_.depth))};
+  if (!pair.right_mask.empty()) aligned.right_mask = moved_mask_;
+  return aligned;
+}
+
+namespace {
+
+class AlignedPlan final : public detail::Plan {
+ public:
+  AlignedPlan(std::unique_ptr<detail::Plan> plan, const ImageFormat& format, int threads)
+      : plan_(std::move(plan)), workers_(threads), alignment_(format) {
+    alignment_.reserve(arena_);
+  }
+
+  std::size_t memory_bytes() const override { return plan_->memory_bytes() + arena_.bytes(); }
+  bool tells_confidence() const override { return plan_->tells_confidence(); }
+
+  void allocate() override {
+    plan_->allocate();
+    arena_.allocate();
+    alignment_.reserve(arena_);
+  }
+
+  void run(const StereoPair& pair, const DisparityMap& map) override {
+    detail::StageClock clock(stage_times);
+    match(pair, map, clock);
+    const bool is_misaligned = alignment_.find(pair, map, workers_);
+    clock.finish("align_rows");
+    if (!is_misaligned) return;
+    const StereoPair aligned = alignment_.aligned(pair, workers_);
+    clock.finish("align_rows");
+    match(aligned, map, clock);
+  }
+
+ private:
+  // The stages of both matches follow one another.
+  void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) {
+    plan_->run(pair, map);
+    for (const StageTime& stage : plan_->stage_times) stage_times.push_back(stage);
+    clock.restart();
+  }
+
+  std::unique_ptr<detail::Plan> plan_;
+  Workers workers_;
+  RowAlignment alignment_;
+  Arena arena_;
+};
+
+}  // namespace
+
+std::unique_ptr<detail::Plan> with_aligned_rows(std::unique_ptr<detail::Plan> plan, const ImageFormat& format,
+                                                int threads) {
+  return std::make_unique<AlignedPlan>(std::move(plan), format, threads);
+}
+
+}  // namespace parallax::belief_propagation

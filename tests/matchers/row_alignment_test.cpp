@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairs whose right image lies a fraction of a row lower, which varies.
+
+#include "matchers/belief_propagation/row_alignment.h"
+
+#include <cmath>
+#include <cstdint>
+
+#include <gtest/gtest.h>
+
+#include "parallax/partition.h"
+
+#include "support.h"
+
+namespace parallax::test {
+namespace {
+
+using belief_propagation::offset_at, belief_propagation::RowAlignment, belief_propagation::RowOffset;
+
+constexpr Size size{240, 160};
+
+// Smooth, so that it can be moved by fractions of a pixel. From 20 to 230.
+double texture(double x, double y) {
+  return 125 + 25 * std::sin(0.9 * x + 0.31 * y) + 25 * std::sin(0.53 * y - 0.37 * x + 1) +
+         25 * std::sin(0.21 * x + 1.1 * y) + 30 * std::sin(0.043 * x * std::sin(0.02 * y) + 0.8 * y);
+}
+
+// From 5 to 11.
+double disparity(double x, double y) {
+  return 8 + 2 * std::sin(0.02 * x) + std::sin(0.03 * y);
+}
+
+// A pair whose right image shows on row y + v what the left one shows on row y.
+struct Pair {
+  Plane<std::uint16_t> left, right;
+  Depth depth;
+
+  Pair(const RowOffset& offset, Depth depth) : left(size), right(size), depth(depth) {
+    const double unit = depth == Depth::bits16 ? 256 : 1;
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) {
+        const double row = y - offset_at(offset, size, x, y);
+        double column = x;  // of the left image
+        for (int i = 0; i < 20; ++i) column = x + disparity(column, row);
+        left.at(x, y) = static_cast<std::uint16_t>(std::lround(unit * texture(x, y)));
+        right.at(x, y) = static_cast<std::uint16_t>(std::lround(unit * texture(column, row)));
+      }
+    if (depth == Depth::bits8)
+      for (int side = 0; side < 2; ++side)
+        for (int y = 0; y < size.height; ++y)
+          for (int x = 0; x < size.width; ++x)
+            bytes_[side].at(x, y) = static_cast<std::uint8_t>((side == 0 ? left : right).at(x, y));
+  }
+
+  StereoPair views() const {
+    if (depth == Depth::bits8) return {bytes_[0].view(), bytes_[1].view()};
+    return {view(left), view(right)};
+  }
+
+ private:
+  static ImageView view(const Plane<std::uint16_t>& plane) {
+    return {plane.row(0), {size, Depth::bits16}, 1, plane.view().stride_bytes};
+  }
+  Plane<std::uint8_t> bytes_[2] = {Plane<std::uint8_t>(size), Plane<std::uint8_t>(size)};
+};
+
+constexpr RowOffset none{}, crooked{0.3, 0.5, -0.6, 0.7, -0.5, 0.8};
+
+BeliefPropagationParameters parameters(bool align_rows) {
+  BeliefPropagationParameters parameters;
+  parameters.disparities = 16;
+  parameters.align_rows = align_rows;
+  return parameters;
+}
+
+// Per cent of the pixels, but those of the border, that are off by more than half a pixel.
+double errors(const Result& result) {
+  int wrong = 0, all = 0;
+  for (int y = 5; y < size.height - 5; ++y)
+    for (int x = 20; x < size.width - 5; ++x) {
+      wrong += !(std::abs(static_cast<double>(result.disparity.at(x, y)) - disparity(x, y)) <= 0.5);
+      ++all;
+    }
+  return 100.0 * wrong / all;
+}
+
+RowOffset found(const StereoPair& pair) {
+  Result map = match(parameters(false), cpu(1), pair);
+  RowAlignment alignment(pair.left.format);
+  Arena arena;
+  alignment.reserve(arena);
+  arena.allocate();
+  alignment.reserve(arena);
+  EXPECT_TRUE(alignment.find(pair, map.map(), Workers(1)));
+  return alignment.offset();
+}
+
+TEST(RowAlignmentTest, FindsTheOffsetOfEveryPlace) {
+  for (const Depth depth : {Depth::bits8, Depth::bits16}) {
+    const Pair pair(crooked, depth);
+    const RowOffset offset = found(pair.views());
+    for (const int y : {10, 80, 150})
+      for (const int x : {10, 120, 220})
+        EXPECT_NEAR(offset_at(offset, size, x, y), offset_at(crooked, size, x, y), 0.06) << x << ", " << y;
+  }
+}
+
+TEST(RowAlignmentTest, MatchesACrookedPairLikeAStraightOne) {
+  for (const Depth depth : {Depth::bits8, Depth::bits16}) {
+    const Pair straight(none, depth), pair(crooked, depth);
+    const double best = errors(match(parameters(false), cpu(1), straight.views()));
+    const double without = errors(match(parameters(false), cpu(1), pair.views()));
+    const double with = errors(match(parameters(true), cpu(1), pair.views()));
+    EXPECT_GT(without, 2 * best + 2);
+    EXPECT_LT(with, best + 1);
+  }
+}
+
+TEST(RowAlignmentTest, LeavesAStraightPairAsItIs) {
+  const Pair pair(none, Depth::bits8);
+  EXPECT_TRUE(same_bytes(match(parameters(false), cpu(1), pair.views()),
+                         match(parameters(true), cpu(1), pair.views())));
+}
+
+TEST(RowAlignmentTest, GivesTheBytesOfTheReferenceForAnyNumberOfThreads) {
+  const Pair pair(crooked, Depth::bits8);
+  Plane<std::uint8_t> mask(size, 255);
+  for (int y = 60; y < 90; ++y)
+    for (int x = 80; x < 130; ++x) mask.at(x, y) = 0;
+  StereoPair views = pair.views();
+  views.right_mask = mask.view();
+  const Result expected = match(parameters(true), reference, views);
+  for (const int threads : {1, 3})
+    EXPECT_TRUE(same_bytes(expected, match(parameters(true), cpu(threads), views))) << threads;
+}
+
+// The mask moves with the image: here by the nearest whole row.
+TEST(RowAlignmentTest, MovesTheRightMask) {
+  const Pair pair({0.8}, Depth::bits8);
+  Plane<std::uint8_t> mask(size, 255);
+  for (int x = 0; x < size.width; ++x) mask.at(x, 100) = 0;
+  StereoPair views = pair.views();
+  views.right_mask = mask.view();
+  RowAlignment alignment(views.left.format);
+  Arena arena;
+  alignment.reserve(arena);
+  arena.allocate();
+  alignment.reserve(arena);
+  Result map = match(parameters(false), cpu(1), views);
+  ASSERT_TRUE(alignment.find(views, map.map(), Workers(1)));
+  const StereoPair aligned = alignment.aligned(views, Workers(2));
+  for (int y = 90; y < 110; ++y) EXPECT_EQ(aligned.right_mask.at(120, y) == 0, y == 99) << y;
+}
+
+TEST(RowAlignmentTest, SmallAndBlankImagesStayAsTheyAre) {
+  for (const Size small : {Size{1, 1}, Size{16, 200}, Size{17, 17}, Size{60, 40}}) {
+    const Plane<std::uint8_t> blank(small, 90);
+    BeliefPropagationParameters narrow = parameters(true);
+    narrow.disparities = 2;
+    const StereoPair pair{blank.view(), blank.view()};
+    const Result aligned = match(narrow, cpu(1), pair);
+    narrow.align_rows = false;
+    EXPECT_TRUE(same_bytes(match(narrow, cpu(1), pair), aligned)) << small.width << "×" << small.height;
+  }
+}
+
+TEST(RowAlignmentTest, RefusesWhatItCannotDo) {
+  BeliefPropagationParameters volume = parameters(true);
+  volume.cost = DataCost::volume;
+  expect_refused([&] { volume.validate(); }, "align_rows is true: choose false, or another cost than volume");
+  expect_refused(
+      [] {
+        plan_tiles(parameters(true), cpu(1), {{400, 300}}, {});
+      },
+      "align_rows is not available in tiles");
+}
+
+}  // namespace
+}  // namespace parallax::test
