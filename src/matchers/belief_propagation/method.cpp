@@ -83,6 +83,13 @@ BeliefPropagationParameters published() {
   return parameters;
 }
 
+BeliefPropagationParameters accurate() {
+  BeliefPropagationParameters parameters;
+  parameters.align_rows = true;
+  parameters.refine.weighted_median = 7;
+  return parameters;
+}
+
 BeliefPropagationParameters grauer_gray_2010() {
   BeliefPropagationParameters parameters = published();
   parameters.disparities = 15;
@@ -99,10 +106,6 @@ BeliefPropagationParameters grauer_gray_2019() {
   parameters.discontinuity_truncation = 0;
   return parameters;
 }
-
-}  // namespace
-
-namespace {
 
 std::unique_ptr<detail::Plan> make_aligning_reference(const BeliefPropagationParameters& parameters,
                                                       const Device& device, const ImageFormat& format) {
@@ -125,6 +128,7 @@ std::unique_ptr<detail::Method> method() {
   return detail::declare<BeliefPropagationParameters>(
       {.name = "bp",
        .presets = {{"default", [] { return BeliefPropagationParameters{}; }},
+                   {"accurate", accurate},
                    {"grauer-gray-2010", grauer_gray_2010},
                    {"grauer-gray-2019", grauer_gray_2019}},
        .fields = fields,
