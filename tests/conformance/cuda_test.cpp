@@ -67,8 +67,8 @@ void for_each_seed(unsigned test, const Action& action) {
 void expect_conformance(const RandomCase& random_case, const TunedValues& configuration = {}) {
   MatcherParameters parameters = random_case.parameters();
   if (auto* bp = parameters.get_if<BeliefPropagationParameters>()) bp->align_rows = false;  // refused
-  expect_conformance(parameters, random_case.pair(), random_case.with_confidence(),
-                     random_case.description(), configuration);
+  expect_conformance(parameters, random_case.pair(), random_case.with_confidence(), random_case.description(),
+                     configuration);
 }
 
 // Some cases of floats have unaligned rows.
