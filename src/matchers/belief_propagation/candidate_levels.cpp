@@ -244,8 +244,9 @@ class CandidateLevels::Sweep {
     const int first = columns_.first * tile_side,
               last = std::min(columns_.last * tile_side, size_.width) + step_x;
     std::uint8_t *slopes = edge_row(0, to) - first, *truncations = edge_row(1, to) - first;
+    const std::uint16_t* table = all_.edge_table_.data();
     const auto write = [&](int x, int difference) {
-      const std::uint16_t edge = all_.edge_table_[static_cast<std::size_t>(edge_index(std::abs(difference)))];
+      const std::uint16_t edge = table[edge_index(std::abs(difference))];
       slopes[x] = static_cast<std::uint8_t>(edge);
       truncations[x] = static_cast<std::uint8_t>(edge >> 8);
     };

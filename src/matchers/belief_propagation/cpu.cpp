@@ -23,6 +23,7 @@
 #include "matchers/belief_propagation/cpu_kernels.h"
 #include "matchers/belief_propagation/edges.h"
 #include "matchers/belief_propagation/features.h"
+#include "matchers/belief_propagation/level_rows.h"
 #include "matchers/belief_propagation/strips.h"
 #include "matchers/host_plan.h"
 #include "refine/decision.h"
@@ -249,7 +250,9 @@ class Cpu final : public host::Plan {
     wanted_ = wanted;
     prepare(pair);
     clock.finish(names.prepare);
-    for (std::size_t i = first_stored(); i < levels_.size(); ++i) make_level(i);
+    for_level_rows(
+        workers_, size_.height, first_stored(), levels_.size(),
+        [&](std::size_t level, int first, int last, int slot) { make_rows(level, first, last, slot); });
     clock.finish(names.pyramid);
     for (std::size_t i = levels_.size(); i-- > first_stored();) {
       if (i == candidate_levels_)
@@ -285,12 +288,9 @@ class Cpu final : public host::Plan {
     candidates_.run(messages, mirrored_, wanted_, workers_, take);
   }
 
-  void make_level(std::size_t index) {
-    if (index == candidate_levels_) return add_up_strips(index);
-    const Level& coarse = levels_[index];
-    for_row_ranges(workers_, coarse.size.height, [&](int first, int last, int slot) {
-      for (int y = first; y < last; ++y) add_up(index, y, slot);
-    });
+  void make_rows(std::size_t index, int first, int last, int slot) {
+    if (index == candidate_levels_) return add_up_strips(index, first, last, slot);
+    for (int y = first; y < last; ++y) add_up(index, y, slot);
   }
 
   // Adds up a row of a level from two rows of the finer one; those of the finest level are computed first.
@@ -306,25 +306,25 @@ class Cpu final : public host::Plan {
     sum_row(arithmetic_, sum);
   }
 
-  // The first level above those with candidates.
-  void add_up_strips(std::size_t index) {
+  // The first level above those with candidates. Rows begin at a strip.
+  void add_up_strips(std::size_t index, int first, int last, int slot) {
     const Level& level = levels_[index];
     const int side = 1 << index, rows = tile_side / side;
-    workers_.for_each(divide_round_up(level.size.height, rows), [&](int strip, int slot) {
-      StripSums sums{strips_.costs(strip),
+    for (int y = first; y < last; y += rows) {
+      StripSums sums{strips_.costs(y / rows),
                      strips_.columns(),
                      side,
-                     0,
+                     std::min(rows, last - y),
                      {},
                      level.shape.stride,
                      model_.data_bound(),
                      windows_[static_cast<std::size_t>(slot)].scratch};
-      for (int y = strip * rows; sums.rows < rows && y < level.size.height; ++y, ++sums.rows)
+      for (int row = 0; row < sums.rows; ++row)
         for (int parity = 0; parity < 2; ++parity)
-          sums.out[sums.rows][parity] =
-              reinterpret_cast<std::uint8_t*>(data_plane(level, y, colour_of(y, parity)));
+          sums.out[row][parity] =
+              reinterpret_cast<std::uint8_t*>(data_plane(level, y + row, colour_of(y + row, parity)));
       sum_strip(sums);
-    });
+    }
   }
 
   static int colour_of(int y, int parity) { return (y + parity) % 2; }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "matchers/belief_propagation/level_rows.h"
+
 namespace parallax::belief_propagation {
 namespace {
 
@@ -81,16 +83,15 @@ View<const std::uint16_t> Edges::gray_of(std::size_t level, View<const std::uint
 void Edges::prepare(View<const std::uint16_t> gray, const Workers& workers) {
   finest_ = gray;
   if (flat()) return;
-  for (std::size_t level = 1; level < levels_.size(); ++level)
-    for_row_ranges(workers, levels_[level].size.height, [&](int first, int last, int) {
-      for (int y = first; y < last; ++y) average_row(gray_of(level - 1, gray), y, levels_[level].gray);
+  const int height = levels_.front().size.height;
+  for_level_rows(workers, height, 1, levels_.size(), [&](std::size_t level, int first, int last, int) {
+    for (int y = first; y < last; ++y) average_row(this->gray(level - 1), y, levels_[level].gray);
+  });
+  for_level_rows(workers, height, first_, levels_.size(), [&](std::size_t level, int first, int last, int) {
+    in_computing_type([&](auto value) {
+      for (int y = first; y < last; ++y) write_row<decltype(value)>(level, y);
     });
-  for (std::size_t level = first_; level < levels_.size(); ++level)
-    for_row_ranges(workers, levels_[level].size.height, [&](int first, int last, int) {
-      in_computing_type([&](auto value) {
-        for (int y = first; y < last; ++y) write_row<decltype(value)>(level, y);
-      });
-    });
+  });
 }
 
 template <class Value>
