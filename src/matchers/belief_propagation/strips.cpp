@@ -105,17 +105,25 @@ void Strips::write_features(int side, int strip, int slot) const {
 }
 
 void Strips::write_validity(const StereoPair& pair, bool mirrored, int strip, int slot) const {
-  std::uint8_t* left = scratch_[static_cast<std::size_t>(slot)];
   const std::ptrdiff_t pitch = row_pitch();
-  std::uint8_t* right = left + tile_side * pitch;
+  std::uint8_t *left_rows = scratch_[static_cast<std::size_t>(slot)],
+               *right_rows = left_rows + tile_side * pitch;
   const int first = strip * tile_side, last = std::min(first + tile_side, size_.height);
   // Neither pixels to the right of the image nor those below it are valid.
-  std::memset(left, 0, static_cast<std::size_t>(tile_side * pitch));
-  for (int y = first; y < last; ++y)
-    data_cost::write_validity(model_, pair, mirrored, y,
-                              {left + (y - first) * pitch, right + (y - first) * pitch, status_.row(y)});
-  transpose_rows(left, pitch, size_.width, sides_[0].plane(strip, validity_plane));
-  transpose_rows(right, pitch, extended_columns(),
+  std::memset(left_rows, 0, static_cast<std::size_t>(tile_side * pitch));
+  std::uint8_t *left = left_rows, *right = right_rows;
+  const bool rows_are_alike = pair.left_mask.empty() && pair.right_mask.empty() && model_.frame == 0;
+  for (int y = first; y < last; ++y, left += pitch, right += pitch) {
+    if (y == first || !rows_are_alike) {
+      data_cost::write_validity(model_, pair, mirrored, y, {left, right, status_.row(y)});
+    } else {
+      std::copy_n(left - pitch, size_.width, left);
+      std::copy_n(right - pitch, extended_columns(), right);
+      std::copy_n(status_.row(y - 1), size_.width, status_.row(y));
+    }
+  }
+  transpose_rows(left_rows, pitch, size_.width, sides_[0].plane(strip, validity_plane));
+  transpose_rows(right_rows, pitch, extended_columns(),
                  sides_[1].plane(strip, validity_plane) + extended_first() * tile_side);
 }
 
