@@ -29,9 +29,10 @@ Feature choose_feature(DataCost cost, Depth depth, float smoothing) {
   return depth == Depth::bits8 && smoothing == 0 ? Feature::bytes : Feature::gray;
 }
 
-RowFeatures::RowFeatures(Feature feature, float smoothing, Size size, int slots)
+RowFeatures::RowFeatures(Feature feature, float smoothing, const ImageFormat& format, int slots)
     : feature_(feature),
-      size_(size),
+      size_(format.size),
+      whole_levels_(format.depth == Depth::bits8 && smoothing == 0),
       weights_(smoothing_weights(smoothing)),
       scratch_(static_cast<std::size_t>(slots)) {
   if (feature_ == Feature::colour) channels_ = {0, 1, 2};
@@ -100,36 +101,48 @@ RowFeatures::Planes RowFeatures::planes(int side, int y, int slot) const {
       std::uint8_t* bytes[most_feature_planes];
       for (std::size_t plane = 0; plane < most_feature_planes; ++plane)
         bytes[plane] = reinterpret_cast<std::uint8_t*>(scratch.planes[plane]);
-      write_census(side, y, slot, bytes);
+      write_census(side, y, y + 1, slot, bytes, 0);
       break;
     }
   }
   return planes;
 }
 
-void RowFeatures::write_census(int side, int y, int slot, std::uint8_t* const* planes) const {
-  const View<const std::uint16_t> gray = this->gray(side);
-  RowCensus census;
-  census.width = size_.width;
-  for (int j = 0; j < 7; ++j) {
-    const std::uint16_t* in = gray.row(std::clamp(y + j - 3, 0, size_.height - 1));
-    std::uint16_t* row = scratch_[static_cast<std::size_t>(slot)].census_rows[static_cast<std::size_t>(j)];
-    std::fill_n(row, census_border, in[0]);
-    std::copy_n(in, size_.width, row + census_border);
-    std::fill_n(row + census_border + size_.width, census_border, in[size_.width - 1]);
-    census.rows[j] = row;
-  }
-  std::copy_n(planes, most_feature_planes, census.planes);
-  census_row(census);
+void RowFeatures::write_census(int side, int first, int last, int slot, std::uint8_t* const* planes,
+                               std::ptrdiff_t pitch) const {
+  const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
+  if (whole_levels_)
+    write_census_of<std::uint8_t>(gray(side), first, last, scratch, planes, pitch);
+  else
+    write_census_of<std::uint16_t>(gray(side), first, last, scratch, planes, pitch);
 }
 
-void RowFeatures::mirror_right_gray(const Workers& workers) const {
-  for_row_ranges(workers, size_.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y) {
-      const std::uint16_t* row = samples_[1].back().row(y);
-      std::reverse_copy(row, row + size_.width, samples_[0].back().row(y));
-    }
-  });
+template <class Sample>
+void RowFeatures::write_census_of(View<const std::uint16_t> gray, int first, int last, const Scratch& scratch,
+                                  std::uint8_t* const* planes, std::ptrdiff_t pitch) const {
+  const auto row = [&](int y) {
+    return reinterpret_cast<Sample*>(scratch.census_rows[static_cast<std::size_t>(y - first + 3)]);
+  };
+  for (int y = first - 3; y < last + 3; ++y) {
+    const std::uint16_t* in = gray.row(std::clamp(y, 0, size_.height - 1));
+    Sample* samples = row(y) + census_border;
+    for (int x = 0; x < size_.width; ++x)
+      samples[x] = static_cast<Sample>(sizeof(Sample) == 1 ? in[x] / per_level : in[x]);
+    std::fill_n(row(y), census_border, samples[0]);
+    std::fill_n(samples + size_.width, census_border, samples[size_.width - 1]);
+  }
+  for (int y = first; y < last; ++y) {
+    RowCensus census{{}, sizeof(Sample) == 1, size_.width, {}};
+    for (int j = 0; j < 7; ++j) census.rows[j] = row(y + j - 3);
+    for (int plane = 0; plane < most_feature_planes; ++plane)
+      census.planes[plane] = planes[plane] + (y - first) * pitch;
+    census_row(census);
+  }
+}
+
+void RowFeatures::mirror_right_gray(int y) const {
+  const std::uint16_t* row = samples_[1].back().row(y);
+  std::reverse_copy(row, row + size_.width, samples_[0].back().row(y));
 }
 
 void RowFeatures::write_birchfield_tomasi(const std::uint16_t* gray, const Scratch& scratch) const {

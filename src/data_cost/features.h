@@ -39,10 +39,11 @@ inline constexpr int most_feature_planes = 8;
 inline constexpr int widest_vector_bytes = 64;
 
 // 9×7 census of a row: plane b of the signature of pixel x is byte x of `planes[b]`. The rows around it
-// repeat their border samples: `rows[j][x + i + 4]` is the sample i columns and j − 3 rows from pixel x; what
-// is written, and read, ends at a full vector.
+// repeat their border samples: element x + i + 4 of `rows[j]` is the sample i columns and j − 3 rows from pixel x;
+// what is written, and read, ends at a full vector.
 struct RowCensus {
-  const std::uint16_t* rows[7];
+  const void* rows[7];
+  bool bytes;  // whether samples are bytes, or words
   int width;
   std::uint8_t* planes[8];
 };
@@ -51,7 +52,7 @@ void census_row(const RowCensus& row);
 // Features of the rows of both images.
 class RowFeatures {
  public:
-  RowFeatures(Feature feature, float smoothing, Size size, int slots);
+  RowFeatures(Feature feature, float smoothing, const ImageFormat& format, int slots);
 
   // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena);
@@ -64,24 +65,30 @@ class RowFeatures {
   using Planes = std::array<const std::uint16_t*, most_feature_planes>;
   Planes planes(int side, int y, int slot) const;
 
-  // The planes of census, in memory of the caller's: rows end at a full vector.
-  void write_census(int side, int y, int slot, std::uint8_t* const* planes) const;
+  // The census of up to 8 rows, in memory of the caller's: rows of a plane are `pitch` apart, and end at a full vector.
+  static constexpr int most_census_rows = 8;
+  void write_census(int side, int first, int last, int slot, std::uint8_t* const* planes,
+                    std::ptrdiff_t pitch) const;
 
   View<const std::uint16_t> gray(int side) const { return samples_[side].back(); }
-  // Replaces the left gray image by the right one, mirrored: that of the mirrored pair.
-  void mirror_right_gray(const Workers& workers) const;
+  // Replaces a row of the left gray image by that of the right one, mirrored: that of the mirrored pair.
+  void mirror_right_gray(int y) const;
 
  private:
   struct Scratch {
     std::uint16_t* samples;
-    std::array<std::uint16_t*, 7> census_rows;
+    std::array<std::uint16_t*, most_census_rows + 6> census_rows;  // bytes or words
     std::array<std::uint16_t*, most_feature_planes> planes;
   };
   bool smooths() const { return weights_.size() > 1; }
+  template <class Sample>
+  void write_census_of(View<const std::uint16_t> gray, int first, int last, const Scratch& scratch,
+                       std::uint8_t* const* planes, std::ptrdiff_t pitch) const;
   void write_birchfield_tomasi(const std::uint16_t* gray, const Scratch& scratch) const;
 
   Feature feature_;
   Size size_;
+  bool whole_levels_;  // whether samples are integer gray levels
   std::vector<std::uint32_t> weights_;
   std::vector<int> channels_;                    // gray last
   std::vector<View<std::uint16_t>> samples_[2];  // by channel

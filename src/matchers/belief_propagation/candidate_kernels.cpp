@@ -303,7 +303,7 @@ class PixelCosts {
 };
 
 // Costs of a few labels, which stay in the first-level cache.
-constexpr int chunk_labels = 16;
+constexpr int chunk_labels = 32;
 using CostChunk = std::uint8_t[chunk_labels][4][tile_pixels];
 
 // label_of(k) is label k of the chunk; `which` is one of the four vectors or tiles of each label.

@@ -93,6 +93,7 @@ class CandidateLevels::Sweep {
     if (level_ > 0) best_ = arena.reserve_plane<std::uint16_t>(size_);
     parents_ = arena.reserve<const TileMessages*>(most_candidates());
     edge_rows_ = arena.reserve<std::uint8_t>(2 * edge_rows * static_cast<std::size_t>(edge_pitch()));
+    edge_indices_ = arena.reserve<std::uint16_t>(static_cast<std::size_t>(edge_pitch()));
     for (std::uint8_t*& strip : edge_strips_)
       strip = arena.reserve<std::uint8_t>(static_cast<std::size_t>(edge_pitch() * tile_side));
   }
@@ -198,7 +199,7 @@ class CandidateLevels::Sweep {
     std::size_t end = 0;
     for (int tile = 0; tile < width(); ++tile) {
       const LabelRange columns = parents_of_tile(columns_.first + tile, best.size.width);
-      LabelSet claims;
+      LabelSet claims(p.disparities);
       for (int y = rows.first; y < rows.last; ++y)
         for (int x = columns.first; x < columns.last; ++x) claims.add(best.at(x, y));
       TileSpan& span = tiles.spans[tile];
@@ -244,20 +245,22 @@ class CandidateLevels::Sweep {
     const int first = columns_.first * tile_side,
               last = std::min(columns_.last * tile_side, size_.width) + step_x;
     std::uint8_t *slopes = edge_row(0, to) - first, *truncations = edge_row(1, to) - first;
-    const auto write = [&](int x, int difference) {
-      const std::uint16_t edge = all_.edge_table_[static_cast<std::size_t>(edge_index(std::abs(difference)))];
+    std::uint16_t* index = edge_indices_ - first;
+    if (gray_.empty() || y < step_y || y >= size_.height) {
+      std::fill(index + first, index + last, std::uint16_t{0});
+    } else {
+      const std::uint16_t *row = gray_.row(y), *before = gray_.row(y - step_y) - step_x;
+      const int begin = std::max(first, step_x), end = std::min(last, size_.width);
+      index[first] = index[last - 1] = 0;
+      for (int x = begin; x < end; ++x)
+        index[x] = static_cast<std::uint16_t>(edge_index(std::abs(row[x] - before[x])));
+    }
+    const std::uint16_t* table = all_.edge_table_.data();
+    for (int x = first; x < last; ++x) {
+      const std::uint16_t edge = table[index[x]];
       slopes[x] = static_cast<std::uint8_t>(edge);
       truncations[x] = static_cast<std::uint8_t>(edge >> 8);
-    };
-    if (gray_.empty() || y < step_y || y >= size_.height) {
-      for (int x = first; x < last; ++x) write(x, 0);
-      return;
     }
-    const std::uint16_t *row = gray_.row(y), *before = gray_.row(y - step_y) - step_x;
-    const int begin = std::max(first, step_x), end = std::min(last, size_.width);
-    if (begin > first) write(first, 0);
-    for (int x = begin; x < end; ++x) write(x, row[x] - before[x]);
-    if (end < last) write(end, 0);
   }
 
   // Finds the messages of the tiles around, for a tile and the one above it.
@@ -339,9 +342,10 @@ class CandidateLevels::Sweep {
   const TileMessages** parents_ = nullptr;  // of a tile, for each candidate
   View<std::uint16_t> best_;
   int iterations_ = 0;
-  View<const std::uint16_t> gray_;     // empty where all edges are alike
-  std::uint8_t* edge_rows_ = nullptr;  // [slopes, then truncations][row][edge_pitch()]
-  std::uint8_t* edge_strips_[3] = {};  // transposed: of the edges to the left, above, and below
+  View<const std::uint16_t> gray_;         // empty where all edges are alike
+  std::uint8_t* edge_rows_ = nullptr;      // [slopes, then truncations][row][edge_pitch()]
+  std::uint16_t* edge_indices_ = nullptr;  // of a row
+  std::uint8_t* edge_strips_[3] = {};      // transposed: of the edges to the left, above, and below
   int most_columns_;
   Range own_columns_{}, computed_rows_{}, columns_{};  // of tiles
   int entered_ = 0, finished_ = 0, decided_ = 0;

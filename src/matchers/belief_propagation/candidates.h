@@ -45,6 +45,7 @@ inline constexpr int most_parents = (tile_side / 2 + 2) * (tile_side / 2 + 2);
 // A set of labels, to which tiles add those that pixels believe most.
 class LabelSet {
  public:
+  explicit LabelSet(int labels) { std::fill_n(words_.begin(), labels / 64 + 1, 0); }
   void add(int label) { words_[static_cast<std::size_t>(label / 64)] |= std::uint64_t{1} << label % 64; }
   // The first label that is in the set, from `from` on; `labels` without one.
   int next(int from, int labels) const {
@@ -57,7 +58,7 @@ class LabelSet {
   }
 
  private:
-  std::array<std::uint64_t, 1024 / 64> words_{};
+  std::array<std::uint64_t, 1024 / 64 + 1> words_;
 };
 
 // The ranges around the labels in a set.

@@ -23,6 +23,7 @@
 #include "matchers/belief_propagation/cpu_kernels.h"
 #include "matchers/belief_propagation/edges.h"
 #include "matchers/belief_propagation/features.h"
+#include "matchers/belief_propagation/level_rows.h"
 #include "matchers/belief_propagation/strips.h"
 #include "matchers/host_plan.h"
 #include "refine/decision.h"
@@ -73,8 +74,8 @@ struct Level {
 
 // Memory of one thread.
 struct Window {
-  std::byte* planes;  // [row % rows][window_plane_index()]
-  std::byte* costs;   // of two rows: [row][colour] planes
+  std::vector<std::byte*> planes;  // by level: [row % rows][window_plane_index()]
+  std::byte* costs;                // of two rows: [row][colour] planes
   std::byte* scratch;
   std::uint16_t* labels;
   float* around[4];
@@ -154,8 +155,9 @@ class Cpu final : public host::Plan {
   void reserve_window(Window& window, Arena& arena) const {
     const Level& finest = levels_.front();
     const auto pixels = static_cast<std::size_t>(finest.shape.computed);
-    window.planes = reserve_planes(static_cast<std::size_t>(window_rows()) * window_planes(),
-                                   levels_[candidate_levels_], arena);
+    window.planes.resize(levels_.size());
+    for (std::size_t i = candidate_levels_; i < levels_.size(); ++i)
+      window.planes[i] = reserve_planes(window_planes_of(levels_[i]), levels_[i], arena);
     if (levels_.size() > 1 && !has_candidates()) window.costs = reserve_planes(cost_planes, finest, arena);
     window.scratch = arena.reserve<std::byte>(scratch_bytes(model_.labels));
     window.labels = arena.reserve<std::uint16_t>(pixels);
@@ -164,12 +166,17 @@ class Cpu final : public host::Plan {
 
   void fill_memory() override {
     clear_planes(nothing_, 1, levels_.front());
-    for (std::size_t i = first_stored(); i < levels_.size(); ++i)
+    for (std::size_t i = first_stored(); i < levels_.size(); ++i) {
       clear_planes(levels_[i].data, data_planes(levels_[i]), levels_[i]);
-    for (const Window& window : windows_)
+      clear_planes(levels_[i].messages, data_planes(levels_[i]) * direction_count, levels_[i]);
+    }
+    for (const Window& window : windows_) {
       if (levels_.size() > 1 && !has_candidates()) clear_planes(window.costs, cost_planes, levels_.front());
+      for (std::size_t i = candidate_levels_; i < levels_.size(); ++i)
+        clear_planes(window.planes[i], window_planes_of(levels_[i]), levels_[i]);
+    }
     if (has_candidates()) strips_.fill_memory();
-    edges_.write_tables();
+    edges_.fill_memory();
     candidates_.fill_memory();
   }
 
@@ -225,6 +232,9 @@ class Cpu final : public host::Plan {
     return direction == above || direction == left ? shared[index] : shared[index] + side;
   }
   std::size_t window_planes() const { return model_.integer ? 8 : 2 * (direction_count + 1); }
+  std::size_t window_planes_of(const Level& level) const {
+    return static_cast<std::size_t>(std::min(window_rows(), level.size.height)) * window_planes();
+  }
 
   // Data costs
 
@@ -240,7 +250,9 @@ class Cpu final : public host::Plan {
     wanted_ = wanted;
     prepare(pair);
     clock.finish(names.prepare);
-    for (std::size_t i = first_stored(); i < levels_.size(); ++i) make_level(i);
+    for_level_rows(
+        workers_, size_.height, first_stored(), levels_.size(),
+        [&](std::size_t level, int first, int last, int slot) { make_rows(level, first, last, slot); });
     clock.finish(names.pyramid);
     for (std::size_t i = levels_.size(); i-- > first_stored();) {
       if (i == candidate_levels_)
@@ -276,12 +288,9 @@ class Cpu final : public host::Plan {
     candidates_.run(messages, mirrored_, wanted_, workers_, take);
   }
 
-  void make_level(std::size_t index) {
-    if (index == candidate_levels_) return add_up_strips(index);
-    const Level& coarse = levels_[index];
-    for_row_ranges(workers_, coarse.size.height, [&](int first, int last, int slot) {
-      for (int y = first; y < last; ++y) add_up(index, y, slot);
-    });
+  void make_rows(std::size_t index, int first, int last, int slot) {
+    if (index == candidate_levels_) return add_up_strips(index, first, last, slot);
+    for (int y = first; y < last; ++y) add_up(index, y, slot);
   }
 
   // Adds up a row of a level from two rows of the finer one; those of the finest level are computed first.
@@ -297,25 +306,25 @@ class Cpu final : public host::Plan {
     sum_row(arithmetic_, sum);
   }
 
-  // The first level above those with candidates.
-  void add_up_strips(std::size_t index) {
+  // The first level above those with candidates. Rows begin at a strip.
+  void add_up_strips(std::size_t index, int first, int last, int slot) {
     const Level& level = levels_[index];
     const int side = 1 << index, rows = tile_side / side;
-    workers_.for_each(divide_round_up(level.size.height, rows), [&](int strip, int slot) {
-      StripSums sums{strips_.costs(strip),
+    for (int y = first; y < last; y += rows) {
+      StripSums sums{strips_.costs(y / rows),
                      strips_.columns(),
                      side,
-                     0,
+                     std::min(rows, last - y),
                      {},
                      level.shape.stride,
                      model_.data_bound(),
                      windows_[static_cast<std::size_t>(slot)].scratch};
-      for (int y = strip * rows; sums.rows < rows && y < level.size.height; ++y, ++sums.rows)
+      for (int row = 0; row < sums.rows; ++row)
         for (int parity = 0; parity < 2; ++parity)
-          sums.out[sums.rows][parity] =
-              reinterpret_cast<std::uint8_t*>(data_plane(level, y, colour_of(y, parity)));
+          sums.out[row][parity] =
+              reinterpret_cast<std::uint8_t*>(data_plane(level, y + row, colour_of(y + row, parity)));
       sum_strip(sums);
-    });
+    }
   }
 
   static int colour_of(int y, int parity) { return (y + parity) % 2; }
@@ -472,8 +481,9 @@ class Cpu final : public host::Plan {
   }
 
   std::byte* window_plane(const Band& band, int y, int colour, int direction) const {
+    const Level& level = levels_[band.level];
     const auto row = static_cast<std::size_t>(y % window_rows());
-    return plane(windows_[static_cast<std::size_t>(band.slot)].planes, levels_[band.level],
+    return plane(windows_[static_cast<std::size_t>(band.slot)].planes[band.level], level,
                  row * window_planes() + window_plane_index(colour, direction));
   }
 
@@ -489,7 +499,7 @@ class Cpu final : public host::Plan {
       // The first update of the other colour overwrites all of its initial messages.
       if (colour == 0 || keeps_row(level, y)) start_messages(band, y, colour);
       for (const int iteration : {start, last_update(band, y, colour)})
-        clear_before(level, messages(band, y, colour, right, iteration));
+        if (!model_.integer) clear_before(level, messages(band, y, colour, right, iteration));
       if (band.level == 0 && y >= first && y < last)
         features_.write_costs(y, colour, band.computed, band.slot, data(band, y, colour));
     }
@@ -510,6 +520,8 @@ class Cpu final : public host::Plan {
     }
     clear_behind(level, y, colour, messages(band, y, colour, left, start));
   }
+
+  // Pixels beyond the border send no messages. In integers, they send zeros after each update.
 
   // Clears what would come from before the first pixel.
   void clear_before(const Level& level, std::byte* to_right) const {
@@ -552,7 +564,8 @@ class Cpu final : public host::Plan {
       row.truncations[direction] = edges_.truncations(band.level, y, colour, direction);
     }
     update_row(arithmetic_, row);
-    if (!model_.integer) restore_outermost(band, y, colour, iteration);
+    if (model_.integer) return;
+    restore_outermost(band, y, colour, iteration);
     clear_behind(level, y, colour, messages(band, y, colour, left, iteration));
   }
 

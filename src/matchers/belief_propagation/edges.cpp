@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "matchers/belief_propagation/level_rows.h"
+
 namespace parallax::belief_propagation {
 namespace {
 
@@ -31,26 +33,20 @@ Edges::Edges(const Model& model, const std::vector<Size>& sizes, std::size_t fir
 }
 
 void Edges::reserve(Arena& arena) {
-  for (std::size_t i = 0; i < levels_.size() && !flat(); ++i) {
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
     Level& level = levels_[i];
     if (i >= first_)
-      level.planes = arena.reserve<std::byte>(static_cast<std::size_t>(level.size.height) * 2 * 2 *
-                                              direction_count * level.plane_bytes);
-    if (i > 0) level.gray = arena.reserve_plane<std::uint16_t>(level.size);
+      level.planes = arena.reserve<std::byte>(rows(level) * 2 * 2 * direction_count * level.plane_bytes);
+    if (i > 0 && !flat()) level.gray = arena.reserve_plane<std::uint16_t>(level.size);
   }
   tables_ = arena.reserve<std::byte>(2 * table_bytes());
 }
 
-std::size_t Edges::table_bytes() const {
-  return flat() ? levels_.front().plane_bytes
-                : edge_table_size * computing_bytes(model_.parameters.arithmetic);
-}
-
 std::byte* Edges::plane(std::size_t level, int y, int colour, int index) const {
-  if (flat()) return tables_ + (index < direction_count ? 0 : table_bytes());
-  const auto row = static_cast<std::size_t>(y) * 2 + static_cast<std::size_t>(colour);
+  // Without edges in the image, only the parity of x matters.
+  const int row = flat() ? (y + colour) % 2 : y * 2 + colour;
   return levels_[level].planes +
-         (row * 2 * direction_count + static_cast<std::size_t>(index)) * levels_[level].plane_bytes;
+         static_cast<std::size_t>(row * 2 * direction_count + index) * levels_[level].plane_bytes;
 }
 
 template <class Action>
@@ -65,19 +61,19 @@ void Edges::in_computing_type(const Action& action) const {
   }
 }
 
-void Edges::write_tables() const {
-  in_computing_type([&](auto value) { write_tables_of<decltype(value)>(); });
+void Edges::fill_memory() const {
+  in_computing_type([&](auto value) {
+    write_tables<decltype(value)>();
+    for (std::size_t level = first_; level < levels_.size() && flat(); ++level)
+      write_row<decltype(value)>(level, 0);
+  });
 }
 
 template <class Value>
-void Edges::write_tables_of() const {
-  const std::size_t count = table_bytes() / sizeof(Value);
+void Edges::write_tables() const {
   Value* slopes = reinterpret_cast<Value*>(tables_);
-  Value* truncations = slopes + count;
-  for (std::size_t i = 0; i < count; ++i) {
-    slopes[i] = static_cast<Value>(model_.slopes[flat() ? 0 : i]);
-    truncations[i] = static_cast<Value>(model_.truncations[flat() ? 0 : i]);
-  }
+  std::copy(model_.slopes.begin(), model_.slopes.end(), slopes);
+  std::copy(model_.truncations.begin(), model_.truncations.end(), slopes + edge_table_size);
 }
 
 View<const std::uint16_t> Edges::gray_of(std::size_t level, View<const std::uint16_t> finest) const {
@@ -87,23 +83,28 @@ View<const std::uint16_t> Edges::gray_of(std::size_t level, View<const std::uint
 void Edges::prepare(View<const std::uint16_t> gray, const Workers& workers) {
   finest_ = gray;
   if (flat()) return;
-  for (std::size_t level = 1; level < levels_.size(); ++level)
-    for_row_ranges(workers, levels_[level].size.height, [&](int first, int last, int) {
-      for (int y = first; y < last; ++y) average_row(gray_of(level - 1, gray), y, levels_[level].gray);
+  const int height = levels_.front().size.height;
+  for_level_rows(workers, height, 1, levels_.size(), [&](std::size_t level, int first, int last, int) {
+    for (int y = first; y < last; ++y) average_row(this->gray(level - 1), y, levels_[level].gray);
+  });
+  for_level_rows(workers, height, first_, levels_.size(), [&](std::size_t level, int first, int last, int) {
+    in_computing_type([&](auto value) {
+      for (int y = first; y < last; ++y) write_row<decltype(value)>(level, y);
     });
-  for (std::size_t level = first_; level < levels_.size(); ++level)
-    for_row_ranges(workers, levels_[level].size.height, [&](int first, int last, int) {
-      in_computing_type([&](auto value) {
-        for (int y = first; y < last; ++y) write_row<decltype(value)>(level, gray_of(level, gray), y);
-      });
-    });
+  });
 }
 
 template <class Value>
-void Edges::write_row(std::size_t level, View<const std::uint16_t> gray, int y) const {
-  const std::uint16_t* row = gray.row(y);
-  const std::uint16_t* neighbours[] = {gray.row(std::max(y - 1, 0)),
-                                       gray.row(std::min(y + 1, gray.size.height - 1)), row - 1, row + 1};
+void Edges::write_row(std::size_t level, int y) const {
+  const View<const std::uint16_t> gray = this->gray(level);
+  const std::uint16_t* row = flat() ? nullptr : gray.row(y);
+  const std::uint16_t* neighbours[direction_count] = {};
+  if (!flat()) {
+    neighbours[above] = gray.row(std::max(y - 1, 0));
+    neighbours[below] = gray.row(std::min(y + 1, gray.size.height - 1));
+    neighbours[left] = row - 1;
+    neighbours[right] = row + 1;
+  }
   for (int colour = 0; colour < 2; ++colour)
     for (int direction = 0; direction < direction_count; ++direction)
       write_plane<Value>(level, y, colour, direction, row, neighbours[direction]);
@@ -122,14 +123,17 @@ void Edges::write_plane(std::size_t level, int y, int colour, int direction, con
     slopes[i] = slope_table[edge];
     truncations[i] = truncation_table[edge];
   };
-  // There are no image edges beyond the border.
+  // There are no image edges beyond the border, and no edges at all between pixels beyond it.
   const int pixels = (width - parity + 1) / 2;
-  const int computed = static_cast<int>(levels_[level].plane_bytes / sizeof(Value));
-  const int first = direction == left && parity == 0 ? 1 : 0;
-  const int last = direction == right && 2 * (pixels - 1) + parity == width - 1 ? pixels - 1 : pixels;
-  for (int i = 0; i < std::min(first, computed); ++i) write(i, 0);
-  for (int i = first; i < last; ++i) write(i, row[2 * i + parity] - neighbours[2 * i + parity]);
-  for (int i = std::max(first, last); i < computed; ++i) write(i, 0);
+  const auto computed = static_cast<std::ptrdiff_t>(levels_[level].plane_bytes / sizeof(Value));
+  const bool at_left = direction == left && parity == 0;
+  const bool at_right = direction == right && 2 * (pixels - 1) + parity == width - 1;
+  for (int i = 0; i < pixels; ++i) {
+    const bool at_border = row == nullptr || (at_left && i == 0) || (at_right && i == pixels - 1);
+    write(i, at_border ? 0 : row[2 * i + parity] - neighbours[2 * i + parity]);
+  }
+  std::fill(slopes + pixels, slopes + computed, Value{0});
+  std::fill(truncations + pixels, truncations + computed, Value{0});
 }
 
 }  // namespace parallax::belief_propagation

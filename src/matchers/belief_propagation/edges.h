@@ -20,7 +20,7 @@ class Edges {
   // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena);
   // Called once, after reserve().
-  void write_tables() const;
+  void fill_memory() const;
   void prepare(View<const std::uint16_t> gray, const Workers& workers);
 
   // The gray image of a level; empty where all edges are alike.
@@ -28,7 +28,7 @@ class Edges {
     return flat() ? View<const std::uint16_t>{} : gray_of(level, finest_);
   }
 
-  // Slopes of the pixels of one half of a row.
+  // Slopes of the pixels of one half of a row; 0 beyond the border.
   const void* slopes(std::size_t level, int y, int colour, int direction) const {
     return plane(level, y, colour, direction);
   }
@@ -40,18 +40,25 @@ class Edges {
   struct Level {
     Size size;
     std::size_t plane_bytes;
-    std::byte* planes;  // [row][colour][slopes, then truncations][direction][computed]
+    std::byte*
+        planes;  // [row][colour][slopes, then truncations][direction][computed]; one row where all are alike
     View<std::uint16_t> gray;
   };
 
-  std::size_t table_bytes() const;  // bytes of the slopes, or of the truncations
+  std::size_t table_bytes() const {  // of the slopes, or of the truncations
+    return edge_table_size * computing_bytes(model_.parameters.arithmetic);
+  }
+  // Rows of planes that differ.
+  std::size_t rows(const Level& level) const {
+    return flat() ? 1 : static_cast<std::size_t>(level.size.height);
+  }
   bool flat() const { return model_.parameters.edge_contrast == 0; }
   std::byte* plane(std::size_t level, int y, int colour, int index) const;
   View<const std::uint16_t> gray_of(std::size_t level, View<const std::uint16_t> finest) const;
   template <class Value>
-  void write_tables_of() const;
+  void write_tables() const;
   template <class Value>
-  void write_row(std::size_t level, View<const std::uint16_t> gray, int y) const;
+  void write_row(std::size_t level, int y) const;
   template <class Value>
   void write_plane(std::size_t level, int y, int colour, int direction, const std::uint16_t* row,
                    const std::uint16_t* neighbours) const;
@@ -62,7 +69,7 @@ class Edges {
   std::vector<Level> levels_;
   std::size_t first_;
   View<const std::uint16_t> finest_;
-  // Slopes and truncations in the computing type: the model's tables, or a row for images without edges.
+  // Slopes and truncations in the computing type.
   std::byte* tables_ = nullptr;
 };
 

@@ -21,7 +21,7 @@ Features::Features(const Model& model, const ImageFormat& format, const PlaneSha
       size_(format.size),
       shape_(shape),
       feature_(data_cost::choose_feature(model.cost, format.depth, model.smoothing)),
-      rows_(feature_, model.smoothing, size_, slots),
+      rows_(feature_, model.smoothing, format, slots),
       scratch_(static_cast<std::size_t>(slots)) {
   const bool in_bytes = feature_bytes(feature_) == 1;
   if (in_bytes && model.parameters.arithmetic == Arithmetic::fixed8 &&

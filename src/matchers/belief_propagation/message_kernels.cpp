@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/round_up.h"
+#include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/cpu_kernels.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -298,7 +300,7 @@ void sum_row_floats(const RowSum& row) {
 template <class Element>
 void copy_down_as(const PlaneShape& fine, const PlaneShape& coarse, Range range, const Element* even,
                   const Element* odd, Element* out) {
-  const hn::ScalableTag<Element> tag;
+  const hn::Half<hn::ScalableTag<Element>> tag;
   const int lanes = static_cast<int>(hn::Lanes(tag));
   for (int label = 0; label < fine.labels; ++label)
     for (int i = range.first; i < range.last; i += 2 * lanes)
@@ -376,18 +378,20 @@ int computing_unit(Arithmetic arithmetic) {
   return widest_vector_bytes / static_cast<int>(computing_bytes(arithmetic));
 }
 
+// Sums of floats take pairs of them.
 int copying_unit(Arithmetic arithmetic) {
-  return 2 * widest_vector_bytes / static_cast<int>(storage_bytes(arithmetic));
+  const int vector = widest_vector_bytes / static_cast<int>(storage_bytes(arithmetic));
+  return arithmetic == Arithmetic::float32 ? 2 * vector : vector;
 }
 
 PlaneShape plane_shape(Size size, int labels, Arithmetic arithmetic) {
+  const int pixels = (size.width + 1) / 2, unit = copying_unit(arithmetic);
   PlaneShape shape;
   shape.labels = labels;
-  shape.computed = round_up((size.width + 1) / 2, computing_unit(arithmetic));
-  shape.copied = round_up(shape.computed, copying_unit(arithmetic));
-  // An even number of vectors and a margin of one, so that successive labels do not share the same few cache
-  // sets.
-  shape.stride = shape.copied + copying_unit(arithmetic) / 2;
+  shape.computed = round_up(pixels, computing_unit(arithmetic));
+  shape.copied = round_up(shape.computed, unit);
+  // Pixels beyond the border send zeros in integers, so those before and behind a half may be the last of a label.
+  shape.stride = is_integer(arithmetic) ? round_up(pixels + 2, unit) : shape.copied + unit;
   return shape;
 }
 

@@ -183,7 +183,7 @@ class Reference final : public host::Plan {
       for (int tile_x = 0; tile_x < tiles.width; ++tile_x) {
         const LabelRange columns = parents_of_tile(tile_x, coarser.size.width),
                          rows = parents_of_tile(tile_y, coarser.size.height);
-        LabelSet best;
+        LabelSet best(model_.labels);
         for (int y = rows.first; y < rows.last; ++y)
           for (int x = columns.first; x < columns.last; ++x) best.add(beliefs(coarser, x, y).label);
         level.candidates_of_tile(tile_x, tile_y) =

@@ -20,7 +20,7 @@ constexpr int spare_columns = 15;
 Strips::Strips(const Model& model, const ImageFormat& format, int slots)
     : model_(model),
       size_(format.size),
-      rows_(data_cost::Feature::census, model.smoothing, size_, slots),
+      rows_(data_cost::Feature::census, model.smoothing, format, slots),
       table_(64),
       scratch_(static_cast<std::size_t>(slots)) {}
 
@@ -81,13 +81,14 @@ void Strips::mirror(const StereoPair& pair, const Workers& workers) {
   StereoPair mirrored = pair;
   std::swap(mirrored.left, mirrored.right);
   std::swap(mirrored.left_mask, mirrored.right_mask);
-  rows_.mirror_right_gray(workers);
   workers.for_each(divide_round_up(size_.height, tile_side), [&](int strip, int slot) {
     for (int plane = 0; plane < most_feature_planes; ++plane) {
       auto* left = reinterpret_cast<std::uint64_t*>(sides_[0].pixels(strip, plane));
       auto* right = reinterpret_cast<std::uint64_t*>(sides_[1].pixels(strip, plane));
       std::swap_ranges(left, left + size_.width, std::make_reverse_iterator(right + size_.width));
     }
+    for (int y = strip * tile_side; y < std::min((strip + 1) * tile_side, size_.height); ++y)
+      rows_.mirror_right_gray(y);
     write_validity(mirrored, true, strip, slot);
   });
 }
@@ -96,28 +97,33 @@ void Strips::write_features(int side, int strip, int slot) const {
   std::uint8_t* rows = scratch_[static_cast<std::size_t>(slot)];
   const std::ptrdiff_t pitch = row_pitch();
   const int first = strip * tile_side, last = std::min(first + tile_side, size_.height);
-  for (int y = first; y < last; ++y) {
-    std::uint8_t* planes[most_feature_planes];
-    for (int plane = 0; plane < most_feature_planes; ++plane)
-      planes[plane] = rows + (plane * tile_side + y - first) * pitch;
-    rows_.write_census(side, y, slot, planes);
-  }
+  std::uint8_t* planes[most_feature_planes];
+  for (int plane = 0; plane < most_feature_planes; ++plane) planes[plane] = rows + plane * tile_side * pitch;
+  rows_.write_census(side, first, last, slot, planes, pitch);
   for (int plane = 0; plane < most_feature_planes; ++plane)
-    transpose_rows(rows + plane * tile_side * pitch, pitch, size_.width, sides_[side].pixels(strip, plane));
+    transpose_rows(planes[plane], pitch, size_.width, sides_[side].pixels(strip, plane));
 }
 
 void Strips::write_validity(const StereoPair& pair, bool mirrored, int strip, int slot) const {
-  std::uint8_t* left = scratch_[static_cast<std::size_t>(slot)];
   const std::ptrdiff_t pitch = row_pitch();
-  std::uint8_t* right = left + tile_side * pitch;
+  std::uint8_t *left_rows = scratch_[static_cast<std::size_t>(slot)],
+               *right_rows = left_rows + tile_side * pitch;
   const int first = strip * tile_side, last = std::min(first + tile_side, size_.height);
   // Neither pixels to the right of the image nor those below it are valid.
-  std::memset(left, 0, static_cast<std::size_t>(tile_side * pitch));
-  for (int y = first; y < last; ++y)
-    data_cost::write_validity(model_, pair, mirrored, y,
-                              {left + (y - first) * pitch, right + (y - first) * pitch, status_.row(y)});
-  transpose_rows(left, pitch, size_.width, sides_[0].plane(strip, validity_plane));
-  transpose_rows(right, pitch, extended_columns(),
+  std::memset(left_rows, 0, static_cast<std::size_t>(tile_side * pitch));
+  std::uint8_t *left = left_rows, *right = right_rows;
+  const bool rows_are_alike = pair.left_mask.empty() && pair.right_mask.empty() && model_.frame == 0;
+  for (int y = first; y < last; ++y, left += pitch, right += pitch) {
+    if (y == first || !rows_are_alike) {
+      data_cost::write_validity(model_, pair, mirrored, y, {left, right, status_.row(y)});
+    } else {
+      std::copy_n(left - pitch, size_.width, left);
+      std::copy_n(right - pitch, extended_columns(), right);
+      std::copy_n(status_.row(y - 1), size_.width, status_.row(y));
+    }
+  }
+  transpose_rows(left_rows, pitch, size_.width, sides_[0].plane(strip, validity_plane));
+  transpose_rows(right_rows, pitch, extended_columns(),
                  sides_[1].plane(strip, validity_plane) + extended_first() * tile_side);
 }
 

@@ -15,7 +15,7 @@ Costs::Costs(const Model& model, const ImageFormat& format, int element_bytes, i
     : model_(model),
       size_(format.size),
       feature_(data_cost::choose_feature(model.cost, format.depth, model.smoothing)),
-      features_(feature_, model.smoothing, size_, slots),
+      features_(feature_, model.smoothing, format, slots),
       cost_bytes_(element_bytes),
       scratch_(static_cast<std::size_t>(slots)) {
   make_table();
