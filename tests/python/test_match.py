@@ -115,7 +115,14 @@ def test_tiles_give_the_untiled_map_and_report_progress() -> None:
     needed = px.Matcher("block", (600, 300), disparities=16, fill="row").memory
     done: List[Any] = []
     result = px.match(
-        left, right, 16, "block", fill="row", max_memory=needed // 2, progress=lambda *tiles: done.append(tiles), threads=1
+        left,
+        right,
+        16,
+        "block",
+        fill="row",
+        max_memory=needed // 2,
+        progress=lambda *tiles: done.append(tiles),
+        threads=1,
     )
     assert same(expected, result)
     assert len(done) > 1 and done[-1] == (len(done), len(done))
