@@ -4,8 +4,9 @@
 // Lanes are neighbouring pixels of one colour of the checkerboard. The pixels of a row are split by the
 // parity of x: pixel x is element x / 2 of its half. In row y, colour c is the half of parity (y + c) % 2, so
 // that c is 0 where x + y is even. A plane holds the values of every label for one half of a row,
-// [label][stride] elements. The last of every `stride` are a margin. Elements next to the half, before and
-// behind it, must be zero in messages to the right and to the left: there are none from beyond the border.
+// [label][stride] elements. The last of every `stride` are beyond the half. Elements next to the half, before
+// and behind it, must be zero in messages to the right and to the left: there are none from beyond the border.
+// In integers they are, because slopes and truncations are 0 there.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,7 @@ struct PlaneShape {
   int labels;
   int computed;           // elements of a half that are computed: full vectors
   int copied;             // the same, an even number of vectors of stored elements
-  std::ptrdiff_t stride;  // elements from one label to the next, margin included
+  std::ptrdiff_t stride;  // elements from one label to the next
 };
 
 // Elements [first, last) of a half: full vectors.
