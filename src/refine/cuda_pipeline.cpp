@@ -80,6 +80,7 @@ void CudaPipeline::Planes::prepare(const cuda::SharedContext& context) {
   move_centres = program.kernel("move_centres");
   fit_planes = program.kernel("fit_planes");
   fill_planes = program.kernel("fill_planes");
+  branch.prepare(context);
 }
 
 void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory) {
@@ -114,6 +115,17 @@ void CudaPipeline::take(const ImageView& left, cuda::ChangingLaunches& launches)
   const View<std::uint32_t> colours = planes_.colours.in(memory_);
   planes_.take_colours.launch(launches, rows_of(size_), {threads}, 0, cuda::kernel_image(left), size_.width,
                               colours.data, static_cast<int>(colours.stride()));
+}
+
+void CudaPipeline::begin(StreamHandle stream) const {
+  if (!fills_planes()) return;
+  const StreamHandle beside = planes_.branch.fork(stream);
+  const CudaPlaneFill fill = plane_fill();
+  planes_.begin_superpixels.launch(beside, planes_.all_cells(), {threads}, 0, fill);
+  for (int round = 0; round < superpixel_rounds; ++round) {
+    planes_.join_nearest.launch(beside, planes_.all_cells(), {threads}, 0, fill);
+    planes_.move_centres.launch(beside, planes_.all_cells(), {threads}, 0, fill);
+  }
 }
 
 void CudaPipeline::enqueue(const DisparityMap& map, View<const float> right, StreamHandle stream) const {
@@ -172,28 +184,28 @@ void CudaPipeline::fill_row(const DisparityMap& map, View<float> to, StreamHandl
                    size_.width);
 }
 
-void CudaPipeline::fill_planes(const DisparityMap& map, StreamHandle stream) const {
+CudaPlaneFill CudaPipeline::plane_fill() const {
   const View<std::uint32_t> colours = planes_.colours.in(memory_);
-  const Size cells = planes_.cells;
-  const CudaPlaneFill fill{.disparity = map.disparity.data,
-                           .status = map.status.data,
-                           .colours = colours.data,
-                           .joined = planes_.joined.in(memory_),
-                           .superpixels = planes_.superpixels.in(memory_),
-                           .stride = stride_of(map.disparity),
-                           .status_stride = stride_of(map.status),
-                           .colour_stride = static_cast<int>(colours.stride()),
-                           .width = size_.width,
-                           .height = size_.height,
-                           .cells_across = cells.width,
-                           .cells_down = cells.height};
-  const Shape all_cells{static_cast<unsigned>(cells.height), static_cast<unsigned>(cells.width)};
-  planes_.begin_superpixels.launch(stream, all_cells, {threads}, 0, fill);
-  for (int round = 0; round < superpixel_rounds; ++round) {
-    planes_.join_nearest.launch(stream, all_cells, {threads}, 0, fill);
-    planes_.move_centres.launch(stream, all_cells, {threads}, 0, fill);
-  }
-  planes_.fit_planes.launch(stream, all_cells, {threads}, 0, fill);
+  CudaPlaneFill fill{};
+  fill.colours = colours.data;
+  fill.joined = planes_.joined.in(memory_);
+  fill.superpixels = planes_.superpixels.in(memory_);
+  fill.colour_stride = static_cast<int>(colours.stride());
+  fill.width = size_.width;
+  fill.height = size_.height;
+  fill.cells_across = planes_.cells.width;
+  fill.cells_down = planes_.cells.height;
+  return fill;
+}
+
+void CudaPipeline::fill_planes(const DisparityMap& map, StreamHandle stream) const {
+  CudaPlaneFill fill = plane_fill();
+  fill.disparity = map.disparity.data;
+  fill.status = map.status.data;
+  fill.stride = stride_of(map.disparity);
+  fill.status_stride = stride_of(map.status);
+  planes_.branch.join(stream);
+  planes_.fit_planes.launch(stream, planes_.all_cells(), {threads}, 0, fill);
   planes_.fill_planes.launch(stream, rows_of(size_), {threads}, 0, fill);
 }
 

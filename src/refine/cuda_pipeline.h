@@ -8,6 +8,7 @@
 #include "parallax/refine.h"
 
 #include "core/arena.h"
+#include "devices/cuda/branch.h"
 #include "devices/cuda/program.h"
 #include "refine/cuda_types.h"
 #include "refine/decision.h"
@@ -49,7 +50,9 @@ class CudaPipeline {
   void prepare(const cuda::SharedContext& context, std::byte* memory);
   // Reads what guided steps need from the left image, in memory that the GPU reaches.
   void take(const ImageView& left, cuda::ChangingLaunches& launches) const;
-  // Enqueues all requested steps, in their order, on a map on the device; `right` is empty unless maps are
+  // Begins what needs no map, beside the work that follows on the stream.
+  void begin(cuda::StreamHandle stream) const;
+  // After begin(): enqueues all requested steps, in their order, on a map on the device; `right` is empty unless maps are
   // checked against each other.
   void enqueue(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
 
@@ -78,10 +81,15 @@ class CudaPipeline {
     Planes() = default;
     void prepare(const cuda::SharedContext& context);
 
+    cuda::Shape all_cells() const {
+      return {static_cast<unsigned>(cells.height), static_cast<unsigned>(cells.width)};
+    }
+
     Size cells;
     PlaneBuffer<std::uint32_t> colours;
     Buffer<std::uint8_t> joined;
     Buffer<CudaSuperpixel> superpixels;
+    cuda::Branch branch;  // for the superpixels
     cuda::Program program;
     cuda::Kernel take_colours, begin_superpixels, join_nearest, move_centres, fit_planes, fill_planes;
   };
@@ -93,6 +101,7 @@ class CudaPipeline {
   // Writes the filled disparities to `to`, which may be the map's own.
   void fill(const DisparityMap& map, View<float> to, cuda::StreamHandle stream) const;
   void fill_row(const DisparityMap& map, View<float> to, cuda::StreamHandle stream) const;
+  CudaPlaneFill plane_fill() const;  // without a map
   void fill_planes(const DisparityMap& map, cuda::StreamHandle stream) const;
   void fill_directions(const DisparityMap& map, View<float> to, cuda::StreamHandle stream) const;
   void copy(View<const float> from, View<float> to, cuda::StreamHandle stream) const;

@@ -62,6 +62,7 @@ class CudaRefineTest : public ::testing::TestWithParam<RefineCase> {
     const cuda::Graph graph = cuda::capture(context_, stream_.get(), [&] {
       launches.record(stream_.get());
       pipeline.take(guide.at(pointer<std::byte>(left)), launches);
+      pipeline.begin(stream_.get());
       pipeline.enqueue(map.view_at(pointer<float>(disparity), pointer<std::uint8_t>(status)),
                        {pointer<float>(right_disparity), size,
                         right.stride() * static_cast<std::ptrdiff_t>(sizeof(float))},

@@ -11,6 +11,7 @@
 #include "core/arena.h"
 #include "core/round_up.h"
 #include "data_cost/cuda_images.h"
+#include "devices/cuda/branch.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/multiprocessor.h"
 #include "devices/cuda/plan.h"
@@ -50,31 +51,6 @@ detail::Footprint footprint_of(int threads, int blocks, int registers_used, int 
   return cuda::footprint(blocks, threads,
                          static_cast<std::size_t>(threads * registers_used * 4 + shared_bytes_used));
 }
-
-// A second stream, which forks from another and joins it.
-class Branch {
- public:
-  void prepare(const cuda::SharedContext& context) {
-    stream_ = cuda::make_stream(context);
-    forked_ = cuda::make_event(context);
-    ended_ = cuda::make_event(context);
-  }
-  StreamHandle fork(StreamHandle from) const {
-    wait(from, forked_, stream_.get());
-    return stream_.get();
-  }
-  void join(StreamHandle into) const { wait(stream_.get(), ended_, into); }
-
- private:
-  // What follows on `second` waits for what is on `first`.
-  static void wait(StreamHandle first, const cuda::Event& event, StreamHandle second) {
-    cuda::check(cuda::driver().cuEventRecord(event.get(), first), "cuEventRecord");
-    cuda::check(cuda::driver().cuStreamWaitEvent(second, event.get(), 0), "cuStreamWaitEvent");
-  }
-
-  cuda::Stream stream_;
-  cuda::Event forked_, ended_;
-};
 
 // All parts except the levels.
 class Cuda : public cuda::Plan {
@@ -154,6 +130,7 @@ class Cuda : public cuda::Plan {
 
   void match(const DisparityMap& map, StreamHandle stream) final {
     const CudaDecision to = refine::left_map(map, model_.decision(), images_.from_start(), images_.stride());
+    refinement_.begin(stream);
     if (checks_both()) images_.mirror(stream);
     images_.make_ready(CudaImages::as_it_is, stream);
     const StreamHandle of_right = at_once_ ? branch_.fork(stream) : stream;
@@ -188,7 +165,7 @@ class Cuda : public cuda::Plan {
   std::vector<Size> sizes_;
   CudaImages images_;
   refine::CudaPipeline refinement_;
-  Branch branch_;
+  cuda::Branch branch_;
   std::vector<PlaneBuffer<std::uint16_t>> grays_[2];  // by pair
   PlaneBuffer<float> right_disparity_;
   Kernel average_;

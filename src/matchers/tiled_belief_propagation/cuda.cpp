@@ -334,6 +334,7 @@ class Cuda final : public cuda::Plan {
 
   void match(const DisparityMap& map, StreamHandle stream) override {
     const CudaDecision to = refine::left_map(map, model_.decision(), images_.from_start(), images_.stride());
+    refinement_.begin(stream);
     if (checks_both()) images_.mirror(stream);
     match_pair(CudaImages::as_it_is, to, stream);
     View<float> right;
