@@ -37,6 +37,9 @@ struct PlanLimits {
   /// Overrides remembered tuning. If the method does not have a name or value on the device, or the values
   /// cannot be combined, planning fails with an Error (argument) that says what is allowed.
   TunedValues configuration = {};
+  /// Pairs that the matcher may match at once on a GPU, each in memory of its own: one small pair leaves most of a
+  /// large GPU idle. 1…64. Other devices match one pair at a time.
+  int pairs_in_flight = 1;
 };
 
 /// The time that one stage of a run took.
@@ -60,7 +63,7 @@ struct FiniteMap {
 ///     parallax::Matcher matcher(parameters, parallax::Device::parse("cpu"), {{640, 480}});
 ///     matcher.run({left, right}, {disparity, status});
 ///
-/// A matcher runs one pair at a time; several matchers may run at once, even on one device. A moved-from
+/// One thread at a time calls a matcher; several matchers may run at once, even on one device. A moved-from
 /// matcher can only be destroyed or assigned to; any other use throws Error (argument).
 class Matcher {
  public:
@@ -70,11 +73,12 @@ class Matcher {
   /// allocated.
   Matcher(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
           const PlanLimits& limits = {});
+  /// Waits for the pairs that were started.
   ~Matcher();
   /// Passes the plan and its memory on.
   /// @{
-  Matcher(Matcher&&) noexcept;
-  Matcher& operator=(Matcher&&) noexcept;
+  Matcher(Matcher&& other) noexcept;
+  Matcher& operator=(Matcher&& other) noexcept;
   /// @}
 
   /// Matches one pair. Allocates nothing. Writes every pixel of `map`, which must not overlap the inputs.
@@ -82,12 +86,24 @@ class Matcher {
   /// size.
   void run(const StereoPair& pair, const DisparityMap& map);
 
+  /// Begins to match one pair, and on a GPU returns while it is being matched; other devices match it at once. Waits
+  /// first while PlanLimits::pairs_in_flight pairs are being matched, so pairs are done in the order in which they were
+  /// started. The pair and the map must stay alive, and the map must not be read, until wait() has returned.
+  /// \throws Error as run() does; also for the pair that it waited for.
+  void start(const StereoPair& pair, const DisparityMap& map);
+
+  /// Waits until at most `most_running` of the started pairs are being matched: the last ones that were started.
+  /// The maps of the others are complete.
+  /// \throws Error (argument) for a negative number; (device) when a match failed.
+  void wait(int most_running = 0);
+
   /// Matches one pair in the memory of the GPU for which this matcher is planned: every pointer of `pair` and
   /// `map` is an address there. Enqueues all work on `stream`, a CUstream or cudaStream_t of that GPU's
-  /// primary context (null = its default stream), and neither waits nor allocates. Until the work is done,
-  /// the pair, the map and this matcher must stay alive, and this matcher must not be run again except on the
-  /// same stream. If the stream is capturing a graph, the work becomes part of the graph, which takes some
-  /// memory.
+  /// primary context (null = its default stream), and neither waits nor allocates. Up to
+  /// PlanLimits::pairs_in_flight pairs on different streams are matched at once; more wait on the GPU. Until the
+  /// work is done, the pair, the map and this matcher must stay alive. If the stream is capturing a graph, the work
+  /// becomes part of the graph, which takes some memory, and which must not run while this matcher matches other
+  /// pairs.
   /// \throws Error as run() does, and (device) when the matcher is not planned for a GPU.
   void enqueue(const StereoPair& pair, const DisparityMap& map, void* stream);
 
@@ -101,7 +117,7 @@ class Matcher {
   /// Whether run() and enqueue() can write DisparityMap::confidence.
   bool has_confidence() const;
 
-  /// Stages of the last run(), in order; empty before the first run() and after enqueue().
+  /// Stages of the last run(), in order; empty before the first run(), and after start() and enqueue().
   const std::vector<StageTime>& stage_times() const;
 
  private:

@@ -25,6 +25,9 @@ class Plan {
   virtual bool tells_confidence() const { return false; }
   // The caller has checked the pair and the map against the plan: check_run().
   virtual void run(const StereoPair& pair, const DisparityMap& map) = 0;
+  // The same for Matcher::start(): waits for the pair before, and may return while this one is being matched.
+  virtual void start(const StereoPair& pair, const DisparityMap& map) { run(pair, map); }
+  virtual void wait(int /*most_running*/) {}
   // The same for images in the memory of the plan's GPU, on a stream of the caller.
   virtual void enqueue(const StereoPair&, const DisparityMap&, void*) {
     throw Error(ErrorCategory::device,

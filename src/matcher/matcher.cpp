@@ -7,6 +7,7 @@
 #include "core/floating_point.h"
 #include "core/memory.h"
 #include "core/plan.h"
+#include "matcher/plans_in_flight.h"
 #include "matchers/registry.h"
 #include "tune/remembered_tuning.h"
 
@@ -80,12 +81,13 @@ std::unique_ptr<Plan> make_tuned_plan(const MatcherParameters& parameters, const
 
 std::unique_ptr<Plan> allocate_tuned_plan(const MatcherParameters& parameters, const Device& device,
                                           const ImageFormat& format, const PlanLimits& limits) {
-  return make_with_remembered(parameters, device, format, limits.configuration,
-                              [&](const Configuration& chosen) {
-                                std::unique_ptr<Plan> plan = make_plan(parameters, device, format, chosen);
-                                allocate(*plan, limits);
-                                return plan;
-                              });
+  return make_with_remembered(
+      parameters, device, format, limits.configuration, [&](const Configuration& chosen) {
+        std::unique_ptr<Plan> plan = plan_in_flight(
+            device, limits.pairs_in_flight, [&] { return make_plan(parameters, device, format, chosen); });
+        allocate(*plan, limits);
+        return plan;
+      });
 }
 
 }  // namespace detail
@@ -195,14 +197,39 @@ detail::Plan& Matcher::plan() const {
   return *plan_;
 }
 
-Matcher::~Matcher() = default;
+Matcher::~Matcher() {
+  if (plan_ == nullptr) return;
+  try {
+    plan_->wait(0);
+  } catch (const std::exception&) {
+    // Whoever wants to know whether a pair failed calls wait().
+  }
+}
+
 Matcher::Matcher(Matcher&&) noexcept = default;
-Matcher& Matcher::operator=(Matcher&&) noexcept = default;
+
+Matcher& Matcher::operator=(Matcher&& other) noexcept {
+  const Matcher before(std::move(*this));
+  plan_ = std::move(other.plan_);
+  format_ = other.format_;
+  return *this;
+}
 
 void Matcher::run(const StereoPair& pair, const DisparityMap& map) {
   const DefaultFloatingPoint environment;
   detail::check_run(plan(), format_, pair, map);
   plan_->run(pair, map);
+}
+
+void Matcher::start(const StereoPair& pair, const DisparityMap& map) {
+  const DefaultFloatingPoint environment;
+  detail::check_run(plan(), format_, pair, map);
+  plan_->start(pair, map);
+}
+
+void Matcher::wait(int most_running) {
+  check_not_negative("most_running", most_running);
+  plan().wait(most_running);
 }
 
 void Matcher::enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) {

@@ -307,5 +307,18 @@ TEST_P(MatcherTest, MatcherThatWasMovedFromIsRefused) {
   EXPECT_NO_THROW(first.run(pair(), result_.map()));
 }
 
+TEST_P(MatcherTest, PairsAreDoneWhenTheyAreStarted) {
+  Matcher several(small_search(), device_, format, {.pairs_in_flight = 4});
+  EXPECT_EQ(several.memory_bytes(), matcher(small_search()).memory_bytes());
+  several.start(pair(), result_.map());
+  Result expected(size);
+  matcher(small_search()).run(pair(), expected.map());
+  EXPECT_TRUE(same_bytes(result_, expected));
+  several.wait();
+  expect_refused([&] { several.wait(-1); }, "most_running is -1: choose a finite number, 0 or more");
+  expect_refused([&] { Matcher(small_search(), device_, format, {.pairs_in_flight = 0}); },
+                 "pairs_in_flight is 0: choose a number from 1 to 64");
+}
+
 }  // namespace
 }  // namespace parallax::test

@@ -220,6 +220,7 @@ class CudaPlanTest : public GpuTest, public testing::WithParamInterface<SmallPla
     return result;
   }
   Matcher plan(int index = 0) const { return Matcher(parameters(), gpu(index), {small_size}); }
+  Matcher plan_in_flight(int pairs) const { return {parameters(), gpu(), {small_size}, {0, {}, pairs}}; }
 
   // The bytes that the first call of that name asks for, taken from the message of its failure.
   std::size_t bytes_asked_for(const char* call) const {
@@ -462,6 +463,115 @@ TEST_P(CudaPlanTest, RunsAndEnqueuesByTurns) {
     EXPECT_TRUE(same_bytes(run(matcher, swapped(pair)), on_reference(swapped(pair))));
     EXPECT_EQ(matcher.stage_times().size(), 3u);
   }
+}
+
+TEST_P(CudaPlanTest, IsEnqueuedOnSeveralStreams) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  const StereoPair pair = views_with_masks(pair_);
+  for (const int pairs_in_flight : {1, 2, 3}) {
+    Matcher matcher = plan_in_flight(pairs_in_flight);
+    const Caller one(pair), other(swapped(pair));
+    emulated()->set_lazy(1);
+    for (int i = 0; i < 3; ++i) {
+      one.enqueue(matcher);
+      other.enqueue(matcher);
+    }
+    other.wait();
+    one.wait();
+    EXPECT_TRUE(same_bytes(one.result(), on_reference(pair))) << pairs_in_flight;
+    EXPECT_TRUE(same_bytes(other.result(), on_reference(swapped(pair)))) << pairs_in_flight;
+    emulated()->set_lazy(0);
+  }
+}
+
+// Pairs to start, and their maps.
+class Started {
+ public:
+  Started(const StereoPair& pair, int count) {
+    for (int i = 0; i < count; ++i) {
+      pairs_.push_back(i % 2 == 0 ? pair : swapped(pair));
+      results_.emplace_back(small_size, i, true);
+      untouched_.emplace_back(small_size, i, true);
+    }
+  }
+  const StereoPair& pair(std::size_t i) const { return pairs_[i]; }
+  void start(Matcher& matcher, std::size_t i) { matcher.start(pairs_[i], results_[i].map()); }
+  const Result& result(std::size_t i) const { return results_[i]; }
+  // Whether no pixel of the map was written.
+  bool is_untouched(std::size_t i) const { return same_bytes(results_[i], untouched_[i]); }
+
+ private:
+  std::vector<StereoPair> pairs_;
+  std::vector<Result> results_, untouched_;
+};
+
+TEST_P(CudaPlanTest, PairsAreStartedAndDoneInOrder) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  constexpr int in_flight = 3, count = 8;
+  Started started(views_with_masks(pair_), count);
+  Matcher matcher = plan_in_flight(in_flight);
+  emulated()->set_lazy(1);
+  const auto expect_done = [&](std::size_t done, std::size_t begun) {
+    for (std::size_t i = 0; i < done; ++i)
+      EXPECT_TRUE(same_bytes(started.result(i), on_reference(started.pair(i)))) << i << " of " << begun;
+    for (std::size_t i = done; i < begun; ++i) EXPECT_TRUE(started.is_untouched(i)) << i << " of " << begun;
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    started.start(matcher, i);
+    expect_done(i + 1 > in_flight ? i + 1 - in_flight : 0, i + 1);
+  }
+  EXPECT_TRUE(matcher.stage_times().empty());
+  matcher.wait(in_flight);
+  expect_done(count - 3, count);
+  matcher.wait(1);
+  expect_done(count - 1, count);
+  matcher.wait();
+  expect_done(count, count);
+  matcher.wait();
+}
+
+TEST_P(CudaPlanTest, RunWaitsForPairsThatWereStarted) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  Started started(views_with_masks(pair_), 2);
+  for (const int in_flight : {1, 2}) {
+    Matcher matcher = plan_in_flight(in_flight);
+    emulated()->set_lazy(1);
+    started.start(matcher, 0);
+    EXPECT_TRUE(same_bytes(run(matcher, started.pair(1)), on_reference(started.pair(1))));
+    EXPECT_EQ(matcher.stage_times().size(), 3u);
+    EXPECT_TRUE(same_bytes(started.result(0), on_reference(started.pair(0))));
+    emulated()->set_lazy(0);
+  }
+}
+
+TEST_P(CudaPlanTest, MatchersThatEndWaitForPairsThatWereStarted) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  Started started(views_with_masks(pair_), 4);
+  const auto begin = [&](std::size_t first) {
+    Matcher matcher = plan_in_flight(2);
+    emulated()->set_lazy(1);
+    started.start(matcher, first);
+    started.start(matcher, first + 1);
+    return matcher;
+  };
+  { const Matcher matcher = begin(0); }
+  Matcher assigned_to = begin(2);
+  assigned_to = plan();
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_TRUE(same_bytes(started.result(i), on_reference(started.pair(i)))) << i;
+}
+
+TEST_P(CudaPlanTest, PairsInFlightEachTakeMemory) {
+  const std::size_t one = plan().memory_bytes();
+  EXPECT_EQ(plan_in_flight(3).memory_bytes(), 3 * one);
+  const auto limited = [&](int pairs, std::size_t bytes) {
+    return error_of([&] { Matcher(parameters(), gpu(), {small_size}, {bytes, {}, pairs}); });
+  };
+  EXPECT_FALSE(limited(3, 3 * one));
+  expect_error(limited(3, 3 * one - 1), ErrorCategory::memory, {"are allowed"});
+  expect_error(limited(0, 0), ErrorCategory::argument,
+               {"pairs_in_flight is 0: choose a number from 1 to 64"});
+  expect_error(limited(65, 0), ErrorCategory::argument, {"pairs_in_flight is 65"});
 }
 
 // Pinned memory, which the GPU accesses directly.

@@ -71,6 +71,7 @@ void Plan::allocate() {
   memory_ = cuda::allocate(context_, layout_.bytes());
   pinned_ = allocate_pinned(context_, host_layout_.bytes());
   stream_ = make_stream(context_);
+  matched_ = make_event(context_);
   copy_program_ = Program(context_, copy_map_cu, {});
   copy_map_ = copy_program_.kernel("copy_map");
   const Current current(*context_);
@@ -94,29 +95,51 @@ void Plan::prepare_run(const DisparityMap& map) {
 
 // Kernels read the images over the bus, and write the map over it: there is no copy to wait for.
 void Plan::run(const StereoPair& pair, const DisparityMap& map) {
+  wait(0);
   const Current current(*context_);
   detail::StageClock clock(stage_times);
   const StereoPair from = within_reach(pair);
   const DisparityMap to = within_reach(map);
   clock.finish("upload");
-  match_and_wait(from, to);
+  launch_from_host(from, to);
+  synchronise();
   clock.finish("match");
-  unstage(to.disparity, map.disparity);
-  unstage(to.status, map.status);
-  unstage(to.confidence, map.confidence);
+  unstage(to, map);
   clock.finish("download");
 }
 
-void Plan::match_and_wait(const StereoPair& pair, const DisparityMap& map) {
+void Plan::start(const StereoPair& pair, const DisparityMap& map) {
+  wait(0);
+  const Current current(*context_);
+  stage_times.clear();
+  const DisparityMap to = within_reach(map);
+  launch_from_host(within_reach(pair), to);
+  running_ = {to, map};
+}
+
+void Plan::wait(int most_running) {
+  if (!running_ || most_running > 0) return;
+  const Current current(*context_);
+  const Running running = *running_;
+  running_.reset();
+  synchronise();
+  unstage(running.from, running.to);
+}
+
+void Plan::launch_from_host(const StereoPair& pair, const DisparityMap& map) {
   try {
-    if (volume_labels_ > 0) copy_volume(pair.costs, host_memory_type, stream_.get());
-    launch(pair, map, stream_.get());
-    check(driver().cuStreamSynchronize(stream_.get()), "cuStreamSynchronize");
+    launch(pair, map, host_memory_type, stream_.get());
   } catch (...) {
-    // Kernels still running may read the pair and write the map.
     driver().cuStreamSynchronize(stream_.get());
     throw;
   }
+}
+
+void Plan::synchronise() const {
+  const Result result = driver().cuStreamSynchronize(stream_.get());
+  // Kernels that are still running may read the pair and write the map.
+  if (result != 0) driver().cuStreamSynchronize(stream_.get());
+  check(result, "cuStreamSynchronize");
 }
 
 void Plan::enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) {
@@ -125,10 +148,8 @@ void Plan::enqueue(const StereoPair& pair, const DisparityMap& map, void* stream
   check_aligned("disparity map", map.disparity);
   check_aligned("confidence map", map.confidence);
   const Current current(*context_);
-  const auto on = static_cast<StreamHandle>(stream);
   stage_times.clear();
-  if (volume_labels_ > 0) copy_volume(pair.costs, device_memory_type, on);
-  launch(pair, map, on);
+  launch(pair, map, device_memory_type, static_cast<StreamHandle>(stream));
 }
 
 // The graph copies the plan's own map onto itself.
@@ -163,18 +184,24 @@ void Plan::record(const StereoPair& pair, const DisparityMap& map, ChangingLaunc
   copy_out(map, changing);
 }
 
-void Plan::launch(const StereoPair& pair, const DisparityMap& map, StreamHandle stream) {
-  // A graph cannot be launched into a stream that is being captured: its launches are recorded instead.
+void Plan::launch(const StereoPair& pair, const DisparityMap& map, MemoryType type_of_costs,
+                  StreamHandle stream) {
+  // A graph cannot be launched into a stream that is being captured: its launches are recorded instead. Nor can
+  // such a stream wait for the last match, which is not captured.
   if (captures(stream)) {
     ChangingLaunches fixed;
+    if (volume_labels_ > 0) copy_volume(pair.costs, type_of_costs, stream);
     return record(pair, map, fixed, stream);
   }
+  check(driver().cuStreamWaitEvent(stream, matched_.get(), 0), "cuStreamWaitEvent");
+  if (volume_labels_ > 0) copy_volume(pair.costs, type_of_costs, stream);
   Recorded& recorded = map.confidence.empty() ? without_confidence_ : with_confidence_;
   const GraphExecHandle graph = recorded.graph.executable.get();
   recorded.changing.change(graph);
   take(pair, recorded.changing);
   copy_out(map, recorded.changing);
   check(driver().cuGraphLaunch(graph, stream), "cuGraphLaunch");
+  check(driver().cuEventRecord(matched_.get(), stream), "cuEventRecord");
 }
 
 void Plan::copy_out(const DisparityMap& to, ChangingLaunches& launches) const {
@@ -262,11 +289,16 @@ void Plan::copy_volume(const CostVolume& costs, MemoryType type, StreamHandle st
   for (int y = 0; y < format_.size.height; ++y) copy_from(y, 1);
 }
 
-template <class T>
-void Plan::unstage(const View<T>& from, const View<T>& to) const {
-  if (from.data == to.data) return;
-  copy_rows(const_rows_of(from), rows_of(to), static_cast<std::size_t>(from.size.width) * sizeof(T),
-            from.size.height, workers_);
+void Plan::unstage(const DisparityMap& from, const DisparityMap& to) const {
+  const auto copy = [&](const auto& source, const auto& target) {
+    if (source.data == target.data) return;
+    copy_rows(const_rows_of(source), rows_of(target),
+              static_cast<std::size_t>(source.size.width) * sizeof(*source.data), source.size.height,
+              workers_);
+  };
+  copy(from.disparity, to.disparity);
+  copy(from.status, to.status);
+  copy(from.confidence, to.confidence);
 }
 
 }  // namespace parallax::cuda

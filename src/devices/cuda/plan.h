@@ -36,6 +36,8 @@ class Plan : public detail::Plan {
   bool tells_confidence() const final { return tells_confidence_; }
   void allocate() final;
   void run(const StereoPair& pair, const DisparityMap& map) final;
+  void start(const StereoPair& pair, const DisparityMap& map) final;
+  void wait(int most_running) final;
   void enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) final;
   void enqueue_finite(const StereoPair& pair, const FiniteMap& map, void* stream) final;
 
@@ -79,6 +81,10 @@ class Plan : public detail::Plan {
     PlaneBuffer<float> disparity, confidence;
     PlaneBuffer<std::uint8_t> status;
   };
+  // A map that the GPU writes, and where the caller wants it.
+  struct Running {
+    DisparityMap from, to;
+  };
 
   std::byte* host_memory() const { return static_cast<std::byte*>(pinned_.get()); }
   void reserve_map(Map& map, ArenaLayout& layout) const;
@@ -87,16 +93,16 @@ class Plan : public detail::Plan {
   DisparityMap within_reach(const DisparityMap& map) const;
   template <class T>
   View<T> within_reach(const View<T>& view, const PlaneBuffer<T>& otherwise) const;
-  template <class T>
-  void unstage(const View<T>& from, const View<T>& to) const;
+  void unstage(const DisparityMap& from, const DisparityMap& to) const;
   void copy_volume(const CostVolume& costs, MemoryType type, StreamHandle stream) const;
   void copy_out(const DisparityMap& to, ChangingLaunches& launches) const;
   StereoPair staged_pair() const;
   void record(const StereoPair& pair, const DisparityMap& map, ChangingLaunches& changing,
               StreamHandle stream);
   void prepare_run(const DisparityMap& map);
-  void launch(const StereoPair& pair, const DisparityMap& map, StreamHandle stream);
-  void match_and_wait(const StereoPair& pair, const DisparityMap& map);
+  void launch(const StereoPair& pair, const DisparityMap& map, MemoryType type_of_costs, StreamHandle stream);
+  void launch_from_host(const StereoPair& pair, const DisparityMap& map);
+  void synchronise() const;
 
   SharedContext context_;
   ImageFormat format_;
@@ -111,6 +117,8 @@ class Plan : public detail::Plan {
   DeviceMemory memory_;
   PinnedMemory pinned_;
   Stream stream_;
+  Event matched_;  // after the last match, on whatever stream
+  std::optional<Running> running_;
   Program copy_program_, finite_program_;
   Kernel copy_map_;
   std::optional<Kernel> copy_finite_map_;

@@ -398,15 +398,15 @@ void CandidateLevels::run(const LabelLevel& coarser, bool mirrored, Wanted wante
                           const Decide& decide) {
   coarser_ = coarser;
   mirrored_ = mirrored;
-  const auto [columns, rows] = tile_count(sizes_.front());
+  const Size tiles = tile_count(sizes_.front());
   constexpr int least_rows = 4;
-  const int bands = std::clamp(rows / least_rows, 1, workers.slots());
+  const int bands = std::clamp(tiles.height / least_rows, 1, workers.slots());
   workers.for_each(bands, [&](int band, int slot) {
-    const Range tiles{rows * band / bands, rows * (band + 1) / bands};
-    for (int column = 0; column < columns; column += strip_columns_) {
+    const Range rows{tiles.height * band / bands, tiles.height * (band + 1) / bands};
+    for (int column = 0; column < tiles.width; column += strip_columns_) {
       Sweep& finest = sweep(slot, 0);
-      finest.begin(tiles, {column, std::min(column + strip_columns_, columns)});
-      for (int row = tiles.first; row < tiles.last; ++row) {
+      finest.begin(rows, {column, std::min(column + strip_columns_, tiles.width)});
+      for (int row = rows.first; row < rows.last; ++row) {
         finest.finish_through(row + 1);
         finest.decide(row, wanted, [&](int x, const TileDecision* found) { decide(x, row, found); });
       }
