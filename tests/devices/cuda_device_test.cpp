@@ -476,10 +476,13 @@ TEST_P(CudaPlanTest, IsEnqueuedOnSeveralStreams) {
       one.enqueue(matcher);
       other.enqueue(matcher);
     }
+    const Result before = one.result();
     other.wait();
+    EXPECT_TRUE(same_bytes(other.result(), on_reference(swapped(pair)))) << pairs_in_flight;
+    // With two pairs in flight, each stream has memory of its own; otherwise it waits for the other one.
+    EXPECT_EQ(same_bytes(one.result(), before), pairs_in_flight == 2);
     one.wait();
     EXPECT_TRUE(same_bytes(one.result(), on_reference(pair))) << pairs_in_flight;
-    EXPECT_TRUE(same_bytes(other.result(), on_reference(swapped(pair)))) << pairs_in_flight;
     emulated()->set_lazy(0);
   }
 }
