@@ -3,7 +3,7 @@
 //
 //   benchmark_cuda PAIRS                        all tables
 //   benchmark_cuda PAIRS TABLE                  one: bp, papers, allocation, dealing, block, census, tiled,
-//                                               opencl
+//                                               in-flight, opencl
 //   benchmark_cuda PAIRS schedulers [TILE…]     schedulers and threads per pixel for tiles of these sizes
 //   benchmark_cuda PAIRS first                  the first match of this process
 //   benchmark_cuda PAIRS run PAIR ARITHMETIC    a single match, for a profiler
@@ -83,10 +83,12 @@ struct Images {
 
 class Bench {
  public:
-  Bench(const MatcherParameters& parameters, const Pair& pair, const TunedValues& configuration = {})
+  Bench(const MatcherParameters& parameters, const Pair& pair, const TunedValues& configuration = {},
+        int pairs_in_flight = 1)
       : context_(std::make_shared<cuda::Context>(0)),
         pair_(pair),
-        matcher_(parameters, {DeviceKind::cuda}, {pair.size()}, {0, configuration}),
+        matcher_(parameters, {DeviceKind::cuda}, {pair.size()}, {0, configuration, pairs_in_flight}),
+        pairs_in_flight_(static_cast<std::size_t>(pairs_in_flight)),
         disparity_(pair.size()),
         status_(pair.size()) {}
 
@@ -114,13 +116,52 @@ class Bench {
   double from_pinned() {
     const cuda::PinnedMemory memory = cuda::allocate_pinned(context_, bytes_needed());
     const Images images = place(static_cast<std::byte*>(memory.get()));
-    copy(pair_.left, static_cast<std::uint8_t*>(const_cast<void*>(images.pair.left.data)));
-    copy(pair_.right, static_cast<std::uint8_t*>(const_cast<void*>(images.pair.right.data)));
+    fill(images);
     return by_clock(images.pair, images.map);
   }
 
   double from_host() {
     return by_clock({pair_.left.view(), pair_.right.view()}, {disparity_.view(), status_.view()});
+  }
+
+  // Pairs a second that this thread enqueues, on a stream for each pair in flight.
+  double rate_on_device() {
+    const cuda::Current current(*context_);
+    std::vector<cuda::DeviceMemory> memory;
+    std::vector<cuda::Stream> streams;
+    std::vector<Images> images;
+    for (std::size_t i = 0; i < pairs_in_flight_; ++i) {
+      memory.push_back(cuda::allocate(context_, bytes_needed()));
+      streams.push_back(cuda::make_stream(context_));
+      images.push_back(place(reinterpret_cast<std::byte*>(memory.back().get())));
+      upload(images.back());
+    }
+    return rate(
+        [&](std::size_t i) {
+          const std::size_t slot = i % pairs_in_flight_;
+          matcher_.enqueue(images[slot].pair, images[slot].map, streams[slot].get());
+        },
+        [&] {
+          for (const cuda::Stream& stream : streams)
+            cuda::check(cuda::driver().cuStreamSynchronize(stream.get()), "cuStreamSynchronize");
+        });
+  }
+
+  // Pairs a second that this thread starts, from and to pinned memory.
+  double rate_from_pinned() {
+    std::vector<cuda::PinnedMemory> memory;
+    std::vector<Images> images;
+    for (std::size_t i = 0; i < pairs_in_flight_; ++i) {
+      memory.push_back(cuda::allocate_pinned(context_, bytes_needed()));
+      images.push_back(place(static_cast<std::byte*>(memory.back().get())));
+      fill(images.back());
+    }
+    return rate(
+        [&](std::size_t i) {
+          const Images& own = images[i % pairs_in_flight_];
+          matcher_.start(own.pair, own.map);
+        },
+        [&] { matcher_.wait(); });
   }
 
   void from_host_once() {
@@ -150,6 +191,11 @@ class Bench {
       std::copy_n(from.row(y), from.width(), to + static_cast<std::ptrdiff_t>(y) * from.width());
   }
 
+  void fill(const Images& images) const {
+    copy(pair_.left, static_cast<std::uint8_t*>(const_cast<void*>(images.pair.left.data)));
+    copy(pair_.right, static_cast<std::uint8_t*>(const_cast<void*>(images.pair.right.data)));
+  }
+
   void upload(const Images& images) const {
     std::vector<std::uint8_t> packed(pair_.size().pixels());
     for (const auto& [from, to] :
@@ -170,6 +216,21 @@ class Bench {
     return median(times);
   }
 
+  // The median of five, after one that does not count. `begin` takes the number of the pair.
+  template <class Begin, class Wait>
+  static double rate(const Begin& begin, const Wait& wait) {
+    constexpr std::size_t pairs = 400;
+    std::vector<double> rates;
+    for (int i = 0; i < 6; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      for (std::size_t pair = 0; pair < pairs; ++pair) begin(pair);
+      wait();
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+      if (i > 0) rates.push_back(pairs / seconds.count());
+    }
+    return median(rates);
+  }
+
   double by_clock(const StereoPair& pair, const DisparityMap& map) {
     return timed([&] {
       const auto start = std::chrono::steady_clock::now();
@@ -181,6 +242,7 @@ class Bench {
   cuda::SharedContext context_;
   const Pair& pair_;
   Matcher matcher_;
+  std::size_t pairs_in_flight_;
   Plane<float> disparity_;
   Plane<std::uint8_t> status_;
 };
@@ -346,7 +408,8 @@ void block_table(const fs::path& pairs) {
   row("synthetic", "default preset", large, everything);
 }
 
-CensusParameters with_labels(CensusParameters parameters, int labels) {
+template <class Parameters>
+Parameters with_labels(Parameters parameters, int labels) {
   parameters.disparities = labels;
   return parameters;
 }
@@ -389,6 +452,32 @@ double host_to_host(const MatcherParameters& parameters, const Device& device, c
     if (i >= 10) times.push_back(time.count());
   }
   return median(times);
+}
+
+// One thread of the caller.
+void in_flight_table() {
+  constexpr int counts[] = {1, 2, 4, 8};
+  std::printf(
+      "\nPairs a second by pairs in flight: in GPU memory / from and to pinned memory\n\n| | size | labels "
+      "|");
+  for (const int count : counts) std::printf(" %d |", count);
+  std::printf("\n|---|---|---|---|---|---|---|\n");
+  const auto row = [&](const char* what, const MatcherParameters& parameters, const Pair& pair, int labels) {
+    std::printf("| %s | %d×%d | %d |", what, pair.size().width, pair.size().height, labels);
+    for (const int count : counts) {
+      Bench bench(parameters, pair, {}, count);
+      std::printf(" %.0f / %.0f |", bench.rate_on_device(), bench.rate_from_pinned());
+    }
+    std::printf("\n");
+    std::fflush(stdout);
+  };
+  for (const auto& [size, labels] : {std::pair{Size{640, 480}, 64}, {Size{1280, 720}, 128}}) {
+    const Pair pair = synthetic(size, labels);
+    row("census fast", with_labels(preset<CensusParameters>("fast"), labels), pair, labels);
+    row("census", with_labels(preset<CensusParameters>("default"), labels), pair, labels);
+    row("block", with_labels(preset<BlockParameters>("default"), labels), pair, labels);
+    row("bp", with_labels(preset<BeliefPropagationParameters>("default"), labels), pair, labels);
+  }
 }
 
 // Runs the same matches on every OpenCL device.
@@ -562,7 +651,7 @@ void first_run(const fs::path& pairs) {
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::cerr << "usage: benchmark_cuda PAIRS [bp|dealing|block|census|tiled|opencl|first|"
+    std::cerr << "usage: benchmark_cuda PAIRS [bp|dealing|block|census|tiled|in-flight|opencl|first|"
                  "schedulers TILE...|run PAIR ARITHMETIC]\n";
     return 2;
   }
@@ -578,6 +667,7 @@ int main(int count, char** arguments) {
     if (wanted("block")) block_table(pairs);
     if (wanted("census")) census_table(pairs);
     if (wanted("tiled")) tiled_table(pairs);
+    if (wanted("in-flight")) in_flight_table();
     if (wanted("schedulers")) {
       std::vector<int> tiles;
       for (int i = 3; i < count; ++i) tiles.push_back(std::atoi(arguments[i]));
