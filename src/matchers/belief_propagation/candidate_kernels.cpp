@@ -408,7 +408,6 @@ HWY_INLINE void add_up_children(const std::uint8_t (*tiles)[tile_pixels], std::u
 
 // 32 blocks of pixels in a row make 16 elements for each parity.
 constexpr int sum_columns = 32;
-constexpr int sum_elements = sum_columns / 2;
 
 // Adds up the blocks in four vectors of columns, for all labels: [x][row], of a block row's `pitch` for each label.
 template <int side>
