@@ -2,6 +2,7 @@
 #include "matchers/belief_propagation/candidate_kernels.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -11,6 +12,7 @@
 #include <hwy/highway.h>
 
 #include "data_cost/differences-inl.h"
+#include "matchers/belief_propagation/belief_propagation.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace parallax::belief_propagation::HWY_NAMESPACE {
@@ -503,6 +505,28 @@ void sum_strip_here(const StripSums& s) {
 
 #endif
 
+void write_edge_row_here(const EdgeRow& edges) {
+  const hn::ScalableTag<std::int32_t> wide;
+  const hn::Rebind<std::uint16_t, decltype(wide)> pixels;
+  const hn::Rebind<std::uint8_t, decltype(wide)> bytes;
+  static_assert(per_level == 1 << 8);
+  const int lanes = static_cast<int>(hn::Lanes(wide));
+  int x = 0;
+  for (; x + lanes <= edges.count; x += lanes) {
+    const auto a = hn::LoadU(pixels, edges.row + x), b = hn::LoadU(pixels, edges.before + x);
+    const auto difference = hn::PromoteTo(wide, hn::Sub(hn::Max(a, b), hn::Min(a, b)));
+    const auto index = hn::ShiftRight<8>(hn::Add(difference, hn::Set(wide, per_level / 2)));
+    const auto edge = hn::GatherIndex(wide, edges.table, index);
+    hn::StoreU(hn::DemoteTo(bytes, hn::And(edge, hn::Set(wide, 255))), bytes, edges.slopes + x);
+    hn::StoreU(hn::DemoteTo(bytes, hn::ShiftRight<8>(edge)), bytes, edges.truncations + x);
+  }
+  for (; x < edges.count; ++x) {
+    const std::int32_t edge = edges.table[edge_index(std::abs(edges.row[x] - edges.before[x]))];
+    edges.slopes[x] = static_cast<std::uint8_t>(edge);
+    edges.truncations[x] = static_cast<std::uint8_t>(edge >> 8);
+  }
+}
+
 void split_edges_here(const TileEdges& edges, TileMessages& out) {
   for (int d = 0; d < direction_count; ++d) split_colours(edges.to[d], out.of[0][d], out.of[1][d]);
 }
@@ -641,6 +665,7 @@ namespace parallax::belief_propagation {
 HWY_EXPORT(update_tile_here);
 HWY_EXPORT(decide_tile_here);
 HWY_EXPORT(locate_tile_here);
+HWY_EXPORT(write_edge_row_here);
 HWY_EXPORT(split_edges_here);
 HWY_EXPORT(write_tile_costs_here);
 HWY_EXPORT(sum_strip_here);
@@ -660,6 +685,10 @@ void decide_tile(const TileLabels& tile, int colour, Wanted wanted, std::uint8_t
 
 void locate_tile(const TileDecision& decision, const refine::DecisionRule& rule, float* disparities) {
   HWY_DYNAMIC_DISPATCH(locate_tile_here)(decision, rule, disparities);
+}
+
+void write_edge_row(const EdgeRow& edges) {
+  HWY_DYNAMIC_DISPATCH(write_edge_row_here)(edges);
 }
 
 void split_edges(const TileEdges& edges, TileMessages& out) {

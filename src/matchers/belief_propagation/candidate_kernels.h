@@ -66,6 +66,16 @@ struct TileLabels {
 void update_tile(const TileLabels& tile, int colour, const TileMessages& slopes,
                  const TileMessages& truncations);
 
+// The edges between pixels of a row and others, `before`: gray values, and a table that has slope + 256 · truncation
+// for each edge_index().
+struct EdgeRow {
+  const std::uint16_t *row, *before;
+  int count;
+  const std::int32_t* table;
+  std::uint8_t *slopes, *truncations;
+};
+void write_edge_row(const EdgeRow& edges);
+
 // The edges of a tile: 8 columns of 8 rows in each direction.
 struct TileEdges {
   const std::uint8_t* to[direction_count];

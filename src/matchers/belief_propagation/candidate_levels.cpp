@@ -93,7 +93,6 @@ class CandidateLevels::Sweep {
     if (level_ > 0) best_ = arena.reserve_plane<std::uint16_t>(size_);
     parents_ = arena.reserve<const TileMessages*>(most_candidates());
     edge_rows_ = arena.reserve<std::uint8_t>(2 * edge_rows * static_cast<std::size_t>(edge_pitch()));
-    edge_indices_ = arena.reserve<std::uint16_t>(static_cast<std::size_t>(edge_pitch()));
     for (std::uint8_t*& strip : edge_strips_)
       strip = arena.reserve<std::uint8_t>(static_cast<std::size_t>(edge_pitch() * tile_side));
   }
@@ -245,22 +244,17 @@ class CandidateLevels::Sweep {
     const int first = columns_.first * tile_side,
               last = std::min(columns_.last * tile_side, size_.width) + step_x;
     std::uint8_t *slopes = edge_row(0, to) - first, *truncations = edge_row(1, to) - first;
-    std::uint16_t* index = edge_indices_ - first;
-    if (gray_.empty() || y < step_y || y >= size_.height) {
-      std::fill(index + first, index + last, std::uint16_t{0});
-    } else {
-      const std::uint16_t *row = gray_.row(y), *before = gray_.row(y - step_y) - step_x;
-      const int begin = std::max(first, step_x), end = std::min(last, size_.width);
-      index[first] = index[last - 1] = 0;
-      for (int x = begin; x < end; ++x)
-        index[x] = static_cast<std::uint16_t>(edge_index(std::abs(row[x] - before[x])));
-    }
-    const std::uint16_t* table = all_.edge_table_.data();
-    for (int x = first; x < last; ++x) {
-      const std::uint16_t edge = table[index[x]];
-      slopes[x] = static_cast<std::uint8_t>(edge);
-      truncations[x] = static_cast<std::uint8_t>(edge >> 8);
-    }
+    const std::int32_t* table = all_.edge_table_.data();
+    const auto write_none = [&](int begin, int end) {
+      std::fill(slopes + begin, slopes + end, static_cast<std::uint8_t>(table[0]));
+      std::fill(truncations + begin, truncations + end, static_cast<std::uint8_t>(table[0] >> 8));
+    };
+    if (gray_.empty() || y < step_y || y >= size_.height) return write_none(first, last);
+    const int begin = std::max(first, step_x), end = std::min(last, size_.width);
+    write_none(first, begin);
+    write_edge_row({gray_.row(y) + begin, gray_.row(y - step_y) - step_x + begin, end - begin, table,
+                    slopes + begin, truncations + begin});
+    write_none(end, last);
   }
 
   // Finds the messages of the tiles around, for a tile and the one above it.
@@ -342,10 +336,9 @@ class CandidateLevels::Sweep {
   const TileMessages** parents_ = nullptr;  // of a tile, for each candidate
   View<std::uint16_t> best_;
   int iterations_ = 0;
-  View<const std::uint16_t> gray_;         // empty where all edges are alike
-  std::uint8_t* edge_rows_ = nullptr;      // [slopes, then truncations][row][edge_pitch()]
-  std::uint16_t* edge_indices_ = nullptr;  // of a row
-  std::uint8_t* edge_strips_[3] = {};      // transposed: of the edges to the left, above, and below
+  View<const std::uint16_t> gray_;     // empty where all edges are alike
+  std::uint8_t* edge_rows_ = nullptr;  // [slopes, then truncations][row][edge_pitch()]
+  std::uint8_t* edge_strips_[3] = {};  // transposed: of the edges to the left, above, and below
   int most_columns_;
   Range own_columns_{}, computed_rows_{}, columns_{};  // of tiles
   int entered_ = 0, finished_ = 0, decided_ = 0;
@@ -355,8 +348,7 @@ CandidateLevels::CandidateLevels(const Model& model, const std::vector<Size>& si
                                  const Strips& strips, const Edges& edges, int slots)
     : model_(model), strips_(strips), edges_(edges), sizes_(sizes.begin(), sizes.begin() + count) {
   for (std::size_t i = 0; i < edge_table_size && count > 0; ++i)
-    edge_table_.push_back(static_cast<std::uint16_t>(static_cast<int>(model.slopes[i]) |
-                                                     static_cast<int>(model.truncations[i]) << 8));
+    edge_table_.push_back(static_cast<int>(model.slopes[i]) | static_cast<int>(model.truncations[i]) << 8);
   if (count > 0) strip_columns_ = choose_strip_columns(tile_count(sizes[0]).width, model.labels);
   sweeps_.reserve(static_cast<std::size_t>(slots * count));  // sweeps point to each other
   for (int slot = 0; slot < slots; ++slot)

@@ -63,11 +63,11 @@ class CandidateLevels {
   const Model& model_;
   const Strips& strips_;
   const Edges& edges_;
-  std::vector<Size> sizes_;                // of the levels with candidates, the finest first
-  int strip_columns_ = 0;                  // tiles of the finest level in a strip
-  std::vector<Sweep> sweeps_;              // [slot][level]
-  std::vector<std::uint16_t> edge_table_;  // slopes in the low bytes, truncations in the high ones
-  const TileRecord* nothing_ = nullptr;    // messages from beyond the border
+  std::vector<Size> sizes_;               // of the levels with candidates, the finest first
+  int strip_columns_ = 0;                 // tiles of the finest level in a strip
+  std::vector<Sweep> sweeps_;             // [slot][level]
+  std::vector<std::int32_t> edge_table_;  // slopes in the low bytes, truncations in the high ones
+  const TileRecord* nothing_ = nullptr;   // messages from beyond the border
   LabelLevel coarser_{};
   bool mirrored_ = false;
 };
