@@ -2,7 +2,6 @@
 // Lanes are neighbouring pixels; the right disparities that they match are gathered.
 
 #include <cmath>
-#include <cstring>
 
 #include "core/checks.h"
 #include "core/floating_point.h"
@@ -24,16 +23,11 @@ inline bool consistent(float disparity, int x, const float* right, int width, fl
   return std::abs(right[static_cast<int>(column)] - disparity) <= tolerance;
 }
 
-inline void reject(float* disparity, std::uint8_t* status) {
-  *disparity = no_value;
-  *status = code(Status::inconsistent);
-}
-
-// Bit i: pixel x + i has a value, and is not consistent.
 template <class D>
-HWY_INLINE std::uint64_t inconsistent_lanes(D d, const float* disparity, int x, const float* right, int width,
-                                            float tolerance) {
+HWY_INLINE void check_lanes(D d, float* disparity, std::uint8_t* status, int x, const float* right, int width,
+                            float tolerance) {
   const hn::RebindToSigned<D> d_int;
+  const hn::Rebind<std::uint8_t, D> d_byte;
   const auto value = hn::LoadU(d, disparity + x);
   const auto column =
       hn::Sub(hn::ConvertTo(d, hn::Iota(d_int, x)), hn::Ceil(hn::Sub(value, hn::Set(d, 0.5f))));
@@ -42,26 +36,25 @@ HWY_INLINE std::uint64_t inconsistent_lanes(D d, const float* disparity, int x, 
   const auto match = hn::GatherIndex(d, right, hn::ConvertTo(d_int, hn::IfThenElseZero(inside, column)));
   const auto near = hn::Le(hn::Abs(hn::Sub(match, value)), hn::Set(d, tolerance));
   const auto has_value = hn::Lt(value, hn::Set(d, no_value));
-  std::uint8_t bits[8] = {};
-  hn::StoreMaskBits(d, hn::AndNot(hn::And(inside, near), has_value), bits);
-  std::uint64_t lanes = 0;
-  std::memcpy(&lanes, bits, sizeof(lanes));
-  return lanes;
+  const auto rejected = hn::AndNot(hn::And(inside, near), has_value);
+  hn::StoreU(hn::IfThenElse(rejected, hn::Set(d, no_value), value), d, disparity + x);
+  const auto ones = hn::And(hn::BitCast(d_int, hn::VecFromMask(d, rejected)), hn::Set(d_int, 1));
+  const auto rejected_bytes = hn::Eq(hn::DemoteTo(d_byte, ones), hn::Set(d_byte, 1));
+  hn::StoreU(hn::IfThenElse(rejected_bytes, hn::Set(d_byte, code(Status::inconsistent)),
+                            hn::LoadU(d_byte, status + x)),
+             d_byte, status + x);
 }
 
 void check_row(float* disparity, std::uint8_t* status, const float* right, int width, float tolerance) {
   const hn::ScalableTag<float> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   int x = 0;
-  for (; x + lanes <= width; x += lanes)
-    for (std::uint64_t left_over = inconsistent_lanes(d, disparity, x, right, width, tolerance);
-         left_over != 0; left_over &= left_over - 1) {
-      const int lane = x + static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero64(left_over));
-      reject(disparity + lane, status + lane);
-    }
-  for (; x < width; ++x)
-    if (has_value(disparity[x]) && !consistent(disparity[x], x, right, width, tolerance))
-      reject(disparity + x, status + x);
+  for (; x + lanes <= width; x += lanes) check_lanes(d, disparity, status, x, right, width, tolerance);
+  for (; x < width; ++x) {
+    if (!has_value(disparity[x]) || consistent(disparity[x], x, right, width, tolerance)) continue;
+    disparity[x] = no_value;
+    status[x] = code(Status::inconsistent);
+  }
 }
 
 }  // namespace parallax::refine::HWY_NAMESPACE
