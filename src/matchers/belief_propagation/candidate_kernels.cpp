@@ -400,7 +400,7 @@ HWY_INLINE void add_up_children(const std::uint8_t (*tiles)[tile_pixels], std::u
   for (int i = 0; i < 2 * tile_pixels; i += 2 * pixel_lanes) {
     const auto rows = [&](int strip) HWY_ATTR {
       // Both vectors are in the same tile, or each is one.
-      const std::uint8_t* first = tiles[2 * strip] + i;
+      const std::uint8_t* first = tiles[2 * strip + i / tile_pixels] + i % tile_pixels;
       return add_rows(add_columns(hn::Load(Pixels(), first), hn::Load(Pixels(), first + pixel_lanes)));
     };
     const auto both = hn::BitCast(Pixels(), hn::Or(rows(0), hn::ShiftLeft<8>(rows(1))));

@@ -6,7 +6,7 @@
 // of a few more rows than there are iterations, which stays in the cache; data costs of the finest level are
 // computed as a row enters the window, and labels are chosen as it leaves: costs and messages are never
 // in memory as a whole. Coarser levels keep their data costs, made on the way up, and the messages that the
-// next finer level starts from.
+// next finer level starts from. candidate_levels.cpp sweeps the levels whose tiles have candidates.
 //
 // Threads sweep bands of rows. A band also computes as many rows on either side as its iterations reach, so
 // that bands are independent: rows computed by two of them are the same.
@@ -498,8 +498,8 @@ class Cpu final : public host::Plan {
     for (int colour = 0; colour < 2; ++colour) {
       // The first update of the other colour overwrites all of its initial messages.
       if (colour == 0 || keeps_row(level, y)) start_messages(band, y, colour);
-      for (const int iteration : {start, last_update(band, y, colour)})
-        if (!model_.integer) clear_before(level, messages(band, y, colour, right, iteration));
+      if (!model_.integer)
+        clear_before(level, messages(band, y, colour, right, last_update(band, y, colour)));
       if (band.level == 0 && y >= first && y < last)
         features_.write_costs(y, colour, band.computed, band.slot, data(band, y, colour));
     }
@@ -518,10 +518,12 @@ class Cpu final : public host::Plan {
                 final_messages(coarse, y / 2, colour_of(y / 2, 0), direction),
                 final_messages(coarse, y / 2, colour_of(y / 2, 1), direction), out);
     }
+    clear_before(level, messages(band, y, colour, right, start));
     clear_behind(level, y, colour, messages(band, y, colour, left, start));
   }
 
-  // Pixels beyond the border send no messages. In integers, they send zeros after each update.
+  // Pixels beyond the border send no messages. In integers, updates make them send zeros; the first messages, which
+  // are copies of the coarser level's, must be cleared.
 
   // Clears what would come from before the first pixel.
   void clear_before(const Level& level, std::byte* to_right) const {

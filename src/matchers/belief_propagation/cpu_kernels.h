@@ -6,7 +6,7 @@
 // that c is 0 where x + y is even. A plane holds the values of every label for one half of a row,
 // [label][stride] elements. The last of every `stride` are beyond the half. Elements next to the half, before
 // and behind it, must be zero in messages to the right and to the left: there are none from beyond the border.
-// In integers they are, because slopes and truncations are 0 there.
+// In integers they are after an update, because slopes and truncations are 0 there.
 #pragma once
 
 #include <cstddef>
