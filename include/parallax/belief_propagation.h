@@ -38,7 +38,8 @@ enum class Arithmetic {
 ///
 /// Presets of the method "bp":
 /// - `default`: the best mean error on the Middlebury pairs of docs/belief_propagation.md;
-/// - `accurate`: the same with `align_rows` and a weighted median of 7: fewer errors, in about twice the time;
+/// - `accurate`: the same with `align_rows` and a weighted median of 7: fewer errors, in about twice the time; not
+///   on cuda, and not in tiles;
 /// - `grauer-gray-2010`: Grauer-Gray & Cavazos 2010: 15 labels for tsukuba, 10 iterations, σ 1;
 /// - `grauer-gray-2019`: Grauer-Gray 2019: 7 iterations, no smoothing.
 /// The published presets give integer labels, without sub-pixel interpolation or refinement.
@@ -90,7 +91,8 @@ struct BeliefPropagationParameters {
 
   SubPixel sub_pixel = SubPixel::v_shape;  ///< how beliefs are interpolated between labels
   /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. The confidence is
-  /// g / (g + T), where g is the gap between the lowest belief and the lowest one more than one label away.
+  /// g / (g + T), where g is the gap between the lowest belief and the lowest one more than one label away. On levels with
+  /// candidates only these count; without a second one the confidence is 1.
   float min_confidence = 0;
   RefineParameters refine = {.left_right_tolerance = 0.75f, .speckle_size = 0};  ///< steps after the match
 
