@@ -92,7 +92,7 @@ def causes(result, left, right, truth, seen):
     weak = windows(left, 9, 9).std(axis=(2, 3)) < 4
 
     wrong = bad & seen
-    filled = result.status == 1
+    filled = result.status == px.STATUS.index("filled")
     parts = []
     rest = wrong
     for cause in (near(jumps(truth) | (known & ~seen), 2), weak, error <= 2, misled, True):
