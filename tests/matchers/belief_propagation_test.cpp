@@ -382,6 +382,63 @@ TEST(BeliefPropagationCostsTest, AreWeightedTruncatedDifferences) {
             (std::vector<float>{0, 0, 2, 5, 0, 0}));
 }
 
+// Textured poles in front of a textured background of disparity 8: one every 16 columns, at three depths in turn.
+// Their disparity grows by one every ten rows, so a coarse pixel sees more than one. No pole hides another.
+class Poles {
+ public:
+  explicit Poles(int width) : left_(size), right_(size), truth_(size) {
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width + 8; ++x) draw(x, y, 8, random_number(random_, 40, 140));
+      for (int first = 70, pole = 0; first + width <= size.width; first += 16, ++pole)
+        for (int x = first; x < first + width; ++x)
+          truth_.at(x, y) = draw(x, y, 12 + 12 * (pole % 3) + y / 10, random_number(random_, 120, 220));
+    }
+  }
+
+  // Per cent of the pixels of the poles that a match gets wrong by more than one label.
+  double lost(const BeliefPropagationParameters& parameters) const {
+    const Result result = match(parameters, cpu(2), {left_.view(), right_.view()});
+    int pixels = 0, wrong = 0;
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) {
+        if (truth_.at(x, y) == 0) continue;
+        ++pixels;
+        wrong += std::abs(result.disparity.at(x, y) - static_cast<float>(truth_.at(x, y))) > 1;
+      }
+    return 100.0 * wrong / pixels;
+  }
+
+ private:
+  static constexpr Size size{480, 160};
+
+  int draw(int x, int y, int disparity, int gray) {
+    if (x < size.width) left_.at(x, y) = static_cast<std::uint8_t>(gray);
+    if (x >= disparity) right_.at(x - disparity, y) = static_cast<std::uint8_t>(gray);
+    return disparity;
+  }
+
+  std::mt19937 random_{1};
+  Plane<std::uint8_t> left_, right_;
+  Plane<int> truth_;  // 0 = background
+};
+
+// docs/belief_propagation.md has the figures.
+TEST(BeliefPropagationCandidatesTest, LoseFewOfThePolesThatAllLabelsKeep) {
+  BeliefPropagationParameters candidates;
+  candidates.refine = RefineParameters::none();
+  BeliefPropagationParameters all = candidates;
+  all.candidate_levels = 0;
+  const double bounds[] = {20, 25, 20};
+  for (int width = 1; width <= 3; ++width) {
+    const Poles poles(width);
+    for (int ranges : {1, 4}) {
+      candidates.candidate_ranges = ranges;
+      EXPECT_LT(poles.lost(candidates), poles.lost(all) + bounds[width - 1])
+          << "width " << width << ", " << ranges << " ranges";
+    }
+  }
+}
+
 TEST(BeliefPropagationEnergyTest, EdgesOfTheImageAreCheaper) {
   const Plane<std::uint8_t> gray = plane<std::uint8_t>({{20, 20}, {20, 30}});
   const Volume volume({2, 2}, 2);
