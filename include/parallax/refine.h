@@ -146,7 +146,7 @@ void bilateral(View<float> disparity, const ImageView& guide, int window, int ra
 
 /// Speckle filter: pixels belong to one region when they are 4-connected by steps of at most `range` pixels
 /// of disparity. Regions of fewer than `size` pixels lose their values and become Status::speckle.
-void speckle_filter(const DisparityMap& map, int size, float range);
+void speckle_filter(const DisparityMap& map, int size, float range, int threads = 0);
 
 }  // namespace parallax
 #pragma GCC visibility pop

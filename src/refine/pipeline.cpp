@@ -98,7 +98,10 @@ void Pipeline::run(const ImageView& left, const DisparityMap& map, View<const fl
     clock.finish("left_right_check");
   }
   if (parameters_.speckle_size > 1) {
-    speckle_filter(map, parameters_.speckle_size, parameters_.speckle_range, regions_);
+    if (reference_)
+      speckle_filter_reference(map, parameters_.speckle_size, parameters_.speckle_range, regions_);
+    else
+      speckle_filter(map, parameters_.speckle_size, parameters_.speckle_range, regions_, workers);
     clock.finish("speckle");
   }
   if (parameters_.is_guided()) take_guide(left, guide(), workers);

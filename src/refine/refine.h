@@ -134,7 +134,9 @@ void bilateral_reference(View<float> disparity, View<const std::uint8_t> guide, 
                          float step, View<float> scratch);
 
 // `regions` has an element for each pixel, and there are fewer than 2³¹ of them: check_speckle_size().
-void speckle_filter(const DisparityMap& map, int size, float range, std::int32_t* regions);
+void speckle_filter(const DisparityMap& map, int size, float range, std::int32_t* regions,
+                    const Workers& workers);
+void speckle_filter_reference(const DisparityMap& map, int size, float range, std::int32_t* regions);
 void check_speckle_size(Size size);
 
 // All steps of a matcher's RefineParameters, with the memory they need.

@@ -489,6 +489,33 @@ TEST(SpeckleFilterTest, RangeItselfConnects) {
   EXPECT_EQ(despeckled({{1, 1, 1.25f}}, 2, 0).marks(), (Marks{{ok, ok, spot}}));
 }
 
+// Steps that connect and steps that do not, in regions across the bands of rows that threads have.
+TEST(SpeckleFilterTest, EqualsTheReferenceForAnyNumberOfThreads) {
+  for (const Size size : {Size{1, 1}, Size{1, 200}, Size{90, 1}, Size{61, 65}, Size{40, 131}}) {
+    for (const int steps : {2, 3, 6}) {
+      std::mt19937 random(static_cast<unsigned>(size.width + steps));
+      Rows rows(static_cast<std::size_t>(size.height),
+                std::vector<float>(static_cast<std::size_t>(size.width)));
+      for (auto& row : rows)
+        for (float& value : row) {
+          const int step = test::random_number(random, 0, steps);
+          value = step == 0 ? none : static_cast<float>(step);
+        }
+      for (const int least : {2, 5, 40, 3000}) {
+        Map expected(rows);
+        std::vector<std::int32_t> regions(size.pixels());
+        refine::speckle_filter_reference(expected.view(), least, 0.5f, regions.data());
+        for (const int threads : {1, 2, 5}) {
+          Map map(rows);
+          speckle_filter(map.view(), least, 0.5f, threads);
+          EXPECT_EQ(map.values(), expected.values()) << size.width << "×" << size.height << ", " << least;
+          EXPECT_EQ(map.marks(), expected.marks());
+        }
+      }
+    }
+  }
+}
+
 TEST(SpeckleFilterTest, DiagonalNeighboursAreNotConnected) {
   EXPECT_EQ(despeckled({{1, 9}, {9, 1}}, 2, 1).marks(), (Marks{{spot, spot}, {spot, spot}}));
 }
