@@ -7,6 +7,9 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <set>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -60,7 +63,7 @@ struct Pair {
       for (int x = 0; x < size.width; ++x) {
         const double row = y - offset_at(offset, size, x, y);
         double column = x;  // of the left image
-        for (int i = 0; i < 20; ++i) column = x + disparity(column, row);
+        for (int i = 0; i < 8; ++i) column = x + disparity(column, row);
         left.at(x, y) = static_cast<std::uint16_t>(std::lround(unit * level(x, y)));
         right.at(x, y) = static_cast<std::uint16_t>(std::lround(unit * level(column, row)));
       }
@@ -212,7 +215,22 @@ TEST(RowAlignmentTest, GivesTheBytesOfTheReferenceForAnyNumberOfThreads) {
     EXPECT_TRUE(same_bytes(expected, match(parameters(true), cpu(threads), views))) << threads;
 }
 
-// The mask moves with the image: here by the nearest whole row.
+TEST(RowAlignmentTest, TellsTheTimeOfEachStageOnce) {
+  const Pair pair(crooked, Depth::bits8);
+  Result map(size), plain(size);
+  Matcher once(parameters(false), cpu(1), pair.views().left.format),
+      twice(parameters(true), cpu(1), pair.views().left.format);
+  once.run(pair.views(), plain.map());
+  for (int run = 0; run < 2; ++run) twice.run(pair.views(), map.map());
+  EXPECT_FALSE(same_bytes(plain, map)) << "the second match has not run";
+  std::set<std::string> names;
+  for (const StageTime& time : twice.stage_times())
+    EXPECT_TRUE(names.insert(time.stage).second) << time.stage;
+  for (const StageTime& time : once.stage_times()) EXPECT_EQ(names.erase(time.stage), 1u) << time.stage;
+  EXPECT_EQ(names, std::set<std::string>{"align_rows"});
+}
+
+// The mask moves with the image: here by the nearest row.
 TEST(RowAlignmentTest, MovesTheRightMask) {
   const Pair pair({{0.8}}, Depth::bits8);
   Plane<std::uint8_t> mask(size, 255);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -27,10 +28,10 @@ constexpr int least_texture = 2;
 constexpr double worst_difference = 0.4;
 constexpr double least_rise = 0.1;
 constexpr int least_measured = 50;
-// Least squares with residuals r weighted by 1/max(|r|, 0.1), from one round to the next.
 // v is quadratic, linear or constant, depending on the variance of the places where it was measured, in the direction
 // in which it is smallest, relative to that of places all over the image.
 constexpr double least_spread_quadratic = 0.4, least_spread_linear = 0.1;
+// Least squares with residuals r weighted by 1/max(|r|, 0.1), from one round to the next.
 constexpr int fitting_rounds = 10;
 constexpr double least_residual = 0.1;
 // Rows are aligned already if the root mean square of v, where it was measured, is below this.
@@ -53,12 +54,12 @@ double product(const Terms& coefficients, const Terms& terms) {
   return sum;
 }
 
-// Gray levels of a window, with mean 0 and variance 1.
 // How many terms can be fitted to places of this spread.
 std::size_t terms_for(double spread) {
   return spread >= least_spread_quadratic ? 6 : spread >= least_spread_linear ? 3 : 1;
 }
 
+// Gray levels of a window, with mean 0 and variance 1.
 class Patch {
  public:
   // `sample(x, y)` for x and y from −radius to radius.
@@ -152,9 +153,9 @@ class Spread {
 // The normal equations of weighted least squares, for the first `count` terms.
 class Equations {
  public:
-  void add(const Terms& terms, double value, double weight) {
   explicit Equations(std::size_t count) : count_(count) {}
 
+  void add(const Terms& terms, double value, double weight) {
     for (std::size_t i = 0; i < count_; ++i) {
       for (std::size_t j = 0; j < count_; ++j) rows_[i][j] += weight * terms[i] * terms[j];
       rows_[i][count_] += weight * terms[i] * value;
@@ -179,8 +180,8 @@ class Equations {
   }
 
  private:
-  std::array<std::array<double, std::tuple_size_v<Terms> + 1>, std::tuple_size_v<Terms>> rows_{};
   std::size_t count_;
+  std::array<std::array<double, std::tuple_size_v<Terms> + 1>, std::tuple_size_v<Terms>> rows_{};
 };
 
 // Catmull-Rom weights of four rows, in 1/2^weight_bits.
@@ -242,7 +243,6 @@ void RowAlignment::measure_row(const DisparityMap& map, int row) const {
   }
 }
 
-void RowAlignment::fit() {
 // Calls each(terms of the place, v) for every measurement.
 template <class Each>
 void RowAlignment::for_measured(const Each& each) const {
@@ -255,8 +255,8 @@ void RowAlignment::for_measured(const Each& each) const {
     }
 }
 
+void RowAlignment::fit() {
   offset_ = {};
-  for (int round = 0; round < fitting_rounds; ++round) {
   int count = 0;
   Spread spread;
   for_measured([&](const Terms& terms, double) {
@@ -265,6 +265,7 @@ void RowAlignment::for_measured(const Each& each) const {
   });
   if (count < least_measured) return;
   const std::size_t fitted = terms_for(spread.smallest());
+  for (int round = 0; round < fitting_rounds; ++round) {
     Equations equations(fitted);
     for_measured([&](const Terms& terms, double rows) {
       const double residual = std::abs(rows - product(offset_.coefficients, terms));
@@ -360,19 +361,26 @@ class AlignedPlan final : public detail::Plan {
     detail::StageClock clock(stage_times);
     match(pair, map, clock);
     const bool is_misaligned = alignment_.find(pair, map, workers_);
+    const StereoPair aligned = is_misaligned ? alignment_.aligned(pair, workers_) : pair;
     clock.finish("align_rows");
-    if (!is_misaligned) return;
-    const StereoPair aligned = alignment_.aligned(pair, workers_);
-    clock.finish("align_rows");
-    match(aligned, map, clock);
+    if (is_misaligned) match(aligned, map, clock);
   }
 
  private:
-  // The stages of both matches follow one another.
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) {
     plan_->run(pair, map);
-    for (const StageTime& stage : plan_->stage_times) stage_times.push_back(stage);
+    for (const StageTime& stage : plan_->stage_times) add(stage);
     clock.restart();
+  }
+
+  // A stage of both matches has one entry, with the sum of its times.
+  void add(const StageTime& time) {
+    for (StageTime& known : stage_times)
+      if (std::strcmp(known.stage, time.stage) == 0) {
+        known.milliseconds += time.milliseconds;
+        return;
+      }
+    stage_times.push_back(time);
   }
 
   std::unique_ptr<detail::Plan> plan_;
