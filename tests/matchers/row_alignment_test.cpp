@@ -244,15 +244,36 @@ TEST(RowAlignmentTest, MovesTheRightMask) {
   for (int y = 90; y < 110; ++y) EXPECT_EQ(aligned.right_mask.at(120, y) == 0, y == 99) << y;
 }
 
+void expect_unaligned(const StereoPair& pair) {
+  EXPECT_TRUE(same_bytes(match(parameters(false), cpu(1), pair), match(parameters(true), cpu(1), pair)))
+      << pair.left.format.size.width << "×" << pair.left.format.size.height;
+}
+
+// Images that are too small for windows, or for enough of them, and blank ones.
 TEST(RowAlignmentTest, SmallAndBlankImagesStayAsTheyAre) {
-  for (const Size small : {Size{1, 1}, Size{16, 200}, Size{17, 17}, Size{60, 40}}) {
+  std::vector<Size> sizes{{1, 1}, {10, 700}, {16, 200}, {17, 17}, {300, 17}, {60, 40}};
+  for (int height = 10; height <= 16; ++height) sizes.push_back({700, height});
+  for (const Size small : sizes) {
+    expect_unaligned(Pair({{0.5}}, Depth::bits8, small).views());
     const Plane<std::uint8_t> blank(small, 90);
-    BeliefPropagationParameters narrow = parameters(true);
-    narrow.disparities = 2;
-    const StereoPair pair{blank.view(), blank.view()};
-    const Result aligned = match(narrow, cpu(1), pair);
-    narrow.align_rows = false;
-    EXPECT_TRUE(same_bytes(match(narrow, cpu(1), pair), aligned)) << small.width << "×" << small.height;
+    expect_unaligned({blank.view(), blank.view()});
+  }
+}
+
+// Wherever the map says that pixels match, windows stay inside of the image. Sanitizers see those that do not.
+TEST(RowAlignmentTest, MeasuresInsideOfTheImage) {
+  for (const Size size :
+       {Size{100, 10}, Size{100, 16}, Size{500, 17}, Size{17, 500}, Size{16, 100}, Size{90, 61}}) {
+    const Pair pair({{0.5}}, Depth::bits8, size);
+    for (const float disparity : {-30.0f, -0.5f, 0.0f, 0.5f, 30.0f}) {
+      Result map(size);
+      for (int y = 0; y < size.height; ++y)
+        for (int x = 0; x < size.width; ++x) {
+          map.disparity.at(x, y) = disparity;
+          map.status.at(x, y) = refine::code(Status::matched);
+        }
+      Alignment(pair.views()).find(pair.views(), map.map(), Workers(1));
+    }
   }
 }
 
