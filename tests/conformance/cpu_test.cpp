@@ -61,6 +61,20 @@ TEST_P(CpuConformance, CandidatesEqualTheReferenceOnRandomCases) {
   }
 }
 
+TEST_P(CpuConformance, AlignedRowsEqualTheReferenceOnRandomCases) {
+  if (method() != "bp") GTEST_SKIP() << "only bp aligns rows";
+  for (unsigned seed = 0; seed < (sanitized ? 4 : 12); ++seed) {
+    const MisalignedCase misaligned(seed);
+    const StereoPair pair = misaligned.images.pair();
+    const Result& wanted = expected(
+        misaligned.description, [&] { return match(misaligned.parameters, reference, pair, 0x11, true); });
+    for (const int threads : {1, 2, 7})
+      expect_same(wanted, match(misaligned.parameters, cpu(threads), pair, 0xEE, true),
+                  std::to_string(threads) + " threads: " + misaligned.description);
+    if (HasFailure()) return;
+  }
+}
+
 TEST_P(CpuConformance, KeepsNothingFromTheRunBefore) {
   for (unsigned seed = 1000; seed < (sanitized ? 1005 : 1030); ++seed) {
     const RandomCase random_case(method(), seed);

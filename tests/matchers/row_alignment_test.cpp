@@ -15,6 +15,7 @@
 
 #include "parallax/partition.h"
 
+#include "conformance/random_case.h"
 #include "refine/refine.h"
 #include "support.h"
 
@@ -228,6 +229,19 @@ TEST(RowAlignmentTest, TellsTheTimeOfEachStageOnce) {
     EXPECT_TRUE(names.insert(time.stage).second) << time.stage;
   for (const StageTime& time : once.stage_times()) EXPECT_EQ(names.erase(time.stage), 1u) << time.stage;
   EXPECT_EQ(names, std::set<std::string>{"align_rows"});
+}
+
+// The conformance tests count on it.
+TEST(RowAlignmentTest, RandomCasesAreMatchedTwice) {
+  int changed = 0;
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    const MisalignedCase misaligned(seed);
+    BeliefPropagationParameters without = misaligned.parameters;
+    without.align_rows = false;
+    const StereoPair pair = misaligned.images.pair();
+    changed += !same_bytes(match(without, cpu(1), pair), match(misaligned.parameters, cpu(1), pair));
+  }
+  EXPECT_GE(changed, 4);
 }
 
 // The mask moves with the image: here by the nearest row.
