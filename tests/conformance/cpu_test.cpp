@@ -185,6 +185,22 @@ TEST_P(CpuConformance, EqualsTheReferenceOnALargerPair) {
   }
 }
 
+// So many columns and labels that the candidates of a row of tiles do not fit in the cache at once.
+TEST_P(CpuConformance, CandidatesInSeveralStripsOfColumnsEqualTheReference) {
+  if (method() != "bp") GTEST_SKIP() << "only bp has candidates";
+  const SynthPair pair = synthesize({.size = {300, 20}, .disparities = 60});
+  BeliefPropagationParameters parameters;
+  parameters.disparities = 256;
+  parameters.levels = 3;
+  parameters.iterations = 5;
+  parameters.candidate_levels = 2;
+  const Result& wanted =
+      expected("strips", [&] { return match(parameters, reference, views(pair), 0x11, true); });
+  for (const int threads : {1, 3})
+    expect_same(wanted, match(parameters, cpu(threads), views(pair), 0xEE, true),
+                std::to_string(threads) + " threads");
+}
+
 INSTANTIATE_TEST_SUITE_P(Target, CpuConformance,
                          testing::Combine(testing::ValuesIn(list_methods()),
                                           testing::ValuesIn(cpu_targets())),
