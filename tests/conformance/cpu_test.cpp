@@ -185,6 +185,33 @@ TEST_P(CpuConformance, EqualsTheReferenceOnALargerPair) {
   }
 }
 
+// With one iteration, only one colour of each level is updated before its messages are passed on.
+TEST_P(CpuConformance, EqualsTheReferenceAfterOneIterationOnManyLevels) {
+  if (method() != "bp") GTEST_SKIP() << "only bp has levels";
+  const SynthPair pair = synthesize({.size = {97, 45}, .disparities = 40});
+  for (const Arithmetic arithmetic : {Arithmetic::fixed8, Arithmetic::fixed16})
+    for (const int candidate_levels : {0, 2}) {
+      BeliefPropagationParameters parameters = plain_belief_propagation();
+      parameters.arithmetic = arithmetic;
+      parameters.candidate_levels = arithmetic == Arithmetic::fixed8 ? candidate_levels : 0;
+      parameters.disparities = 68;
+      parameters.levels = 8;
+      parameters.iterations = 1;
+      const std::string which = "one iteration, " + name_in_tests(get_parameter(parameters, "arithmetic")) +
+                                ", " + std::to_string(parameters.candidate_levels) +
+                                " levels with candidates";
+      const Result& wanted =
+          expected(which, [&] { return match(parameters, reference, views(pair), 0x11, true); });
+      // The second run finds the messages of the first one.
+      Matcher matcher(parameters, cpu(2), pair.left_view().format);
+      Result actual(pair.size(), 0xEE, true);
+      for (int run = 0; run < 2; ++run) {
+        matcher.run(views(pair), actual.map());
+        expect_same(wanted, actual, which + ", run " + std::to_string(run));
+      }
+    }
+}
+
 // So many columns and labels that the candidates of a row of tiles do not fit in the cache at once.
 TEST_P(CpuConformance, CandidatesInSeveralStripsOfColumnsEqualTheReference) {
   if (method() != "bp") GTEST_SKIP() << "only bp has candidates";
