@@ -41,6 +41,10 @@ inline constexpr int largest = 1 << 20;
 inline constexpr std::int32_t no_sample = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::int32_t plane_tolerances[] = {4 * plane_unit, 2 * plane_unit, plane_unit};
 inline constexpr int least_samples = 8;
+// A superpixel with a plane has a value for each `samples_per_value` samples, and at least near_values/of_values of
+// its values lie within a pixel of the plane.
+inline constexpr int samples_per_value = 8;
+inline constexpr int near_values = 3, of_values = 5;
 
 // These numbers as options for compilers of kernels: -DCELL_SIDE=32 and so on.
 std::vector<std::string> plane_definitions();
