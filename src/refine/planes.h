@@ -129,7 +129,7 @@ struct Superpixel {
 inline constexpr std::uint8_t own_cell = 4;
 inline constexpr std::uint8_t outside = 255;  // of the image
 
-// The memory of fill_planes(). Planes of samples are as wide as whole cells.
+// The memory of fill_planes(). Planes of samples consist of full cells.
 struct PlaneFill {
   Size cells, samples;
   View<std::uint8_t> colour[3];
@@ -141,10 +141,10 @@ struct PlaneFill {
   // Called twice, as Arena says.
   PlaneFill(Size map, Arena& arena)
       : cells(cells_of(map)), samples{(map.width + 1) / sample_step, (map.height + 1) / sample_step} {
-    const Size whole{cells.width * cell_samples, cells.height * cell_samples};
-    for (auto& channel : colour) channel = arena.reserve_plane<std::uint8_t>(whole);
-    value = arena.reserve_plane<std::int32_t>(whole);
-    joined = arena.reserve_plane<std::uint8_t>(whole);
+    const Size full{cells.width * cell_samples, cells.height * cell_samples};
+    for (auto& channel : colour) channel = arena.reserve_plane<std::uint8_t>(full);
+    value = arena.reserve_plane<std::int32_t>(full);
+    joined = arena.reserve_plane<std::uint8_t>(full);
     superpixels = arena.reserve<Superpixel>(cells.pixels());
   }
 

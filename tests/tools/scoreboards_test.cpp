@@ -157,7 +157,7 @@ TEST_F(MiddleburyTest, ErrorsCountAtFullSize) {
   }
 }
 
-// 20 labels at quarter size end at 80; whole true disparities round those found.
+// 20 labels at quarter size end at 80; integer true disparities round those found.
 TEST_F(MiddleburyTest, DisparitiesAreClippedAndRoundedLikeTheTruth) {
   write_full_truth();
   Map map = flat(small, 10.0625f);
@@ -183,10 +183,10 @@ TEST_F(MiddleburyTest, FivePairsCountHalf) {
   std::vector<std::vector<tool::Region>> scores;
   for (const tool::ScoreboardPair& pair : board->pairs()) {
     // Adirondack and PlaytableP are wrong, the five others right.
-    const bool whole = pair.name == "Adirondack" || pair.name == "PlaytableP";
+    const bool is_wrong = pair.name == "Adirondack" || pair.name == "PlaytableP";
     Calibration calibration;
     calibration.disparities = 20;
-    scores.push_back(board->score(pair, calibration, flat(small, whole ? 15 : 10).view()));
+    scores.push_back(board->score(pair, calibration, flat(small, is_wrong ? 15 : 10).view()));
   }
   EXPECT_DOUBLE_EQ(figures(tool::average(scores)).at("nonocc bad2"), 2 / 4.5);
 }
