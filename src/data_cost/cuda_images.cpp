@@ -64,7 +64,9 @@ bool CudaImages::integer_differences() const {
 
 void CudaImages::prepare(const cuda::SharedContext& context, std::byte* memory, StreamHandle stream) {
   memory_ = memory;
-  program_ = cuda::Program(context, cuda::data_cost_images_cu, {});
+  program_ = cuda::Program(context, cuda::data_cost_images_cu,
+                           {cuda::define("CENSUS_BLOCK", static_cast<int>(block_threads)),
+                            cuda::define("CENSUS_ROWS", static_cast<int>(census_rows))});
   take_ = program_.kernel("take");
   mirror_ = program_.kernel("mirror");
   smooth_ = program_.kernel("smooth");

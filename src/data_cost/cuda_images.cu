@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the caller's images to the inputs of data costs and edges.
+//
+// Specialised by CENSUS_BLOCK (threads of census(), one for each column) and CENSUS_ROWS (rows of a block).
 #include "data_cost/cuda_types.h"
 #include "devices/cuda/kernel.h"
 
@@ -149,7 +151,7 @@ PARALLAX_KERNEL smooth(CudaSamples from, CudaSamples to, const uint32* weights, 
 
 namespace {
 
-constexpr int census_threads = 128, census_rows = 4;  // of a block, which computes a column a thread
+constexpr int census_threads = CENSUS_BLOCK, census_rows = CENSUS_ROWS;
 constexpr int reach_x = 4, reach_y = 3;
 
 }  // namespace

@@ -32,7 +32,7 @@ Feature choose_feature(DataCost cost, Depth depth, float smoothing) {
 RowFeatures::RowFeatures(Feature feature, float smoothing, const ImageFormat& format, int slots)
     : feature_(feature),
       size_(format.size),
-      whole_levels_(format.depth == Depth::bits8 && smoothing == 0),
+      integer_levels_(format.depth == Depth::bits8 && smoothing == 0),
       weights_(smoothing_weights(smoothing)),
       scratch_(static_cast<std::size_t>(slots)) {
   if (feature_ == Feature::colour) channels_ = {0, 1, 2};
@@ -111,7 +111,7 @@ RowFeatures::Planes RowFeatures::planes(int side, int y, int slot) const {
 void RowFeatures::write_census(int side, int first, int last, int slot, std::uint8_t* const* planes,
                                std::ptrdiff_t pitch) const {
   const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
-  if (whole_levels_)
+  if (integer_levels_)
     write_census_of<std::uint8_t>(gray(side), first, last, scratch, planes, pitch);
   else
     write_census_of<std::uint16_t>(gray(side), first, last, scratch, planes, pitch);

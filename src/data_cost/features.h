@@ -88,7 +88,7 @@ class RowFeatures {
 
   Feature feature_;
   Size size_;
-  bool whole_levels_;  // whether samples are integer gray levels
+  bool integer_levels_;  // whether samples are integer gray levels
   std::vector<std::uint32_t> weights_;
   std::vector<int> channels_;                    // gray last
   std::vector<View<std::uint16_t>> samples_[2];  // by channel

@@ -350,7 +350,7 @@ __device__ __forceinline__ bool correct(FittedPlane& plane, const PlaneSums& s) 
 __device__ __forceinline__ bool fit(const Values& values, const Range& range, FittedPlane& plane) {
   __shared__ FittedPlane corrected;
   __shared__ bool exists;
-  if (values.count < LEAST_SAMPLES || 8 * values.count < values.members) return false;
+  if (values.count < LEAST_SAMPLES || SAMPLES_PER_VALUE * values.count < values.members) return false;
   plane = {lower_median(values, range), 0, 0, 0};
 #pragma unroll 1
   for (int tolerance = WIDEST_TOLERANCE; tolerance >= PLANE_UNIT; tolerance /= 2) {
@@ -363,7 +363,7 @@ __device__ __forceinline__ bool fit(const Values& values, const Range& range, Fi
     if (!exists) return false;
     plane = corrected;
   }
-  return 5 * sums_near(plane, values, PLANE_UNIT).n >= 3 * values.count;
+  return OF_VALUES * sums_near(plane, values, PLANE_UNIT).n >= NEAR_VALUES * values.count;
 }
 
 }  // namespace

@@ -218,7 +218,7 @@ HWY_INLINE PlaneSums sums_near(const FittedPlane& plane, const Values& values, s
 }
 
 HWY_INLINE FittedPlane plane_through(Values& values) {
-  if (values.count < least_samples || 8 * values.count < values.members) return {};
+  if (values.count < least_samples || samples_per_value * values.count < values.members) return {};
   std::int32_t sorted[most_samples];
   std::copy_n(values.z, values.count, sorted);
   std::int32_t* const median = sorted + (values.count - 1) / 2;
@@ -231,7 +231,7 @@ HWY_INLINE FittedPlane plane_through(Values& values) {
   }
   for (const std::int32_t tolerance : plane_tolerances)
     if (!plane.correct(sums_near(plane, values, tolerance))) return {};
-  plane.exists = 5 * sums_near(plane, values, plane_unit).n >= 3 * values.count;
+  plane.exists = of_values * sums_near(plane, values, plane_unit).n >= near_values * values.count;
   return plane;
 }
 

@@ -150,12 +150,12 @@ class Reference {
     int members = 0, count = 0;
     for_members(cell, [&](Place) { ++members; });
     for_values(cell, [&](Place, std::int32_t value) { values[static_cast<std::size_t>(count++)] = value; });
-    if (count < least_samples || 8 * count < members) return {};
+    if (count < least_samples || samples_per_value * count < members) return {};
     std::sort(values.begin(), values.begin() + count);
     FittedPlane plane{.base = values[static_cast<std::size_t>((count - 1) / 2)]};
     for (const std::int32_t tolerance : plane_tolerances)
       if (!plane.correct(sums_near(plane, cell, tolerance))) return {};
-    plane.exists = 5 * sums_near(plane, cell, plane_unit).n >= 3 * count;
+    plane.exists = of_values * sums_near(plane, cell, plane_unit).n >= near_values * count;
     return plane;
   }
 

@@ -268,7 +268,7 @@ kernel void begin_planes(global uchar* memory, Map map, OpenclPlaneFill fill) {
   if (get_local_id(0) != 0) return;
   global OpenclSuperpixel* superpixel = superpixel_of(&task, cell);
   superpixel->values = values.count;
-  superpixel->has_plane = values.count >= LEAST_SAMPLES && 8 * values.count >= values.members;
+  superpixel->has_plane = values.count >= LEAST_SAMPLES && SAMPLES_PER_VALUE * values.count >= values.members;
   superpixel->base = median;
   superpixel->a = superpixel->b = superpixel->c = 0;
   superpixel->lowest = values.lowest;
@@ -339,7 +339,7 @@ kernel void correct_planes(global uchar* memory, Map map, OpenclPlaneFill fill, 
   }
   add_up(sums, own, PLANE_TERMS);
   if (get_local_id(0) != 0 || !superpixel->has_plane) return;
-  superpixel->has_plane = at_last ? 5 * sums[0] >= 3 * superpixel->values : correct(superpixel, sums);
+  superpixel->has_plane = at_last ? OF_VALUES * sums[0] >= NEAR_VALUES * superpixel->values : correct(superpixel, sums);
 }
 
 // Cuts a value to the range of the values of the superpixels with a plane, of those of the nine cells around a

@@ -10,7 +10,7 @@
 namespace parallax::refine {
 #endif
 
-// Of guided filters: see guide.h.
+// Arguments of guided filters: see guide.h.
 typedef struct {
   cl_long from, stride;  // a copy of the map with "no value" around it
   cl_long guide, guide_stride;
@@ -19,7 +19,7 @@ typedef struct {
   cl_float step;     // of the bilateral filter, in pixels
 } OpenclGuidedStep;
 
-// Of Fill::directions.
+// Arguments of Fill::directions.
 typedef struct {
   cl_long guide, guide_stride;
   cl_long candidates;  // two floats for each pixel: the best weight so far, and its value
@@ -35,7 +35,7 @@ typedef struct {
   cl_int lowest, highest;  // of its samples' values
 } OpenclSuperpixel;
 
-// Of Fill::planes.
+// Arguments of Fill::planes.
 typedef struct {
   cl_long image;        // the left image
   cl_long joined;       // see PlaneFill in planes.h; cell by cell

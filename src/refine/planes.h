@@ -41,6 +41,10 @@ inline constexpr int largest = 1 << 20;
 inline constexpr std::int32_t no_sample = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::int32_t plane_tolerances[] = {4 * plane_unit, 2 * plane_unit, plane_unit};
 inline constexpr int least_samples = 8;
+// A superpixel with a plane has a value for each `samples_per_value` samples, and at least near_values/of_values of
+// its values lie within a pixel of the plane.
+inline constexpr int samples_per_value = 8;
+inline constexpr int near_values = 3, of_values = 5;
 
 // These numbers as options for compilers of kernels: -DCELL_SIDE=32 and so on.
 std::vector<std::string> plane_definitions();
@@ -125,7 +129,7 @@ struct Superpixel {
 inline constexpr std::uint8_t own_cell = 4;
 inline constexpr std::uint8_t outside = 255;  // of the image
 
-// The memory of fill_planes(). Planes of samples are as wide as whole cells.
+// The memory of fill_planes(). Planes of samples consist of full cells.
 struct PlaneFill {
   Size cells, samples;
   View<std::uint8_t> colour[3];
@@ -137,10 +141,10 @@ struct PlaneFill {
   // Called twice, as Arena says.
   PlaneFill(Size map, Arena& arena)
       : cells(cells_of(map)), samples{(map.width + 1) / sample_step, (map.height + 1) / sample_step} {
-    const Size whole{cells.width * cell_samples, cells.height * cell_samples};
-    for (auto& channel : colour) channel = arena.reserve_plane<std::uint8_t>(whole);
-    value = arena.reserve_plane<std::int32_t>(whole);
-    joined = arena.reserve_plane<std::uint8_t>(whole);
+    const Size full{cells.width * cell_samples, cells.height * cell_samples};
+    for (auto& channel : colour) channel = arena.reserve_plane<std::uint8_t>(full);
+    value = arena.reserve_plane<std::int32_t>(full);
+    joined = arena.reserve_plane<std::uint8_t>(full);
     superpixels = arena.reserve<Superpixel>(cells.pixels());
   }
 

@@ -61,6 +61,20 @@ TEST_P(CpuConformance, CandidatesEqualTheReferenceOnRandomCases) {
   }
 }
 
+TEST_P(CpuConformance, AlignedRowsEqualTheReferenceOnRandomCases) {
+  if (method() != "bp") GTEST_SKIP() << "only bp aligns rows";
+  for (unsigned seed = 0; seed < (sanitized ? 4 : 12); ++seed) {
+    const MisalignedCase misaligned(seed);
+    const StereoPair pair = misaligned.images.pair();
+    const Result& wanted = expected(
+        misaligned.description, [&] { return match(misaligned.parameters, reference, pair, 0x11, true); });
+    for (const int threads : {1, 2, 7})
+      expect_same(wanted, match(misaligned.parameters, cpu(threads), pair, 0xEE, true),
+                  std::to_string(threads) + " threads: " + misaligned.description);
+    if (HasFailure()) return;
+  }
+}
+
 TEST_P(CpuConformance, KeepsNothingFromTheRunBefore) {
   for (unsigned seed = 1000; seed < (sanitized ? 1005 : 1030); ++seed) {
     const RandomCase random_case(method(), seed);
@@ -169,6 +183,49 @@ TEST_P(CpuConformance, EqualsTheReferenceOnALargerPair) {
       expect_same(wanted, match(parameters, cpu(threads), views(pair), 0xEE, true),
                   which + ", " + std::to_string(threads) + " threads");
   }
+}
+
+// With one iteration, only one colour of each level is updated before its messages are passed on.
+TEST_P(CpuConformance, EqualsTheReferenceAfterOneIterationOnManyLevels) {
+  if (method() != "bp") GTEST_SKIP() << "only bp has levels";
+  const SynthPair pair = synthesize({.size = {97, 45}, .disparities = 40});
+  for (const Arithmetic arithmetic : {Arithmetic::fixed8, Arithmetic::fixed16})
+    for (const int candidate_levels : {0, 2}) {
+      BeliefPropagationParameters parameters = plain_belief_propagation();
+      parameters.arithmetic = arithmetic;
+      parameters.candidate_levels = arithmetic == Arithmetic::fixed8 ? candidate_levels : 0;
+      parameters.disparities = 68;
+      parameters.levels = 8;
+      parameters.iterations = 1;
+      const std::string which = "one iteration, " + name_in_tests(get_parameter(parameters, "arithmetic")) +
+                                ", " + std::to_string(parameters.candidate_levels) +
+                                " levels with candidates";
+      const Result& wanted =
+          expected(which, [&] { return match(parameters, reference, views(pair), 0x11, true); });
+      // The second run finds the messages of the first one.
+      Matcher matcher(parameters, cpu(2), pair.left_view().format);
+      Result actual(pair.size(), 0xEE, true);
+      for (int run = 0; run < 2; ++run) {
+        matcher.run(views(pair), actual.map());
+        expect_same(wanted, actual, which + ", run " + std::to_string(run));
+      }
+    }
+}
+
+// So many columns and labels that the candidates of a row of tiles do not fit in the cache at once.
+TEST_P(CpuConformance, CandidatesInSeveralStripsOfColumnsEqualTheReference) {
+  if (method() != "bp") GTEST_SKIP() << "only bp has candidates";
+  const SynthPair pair = synthesize({.size = {300, 20}, .disparities = 60});
+  BeliefPropagationParameters parameters;
+  parameters.disparities = 256;
+  parameters.levels = 3;
+  parameters.iterations = 5;
+  parameters.candidate_levels = 2;
+  const Result& wanted =
+      expected("strips", [&] { return match(parameters, reference, views(pair), 0x11, true); });
+  for (const int threads : {1, 3})
+    expect_same(wanted, match(parameters, cpu(threads), views(pair), 0xEE, true),
+                std::to_string(threads) + " threads");
 }
 
 INSTANTIATE_TEST_SUITE_P(Target, CpuConformance,

@@ -202,4 +202,18 @@ BeliefPropagationParameters with_candidates(const RandomCase& random_case, unsig
   return parameters;
 }
 
+MisalignedCase::MisalignedCase(unsigned seed) {
+  const RandomCase random_case("bp", 20'000 + seed);
+  parameters = with_candidates(random_case, seed);
+  parameters.align_rows = true;
+  parameters.candidate_levels = static_cast<int>(seed % 3);
+  parameters.min_disparity = seed % 2 == 0 ? 0 : -3;
+  parameters.disparities = 6;
+  const ImageView& left = random_case.pair().left;
+  std::mt19937 random(seed);
+  images = RandomPair(random, {{112, 76}, left.format.depth}, left.channels, 0);
+  images.make_misaligned(parameters.min_disparity + 3);
+  description = "misaligned, from " + random_case.description();
+}
+
 }  // namespace parallax::test

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support.h"
@@ -22,6 +24,13 @@ class RandomPair {
     shift_left_into_right(shift);
     if (random_number(random, 0, 2) == 0) left_mask_ = make_mask(random, format.size);
     if (random_number(random, 0, 2) == 0) right_mask_ = make_mask(random, format.size);
+  }
+
+  // Replaces the images by a smooth texture, which lies `shift` columns farther left and half a row lower in the
+  // right one.
+  void make_misaligned(int shift) {
+    make_smooth(left_, 0, 0);
+    make_smooth(right_, shift, -0.5);
   }
 
   StereoPair pair() const {
@@ -76,6 +85,23 @@ class RandomPair {
     }
   }
 
+  // Shows at (x, y) what the texture has at (x + right, y + down).
+  static void make_smooth(Input& image, double right, double down) {
+    const auto [format, channels] = std::pair(image.view.format, image.view.channels);
+    for (int row = 0; row < format.size.height; ++row) {
+      void* values = const_cast<void*>(image.view.row(row));
+      for (int i = 0; i < format.size.width * channels; ++i) {
+        const double x = i / channels + right, y = row + down;
+        const double level = 125 + 30 * std::sin(0.9 * x + 0.31 * y) +
+                             30 * std::sin(0.53 * y - 0.37 * x + 1) + 25 * std::sin(0.21 * x + 1.1 * y);
+        if (format.depth == Depth::bits16)
+          static_cast<std::uint16_t*>(values)[i] = static_cast<std::uint16_t>(256 * level);
+        else
+          static_cast<std::uint8_t*>(values)[i] = static_cast<std::uint8_t>(level);
+      }
+    }
+  }
+
   static Plane<std::uint8_t> make_mask(std::mt19937& random, Size size) {
     Plane<std::uint8_t> mask(size);
     for (int y = 0; y < size.height; ++y)
@@ -124,5 +150,15 @@ class RandomCase {
 
 // A random case of belief propagation, changed so that tiles have candidate labels.
 BeliefPropagationParameters with_candidates(const RandomCase& random_case, unsigned seed);
+
+// Random parameters with align_rows, and a pair whose rows are not aligned. About half of these pairs are matched
+// twice; the others have too few reliable disparities.
+struct MisalignedCase {
+  explicit MisalignedCase(unsigned seed);
+
+  BeliefPropagationParameters parameters;
+  RandomPair images;
+  std::string description;
+};
 
 }  // namespace parallax::test

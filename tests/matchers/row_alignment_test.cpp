@@ -3,13 +3,20 @@
 
 #include "matchers/belief_propagation/row_alignment.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "parallax/partition.h"
 
+#include "conformance/random_case.h"
+#include "refine/refine.h"
 #include "support.h"
 
 namespace parallax::test {
@@ -30,20 +37,36 @@ double disparity(double x, double y) {
   return 8 + 2 * std::sin(0.02 * x) + std::sin(0.03 * y);
 }
 
-// A pair whose right image shows on row y + v what the left one shows on row y.
+// The part of the left image that has texture. The rest is blank.
+struct Box {
+  int left = 0, top = 0, right = 10'000, bottom = 10'000;
+  bool has(double x, double y) const { return x >= left && x < right && y >= top && y < bottom; }
+};
+
+// A pair whose right image shows on row y + v what the left one shows on row y. Textured parts have noise.
 struct Pair {
+  Size size;
   Plane<std::uint16_t> left, right;
   Depth depth;
 
-  Pair(const RowOffset& offset, Depth depth) : left(size), right(size), depth(depth) {
+  Pair(const RowOffset& offset, Depth depth, Size size = test::size, Box textured = {}, int noise = 0)
+      : size(size),
+        left(size),
+        right(size),
+        depth(depth),
+        bytes_{Plane<std::uint8_t>(size), Plane<std::uint8_t>(size)} {
+    std::mt19937 random(1);
+    const auto level = [&](double x, double y) {
+      return textured.has(x, y) ? texture(x, y) + random_number(random, -noise, noise) : 120;
+    };
     const double unit = depth == Depth::bits16 ? 256 : 1;
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x) {
         const double row = y - offset_at(offset, size, x, y);
         double column = x;  // of the left image
-        for (int i = 0; i < 20; ++i) column = x + disparity(column, row);
-        left.at(x, y) = static_cast<std::uint16_t>(std::lround(unit * texture(x, y)));
-        right.at(x, y) = static_cast<std::uint16_t>(std::lround(unit * texture(column, row)));
+        for (int i = 0; i < 8; ++i) column = x + disparity(column, row);
+        left.at(x, y) = static_cast<std::uint16_t>(std::lround(unit * level(x, y)));
+        right.at(x, y) = static_cast<std::uint16_t>(std::lround(unit * level(column, row)));
       }
     if (depth == Depth::bits8)
       for (int side = 0; side < 2; ++side)
@@ -58,13 +81,13 @@ struct Pair {
   }
 
  private:
-  static ImageView view(const Plane<std::uint16_t>& plane) {
+  ImageView view(const Plane<std::uint16_t>& plane) const {
     return {plane.row(0), {size, Depth::bits16}, 1, plane.view().stride_bytes};
   }
-  Plane<std::uint8_t> bytes_[2] = {Plane<std::uint8_t>(size), Plane<std::uint8_t>(size)};
+  Plane<std::uint8_t> bytes_[2];
 };
 
-constexpr RowOffset none{}, crooked{0.3, 0.5, -0.6, 0.7, -0.5, 0.8};
+constexpr RowOffset none{}, crooked{{0.3, 0.5, -0.6, 0.7, -0.5, 0.8}};
 
 BeliefPropagationParameters parameters(bool align_rows) {
   BeliefPropagationParameters parameters;
@@ -84,16 +107,42 @@ double errors(const Result& result) {
   return 100.0 * wrong / all;
 }
 
+// A RowAlignment with its memory.
+struct Alignment : RowAlignment {
+  explicit Alignment(const StereoPair& pair) : RowAlignment(pair.left.format) {
+    reserve(arena);
+    arena.allocate();
+    reserve(arena);
+  }
+  Arena arena;
+};
+
 RowOffset found(const StereoPair& pair) {
   Result map = match(parameters(false), cpu(1), pair);
-  RowAlignment alignment(pair.left.format);
-  Arena arena;
-  alignment.reserve(arena);
-  arena.allocate();
-  alignment.reserve(arena);
+  Alignment alignment(pair);
   EXPECT_TRUE(alignment.find(pair, map.map(), Workers(1)));
   return alignment.offset();
 }
+
+// A large image with texture in a part, and its true map.
+struct PartlyTextured {
+  PartlyTextured(const RowOffset& offset, Box textured)
+      : pair(offset, Depth::bits8, {600, 400}, textured, 3), map(pair.size), alignment(pair.views()) {
+    for (int y = 0; y < pair.size.height; ++y)
+      for (int x = 0; x < pair.size.width; ++x) {
+        map.disparity.at(x, y) = static_cast<float>(disparity(x, y));
+        map.status.at(x, y) = refine::code(Status::matched);
+      }
+  }
+  bool find() { return alignment.find(pair.views(), map.map(), Workers(1)); }
+  double offset_at(double x, double y) const {
+    return belief_propagation::offset_at(alignment.offset(), pair.size, x, y);
+  }
+
+  Pair pair;
+  Result map;
+  Alignment alignment;
+};
 
 TEST(RowAlignmentTest, FindsTheOffsetOfEveryPlace) {
   for (const Depth depth : {Depth::bits8, Depth::bits16}) {
@@ -122,6 +171,39 @@ TEST(RowAlignmentTest, LeavesAStraightPairAsItIs) {
                          match(parameters(true), cpu(1), pair.views())));
 }
 
+constexpr Box corner{0, 0, 110, 110}, middle{180, 120, 420, 280}, band{0, 150, 600, 230};
+
+// What is measured at a few pixels of a straight pair is noise, and must not be extrapolated.
+TEST(RowAlignmentTest, LeavesAStraightPairWithLittleTextureAsItIs) {
+  for (const Box& textured : {corner, middle, band})
+    EXPECT_FALSE(PartlyTextured(none, textured).find()) << textured.right;
+}
+
+TEST(RowAlignmentTest, DoesNotExtrapolateWhatItMeasuredInAPart) {
+  for (const Box& textured : {corner, middle, band}) {
+    PartlyTextured scene({{0.5}}, textured);
+    ASSERT_TRUE(scene.find());
+    for (const int y : {0, 200, 399})
+      for (const int x : {0, 300, 599})
+        EXPECT_NEAR(scene.offset_at(x, y), 0.5, 0.06) << textured.right << ": " << x << ", " << y;
+  }
+}
+
+TEST(RowAlignmentTest, FitsALinearOffsetToTheMiddle) {
+  const RowOffset linear{{0.2, 0.8, -0.6}};
+  PartlyTextured scene(linear, middle);
+  ASSERT_TRUE(scene.find());
+  double lowest = 9, highest = -9;
+  for (const int y : {130, 200, 270})
+    for (const int x : {190, 300, 400}) {
+      EXPECT_NEAR(scene.offset_at(x, y), offset_at(linear, scene.pair.size, x, y), 0.06) << x << ", " << y;
+      lowest = std::min(lowest, scene.offset_at(x, y));
+      highest = std::max(highest, scene.offset_at(x, y));
+    }
+  EXPECT_GT(scene.offset_at(0, 399), lowest - 0.06);
+  EXPECT_LT(scene.offset_at(599, 0), highest + 0.06);
+}
+
 TEST(RowAlignmentTest, GivesTheBytesOfTheReferenceForAnyNumberOfThreads) {
   const Pair pair(crooked, Depth::bits8);
   Plane<std::uint8_t> mask(size, 255);
@@ -134,33 +216,78 @@ TEST(RowAlignmentTest, GivesTheBytesOfTheReferenceForAnyNumberOfThreads) {
     EXPECT_TRUE(same_bytes(expected, match(parameters(true), cpu(threads), views))) << threads;
 }
 
-// The mask moves with the image: here by the nearest whole row.
+TEST(RowAlignmentTest, TellsTheTimeOfEachStageOnce) {
+  const Pair pair(crooked, Depth::bits8);
+  Result map(size), plain(size);
+  Matcher once(parameters(false), cpu(1), pair.views().left.format),
+      twice(parameters(true), cpu(1), pair.views().left.format);
+  once.run(pair.views(), plain.map());
+  for (int run = 0; run < 2; ++run) twice.run(pair.views(), map.map());
+  EXPECT_FALSE(same_bytes(plain, map)) << "the second match has not run";
+  std::set<std::string> names;
+  for (const StageTime& time : twice.stage_times())
+    EXPECT_TRUE(names.insert(time.stage).second) << time.stage;
+  for (const StageTime& time : once.stage_times()) EXPECT_EQ(names.erase(time.stage), 1u) << time.stage;
+  EXPECT_EQ(names, std::set<std::string>{"align_rows"});
+}
+
+// The conformance tests count on it.
+TEST(RowAlignmentTest, RandomCasesAreMatchedTwice) {
+  int changed = 0;
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    const MisalignedCase misaligned(seed);
+    BeliefPropagationParameters without = misaligned.parameters;
+    without.align_rows = false;
+    const StereoPair pair = misaligned.images.pair();
+    changed += !same_bytes(match(without, cpu(1), pair), match(misaligned.parameters, cpu(1), pair));
+  }
+  EXPECT_GE(changed, 4);
+}
+
+// The mask moves with the image: here by the nearest row.
 TEST(RowAlignmentTest, MovesTheRightMask) {
-  const Pair pair({0.8}, Depth::bits8);
+  const Pair pair({{0.8}}, Depth::bits8);
   Plane<std::uint8_t> mask(size, 255);
   for (int x = 0; x < size.width; ++x) mask.at(x, 100) = 0;
   StereoPair views = pair.views();
   views.right_mask = mask.view();
-  RowAlignment alignment(views.left.format);
-  Arena arena;
-  alignment.reserve(arena);
-  arena.allocate();
-  alignment.reserve(arena);
+  Alignment alignment(views);
   Result map = match(parameters(false), cpu(1), views);
   ASSERT_TRUE(alignment.find(views, map.map(), Workers(1)));
   const StereoPair aligned = alignment.aligned(views, Workers(2));
   for (int y = 90; y < 110; ++y) EXPECT_EQ(aligned.right_mask.at(120, y) == 0, y == 99) << y;
 }
 
+void expect_unaligned(const StereoPair& pair) {
+  EXPECT_TRUE(same_bytes(match(parameters(false), cpu(1), pair), match(parameters(true), cpu(1), pair)))
+      << pair.left.format.size.width << "×" << pair.left.format.size.height;
+}
+
+// Images that are too small for windows, or for enough of them, and blank ones.
 TEST(RowAlignmentTest, SmallAndBlankImagesStayAsTheyAre) {
-  for (const Size small : {Size{1, 1}, Size{16, 200}, Size{17, 17}, Size{60, 40}}) {
+  std::vector<Size> sizes{{1, 1}, {10, 700}, {16, 200}, {17, 17}, {300, 17}, {60, 40}};
+  for (int height = 10; height <= 16; ++height) sizes.push_back({700, height});
+  for (const Size small : sizes) {
+    expect_unaligned(Pair({{0.5}}, Depth::bits8, small).views());
     const Plane<std::uint8_t> blank(small, 90);
-    BeliefPropagationParameters narrow = parameters(true);
-    narrow.disparities = 2;
-    const StereoPair pair{blank.view(), blank.view()};
-    const Result aligned = match(narrow, cpu(1), pair);
-    narrow.align_rows = false;
-    EXPECT_TRUE(same_bytes(match(narrow, cpu(1), pair), aligned)) << small.width << "×" << small.height;
+    expect_unaligned({blank.view(), blank.view()});
+  }
+}
+
+// Wherever the map says that pixels match, windows stay inside of the image. Sanitizers see those that do not.
+TEST(RowAlignmentTest, MeasuresInsideOfTheImage) {
+  for (const Size size :
+       {Size{100, 10}, Size{100, 16}, Size{500, 17}, Size{17, 500}, Size{16, 100}, Size{90, 61}}) {
+    const Pair pair({{0.5}}, Depth::bits8, size);
+    for (const float disparity : {-30.0f, -0.5f, 0.0f, 0.5f, 30.0f}) {
+      Result map(size);
+      for (int y = 0; y < size.height; ++y)
+        for (int x = 0; x < size.width; ++x) {
+          map.disparity.at(x, y) = disparity;
+          map.status.at(x, y) = refine::code(Status::matched);
+        }
+      Alignment(pair.views()).find(pair.views(), map.map(), Workers(1));
+    }
   }
 }
 

@@ -37,7 +37,7 @@ struct Scene {
         map.view().disparity.at(x, y) = surface_at(x).at(x, y);
         map.view().status.at(x, y) = code(Status::matched);
         std::uint8_t* pixel = &pixels[3 * (static_cast<std::size_t>(y) * size.width + x)];
-        pixel[0] = is_dark(x) ? 40 : 40;
+        pixel[0] = 40;
         pixel[1] = is_dark(x) ? 60 : 180;
         pixel[2] = 90;
       }
@@ -78,7 +78,6 @@ TEST_F(FillPlanesTest, HolesTakeTheirOwnSurface) {
   scene.reject(60, 30, 95, 50);
   scene.reject(0, 0, 20, 12);
   scene.reject(140, 80, 151, 97);
-  const Map before = scene.map;
   fill_planes(scene.map.view(), scene.left());
   int filled = 0;
   for (int y = 0; y < 97; ++y) {

@@ -112,7 +112,7 @@ TEST(LeftRightCheckTest, ToleranceItselfIsAllowed) {
 }
 
 TEST(LeftRightCheckTest, ToleranceMayBeAFraction) {
-  // The right map has whole labels.
+  // The right map has integer labels.
   const std::vector<float> right{1, 9, 9, 9};
   for (const float disparity : {1.0f, 0.75f, 1.25f, 1.5f})
     EXPECT_EQ(checked({0, disparity, 0, 0}, right, 0.6f).marks()[0][1], ok) << disparity;

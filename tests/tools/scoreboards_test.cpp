@@ -157,7 +157,7 @@ TEST_F(MiddleburyTest, ErrorsCountAtFullSize) {
   }
 }
 
-// 20 labels at quarter size end at 80; whole true disparities round those found.
+// 20 labels at quarter size end at 80; integer true disparities round those found.
 TEST_F(MiddleburyTest, DisparitiesAreClippedAndRoundedLikeTheTruth) {
   write_full_truth();
   Map map = flat(small, 10.0625f);
@@ -183,12 +183,35 @@ TEST_F(MiddleburyTest, FivePairsCountHalf) {
   std::vector<std::vector<tool::Region>> scores;
   for (const tool::ScoreboardPair& pair : board->pairs()) {
     // Adirondack and PlaytableP are wrong, the five others right.
-    const bool whole = pair.name == "Adirondack" || pair.name == "PlaytableP";
+    const bool is_wrong = pair.name == "Adirondack" || pair.name == "PlaytableP";
     Calibration calibration;
     calibration.disparities = 20;
-    scores.push_back(board->score(pair, calibration, flat(small, whole ? 15 : 10).view()));
+    scores.push_back(board->score(pair, calibration, flat(small, is_wrong ? 15 : 10).view()));
   }
   EXPECT_DOUBLE_EQ(figures(tool::average(scores)).at("nonocc bad2"), 2 / 4.5);
+}
+
+// A map without any disparity is 100 % bad, but has no mean error.
+TEST_F(MiddleburyTest, FiguresThatAPairLacksAreAveragedOverTheOthers) {
+  write_quarter_truth();
+  for (const char* name : {"Adirondack", "Piano"}) {
+    write_pair(std::string("data/trainingQ/") + name, small, 2, 20);
+    write_truth(std::string("data/trainingQ/") + name, flat(small, 10));
+  }
+  const auto board = tool::middlebury_scoreboard(data("data"));
+  std::vector<std::vector<tool::Region>> scores;
+  for (const tool::ScoreboardPair& pair : board->pairs()) {
+    Calibration calibration;
+    calibration.disparities = 20;
+    const float disparity = pair.name == "Adirondack" ? none : pair.name == "Piano" ? 10 : 14;
+    scores.push_back(board->score(pair, calibration, flat(small, disparity).view()));
+  }
+  const auto means = figures(tool::average(scores));
+  EXPECT_NEAR(means.at("all avgerr"), 16 * 0.5 / 1.5, 1e-12);
+  EXPECT_DOUBLE_EQ(means.at("all bad2"), 1.5 / 2.5);
+  const auto none_at_all = figures(tool::average({scores.front()}));
+  EXPECT_TRUE(std::isnan(none_at_all.at("all avgerr")));
+  EXPECT_EQ(none_at_all.at("all bad2"), 1);
 }
 
 class KittiTest : public ScoreboardsTest {

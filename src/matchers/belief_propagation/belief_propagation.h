@@ -10,11 +10,11 @@
 //   m_x→y(d) = min( min_d' h(d') + w·|d − d'|, min_d' h(d') + w·T ) − a constant
 //
 // by a forward and a backward pass over the labels. On each level of a pyramid, half-sweeps (`iterations`;
-// on the finest level, `finest_iterations`) update the messages of one colour of the checkerboard: first of the pixels with x + y odd, then of the
-// others, and so on, each from the newest messages. The coarsest level starts with messages 0, every other
-// with those of the pixel (x/2, y/2) one level up. The data cost of a coarse pixel is the sum over its up to
-// four children. In the end a pixel takes the label with the lowest belief, D plus the four messages to it;
-// ties go to the lowest label.
+// on the finest level, `finest_iterations`) update the messages of one colour of the checkerboard: first of the
+// pixels with x + y odd, then of the others, and so on, each from the newest messages. The coarsest level starts
+// with messages 0, every other with those of the pixel (x/2, y/2) one level up. The data cost of a coarse pixel is
+// the sum over its up to four children. In the end a pixel takes the label with the lowest belief, D plus the four
+// messages to it; ties go to the lowest label.
 //
 // fixed8 and fixed16 (integers): costs are multiplied by `scale`, so that T becomes `bound` units (31 or
 // 4095), and rounded. The constant is the least h, so a message lies in [0, bound]. On every level, a pixel's

@@ -139,7 +139,7 @@ class CandidateLevels::Sweep {
   }
 
  private:
-  // Of a tile: joined ranges may have all labels.
+  // A tile may have all labels, because ranges are joined.
   std::size_t most_candidates() const { return static_cast<std::size_t>(all_.model_.labels); }
 
   static int divide_round_down(int pixels) { return pixels >= 0 ? pixels / tile_side : -1; }
@@ -213,7 +213,7 @@ class CandidateLevels::Sweep {
 
   // Rows of edges: to the left, and above, those of the row below included.
   static constexpr int edge_rows = tile_side + tile_side + 1;
-  // Of the edges to the left, above, and below.
+  // The first rows of the edges to the left, above, and below.
   static constexpr int first_edge_rows[] = {0, tile_side, tile_side + 1};
   int edge_pitch() const { return most_columns_ * tile_side + 2 * widest_vector_bytes; }
   std::uint8_t* edge_row(int table, int row) const {

@@ -55,7 +55,7 @@ class CandidateLevels {
   class Sweep;
 
   Sweep& sweep(int slot, int level);
-  // Of both matches.
+  // The larger number of both matches.
   int most_iterations(int level) const;
   // Tiles in a row of a strip and beyond it, as far as iterations reach, at most.
   int computed_columns(int level) const;

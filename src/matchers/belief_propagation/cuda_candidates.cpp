@@ -76,7 +76,10 @@ void CudaCandidates::prepare(const cuda::SharedContext& context, std::byte* memo
       options.end(),
       {define("CANDIDATE_BLOCK", static_cast<int>(threads_)), define("CANDIDATE_LEAST_BLOCKS", least_blocks_),
        define("SHARED_SLOTS", shared_slots_), define("RANGES", model_.parameters.candidate_ranges),
-       define("SLACK", model_.parameters.candidate_slack), define("SIDE", 1 << finest_data())});
+       define("SLACK", model_.parameters.candidate_slack), define("SIDE", 1 << finest_data()),
+       define("EXISTENCE_BLOCK", static_cast<int>(existence_threads)),
+       define("SUM_BLOCK", static_cast<int>(sum_threads)),
+       define("OPEN_BLOCK", static_cast<int>(open_threads))});
   program_ = cuda::Program(context, cuda::belief_propagation_candidates_cu, options);
   find_existence_ = program_.kernel("find_existence");
   sum_costs_ = program_.kernel("sum_costs");

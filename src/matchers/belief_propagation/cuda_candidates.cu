@@ -14,8 +14,9 @@
 // Specialised by LABELS, BOUND, EDGES, HAS_OUTSIDE, CONFIDENCE, SUB_PIXEL, as cuda_integer.cu; by
 // CANDIDATE_BLOCK (threads) and CANDIDATE_LEAST_BLOCKS, as BLOCK and LEAST_BLOCKS there; by RANGES and SLACK
 // (candidate_ranges, candidate_slack), SHARED_SLOTS (slots of a tile for which shared memory has room), SIDE
-// (pixels of the image along a side of a pixel of the level for which sum_costs() is called); and by the macros
-// of cuda_groups.h.
+// (pixels of the image along a side of a pixel of the level for which sum_costs() is called); by EXISTENCE_BLOCK,
+// SUM_BLOCK and OPEN_BLOCK (threads of find_existence(), sum_costs() and open_tiles()); and by the macros of
+// cuda_groups.h.
 #include "matchers/belief_propagation/cuda_groups.h"
 
 using namespace parallax::belief_propagation;
@@ -406,7 +407,7 @@ PARALLAX_KERNEL __launch_bounds__(CANDIDATE_BLOCK)
 
 // Data costs
 
-constexpr int existence_threads = 128;
+constexpr int existence_threads = EXISTENCE_BLOCK;
 
 // Each pixel's status before matching, and a bit that says whether it has data costs, 32 a word, in rows of
 // costs.validity.words words. Grid: rows, blocks of a row.
@@ -452,7 +453,7 @@ __device__ __forceinline__ bool bit_of(const uint32* plane, int words, int y, in
   return x >= 0 && x < 32 * words && (plane[static_cast<int64>(y) * words + (x >> 5)] >> (x & 31) & 1) != 0;
 }
 
-constexpr int sum_threads = 128, sum_pixels = 2 * group_pixels, label_lanes = sum_threads / sum_pixels;
+constexpr int sum_threads = SUM_BLOCK, sum_pixels = 2 * group_pixels, label_lanes = sum_threads / sum_pixels;
 // Labels of a thread, and of all.
 constexpr int sum_labels = LABELS >= 8 * label_lanes ? 8 : (LABELS + label_lanes - 1) / label_lanes,
               labels_at_once = label_lanes * sum_labels;
@@ -635,7 +636,7 @@ __device__ __forceinline__ StoredRanges find_candidates(const CudaLabels& best, 
   return ranges;
 }
 
-constexpr int open_threads = 128, open_warps = open_threads / warp_lanes,
+constexpr int open_threads = OPEN_BLOCK, open_warps = open_threads / warp_lanes,
               open_slots = open_threads / tile_side;
 
 // The data costs of a row of a tile and a label, of both colours: sums over side × side pixels of the image.

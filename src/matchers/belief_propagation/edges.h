@@ -14,7 +14,7 @@ namespace parallax::belief_propagation {
 
 class Edges {
  public:
-  // Of all levels; slopes and truncations from level `first` on.
+  // `sizes` are those of all levels; slopes and truncations are made from level `first` on.
   Edges(const Model& model, const std::vector<Size>& sizes, std::size_t first);
 
   // Called twice, as Arena says, before any other function.

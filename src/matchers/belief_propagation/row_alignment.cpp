@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -27,10 +28,13 @@ constexpr int least_texture = 2;
 constexpr double worst_difference = 0.4;
 constexpr double least_rise = 0.1;
 constexpr int least_measured = 50;
+// v is quadratic, linear or constant, depending on the variance of the places where it was measured, in the direction
+// in which it is smallest, relative to that of places all over the image.
+constexpr double least_spread_quadratic = 0.4, least_spread_linear = 0.1;
 // Least squares with residuals r weighted by 1/max(|r|, 0.1), from one round to the next.
 constexpr int fitting_rounds = 10;
 constexpr double least_residual = 0.1;
-// Rows are aligned already if the root mean square of v is below this.
+// Rows are aligned already if the root mean square of v, where it was measured, is below this.
 constexpr double negligible = 0.07;
 
 // Offsets are rounded to 1/64 of a row.
@@ -44,10 +48,15 @@ Terms terms_at(Size size, double x, double y) {
   return {1, xi, eta, xi * eta, xi * xi, eta * eta};
 }
 
-double product(const RowOffset& offset, const Terms& terms) {
+double product(const Terms& coefficients, const Terms& terms) {
   double sum = 0;
-  for (std::size_t i = 0; i < terms.size(); ++i) sum += offset[i] * terms[i];
+  for (std::size_t i = 0; i < terms.size(); ++i) sum += coefficients[i] * terms[i];
   return sum;
+}
+
+// How many terms can be fitted to places of this spread.
+std::size_t terms_for(double spread) {
+  return spread >= least_spread_quadratic ? 6 : spread >= least_spread_linear ? 3 : 1;
 }
 
 // Gray levels of a window, with mean 0 and variance 1.
@@ -117,35 +126,61 @@ float measure(View<const std::uint8_t> left, View<const std::uint8_t> right, int
   return lowest_point(differences);
 }
 
-// The normal equations of weighted least squares.
+// The smallest variance of places in any direction, relative to that of places all over the image.
+class Spread {
+ public:
+  void add(const Terms& terms) {
+    const double xi = terms[1], eta = terms[2];
+    ++count_;
+    x_ += xi;
+    y_ += eta;
+    xx_ += xi * xi;
+    xy_ += xi * eta;
+    yy_ += eta * eta;
+  }
+
+  // The smaller eigenvalue of the covariance matrix; that of the image is 1/12.
+  double smallest() const {
+    const double x = x_ / count_, y = y_ / count_;
+    const double xx = xx_ / count_ - x * x, xy = xy_ / count_ - x * y, yy = yy_ / count_ - y * y;
+    return 12 * ((xx + yy) / 2 - std::hypot((xx - yy) / 2, xy));
+  }
+
+ private:
+  double count_ = 0, x_ = 0, y_ = 0, xx_ = 0, xy_ = 0, yy_ = 0;
+};
+
+// The normal equations of weighted least squares, for the first `count` terms.
 class Equations {
  public:
+  explicit Equations(std::size_t count) : count_(count) {}
+
   void add(const Terms& terms, double value, double weight) {
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      for (std::size_t j = 0; j < terms.size(); ++j) rows_[i][j] += weight * terms[i] * terms[j];
-      rows_[i][terms.size()] += weight * terms[i] * value;
+    for (std::size_t i = 0; i < count_; ++i) {
+      for (std::size_t j = 0; j < count_; ++j) rows_[i][j] += weight * terms[i] * terms[j];
+      rows_[i][count_] += weight * terms[i] * value;
     }
   }
 
   // By Gaussian elimination. A small diagonal keeps them solvable.
-  RowOffset solution() {
-    constexpr std::size_t count = std::tuple_size_v<Terms>;
-    for (std::size_t i = 0; i < count; ++i) rows_[i][i] += 1e-6;
-    for (std::size_t i = 0; i < count; ++i)
-      for (std::size_t k = i + 1; k < count; ++k) {
+  Terms solution() {
+    for (std::size_t i = 0; i < count_; ++i) rows_[i][i] += 1e-6;
+    for (std::size_t i = 0; i < count_; ++i)
+      for (std::size_t k = i + 1; k < count_; ++k) {
         const double factor = rows_[k][i] / rows_[i][i];
-        for (std::size_t j = i; j <= count; ++j) rows_[k][j] -= factor * rows_[i][j];
+        for (std::size_t j = i; j <= count_; ++j) rows_[k][j] -= factor * rows_[i][j];
       }
-    RowOffset solution{};
-    for (std::size_t i = count; i-- > 0;) {
-      double sum = rows_[i][count];
-      for (std::size_t j = i + 1; j < count; ++j) sum -= rows_[i][j] * solution[j];
+    Terms solution{};
+    for (std::size_t i = count_; i-- > 0;) {
+      double sum = rows_[i][count_];
+      for (std::size_t j = i + 1; j < count_; ++j) sum -= rows_[i][j] * solution[j];
       solution[i] = sum / rows_[i][i];
     }
     return solution;
   }
 
  private:
+  std::size_t count_;
   std::array<std::array<double, std::tuple_size_v<Terms> + 1>, std::tuple_size_v<Terms>> rows_{};
 };
 
@@ -164,7 +199,7 @@ std::array<int, 4> weights_of(int fraction) {
 }  // namespace
 
 double offset_at(const RowOffset& offset, Size size, double x, double y) {
-  return product(offset, terms_at(size, x, y));
+  return std::clamp(product(offset.coefficients, terms_at(size, x, y)), offset.lowest, offset.highest);
 }
 
 RowAlignment::RowAlignment(const ImageFormat& format)
@@ -192,7 +227,7 @@ bool RowAlignment::find(const StereoPair& pair, const DisparityMap& map, const W
     for (int row = first; row < last; ++row) measure_row(map, row);
   });
   fit();
-  return mean_square() >= negligible * negligible;
+  return limit() >= negligible * negligible;
 }
 
 // Only disparities that the matcher decided count.
@@ -208,36 +243,53 @@ void RowAlignment::measure_row(const DisparityMap& map, int row) const {
   }
 }
 
+// Calls each(terms of the place, v) for every measurement.
+template <class Each>
+void RowAlignment::for_measured(const Each& each) const {
+  for (int row = 0; row < grid_.height; ++row)
+    for (int i = 0; i < grid_.width; ++i) {
+      const MeasuredOffset& measured = measured_.at(i, row);
+      if (!refine::has_value(measured.rows)) continue;
+      each(terms_at(format_.size, static_cast<double>(measured.column), border + row * grid_step),
+           static_cast<double>(measured.rows));
+    }
+}
+
 void RowAlignment::fit() {
   offset_ = {};
+  int count = 0;
+  Spread spread;
+  for_measured([&](const Terms& terms, double) {
+    spread.add(terms);
+    ++count;
+  });
+  if (count < least_measured) return;
+  const std::size_t fitted = terms_for(spread.smallest());
   for (int round = 0; round < fitting_rounds; ++round) {
-    Equations equations;
-    int count = 0;
-    for (int row = 0; row < grid_.height; ++row)
-      for (int i = 0; i < grid_.width; ++i) {
-        const MeasuredOffset& measured = measured_.at(i, row);
-        if (!refine::has_value(measured.rows)) continue;
-        const auto value = static_cast<double>(measured.rows);
-        const Terms terms =
-            terms_at(format_.size, static_cast<double>(measured.column), border + row * grid_step);
-        const double residual = std::abs(value - product(offset_, terms));
-        equations.add(terms, value, round == 0 ? 1 : 1 / std::max(least_residual, residual));
-        ++count;
-      }
-    if (count < least_measured) return;
-    offset_ = equations.solution();
+    Equations equations(fitted);
+    for_measured([&](const Terms& terms, double rows) {
+      const double residual = std::abs(rows - product(offset_.coefficients, terms));
+      equations.add(terms, rows, round == 0 ? 1 : 1 / std::max(least_residual, residual));
+    });
+    offset_.coefficients = equations.solution();
   }
 }
 
-// Of v, over the grid.
-double RowAlignment::mean_square() const {
-  double sum = 0;
-  for (int row = 0; row < grid_.height; ++row)
-    for (int i = 0; i < grid_.width; ++i) {
-      const double rows = offset_at(offset_, format_.size, border + i * grid_step, border + row * grid_step);
-      sum += rows * rows;
-    }
-  return sum / std::max(1, grid_.width * grid_.height);
+// Limits v to its range at the measured places. Returns its mean square there.
+double RowAlignment::limit() {
+  double lowest = std::numeric_limits<double>::max(), highest = -lowest, squares = 0;
+  int count = 0;
+  for_measured([&](const Terms& terms, double) {
+    const double rows = product(offset_.coefficients, terms);
+    lowest = std::min(lowest, rows);
+    highest = std::max(highest, rows);
+    squares += rows * rows;
+    ++count;
+  });
+  if (count == 0) return 0;
+  offset_.lowest = lowest;
+  offset_.highest = highest;
+  return squares / count;
 }
 
 // Interpolates between the rows around; rows outside the image are those of its border.
@@ -309,19 +361,26 @@ class AlignedPlan final : public detail::Plan {
     detail::StageClock clock(stage_times);
     match(pair, map, clock);
     const bool is_misaligned = alignment_.find(pair, map, workers_);
+    const StereoPair aligned = is_misaligned ? alignment_.aligned(pair, workers_) : pair;
     clock.finish("align_rows");
-    if (!is_misaligned) return;
-    const StereoPair aligned = alignment_.aligned(pair, workers_);
-    clock.finish("align_rows");
-    match(aligned, map, clock);
+    if (is_misaligned) match(aligned, map, clock);
   }
 
  private:
-  // The stages of both matches follow one another.
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) {
     plan_->run(pair, map);
-    for (const StageTime& stage : plan_->stage_times) stage_times.push_back(stage);
+    for (const StageTime& stage : plan_->stage_times) add(stage);
     clock.restart();
+  }
+
+  // A stage of both matches has one entry, with the sum of its times.
+  void add(const StageTime& time) {
+    for (StageTime& known : stage_times)
+      if (std::strcmp(known.stage, time.stage) == 0) {
+        known.milliseconds += time.milliseconds;
+        return;
+      }
+    stage_times.push_back(time);
   }
 
   std::unique_ptr<detail::Plan> plan_;

@@ -5,11 +5,13 @@
 //   v(x, y) = a₀ + a₁·ξ + a₂·η + a₃·ξ·η + a₄·ξ² + a₅·η²,   ξ = x / width − ½,   η = y / height − ½
 //
 // with (x, y) in the right image. A first map of the pair tells which columns match, so v can be measured at
-// textured pixels, and the six coefficients follow by least squares. The pair is then matched again, with the
-// right image moved by v.
+// textured pixels, and the six coefficients follow by least squares. If these pixels do not spread over the image,
+// v is linear or constant, and it is never beyond its range at these pixels. The pair is then matched again, with
+// the right image moved by v.
 #pragma once
 
 #include <array>
+#include <limits>
 #include <memory>
 
 #include "core/arena.h"
@@ -18,8 +20,11 @@
 
 namespace parallax::belief_propagation {
 
-// The coefficients a₀ to a₅ of v, in rows.
-using RowOffset = std::array<double, 6>;
+// v, in rows: the coefficients a₀ to a₅, and the range to which it is limited.
+struct RowOffset {
+  std::array<double, 6> coefficients{};
+  double lowest = -std::numeric_limits<double>::infinity(), highest = -lowest;
+};
 
 double offset_at(const RowOffset& offset, Size size, double x, double y);
 
@@ -45,8 +50,10 @@ class RowAlignment {
 
  private:
   void measure_row(const DisparityMap& map, int row) const;
+  template <class Each>
+  void for_measured(const Each& each) const;
   void fit();
-  double mean_square() const;
+  double limit();
   template <class Value>
   void move_row(const ImageView& right, View<const std::uint8_t> mask, int y) const;
 

@@ -34,7 +34,7 @@ class Strips {
   int count() const;
   // A strip below the image has no valid pixels.
   StripCosts costs(int strip) const;
-  // Of the left side, a multiple of `strip_unit`; those beyond the image have no valid pixels.
+  // Columns of the left side, a multiple of `strip_unit`; those beyond the image have no valid pixels.
   int columns() const { return sides_[0].columns; }
 
  private:
@@ -54,7 +54,7 @@ class Strips {
   std::size_t side_bytes(int columns) const;
   // Elements of the extended right row.
   int extended_columns() const { return size_.width + model_.labels - 1; }
-  // Of the right side: the column where the extended row begins.
+  // The column of the right side where the extended row begins.
   int extended_first() const { return sides_[1].first - first_pixel(); }
   // Where pixel 0 is in the extended right row.
   int first_pixel() const { return model_.labels - 1 + model_.min_disparity; }

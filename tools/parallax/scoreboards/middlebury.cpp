@@ -26,7 +26,7 @@ double middlebury_weight(const std::string& pair) {
   return std::find(std::begin(halves), std::end(halves), pair) == std::end(halves) ? 1 : 0.5;
 }
 
-// Whether the true disparities are whole numbers, as those of the older scenes are: isint=1 in calib.txt.
+// Whether the true disparities are integers, as those of the older scenes are: isint=1 in calib.txt.
 bool has_integer_truth(const std::string& calibration) {
   constexpr std::size_t most_bytes = 1 << 20;
   const std::vector<std::byte> bytes = read_file(calibration, most_bytes);

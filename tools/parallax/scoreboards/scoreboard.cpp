@@ -2,6 +2,7 @@
 #include "tools/parallax/scoreboards/scoreboard.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <span>
@@ -19,7 +20,7 @@ std::vector<Region> average(const std::vector<std::vector<Region>>& scores) {
       double sum = 0, weights = 0;
       for (const std::vector<Region>& regions : scores) {
         const Figure& figure = regions[r].figures[f];
-        if (figure.weight == 0) continue;  // the value is NaN
+        if (std::isnan(figure.value)) continue;  // over no pixels
         sum += figure.weight * figure.value;
         weights += figure.weight;
       }

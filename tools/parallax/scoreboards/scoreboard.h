@@ -75,7 +75,7 @@ std::unique_ptr<Scoreboard> middlebury_scoreboard(const ScoreboardData& data);
 std::unique_ptr<Scoreboard> kitti_scoreboard(const ScoreboardData& data);
 std::unique_ptr<Scoreboard> eth3d_scoreboard(const ScoreboardData& data);
 
-// For each column, the weighted average over pairs that were scored. NaN where no pair has a weight.
+// For each column, the weighted average over the pairs that have a value; NaN if none has one.
 std::vector<Region> average(const std::vector<std::vector<Region>>& scores);
 
 // Names of the folder's entries that `wanted` accepts, sorted. \throws Error (file) naming what to unpack there
