@@ -487,6 +487,26 @@ TEST_P(CudaPlanTest, IsEnqueuedOnSeveralStreams) {
   }
 }
 
+// The map without infinities is made from the matcher's own, which the next match writes.
+TEST_P(CudaPlanTest, TheNextMatchWaitsForAFiniteMap) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  const StereoPair pair = views_with_masks(pair_);
+  Matcher matcher = plan();
+  const Caller one(pair), other(swapped(pair));
+  DeviceImages images(one.context());
+  const DisparityMap map = images.map(small_size, false);
+  emulated()->set_lazy(1);
+  matcher.enqueue(one.pair(), FiniteMap{{}, map.disparity}, one.stream());
+  other.enqueue(matcher);
+  other.wait();
+  const Result finite = images.result(map), expected = on_reference(pair);
+  for (int y = 0; y < small_size.height; ++y)
+    for (int x = 0; x < small_size.width; ++x) {
+      const float disparity = expected.disparity.at(x, y);
+      EXPECT_EQ(finite.disparity.at(x, y), std::isinf(disparity) ? -1 : disparity);
+    }
+}
+
 // Pairs to start, and their maps.
 class Started {
  public:

@@ -172,6 +172,12 @@ void Plan::enqueue_finite(const StereoPair& pair, const FiniteMap& to, void* str
       own.disparity.data, static_cast<long long>(own.disparity.stride()), size.width, to.none, to.fixed.data,
       static_cast<long long>(to.fixed.stride()), to.disparity.data,
       static_cast<long long>(to.disparity.stride()));
+  end_match(static_cast<StreamHandle>(stream));
+}
+
+// The next match waits for what is on the stream until now. Nothing can wait for a stream that is being captured.
+void Plan::end_match(StreamHandle stream) const {
+  if (!captures(stream)) check(driver().cuEventRecord(matched_.get(), stream), "cuEventRecord");
 }
 
 void Plan::record(const StereoPair& pair, const DisparityMap& map, ChangingLaunches& changing,
@@ -201,7 +207,7 @@ void Plan::launch(const StereoPair& pair, const DisparityMap& map, MemoryType ty
   take(pair, recorded.changing);
   copy_out(map, recorded.changing);
   check(driver().cuGraphLaunch(graph, stream), "cuGraphLaunch");
-  check(driver().cuEventRecord(matched_.get(), stream), "cuEventRecord");
+  end_match(stream);
 }
 
 void Plan::copy_out(const DisparityMap& to, ChangingLaunches& launches) const {

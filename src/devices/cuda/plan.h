@@ -102,6 +102,7 @@ class Plan : public detail::Plan {
   void prepare_run(const DisparityMap& map);
   void launch(const StereoPair& pair, const DisparityMap& map, MemoryType type_of_costs, StreamHandle stream);
   void launch_from_host(const StereoPair& pair, const DisparityMap& map);
+  void end_match(StreamHandle stream) const;
   void synchronise() const;
 
   SharedContext context_;
