@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "refine/refine.h"
-
 namespace parallax::data_cost {
 namespace {
 
@@ -178,9 +176,9 @@ void settle_row(const CostModel& model, Size size, int y, const RowValidity& row
   for (int j = 0; j + 1 < model.labels; ++j) count += right_valid[j] & 1;
   for (int x = 0; x < size.width; ++x) {
     count += right_valid[x + model.labels - 1] & 1;
-    status[x] = refine::code(valid[x] == 0 ? Status::input_masked
-                             : count == 0  ? Status::out_of_range
-                                           : Status::matched);
+    status[x] = static_cast<std::uint8_t>(valid[x] == 0 ? Status::input_masked
+                                          : count == 0  ? Status::out_of_range
+                                                        : Status::matched);
     const bool framed = x < frame || y < frame || x >= size.width - frame || y >= size.height - frame;
     if (framed || (!model.has_outside && count != model.labels)) valid[x] = 0;
     count -= right_valid[x] & 1;
