@@ -10,6 +10,11 @@ Margins margins(const MatcherParameters& parameters, const ImageFormat& format, 
   check_format(format);
   check_range("padding", padding, 0, 1'000'000);
   parameters.validate();
+  if (parameters.refine().refit > 0)
+    throw Error(ErrorCategory::argument,
+                "refit is not available in tiles, because it follows the speckle filter of the full map and "
+                "needs both "
+                "images: match without it");
   return detail::method_of(parameters).margins(parameters, format, padding);
 }
 
