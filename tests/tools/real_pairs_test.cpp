@@ -82,9 +82,9 @@ TEST(RealPairRefitTest, BringsDisparitiesNearerToTheTruth) {
   const fs::path folder = data_folder() / "middlebury2014" / "Piano";
   if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder << ": set PARALLAX_DATA";
   const Pictures pictures(folder);
-  const Plane<float> truth = tool::read_disparity((folder / "disp0GT.pfm").string(), 1);
+  const Plane<float> truth = tool::read_disparity((folder / "disp0GT.pfm").string(), 0);
   const Plane<std::uint8_t> mask = tool::read_mask((folder / "mask0nocc.png").string());
-  for (const char* method : {"bp", "census"}) {
+  for (const char* method : {"bp", "tiled-bp"}) {
     const auto errors = [&](int window) {
       MatcherParameters parameters = preset(method, "default");
       parameters.disparities() = 64;
@@ -95,7 +95,7 @@ TEST(RealPairRefitTest, BringsDisparitiesNearerToTheTruth) {
                             evaluate(result.disparity.view(), truth.view(), mask.view()).bad05};
     };
     const SubPixelErrors without = errors(0), with = errors(7);
-    EXPECT_LT(with.quarter, 0.95 * without.quarter) << method;
+    EXPECT_LT(with.quarter, 0.9 * without.quarter) << method;
     EXPECT_LT(with.half, without.half) << method;
   }
 }
