@@ -114,11 +114,11 @@ HWY_INLINE void refit_run(const WindowRows& rows, float* disparity, int x, int c
   }
 }
 
-// no_label: a pixel without a value, or whose window is outside the right image at all three labels.
+// no_label: the pixel has no value, or no pixel of its window has its three right pixels inside the image.
 constexpr int no_label = std::numeric_limits<int>::min();
 HWY_INLINE int label_at(float disparity, int x, int width, int radius) {
   const float label = std::ceil(disparity - 0.5f), column = static_cast<float>(x) - label;
-  const auto reach = static_cast<float>(radius + 1);
+  const auto reach = static_cast<float>(radius - 1);
   const bool inside = column >= -reach && column < static_cast<float>(width) + reach;
   return inside ? static_cast<int>(label) : no_label;
 }

@@ -36,8 +36,8 @@ inline float refitted(float disparity, float label, const LabelCosts& costs) {
 
 // The memory of refit(), for the left image and the right one.
 struct RefitMemory {
-  // Columns of signatures left and right of the image, which windows and vectors read: a window is up to 15 wide,
-  // and its middle and the label after that may be half a window and one column outside.
+  // Columns of signatures left and right of the image, which windows of up to 15 columns read. A vector may read
+  // more on the right.
   static constexpr int border = 16, widest_vector = 8;
 
   View<std::uint16_t> gray[2];        // samples, as words or bytes, with the border that a census reads
