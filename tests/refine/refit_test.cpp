@@ -259,12 +259,15 @@ TEST(RefitTest, MatcherRefitsBeforeItFills) {
 
 TEST(RefitTest, TilesAreRefused) {
   MatcherParameters parameters = BlockParameters();
-  parameters.refine().refit = 5;
-  expect_refused(
-      [&] {
-        plan_tiles(parameters, cpu(1), {{400, 300}}, {});
-      },
-      "refit is not available in tiles");
+  const ImageFormat format{{400, 300}};
+  TilePlan plan = plan_tiles(parameters, cpu(1), format, {});
+  parameters.refine().refit = plan.parameters.refine().refit = 5;
+  const char* const message = "refit is not available in tiles";
+  expect_refused([&] { plan_tiles(parameters, cpu(1), format, {}); }, message);
+  expect_refused([&] { margins(parameters, format); }, message);
+  // A plan may come from a file.
+  expect_refused([&] { stitch_memory_bytes(plan, 10); }, message);
+  expect_refused([&] { stitch(plan, 10, {}); }, message);
 }
 
 }  // namespace
