@@ -36,14 +36,15 @@ enum class Fill {
   planes,
 };
 
-/// The refinement that follows a match, in this order: left-right check, speckle filter, fill, median,
+/// The refinement that follows a match, in this order: left-right check, speckle filter, refit, fill, median,
 /// weighted median, bilateral filter. The last two, Fill::directions and Fill::planes are guided by the left
-/// image; see weighted_median(), bilateral(), fill_directions() and fill_planes().
+/// image; see weighted_median(), bilateral(), fill_directions() and fill_planes(). refit() looks at both images.
 struct RefineParameters {
   bool left_right_check = true;       ///< rejects pixels that a match of the right image contradicts
   float left_right_tolerance = 1.0f;  ///< pixels by which the two maps may differ; 0 or more
   int speckle_size = 50;              ///< regions of fewer pixels than this lose their value; 0 = no filter
   float speckle_range = 1.0f;         ///< pixels by which neighbours of one region may differ; 0 or more
+  int refit = 0;                      ///< window of refit(): 0 (none), or odd, 3…15
   Fill fill = Fill::planes;           ///< how pixels without a value get one
   int median = 5;                     ///< window of the median: 0 (none), 3 or 5
   int weighted_median = 0;            ///< window of the weighted median: 0 (none), or odd, 3…15
@@ -55,7 +56,7 @@ struct RefineParameters {
   /// Returns parameters without any step, which leave the map as the matcher decided it.
   static RefineParameters none();
 
-  /// Returns whether any step looks at the left image.
+  /// Returns whether any step is guided by the left image.
   bool is_guided() const;
 
   /// \throws Error (argument) naming the field, its value and the allowed range.
@@ -67,6 +68,21 @@ struct RefineParameters {
 /// `tolerance` pixels. Otherwise it becomes Status::inconsistent. `right` has the disparity of every right
 /// pixel, with the sign convention of the left map.
 void left_right_check(const DisparityMap& left, View<const float> right, float tolerance, int threads = 0);
+
+/// Fits fractions of disparities to data costs. A pixel (x, y) of disparity d has the label k = ⌈d − ½⌉ (the nearest;
+/// ties to the lower), and c₋, c and c₊ are sums for the labels k − 1, k and k + 1: of the Hamming distances between the
+/// census signatures of left pixels (u, v) and right pixels (u − label, v), over an odd window of 3×3 to 15×15 around
+/// (x, y). If c ≤ c₋ and c ≤ c₊, and not all are equal, the new disparity is the mean of d and the tip of a V:
+///
+///     ((k + o) + d) / 2, o = (c₋ − c₊) / (2·(max(c₋, c₊) − c))
+///
+/// Otherwise d stays, as do pixels without a value. Sums are integers; each operation is rounded to the nearest float.
+/// A pixel of the window counts in all three sums or in none: in none if it or any of its three right pixels is outside
+/// the images or masked. A signature is that of DataCost::census: which of the 62 neighbours in a window of 9×7 pixels
+/// are darker than the pixel in the middle, in gray; images repeat their border pixels.
+/// \throws Error (argument) when `window` is out of range, or an image or a mask does not have the size of the map, or the
+/// images differ in depth.
+void refit(View<float> disparity, const StereoPair& pair, int window, int threads = 0);
 
 /// Gives every pixel without a value a value from its row, as Fill::row describes, and the status `filled`.
 /// Pixels of status `input_masked`, and rows without any value, are unchanged.

@@ -28,7 +28,7 @@ class Plan : public detail::Plan {
   void run(const StereoPair& pair, const DisparityMap& map) final {
     detail::StageClock clock(stage_times);
     match(pair, map, clock);
-    refinement_.run(pair.left, map, right_disparity_, workers_, clock);
+    refinement_.run(pair, map, right_disparity_, workers_, clock);
   }
 
  protected:

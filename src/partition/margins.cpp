@@ -5,11 +5,24 @@
 #include "partition/partition.h"
 
 namespace parallax {
+namespace {
+
+void check_steps(const RefineParameters& steps) {
+  if (steps.refit > 0)
+    throw Error(
+        ErrorCategory::argument,
+        "refit is not available in tiles, because it needs both images after their maps are joined: match "
+        "without it");
+}
+
+}  // namespace
+
 Margins margins(const MatcherParameters& parameters, const ImageFormat& format, int padding) {
   const DefaultFloatingPoint environment;
   check_format(format);
   check_range("padding", padding, 0, 1'000'000);
   parameters.validate();
+  check_steps(parameters.refine());
   return detail::method_of(parameters).margins(parameters, format, padding);
 }
 
@@ -25,6 +38,7 @@ MatcherParameters tile_parameters(MatcherParameters parameters) {
 
 RefineParameters steps_after_tiles(const MatcherParameters& parameters) {
   RefineParameters steps = parameters.refine();
+  check_steps(steps);
   steps.left_right_check = false;
   return steps;
 }

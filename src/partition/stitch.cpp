@@ -153,7 +153,7 @@ class Stitcher {
     detail::StageClock clock(times);
     const ImageView left = guided_ ? strips.read_left(refined_.top, window_.height) : ImageView();
     if (guided_) check_left(left);
-    pipeline_.run(left, window(refined_), {}, workers, clock);
+    pipeline_.run({left, {}}, window(refined_), {}, workers, clock);
     const int rows = std::min(rows_, image_.height - first);
     strips.write_rows(first, part(refined_, {0, first, {image_.width, rows}}));
   }

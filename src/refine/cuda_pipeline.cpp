@@ -38,13 +38,15 @@ long long stride_of(const View<T>& view) {
 
 }  // namespace
 
-CudaPipeline::CudaPipeline(const RefineParameters& parameters, Size size, ArenaLayout& layout)
-    : parameters_(parameters), size_(size) {
+CudaPipeline::CudaPipeline(const RefineParameters& parameters, const ImageFormat& format, ArenaLayout& layout)
+    : parameters_(parameters), size_(format.size) {
+  const Size size = format.size;
   if (removes_speckles()) {
     check_speckle_size(size);
     links_ = layout.reserve<std::int32_t>(size.pixels());
     sizes_ = layout.reserve<std::int32_t>(size.pixels());
   }
+  if (refits()) refit_.emplace(format, layout);
   if (fills_planes()) planes_ = Planes(size, layout);
   if (fills_directions()) {
     weight_ = layout.reserve_plane<float>(size);
@@ -52,6 +54,28 @@ CudaPipeline::CudaPipeline(const RefineParameters& parameters, Size size, ArenaL
   }
   if (takes_median() || filters_guided()) before_ = layout.reserve_plane<float>(size);
   if (parameters.is_guided()) guide_ = layout.reserve_plane<std::uint8_t>(size);
+}
+
+namespace {
+
+// Only the inputs of census costs are wanted.
+data_cost::CostModel census_inputs() {
+  data_cost::CostModel model{};
+  model.cost = DataCost::census;
+  model.labels = 1;
+  return model;
+}
+
+}  // namespace
+
+CudaPipeline::Refit::Refit(const ImageFormat& format, ArenaLayout& layout)
+    : images(census_inputs(), format, false, layout) {}
+
+void CudaPipeline::Refit::prepare(const cuda::SharedContext& context, int window, std::byte* memory,
+                                  StreamHandle stream) {
+  images.prepare(context, memory, stream);
+  program = cuda::Program(context, cuda::refine_refit_cu, {cuda::define("WINDOW", window)});
+  refit = program.kernel("refit");
 }
 
 CudaPipeline::Guided::Guided(const cuda::SharedContext& context, bool bilateral, int window, int range)
@@ -83,13 +107,14 @@ void CudaPipeline::Planes::prepare(const cuda::SharedContext& context) {
   branch.prepare(context);
 }
 
-void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory) {
+void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory, StreamHandle stream) {
   memory_ = memory;
   const RefineParameters& p = parameters_;
   if (p.weighted_median > 0)
     weighted_median_ = Guided(context, false, p.weighted_median, p.weighted_median_range);
   if (p.bilateral > 0) bilateral_ = Guided(context, true, p.bilateral, p.bilateral_range);
   bilateral_.step.step = p.bilateral_step;
+  if (refits()) refit_->prepare(context, p.refit, memory, stream);
   if (fills_planes()) planes_.prepare(context);
   if (!filters_guided() && !p.left_right_check && !removes_speckles() && !fills() && !takes_median()) return;
   program_ = cuda::Program(context, cuda::refine_kernels_cu, {"-DWARPS=" + std::to_string(warps)});
@@ -106,15 +131,16 @@ void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory
   median_ = program_.kernel(parameters_.median == 3 ? "median_3" : "median_5");
 }
 
-void CudaPipeline::take(const ImageView& left, cuda::ChangingLaunches& launches) const {
+void CudaPipeline::take(const StereoPair& pair, cuda::ChangingLaunches& launches) const {
+  if (refits()) refit_->images.take(pair, launches);
   if (!parameters_.is_guided()) return;
   const View<std::uint8_t> guide = guide_.in(memory_);
-  take_guide_.launch(launches, rows_of(size_), {threads}, 0, cuda::kernel_image(left), size_.width,
+  take_guide_.launch(launches, rows_of(size_), {threads}, 0, cuda::kernel_image(pair.left), size_.width,
                      guide.data, static_cast<int>(guide.stride()));
   if (!fills_planes()) return;
   const View<std::uint32_t> colours = planes_.colours.in(memory_);
-  planes_.take_colours.launch(launches, rows_of(size_), {threads}, 0, cuda::kernel_image(left), size_.width,
-                              colours.data, static_cast<int>(colours.stride()));
+  planes_.take_colours.launch(launches, rows_of(size_), {threads}, 0, cuda::kernel_image(pair.left),
+                              size_.width, colours.data, static_cast<int>(colours.stride()));
 }
 
 void CudaPipeline::begin(StreamHandle stream) const {
@@ -137,6 +163,7 @@ void CudaPipeline::enqueue(const DisparityMap& map, View<const float> right, Str
 void CudaPipeline::refine(const DisparityMap& map, View<const float> right, StreamHandle stream) const {
   if (parameters_.left_right_check) check_left_right(map, right, stream);
   if (removes_speckles()) remove_speckles(map, stream);
+  if (refits()) refit(map.disparity, stream);
   if (!takes_median()) {
     if (fills()) fill(map, map.disparity, stream);
     return;
@@ -168,6 +195,14 @@ void CudaPipeline::remove_speckles(const DisparityMap& map, StreamHandle stream)
   remove_speckles_.launch(stream, rows_of(size_), {threads}, 0, map.disparity.data, stride_of(map.disparity),
                           map.status.data, stride_of(map.status), links, sizes, size_.width,
                           parameters_.speckle_size);
+}
+
+void CudaPipeline::refit(View<float> disparity, StreamHandle stream) const {
+  const data_cost::CudaImages& images = refit_->images;
+  images.make_ready(data_cost::CudaImages::as_it_is, stream);
+  refit_->refit.launch(stream, rows_of(size_), {threads}, 0,
+                       images.costs(data_cost::CudaImages::as_it_is, nullptr), disparity.data,
+                       stride_of(disparity));
 }
 
 void CudaPipeline::fill(const DisparityMap& map, View<float> to, StreamHandle stream) const {

@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "parallax/refine.h"
 
 #include "core/arena.h"
+#include "data_cost/cuda_images.h"
 #include "devices/cuda/branch.h"
 #include "devices/cuda/program.h"
 #include "refine/cuda_types.h"
@@ -44,12 +46,13 @@ inline CudaDecision right_map(CudaDecision left, View<float> disparity) {
 
 class CudaPipeline {
  public:
-  CudaPipeline(const RefineParameters& parameters, Size size, ArenaLayout& layout);
+  // `format`: format of the pair.
+  CudaPipeline(const RefineParameters& parameters, const ImageFormat& format, ArenaLayout& layout);
 
   // Loads the kernels; `memory` is the arena with the reserved layout.
-  void prepare(const cuda::SharedContext& context, std::byte* memory);
-  // Reads what guided steps need from the left image, in memory that the GPU reaches.
-  void take(const ImageView& left, cuda::ChangingLaunches& launches) const;
+  void prepare(const cuda::SharedContext& context, std::byte* memory, cuda::StreamHandle stream);
+  // Reads what guided steps need from the left image, and refit() from both, in memory that the GPU reaches.
+  void take(const StereoPair& pair, cuda::ChangingLaunches& launches) const;
   // Begins what needs no map, beside the work that follows on the stream.
   void begin(cuda::StreamHandle stream) const;
   // After begin(): enqueues all requested steps, in their order, on a map on the device; `right` is empty unless maps are
@@ -62,8 +65,20 @@ class CudaPipeline {
   bool fills_planes() const { return parameters_.fill == Fill::planes; }
   // The pixels that planes leave are filled in directions.
   bool fills_directions() const { return parameters_.fill == Fill::directions || fills_planes(); }
+  bool refits() const { return parameters_.refit > 0; }
   bool takes_median() const { return parameters_.median > 0; }
   bool filters_guided() const { return parameters_.weighted_median > 0 || parameters_.bilateral > 0; }
+
+  // What refit() needs: signatures of both images.
+  struct Refit {
+    Refit(const ImageFormat& format, ArenaLayout& layout);
+    void prepare(const cuda::SharedContext& context, int window, std::byte* memory,
+                 cuda::StreamHandle stream);
+
+    data_cost::CudaImages images;
+    cuda::Program program;
+    cuda::Kernel refit;
+  };
 
   // A filter that uses the guide image.
   struct Guided {
@@ -98,6 +113,7 @@ class CudaPipeline {
 
   void check_left_right(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
   void remove_speckles(const DisparityMap& map, cuda::StreamHandle stream) const;
+  void refit(View<float> disparity, cuda::StreamHandle stream) const;
   // Writes the filled disparities to `to`, which may be the map's own.
   void fill(const DisparityMap& map, View<float> to, cuda::StreamHandle stream) const;
   void fill_row(const DisparityMap& map, View<float> to, cuda::StreamHandle stream) const;
@@ -118,6 +134,7 @@ class CudaPipeline {
   cuda::Program program_;
   cuda::Kernel check_left_right_, label_tiles_, join_tiles_, add_sizes_, remove_speckles_, fill_row_,
       take_guide_, find_in_columns_, fill_directions_, copy_, median_;
+  std::optional<Refit> refit_;
   Planes planes_;
   Guided weighted_median_, bilateral_;
 };

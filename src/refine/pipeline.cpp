@@ -10,6 +10,7 @@ RefineParameters RefineParameters::none() {
   RefineParameters parameters;
   parameters.left_right_check = false;
   parameters.speckle_size = 0;
+  parameters.refit = 0;
   parameters.fill = Fill::none;
   parameters.median = 0;
   parameters.weighted_median = 0;
@@ -41,6 +42,10 @@ void add_fields(detail::Fields& fields, RefineParameters& p) {
            {"Reject regions of fewer pixels; 0 = none", "pixels"})
       .add("speckle_range", p.speckle_range, not_negative(),
            {"Largest difference between neighbours in a region", "pixels", Audience::experts})
+      .add("refit", p.refit, odd_or_zero(3, 15),
+           {"Window over which fractions of disparities are fitted to census costs: 0 (none), or odd from 3 "
+            "to 15",
+            "pixels"})
       .add("fill", p.fill,
            {{"none", Fill::none},
             {"row", Fill::row},
@@ -85,13 +90,14 @@ void Pipeline::reserve(Arena& arena) {
   if (window > 0) scratch_ = arena.reserve_plane<float>(bordered_size(size_, window));
   if (parameters_.is_guided())
     guide_ = arena.reserve_plane<std::uint8_t>(bordered_guide_size(size_, guided_window_));
+  if (parameters_.refit > 0) refit_ = RefitMemory(size_, arena);
   if (parameters_.fill == Fill::planes) planes_ = PlaneFill(size_, arena);
   if (parameters_.fill == Fill::directions || parameters_.fill == Fill::planes)
     candidates_ = {arena.reserve_plane<float>(size_), arena.reserve_plane<float>(size_)};
   if (parameters_.speckle_size > 1) regions_ = arena.reserve<std::int32_t>(size_.pixels());
 }
 
-void Pipeline::run(const ImageView& left, const DisparityMap& map, View<const float> right,
+void Pipeline::run(const StereoPair& pair, const DisparityMap& map, View<const float> right,
                    const Workers& workers, detail::StageClock& clock) const {
   if (parameters_.left_right_check) {
     left_right_check(map, right, parameters_.left_right_tolerance, workers);
@@ -104,9 +110,16 @@ void Pipeline::run(const ImageView& left, const DisparityMap& map, View<const fl
       speckle_filter(map, parameters_.speckle_size, parameters_.speckle_range, regions_, workers);
     clock.finish("speckle");
   }
-  if (parameters_.is_guided()) take_guide(left, guide(), workers);
+  if (parameters_.refit > 0) {
+    if (reference_)
+      refit_reference(map.disparity, pair, parameters_.refit, refit_);
+    else
+      refit(map.disparity, pair, parameters_.refit, refit_, workers);
+    clock.finish("refit");
+  }
+  if (parameters_.is_guided()) take_guide(pair.left, guide(), workers);
   if (parameters_.fill != Fill::none) {
-    fill(left, map, workers);
+    fill(pair.left, map, workers);
     clock.finish("fill");
   }
   if (parameters_.median > 0) {

@@ -17,6 +17,7 @@
 #include "core/workers.h"
 #include "refine/guide.h"
 #include "refine/planes.h"
+#include "refine/refit.h"
 
 namespace parallax::refine {
 
@@ -148,8 +149,8 @@ class Pipeline {
   // Called twice, as Arena says, before the first run.
   void reserve(Arena& arena);
 
-  // `left`: the map's image, for guided steps; `right`: the right map, for the left-right check.
-  void run(const ImageView& left, const DisparityMap& map, View<const float> right, const Workers& workers,
+  // `pair`: the images of the map; the right one is for refit() only. `right`: the right map, for the left-right check.
+  void run(const StereoPair& pair, const DisparityMap& map, View<const float> right, const Workers& workers,
            detail::StageClock& clock) const;
 
  private:
@@ -164,6 +165,7 @@ class Pipeline {
   GuidedWindow weighted_median_, bilateral_;
   View<float> scratch_;
   Candidates candidates_;
+  RefitMemory refit_;
   PlaneFill planes_;
   View<std::uint8_t> guide_;
   std::int32_t* regions_ = nullptr;

@@ -24,6 +24,7 @@ const std::map<std::string, Values>& values_worth_trying() {
       {"smoothing", {"0", "0", "0.6", "2.5"}},
       {"left_right_tolerance", {"0", "0.5", "0.6", "1", "1.5", "2"}},
       {"speckle_size", {"0", "0", "5", "1..30"}},
+      {"refit", {"0", "0", "0", "3", "7", "15"}},
       {"median", {"0", "0", "3", "5"}},
       {"weighted_median", {"0", "0", "0", "3", "5", "7"}},
       {"weighted_median_range", {"1..255", "1..20"}},

@@ -35,6 +35,7 @@ TEST(AllocationTest, BlockMatchingAllocatesNothing) {
     parameters.cost = cost;
     parameters.uniqueness = 5;
     parameters.texture_threshold = 10;
+    parameters.refine.refit = 5;
     parameters.refine.weighted_median = 5;
     parameters.refine.bilateral = 3;
     expect_no_allocation(parameters);

@@ -63,6 +63,7 @@ const ReportedPlan reported_plans[] = {
     {"refine, windows of 15",
      R"({"method": "block", "disparities": 128, "weighted_median": 15, "bilateral": 15})"},
     {"refine, planes", R"({"method": "block", "disparities": 128, "fill": "planes"})"},
+    {"refine, refit", R"({"method": "block", "disparities": 128, "refit": 7})"},
     // Strategies of an older study.
     {"block SAD, shared-memory",
      R"({"method": "block", "preset": "sad-full-row"})",

@@ -50,24 +50,29 @@ class CudaRefineTest : public ::testing::TestWithParam<RefineCase> {
   // Runs twice: the second run finds the memory as the first one left it.
   void expect_as_on_cpu(const RefineParameters& parameters, Size size, const Guide& guide) {
     const Map map = random_map(std::get<Picture>(GetParam()), size, 1), right = right_of(map, 2);
-    const std::vector<std::byte> image = guide.bytes();
+    const Guide right_guide = right_image_of(guide);
+    const std::vector<std::byte> image = guide.bytes(), right_image = right_guide.bytes();
     const cuda::Current current(*context_);
     const cuda::DeviceMemory disparity = uploaded(map.disparities), status = uploaded(map.statuses);
-    const cuda::DeviceMemory right_disparity = uploaded(right.disparities), left = uploaded(image);
+    const cuda::DeviceMemory right_disparity = uploaded(right.disparities), left = uploaded(image),
+                             other = uploaded(right_image);
     ArenaLayout layout;
-    refine::CudaPipeline pipeline(parameters, size, layout);
+    refine::CudaPipeline pipeline(parameters, guide.format, layout);
     const cuda::DeviceMemory arena = cuda::allocate(context_, layout.bytes() + 1);
-    pipeline.prepare(context_, pointer<std::byte>(arena));
+    pipeline.prepare(context_, pointer<std::byte>(arena), stream_.get());
     cuda::ChangingLaunches launches;
     const cuda::Graph graph = cuda::capture(context_, stream_.get(), [&] {
       launches.record(stream_.get());
-      pipeline.take(guide.at(pointer<std::byte>(left)), launches);
+      pipeline.take({guide.at(pointer<std::byte>(left)), right_guide.at(pointer<std::byte>(other))},
+                    launches);
       pipeline.begin(stream_.get());
       pipeline.enqueue(map.view_at(pointer<float>(disparity), pointer<std::uint8_t>(status)),
                        {pointer<float>(right_disparity), size,
                         right.stride() * static_cast<std::ptrdiff_t>(sizeof(float))},
                        stream_.get());
     });
+    const Map expected =
+        refined_on_cpu(parameters, {guide.at(image.data()), right_guide.at(right_image.data())}, map, right);
     for (int run = 0; run < 2; ++run) {
       upload(disparity, map.disparities);
       upload(status, map.statuses);
@@ -75,7 +80,7 @@ class CudaRefineTest : public ::testing::TestWithParam<RefineCase> {
       Map result = map;
       download(result.disparities, disparity);
       download(result.statuses, status);
-      EXPECT_EQ(first_difference(result, refined_on_cpu(parameters, guide.at(image.data()), map, right)), "")
+      EXPECT_EQ(first_difference(result, expected), "")
           << size.width << "×" << size.height << ", run " << run;
     }
   }
@@ -102,14 +107,14 @@ TEST(CudaPipelineTest, MapTooLargeForTheSpeckleFilterIsRefused) {
   ArenaLayout layout;
   test::expect_refused(
       [&] {
-        refine::CudaPipeline({}, {65536, 32768}, layout);
+        refine::CudaPipeline({}, {{65536, 32768}}, layout);
       },
       "the speckle filter takes up to 2^31 − 1 pixels");
 }
 
 TEST(CudaPipelineTest, StepsNobodyAskedForTakeNoMemory) {
   ArenaLayout layout;
-  refine::CudaPipeline(RefineParameters::none(), {65536, 32768}, layout);
+  refine::CudaPipeline(RefineParameters::none(), {{65536, 32768}}, layout);
   EXPECT_EQ(layout.bytes(), 0u);
 }
 

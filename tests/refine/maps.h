@@ -185,7 +185,19 @@ inline Guide random_patches(Size size, Depth depth, int channels) {
   return guide;
 }
 
-inline Map refined_on_cpu(const RefineParameters& parameters, const ImageView& guide, Map map, Map right) {
+// The right image of a pair: it shows the left one shifted, with noise.
+inline Guide right_image_of(Guide left) {
+  Random random(5);
+  constexpr int shift = 2;
+  std::rotate(left.values.begin(),
+              left.values.begin() + std::min<std::ptrdiff_t>(shift * left.channels, std::ssize(left.values)),
+              left.values.end());
+  for (std::uint16_t& value : left.values)
+    if (random.one_in(3)) value = static_cast<std::uint16_t>(std::max(0, value - random.below(9)));
+  return left;
+}
+
+inline Map refined_on_cpu(const RefineParameters& parameters, const StereoPair& pair, Map map, Map right) {
   Arena arena;
   refine::Pipeline pipeline(parameters, map.size, true);
   pipeline.reserve(arena);
@@ -193,7 +205,7 @@ inline Map refined_on_cpu(const RefineParameters& parameters, const ImageView& g
   pipeline.reserve(arena);
   std::vector<StageTime> times;
   detail::StageClock clock(times);
-  pipeline.run(guide, map.view(), right.view().disparity, Workers(1), clock);
+  pipeline.run(pair, map.view(), right.view().disparity, Workers(1), clock);
   return map;
 }
 
@@ -226,6 +238,7 @@ inline std::vector<Step> steps_of_refinement() {
   using Median = std::pair<int, int>;       // window, range
   using Bilateral = std::pair<int, float>;  // window, step
   P most;
+  most.refit = 5;
   most.weighted_median = 7;
   most.bilateral = 5;
   std::vector<P> all_steps{most, most, most};
@@ -249,6 +262,7 @@ inline std::vector<Step> steps_of_refinement() {
                             p.speckle_size = speckle.first;
                             p.speckle_range = speckle.second;
                           })},
+      {"Refit", true, with_each<int>({3, 7, 15}, [](P& p, int window) { p.refit = window; })},
       {"FillRow", false, with_each<Fill>({Fill::row}, [](P& p, Fill fill) { p.fill = fill; })},
       {"FillDirections", true, with_each<Fill>({Fill::directions}, [](P& p, Fill fill) { p.fill = fill; })},
       {"FillPlanes", true, with_each<Fill>({Fill::planes}, [](P& p, Fill fill) { p.fill = fill; })},

@@ -64,7 +64,7 @@ class OpenclRefineTest : public testing::TestWithParam<RefineCase> {
                             size.width,
                             size.height};
     const PlaneBuffer<float> right_plane{place.right, size, right.stride()};
-    const Map expected = refined_on_cpu(parameters, guide.at(image.data()), map, right);
+    const Map expected = refined_on_cpu(parameters, {guide.at(image.data()), {}}, map, right);
     upload(memory, place.left, image);
     for (int run = 0; run < 2; ++run) {
       upload(memory, place.disparity, map.disparities);
@@ -101,7 +101,8 @@ class OpenclRefineTest : public testing::TestWithParam<RefineCase> {
 
 TEST_P(OpenclRefineTest, EqualsTheCpu) {
   on_each_device([&](const std::string& device) {
-    for_each_refine_problem(step(), [&](const RefineParameters& parameters, Size size, const Guide& guide) {
+    for_each_refine_problem(step(), [&](RefineParameters parameters, Size size, const Guide& guide) {
+      parameters.refit = 0;  // refused
       expect_as_on_cpu(parameters, size, guide, device);
     });
   });
@@ -114,6 +115,17 @@ TEST(OpenclPipelineTest, MapTooLargeForTheSpeckleFilterIsRefused) {
         refine::OpenclPipeline({}, {{65536, 32768}}, layout);
       },
       "the speckle filter takes up to 2^31 − 1 pixels");
+}
+
+TEST(OpenclPipelineTest, RefitIsRefused) {
+  RefineParameters parameters;
+  parameters.refit = 5;
+  const auto refused = [&] {
+    ArenaLayout layout;
+    refine::OpenclPipeline(parameters, {{64, 32}}, layout);
+  };
+  expect_error(error_of(refused), ErrorCategory::device,
+               {"refit is not available on device opencl: choose device cpu"});
 }
 
 TEST(OpenclPipelineTest, StepsNobodyAskedForTakeNoMemory) {

@@ -66,6 +66,40 @@ INSTANTIATE_TEST_SUITE_P(Middlebury2003, RealPairs,
                                          RealPair{"cones", 60, 4, 7, 4, 7, 5.5}),
                          [](const auto& pair) { return std::string(pair.param.name); });
 
+// Shares of pixels off by more than a quarter and by more than half a pixel, where both cameras see.
+struct SubPixelErrors {
+  double quarter, half;
+};
+
+Plane<float> twice(View<const float> map) {
+  Plane<float> result(map.size);
+  for (int y = 0; y < map.size.height; ++y)
+    for (int x = 0; x < map.size.width; ++x) result.at(x, y) = 2 * map.at(x, y);
+  return result;
+}
+
+TEST(RealPairRefitTest, BringsDisparitiesNearerToTheTruth) {
+  const fs::path folder = data_folder() / "middlebury2014" / "Piano";
+  if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder << ": set PARALLAX_DATA";
+  const Pictures pictures(folder);
+  const Plane<float> truth = tool::read_disparity((folder / "disp0GT.pfm").string(), 0);
+  const Plane<std::uint8_t> mask = tool::read_mask((folder / "mask0nocc.png").string());
+  for (const char* method : {"bp", "tiled-bp"}) {
+    const auto errors = [&](int window) {
+      MatcherParameters parameters = preset(method, "default");
+      parameters.disparities() = 64;
+      parameters.refine().refit = window;
+      const Result result = match(parameters, cpu(2), pictures.pair());
+      const Plane<float> map = twice(result.disparity.view()), twice_truth = twice(truth.view());
+      return SubPixelErrors{evaluate(map.view(), twice_truth.view(), mask.view()).bad05,
+                            evaluate(result.disparity.view(), truth.view(), mask.view()).bad05};
+    };
+    const SubPixelErrors without = errors(0), with = errors(7);
+    EXPECT_LT(with.quarter, 0.9 * without.quarter) << method;
+    EXPECT_LT(with.half, without.half) << method;
+  }
+}
+
 struct PublishedPair {
   const char* name;
   int disparities;

@@ -63,7 +63,7 @@ class Cuda : public cuda::Plan {
         at_once_(at_once),
         sizes_(level_sizes(format.size, parameters.levels)),
         images_(model_, format, parameters.refine.left_right_check, layout_, at_once),
-        refinement_(parameters.refine, format.size, layout_) {
+        refinement_(parameters.refine, format, layout_) {
     check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
     const auto reserve_grays = [&] {
       std::vector<PlaneBuffer<std::uint16_t>> grays;
@@ -118,14 +118,14 @@ class Cuda : public cuda::Plan {
   void prepare(StreamHandle stream) final {
     images_.prepare(context(), device_memory(), stream);
     average_ = images_.kernel("average");
-    refinement_.prepare(context(), device_memory());
+    refinement_.prepare(context(), device_memory(), stream);
     if (at_once_) branch_.prepare(context());
     prepare_levels(stream);
   }
 
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) final {
     images_.take(pair, launches);
-    refinement_.take(pair.left, launches);
+    refinement_.take(pair, launches);
   }
 
   void match(const DisparityMap& map, StreamHandle stream) final {

@@ -41,7 +41,7 @@ CudaPlan::CudaPlan(const BlockParameters& parameters, const Device& device, cons
     : cuda::Plan(device, format, 0, true),
       parameters_(parameters),
       search_(clipped_search(parameters, format)),
-      refinement_(parameters.refine, format.size, layout_) {
+      refinement_(parameters.refine, format, layout_) {
   gray_stride_ = round_up(format.size.width, 64);
   validity_stride_ = round_up(format.size.width + 2 * validity_margin, 64);
   for (int side : {left_side, right_side}) {
@@ -124,7 +124,7 @@ void CudaPlan::prepare(StreamHandle stream) {
                                    define("X_SOBEL", parameters_.prefilter == Prefilter::x_sobel)});
   take_ = images_program_.kernel("take");
   filter_ = images_program_.kernel("filter");
-  refinement_.prepare(context(), device_memory());
+  refinement_.prepare(context(), device_memory(), stream);
   prepare_search(stream);
 }
 
@@ -137,7 +137,7 @@ void CudaPlan::take(const StereoPair& pair, cuda::ChangingLaunches& launches) {
                         gray_stride_,
                         validity(),
                         found()});
-  refinement_.take(pair.left, launches);
+  refinement_.take(pair, launches);
 }
 
 void CudaPlan::filter(StreamHandle stream) const {

@@ -74,7 +74,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
         blocks_(configuration.value(blocks_at_once,
                                     blocks_of_strips(contents_of_strip().registers(strip_rows_)))),
         wanted_warps_(configuration.value(warps_at_once, wanted_warps_a_multiprocessor)),
-        refinement_(parameters.refine, format.size, layout_) {
+        refinement_(parameters.refine, format, layout_) {
     for (auto& planes : planes_)
       for (const Level& level : levels_) planes.push_back(reserve_planes(level.size));
     masked_ = layout_.reserve<int>(2);
@@ -201,7 +201,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     return pyramid;
   }
 
-  void prepare(StreamHandle) override {
+  void prepare(StreamHandle stream) override {
     const Size window = neighbourhood_.window();
     images_program_ =
         cuda::Program(context(), cuda::census_images_cu,
@@ -223,7 +223,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     if (level_count() > 1) search_level_ = search_program_.kernel("search_level");
     if (!always_compares()) search_image_ = search_program_.kernel("search_image");
     search_and_compare_ = search_program_.kernel("search_and_compare");
-    refinement_.prepare(context(), device_memory());
+    refinement_.prepare(context(), device_memory(), stream);
   }
 
   // One thread per four columns of both images.
@@ -237,7 +237,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
                           {cuda::kernel_mask(pair.left_mask), cuda::kernel_mask(pair.right_mask)},
                           at(masked_),
                           pyramid()});
-    refinement_.take(pair.left, launches);
+    refinement_.take(pair, launches);
   }
 
   void match(const DisparityMap& map, StreamHandle stream) override {

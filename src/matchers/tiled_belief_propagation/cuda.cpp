@@ -100,7 +100,7 @@ class Cuda final : public cuda::Plan {
         grid_(format.size, parameters.tile),
         dealing_(deal(parameters.disparities, configuration.value(threads_a_pixel, 0))),
         images_(model_, format, checks_both(), layout_),
-        refinement_(parameters.refine, format.size, layout_),
+        refinement_(parameters.refine, format, layout_),
         threads_a_direction_(configuration.value(threads_a_direction, 0)) {
     data_cost::check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
     tile_ = {std::min(grid_.side, format.size.width), std::min(grid_.side, format.size.height)};
@@ -324,12 +324,12 @@ class Cuda final : public cuda::Plan {
                     "no block of a tile fits on the GPU: choose a smaller tile, or scheduler "
                     "launch-per-diagonal");
     }
-    refinement_.prepare(context(), device_memory());
+    refinement_.prepare(context(), device_memory(), stream);
   }
 
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) override {
     images_.take(pair, launches);
-    refinement_.take(pair.left, launches);
+    refinement_.take(pair, launches);
   }
 
   void match(const DisparityMap& map, StreamHandle stream) override {
