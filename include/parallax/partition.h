@@ -33,7 +33,7 @@ inline constexpr int default_tile_padding = 80;
 /// Returns the margins of a match, including its left-right check. For belief propagation, `padding` pixels
 /// are added on every side to what its labels reach; other methods ignore it.
 /// \throws Error (argument) as a Matcher does, for a padding out of range (0…1,000,000), and for parameters
-/// that do not allow tiles: block matching over full rows, and data costs from the caller.
+/// that do not allow tiles: block matching over full rows, data costs from the caller, align_rows and refit.
 Margins margins(const MatcherParameters& parameters, const ImageFormat& format,
                 int padding = default_tile_padding);
 
@@ -111,8 +111,8 @@ struct Strips {
 
 /// Returns the bytes that stitch() needs for strips of `rows` finished rows; if a step is guided by the left
 /// image, they include its rows in colour.
-/// \throws Error (argument) when `rows` is out of range (1…1,000,000), or a strip has more pixels than the
-/// speckle filter supports.
+/// \throws Error (argument) when `rows` is out of range (1…1,000,000), a strip has more pixels than the speckle
+/// filter supports, or the plan's parameters include refit.
 std::size_t stitch_memory_bytes(const TilePlan& plan, int rows);
 
 /// Returns the largest number of rows, up to the height of the image, for which stitch_memory_bytes() is at

@@ -9,7 +9,7 @@ namespace parallax::partition {
 // Parameters for matching a tile: the left-right check is the only refinement step.
 MatcherParameters tile_parameters(MatcherParameters parameters);
 
-// Refinement steps that run on the stitched map. \throws Error (argument) when one of them cannot
+// Refinement steps that run on the stitched map. \throws Error (argument) for refit, which cannot
 RefineParameters steps_after_tiles(const MatcherParameters& parameters);
 
 // Checks a plan, which may come from a file. \throws Error (argument) unless its tiles are in row order, cover the

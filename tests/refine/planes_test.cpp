@@ -298,7 +298,8 @@ TEST_F(FillPlanesTest, WhatIsLeftIsFilledInDirections) {
   fill_directions(expected.view(), scene.left());
   RefineParameters parameters = RefineParameters::none();
   parameters.fill = Fill::planes;
-  EXPECT_EQ(first_difference(refined_on_cpu(parameters, {scene.left(), {}}, scene.map, scene.map), expected), "");
+  EXPECT_EQ(first_difference(refined_on_cpu(parameters, {scene.left(), {}}, scene.map, scene.map), expected),
+            "");
   EXPECT_EQ(std::count(expected.disparities.begin(), expected.disparities.end(), none), 0);
 }
 
