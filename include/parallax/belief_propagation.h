@@ -91,8 +91,8 @@ struct BeliefPropagationParameters {
 
   SubPixel sub_pixel = SubPixel::v_shape;  ///< how beliefs are interpolated between labels
   /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. The confidence is
-  /// g / (g + T), where g is the gap between the lowest belief and the lowest one more than one label away. On levels with
-  /// candidates only these count; without a second one the confidence is 1.
+  /// g / (g + T), where g is the gap between the lowest belief and the lowest one more than one label away. On levels
+  /// with candidates only these count; without a second one the confidence is 1.
   float min_confidence = 0;
   RefineParameters refine = {.left_right_tolerance = 0.75f, .speckle_size = 0};  ///< steps after the match
 

@@ -70,18 +70,18 @@ struct RefineParameters {
 void left_right_check(const DisparityMap& left, View<const float> right, float tolerance, int threads = 0);
 
 /// Fits fractions of disparities to data costs. A pixel (x, y) of disparity d has the label k = ⌈d − ½⌉ (the nearest;
-/// ties to the lower), and c₋, c and c₊ are sums for the labels k − 1, k and k + 1: of the Hamming distances between the
+/// ties to the lower). For the labels k − 1, k and k + 1, c₋, c and c₊ are sums of the Hamming distances between the
 /// census signatures of left pixels (u, v) and right pixels (u − label, v), over an odd window of 3×3 to 15×15 around
 /// (x, y). If c ≤ c₋ and c ≤ c₊, and not all are equal, the new disparity is the mean of d and the tip of a V:
 ///
 ///     ((k + o) + d) / 2, o = (c₋ − c₊) / (2·(max(c₋, c₊) − c))
 ///
 /// Otherwise d stays, as do pixels without a value. Sums are integers; each operation is rounded to the nearest float.
-/// A pixel of the window counts in all three sums or in none: in none if it or any of its three right pixels is outside
+/// A pixel of the window counts in all three sums, or in none if it or any of its three right pixels is outside
 /// the images or masked. A signature is that of DataCost::census: which of the 62 neighbours in a window of 9×7 pixels
 /// are darker than the pixel in the middle, in gray; images repeat their border pixels.
-/// \throws Error (argument) when `window` is out of range, or an image or a mask does not have the size of the map, or the
-/// images differ in depth.
+/// \throws Error (argument) when `window` is out of range, an image or a mask does not have the size of the map, or
+/// the images differ in depth.
 void refit(View<float> disparity, const StereoPair& pair, int window, int threads = 0);
 
 /// Gives every pixel without a value a value from its row, as Fill::row describes, and the status `filled`.

@@ -202,7 +202,7 @@ Matcher::~Matcher() {
   try {
     plan_->wait(0);
   } catch (const std::exception&) {
-    // Whoever wants to know whether a pair failed calls wait().
+    // wait() tells a caller whether a pair failed; a destructor cannot.
   }
 }
 

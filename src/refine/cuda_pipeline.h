@@ -55,8 +55,8 @@ class CudaPipeline {
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) const;
   // Begins what needs no map, beside the work that follows on the stream.
   void begin(cuda::StreamHandle stream) const;
-  // After begin(): enqueues all requested steps, in their order, on a map on the device; `right` is empty unless maps are
-  // checked against each other.
+  // After begin(): enqueues all requested steps, in their order, on a map on the device; `right` is empty unless
+  // maps are checked against each other.
   void enqueue(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
 
  private:

@@ -172,12 +172,12 @@ void Plan::enqueue_finite(const StereoPair& pair, const FiniteMap& to, void* str
       own.disparity.data, static_cast<long long>(own.disparity.stride()), size.width, to.none, to.fixed.data,
       static_cast<long long>(to.fixed.stride()), to.disparity.data,
       static_cast<long long>(to.disparity.stride()));
-  end_match(static_cast<StreamHandle>(stream));
+  if (!captures(static_cast<StreamHandle>(stream))) end_match(static_cast<StreamHandle>(stream));
 }
 
 // The next match waits for what is on the stream until now. Nothing can wait for a stream that is being captured.
 void Plan::end_match(StreamHandle stream) const {
-  if (!captures(stream)) check(driver().cuEventRecord(matched_.get(), stream), "cuEventRecord");
+  check(driver().cuEventRecord(matched_.get(), stream), "cuEventRecord");
 }
 
 void Plan::record(const StereoPair& pair, const DisparityMap& map, ChangingLaunches& changing,
