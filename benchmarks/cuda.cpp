@@ -2,8 +2,8 @@
 // Measures the cuda device and prints Markdown tables. Needs a GPU, and the pairs written by gpu_pairs:
 //
 //   benchmark_cuda PAIRS                        all tables
-//   benchmark_cuda PAIRS TABLE                  one: bp, papers, allocation, dealing, block, census, tiled,
-//                                               in-flight, opencl
+//   benchmark_cuda PAIRS TABLE                  one: bp, default, dealing, block, census, tiled, in-flight,
+//                                               opencl
 //   benchmark_cuda PAIRS schedulers [TILE…]     schedulers and threads per pixel for tiles of these sizes
 //   benchmark_cuda PAIRS first                  the first match of this process
 //   benchmark_cuda PAIRS run PAIR ARITHMETIC    a single match, for a profiler
@@ -344,6 +344,12 @@ void measure(const std::string& what, const std::string& how, const Pair& pair, 
   print_row(what, how, pair.size(), labels, work_of(parameters, pair.size()), bench);
 }
 
+template <class Parameters>
+Parameters with_labels(Parameters parameters, int labels) {
+  parameters.disparities = labels;
+  return parameters;
+}
+
 void belief_propagation_table(const fs::path& pairs) {
   print_header("Hierarchical belief propagation, preset grauer-gray-2019");
   for (const auto& [name, arithmetic] : arithmetics) {
@@ -352,22 +358,25 @@ void belief_propagation_table(const fs::path& pairs) {
       measure(set.name, name, pair, published(set.labels, arithmetic), set.labels);
     }
   }
-  const Pair large = synthetic({1920, 1080}, 128), small = synthetic({640, 480}, 64),
-             half = load(pairs / "conesHalfSize");
-  measure("synthetic", "fixed8", large, published(128, Arithmetic::fixed8), 128);
-  // The columns from "floor" on count the work on all labels.
-  for (const int candidate_levels : {0, 2}) {
-    BeliefPropagationParameters parameters;
-    parameters.candidate_levels = candidate_levels;
-    const std::string how = "default preset, " + std::to_string(candidate_levels) + " levels with candidates";
-    for (const auto& [what, pair, labels] :
-         {std::tuple{"synthetic", &small, 64}, {"cones-h", &half, 128}, {"synthetic", &large, 128}}) {
-      parameters.disparities = labels;
-      measure(what, how, *pair, parameters, labels);
-      if (candidate_levels > 0)
-        measure(what, how + ", one match after the other", *pair, parameters, labels,
-                {{"both_matches_at_once", "0"}});
-    }
+  measure("synthetic", "fixed8", synthetic({1920, 1080}, 128), published(128, Arithmetic::fixed8), 128);
+}
+
+// The columns from "floor" on count the work on all labels.
+void default_table(const fs::path& pairs) {
+  print_header("Hierarchical belief propagation, preset default");
+  const Pair small = synthetic({640, 480}, 64), half = load(pairs / "conesHalfSize"),
+             large = synthetic({1920, 1080}, 128);
+  BeliefPropagationParameters by_default, row, all_labels;
+  row.refine.fill = Fill::row;
+  all_labels.candidate_levels = 0;
+  const TunedValues one_after_the_other{{"both_matches_at_once", "0"}};
+  for (const auto& [what, pair, labels] :
+       {std::tuple{"synthetic", &small, 64}, {"cones-h", &half, 128}, {"synthetic", &large, 128}}) {
+    measure(what, "default", *pair, with_labels(by_default, labels), labels);
+    measure(what, "one match after the other", *pair, with_labels(by_default, labels), labels,
+            one_after_the_other);
+    measure(what, "fill row", *pair, with_labels(row, labels), labels);
+    measure(what, "all labels", *pair, with_labels(all_labels, labels), labels);
   }
 }
 
@@ -406,12 +415,6 @@ void block_table(const fs::path& pairs) {
   const Pair large = synthetic({1920, 1080}, 128);
   row("synthetic", "SAD, window 9", large, plain_block(128, 9));
   row("synthetic", "default preset", large, everything);
-}
-
-template <class Parameters>
-Parameters with_labels(Parameters parameters, int labels) {
-  parameters.disparities = labels;
-  return parameters;
 }
 
 struct CensusRow {
@@ -462,10 +465,11 @@ void in_flight_table() {
       "|");
   for (const int count : counts) std::printf(" %d |", count);
   std::printf("\n|---|---|---|---|---|---|---|\n");
-  const auto row = [&](const char* what, const MatcherParameters& parameters, const Pair& pair, int labels) {
+  const auto row = [&](const char* what, const MatcherParameters& parameters, const Pair& pair, int labels,
+                       const TunedValues& configuration = {}) {
     std::printf("| %s | %d×%d | %d |", what, pair.size().width, pair.size().height, labels);
     for (const int count : counts) {
-      Bench bench(parameters, pair, {}, count);
+      Bench bench(parameters, pair, configuration, count);
       std::printf(" %.0f / %.0f |", bench.rate_on_device(), bench.rate_from_pinned());
     }
     std::printf("\n");
@@ -476,7 +480,10 @@ void in_flight_table() {
     row("census fast", with_labels(preset<CensusParameters>("fast"), labels), pair, labels);
     row("census", with_labels(preset<CensusParameters>("default"), labels), pair, labels);
     row("block", with_labels(preset<BlockParameters>("default"), labels), pair, labels);
-    row("bp", with_labels(preset<BeliefPropagationParameters>("default"), labels), pair, labels);
+    const BeliefPropagationParameters bp =
+        with_labels(preset<BeliefPropagationParameters>("default"), labels);
+    row("bp", bp, pair, labels);
+    row("bp, one match after the other", bp, pair, labels, {{"both_matches_at_once", "0"}});
   }
 }
 
@@ -651,7 +658,7 @@ void first_run(const fs::path& pairs) {
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::cerr << "usage: benchmark_cuda PAIRS [bp|dealing|block|census|tiled|in-flight|opencl|first|"
+    std::cerr << "usage: benchmark_cuda PAIRS [bp|default|dealing|block|census|tiled|in-flight|opencl|first|"
                  "schedulers TILE...|run PAIR ARITHMETIC]\n";
     return 2;
   }
@@ -661,8 +668,9 @@ int main(int count, char** arguments) {
     if (which == "first") first_run(pairs);
     if (which == "run" && count > 4) run_once(pairs, arguments[3], arguments[4]);
     const auto wanted = [&](const char* table) { return which == table || which == "all"; };
-    if (which == "all" || which == "bp") std::printf("large copy: %.2f TB/s\n", copy_bandwidth() / 1e12);
+    if (wanted("bp") || wanted("default")) std::printf("large copy: %.2f TB/s\n", copy_bandwidth() / 1e12);
     if (wanted("bp")) belief_propagation_table(pairs);
+    if (wanted("default")) default_table(pairs);
     if (wanted("dealing")) dealing_table(pairs);
     if (wanted("block")) block_table(pairs);
     if (wanted("census")) census_table(pairs);

@@ -45,10 +45,10 @@ CudaImages::CudaImages(const CostModel& model, const ImageFormat& format, bool b
       break;
     }
     inputs.from_start = layout.reserve<std::uint8_t>(plane);
-    if (smooths())
-      for (auto& buffer : inputs.half_smoothed) buffer = layout.reserve<std::uint16_t>(all_planes);
     for (auto& buffer : inputs.features) buffer = layout.reserve<std::byte>(plane * feature_bytes());
   }
+  if (smooths())
+    for (auto& buffer : half_smoothed_) buffer = layout.reserve<std::uint16_t>(all_planes);
   smoothing_ = layout.reserve<std::uint32_t>(weights_.size());
   cost_table_ = layout.reserve<float>(cost_table_size);
 }
@@ -133,8 +133,7 @@ void CudaImages::mirror(StreamHandle stream) const {
                  samples(mirrored), validity(mirrored));
 }
 
-void CudaImages::make_ready(Which which, StreamHandle stream) const {
-  if (smooths()) smooth(which, stream);
+void CudaImages::find_features(Which which, StreamHandle stream) const {
   const Shape grid = rows_of(format_.size, 2);
   const auto& features = inputs_[which].features;
   if (model_.cost == DataCost::census && !(at_once_ && which == mirrored)) find_census(which, stream);
@@ -155,13 +154,14 @@ void CudaImages::find_census(Which which, StreamHandle stream) const {
                  at_once_ ? signatures(mirrored, 0) : none, at_once_ ? signatures(mirrored, 1) : none);
 }
 
-void CudaImages::smooth(Which which, StreamHandle stream) const {
+void CudaImages::smooth(StreamHandle stream) const {
+  if (!smooths()) return;
   const auto radius = static_cast<int>(weights_.size()) - 1;
   const Shape grid = rows_of(format_.size, 2 * static_cast<unsigned>(planes()));
-  smooth_.launch(stream, grid, {block_threads}, 0, samples(which), samples(inputs_[which].half_smoothed),
-                 at(smoothing_), radius, 0);
-  smooth_.launch(stream, grid, {block_threads}, 0, samples(inputs_[which].half_smoothed), samples(which),
-                 at(smoothing_), radius, 1);
+  smooth_.launch(stream, grid, {block_threads}, 0, samples(as_it_is), samples(half_smoothed_), at(smoothing_),
+                 radius, 0);
+  smooth_.launch(stream, grid, {block_threads}, 0, samples(half_smoothed_), samples(as_it_is), at(smoothing_),
+                 radius, 1);
 }
 
 }  // namespace parallax::data_cost

@@ -22,18 +22,18 @@ class CudaImages {
   enum Which { as_it_is, mirrored };
 
   // `both`: also for the mirrored pair. `at_once`: both are used at the same time, so they share no memory;
-  // else make_ready() of one overwrites the inputs of the other.
+  // else find_features() of one overwrites the inputs of the other.
   CudaImages(const CostModel& model, const ImageFormat& format, bool both, ArenaLayout& layout,
              bool at_once = false);
 
   // Loads the kernels and fills tables; `memory` is the arena with the reserved layout.
   void prepare(const cuda::SharedContext& context, std::byte* memory, cuda::StreamHandle stream);
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) const;
-  // Must precede make_ready() of the mirrored pair.
-  void mirror(cuda::StreamHandle stream) const;
-  // Smooths, and computes the inputs of costs. If both pairs are used at the same time, that of the mirrored pair
-  // needs that of the other one.
-  void make_ready(Which which, cuda::StreamHandle stream) const;
+  // The steps until a pair's costs can be computed, in this order.
+  void smooth(cuda::StreamHandle stream) const;
+  void mirror(cuda::StreamHandle stream) const;  // not needed by the pair as it is
+  // If both pairs are used at the same time, that of the mirrored pair must follow that of the other one.
+  void find_features(Which which, cuda::StreamHandle stream) const;
 
   // Another kernel of the same file.
   cuda::Kernel kernel(const char* name) const { return program_.kernel(name); }
@@ -53,10 +53,9 @@ class CudaImages {
     Buffer<std::uint32_t> validity[2];
   };
 
-  // What make_ready() and the matcher write.
+  // What find_features() and the matcher write.
   struct Inputs {
     Buffer<std::uint8_t> from_start;
-    Buffer<std::uint16_t> half_smoothed[2];
     Buffer<std::byte> features[2];
   };
 
@@ -71,7 +70,6 @@ class CudaImages {
   CudaSamples samples(const Buffer<std::uint16_t> (&buffers)[2]) const;
   CudaValidity validity(Which which) const;
   void find_census(Which which, cuda::StreamHandle stream) const;
-  void smooth(Which which, cuda::StreamHandle stream) const;
 
   CostModel model_;
   ImageFormat format_;
@@ -80,6 +78,7 @@ class CudaImages {
   int stride_, validity_words_;
   Pair pairs_[2];
   Inputs inputs_[2];
+  Buffer<std::uint16_t> half_smoothed_[2];
   Buffer<std::uint32_t> smoothing_;
   Buffer<float> cost_table_;
   std::byte* memory_ = nullptr;

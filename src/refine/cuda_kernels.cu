@@ -316,153 +316,132 @@ PARALLAX_KERNEL copy_disparity(const float* from, int64 stride, float* to, int64
   if (x < width) to[y * to_stride + x] = from[y * stride + x];
 }
 
-// The guide.
+// The guide, and the colours for superpixels.
 
 namespace {
 
 template <class Value>
-__device__ __forceinline__ uint8 gray_level(const Image& image, int x, int y) {
+__device__ __forceinline__ void take_pixel(const Image& image, int x, int y, uint8& gray, uint32& colour) {
   const Value* row =
       reinterpret_cast<const Value*>(static_cast<const char*>(image.data) + y * image.stride_bytes);
+  const Value* pixel = row + static_cast<int64>(x) * image.channels;
   constexpr int dropped_bits = 8 * sizeof(Value) - 8;
-  if (image.channels == 1) return row[x] >> dropped_bits;
-  const Value* pixel = row + static_cast<int64>(x) * 3;
-  return (9797u * pixel[0] + 19234u * pixel[1] + 3737u * pixel[2]) >> 15 >> dropped_bits;
+  const bool is_gray = image.channels == 1;
+  const uint32 red = pixel[0], green = is_gray ? red : pixel[1], blue = is_gray ? red : pixel[2];
+  gray = (is_gray ? red : (9797u * red + 19234u * green + 3737u * blue) >> 15) >> dropped_bits;
+  colour = red >> dropped_bits | green >> dropped_bits << 8 | blue >> dropped_bits << 16;
 }
 
 }  // namespace
 
-// One thread per pixel: grid.x = rows, grid.y = blocks of a row.
-PARALLAX_KERNEL take_guide(Image image, int width, uint8* guide, int stride) {
+// `colours` may be null. One thread per pixel: grid.x = rows, grid.y = blocks of a row.
+PARALLAX_KERNEL take_guide(Image image, int width, uint8* guide, int stride, uint32* colours,
+                           int colour_stride) {
   wait_for_previous();
-  const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
-  if (x < width)
-    guide[static_cast<int64>(y) * stride + x] =
-        image.bits == 16 ? gray_level<uint16>(image, x, y) : gray_level<uint8>(image, x, y);
+  const int x = blockIdx.y * blockDim.x + threadIdx.x;
+  const int64 y = blockIdx.x;
+  if (x >= width) return;
+  uint8 gray;
+  uint32 colour;
+  if (image.bits == 16)
+    take_pixel<uint16>(image, x, y, gray, colour);
+  else
+    take_pixel<uint8>(image, x, y, gray, colour);
+  guide[y * stride + x] = gray;
+  if (colours != nullptr) colours[y * colour_stride + x] = colour;
 }
 
-// Fill in directions. `Nearest` is that of refine.h.
+// Fill in directions.
 
 namespace {
 
-struct Nearest {
-  float value;
-  int distance, low, high;
-
-  __device__ __forceinline__ void pass(float disparity, int level) {
-    if (has_value(disparity))
-      *this = {disparity, 1, level, level};
-    else
-      *this = {value, distance + 1, min(low, level), max(high, level)};
-  }
-  // Passes a stretch that `other` has passed from nothing.
-  __device__ __forceinline__ void pass(const Nearest& other) {
-    if (has_value(other.value))
-      *this = other;
-    else
-      *this = {value, distance + other.distance, min(low, other.low), max(high, other.high)};
-  }
-  __device__ __forceinline__ float weight(int level) const {
-    const int difference = max(level - low, high - level);
-    return value + 0.5f * static_cast<float>(difference + distance);
-  }
-};
-
-__device__ __forceinline__ Nearest nothing() {
-  return {no_value, 0, 255, 0};
-}
-
 struct Candidate {
   float weight, value;
-
-  __device__ __forceinline__ void offer(const Nearest& nearest, int level) {
-    const float offered = nearest.weight(level);
-    if (!(offered < weight)) return;
-    weight = offered;
-    value = nearest.value;
-  }
 };
 
-// The first value that a pixel meets up or down.
-__device__ __forceinline__ Nearest nearest_in_column(const CudaFill& fill, int x, int y, int step) {
-  const int level = fill.guide[static_cast<int64>(y) * fill.guide_stride + x];
-  const int last = step < 0 ? max(y - fill.reach, 0) : min(y + fill.reach, fill.height - 1);
-  Nearest nearest{no_value, 0, level, level};
-  while (y != last) {
-    y += step;
-    const int there = fill.guide[static_cast<int64>(y) * fill.guide_stride + x];
-    nearest.low = min(nearest.low, there);
-    nearest.high = max(nearest.high, there);
-    ++nearest.distance;
-    nearest.value = fill.from[y * fill.stride + x];
-    if (has_value(nearest.value)) return nearest;
+// `step` and `guide_step` are from one pixel to the next.
+struct Direction {
+  int64 step, guide_step;
+  int reach;
+};
+
+__device__ __forceinline__ Direction direction_from(const CudaFill& fill, int x, int y, int direction) {
+  switch (direction) {
+    case 0:
+      return {-fill.stride, -fill.guide_stride, min(y, fill.reach)};
+    case 1:
+      return {fill.stride, fill.guide_stride, min(fill.height - 1 - y, fill.reach)};
+    case 2:
+      return {-1, -1, x};
+    default:
+      return {1, 1, fill.width - 1 - x};
   }
-  return nothing();
+}
+
+// The first value in a direction. Reads a few pixels at once, because a load takes long.
+__device__ __forceinline__ Candidate first_in(const float* from, const uint8* guide,
+                                              const Direction& direction) {
+  constexpr int together = 8;
+  const int level = *guide;
+  int difference = 0;
+  for (int passed = 0; passed < direction.reach; passed += together) {
+    float values[together];
+    int levels[together];
+#pragma unroll
+    for (int i = 0; i < together; ++i) {
+      // Meeting the last pixel again changes nothing.
+      const int distance = min(passed + i + 1, direction.reach);
+      values[i] = from[distance * direction.step];
+      levels[i] = guide[distance * direction.guide_step];
+    }
+#pragma unroll
+    for (int i = 0; i < together; ++i) {
+      difference = max(difference, abs(levels[i] - level));
+      if (has_value(values[i]))
+        return {values[i] + 0.5f * static_cast<float>(difference + passed + i + 1), values[i]};
+    }
+  }
+  return {no_value, no_value};
 }
 
 }  // namespace
 
-// Writes the best candidate of each pixel without a value from its column. One thread per pixel: grid.x =
-// rows, grid.y = blocks of a row.
-PARALLAX_KERNEL find_in_columns(const __grid_constant__ CudaFill fill) {
-  wait_for_previous();
-  const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
-  if (x >= fill.width || has_value(fill.from[y * fill.stride + x])) return;
-  const int level = fill.guide[static_cast<int64>(y) * fill.guide_stride + x];
-  Candidate best{no_value, no_value};
-  best.offer(nearest_in_column(fill, x, y, -1), level);
-  best.offer(nearest_in_column(fill, x, y, 1), level);
-  const int64 place = y * fill.candidate_stride + x;
-  fill.weight[place] = best.weight;
-  fill.value[place] = best.value;
-}
-
-// One warp per row: grid.x = rows / WARPS. A lane has a stretch of its row, which it passes three times: to
-// tell the other lanes what it has, then from left to right, then back. `to` may be `from`: a lane writes to
-// its own stretch only, on the way back.
+// One thread per pixel: grid.x = rows, grid.y = blocks of a row. A block's threads share the directions of its
+// pixels without a value.
 PARALLAX_KERNEL __launch_bounds__(block_threads) fill_directions(const __grid_constant__ CudaFill fill) {
   wait_for_previous();
-  __shared__ Nearest from_left[WARPS][lanes], from_right[WARPS][lanes];
-  const int lane = threadIdx.x, warp = threadIdx.y;
-  const int64 y = static_cast<int64>(blockIdx.x) * WARPS + warp;
-  if (y >= fill.height) return;
-  const float* row = fill.from + y * fill.stride;
-  const uint8* levels = fill.guide + y * fill.guide_stride;
-  float *weights = fill.weight + y * fill.candidate_stride, *values = fill.value + y * fill.candidate_stride;
-  const int part = (fill.width + lanes - 1) / lanes;
-  const int begin = min(lane * part, fill.width), end = min(begin + part, fill.width);
-
-  Nearest left = nothing(), right = nothing();
-  for (int x = begin; x < end; ++x) left.pass(row[x], levels[x]);
-  for (int x = end - 1; x >= begin; --x) right.pass(row[x], levels[x]);
-  from_left[warp][lane] = left;
-  from_right[warp][lane] = right;
-  __syncwarp();
-  left = right = nothing();
-  for (int other = 0; other < lane; ++other) left.pass(from_left[warp][other]);
-  for (int other = lanes - 1; other > lane; --other) right.pass(from_right[warp][other]);
-
-  for (int x = begin; x < end; ++x) {
-    if (!has_value(row[x])) {
-      Candidate best{weights[x], values[x]};
-      best.offer(left, levels[x]);
-      weights[x] = best.weight;
-      values[x] = best.value;
-    }
-    left.pass(row[x], levels[x]);
+  constexpr int directions = 4;
+  __shared__ int empty, columns[block_threads];
+  __shared__ Candidate candidates[directions][block_threads];
+  const int first = blockIdx.y * blockDim.x, x = first + threadIdx.x, y = blockIdx.x;
+  const bool is_inside = x < fill.width;
+  const float* from = fill.from + y * fill.stride;
+  uint8* status = fill.status + y * fill.status_stride;
+  float* to = fill.to + y * fill.to_stride;
+  const float here = is_inside ? from[x] : 0.0f;
+  if (threadIdx.x == 0) empty = 0;
+  __syncthreads();
+  if (!has_value(here) && status[x] != input_masked)
+    columns[atomicAdd(&empty, 1)] = x;
+  else if (is_inside)
+    to[x] = here;
+  __syncthreads();
+  const uint8* guide = fill.guide + static_cast<int64>(y) * fill.guide_stride;
+  for (int i = threadIdx.x; i < directions * empty; i += block_threads) {
+    const int direction = i / empty, pixel = i % empty, column = columns[pixel];
+    candidates[direction][pixel] =
+        first_in(from + column, guide + column, direction_from(fill, column, y, direction));
   }
-  for (int x = end - 1; x >= begin; --x) {
-    const float here = row[x];
-    Candidate best{here, here};
-    uint8* status = fill.status + y * fill.status_stride + x;
-    if (!has_value(here) && *status != input_masked) {
-      best = {weights[x], values[x]};
-      best.offer(right, levels[x]);
-      if (has_value(best.value)) *status = filled;
-    }
-    right.pass(here, levels[x]);
-    fill.to[y * fill.to_stride + x] = best.value;
+  __syncthreads();
+  if (threadIdx.x >= empty) return;
+  Candidate best{no_value, no_value};
+  for (int direction = 0; direction < directions; ++direction) {
+    const Candidate& candidate = candidates[direction][threadIdx.x];
+    if (candidate.weight < best.weight) best = candidate;
   }
+  const int column = columns[threadIdx.x];
+  to[column] = best.value;
+  if (has_value(best.value)) status[column] = filled;
 }
 
 // Median. A thread has two pixels, one above the other, whose windows share all rows but one each.

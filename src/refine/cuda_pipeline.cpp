@@ -48,11 +48,7 @@ CudaPipeline::CudaPipeline(const RefineParameters& parameters, const ImageFormat
   }
   if (refits()) refit_.emplace(format, layout);
   if (fills_planes()) planes_ = Planes(size, layout);
-  if (fills_directions()) {
-    weight_ = layout.reserve_plane<float>(size);
-    value_ = layout.reserve_plane<float>(size);
-  }
-  if (takes_median() || filters_guided()) before_ = layout.reserve_plane<float>(size);
+  if (fills_directions() || takes_median() || filters_guided()) before_ = layout.reserve_plane<float>(size);
   if (parameters.is_guided()) guide_ = layout.reserve_plane<std::uint8_t>(size);
 }
 
@@ -98,7 +94,6 @@ void CudaPipeline::Planes::prepare(const cuda::SharedContext& context) {
   cuda::Options options = plane_definitions();
   options.push_back(cuda::define("WARPS", static_cast<int>(warps)));
   program = cuda::Program(context, cuda::refine_planes_cu, options);
-  take_colours = program.kernel("take_colours");
   begin_superpixels = program.kernel("begin_superpixels");
   join_nearest = program.kernel("join_nearest");
   move_centres = program.kernel("move_centres");
@@ -125,7 +120,6 @@ void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory
   remove_speckles_ = program_.kernel("remove_speckles");
   fill_row_ = program_.kernel("fill_row");
   take_guide_ = program_.kernel("take_guide");
-  find_in_columns_ = program_.kernel("find_in_columns");
   fill_directions_ = program_.kernel("fill_directions");
   copy_ = program_.kernel("copy_disparity");
   median_ = program_.kernel(parameters_.median == 3 ? "median_3" : "median_5");
@@ -134,18 +128,21 @@ void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory
 void CudaPipeline::take(const StereoPair& pair, cuda::ChangingLaunches& launches) const {
   if (refits()) refit_->images.take(pair, launches);
   if (!parameters_.is_guided()) return;
+  // Planes are prepared beside the match.
+  const StreamHandle stream = launches.stream();
+  const bool forks = fills_planes() && stream != nullptr;
+  if (forks) launches.continue_on(planes_.branch.fork(stream));
   const View<std::uint8_t> guide = guide_.in(memory_);
+  const View<std::uint32_t> colours = fills_planes() ? planes_.colours.in(memory_) : View<std::uint32_t>();
   take_guide_.launch(launches, rows_of(size_), {threads}, 0, cuda::kernel_image(pair.left), size_.width,
-                     guide.data, static_cast<int>(guide.stride()));
-  if (!fills_planes()) return;
-  const View<std::uint32_t> colours = planes_.colours.in(memory_);
-  planes_.take_colours.launch(launches, rows_of(size_), {threads}, 0, cuda::kernel_image(pair.left),
-                              size_.width, colours.data, static_cast<int>(colours.stride()));
+                     guide.data, static_cast<int>(guide.stride()), colours.data,
+                     static_cast<int>(colours.stride()));
+  if (forks) launches.continue_on(stream);
 }
 
-void CudaPipeline::begin(StreamHandle stream) const {
+void CudaPipeline::begin() const {
   if (!fills_planes()) return;
-  const StreamHandle beside = planes_.branch.fork(stream);
+  const StreamHandle beside = planes_.branch.stream();
   const CudaPlaneFill fill = plane_fill();
   planes_.begin_superpixels.launch(beside, planes_.all_cells(), {threads}, 0, fill);
   for (int round = 0; round < superpixel_rounds; ++round) {
@@ -199,7 +196,7 @@ void CudaPipeline::remove_speckles(const DisparityMap& map, StreamHandle stream)
 
 void CudaPipeline::refit(View<float> disparity, StreamHandle stream) const {
   const data_cost::CudaImages& images = refit_->images;
-  images.make_ready(data_cost::CudaImages::as_it_is, stream);
+  images.find_features(data_cost::CudaImages::as_it_is, stream);
   refit_->refit.launch(stream, rows_of(size_), {threads}, 0,
                        images.costs(data_cost::CudaImages::as_it_is, nullptr), disparity.data,
                        stride_of(disparity));
@@ -245,24 +242,24 @@ void CudaPipeline::fill_planes(const DisparityMap& map, StreamHandle stream) con
 }
 
 void CudaPipeline::fill_directions(const DisparityMap& map, View<float> to, StreamHandle stream) const {
-  const View<float> weight = weight_.in(memory_), value = value_.in(memory_);
+  View<float> from = map.disparity;
+  if (to.data == from.data) {
+    from = before_.in(memory_);
+    copy(map.disparity, from, stream);
+  }
   const View<std::uint8_t> guide = guide_.in(memory_);
-  const CudaFill fill{.from = map.disparity.data,
+  const CudaFill fill{.from = from.data,
                       .to = to.data,
                       .status = map.status.data,
                       .guide = guide.data,
-                      .weight = weight.data,
-                      .value = value.data,
-                      .stride = stride_of(map.disparity),
+                      .stride = stride_of(from),
                       .to_stride = stride_of(to),
                       .status_stride = stride_of(map.status),
-                      .candidate_stride = stride_of(weight),
                       .guide_stride = static_cast<int>(guide.stride()),
                       .width = size_.width,
                       .height = size_.height,
                       .reach = fill_reach};
-  find_in_columns_.launch(stream, rows_of(size_), {threads}, 0, fill);
-  fill_directions_.launch(stream, {cuda::blocks(height_of(size_), warps)}, {lanes, warps}, 0, fill);
+  fill_directions_.launch(stream, rows_of(size_), {threads}, 0, fill);
 }
 
 void CudaPipeline::copy(View<const float> from, View<float> to, StreamHandle stream) const {

@@ -53,8 +53,8 @@ class CudaPipeline {
   void prepare(const cuda::SharedContext& context, std::byte* memory, cuda::StreamHandle stream);
   // Reads what guided steps need from the left image, and refit() from both, in memory that the GPU reaches.
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) const;
-  // Begins what needs no map, beside the work that follows on the stream.
-  void begin(cuda::StreamHandle stream) const;
+  // After take(): begins what needs no map, beside the work on the stream.
+  void begin() const;
   // After begin(): enqueues all requested steps, in their order, on a map on the device; `right` is empty unless
   // maps are checked against each other.
   void enqueue(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
@@ -106,7 +106,7 @@ class CudaPipeline {
     Buffer<CudaSuperpixel> superpixels;
     cuda::Branch branch;  // for the superpixels
     cuda::Program program;
-    cuda::Kernel take_colours, begin_superpixels, join_nearest, move_centres, fit_planes, fill_planes;
+    cuda::Kernel begin_superpixels, join_nearest, move_centres, fit_planes, fill_planes;
   };
 
   void refine(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
@@ -127,13 +127,12 @@ class CudaPipeline {
   RefineParameters parameters_;
   Size size_;
   Buffer<std::int32_t> links_, sizes_;
-  PlaneBuffer<float> before_;          // the map before a filter over windows
-  PlaneBuffer<float> weight_, value_;  // candidates of the fill in directions
+  PlaneBuffer<float> before_;  // the map before a step that reads other pixels of it
   PlaneBuffer<std::uint8_t> guide_;
   std::byte* memory_ = nullptr;
   cuda::Program program_;
   cuda::Kernel check_left_right_, label_tiles_, join_tiles_, add_sizes_, remove_speckles_, fill_row_,
-      take_guide_, find_in_columns_, fill_directions_, copy_, median_;
+      take_guide_, fill_directions_, copy_, median_;
   std::optional<Refit> refit_;
   Planes planes_;
   Guided weighted_median_, bilateral_;

@@ -30,8 +30,14 @@ __device__ __forceinline__ bool has_value(float disparity) {
   return disparity < no_value;
 }
 
+// The integer nearest a/b, ties away from 0; b > 0. A quotient of doubles is faster, and exact below 2^53: its rounding
+// cannot reach the next integer.
 __device__ __forceinline__ int64 nearest_integer(int64 a, int64 b) {
-  return a < 0 ? -((b / 2 - a) / b) : (b / 2 + a) / b;
+  const int64 dividend = (a < 0 ? -a : a) + b / 2;
+  const int64 quotient = dividend < 1ll << 53
+                             ? static_cast<int64>(static_cast<double>(dividend) / static_cast<double>(b))
+                             : dividend / b;
+  return a < 0 ? -quotient : quotient;
 }
 
 // A cell of the image. `place` is its index, row by row.
@@ -90,49 +96,68 @@ __device__ __forceinline__ int distance(const Pixel& pixel, const CudaSuperpixel
   return COLOUR_WEIGHT * colour + square(pixel.x - superpixel.x) + square(pixel.y - superpixel.y);
 }
 
-// The nearest of the superpixels that a pixel of a cell may join, as an index of the nine cells; ties go to the
-// first. −1 if there is none closer than `limit`.
-template <class MayJoin>
-__device__ __forceinline__ int nearest(const CudaPlaneFill& fill, const Pixel& pixel, int limit,
-                                       const MayJoin& may_join) {
-  int best = -1;
-#pragma unroll 1
+// Calls each(superpixel, index, is_inside) for the superpixels of the nine cells around that of a pixel. What lies
+// outside of the image is replaced by any other, because loads without branches are on their way at once.
+template <class Each>
+__device__ __forceinline__ void for_superpixels_around(const CudaPlaneFill& fill, const Pixel& pixel,
+                                                       const Each& each) {
+#pragma unroll
   for (int index = 0; index < cells_around; ++index) {
     const Cell cell = neighbour(fill, pixel.x / CELL_SIDE, pixel.y / CELL_SIDE, index);
-    if (!cell.is_inside) continue;
-    const CudaSuperpixel& superpixel = fill.superpixels[cell.place];
-    if (!may_join(superpixel)) continue;
-    const int here = distance(pixel, superpixel);
-    if (here >= limit) continue;
-    limit = here;
-    best = index;
+    each(fill.superpixels[cell.is_inside ? cell.place : 0], index, cell.is_inside);
   }
-  return best;
 }
 
-// Combines each term of all threads of the block, in every one of them.
-template <int terms, class Combine>
-__device__ __forceinline__ void combine_terms(int (&term)[terms], const Combine& combine) {
-  __shared__ int of_warps[terms][WARPS];
+// The nearest of the superpixels that a pixel is offered, as an index of the nine cells; ties go to the first.
+struct Nearest {
+  int distance, index = -1;
+
+  __device__ __forceinline__ void offer(int offered, int of, bool exists) {
+    const bool is_nearer = exists & (offered < distance);
+    distance = is_nearer ? offered : distance;
+    index = is_nearer ? of : index;
+  }
+};
+
+struct Sum {
+  static __device__ __forceinline__ int of(int a, int b) { return a + b; }
+};
+
+struct Least {
+  static __device__ __forceinline__ int of(int a, int b) { return min(a, b); }
+};
+
+template <class Combined>
+__device__ __forceinline__ int combined_in_warp(int value) {
+  for (int step = lanes / 2; step > 0; step /= 2)
+    value = Combined::of(value, __shfl_xor_sync(all_lanes, value, step));
+  return value;
+}
+
+#if __CUDA_ARCH__ >= 800
+template <>
+__device__ __forceinline__ int combined_in_warp<Sum>(int value) {
+  return __reduce_add_sync(all_lanes, value);
+}
+#endif
+
+// Combines each term of all threads of the block, for those of the first warp.
+template <class Combined, int terms>
+__device__ __forceinline__ void combine(int (&term)[terms]) {
+  __shared__ __align__(16) int of_warps[terms][WARPS];
   const int warp = threadIdx.x / lanes;
 #pragma unroll
-  for (int i = 0; i < terms; ++i)
-    for (int step = lanes / 2; step > 0; step /= 2)
-      term[i] = combine(term[i], __shfl_xor_sync(all_lanes, term[i], step));
-  __syncthreads();  // all threads have read what was there
+  for (int i = 0; i < terms; ++i) term[i] = combined_in_warp<Combined>(term[i]);
+  __syncthreads();  // the first warp has read what was there
   if (threadIdx.x % lanes == 0)
     for (int i = 0; i < terms; ++i) of_warps[i][warp] = term[i];
   __syncthreads();
+  if (warp != 0) return;
 #pragma unroll
   for (int i = 0; i < terms; ++i) {
     term[i] = of_warps[i][0];
-    for (int other = 1; other < WARPS; ++other) term[i] = combine(term[i], of_warps[i][other]);
+    for (int other = 1; other < WARPS; ++other) term[i] = Combined::of(term[i], of_warps[i][other]);
   }
-}
-
-template <int terms>
-__device__ __forceinline__ void add_up(int (&term)[terms]) {
-  combine_terms(term, [](int a, int b) { return a + b; });
 }
 
 // Sums over samples: their number, places relative to the first that the superpixel can have, and colours.
@@ -156,7 +181,7 @@ struct MemberSums {
 
 // Moves the centre of a cell's superpixel to the mean of its samples. Without any, it stays where it is.
 __device__ __forceinline__ void move_centre(const CudaPlaneFill& fill, const Cell& cell, MemberSums& sums) {
-  add_up(sums.term);
+  combine<Sum>(sums.term);
   if (threadIdx.x != 0 || sums.term[0] == 0) return;
   CudaSuperpixel& superpixel = fill.superpixels[cell.place];
   superpixel.x = (cell.x - 1) * CELL_SIDE + sums.mean(1);
@@ -170,35 +195,21 @@ __device__ __forceinline__ void move_centre(const CudaPlaneFill& fill, const Cel
 // the cell in the middle.
 template <class Each>
 __device__ __forceinline__ void for_members(const CudaPlaneFill& fill, const Cell& cell, const Each& each) {
-#pragma unroll 1
+  uint32 belong = 0;
+#pragma unroll
   for (int index = 0; index < cells_around; ++index) {
     const Cell there = neighbour(fill, cell.x, cell.y, index);
     // Seen from there, this cell lies on the opposite side.
-    if (!there.is_inside || joined_by(fill, there, threadIdx.x) != cells_around - 1 - index) continue;
-    each(sample_at(fill, there, threadIdx.x));
+    if (there.is_inside && joined_by(fill, there, threadIdx.x) == cells_around - 1 - index)
+      belong |= 1u << index;
+  }
+  for (; belong != 0; belong &= belong - 1) {
+    const int index = __ffs(static_cast<int>(belong)) - 1;
+    each(sample_at(fill, neighbour(fill, cell.x, cell.y, index), threadIdx.x));
   }
 }
 
-template <class Value>
-__device__ __forceinline__ uint32 colour_at(const Image& image, int x, int y) {
-  const Value* row =
-      reinterpret_cast<const Value*>(static_cast<const char*>(image.data) + y * image.stride_bytes);
-  constexpr int dropped_bits = 8 * sizeof(Value) - 8;
-  const Value* pixel = row + static_cast<int64>(x) * image.channels;
-  const int second = image.channels == 3 ? 1 : 0, third = image.channels == 3 ? 2 : 0;
-  return pixel[0] >> dropped_bits | pixel[second] >> dropped_bits << 8 | pixel[third] >> dropped_bits << 16;
-}
-
 }  // namespace
-
-// One thread per pixel: grid.x = rows, grid.y = blocks of a row.
-PARALLAX_KERNEL take_colours(Image image, int width, uint32* colours, int stride) {
-  wait_for_previous();
-  const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
-  if (x < width)
-    colours[static_cast<int64>(y) * stride + x] =
-        image.bits == 16 ? colour_at<uint16>(image, x, y) : colour_at<uint8>(image, x, y);
-}
 
 // Every sample belongs to the superpixel of its own cell. One block per cell, here and below: grid.x = rows of
 // cells, grid.y = cells of a row.
@@ -218,8 +229,11 @@ PARALLAX_KERNEL __launch_bounds__(block_threads) join_nearest(const __grid_const
   const Cell cell = own(fill);
   const Pixel sample = sample_at(fill, cell, threadIdx.x);
   if (!sample.is_inside) return;
-  joined_by(fill, cell, threadIdx.x) =
-      nearest(fill, sample, 0x7FFFFFFF, [](const CudaSuperpixel&) { return true; });
+  Nearest nearest{0x7FFFFFFF};
+  for_superpixels_around(fill, sample, [&](const CudaSuperpixel& superpixel, int index, bool is_inside) {
+    nearest.offer(distance(sample, superpixel), index, is_inside);
+  });
+  joined_by(fill, cell, threadIdx.x) = nearest.index;
 }
 
 PARALLAX_KERNEL __launch_bounds__(block_threads) move_centres(const __grid_constant__ CudaPlaneFill fill) {
@@ -232,9 +246,14 @@ PARALLAX_KERNEL __launch_bounds__(block_threads) move_centres(const __grid_const
 
 namespace {
 
+struct Range {
+  int lowest, highest;
+};
+
 // The samples of a superpixel that have a value, in any order. Places are relative to its centre.
 struct Values {
   int count, members;
+  Range range;
   int value[cells_around * samples_of_cell];
   signed char x[cells_around * samples_of_cell], y[cells_around * samples_of_cell];
 };
@@ -271,28 +290,35 @@ __device__ __forceinline__ void collect(const CudaPlaneFill& fill, const Cell& c
   __syncthreads();
 }
 
-struct Range {
-  int lowest, highest;
-};
-
-__device__ __forceinline__ Range range_of(const Values& values) {
-  int terms[] = {no_sample, no_sample};
+__device__ __forceinline__ void find_range(Values& values) {
+  int terms[] = {no_sample, no_sample};  // the lowest, and the negative of the highest
   for (int i = threadIdx.x; i < values.count; i += block_threads) {
     terms[0] = min(terms[0], values.value[i]);
     terms[1] = min(terms[1], -values.value[i]);
   }
-  combine_terms(terms, [](int a, int b) { return min(a, b); });
-  return {terms[0], -terms[1]};
+  combine<Least>(terms);
+  if (threadIdx.x == 0) values.range = {terms[0], -terms[1]};
+  __syncthreads();
+}
+
+// How many values have a property.
+template <class Has>
+__device__ __forceinline__ int count_if(const Values& values, const Has& has) {
+  int count = 0;
+  for (int first = 0; first < values.count; first += block_threads) {
+    const int i = first + threadIdx.x;
+    count += __syncthreads_count(i < values.count && has(i));
+  }
+  return count;
 }
 
 // The lower median, by bisection: the lowest value such that more than (count − 1) / 2 are not above it.
-__device__ __forceinline__ int lower_median(const Values& values, Range range) {
+__device__ __forceinline__ int lower_median(const Values& values) {
+  Range range = values.range;
   while (range.lowest < range.highest) {
     const int middle = range.lowest + (range.highest - range.lowest) / 2;
-    int not_above[] = {0};
-    for (int i = threadIdx.x; i < values.count; i += block_threads) not_above[0] += values.value[i] <= middle;
-    add_up(not_above);
-    if (not_above[0] > (values.count - 1) / 2)
+    const int not_above = count_if(values, [&](int i) { return values.value[i] <= middle; });
+    if (not_above > (values.count - 1) / 2)
       range.highest = middle;
     else
       range.lowest = middle + 1;
@@ -305,17 +331,22 @@ struct PlaneSums {
   int n, x, y, r, xx, xy, yy, xr, yr;
 };
 
+__device__ __forceinline__ int residual(const FittedPlane& plane, const Values& values, int i) {
+  return values.value[i] - plane.base - plane.height(values.x[i], values.y[i]);
+}
+
+// For the threads of the first warp.
 __device__ __forceinline__ PlaneSums sums_near(const FittedPlane& plane, const Values& values,
                                                int tolerance) {
   int sums[9] = {};
   for (int i = threadIdx.x; i < values.count; i += block_threads) {
-    const int x = values.x[i], y = values.y[i], r = values.value[i] - plane.base - plane.height(x, y);
+    const int x = values.x[i], y = values.y[i], r = residual(plane, values, i);
     if (abs(r) > tolerance) continue;
     const int terms[] = {1, x, y, r, x * x, x * y, y * y, x * r, y * r};
 #pragma unroll
     for (int k = 0; k < 9; ++k) sums[k] += terms[k];
   }
-  add_up(sums);
+  combine<Sum>(sums);
   return {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7], sums[8]};
 }
 
@@ -328,42 +359,56 @@ __device__ __forceinline__ bool is_too_steep(int64 slope) {
   return slope > steepest || slope < -steepest;
 }
 
-// FittedPlane::correct() of planes.h.
+// One of five values, by the lane.
+__device__ __forceinline__ int of_lane(int lane, int a, int b, int c, int d, int e) {
+  return lane == 0 ? a : lane == 1 ? b : lane == 2 ? c : lane == 3 ? d : e;
+}
+
+// FittedPlane::correct() of planes.h, by a warp. A division takes long, so lanes share them.
 __device__ __forceinline__ bool correct(FittedPlane& plane, const PlaneSums& s) {
   if (s.n < LEAST_SAMPLES) return false;
-  const int64 n = s.n;
-  const int64 xx = moment(s.n, s.xx, s.x, s.x), xy = moment(s.n, s.xy, s.x, s.y);
-  const int64 yy = moment(s.n, s.yy, s.y, s.y);
-  const int64 xr = moment(s.n, s.xr, s.x, s.r), yr = moment(s.n, s.yr, s.y, s.r);
-  const int64 determinant = xx * yy - xy * xy;
+  const int lane = threadIdx.x % lanes;
+  const auto from_lane = [](int64 value, int lane) { return __shfl_sync(all_lanes, value, lane); };
+  const int64 moments =
+      moment(s.n, of_lane(lane, s.xx, s.xy, s.yy, s.xr, s.yr), of_lane(lane, s.x, s.x, s.y, s.x, s.y),
+             of_lane(lane, s.x, s.y, s.y, s.r, s.r));
+  const int64 xx = from_lane(moments, 0), xy = from_lane(moments, 1), yy = from_lane(moments, 2);
+  const int64 xr = from_lane(moments, 3), yr = from_lane(moments, 4);
+  const int64 n = s.n, determinant = xx * yy - xy * xy;
   if (determinant < n * n) return false;
-  const int64 da = nearest_integer((xr * yy - yr * xy) * PLANE_UNIT, determinant);
-  const int64 db = nearest_integer((yr * xx - xr * xy) * PLANE_UNIT, determinant);
+  const int64 slopes =
+      nearest_integer((lane == 0 ? xr * yy - yr * xy : yr * xx - xr * xy) * PLANE_UNIT, determinant);
+  const int64 da = from_lane(slopes, 0), db = from_lane(slopes, 1);
   if (is_too_steep(plane.a + da) || is_too_steep(plane.b + db)) return false;
   plane.a += static_cast<int>(da);
   plane.b += static_cast<int>(db);
-  plane.c += static_cast<int>(nearest_integer(PLANE_UNIT * static_cast<int64>(s.r) - da * s.x - db * s.y, n));
+  plane.c +=
+      static_cast<int>(nearest_integer(PLANE_UNIT * static_cast<int64>(s.r) - da * s.x - db * s.y, s.n));
   return true;
 }
 
 // Fits the plane of a block's superpixel. False if it has none.
-__device__ __forceinline__ bool fit(const Values& values, const Range& range, FittedPlane& plane) {
+__device__ __forceinline__ bool fit(const Values& values, FittedPlane& plane) {
   __shared__ FittedPlane corrected;
   __shared__ bool exists;
   if (values.count < LEAST_SAMPLES || SAMPLES_PER_VALUE * values.count < values.members) return false;
-  plane = {lower_median(values, range), 0, 0, 0};
+  plane = {lower_median(values), 0, 0, 0};
 #pragma unroll 1
   for (int tolerance = WIDEST_TOLERANCE; tolerance >= PLANE_UNIT; tolerance /= 2) {
     const PlaneSums sums = sums_near(plane, values, tolerance);
-    if (threadIdx.x == 0) {
-      corrected = plane;
-      exists = correct(corrected, sums);
+    if (threadIdx.x < lanes) {
+      const bool is_corrected = correct(plane, sums);
+      if (threadIdx.x == 0) {
+        corrected = plane;
+        exists = is_corrected;
+      }
     }
     __syncthreads();
     if (!exists) return false;
     plane = corrected;
   }
-  return OF_VALUES * sums_near(plane, values, PLANE_UNIT).n >= NEAR_VALUES * values.count;
+  const int near = count_if(values, [&](int i) { return abs(residual(plane, values, i)) <= PLANE_UNIT; });
+  return OF_VALUES * near >= NEAR_VALUES * values.count;
 }
 
 }  // namespace
@@ -373,9 +418,9 @@ PARALLAX_KERNEL __launch_bounds__(block_threads) fit_planes(const __grid_constan
   __shared__ Values values;
   const Cell cell = own(fill);
   collect(fill, cell, values);
-  const Range range = range_of(values);
+  find_range(values);
   FittedPlane plane{};
-  const bool exists = fit(values, range, plane);
+  const bool exists = fit(values, plane);
   if (threadIdx.x != 0) return;
   CudaSuperpixel& superpixel = fill.superpixels[cell.place];
   superpixel.has_plane = exists;
@@ -383,28 +428,9 @@ PARALLAX_KERNEL __launch_bounds__(block_threads) fit_planes(const __grid_constan
   superpixel.a = plane.a;
   superpixel.b = plane.b;
   superpixel.c = plane.c;
-  superpixel.lowest = range.lowest;
-  superpixel.highest = range.highest;
+  superpixel.lowest = values.range.lowest;
+  superpixel.highest = values.range.highest;
 }
-
-namespace {
-
-// The range of the values of the superpixels with a plane, of those of the nine cells around a pixel's.
-__device__ __forceinline__ Range range_around(const CudaPlaneFill& fill, int x, int y) {
-  Range range{no_sample, -no_sample};
-#pragma unroll 1
-  for (int index = 0; index < cells_around; ++index) {
-    const Cell cell = neighbour(fill, x / CELL_SIDE, y / CELL_SIDE, index);
-    if (!cell.is_inside) continue;
-    const CudaSuperpixel& superpixel = fill.superpixels[cell.place];
-    if (!superpixel.has_plane) continue;
-    range.lowest = min(range.lowest, superpixel.lowest);
-    range.highest = max(range.highest, superpixel.highest);
-  }
-  return range;
-}
-
-}  // namespace
 
 // One thread per pixel: grid.x = rows, grid.y = blocks of a row.
 PARALLAX_KERNEL fill_planes(const __grid_constant__ CudaPlaneFill fill) {
@@ -414,12 +440,20 @@ PARALLAX_KERNEL fill_planes(const __grid_constant__ CudaPlaneFill fill) {
   float& disparity = fill.disparity[y * fill.stride + x];
   uint8& status = fill.status[y * fill.status_stride + x];
   if (has_value(disparity) || status == input_masked) return;
-  const int index = nearest(fill, pixel_at(fill, x, y), FARTHEST + 1,
-                            [](const CudaSuperpixel& superpixel) { return superpixel.has_plane != 0; });
-  if (index < 0) return;
-  const CudaSuperpixel& chosen = fill.superpixels[neighbour(fill, x / CELL_SIDE, y / CELL_SIDE, index).place];
+  const Pixel pixel = pixel_at(fill, x, y);
+  Nearest nearest{FARTHEST + 1};
+  Range range{no_sample, -no_sample};  // of the superpixels with a plane
+  for_superpixels_around(fill, pixel, [&](const CudaSuperpixel& superpixel, int index, bool is_inside) {
+    const bool has_plane = is_inside && superpixel.has_plane != 0;
+    nearest.offer(distance(pixel, superpixel), index, has_plane);
+    if (!has_plane) return;
+    range.lowest = min(range.lowest, superpixel.lowest);
+    range.highest = max(range.highest, superpixel.highest);
+  });
+  if (nearest.index < 0) return;
+  const Cell cell = neighbour(fill, x / CELL_SIDE, y / CELL_SIDE, nearest.index);
+  const CudaSuperpixel& chosen = fill.superpixels[cell.place];
   const FittedPlane plane{chosen.base, chosen.a, chosen.b, chosen.c};
-  const Range range = range_around(fill, x, y);
   const int value =
       min(max(plane.base + plane.height(x - chosen.x, y - chosen.y), range.lowest), range.highest);
   disparity = static_cast<float>(value) / PLANE_UNIT;

@@ -22,18 +22,17 @@ struct CudaGuidedStep {
 // Arguments of Fill::directions.
 struct CudaFill {
   const float* from;
-  float* to;  // may be `from`
+  float* to;  // not `from`
   unsigned char* status;
   const unsigned char* guide;
-  float *weight, *value;  // see Candidates in refine.h
-  long long stride, to_stride, status_stride, candidate_stride;
+  long long stride, to_stride, status_stride;
   int guide_stride;
   int width, height;
   int reach;  // rows up and down
 };
 
 // A superpixel of Fill::planes: its centre, and its plane if it has one. See planes.h.
-struct CudaSuperpixel {
+struct alignas(16) CudaSuperpixel {
   int x, y, red, green, blue;
   int has_plane;
   int base, a, b, c;

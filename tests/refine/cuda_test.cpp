@@ -65,7 +65,7 @@ class CudaRefineTest : public ::testing::TestWithParam<RefineCase> {
       launches.record(stream_.get());
       pipeline.take({guide.at(pointer<std::byte>(left)), right_guide.at(pointer<std::byte>(other))},
                     launches);
-      pipeline.begin(stream_.get());
+      pipeline.begin();
       pipeline.enqueue(map.view_at(pointer<float>(disparity), pointer<std::uint8_t>(status)),
                        {pointer<float>(right_disparity), size,
                         right.stride() * static_cast<std::ptrdiff_t>(sizeof(float))},

@@ -14,6 +14,7 @@ class Branch {
     forked_ = make_event(context);
     ended_ = make_event(context);
   }
+  StreamHandle stream() const { return stream_.get(); }
   StreamHandle fork(StreamHandle from) const {
     wait(from, forked_, stream_.get());
     return stream_.get();

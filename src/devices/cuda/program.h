@@ -49,6 +49,9 @@ class ChangingLaunches {
     stream_ = stream;
     nodes_.clear();
   }
+  // The stream on which launches are recorded; none while they change.
+  StreamHandle stream() const { return stream_; }
+  void continue_on(StreamHandle stream) { stream_ = stream; }
   void change(GraphExecHandle graph) {
     stream_ = nullptr;
     graph_ = graph;

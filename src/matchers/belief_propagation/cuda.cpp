@@ -109,7 +109,10 @@ class Cuda : public cuda::Plan {
 
   // Loads the kernels of the levels and initialises their memory.
   virtual void prepare_levels(StreamHandle stream) = 0;
-  // Computes costs, messages and the decision of one pair.
+  // From the gray images of all levels.
+  virtual void find_edges(Which, StreamHandle) {}
+  virtual void find_costs(Which pair, StreamHandle stream) = 0;
+  // Computes messages and the decision.
   virtual void propagate(Which pair, const CudaDecision& to, StreamHandle stream) = 0;
 
  private:
@@ -119,7 +122,8 @@ class Cuda : public cuda::Plan {
     images_.prepare(context(), device_memory(), stream);
     average_ = images_.kernel("average");
     refinement_.prepare(context(), device_memory(), stream);
-    if (at_once_) branch_.prepare(context());
+    if (at_once_) right_.prepare(context());
+    for (cuda::Branch& edges : edges_) edges.prepare(context());
     prepare_levels(stream);
   }
 
@@ -130,25 +134,38 @@ class Cuda : public cuda::Plan {
 
   void match(const DisparityMap& map, StreamHandle stream) final {
     const CudaDecision to = refine::left_map(map, model_.decision(), images_.from_start(), images_.stride());
-    refinement_.begin(stream);
-    if (checks_both()) images_.mirror(stream);
-    images_.make_ready(CudaImages::as_it_is, stream);
-    const StreamHandle of_right = at_once_ ? branch_.fork(stream) : stream;
+    refinement_.begin();
+    images_.smooth(stream);
+    const StreamHandle of_right = at_once_ ? right_.fork(stream) : stream;
+    if (checks_both()) images_.mirror(of_right);
+    images_.find_features(CudaImages::as_it_is, stream);
+    if (at_once_) right_.fork(stream);
     match_pair(CudaImages::as_it_is, to, stream);
     View<float> right;
     if (checks_both()) {
       right = at(right_disparity_);
       CudaDecision to_right = refine::right_map(to, right);
       to_right.from_start = images_.from_start(CudaImages::mirrored);
-      images_.make_ready(CudaImages::mirrored, of_right);
+      images_.find_features(CudaImages::mirrored, of_right);
       match_pair(CudaImages::mirrored, to_right, of_right);
     }
-    if (at_once_) branch_.join(stream);
+    if (at_once_) right_.join(stream);
     refinement_.enqueue(map, right, stream);
   }
 
   void match_pair(Which pair, const CudaDecision& to, StreamHandle stream) {
-    for (std::size_t level = 1; has_edges() && level < sizes_.size(); ++level) {
+    if (has_edges()) {
+      const StreamHandle beside = edges_[pair].fork(stream);
+      find_grays(pair, beside);
+      find_edges(pair, beside);
+    }
+    find_costs(pair, stream);
+    if (has_edges()) edges_[pair].join(stream);
+    propagate(pair, to, stream);
+  }
+
+  void find_grays(Which pair, StreamHandle stream) {
+    for (std::size_t level = 1; level < sizes_.size(); ++level) {
       const View<const std::uint16_t> fine = gray(level - 1, pair);
       const View<std::uint16_t> coarse = at(grays_[pair][level]);
       average_.launch(stream,
@@ -157,7 +174,6 @@ class Cuda : public cuda::Plan {
                       {block_threads}, 0, fine.data, fine.size.width, fine.size.height,
                       static_cast<int>(fine.stride()), coarse.data, static_cast<int>(coarse.stride()));
     }
-    propagate(pair, to, stream);
   }
 
   Model model_;
@@ -165,7 +181,7 @@ class Cuda : public cuda::Plan {
   std::vector<Size> sizes_;
   CudaImages images_;
   refine::CudaPipeline refinement_;
-  cuda::Branch branch_;
+  cuda::Branch right_, edges_[2];  // the match of the mirrored pair; the edges of each pair
   std::vector<PlaneBuffer<std::uint16_t>> grays_[2];  // by pair
   PlaneBuffer<float> right_disparity_;
   Kernel average_;
@@ -368,8 +384,7 @@ class Integer final : public Cuda {
     return {repeated(model().slopes[0]), repeated(model().truncations[0])};
   }
 
-  void propagate(Which pair, const CudaDecision& to, StreamHandle stream) override {
-    if (has_edges()) find_edges(pair, stream);
+  void find_costs(Which pair, StreamHandle stream) override {
     const std::size_t finest = candidates_.finest_data();
     if (finest == 0)
       find_costs_.launch(stream, grid(0, 2), {threads_}, 0, level(0, pair), costs(pair));
@@ -377,6 +392,9 @@ class Integer final : public Cuda {
       candidates_.find_costs(level(finest, pair), pair, costs(pair), stream);
     for (std::size_t index = finest + 1; index < sizes().size(); ++index)
       add_up_.launch(stream, grid(index), {threads_}, 0, level(index - 1, pair), level(index, pair));
+  }
+
+  void propagate(Which pair, const CudaDecision& to, StreamHandle stream) override {
     for (std::size_t index = sizes().size(); index-- > candidates_.levels();) iterate(index, pair, stream);
     for (std::size_t index = candidates_.levels(); index-- > 0;) iterate_candidates(index, pair, stream);
     if (candidates_.levels() > 0)
@@ -385,7 +403,7 @@ class Integer final : public Cuda {
       decide_.launch(stream, grid(0, 2), {threads_}, 0, level(0, pair), to);
   }
 
-  void find_edges(Which pair, StreamHandle stream) const {
+  void find_edges(Which pair, StreamHandle stream) override {
     CudaEdges edges = {};
     std::size_t rows = 0;
     for (std::size_t index = 0; index < sizes().size(); ++index) {
@@ -617,11 +635,14 @@ class Float final : public Cuda {
             cuda::blocks(static_cast<std::size_t>(size.width + 1) / 2, threads), colours};
   }
 
-  void propagate(Which pair, const CudaDecision& to, StreamHandle stream) override {
+  void find_costs(Which pair, StreamHandle stream) override {
     find_costs_.launch(stream, grid(0, block_threads, 2), {block_threads}, 0, level(0, pair), costs(pair));
     for (std::size_t index = 1; index < levels_.size(); ++index)
       add_up_.launch(stream, grid(index, block_threads, 2), {block_threads}, 0, level(index - 1, pair),
                      level(index, pair));
+  }
+
+  void propagate(Which pair, const CudaDecision& to, StreamHandle stream) override {
     for (std::size_t index = levels_.size(); index-- > 0;) iterate(index, pair, stream);
     decide_.launch(stream, grid(0, block_threads, 2), {block_threads}, 0, level(0, pair), to);
   }

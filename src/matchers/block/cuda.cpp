@@ -154,7 +154,7 @@ void CudaPlan::filter(StreamHandle stream) const {
 }
 
 void CudaPlan::match(const DisparityMap& map, StreamHandle stream) {
-  refinement_.begin(stream);
+  refinement_.begin();
   filter(stream);
   decide(decision(map), stream);
   refinement_.enqueue(map, right_map() ? at(right_disparity_) : View<float>(), stream);

@@ -242,7 +242,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
 
   void match(const DisparityMap& map, StreamHandle stream) override {
     const CudaPyramid all = pyramid();
-    refinement_.begin(stream);
+    refinement_.begin();
     for (int level = levels_a_tile - 1; level + 1 < level_count(); level += levels_a_tile - 1)
       halve_.launch(stream, tiles_of(levels_[index(level)].size), {take_threads}, 0, all, level, at(masked_));
     describe_.launch(stream, {static_cast<unsigned>(all.first_tile[level_count()]), 2},

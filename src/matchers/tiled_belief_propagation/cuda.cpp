@@ -334,7 +334,8 @@ class Cuda final : public cuda::Plan {
 
   void match(const DisparityMap& map, StreamHandle stream) override {
     const CudaDecision to = refine::left_map(map, model_.decision(), images_.from_start(), images_.stride());
-    refinement_.begin(stream);
+    refinement_.begin();
+    images_.smooth(stream);
     if (checks_both()) images_.mirror(stream);
     match_pair(CudaImages::as_it_is, to, stream);
     View<float> right;
@@ -346,7 +347,7 @@ class Cuda final : public cuda::Plan {
   }
 
   void match_pair(CudaImages::Which pair, const CudaDecision& to, StreamHandle stream) {
-    images_.make_ready(pair, stream);
+    images_.find_features(pair, stream);
     const auto threads =
         static_cast<std::size_t>(format().size.width) * static_cast<std::size_t>(dealing_.lanes);
     find_costs_.launch(
