@@ -393,8 +393,12 @@ void CandidateLevels::run(const LabelLevel& coarser, bool mirrored, Wanted wante
   const Size tiles = tile_count(sizes_.front());
   constexpr int least_rows = 4;
   const int bands = std::clamp(tiles.height / least_rows, 1, workers.slots());
+  // A band begins where a tile of the coarser level does, so that fewer of those are computed twice.
+  const auto first_row = [&](int band) {
+    return std::min(tiles.height, round_up(tiles.height * band / bands, 2));
+  };
   workers.for_each(bands, [&](int band, int slot) {
-    const Range rows{tiles.height * band / bands, tiles.height * (band + 1) / bands};
+    const Range rows{first_row(band), first_row(band + 1)};
     for (int column = 0; column < tiles.width; column += strip_columns_) {
       Sweep& finest = sweep(slot, 0);
       finest.begin(rows, {column, std::min(column + strip_columns_, tiles.width)});
