@@ -24,11 +24,39 @@ struct Row {
   int highest(int x) const { return std::max({at(x), between(x - 1), between(x)}); }
 };
 
+// Birchfield & Tomasi 1998, equations 2–4: how far a sample is from what the other image shows within half a
+// pixel of its own; the lower of both ways.
+int birchfield_tomasi(View<const std::uint16_t> left_image, View<const std::uint16_t> right_image, int x,
+                      int right_x, int y) {
+  const Row left{left_image.row(y), left_image.size.width}, right{right_image.row(y), right_image.size.width};
+  const auto distance = [](int sample, const Row& other, int at) {
+    return std::max({0, sample - other.highest(at), other.lowest(at) - sample});
+  };
+  return std::min(distance(left.at(x), right, right_x), distance(right.at(right_x), left, x));
+}
+
+// Horizontal Sobel gradients of a row, cut at ± `steepest`, which is then added. There are none at the borders.
+void find_gradients(View<const std::uint16_t> gray, int y, std::uint16_t* out) {
+  constexpr int steepest = 15 * per_level;
+  const int width = gray.size.width;
+  const auto difference = [&](int x, int v) {
+    const std::uint16_t* row = gray.row(std::clamp(v, 0, gray.size.height - 1));
+    return row[x + 1] - row[x - 1];
+  };
+  for (int x = 0; x < width; ++x) {
+    const bool is_border = x == 0 || x == width - 1;
+    const int gradient = is_border ? 0 : difference(x, y - 1) + 2 * difference(x, y) + difference(x, y + 1);
+    out[x] = static_cast<std::uint16_t>(std::clamp(gradient, -steepest, steepest) + steepest);
+  }
+}
+
 }  // namespace
 
 int highest_counted(DataCost cost, float truncation) {
-  constexpr int signature_bits = 62;
-  const int highest = cost == DataCost::census ? signature_bits * per_level : highest_difference;
+  constexpr int signature_bits = 62, opposites = 31;
+  const int highest = cost == DataCost::census                    ? signature_bits * per_level
+                      : cost == DataCost::census_centre_symmetric ? opposites * per_level
+                                                                  : highest_difference;
   if (truncation <= 0) return highest;
   return static_cast<int>(std::min(truncation * per_level + 0.5f, static_cast<float>(highest)));
 }
@@ -47,7 +75,10 @@ struct Window {
 Window window_of(DataCost cost) {
   switch (cost) {
     case DataCost::census:
+    case DataCost::census_centre_symmetric:
       return {4, 3};
+    case DataCost::gradient_birchfield_tomasi:
+      return {2, 1};
     case DataCost::birchfield_tomasi:
       return {1, 0};
     case DataCost::mean_absolute_difference:
@@ -154,6 +185,8 @@ void DataCosts::reserve(Arena& arena) {
   for (auto& side : samples_)
     for (auto& samples : side) samples = arena.reserve_plane<std::uint16_t>(size_);
   for (auto* plane : {&unsmoothed_, &half_smoothed_}) *plane = arena.reserve_plane<std::uint16_t>(size_);
+  if (takes_gradients())
+    for (auto& gradients : gradients_) gradients = arena.reserve_plane<std::uint16_t>(size_);
 }
 
 void DataCosts::prepare(const StereoPair& pair, bool mirrored) {
@@ -172,6 +205,9 @@ void DataCosts::prepare(const StereoPair& pair, bool mirrored) {
       for (int y = 0; y < size_.height; ++y)
         smooth_column(half_smoothed_, y, weights_, samples_[side][channel].row(y));
     }
+    if (!takes_gradients()) continue;
+    for (int y = 0; y < size_.height; ++y)
+      find_gradients(samples_[side][gray_channel], y, gradients_[side].row(y));
   }
 }
 
@@ -219,6 +255,7 @@ int DataCosts::difference(int x, int right_x, int y) const {
   const auto channel_difference = [&](int channel) {
     return std::abs(samples_[0][channel].at(x, y) - samples_[1][channel].at(right_x, y));
   };
+  const View<std::uint16_t> gray[] = {samples_[0][gray_channel], samples_[1][gray_channel]};
   switch (model_.cost) {
     case DataCost::absolute_difference_colour: {
       constexpr int third = 21845;  // of 65536
@@ -229,8 +266,13 @@ int DataCosts::difference(int x, int right_x, int y) const {
     }
     case DataCost::census:
       return per_level * hamming(x, right_x, y);
+    case DataCost::census_centre_symmetric:
+      return per_level * hamming_of_opposites(x, right_x, y);
     case DataCost::birchfield_tomasi:
-      return birchfield_tomasi(x, right_x, y);
+      return birchfield_tomasi(gray[0], gray[1], x, right_x, y);
+    case DataCost::gradient_birchfield_tomasi:
+      return birchfield_tomasi(gradients_[0], gradients_[1], x, right_x, y) +
+             birchfield_tomasi(gray[0], gray[1], x, right_x, y) / 4;
     case DataCost::mean_absolute_difference:
       return mean_absolute_difference(x, right_x, y);
     case DataCost::absolute_difference:
@@ -254,15 +296,18 @@ int DataCosts::hamming(int x, int right_x, int y) const {
   return bits;
 }
 
-// Birchfield & Tomasi 1998, equations 2–4: how far a sample is from what the other image shows within half a
-// pixel of its own; the lower of both ways.
-int DataCosts::birchfield_tomasi(int x, int right_x, int y) const {
-  const Row left{samples_[0][gray_channel].row(y), size_.width};
-  const Row right{samples_[1][gray_channel].row(y), size_.width};
-  const auto distance = [](int sample, const Row& other, int at) {
-    return std::max({0, sample - other.highest(at), other.lowest(at) - sample});
+int DataCosts::hamming_of_opposites(int x, int right_x, int y) const {
+  const auto brighter = [&](int side, int centre, int i, int j) {
+    const View<std::uint16_t>& image = samples_[side][gray_channel];
+    const auto at = [&](int u, int v) {
+      return image.at(std::clamp(u, 0, size_.width - 1), std::clamp(v, 0, size_.height - 1));
+    };
+    return at(centre + i, y + j) > at(centre - i, y - j);
   };
-  return std::min(distance(left.at(x), right, right_x), distance(right.at(right_x), left, x));
+  int bits = 0;
+  for (int j = -3; j <= 0; ++j)
+    for (int i = -4; i <= (j < 0 ? 4 : -1); ++i) bits += brighter(0, x, i, j) != brighter(1, right_x, i, j);
+  return bits;
 }
 
 // The mean in integer gray levels, rounded down.

@@ -111,15 +111,17 @@ class DataCosts {
   int column(int x, int label) const { return x - model_.min_disparity - label; }
   int difference(int x, int right_x, int y) const;
   int hamming(int x, int right_x, int y) const;
-  int birchfield_tomasi(int x, int right_x, int y) const;
+  int hamming_of_opposites(int x, int right_x, int y) const;
   int mean_absolute_difference(int x, int right_x, int y) const;
   bool in_frame(int x, int y) const;
   bool takes_volume() const { return model_.cost == DataCost::volume; }
+  bool takes_gradients() const { return model_.cost == DataCost::gradient_birchfield_tomasi; }
 
   CostModel model_;
   Size size_;
   std::vector<std::uint32_t> weights_;
   View<std::uint16_t> samples_[2][4], unsmoothed_, half_smoothed_;
+  View<std::uint16_t> gradients_[2];  // of gradient_birchfield_tomasi
   StereoPair pair_;
   bool mirrored_ = false;
 };

@@ -22,6 +22,8 @@ Feature choose_feature(DataCost cost, Depth depth, float smoothing) {
     case DataCost::absolute_difference:
     case DataCost::volume:
     case DataCost::mean_absolute_difference:
+    case DataCost::census_centre_symmetric:
+    case DataCost::gradient_birchfield_tomasi:
       break;
   }
   return depth == Depth::bits8 && smoothing == 0 ? Feature::bytes : Feature::gray;

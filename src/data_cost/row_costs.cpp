@@ -125,7 +125,7 @@ void simple_costs(const RowCosts& row) {
     const std::ptrdiff_t x = row.first + i;
     const Levels<feature, windows, Bytes> levels(row, i);
     const auto valid = hn::LoadU(tag, row.left_valid + x);
-    auto least = hn::Set(tag, 255);
+    auto least = row.subtracts_least ? hn::Set(tag, 255) : hn::Zero(tag);
     for (int label = 0; label < row.labels; ++label) {
       const std::ptrdiff_t shift = row.labels - 1 - label;
       std::uint8_t* at = out + label * row.stride + i;
@@ -136,6 +136,7 @@ void simple_costs(const RowCosts& row) {
       least = hn::Min(least, cost);
       hn::StoreU(cost, tag, at);
     }
+    if (!row.subtracts_least && row.bound >= 255) continue;
     for (int label = 0; label < row.labels; ++label) {
       std::uint8_t* at = out + label * row.stride + i;
       hn::StoreU(hn::Min(hn::Sub(hn::LoadU(tag, at), least), bound), tag, at);
@@ -160,11 +161,13 @@ void settle(const float* units, std::ptrdiff_t step, const RowCosts& row, Elemen
   const Floats tag;
   const hn::Rebind<Element, Floats> narrow;
   const auto bound = hn::Set(tag, static_cast<float>(row.bound));
-  auto least = hn::Set(tag, std::numeric_limits<float>::infinity());
-  for (int label = 0; label < row.labels; ++label)
-    least = hn::Min(least, hn::LoadU(tag, units + label * step));
+  auto least = row.subtracts_least ? hn::Set(tag, std::numeric_limits<float>::infinity()) : hn::Zero(tag);
+  if (row.subtracts_least)
+    for (int label = 0; label < row.labels; ++label)
+      least = hn::Min(least, hn::LoadU(tag, units + label * step));
   for (int label = 0; label < row.labels; ++label) {
-    const auto kept = hn::Min(hn::Sub(hn::LoadU(tag, units + label * step), least), bound);
+    const auto more = hn::Max(hn::Sub(hn::LoadU(tag, units + label * step), least), hn::Zero(tag));
+    const auto kept = hn::Min(more, bound);
     hn::StoreU(hn::DemoteTo(narrow, hn::ConvertTo(Integers(), kept)), narrow, out + label * row.stride);
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data costs of a row of neighbouring pixels: DataCosts::at() minus the least of each pixel, cut at a bound.
+// Data costs of a row of neighbouring pixels: DataCosts::at(), by request minus the least of each pixel, but not below 0,
+// and cut at a bound.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +35,8 @@ struct RowCosts {
   float scale;
   int differences;
   float outside;
-  int bound;
+  bool subtracts_least;  // of each pixel's costs, from all of them
+  int bound;             // costs are cut here
   // Pixels first … first + count − 1, and more, up to a full widest vector of bytes.
   int first, count;
   void* out;  // pixel first + i of label k is element k·stride + i

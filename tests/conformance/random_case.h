@@ -136,6 +136,7 @@ class RandomCase {
   std::string value_of(const ParameterInfo& parameter);
   bool is_accepted();
   void make_volume();
+  bool has_choice(const std::string& name, const std::string& value) const;
   bool takes_volume() const;
 
   std::string method_;

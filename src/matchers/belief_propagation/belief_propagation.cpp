@@ -87,10 +87,7 @@ Model make_model(const BeliefPropagationParameters& p) {
   model.differences = data_cost::highest_counted(p.cost, p.data_truncation);
   model.outside = model.rounded(p.outside_cost.value_or(0) * model.scale);
   for (int difference = 0; difference < static_cast<int>(edge_table_size); ++difference) {
-    const double weight =
-        p.edge_contrast > 0 ? p.edge_floor + (1.0 - p.edge_floor) *
-                                                 std::exp(-difference / static_cast<double>(p.edge_contrast))
-                            : 1.0;
+    const double weight = data_cost::edge_weight(difference, p.edge_contrast, p.edge_floor);
     // The slope is at least one unit, because with 0 a message would say nothing; above the bound, a higher
     // slope has no further effect.
     const float truncation = model.rounded(static_cast<float>(weight) * model.truncation * model.scale);

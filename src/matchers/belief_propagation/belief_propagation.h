@@ -41,6 +41,7 @@
 #include "core/plan.h"
 #include "core/tuning.h"
 #include "data_cost/data_cost.h"
+#include "data_cost/edge_weight.h"
 #include "matchers/method.h"
 #include "refine/decision.h"
 
@@ -71,9 +72,9 @@ inline bool is_integer(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::fixed8 || arithmetic == Arithmetic::fixed16;
 }
 
-using data_cost::check_reachable, data_cost::DataCosts, data_cost::gray_channel,
-    data_cost::highest_difference, data_cost::per_level, data_cost::sample_row, data_cost::smooth_column,
-    data_cost::smooth_row, data_cost::smoothing_weights;
+using data_cost::check_reachable, data_cost::DataCosts, data_cost::edge_index, data_cost::edge_table_size,
+    data_cost::gray_channel, data_cost::highest_difference, data_cost::per_level, data_cost::sample_row,
+    data_cost::smooth_column, data_cost::smooth_row, data_cost::smoothing_weights;
 
 // Values derived from the parameters. Costs are in units: integers in integer arithmetic, else floats whose
 // unit is one label of discontinuity.
@@ -112,11 +113,5 @@ Margins margins(const BeliefPropagationParameters& parameters, Size size, int pa
 
 // Sizes of the levels, the image first.
 std::vector<Size> level_sizes(Size image, int levels);
-
-inline constexpr std::size_t edge_table_size = highest_difference / per_level + 2;
-
-inline int edge_index(int difference) {
-  return (difference + per_level / 2) / per_level;
-}
 
 }  // namespace parallax::belief_propagation

@@ -21,10 +21,10 @@
 #include <vector>
 
 #include "core/round_up.h"
+#include "data_cost/cost_rows.h"
 #include "devices/cpu/tuning.h"
 #include "matchers/host_plan.h"
 #include "matchers/tiled_belief_propagation/batches.h"
-#include "matchers/tiled_belief_propagation/costs.h"
 #include "matchers/tiled_belief_propagation/cpu_kernels.h"
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
 #include "refine/decision.h"
@@ -73,7 +73,7 @@ class Cpu final : public host::Plan {
         cell_(cell(shape_.element_bytes)),
         pieces_(cut_rows()),
         batches_(grid_, shape_.tiles),
-        costs_(model_, format, shape_.element_bytes, workers_.slots()),
+        costs_(model_, {shape_.element_bytes, true, model_.data_bound()}, format, workers_.slots()),
         work_(static_cast<std::size_t>(shares_tiles() ? 1 : workers_.slots())),
         scratch_(static_cast<std::size_t>(workers_.slots())) {
     data_cost::check_reachable(model_.cost, model_.min_disparity, model_.labels, size_);
@@ -243,12 +243,12 @@ class Cpu final : public host::Plan {
     const int pixels = piece.last - piece.first;
     if (costs_.cost_bytes() == shape_.element_bytes) {
       // Copies lanes in full cells: the group has room, and surplus lanes are ignored.
-      copy_labels(costs, Costs::stride(), data, shape_.lanes, round_up(pixels, cell_));
+      copy_labels(costs, data_cost::CostRows::stride(), data, shape_.lanes, round_up(pixels, cell_));
     } else {
       const auto* from = reinterpret_cast<const std::uint8_t*>(costs);
       auto* to = reinterpret_cast<std::uint16_t*>(data);
       for (int label = 0; label < shape_.labels; ++label)
-        std::copy_n(from + label * Costs::stride(), pixels, to + label * shape_.lanes);
+        std::copy_n(from + label * data_cost::CostRows::stride(), pixels, to + label * shape_.lanes);
     }
   }
 
@@ -630,7 +630,7 @@ class Cpu final : public host::Plan {
   int cell_;
   std::vector<Piece> pieces_;
   Batches batches_;
-  Costs costs_;
+  data_cost::CostRows costs_;
   std::byte* data_ = nullptr;     // [batch][block of columns][step][label][lane]
   std::vector<Work> work_;        // one, or one for each slot
   std::vector<Scratch> scratch_;  // by slot

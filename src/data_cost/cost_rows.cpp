@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "matchers/tiled_belief_propagation/costs.h"
+#include "data_cost/cost_rows.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "core/round_up.h"
 
-namespace parallax::tiled_belief_propagation {
+namespace parallax::data_cost {
 
-using data_cost::Feature, data_cost::feature_bytes, data_cost::feature_planes, data_cost::most_at_once,
-    data_cost::per_level, data_cost::RowCosts, data_cost::widest_vector_bytes;
-
-Costs::Costs(const Model& model, const ImageFormat& format, int element_bytes, int slots)
+CostRows::CostRows(const CostModel& model, const Form& form, const ImageFormat& format, int slots)
     : model_(model),
+      form_(form),
       size_(format.size),
-      feature_(data_cost::choose_feature(model.cost, format.depth, model.smoothing)),
+      feature_(choose_feature(model.cost, format.depth, model.smoothing)),
       features_(feature_, model.smoothing, format, slots),
-      cost_bytes_(element_bytes),
+      cost_bytes_(form.element_bytes),
       scratch_(static_cast<std::size_t>(slots)) {
   make_table();
 }
 
-void Costs::reserve(Arena& arena) {
+void CostRows::reserve(Arena& arena) {
   features_.reserve(arena);
   const int planes = feature_planes(feature_), bytes = feature_bytes(feature_);
   rows_[0] = reserve_rows(planes, bytes, size_.width, arena);
@@ -32,12 +30,12 @@ void Costs::reserve(Arena& arena) {
   for (Scratch& scratch : scratch_) {
     scratch.costs = arena.reserve<std::byte>(static_cast<std::size_t>(model_.labels * cost_bytes_) *
                                              static_cast<std::size_t>(stride()));
-    scratch.units = arena.reserve<std::byte>(data_cost::row_costs_scratch(model_.labels));
+    scratch.units = arena.reserve<std::byte>(row_costs_scratch(model_.labels));
   }
 }
 
 // Includes room for elements that full vectors read and write beyond the end.
-Costs::Rows Costs::reserve_rows(int planes, int bytes, int elements, Arena& arena) const {
+CostRows::Rows CostRows::reserve_rows(int planes, int bytes, int elements, Arena& arena) const {
   Rows rows;
   rows.pitch = round_up(elements + 2 * border + 2 * widest_vector_bytes, widest_vector_bytes);
   rows.planes = planes;
@@ -49,7 +47,7 @@ Costs::Rows Costs::reserve_rows(int planes, int bytes, int elements, Arena& aren
 }
 
 // Makes a table of costs, where differences are integer levels, or bits, and all costs fit in bytes.
-void Costs::make_table() {
+void CostRows::make_table() {
   constexpr int levels = 256, highest_byte = 255;
   const float highest = model_.data_cost((levels - 1) * per_level);
   if (takes_volume() || (feature_bytes(feature_) != 1 && !compares_windows()) ||
@@ -64,18 +62,18 @@ void Costs::make_table() {
     same_ = same_ && table_[static_cast<std::size_t>(level)] == level;
 }
 
-void Costs::prepare(const StereoPair& pair, bool mirrored, const Workers& workers) {
+void CostRows::prepare(const StereoPair& pair, bool mirrored, const Workers& workers) {
   pair_ = pair;
   mirrored_ = mirrored;
   if (mirrored) {
     std::swap(pair_.left, pair_.right);
     std::swap(pair_.left_mask, pair_.right_mask);
   }
-  if (!takes_volume()) features_.prepare(pair_, mirrored, workers);
+  if (!takes_volume() || form_.keeps_gray) features_.prepare(pair_, mirrored, workers);
   for_row_ranges(workers, size_.height, [&](int first, int last, int slot) {
     for (int y = first; y < last; ++y) {
       for (int side = 0; side < 2 && !takes_volume(); ++side) {
-        const data_cost::RowFeatures::Planes planes = features_.planes(side, y, slot);
+        const RowFeatures::Planes planes = features_.planes(side, y, slot);
         for (int plane = 0; plane < feature_planes(feature_); ++plane) {
           const std::uint16_t* row = planes[static_cast<std::size_t>(plane)];
           if (feature_bytes(feature_) == 1)
@@ -84,29 +82,29 @@ void Costs::prepare(const StereoPair& pair, bool mirrored, const Workers& worker
             keep_row<std::uint16_t>(side, y, plane, row);
         }
       }
-      data_cost::write_validity(model_, pair_, mirrored, y, {validity(0, y), validity(1, y), status_.row(y)});
+      write_validity(model_, pair_, mirrored, y, {validity(0, y), validity(1, y), status_.row(y)});
     }
   });
 }
 
 template <class Element>
-void Costs::keep_row(int side, int y, int plane, const std::uint16_t* row) const {
+void CostRows::keep_row(int side, int y, int plane, const std::uint16_t* row) const {
   const auto* from = reinterpret_cast<const Element*>(row);
   auto* to = reinterpret_cast<Element*>(rows_[side].at(y, plane)) + border;
-  if (side == 1) return data_cost::extend_row(from, size_.width, model_, border, to);
+  if (side == 1) return extend_row(from, size_.width, model_, border, to);
   std::fill_n(to - border, border, from[0]);
   std::copy_n(from, size_.width, to);
   std::fill_n(to + size_.width, border, from[size_.width - 1]);
 }
 
-RowCosts Costs::row_costs(int y, int first, int count, int slot) const {
+RowCosts CostRows::row_costs(int y, int first, int count, int slot) const {
   const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
   RowCosts row{};
   row.labels = model_.labels;
   row.feature = feature_;
   row.windows = compares_windows();
   const std::ptrdiff_t before = border * feature_bytes(feature_);
-  for (int plane = 0; plane < (row.windows ? data_cost::window_rows : feature_planes(feature_)); ++plane) {
+  for (int plane = 0; plane < (row.windows ? window_rows : feature_planes(feature_)); ++plane) {
     const int v = row.windows ? std::clamp(y + plane - border, 0, size_.height - 1) : y;
     row.left[plane] = rows_[0].at(v, row.windows ? 0 : plane) + before;
     row.right[plane] = rows_[1].at(v, row.windows ? 0 : plane) + before;
@@ -120,7 +118,8 @@ RowCosts Costs::row_costs(int y, int first, int count, int slot) const {
   row.scale = model_.cost_scale;
   row.differences = model_.differences;
   row.outside = model_.outside;
-  row.bound = model_.data_bound();
+  row.subtracts_least = form_.subtracts_least;
+  row.bound = form_.bound;
   row.first = first;
   row.count = count;
   row.out = scratch.costs;
@@ -130,19 +129,19 @@ RowCosts Costs::row_costs(int y, int first, int count, int slot) const {
   return row;
 }
 
-const void* Costs::row(int y, int first, int count, int slot) const {
+const void* CostRows::row(int y, int first, int count, int slot) const {
   const RowCosts row = row_costs(y, first, count, slot);
   if (takes_volume())
     write_volume(y, slot, row);
   else
-    data_cost::write_row_costs(row);
+    write_row_costs(row);
   return row.out;
 }
 
-void Costs::write_volume(int y, int slot, RowCosts row) const {
+void CostRows::write_volume(int y, int slot, RowCosts row) const {
   constexpr int step = widest_vector_bytes;
   auto* units = reinterpret_cast<float*>(scratch_[static_cast<std::size_t>(slot)].units);
-  const data_cost::CostModel model = model_;  // a copy, which stores of costs cannot alias
+  const CostModel model = model_;  // a copy, which stores of costs cannot alias
   const auto cost = [&](int x, int label) {
     if (row.left_valid[x] == 0) return 0.0f;
     if (row.right_valid[x + model.labels - 1 - label] == 0) return model.outside;
@@ -155,9 +154,9 @@ void Costs::write_volume(int y, int slot, RowCosts row) const {
     for (int i = 0; i < row.count; ++i)
       for (int label = 0; label < model_.labels; ++label)
         units[label * step + i] = cost(row.first + i, label);
-    data_cost::settle_costs(units, row);
+    settle_costs(units, row);
     row.out = static_cast<std::byte*>(row.out) + step * row.out_bytes;
   }
 }
 
-}  // namespace parallax::tiled_belief_propagation
+}  // namespace parallax::data_cost

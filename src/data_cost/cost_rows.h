@@ -8,14 +8,18 @@
 #include "core/arena.h"
 #include "core/workers.h"
 #include "data_cost/row_costs.h"
-#include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
 
-namespace parallax::tiled_belief_propagation {
+namespace parallax::data_cost {
 
-class Costs {
+class CostRows {
  public:
-  // `element_bytes`: size of costs that are not known to fit in bytes.
-  Costs(const Model& model, const ImageFormat& format, int element_bytes, int slots);
+  struct Form {
+    int element_bytes;        // of costs that are not known to fit in bytes
+    bool subtracts_least;     // whether a pixel's least cost is subtracted from all of them
+    int bound;                // costs are cut here
+    bool keeps_gray = false;  // even if costs are the caller's
+  };
+  CostRows(const CostModel& model, const Form& form, const ImageFormat& format, int slots);
 
   // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena);
@@ -23,6 +27,8 @@ class Costs {
   // As DataCosts::prepare().
   void prepare(const StereoPair& pair, bool mirrored, const Workers& workers);
 
+  // Of the left image, smoothed as for costs.
+  View<const std::uint16_t> gray() const { return features_.gray(0); }
   // For each pixel: matched, or the Status that is known before matching.
   const View<std::uint8_t>& status() const { return status_; }
 
@@ -33,10 +39,10 @@ class Costs {
   // As many pixels as fit in the first-level cache.
   int at_once() const {
     constexpr int first_cache = 16384;
-    return std::clamp(first_cache / model_.labels, 64, data_cost::most_at_once);
+    return std::clamp(first_cache / model_.labels, 64, most_at_once);
   }
   // Includes a margin, which also keeps labels in different sets of the cache.
-  static constexpr int stride() { return data_cost::most_at_once + data_cost::widest_vector_bytes; }
+  static constexpr int stride() { return most_at_once + widest_vector_bytes; }
 
  private:
   // Rows of one side: [row][plane][pitch].
@@ -51,7 +57,7 @@ class Costs {
   struct Scratch {
     std::byte *costs, *units;
   };
-  static constexpr int border = data_cost::window_radius;
+  static constexpr int border = window_radius;
 
   Rows reserve_rows(int planes, int bytes, int elements, Arena& arena) const;
   bool takes_volume() const { return model_.cost == DataCost::volume; }
@@ -63,13 +69,14 @@ class Costs {
   std::uint8_t* validity(int side, int y) const {
     return reinterpret_cast<std::uint8_t*>(valid_[side].at(y, 0));
   }
-  data_cost::RowCosts row_costs(int y, int first, int count, int slot) const;
-  void write_volume(int y, int slot, data_cost::RowCosts row) const;
+  RowCosts row_costs(int y, int first, int count, int slot) const;
+  void write_volume(int y, int slot, RowCosts row) const;
 
-  Model model_;
+  CostModel model_;
+  Form form_;
   Size size_;
-  data_cost::Feature feature_;
-  data_cost::RowFeatures features_;
+  Feature feature_;
+  RowFeatures features_;
   int cost_bytes_;
   bool simple_ = false, same_ = true;
   std::vector<std::uint8_t> table_;
@@ -81,4 +88,4 @@ class Costs {
   bool mirrored_ = false;
 };
 
-}  // namespace parallax::tiled_belief_propagation
+}  // namespace parallax::data_cost

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matchers/semi_global/semi_global.h"
+#include "refine/refine.h"
+
+namespace parallax {
+namespace semi_global {
+namespace {
+
+using detail::Audience, detail::Fields;
+
+Fields fields(SemiGlobalParameters& p) {
+  Fields fields;
+  detail::add_range_fields(fields, p.min_disparity, p.disparities, 2, 1024);
+  fields.group(detail::matching_group)
+      .add("paths", p.paths, detail::range(4, 8), {"Paths through each pixel: 4, 5 or 8"})
+      .add("aggregation", p.aggregation, {{"sgm", Aggregation::sgm}, {"mgm", Aggregation::mgm}},
+           {"What a path brings to a pixel: the costs before it (sgm), or the mean of those and the costs "
+            "beside it "
+            "(mgm)"})
+      .add("cost", p.cost,
+           {{"absolute-difference", DataCost::absolute_difference},
+            {"absolute-difference-colour", DataCost::absolute_difference_colour},
+            {"census", DataCost::census},
+            {"birchfield-tomasi", DataCost::birchfield_tomasi},
+            {"census-centre-symmetric", DataCost::census_centre_symmetric},
+            {"gradient-birchfield-tomasi", DataCost::gradient_birchfield_tomasi},
+            {"volume", DataCost::volume}},
+           {"Data cost"})
+      .add("data_weight", p.data_weight, detail::range(1e-6f, 1000),
+           {"Cost per gray level, or bit, of difference", "units"})
+      .add("data_truncation", p.data_truncation, detail::range(0, 256),
+           {"Limit to which differences are truncated, in gray levels or bits; 0 = no limit",
+            "gray levels or bits"})
+      .add("outside_cost", p.outside_cost, detail::range(0, highest_jump),
+           {"Data cost of a label that points outside the right image; none = no data costs for its pixel",
+            "units", Audience::experts})
+      .add("window", p.window, detail::odd(1, 15),
+           {"Side of the square window over which data costs are added up", "pixels"})
+      .add("smoothing", p.smoothing, detail::range(0, 30),
+           {"Sigma in pixels of the Gaussian blur of both images; 0 = none", "pixels"})
+      .add("small_jump", p.small_jump, detail::range(1, highest_jump),
+           {"P1: cost of a change by one label along a path", "units"})
+      .add("large_jump", p.large_jump, detail::range(2, highest_jump),
+           {"P2: cost of any larger change", "units"})
+      .add("edge_contrast", p.edge_contrast, detail::range(0, 256),
+           {"Contrast of an edge that lowers P2 to 1/e; 0 = ignore edges", "gray levels", Audience::experts})
+      .add("edge_floor", p.edge_floor, detail::range(0, 1),
+           {"Fraction of P2 that remains at any edge", "", Audience::experts});
+  refine::add_sub_pixel_field(fields, p.sub_pixel);
+  fields
+      .add("uniqueness", p.uniqueness, detail::range(0, 100),
+           {"Reject pixels whose second-best sum is within this share of the best; 0 = none", "percent"})
+      .add("min_confidence", p.min_confidence, detail::range(0, 1),
+           {"Reject pixels of lower confidence (0 to 1); 0 = none"})
+      .add("right_map", p.right_map,
+           {{"sums", RightMap::sums}, {"winners", RightMap::winners}, {"match", RightMap::match}},
+           {"Right map of the left-right check: the best of the left image's sums, the best of its winners, "
+            "or that of "
+            "another match"});
+  refine::add_fields(fields, p.refine);
+  return fields;
+}
+
+SemiGlobalParameters fast() {
+  SemiGlobalParameters parameters;
+  parameters.paths = 4;
+  return parameters;
+}
+
+SemiGlobalParameters mgm() {
+  SemiGlobalParameters parameters = fast();
+  parameters.aggregation = Aggregation::mgm;
+  return parameters;
+}
+
+// What OpenCV 4.6 makes of the default arguments of StereoSGBM::create().
+SemiGlobalParameters opencv_sgbm() {
+  SemiGlobalParameters parameters;
+  parameters.paths = 5;
+  parameters.cost = DataCost::gradient_birchfield_tomasi;
+  parameters.window = 3;
+  parameters.outside_cost.reset();
+  parameters.small_jump = 2;
+  parameters.large_jump = 5;
+  parameters.edge_contrast = 0;
+  parameters.sub_pixel = SubPixel::parabola;
+  parameters.right_map = RightMap::winners;
+  parameters.refine = RefineParameters::none();
+  parameters.refine.left_right_check = true;
+  parameters.refine.median = 3;
+  return parameters;
+}
+
+SemiGlobalParameters opencv_sgbm_hh() {
+  SemiGlobalParameters parameters = opencv_sgbm();
+  parameters.paths = 8;
+  return parameters;
+}
+
+// The settings of libSGM's README.
+SemiGlobalParameters libsgm() {
+  SemiGlobalParameters parameters;
+  parameters.cost = DataCost::census_centre_symmetric;
+  parameters.small_jump = 10;
+  parameters.large_jump = 120;
+  parameters.edge_contrast = 0;
+  parameters.sub_pixel = SubPixel::none;
+  parameters.uniqueness = 5;
+  parameters.refine = RefineParameters::none();
+  parameters.refine.left_right_check = true;
+  parameters.refine.median = 3;
+  return parameters;
+}
+
+}  // namespace
+
+std::unique_ptr<detail::Method> method() {
+  using enum DeviceKind;
+  using On = detail::Backends<SemiGlobalParameters>;
+  return detail::declare<SemiGlobalParameters>(
+      {.name = "sgm",
+       .presets = {{"default", [] { return SemiGlobalParameters{}; }},
+                   {"fast", fast},
+                   {"mgm", mgm},
+                   {"opencv-sgbm", opencv_sgbm},
+                   {"opencv-sgbm-hh", opencv_sgbm_hh},
+                   {"libsgm", libsgm}},
+       .fields = fields,
+       .margins = [](const SemiGlobalParameters& p, const ImageFormat& format,
+                     int padding) { return margins(p, format.size, padding); },
+       .energy = energy,
+       .approximate_tiles = true,
+       .backends = {On::backend<reference, make_reference>(), On::backend<cpu, make_cpu>()}});
+}
+
+}  // namespace semi_global
+
+void SemiGlobalParameters::validate() const {
+  SemiGlobalParameters copy = *this;
+  semi_global::fields(copy).check();
+  if (paths != 4 && paths != 5 && paths != 8) refuse("paths", paths, "4, 5 or 8");
+  if (aggregation == Aggregation::mgm && paths == 5) refuse("paths", paths, "4 or 8 with aggregation mgm");
+  if (large_jump <= small_jump) refuse("large_jump", large_jump, "more than small_jump");
+  if (cost == DataCost::mean_absolute_difference)
+    refuse("cost", "mean_absolute_difference", "another: only tiled belief propagation has it");
+  semi_global::make_model(*this);
+}
+
+}  // namespace parallax

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <limits>
+
+#include "matchers/semi_global/cpu_kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "matchers/semi_global/path_kernels.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace parallax::semi_global::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Words = hn::ScalableTag<std::uint16_t>;
+
+template <class Element>
+constexpr Element highest = std::numeric_limits<Element>::max();
+
+// Turns
+
+template <class From, class To>
+void turn_one_by_one(const Turn& turn) {
+  const auto* from = static_cast<const From*>(turn.from);
+  auto* to = static_cast<To*>(turn.to);
+  const std::ptrdiff_t step = pitch(turn.labels, sizeof(To));
+  for (int label = 0; label < turn.labels; ++label)
+    for (int pixel = 0; pixel < turn.pixels; ++pixel)
+      to[pixel * step + label] = from[label * turn.stride + pixel];
+}
+
+#if HWY_TARGET != HWY_SCALAR
+
+// Interleaving the halves of 16 rows four times transposes a square of 16×16 bytes.
+HWY_INLINE void turn_square(const std::uint8_t* const* rows, std::ptrdiff_t at, std::uint8_t* to,
+                            std::ptrdiff_t step) {
+  constexpr int side = 16;
+  const hn::FixedTag<std::uint8_t, side> tag;
+  using Vector = hn::Vec<decltype(tag)>;
+  Vector here[side], next[side];
+  for (int i = 0; i < side; ++i) here[i] = hn::LoadU(tag, rows[i] + at);
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < side / 2; ++i) {
+      next[2 * i] = hn::InterleaveLower(tag, here[i], here[i + side / 2]);
+      next[2 * i + 1] = hn::InterleaveUpper(tag, here[i], here[i + side / 2]);
+    }
+    for (int i = 0; i < side; ++i) here[i] = next[i];
+  }
+  for (int i = 0; i < side; ++i) hn::StoreU(here[i], tag, to + i * step);
+}
+
+// Bytes to bytes.
+void turn_bytes(const Turn& turn) {
+  constexpr int side = 16;
+  const auto* from = static_cast<const std::uint8_t*>(turn.from);
+  auto* to = static_cast<std::uint8_t*>(turn.to);
+  const std::ptrdiff_t step = pitch(turn.labels, 1);
+  HWY_ALIGN std::uint8_t beyond[2048];
+  std::fill(beyond, beyond + turn.pixels + side, highest<std::uint8_t>);
+  for (int label = 0; label < turn.labels; label += side) {
+    const std::uint8_t* rows[side];
+    for (int i = 0; i < side; ++i)
+      rows[i] = label + i < turn.labels ? from + (label + i) * turn.stride : beyond;
+    for (int pixel = 0; pixel < turn.pixels; pixel += side)
+      turn_square(rows, pixel, to + pixel * step + label, step);
+  }
+}
+
+#endif
+
+void turn_costs_here(const Turn& turn) {
+  if (turn.to_bytes == 2)
+    return turn.from_bytes == 1 ? turn_one_by_one<std::uint8_t, std::uint16_t>(turn)
+                                : turn_one_by_one<std::uint16_t, std::uint16_t>(turn);
+#if HWY_TARGET != HWY_SCALAR
+  turn_bytes(turn);
+#else
+  turn_one_by_one<std::uint8_t, std::uint8_t>(turn);
+#endif
+}
+
+// Paths
+
+HWY_INLINE std::uint16_t lowest_lane(hn::ScalableTag<std::uint16_t> tag,
+                                     hn::Vec<hn::ScalableTag<std::uint16_t>> v) {
+  return hn::GetLane(hn::MinOfLanes(tag, v));
+}
+HWY_INLINE std::uint16_t lowest_lane(hn::ScalableTag<std::uint8_t> tag,
+                                     hn::Vec<hn::ScalableTag<std::uint8_t>> v) {
+#if HWY_TARGET == HWY_SCALAR
+  (void)tag;
+  return hn::GetLane(v);
+#else
+  const Words words;
+  const auto pairs = hn::BitCast(words, v);
+  const auto even = hn::And(pairs, hn::Set(words, 255)), odd = hn::ShiftRight<8>(pairs);
+  (void)tag;
+  return lowest_lane(words, hn::Min(even, odd));
+#endif
+}
+
+// What a pixel before brings: T of semi_global.h.
+template <class Tag>
+struct Transition {
+  using Element = hn::TFromD<Tag>;
+  using Vector = hn::Vec<Tag>;
+
+  HWY_INLINE Transition(const Before& before, int x, std::ptrdiff_t step)
+      : path(static_cast<const Element*>(before.path) + x * step),
+        least(hn::Set(Tag(), static_cast<Element>(before.least[x]))),
+        // A jump from the least to any label; no path costs more.
+        capped(hn::SaturatedAdd(least, hn::Set(Tag(), static_cast<Element>(std::min<int>(
+                                                          before.large_jump[x], highest<Element>))))) {}
+
+  HWY_INLINE Vector at(int label, Vector small_jump) const {
+    const Tag tag;
+    const auto aside = hn::Min(hn::LoadU(tag, path + label - 1), hn::LoadU(tag, path + label + 1));
+    const auto near = hn::Min(hn::SaturatedAdd(aside, small_jump), hn::LoadU(tag, path + label));
+    return hn::Sub(hn::Min(near, capped), least);
+  }
+
+  const Element* path;
+  Vector least, capped;
+};
+
+template <class Element, bool mgm>
+void follow(const PathRow& row) {
+  const hn::ScalableTag<Element> tag;
+  using Tag = decltype(tag);
+  const int lanes = static_cast<int>(hn::Lanes(tag)), padded = padded_labels(row.labels, sizeof(Element));
+  const std::ptrdiff_t step = pitch(row.labels, sizeof(Element));
+  const auto small_jump = hn::Set(tag, static_cast<Element>(row.small_jump));
+  auto* all = static_cast<Element*>(row.path);
+  for (int i = 0; i < row.width; ++i) {
+    const int x = row.leftward ? row.width - 1 - i : i;
+    const auto* costs = static_cast<const Element*>(row.costs) + x * step;
+    Element* path = all + x * step;
+    const Transition<std::remove_const_t<Tag>> before(row.before, x, step);
+    const Transition<std::remove_const_t<Tag>> beside(mgm ? *row.beside : row.before, x, step);
+    auto least = hn::Set(tag, highest<Element>);
+    for (int label = 0; label < padded; label += lanes) {
+      auto brought = before.at(label, small_jump);
+      if constexpr (mgm) brought = hn::AverageRound(brought, beside.at(label, small_jump));
+      const auto cost = hn::SaturatedAdd(hn::LoadU(tag, costs + label), brought);
+      least = hn::Min(least, cost);
+      hn::StoreU(cost, tag, path + label);
+    }
+    row.least[x] = lowest_lane(tag, least);
+  }
+}
+
+template <class Element>
+void add_to_sums(const PathRow& row) {
+  const Words words;
+  const hn::Rebind<Element, Words> narrow;
+  const int lanes = static_cast<int>(hn::Lanes(words));
+  const std::ptrdiff_t step = pitch(row.labels, sizeof(Element)), sum_step = sum_pitch(row.labels);
+  for (int x = 0; x < row.width; ++x) {
+    const auto* path = static_cast<const Element*>(row.path) + x * step;
+    std::uint16_t* sums = row.sums + x * sum_step;
+    for (int label = 0; label < sum_step; label += lanes) {
+      const auto read = hn::LoadU(narrow, path + label);
+      hn::Vec<Words> cost;
+      if constexpr (sizeof(Element) == 1)
+        cost = hn::PromoteTo(words, read);
+      else
+        cost = read;
+      hn::StoreU(row.adds ? hn::SaturatedAdd(hn::LoadU(words, sums + label), cost) : cost, words,
+                 sums + label);
+    }
+  }
+}
+
+template <class Element>
+void follow_row_of(const PathRow& row) {
+  row.beside == nullptr ? follow<Element, false>(row) : follow<Element, true>(row);
+  add_to_sums<Element>(row);
+}
+
+void follow_row_here(const PathRow& row) {
+  row.element_bytes == 1 ? follow_row_of<std::uint8_t>(row) : follow_row_of<std::uint16_t>(row);
+}
+
+// Decisions
+
+// The lowest of the sums of a pixel. Those beyond its labels are left out.
+HWY_INLINE std::uint16_t lowest(const std::uint16_t* sums, int labels) {
+  const Words words;
+  const int lanes = static_cast<int>(hn::Lanes(words));
+  auto least = hn::Set(words, highest<std::uint16_t>);
+  int label = 0;
+  for (; label + lanes <= labels; label += lanes) least = hn::Min(least, hn::LoadU(words, sums + label));
+  std::uint16_t found = lowest_lane(words, least);
+  for (; label < labels; ++label) found = std::min(found, sums[label]);
+  return found;
+}
+
+Decided decide_here(const std::uint16_t* sums, int labels) {
+  Decided found{};
+  found.best = lowest(sums, labels);
+  while (sums[found.label] != found.best) ++found.label;
+  if (found.label > 0) found.before = sums[found.label - 1];
+  if (found.label + 1 < labels) found.after = sums[found.label + 1];
+  const int below = std::max(0, found.label - 1), above = std::min(labels, found.label + 2);
+  found.has_rival = below > 0 || above < labels;
+  found.rival = std::min(lowest(sums, below), lowest(sums + above, labels - above));
+  return found;
+}
+
+void take_right_here(const std::uint16_t* sums, int first, int last, int at, const RightRow& right) {
+  const Words words;
+  const int lanes = static_cast<int>(hn::Lanes(words));
+  int label = first;
+  std::uint16_t *lowest = right.lowest + at - first, *labels = right.labels + at - first;
+  for (; label + lanes <= last; label += lanes) {
+    const auto sum = hn::LoadU(words, sums + label), known = hn::LoadU(words, lowest + label);
+    const auto is_lower = hn::Lt(sum, known);
+    hn::StoreU(hn::Min(sum, known), words, lowest + label);
+    hn::StoreU(hn::IfThenElse(is_lower, hn::Iota(words, static_cast<std::uint16_t>(label)),
+                              hn::LoadU(words, labels + label)),
+               words, labels + label);
+  }
+  for (; label < last; ++label) {
+    if (sums[label] >= lowest[label]) continue;
+    lowest[label] = sums[label];
+    labels[label] = static_cast<std::uint16_t>(label);
+  }
+}
+
+}  // namespace parallax::semi_global::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace parallax::semi_global {
+
+HWY_EXPORT(turn_costs_here);
+HWY_EXPORT(follow_row_here);
+HWY_EXPORT(decide_here);
+HWY_EXPORT(take_right_here);
+
+void turn_costs(const Turn& turn) {
+  HWY_DYNAMIC_DISPATCH(turn_costs_here)(turn);
+}
+
+void follow_row(const PathRow& row) {
+  HWY_DYNAMIC_DISPATCH(follow_row_here)(row);
+}
+
+Decided decide(const std::uint16_t* sums, int labels) {
+  return HWY_DYNAMIC_DISPATCH(decide_here)(sums, labels);
+}
+
+void take_right(const std::uint16_t* sums, int first, int last, int at, const RightRow& right) {
+  HWY_DYNAMIC_DISPATCH(take_right_here)(sums, first, last, at, right);
+}
+
+}  // namespace parallax::semi_global
+#endif

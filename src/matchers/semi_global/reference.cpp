@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// The specification of semi-global matching, written directly from semi_global.h: one path, one pixel and one label at
+// a time.
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "data_cost/edge_weight.h"
+#include "matchers/host_plan.h"
+#include "matchers/semi_global/semi_global.h"
+
+namespace parallax::semi_global {
+namespace {
+
+using refine::Beliefs, refine::code, refine::no_value;
+
+// `labels` numbers for each pixel.
+struct Volume {
+  int* values = nullptr;
+  Size size;
+  int labels = 0;
+
+  bool contains(int x, int y) const { return x >= 0 && y >= 0 && x < size.width && y < size.height; }
+  int* at(int x, int y) const {
+    return values + (static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width) +
+                     static_cast<std::size_t>(x)) *
+                        static_cast<std::size_t>(labels);
+  }
+};
+
+class Reference final : public host::Plan {
+ public:
+  Reference(const SemiGlobalParameters& parameters, const ImageFormat& format)
+      : host::Plan(parameters.refine, format.size,
+                   data_cost::volume_labels(parameters.cost, parameters.disparities)),
+        model_(make_model(parameters)),
+        parameters_(parameters),
+        data_costs_(model_, size_) {
+    data_cost::check_reachable(parameters.cost, model_.min_disparity, model_.labels, size_);
+    plan_memory();
+  }
+
+ private:
+  void reserve(Arena& arena) override {
+    data_costs_.reserve(arena);
+    for (Volume* volume : {&costs_, &path_, &sums_})
+      *volume = {arena.reserve<int>(size_.pixels() * static_cast<std::size_t>(model_.labels)), size_,
+                 model_.labels};
+    labels_ = arena.reserve_plane<std::uint16_t>(size_);
+  }
+
+  void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
+    add_up(pair, false);
+    for (int y = 0; y < size_.height; ++y)
+      for (int x = 0; x < size_.width; ++x) decide(x, y, map);
+    if (checks_left_right_ && parameters_.right_map != RightMap::match) decide_right_from_sums(pair);
+    clock.finish("match");
+    if (!checks_left_right_ || parameters_.right_map != RightMap::match) return;
+    add_up(pair, true);
+    for (int y = 0; y < size_.height; ++y)
+      for (int x = 0; x < size_.width; ++x)
+        right_disparity_.at(size_.width - 1 - x, y) =
+            is_undecided(x, y) ? no_value : disparity_of(sums_at(x, y).label);
+    clock.finish("right_match");
+  }
+
+  // The sums over all paths, of the pair or of the mirrored one.
+  void add_up(const StereoPair& pair, bool mirrored) {
+    data_costs_.prepare(pair, mirrored);
+    find_costs();
+    std::fill_n(sums_.values, size_.pixels() * static_cast<std::size_t>(model_.labels), 0);
+    for (const Step step : steps_of(parameters_.paths)) {
+      follow(step);
+      for (std::size_t i = 0; i < size_.pixels() * static_cast<std::size_t>(model_.labels); ++i)
+        sums_.values[i] += path_.values[i];
+    }
+  }
+
+  // C: the data costs of the pixels of a window, added up. Sums over paths are still unused, so pixels' costs go there.
+  void find_costs() const {
+    for (int y = 0; y < size_.height; ++y)
+      for (int x = 0; x < size_.width; ++x)
+        for (int label = 0; label < model_.labels; ++label)
+          sums_.at(x, y)[label] = std::max(0, static_cast<int>(data_costs_.at(x, y, label)));
+    const int reach = parameters_.window / 2;
+    for (int y = 0; y < size_.height; ++y) {
+      for (int x = 0; x < size_.width; ++x) {
+        std::fill_n(costs_.at(x, y), model_.labels, 0);
+        for (int j = -reach; j <= reach; ++j) {
+          for (int i = -reach; i <= reach; ++i) {
+            const int* costs =
+                sums_.at(std::clamp(x + i, 0, size_.width - 1), std::clamp(y + j, 0, size_.height - 1));
+            for (int label = 0; label < model_.labels; ++label) costs_.at(x, y)[label] += costs[label];
+          }
+        }
+      }
+    }
+  }
+
+  bool uses_pixels_beside() const { return parameters_.aggregation == Aggregation::mgm; }
+
+  // The path costs L_r of all pixels, in an order in which what a pixel depends on comes before it.
+  void follow(Step step) const {
+    const Step beside = uses_pixels_beside() ? step.turned() : step;
+    const Step way{step.x + beside.x, step.y + beside.y};
+    const auto in_order = [](int i, int count, int way) { return way < 0 ? count - 1 - i : i; };
+    const auto visit = [&](int i, int j) {
+      find_path_costs(step, in_order(i, size_.width, way.x), in_order(j, size_.height, way.y));
+    };
+    if (way.y != 0) {
+      for (int j = 0; j < size_.height; ++j)
+        for (int i = 0; i < size_.width; ++i) visit(i, j);
+    } else {
+      for (int i = 0; i < size_.width; ++i)
+        for (int j = 0; j < size_.height; ++j) visit(i, j);
+    }
+  }
+
+  void find_path_costs(Step step, int x, int y) const {
+    const Before before = pixel_before(step, x, y);
+    const Before beside = uses_pixels_beside() ? pixel_before(step.turned(), x, y) : Before{};
+    for (int label = 0; label < model_.labels; ++label) {
+      int brought = transition(before, label);
+      if (uses_pixels_beside()) brought = (brought + transition(beside, label) + 1) / 2;
+      path_.at(x, y)[label] = costs_.at(x, y)[label] + brought;
+    }
+  }
+
+  // A pixel that a path comes from.
+  struct Before {
+    const int* path;  // its path costs; null beyond the border
+    int least;        // the lowest of them
+    int large_jump;   // P2, from there
+  };
+
+  Before pixel_before(Step step, int x, int y) const {
+    const int before_x = x - step.x, before_y = y - step.y;
+    if (!path_.contains(before_x, before_y)) return {};
+    const int* path = path_.at(before_x, before_y);
+    return {path, *std::min_element(path, path + model_.labels), large_jump(x, y, before_x, before_y)};
+  }
+
+  // T_r(p − r, label): what changing to the label costs, more than the lowest cost of the pixel before.
+  int transition(const Before& before, int label) const {
+    if (before.path == nullptr) return 0;
+    int lowest = std::min(before.path[label], before.least + before.large_jump);
+    if (label > 0) lowest = std::min(lowest, before.path[label - 1] + parameters_.small_jump);
+    if (label + 1 < model_.labels) lowest = std::min(lowest, before.path[label + 1] + parameters_.small_jump);
+    return lowest - before.least;
+  }
+
+  int large_jump(int x, int y, int before_x, int before_y) const {
+    const View<const std::uint16_t> gray = data_costs_.gray();
+    const int edge = data_cost::edge_index(std::abs(gray.at(x, y) - gray.at(before_x, before_y)));
+    return model_.large_jumps[static_cast<std::size_t>(edge)];
+  }
+
+  Beliefs sums_at(int x, int y) const {
+    return refine::find_beliefs(model_.labels,
+                                [&](int label) { return static_cast<float>(sums_.at(x, y)[label]); });
+  }
+
+  bool is_undecided(int x, int y) const { return data_costs_.masked(x, y) || !data_costs_.reachable(x, y); }
+  float disparity_of(int label) const { return static_cast<float>(parameters_.min_disparity + label); }
+
+  void decide(int x, int y, const DisparityMap& map) const {
+    if (is_undecided(x, y))
+      return refine::write_none(data_costs_.masked(x, y) ? Status::input_masked : Status::out_of_range, x, y,
+                                map);
+    const Beliefs sums = sums_at(x, y);
+    labels_.at(x, y) = static_cast<std::uint16_t>(sums.label);
+    refine::write_decision(sums, model_.decision(), x, y, map);
+    if (!is_ambiguous(sums, parameters_.uniqueness)) return;
+    map.disparity.at(x, y) = no_value;
+    map.status.at(x, y) = code(Status::ambiguous);
+  }
+
+  // A right pixel takes the label with the lowest sum of those that left pixels have for it, or of those that left
+  // pixels have taken; ties go to the lowest.
+  void decide_right_from_sums(const StereoPair& pair) {
+    for (int y = 0; y < size_.height; ++y) {
+      for (int right_x = 0; right_x < size_.width; ++right_x) {
+        int best = -1, lowest = 0;
+        for (int label = 0; label < model_.labels; ++label) {
+          const int x = right_x + model_.min_disparity + label;
+          if (x < 0 || x >= size_.width || is_undecided(x, y)) continue;
+          if (parameters_.right_map == RightMap::winners && labels_.at(x, y) != label) continue;
+          const int sum = sums_.at(x, y)[label];
+          if (best >= 0 && sum >= lowest) continue;
+          best = label;
+          lowest = sum;
+        }
+        const bool is_masked = !pair.right_mask.empty() && pair.right_mask.at(right_x, y) == 0;
+        right_disparity_.at(right_x, y) = best < 0 || is_masked ? no_value : disparity_of(best);
+      }
+    }
+  }
+
+  Model model_;
+  SemiGlobalParameters parameters_;
+  data_cost::DataCosts data_costs_;
+  Volume costs_, path_, sums_;
+  View<std::uint16_t> labels_;  // of the left pixels that have been decided
+};
+
+}  // namespace
+
+std::unique_ptr<detail::Plan> make_reference(const SemiGlobalParameters& parameters, const Device&,
+                                             const ImageFormat& format) {
+  return std::make_unique<Reference>(parameters, format);
+}
+
+}  // namespace parallax::semi_global

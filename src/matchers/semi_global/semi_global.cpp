@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matchers/semi_global/semi_global.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "core/checks.h"
+#include "core/floating_point.h"
+#include "data_cost/edge_weight.h"
+#include "data_cost/scene.h"
+
+namespace parallax {
+namespace {
+
+// Validates the parameters, then makes their model.
+semi_global::Model checked_model(const SemiGlobalParameters& parameters) {
+  parameters.validate();
+  return semi_global::make_model(parameters);
+}
+
+}  // namespace
+
+std::vector<float> semi_global_costs(const SemiGlobalParameters& parameters, const StereoPair& pair) {
+  const DefaultFloatingPoint environment;
+  return data_cost::Scene(checked_model(parameters), pair).volume();
+}
+
+namespace semi_global {
+
+std::span<const Step> steps_of(int paths) {
+  // Those of StereoSGBM first.
+  static constexpr Step eight[] = {{1, 0}, {-1, 0}, {1, 1}, {0, 1}, {-1, 1}, {1, -1}, {0, -1}, {-1, -1}};
+  static constexpr Step four[] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}};
+  if (paths == 4) return four;
+  return std::span(eight).first(static_cast<std::size_t>(paths));
+}
+
+namespace {
+
+// The highest data cost of a pixel that leaves room for the others of the window, and for P2 on each path.
+int highest_cost_that_fits(const SemiGlobalParameters& p) {
+  return (highest_sum / p.paths - p.large_jump) / (p.window * p.window);
+}
+
+void check_fits(const Model& model) {
+  const SemiGlobalParameters& p = model.parameters;
+  const int most = highest_cost_that_fits(p);
+  if (most < 1)
+    refuse("large_jump", p.large_jump, "less of it, or of window or paths: sums of costs exceed 16 bits");
+  if (p.outside_cost.value_or(0) > most)
+    refuse("outside_cost", *p.outside_cost,
+           "at most " + std::to_string(most) + " with this window, these paths and large_jump");
+  if (p.cost == DataCost::volume) return;
+  if (model.data_cost(model.differences) > static_cast<float>(most))
+    refuse("data_weight", p.data_weight,
+           "less of it, of data_truncation, window, paths or large_jump: sums of costs exceed 16 bits");
+  if (model.data_cost(model.differences) < 1)
+    refuse("data_weight", p.data_weight, "more: with this data_truncation, all data costs round to 0");
+}
+
+}  // namespace
+
+Model make_model(const SemiGlobalParameters& p) {
+  Model model = {};
+  model.parameters = p;
+  model.cost = p.cost;
+  model.min_disparity = p.min_disparity;
+  model.labels = p.disparities;
+  model.smoothing = p.smoothing;
+  model.integer = true;
+  model.cost_scale = p.data_weight / data_cost::per_level;
+  model.volume_scale = 1;
+  model.volume_limit = static_cast<float>(highest_cost_that_fits(p));
+  model.differences = data_cost::highest_counted(p.cost, p.data_truncation);
+  model.has_outside = p.outside_cost.has_value();
+  model.outside = static_cast<float>(p.outside_cost.value_or(0));
+  for (int levels = 0; levels < static_cast<int>(data_cost::edge_table_size); ++levels) {
+    const double weight = data_cost::edge_weight(levels, p.edge_contrast, p.edge_floor);
+    model.large_jumps.push_back(
+        std::max(p.small_jump + 1, static_cast<int>(std::floor(weight * p.large_jump + 0.5))));
+  }
+  check_fits(model);
+  return model;
+}
+
+// Paths have no end, so tiles are approximate.
+Margins margins(const SemiGlobalParameters& parameters, Size size, int padding) {
+  return data_cost::margins(make_model(parameters), size, parameters.refine.left_right_check,
+                            padding + parameters.window / 2);
+}
+
+double energy(const SemiGlobalParameters& parameters, const StereoPair& pair, View<const float> disparity) {
+  const Model model = checked_model(parameters);
+  const data_cost::Scene scene(model, pair);
+  const View<const std::uint16_t> gray = scene.costs().gray();
+  const auto discontinuity = [&](int x, int y, int x2, int y2, int label, int label2) {
+    if (std::abs(label - label2) <= 1)
+      return static_cast<float>(std::abs(label - label2) * parameters.small_jump);
+    const int edge = data_cost::edge_index(std::abs(gray.at(x, y) - gray.at(x2, y2)));
+    return static_cast<float>(model.large_jumps[static_cast<std::size_t>(edge)]);
+  };
+  return scene.energy(disparity, discontinuity);
+}
+
+}  // namespace semi_global
+}  // namespace parallax

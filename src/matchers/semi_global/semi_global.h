@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Semi-global matching, Hirschmüller 2008: for each of several directions r, a pixel p has path costs
+//
+//   L_r(p, d) = C(p, d) + T_r(p − r, d)
+//   T_r(q, d) = min( L_r(q, d), L_r(q, d ± 1) + P1, min_k L_r(q, k) + P2 ) − min_k L_r(q, k)
+//
+// where C is the sum of the data costs over a window, T is 0 beyond the border, and P2 depends on the difference in gray between p and q. The label of a pixel is that
+// with the lowest sum S(p, d) = Σ_r L_r(p, d); ties go to the lowest label.
+//
+// MGM, Facciolo, de Franchis & Meinhardt 2015: T_r(p − r, d) is replaced by the mean, rounded up, of T_r(p − r, d) and
+// T_r(p − r', d), where r' is r turned by a right angle, (dx, dy) → (−dy, dx). Beyond the border, a T is 0.
+//
+// All numbers are integers. L lies in [0, C + P2], so it fits bytes where the highest data cost and P2 add up to at most
+// 255, and 16 bits otherwise; S always fits 16 bits.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "parallax/margins.h"
+#include "parallax/semi_global.h"
+
+#include "core/plan.h"
+#include "data_cost/data_cost.h"
+#include "matchers/method.h"
+#include "refine/decision.h"
+
+namespace parallax::semi_global {
+
+// The description of this method for the rest of the library.
+std::unique_ptr<detail::Method> method();
+
+// As parallax::energy().
+double energy(const SemiGlobalParameters& parameters, const StereoPair& pair, View<const float> disparity);
+
+std::unique_ptr<detail::Plan> make_reference(const SemiGlobalParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cpu(const SemiGlobalParameters&, const Device&, const ImageFormat&);
+
+// 65535 means that there is none.
+inline constexpr int highest_sum = 65534;
+inline constexpr int highest_jump = 8191;
+
+// The steps from a pixel to the next one of a path.
+struct Step {
+  int x, y;
+  Step turned() const { return {-y, x}; }
+};
+
+// Of 4, 5 or 8 paths.
+std::span<const Step> steps_of(int paths);
+
+// Values derived from the parameters. Costs are in units.
+struct Model : data_cost::CostModel {
+  SemiGlobalParameters parameters;
+  std::vector<int> large_jumps;  // P2, by edge_index() of the difference in gray
+
+  // Of a pixel, and of a window.
+  int highest_pixel_cost() const {
+    return static_cast<int>(cost == DataCost::volume ? volume_limit : highest_data_cost());
+  }
+  int highest_cost() const { return parameters.window * parameters.window * highest_pixel_cost(); }
+  bool fits_bytes() const { return highest_cost() + parameters.large_jump <= 255; }
+  refine::DecisionRule decision() const {
+    return {min_disparity, labels, parameters.sub_pixel, parameters.min_confidence,
+            static_cast<float>(parameters.paths * parameters.large_jump)};
+  }
+};
+
+// \throws Error (argument) where sums do not fit 16 bits
+Model make_model(const SemiGlobalParameters& parameters);
+
+// \throws Error (argument) as make_model() and data_cost::margins() do
+Margins margins(const SemiGlobalParameters& parameters, Size size, int padding);
+
+// Whether the lowest sum of another label, more than one away, is too near to the lowest of all.
+inline bool is_ambiguous(const refine::Beliefs& sums, int uniqueness) {
+  return sums.rival < refine::no_value &&
+         sums.rival * static_cast<float>(100 - uniqueness) < sums.best * 100.0f;
+}
+
+}  // namespace parallax::semi_global
