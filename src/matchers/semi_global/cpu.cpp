@@ -188,11 +188,13 @@ class Cpu final : public host::Plan {
 
   void sweep_row(Sweep& sweep, int y, bool adds, int slot) const {
     find_costs(sweep, y, slot);
+    SumRow sum{bytes_, model_.labels, size_.width, {}, 0, sums_of_row(sweep, y), adds};
     for (Path& path : sweep.paths) {
-      follow(sweep, path, y, adds);
-      adds = true;
+      follow(sweep, path, y);
+      sum.paths[sum.count++] = pixels(path.here.path);
       std::swap(path.before, path.here);
     }
+    add_up_row(sum);
   }
 
   void find_costs(const Sweep& sweep, int y, int slot) const {
@@ -204,7 +206,7 @@ class Cpu final : public host::Plan {
     }
   }
 
-  void follow(const Sweep& sweep, const Path& path, int y, bool adds) const {
+  void follow(const Sweep& sweep, const Path& path, int y) const {
     const Step beside_step = path.step.turned();
     find_large_jumps(y, path.step, path.large_jump);
     if (is_mgm()) find_large_jumps(y, beside_step, path.large_jump_beside);
@@ -212,7 +214,7 @@ class Cpu final : public host::Plan {
     const int leftwards = path.step.y == 0 ? path.step.x : is_mgm() && beside_step.y == 0 ? beside_step.x : 1;
     follow_row({bytes_, model_.labels, size_.width, parameters_.small_jump, leftwards < 0,
                 pixels(sweep.costs), before(path, path.step, path.large_jump), is_mgm() ? &beside : nullptr,
-                pixels(path.here.path), path.here.least + 1, sums_of_row(sweep, y), adds});
+                pixels(path.here.path), path.here.least + 1});
   }
 
   Before before(const Path& path, Step from, const std::uint16_t* large_jump) const {
@@ -239,6 +241,8 @@ class Cpu final : public host::Plan {
 
   void decide_row(const Sweep& sweep, int y, const DisparityMap& map) {
     const bool finds_right = checks_left_right_ && parameters_.right_map != RightMap::match;
+    const bool wants_rival =
+        !map.confidence.empty() || parameters_.min_confidence > 0 || parameters_.uniqueness > 0;
     const auto width = static_cast<std::size_t>(size_.width);
     if (finds_right) std::fill_n(sweep.right_lowest, width, std::uint16_t{65535});
     for (int x = 0; x < size_.width; ++x) {
@@ -247,7 +251,7 @@ class Cpu final : public host::Plan {
         continue;
       }
       const std::uint16_t* sums = sums_of_row(sweep, y) + x * sum_pitch(model_.labels);
-      const Decided found = decide(sums, model_.labels);
+      const Decided found = decide(sums, model_.labels, wants_rival);
       write_pixel(found, x, y, map);
       if (finds_right) offer_to_right(sweep, sums, found.label, x);
     }
@@ -290,7 +294,7 @@ class Cpu final : public host::Plan {
     for (int x = 0; x < size_.width; ++x) {
       const std::uint16_t* sums = sums_of_row(sweep, y) + x * sum_pitch(model_.labels);
       right_disparity_.at(size_.width - 1 - x, y) =
-          status(x, y) == Status::matched ? disparity_of(decide(sums, model_.labels).label) : no_value;
+          status(x, y) == Status::matched ? disparity_of(decide(sums, model_.labels, false).label) : no_value;
     }
   }
 

@@ -56,10 +56,19 @@ struct PathRow {
   const Before* beside;  // null: not MGM
   void* path;            // L, and where `before`, or `beside`, may lie
   std::uint16_t* least;
+};
+void follow_row(const PathRow& row);
+
+// The path costs of a row, of up to most_paths.
+inline constexpr int most_paths = 5;
+struct SumRow {
+  int element_bytes, labels, width;
+  const void* paths[most_paths];
+  int count;
   std::uint16_t* sums;  // [pixel][label], `sum_pitch()` apart
   bool adds;            // to the sums, instead of replacing them
 };
-void follow_row(const PathRow& row);
+void add_up_row(const SumRow& row);
 
 // The lowest sum of a pixel.
 struct Decided {
@@ -68,8 +77,8 @@ struct Decided {
   std::uint16_t rival;                // the lowest of the labels that are more than one away
   bool has_rival;
 };
-// `sums` has `sum_pitch()` elements.
-Decided decide(const std::uint16_t* sums, int labels);
+// `sums` has `sum_pitch()` elements, of which those beyond the labels have any value. The rival is found if it is wanted.
+Decided decide(const std::uint16_t* sums, int labels, bool wants_rival);
 
 // The lowest sum, and its label, that each right pixel of a row has, from right to left.
 struct RightRow {

@@ -150,36 +150,49 @@ void follow(const PathRow& row) {
   }
 }
 
-template <class Element>
-void add_to_sums(const PathRow& row) {
+void follow_row_here(const PathRow& row) {
+  if (row.element_bytes == 1)
+    row.beside == nullptr ? follow<std::uint8_t, false>(row) : follow<std::uint8_t, true>(row);
+  else
+    row.beside == nullptr ? follow<std::uint16_t, false>(row) : follow<std::uint16_t, true>(row);
+}
+
+HWY_INLINE hn::Vec<Words> load_words(const std::uint8_t* from) {
+  return hn::PromoteTo(Words(), hn::LoadU(hn::Rebind<std::uint8_t, Words>(), from));
+}
+HWY_INLINE hn::Vec<Words> load_words(const std::uint16_t* from) {
+  return hn::LoadU(Words(), from);
+}
+
+template <class Element, int count, bool adds>
+void add_up(const SumRow& row) {
   const Words words;
-  const hn::Rebind<Element, Words> narrow;
   const int lanes = static_cast<int>(hn::Lanes(words));
   const std::ptrdiff_t step = pitch(row.labels, sizeof(Element)), sum_step = sum_pitch(row.labels);
   for (int x = 0; x < row.width; ++x) {
-    const auto* path = static_cast<const Element*>(row.path) + x * step;
     std::uint16_t* sums = row.sums + x * sum_step;
     for (int label = 0; label < sum_step; label += lanes) {
-      const auto read = hn::LoadU(narrow, path + label);
-      hn::Vec<Words> cost;
-      if constexpr (sizeof(Element) == 1)
-        cost = hn::PromoteTo(words, read);
-      else
-        cost = read;
-      hn::StoreU(row.adds ? hn::SaturatedAdd(hn::LoadU(words, sums + label), cost) : cost, words,
-                 sums + label);
+      auto sum = adds ? hn::LoadU(words, sums + label) : hn::Zero(words);
+      for (int path = 0; path < count; ++path)
+        sum = hn::Add(sum, load_words(static_cast<const Element*>(row.paths[path]) + x * step + label));
+      hn::StoreU(sum, words, sums + label);
     }
   }
 }
 
-template <class Element>
-void follow_row_of(const PathRow& row) {
-  row.beside == nullptr ? follow<Element, false>(row) : follow<Element, true>(row);
-  add_to_sums<Element>(row);
+template <class Element, int count>
+void add_up_paths(const SumRow& row) {
+  if (row.count != count) return add_up_paths<Element, count - 1>(row);
+  row.adds ? add_up<Element, count, true>(row) : add_up<Element, count, false>(row);
 }
+template <>
+void add_up_paths<std::uint8_t, 0>(const SumRow&) {}
+template <>
+void add_up_paths<std::uint16_t, 0>(const SumRow&) {}
 
-void follow_row_here(const PathRow& row) {
-  row.element_bytes == 1 ? follow_row_of<std::uint8_t>(row) : follow_row_of<std::uint16_t>(row);
+void add_up_row_here(const SumRow& row) {
+  row.element_bytes == 1 ? add_up_paths<std::uint8_t, most_paths>(row)
+                         : add_up_paths<std::uint16_t, most_paths>(row);
 }
 
 // Decisions
@@ -196,12 +209,23 @@ HWY_INLINE std::uint16_t lowest(const std::uint16_t* sums, int labels) {
   return found;
 }
 
-Decided decide_here(const std::uint16_t* sums, int labels) {
+// The first label with a sum that occurs.
+HWY_INLINE int find(const std::uint16_t* sums, std::uint16_t sum) {
+  const Words words;
+  const auto wanted = hn::Set(words, sum);
+  for (int label = 0;; label += static_cast<int>(hn::Lanes(words))) {
+    const auto found = hn::FindFirstTrue(words, hn::Eq(hn::LoadU(words, sums + label), wanted));
+    if (found >= 0) return label + static_cast<int>(found);
+  }
+}
+
+Decided decide_here(const std::uint16_t* sums, int labels, bool wants_rival) {
   Decided found{};
   found.best = lowest(sums, labels);
-  while (sums[found.label] != found.best) ++found.label;
+  found.label = find(sums, found.best);
   if (found.label > 0) found.before = sums[found.label - 1];
   if (found.label + 1 < labels) found.after = sums[found.label + 1];
+  if (!wants_rival) return found;
   const int below = std::max(0, found.label - 1), above = std::min(labels, found.label + 2);
   found.has_rival = below > 0 || above < labels;
   found.rival = std::min(lowest(sums, below), lowest(sums + above, labels - above));
@@ -236,6 +260,7 @@ namespace parallax::semi_global {
 
 HWY_EXPORT(turn_costs_here);
 HWY_EXPORT(follow_row_here);
+HWY_EXPORT(add_up_row_here);
 HWY_EXPORT(decide_here);
 HWY_EXPORT(take_right_here);
 
@@ -247,8 +272,12 @@ void follow_row(const PathRow& row) {
   HWY_DYNAMIC_DISPATCH(follow_row_here)(row);
 }
 
-Decided decide(const std::uint16_t* sums, int labels) {
-  return HWY_DYNAMIC_DISPATCH(decide_here)(sums, labels);
+void add_up_row(const SumRow& row) {
+  HWY_DYNAMIC_DISPATCH(add_up_row_here)(row);
+}
+
+Decided decide(const std::uint16_t* sums, int labels, bool wants_rival) {
+  return HWY_DYNAMIC_DISPATCH(decide_here)(sums, labels, wants_rival);
 }
 
 void take_right(const std::uint16_t* sums, int first, int last, int at, const RightRow& right) {
