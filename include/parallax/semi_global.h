@@ -39,7 +39,10 @@ enum class RightMap {
 /// Presets of the method "sgm":
 /// - `default`: 8 paths, the best mean error on the Middlebury pairs of docs/semi_global.md;
 /// - `fast`: the same with 4 paths;
-/// - `mgm`: 4 paths with Aggregation::mgm.
+/// - `mgm`: 4 paths with Aggregation::mgm;
+/// - `opencv-sgbm`, `opencv-sgbm-hh`: what OpenCV 4.6 makes of the default arguments of StereoSGBM::create(), with 5 and
+///   with 8 paths;
+/// - `libsgm`: the settings of libSGM's README.
 struct SemiGlobalParameters {
   int min_disparity = 0;  ///< disparity of the first label, in pixels, any sign; −1,000,000…1,000,000
   int disparities = 64;   ///< number of labels, one per pixel of disparity; 2…1024
@@ -62,14 +65,14 @@ struct SemiGlobalParameters {
   float smoothing = 0;  ///< σ of the Gaussian that first smooths both images, in pixels; 0 = none; 0…30
 
   /// P1: cost of a change by one label from one pixel of a path to the next, in units; 1…8191.
-  int small_jump = 8;
+  int small_jump = 16;
   /// P2: cost of any larger change, in units; above P1, to 8191. The number of paths times the sum of P2 and the
   /// highest data cost is at most 65534.
-  int large_jump = 64;
+  int large_jump = 120;
   /// Where neighbours differ by ΔI gray levels, P2 is multiplied by edge_floor + (1 − edge_floor)·exp(−|ΔI| /
   /// edge_contrast), and rounded, but not below P1 + 1. 0 = the same P2 everywhere; 0…256.
-  float edge_contrast = 8;
-  float edge_floor = 0.2f;  ///< share of P2 that remains at any edge; 0…1
+  float edge_contrast = 14;
+  float edge_floor = 0.05f;  ///< share of P2 that remains at any edge; 0…1
 
   SubPixel sub_pixel = SubPixel::v_shape;  ///< how sums are interpolated between labels
   /// A pixel becomes `ambiguous` when a label more than one away from the best has a sum that, times 1 − uniqueness / 100,
@@ -79,7 +82,7 @@ struct SemiGlobalParameters {
   /// g / (g + paths·P2), where g is the gap between the lowest sum and the lowest one more than one label away.
   float min_confidence = 0;
   RightMap right_map = RightMap::sums;                                          ///< of the left-right check
-  RefineParameters refine = {.left_right_tolerance = 1.0f, .speckle_size = 0};  ///< steps after the match
+  RefineParameters refine = {.left_right_tolerance = 0.75f, .speckle_size = 0};  ///< steps after the match
 
   /// \throws Error (argument) naming the field, its value and the allowed range, also when sums do not fit 16 bits.
   void validate() const;

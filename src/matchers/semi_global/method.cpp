@@ -136,13 +136,13 @@ std::unique_ptr<detail::Method> method() {
 }  // namespace semi_global
 
 void SemiGlobalParameters::validate() const {
+  if (cost == DataCost::mean_absolute_difference)
+    refuse("cost", "mean_absolute_difference", "another: only tiled belief propagation has it");
   SemiGlobalParameters copy = *this;
   semi_global::fields(copy).check();
   if (paths != 4 && paths != 5 && paths != 8) refuse("paths", paths, "4, 5 or 8");
   if (aggregation == Aggregation::mgm && paths == 5) refuse("paths", paths, "4 or 8 with aggregation mgm");
   if (large_jump <= small_jump) refuse("large_jump", large_jump, "more than small_jump");
-  if (cost == DataCost::mean_absolute_difference)
-    refuse("cost", "mean_absolute_difference", "another: only tiled belief propagation has it");
   semi_global::make_model(*this);
 }
 
