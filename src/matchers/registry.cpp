@@ -18,8 +18,8 @@ std::vector<std::unique_ptr<Method>>& methods() {
     rooms.push_back(block::method());
     rooms.push_back(belief_propagation::method());
     rooms.push_back(census::method());
-    rooms.push_back(tiled_belief_propagation::method());
     rooms.push_back(semi_global::method());
+    rooms.push_back(tiled_belief_propagation::method());
     return rooms;
   }();
   return all;

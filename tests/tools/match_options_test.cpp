@@ -46,7 +46,7 @@ std::string another_value(const ParameterInfo& parameter, const std::string& val
   if (parameter.kind == ParameterKind::number) return parameter.most > 12.5 ? "12.5" : "0.25";
   // Both are in the range of all integer parameters.
   if (parameter.kind == ParameterKind::integer && parameter.most < 3) return value == "1" ? "2" : "1";
-  return value == "3" ? "5" : "3";
+  return value == "3" || parameter.least > 3 ? "5" : "3";
 }
 
 TEST(MatchOptionsTest, EveryOptionReachesItsFieldAndNoOther) {

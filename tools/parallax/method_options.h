@@ -25,7 +25,7 @@ MatcherParameters method_preset(const std::string& method, const std::string& pr
 void read_method_and_preset(const Arguments& arguments, const std::string& command, std::string& method,
                             std::string& preset);
 
-// "block, bp, census, tiled-bp", and "default, sad-full-row".
+// "block, bp, census, sgm, tiled-bp", and "default, sad-full-row".
 std::string method_names();
 std::string preset_names(const std::string& method);
 // For --help.

@@ -12,7 +12,7 @@ Fields fields(SemiGlobalParameters& p) {
   Fields fields;
   detail::add_range_fields(fields, p.min_disparity, p.disparities, 2, 1024);
   fields.group(detail::matching_group)
-      .add("paths", p.paths, detail::range(4, 8), {"Paths through each pixel: 4, 5 or 8"})
+      .add("paths", p.paths, detail::one_of({4, 5, 8}), {"Paths through each pixel"})
       .add("aggregation", p.aggregation, {{"sgm", Aggregation::sgm}, {"mgm", Aggregation::mgm}},
            {"What a path brings to a pixel: the costs before it (sgm), or the mean of those and the costs "
             "beside it "
@@ -140,7 +140,6 @@ void SemiGlobalParameters::validate() const {
     refuse("cost", "mean_absolute_difference", "another: only tiled belief propagation has it");
   SemiGlobalParameters copy = *this;
   semi_global::fields(copy).check();
-  if (paths != 4 && paths != 5 && paths != 8) refuse("paths", paths, "4, 5 or 8");
   if (aggregation == Aggregation::mgm && paths == 5) refuse("paths", paths, "4 or 8 with aggregation mgm");
   if (large_jump <= small_jump) refuse("large_jump", large_jump, "more than small_jump");
   semi_global::make_model(*this);
