@@ -82,23 +82,26 @@ void turn_costs_here(const Turn& turn) {
 
 // Paths
 
-HWY_INLINE std::uint16_t lowest_lane(hn::ScalableTag<std::uint16_t> tag,
-                                     hn::Vec<hn::ScalableTag<std::uint16_t>> v) {
-  return hn::GetLane(hn::MinOfLanes(tag, v));
-}
-HWY_INLINE std::uint16_t lowest_lane(hn::ScalableTag<std::uint8_t> tag,
-                                     hn::Vec<hn::ScalableTag<std::uint8_t>> v) {
 #if HWY_TARGET == HWY_SCALAR
-  (void)tag;
+template <class Tag>
+HWY_INLINE std::uint16_t lowest_lane(Tag, hn::Vec<Tag> v) {
   return hn::GetLane(v);
-#else
-  const Words words;
-  const auto pairs = hn::BitCast(words, v);
-  const auto even = hn::And(pairs, hn::Set(words, 255)), odd = hn::ShiftRight<8>(pairs);
-  (void)tag;
-  return lowest_lane(words, hn::Min(even, odd));
-#endif
 }
+#else
+template <class Tag>
+HWY_INLINE std::uint16_t lowest_lane(Tag tag, hn::Vec<Tag> v) {
+  if constexpr (hn::MaxLanes(tag) * sizeof(hn::TFromD<Tag>) > 16) {
+    const hn::Half<Tag> half;
+    return lowest_lane(half, hn::Min(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  } else if constexpr (sizeof(hn::TFromD<Tag>) == 1) {
+    const hn::Repartition<std::uint16_t, Tag> words;
+    const auto pairs = hn::BitCast(words, v);
+    return lowest_lane(words, hn::Min(hn::And(pairs, hn::Set(words, 255)), hn::ShiftRight<8>(pairs)));
+  } else {
+    return hn::GetLane(hn::MinOfLanes(tag, v));
+  }
+}
+#endif
 
 // What a pixel before brings: T of semi_global.h.
 template <class Tag>
