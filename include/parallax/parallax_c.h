@@ -69,7 +69,7 @@ typedef int32_t (*parallax_progress_function)(void* user, int64_t done, int64_t 
 
 /* Methods and devices. Lists stay valid until the process ends. */
 
-/** Lists the methods of this build: "block", "bp", "census", "tiled-bp". */
+/** Lists the methods of this build: "block", "bp", "census", "sgm", "tiled-bp". */
 PARALLAX_API parallax_code parallax_list_methods(const char* const** names, size_t* count);
 /** Lists the presets of a method, "default" first. */
 PARALLAX_API parallax_code parallax_list_presets(const char* method, const char* const** names,

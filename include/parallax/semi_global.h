@@ -81,7 +81,7 @@ struct SemiGlobalParameters {
   /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. The confidence is
   /// g / (g + paths·P2), where g is the gap between the lowest sum and the lowest one more than one label away.
   float min_confidence = 0;
-  RightMap right_map = RightMap::sums;                                          ///< of the left-right check
+  RightMap right_map = RightMap::sums;                                           ///< of the left-right check
   RefineParameters refine = {.left_right_tolerance = 0.75f, .speckle_size = 0};  ///< steps after the match
 
   /// \throws Error (argument) naming the field, its value and the allowed range, also when sums do not fit 16 bits.

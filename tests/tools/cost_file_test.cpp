@@ -76,7 +76,7 @@ TEST_F(CostFileTest, RefusesWhatDoesNotFit) {
   const std::string bp = pair_of_files + "--method bp ", tiled = pair_of_files + "--method tiled-bp ";
   for (const char* method : {"block", "census"})
     expect_refusal(pair_of_files + "--cost-file costs.txt --method " + method, 2,
-                   {"--cost-file", "bp, tiled-bp"});
+                   {"--cost-file", "bp, sgm, tiled-bp"});
   expect_refusal(tiled + "--cost-file costs.txt --cost census", 2, {"--cost", "exclude each other"});
   expect_refusal(tiled + "--cost-file costs.pfm -o costs.pfm", 2, {"costs.pfm", "by this command"});
   expect_refusal(bp + "--cost-file none.txt", 1, {"none.txt", "No such file"});

@@ -30,17 +30,17 @@ struct Line {
 
 struct Path {
   Step step;
-  Line before, here;  // the row before, and this one
-  std::uint16_t *large_jump, *large_jump_beside;
+  Line before = {}, here = {};                                        // the row before, and this one
+  std::uint16_t *large_jump = nullptr, *large_jump_beside = nullptr;  // P2 of the pixels of a row
 };
 
 // Which way rows are met, and what that needs.
 struct Sweep {
   int down;  // 1, or −1
-  std::vector<Path> paths;
-  std::byte* costs;
-  std::uint16_t* sums;  // of a row, unless there is a volume
-  std::uint16_t *right_lowest, *right_labels;
+  std::vector<Path> paths = {};
+  std::byte* costs = nullptr;     // of a row
+  std::uint16_t* sums = nullptr;  // of a row, unless there is a volume
+  std::uint16_t *right_lowest = nullptr, *right_labels = nullptr;
 };
 
 class Cpu final : public host::Plan {
@@ -53,21 +53,9 @@ class Cpu final : public host::Plan {
         bytes_(model_.fits_bytes() ? 1 : 2),
         costs_(model_, {bytes_, false, model_.highest_pixel_cost(), true}, format, workers_.slots()) {
     data_cost::check_reachable(parameters.cost, model_.min_disparity, model_.labels, size_);
-    sweeps_.push_back({.down = 1,
-                       .paths = {},
-                       .costs = nullptr,
-                       .sums = nullptr,
-                       .right_lowest = nullptr,
-                       .right_labels = nullptr});
-    if (parameters.paths != 5)
-      sweeps_.push_back({.down = -1,
-                         .paths = {},
-                         .costs = nullptr,
-                         .sums = nullptr,
-                         .right_lowest = nullptr,
-                         .right_labels = nullptr});
-    for (const Step step : steps_of(parameters.paths))
-      sweep_of(step).paths.push_back({step, {}, {}, nullptr, nullptr});
+    sweeps_.push_back({1});
+    if (parameters.paths != 5) sweeps_.push_back({-1});
+    for (const Step step : steps_of(parameters.paths)) sweep_of(step).paths.push_back({step});
     plan_memory();
   }
 
