@@ -50,13 +50,6 @@ BeliefPropagationParameters published(int labels, Arithmetic arithmetic) {
   return parameters;
 }
 
-struct Output {
-  explicit Output(Size size) : disparity(size), status(size) {}
-  DisparityMap map() { return {disparity.view(), status.view()}; }
-  Plane<float> disparity;
-  Plane<std::uint8_t> status;
-};
-
 void speed(benchmark::State& state, const fs::path& folder, const Set& set, Arithmetic arithmetic,
            int threads) {
   const GrayPair pair = load_gray_pair(folder);

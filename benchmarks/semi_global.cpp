@@ -32,13 +32,6 @@ using namespace parallax::benchmarks;
 namespace fs = std::filesystem;
 using tool::median;
 
-struct Output {
-  explicit Output(Size size) : disparity(size), status(size) {}
-  DisparityMap map() { return {disparity.view(), status.view()}; }
-  Plane<float> disparity;
-  Plane<std::uint8_t> status;
-};
-
 SemiGlobalParameters of_paths(int paths, int labels) {
   SemiGlobalParameters parameters;
   parameters.paths = paths;

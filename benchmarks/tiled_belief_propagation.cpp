@@ -35,13 +35,6 @@ using namespace parallax::benchmarks;
 namespace fs = std::filesystem;
 using tool::median;
 
-struct Output {
-  explicit Output(Size size) : disparity(size), status(size) {}
-  DisparityMap map() { return {disparity.view(), status.view()}; }
-  Plane<float> disparity;
-  Plane<std::uint8_t> status;
-};
-
 // Reports median times of a match and of its stages.
 void run(benchmark::State& state, const TiledBeliefPropagationParameters& parameters, int threads,
          const StereoPair& views) {

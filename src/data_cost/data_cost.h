@@ -54,13 +54,27 @@ struct CostModel {
   float rounded(float units) const { return integer ? std::floor(units + 0.5f) : units; }
 };
 
+// The truncation in 256ths, from gray levels or bits; 0 = no truncation.
+int highest_counted(DataCost cost, float truncation);
+
+// A model with what the parameters of a matcher say directly.
+template <class Model, class Parameters>
+Model model_of(const Parameters& parameters) {
+  Model model = {};
+  model.parameters = parameters;
+  model.cost = parameters.cost;
+  model.min_disparity = parameters.min_disparity;
+  model.labels = parameters.disparities;
+  model.smoothing = parameters.smoothing;
+  model.differences = highest_counted(parameters.cost, parameters.data_truncation);
+  model.has_outside = parameters.outside_cost.has_value();
+  return model;
+}
+
 // Labels of the volume that a caller gives; 0 = none.
 inline int volume_labels(DataCost cost, int labels) {
   return cost == DataCost::volume ? labels : 0;
 }
-
-// The truncation in 256ths, from gray levels or bits; 0 = no truncation.
-int highest_counted(DataCost cost, float truncation);
 
 // \throws Error (argument) when every label leads out of the image at every pixel
 void check_reachable(DataCost cost, int min_disparity, int labels, Size size);

@@ -244,6 +244,28 @@ TEST(SemiGlobalTest, ConfidenceIsTheShareOfTheGapInItselfAndTheLargeJumps) {
                     24.0f / (24 + 4 * 18));
 }
 
+// Right pixel 0 belongs to label 0 of left pixel 0, of cost 10, and to label 1 of left pixel 1, of cost 20. Left pixel 0
+// takes label 1, which leads out of the image, so only left pixel 1 has taken a label that leads to it.
+TEST(SemiGlobalTest, RightPixelsTakeTheBestSumOrTheBestWinner) {
+  Parameters parameters = of_volume(2);
+  parameters.paths = 4;
+  parameters.small_jump = 1;
+  parameters.large_jump = 2;
+  parameters.refine.left_right_check = true;
+  parameters.refine.left_right_tolerance = 0.5f;
+  const Volume volume({2, 1}, 2, {10, 0, 50, 20});
+  for (const Device& device : devices()) {
+    parameters.right_map = RightMap::sums;
+    EXPECT_EQ(match(parameters, device, volume.pair()).status.at(1, 0),
+              static_cast<std::uint8_t>(Status::inconsistent))
+        << device.text();
+    parameters.right_map = RightMap::winners;
+    EXPECT_EQ(match(parameters, device, volume.pair()).status.at(1, 0),
+              static_cast<std::uint8_t>(Status::matched))
+        << device.text();
+  }
+}
+
 TEST(SemiGlobalTest, CostsOfAVolumeAreRoundedAndClamped) {
   Parameters parameters = of_volume(3);
   parameters.paths = 8;
@@ -267,7 +289,6 @@ TEST(SemiGlobalTest, WindowsAddUpCosts) {
   EXPECT_EQ(match(parameters, reference, volume.pair()).disparity.at(0, 0), 1.0f);
 }
 
-// On a cut-out of a vertical edge that is 2 pixels to the left in the right image, each cost prefers disparity 2.
 TEST(SemiGlobalTest, EveryDataCostFindsAShift) {
   const ShiftedPair shifted({40, 20}, 5);
   for (const DataCost cost : {DataCost::absolute_difference, DataCost::absolute_difference_colour,

@@ -67,13 +67,7 @@ void check_half(const Model& model) {
 }  // namespace
 
 Model make_model(const BeliefPropagationParameters& p) {
-  Model model = {};
-  model.parameters = p;
-  model.cost = p.cost;
-  model.min_disparity = p.min_disparity;
-  model.labels = p.disparities;
-  model.smoothing = p.smoothing;
-  model.has_outside = p.outside_cost.has_value();
+  auto model = data_cost::model_of<Model>(p);
   model.truncation =
       p.discontinuity_truncation > 0 ? p.discontinuity_truncation : static_cast<float>(p.disparities) / 7.5f;
   model.integer = is_integer(p.arithmetic);
@@ -84,7 +78,6 @@ Model make_model(const BeliefPropagationParameters& p) {
   model.volume_limit = p.arithmetic == Arithmetic::float16
                            ? highest_half
                            : std::min(data_cost::highest_volume_cost * model.scale, 1e38f);
-  model.differences = data_cost::highest_counted(p.cost, p.data_truncation);
   model.outside = model.rounded(p.outside_cost.value_or(0) * model.scale);
   for (int difference = 0; difference < static_cast<int>(edge_table_size); ++difference) {
     const double weight = data_cost::edge_weight(difference, p.edge_contrast, p.edge_floor);

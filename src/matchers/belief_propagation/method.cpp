@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "data_cost/cost_fields.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/candidates.h"
 #include "matchers/belief_propagation/row_alignment.h"
@@ -32,24 +33,14 @@ Fields fields(BeliefPropagationParameters& p) {
             {"float32", Arithmetic::float32},
             {"float16", Arithmetic::float16},
             {"bfloat16", Arithmetic::bfloat16}},
-           {"Number format of messages"})
-      .add("cost", p.cost,
-           {{"absolute-difference", DataCost::absolute_difference},
-            {"absolute-difference-colour", DataCost::absolute_difference_colour},
-            {"census", DataCost::census},
-            {"birchfield-tomasi", DataCost::birchfield_tomasi},
-            {"volume", DataCost::volume}},
-           {"Data cost"})
-      .add("data_weight", p.data_weight, detail::range(1e-6f, 1000),
-           {"Cost per gray level, or bit, of difference"})
-      .add("data_truncation", p.data_truncation, detail::range(0, 256),
-           {"Limit to which differences are truncated, in gray levels or bits; 0 = no limit",
-            "gray levels or bits"})
-      .add("outside_cost", p.outside_cost, detail::range(0, 1000),
-           {"Data cost of a label that points outside the right image; none = no data cost for its pixel", "",
-            Audience::experts})
-      .add("smoothing", p.smoothing, detail::range(0, 30),
-           {"Sigma in pixels of the Gaussian blur of both images; 0 = none", "pixels"});
+           {"Number format of messages"});
+  data_cost::add_cost_fields(fields, p,
+                             {{"absolute-difference", DataCost::absolute_difference},
+                              {"absolute-difference-colour", DataCost::absolute_difference_colour},
+                              {"census", DataCost::census},
+                              {"birchfield-tomasi", DataCost::birchfield_tomasi},
+                              {"volume", DataCost::volume}},
+                             "", 1000);
   fields.add("align_rows", p.align_rows,
              {"Match twice, the second time with the right image moved by the fractions of rows that a first "
               "match shows: for pairs that are not perfectly rectified"});

@@ -28,7 +28,7 @@ inline std::ptrdiff_t sum_pitch(int labels) {
   return round_up(labels, vector_bytes / 2);
 }
 
-// Turns costs from [label][pixel] to [pixel][label].
+// Turns costs of up to data_cost::most_at_once pixels from [label][pixel] to [pixel][label].
 struct Turn {
   const void* from;  // label k of pixel i is element k·stride + i; `from_bytes` each
   std::ptrdiff_t stride;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "data_cost/cost_fields.h"
 #include "matchers/semi_global/semi_global.h"
 #include "refine/refine.h"
 
@@ -15,29 +16,19 @@ Fields fields(SemiGlobalParameters& p) {
       .add("paths", p.paths, detail::one_of({4, 5, 8}), {"Paths through each pixel"})
       .add("aggregation", p.aggregation, {{"sgm", Aggregation::sgm}, {"mgm", Aggregation::mgm}},
            {"What a path brings to a pixel: the costs before it (sgm), or the mean of those and the costs "
-            "beside it "
-            "(mgm)"})
-      .add("cost", p.cost,
-           {{"absolute-difference", DataCost::absolute_difference},
-            {"absolute-difference-colour", DataCost::absolute_difference_colour},
-            {"census", DataCost::census},
-            {"birchfield-tomasi", DataCost::birchfield_tomasi},
-            {"census-centre-symmetric", DataCost::census_centre_symmetric},
-            {"gradient-birchfield-tomasi", DataCost::gradient_birchfield_tomasi},
-            {"volume", DataCost::volume}},
-           {"Data cost"})
-      .add("data_weight", p.data_weight, detail::range(1e-6f, 1000),
-           {"Cost per gray level, or bit, of difference", "units"})
-      .add("data_truncation", p.data_truncation, detail::range(0, 256),
-           {"Limit to which differences are truncated, in gray levels or bits; 0 = no limit",
-            "gray levels or bits"})
-      .add("outside_cost", p.outside_cost, detail::range(0, highest_jump),
-           {"Data cost of a label that points outside the right image; none = no data costs for its pixel",
-            "units", Audience::experts})
+            "beside it (mgm)"});
+  data_cost::add_cost_fields(fields, p,
+                             {{"absolute-difference", DataCost::absolute_difference},
+                              {"absolute-difference-colour", DataCost::absolute_difference_colour},
+                              {"census", DataCost::census},
+                              {"birchfield-tomasi", DataCost::birchfield_tomasi},
+                              {"census-centre-symmetric", DataCost::census_centre_symmetric},
+                              {"gradient-birchfield-tomasi", DataCost::gradient_birchfield_tomasi},
+                              {"volume", DataCost::volume}},
+                             "units", highest_jump);
+  fields
       .add("window", p.window, detail::odd(1, 15),
            {"Side of the square window over which data costs are added up", "pixels"})
-      .add("smoothing", p.smoothing, detail::range(0, 30),
-           {"Sigma in pixels of the Gaussian blur of both images; 0 = none", "pixels"})
       .add("small_jump", p.small_jump, detail::range(1, highest_jump),
            {"P1: cost of a change by one label along a path", "units"})
       .add("large_jump", p.large_jump, detail::range(2, highest_jump),
@@ -55,8 +46,7 @@ Fields fields(SemiGlobalParameters& p) {
       .add("right_map", p.right_map,
            {{"sums", RightMap::sums}, {"winners", RightMap::winners}, {"match", RightMap::match}},
            {"Right map of the left-right check: the best of the left image's sums, the best of its winners, "
-            "or that of "
-            "another match"});
+            "or that of another match"});
   refine::add_fields(fields, p.refine);
   return fields;
 }

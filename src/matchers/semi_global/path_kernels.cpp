@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "data_cost/row_costs.h"
 #include "matchers/semi_global/cpu_kernels.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -56,7 +57,7 @@ void turn_bytes(const Turn& turn) {
   const auto* from = static_cast<const std::uint8_t*>(turn.from);
   auto* to = static_cast<std::uint8_t*>(turn.to);
   const std::ptrdiff_t step = pitch(turn.labels, 1);
-  HWY_ALIGN std::uint8_t beyond[2048];
+  std::uint8_t beyond[data_cost::most_at_once + side];
   std::fill(beyond, beyond + turn.pixels + side, highest<std::uint8_t>);
   for (int label = 0; label < turn.labels; label += side) {
     const std::uint8_t* rows[side];
@@ -113,8 +114,7 @@ struct Transition {
       : path(static_cast<const Element*>(before.path) + x * step),
         least(hn::Set(Tag(), static_cast<Element>(before.least[x]))),
         // A jump from the least to any label; no path costs more.
-        capped(hn::SaturatedAdd(least, hn::Set(Tag(), static_cast<Element>(std::min<int>(
-                                                          before.large_jump[x], highest<Element>))))) {}
+        capped(hn::SaturatedAdd(least, hn::Set(Tag(), static_cast<Element>(before.large_jump[x])))) {}
 
   HWY_INLINE Vector at(int label, Vector small_jump) const {
     const Tag tag;

@@ -62,18 +62,11 @@ void check_fits(const Model& model) {
 }  // namespace
 
 Model make_model(const SemiGlobalParameters& p) {
-  Model model = {};
-  model.parameters = p;
-  model.cost = p.cost;
-  model.min_disparity = p.min_disparity;
-  model.labels = p.disparities;
-  model.smoothing = p.smoothing;
+  auto model = data_cost::model_of<Model>(p);
   model.integer = true;
   model.cost_scale = p.data_weight / data_cost::per_level;
   model.volume_scale = 1;
   model.volume_limit = static_cast<float>(highest_cost_that_fits(p));
-  model.differences = data_cost::highest_counted(p.cost, p.data_truncation);
-  model.has_outside = p.outside_cost.has_value();
   model.outside = static_cast<float>(p.outside_cost.value_or(0));
   for (int levels = 0; levels < static_cast<int>(data_cost::edge_table_size); ++levels) {
     const double weight = data_cost::edge_weight(levels, p.edge_contrast, p.edge_floor);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "data_cost/cost_fields.h"
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
 #include "refine/refine.h"
 
@@ -35,27 +36,16 @@ Fields fields(TiledBeliefPropagationParameters& p) {
   Fields fields;
   detail::add_range_fields(fields, p.min_disparity, p.disparities, 2, 1024);
   add_model_fields(fields, p);
-  fields
-      .add("cost", p.cost,
-           {{"absolute-difference", DataCost::absolute_difference},
-            {"absolute-difference-colour", DataCost::absolute_difference_colour},
-            {"census", DataCost::census},
-            {"birchfield-tomasi", DataCost::birchfield_tomasi},
-            {"mean-absolute-difference", DataCost::mean_absolute_difference},
-            {"volume", DataCost::volume}},
-           {"Data cost"})
-      .add("data_weight", p.data_weight, detail::range(1e-6f, 1000),
-           {"Cost per gray level, or bit, of difference", "units"})
-      .add("data_truncation", p.data_truncation, detail::range(0, 256),
-           {"Limit to which differences are truncated, in gray levels or bits; 0 = no limit",
-            "gray levels or bits"})
-      .add("outside_cost", p.outside_cost, detail::range(0, highest_truncation),
-           {"Data cost of a label that points outside the right image; none = no data cost for its pixel",
-            "units", Audience::experts})
-      .add("smoothing", p.smoothing, detail::range(0, 30),
-           {"Sigma in pixels of the Gaussian blur of both images; 0 = none", "pixels"})
-      .add("frame", p.frame, detail::range(0, 1'000'000),
-           {"Width of the border without data costs, in pixels", "pixels", Audience::experts});
+  data_cost::add_cost_fields(fields, p,
+                             {{"absolute-difference", DataCost::absolute_difference},
+                              {"absolute-difference-colour", DataCost::absolute_difference_colour},
+                              {"census", DataCost::census},
+                              {"birchfield-tomasi", DataCost::birchfield_tomasi},
+                              {"mean-absolute-difference", DataCost::mean_absolute_difference},
+                              {"volume", DataCost::volume}},
+                             "units", highest_truncation);
+  fields.add("frame", p.frame, detail::range(0, 1'000'000),
+             {"Width of the border without data costs, in pixels", "pixels", Audience::experts});
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   fields.add("min_confidence", p.min_confidence, detail::range(0, 1),
              {"Reject pixels of lower confidence (0 to 1); 0 = none"});

@@ -72,18 +72,11 @@ Margins margins(const TiledBeliefPropagationParameters& parameters, Size size, i
 }
 
 Model make_model(const TiledBeliefPropagationParameters& p) {
-  Model model = {};
-  model.parameters = p;
-  model.cost = p.cost;
-  model.min_disparity = p.min_disparity;
-  model.labels = p.disparities;
-  model.smoothing = p.smoothing;
+  auto model = data_cost::model_of<Model>(p);
   model.integer = true;
   model.cost_scale = p.data_weight / data_cost::per_level;
   model.volume_scale = 1;
   model.volume_limit = data_cost::highest_volume_cost;
-  model.differences = data_cost::highest_counted(p.cost, p.data_truncation);
-  model.has_outside = p.outside_cost.has_value();
   model.outside = static_cast<float>(p.outside_cost.value_or(0));
   model.frame = p.frame;
   model.slope = p.discontinuity_cost;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fields of data costs, in the parameters of the matchers that share them.
+#pragma once
+
+#include "parallax/data_cost.h"
+
+#include "core/fields.h"
+
+namespace parallax::data_cost {
+
+// `costs`: those that the matcher has; `unit`: of costs.
+template <class Parameters>
+void add_cost_fields(detail::Fields& fields, Parameters& p, detail::Names<DataCost> costs, const char* unit,
+                     double highest_outside) {
+  fields.add("cost", p.cost, costs, {"Data cost"})
+      .add("data_weight", p.data_weight, detail::range(1e-6f, 1000),
+           {"Cost per gray level, or bit, of difference", unit})
+      .add("data_truncation", p.data_truncation, detail::range(0, 256),
+           {"Limit to which differences are truncated, in gray levels or bits; 0 = no limit",
+            "gray levels or bits"})
+      .add("outside_cost", p.outside_cost, detail::range(0, highest_outside),
+           {"Data cost of a label that points outside the right image; none = no data cost for its pixel",
+            unit, detail::Audience::experts})
+      .add("smoothing", p.smoothing, detail::range(0, 30),
+           {"Sigma in pixels of the Gaussian blur of both images; 0 = none", "pixels"});
+}
+
+}  // namespace parallax::data_cost
