@@ -2,7 +2,7 @@
 // Measures the cuda device and prints Markdown tables. Needs a GPU, and the pairs written by gpu_pairs:
 //
 //   benchmark_cuda PAIRS                        all tables
-//   benchmark_cuda PAIRS TABLE                  one: bp, default, dealing, block, census, tiled, in-flight,
+//   benchmark_cuda PAIRS TABLE                  one: bp, default, dealing, block, census, tiled, sgm, in-flight,
 //                                               opencl
 //   benchmark_cuda PAIRS schedulers [TILE…]     schedulers and threads per pixel for tiles of these sizes
 //   benchmark_cuda PAIRS first                  the first match of this process
@@ -337,6 +337,12 @@ Work work_of(const CensusParameters& parameters, Size size) {
           static_cast<double>(size.pixels()) * (2 + 5)};
 }
 
+// Counts writing each path's costs, and reading them and the data costs once, as bytes.
+Work work_of(const SemiGlobalParameters& parameters, Size size) {
+  const double updates = static_cast<double>(size.pixels()) * parameters.disparities * parameters.paths;
+  return {updates, 2 * updates};
+}
+
 template <class Parameters>
 void measure(const std::string& what, const std::string& how, const Pair& pair, const Parameters& parameters,
              int labels, const TunedValues& configuration = {}) {
@@ -593,6 +599,31 @@ void tiled_table(const fs::path& pairs) {
   tiled_default_table(pairs);
 }
 
+SemiGlobalParameters as_libsgm(int paths) {
+  auto parameters = preset<SemiGlobalParameters>("libsgm");
+  parameters.paths = paths;
+  return parameters;
+}
+
+template <class Action>
+void for_each_semi_global_pair(const fs::path& pairs, const Action& action) {
+  action("cones-q", load(pairs / "conesQuarterSize"), 64);
+  action("synthetic", synthetic({640, 480}, 64), 64);
+  action("cones-h", load(pairs / "conesHalfSize"), 128);
+  action("synthetic", synthetic({1920, 1080}, 128), 128);
+}
+
+void semi_global_table(const fs::path& pairs) {
+  print_header("Semi-global matching");
+  for_each_semi_global_pair(pairs, [](const char* what, const Pair& pair, int labels) {
+    for (const auto& [how, parameters] : {std::pair{"libsgm, 4 paths", as_libsgm(4)},
+                                          {"libsgm, 8 paths", as_libsgm(8)},
+                                          {"fast", preset<SemiGlobalParameters>("fast")},
+                                          {"default", preset<SemiGlobalParameters>("default")}})
+      measure(what, how, pair, with_labels(parameters, labels), labels);
+  });
+}
+
 void schedulers_table(const fs::path& pairs, const std::vector<int>& tiles) {
   print_contest_header("Schedulers, places of messages, threads per pixel");
   const Pair tsukuba = load(pairs / "contest");
@@ -658,7 +689,8 @@ void first_run(const fs::path& pairs) {
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::cerr << "usage: benchmark_cuda PAIRS [bp|default|dealing|block|census|tiled|in-flight|opencl|first|"
+    std::cerr << "usage: benchmark_cuda PAIRS "
+                 "[bp|default|dealing|block|census|tiled|sgm|in-flight|opencl|first|"
                  "schedulers TILE...|run PAIR ARITHMETIC]\n";
     return 2;
   }
@@ -675,6 +707,7 @@ int main(int count, char** arguments) {
     if (wanted("block")) block_table(pairs);
     if (wanted("census")) census_table(pairs);
     if (wanted("tiled")) tiled_table(pairs);
+    if (wanted("sgm")) semi_global_table(pairs);
     if (wanted("in-flight")) in_flight_table();
     if (wanted("schedulers")) {
       std::vector<int> tiles;

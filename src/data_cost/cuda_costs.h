@@ -11,7 +11,8 @@ namespace parallax::data_cost {
 
 // Values of DataCost.
 constexpr int absolute_difference = 0, absolute_difference_colour = 1, census_distance = 2,
-              birchfield_tomasi = 3, volume = 4, mean_absolute_difference = 5;
+              birchfield_tomasi = 3, volume = 4, mean_absolute_difference = 5, census_of_opposites = 6,
+              gradient_birchfield_tomasi = 7;
 
 __device__ __forceinline__ int column_inside(int x, int width) {
   return min(max(x, 0), width - 1);
@@ -53,6 +54,20 @@ __device__ __forceinline__ int difference(const CudaCosts& costs, int y, int lef
     const uint64 first = row_of(static_cast<const uint64*>(costs.left_features), samples, y)[left];
     const uint64 second = row_of(static_cast<const uint64*>(costs.right_features), samples, y)[right];
     return __popcll(first ^ second) * 256;
+  } else if constexpr (COST == census_of_opposites) {
+    return __popc(row_of(static_cast<const uint32*>(costs.left_features), samples, y)[left] ^
+                  row_of(static_cast<const uint32*>(costs.right_features), samples, y)[right]) *
+           256;
+  } else if constexpr (COST == gradient_birchfield_tomasi) {
+    const CudaGradient first =
+        row_of(static_cast<const CudaGradient*>(costs.left_features), samples, y)[left];
+    const CudaGradient second =
+        row_of(static_cast<const CudaGradient*>(costs.right_features), samples, y)[right];
+    const int of_gray = min(distance(gray(samples.left, left), second.gray_range),
+                            distance(gray(samples.right, right), first.gray_range));
+    return min(distance(static_cast<int>(first.gradient), second.range),
+               distance(static_cast<int>(second.gradient), first.range)) +
+           of_gray / 4;
   } else if constexpr (COST == birchfield_tomasi) {
     const uint32 first = row_of(static_cast<const uint32*>(costs.left_features), samples, y)[left];
     const uint32 second = row_of(static_cast<const uint32*>(costs.right_features), samples, y)[right];

@@ -54,11 +54,22 @@ CudaImages::CudaImages(const CostModel& model, const ImageFormat& format, bool b
 }
 
 std::size_t CudaImages::feature_bytes() const {
-  return model_.cost == DataCost::census ? 8 : model_.cost == DataCost::birchfield_tomasi ? 4 : 0;
+  switch (model_.cost) {
+    case DataCost::census:
+      return sizeof(std::uint64_t);
+    case DataCost::census_centre_symmetric:
+    case DataCost::birchfield_tomasi:
+      return sizeof(std::uint32_t);
+    case DataCost::gradient_birchfield_tomasi:
+      return sizeof(CudaGradient);
+    default:
+      return 0;
+  }
 }
 
 bool CudaImages::integer_differences() const {
-  return model_.cost == DataCost::census || model_.cost == DataCost::mean_absolute_difference ||
+  return model_.cost == DataCost::census || model_.cost == DataCost::census_centre_symmetric ||
+         model_.cost == DataCost::mean_absolute_difference ||
          (model_.cost == DataCost::absolute_difference && !smooths() && format_.depth == Depth::bits8);
 }
 
@@ -71,7 +82,9 @@ void CudaImages::prepare(const cuda::SharedContext& context, std::byte* memory, 
   mirror_ = program_.kernel("mirror");
   smooth_ = program_.kernel("smooth");
   census_ = program_.kernel("census");
+  census_of_opposites_ = program_.kernel("census_of_opposites");
   half_pixel_range_ = program_.kernel("half_pixel_range");
+  gradients_ = program_.kernel("gradients");
   cuda::upload(weights_, at(smoothing_), stream);
   std::vector<float> table;
   for (int level = 0; level < cost_table_size; ++level) table.push_back(model_.data_cost(level * per_level));
@@ -134,24 +147,31 @@ void CudaImages::mirror(StreamHandle stream) const {
 }
 
 void CudaImages::find_features(Which which, StreamHandle stream) const {
-  const Shape grid = rows_of(format_.size, 2);
-  const auto& features = inputs_[which].features;
+  const auto launch = [&](const cuda::Kernel& kernel, Shape grid) {
+    kernel.launch(stream, grid, {block_threads}, 0, samples(which), at(inputs_[which].features[0]),
+                  at(inputs_[which].features[1]));
+  };
+  const Shape pixels = rows_of(format_.size, 2);
   if (model_.cost == DataCost::census && !(at_once_ && which == mirrored)) find_census(which, stream);
-  if (model_.cost == DataCost::birchfield_tomasi)
-    half_pixel_range_.launch(stream, grid, {block_threads}, 0, samples(which), at(features[0]),
-                             at(features[1]));
+  if (model_.cost == DataCost::census_centre_symmetric) launch(census_of_opposites_, census_grid());
+  if (model_.cost == DataCost::birchfield_tomasi) launch(half_pixel_range_, pixels);
+  if (model_.cost == DataCost::gradient_birchfield_tomasi) launch(gradients_, pixels);
+}
+
+Shape CudaImages::census_grid() const {
+  return {cuda::blocks(static_cast<std::size_t>(format_.size.height), census_rows),
+          cuda::blocks(static_cast<std::size_t>(format_.size.width), block_threads), 2};
 }
 
 // If both pairs are used at the same time, those of the mirrored one, too.
 void CudaImages::find_census(Which which, StreamHandle stream) const {
-  const Shape grid{cuda::blocks(static_cast<std::size_t>(format_.size.height), census_rows),
-                   cuda::blocks(static_cast<std::size_t>(format_.size.width), block_threads), 2};
   const auto signatures = [&](Which of, int side) {
     return reinterpret_cast<std::uint64_t*>(at(inputs_[of].features[side]));
   };
   std::uint64_t* const none = nullptr;
-  census_.launch(stream, grid, {block_threads}, 0, samples(which), signatures(which, 0), signatures(which, 1),
-                 at_once_ ? signatures(mirrored, 0) : none, at_once_ ? signatures(mirrored, 1) : none);
+  census_.launch(stream, census_grid(), {block_threads}, 0, samples(which), signatures(which, 0),
+                 signatures(which, 1), at_once_ ? signatures(mirrored, 0) : none,
+                 at_once_ ? signatures(mirrored, 1) : none);
 }
 
 void CudaImages::smooth(StreamHandle stream) const {

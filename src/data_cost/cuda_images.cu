@@ -11,7 +11,7 @@ using parallax::cuda::Mask;
 
 namespace {
 
-constexpr uint32 per_level = 256;
+constexpr int per_level = 256;
 constexpr int gray_channel = 3;
 
 __device__ uint32 value_at(const Image& image, int x, int y, int channel) {
@@ -154,6 +154,22 @@ namespace {
 constexpr int census_threads = CENSUS_BLOCK, census_rows = CENSUS_ROWS;
 constexpr int reach_x = 4, reach_y = 3;
 
+// The gray values of a block's pixels, and of those around them; border pixels are repeated.
+struct Window {
+  uint16 of[census_rows + 2 * reach_y][census_threads + 2 * reach_x];
+};
+
+__device__ __forceinline__ void load_window(const uint16* gray, const CudaSamples& samples, int first_x,
+                                            int first_y, Window& window) {
+  for (int j = 0; j < census_rows + 2 * reach_y; ++j) {
+    const uint16* row =
+        gray + static_cast<int64>(clamped(first_y + j - reach_y, samples.height)) * samples.stride;
+    for (int i = threadIdx.x; i < census_threads + 2 * reach_x; i += census_threads)
+      window.of[j][i] = row[clamped(first_x + i - reach_x, samples.width)];
+  }
+  __syncthreads();
+}
+
 }  // namespace
 
 // Census, Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre. Grid:
@@ -161,27 +177,21 @@ constexpr int reach_x = 4, reach_y = 3;
 // of bits in which two signatures differ matters; null: it is not wanted.
 PARALLAX_KERNEL __launch_bounds__(census_threads)
     census(CudaSamples samples, uint64* left, uint64* right, uint64* mirrored_left, uint64* mirrored_right) {
-  __shared__ uint16 window[census_rows + 2 * reach_y][census_threads + 2 * reach_x];
+  __shared__ Window window;
   wait_for_previous();
   const int first_x = blockIdx.y * census_threads, first_y = blockIdx.x * census_rows;
   const bool is_left = blockIdx.z == 0;
-  const uint16* gray = (is_left ? samples.left : samples.right) + (samples.planes - 1) * samples.plane;
-  for (int j = 0; j < census_rows + 2 * reach_y; ++j) {
-    const uint16* row =
-        gray + static_cast<int64>(clamped(first_y + j - reach_y, samples.height)) * samples.stride;
-    for (int i = threadIdx.x; i < census_threads + 2 * reach_x; i += census_threads)
-      window[j][i] = row[clamped(first_x + i - reach_x, samples.width)];
-  }
-  __syncthreads();
+  load_window((is_left ? samples.left : samples.right) + (samples.planes - 1) * samples.plane, samples, first_x,
+              first_y, window);
   int centre[census_rows];
   uint32 high[census_rows] = {}, low[census_rows] = {};
 #pragma unroll
-  for (int k = 0; k < census_rows; ++k) centre[k] = window[k + reach_y][threadIdx.x + reach_x];
+  for (int k = 0; k < census_rows; ++k) centre[k] = window.of[k + reach_y][threadIdx.x + reach_x];
 #pragma unroll
   for (int j = 0; j < census_rows + 2 * reach_y; ++j) {
 #pragma unroll
     for (int i = 0; i <= 2 * reach_x; ++i) {
-      const int value = window[j][threadIdx.x + i];
+      const int value = window.of[j][threadIdx.x + i];
 #pragma unroll
       for (int k = 0; k < census_rows; ++k) {
         const int row = j - k;  // of the window around that pixel
@@ -206,19 +216,83 @@ PARALLAX_KERNEL __launch_bounds__(census_threads)
   }
 }
 
-// Birchfield & Tomasi 1998: the lowest and the highest value of the row within half a pixel, in the low and
-// the high half of a word. grid.z = 2.
+// For each pair of pixels that lie opposite in a 9×7 window, whether the first one, row by row, is brighter. Grid as
+// above.
+PARALLAX_KERNEL __launch_bounds__(census_threads)
+    census_of_opposites(CudaSamples samples, uint32* left, uint32* right) {
+  __shared__ Window window;
+  wait_for_previous();
+  const int first_x = blockIdx.y * census_threads, first_y = blockIdx.x * census_rows;
+  const bool is_left = blockIdx.z == 0;
+  load_window((is_left ? samples.left : samples.right) + (samples.planes - 1) * samples.plane, samples, first_x,
+              first_y, window);
+  const int x = first_x + threadIdx.x;
+  if (x >= samples.width) return;
+#pragma unroll
+  for (int k = 0; k < census_rows; ++k) {
+    if (first_y + k >= samples.height) return;
+    const auto at = [&](int i, int j) -> uint32 {
+      return window.of[k + reach_y + j][threadIdx.x + reach_x + i];
+    };
+    uint32 bits = 0;
+#pragma unroll
+    for (int j = -reach_y; j <= 0; ++j) {
+#pragma unroll
+      // The sign of the difference enters from below.
+      for (int i = -reach_x; i <= (j < 0 ? reach_x : -1); ++i)
+        bits = __funnelshift_l(at(-i, -j) - at(i, j), bits, 1);
+    }
+    (is_left ? left : right)[static_cast<int64>(first_y + k) * samples.stride + x] = bits;
+  }
+}
+
+namespace {
+
+// Birchfield & Tomasi 1998: the lowest and the highest of a value and of those half a pixel before and after it, in
+// the low and the high half of a word.
+__device__ uint32 range_of(uint32 before, uint32 here, uint32 after) {
+  const uint32 half_before = (before + here + 1) / 2, half_after = (here + after + 1) / 2;
+  return min(here, min(half_before, half_after)) | max(here, max(half_before, half_after)) << 16;
+}
+
+__device__ uint32 range_of(const uint16* row, int x, int width) {
+  return range_of(row[clamped(x - 1, width)], row[x], row[clamped(x + 1, width)]);
+}
+
+}  // namespace
+
+// grid.z = 2.
 PARALLAX_KERNEL half_pixel_range(CudaSamples samples, uint32* left, uint32* right) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
   if (x >= samples.width) return;
   const uint16* row = (blockIdx.z == 0 ? samples.left : samples.right) +
                       (samples.planes - 1) * samples.plane + static_cast<int64>(y) * samples.stride;
-  const uint32 here = row[x];
-  const uint32 before = (row[clamped(x - 1, samples.width)] + here + 1) / 2;
-  const uint32 after = (here + row[clamped(x + 1, samples.width)] + 1) / 2;
   (blockIdx.z == 0 ? left : right)[static_cast<int64>(y) * samples.stride + x] =
-      min(here, min(before, after)) | max(here, max(before, after)) << 16;
+      range_of(row, x, samples.width);
+}
+
+// Horizontal Sobel gradients, cut at ±15 gray levels, which are then added; none at the borders of a row. grid.z = 2.
+PARALLAX_KERNEL gradients(CudaSamples samples, CudaGradient* left, CudaGradient* right) {
+  constexpr int steepest = 15 * per_level;
+  wait_for_previous();
+  const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x, width = samples.width;
+  if (x >= width) return;
+  const uint16* gray =
+      (blockIdx.z == 0 ? samples.left : samples.right) + (samples.planes - 1) * samples.plane;
+  const auto row = [&](int v) {
+    return gray + static_cast<int64>(clamped(v, samples.height)) * samples.stride;
+  };
+  const auto gradient = [&](int u) -> uint32 {
+    if (u <= 0 || u >= width - 1) return steepest;
+    const auto difference = [&](int v) { return row(v)[u + 1] - row(v)[u - 1]; };
+    const int sum = difference(y - 1) + 2 * difference(y) + difference(y + 1);
+    return min(max(sum, -steepest), steepest) + steepest;
+  };
+  const uint32 here = gradient(x);
+  (blockIdx.z == 0 ? left : right)[static_cast<int64>(y) * samples.stride + x] = {
+      here, range_of(gradient(max(x - 1, 0)), here, gradient(min(x + 1, width - 1))),
+      range_of(row(y), x, width)};
 }
 
 // The gray image of a coarser level.

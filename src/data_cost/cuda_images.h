@@ -69,6 +69,7 @@ class CudaImages {
   CudaSamples samples(Which which) const { return samples(pairs_[which].samples); }
   CudaSamples samples(const Buffer<std::uint16_t> (&buffers)[2]) const;
   CudaValidity validity(Which which) const;
+  cuda::Shape census_grid() const;
   void find_census(Which which, cuda::StreamHandle stream) const;
 
   CostModel model_;
@@ -83,7 +84,7 @@ class CudaImages {
   Buffer<float> cost_table_;
   std::byte* memory_ = nullptr;
   cuda::Program program_;
-  cuda::Kernel take_, mirror_, smooth_, census_, half_pixel_range_;
+  cuda::Kernel take_, mirror_, smooth_, census_, census_of_opposites_, half_pixel_range_, gradients_;
 };
 
 }  // namespace parallax::data_cost

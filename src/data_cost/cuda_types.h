@@ -23,6 +23,11 @@ struct CudaValidity {
   int words;
 };
 
+// The features of a pixel for DataCost::gradient_birchfield_tomasi. A range has its lowest value in the low half.
+struct alignas(16) CudaGradient {
+  unsigned gradient, range, gray_range;
+};
+
 // The inputs of data costs.
 struct CudaCosts {
   CudaSamples samples;

@@ -151,6 +151,11 @@ void CudaPipeline::begin() const {
   }
 }
 
+void CudaPipeline::begin_after(StreamHandle stream) const {
+  if (fills_planes()) planes_.branch.fork(stream);
+  begin();
+}
+
 void CudaPipeline::enqueue(const DisparityMap& map, View<const float> right, StreamHandle stream) const {
   refine(map, right, stream);
   if (parameters_.weighted_median > 0) run(weighted_median_, map.disparity, stream);

@@ -73,6 +73,7 @@ TEST_F(CudaAllocationTest, MatchesAllocateNothing) {
     expect_no_allocation(small_belief_propagation(arithmetic), views_with_masks(pair));
   expect_no_allocation(small_block(), views_with_masks(pair));
   expect_no_allocation(small_census(), views_with_masks(pair));
+  expect_no_allocation(small_semi_global(), views_with_masks(pair));
 }
 
 TEST_F(CudaAllocationTest, VolumesOfCostsNeedNone) {

@@ -48,6 +48,14 @@ inline BeliefPropagationParameters small_belief_propagation(Arithmetic arithmeti
   return parameters;
 }
 
+inline SemiGlobalParameters small_semi_global() {
+  SemiGlobalParameters parameters;
+  parameters.disparities = 5;
+  parameters.window = 3;
+  parameters.refine.speckle_size = 3;
+  return parameters;
+}
+
 struct SmallPlan {
   const char* name;
   MatcherParameters parameters;
@@ -60,7 +68,8 @@ inline std::ostream& operator<<(std::ostream& out, const SmallPlan& plan) {
 inline const SmallPlan small_plans[] = {{"Fixed8", small_belief_propagation()},
                                         {"Float32", small_belief_propagation(Arithmetic::float32)},
                                         {"Block", small_block()},
-                                        {"Census", small_census()}};
+                                        {"Census", small_census()},
+                                        {"SemiGlobal", small_semi_global()}};
 
 inline std::string name_of_plan(const testing::TestParamInfo<SmallPlan>& info) {
   return info.param.name;

@@ -26,6 +26,48 @@ __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
+// Loads at this point of the program: the compiler does not move the load to where the value is used.
+__device__ __forceinline__ int load_here(const uint16* from) {
+#ifdef PARALLAX_EMULATED
+  return *from;
+#else
+  int value;
+  asm volatile("ld.global.nc.u16 %0, [%1];" : "=r"(value) : "l"(from));
+  return value;
+#endif
+}
+
+// Copies of 4, 8 or 16 bytes, aligned to their size, from global to shared memory, which go on while the thread
+// computes (sm_80 and later). A thread waits for its own copies.
+
+template <int bytes>
+__device__ __forceinline__ void begin_copy(void* to_shared, const void* from) {
+#if !defined(PARALLAX_EMULATED) && __CUDA_ARCH__ >= 800
+  const uint32 to = static_cast<uint32>(__cvta_generic_to_shared(to_shared));
+  if constexpr (bytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(bytes) : "memory");
+#else
+  memcpy(to_shared, from, bytes);
+#endif
+}
+
+// Ends a group of copies.
+__device__ __forceinline__ void end_copies() {
+#if !defined(PARALLAX_EMULATED) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Waits for all groups but the last few.
+template <int still_running>
+__device__ __forceinline__ void wait_for_copies() {
+#if !defined(PARALLAX_EMULATED) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(still_running) : "memory");
+#endif
+}
+
 // A counter between blocks that run at once (a cooperative launch). Threads that have seen the count also see
 // what the threads of the counting block wrote before the barrier that precedes it.
 

@@ -120,7 +120,8 @@ std::unique_ptr<detail::Method> method() {
                      int padding) { return margins(p, format.size, padding); },
        .energy = energy,
        .approximate_tiles = true,
-       .backends = {On::backend<reference, make_reference>(), On::backend<cpu, make_cpu>()}});
+       .backends = {On::backend<reference, make_reference>(), On::backend<cpu, make_cpu>(),
+                    On::tuned<cuda, make_cuda, cuda_tuning_space>()}});
 }
 
 }  // namespace semi_global

@@ -22,6 +22,7 @@
 #include "parallax/semi_global.h"
 
 #include "core/plan.h"
+#include "core/tuning.h"
 #include "data_cost/data_cost.h"
 #include "matchers/method.h"
 #include "refine/decision.h"
@@ -36,6 +37,9 @@ double energy(const SemiGlobalParameters& parameters, const StereoPair& pair, Vi
 
 std::unique_ptr<detail::Plan> make_reference(const SemiGlobalParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cpu(const SemiGlobalParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cuda(const SemiGlobalParameters&, const Device&, const ImageFormat&,
+                                        const detail::Configuration&);
+detail::TuningSpace cuda_tuning_space(const SemiGlobalParameters&, const Device&, const ImageFormat&);
 
 // 65535 means that there is none.
 inline constexpr int highest_sum = 65534;

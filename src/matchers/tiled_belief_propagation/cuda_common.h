@@ -11,7 +11,7 @@
 // messages).
 #pragma once
 
-#include "devices/cuda/kernel.h"
+#include "devices/cuda/words.h"
 #include "matchers/tiled_belief_propagation/cuda_types.h"
 
 namespace parallax::tiled_belief_propagation {
@@ -36,91 +36,20 @@ struct Labels {
 
 // Labels in memory form.
 template <int bits>
-struct Packed {
-  uint32 of[words_of(bits)];
-};
+using Packed = cuda::Words<words_of(bits)>;
 using Sums = Packed<BITS>;
 
-// The widest access to so many words.
-__device__ constexpr int access_words(int words) {
-  return words % 4 == 0 ? 4 : words % 2 == 0 ? 2 : 1;
-}
-
-template <int words>
-struct Access;
-template <>
-struct Access<1> {
-  using Type = uint32;
-};
-template <>
-struct Access<2> {
-  using Type = uint2;
-};
-template <>
-struct Access<4> {
-  using Type = uint4;
-};
-
-// Kinds of memory access.
-struct Plain {
-  template <class Wide>
-  static __device__ __forceinline__ Wide load(const Wide* from) {
-    return *from;
-  }
-  template <class Wide>
-  static __device__ __forceinline__ void store(const Wide& value, Wide* to) {
-    *to = value;
-  }
-};
-// Access to data that other blocks of the same kernel write and read, through the second-level cache.
-struct Between {
-  template <class Wide>
-  static __device__ __forceinline__ Wide load(const Wide* from) {
-    return load_relaxed(from);
-  }
-  template <class Wide>
-  static __device__ __forceinline__ void store(const Wide& value, Wide* to) {
-    store_relaxed(value, to);
-  }
-};
+using cuda::Access, cuda::access_words, cuda::Between, cuda::Plain, cuda::store;
 
 template <int bits, class Way = Plain>
 __device__ __forceinline__ Packed<bits> load(const uint32* from) {
-  constexpr int wide = access_words(words_of(bits));
-  using Wide = typename Access<wide>::Type;
-  Packed<bits> packed;
-#pragma unroll
-  for (int i = 0; i < words_of(bits); i += wide) {
-    const Wide value = Way::load(reinterpret_cast<const Wide*>(from + i));
-    if constexpr (wide == 1) {
-      packed.of[i] = value;
-    } else {
-      packed.of[i] = value.x, packed.of[i + 1] = value.y;
-      if constexpr (wide == 4) packed.of[i + 2] = value.z, packed.of[i + 3] = value.w;
-    }
-  }
-  return packed;
+  return cuda::load<words_of(bits), Way>(from);
 }
 
-template <class Way = Plain, int bits>
-__device__ __forceinline__ void store(const Packed<bits>& packed, uint32* to) {
-  constexpr int wide = access_words(words_of(bits));
-#pragma unroll
-  for (int i = 0; i < words_of(bits); i += wide) {
-    if constexpr (wide == 1)
-      Way::store(packed.of[i], to + i);
-    else if constexpr (wide == 2)
-      Way::store(make_uint2(packed.of[i], packed.of[i + 1]), reinterpret_cast<uint2*>(to + i));
-    else
-      Way::store(make_uint4(packed.of[i], packed.of[i + 1], packed.of[i + 2], packed.of[i + 3]),
-                 reinterpret_cast<uint4*>(to + i));
-  }
-}
-
-template <int bits>
-__device__ __forceinline__ Labels unpack(const Packed<bits>& packed) {
+template <int words>
+__device__ __forceinline__ Labels unpack(const cuda::Words<words>& packed) {
   Labels labels;
-  if constexpr (bits == 16) {
+  if constexpr (words == half_labels) {
 #pragma unroll
     for (int k = 0; k < half_labels; ++k) labels.of[k] = packed.of[k];
   } else {

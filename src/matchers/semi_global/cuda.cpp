@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+// Semi-global matching on CUDA: volumes of data costs and of each path's costs, in bytes where they fit. All work that
+// does not change between runs, from samples to the finished map, is one graph.
+
+#include <algorithm>
+#include <string>
+
+#include "core/arena.h"
+#include "core/round_up.h"
+#include "data_cost/cuda_images.h"
+#include "data_cost/edge_weight.h"
+#include "devices/cuda/branch.h"
+#include "devices/cuda/kernel_sources.h"
+#include "devices/cuda/multiprocessor.h"
+#include "devices/cuda/plan.h"
+#include "matchers/semi_global/cuda_types.h"
+#include "matchers/semi_global/semi_global.h"
+#include "refine/cuda_pipeline.h"
+
+namespace parallax::semi_global {
+namespace {
+
+using cuda::define;
+using cuda::Kernel;
+using cuda::Options;
+using cuda::Shape;
+using cuda::StreamHandle;
+using data_cost::CudaImages;
+using refine::CudaDecision;
+
+constexpr unsigned block_threads = 128;
+constexpr int warp_lanes = 32, usual_pixels_ahead = 4;
+
+// Names of the tunables.
+constexpr const char *labels_a_thread = "labels_per_thread", *threads_a_block = "threads_per_block",
+                     *pixels_ahead = "pixels_ahead", *paths_apart = "paths_apart";
+
+// How the labels of a pixel are distributed over lanes, see cuda_common.h.
+struct Dealing {
+  int lanes = 1, per_lane;
+  int labels() const { return lanes * per_lane; }
+};
+
+// Few labels per thread mean more threads, many mean fewer shuffles.
+Dealing deal(int labels, int wanted_per_lane) {
+  const int wanted = wanted_per_lane > 0 ? wanted_per_lane : labels <= 32 ? 8 : 16;
+  Dealing dealing;
+  while (dealing.lanes < warp_lanes && dealing.lanes * wanted < labels) dealing.lanes *= 2;
+  dealing.per_lane = round_up(divide_round_up(labels, dealing.lanes), 4);
+  return dealing;
+}
+
+// Pixels of a row whose sums a block keeps in shared memory.
+int pixels_a_segment(int labels) {
+  constexpr int most_sums = 16384, most_pixels = 64, fewest_pixels = 8;
+  return std::clamp(most_sums / labels, fewest_pixels, most_pixels);
+}
+
+class Cuda final : public cuda::Plan {
+ public:
+  Cuda(const SemiGlobalParameters& parameters, const Device& device, const ImageFormat& format,
+       const detail::Configuration& configuration)
+      : cuda::Plan(device, format, data_cost::volume_labels(parameters.cost, parameters.disparities), true),
+        parameters_(parameters),
+        model_(make_model(parameters)),
+        dealing_(deal(parameters.disparities, configuration.value(labels_a_thread, 0))),
+        path_threads_(configuration.value(threads_a_block, block_threads)),
+        ahead_(pixels_that_fit(configuration.value(pixels_ahead, usual_pixels_ahead))),
+        apart_(configuration.value(paths_apart, is_busy_with_rows()) != 0),
+        images_(model_, format, matches_right(), layout_),
+        refinement_(parameters.refine, format, layout_) {
+    data_cost::check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
+    check_countable();
+    costs_ = layout_.reserve<std::uint32_t>(volume_words());
+    paths_ = layout_.reserve<std::uint32_t>(static_cast<std::size_t>(parameters.paths) * volume_words());
+    large_jumps_ = layout_.reserve<std::uint16_t>(data_cost::edge_table_size);
+    if (takes_right_from_sums()) right_lowest_ = layout_.reserve<std::uint32_t>(format.size.pixels());
+    if (checks_both()) right_disparity_ = layout_.reserve_plane<float>(format.size);
+  }
+
+ private:
+  bool checks_both() const { return parameters_.refine.left_right_check; }
+  bool matches_right() const { return checks_both() && parameters_.right_map == RightMap::match; }
+  bool takes_right_from_sums() const { return checks_both() && !matches_right(); }
+  bool has_edges() const { return parameters_.edge_contrast > 0; }
+  int bits() const { return model_.fits_bytes() ? 8 : 16; }
+  std::size_t volume_words() const {
+    return format().size.pixels() * static_cast<std::size_t>(dealing_.labels() * bits() / 32);
+  }
+
+  // Kernels count the words of a volume in 32 bits.
+  void check_countable() const {
+    if (volume_words() <= UINT32_MAX) return;
+    throw Error(ErrorCategory::device,
+                "the image has too many pixels and labels for the cuda device: match it in parts");
+  }
+
+  // Where the paths that lead downwards keep the GPU busy, those that lead upwards are launched after them: so paths
+  // that run at the same time read the same data costs, which are still in the cache.
+  bool is_busy_with_rows() const {
+    constexpr int threads_a_multiprocessor = 320;
+    int chains = 0;
+    for (const Step step : steps_of(parameters_.paths))
+      if (downwards(step)) chains += format().size.width;
+    return chains * dealing_.lanes >= threads_a_multiprocessor * context()->multiprocessors();
+  }
+
+  // Data costs of the pixels ahead are in shared memory.
+  int pixels_that_fit(int wanted) const {
+    constexpr int most_bytes = 40 * 1024;
+    const int bytes_a_pixel = path_threads_ * dealing_.per_lane * bits() / 8;
+    while (wanted * bytes_a_pixel > most_bytes) wanted /= 2;
+    return wanted;
+  }
+
+  // Preparation
+
+  Options common_options(unsigned threads) const {
+    return {define("LABELS", model_.labels),
+            define("LANES", dealing_.lanes),
+            define("PER_LANE", dealing_.per_lane),
+            define("BITS", bits()),
+            define("PAD", model_.highest_cost() + parameters_.large_jump),
+            define("BLOCK", static_cast<int>(threads))};
+  }
+
+  cuda::Program program(const cuda::Source& source, unsigned threads, const Options& more) const {
+    Options options = common_options(threads);
+    options.insert(options.end(), more.begin(), more.end());
+    return {context(), source, options};
+  }
+
+  void prepare(StreamHandle stream) override {
+    beside_.prepare(context());
+    images_.prepare(context(), device_memory(), stream);
+    cost_program_ = program(
+        cuda::semi_global_costs_cu, block_threads,
+        {define("COST", static_cast<int>(model_.cost)), define("TABLE", images_.integer_differences()),
+         define("TABLE_SIZE", data_cost::cost_table_size), define("HAS_OUTSIDE", model_.has_outside),
+         define("PER_DIFFERENCE", cost_of_a_difference()), define("WINDOW", parameters_.window)});
+    find_costs_ = cost_program_.kernel("find_costs");
+    add_window_ = cost_program_.kernel("add_window");
+    path_program_ = program(cuda::semi_global_paths_cu, path_threads(),
+                            {define("EDGES", has_edges()), define("SMALL_JUMP", parameters_.small_jump),
+                             define("LARGE_JUMP", parameters_.large_jump), define("AHEAD", ahead_),
+                             define("TABLE_SIZE", static_cast<int>(data_cost::edge_table_size))});
+    follow_ = path_program_.kernel("follow").after_previous();
+    decide_program_ = program(cuda::semi_global_decide_cu, block_threads,
+                              {define("PATHS", parameters_.paths), define("SEGMENT", segment_pixels()),
+                               define("WINNERS", parameters_.right_map == RightMap::winners),
+                               define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel))});
+    decide_ = decide_program_.kernel("decide");
+    write_right_ = decide_program_.kernel("write_right");
+    fill(large_jumps_, std::vector<std::uint16_t>(model_.large_jumps.begin(), model_.large_jumps.end()),
+         stream);
+    refinement_.prepare(context(), device_memory(), stream);
+  }
+
+  // The cost of a gray level, or of a bit, if costs are proportional to them.
+  int cost_of_a_difference() const {
+    if (!images_.integer_differences()) return 0;
+    const float cost = model_.data_cost(data_cost::per_level);
+    const int highest = data_cost::highest_counted(model_.cost, 0) / data_cost::per_level;
+    for (int i = 0; i <= highest; ++i)
+      if (model_.data_cost(i * data_cost::per_level) != static_cast<float>(i) * cost) return 0;
+    return static_cast<int>(cost);
+  }
+
+  unsigned path_threads() const { return static_cast<unsigned>(path_threads_); }
+  int segment_pixels() const { return pixels_a_segment(dealing_.labels()); }
+
+  // Matching
+
+  void take(const StereoPair& pair, cuda::ChangingLaunches& launches) override {
+    images_.take(pair, launches);
+    refinement_.take(pair, launches);
+  }
+
+  void match(const DisparityMap& map, StreamHandle stream) override {
+    const CudaDecision to = refine::left_map(map, model_.decision(), images_.from_start(), images_.stride());
+    images_.smooth(stream);
+    if (matches_right()) images_.mirror(stream);
+    match_pair(CudaImages::as_it_is, to, parameters_.uniqueness, stream);
+    View<float> right;
+    if (checks_both()) right = at(right_disparity_);
+    if (matches_right()) match_pair(CudaImages::mirrored, refine::right_map(to, right), 0, stream);
+    if (takes_right_from_sums()) write_right(right, stream);
+    refinement_.enqueue(map, right, stream);
+  }
+
+  void match_pair(CudaImages::Which pair, const CudaDecision& to, int uniqueness, StreamHandle stream) const {
+    images_.find_features(pair, stream);
+    find_costs(pair, stream);
+    if (apart_) {
+      follow(pair, sideways, beside_.fork(stream));
+      follow(pair, downwards, stream);
+      follow(pair, upwards, stream);
+      beside_.join(stream);
+    } else {
+      follow(pair, anywhere, stream);
+    }
+    if (pair == CudaImages::as_it_is) refinement_.begin_after(stream);
+    const bool wants_rival = to.confidence != nullptr || to.min_confidence > 0 || uniqueness > 0;
+    decide_.launch(stream, rows(static_cast<std::size_t>(segment_pixels())), {block_threads}, 0, volumes(),
+                   to, right(), static_cast<int>(wants_rival), uniqueness);
+  }
+
+  void find_costs(CudaImages::Which pair, StreamHandle stream) const {
+    constexpr std::size_t pixels_a_thread = 4;
+    const auto lanes = static_cast<std::size_t>(dealing_.lanes);
+    const CudaVolumes all = volumes();
+    find_costs_.launch(stream, rows(block_threads / lanes * pixels_a_thread), {block_threads}, 0,
+                       images_.costs(pair, volume()), all.costs, right());
+    if (parameters_.window == 1) return;
+    const Shape grid = rows(block_threads / lanes);
+    add_window_.launch(stream, grid, {block_threads}, 0, all.costs, all.paths, all.width, all.height, 1, 0);
+    add_window_.launch(stream, grid, {block_threads}, 0, all.paths, all.costs, all.width, all.height, 0, 1);
+  }
+
+  void write_right(View<float> right_disparity, StreamHandle stream) const {
+    const data_cost::CudaValidity validity = images_.costs(CudaImages::as_it_is, nullptr).validity;
+    write_right_.launch(stream, rows(block_threads), {block_threads}, 0, right(),
+                        CudaRightMap{.disparity = right_disparity.data,
+                                     .width = format().size.width,
+                                     .stride = static_cast<int>(right_disparity.stride()),
+                                     .min_disparity = model_.min_disparity,
+                                     .validity = validity.right,
+                                     .validity_words = validity.words});
+  }
+
+  // A grid of rows, and blocks of a row.
+  Shape rows(std::size_t pixels_a_block) const {
+    return {static_cast<unsigned>(format().size.height),
+            cuda::blocks(static_cast<std::size_t>(format().size.width), pixels_a_block)};
+  }
+
+  CudaVolumes volumes() const {
+    return {.width = format().size.width,
+            .height = format().size.height,
+            .costs = at(costs_),
+            .paths = at(paths_),
+            .words = static_cast<long long>(volume_words())};
+  }
+
+  // Which paths a launch follows.
+  using Wanted = bool (*)(Step);
+  static bool anywhere(Step) { return true; }
+  static bool sideways(Step step) { return step.y == 0; }
+  static bool downwards(Step step) { return step.y > 0; }
+  static bool upwards(Step step) { return step.y < 0; }
+
+  void follow(CudaImages::Which pair, Wanted wanted, StreamHandle stream) const {
+    const View<const std::uint16_t> gray = images_.gray(pair);
+    CudaPaths paths{};
+    paths.gray = gray.data;
+    paths.gray_stride = static_cast<int>(gray.stride());
+    paths.large_jumps = at(large_jumps_);
+    unsigned blocks = 0;
+    int volume = 0, index = 0;
+    for (const Step step : steps_of(parameters_.paths)) {
+      if (wanted(step)) paths.of[index++] = {step.x, step.y, volume, blocks += blocks_of(step)};
+      ++volume;
+    }
+    if (blocks > 0) follow_.launch(stream, {blocks}, {path_threads()}, 0, volumes(), paths);
+  }
+
+  unsigned blocks_of(Step step) const {
+    const int chains = step.y == 0 ? format().size.height : format().size.width;
+    return cuda::blocks(static_cast<std::size_t>(chains) * static_cast<std::size_t>(dealing_.lanes),
+                        path_threads());
+  }
+
+  CudaRight right() const { return {takes_right_from_sums() ? at(right_lowest_) : nullptr}; }
+
+  SemiGlobalParameters parameters_;
+  Model model_;
+  Dealing dealing_;
+  int path_threads_, ahead_;
+  bool apart_;
+  cuda::Branch beside_;
+  CudaImages images_;
+  refine::CudaPipeline refinement_;
+  Buffer<std::uint32_t> costs_, paths_, right_lowest_;
+  Buffer<std::uint16_t> large_jumps_;
+  PlaneBuffer<float> right_disparity_;
+  cuda::Program cost_program_, path_program_, decide_program_;
+  Kernel find_costs_, add_window_, follow_, decide_, write_right_;
+};
+
+}  // namespace
+
+std::unique_ptr<detail::Plan> make_cuda(const SemiGlobalParameters& parameters, const Device& device,
+                                        const ImageFormat& format,
+                                        const detail::Configuration& configuration) {
+  if (parameters.aggregation == Aggregation::mgm)
+    throw Error(ErrorCategory::device,
+                "aggregation mgm is not available on device cuda: choose device cpu, or aggregation sgm");
+  return std::make_unique<Cuda>(parameters, device, format, configuration);
+}
+
+detail::TuningSpace cuda_tuning_space(const SemiGlobalParameters& parameters, const Device&,
+                                      const ImageFormat&) {
+  detail::TuningSpace space;
+  space.variant =
+      std::to_string(parameters.paths) + " paths" + (make_model(parameters).fits_bytes() ? ", bytes" : "");
+  space.tunables = {
+      {threads_a_block, "Threads per block that follow paths", {32, 64, 128, 256}},
+      {labels_a_thread, "Approximate number of labels per thread", {4, 8, 16, 32}},
+      {pixels_ahead, "Pixels whose data costs are loaded before they are needed", {2, 4, 8, 16}},
+      {paths_apart, "Whether paths that lead downwards, upwards and sideways are launched apart", {0, 1}}};
+  space.footprint = [labels = parameters.disparities](const detail::Configuration& configuration) {
+    constexpr int beside_values = 32;
+    const int threads = configuration.value(threads_a_block, block_threads);
+    const int values = deal(labels, configuration.value(labels_a_thread, 0)).per_lane;
+    const int registers = std::min(255, values + beside_values);
+    const int blocks = std::max(1, cuda::multiprocessor::registers / (registers * threads));
+    const int bytes_a_thread = registers * 4 + configuration.value(pixels_ahead, usual_pixels_ahead) * values;
+    return cuda::footprint(blocks, threads, static_cast<std::size_t>(threads * bytes_a_thread));
+  };
+  return space;
+}
+
+}  // namespace parallax::semi_global
