@@ -117,6 +117,61 @@ TEST(OpenclCensusTest, ComparesBothLabelsBesideTheBest) {
   }
 }
 
+// A case of belief propagation that OpenCL can match. The steps after matching build their own kernels, and
+// other tests have them.
+BeliefPropagationParameters for_opencl(BeliefPropagationParameters parameters) {
+  parameters.align_rows = false;  // refused
+  const bool left_right_check = parameters.refine.left_right_check;
+  parameters.refine = RefineParameters::none();
+  parameters.refine.left_right_check = left_right_check;
+  return parameters;
+}
+
+// Every data cost in 8 and in 16 bits, once with the kernels for processors and once with those for GPUs.
+class OpenclBeliefPropagationConformance : public OpenclConformance {
+ protected:
+  static constexpr unsigned costs = 5;
+  static DataCost cost() { return static_cast<DataCost>(GetParam() % costs); }
+  static Arithmetic arithmetic() { return GetParam() < costs ? Arithmetic::fixed8 : Arithmetic::fixed16; }
+
+  // The case with this cost and arithmetic, if that is possible. All cases have the same kernels, because building
+  // takes most of the time; labels of a volume, which cannot be chosen, may need others.
+  static std::optional<BeliefPropagationParameters> changed(const RandomCase& random_case) {
+    constexpr std::size_t most_pixels = 2500;
+    auto parameters = *random_case.parameters().get_if<BeliefPropagationParameters>();
+    const ImageFormat& format = random_case.pair().left.format;
+    const bool takes_volume = cost() == DataCost::volume;
+    const Depth depth = arithmetic() == Arithmetic::fixed8 ? Depth::bits8 : Depth::bits16;
+    if ((parameters.cost == DataCost::volume) != takes_volume || format.depth != depth) return {};
+    if (!takes_volume && format.size.pixels() > most_pixels) return {};
+    parameters.cost = cost();
+    parameters.arithmetic = arithmetic();
+    parameters.candidate_levels = 0;
+    if (!takes_volume) parameters.disparities = 57 + static_cast<int>(format.size.pixels() % 8);
+    try {
+      Matcher(parameters, reference, format);
+    } catch (const Error&) {
+      return {};
+    }
+    return for_opencl(parameters);
+  }
+};
+
+TEST_P(OpenclBeliefPropagationConformance, EqualsTheReference) {
+  const int cases = cost() == DataCost::volume ? 2 : 8;
+  int tried = 0;
+  for (unsigned seed = 100 * GetParam(); tried < cases; ++seed) {
+    const RandomCase random_case("bp", seed);
+    const auto parameters = changed(random_case);
+    if (!parameters) continue;
+    expect_conformance(*parameters, random_case.pair(), random_case.with_confidence(),
+                       random_case.description());
+    ++tried;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, OpenclBeliefPropagationConformance, testing::Range(0u, 10u));
+
 INSTANTIATE_TEST_SUITE_P(Seeds, OpenclCensusConformance, testing::Range(0u, sanitized ? 2u : 4u));
 
 // Each case builds its own kernels, which takes most of the time.
