@@ -10,6 +10,7 @@
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
 #include "matchers/belief_propagation/belief_propagation.h"
+#include "matchers/belief_propagation/candidates.h"
 #include "matchers/belief_propagation/opencl_types.h"
 #include "refine/opencl_pipeline.h"
 
@@ -68,11 +69,12 @@ class Opencl final : public opencl::Plan {
         weights_(data_cost::smoothing_weights(model_.smoothing)),
         refinement_(parameters.refine, format, layout_) {
     check_device(context().info(), parameters);
-    if (model_.has_candidates(0, level_sizes(format.size, parameters.levels).size()))
-      throw Error(ErrorCategory::device, "candidate_levels is not available on device opencl: choose 0");
     data_cost::check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
     reserve_images();
-    for (const Size extent : level_sizes(format.size, parameters.levels)) reserve_level(extent);
+    const std::vector<Size> extents = level_sizes(format.size, parameters.levels);
+    for (std::size_t index = 0; index < extents.size(); ++index)
+      reserve_level(extents[index], model_.has_candidates(index, extents.size()));
+    if (!tiles_.empty()) best_ = reserve(extents[1].pixels() * sizeof(cl_ushort));
     if (checks_both()) right_disparity_ = layout_.reserve_plane<float>(format.size);
   }
 
@@ -120,7 +122,8 @@ class Opencl final : public opencl::Plan {
     edge_table_ = reserve(data_cost::edge_table_size * sizeof(cl_uint));
   }
 
-  void reserve_level(Size extent) {
+  // Levels with candidates have only the data costs of all labels.
+  void reserve_level(Size extent, bool has_candidates) {
     OpenclLevel level{};
     level.width = extent.width;
     level.height = extent.height;
@@ -131,15 +134,34 @@ class Opencl final : public opencl::Plan {
     const std::size_t labels = row * size(model_.labels);
     for (int colour = 0; colour < 2; ++colour) {
       level.data[colour] = reserve(size(extent.height) * labels);
-      level.messages[colour] = reserve(directions * size(extent.height + 2) * labels);
+      if (!has_candidates) level.messages[colour] = reserve(directions * size(extent.height + 2) * labels);
     }
     level.edges = -1;
-    if (has_edges()) {
-      level.edges = reserve(2 * size(extent.height) * directions * 2 * row);
+    if (has_edges() && !has_candidates) level.edges = reserve(2 * size(extent.height) * directions * 2 * row);
+    if (has_edges())
       grays_.push_back(levels_.empty() ? PlaneBuffer<std::uint16_t>{}
                                        : layout_.reserve_plane<std::uint16_t>(extent));
-    }
+    if (has_candidates) reserve_tiles(extent);
     levels_.push_back(level);
+  }
+
+  void reserve_tiles(Size extent) {
+    constexpr std::size_t ranges_bytes = 32, slot_bytes = 16, rows = tile_side * sizeof(cl_uint);
+    const Size count = tile_count(extent);
+    const std::size_t slots = count.pixels() * size(model_.labels);
+    OpenclTiles tiles{};
+    tiles.width = extent.width;
+    tiles.height = extent.height;
+    tiles.labels = model_.labels;
+    tiles.across = count.width;
+    for (int colour = 0; colour < 2; ++colour) {
+      tiles.data[colour] = reserve(slots * rows);
+      tiles.messages[colour] = reserve(slots * directions * rows);
+    }
+    tiles.edges = has_edges() ? reserve(2 * count.pixels() * directions * 2 * rows) : -1;
+    tiles.ranges = reserve(count.pixels() * ranges_bytes);
+    tiles.slots = reserve(slots * slot_bytes);
+    tiles_.push_back(tiles);
   }
 
   // Where the gray image of a level begins, and its stride.
@@ -173,8 +195,24 @@ class Opencl final : public opencl::Plan {
     start_ = messages_program_.kernel("start");
     update_ = messages_program_.kernel("update");
     decide_ = messages_program_.kernel("decide");
+    if (!tiles_.empty()) prepare_tiles();
     refinement_.prepare(context(), queue(), memory());
     fill_tables();
+  }
+
+  void prepare_tiles() {
+    find_labels_ = messages_program_.kernel("find_labels");
+    tiles_program_ =
+        opencl::Program(context(),
+                        {opencl::belief_propagation_types_cl, opencl::belief_propagation_values_cl,
+                         opencl::belief_propagation_decision_cl, opencl::belief_propagation_tiles_cl},
+                        {define("PROCESSOR", is_processor() ? 1 : 0), define("BITS", 8),
+                         define("PIXELS", tile_rows() * row_pixels), define("ITEMS", items_that_open())});
+    find_candidates_ = tiles_program_.kernel("find_candidates");
+    open_tiles_ = tiles_program_.kernel("open_tiles");
+    update_tiles_ = tiles_program_.kernel("update_tiles");
+    find_tile_labels_ = tiles_program_.kernel("find_tile_labels");
+    decide_tiles_ = tiles_program_.kernel("decide_tiles");
   }
 
   void fill_tables() {
@@ -220,6 +258,11 @@ class Opencl final : public opencl::Plan {
     return std::min(device_.shares, divide_round_up(model_.bound, slope * device_.per_share) + 1);
   }
 
+  // Rows of a tile that a work item has, and the pixels of a colour in one of them.
+  int tile_rows() const { return is_processor() ? tile_side : 1; }
+  static constexpr int row_pixels = tile_side / 2;
+  int items_that_open() const { return is_processor() ? 1 : 32; }
+
   // Pixels of a work item that finds features.
   int lanes() const { return is_processor() ? 64 : 4; }
 
@@ -254,10 +297,17 @@ class Opencl final : public opencl::Plan {
     find_costs(pair);
     finish("data_costs", "right_data_costs");
     for (std::size_t index = levels_.size(); index-- > 0;) {
-      iterate(index, mirrored);
+      if (index < tiles_.size())
+        iterate_tiles(index, mirrored);
+      else
+        iterate(index, mirrored);
       if (index == 1) finish("coarse_levels", "right_coarse_levels");
     }
-    decide_.launch(queue(), items_of(levels_.front(), 2), group(), memory(), levels_.front(), to);
+    if (tiles_.empty())
+      decide_.launch(queue(), items_of(levels_.front(), 2), group(), memory(), levels_.front(), to);
+    else
+      decide_tiles_.launch(queue(), items_of(tiles_.front(), 2), tile_group(), memory(), tiles_.front(),
+                           alike(), to);
     finish("finest_level", "right_finest_level");
   }
 
@@ -270,8 +320,15 @@ class Opencl final : public opencl::Plan {
         average_.launch(queue(), groups_of(level.width, level.height, 1), {group_pixels}, memory(), fine,
                         fine_stride, levels_[index - 1].width, levels_[index - 1].height, gray, stride);
       }
-      const OpenclEdges edges{level.width, level.height, gray,        stride,
-                              edge_table_, level.edges,  level.pitch, bits_};
+      const bool has_tiles = index < tiles_.size();
+      const OpenclEdges edges{level.width,
+                              level.height,
+                              gray,
+                              stride,
+                              edge_table_,
+                              has_tiles ? tiles_[index].edges : level.edges,
+                              has_tiles ? 0 : level.pitch,
+                              bits_};
       find_edges_.launch(queue(), groups_of(level.width, level.height, 2, 64 / bits_), {group_pixels},
                          memory(), edges);
     }
@@ -319,6 +376,37 @@ class Opencl final : public opencl::Plan {
     }
   }
 
+  // One work item for each row of a tile, or for each tile.
+  Shape items_of(const OpenclTiles& tiles, std::size_t colours = 1) const {
+    const std::size_t count = tile_count({tiles.width, tiles.height}).pixels();
+    return {groups_for(count * size(tile_side / tile_rows()), tile_group().x), 1, colours};
+  }
+  Shape tile_group() const { return {is_processor() ? 1u : 64u}; }
+
+  // Finds the candidates of a level from the beliefs of the next coarser one, then iterates over them.
+  void iterate_tiles(std::size_t index, bool mirrored) {
+    const OpenclTiles& tiles = tiles_[index];
+    const OpenclLevel& above = levels_[index + 1];
+    const bool has_tiles_above = index + 1 < tiles_.size();
+    const OpenclLabels best{above.width, above.height, best_};
+    if (has_tiles_above)
+      find_tile_labels_.launch(queue(), items_of(tiles_[index + 1], 2), tile_group(), memory(),
+                               tiles_[index + 1], alike(), best);
+    else
+      find_labels_.launch(queue(), items_of(above, 2), group(), memory(), above, best);
+    const std::size_t count = tile_count({tiles.width, tiles.height}).pixels();
+    const cl_int slack = parameters().candidate_slack, ranges = parameters().candidate_ranges;
+    find_candidates_.launch(queue(), {groups_for(count, tile_group().x)}, tile_group(), memory(), tiles, best,
+                            slack, ranges);
+    open_tiles_.launch(queue(), {count}, {size(items_that_open())}, memory(), tiles, levels_[index],
+                       has_tiles_above ? OpenclLevel{} : above,
+                       has_tiles_above ? tiles_[index + 1] : OpenclTiles{}, alike());
+    for (int iteration = 0; iteration < model_.iterations(index, mirrored); ++iteration) {
+      const cl_int colour = (iteration + 1) % 2;
+      update_tiles_.launch(queue(), items_of(tiles), tile_group(), memory(), tiles, alike(), colour);
+    }
+  }
+
   OpenclDecision left_decision(const opencl::Map& map) const {
     return {.disparity = map.disparity,
             .stride = map.stride,
@@ -361,12 +449,14 @@ class Opencl final : public opencl::Plan {
   refine::OpenclPipeline refinement_;
   OpenclImages images_{};
   std::vector<OpenclLevel> levels_;
+  std::vector<OpenclTiles> tiles_;                 // of the finest levels, if they have candidates
+  cl_long best_ = 0;                               // see OpenclLabels
   std::vector<PlaneBuffer<std::uint16_t>> grays_;  // by level; none of the image's
   cl_long edge_table_ = 0;
   PlaneBuffer<float> right_disparity_;
-  opencl::Program images_program_, costs_program_, messages_program_;
+  opencl::Program images_program_, costs_program_, messages_program_, tiles_program_;
   opencl::Kernel take_, smooth_, find_inputs_, average_, find_edges_, find_costs_, add_up_, start_, update_,
-      decide_;
+      find_labels_, decide_, find_candidates_, open_tiles_, update_tiles_, find_tile_labels_, decide_tiles_;
 };
 
 }  // namespace
