@@ -127,7 +127,7 @@ BeliefPropagationParameters for_opencl(BeliefPropagationParameters parameters) {
   return parameters;
 }
 
-// Every data cost in 8 and in 16 bits, once with the kernels for processors and once with those for GPUs.
+// Every data cost in bytes, and some in 16 bits; by turns with the kernels for processors and those for GPUs.
 class OpenclBeliefPropagationConformance : public OpenclConformance {
  protected:
   static constexpr unsigned costs = 5;
@@ -170,7 +170,72 @@ TEST_P(OpenclBeliefPropagationConformance, EqualsTheReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, OpenclBeliefPropagationConformance, testing::Range(0u, 10u));
+INSTANTIATE_TEST_SUITE_P(Seeds, OpenclBeliefPropagationConformance,
+                         testing::Range(0u, sanitized ? 2u : 7u));
+
+class OpenclCandidateConformance : public OpenclConformance {};
+
+// On a GPU, with one number of labels: others have other kernels.
+TEST_P(OpenclCandidateConformance, EqualsTheReference) {
+  for (unsigned seed = 100 * GetParam(); seed < 100 * GetParam() + 12; ++seed) {
+    const RandomCase random_case("bp", 10'000 + seed);
+    const StereoPair pair = random_case.pair();
+    if (pair.costs.labels > 0) continue;  // its labels may be far outside the image
+    BeliefPropagationParameters parameters = for_opencl(with_candidates(random_case, seed));
+    parameters.disparities = std::clamp(parameters.disparities, 57, 64);
+    if (parameters.min_disparity < 0) parameters.min_disparity = std::max(parameters.min_disparity, -50);
+    expect_conformance(parameters, pair, random_case.with_confidence(),
+                       std::to_string(parameters.candidate_levels) + " levels with candidates, " +
+                           std::to_string(parameters.levels) + " in all, " + random_case.description());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, OpenclCandidateConformance, testing::Range(0u, 2u));
+
+// One share of the labels on a GPU, and shares of which the last is smaller; any number on a processor.
+TEST(OpenclBeliefPropagationTest, EqualsTheReferenceForAnyNumberOfLabels) {
+  PARALLAX_NEEDS_OPENCL();
+  struct Case {
+    Size size;
+    int labels, min_disparity, candidate_levels;
+  };
+  const std::vector<Case> on_processors{{{20, 9}, 100, -60, 0}, {{9, 5}, 1024, -500, 2}},
+      on_gpus{{{41, 33}, 2, 0, 2}, {{130, 9}, 21, -7, 1}};
+  for (const bool is_gpu : {false, true}) {
+    if (is_gpu && !why_no_gpu_kernels().empty()) continue;
+    std::optional<Disguised> disguised;
+    if (is_gpu) disguised.emplace(as_gpu);
+    for (const Case& one : is_gpu ? on_gpus : on_processors) {
+      BeliefPropagationParameters parameters;
+      parameters.refine = RefineParameters::none();
+      parameters.refine.left_right_check = true;
+      parameters.disparities = one.labels;
+      parameters.min_disparity = one.min_disparity;
+      parameters.candidate_levels = one.candidate_levels;
+      const SynthPair pair = synthesize({.size = one.size, .disparities = std::min(one.labels, 30)});
+      expect_conformance(parameters, views(pair), true,
+                         std::to_string(one.labels) + " labels" + (is_gpu ? ", as a GPU" : ""));
+    }
+  }
+}
+
+TEST(OpenclBeliefPropagationTest, WhatItLacksIsRefusedByName) {
+  PARALLAX_NEEDS_OPENCL();
+  const auto refuses = [](const BeliefPropagationParameters& parameters, const std::string& what) {
+    expect_error(error_of([&] {
+                   Matcher(parameters, opencl_device, {{64, 48}});
+                 }),
+                 ErrorCategory::device, {what, "choose"});
+  };
+  BeliefPropagationParameters parameters;
+  for (const Arithmetic arithmetic : {Arithmetic::float32, Arithmetic::float16, Arithmetic::bfloat16}) {
+    parameters.arithmetic = arithmetic;
+    refuses(parameters, "arithmetic " + get_parameter(parameters, "arithmetic"));
+  }
+  parameters = {};
+  parameters.align_rows = true;
+  refuses(parameters, "align_rows");
+}
 
 INSTANTIATE_TEST_SUITE_P(Seeds, OpenclCensusConformance, testing::Range(0u, sanitized ? 2u : 4u));
 

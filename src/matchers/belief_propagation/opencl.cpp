@@ -89,10 +89,10 @@ class Opencl final : public opencl::Plan {
   int feature_planes() const { return is_colour() || model_.cost == DataCost::birchfield_tomasi ? 3 : 1; }
   int feature_bytes() const { return is_census() ? 8 : 2; }
   int value_bytes() const { return bits_ / 8; }
-  // Whether data costs, before the least is subtracted, fit in 16 bits.
-  bool has_short_costs() const {
-    constexpr float highest = 65535;
-    return model_.cost != DataCost::volume && model_.highest_data_cost() <= highest;
+  // Of data costs before the least is subtracted.
+  const char* units() const {
+    const float highest = model_.cost == DataCost::volume ? 1e30f : model_.highest_data_cost();
+    return highest <= 0xFF ? "uchar" : highest <= 0xFFFF ? "ushort" : "float";
   }
 
   cl_long reserve(std::size_t bytes) { return offset(layout_.reserve<std::byte>(bytes)); }
@@ -248,7 +248,11 @@ class Opencl final : public opencl::Plan {
   Options costs_options() const {
     Options options = levels_options();
     for (const std::string& option : feature_options()) options.push_back(option);
-    options.push_back(std::string("-DUNITS=") + (has_short_costs() ? "ushort" : "float"));
+    const std::string of_costs = units();
+    options.push_back("-DUNITS=" + of_costs);
+    options.push_back(of_costs == "uchar"    ? "-DMOST_UNITS=UCHAR_MAX"
+                      : of_costs == "ushort" ? "-DMOST_UNITS=USHRT_MAX"
+                                             : "-DMOST_UNITS=MAXFLOAT");
     return options;
   }
 

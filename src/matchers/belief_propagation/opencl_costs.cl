@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data costs of the image, of all labels.
 //
-// Specialised by COST (a DataCost), FEATURE_PLANES and FEATURE, as opencl_images.cl; by UNITS (ushort or float) of
-// costs before the least is subtracted; and by the macros of opencl_levels.cl.
+// Specialised by COST (a DataCost), FEATURE_PLANES and FEATURE, as opencl_images.cl; by UNITS (uchar, ushort or float)
+// of costs before the least is subtracted, and MOST_UNITS; and by the macros of opencl_levels.cl.
 
 #define CENSUS 2
 #define COLOUR 1
@@ -26,10 +26,18 @@ INLINE int distance_from(int sample, int low, int high) {
   return max(0, max(sample - high, low - sample));
 }
 
-// The difference between two pixels, in 256ths of a gray level or a bit.
-INLINE int difference(FEATURE left[FEATURE_PLANES][PIXELS], const global FEATURE* const* right, int i) {
 #if COST == CENSUS
-  return 256 * (int)popcount(left[0][i] ^ right[0][i]);
+typedef uchar Difference;  // in bits
+#define DIFFERENCE_SCALE 256
+#else
+typedef int Difference;  // in 256ths of a gray level
+#define DIFFERENCE_SCALE 1
+#endif
+
+// The difference between two pixels.
+INLINE Difference difference(FEATURE left[FEATURE_PLANES][PIXELS], const global FEATURE* const* right, int i) {
+#if COST == CENSUS
+  return popcount(left[0][i] ^ right[0][i]);
 #elif COST == BIRCHFIELD_TOMASI
   return min(distance_from(left[0][i], right[1][i], right[2][i]),
              distance_from(right[0][i], left[1][i], left[2][i]));
@@ -47,7 +55,7 @@ INLINE int difference(FEATURE left[FEATURE_PLANES][PIXELS], const global FEATURE
 
 // In units.
 INLINE UNITS to_units(float cost) {
-  // Costs that fit in ushorts are not negative.
+  // Costs that fit in integers are not negative.
   return sizeof(UNITS) == sizeof(float) ? (UNITS)floor(cost + 0.5f) : (UNITS)(cost + 0.5f);
 }
 
@@ -84,11 +92,17 @@ INLINE void find_costs_of_label(const global uchar* memory, const OpenclImages* 
     right[plane] = features_at(memory, images, 1, place->y, x & 1, plane) + at;
   // A volume's labels correspond to no right pixels.
   const bool everywhere = COST == VOLUME && !images->mirrored;
-  EACH for (int i = 0; i < PIXELS; ++i) {
+#if COST != VOLUME
+  // In a loop of its own, which compilers for processors vectorise.
+  Difference differences[PIXELS];
+  FOR_PIXELS(i) { differences[i] = difference(left, right, i); }
+#endif
+  FOR_PIXELS(i) {
 #if COST == VOLUME
     const UNITS cost = volume_cost(memory, images, costs, place, labels, label, i);
 #else
-    const UNITS cost = to_units((float)min(difference(left, right, i), costs->differences) * costs->scale);
+    const UNITS cost =
+        to_units((float)min(DIFFERENCE_SCALE * differences[i], costs->differences) * costs->scale);
 #endif
     const bool exists = everywhere || valid[i] != 0;
     own[i] = exists ? cost : (UNITS)costs->outside;
@@ -131,10 +145,9 @@ kernel GROUP void find_costs(global uchar* memory, OpenclLevel level, OpenclImag
   Found found;
 #pragma unroll
   for (int plane = 0; plane < FEATURE_PLANES; ++plane)
-    EACH for (int i = 0; i < PIXELS; ++i) left[plane][i] =
-        features_at(memory, &images, 0, place.y, place.odd, plane)[at + i];
-  EACH for (int i = 0; i < PIXELS; ++i) {
-    found.least[i] = sizeof(UNITS) == sizeof(float) ? (UNITS)INFINITY : (UNITS)USHRT_MAX;
+    FOR_PIXELS(i) { left[plane][i] = features_at(memory, &images, 0, place.y, place.odd, plane)[at + i]; }
+  FOR_PIXELS(i) {
+    found.least[i] = MOST_UNITS;
     found.some[i] = found.missing[i] = 0;
   }
   FOR_LABELS(k, &place)
@@ -148,14 +161,15 @@ kernel GROUP void find_costs(global uchar* memory, OpenclLevel level, OpenclImag
   if (!place.exists) return;
   const global uchar* valid = validity_at(memory, &images, 0, place.y, place.odd) + at;
   UNITS highest[PIXELS];
-  EACH for (int i = 0; i < PIXELS; ++i) highest[i] =
-      valid[i] != 0 && (costs.has_outside || found.missing[i] == 0) ? DATA_BOUND : 0;
+  FOR_PIXELS(i) {
+    const bool has_data = valid[i] != 0 && (costs.has_outside || found.missing[i] == 0);
+    highest[i] = has_data ? min(DATA_BOUND, (int)MOST_UNITS) : 0;
+  }
   global Value* to = data_at(memory, &level, place.colour, place.y, place.group);
   FOR_LABELS(k, &place) {
     if (!has_label(&place, k)) continue;
     Pixels kept;
-    EACH for (int i = 0; i < PIXELS; ++i) kept.of[i] =
-        (Value)min((UNITS)(found.costs[k][i] - found.least[i]), highest[i]);
+    FOR_PIXELS(i) { kept.of[i] = (Value)min((UNITS)(found.costs[k][i] - found.least[i]), highest[i]); }
     store_word(kept.word, to + (place.first_label + k) * level.pitch);
   }
   if (place.first_label > 0) return;

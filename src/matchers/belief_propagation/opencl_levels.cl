@@ -18,6 +18,7 @@
 #define FOR_LABELS(k, place) EACH for (int k = 0; k < PER_SHARE; ++k)
 #define FOR_LABELS_DOWN(k, place) EACH for (int k = PER_SHARE - 1; k >= 0; --k)
 #endif
+#define FOR_PIXELS(i) EACH for (int i = 0; i < PIXELS; ++i)
 
 // The pixels and the labels of a work item.
 typedef struct {

@@ -408,31 +408,52 @@ typedef struct {
   OpenclTiles tiles;
 } Coarser;
 
-static uint parents_message(global uchar* memory, const Coarser* coarser, const OpenclSmoothness* alike,
-                            const Place* place, int y, int direction, int label, int colour) {
-  const bool has_all = coarser->all.width > 0;
-  const int row = min(y / 2, (has_all ? coarser->all.height : coarser->tiles.height) - 1), x = place->x / 2;
-  if (has_all)
-    return *(const global uint*)(messages_at(memory, &coarser->all, colour, direction, row, 0) +
-                                 label * coarser->all.pitch + x * WORD_PIXELS);
-  const int tile = place->y / 2 * coarser->tiles.across + x, row_of_tile = row % TILE_SIDE;
-  const ushort slot = slot_of(memory, &coarser->tiles, tile, label);
-  if (slot != NO_SLOT)
-    return messages_of(memory, &coarser->tiles, colour, tile, direction)[slot * SLOT_WORDS + row_of_tile];
-  if (coarser->tiles.edges < 0) return 0x01010101u * (uint)alike->truncation;
-  const long edge = ((long)colour * coarser->tiles.across * tiles_down(&coarser->tiles) + tile) * DIRECTIONS;
-  return ((const global uint*)(memory +
-                               coarser->tiles.edges))[((edge + direction) * 2 + 1) * TILE_SIDE + row_of_tile];
+// The messages of a direction and a label that the parents of a tile's rows send.
+typedef struct {
+  const global uint* from[2];  // [colour], of their first row; null = `everywhere`
+  long stride;                 // words between rows
+  uint everywhere;
+} Parents;
+
+static Parents find_parents(global uchar* memory, const Coarser* coarser, const OpenclSmoothness* alike,
+                            const Place* place, int direction, int label, int slot) {
+  const OpenclTiles* tiles = &coarser->tiles;
+  const int x = place->x / 2, row = place->y * TILE_SIDE / 2, tile = place->y / 2 * tiles->across + x;
+  Parents parents;
+  parents.everywhere = 0x01010101u * (uint)alike->truncation;
+#pragma unroll
+  for (int colour = 0; colour < 2; ++colour) {
+    if (coarser->all.width > 0) {
+      const OpenclLevel* all = &coarser->all;
+      parents.from[colour] =
+          (const global uint*)(messages_at(memory, all, colour, direction, row, 0) + label * all->pitch) + x;
+      parents.stride = all->labels * all->pitch / WORD_PIXELS;
+      continue;
+    }
+    const int row_of_tile = row % TILE_SIDE;
+    const long edges = ((long)colour * tiles->across * tiles_down(tiles) + tile) * DIRECTIONS + direction;
+    parents.stride = 1;
+    if (slot != NO_SLOT)
+      parents.from[colour] =
+          messages_of(memory, tiles, colour, tile, direction) + slot * SLOT_WORDS + row_of_tile;
+    else if (tiles->edges >= 0)
+      parents.from[colour] =
+          (const global uint*)(memory + tiles->edges) + (2 * edges + 1) * TILE_SIDE + row_of_tile;
+    else
+      parents.from[colour] = 0;
+  }
+  return parents;
 }
 
-static Rows start_rows(global uchar* memory, const Coarser* coarser, const OpenclSmoothness* alike,
-                       const Place* place, int direction, int label) {
+// The initial messages of colour 0, those of the pixels (x/2, y/2) of the coarser level.
+static Rows start_rows(const Parents* parents, const OpenclTiles* tiles, const Place* place) {
   RowWords words;
 #pragma unroll
   for (int i = 0; i < ROWS; ++i) {
-    const int y = place->y * TILE_SIDE + place->row + i, even = y / 2 & 1;
-    const uint first = parents_message(memory, coarser, alike, place, y, direction, label, even),
-               second = parents_message(memory, coarser, alike, place, y, direction, label, 1 - even);
+    const int y = min(place->row + i, tiles->height - 1 - place->y * TILE_SIDE);
+    const int row = y / 2, even = (place->y * TILE_SIDE / 2 + row) & 1;
+    const uint first = parents->from[0] ? parents->from[even][row * parents->stride] : parents->everywhere,
+               second = parents->from[0] ? parents->from[1 - even][row * parents->stride] : parents->everywhere;
     words.of[i] = interleave(first, second, place->x);
   }
   return words.rows;
@@ -478,9 +499,14 @@ kernel void open_tiles(global uchar* memory, OpenclTiles tiles, OpenclLevel all,
     for (int colour = 0; colour < 2; ++colour)
       *(global Rows*)(data_of(memory, &tiles, colour, tile, slot) + place.row) =
           data_rows(memory, &all, &place, colour, label);
+    const int parent = place.y / 2 * coarser_tiles.across + place.x / 2;
+    const int parents_slot =
+        coarser_level.width > 0 ? NO_SLOT : slot_of(memory, &coarser_tiles, parent, label);
 #pragma unroll
-    for (int direction = 0; direction < DIRECTIONS; ++direction)
+    for (int direction = 0; direction < DIRECTIONS; ++direction) {
+      const Parents parents = find_parents(memory, &coarser, &alike, &place, direction, label, parents_slot);
       *(global Rows*)(messages_of(memory, &tiles, 0, tile, direction) + slot * SLOT_WORDS + place.row) =
-          start_rows(memory, &coarser, &alike, &place, direction, label) & mask;
+          start_rows(&parents, &tiles, &place) & mask;
+    }
   }
 }
