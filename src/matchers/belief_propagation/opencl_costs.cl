@@ -163,7 +163,7 @@ kernel GROUP void find_costs(global uchar* memory, OpenclLevel level, OpenclImag
   UNITS highest[PIXELS];
   FOR_PIXELS(i) {
     const bool has_data = valid[i] != 0 && (costs.has_outside || found.missing[i] == 0);
-    highest[i] = has_data ? min(DATA_BOUND, (int)MOST_UNITS) : 0;
+    highest[i] = has_data ? (UNITS)min((float)DATA_BOUND, (float)MOST_UNITS) : 0;
   }
   global Value* to = data_at(memory, &level, place.colour, place.y, place.group);
   FOR_LABELS(k, &place) {
