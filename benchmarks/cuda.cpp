@@ -505,6 +505,13 @@ void opencl_table(const fs::path& pairs) {
     BlockParameters block;
     block.disparities = labels;
     list.emplace_back("block default", block);
+    BeliefPropagationParameters bp;
+    bp.disparities = labels;
+    list.emplace_back("bp default", bp);
+    bp.candidate_levels = 0;
+    list.emplace_back("bp, all labels on all levels", bp);
+    bp.arithmetic = Arithmetic::fixed16;
+    list.emplace_back("bp, all labels on all levels, fixed16", bp);
     for (const auto& [name, parameters] : list) {
       const double cuda = host_to_host(parameters, {DeviceKind::cuda}, pair);
       for (const DeviceDescription& found : list_devices()) {

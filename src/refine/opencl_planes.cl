@@ -181,17 +181,19 @@ kernel void join_nearest(global uchar* memory, Map map, OpenclPlaneFill fill) {
   }
 }
 
-// Whether the sample `i` of those of the nine cells around a cell belongs to that cell's superpixel. Writes its
-// place if it does.
-static bool is_member(const Task* task, Cell cell, int i, int* x, int* y) {
-  const int index = i / SAMPLES_OF_CELL, sample = i % SAMPLES_OF_CELL;
+// The samples of the cell `index` of the nine around a cell; null if it is outside the image.
+static const global uchar* samples_around(const Task* task, Cell cell, int index) {
   const Cell there = neighbour(cell, index);
-  // Seen from there, this cell lies on the opposite side.
-  if (!is_inside(task, there) || joined_of(task, there)[sample] != CELLS_AROUND - 1 - index) return false;
-  *x = column_of(there, sample);
-  *y = row_of(there, sample);
-  return true;
+  return is_inside(task, there) ? joined_of(task, there) : 0;
 }
+
+// For each of this work item's samples that belong to a cell's superpixel, in the cell `index` of the nine around it.
+// Seen from there, this cell lies on the opposite side.
+#define FOR_MEMBERS(task, cell, index, sample)                                                          \
+  for (int index = 0; index < CELLS_AROUND; ++index)                                                    \
+    for (const global uchar* samples = samples_around(task, cell, index); samples != 0; samples = 0)    \
+      FOR_SAMPLES(sample)                                                                               \
+  if (samples[sample] == CELLS_AROUND - 1 - index)
 
 kernel void move_centres(global uchar* memory, Map map, OpenclPlaneFill fill) {
   local int sums[MEMBER_TERMS];
@@ -199,9 +201,9 @@ kernel void move_centres(global uchar* memory, Map map, OpenclPlaneFill fill) {
   const Cell cell = own_cell();
   int own[MEMBER_TERMS] = {0};
   clear(sums, MEMBER_TERMS);
-  for (int x, y, i = get_local_id(0); i < MOST_SAMPLES; i += ITEMS) {
-    if (!is_member(&task, cell, i, &x, &y)) continue;
-    const Pixel pixel = pixel_at(&task, x, y);
+  FOR_MEMBERS(&task, cell, index, sample) {
+    const Cell there = neighbour(cell, index);
+    const Pixel pixel = pixel_at(&task, column_of(there, sample), row_of(there, sample));
     add_member(own, cell, &pixel);
   }
   add_up(sums, own, MEMBER_TERMS);
@@ -228,10 +230,10 @@ static void collect(const Task* task, Cell cell, local Values* values) {
     values->highest = -NO_SAMPLE;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (int x, y, i = get_local_id(0); i < MOST_SAMPLES; i += ITEMS) {
-    if (!is_member(task, cell, i, &x, &y)) continue;
+  FOR_MEMBERS(task, cell, index, sample) {
+    const Cell there = neighbour(cell, index);
     atomic_inc(&values->members);
-    const int value = value_at(task, x, y);
+    const int value = value_at(task, column_of(there, sample), row_of(there, sample));
     if (value == NO_SAMPLE) continue;
     values->value[atomic_inc(&values->count)] = value;
     atomic_min(&values->lowest, value);
@@ -332,9 +334,9 @@ kernel void correct_planes(global uchar* memory, Map map, OpenclPlaneFill fill, 
   global OpenclSuperpixel* superpixel = superpixel_of(&task, cell);
   int own[PLANE_TERMS] = {0};
   clear(sums, PLANE_TERMS);
-  for (int x, y, i = get_local_id(0); i < MOST_SAMPLES; i += ITEMS) {
-    if (!is_member(&task, cell, i, &x, &y)) continue;
-    const int value = value_at(&task, x, y);
+  FOR_MEMBERS(&task, cell, index, sample) {
+    const Cell there = neighbour(cell, index);
+    const int x = column_of(there, sample), y = row_of(there, sample), value = value_at(&task, x, y);
     if (value != NO_SAMPLE) add_near(own, superpixel, x - superpixel->x, y - superpixel->y, value, tolerance);
   }
   add_up(sums, own, PLANE_TERMS);

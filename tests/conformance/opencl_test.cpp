@@ -117,6 +117,126 @@ TEST(OpenclCensusTest, ComparesBothLabelsBesideTheBest) {
   }
 }
 
+// A case of belief propagation that OpenCL can match. The steps after matching build their own kernels, and
+// other tests have them.
+BeliefPropagationParameters for_opencl(BeliefPropagationParameters parameters) {
+  parameters.align_rows = false;  // refused
+  const bool left_right_check = parameters.refine.left_right_check;
+  parameters.refine = RefineParameters::none();
+  parameters.refine.left_right_check = left_right_check;
+  return parameters;
+}
+
+// Every data cost in bytes, and some in 16 bits; by turns with the kernels for processors and those for GPUs.
+class OpenclBeliefPropagationConformance : public OpenclConformance {
+ protected:
+  static constexpr unsigned costs = 5;
+  static DataCost cost() { return static_cast<DataCost>(GetParam() % costs); }
+  static Arithmetic arithmetic() { return GetParam() < costs ? Arithmetic::fixed8 : Arithmetic::fixed16; }
+
+  // The case with this cost and arithmetic, if that is possible. All cases have the same kernels, because building
+  // takes most of the time; labels of a volume, which cannot be chosen, may need others.
+  static std::optional<BeliefPropagationParameters> changed(const RandomCase& random_case) {
+    constexpr std::size_t most_pixels = 2500;
+    auto parameters = *random_case.parameters().get_if<BeliefPropagationParameters>();
+    const ImageFormat& format = random_case.pair().left.format;
+    const bool takes_volume = cost() == DataCost::volume;
+    const Depth depth = arithmetic() == Arithmetic::fixed8 ? Depth::bits8 : Depth::bits16;
+    if ((parameters.cost == DataCost::volume) != takes_volume || format.depth != depth) return {};
+    if (!takes_volume && format.size.pixels() > most_pixels) return {};
+    parameters.cost = cost();
+    parameters.arithmetic = arithmetic();
+    parameters.candidate_levels = 0;
+    if (!takes_volume) parameters.disparities = 57 + static_cast<int>(format.size.pixels() % 8);
+    try {
+      Matcher(parameters, reference, format);
+    } catch (const Error&) {
+      return {};
+    }
+    return for_opencl(parameters);
+  }
+};
+
+TEST_P(OpenclBeliefPropagationConformance, EqualsTheReference) {
+  const int cases = cost() == DataCost::volume ? 2 : 8;
+  int tried = 0;
+  for (unsigned seed = 100 * GetParam(); tried < cases; ++seed) {
+    const RandomCase random_case("bp", seed);
+    const auto parameters = changed(random_case);
+    if (!parameters) continue;
+    expect_conformance(*parameters, random_case.pair(), random_case.with_confidence(),
+                       random_case.description());
+    ++tried;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, OpenclBeliefPropagationConformance,
+                         testing::Range(0u, sanitized ? 2u : 7u));
+
+class OpenclCandidateConformance : public OpenclConformance {};
+
+// On a GPU, with one number of labels: others have other kernels.
+TEST_P(OpenclCandidateConformance, EqualsTheReference) {
+  for (unsigned seed = 100 * GetParam(); seed < 100 * GetParam() + 12; ++seed) {
+    const RandomCase random_case("bp", 10'000 + seed);
+    const StereoPair pair = random_case.pair();
+    if (pair.costs.labels > 0) continue;  // its labels may be far outside the image
+    BeliefPropagationParameters parameters = for_opencl(with_candidates(random_case, seed));
+    parameters.disparities = std::clamp(parameters.disparities, 57, 64);
+    if (parameters.min_disparity < 0) parameters.min_disparity = std::max(parameters.min_disparity, -50);
+    expect_conformance(parameters, pair, random_case.with_confidence(),
+                       std::to_string(parameters.candidate_levels) + " levels with candidates, " +
+                           std::to_string(parameters.levels) + " in all, " + random_case.description());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, OpenclCandidateConformance, testing::Range(0u, 2u));
+
+// One share of the labels on a GPU, and shares of which the last is smaller; any number on a processor.
+TEST(OpenclBeliefPropagationTest, EqualsTheReferenceForAnyNumberOfLabels) {
+  PARALLAX_NEEDS_OPENCL();
+  struct Case {
+    Size size;
+    int labels, min_disparity, candidate_levels;
+  };
+  const std::vector<Case> on_processors{{{20, 9}, 100, -60, 0}, {{9, 5}, 1024, -500, 2}},
+      on_gpus{{{41, 33}, 2, 0, 2}, {{130, 9}, 21, -7, 1}};
+  for (const bool is_gpu : {false, true}) {
+    if (is_gpu && !why_no_gpu_kernels().empty()) continue;
+    std::optional<Disguised> disguised;
+    if (is_gpu) disguised.emplace(as_gpu);
+    for (const Case& one : is_gpu ? on_gpus : on_processors) {
+      BeliefPropagationParameters parameters;
+      parameters.refine = RefineParameters::none();
+      parameters.refine.left_right_check = true;
+      parameters.disparities = one.labels;
+      parameters.min_disparity = one.min_disparity;
+      parameters.candidate_levels = one.candidate_levels;
+      const SynthPair pair = synthesize({.size = one.size, .disparities = std::min(one.labels, 30)});
+      expect_conformance(parameters, views(pair), true,
+                         std::to_string(one.labels) + " labels" + (is_gpu ? ", as a GPU" : ""));
+    }
+  }
+}
+
+TEST(OpenclBeliefPropagationTest, WhatItLacksIsRefusedByName) {
+  PARALLAX_NEEDS_OPENCL();
+  const auto refuses = [](const BeliefPropagationParameters& parameters, const std::string& what) {
+    expect_error(error_of([&] {
+                   Matcher(parameters, opencl_device, {{64, 48}});
+                 }),
+                 ErrorCategory::device, {what, "choose"});
+  };
+  BeliefPropagationParameters parameters;
+  for (const Arithmetic arithmetic : {Arithmetic::float32, Arithmetic::float16, Arithmetic::bfloat16}) {
+    parameters.arithmetic = arithmetic;
+    refuses(parameters, "arithmetic " + get_parameter(parameters, "arithmetic"));
+  }
+  parameters = {};
+  parameters.align_rows = true;
+  refuses(parameters, "align_rows");
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, OpenclCensusConformance, testing::Range(0u, sanitized ? 2u : 4u));
 
 // Each case builds its own kernels, which takes most of the time.

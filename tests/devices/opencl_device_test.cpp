@@ -151,6 +151,27 @@ TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelOfCensusMatchi
                {"opencl:0.0", "sub-pixel none"});
 }
 
+TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelAndConfidenceOfBeliefPropagation) {
+  const Disguised disguised([](opencl::DeviceInfo& info) { info.divides_correctly = false; });
+  BeliefPropagationParameters parameters;
+  const auto refused = [&] { return error_of([&] { Matcher(parameters, opencl_device, {small_size}); }); };
+  expect_error(refused(), ErrorCategory::device, {"opencl:0.0", "sub-pixel none"});
+  parameters.sub_pixel = SubPixel::none;
+  EXPECT_FALSE(refused());
+  parameters.min_confidence = 0.5f;
+  expect_error(refused(), ErrorCategory::device, {"opencl:0.0", "min_confidence"});
+}
+
+TEST_F(OpenclDeviceTest, MemoryOfTheCallersCostsIsCounted) {
+  BeliefPropagationParameters parameters;
+  parameters.cost = DataCost::absolute_difference;
+  const std::size_t own = estimate_memory_bytes(parameters, opencl_device, {small_size});
+  parameters.cost = DataCost::volume;
+  const std::size_t volume =
+      small_size.pixels() * static_cast<std::size_t>(parameters.disparities) * sizeof(float);
+  EXPECT_GE(estimate_memory_bytes(parameters, opencl_device, {small_size}), own + volume);
+}
+
 TEST_F(OpenclDeviceTest, ImagesOfADeviceAreRefused) {
   Matcher matcher = plan();
   const SynthPair pair = small_pair();

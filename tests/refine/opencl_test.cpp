@@ -54,7 +54,7 @@ class OpenclRefineTest : public testing::TestWithParam<RefineCase> {
     refine::OpenclPipeline pipeline(parameters, guide.format, layout);
     const opencl::Memory memory = opencl::allocate(*context_, layout.bytes(), 0);
     pipeline.prepare(*context_, queue_, memory.get());
-    const opencl::Pair pair{{opencl::offset(place.left), -1}, {-1, -1}, {guide.channels, 0}};
+    const opencl::Pair pair{{opencl::offset(place.left), -1}, {-1, -1}, {guide.channels, 0}, -1};
     const opencl::Map there{opencl::offset(place.disparity),
                             map.stride(),
                             opencl::offset(place.status),

@@ -133,7 +133,7 @@ TEST_F(CommandTest, HelpNamesTheDevicesAndPresetsOfTheMethod) {
         EXPECT_TRUE(contains(devices(method), name(entry.device))) << devices(method);
       }
   }
-  EXPECT_FALSE(contains(devices("bp"), "opencl"));
+  EXPECT_FALSE(contains(devices("tiled-bp"), "opencl"));
   EXPECT_TRUE(contains(run("match --help").out, "grauer-gray-2019"));
   EXPECT_TRUE(contains(run("match --method tiled-bp --help").out, "memocode-2013"));
 }
@@ -203,8 +203,8 @@ TEST_F(CommandTest, RefusesBadParameters) {
   expect_refusal(pair_of_files + "--preset fastest", 2, {"fastest", "default"});
   expect_refusal(by_any_method + "--method magic", 2, {"magic", "block"});
   expect_refusal(pair_of_files + "--device gpu", 2, {"gpu", "cpu"});
-  expect_refusal(by_any_method + "--method bp --device opencl", 1,
-                 {"bp", "opencl", "reference, cpu", "or another method"});
+  expect_refusal(by_any_method + "--method tiled-bp --device opencl", 1,
+                 {"tiled-bp", "opencl", "reference, cpu", "or another method"});
   expect_refusal(pair_of_files + "--full-row --disparities 16", 2, {"--full-row", "--disparities"});
   expect_refusal(pair_of_files + "--disparities 16 --repeat 0", 2, {"--repeat", "from 1 to 1000000"});
   expect_refusal(pair_of_files + "--colour red", 2, {"--colour", "--help"});

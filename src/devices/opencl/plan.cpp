@@ -16,14 +16,15 @@ std::size_t aligned(std::size_t bytes) {
 
 }  // namespace
 
-Plan::Plan(const Device& device, const ImageFormat& format, bool tells_confidence)
+Plan::Plan(const Device& device, const ImageFormat& format, bool tells_confidence, int volume_labels)
     : context_(std::make_shared<Context>(device.platform, device.index)),
       format_(format),
       tells_confidence_(tells_confidence && context_->info().divides_correctly),
+      volume_labels_(volume_labels),
       workers_(device.threads) {
   const std::size_t pixels = format.size.pixels();
   pair_ = layout_.reserve<std::byte>(2 * aligned(pixels * most_channels * bytes_per_sample(format.depth)) +
-                                     2 * aligned(pixels));
+                                     2 * aligned(pixels) + aligned(pixels * bytes_of_costs()));
   disparity_ = layout_.reserve_plane<float>(format.size);
   status_ = layout_.reserve_plane<std::uint8_t>(format.size);
   if (tells_confidence_) confidence_ = layout_.reserve_plane<float>(format.size);
@@ -124,6 +125,7 @@ Pair Plan::place(const StereoPair& pair, std::size_t& bytes) const {
   }
   for (int side = 0; side < 2; ++side)
     placed.mask[side] = masks[side]->empty() ? -1 : take(format_.size.pixels());
+  placed.costs = take(format_.size.pixels() * bytes_of_costs());
   return placed;
 }
 
@@ -158,6 +160,10 @@ void Plan::copy_in(const StereoPair& from, const Pair& to, std::byte* memory) co
     copy_rows(const_rows_of(*masks[side]), {memory + to.mask[side], width}, static_cast<std::size_t>(width),
               height, workers_);
   }
+  if (volume_labels_ == 0) return;
+  const std::size_t bytes = static_cast<std::size_t>(format_.size.width) * bytes_of_costs();
+  copy_rows({reinterpret_cast<const std::byte*>(from.costs.data), from.costs.stride_bytes},
+            {memory + to.costs, static_cast<std::ptrdiff_t>(bytes)}, bytes, height, workers_);
 }
 
 // Waits for the map; returns its address on the host.
@@ -178,6 +184,12 @@ void Plan::read(cl_long from, std::size_t bytes, void* to) const {
   check(driver().clEnqueueReadBuffer(queue_.handle(), memory(), CL_TRUE, static_cast<std::size_t>(from),
                                      bytes, to, 0, nullptr, nullptr),
         "clEnqueueReadBuffer of " + std::to_string(bytes) + " bytes");
+}
+
+void Plan::write(cl_long to, std::size_t bytes, const void* from) const {
+  check(driver().clEnqueueWriteBuffer(queue_.handle(), memory(), CL_TRUE, static_cast<std::size_t>(to), bytes,
+                                      from, 0, nullptr, nullptr),
+        "clEnqueueWriteBuffer of " + std::to_string(bytes) + " bytes");
 }
 
 void Plan::copy_out(const std::byte* from, const DisparityMap& to) const {

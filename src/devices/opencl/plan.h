@@ -32,11 +32,13 @@ cl_long stride(const PlaneBuffer<T>& plane) {
 
 class Plan : public detail::Plan {
  public:
-  // `tells_confidence` holds only where the device divides floats with correct rounding.
-  Plan(const Device& device, const ImageFormat& format, bool tells_confidence);
+  // `tells_confidence` holds only where the device divides floats with correct rounding. `volume_labels`:
+  // labels of the caller's data costs; 0 = the plan computes its own.
+  Plan(const Device& device, const ImageFormat& format, bool tells_confidence, int volume_labels = 0);
 
   std::size_t memory_bytes() const final { return layout_.bytes() + staging_bytes(); }
   std::optional<GpuMemory> gpu_memory() const final;
+  int cost_labels() const final { return volume_labels_; }
   bool tells_confidence() const final { return tells_confidence_; }
   void allocate() final;
   void run(const StereoPair& pair, const DisparityMap& map) final;
@@ -55,12 +57,16 @@ class Plan : public detail::Plan {
   cl_mem memory() const { return memory_.get(); }
   // Copies from the plan's memory; for tests and pictures.
   void read(cl_long from, std::size_t bytes, void* to) const;
+  // Copies to the plan's memory, and waits.
+  void write(cl_long to, std::size_t bytes, const void* from) const;
 
   ArenaLayout layout_;
 
  private:
   bool shares_memory() const { return context_->info().shares_memory; }
   std::size_t staging_bytes() const { return shares_memory() ? 0 : host_bytes_; }
+  // Of a pixel's data costs.
+  std::size_t bytes_of_costs() const { return static_cast<std::size_t>(volume_labels_) * sizeof(float); }
   std::byte* map_memory(cl_mem memory, cl_map_flags flags, std::size_t from, std::size_t bytes) const;
   void unmap(cl_mem memory, void* mapped) const;
   Pair place(const StereoPair& pair, std::size_t& bytes) const;
@@ -74,6 +80,7 @@ class Plan : public detail::Plan {
   SharedContext context_;
   ImageFormat format_;
   bool tells_confidence_;
+  int volume_labels_;
   Workers workers_;
   Buffer<std::byte> pair_;
   PlaneBuffer<float> disparity_, confidence_;

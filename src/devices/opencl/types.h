@@ -15,6 +15,7 @@ typedef struct {
   cl_long image[2];  // [left, right]
   cl_long mask[2];   // a byte for each pixel; negative = valid everywhere
   cl_int channels[2];
+  cl_long costs;  // the caller's data costs, floats [row][column][label], if the plan takes them
 } Pair;
 
 // Strides are in elements.

@@ -93,10 +93,13 @@ Model make_model(const BeliefPropagationParameters& p) {
   return model;
 }
 
-std::string variant(const BeliefPropagationParameters& parameters) {
+std::string name_of(Arithmetic arithmetic) {
   static constexpr const char* names[] = {"fixed8", "fixed16", "float32", "float16", "bfloat16"};
-  return names[static_cast<int>(parameters.arithmetic)] +
-         std::string(parameters.edge_contrast > 0 ? ", edges" : "");
+  return names[static_cast<int>(arithmetic)];
+}
+
+std::string variant(const BeliefPropagationParameters& parameters) {
+  return name_of(parameters.arithmetic) + (parameters.edge_contrast > 0 ? ", edges" : "");
 }
 
 // Tiles begin at multiples of two pixels of the coarsest level, so their levels are parts of the image's

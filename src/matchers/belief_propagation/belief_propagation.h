@@ -62,7 +62,11 @@ detail::TuningSpace cpu_tuning_space(const BeliefPropagationParameters&, const D
 std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters&, const Device&, const ImageFormat&,
                                         const detail::Configuration&);
 detail::TuningSpace cuda_tuning_space(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_opencl(const BeliefPropagationParameters&, const Device&,
+                                          const ImageFormat&);
 
+// As the command line spells it.
+std::string name_of(Arithmetic arithmetic);
 // What kernels are specialised for, as in tuning files: "fixed8, edges".
 std::string variant(const BeliefPropagationParameters& parameters);
 

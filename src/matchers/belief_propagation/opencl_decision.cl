@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decisions from beliefs.
+
+#define NO_BELIEF 0xFFFF
+
+// The lowest belief of each pixel so far, those of the labels next to it, and the lowest other one.
+typedef struct {
+  Wide best, label, before, after, rival;
+  Wide last, least_before_last;
+  int last_label;
+} Decision;
+
+INLINE Decision undecided() {
+  const Wide none = NO_BELIEF;
+  // Far from any label.
+  const Wide no_label = NO_BELIEF - 8;
+  const Decision decision = {none, no_label, none, none, none, none, none, -2};
+  return decision;
+}
+
+// Takes the beliefs of the next label. Ties go to the lowest label.
+INLINE void take(Decision* so_far, int label, Wide belief) {
+  const Wide none = NO_BELIEF, own_label = (ushort)label;
+  if (label != so_far->last_label + 1) {
+    so_far->least_before_last = lower_wide(so_far->least_before_last, so_far->last);
+    so_far->last = none;
+  }
+  const Wide other = lower_wide(so_far->rival, belief);
+  const Wide rival = so_far->label == (Wide)(own_label - (Wide)1) ? so_far->rival : other;
+  const Wide after = so_far->label == (Wide)(own_label - (Wide)1) ? belief : so_far->after;
+  so_far->rival = belief < so_far->best ? so_far->least_before_last : rival;
+  so_far->before = belief < so_far->best ? so_far->last : so_far->before;
+  so_far->after = belief < so_far->best ? none : after;
+  so_far->label = belief < so_far->best ? own_label : so_far->label;
+  so_far->best = lower_wide(so_far->best, belief);
+  so_far->least_before_last = lower_wide(so_far->least_before_last, so_far->last);
+  so_far->last = belief;
+  so_far->last_label = label;
+}
+
+// Of one pixel.
+typedef struct {
+  int label;
+  float before, best, after, rival;
+} Beliefs;
+
+static float as_belief(ushort value) {
+  return value == NO_BELIEF ? INFINITY : (float)value;
+}
+
+#define PARABOLA 1
+
+// Both halves of sub_pixel.h.
+static float sub_pixel_offset(int method, const Beliefs* found) {
+  const float steepness = method == PARABOLA ? found->before - 2.0f * found->best + found->after
+                                             : max(found->before, found->after) - found->best;
+  return (found->before - found->after) / (2.0f * steepness);
+}
+
+// As decision.h.
+static void write_decision(global uchar* memory, const OpenclDecision* to, int width, int x, long y,
+                           const Beliefs* found) {
+  const int column = to->mirrored ? width - 1 - x : x;
+  uchar status = memory[to->before + y * to->before_stride + x];
+  const bool decided = status == MATCHED;
+  const float gap = found->rival - found->best;
+  const float confidence = gap == INFINITY ? 1.0f : gap / (gap + to->full_gap);
+  if (decided && to->min_confidence != 0.0f && !(confidence >= to->min_confidence)) status = AMBIGUOUS;
+  float disparity = (float)(to->min_disparity + found->label);
+  const bool inside = found->label > 0 && found->label + 1 < to->labels && found->before < INFINITY &&
+                      found->after < INFINITY;
+  if (to->sub_pixel != 0 && inside) disparity += sub_pixel_offset(to->sub_pixel, found);
+  ((global float*)(memory + to->disparity))[y * to->stride + column] =
+      status == MATCHED ? disparity : NO_VALUE;
+  if (to->status >= 0) memory[to->status + y * to->status_stride + column] = status;
+  if (to->confidence >= 0)
+    ((global float*)(memory + to->confidence))[y * to->confidence_stride + column] =
+        decided ? confidence : 0.0f;
+}
+
+// A decision, pixel by pixel.
+typedef struct {
+  WidePixels label, before, best, after, rival;
+} DecidedPixels;
+
+INLINE DecidedPixels pixels_of(const Decision* decision) {
+  DecidedPixels pixels;
+  pixels.label.wide = decision->label;
+  pixels.before.wide = decision->before;
+  pixels.best.wide = decision->best;
+  pixels.after.wide = decision->after;
+  pixels.rival.wide = decision->rival;
+  return pixels;
+}
+
+INLINE Beliefs beliefs_of(const DecidedPixels* pixels, int i) {
+  const Beliefs beliefs = {pixels->label.of[i], as_belief(pixels->before.of[i]),
+                           as_belief(pixels->best.of[i]), as_belief(pixels->after.of[i]),
+                           as_belief(pixels->rival.of[i])};
+  return beliefs;
+}

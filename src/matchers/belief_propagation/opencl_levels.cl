@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// How work items share levels that consider all labels.
+//
+// A work item has PIXELS neighbours of one colour in a row, and a share of the labels: PER_SHARE of them. On
+// a GPU, SHARES work items have all labels of GROUP_WORDS times PIXELS pixels, and keep them in registers; on
+// a processor, a work item has all labels.
+//
+// Specialised by SHARES, PER_SHARE, GROUP_WORDS, and by the macros of opencl_values.cl.
+
+#define GROUP __attribute__((reqd_work_group_size(GROUP_WORDS, SHARES, 1)))
+#if PROCESSOR
+#define EACH
+#define FOR_LABELS(k, place) for (int k = 0; k < (place)->labels; ++k)
+#define FOR_LABELS_DOWN(k, place) for (int k = (place)->labels - 1; k >= 0; --k)
+#else
+// Loops that use registers.
+#define EACH _Pragma("unroll")
+#define FOR_LABELS(k, place) EACH for (int k = 0; k < PER_SHARE; ++k)
+#define FOR_LABELS_DOWN(k, place) EACH for (int k = PER_SHARE - 1; k >= 0; --k)
+#endif
+#define FOR_PIXELS(i) EACH for (int i = 0; i < PIXELS; ++i)
+
+// The pixels and the labels of a work item.
+typedef struct {
+  int y, group, odd, colour;
+  int pixels;               // that are in the image
+  int first_label, labels;  // of its share
+  bool exists;
+} Place;
+
+// Work items beyond the last pixel repeat the last: all wait at barriers, but only the first store.
+static Place own_place(int width, int height, int labels, int colour) {
+  const int groups = ((width + 1) / 2 + PIXELS - 1) / PIXELS, last = groups * height - 1,
+            own = get_global_id(0);
+  Place place;
+  place.y = min(own, last) / groups;
+  place.group = min(own, last) - place.y * groups;
+  place.odd = parity(place.y, colour);
+  place.colour = colour;
+  place.pixels = clamp(pixels_in(width, place.y, colour) - place.group * PIXELS, 0, PIXELS);
+  place.first_label = get_local_id(1) * PER_SHARE;
+  place.labels = clamp(labels - place.first_label, 0, PER_SHARE);
+  place.exists = own <= last;
+  return place;
+}
+
+static bool has_label(const Place* place, int k) {
+  return k < place->labels;
+}
+
+// A mask of a word: the pixels that are in the image.
+static Word inside_mask(const Place* place) {
+#if PROCESSOR
+  Pixels mask;
+  for (int i = 0; i < PIXELS; ++i) mask.of[i] = i < place->pixels ? (Value)~0 : 0;
+  return mask.word;
+#else
+  return place->pixels == PIXELS ? ~0u : (1u << place->pixels * BITS) - 1;
+#endif
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Levels that consider all labels: their data costs, messages, and decisions.
+//
+// Specialised by the macros of opencl_levels.cl.
+
+// Data costs of a coarser level: sums over up to four children. In the rows of a colour, they have their
+// parent's column. A work item has PIXELS columns of the coarser level.
+kernel GROUP void add_up(global uchar* memory, OpenclLevel fine, OpenclLevel coarse) {
+  const Place place = own_place(fine.width, coarse.height, fine.labels, 0);
+  const int rows = min(2, fine.height - 2 * place.y);
+  Wide sums[PER_SHARE], least = USHRT_MAX;
+  FOR_LABELS(k, &place) {
+    if (!has_label(&place, k)) continue;
+    sums[k] = 0;
+    for (int row = 0; row < rows; ++row)
+#pragma unroll
+      for (int colour = 0; colour < 2; ++colour)
+        sums[k] += TO_WIDE(load_word(data_at(memory, &fine, colour, 2 * place.y + row, place.group) +
+                                     (place.first_label + k) * fine.pitch));
+    least = lower_wide(least, sums[k]);
+  }
+#if SHARES > 1
+  local Wide shared[SHARES][GROUP_WORDS];
+  shared[get_local_id(1)][get_local_id(0)] = least;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int other = 0; other < SHARES; ++other) least = lower_wide(least, shared[other][get_local_id(0)]);
+#endif
+  if (!place.exists) return;
+  global Value* to[2];
+#pragma unroll
+  for (int odd = 0; odd < 2; ++odd)
+    to[odd] = data_at(memory, &coarse, parity(place.y, odd), place.y, 0) + place.group * (PIXELS / 2) +
+              place.first_label * coarse.pitch;
+  FOR_LABELS(k, &place) {
+    if (!has_label(&place, k)) continue;
+    WidePixels kept;
+    kept.wide = lower_wide(sums[k] - least, (Wide)(ushort)DATA_BOUND);
+    EACH for (int i = 0; i < PIXELS / 2; ++i) {
+      to[0][k * coarse.pitch + i] = kept.of[2 * i];
+      to[1][k * coarse.pitch + i] = kept.of[2 * i + 1];
+    }
+  }
+}
+
+// Messages
+
+// The initial messages of colour 0, those of the pixels (x/2, y/2) of the coarser level: a pixel of that colour
+// has the element x/2 in its row. Those of colour 1 are never read. `coarser`: width 0 = there is none.
+kernel GROUP void start(global uchar* memory, OpenclLevel level, OpenclLevel coarser) {
+  const Place place = own_place(level.width, level.height, level.labels, 0);
+  if (!place.exists) return;
+  const int row = place.y / 2;
+  const Word mask = inside_mask(&place);
+  for (int k = 0; k < place.labels; ++k) {
+#pragma unroll
+    for (int direction = 0; direction < DIRECTIONS; ++direction) {
+      Pixels message;
+      message.word = all_pixels(0);
+      if (coarser.width > 0) {
+        const long at = (place.first_label + k) * coarser.pitch + place.group * (PIXELS / 2);
+        const global Value* even = messages_at(memory, &coarser, row & 1, direction, row, 0) + at;
+        const global Value* odd = messages_at(memory, &coarser, 1 - (row & 1), direction, row, 0) + at;
+        EACH for (int i = 0; i < PIXELS / 2; ++i) {
+          message.of[2 * i] = even[i];
+          message.of[2 * i + 1] = odd[i];
+        }
+      }
+      store_word(message.word & mask, messages_at(memory, &level, 0, direction, place.y, place.group) +
+                                          (place.first_label + k) * level.pitch);
+    }
+  }
+}
+
+// Where the messages to a work item's pixels come from, and its data costs; for label 0.
+typedef struct {
+  const global Value* from[DIRECTIONS];
+  int step[DIRECTIONS];
+  const global Value* data;
+} Sources;
+
+static Sources find_sources(global uchar* memory, const OpenclLevel* level, const Place* place) {
+  Sources sources;
+#pragma unroll
+  for (int direction = 0; direction < DIRECTIONS; ++direction) {
+    const int row = place->y + (direction == BELOW) - (direction == ABOVE);
+    // The messages of the opposite direction. Columns of a colour, halved, count 0, 1, 2, … in each row.
+    sources.from[direction] = messages_at(memory, level, 1 - place->colour, direction ^ 1, row, place->group);
+    sources.step[direction] = direction == LEFT ? place->odd - 1 : direction == RIGHT ? place->odd : 0;
+  }
+  sources.data = data_at(memory, level, place->colour, place->y, place->group);
+  return sources;
+}
+
+// Loads the messages of a label; returns the belief.
+INLINE Word receive(const Sources* sources, long at, Word* messages) {
+  Word belief = load_word(sources->data + at);
+#pragma unroll
+  for (int direction = 0; direction < DIRECTIONS; ++direction) {
+    messages[direction] = load_beside(sources->from[direction] + at, sources->step[direction]);
+    belief = SUM(belief, messages[direction]);
+  }
+  return belief;
+}
+
+// Slopes and truncations of the edges of a work item's pixels.
+typedef struct {
+  Values slope[DIRECTIONS], truncation[DIRECTIONS];
+} Smoothness;
+
+static Smoothness own_smoothness(const global uchar* memory, const OpenclLevel* level,
+                                 const OpenclSmoothness* alike, const Place* place) {
+  Smoothness own;
+#pragma unroll
+  for (int direction = 0; direction < DIRECTIONS; ++direction) {
+    own.slope[direction] = all_values(alike->slope);
+    own.truncation[direction] = all_values(alike->truncation);
+    if (level->edges < 0) continue;
+    const long pair = (((long)place->colour * level->height + place->y) * DIRECTIONS + direction) * 2;
+    const global Value* at =
+        (const global Value*)(memory + level->edges) + pair * level->pitch + place->group * PIXELS;
+    own.slope[direction] = TO_VALUES(load_word(at));
+    own.truncation[direction] = TO_VALUES(load_word(at + level->pitch));
+  }
+  return own;
+}
+
+#if SHARES > 1
+// What the shares of a group tell each other of a direction.
+typedef struct {
+  Word least[SHARES][GROUP_WORDS], up[SHARES][GROUP_WORDS], down[SHARES][GROUP_WORDS];
+} SharedMessages;
+
+// The slope over the labels of a share; a steeper one has no effect.
+INLINE Values way(Values slope) {
+  return lower(slope, all_values(NOTHING / PER_SHARE)) * (ushort)PER_SHARE;
+}
+
+// The lowest values that the labels of the shares before allow at the last label before this share.
+INLINE Values carried_up(const local SharedMessages* shared, Values slope, int reach) {
+  const int own = get_local_id(0), share = get_local_id(1);
+  Values carry = NOTHING;
+  for (int other = max(0, share - reach); other < share; ++other)
+    carry = lower(carry + way(slope), TO_VALUES(shared->up[other][own]));
+  return carry;
+}
+
+INLINE Values carried_down(const local SharedMessages* shared, Values slope, int reach) {
+  const int own = get_local_id(0), share = get_local_id(1);
+  Values carry = NOTHING;
+  for (int other = min(SHARES - 1, share + reach); other > share; --other)
+    carry = lower(carry + way(slope), TO_VALUES(shared->down[other][own]));
+  return carry;
+}
+
+INLINE Values least_of_shares(const local SharedMessages* shared) {
+  Values least = NOTHING;
+  for (int other = 0; other < SHARES; ++other)
+    least = lower(least, TO_VALUES(shared->least[other][get_local_id(0)]));
+  return least;
+}
+#endif
+
+// One iteration: the messages of one colour. Each is the lower envelope of h, cut at its least plus the
+// truncation, minus its least. Its part from below is kept until the part from above is known: in registers,
+// or on a processor in its place.
+kernel GROUP void update(global uchar* memory, OpenclLevel level, OpenclSmoothness alike, int colour) {
+  const Place place = own_place(level.width, level.height, level.labels, colour);
+  const Sources sources = find_sources(memory, &level, &place);
+  const Smoothness smoothness = own_smoothness(memory, &level, &alike, &place);
+  global Value* to[DIRECTIONS];
+  Values least[DIRECTIONS], reach[DIRECTIONS];
+#pragma unroll
+  for (int direction = 0; direction < DIRECTIONS; ++direction) {
+    to[direction] = messages_at(memory, &level, colour, direction, place.y, place.group) +
+                    place.first_label * level.pitch;
+    least[direction] = reach[direction] = all_values(NOTHING);
+  }
+#if PROCESSOR
+#define KEPT(direction, k) (*(global Word*)(to[direction] + (k)*level.pitch))
+#else
+  Word kept[DIRECTIONS][PER_SHARE];
+#define KEPT(direction, k) kept[direction][k]
+#endif
+  FOR_LABELS(k, &place) {
+    Word messages[DIRECTIONS];
+    const Word belief =
+        receive(&sources, min(place.first_label + k, level.labels - 1) * level.pitch, messages);
+#pragma unroll
+    for (int direction = 0; direction < DIRECTIONS; ++direction) {
+      const Word h = has_label(&place, k) ? DIFFERENCE(belief, messages[direction]) : all_pixels(NOTHING);
+      least[direction] = lower(least[direction], TO_VALUES(h));
+      reach[direction] = lower(raised(reach[direction], smoothness.slope[direction]), TO_VALUES(h));
+      KEPT(direction, k) = TO_WORD(reach[direction]);
+    }
+  }
+#if SHARES > 1
+  local SharedMessages shared[DIRECTIONS];
+#pragma unroll
+  for (int direction = 0; direction < DIRECTIONS; ++direction) {
+    shared[direction].least[get_local_id(1)][get_local_id(0)] = TO_WORD(least[direction]);
+    shared[direction].up[get_local_id(1)][get_local_id(0)] = TO_WORD(reach[direction]);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+  for (int direction = 0; direction < DIRECTIONS; ++direction) {
+    const Values slope = smoothness.slope[direction];
+    Values up = carried_up(&shared[direction], slope, alike.reach), down = all_values(NOTHING);
+    least[direction] = least_of_shares(&shared[direction]);
+#pragma unroll
+    for (int k = 0; k < PER_SHARE; ++k) {
+      up = lower(up + slope, TO_VALUES(KEPT(direction, k)));
+      KEPT(direction, k) = TO_WORD(up);
+    }
+#pragma unroll
+    for (int k = PER_SHARE - 1; k >= 0; --k) down = lower(down + slope, TO_VALUES(KEPT(direction, k)));
+    shared[direction].down[get_local_id(1)][get_local_id(0)] = TO_WORD(down);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+  for (int direction = 0; direction < DIRECTIONS; ++direction)
+    reach[direction] = carried_down(&shared[direction], smoothness.slope[direction], alike.reach);
+#else
+#pragma unroll
+  for (int direction = 0; direction < DIRECTIONS; ++direction) reach[direction] = all_values(NOTHING);
+#endif
+  if (!place.exists) return;
+  const Word mask = inside_mask(&place);
+#pragma unroll
+  for (int direction = 0; direction < DIRECTIONS; ++direction) {
+    const Values highest = raised(least[direction], smoothness.truncation[direction]);
+    FOR_LABELS_DOWN(k, &place) {
+      if (!has_label(&place, k)) continue;
+      reach[direction] =
+          lower(raised(reach[direction], smoothness.slope[direction]), TO_VALUES(KEPT(direction, k)));
+      const Word message = TO_WORD(lower(reach[direction], highest) - least[direction]);
+      store_word(message & mask, to[direction] + k * level.pitch);
+    }
+  }
+}
+
+// The beliefs of a work item's pixels, in the order of labels.
+static Decision decide_pixels(global uchar* memory, const OpenclLevel* level, const Place* place) {
+  const Sources sources = find_sources(memory, level, place);
+  Decision decision = undecided();
+  for (int label = 0; label < level->labels; ++label) {
+    Word messages[DIRECTIONS];
+    take(&decision, label, TO_WIDE(receive(&sources, label * level->pitch, messages)));
+  }
+  return decision;
+}
+
+// z = 2 colours.
+kernel void decide(global uchar* memory, OpenclLevel level, OpenclDecision to) {
+  const Place place = own_place(level.width, level.height, level.labels, get_global_id(2));
+  if (!place.exists) return;
+  const Decision decision = decide_pixels(memory, &level, &place);
+  const DecidedPixels pixels = pixels_of(&decision);
+  for (int i = 0; i < place.pixels; ++i) {
+    const Beliefs found = beliefs_of(&pixels, i);
+    write_decision(memory, &to, level.width, 2 * (place.group * PIXELS + i) + place.odd, place.y, &found);
+  }
+}
+
+// The label that each pixel believes most. z = 2 colours.
+kernel void find_labels(global uchar* memory, OpenclLevel level, OpenclLabels best) {
+  const Place place = own_place(level.width, level.height, level.labels, get_global_id(2));
+  if (!place.exists) return;
+  const Decision decision = decide_pixels(memory, &level, &place);
+  WidePixels labels;
+  labels.wide = decision.label;
+  global ushort* to = (global ushort*)(memory + best.labels) + (long)place.y * best.width;
+  for (int i = 0; i < place.pixels; ++i) to[2 * (place.group * PIXELS + i) + place.odd] = labels.of[i];
+}

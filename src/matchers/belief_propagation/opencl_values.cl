@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values of neighbouring pixels of one colour in a row, in vectors, and where levels that consider all labels have
+// them.
+//
+// Specialised by PROCESSOR, BITS of a value (8, 16), PIXELS of a vector.
+
+#define DIRECTIONS 4
+enum Direction { ABOVE, BELOW, LEFT, RIGHT };
+
+#if BITS == 8
+typedef uchar Value;
+// No value is higher, whether it is a belief or a part of a message.
+#define NOTHING 0xFF
+#define BOUND 31
+#else
+typedef ushort Value;
+#define NOTHING 0x7FFF
+#define BOUND 4095
+#endif
+#define DATA_BOUND (4 * BOUND + 1)
+
+// How values are stored (Word), compared and raised (Values), and summed or compared with labels (Wide).
+#if PROCESSOR
+// Compilers for processors are Clang, which has vectors longer than OpenCL's.
+#define VECTOR(type, count) type __attribute__((ext_vector_type(count)))
+typedef VECTOR(Value, PIXELS) Word;
+typedef Word Unaligned __attribute__((aligned(1)));
+typedef Word Values;
+typedef VECTOR(ushort, PIXELS) Wide;
+#define SUM(a, b) ((a) + (b))
+#define DIFFERENCE(a, b) ((a) - (b))
+#define TO_VALUES(word) (word)
+#define TO_WORD(values) (values)
+#define TO_WIDE(word) __builtin_convertvector(word, Wide)
+#else
+typedef uint Word;
+#if BITS == 8
+typedef ushort4 Values;
+#define TO_VALUES(word) convert_ushort4(as_uchar4(word))
+#define TO_WORD(values) as_uint(convert_uchar4(values))
+#else
+typedef ushort2 Values;
+#define TO_VALUES(word) as_ushort2(word)
+#define TO_WORD(values) as_uint(values)
+#endif
+typedef Values Wide;
+// No pixel's sum exceeds its bits.
+#define SUM(a, b) ((a) + (b))
+#define DIFFERENCE(a, b) ((a) - (b))
+#define TO_WIDE(word) TO_VALUES(word)
+#endif
+
+#define INLINE __attribute__((always_inline)) static
+
+typedef union {
+  Word word;
+  Value of[PIXELS];
+} Pixels;
+
+typedef union {
+  Wide wide;
+  ushort of[PIXELS];
+} WidePixels;
+
+INLINE Values lower(Values a, Values b) {
+#if PROCESSOR
+  return a < b ? a : b;
+#else
+  return min(a, b);
+#endif
+}
+
+INLINE Wide lower_wide(Wide a, Wide b) {
+#if PROCESSOR
+  return a < b ? a : b;
+#else
+  return min(a, b);
+#endif
+}
+
+// The sum; on a processor, whose bytes may be too small for it, not above 255.
+INLINE Values raised(Values values, Values by) {
+#if PROCESSOR && BITS == 8
+  return lower(values, ~by) + by;
+#else
+  return values + by;
+#endif
+}
+
+INLINE Values all_values(int value) {
+  return (Values)((Value)value);
+}
+
+INLINE Word all_pixels(int value) {
+#if PROCESSOR
+  return (Word)((Value)value);
+#else
+  return BITS == 8 ? 0x01010101u * (uint)value : 0x00010001u * (uint)value;
+#endif
+}
+
+// The first pixel of a colour in a row is column 0 or 1.
+INLINE int parity(int y, int colour) {
+  return (y + colour) & 1;
+}
+
+INLINE int pixels_in(int width, int y, int colour) {
+  return (width - parity(y, colour) + 1) / 2;
+}
+
+// Label 0 of the first pixel of a group in row `y`: its data costs, and its messages of a direction.
+static global Value* data_at(global uchar* memory, const OpenclLevel* level, int colour, long y, int group) {
+  return (global Value*)(memory + level->data[colour]) + y * level->labels * level->pitch + group * PIXELS;
+}
+
+static global Value* messages_at(global uchar* memory, const OpenclLevel* level, int colour, int direction,
+                                 long y, int group) {
+  const long row = direction * (level->height + 2L) + y + 1;
+  return (global Value*)(memory + level->messages[colour]) + row * level->labels * level->pitch +
+         group * PIXELS;
+}
+
+static Word load_word(const global Value* from) {
+  return *(const global Word*)from;
+}
+
+static void store_word(Word word, global Value* to) {
+  *(global Word*)to = word;
+}
+
+// The values `step` elements further; −1, 0 or 1.
+static Word load_beside(const global Value* from, int step) {
+#if PROCESSOR
+  return *(const global Unaligned*)(from + step);
+#else
+  const Word here = load_word(from);
+  if (step == 0) return here;
+  const Word next = load_word(from + step * PIXELS);
+  return step < 0 ? here << BITS | next >> (32 - BITS) : here >> BITS | next << (32 - BITS);
+#endif
+}
