@@ -14,6 +14,9 @@
 namespace parallax::data_cost {
 namespace {
 
+// Gradients are cut at ± this.
+constexpr int steepest = 15 * per_level;
+
 // A row extended without limit by repeating its border samples.
 struct Row {
   const std::uint16_t* samples;
@@ -35,9 +38,9 @@ int birchfield_tomasi(View<const std::uint16_t> left_image, View<const std::uint
   return std::min(distance(left.at(x), right, right_x), distance(right.at(right_x), left, x));
 }
 
-// Horizontal Sobel gradients of a row, cut at ± `steepest`, which is then added. There are none at the borders.
-void find_gradients(View<const std::uint16_t> gray, int y, std::uint16_t* out) {
-  constexpr int steepest = 15 * per_level;
+}  // namespace
+
+void gradient_row(View<const std::uint16_t> gray, int y, std::uint16_t* out) {
   const int width = gray.size.width;
   const auto difference = [&](int x, int v) {
     const std::uint16_t* row = gray.row(std::clamp(v, 0, gray.size.height - 1));
@@ -50,13 +53,12 @@ void find_gradients(View<const std::uint16_t> gray, int y, std::uint16_t* out) {
   }
 }
 
-}  // namespace
-
 int highest_counted(DataCost cost, float truncation) {
   constexpr int signature_bits = 62, opposites = 31;
-  const int highest = cost == DataCost::census                    ? signature_bits * per_level
-                      : cost == DataCost::census_centre_symmetric ? opposites * per_level
-                                                                  : highest_difference;
+  const int highest = cost == DataCost::census                       ? signature_bits * per_level
+                      : cost == DataCost::census_centre_symmetric    ? opposites * per_level
+                      : cost == DataCost::gradient_birchfield_tomasi ? 2 * steepest + highest_difference / 4
+                                                                     : highest_difference;
   if (truncation <= 0) return highest;
   return static_cast<int>(std::min(truncation * per_level + 0.5f, static_cast<float>(highest)));
 }
@@ -207,7 +209,7 @@ void DataCosts::prepare(const StereoPair& pair, bool mirrored) {
     }
     if (!takes_gradients()) continue;
     for (int y = 0; y < size_.height; ++y)
-      find_gradients(samples_[side][gray_channel], y, gradients_[side].row(y));
+      gradient_row(samples_[side][gray_channel], y, gradients_[side].row(y));
   }
 }
 

@@ -25,6 +25,43 @@ HWY_INLINE V absolute_difference(V a, V b) {
   return hn::Or(hn::SaturatedSub(a, b), hn::SaturatedSub(b, a));
 }
 
+// How far Birchfield-Tomasi samples are apart, in 256ths; planes are sample, lowest and highest.
+template <class V>
+HWY_INLINE V beyond(V sample, V lowest, V highest) {
+  return hn::Max(hn::SaturatedSub(sample, highest), hn::SaturatedSub(lowest, sample));
+}
+
+// In 256ths, in lanes of 16 bits: the planes of both images, at element `i` and `j`.
+template <Feature feature, class Tag16>
+struct WordDifferences {
+  using Vector = hn::Vec<Tag16>;
+  static constexpr int planes = feature_planes(feature);
+  static HWY_INLINE Vector at(const void* plane, std::ptrdiff_t i) {
+    return hn::LoadU(Tag16(), static_cast<const std::uint16_t*>(plane) + i);
+  }
+  HWY_INLINE WordDifferences(const void* const* left, std::ptrdiff_t i) {
+    for (int p = 0; p < planes; ++p) left_words[p] = at(left[p], i);
+  }
+  HWY_INLINE Vector birchfield_tomasi(const void* const* right, std::ptrdiff_t j, int p) const {
+    return hn::Min(beyond(left_words[p], at(right[p + 1], j), at(right[p + 2], j)),
+                   beyond(at(right[p], j), left_words[p + 1], left_words[p + 2]));
+  }
+  HWY_INLINE Vector from(const void* const* right, std::ptrdiff_t j) const {
+    const auto apart = [&](int p) HWY_ATTR { return absolute_difference(left_words[p], at(right[p], j)); };
+    if constexpr (feature == Feature::gray) {
+      return apart(0);
+    } else if constexpr (feature == Feature::colour) {
+      const auto third = [&](int p) HWY_ATTR { return hn::MulHigh(apart(p), hn::Set(Tag16(), 21845)); };
+      return hn::Add(hn::Add(third(0), third(1)), third(2));
+    } else if constexpr (feature == Feature::birchfield_tomasi) {
+      return birchfield_tomasi(right, j, 0);
+    } else {
+      return hn::Add(birchfield_tomasi(right, j, 0), hn::ShiftRight<2>(birchfield_tomasi(right, j, 3)));
+    }
+  }
+  Vector left_words[planes];
+};
+
 // In integer gray levels, or bits: the planes of both images, at element `i` and `j`.
 template <Feature feature, class Tag8>
 struct ByteDifferences {
@@ -66,35 +103,13 @@ inline constexpr bool has_tables = HWY_TARGET != HWY_SCALAR;
 template <Feature feature, class Tag32>
 HWY_INLINE hn::Vec<Tag32> differences_256(Tag32 d32, const void* const* left, std::ptrdiff_t i,
                                           const void* const* right, std::ptrdiff_t j) {
-  if constexpr (feature == Feature::bytes || feature == Feature::census) {
+  if constexpr (feature_bytes(feature) == 1) {
     const hn::Rebind<std::uint8_t, Tag32> d8;
     const ByteDifferences<feature, decltype(d8)> differences(left, i);
     return hn::ShiftLeft<8>(hn::PromoteTo(d32, differences.from(right, j)));
   } else {
     const hn::Rebind<std::uint16_t, Tag32> d16;
-    const hn::RebindToUnsigned<Tag32> bits;
-    const auto load = [&](const void* plane, std::ptrdiff_t at) HWY_ATTR {
-      return hn::PromoteTo(d32, hn::LoadU(d16, static_cast<const std::uint16_t*>(plane) + at));
-    };
-    const auto in_left = [&](int p) HWY_ATTR { return load(left[p], i); };
-    const auto in_right = [&](int p) HWY_ATTR { return load(right[p], j); };
-    const auto apart = [&](int p) HWY_ATTR { return hn::Abs(hn::Sub(in_left(p), in_right(p))); };
-    if constexpr (feature == Feature::gray) {
-      return apart(0);
-    } else if constexpr (feature == Feature::colour) {
-      const auto third = [&](int p) HWY_ATTR {
-        // Below 2³², so the sign bit is a digit.
-        const auto product = hn::BitCast(bits, hn::Mul(apart(p), hn::Set(d32, 21845)));
-        return hn::BitCast(d32, hn::ShiftRight<16>(product));
-      };
-      return hn::Add(hn::Add(third(0), third(1)), third(2));
-    } else {
-      const auto beyond = [&](auto sample, auto lowest, auto highest) HWY_ATTR {
-        return hn::Max(hn::Max(hn::Sub(sample, highest), hn::Sub(lowest, sample)), hn::Zero(d32));
-      };
-      return hn::Min(beyond(in_left(0), in_right(1), in_right(2)),
-                     beyond(in_right(0), in_left(1), in_left(2)));
-    }
+    return hn::PromoteTo(d32, WordDifferences<feature, decltype(d16)>(left, i).from(right, j));
   }
 }
 

@@ -15,6 +15,10 @@ Feature choose_feature(DataCost cost, Depth depth, float smoothing) {
   switch (cost) {
     case DataCost::census:
       return Feature::census;
+    case DataCost::census_centre_symmetric:
+      return Feature::census_opposites;
+    case DataCost::gradient_birchfield_tomasi:
+      return Feature::gradients;
     case DataCost::absolute_difference_colour:
       return Feature::colour;
     case DataCost::birchfield_tomasi:
@@ -22,8 +26,6 @@ Feature choose_feature(DataCost cost, Depth depth, float smoothing) {
     case DataCost::absolute_difference:
     case DataCost::volume:
     case DataCost::mean_absolute_difference:
-    case DataCost::census_centre_symmetric:
-    case DataCost::gradient_birchfield_tomasi:
       break;
   }
   return depth == Depth::bits8 && smoothing == 0 ? Feature::bytes : Feature::gray;
@@ -47,7 +49,7 @@ void RowFeatures::reserve(Arena& arena) {
   const std::size_t row = static_cast<std::size_t>(size_.width) + 2 * census_border + 2 * widest_vector_bytes;
   for (Scratch& scratch : scratch_) {
     scratch.samples = arena.reserve<std::uint16_t>(row);
-    if (feature_ == Feature::census)
+    if (is_census(feature_))
       for (auto& census_row : scratch.census_rows) census_row = arena.reserve<std::uint16_t>(row);
     for (int plane = 0; plane < feature_planes(feature_); ++plane)
       scratch.planes[static_cast<std::size_t>(plane)] = arena.reserve<std::uint16_t>(row);
@@ -95,11 +97,17 @@ RowFeatures::Planes RowFeatures::planes(int side, int y, int slot) const {
         std::copy_n(samples_[side][i].row(y), size_.width, scratch.planes[i]);
       break;
     case Feature::birchfield_tomasi:
-      write_birchfield_tomasi(gray.row(y), scratch);
+      write_birchfield_tomasi(gray.row(y), scratch.planes.data());
       break;
-    case Feature::census: {
+    case Feature::gradients:
+      gradient_row(gray, y, scratch.samples);
+      write_birchfield_tomasi(scratch.samples, scratch.planes.data());
+      write_birchfield_tomasi(gray.row(y), scratch.planes.data() + 3);
+      break;
+    case Feature::census:
+    case Feature::census_opposites: {
       std::uint8_t* bytes[most_feature_planes];
-      for (std::size_t plane = 0; plane < most_feature_planes; ++plane)
+      for (std::size_t plane = 0; plane < static_cast<std::size_t>(feature_planes(feature_)); ++plane)
         bytes[plane] = reinterpret_cast<std::uint8_t*>(scratch.planes[plane]);
       write_census(side, y, y + 1, slot, bytes, 0);
       break;
@@ -132,9 +140,9 @@ void RowFeatures::write_census_of(View<const std::uint16_t> gray, int first, int
     std::fill_n(samples + size_.width, census_border, samples[size_.width - 1]);
   }
   for (int y = first; y < last; ++y) {
-    RowCensus census{{}, sizeof(Sample) == 1, size_.width, {}};
+    RowCensus census{{}, sizeof(Sample) == 1, size_.width, {}, feature_ == Feature::census_opposites};
     for (int j = 0; j < 7; ++j) census.rows[j] = row(y + j - 3);
-    for (int plane = 0; plane < most_feature_planes; ++plane)
+    for (int plane = 0; plane < feature_planes(feature_); ++plane)
       census.planes[plane] = planes[plane] + (y - first) * pitch;
     census_row(census);
   }
@@ -145,14 +153,14 @@ void RowFeatures::mirror_right_gray(int y) const {
   std::reverse_copy(row, row + size_.width, samples_[0].back().row(y));
 }
 
-void RowFeatures::write_birchfield_tomasi(const std::uint16_t* gray, const Scratch& scratch) const {
-  const auto at = [&](int x) -> int { return gray[std::clamp(x, 0, size_.width - 1)]; };
+void RowFeatures::write_birchfield_tomasi(const std::uint16_t* samples, std::uint16_t* const* planes) const {
+  const auto at = [&](int x) -> int { return samples[std::clamp(x, 0, size_.width - 1)]; };
   const auto between = [&](int x) { return (at(x) + at(x + 1) + 1) / 2; };
   for (int x = 0; x < size_.width; ++x) {
     const int before = between(x - 1), after = between(x);
-    scratch.planes[0][x] = gray[x];
-    scratch.planes[1][x] = static_cast<std::uint16_t>(std::min({at(x), before, after}));
-    scratch.planes[2][x] = static_cast<std::uint16_t>(std::max({at(x), before, after}));
+    planes[0][x] = samples[x];
+    planes[1][x] = static_cast<std::uint16_t>(std::min({at(x), before, after}));
+    planes[2][x] = static_cast<std::uint16_t>(std::max({at(x), before, after}));
   }
 }
 

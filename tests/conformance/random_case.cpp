@@ -58,8 +58,8 @@ const std::map<std::string, Values>& values_worth_trying() {
       {"sgm.paths", {"4", "5", "8", "8"}},
       {"sgm.aggregation", {"sgm", "sgm", "mgm"}},
       {"sgm.cost",
-       {"census", "census", "census", "absolute-difference", "absolute-difference-colour",
-        "birchfield-tomasi", "volume"}},
+       {"census", "census", "census", "absolute-difference", "absolute-difference-colour", "birchfield-tomasi",
+        "census-centre-symmetric", "gradient-birchfield-tomasi", "volume"}},
       // Path costs fit bytes where the highest data cost and large_jump add up to at most 255.
       {"sgm.data_weight", {"0.02", "0.5", "1", "1", "2", "3.1", "20"}},
       {"sgm.outside_cost", {"none", "none", "0", "1..60", "200", "1000"}},

@@ -334,10 +334,6 @@ TEST(SemiGlobalTest, CpuRefusesByNameWhatOnlyTheReferenceHas) {
     }
   };
   expect_refusal("window is not available on device cpu", [](Parameters& p) { p.window = 3; });
-  expect_refusal("cost census-centre-symmetric is not available on device cpu",
-                 [](Parameters& p) { p.cost = DataCost::census_centre_symmetric; });
-  expect_refusal("cost gradient-birchfield-tomasi is not available on device cpu",
-                 [](Parameters& p) { p.cost = DataCost::gradient_birchfield_tomasi; });
   expect_refusal("aggregation mgm with 8 paths is not available on device cpu",
                  [](Parameters& p) { p.aggregation = Aggregation::mgm; });
 }

@@ -136,6 +136,9 @@ void cost_row_as(const RowCost& row) {
       return cost_row_of<Number, Feature::colour>(row);
     case Feature::birchfield_tomasi:
       return cost_row_of<Number, Feature::birchfield_tomasi>(row);
+    case Feature::census_opposites:
+    case Feature::gradients:
+      break;  // belief propagation has no such cost
   }
 }
 

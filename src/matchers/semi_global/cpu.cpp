@@ -305,9 +305,6 @@ void refuse_on_cpu(const char* option) {
 std::unique_ptr<detail::Plan> make_cpu(const SemiGlobalParameters& parameters, const Device& device,
                                        const ImageFormat& format) {
   if (parameters.window > 1) refuse_on_cpu("window");
-  if (parameters.cost == DataCost::census_centre_symmetric) refuse_on_cpu("cost census-centre-symmetric");
-  if (parameters.cost == DataCost::gradient_birchfield_tomasi)
-    refuse_on_cpu("cost gradient-birchfield-tomasi");
   if (parameters.aggregation == Aggregation::mgm && parameters.paths == 8)
     refuse_on_cpu("aggregation mgm with 8 paths");
   return std::make_unique<Cpu>(parameters, device.threads, format);
