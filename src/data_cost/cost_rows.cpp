@@ -53,7 +53,8 @@ void CostRows::make_table() {
   constexpr int levels = 256, highest_byte = 255;
   const float highest = model_.data_cost((levels - 1) * per_level);
   if (takes_volume() || std::max(highest, model_.outside) > highest_byte) return;
-  if (feature_bytes(feature_) != 1 && !compares_windows()) return keep_levels();
+  const bool are_levels = feature_bytes(feature_) == 1 && feature_ != Feature::gradients_in_bytes;
+  if (!are_levels && !compares_windows()) return keep_levels();
   simple_ = true;
   cost_bytes_ = 1;
   for (int level = 0; level < levels; ++level)

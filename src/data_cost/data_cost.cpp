@@ -41,14 +41,13 @@ int birchfield_tomasi(View<const std::uint16_t> left_image, View<const std::uint
 }  // namespace
 
 void gradient_row(View<const std::uint16_t> gray, int y, std::uint16_t* out) {
-  const int width = gray.size.width;
-  const auto difference = [&](int x, int v) {
-    const std::uint16_t* row = gray.row(std::clamp(v, 0, gray.size.height - 1));
-    return row[x + 1] - row[x - 1];
-  };
-  for (int x = 0; x < width; ++x) {
-    const bool is_border = x == 0 || x == width - 1;
-    const int gradient = is_border ? 0 : difference(x, y - 1) + 2 * difference(x, y) + difference(x, y + 1);
+  const int last = gray.size.width - 1;
+  const std::uint16_t *above = gray.row(std::max(0, y - 1)), *here = gray.row(y),
+                      *below = gray.row(std::min(gray.size.height - 1, y + 1));
+  out[0] = out[last] = steepest;
+  for (int x = 1; x < last; ++x) {
+    const auto difference = [&](const std::uint16_t* row) { return row[x + 1] - row[x - 1]; };
+    const int gradient = difference(above) + 2 * difference(here) + difference(below);
     out[x] = static_cast<std::uint16_t>(std::clamp(gradient, -steepest, steepest) + steepest);
   }
 }

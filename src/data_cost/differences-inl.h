@@ -85,6 +85,38 @@ struct ByteDifferences {
   hn::Vec<Tag8> left_bytes[planes];
 };
 
+// Of gradients_in_bytes. Let A and B be how far the gray level is beyond the nearer bound, and beyond that rounded away
+// from it: the distance to the bound is (A + B) / 2 levels, and A − B is 0 or 1.
+template <class Tag8>
+struct GradientDifferences {
+  using Vector = hn::Vec<Tag8>;
+  using Bytes = ByteDifferences<Feature::gradients_in_bytes, Tag8>;
+  HWY_INLINE GradientDifferences(const void* const* left_planes, std::ptrdiff_t i) : left(left_planes, i) {}
+
+  // Of sample plane `sample`, by the planes of the bounds.
+  HWY_INLINE Vector beyond_bounds(const void* const* right, std::ptrdiff_t j, int sample, int low,
+                                  int high) const {
+    return hn::Min(beyond(left.left_bytes[sample], Bytes::at(right[low], j), Bytes::at(right[high], j)),
+                   beyond(Bytes::at(right[sample], j), left.left_bytes[low], left.left_bytes[high]));
+  }
+  HWY_INLINE Vector half_levels_of_gradients(const void* const* right, std::ptrdiff_t j) const {
+    return beyond_bounds(right, j, 0, 1, 2);
+  }
+  HWY_INLINE Vector a(const void* const* right, std::ptrdiff_t j) const {
+    return beyond_bounds(right, j, 3, 5, 6);
+  }
+  HWY_INLINE Vector b(const void* const* right, std::ptrdiff_t j) const {
+    return beyond_bounds(right, j, 3, 4, 7);
+  }
+
+  // In levels, rounded: g / 2 + (A + B) / 8 is (g + B / 2) / 2, and B / 2 may be rounded down.
+  HWY_INLINE Vector from(const void* const* right, std::ptrdiff_t j) const {
+    return hn::AverageRound(half_levels_of_gradients(right, j), hn::ShiftRight<1>(b(right, j)));
+  }
+
+  Bytes left;
+};
+
 // table[index], for indices below 16·chunks; beyond them, the last.
 template <int chunks, class Tag8>
 HWY_INLINE hn::Vec<Tag8> look_up(Tag8 tag, const hn::Vec<Tag8>* table, hn::Vec<Tag8> index) {
@@ -103,7 +135,14 @@ inline constexpr bool has_tables = HWY_TARGET != HWY_SCALAR;
 template <Feature feature, class Tag32>
 HWY_INLINE hn::Vec<Tag32> differences_256(Tag32 d32, const void* const* left, std::ptrdiff_t i,
                                           const void* const* right, std::ptrdiff_t j) {
-  if constexpr (feature_bytes(feature) == 1) {
+  if constexpr (feature == Feature::gradients_in_bytes) {
+    const hn::Rebind<std::uint8_t, Tag32> d8;
+    const GradientDifferences<decltype(d8)> differences(left, i);
+    const auto half_levels = hn::PromoteTo(d32, differences.half_levels_of_gradients(right, j));
+    const auto a = hn::PromoteTo(d32, differences.a(right, j)),
+               b = hn::PromoteTo(d32, differences.b(right, j));
+    return hn::Add(hn::ShiftLeft<7>(half_levels), hn::ShiftLeft<5>(hn::Add(a, b)));
+  } else if constexpr (feature_bytes(feature) == 1) {
     const hn::Rebind<std::uint8_t, Tag32> d8;
     const ByteDifferences<feature, decltype(d8)> differences(left, i);
     return hn::ShiftLeft<8>(hn::PromoteTo(d32, differences.from(right, j)));

@@ -18,7 +18,7 @@ Feature choose_feature(DataCost cost, Depth depth, float smoothing) {
     case DataCost::census_centre_symmetric:
       return Feature::census_opposites;
     case DataCost::gradient_birchfield_tomasi:
-      return Feature::gradients;
+      return depth == Depth::bits8 && smoothing == 0 ? Feature::gradients_in_bytes : Feature::gradients;
     case DataCost::absolute_difference_colour:
       return Feature::colour;
     case DataCost::birchfield_tomasi:
@@ -49,7 +49,7 @@ void RowFeatures::reserve(Arena& arena) {
   const std::size_t row = static_cast<std::size_t>(size_.width) + 2 * census_border + 2 * widest_vector_bytes;
   for (Scratch& scratch : scratch_) {
     scratch.samples = arena.reserve<std::uint16_t>(row);
-    if (is_census(feature_))
+    if (is_census(feature_) || feature_ == Feature::gradients_in_bytes)
       for (auto& census_row : scratch.census_rows) census_row = arena.reserve<std::uint16_t>(row);
     for (int plane = 0; plane < feature_planes(feature_); ++plane)
       scratch.planes[static_cast<std::size_t>(plane)] = arena.reserve<std::uint16_t>(row);
@@ -104,6 +104,9 @@ RowFeatures::Planes RowFeatures::planes(int side, int y, int slot) const {
       write_birchfield_tomasi(scratch.samples, scratch.planes.data());
       write_birchfield_tomasi(gray.row(y), scratch.planes.data() + 3);
       break;
+    case Feature::gradients_in_bytes:
+      write_gradients_in_bytes(gray, y, scratch);
+      break;
     case Feature::census:
     case Feature::census_opposites: {
       std::uint8_t* bytes[most_feature_planes];
@@ -154,13 +157,37 @@ void RowFeatures::mirror_right_gray(int y) const {
 }
 
 void RowFeatures::write_birchfield_tomasi(const std::uint16_t* samples, std::uint16_t* const* planes) const {
-  const auto at = [&](int x) -> int { return samples[std::clamp(x, 0, size_.width - 1)]; };
-  const auto between = [&](int x) { return (at(x) + at(x + 1) + 1) / 2; };
+  const auto between = [](int a, int b) { return (a + b + 1) / 2; };
+  const int last = size_.width - 1;
+  std::uint16_t *lowest = planes[1], *highest = planes[2];
+  const auto write = [&](int x, int before, int after) {
+    const int here = samples[x], left = between(before, here), right = between(here, after);
+    lowest[x] = static_cast<std::uint16_t>(std::min({here, left, right}));
+    highest[x] = static_cast<std::uint16_t>(std::max({here, left, right}));
+  };
+  std::copy_n(samples, size_.width, planes[0]);
+  write(0, samples[0], samples[std::min(1, last)]);
+  for (int x = 1; x < last; ++x) write(x, samples[x - 1], samples[x + 1]);
+  if (last > 0) write(last, samples[last - 1], samples[last]);
+}
+
+void RowFeatures::write_gradients_in_bytes(View<const std::uint16_t> gray, int y,
+                                           const Scratch& scratch) const {
+  const auto plane = [&](std::size_t i) { return reinterpret_cast<std::uint8_t*>(scratch.planes[i]); };
+  std::uint16_t* const words[] = {scratch.census_rows[0], scratch.census_rows[1], scratch.census_rows[2]};
+  constexpr int half_level = per_level / 2;
+  gradient_row(gray, y, scratch.samples);
+  write_birchfield_tomasi(scratch.samples, words);
+  for (std::size_t i = 0; i < 3; ++i)
+    for (int x = 0; x < size_.width; ++x) plane(i)[x] = static_cast<std::uint8_t>(words[i][x] / half_level);
+  write_birchfield_tomasi(gray.row(y), words);
   for (int x = 0; x < size_.width; ++x) {
-    const int before = between(x - 1), after = between(x);
-    planes[0][x] = samples[x];
-    planes[1][x] = static_cast<std::uint16_t>(std::min({at(x), before, after}));
-    planes[2][x] = static_cast<std::uint16_t>(std::max({at(x), before, after}));
+    const int lowest = words[1][x], highest = words[2][x];
+    plane(3)[x] = static_cast<std::uint8_t>(words[0][x] / per_level);
+    plane(4)[x] = static_cast<std::uint8_t>(lowest / per_level);
+    plane(5)[x] = static_cast<std::uint8_t>((lowest + half_level) / per_level);
+    plane(6)[x] = static_cast<std::uint8_t>(highest / per_level);
+    plane(7)[x] = static_cast<std::uint8_t>((highest + half_level) / per_level);
   }
 }
 

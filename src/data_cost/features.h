@@ -21,6 +21,9 @@ enum class Feature {
   colour,             // three of these: a third of each |difference|
   birchfield_tomasi,  // sample, lowest and highest around it, in 256ths
   gradients,          // these three of the gradient, then of the gray level
+  // The same of integer gray levels, in bytes. Of the gradient: these three, in half levels. Of the gray level: sample;
+  // lowest, rounded down and up; highest, rounded down and up.
+  gradients_in_bytes,
 };
 
 // The feature of a DataCost option other than `volume`. Samples of unsmoothed 8-bit images are integer gray
@@ -30,6 +33,7 @@ Feature choose_feature(DataCost cost, Depth depth, float smoothing);
 inline constexpr int feature_planes(Feature feature) {
   switch (feature) {
     case Feature::census:
+    case Feature::gradients_in_bytes:
       return 8;
     case Feature::gradients:
       return 6;
@@ -48,7 +52,7 @@ inline constexpr bool is_census(Feature feature) {
   return feature == Feature::census || feature == Feature::census_opposites;
 }
 inline constexpr int feature_bytes(Feature feature) {
-  return feature == Feature::bytes || is_census(feature) ? 1 : 2;
+  return feature == Feature::bytes || feature == Feature::gradients_in_bytes || is_census(feature) ? 1 : 2;
 }
 inline constexpr int most_feature_planes = 8;
 
@@ -103,6 +107,7 @@ class RowFeatures {
   void write_census_of(View<const std::uint16_t> gray, int first, int last, const Scratch& scratch,
                        std::uint8_t* const* planes, std::ptrdiff_t pitch) const;
   void write_birchfield_tomasi(const std::uint16_t* samples, std::uint16_t* const* planes) const;
+  void write_gradients_in_bytes(View<const std::uint16_t> gray, int y, const Scratch& scratch) const;
 
   Feature feature_;
   Size size_;

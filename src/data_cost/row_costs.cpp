@@ -89,6 +89,10 @@ template <Feature feature, class Tag8>
 struct LevelDifferencesOf {
   using type = ByteDifferences<feature, Tag8>;
 };
+template <class Tag8>
+struct LevelDifferencesOf<Feature::gradients_in_bytes, Tag8> {
+  using type = GradientDifferences<Tag8>;
+};
 
 #if HWY_TARGET != HWY_SCALAR
 
@@ -183,7 +187,7 @@ void simple_costs(const RowCosts& row) {
 template <Feature feature, bool windows>
 void simple_costs_of(const RowCosts& row) {
   if (row.same) return simple_costs<feature, windows, Lookup::none>(row);
-  if constexpr (has_tables && feature_bytes(feature) == 1) {
+  if constexpr (has_tables && feature_bytes(feature) == 1 && feature != Feature::gradients_in_bytes) {
     if (row.table_end <= 16) return simple_costs<feature, windows, Lookup::one>(row);
     if (row.table_end <= 32) return simple_costs<feature, windows, Lookup::two>(row);
     if (row.table_end <= 64) return simple_costs<feature, windows, Lookup::four>(row);
@@ -286,6 +290,8 @@ void write_row_costs_here(const RowCosts& row) {
       return write_row_costs_of<Feature::census_opposites, false>(row);
     case Feature::gradients:
       return write_row_costs_of<Feature::gradients, false>(row);
+    case Feature::gradients_in_bytes:
+      return write_row_costs_of<Feature::gradients_in_bytes, false>(row);
   }
 }
 

@@ -90,6 +90,7 @@ class Cpu final : public host::Plan {
                    data_cost::volume_labels(parameters.cost, parameters.disparities), Workers(threads)),
         model_(make_model(parameters)),
         parameters_(parameters),
+        large_jumps_(model_.large_jumps.begin(), model_.large_jumps.end()),
         widths_(model_),
         costs_(model_, {widths_.cost, false, model_.highest_pixel_cost(), true}, format, workers_.slots()),
         scratch_(static_cast<std::size_t>(workers_.slots())) {
@@ -164,6 +165,14 @@ class Cpu final : public host::Plan {
   }
   std::byte* first_pixel(std::byte* line) const { return line + vector_bytes + step() * widths_.path; }
 
+  std::size_t decided_sums() const {
+    return static_cast<std::size_t>(tile_columns() * sums_pitch(model_.labels) + sums_margin);
+  }
+  // Of the rows of the right map.
+  std::size_t right_pitch() const {
+    return static_cast<std::size_t>(size_.width + 2 * right_margin(model_.labels));
+  }
+
   // Pixels for which costs are kept at once: those of a tile; of a row, if there are two passes; and of a column.
   int kept_columns() const { return has_two_passes() ? size_.width : tile_columns(); }
   int kept_pixels() const {
@@ -185,12 +194,12 @@ class Cpu final : public host::Plan {
     if (has_two_passes())
       scratch.brought = arena.reserve<std::byte>(elements(band_rows * size_.width) *
                                                  static_cast<std::size_t>(widths_.path));
-    scratch.sums = arena.reserve<std::uint16_t>(elements(tile_columns()) + vector_bytes);
+    scratch.sums = arena.reserve<std::uint16_t>(decided_sums()) + sums_margin;
     for (std::uint16_t*& jumps : scratch.large_jumps)
       jumps =
           arena.reserve<std::uint16_t>(band_rows * std::max(width, static_cast<std::size_t>(size_.height)));
     for (std::uint16_t** right : {&scratch.right_lowest, &scratch.right_labels})
-      *right = arena.reserve<std::uint16_t>(band_rows * width);
+      *right = arena.reserve<std::uint16_t>(band_rows * right_pitch()) + right_margin(model_.labels);
     for (Line& line : scratch.lines) {
       line.paths[0] = first_pixel(arena.reserve<std::byte>(line_bytes(2)));
       line.least = arena.reserve<std::uint32_t>(2 * most_paths);
@@ -202,6 +211,8 @@ class Cpu final : public host::Plan {
     for (const Sweep& sweep : sweeps_)
       for (const Pass& pass : sweep.passes) fill_lines(pass, 0xFF);
     for (const Pass& pass : columns_) fill_lines(pass, 0xFF);
+    for (const Scratch& scratch : scratch_)
+      std::fill_n(scratch.sums - sums_margin, decided_sums(), std::uint16_t{65535});
   }
 
   // Pixels that bring nothing: before the first row, and beside all rows.
@@ -290,7 +301,7 @@ class Cpu final : public host::Plan {
     const bool finds_right = task.decides && task.map != nullptr && finds_right_from_sums();
     const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
     if (finds_right)
-      std::fill_n(scratch.right_lowest, band_rows * static_cast<std::size_t>(size_.width),
+      std::fill_n(right_row(scratch.right_lowest, 0) - right_margin(model_.labels), band_rows * right_pitch(),
                   std::uint16_t{65535});
     for (std::size_t p = 0; p < sweep.passes.size(); ++p) {
       const Pass& pass = sweep.passes[p];
@@ -448,10 +459,10 @@ class Cpu final : public host::Plan {
     if (!pass.waits()) row.here.least = last_two.least;
     for (int s = 0; s < form.sources(); ++s) {
       std::uint16_t* jumps = scratch.large_jumps[static_cast<std::size_t>(s)] + k * size_.width;
-      find_large_jumps(pass, segment, form.from[s].pixels * pass.way, form.from[s].rows * band.sweep.way,
-                       jumps);
-      row.large_jump[s] = jumps;
+      find_large_jumps(segment, form.from[s].pixels * pass.way, form.from[s].rows * band.sweep.way, jumps);
+      row.large_jump[s] = jumps + first_column;
     }
+    row.large_jump_step = pass.way;
     row.step = pass.way * step();
     const std::ptrdiff_t to_first = (first_column - segment.first) * step();
     row.costs = segment.path_costs + to_first * widths_.path;
@@ -468,8 +479,8 @@ class Cpu final : public host::Plan {
     row.other_sums = band.task.adds ? in_volume : nullptr;
     row.other_step = row.step;
     row.streams = !band.task.decides && !band.task.adds;
-    row.sums = band.task.decides ? scratch.sums - row.first * step() : in_volume;
-    row.sum_step = band.task.decides ? step() : row.step;
+    row.sums = band.task.decides ? scratch.sums - row.first * sums_pitch(model_.labels) : in_volume;
+    row.sum_step = band.task.decides ? sums_pitch(model_.labels) : row.step;
     return row;
   }
 
@@ -478,19 +489,20 @@ class Cpu final : public host::Plan {
     return pass.way > 0 ? segment.first : size_.width - segment.last;
   }
 
-  // P2 of the pixels of a segment, in the order of a pass, from pixels some columns and rows away; any number where these
-  // are beyond the border.
-  void find_large_jumps(const Pass& pass, const Segment& segment, int columns, int rows,
-                        std::uint16_t* out) const {
+  // P2 of the pixels of a segment, from pixels some columns and rows away; any number where these are beyond the border.
+  void find_large_jumps(const Segment& segment, int columns, int rows, std::uint16_t* out) const {
+    if (parameters_.edge_contrast == 0)
+      return std::fill(out + segment.first, out + segment.last,
+                       static_cast<std::uint16_t>(model_.large_jumps[0]));
     const View<const std::uint16_t> gray = costs_.gray();
     const std::uint16_t* here = gray.row(segment.y);
-    const std::uint16_t* there = gray.row(std::clamp(segment.y + rows, 0, size_.height - 1));
-    for (int x = segment.first; x < segment.last; ++x)
-      out[column_of(pass, x)] = large_jump(here[x], there[std::clamp(x + columns, 0, size_.width - 1)]);
+    const std::uint16_t* there = gray.row(std::clamp(segment.y + rows, 0, size_.height - 1)) + columns;
+    const int first = std::max(segment.first, -columns), last = std::min(segment.last, size_.width - columns);
+    std::fill(out + segment.first, out + segment.last, std::uint16_t{0});
+    for (int x = first; x < last; ++x) out[x] = large_jump(here[x], there[x]);
   }
   std::uint16_t large_jump(int gray, int gray_before) const {
-    const int edge = data_cost::edge_index(std::abs(gray - gray_before));
-    return static_cast<std::uint16_t>(model_.large_jumps[static_cast<std::size_t>(edge)]);
+    return large_jumps_[static_cast<std::size_t>(data_cost::edge_index(std::abs(gray - gray_before)))];
   }
 
   // MGM's paths from two pixels of the column before
@@ -548,6 +560,7 @@ class Cpu final : public host::Plan {
         jumps[y] = large_jump(gray.at(x, y), gray.at(from_x, std::clamp(y + rows, 0, size_.height - 1)));
       row.large_jump[s] = jumps;
     }
+    row.large_jump_step = 1;
     row.step = tile_columns() * step();
     row.costs = top.path_costs + (x - top.first) * step() * widths_.path;
     row.sums = volume_at(x, 0);
@@ -574,25 +587,27 @@ class Cpu final : public host::Plan {
                               : parameters_.right_map == RightMap::winners ? RightLabels::best
                                                                            : RightLabels::all;
     decide({model_.labels, segment.last - segment.first, scratch.sums, costs_.status().row(segment.y) + first,
-            band.pass.way, wants_rival, scratch.decided, right, scratch.right_lowest + k * size_.width,
-            scratch.right_labels + k * size_.width, size_.width,
+            band.pass.way, wants_rival, scratch.decided, right, right_row(scratch.right_lowest, k),
+            right_row(scratch.right_labels, k), size_.width,
             std::int64_t{size_.width} - 1 - first + parameters_.min_disparity});
+    const refine::DecisionRule rule = model_.decision();
     for (int i = 0; i < segment.last - segment.first; ++i) {
       const int x = first + band.pass.way * i;
       const Decided& found = scratch.decided[i];
-      map != nullptr ? write_pixel(found, wants_rival, x, segment.y, *map)
+      map != nullptr ? write_pixel(found, rule, wants_rival, x, segment.y, *map)
                      : write_right_pixel(found, x, segment.y);
     }
   }
 
   Status status(int x, int y) const { return static_cast<Status>(costs_.status().at(x, y)); }
 
-  void write_pixel(const Decided& found, bool has_rival, int x, int y, const DisparityMap& map) const {
+  void write_pixel(const Decided& found, const refine::DecisionRule& rule, bool has_rival, int x, int y,
+                   const DisparityMap& map) const {
     if (status(x, y) != Status::matched) return refine::write_none(status(x, y), x, y, map);
     const Beliefs sums{found.label, static_cast<float>(found.before), static_cast<float>(found.best),
                        static_cast<float>(found.after),
                        has_rival && found.rival <= highest_sum ? static_cast<float>(found.rival) : no_value};
-    refine::write_decision(sums, model_.decision(), x, y, map);
+    refine::write_decision(sums, rule, x, y, map);
     if (!is_ambiguous(sums, parameters_.uniqueness)) return;
     map.disparity.at(x, y) = no_value;
     map.status.at(x, y) = code(Status::ambiguous);
@@ -606,17 +621,22 @@ class Cpu final : public host::Plan {
   // From the labels that left pixels have offered to row k of a band.
   void write_right_row(int y, int k, int slot) const {
     const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
+    const std::uint16_t *lowest = right_row(scratch.right_lowest, k),
+                        *labels = right_row(scratch.right_labels, k);
     for (int x = 0; x < size_.width; ++x) {
-      const int i = k * size_.width + size_.width - 1 - x;
+      const int i = size_.width - 1 - x;
       const bool is_masked = !pair_->right_mask.empty() && pair_->right_mask.at(x, y) == 0;
-      right_disparity_.at(x, y) = scratch.right_lowest[i] > highest_sum || is_masked
-                                      ? no_value
-                                      : disparity_of(scratch.right_labels[i]);
+      right_disparity_.at(x, y) = lowest[i] > highest_sum || is_masked ? no_value : disparity_of(labels[i]);
     }
+  }
+  // Row k of a band.
+  std::uint16_t* right_row(std::uint16_t* rows, int k) const {
+    return rows + static_cast<std::size_t>(k) * right_pitch();
   }
 
   Model model_;
   SemiGlobalParameters parameters_;
+  std::vector<std::uint16_t> large_jumps_;  // Model::large_jumps
   Widths widths_;
   data_cost::CostRows costs_;
   std::vector<Sweep> sweeps_;

@@ -100,8 +100,9 @@ struct Line {
 struct PathRow {
   int first, last;
   Line above, here;
-  const std::uint16_t* large_jump[most_paths];  // P2 of each pixel, by what paths come from
   // What follows is of pixel 0. Pixels are `step` elements apart, unless another step is named.
+  const std::uint16_t* large_jump[most_paths];  // P2, by what paths come from
+  std::ptrdiff_t large_jump_step;
   std::ptrdiff_t step;
   const void* costs;         // C, for path costs
   const void* summed_costs;  // C, for sums
@@ -136,21 +137,30 @@ struct Decided {
 // Which labels of a left pixel take part in the right map.
 enum class RightLabels { none, all, best };
 
+// Sums that are to be decided have the highest value in this many elements before and behind each pixel.
+inline constexpr int sums_margin = 64;
+inline std::ptrdiff_t sums_pitch(int labels) {
+  return pitch(labels) + sums_margin;
+}
+
 // Pixels of a row, one after the other: from left to right, or from right to left.
 struct DecisionRow {
   int labels, count;
-  std::uint16_t* sums;  // of the first pixel; those beyond its labels have any value; some are overwritten
+  std::uint16_t* sums;         // of the first pixel, `sums_pitch()` apart; some are overwritten
   const std::uint8_t* status;  // of the first pixel; only those that are 0 are decided
   int way;                     // 1, or −1
   bool wants_rival;
   Decided* decided;  // in the order of the sums
   // The lowest sum, and its label, that each right pixel of a row has, from right to left: element i is of pixel
-  // right_width − 1 − i; some more elements are read, and written.
+  // right_width − 1 − i; right_margin() more on both sides are read, and written.
   RightLabels right;
   std::uint16_t *right_lowest, *right_labels;
   int right_width;
   std::int64_t right_first;  // element to which label 0 of the first pixel leads
 };
 void decide(const DecisionRow& row);
+inline int right_margin(int labels) {
+  return static_cast<int>(sums_pitch(labels));
+}
 
 }  // namespace parallax::semi_global

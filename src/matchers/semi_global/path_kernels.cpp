@@ -179,7 +179,7 @@ class Follower {
     const int p = form.mgm ? s / 2 : s, at = i + form.from[s].pixels;
     const Line& line = form.from[s].rows == 0 ? row.here : row.above;
     return {static_cast<const Element*>(line.paths[p]) + index(p, at) * step_,
-            line.least[least_index(at) * most_paths + p], row.large_jump[s][i]};
+            line.least[least_index(at) * most_paths + p], row.large_jump[s][i * row.large_jump_step]};
   }
 
   HWY_INLINE Vector brought_by(const Transition<Tag>* from, int p, int label,
