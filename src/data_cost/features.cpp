@@ -9,6 +9,10 @@ namespace {
 constexpr int census_border = 4;
 constexpr std::uint8_t yes = 255;
 
+void write_levels(const std::uint16_t* samples, int width, std::uint8_t* out) {
+  for (int x = 0; x < width; ++x) out[x] = static_cast<std::uint8_t>(samples[x] / per_level);
+}
+
 }  // namespace
 
 Feature choose_feature(DataCost cost, Depth depth, float smoothing) {
@@ -86,8 +90,7 @@ RowFeatures::Planes RowFeatures::planes(int side, int y, int slot) const {
   std::uint16_t* out = scratch.planes[0];
   switch (feature_) {
     case Feature::bytes:
-      for (int x = 0; x < size_.width; ++x)
-        reinterpret_cast<std::uint8_t*>(out)[x] = static_cast<std::uint8_t>(gray.at(x, y) / per_level);
+      write_levels(gray.row(y), size_.width, reinterpret_cast<std::uint8_t*>(out));
       break;
     case Feature::gray:
       std::copy_n(gray.row(y), size_.width, out);
@@ -131,16 +134,17 @@ void RowFeatures::write_census(int side, int first, int last, int slot, std::uin
 template <class Sample>
 void RowFeatures::write_census_of(View<const std::uint16_t> gray, int first, int last, const Scratch& scratch,
                                   std::uint8_t* const* planes, std::ptrdiff_t pitch) const {
+  const int width = size_.width;  // a copy, which stores of bytes cannot alias
   const auto row = [&](int y) {
     return reinterpret_cast<Sample*>(scratch.census_rows[static_cast<std::size_t>(y - first + 3)]);
   };
   for (int y = first - 3; y < last + 3; ++y) {
     const std::uint16_t* in = gray.row(std::clamp(y, 0, size_.height - 1));
     Sample* samples = row(y) + census_border;
-    for (int x = 0; x < size_.width; ++x)
+    for (int x = 0; x < width; ++x)
       samples[x] = static_cast<Sample>(sizeof(Sample) == 1 ? in[x] / per_level : in[x]);
     std::fill_n(row(y), census_border, samples[0]);
-    std::fill_n(samples + size_.width, census_border, samples[size_.width - 1]);
+    std::fill_n(samples + width, census_border, samples[width - 1]);
   }
   for (int y = first; y < last; ++y) {
     RowCensus census{{}, sizeof(Sample) == 1, size_.width, {}, feature_ == Feature::census_opposites};
@@ -173,21 +177,21 @@ void RowFeatures::write_birchfield_tomasi(const std::uint16_t* samples, std::uin
 
 void RowFeatures::write_gradients_in_bytes(View<const std::uint16_t> gray, int y,
                                            const Scratch& scratch) const {
-  const auto plane = [&](std::size_t i) { return reinterpret_cast<std::uint8_t*>(scratch.planes[i]); };
   std::uint16_t* const words[] = {scratch.census_rows[0], scratch.census_rows[1], scratch.census_rows[2]};
-  constexpr int half_level = per_level / 2;
+  constexpr int level_bits = 8, half_level_bits = 7, half_level = 1 << half_level_bits;
+  const auto write = [&](std::size_t plane, const std::uint16_t* from, int added, int shift) {
+    auto* out = reinterpret_cast<std::uint8_t*>(scratch.planes[plane]);
+    const int width = size_.width;  // a copy, which stores of bytes cannot alias
+    for (int x = 0; x < width; ++x) out[x] = static_cast<std::uint8_t>((from[x] + added) >> shift);
+  };
   gradient_row(gray, y, scratch.samples);
   write_birchfield_tomasi(scratch.samples, words);
-  for (std::size_t i = 0; i < 3; ++i)
-    for (int x = 0; x < size_.width; ++x) plane(i)[x] = static_cast<std::uint8_t>(words[i][x] / half_level);
+  for (std::size_t i = 0; i < 3; ++i) write(i, words[i], 0, half_level_bits);
   write_birchfield_tomasi(gray.row(y), words);
-  for (int x = 0; x < size_.width; ++x) {
-    const int lowest = words[1][x], highest = words[2][x];
-    plane(3)[x] = static_cast<std::uint8_t>(words[0][x] / per_level);
-    plane(4)[x] = static_cast<std::uint8_t>(lowest / per_level);
-    plane(5)[x] = static_cast<std::uint8_t>((lowest + half_level) / per_level);
-    plane(6)[x] = static_cast<std::uint8_t>(highest / per_level);
-    plane(7)[x] = static_cast<std::uint8_t>((highest + half_level) / per_level);
+  write(3, words[0], 0, level_bits);
+  for (std::size_t i = 1; i < 3; ++i) {
+    write(2 + 2 * i, words[i], 0, level_bits);
+    write(3 + 2 * i, words[i], half_level, level_bits);
   }
 }
 

@@ -102,6 +102,7 @@ class Cpu final : public host::Plan {
  private:
   static constexpr int band_rows = 4;
   static_assert(band_rows <= most_rows);
+  static constexpr int decided_at_once = 32;
 
   bool is_mgm() const { return parameters_.aggregation == Aggregation::mgm; }
   bool has_volume() const { return sweeps_.size() > 1; }
@@ -166,7 +167,7 @@ class Cpu final : public host::Plan {
   std::byte* first_pixel(std::byte* line) const { return line + vector_bytes + step() * widths_.path; }
 
   std::size_t decided_sums() const {
-    return static_cast<std::size_t>(tile_columns() * sums_pitch(model_.labels) + sums_margin);
+    return static_cast<std::size_t>(decided_at_once * sums_pitch(model_.labels) + sums_margin);
   }
   // Of the rows of the right map.
   std::size_t right_pitch() const {
@@ -204,7 +205,7 @@ class Cpu final : public host::Plan {
       line.paths[0] = first_pixel(arena.reserve<std::byte>(line_bytes(2)));
       line.least = arena.reserve<std::uint32_t>(2 * most_paths);
     }
-    scratch.decided = arena.reserve<Decided>(static_cast<std::size_t>(tile_columns()));
+    scratch.decided = arena.reserve<Decided>(decided_at_once);
   }
 
   void fill_memory() override {
@@ -344,10 +345,26 @@ class Cpu final : public host::Plan {
     for (int k = 0; k < rows; ++k) all[static_cast<std::size_t>(k)] = segment_of(band, tile, k);
     const std::span segments = std::span(all).first(static_cast<std::size_t>(rows));
     if (band.is_first) find_costs(segments, band.slot);
-    if (!band.pass.waits()) return follow_rows(band, segments, 0);
+    if (!band.pass.waits()) return follow(paths_of(band, segments, 0));
     for (int k = 0; k < rows; ++k) {
-      follow_rows(band, segments.subspan(static_cast<std::size_t>(k), 1), k);
-      if (band.is_last && band.task.decides) decide_segment(band, segments[static_cast<std::size_t>(k)], k);
+      const Paths paths = paths_of(band, segments.subspan(static_cast<std::size_t>(k), 1), k);
+      if (band.is_last && band.task.decides)
+        follow_and_decide(band, paths, segments[static_cast<std::size_t>(k)].y, k);
+      else
+        follow(paths);
+    }
+  }
+
+  // Some pixels at a time, whose sums stay in the first-level cache.
+  void follow_and_decide(const Band& band, Paths paths, int y, int k) {
+    PathRow& row = paths.rows[0];
+    const int last = row.last;
+    while (row.first < last) {
+      row.last = std::min(last, row.first + decided_at_once);
+      row.sums = scratch_[static_cast<std::size_t>(band.slot)].sums - row.first * row.sum_step;
+      follow(paths);
+      decide_pixels(band, row.first, row.last - row.first, y, k);
+      row.first = row.last;
     }
   }
 
@@ -406,7 +423,7 @@ class Cpu final : public host::Plan {
     for (int y = top; y < bottom; ++y) write_pixel_costs(y, left, right, row(y), slot);
     for (const Segment& segment : segments) {
       if (segment.first >= segment.last) continue;
-      std::array<const void*, 15> rows;
+      std::array<const void*, most_window> rows;
       for (int j = -reach(); j <= reach(); ++j)
         rows[static_cast<std::size_t>(j + reach())] = row(std::clamp(segment.y + j, top, bottom - 1));
       add_up_windows({costs_.cost_bytes(), model_.labels, reach(), rows.data(), left, right, segment.first,
@@ -433,15 +450,15 @@ class Cpu final : public host::Plan {
     return paths;
   }
 
-  // Rows k, k + 1, …
-  void follow_rows(const Band& band, std::span<const Segment> segments, int k) const {
+  // Of rows k, k + 1, …
+  Paths paths_of(const Band& band, std::span<const Segment> segments, int k) const {
     Paths paths = paths_of(band.pass);
     if (band.is_last && band.task.decides) paths.times = parameters_.paths;
     for (const Segment& segment : segments) {
       paths.rows[paths.count] = path_row(band, segment, k + paths.count);
       ++paths.count;
     }
-    follow(paths);
+    return paths;
   }
 
   PathRow path_row(const Band& band, const Segment& segment, int k) const {
@@ -479,7 +496,7 @@ class Cpu final : public host::Plan {
     row.other_sums = band.task.adds ? in_volume : nullptr;
     row.other_step = row.step;
     row.streams = !band.task.decides && !band.task.adds;
-    row.sums = band.task.decides ? scratch.sums - row.first * sums_pitch(model_.labels) : in_volume;
+    row.sums = in_volume;  // unless they are decided at once
     row.sum_step = band.task.decides ? sums_pitch(model_.labels) : row.step;
     return row;
   }
@@ -576,26 +593,24 @@ class Cpu final : public host::Plan {
     return checks_left_right_ && parameters_.right_map != RightMap::match;
   }
 
-  void decide_segment(const Band& band, const Segment& segment, int k) {
-    if (segment.first >= segment.last) return;
+  // Pixels i … i + count − 1 of a pass, in row k of a band.
+  void decide_pixels(const Band& band, int i, int count, int y, int k) {
     const DisparityMap* map = band.task.map;
     const Scratch& scratch = scratch_[static_cast<std::size_t>(band.slot)];
-    const int first = column_of(band.pass, first_of(band.pass, segment));
+    const int first = column_of(band.pass, i);
     const bool wants_rival = map != nullptr && (!map->confidence.empty() || parameters_.min_confidence > 0 ||
                                                 parameters_.uniqueness > 0);
     const RightLabels right = map == nullptr || !finds_right_from_sums()   ? RightLabels::none
                               : parameters_.right_map == RightMap::winners ? RightLabels::best
                                                                            : RightLabels::all;
-    decide({model_.labels, segment.last - segment.first, scratch.sums, costs_.status().row(segment.y) + first,
-            band.pass.way, wants_rival, scratch.decided, right, right_row(scratch.right_lowest, k),
-            right_row(scratch.right_labels, k), size_.width,
-            std::int64_t{size_.width} - 1 - first + parameters_.min_disparity});
+    decide({model_.labels, count, scratch.sums, costs_.status().row(y) + first, band.pass.way, wants_rival,
+            scratch.decided, right, right_row(scratch.right_lowest, k), right_row(scratch.right_labels, k),
+            size_.width, std::int64_t{size_.width} - 1 - first + parameters_.min_disparity});
     const refine::DecisionRule rule = model_.decision();
-    for (int i = 0; i < segment.last - segment.first; ++i) {
-      const int x = first + band.pass.way * i;
-      const Decided& found = scratch.decided[i];
-      map != nullptr ? write_pixel(found, rule, wants_rival, x, segment.y, *map)
-                     : write_right_pixel(found, x, segment.y);
+    for (int n = 0; n < count; ++n) {
+      const int x = first + band.pass.way * n;
+      const Decided& found = scratch.decided[n];
+      map != nullptr ? write_pixel(found, rule, wants_rival, x, y, *map) : write_right_pixel(found, x, y);
     }
   }
 

@@ -28,6 +28,8 @@ struct Turn {
 };
 void turn_costs(const Turn& turn);
 
+inline constexpr int most_window = 15;
+
 // Sums of pixels' costs over the windows around the pixels [first, last) of a row.
 struct WindowRow {
   int pixel_bytes, labels, reach;  // a window has 2·reach + 1 rows and columns

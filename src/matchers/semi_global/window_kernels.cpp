@@ -85,22 +85,27 @@ HWY_INLINE hn::Vec<Words> load_words(const std::uint16_t* from) {
   return hn::LoadU(Words(), from);
 }
 
-// Windows move along a row: each adds the column that it reaches, and loses the one that it leaves.
-template <class Cost>
+// Windows move along a row: each adds the column that it reaches, and loses the one that it leaves. `known_window`: the
+// number of rows of a window, or 0.
+template <class Cost, int known_window>
 class Windows {
  public:
   explicit Windows(const WindowRow& row)
-      : row_(row), step_(pitch(row.labels)), columns_(row.scratch + step_), window_(2 * row.reach + 1) {}
+      : row_(row),
+        step_(pitch(row.labels)),
+        window_(known_window > 0 ? known_window : 2 * row.reach + 1),
+        sums_(row.scratch),
+        columns_(row.scratch + step_) {}
 
   void begin() const {
-    for (int label = 0; label < step_; label += lanes_)
-      hn::StoreU(hn::Zero(Words()), Words(), row_.scratch + label);
+    for (int label = 0; label < step_; label += lanes_) hn::StoreU(hn::Zero(Words()), Words(), sums_ + label);
     for (int x = row_.first - row_.reach; x < row_.first + row_.reach; ++x) {
-      std::uint16_t* column = column_of(x);
+      const Column entering(*this, x);
+      std::uint16_t* kept = kept_column(x);
       for (int label = 0; label < step_; label += lanes_) {
-        const auto sum = column_sum(x, label);
-        hn::StoreU(sum, Words(), column + label);
-        hn::StoreU(hn::Add(sum, hn::LoadU(Words(), row_.scratch + label)), Words(), row_.scratch + label);
+        const auto sum = entering.sum(label);
+        hn::StoreU(sum, Words(), kept + label);
+        hn::StoreU(hn::Add(sum, hn::LoadU(Words(), sums_ + label)), Words(), sums_ + label);
       }
     }
   }
@@ -108,34 +113,46 @@ class Windows {
   // Writes the sums of a pixel, and returns the lowest in the lanes of a vector.
   HWY_INLINE hn::Vec<Words> move_to(int x, std::uint16_t* out) const {
     auto least = hn::Set(Words(), highest<std::uint16_t>);
-    std::uint16_t* entered = column_of(x + row_.reach);
-    const std::uint16_t* left = column_of(x - row_.reach);
+    const Column entering(*this, x + row_.reach);
+    std::uint16_t *kept = kept_column(x + row_.reach), *sums = sums_;
+    const std::uint16_t* leaving = kept_column(x - row_.reach);
+    const int labels = row_.labels;
     for (int label = 0; label < step_; label += lanes_) {
-      const auto column = column_sum(x + row_.reach, label);
-      const auto sum = hn::Add(hn::LoadU(Words(), row_.scratch + label), column);
-      const auto kept = hn::Or(sum, beyond(row_.labels, label));
-      hn::StoreU(kept, Words(), out + label);
-      least = hn::Min(least, kept);
-      hn::StoreU(column, Words(), entered + label);
-      hn::StoreU(hn::Sub(sum, hn::LoadU(Words(), left + label)), Words(), row_.scratch + label);
+      const auto column = entering.sum(label);
+      const auto all = hn::Add(hn::LoadU(Words(), sums + label), column);
+      const auto sum = label + lanes_ <= labels ? all : hn::Or(all, beyond(labels, label));
+      hn::StoreU(sum, Words(), out + label);
+      least = hn::Min(least, sum);
+      hn::StoreU(column, Words(), kept + label);
+      hn::StoreU(hn::Sub(all, hn::LoadU(Words(), leaving + label)), Words(), sums + label);
     }
     return least;
   }
 
  private:
-  std::uint16_t* column_of(int x) const { return columns_ + (x + window_) % window_ * step_; }
-  HWY_INLINE hn::Vec<Words> column_sum(int x, int label) const {
-    const std::ptrdiff_t at = (std::clamp(x, row_.begin, row_.end - 1) - row_.begin) * step_ + label;
-    auto sum = load_words(static_cast<const Cost*>(row_.rows[0]) + at);
-    for (int j = 1; j < window_; ++j)
-      sum = hn::Add(sum, load_words(static_cast<const Cost*>(row_.rows[j]) + at));
-    return sum;
-  }
+  // The costs of a column of the windows.
+  struct Column {
+    HWY_INLINE Column(const Windows& windows, int x) : window(windows.window_) {
+      const WindowRow& row = windows.row_;
+      const std::ptrdiff_t at = (std::clamp(x, row.begin, row.end - 1) - row.begin) * windows.step_;
+      for (int j = 0; j < window; ++j) costs[j] = static_cast<const Cost*>(row.rows[j]) + at;
+    }
+    HWY_INLINE hn::Vec<Words> sum(int label) const {
+      auto sum = load_words(costs[0] + label);
+      for (int j = 1; j < (known_window > 0 ? known_window : window); ++j)
+        sum = hn::Add(sum, load_words(costs[j] + label));
+      return sum;
+    }
+    int window;
+    const Cost* costs[known_window > 0 ? known_window : most_window];
+  };
+
+  HWY_INLINE std::uint16_t* kept_column(int x) const { return columns_ + (x + window_) % window_ * step_; }
 
   const WindowRow& row_;
   const std::ptrdiff_t step_;
-  std::uint16_t* const columns_;
   const int window_, lanes_ = static_cast<int>(hn::Lanes(Words()));
+  std::uint16_t *const sums_, *const columns_;
 };
 
 void write_bytes(const std::uint16_t* sums, std::uint16_t least, const WindowRow& row, std::uint8_t* out) {
@@ -143,16 +160,17 @@ void write_bytes(const std::uint16_t* sums, std::uint16_t least, const WindowRow
   const hn::Rebind<std::uint8_t, Words> bytes;
   const auto subtracted = hn::Set(Words(), row.subtracts_least ? least : std::uint16_t{0});
   const auto limit = hn::Set(Words(), static_cast<std::uint16_t>(row.limit));
-  for (int label = 0; label < pitch(row.labels); label += static_cast<int>(hn::Lanes(Words()))) {
+  const std::ptrdiff_t step = pitch(row.labels);
+  for (int label = 0; label < step; label += static_cast<int>(hn::Lanes(Words()))) {
     const auto above = hn::Min(hn::Sub(hn::LoadU(Words(), sums + label), subtracted), limit);
     hn::StoreU(hn::DemoteTo(bytes, hn::BitCast(integers, above)), bytes, out + label);
   }
 }
 
-template <class Cost>
+template <class Cost, int known_window>
 void add_up_windows_of(const WindowRow& row) {
   const std::ptrdiff_t step = pitch(row.labels);
-  const Windows<Cost> windows(row);
+  const Windows<Cost, known_window> windows(row);
   windows.begin();
   for (int x = row.first; x < row.last; ++x) {
     std::uint16_t* sums = row.sums + (x - row.first) * step;
@@ -162,8 +180,20 @@ void add_up_windows_of(const WindowRow& row) {
   }
 }
 
+template <class Cost>
+void add_up_windows_as(const WindowRow& row) {
+  switch (row.reach) {
+    case 0:
+      return add_up_windows_of<Cost, 1>(row);
+    case 1:
+      return add_up_windows_of<Cost, 3>(row);
+    default:
+      return add_up_windows_of<Cost, 0>(row);
+  }
+}
+
 void add_up_windows_here(const WindowRow& row) {
-  row.pixel_bytes == 1 ? add_up_windows_of<std::uint8_t>(row) : add_up_windows_of<std::uint16_t>(row);
+  row.pixel_bytes == 1 ? add_up_windows_as<std::uint8_t>(row) : add_up_windows_as<std::uint16_t>(row);
 }
 
 }  // namespace parallax::semi_global::HWY_NAMESPACE
