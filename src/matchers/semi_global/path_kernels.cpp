@@ -89,19 +89,11 @@ HWY_INLINE void store_least(Tag tag, const hn::Vec<Tag>* of, int count, std::uin
 #endif
 }
 
-// Those of the neighbouring labels that there are.
-template <class Tag>
-struct Borders {
-  hn::Vec<Tag> below, above;  // all bits in the lane of a label that is not there
+// Whether labels are the first ones of a pixel, or the last.
+template <bool first, bool last>
+struct Position {
+  static constexpr bool is_first = first, is_last = last;
 };
-template <class Tag>
-HWY_INLINE Borders<Tag> borders_of(Tag tag, int label, std::ptrdiff_t labels) {
-  const int lanes = static_cast<int>(hn::Lanes(tag));
-  const auto first = hn::VecFromMask(tag, hn::FirstN(tag, 1));
-  const auto last = hn::Not(hn::VecFromMask(tag, hn::FirstN(tag, static_cast<std::size_t>(lanes - 1))));
-  const auto none = hn::Zero(tag);
-  return {label == 0 ? first : none, label + lanes >= labels ? last : none};
-}
 
 // What a pixel brings: T of semi_global.h.
 template <class Tag>
@@ -116,10 +108,14 @@ struct Transition {
         // A jump from the least to any label; no path costs more.
         capped(hn::SaturatedAdd(least, hn::Set(Tag(), static_cast<Element>(large_jump)))) {}
 
-  HWY_INLINE Vector at(int label, Vector small_jump, const Borders<Tag>& borders) const {
+  // Labels that there are not have the highest cost.
+  template <class Position>
+  HWY_INLINE Vector at(Position, int label, Vector small_jump) const {
     const Tag tag;
-    const auto below = hn::Or(hn::LoadU(tag, path + label - 1), borders.below);
-    const auto above = hn::Or(hn::LoadU(tag, path + label + 1), borders.above);
+    auto below = hn::LoadU(tag, path + label - 1), above = hn::LoadU(tag, path + label + 1);
+    if constexpr (Position::is_first) below = hn::Or(below, hn::VecFromMask(tag, hn::FirstN(tag, 1)));
+    if constexpr (Position::is_last)
+      above = hn::Or(above, hn::Not(hn::VecFromMask(tag, hn::FirstN(tag, hn::Lanes(tag) - 1))));
     const auto near =
         hn::Min(hn::SaturatedAdd(hn::Min(below, above), small_jump), hn::LoadU(tag, path + label));
     return hn::Sub(hn::Min(near, capped), least);
@@ -142,35 +138,49 @@ class Follower {
 
   // The path costs of a pixel.
   HWY_INLINE void visit(const PathRow& row, int i) const {
-    constexpr int path_count = form.paths;
-    Transition<Tag> from[form.sources()];
-    for (int s = 0; s < form.sources(); ++s) from[s] = source(row, i, s);
-    Element* here[path_count];
-    Vector least[path_count];
-    for (int p = 0; p < path_count; ++p) {
-      here[p] = static_cast<Element*>(row.here.paths[p]) + index(p, i) * step_;
-      least[p] = hn::Set(Tag(), highest<Element>);
+    Pixel pixel;
+    for (int s = 0; s < form.sources(); ++s) pixel.from[s] = source(row, i, s);
+    for (int p = 0; p < form.paths; ++p) {
+      pixel.here[p] = static_cast<Element*>(row.here.paths[p]) + index(p, i) * step_;
+      pixel.least[p] = hn::Set(Tag(), highest<Element>);
     }
-    const auto* costs = static_cast<const Element*>(row.costs) + i * row.step;
-    for (int label = 0; label < step_; label += lanes_) {
-      const Borders<Tag> borders = borders_of(Tag(), label, step_);
-      const auto cost = hn::LoadU(Tag(), costs + label);
-      Vector brought[path_count];
-      for (int p = 0; p < path_count; ++p) {
-        brought[p] = brought_by(from, p, label, borders);
-        const auto path = hn::SaturatedAdd(cost, brought[p]);
-        hn::StoreU(path, Tag(), here[p] + label);
-        least[p] = hn::Min(least[p], path);
-      }
-      finish(row, i, label, cost, brought);
+    pixel.costs = static_cast<const Element*>(row.costs) + i * row.step;
+    const int last = static_cast<int>(step_) - lanes_;
+    if (last == 0) {
+      visit_labels(Position<true, true>(), row, i, 0, pixel);
+    } else {
+      visit_labels(Position<true, false>(), row, i, 0, pixel);
+      for (int label = lanes_; label < last; label += lanes_)
+        visit_labels(Position<false, false>(), row, i, label, pixel);
+      visit_labels(Position<false, true>(), row, i, last, pixel);
     }
-    store_least(Tag(), least, path_count, row.here.least + least_index(i) * most_paths);
+    store_least(Tag(), pixel.least, form.paths, row.here.least + least_index(i) * most_paths);
   }
 
  private:
   using Tag = hn::ScalableTag<Element>;
   using Vector = hn::Vec<Tag>;
   static constexpr BundleForm form = form_of(bundle);
+
+  struct Pixel {
+    Transition<Tag> from[form.sources()];
+    const Element* costs;
+    Element* here[form.paths];
+    Vector least[form.paths];
+  };
+
+  template <class Position>
+  HWY_INLINE void visit_labels(Position position, const PathRow& row, int i, int label, Pixel& pixel) const {
+    const auto cost = hn::LoadU(Tag(), pixel.costs + label);
+    Vector brought[form.paths];
+    for (int p = 0; p < form.paths; ++p) {
+      brought[p] = brought_by(position, pixel.from, p, label);
+      const auto path = hn::SaturatedAdd(cost, brought[p]);
+      hn::StoreU(path, Tag(), pixel.here[p] + label);
+      pixel.least[p] = hn::Min(pixel.least[p], path);
+    }
+    finish(row, i, label, cost, brought);
+  }
 
   static HWY_INLINE int index(int p, int i) { return form.keeps_two(p) ? i & 1 : i; }
   static HWY_INLINE int least_index(int i) { return bundle == Bundle::before ? i & 1 : i; }
@@ -182,13 +192,13 @@ class Follower {
             line.least[least_index(at) * most_paths + p], row.large_jump[s][i * row.large_jump_step]};
   }
 
-  HWY_INLINE Vector brought_by(const Transition<Tag>* from, int p, int label,
-                               const Borders<Tag>& borders) const {
+  template <class Position>
+  HWY_INLINE Vector brought_by(Position position, const Transition<Tag>* from, int p, int label) const {
     if constexpr (form.mgm)
-      return hn::AverageRound(from[2 * p].at(label, small_jump_, borders),
-                              from[2 * p + 1].at(label, small_jump_, borders));
+      return hn::AverageRound(from[2 * p].at(position, label, small_jump_),
+                              from[2 * p + 1].at(position, label, small_jump_));
     else
-      return from[p].at(label, small_jump_, borders);
+      return from[p].at(position, label, small_jump_);
   }
 
   // Adds up, or writes, what the paths of a pixel bring.
