@@ -187,6 +187,57 @@ TEST(SemiGlobalTest, PathCostsAtTheBoundOfBytes) {
   }
 }
 
+// With a P2 of up to 127, path costs fit bytes whatever data costs are. Costs near the bounds of what is cut, 2·P2 above the
+// least cost of a pixel, and far beyond.
+TEST(SemiGlobalTest, PathCostsAtTheBoundOfBytesWithAnyDataCosts) {
+  std::mt19937 random(4);
+  for (const int large_jump : {2, 126, 127, 128}) {
+    for (const int paths : {4, 5, 8}) {
+      for (const Aggregation aggregation : {Aggregation::sgm, Aggregation::mgm}) {
+        if (paths == 5 && aggregation == Aggregation::mgm) continue;
+        Parameters parameters = of_volume(19);
+        parameters.paths = paths;
+        parameters.aggregation = aggregation;
+        parameters.small_jump = 1;
+        parameters.large_jump = large_jump;
+        Volume volume({23, 11}, 19);
+        for (int y = 0; y < 11; ++y) {
+          for (int x = 0; x < 23; ++x) {
+            const int least = 300 * random_number(random, 0, 20);
+            for (int label = 0; label < 19; ++label)
+              volume.at(x, y, label) = static_cast<float>(least + random_number(random, 0, 2) * large_jump +
+                                                          random_number(random, -1, 1));
+          }
+        }
+        const Result expected = match(parameters, reference, volume.pair(), 0x11, true);
+        expect_same(expected, match(parameters, cpu(2), volume.pair(), 0xEE, true),
+                    std::to_string(large_jump) + ", " + std::to_string(paths) + " paths");
+      }
+    }
+  }
+}
+
+// Wide enough for several tiles, and high enough for many bands of rows.
+TEST(SemiGlobalTest, BandsOfRowsGiveTheBytesOfTheReference) {
+  const SynthPair pair = synthesize({.size = {301, 61}, .disparities = 30});
+  const auto expect_bytes = [&](Parameters parameters, const std::string& what) {
+    parameters.disparities = 33;
+    const Result expected = match(parameters, reference, views(pair), 0x11, true);
+    for (const int threads : {1, 2, 3, 7})
+      expect_same(expected, match(parameters, cpu(threads), views(pair), 0xEE, true),
+                  what + ", " + std::to_string(threads) + " threads");
+  };
+  for (const char* name : {"default", "fast", "mgm", "opencv-sgbm", "opencv-sgbm-hh", "libsgm"})
+    expect_bytes(*preset("sgm", name).get_if<Parameters>(), name);
+  Parameters parameters = *preset("sgm", "mgm").get_if<Parameters>();
+  parameters.paths = 8;
+  parameters.window = 5;
+  expect_bytes(parameters, "mgm with 8 paths and a window of 5");
+  parameters.right_map = RightMap::match;
+  parameters.large_jump = 300;
+  expect_bytes(parameters, "the same in words, with another match");
+}
+
 TEST(SemiGlobalTest, LargeJumpsAreCheaperAtEdges) {
   // A step in gray between columns 3 and 4; a volume that wants label 0 on the left and, weakly, label 5 on the right.
   Plane<std::uint8_t> gray({8, 6});

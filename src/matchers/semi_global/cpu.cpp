@@ -10,9 +10,9 @@
 // tile; tiles are skewed, because a path may come from the pixel above and ahead. A pass waits until the one of the
 // band before is two tiles ahead.
 //
-// T lies in [0, P2], and only what path costs are above the least, up to P2, matters to the next pixel. So data costs
-// C may be replaced by min(C − least C, 2·P2) in the recursion, and path costs fit bytes if 3·P2 does; sums are those
-// of T, plus C for each path.
+// T lies in [0, P2], and only what path costs are above the least, up to P2, matters to the next pixel. The least of
+// them exceeds the least C by at most P2. So in the recursion C may be replaced by min(C − least C, 2·P2), and path costs
+// may be cut at 255 if 2·P2 fits a byte. Sums are those of T, plus C for each path.
 
 #include <algorithm>
 #include <array>
@@ -63,24 +63,27 @@ struct Segment {
 
 // Memory of a thread.
 struct Scratch {
-  std::byte *path_costs, *brought, *pixel_costs;
-  std::uint16_t *costs, *windows, *sums;
+  std::byte* path_costs;   // C for the recursion, and for sums, [row][pixel][label]
+  std::uint16_t* costs;    // null where these are the same bytes
+  std::byte* brought;      // T of the first of two passes
+  std::byte* pixel_costs;  // of the rows of windows
+  std::uint16_t *windows, *sums;
   std::array<std::uint16_t*, most_paths> large_jumps;
   std::array<Line, most_rows> lines;           // of paths that keep two pixels, for each row of a band
   std::uint16_t *right_lowest, *right_labels;  // [row][column]
   Decided* decided;
 };
 
-// Adds up the costs that fit into a byte, or a word.
+// How data costs are kept for the recursion, and for sums.
 struct Widths {
   explicit Widths(const Model& model)
       : direct(model.parameters.window == 1 && model.fits_bytes()),
-        bounded(!model.fits_bytes() && 3 * model.parameters.large_jump <= 255),
+        bounded(!model.fits_bytes() && 2 * model.parameters.large_jump <= 255),
         path(model.fits_bytes() || bounded ? 1 : 2),
         cost(direct ? 1 : 2) {}
-  bool direct;     // data costs of pixels are the path costs' data costs
-  bool bounded;    // these are bounded by 2·P2 above the least
-  int path, cost;  // bytes of path costs, and of the costs in sums
+  bool direct;     // both are the costs of pixels, in bytes
+  bool bounded;    // those for the recursion are min(C − least C, 2·P2)
+  int path, cost;  // bytes of each
 };
 
 class Cpu final : public host::Plan {
@@ -242,12 +245,12 @@ class Cpu final : public host::Plan {
     pair_ = &pair;
     costs_.prepare(pair, false, workers_);
     clock.finish("prepare");
-    run(&map);
+    aggregate(&map);
     clock.finish("paths");
     if (!checks_left_right_ || parameters_.right_map != RightMap::match) return;
     costs_.prepare(pair, true, workers_);
     clock.finish("right_prepare");
-    run(nullptr);
+    aggregate(nullptr);
     clock.finish("right_paths");
   }
 
@@ -260,7 +263,7 @@ class Cpu final : public host::Plan {
   };
 
   // `map` as Task has it.
-  void run(const DisparityMap* map) {
+  void aggregate(const DisparityMap* map) {
     for (const Sweep& sweep : sweeps_)
       for (const Pass& pass : sweep.passes) begin(pass);
     const int rows = size_.height, middle = rows / 2;
