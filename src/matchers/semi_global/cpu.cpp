@@ -159,15 +159,20 @@ class Cpu final : public host::Plan {
       for (int p = 0; p < form_of(pass.bundle).paths; ++p)
         if (!form_of(pass.bundle).keeps_two(p))
           line.paths[p] = first_pixel(arena.reserve<std::byte>(line_bytes(pixels)));
-      line.least =
-          arena.reserve<std::uint32_t>(static_cast<std::size_t>(most_paths * (pixels + 2))) + most_paths;
+      line.least = behind(arena.reserve<std::uint32_t>(static_cast<std::size_t>(most_paths * (pixels + 2))),
+                          most_paths);
     }
   }
   // Of a line with its two outer pixels, and a vector on either side.
   std::size_t line_bytes(int pixels) const {
     return elements(pixels + 2) * static_cast<std::size_t>(widths_.path) + 2 * vector_bytes;
   }
-  std::byte* first_pixel(std::byte* line) const { return line + vector_bytes + step() * widths_.path; }
+  std::byte* first_pixel(std::byte* line) const { return behind(line, vector_bytes + step() * widths_.path); }
+  // Null while memory is being planned.
+  template <class T>
+  static T* behind(T* memory, std::ptrdiff_t margin) {
+    return memory == nullptr ? nullptr : memory + margin;
+  }
 
   std::size_t decided_sums() const {
     return static_cast<std::size_t>(decided_at_once * sums_pitch(model_.labels) + sums_margin);
@@ -198,12 +203,12 @@ class Cpu final : public host::Plan {
     if (has_two_passes())
       scratch.brought = arena.reserve<std::byte>(elements(band_rows * size_.width) *
                                                  static_cast<std::size_t>(widths_.path));
-    scratch.sums = arena.reserve<std::uint16_t>(decided_sums()) + sums_margin;
+    scratch.sums = behind(arena.reserve<std::uint16_t>(decided_sums()), sums_margin);
     for (std::uint16_t*& jumps : scratch.large_jumps)
       jumps =
           arena.reserve<std::uint16_t>(band_rows * std::max(width, static_cast<std::size_t>(size_.height)));
     for (std::uint16_t** right : {&scratch.right_lowest, &scratch.right_labels})
-      *right = arena.reserve<std::uint16_t>(band_rows * right_pitch()) + right_margin(model_.labels);
+      *right = behind(arena.reserve<std::uint16_t>(band_rows * right_pitch()), right_margin(model_.labels));
     for (Line& line : scratch.lines) {
       line.paths[0] = first_pixel(arena.reserve<std::byte>(line_bytes(2)));
       line.least = arena.reserve<std::uint32_t>(2 * most_paths);
