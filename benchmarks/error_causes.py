@@ -125,4 +125,5 @@ def main():
         print(row("**mean**", np.mean(table, axis=0)))
 
 
-main()
+if __name__ == "__main__":
+    main()

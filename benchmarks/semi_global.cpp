@@ -4,8 +4,8 @@
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_semi_global --benchmark_filter=speed
 //   build/developer/benchmarks/benchmark_semi_global --benchmark_filter=labels
 //
-// - `speed`: 4, 5 and 8 paths on half-size cones, and on a synthetic pair of 1920×1080; beside MODE_SGBM (5 paths), or
-//   MODE_HH (8 paths);
+// - `speed`: 4, 5 and 8 paths, and the presets that do what StereoSGBM does, on half-size cones, and on a synthetic pair
+//   of 1920×1080; beside MODE_SGBM (5 paths), or MODE_HH (8 paths);
 // - `labels`: 8 paths, from 64 to 1024 labels, and images from 0.3 to 12 megapixels.
 //
 // `ratio` is our time divided by that of StereoSGBM, in interleaved runs; `ns` is the time per label-pixel.
@@ -47,12 +47,20 @@ void report(benchmark::State& state, const Matcher& matcher, Size size, int labe
   state.counters["bytes_per_label_pixel"] = static_cast<double>(matcher.memory_bytes()) / label_pixels;
 }
 
-void speed(benchmark::State& state, const GrayPair& pair, int paths, int threads, int labels) {
+SemiGlobalParameters of_preset(const std::string& name, int labels) {
+  SemiGlobalParameters parameters = *preset("sgm", name).get_if<SemiGlobalParameters>();
+  parameters.disparities = labels;
+  return parameters;
+}
+
+void speed(benchmark::State& state, const GrayPair& pair, const SemiGlobalParameters& parameters, int threads) {
   cv::setNumThreads(1);
-  const cv::Ptr<cv::StereoSGBM> peer = cv::StereoSGBM::create(0, labels, 5, 8 * 25, 32 * 25);
-  peer->setMode(paths == 5 ? cv::StereoSGBM::MODE_SGBM : cv::StereoSGBM::MODE_HH);
+  const int window = parameters.window > 1 ? parameters.window : 5, labels = parameters.disparities;
+  const cv::Ptr<cv::StereoSGBM> peer =
+      cv::StereoSGBM::create(0, labels, window, 8 * window * window, 32 * window * window);
+  peer->setMode(parameters.paths == 5 ? cv::StereoSGBM::MODE_SGBM : cv::StereoSGBM::MODE_HH);
   cv::Mat peer_disparity;
-  Matcher matcher(of_paths(paths, labels), {.threads = threads}, {pair.size()});
+  Matcher matcher(parameters, {.threads = threads}, {pair.size()});
   Output output(pair.size());
   std::vector<double> our_times, peer_times, ratios;
   for (auto _ : state) {
@@ -84,10 +92,14 @@ void add(const std::string& name, int runs, const std::function<void(benchmark::
 }
 
 void add_speed(const std::string& name, int runs, const std::function<GrayPair()>& pair) {
-  for (const int paths : {4, 5, 8})
+  constexpr int labels = 128;
+  const auto add_both = [&](const std::string& what, const SemiGlobalParameters& parameters) {
     for (const int threads : {1, 2})
-      add("speed/" + name + "/paths:" + std::to_string(paths) + "/threads:" + std::to_string(threads), runs,
-          [=](benchmark::State& state) { speed(state, pair(), paths, threads, 128); });
+      add("speed/" + name + "/" + what + "/threads:" + std::to_string(threads), runs,
+          [=](benchmark::State& state) { speed(state, pair(), parameters, threads); });
+  };
+  for (const int paths : {4, 5, 8}) add_both("paths:" + std::to_string(paths), of_paths(paths, labels));
+  for (const char* preset : {"opencv-sgbm", "opencv-sgbm-hh"}) add_both(preset, of_preset(preset, labels));
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ CostRows::CostRows(const CostModel& model, const Form& form, const ImageFormat& 
       features_(feature_, model.smoothing, format, slots),
       cost_bytes_(form.element_bytes),
       scratch_(static_cast<std::size_t>(slots)) {
+  constexpr int highest_byte = 255 * per_level;
+  if (format.depth == Depth::bits8) model_.differences = std::min(model_.differences, highest_byte);
   make_table();
 }
 
@@ -50,9 +52,9 @@ CostRows::Rows CostRows::reserve_rows(int planes, int bytes, int elements, Arena
 void CostRows::make_table() {
   constexpr int levels = 256, highest_byte = 255;
   const float highest = model_.data_cost((levels - 1) * per_level);
-  if (takes_volume() || (feature_bytes(feature_) != 1 && !compares_windows()) ||
-      std::max(highest, model_.outside) > highest_byte)
-    return;
+  if (takes_volume() || std::max(highest, model_.outside) > highest_byte) return;
+  const bool are_levels = feature_bytes(feature_) == 1 && feature_ != Feature::gradients_in_bytes;
+  if (!are_levels && !compares_windows()) return keep_levels();
   simple_ = true;
   cost_bytes_ = 1;
   for (int level = 0; level < levels; ++level)
@@ -60,6 +62,15 @@ void CostRows::make_table() {
   table_end_ = std::min(levels, divide_round_up(model_.differences, per_level) + 1);
   for (int level = 0; level < table_end_; ++level)
     same_ = same_ && table_[static_cast<std::size_t>(level)] == level;
+}
+
+// Rounded differences are the costs, where a level costs a unit.
+void CostRows::keep_levels() {
+  if (!model_.integer || model_.cost_scale * per_level != 1 || model_.data_cost(highest_difference) > 255)
+    return;
+  simple_ = true;
+  cost_bytes_ = 1;
+  table_end_ = static_cast<int>(model_.data_cost(highest_difference)) + 1;
 }
 
 void CostRows::prepare(const StereoPair& pair, bool mirrored, const Workers& workers) {

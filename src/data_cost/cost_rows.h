@@ -64,6 +64,7 @@ class CostRows {
   bool compares_windows() const { return model_.cost == DataCost::mean_absolute_difference; }
   int extended_columns() const { return size_.width + model_.labels - 1; }
   void make_table();
+  void keep_levels();
   template <class Element>
   void keep_row(int side, int y, int plane, const std::uint16_t* row) const;
   std::uint8_t* validity(int side, int y) const {

@@ -14,6 +14,9 @@
 namespace parallax::data_cost {
 namespace {
 
+// Gradients are cut at ± this.
+constexpr int steepest = 15 * per_level;
+
 // A row extended without limit by repeating its border samples.
 struct Row {
   const std::uint16_t* samples;
@@ -35,28 +38,26 @@ int birchfield_tomasi(View<const std::uint16_t> left_image, View<const std::uint
   return std::min(distance(left.at(x), right, right_x), distance(right.at(right_x), left, x));
 }
 
-// Horizontal Sobel gradients of a row, cut at ± `steepest`, which is then added. There are none at the borders.
-void find_gradients(View<const std::uint16_t> gray, int y, std::uint16_t* out) {
-  constexpr int steepest = 15 * per_level;
-  const int width = gray.size.width;
-  const auto difference = [&](int x, int v) {
-    const std::uint16_t* row = gray.row(std::clamp(v, 0, gray.size.height - 1));
-    return row[x + 1] - row[x - 1];
-  };
-  for (int x = 0; x < width; ++x) {
-    const bool is_border = x == 0 || x == width - 1;
-    const int gradient = is_border ? 0 : difference(x, y - 1) + 2 * difference(x, y) + difference(x, y + 1);
+}  // namespace
+
+void gradient_row(View<const std::uint16_t> gray, int y, std::uint16_t* out) {
+  const int last = gray.size.width - 1;
+  const std::uint16_t *above = gray.row(std::max(0, y - 1)), *here = gray.row(y),
+                      *below = gray.row(std::min(gray.size.height - 1, y + 1));
+  out[0] = out[last] = steepest;
+  for (int x = 1; x < last; ++x) {
+    const auto difference = [&](const std::uint16_t* row) { return row[x + 1] - row[x - 1]; };
+    const int gradient = difference(above) + 2 * difference(here) + difference(below);
     out[x] = static_cast<std::uint16_t>(std::clamp(gradient, -steepest, steepest) + steepest);
   }
 }
 
-}  // namespace
-
 int highest_counted(DataCost cost, float truncation) {
   constexpr int signature_bits = 62, opposites = 31;
-  const int highest = cost == DataCost::census                    ? signature_bits * per_level
-                      : cost == DataCost::census_centre_symmetric ? opposites * per_level
-                                                                  : highest_difference;
+  const int highest = cost == DataCost::census                       ? signature_bits * per_level
+                      : cost == DataCost::census_centre_symmetric    ? opposites * per_level
+                      : cost == DataCost::gradient_birchfield_tomasi ? 2 * steepest + highest_difference / 4
+                                                                     : highest_difference;
   if (truncation <= 0) return highest;
   return static_cast<int>(std::min(truncation * per_level + 0.5f, static_cast<float>(highest)));
 }
@@ -207,7 +208,7 @@ void DataCosts::prepare(const StereoPair& pair, bool mirrored) {
     }
     if (!takes_gradients()) continue;
     for (int y = 0; y < size_.height; ++y)
-      find_gradients(samples_[side][gray_channel], y, gradients_[side].row(y));
+      gradient_row(samples_[side][gray_channel], y, gradients_[side].row(y));
   }
 }
 

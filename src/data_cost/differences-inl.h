@@ -25,6 +25,43 @@ HWY_INLINE V absolute_difference(V a, V b) {
   return hn::Or(hn::SaturatedSub(a, b), hn::SaturatedSub(b, a));
 }
 
+// How far Birchfield-Tomasi samples are apart, in 256ths; planes are sample, lowest and highest.
+template <class V>
+HWY_INLINE V beyond(V sample, V lowest, V highest) {
+  return hn::Max(hn::SaturatedSub(sample, highest), hn::SaturatedSub(lowest, sample));
+}
+
+// In 256ths, in lanes of 16 bits: the planes of both images, at element `i` and `j`.
+template <Feature feature, class Tag16>
+struct WordDifferences {
+  using Vector = hn::Vec<Tag16>;
+  static constexpr int planes = feature_planes(feature);
+  static HWY_INLINE Vector at(const void* plane, std::ptrdiff_t i) {
+    return hn::LoadU(Tag16(), static_cast<const std::uint16_t*>(plane) + i);
+  }
+  HWY_INLINE WordDifferences(const void* const* left, std::ptrdiff_t i) {
+    for (int p = 0; p < planes; ++p) left_words[p] = at(left[p], i);
+  }
+  HWY_INLINE Vector birchfield_tomasi(const void* const* right, std::ptrdiff_t j, int p) const {
+    return hn::Min(beyond(left_words[p], at(right[p + 1], j), at(right[p + 2], j)),
+                   beyond(at(right[p], j), left_words[p + 1], left_words[p + 2]));
+  }
+  HWY_INLINE Vector from(const void* const* right, std::ptrdiff_t j) const {
+    const auto apart = [&](int p) HWY_ATTR { return absolute_difference(left_words[p], at(right[p], j)); };
+    if constexpr (feature == Feature::gray) {
+      return apart(0);
+    } else if constexpr (feature == Feature::colour) {
+      const auto third = [&](int p) HWY_ATTR { return hn::MulHigh(apart(p), hn::Set(Tag16(), 21845)); };
+      return hn::Add(hn::Add(third(0), third(1)), third(2));
+    } else if constexpr (feature == Feature::birchfield_tomasi) {
+      return birchfield_tomasi(right, j, 0);
+    } else {
+      return hn::Add(birchfield_tomasi(right, j, 0), hn::ShiftRight<2>(birchfield_tomasi(right, j, 3)));
+    }
+  }
+  Vector left_words[planes];
+};
+
 // In integer gray levels, or bits: the planes of both images, at element `i` and `j`.
 template <Feature feature, class Tag8>
 struct ByteDifferences {
@@ -48,6 +85,38 @@ struct ByteDifferences {
   hn::Vec<Tag8> left_bytes[planes];
 };
 
+// Of gradients_in_bytes. Let A and B be how far the gray level is beyond the nearer bound, and beyond that rounded away
+// from it: the distance to the bound is (A + B) / 2 levels, and A − B is 0 or 1.
+template <class Tag8>
+struct GradientDifferences {
+  using Vector = hn::Vec<Tag8>;
+  using Bytes = ByteDifferences<Feature::gradients_in_bytes, Tag8>;
+  HWY_INLINE GradientDifferences(const void* const* left_planes, std::ptrdiff_t i) : left(left_planes, i) {}
+
+  // Of sample plane `sample`, by the planes of the bounds.
+  HWY_INLINE Vector beyond_bounds(const void* const* right, std::ptrdiff_t j, int sample, int low,
+                                  int high) const {
+    return hn::Min(beyond(left.left_bytes[sample], Bytes::at(right[low], j), Bytes::at(right[high], j)),
+                   beyond(Bytes::at(right[sample], j), left.left_bytes[low], left.left_bytes[high]));
+  }
+  HWY_INLINE Vector half_levels_of_gradients(const void* const* right, std::ptrdiff_t j) const {
+    return beyond_bounds(right, j, 0, 1, 2);
+  }
+  HWY_INLINE Vector a(const void* const* right, std::ptrdiff_t j) const {
+    return beyond_bounds(right, j, 3, 5, 6);
+  }
+  HWY_INLINE Vector b(const void* const* right, std::ptrdiff_t j) const {
+    return beyond_bounds(right, j, 3, 4, 7);
+  }
+
+  // In levels, rounded: g / 2 + (A + B) / 8 is (g + B / 2) / 2, and B / 2 may be rounded down.
+  HWY_INLINE Vector from(const void* const* right, std::ptrdiff_t j) const {
+    return hn::AverageRound(half_levels_of_gradients(right, j), hn::ShiftRight<1>(b(right, j)));
+  }
+
+  Bytes left;
+};
+
 // table[index], for indices below 16·chunks; beyond them, the last.
 template <int chunks, class Tag8>
 HWY_INLINE hn::Vec<Tag8> look_up(Tag8 tag, const hn::Vec<Tag8>* table, hn::Vec<Tag8> index) {
@@ -66,35 +135,20 @@ inline constexpr bool has_tables = HWY_TARGET != HWY_SCALAR;
 template <Feature feature, class Tag32>
 HWY_INLINE hn::Vec<Tag32> differences_256(Tag32 d32, const void* const* left, std::ptrdiff_t i,
                                           const void* const* right, std::ptrdiff_t j) {
-  if constexpr (feature == Feature::bytes || feature == Feature::census) {
+  if constexpr (feature == Feature::gradients_in_bytes) {
+    const hn::Rebind<std::uint8_t, Tag32> d8;
+    const GradientDifferences<decltype(d8)> differences(left, i);
+    const auto half_levels = hn::PromoteTo(d32, differences.half_levels_of_gradients(right, j));
+    const auto a = hn::PromoteTo(d32, differences.a(right, j)),
+               b = hn::PromoteTo(d32, differences.b(right, j));
+    return hn::Add(hn::ShiftLeft<7>(half_levels), hn::ShiftLeft<5>(hn::Add(a, b)));
+  } else if constexpr (feature_bytes(feature) == 1) {
     const hn::Rebind<std::uint8_t, Tag32> d8;
     const ByteDifferences<feature, decltype(d8)> differences(left, i);
     return hn::ShiftLeft<8>(hn::PromoteTo(d32, differences.from(right, j)));
   } else {
     const hn::Rebind<std::uint16_t, Tag32> d16;
-    const hn::RebindToUnsigned<Tag32> bits;
-    const auto load = [&](const void* plane, std::ptrdiff_t at) HWY_ATTR {
-      return hn::PromoteTo(d32, hn::LoadU(d16, static_cast<const std::uint16_t*>(plane) + at));
-    };
-    const auto in_left = [&](int p) HWY_ATTR { return load(left[p], i); };
-    const auto in_right = [&](int p) HWY_ATTR { return load(right[p], j); };
-    const auto apart = [&](int p) HWY_ATTR { return hn::Abs(hn::Sub(in_left(p), in_right(p))); };
-    if constexpr (feature == Feature::gray) {
-      return apart(0);
-    } else if constexpr (feature == Feature::colour) {
-      const auto third = [&](int p) HWY_ATTR {
-        // Below 2³², so the sign bit is a digit.
-        const auto product = hn::BitCast(bits, hn::Mul(apart(p), hn::Set(d32, 21845)));
-        return hn::BitCast(d32, hn::ShiftRight<16>(product));
-      };
-      return hn::Add(hn::Add(third(0), third(1)), third(2));
-    } else {
-      const auto beyond = [&](auto sample, auto lowest, auto highest) HWY_ATTR {
-        return hn::Max(hn::Max(hn::Sub(sample, highest), hn::Sub(lowest, sample)), hn::Zero(d32));
-      };
-      return hn::Min(beyond(in_left(0), in_right(1), in_right(2)),
-                     beyond(in_right(0), in_left(1), in_left(2)));
-    }
+    return hn::PromoteTo(d32, WordDifferences<feature, decltype(d16)>(left, i).from(right, j));
   }
 }
 

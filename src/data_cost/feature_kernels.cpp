@@ -20,25 +20,31 @@ HWY_INLINE void store_bits(hn::Vec<hn::ScalableTag<std::uint16_t>> bits, std::ui
   hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(tag, bits)), narrow, out);
 }
 
-template <class Sample>
+// Whether each neighbour is darker than the centre; or, of those before the centre, whether the opposite one is darker.
+template <class Sample, bool opposites>
 void census_row_of(const RowCensus& row) {
   const hn::ScalableTag<Sample> tag;
-  const auto at = [&](int j, int x)
-                      HWY_ATTR { return hn::LoadU(tag, static_cast<const Sample*>(row.rows[j]) + x); };
+  constexpr int centre = 31, bits_in_all = opposites ? centre : 2 * centre;
+  const auto at = [&](int neighbour, int x) HWY_ATTR {
+    return hn::LoadU(tag, static_cast<const Sample*>(row.rows[neighbour / 9]) + x + neighbour % 9);
+  };
   for (int x = 0; x < row.width; x += static_cast<int>(hn::Lanes(tag))) {
-    const auto centre = at(3, x + 4);
     auto bits = hn::Zero(tag);
-    int bit = 0;
-    for (int neighbour = 0; neighbour < 63; ++neighbour) {
-      if (neighbour == 31) continue;  // the centre itself
-      const auto darker = hn::Lt(at(neighbour / 9, x + neighbour % 9), centre);
+    for (int bit = 0; bit < bits_in_all; ++bit) {
+      const int neighbour = bit < centre ? bit : bit + 1;
+      const auto darker = opposites ? hn::Lt(at(2 * centre - neighbour, x), at(neighbour, x))
+                                    : hn::Lt(at(neighbour, x), at(centre, x));
       bits = hn::Or(bits, hn::IfThenElseZero(darker, hn::Set(tag, static_cast<Sample>(1u << (bit % 8)))));
-      ++bit;
-      if (bit % 8 != 0 && bit != 62) continue;
-      store_bits(bits, row.planes[(bit - 1) / 8] + x);
+      if (bit % 8 != 7 && bit + 1 != bits_in_all) continue;
+      store_bits(bits, row.planes[bit / 8] + x);
       bits = hn::Zero(tag);
     }
   }
+}
+
+template <class Sample>
+void census_row_of(const RowCensus& row) {
+  row.opposites ? census_row_of<Sample, true>(row) : census_row_of<Sample, false>(row);
 }
 
 void census_row_here(const RowCensus& row) {

@@ -9,12 +9,20 @@ namespace {
 constexpr int census_border = 4;
 constexpr std::uint8_t yes = 255;
 
+void write_levels(const std::uint16_t* samples, int width, std::uint8_t* out) {
+  for (int x = 0; x < width; ++x) out[x] = static_cast<std::uint8_t>(samples[x] / per_level);
+}
+
 }  // namespace
 
 Feature choose_feature(DataCost cost, Depth depth, float smoothing) {
   switch (cost) {
     case DataCost::census:
       return Feature::census;
+    case DataCost::census_centre_symmetric:
+      return Feature::census_opposites;
+    case DataCost::gradient_birchfield_tomasi:
+      return depth == Depth::bits8 && smoothing == 0 ? Feature::gradients_in_bytes : Feature::gradients;
     case DataCost::absolute_difference_colour:
       return Feature::colour;
     case DataCost::birchfield_tomasi:
@@ -22,8 +30,6 @@ Feature choose_feature(DataCost cost, Depth depth, float smoothing) {
     case DataCost::absolute_difference:
     case DataCost::volume:
     case DataCost::mean_absolute_difference:
-    case DataCost::census_centre_symmetric:
-    case DataCost::gradient_birchfield_tomasi:
       break;
   }
   return depth == Depth::bits8 && smoothing == 0 ? Feature::bytes : Feature::gray;
@@ -47,7 +53,7 @@ void RowFeatures::reserve(Arena& arena) {
   const std::size_t row = static_cast<std::size_t>(size_.width) + 2 * census_border + 2 * widest_vector_bytes;
   for (Scratch& scratch : scratch_) {
     scratch.samples = arena.reserve<std::uint16_t>(row);
-    if (feature_ == Feature::census)
+    if (is_census(feature_) || feature_ == Feature::gradients_in_bytes)
       for (auto& census_row : scratch.census_rows) census_row = arena.reserve<std::uint16_t>(row);
     for (int plane = 0; plane < feature_planes(feature_); ++plane)
       scratch.planes[static_cast<std::size_t>(plane)] = arena.reserve<std::uint16_t>(row);
@@ -84,8 +90,7 @@ RowFeatures::Planes RowFeatures::planes(int side, int y, int slot) const {
   std::uint16_t* out = scratch.planes[0];
   switch (feature_) {
     case Feature::bytes:
-      for (int x = 0; x < size_.width; ++x)
-        reinterpret_cast<std::uint8_t*>(out)[x] = static_cast<std::uint8_t>(gray.at(x, y) / per_level);
+      write_levels(gray.row(y), size_.width, reinterpret_cast<std::uint8_t*>(out));
       break;
     case Feature::gray:
       std::copy_n(gray.row(y), size_.width, out);
@@ -95,11 +100,20 @@ RowFeatures::Planes RowFeatures::planes(int side, int y, int slot) const {
         std::copy_n(samples_[side][i].row(y), size_.width, scratch.planes[i]);
       break;
     case Feature::birchfield_tomasi:
-      write_birchfield_tomasi(gray.row(y), scratch);
+      write_birchfield_tomasi(gray.row(y), scratch.planes.data());
       break;
-    case Feature::census: {
+    case Feature::gradients:
+      gradient_row(gray, y, scratch.samples);
+      write_birchfield_tomasi(scratch.samples, scratch.planes.data());
+      write_birchfield_tomasi(gray.row(y), scratch.planes.data() + 3);
+      break;
+    case Feature::gradients_in_bytes:
+      write_gradients_in_bytes(gray, y, scratch);
+      break;
+    case Feature::census:
+    case Feature::census_opposites: {
       std::uint8_t* bytes[most_feature_planes];
-      for (std::size_t plane = 0; plane < most_feature_planes; ++plane)
+      for (std::size_t plane = 0; plane < static_cast<std::size_t>(feature_planes(feature_)); ++plane)
         bytes[plane] = reinterpret_cast<std::uint8_t*>(scratch.planes[plane]);
       write_census(side, y, y + 1, slot, bytes, 0);
       break;
@@ -120,21 +134,22 @@ void RowFeatures::write_census(int side, int first, int last, int slot, std::uin
 template <class Sample>
 void RowFeatures::write_census_of(View<const std::uint16_t> gray, int first, int last, const Scratch& scratch,
                                   std::uint8_t* const* planes, std::ptrdiff_t pitch) const {
+  const int width = size_.width;  // a copy, which stores of bytes cannot alias
   const auto row = [&](int y) {
     return reinterpret_cast<Sample*>(scratch.census_rows[static_cast<std::size_t>(y - first + 3)]);
   };
   for (int y = first - 3; y < last + 3; ++y) {
     const std::uint16_t* in = gray.row(std::clamp(y, 0, size_.height - 1));
     Sample* samples = row(y) + census_border;
-    for (int x = 0; x < size_.width; ++x)
+    for (int x = 0; x < width; ++x)
       samples[x] = static_cast<Sample>(sizeof(Sample) == 1 ? in[x] / per_level : in[x]);
     std::fill_n(row(y), census_border, samples[0]);
-    std::fill_n(samples + size_.width, census_border, samples[size_.width - 1]);
+    std::fill_n(samples + width, census_border, samples[width - 1]);
   }
   for (int y = first; y < last; ++y) {
-    RowCensus census{{}, sizeof(Sample) == 1, size_.width, {}};
+    RowCensus census{{}, sizeof(Sample) == 1, size_.width, {}, feature_ == Feature::census_opposites};
     for (int j = 0; j < 7; ++j) census.rows[j] = row(y + j - 3);
-    for (int plane = 0; plane < most_feature_planes; ++plane)
+    for (int plane = 0; plane < feature_planes(feature_); ++plane)
       census.planes[plane] = planes[plane] + (y - first) * pitch;
     census_row(census);
   }
@@ -145,14 +160,38 @@ void RowFeatures::mirror_right_gray(int y) const {
   std::reverse_copy(row, row + size_.width, samples_[0].back().row(y));
 }
 
-void RowFeatures::write_birchfield_tomasi(const std::uint16_t* gray, const Scratch& scratch) const {
-  const auto at = [&](int x) -> int { return gray[std::clamp(x, 0, size_.width - 1)]; };
-  const auto between = [&](int x) { return (at(x) + at(x + 1) + 1) / 2; };
-  for (int x = 0; x < size_.width; ++x) {
-    const int before = between(x - 1), after = between(x);
-    scratch.planes[0][x] = gray[x];
-    scratch.planes[1][x] = static_cast<std::uint16_t>(std::min({at(x), before, after}));
-    scratch.planes[2][x] = static_cast<std::uint16_t>(std::max({at(x), before, after}));
+void RowFeatures::write_birchfield_tomasi(const std::uint16_t* samples, std::uint16_t* const* planes) const {
+  const auto between = [](int a, int b) { return (a + b + 1) / 2; };
+  const int last = size_.width - 1;
+  std::uint16_t *lowest = planes[1], *highest = planes[2];
+  const auto write = [&](int x, int before, int after) {
+    const int here = samples[x], left = between(before, here), right = between(here, after);
+    lowest[x] = static_cast<std::uint16_t>(std::min({here, left, right}));
+    highest[x] = static_cast<std::uint16_t>(std::max({here, left, right}));
+  };
+  std::copy_n(samples, size_.width, planes[0]);
+  write(0, samples[0], samples[std::min(1, last)]);
+  for (int x = 1; x < last; ++x) write(x, samples[x - 1], samples[x + 1]);
+  if (last > 0) write(last, samples[last - 1], samples[last]);
+}
+
+void RowFeatures::write_gradients_in_bytes(View<const std::uint16_t> gray, int y,
+                                           const Scratch& scratch) const {
+  std::uint16_t* const words[] = {scratch.census_rows[0], scratch.census_rows[1], scratch.census_rows[2]};
+  constexpr int level_bits = 8, half_level_bits = 7, half_level = 1 << half_level_bits;
+  const auto write = [&](std::size_t plane, const std::uint16_t* from, int added, int shift) {
+    auto* out = reinterpret_cast<std::uint8_t*>(scratch.planes[plane]);
+    const int width = size_.width;  // a copy, which stores of bytes cannot alias
+    for (int x = 0; x < width; ++x) out[x] = static_cast<std::uint8_t>((from[x] + added) >> shift);
+  };
+  gradient_row(gray, y, scratch.samples);
+  write_birchfield_tomasi(scratch.samples, words);
+  for (std::size_t i = 0; i < 3; ++i) write(i, words[i], 0, half_level_bits);
+  write_birchfield_tomasi(gray.row(y), words);
+  write(3, words[0], 0, level_bits);
+  for (std::size_t i = 1; i < 3; ++i) {
+    write(2 + 2 * i, words[i], 0, level_bits);
+    write(3 + 2 * i, words[i], half_level, level_bits);
   }
 }
 

@@ -16,9 +16,14 @@ namespace parallax::data_cost {
 enum class Feature {
   bytes,              // integer gray levels: |difference|
   census,             // eight bytes: Hamming distance, in bits
+  census_opposites,   // four bytes, of the centre-symmetric census
   gray,               // 256ths of a gray level: |difference|
   colour,             // three of these: a third of each |difference|
   birchfield_tomasi,  // sample, lowest and highest around it, in 256ths
+  gradients,          // these three of the gradient, then of the gray level
+  // The same of integer gray levels, in bytes. Of the gradient: these three, in half levels. Of the gray level: sample;
+  // lowest, rounded down and up; highest, rounded down and up.
+  gradients_in_bytes,
 };
 
 // The feature of a DataCost option other than `volume`. Samples of unsmoothed 8-bit images are integer gray
@@ -26,19 +31,35 @@ enum class Feature {
 Feature choose_feature(DataCost cost, Depth depth, float smoothing);
 
 inline constexpr int feature_planes(Feature feature) {
-  return feature == Feature::census                                            ? 8
-         : feature == Feature::colour || feature == Feature::birchfield_tomasi ? 3
-                                                                               : 1;
+  switch (feature) {
+    case Feature::census:
+    case Feature::gradients_in_bytes:
+      return 8;
+    case Feature::gradients:
+      return 6;
+    case Feature::census_opposites:
+      return 4;
+    case Feature::colour:
+    case Feature::birchfield_tomasi:
+      return 3;
+    case Feature::bytes:
+    case Feature::gray:
+      break;
+  }
+  return 1;
+}
+inline constexpr bool is_census(Feature feature) {
+  return feature == Feature::census || feature == Feature::census_opposites;
 }
 inline constexpr int feature_bytes(Feature feature) {
-  return feature == Feature::bytes || feature == Feature::census ? 1 : 2;
+  return feature == Feature::bytes || feature == Feature::gradients_in_bytes || is_census(feature) ? 1 : 2;
 }
 inline constexpr int most_feature_planes = 8;
 
 // Vectors read and write up to this many bytes beyond the end of a row.
 inline constexpr int widest_vector_bytes = 64;
 
-// 9×7 census of a row: plane b of the signature of pixel x is byte x of `planes[b]`. The rows around it
+// 9×7 census of a row, or the centre-symmetric one: plane b of the signature of pixel x is byte x of `planes[b]`. The rows around it
 // repeat their border samples: element x + i + 4 of `rows[j]` is the sample i columns and j − 3 rows from pixel x;
 // what is written, and read, ends at a full vector.
 struct RowCensus {
@@ -46,6 +67,7 @@ struct RowCensus {
   bool bytes;  // whether samples are bytes, or words
   int width;
   std::uint8_t* planes[8];
+  bool opposites = false;  // whether opposite neighbours are compared, instead of each with the centre
 };
 void census_row(const RowCensus& row);
 
@@ -84,7 +106,8 @@ class RowFeatures {
   template <class Sample>
   void write_census_of(View<const std::uint16_t> gray, int first, int last, const Scratch& scratch,
                        std::uint8_t* const* planes, std::ptrdiff_t pitch) const;
-  void write_birchfield_tomasi(const std::uint16_t* gray, const Scratch& scratch) const;
+  void write_birchfield_tomasi(const std::uint16_t* samples, std::uint16_t* const* planes) const;
+  void write_gradients_in_bytes(View<const std::uint16_t> gray, int y, const Scratch& scratch) const;
 
   Feature feature_;
   Size size_;

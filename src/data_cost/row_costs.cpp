@@ -85,6 +85,46 @@ void write_levels_of_words(const RowCosts& row, int label) {
   }
 }
 
+template <Feature feature, class Tag8>
+struct LevelDifferencesOf {
+  using type = ByteDifferences<feature, Tag8>;
+};
+template <class Tag8>
+struct LevelDifferencesOf<Feature::gradients_in_bytes, Tag8> {
+  using type = GradientDifferences<Tag8>;
+};
+
+#if HWY_TARGET != HWY_SCALAR
+
+// Differences of 16 bits, rounded to levels.
+template <Feature feature, class Tag8>
+class RoundedDifferences {
+ public:
+  HWY_INLINE RoundedDifferences(const void* const* left, std::ptrdiff_t i)
+      : lower_(left, i), upper_(left, i + words_) {}
+  HWY_INLINE hn::Vec<Tag8> from(const void* const* right, std::ptrdiff_t j) const {
+    return hn::Combine(Tag8(), round(upper_.from(right, j + words_)), round(lower_.from(right, j)));
+  }
+
+ private:
+  using Half = hn::Half<Tag8>;
+  using Words = hn::Rebind<std::uint16_t, Half>;
+  static HWY_INLINE hn::Vec<Half> round(hn::Vec<Words> difference) {
+    const auto half_level = hn::Set(Words(), per_level / 2);
+    const auto levels = hn::ShiftRight<8>(hn::SaturatedAdd(difference, half_level));
+    return hn::DemoteTo(Half(), hn::BitCast(hn::RebindToSigned<Words>(), levels));
+  }
+  static constexpr std::ptrdiff_t words_ = hn::MaxLanes(Half());
+  WordDifferences<feature, Words> lower_, upper_;
+};
+
+template <Feature feature, class Tag8>
+requires(feature_bytes(feature) == 2) struct LevelDifferencesOf<feature, Tag8> {
+  using type = RoundedDifferences<feature, Tag8>;
+};
+
+#endif
+
 // Differences of a vector of pixels; of windows, their levels.
 template <Feature feature, bool windows, class Tag8>
 struct Levels {
@@ -98,7 +138,7 @@ struct Levels {
   }
   const RowCosts& row;
   int i;
-  ByteDifferences<feature, Tag8> differences;
+  typename LevelDifferencesOf<feature, Tag8>::type differences;
 };
 
 enum class Lookup { none, one, two, four, all };
@@ -147,7 +187,7 @@ void simple_costs(const RowCosts& row) {
 template <Feature feature, bool windows>
 void simple_costs_of(const RowCosts& row) {
   if (row.same) return simple_costs<feature, windows, Lookup::none>(row);
-  if constexpr (has_tables) {
+  if constexpr (has_tables && feature_bytes(feature) == 1 && feature != Feature::gradients_in_bytes) {
     if (row.table_end <= 16) return simple_costs<feature, windows, Lookup::one>(row);
     if (row.table_end <= 32) return simple_costs<feature, windows, Lookup::two>(row);
     if (row.table_end <= 64) return simple_costs<feature, windows, Lookup::four>(row);
@@ -218,7 +258,7 @@ void float_costs(const RowCosts& row) {
 
 template <Feature feature, bool windows>
 void write_row_costs_of(const RowCosts& row) {
-  if constexpr (feature_bytes(feature) == 1)
+  if constexpr (feature_bytes(feature) == 1 || has_tables)
     if (row.simple && (has_tables || row.same)) return simple_costs_of<feature, windows>(row);
   float_costs<feature, windows>(row);
 }
@@ -246,6 +286,12 @@ void write_row_costs_here(const RowCosts& row) {
       return write_row_costs_of<Feature::colour, false>(row);
     case Feature::birchfield_tomasi:
       return write_row_costs_of<Feature::birchfield_tomasi, false>(row);
+    case Feature::census_opposites:
+      return write_row_costs_of<Feature::census_opposites, false>(row);
+    case Feature::gradients:
+      return write_row_costs_of<Feature::gradients, false>(row);
+    case Feature::gradients_in_bytes:
+      return write_row_costs_of<Feature::gradients_in_bytes, false>(row);
   }
 }
 

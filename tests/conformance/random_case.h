@@ -136,7 +136,6 @@ class RandomCase {
   std::string value_of(const ParameterInfo& parameter);
   bool is_accepted();
   void make_volume();
-  bool has_choice(const std::string& name, const std::string& value) const;
   bool takes_volume() const;
 
   std::string method_;

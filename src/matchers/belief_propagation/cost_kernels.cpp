@@ -136,6 +136,10 @@ void cost_row_as(const RowCost& row) {
       return cost_row_of<Number, Feature::colour>(row);
     case Feature::birchfield_tomasi:
       return cost_row_of<Number, Feature::birchfield_tomasi>(row);
+    case Feature::census_opposites:
+    case Feature::gradients:
+    case Feature::gradients_in_bytes:
+      break;  // belief propagation has no such cost
   }
 }
 

@@ -2,12 +2,23 @@
 // Semi-global matching on the CPU.
 //
 // A sweep goes through the rows once, downwards or upwards, and follows all paths that come from the row before it, or
-// from the same row; it keeps the path costs of two rows. With 4 or 8 paths there are two sweeps, at the same time:
-// each stores its sums of the first half of the rows that it meets, then adds to those that the other one has stored,
-// and decides. So there is one volume of sums; with 5 paths, only a row.
+// from the same row. With 4 or 8 paths there are two sweeps: each stores its sums of the first half of the rows that it
+// meets, then adds to those that the other one has stored, and decides. So there is one volume of sums; with 5 paths,
+// none.
+//
+// Threads take bands of a few rows. In a band, a pass goes through the pixels of all its rows in one direction, tile by
+// tile; tiles are skewed, because a path may come from the pixel above and ahead. A pass waits until the one of the
+// band before is two tiles ahead.
+//
+// T lies in [0, P2], and only what path costs are above the least, up to P2, matters to the next pixel. The least of
+// them exceeds the least C by at most P2. So in the recursion C may be replaced by min(C − least C, 2·P2), and path costs
+// may be cut at 255 if 2·P2 fits a byte. Sums are those of T, plus C for each path.
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "core/round_up.h"
@@ -22,25 +33,57 @@ namespace {
 
 using refine::Beliefs, refine::code, refine::no_value;
 
-// Path costs of a row, with a pixel on either side that brings nothing.
-struct Line {
-  std::byte* path;
-  std::uint16_t* least;
+// Path costs of all paths of a bundle, in two lines, which rows use in turn.
+struct Lines {
+  int pixels = 0;  // without those on either side, which bring nothing
+  Line line[2] = {};
 };
 
-struct Path {
-  Step step;
-  Line before = {}, here = {};                                        // the row before, and this one
-  std::uint16_t *large_jump = nullptr, *large_jump_beside = nullptr;  // P2 of the pixels of a row
+// Paths whose pixels are met in the same order: `way` is 1, or −1 from right to left.
+struct Pass {
+  int way;
+  Bundle bundle;
+  Lines lines = {};
+  int* done = nullptr;  // tiles of each band
+
+  bool waits() const { return bundle != Bundle::before; }
 };
 
-// Which way rows are met, and what that needs.
 struct Sweep {
-  int down;  // 1, or −1
-  std::vector<Path> paths = {};
-  std::byte* costs = nullptr;     // of a row
-  std::uint16_t* sums = nullptr;  // of a row, unless there is a volume
-  std::uint16_t *right_lowest = nullptr, *right_labels = nullptr;
+  int way;  // 1, or −1 upwards
+  std::vector<Pass> passes;
+};
+
+// Pixels of a row for which data costs are wanted.
+struct Segment {
+  int y, first, last;
+  std::byte* path_costs;  // of the first pixel
+  std::uint16_t* costs;   // the same in words; null where path costs are the costs
+};
+
+// Memory of a thread.
+struct Scratch {
+  std::byte* path_costs;   // C for the recursion, and for sums, [row][pixel][label]
+  std::uint16_t* costs;    // null where these are the same bytes
+  std::byte* brought;      // T of the first of two passes
+  std::byte* pixel_costs;  // of the rows of windows
+  std::uint16_t *windows, *sums;
+  std::array<std::uint16_t*, most_paths> large_jumps;
+  std::array<Line, most_rows> lines;           // of paths that keep two pixels, for each row of a band
+  std::uint16_t *right_lowest, *right_labels;  // [row][column]
+  Decided* decided;
+};
+
+// How data costs are kept for the recursion, and for sums.
+struct Widths {
+  explicit Widths(const Model& model)
+      : direct(model.parameters.window == 1 && model.fits_bytes()),
+        bounded(!model.fits_bytes() && 2 * model.parameters.large_jump <= 255),
+        path(model.fits_bytes() || bounded ? 1 : 2),
+        cost(direct ? 1 : 2) {}
+  bool direct;     // both are the costs of pixels, in bytes
+  bool bounded;    // those for the recursion are min(C − least C, 2·P2)
+  int path, cost;  // bytes of each
 };
 
 class Cpu final : public host::Plan {
@@ -50,77 +93,155 @@ class Cpu final : public host::Plan {
                    data_cost::volume_labels(parameters.cost, parameters.disparities), Workers(threads)),
         model_(make_model(parameters)),
         parameters_(parameters),
-        bytes_(model_.fits_bytes() ? 1 : 2),
-        costs_(model_, {bytes_, false, model_.highest_pixel_cost(), true}, format, workers_.slots()) {
+        large_jumps_(model_.large_jumps.begin(), model_.large_jumps.end()),
+        widths_(model_),
+        costs_(model_, {widths_.cost, false, model_.highest_pixel_cost(), true}, format, workers_.slots()),
+        scratch_(static_cast<std::size_t>(workers_.slots())) {
     data_cost::check_reachable(parameters.cost, model_.min_disparity, model_.labels, size_);
-    sweeps_.push_back({1});
-    if (parameters.paths != 5) sweeps_.push_back({-1});
-    for (const Step step : steps_of(parameters.paths)) sweep_of(step).paths.push_back({step});
+    make_passes();
     plan_memory();
   }
 
  private:
+  static constexpr int band_rows = 4;
+  static_assert(band_rows <= most_rows);
+  static constexpr int decided_at_once = 32;
+
   bool is_mgm() const { return parameters_.aggregation == Aggregation::mgm; }
   bool has_volume() const { return sweeps_.size() > 1; }
-  std::ptrdiff_t step() const { return pitch(model_.labels, bytes_); }
-
-  // The sweep that meets all pixels that a path comes from before the pixel itself.
-  Sweep& sweep_of(Step step) {
-    const int rows = step.y + (is_mgm() ? step.turned().y : 0);
-    return rows < 0 ? sweeps_[1] : sweeps_[0];
+  bool has_columns() const { return !columns_.empty(); }
+  std::ptrdiff_t step() const { return pitch(model_.labels); }
+  int reach() const { return parameters_.window / 2; }
+  std::size_t elements(int pixels) const {
+    return static_cast<std::size_t>(pixels) * static_cast<std::size_t>(step());
   }
+
+  void make_passes() {
+    if (is_mgm()) {
+      const Bundle rightward = parameters_.paths == 8 ? Bundle::corner_and_sides : Bundle::corner;
+      sweeps_ = {{1, {{-1, Bundle::corner}, {1, rightward}}}, {-1, {{-1, Bundle::corner}, {1, rightward}}}};
+      if (parameters_.paths == 8) columns_ = {{1, Bundle::sides}, {-1, Bundle::sides}};
+    } else if (parameters_.paths == 5) {
+      sweeps_ = {{1, {{-1, Bundle::before}, {1, Bundle::star}}}};
+    } else {
+      const Bundle bundle = parameters_.paths == 8 ? Bundle::star : Bundle::cross;
+      sweeps_ = {{1, {{1, bundle}}}, {-1, {{-1, bundle}}}};
+    }
+  }
+
+  // Tiles
+
+  bool has_two_passes() const { return sweeps_[0].passes.size() > 1; }
+  // Full vectors of pixels, with the pixels that windows need on both sides.
+  int tile_columns() const { return widths_.direct ? 64 : 128 - 2 * reach() - (band_rows - 1); }
+  int tiles() const { return divide_round_up(size_.width + band_rows - 1, tile_columns()); }
+  int bands(int rows) const { return divide_round_up(rows, band_rows); }
 
   // Memory
 
   void reserve(Arena& arena) override {
     costs_.reserve(arena);
-    const auto width = static_cast<std::size_t>(size_.width);
     for (Sweep& sweep : sweeps_) {
-      sweep.costs = arena.reserve<std::byte>(row_bytes());
-      for (Path& path : sweep.paths) {
-        for (Line* line : {&path.before, &path.here}) {
-          line->path = arena.reserve<std::byte>(row_bytes());
-          line->least = arena.reserve<std::uint16_t>(width + 2);
-        }
-        for (std::uint16_t** jumps : {&path.large_jump, &path.large_jump_beside})
-          *jumps = arena.reserve<std::uint16_t>(width);
+      for (Pass& pass : sweep.passes) {
+        reserve_lines(pass, size_.width, arena);
+        pass.done = arena.reserve<int>(static_cast<std::size_t>(bands(size_.height)));
       }
-      if (!has_volume()) sweep.sums = arena.reserve<std::uint16_t>(sum_elements());
-      for (std::uint16_t** right : {&sweep.right_lowest, &sweep.right_labels})
-        *right = arena.reserve<std::uint16_t>(width);
     }
+    for (Pass& pass : columns_) reserve_lines(pass, size_.height, arena);
+    for (Scratch& scratch : scratch_) reserve_scratch(scratch, arena);
     if (has_volume())
-      sums_ = arena.reserve<std::uint16_t>(sum_elements() * static_cast<std::size_t>(size_.height));
+      sums_ = arena.reserve<std::uint16_t>(elements(size_.width) * static_cast<std::size_t>(size_.height));
   }
 
-  // Of a row with its two outer pixels, a vector before it, and room for what a turn writes behind it.
-  std::size_t row_bytes() const {
-    constexpr int most_turned = 16;
-    return static_cast<std::size_t>(size_.width + 2 + most_turned) *
-               static_cast<std::size_t>(step() * bytes_) +
-           2 * vector_bytes;
+  void reserve_lines(Pass& pass, int pixels, Arena& arena) const {
+    pass.lines.pixels = pixels;
+    for (Line& line : pass.lines.line) {
+      for (int p = 0; p < form_of(pass.bundle).paths; ++p)
+        if (!form_of(pass.bundle).keeps_two(p))
+          line.paths[p] = first_pixel(arena.reserve<std::byte>(line_bytes(pixels)));
+      line.least = behind(arena.reserve<std::uint32_t>(static_cast<std::size_t>(most_paths * (pixels + 2))),
+                          most_paths);
+    }
   }
-  std::size_t sum_elements() const {
-    return static_cast<std::size_t>(size_.width) * static_cast<std::size_t>(sum_pitch(model_.labels));
+  // Of a line with its two outer pixels, and a vector on either side.
+  std::size_t line_bytes(int pixels) const {
+    return elements(pixels + 2) * static_cast<std::size_t>(widths_.path) + 2 * vector_bytes;
   }
-  // The first of the inner pixels.
-  std::byte* pixels(std::byte* row) const { return row + vector_bytes + step() * bytes_; }
+  std::byte* first_pixel(std::byte* line) const { return behind(line, vector_bytes + step() * widths_.path); }
+  // Null while memory is being planned.
+  template <class T>
+  static T* behind(T* memory, std::ptrdiff_t margin) {
+    return memory == nullptr ? nullptr : memory + margin;
+  }
+
+  std::size_t decided_sums() const {
+    return static_cast<std::size_t>(decided_at_once * sums_pitch(model_.labels) + sums_margin);
+  }
+  // Of the rows of the right map.
+  std::size_t right_pitch() const {
+    return static_cast<std::size_t>(size_.width + 2 * right_margin(model_.labels));
+  }
+
+  // Pixels for which costs are kept at once: those of a tile; of a row, if there are two passes; and of a column.
+  int kept_columns() const { return has_two_passes() ? size_.width : tile_columns(); }
+  int kept_pixels() const {
+    return std::max(band_rows * kept_columns(), has_columns() ? size_.height * tile_columns() : 0);
+  }
+  int pixel_cost_rows() const { return band_rows + 2 * reach(); }
+  int pixel_cost_columns() const { return tile_columns() + band_rows - 1 + 2 * reach(); }
+
+  void reserve_scratch(Scratch& scratch, Arena& arena) const {
+    const auto width = static_cast<std::size_t>(size_.width);
+    const std::size_t kept = elements(kept_pixels());
+    if (widths_.path == 1) scratch.path_costs = arena.reserve<std::byte>(kept);
+    if (!widths_.direct) {
+      scratch.costs = arena.reserve<std::uint16_t>(kept);
+      scratch.pixel_costs = arena.reserve<std::byte>(elements(pixel_cost_rows() * pixel_cost_columns()) *
+                                                     static_cast<std::size_t>(costs_.cost_bytes()));
+      scratch.windows = arena.reserve<std::uint16_t>(window_scratch(model_.labels, reach()));
+    }
+    if (has_two_passes())
+      scratch.brought = arena.reserve<std::byte>(elements(band_rows * size_.width) *
+                                                 static_cast<std::size_t>(widths_.path));
+    scratch.sums = behind(arena.reserve<std::uint16_t>(decided_sums()), sums_margin);
+    for (std::uint16_t*& jumps : scratch.large_jumps)
+      jumps =
+          arena.reserve<std::uint16_t>(band_rows * std::max(width, static_cast<std::size_t>(size_.height)));
+    for (std::uint16_t** right : {&scratch.right_lowest, &scratch.right_labels})
+      *right = behind(arena.reserve<std::uint16_t>(band_rows * right_pitch()), right_margin(model_.labels));
+    for (Line& line : scratch.lines) {
+      line.paths[0] = first_pixel(arena.reserve<std::byte>(line_bytes(2)));
+      line.least = arena.reserve<std::uint32_t>(2 * most_paths);
+    }
+    scratch.decided = arena.reserve<Decided>(decided_at_once);
+  }
 
   void fill_memory() override {
-    for (Sweep& sweep : sweeps_) {
-      std::memset(sweep.costs, 0xFF, row_bytes());
-      for (Path& path : sweep.paths)
-        for (const Line& line : {path.before, path.here}) std::memset(line.path, 0xFF, row_bytes());
-    }
+    for (const Sweep& sweep : sweeps_)
+      for (const Pass& pass : sweep.passes) fill_lines(pass, 0xFF);
+    for (const Pass& pass : columns_) fill_lines(pass, 0xFF);
+    for (const Scratch& scratch : scratch_)
+      std::fill_n(scratch.sums - sums_margin, decided_sums(), std::uint16_t{65535});
   }
 
-  // Pixels that bring nothing: all of a row, or those beside it.
-  void clear(const Line& line) const {
-    for (int x = -1; x <= size_.width; ++x) clear_pixel(line, x);
+  // Pixels that bring nothing: before the first row, and beside all rows.
+  void begin(const Pass& pass) const { fill_lines(pass, 0); }
+  void fill_lines(const Pass& pass, int value) const {
+    for (const Line& line : pass.lines.line) {
+      for (int p = 0; p < form_of(pass.bundle).paths; ++p)
+        if (!form_of(pass.bundle).keeps_two(p)) fill_line(line.paths[p], pass.lines.pixels, value);
+      std::fill_n(line.least - most_paths, most_paths * (pass.lines.pixels + 2), 0u);
+    }
   }
-  void clear_pixel(const Line& line, int x) const {
-    std::memset(pixels(line.path) + x * step() * bytes_, 0, static_cast<std::size_t>(model_.labels * bytes_));
-    line.least[x + 1] = 0;
+  void fill_line(void* line, int pixels, int value) const {
+    std::memset(static_cast<std::byte*>(line) - step() * widths_.path - vector_bytes, value,
+                line_bytes(pixels));
+  }
+  void begin_rows(const Scratch& scratch) const {
+    for (const Line& line : scratch.lines) {
+      fill_line(line.paths[0], 2, 0);
+      std::fill_n(line.least, 2 * most_paths, 0u);
+    }
   }
 
   // Matching
@@ -129,187 +250,429 @@ class Cpu final : public host::Plan {
     pair_ = &pair;
     costs_.prepare(pair, false, workers_);
     clock.finish("prepare");
-    run([&](Sweep& sweep, int y) { decide_row(sweep, y, map); });
+    aggregate(&map);
     clock.finish("paths");
     if (!checks_left_right_ || parameters_.right_map != RightMap::match) return;
     costs_.prepare(pair, true, workers_);
     clock.finish("right_prepare");
-    run([&](Sweep& sweep, int y) { write_right_row(sweep, y); });
+    aggregate(nullptr);
     clock.finish("right_paths");
   }
 
-  template <class Take>
-  void run(const Take& take) {
-    for (Sweep& sweep : sweeps_)
-      for (Path& path : sweep.paths)
-        for (const Line& line : {path.before, path.here}) clear(line);
-    const int rows = size_.height;
-    if (!has_volume()) {
-      workers_.for_each(1, [&](int, int slot) {
-        for (int y = 0; y < rows; ++y) {
-          sweep_row(sweeps_[0], y, false, slot);
-          take(sweeps_[0], y);
-        }
-      });
-      return;
+  // What a sweep does with the sums of its rows.
+  struct Task {
+    int first, last;  // rows, in the order of the sweep
+    bool adds;        // to the volume
+    bool decides;
+    const DisparityMap* map;  // null: only the right map, from the labels of a mirrored pair
+  };
+
+  // `map` as Task has it.
+  void aggregate(const DisparityMap* map) {
+    for (const Sweep& sweep : sweeps_)
+      for (const Pass& pass : sweep.passes) begin(pass);
+    const int rows = size_.height, middle = rows / 2;
+    if (!has_volume()) return run_sweeps({{{0, rows, false, true, map}}});
+    run_columns();
+    run_sweeps({{{0, middle, has_columns(), false, map}, {0, rows - middle, has_columns(), false, map}}});
+    run_sweeps({{{middle, rows, true, true, map}, {rows - middle, rows, true, true, map}}});
+  }
+
+  // Threads take bands in an order in which each comes after those that it waits for; a band that has been taken is
+  // being worked at, so waiting ends.
+  void run_sweeps(const std::array<Task, 2>& tasks) {
+    const int sweeps = static_cast<int>(sweeps_.size());
+    int count = 0;
+    for (int s = 0; s < sweeps; ++s) {
+      const Task& task = tasks[static_cast<std::size_t>(s)];
+      for (const Pass& pass : sweeps_[static_cast<std::size_t>(s)].passes)
+        std::fill_n(pass.done, bands(size_.height), 0);
+      count = std::max(count, bands(task.last - task.first));
     }
-    const int middle = rows / 2;
-    workers_.for_each(2, [&](int i, int slot) {
-      Sweep& sweep = sweeps_[static_cast<std::size_t>(i)];
-      for (int j = 0; j < (i == 0 ? middle : rows - middle); ++j)
-        sweep_row(sweep, row_of(sweep, j), false, slot);
-    });
-    workers_.for_each(2, [&](int i, int slot) {
-      Sweep& sweep = sweeps_[static_cast<std::size_t>(i)];
-      for (int j = i == 0 ? middle : rows - middle; j < rows; ++j) {
-        sweep_row(sweep, row_of(sweep, j), true, slot);
-        take(sweep, row_of(sweep, j));
+    std::atomic<int> next = 0;
+    workers_.for_each(workers_.slots(), [&](int, int slot) {
+      for (int i = next++; i < sweeps * count; i = next++) {
+        // Sweeps take turns, unless one thread had to change from one's memory to the other's.
+        const int s = workers_.slots() > 1 ? i % sweeps : i / count;
+        const int band = workers_.slots() > 1 ? i / sweeps : i % count;
+        run_band(sweeps_[static_cast<std::size_t>(s)], tasks[static_cast<std::size_t>(s)], band, slot);
       }
     });
   }
 
-  int row_of(const Sweep& sweep, int i) const { return sweep.down > 0 ? i : size_.height - 1 - i; }
+  int row_of(const Sweep& sweep, int j) const { return sweep.way > 0 ? j : size_.height - 1 - j; }
+  // The column of pixel i of a pass, and the other way round.
+  int column_of(const Pass& pass, int i) const { return pass.way > 0 ? i : size_.width - 1 - i; }
 
-  std::uint16_t* sums_of_row(const Sweep& sweep, int y) const {
-    return has_volume() ? sums_ + static_cast<std::size_t>(y) * sum_elements() : sweep.sums;
-  }
-
-  void sweep_row(Sweep& sweep, int y, bool adds, int slot) const {
-    find_costs(sweep, y, slot);
-    SumRow sum{bytes_, model_.labels, size_.width, {}, 0, sums_of_row(sweep, y), adds};
-    for (Path& path : sweep.paths) {
-      follow(sweep, path, y);
-      sum.paths[sum.count++] = pixels(path.here.path);
-      std::swap(path.before, path.here);
+  void run_band(const Sweep& sweep, const Task& task, int band, int slot) {
+    const int first = task.first + band * band_rows, last = std::min(task.last, first + band_rows);
+    if (first >= last) return;
+    const bool finds_right = task.decides && task.map != nullptr && finds_right_from_sums();
+    const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
+    if (finds_right)
+      std::fill_n(right_row(scratch.right_lowest, 0) - right_margin(model_.labels), band_rows * right_pitch(),
+                  std::uint16_t{65535});
+    for (std::size_t p = 0; p < sweep.passes.size(); ++p) {
+      const Pass& pass = sweep.passes[p];
+      begin_rows(scratch);
+      const Band work{sweep, pass, task, p == 0, p + 1 == sweep.passes.size(), first, last, slot};
+      for (int tile = 0; tile < tiles(); ++tile) {
+        if (band > 0 && pass.waits()) wait_for(pass.done[band - 1], std::min(tiles(), tile + 2));
+        run_tile(work, tile);
+        if (pass.waits()) tell(pass.done[band], tile + 1);
+      }
     }
-    add_up_row(sum);
+    for (int j = first; finds_right && j < last; ++j) write_right_row(row_of(sweep, j), j - first, slot);
   }
 
-  void find_costs(const Sweep& sweep, int y, int slot) const {
-    for (int first = 0; first < size_.width; first += costs_.at_once()) {
-      const int count = std::min(costs_.at_once(), size_.width - first);
-      const void* costs = costs_.row(y, first, count, slot);
-      turn_costs({costs, data_cost::CostRows::stride(), costs_.cost_bytes(), model_.labels, count,
-                  pixels(sweep.costs) + first * step() * bytes_, bytes_});
+  static void wait_for(int& done, int wanted) {
+    const std::atomic_ref<int> tiles(done);
+    for (int now = tiles.load(std::memory_order_acquire); now < wanted;
+         now = tiles.load(std::memory_order_acquire))
+      tiles.wait(now, std::memory_order_acquire);
+  }
+  static void tell(int& done, int now) {
+    const std::atomic_ref<int> tiles(done);
+    tiles.store(now, std::memory_order_release);
+    tiles.notify_all();
+  }
+
+  // A pass over the rows of a band.
+  struct Band {
+    const Sweep& sweep;
+    const Pass& pass;
+    const Task& task;
+    bool is_first, is_last;  // of the passes
+    int first, last;         // rows, in the order of the sweep
+    int slot;
+  };
+
+  void run_tile(const Band& band, int tile) {
+    std::array<Segment, most_rows> all;
+    const int rows = band.last - band.first;
+    for (int k = 0; k < rows; ++k) all[static_cast<std::size_t>(k)] = segment_of(band, tile, k);
+    const std::span segments = std::span(all).first(static_cast<std::size_t>(rows));
+    if (band.is_first) find_costs(segments, band.slot);
+    if (!band.pass.waits()) return follow(paths_of(band, segments, 0));
+    for (int k = 0; k < rows; ++k) {
+      const Paths paths = paths_of(band, segments.subspan(static_cast<std::size_t>(k), 1), k);
+      if (band.is_last && band.task.decides)
+        follow_and_decide(band, paths, segments[static_cast<std::size_t>(k)].y, k);
+      else
+        follow(paths);
     }
   }
 
-  void follow(const Sweep& sweep, const Path& path, int y) const {
-    const Step beside_step = path.step.turned();
-    find_large_jumps(y, path.step, path.large_jump);
-    if (is_mgm()) find_large_jumps(y, beside_step, path.large_jump_beside);
-    const Before beside = before(path, beside_step, path.large_jump_beside);
-    const int leftwards = path.step.y == 0 ? path.step.x : is_mgm() && beside_step.y == 0 ? beside_step.x : 1;
-    follow_row({bytes_, model_.labels, size_.width, parameters_.small_jump, leftwards < 0,
-                pixels(sweep.costs), before(path, path.step, path.large_jump), is_mgm() ? &beside : nullptr,
-                pixels(path.here.path), path.here.least + 1});
+  // Some pixels at a time, whose sums stay in the first-level cache.
+  void follow_and_decide(const Band& band, Paths paths, int y, int k) {
+    PathRow& row = paths.rows[0];
+    const int last = row.last;
+    while (row.first < last) {
+      row.last = std::min(last, row.first + decided_at_once);
+      row.sums = scratch_[static_cast<std::size_t>(band.slot)].sums - row.first * row.sum_step;
+      follow(paths);
+      decide_pixels(band, row.first, row.last - row.first, y, k);
+      row.first = row.last;
+    }
   }
 
-  Before before(const Path& path, Step from, const std::uint16_t* large_jump) const {
-    const Line& line = from.y == 0 ? path.here : path.before;
-    return {pixels(line.path) - from.x * step() * bytes_, line.least + 1 - from.x, large_jump};
+  Segment segment_of(const Band& band, int tile, int k) const {
+    const int begin = std::clamp(tile * tile_columns() - k, 0, size_.width);
+    const int end = std::clamp((tile + 1) * tile_columns() - k, 0, size_.width);
+    const bool rightward = band.pass.way > 0;
+    const Segment segment{row_of(band.sweep, band.first + k), rightward ? begin : size_.width - end,
+                          rightward ? end : size_.width - begin, nullptr, nullptr};
+    const int column = has_two_passes() ? segment.first : 0;
+    return placed(segment, std::ptrdiff_t{k} * kept_columns() + column, band.slot);
   }
 
-  // P2 of each pixel of a row; any number where it comes from beyond the border.
-  void find_large_jumps(int y, Step from, std::uint16_t* out) const {
+  // The segment with its costs at some pixel of those that are kept.
+  Segment placed(Segment segment, std::ptrdiff_t pixel, int slot) const {
+    const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
+    const std::ptrdiff_t at = pixel * step();
+    if (!widths_.direct) segment.costs = scratch.costs + at;
+    segment.path_costs =
+        widths_.path == 1 ? scratch.path_costs + at : reinterpret_cast<std::byte*>(segment.costs);
+    return segment;
+  }
+
+  // Data costs
+
+  void find_costs(std::span<const Segment> segments, int slot) const {
+    if (!widths_.direct) return find_window_costs(segments, slot);
+    for (const Segment& segment : segments)
+      write_pixel_costs(segment.y, segment.first, segment.last, segment.path_costs, slot);
+  }
+
+  // [pixel][label], of the pixels [first, last) of a row.
+  void write_pixel_costs(int y, int first, int last, std::byte* to, int slot) const {
+    for (int x = first; x < last; x += costs_.at_once()) {
+      const int count = std::min(costs_.at_once(), last - x);
+      const void* costs = costs_.row(y, x, count, slot);
+      turn_costs({costs_.cost_bytes(), model_.labels, count, costs, data_cost::CostRows::stride(),
+                  to + (x - first) * step() * costs_.cost_bytes()});
+    }
+  }
+
+  void find_window_costs(std::span<const Segment> segments, int slot) const {
+    const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
+    int top = size_.height, bottom = 0, left = size_.width, right = 0;
+    for (const Segment& segment : segments) {
+      if (segment.first >= segment.last) continue;
+      top = std::min(top, segment.y), bottom = std::max(bottom, segment.y + 1);
+      left = std::min(left, segment.first), right = std::max(right, segment.last);
+    }
+    top = std::max(0, top - reach()), bottom = std::min(size_.height, bottom + reach());
+    left = std::max(0, left - reach()), right = std::min(size_.width, right + reach());
+    const auto row = [&](int y) {
+      return scratch.pixel_costs +
+             elements((y - top) * pixel_cost_columns()) * static_cast<std::size_t>(costs_.cost_bytes());
+    };
+    for (int y = top; y < bottom; ++y) write_pixel_costs(y, left, right, row(y), slot);
+    for (const Segment& segment : segments) {
+      if (segment.first >= segment.last) continue;
+      std::array<const void*, most_window> rows;
+      for (int j = -reach(); j <= reach(); ++j)
+        rows[static_cast<std::size_t>(j + reach())] = row(std::clamp(segment.y + j, top, bottom - 1));
+      add_up_windows({costs_.cost_bytes(), model_.labels, reach(), rows.data(), left, right, segment.first,
+                      segment.last, segment.costs,
+                      widths_.path == 1 ? reinterpret_cast<std::uint8_t*>(segment.path_costs) : nullptr,
+                      widths_.bounded, widths_.bounded ? 2 * parameters_.large_jump : 255, scratch.windows});
+    }
+  }
+
+  // Paths
+
+  std::uint16_t* volume_at(int x, int y) const {
+    return sums_ + (static_cast<std::ptrdiff_t>(y) * size_.width + x) * step();
+  }
+
+  Paths paths_of(const Pass& pass) const {
+    Paths paths{};
+    paths.bundle = pass.bundle;
+    paths.path_bytes = widths_.path;
+    paths.cost_bytes = widths_.cost;
+    paths.labels = model_.labels;
+    paths.small_jump = parameters_.small_jump;
+    paths.pairs = 2 * parameters_.large_jump <= 255;
+    return paths;
+  }
+
+  // Of rows k, k + 1, …
+  Paths paths_of(const Band& band, std::span<const Segment> segments, int k) const {
+    Paths paths = paths_of(band.pass);
+    if (band.is_last && band.task.decides) paths.times = parameters_.paths;
+    for (const Segment& segment : segments) {
+      paths.rows[paths.count] = path_row(band, segment, k + paths.count);
+      ++paths.count;
+    }
+    return paths;
+  }
+
+  PathRow path_row(const Band& band, const Segment& segment, int k) const {
+    const Pass& pass = band.pass;
+    const Scratch& scratch = scratch_[static_cast<std::size_t>(band.slot)];
+    const int j = band.first + k, first_column = column_of(pass, 0);
+    PathRow row{};
+    row.first = first_of(pass, segment);
+    row.last = row.first + segment.last - segment.first;
+    row.above = pass.lines.line[(j + 1) % 2];
+    row.here = pass.lines.line[j % 2];
+    const BundleForm form = form_of(pass.bundle);
+    const Line& last_two = scratch.lines[static_cast<std::size_t>(k)];
+    if (form.keeps_two(0)) row.here.paths[0] = last_two.paths[0];
+    if (!pass.waits()) row.here.least = last_two.least;
+    for (int s = 0; s < form.sources(); ++s) {
+      std::uint16_t* jumps = scratch.large_jumps[static_cast<std::size_t>(s)] + k * size_.width;
+      find_large_jumps(segment, form.from[s].pixels * pass.way, form.from[s].rows * band.sweep.way, jumps);
+      row.large_jump[s] = jumps + first_column;
+    }
+    row.large_jump_step = pass.way;
+    row.step = pass.way * step();
+    const std::ptrdiff_t to_first = (first_column - segment.first) * step();
+    row.costs = segment.path_costs + to_first * widths_.path;
+    if (!widths_.direct) row.summed_costs = segment.costs + to_first;
+    std::byte* brought = nullptr;
+    if (has_two_passes())
+      brought = scratch.brought + (std::ptrdiff_t{k} * size_.width + first_column) * step() * widths_.path;
+    if (!band.is_last) {
+      row.brought = brought;
+      return row;
+    }
+    row.also_brought = brought;
+    std::uint16_t* in_volume = has_volume() ? volume_at(first_column, segment.y) : nullptr;
+    row.other_sums = band.task.adds ? in_volume : nullptr;
+    row.other_step = row.step;
+    row.streams = !band.task.decides && !band.task.adds;
+    row.sums = in_volume;  // unless they are decided at once
+    row.sum_step = band.task.decides ? sums_pitch(model_.labels) : row.step;
+    return row;
+  }
+
+  // The first pixel of a segment, in the order of a pass.
+  int first_of(const Pass& pass, const Segment& segment) const {
+    return pass.way > 0 ? segment.first : size_.width - segment.last;
+  }
+
+  // P2 of the pixels of a segment, from pixels some columns and rows away; any number where these are beyond the border.
+  void find_large_jumps(const Segment& segment, int columns, int rows, std::uint16_t* out) const {
+    if (parameters_.edge_contrast == 0)
+      return std::fill(out + segment.first, out + segment.last,
+                       static_cast<std::uint16_t>(model_.large_jumps[0]));
     const View<const std::uint16_t> gray = costs_.gray();
-    const int before_y = std::clamp(y - from.y, 0, size_.height - 1);
-    const std::uint16_t *here = gray.row(y), *before = gray.row(before_y);
-    for (int x = 0; x < size_.width; ++x) {
-      const int before_x = std::clamp(x - from.x, 0, size_.width - 1);
-      const int edge = data_cost::edge_index(std::abs(here[x] - before[before_x]));
-      out[x] = static_cast<std::uint16_t>(model_.large_jumps[static_cast<std::size_t>(edge)]);
+    const std::uint16_t* here = gray.row(segment.y);
+    const std::uint16_t* there = gray.row(std::clamp(segment.y + rows, 0, size_.height - 1)) + columns;
+    const int first = std::max(segment.first, -columns), last = std::min(segment.last, size_.width - columns);
+    std::fill(out + segment.first, out + segment.last, std::uint16_t{0});
+    for (int x = first; x < last; ++x) out[x] = large_jump(here[x], there[x]);
+  }
+  std::uint16_t large_jump(int gray, int gray_before) const {
+    return large_jumps_[static_cast<std::size_t>(data_cost::edge_index(std::abs(gray - gray_before)))];
+  }
+
+  // MGM's paths from two pixels of the column before
+
+  void run_columns() {
+    for (const Pass& pass : columns_) begin(pass);
+    const int middle = size_.width / 2;
+    for (const bool adds : {false, true}) {
+      if (!has_columns()) return;
+      workers_.for_each(2, [&](int c, int slot) {
+        const int half = c == 0 ? middle : size_.width - middle;
+        const Pass& pass = columns_[static_cast<std::size_t>(c)];
+        const int last = adds ? size_.width : half;
+        for (int j = adds ? half : 0; j < last; j += tile_columns())
+          run_columns(pass, j, std::min(last, j + tile_columns()), adds, slot);
+      });
     }
+  }
+
+  // Columns [first, last), in the order of the pass.
+  void run_columns(const Pass& pass, int first, int last, bool adds, int slot) const {
+    const int left = pass.way > 0 ? first : size_.width - last;
+    for (int y = 0; y < size_.height; y += band_rows) {
+      std::array<Segment, band_rows> segments;
+      const int rows = std::min(band_rows, size_.height - y);
+      for (int k = 0; k < rows; ++k)
+        segments[static_cast<std::size_t>(k)] = column_segment(y + k, left, left + last - first, slot);
+      find_costs(std::span(segments).first(static_cast<std::size_t>(rows)), slot);
+    }
+    for (int j = first; j < last; ++j) {
+      Paths paths = paths_of(pass);
+      paths.count = 1;
+      paths.rows[0] = path_column(pass, j, column_segment(0, left, left + last - first, slot), adds, slot);
+      follow(paths);
+    }
+  }
+
+  Segment column_segment(int y, int first, int last, int slot) const {
+    return placed({y, first, last, nullptr, nullptr}, std::ptrdiff_t{y} * tile_columns(), slot);
+  }
+
+  PathRow path_column(const Pass& pass, int j, const Segment& top, bool adds, int slot) const {
+    const int x = column_of(pass, j);
+    PathRow row{};
+    row.last = size_.height;
+    row.above = pass.lines.line[(j + 1) % 2];
+    row.here = pass.lines.line[j % 2];
+    for (int s = 0; s < form_of(pass.bundle).sources(); ++s) {
+      std::uint16_t* jumps =
+          scratch_[static_cast<std::size_t>(slot)].large_jumps[static_cast<std::size_t>(s)];
+      const View<const std::uint16_t> gray = costs_.gray();
+      const int from_x = std::clamp(x - pass.way, 0, size_.width - 1),
+                rows = form_of(pass.bundle).from[s].pixels;
+      for (int y = 0; y < size_.height; ++y)
+        jumps[y] = large_jump(gray.at(x, y), gray.at(from_x, std::clamp(y + rows, 0, size_.height - 1)));
+      row.large_jump[s] = jumps;
+    }
+    row.large_jump_step = 1;
+    row.step = tile_columns() * step();
+    row.costs = top.path_costs + (x - top.first) * step() * widths_.path;
+    row.sums = volume_at(x, 0);
+    row.sum_step = row.other_step = size_.width * step();
+    if (adds) row.other_sums = row.sums;
+    return row;
   }
 
   // Decisions
 
-  Status status(int x, int y) const { return static_cast<Status>(costs_.status().at(x, y)); }
   float disparity_of(int label) const { return static_cast<float>(parameters_.min_disparity + label); }
+  bool finds_right_from_sums() const {
+    return checks_left_right_ && parameters_.right_map != RightMap::match;
+  }
 
-  void decide_row(const Sweep& sweep, int y, const DisparityMap& map) {
-    const bool finds_right = checks_left_right_ && parameters_.right_map != RightMap::match;
-    const bool wants_rival =
-        !map.confidence.empty() || parameters_.min_confidence > 0 || parameters_.uniqueness > 0;
-    const auto width = static_cast<std::size_t>(size_.width);
-    if (finds_right) std::fill_n(sweep.right_lowest, width, std::uint16_t{65535});
-    for (int x = 0; x < size_.width; ++x) {
-      if (status(x, y) != Status::matched) {
-        refine::write_none(status(x, y), x, y, map);
-        continue;
-      }
-      const std::uint16_t* sums = sums_of_row(sweep, y) + x * sum_pitch(model_.labels);
-      const Decided found = decide(sums, model_.labels, wants_rival);
-      write_pixel(found, x, y, map);
-      if (finds_right) offer_to_right(sweep, sums, found.label, x);
-    }
-    if (!finds_right) return;
-    for (int x = 0; x < size_.width; ++x) {
-      const int i = size_.width - 1 - x;
-      const bool is_masked = !pair_->right_mask.empty() && pair_->right_mask.at(x, y) == 0;
-      right_disparity_.at(x, y) =
-          sweep.right_lowest[i] == 65535 || is_masked ? no_value : disparity_of(sweep.right_labels[i]);
+  // Pixels i … i + count − 1 of a pass, in row k of a band.
+  void decide_pixels(const Band& band, int i, int count, int y, int k) {
+    const DisparityMap* map = band.task.map;
+    const Scratch& scratch = scratch_[static_cast<std::size_t>(band.slot)];
+    const int first = column_of(band.pass, i);
+    const bool wants_rival = map != nullptr && (!map->confidence.empty() || parameters_.min_confidence > 0 ||
+                                                parameters_.uniqueness > 0);
+    const RightLabels right = map == nullptr || !finds_right_from_sums()   ? RightLabels::none
+                              : parameters_.right_map == RightMap::winners ? RightLabels::best
+                                                                           : RightLabels::all;
+    decide({model_.labels, count, scratch.sums, costs_.status().row(y) + first, band.pass.way, wants_rival,
+            scratch.decided, right, right_row(scratch.right_lowest, k), right_row(scratch.right_labels, k),
+            size_.width, std::int64_t{size_.width} - 1 - first + parameters_.min_disparity});
+    const refine::DecisionRule rule = model_.decision();
+    for (int n = 0; n < count; ++n) {
+      const int x = first + band.pass.way * n;
+      const Decided& found = scratch.decided[n];
+      map != nullptr ? write_pixel(found, rule, wants_rival, x, y, *map) : write_right_pixel(found, x, y);
     }
   }
 
-  void write_pixel(const Decided& found, int x, int y, const DisparityMap& map) const {
+  Status status(int x, int y) const { return static_cast<Status>(costs_.status().at(x, y)); }
+
+  void write_pixel(const Decided& found, const refine::DecisionRule& rule, bool has_rival, int x, int y,
+                   const DisparityMap& map) const {
+    if (status(x, y) != Status::matched) return refine::write_none(status(x, y), x, y, map);
     const Beliefs sums{found.label, static_cast<float>(found.before), static_cast<float>(found.best),
                        static_cast<float>(found.after),
-                       found.has_rival ? static_cast<float>(found.rival) : no_value};
-    refine::write_decision(sums, model_.decision(), x, y, map);
+                       has_rival && found.rival <= highest_sum ? static_cast<float>(found.rival) : no_value};
+    refine::write_decision(sums, rule, x, y, map);
     if (!is_ambiguous(sums, parameters_.uniqueness)) return;
     map.disparity.at(x, y) = no_value;
     map.status.at(x, y) = code(Status::ambiguous);
   }
 
-  // Offers the labels of a left pixel, or the one that it has taken, to the right pixels that they lead to.
-  void offer_to_right(const Sweep& sweep, const std::uint16_t* sums, int label, int x) const {
-    const std::int64_t first_element = std::int64_t{size_.width} - 1 - x + parameters_.min_disparity;
-    const auto inside = [&](std::int64_t element) {
-      return static_cast<int>(std::clamp<std::int64_t>(element - first_element, 0, model_.labels));
-    };
-    int first = inside(0), last = inside(size_.width);
-    if (parameters_.right_map == RightMap::winners) {
-      first = std::max(first, label);
-      last = std::min(last, label + 1);
-    }
-    if (first < last)
-      take_right(sums, first, last, static_cast<int>(first_element + first),
-                 {sweep.right_lowest, sweep.right_labels});
+  void write_right_pixel(const Decided& found, int x, int y) const {
+    right_disparity_.at(size_.width - 1 - x, y) =
+        status(x, y) == Status::matched ? disparity_of(found.label) : no_value;
   }
 
-  void write_right_row(const Sweep& sweep, int y) {
+  // From the labels that left pixels have offered to row k of a band.
+  void write_right_row(int y, int k, int slot) const {
+    const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
+    const std::uint16_t *lowest = right_row(scratch.right_lowest, k),
+                        *labels = right_row(scratch.right_labels, k);
     for (int x = 0; x < size_.width; ++x) {
-      const std::uint16_t* sums = sums_of_row(sweep, y) + x * sum_pitch(model_.labels);
-      right_disparity_.at(size_.width - 1 - x, y) =
-          status(x, y) == Status::matched ? disparity_of(decide(sums, model_.labels, false).label) : no_value;
+      const int i = size_.width - 1 - x;
+      const bool is_masked = !pair_->right_mask.empty() && pair_->right_mask.at(x, y) == 0;
+      right_disparity_.at(x, y) = lowest[i] > highest_sum || is_masked ? no_value : disparity_of(labels[i]);
     }
+  }
+  // Row k of a band.
+  std::uint16_t* right_row(std::uint16_t* rows, int k) const {
+    return rows + static_cast<std::size_t>(k) * right_pitch();
   }
 
   Model model_;
   SemiGlobalParameters parameters_;
-  int bytes_;  // of a path cost
+  std::vector<std::uint16_t> large_jumps_;  // Model::large_jumps
+  Widths widths_;
   data_cost::CostRows costs_;
   std::vector<Sweep> sweeps_;
+  std::vector<Pass> columns_;
+  std::vector<Scratch> scratch_;  // by slot
   std::uint16_t* sums_ = nullptr;
   const StereoPair* pair_ = nullptr;
 };
-
-void refuse_on_cpu(const char* option) {
-  throw Error(ErrorCategory::device,
-              std::string(option) + " is not available on device cpu: choose device reference");
-}
 
 }  // namespace
 
 std::unique_ptr<detail::Plan> make_cpu(const SemiGlobalParameters& parameters, const Device& device,
                                        const ImageFormat& format) {
-  if (parameters.window > 1) refuse_on_cpu("window");
-  if (parameters.cost == DataCost::census_centre_symmetric) refuse_on_cpu("cost census-centre-symmetric");
-  if (parameters.cost == DataCost::gradient_birchfield_tomasi)
-    refuse_on_cpu("cost gradient-birchfield-tomasi");
-  if (parameters.aggregation == Aggregation::mgm && parameters.paths == 8)
-    refuse_on_cpu("aggregation mgm with 8 paths");
   return std::make_unique<Cpu>(parameters, device.threads, format);
 }
 

@@ -1,125 +1,123 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <limits>
 
-#include "data_cost/row_costs.h"
 #include "matchers/semi_global/cpu_kernels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "matchers/semi_global/path_kernels.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "matchers/semi_global/lanes-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace parallax::semi_global::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
-using Words = hn::ScalableTag<std::uint16_t>;
-
+// A vector of path costs, as words.
 template <class Element>
-constexpr Element highest = std::numeric_limits<Element>::max();
+struct Wide {
+  static constexpr int parts = 1;
+  hn::Vec<Words> part[parts];
+};
 
-// Turns
-
-template <class From, class To>
-void turn_one_by_one(const Turn& turn) {
-  const auto* from = static_cast<const From*>(turn.from);
-  auto* to = static_cast<To*>(turn.to);
-  const std::ptrdiff_t step = pitch(turn.labels, sizeof(To));
-  for (int label = 0; label < turn.labels; ++label)
-    for (int pixel = 0; pixel < turn.pixels; ++pixel)
-      to[pixel * step + label] = from[label * turn.stride + pixel];
+HWY_INLINE Wide<std::uint16_t> widen(hn::Vec<Words> v) {
+  return {{v}};
 }
 
-#if HWY_TARGET != HWY_SCALAR
-
-// Interleaving the halves of 16 rows four times transposes a square of 16×16 bytes.
-HWY_INLINE void turn_square(const std::uint8_t* const* rows, std::ptrdiff_t at, std::uint8_t* to,
-                            std::ptrdiff_t step) {
-  constexpr int side = 16;
-  const hn::FixedTag<std::uint8_t, side> tag;
-  using Vector = hn::Vec<decltype(tag)>;
-  Vector here[side], next[side];
-  for (int i = 0; i < side; ++i) here[i] = hn::LoadU(tag, rows[i] + at);
-  for (int round = 0; round < 4; ++round) {
-    for (int i = 0; i < side / 2; ++i) {
-      next[2 * i] = hn::InterleaveLower(tag, here[i], here[i + side / 2]);
-      next[2 * i + 1] = hn::InterleaveUpper(tag, here[i], here[i + side / 2]);
-    }
-    for (int i = 0; i < side; ++i) here[i] = next[i];
-  }
-  for (int i = 0; i < side; ++i) hn::StoreU(here[i], tag, to + i * step);
-}
-
-// Bytes to bytes.
-void turn_bytes(const Turn& turn) {
-  constexpr int side = 16;
-  const auto* from = static_cast<const std::uint8_t*>(turn.from);
-  auto* to = static_cast<std::uint8_t*>(turn.to);
-  const std::ptrdiff_t step = pitch(turn.labels, 1);
-  std::uint8_t beyond[data_cost::most_at_once + side];
-  std::fill(beyond, beyond + turn.pixels + side, highest<std::uint8_t>);
-  for (int label = 0; label < turn.labels; label += side) {
-    const std::uint8_t* rows[side];
-    for (int i = 0; i < side; ++i)
-      rows[i] = label + i < turn.labels ? from + (label + i) * turn.stride : beyond;
-    for (int pixel = 0; pixel < turn.pixels; pixel += side)
-      turn_square(rows, pixel, to + pixel * step + label, step);
-  }
-}
-
-#endif
-
-void turn_costs_here(const Turn& turn) {
-  if (turn.to_bytes == 2)
-    return turn.from_bytes == 1 ? turn_one_by_one<std::uint8_t, std::uint16_t>(turn)
-                                : turn_one_by_one<std::uint16_t, std::uint16_t>(turn);
-#if HWY_TARGET != HWY_SCALAR
-  turn_bytes(turn);
-#else
-  turn_one_by_one<std::uint8_t, std::uint8_t>(turn);
-#endif
-}
-
-// Paths
+using Bytes = hn::ScalableTag<std::uint8_t>;
 
 #if HWY_TARGET == HWY_SCALAR
-template <class Tag>
-HWY_INLINE std::uint16_t lowest_lane(Tag, hn::Vec<Tag> v) {
-  return hn::GetLane(v);
+HWY_INLINE Wide<std::uint8_t> widen(hn::Vec<Bytes> v) {
+  return {{hn::PromoteTo(Words(), v)}};
 }
 #else
-template <class Tag>
-HWY_INLINE std::uint16_t lowest_lane(Tag tag, hn::Vec<Tag> v) {
-  if constexpr (hn::MaxLanes(tag) * sizeof(hn::TFromD<Tag>) > 16) {
-    const hn::Half<Tag> half;
-    return lowest_lane(half, hn::Min(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
-  } else if constexpr (sizeof(hn::TFromD<Tag>) == 1) {
-    const hn::Repartition<std::uint16_t, Tag> words;
-    const auto pairs = hn::BitCast(words, v);
-    return lowest_lane(words, hn::Min(hn::And(pairs, hn::Set(words, 255)), hn::ShiftRight<8>(pairs)));
-  } else {
-    return hn::GetLane(hn::MinOfLanes(tag, v));
-  }
+template <>
+struct Wide<std::uint8_t> {
+  static constexpr int parts = 2;
+  hn::Vec<Words> part[parts];
+};
+HWY_INLINE Wide<std::uint8_t> widen(hn::Vec<Bytes> v) {
+  const hn::Half<Bytes> half;
+  return {{hn::PromoteTo(Words(), hn::LowerHalf(half, v)), hn::PromoteTo(Words(), hn::UpperHalf(half, v))}};
 }
 #endif
 
-// What a pixel before brings: T of semi_global.h.
+template <class Element>
+HWY_INLINE Wide<Element> load_wide(const std::uint16_t* from) {
+  Wide<Element> wide;
+  for (int i = 0; i < Wide<Element>::parts; ++i)
+    wide.part[i] = hn::LoadU(Words(), from + i * static_cast<int>(hn::Lanes(Words())));
+  return wide;
+}
+template <class Element>
+HWY_INLINE void add_to(Wide<Element>& sum, const Wide<Element>& more) {
+  for (int i = 0; i < Wide<Element>::parts; ++i) sum.part[i] = hn::Add(sum.part[i], more.part[i]);
+}
+
+// The lowest lanes of up to four vectors.
+template <class Tag>
+HWY_INLINE void store_least(Tag tag, const hn::Vec<Tag>* of, int count, std::uint32_t* out) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int i = 0; i < count; ++i) out[i] = hn::GetLane(of[i]);
+  static_cast<void>(tag);
+#else
+  if constexpr (hn::MaxLanes(tag) * sizeof(hn::TFromD<Tag>) > 16) {
+    // Half of the elements remain, and all paths in each block of 16 bytes.
+    const hn::Half<Tag> half;
+    hn::Vec<hn::Half<Tag> > halves[most_paths];
+    for (int i = 0; i < count; ++i)
+      halves[i] = hn::Min(hn::LowerHalf(half, of[i]), hn::UpperHalf(half, of[i]));
+    store_least(half, halves, count, out);
+  } else {
+    const hn::Repartition<std::uint32_t, Tag> wide;
+    const auto merge = [&](hn::Vec<Tag> a, hn::Vec<Tag> b) HWY_ATTR {
+      const auto x = hn::BitCast(wide, a), y = hn::BitCast(wide, b);
+      return hn::Min(hn::BitCast(tag, hn::InterleaveLower(wide, x, y)),
+                     hn::BitCast(tag, hn::InterleaveUpper(wide, x, y)));
+    };
+    const auto second = count > 1 ? of[1] : of[0], third = count > 2 ? of[2] : of[0],
+               fourth = count > 3 ? of[3] : second;
+    // Paths 0, 2 and 1, 3; then 0, 1, 2, 3.
+    const auto lowest = merge(merge(of[0], third), merge(second, fourth));
+    auto all = lowest;
+    all = hn::Min(all, hn::BitCast(tag, hn::ShiftRight<16>(hn::BitCast(wide, all))));
+    if constexpr (sizeof(hn::TFromD<Tag>) == 1)
+      all = hn::Min(all, hn::BitCast(tag, hn::ShiftRight<8>(hn::BitCast(wide, all))));
+    hn::StoreU(hn::BitCast(wide, all), wide, out);
+  }
+#endif
+}
+
+// Whether labels are the first ones of a pixel, or the last.
+template <bool first, bool last>
+struct Position {
+  static constexpr bool is_first = first, is_last = last;
+};
+
+// What a pixel brings: T of semi_global.h.
 template <class Tag>
 struct Transition {
   using Element = hn::TFromD<Tag>;
   using Vector = hn::Vec<Tag>;
 
-  HWY_INLINE Transition(const Before& before, int x, std::ptrdiff_t step)
-      : path(static_cast<const Element*>(before.path) + x * step),
-        least(hn::Set(Tag(), static_cast<Element>(before.least[x]))),
+  HWY_INLINE Transition() = default;
+  HWY_INLINE Transition(const void* path, std::uint32_t least_of_path, std::uint16_t large_jump)
+      : path(static_cast<const Element*>(path)),
+        least(hn::Set(Tag(), static_cast<Element>(least_of_path))),
         // A jump from the least to any label; no path costs more.
-        capped(hn::SaturatedAdd(least, hn::Set(Tag(), static_cast<Element>(before.large_jump[x])))) {}
+        capped(hn::SaturatedAdd(least, hn::Set(Tag(), static_cast<Element>(large_jump)))) {}
 
-  HWY_INLINE Vector at(int label, Vector small_jump) const {
+  // Labels that there are not have the highest cost.
+  template <class Position>
+  HWY_INLINE Vector at(Position, int label, Vector small_jump) const {
     const Tag tag;
-    const auto aside = hn::Min(hn::LoadU(tag, path + label - 1), hn::LoadU(tag, path + label + 1));
-    const auto near = hn::Min(hn::SaturatedAdd(aside, small_jump), hn::LoadU(tag, path + label));
+    auto below = hn::LoadU(tag, path + label - 1), above = hn::LoadU(tag, path + label + 1);
+    if constexpr (Position::is_first) below = hn::Or(below, hn::VecFromMask(tag, hn::FirstN(tag, 1)));
+    if constexpr (Position::is_last)
+      above = hn::Or(above, hn::Not(hn::VecFromMask(tag, hn::FirstN(tag, hn::Lanes(tag) - 1))));
+    const auto near =
+        hn::Min(hn::SaturatedAdd(hn::Min(below, above), small_jump), hn::LoadU(tag, path + label));
     return hn::Sub(hn::Min(near, capped), least);
   }
 
@@ -127,132 +125,183 @@ struct Transition {
   Vector least, capped;
 };
 
-template <class Element, bool mgm>
-void follow(const PathRow& row) {
-  const hn::ScalableTag<Element> tag;
-  using Tag = decltype(tag);
-  const int lanes = static_cast<int>(hn::Lanes(tag)), padded = padded_labels(row.labels, sizeof(Element));
-  const std::ptrdiff_t step = pitch(row.labels, sizeof(Element));
-  const auto small_jump = hn::Set(tag, static_cast<Element>(row.small_jump));
-  auto* all = static_cast<Element*>(row.path);
-  for (int i = 0; i < row.width; ++i) {
-    const int x = row.leftward ? row.width - 1 - i : i;
-    const auto* costs = static_cast<const Element*>(row.costs) + x * step;
-    Element* path = all + x * step;
-    const Transition<std::remove_const_t<Tag>> before(row.before, x, step);
-    const Transition<std::remove_const_t<Tag>> beside(mgm ? *row.beside : row.before, x, step);
-    auto least = hn::Set(tag, highest<Element>);
-    for (int label = 0; label < padded; label += lanes) {
-      auto brought = before.at(label, small_jump);
-      if constexpr (mgm) brought = hn::AverageRound(brought, beside.at(label, small_jump));
-      const auto cost = hn::SaturatedAdd(hn::LoadU(tag, costs + label), brought);
-      least = hn::Min(least, cost);
-      hn::StoreU(cost, tag, path + label);
+// Pixels ahead whose sums are fetched from memory.
+constexpr int fetched_ahead = 8;
+
+template <class Element, class Cost, Bundle bundle, bool pairs>
+class Follower {
+ public:
+  explicit Follower(const Paths& paths)
+      : paths_(paths),
+        step_(pitch(paths.labels)),
+        small_jump_(hn::Set(Tag(), static_cast<Element>(paths.small_jump))) {}
+
+  // The path costs of a pixel.
+  HWY_INLINE void visit(const PathRow& row, int i) const {
+    Pixel pixel;
+    for (int s = 0; s < form.sources(); ++s) pixel.from[s] = source(row, i, s);
+    for (int p = 0; p < form.paths; ++p) {
+      pixel.here[p] = static_cast<Element*>(row.here.paths[p]) + index(p, i) * step_;
+      pixel.least[p] = hn::Set(Tag(), highest<Element>);
     }
-    row.least[x] = lowest_lane(tag, least);
+    pixel.costs = static_cast<const Element*>(row.costs) + i * row.step;
+    const int last = static_cast<int>(step_) - lanes_;
+    if (last == 0) {
+      visit_labels(Position<true, true>(), row, i, 0, pixel);
+    } else {
+      visit_labels(Position<true, false>(), row, i, 0, pixel);
+      for (int label = lanes_; label < last; label += lanes_)
+        visit_labels(Position<false, false>(), row, i, label, pixel);
+      visit_labels(Position<false, true>(), row, i, last, pixel);
+    }
+    store_least(Tag(), pixel.least, form.paths, row.here.least + least_index(i) * most_paths);
   }
-}
 
-void follow_row_here(const PathRow& row) {
-  if (row.element_bytes == 1)
-    row.beside == nullptr ? follow<std::uint8_t, false>(row) : follow<std::uint8_t, true>(row);
-  else
-    row.beside == nullptr ? follow<std::uint16_t, false>(row) : follow<std::uint16_t, true>(row);
-}
+ private:
+  using Tag = hn::ScalableTag<Element>;
+  using Vector = hn::Vec<Tag>;
+  static constexpr BundleForm form = form_of(bundle);
 
-HWY_INLINE hn::Vec<Words> load_words(const std::uint8_t* from) {
-  return hn::PromoteTo(Words(), hn::LoadU(hn::Rebind<std::uint8_t, Words>(), from));
-}
-HWY_INLINE hn::Vec<Words> load_words(const std::uint16_t* from) {
-  return hn::LoadU(Words(), from);
-}
+  struct Pixel {
+    Transition<Tag> from[form.sources()];
+    const Element* costs;
+    Element* here[form.paths];
+    Vector least[form.paths];
+  };
 
-template <class Element, int count, bool adds>
-void add_up(const SumRow& row) {
-  const Words words;
-  const int lanes = static_cast<int>(hn::Lanes(words));
-  const std::ptrdiff_t step = pitch(row.labels, sizeof(Element)), sum_step = sum_pitch(row.labels);
-  for (int x = 0; x < row.width; ++x) {
-    std::uint16_t* sums = row.sums + x * sum_step;
-    for (int label = 0; label < sum_step; label += lanes) {
-      auto sum = adds ? hn::LoadU(words, sums + label) : hn::Zero(words);
-      for (int path = 0; path < count; ++path)
-        sum = hn::Add(sum, load_words(static_cast<const Element*>(row.paths[path]) + x * step + label));
-      hn::StoreU(sum, words, sums + label);
+  template <class Position>
+  HWY_INLINE void visit_labels(Position position, const PathRow& row, int i, int label, Pixel& pixel) const {
+    const auto cost = hn::LoadU(Tag(), pixel.costs + label);
+    Vector brought[form.paths];
+    for (int p = 0; p < form.paths; ++p) {
+      brought[p] = brought_by(position, pixel.from, p, label);
+      const auto path = hn::SaturatedAdd(cost, brought[p]);
+      hn::StoreU(path, Tag(), pixel.here[p] + label);
+      pixel.least[p] = hn::Min(pixel.least[p], path);
+    }
+    finish(row, i, label, cost, brought);
+  }
+
+  static HWY_INLINE int index(int p, int i) { return form.keeps_two(p) ? i & 1 : i; }
+  static HWY_INLINE int least_index(int i) { return bundle == Bundle::before ? i & 1 : i; }
+
+  HWY_INLINE Transition<Tag> source(const PathRow& row, int i, int s) const {
+    const int p = form.mgm ? s / 2 : s, at = i + form.from[s].pixels;
+    const Line& line = form.from[s].rows == 0 ? row.here : row.above;
+    return {static_cast<const Element*>(line.paths[p]) + index(p, at) * step_,
+            line.least[least_index(at) * most_paths + p], row.large_jump[s][i * row.large_jump_step]};
+  }
+
+  template <class Position>
+  HWY_INLINE Vector brought_by(Position position, const Transition<Tag>* from, int p, int label) const {
+    if constexpr (form.mgm)
+      return hn::AverageRound(from[2 * p].at(position, label, small_jump_),
+                              from[2 * p + 1].at(position, label, small_jump_));
+    else
+      return from[p].at(position, label, small_jump_);
+  }
+
+  // Adds up, or writes, what the paths of a pixel bring.
+  HWY_INLINE void finish(const PathRow& row, int i, int label, Vector cost, const Vector* brought) const {
+    if constexpr (form.paths == 1) {
+      if (row.sums == nullptr)
+        return hn::StoreU(brought[0], Tag(), static_cast<Element*>(row.brought) + i * row.step + label);
+    }
+    Wide<Element> sum = sum_of(brought);
+    const std::ptrdiff_t at = i * row.step + label;
+    if (row.also_brought != nullptr)
+      add_to(sum, widen(hn::LoadU(Tag(), static_cast<const Element*>(row.also_brought) + at)));
+    if (row.other_sums != nullptr) {
+      const std::uint16_t* other = row.other_sums + i * row.other_step + label;
+      for (int part = 0; part < Wide<Element>::parts; ++part)
+        hwy::Prefetch(other + fetched_ahead * row.other_step + part * static_cast<int>(hn::Lanes(Words())));
+      add_to(sum, load_wide<Element>(other));
+    }
+    if (paths_.times > 0) add_to(sum, times(summed_cost(row, at, cost)));
+    std::uint16_t* sums = row.sums + i * row.sum_step + label;
+    for (int part = 0; part < Wide<Element>::parts; ++part) {
+      if (row.streams)
+        hn::Stream(sum.part[part], Words(), sums + part * static_cast<int>(hn::Lanes(Words())));
+      else
+        hn::StoreU(sum.part[part], Words(), sums + part * static_cast<int>(hn::Lanes(Words())));
+    }
+  }
+
+  HWY_INLINE Wide<Element> sum_of(const Vector* brought) const {
+    constexpr int together = pairs && form.paths > 1 ? 2 : 1;
+    const auto add_up = [&](int p) HWY_ATTR {
+      return widen(together == 2 ? hn::Add(brought[p], brought[p + 1]) : brought[p]);
+    };
+    Wide<Element> sum = add_up(0);
+    for (int p = together; p < form.paths; p += together) add_to(sum, add_up(p));
+    return sum;
+  }
+
+  HWY_INLINE Wide<Element> summed_cost(const PathRow& row, std::ptrdiff_t at, Vector cost) const {
+    if constexpr (sizeof(Cost) == sizeof(Element))
+      return widen(cost);
+    else
+      return load_wide<Element>(static_cast<const std::uint16_t*>(row.summed_costs) + at);
+  }
+  HWY_INLINE Wide<Element> times(Wide<Element> cost) const {
+    const auto factor = hn::Set(Words(), static_cast<std::uint16_t>(paths_.times));
+    for (int part = 0; part < Wide<Element>::parts; ++part)
+      cost.part[part] = hn::Mul(cost.part[part], factor);
+    return cost;
+  }
+
+  const Paths& paths_;
+  const std::ptrdiff_t step_;
+  const Vector small_jump_;
+  const int lanes_ = static_cast<int>(hn::Lanes(Tag()));
+};
+
+// Rows take turns, which hides how long a pixel waits for the one before.
+template <class Element, class Cost, Bundle bundle, bool pairs>
+void follow_as(const Paths& paths) {
+  const Follower<Element, Cost, bundle, pairs> follower(paths);
+  if (paths.count == 1) {
+    const PathRow row = paths.rows[0];
+    for (int i = row.first; i < row.last; ++i) follower.visit(row, i);
+    return;
+  }
+  int longest = 0;
+  for (int k = 0; k < paths.count; ++k) longest = std::max(longest, paths.rows[k].last - paths.rows[k].first);
+  for (int j = 0; j < longest; ++j) {
+    for (int k = 0; k < paths.count; ++k) {
+      const PathRow& row = paths.rows[k];
+      if (row.first + j < row.last) follower.visit(row, row.first + j);
     }
   }
 }
 
-template <class Element, int count>
-void add_up_paths(const SumRow& row) {
-  if (row.count != count) return add_up_paths<Element, count - 1>(row);
-  row.adds ? add_up<Element, count, true>(row) : add_up<Element, count, false>(row);
-}
-template <>
-void add_up_paths<std::uint8_t, 0>(const SumRow&) {}
-template <>
-void add_up_paths<std::uint16_t, 0>(const SumRow&) {}
-
-void add_up_row_here(const SumRow& row) {
-  row.element_bytes == 1 ? add_up_paths<std::uint8_t, most_paths>(row)
-                         : add_up_paths<std::uint16_t, most_paths>(row);
-}
-
-// Decisions
-
-// The lowest of the sums of a pixel. Those beyond its labels are left out.
-HWY_INLINE std::uint16_t lowest(const std::uint16_t* sums, int labels) {
-  const Words words;
-  const int lanes = static_cast<int>(hn::Lanes(words));
-  auto least = hn::Set(words, highest<std::uint16_t>);
-  int label = 0;
-  for (; label + lanes <= labels; label += lanes) least = hn::Min(least, hn::LoadU(words, sums + label));
-  std::uint16_t found = lowest_lane(words, least);
-  for (; label < labels; ++label) found = std::min(found, sums[label]);
-  return found;
-}
-
-// The first label with a sum that occurs.
-HWY_INLINE int find(const std::uint16_t* sums, std::uint16_t sum) {
-  const Words words;
-  const auto wanted = hn::Set(words, sum);
-  for (int label = 0;; label += static_cast<int>(hn::Lanes(words))) {
-    const auto found = hn::FindFirstTrue(words, hn::Eq(hn::LoadU(words, sums + label), wanted));
-    if (found >= 0) return label + static_cast<int>(found);
+template <class Element, class Cost, bool pairs>
+void follow_bundle(const Paths& paths) {
+  switch (paths.bundle) {
+    case Bundle::before:
+      return follow_as<Element, Cost, Bundle::before, pairs>(paths);
+    case Bundle::cross:
+      return follow_as<Element, Cost, Bundle::cross, pairs>(paths);
+    case Bundle::star:
+      return follow_as<Element, Cost, Bundle::star, pairs>(paths);
+    case Bundle::corner:
+      return follow_as<Element, Cost, Bundle::corner, pairs>(paths);
+    case Bundle::corner_and_sides:
+      return follow_as<Element, Cost, Bundle::corner_and_sides, pairs>(paths);
+    case Bundle::sides:
+      return follow_as<Element, Cost, Bundle::sides, pairs>(paths);
   }
 }
 
-Decided decide_here(const std::uint16_t* sums, int labels, bool wants_rival) {
-  Decided found{};
-  found.best = lowest(sums, labels);
-  found.label = find(sums, found.best);
-  if (found.label > 0) found.before = sums[found.label - 1];
-  if (found.label + 1 < labels) found.after = sums[found.label + 1];
-  if (!wants_rival) return found;
-  const int below = std::max(0, found.label - 1), above = std::min(labels, found.label + 2);
-  found.has_rival = below > 0 || above < labels;
-  found.rival = std::min(lowest(sums, below), lowest(sums + above, labels - above));
-  return found;
+template <class Element, class Cost>
+void follow_elements(const Paths& paths) {
+  paths.pairs ? follow_bundle<Element, Cost, true>(paths) : follow_bundle<Element, Cost, false>(paths);
 }
 
-void take_right_here(const std::uint16_t* sums, int first, int last, int at, const RightRow& right) {
-  const Words words;
-  const int lanes = static_cast<int>(hn::Lanes(words));
-  int label = first;
-  std::uint16_t *lowest = right.lowest + at - first, *labels = right.labels + at - first;
-  for (; label + lanes <= last; label += lanes) {
-    const auto sum = hn::LoadU(words, sums + label), known = hn::LoadU(words, lowest + label);
-    const auto is_lower = hn::Lt(sum, known);
-    hn::StoreU(hn::Min(sum, known), words, lowest + label);
-    hn::StoreU(hn::IfThenElse(is_lower, hn::Iota(words, static_cast<std::uint16_t>(label)),
-                              hn::LoadU(words, labels + label)),
-               words, labels + label);
-  }
-  for (; label < last; ++label) {
-    if (sums[label] >= lowest[label]) continue;
-    lowest[label] = sums[label];
-    labels[label] = static_cast<std::uint16_t>(label);
-  }
+void follow_here(const Paths& paths) {
+  if (paths.path_bytes == 2) return follow_bundle<std::uint16_t, std::uint16_t, true>(paths);
+  paths.cost_bytes == 1 ? follow_elements<std::uint8_t, std::uint8_t>(paths)
+                        : follow_elements<std::uint8_t, std::uint16_t>(paths);
 }
 
 }  // namespace parallax::semi_global::HWY_NAMESPACE
@@ -261,30 +310,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax::semi_global {
 
-HWY_EXPORT(turn_costs_here);
-HWY_EXPORT(follow_row_here);
-HWY_EXPORT(add_up_row_here);
-HWY_EXPORT(decide_here);
-HWY_EXPORT(take_right_here);
+HWY_EXPORT(follow_here);
 
-void turn_costs(const Turn& turn) {
-  HWY_DYNAMIC_DISPATCH(turn_costs_here)(turn);
-}
-
-void follow_row(const PathRow& row) {
-  HWY_DYNAMIC_DISPATCH(follow_row_here)(row);
-}
-
-void add_up_row(const SumRow& row) {
-  HWY_DYNAMIC_DISPATCH(add_up_row_here)(row);
-}
-
-Decided decide(const std::uint16_t* sums, int labels, bool wants_rival) {
-  return HWY_DYNAMIC_DISPATCH(decide_here)(sums, labels, wants_rival);
-}
-
-void take_right(const std::uint16_t* sums, int first, int last, int at, const RightRow& right) {
-  HWY_DYNAMIC_DISPATCH(take_right_here)(sums, first, last, at, right);
+void follow(const Paths& paths) {
+  HWY_DYNAMIC_DISPATCH(follow_here)(paths);
 }
 
 }  // namespace parallax::semi_global
