@@ -39,7 +39,7 @@ enum class RightMap {
 /// Presets of the method "sgm":
 /// - `default`: 8 paths, the best mean error on the Middlebury pairs of docs/semi_global.md;
 /// - `fast`: the same with 4 paths;
-/// - `mgm`: 4 paths with Aggregation::mgm;
+/// - `mgm`: 8 paths with Aggregation::mgm, a higher P2, and the right image matched, too;
 /// - `opencv-sgbm`, `opencv-sgbm-hh`: what OpenCV 4.6 makes of the default arguments of StereoSGBM::create(), with 5 and
 ///   with 8 paths;
 /// - `libsgm`: the settings of libSGM's README.

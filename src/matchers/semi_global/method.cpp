@@ -58,8 +58,10 @@ SemiGlobalParameters fast() {
 }
 
 SemiGlobalParameters mgm() {
-  SemiGlobalParameters parameters = fast();
+  SemiGlobalParameters parameters;
   parameters.aggregation = Aggregation::mgm;
+  parameters.large_jump = 160;
+  parameters.right_map = RightMap::match;
   return parameters;
 }
 
