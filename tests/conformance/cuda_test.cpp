@@ -170,12 +170,9 @@ TEST_P(CudaConformance, TiledBeliefPropagationEqualsTheReference) {
 TEST_P(CudaConformance, SemiGlobalMatchingEqualsTheReference) {
   for_each_seed(GetParam(), [](unsigned seed) {
     const RandomCase random_case("sgm", seed);
-    auto parameters = *random_case.parameters().get_if<SemiGlobalParameters>();
-    parameters.aggregation = Aggregation::sgm;  // mgm is refused
     static const char* const labels_a_thread[] = {"4", "8", "16", "32"};
-    expect_conformance(
-        parameters, random_case.pair(), random_case.with_confidence(), random_case.description(),
-        {{"labels_per_thread", labels_a_thread[seed % 4]}, {"pixels_ahead", seed % 3 == 0 ? "4" : "8"}});
+    expect_conformance(random_case, {{"labels_per_thread", labels_a_thread[seed % 4]},
+                                     {"pixels_ahead", seed % 3 == 0 ? "4" : "8"}});
   });
 }
 

@@ -82,6 +82,7 @@ class Cuda final : public cuda::Plan {
   bool checks_both() const { return parameters_.refine.left_right_check; }
   bool matches_right() const { return checks_both() && parameters_.right_map == RightMap::match; }
   bool takes_right_from_sums() const { return checks_both() && !matches_right(); }
+  bool is_mgm() const { return parameters_.aggregation == Aggregation::mgm; }
   bool has_edges() const { return parameters_.edge_contrast > 0; }
   int bits() const { return model_.fits_bytes() ? 8 : 16; }
   std::size_t volume_words() const {
@@ -145,6 +146,7 @@ class Cuda final : public cuda::Plan {
                              define("LARGE_JUMP", parameters_.large_jump), define("AHEAD", ahead_),
                              define("TABLE_SIZE", static_cast<int>(data_cost::edge_table_size))});
     follow_ = path_program_.kernel("follow").after_previous();
+    follow_front_ = path_program_.kernel("follow_front");
     decide_program_ = program(cuda::semi_global_decide_cu, block_threads,
                               {define("PATHS", parameters_.paths), define("SEGMENT", segment_pixels()),
                                define("WINNERS", parameters_.right_map == RightMap::winners),
@@ -191,7 +193,9 @@ class Cuda final : public cuda::Plan {
   void match_pair(CudaImages::Which pair, const CudaDecision& to, int uniqueness, StreamHandle stream) const {
     images_.find_features(pair, stream);
     find_costs(pair, stream);
-    if (apart_) {
+    if (is_mgm()) {
+      follow_fronts(pair, stream);
+    } else if (apart_) {
       follow(pair, sideways, beside_.fork(stream));
       follow(pair, downwards, stream);
       follow(pair, upwards, stream);
@@ -250,18 +254,35 @@ class Cuda final : public cuda::Plan {
   static bool upwards(Step step) { return step.y < 0; }
 
   void follow(CudaImages::Which pair, Wanted wanted, StreamHandle stream) const {
+    unsigned blocks = 0;
+    const CudaPaths wanted_paths = paths(pair, wanted, blocks);
+    if (blocks > 0) follow_.launch(stream, {blocks}, {path_threads()}, 0, volumes(), wanted_paths);
+  }
+
+  // `blocks`: of all these paths.
+  CudaPaths paths(CudaImages::Which pair, Wanted wanted, unsigned& blocks) const {
     const View<const std::uint16_t> gray = images_.gray(pair);
     CudaPaths paths{};
     paths.gray = gray.data;
     paths.gray_stride = static_cast<int>(gray.stride());
     paths.large_jumps = at(large_jumps_);
-    unsigned blocks = 0;
     int volume = 0, index = 0;
     for (const Step step : steps_of(parameters_.paths)) {
       if (wanted(step)) paths.of[index++] = {step.x, step.y, volume, blocks += blocks_of(step)};
       ++volume;
     }
-    if (blocks > 0) follow_.launch(stream, {blocks}, {path_threads()}, 0, volumes(), paths);
+    return paths;
+  }
+
+  void follow_fronts(CudaImages::Which pair, StreamHandle stream) const {
+    unsigned blocks = 0;
+    const CudaPaths all = paths(pair, anywhere, blocks);
+    const Size size = format().size;
+    const auto most_pixels = static_cast<std::size_t>(std::max(size.width, size.height));
+    const Shape grid{cuda::blocks(most_pixels * static_cast<std::size_t>(dealing_.lanes), path_threads()),
+                     static_cast<unsigned>(parameters_.paths)};
+    for (int front = 0; front < size.width + size.height - 1; ++front)
+      follow_front_.launch(stream, grid, {path_threads()}, 0, volumes(), all, front);
   }
 
   unsigned blocks_of(Step step) const {
@@ -284,7 +305,7 @@ class Cuda final : public cuda::Plan {
   Buffer<std::uint16_t> large_jumps_;
   PlaneBuffer<float> right_disparity_;
   cuda::Program cost_program_, path_program_, decide_program_;
-  Kernel find_costs_, add_window_, follow_, decide_, write_right_;
+  Kernel find_costs_, add_window_, follow_, follow_front_, decide_, write_right_;
 };
 
 }  // namespace
@@ -292,9 +313,6 @@ class Cuda final : public cuda::Plan {
 std::unique_ptr<detail::Plan> make_cuda(const SemiGlobalParameters& parameters, const Device& device,
                                         const ImageFormat& format,
                                         const detail::Configuration& configuration) {
-  if (parameters.aggregation == Aggregation::mgm)
-    throw Error(ErrorCategory::device,
-                "aggregation mgm is not available on device cuda: choose device cpu, or aggregation sgm");
   return std::make_unique<Cuda>(parameters, device, format, configuration);
 }
 

@@ -85,8 +85,9 @@ __device__ __forceinline__ bool beyond_labels(int k) {
   return padded_labels > LABELS && lane_of_pixel() * PER_LANE + k >= LABELS;
 }
 
-__device__ __forceinline__ void pad(Costs& costs) {
-  const auto padded = [](uint32 cost, int k) { return beyond_labels(k) ? PAD : cost; };
+__device__ __forceinline__ void set_padding(Costs& costs, uint32 value) {
+  if constexpr (padded_labels == LABELS) return;
+  const auto padded = [&](uint32 cost, int k) { return beyond_labels(k) ? value : cost; };
 #pragma unroll
   for (int k = 0; k < half_labels; ++k)
     costs.of[k] = padded(costs.of[k] & 0xFFFF, k) | padded(costs.of[k] >> 16, k + half_labels) << 16;

@@ -200,6 +200,6 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
 #pragma unroll
     for (int k = 0; k < half_labels; ++k) sum.of[k] += costs.of[k];
   }
-  if (padded_labels > LABELS && step_y != 0) pad(sum);
+  if (step_y != 0) set_padding(sum, PAD);
   store_lane(pack(sum), to, static_cast<int64>(y) * width + x);
 }

@@ -6,6 +6,9 @@
 // many pixels as the image has rows. LANES threads follow a chain, with the path costs of the last pixel in
 // registers; a launch follows several directions.
 //
+// With MGM, pixels of a path depend on those beside it. A launch follows all directions by one front: a diagonal, row
+// or column of pixels that do not depend on each other, where the fronts before it are done.
+//
 // Specialised by EDGES (0 = the same P2 everywhere), LARGE_JUMP (P2 without edges), SMALL_JUMP, AHEAD (pixels whose
 // data costs are loaded before they are needed), TABLE_SIZE (of P2), BLOCK (threads); and by the macros of
 // cuda_common.h.
@@ -158,6 +161,13 @@ __device__ __forceinline__ void follow_chain(const uint32* volume_of_costs, cons
   }
 }
 
+// P2 by the difference in gray levels, twice in a word.
+__device__ __forceinline__ void load_table(const CudaPaths& paths, uint32* table) {
+  if constexpr (!EDGES) return;
+  for (int i = threadIdx.x; i < TABLE_SIZE; i += BLOCK) table[i] = both(paths.large_jumps[i]);
+  __syncthreads();
+}
+
 // The path of a block, among those of a launch, and the block's number in it.
 struct Task {
   int path;
@@ -195,14 +205,81 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
   __shared__ uint32 table[TABLE_SIZE];
   __shared__ __align__(16) Ahead ahead;
   wait_for_previous();
-  if constexpr (EDGES) {
-    for (int i = threadIdx.x; i < TABLE_SIZE; i += BLOCK) table[i] = both(paths.large_jumps[i]);
-    __syncthreads();
-  }
+  load_table(paths, table);
   const Task task = find_task(paths);
   const Chain chain = find_chain(volumes, paths, task);
   if (paths.of[task.path].x != 0 && paths.of[task.path].y != 0)
     follow_chain<true>(volumes.costs, paths.gray, table, chain, ahead);
   else
     follow_chain<false>(volumes.costs, paths.gray, table, chain, ahead);
+}
+
+// MGM
+
+namespace {
+
+// What a pixel's path costs bring to another: T, or 0 where that lies beyond the border. `step`: from there to here.
+struct Step {
+  int x, y;
+};
+
+struct Pixel {
+  int x, y;
+};
+
+// The pixel of a front, if it has so many. `way`: the sum of both steps that lead to a pixel.
+__device__ __forceinline__ bool find_in_front(const Step& way, int front, int index, int width, int height,
+                                              Pixel& pixel) {
+  int x = index, y = front;  // rows
+  if (way.y == 0) {
+    x = front, y = index;
+  } else if (way.x != 0) {
+    y = index + max(0, front - (width - 1));
+    x = front - y;
+  }
+  pixel = {way.x < 0 ? width - 1 - x : x, way.y < 0 ? height - 1 - y : y};
+  return x >= 0 && x < width && y >= 0 && y < height;
+}
+
+// T of a pixel before another one.
+__device__ __forceinline__ Costs brought_by(const CudaPaths& paths, const uint32* path_costs,
+                                            const uint32* table, const Pixel& here, const Step& step,
+                                            int width, int height) {
+  const int x = here.x - step.x, y = here.y - step.y;
+  const bool is_inside = x >= 0 && x < width && y >= 0 && y < height;
+  const int u = is_inside ? x : here.x, v = is_inside ? y : here.y;
+  State state{unpack(load_lane(path_costs, static_cast<int64>(v) * width + u)), 0};
+  set_padding(state.path, 0x7FFF);
+  state.least = least_of(state.path);
+  uint32 jump = both(LARGE_JUMP);
+  if constexpr (EDGES) {
+    const int64 stride = paths.gray_stride;
+    jump = table[(abs(paths.gray[here.y * stride + here.x] - paths.gray[v * stride + u]) + 128) / 256];
+  }
+  return next(state, Costs{}, is_inside ? jump : 0);
+}
+
+}  // namespace
+
+// Grid: blocks of a front, directions.
+PARALLAX_KERNEL __launch_bounds__(BLOCK)
+    follow_front(CudaVolumes volumes, const __grid_constant__ CudaPaths paths, int front) {
+  __shared__ uint32 table[TABLE_SIZE];
+  load_table(paths, table);
+  const Step step{paths.of[blockIdx.y].x, paths.of[blockIdx.y].y}, turned{-step.y, step.x};
+  const int width = volumes.width, height = volumes.height;
+  Pixel here;
+  const int index = static_cast<int>((blockIdx.x * BLOCK + threadIdx.x) / LANES);
+  const bool is_there =
+      find_in_front({step.x + turned.x, step.y + turned.y}, front, index, width, height, here);
+  if (!is_there) here = {0, 0};
+  uint32* const path_costs = volumes.paths + blockIdx.y * volumes.words;
+  const int64 pixel = static_cast<int64>(here.y) * width + here.x;
+  Costs costs = unpack(load_lane(volumes.costs, pixel));
+  wait_for_previous();
+  const Costs along = brought_by(paths, path_costs, table, here, step, width, height),
+              beside = brought_by(paths, path_costs, table, here, turned, width, height);
+#pragma unroll
+  for (int k = 0; k < half_labels; ++k) costs.of[k] += __vavgu2(along.of[k], beside.of[k]);
+  if (is_there) store_lane(pack(costs), path_costs, pixel);
 }
