@@ -71,6 +71,15 @@ static UNITS volume_cost(const global uchar* memory, const OpenclImages* images,
   return to_units(bounded > -costs->volume_limit ? bounded : -costs->volume_limit);
 }
 
+// What is stored here is too much for a processor's caches.
+INLINE void store_far(Word word, global Value* to) {
+#if PROCESSOR
+  __builtin_nontemporal_store(word, (global Word*)to);
+#else
+  store_word(word, to);
+#endif
+}
+
 // What a work item finds of its pixels: costs, and which right pixels exist.
 typedef struct {
   UNITS costs[PER_SHARE][PIXELS];
@@ -170,7 +179,7 @@ kernel GROUP void find_costs(global uchar* memory, OpenclLevel level, OpenclImag
     if (!has_label(&place, k)) continue;
     Pixels kept;
     FOR_PIXELS(i) { kept.of[i] = (Value)min((UNITS)(found.costs[k][i] - found.least[i]), highest[i]); }
-    store_word(kept.word, to + (place.first_label + k) * level.pitch);
+    store_far(kept.word, to + (place.first_label + k) * level.pitch);
   }
   if (place.first_label > 0) return;
   global uchar* status = memory + images.status + place.y * images.stride + 2 * at + place.odd;
