@@ -38,8 +38,8 @@ enum class Arithmetic {
 ///
 /// Presets of the method "bp":
 /// - `default`: the best mean error on the Middlebury pairs of docs/belief_propagation.md;
-/// - `accurate`: the same with `align_rows` and a weighted median of 7: fewer errors, in about twice the time; not
-///   on cuda, and not in tiles;
+/// - `accurate`: the same with `align_rows` and a weighted median of 7: fewer errors, in about twice the time; only
+///   on reference and cpu, and not in tiles;
 /// - `grauer-gray-2010`: Grauer-Gray & Cavazos 2010: 15 labels for tsukuba, 10 iterations, σ 1;
 /// - `grauer-gray-2019`: Grauer-Gray 2019: 7 iterations, no smoothing.
 /// The published presets give integer labels, without sub-pixel interpolation or refinement.
@@ -79,7 +79,7 @@ struct BeliefPropagationParameters {
 
   /// Finds by how many rows, a fraction that varies smoothly, the right image is lower than the left one, from a
   /// first match; and if that is not negligible, matches again with the right image moved. For pairs that are
-  /// not perfectly rectified. Not on cuda, not in tiles, and not with DataCost::volume.
+  /// not perfectly rectified. Only on reference and cpu, not in tiles, and not with DataCost::volume.
   bool align_rows = false;
 
   /// T: neighbours that differ by k labels cost min(k, T); 0 = disparities / 7.5; 0…1024.

@@ -170,8 +170,7 @@ TEST_P(OpenclBeliefPropagationConformance, EqualsTheReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, OpenclBeliefPropagationConformance,
-                         testing::Range(0u, sanitized ? 2u : 7u));
+INSTANTIATE_TEST_SUITE_P(Seeds, OpenclBeliefPropagationConformance, testing::Range(0u, sanitized ? 2u : 7u));
 
 class OpenclCandidateConformance : public OpenclConformance {};
 

@@ -270,6 +270,8 @@ class Opencl final : public opencl::Plan {
   // Pixels of a work item that finds features.
   int lanes() const { return is_processor() ? 64 : 4; }
 
+  std::size_t lane_group() const { return is_processor() ? 1 : 32; }
+
   static constexpr std::size_t group_pixels = 64;
 
   // One work item for each pixel, or for `lanes` of them.
@@ -294,8 +296,9 @@ class Opencl final : public opencl::Plan {
     const auto finish = [&](const char* stage, const char* right_stage) {
       queue().finish_stage(mirrored ? right_stage : stage);
     };
-    find_inputs_.launch(queue(), {groups_for(size(images_.width), size(lanes())), size(images_.height), 2},
-                        {1}, memory(), pair, images_);
+    find_inputs_.launch(
+        queue(), {groups_for(size(images_.width), size(lanes()) * lane_group()), size(images_.height), 2},
+        {lane_group()}, memory(), pair, images_);
     if (has_edges()) find_edges();
     finish("features", "right_features");
     find_costs(pair);

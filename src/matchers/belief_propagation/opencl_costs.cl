@@ -35,7 +35,8 @@ typedef int Difference;  // in 256ths of a gray level
 #endif
 
 // The difference between two pixels.
-INLINE Difference difference(FEATURE left[FEATURE_PLANES][PIXELS], const global FEATURE* const* right, int i) {
+INLINE Difference difference(FEATURE left[FEATURE_PLANES][PIXELS], const global FEATURE* const* right,
+                             int i) {
 #if COST == CENSUS
   return popcount(left[0][i] ^ right[0][i]);
 #elif COST == BIRCHFIELD_TOMASI
@@ -71,6 +72,15 @@ static UNITS volume_cost(const global uchar* memory, const OpenclImages* images,
   return to_units(bounded > -costs->volume_limit ? bounded : -costs->volume_limit);
 }
 
+// What is stored here is too much for a processor's caches.
+INLINE void store_far(Word word, global Value* to) {
+#if PROCESSOR
+  __builtin_nontemporal_store(word, (global Word*)to);
+#else
+  store_word(word, to);
+#endif
+}
+
 // What a work item finds of its pixels: costs, and which right pixels exist.
 typedef struct {
   UNITS costs[PER_SHARE][PIXELS];
@@ -95,7 +105,9 @@ INLINE void find_costs_of_label(const global uchar* memory, const OpenclImages* 
 #if COST != VOLUME
   // In a loop of its own, which compilers for processors vectorise.
   Difference differences[PIXELS];
-  FOR_PIXELS(i) { differences[i] = difference(left, right, i); }
+  FOR_PIXELS(i) {
+    differences[i] = difference(left, right, i);
+  }
 #endif
   FOR_PIXELS(i) {
 #if COST == VOLUME
@@ -120,16 +132,13 @@ typedef struct {
 
 static void combine_shares(local SharedCosts* shared, Found* found) {
   const int own = get_local_id(0), share = get_local_id(1);
-#pragma unroll
-  for (int i = 0; i < PIXELS; ++i) {
+  FOR_PIXELS(i) {
     shared->least[share][own][i] = found->least[i];
     shared->some[share][own][i] = found->some[i];
     shared->missing[share][own][i] = found->missing[i];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (int other = 0; other < SHARES; ++other)
-#pragma unroll
-    for (int i = 0; i < PIXELS; ++i) {
+  for (int other = 0; other < SHARES; ++other) FOR_PIXELS(i) {
       found->least[i] = min(found->least[i], shared->least[other][own][i]);
       found->some[i] |= shared->some[other][own][i];
       found->missing[i] |= shared->missing[other][own][i];
@@ -144,8 +153,9 @@ kernel GROUP void find_costs(global uchar* memory, OpenclLevel level, OpenclImag
   FEATURE left[FEATURE_PLANES][PIXELS];
   Found found;
 #pragma unroll
-  for (int plane = 0; plane < FEATURE_PLANES; ++plane)
-    FOR_PIXELS(i) { left[plane][i] = features_at(memory, &images, 0, place.y, place.odd, plane)[at + i]; }
+  for (int plane = 0; plane < FEATURE_PLANES; ++plane) FOR_PIXELS(i) {
+      left[plane][i] = features_at(memory, &images, 0, place.y, place.odd, plane)[at + i];
+    }
   FOR_PIXELS(i) {
     found.least[i] = MOST_UNITS;
     found.some[i] = found.missing[i] = 0;
@@ -169,8 +179,10 @@ kernel GROUP void find_costs(global uchar* memory, OpenclLevel level, OpenclImag
   FOR_LABELS(k, &place) {
     if (!has_label(&place, k)) continue;
     Pixels kept;
-    FOR_PIXELS(i) { kept.of[i] = (Value)min((UNITS)(found.costs[k][i] - found.least[i]), highest[i]); }
-    store_word(kept.word, to + (place.first_label + k) * level.pitch);
+    FOR_PIXELS(i) {
+      kept.of[i] = (Value)min((UNITS)(found.costs[k][i] - found.least[i]), highest[i]);
+    }
+    store_far(kept.word, to + (place.first_label + k) * level.pitch);
   }
   if (place.first_label > 0) return;
   global uchar* status = memory + images.status + place.y * images.stride + 2 * at + place.odd;

@@ -64,8 +64,8 @@ static int column_of(const OpenclImages* images, int x) {
 #define REACH_X (COST == CENSUS ? 4 : COST == BIRCHFIELD_TOMASI ? 1 : 0)
 
 // The samples that the features of a work item's pixels need, in one row.
-static void load_row(const global uchar* memory, const OpenclImages* images, int side, int plane, int x, int y,
-                     ushort* row) {
+static void load_row(const global uchar* memory, const OpenclImages* images, int side, int plane, int x,
+                     int y, ushort* row) {
   const int count = LANES + 2 * REACH_X, first = x - REACH_X, mirrored = images->width - 1 - first;
   const global ushort* samples = samples_of(memory, images, side, plane, y);
   if (first < 0 || first + count > images->width)

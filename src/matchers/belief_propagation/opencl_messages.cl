@@ -206,13 +206,11 @@ kernel GROUP void update(global uchar* memory, OpenclLevel level, OpenclSmoothne
     const Values slope = smoothness.slope[direction];
     Values up = carried_up(&shared[direction], slope, alike.reach), down = all_values(NOTHING);
     least[direction] = least_of_shares(&shared[direction]);
-#pragma unroll
-    for (int k = 0; k < PER_SHARE; ++k) {
+    EACH for (int k = 0; k < PER_SHARE; ++k) {
       up = lower(up + slope, TO_VALUES(KEPT(direction, k)));
       KEPT(direction, k) = TO_WORD(up);
     }
-#pragma unroll
-    for (int k = PER_SHARE - 1; k >= 0; --k) down = lower(down + slope, TO_VALUES(KEPT(direction, k)));
+    EACH for (int k = PER_SHARE - 1; k >= 0; --k) down = lower(down + slope, TO_VALUES(KEPT(direction, k)));
     shared[direction].down[get_local_id(1)][get_local_id(0)] = TO_WORD(down);
   }
   barrier(CLK_LOCAL_MEM_FENCE);

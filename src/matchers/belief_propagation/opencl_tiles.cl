@@ -32,13 +32,13 @@ typedef union {
   uint of[ROWS];
 } RowWords;
 
-// The label of a slot, and where the next tiles, by direction, have it.
+// The label of a slot; then where the next tiles, by direction, have it.
 typedef union {
   ushort8 all;
-  struct {
-    ushort label, next[DIRECTIONS];
-  };
+  ushort of[8];
 } Slot;
+#define LABEL_OF(slot) (slot).of[0]
+#define NEXT_OF(slot, direction) (slot).of[1 + (direction)]
 
 // A tile, and the first of a work item's rows.
 typedef struct {
@@ -206,12 +206,12 @@ static Sources find_sources(global uchar* memory, const OpenclTiles* tiles, cons
 // Loads the messages of a slot; returns the belief.
 INLINE Word receive(const Sources* sources, const Place* place, int slot, const Slot* links, Word* messages) {
   const Source* from = sources->from;
-  messages[ABOVE] = FROM_ROWS(receive_vertical(&from[ABOVE], place, ABOVE, slot, links->next[ABOVE]));
-  messages[BELOW] = FROM_ROWS(receive_vertical(&from[BELOW], place, BELOW, slot, links->next[BELOW]));
+  messages[ABOVE] = FROM_ROWS(receive_vertical(&from[ABOVE], place, ABOVE, slot, NEXT_OF(*links, ABOVE)));
+  messages[BELOW] = FROM_ROWS(receive_vertical(&from[BELOW], place, BELOW, slot, NEXT_OF(*links, BELOW)));
   messages[LEFT] =
-      FROM_ROWS(receive_horizontal(&from[LEFT], place, LEFT, ~sources->odd, slot, links->next[LEFT]));
+      FROM_ROWS(receive_horizontal(&from[LEFT], place, LEFT, ~sources->odd, slot, NEXT_OF(*links, LEFT)));
   messages[RIGHT] =
-      FROM_ROWS(receive_horizontal(&from[RIGHT], place, RIGHT, sources->odd, slot, links->next[RIGHT]));
+      FROM_ROWS(receive_horizontal(&from[RIGHT], place, RIGHT, sources->odd, slot, NEXT_OF(*links, RIGHT)));
   Word belief = FROM_ROWS(load_rows(sources->data + slot * TILE_SIDE));
 #pragma unroll
   for (int direction = 0; direction < DIRECTIONS; ++direction) belief = SUM(belief, messages[direction]);
@@ -252,12 +252,12 @@ kernel void update_tiles(global uchar* memory, OpenclTiles tiles, OpenclSmoothne
 #pragma unroll
     for (int direction = 0; direction < DIRECTIONS; ++direction) {
       const Values h = TO_VALUES(DIFFERENCE(belief, messages[direction]));
-      const Values way = slope_over(slope[direction], links.label - previous);
+      const Values way = slope_over(slope[direction], LABEL_OF(links) - previous);
       least[direction] = lower(least[direction], h);
       reach[direction] = lower(raised(reach[direction], way), h);
       *(global Rows*)(to + slot * SLOT_WORDS + direction * TILE_SIDE) = TO_ROWS(TO_WORD(reach[direction]));
     }
-    previous = links.label;
+    previous = LABEL_OF(links);
   }
   const Rows mask = inside_mask(&tiles, &place);
   Values highest[DIRECTIONS];
@@ -292,7 +292,7 @@ static DecidedPixels decide_pixels(global uchar* memory, const OpenclTiles* tile
     Slot links;
     Word messages[DIRECTIONS];
     links.all = slots[slot];
-    take(&decision, links.label, TO_WIDE(receive(&sources, place, slot, &links, messages)));
+    take(&decision, LABEL_OF(links), TO_WIDE(receive(&sources, place, slot, &links, messages)));
   }
   return pixels_of(&decision);
 }
@@ -453,7 +453,8 @@ static Rows start_rows(const Parents* parents, const OpenclTiles* tiles, const P
     const int y = min(place->row + i, tiles->height - 1 - place->y * TILE_SIDE);
     const int row = y / 2, even = (place->y * TILE_SIDE / 2 + row) & 1;
     const uint first = parents->from[0] ? parents->from[even][row * parents->stride] : parents->everywhere,
-               second = parents->from[0] ? parents->from[1 - even][row * parents->stride] : parents->everywhere;
+               second =
+                   parents->from[0] ? parents->from[1 - even][row * parents->stride] : parents->everywhere;
     words.of[i] = interleave(first, second, place->x);
   }
   return words.rows;
@@ -485,11 +486,11 @@ kernel void open_tiles(global uchar* memory, OpenclTiles tiles, OpenclLevel all,
     const int label = own->s0;
     if (place.row == 0) {
       Slot links;
-      links.label = label;
+      LABEL_OF(links) = label;
 #pragma unroll
       for (int direction = 0; direction < DIRECTIONS; ++direction) {
         const int next = next_tile(&tiles, &place, direction);
-        links.next[direction] = next < 0 ? NO_SLOT : slot_of(memory, &tiles, next, label);
+        NEXT_OF(links, direction) = next < 0 ? NO_SLOT : slot_of(memory, &tiles, next, label);
       }
       *own = links.all;
     }
