@@ -53,7 +53,8 @@ SemiGlobalParameters of_preset(const std::string& name, int labels) {
   return parameters;
 }
 
-void speed(benchmark::State& state, const GrayPair& pair, const SemiGlobalParameters& parameters, int threads) {
+void speed(benchmark::State& state, const GrayPair& pair, const SemiGlobalParameters& parameters,
+           int threads) {
   cv::setNumThreads(1);
   const int window = parameters.window > 1 ? parameters.window : 5, labels = parameters.disparities;
   const cv::Ptr<cv::StereoSGBM> peer =
