@@ -626,7 +626,8 @@ void semi_global_table(const fs::path& pairs) {
     for (const auto& [how, parameters] : {std::pair{"libsgm, 4 paths", as_libsgm(4)},
                                           {"libsgm, 8 paths", as_libsgm(8)},
                                           {"fast", preset<SemiGlobalParameters>("fast")},
-                                          {"default", preset<SemiGlobalParameters>("default")}})
+                                          {"default", preset<SemiGlobalParameters>("default")},
+                                          {"mgm", preset<SemiGlobalParameters>("mgm")}})
       measure(what, how, pair, with_labels(parameters, labels), labels);
   });
 }

@@ -275,8 +275,8 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
   if (!is_there) here = {0, 0};
   uint32* const path_costs = volumes.paths + blockIdx.y * volumes.words;
   const int64 pixel = static_cast<int64>(here.y) * width + here.x;
-  Costs costs = unpack(load_lane(volumes.costs, pixel));
   wait_for_previous();
+  Costs costs = unpack(load_lane(volumes.costs, pixel));
   const Costs along = brought_by(paths, path_costs, table, here, step, width, height),
               beside = brought_by(paths, path_costs, table, here, turned, width, height);
 #pragma unroll
