@@ -123,6 +123,11 @@ def table(results):
     return "\n".join(lines)
 
 
+def overlap(a, b):
+    """Of two boxes: left, top, right, bottom."""
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
 class Plot:
     """Error over time, as SVG: time is logarithmic."""
 
@@ -168,16 +173,21 @@ class Plot:
         yield f'<text x="{self.LEFT}" y="22">pixels off by more than 1, Middlebury 2014, all pixels</text>'
 
     def labels(self):
-        """Texts beside the points, moved up or down where they would overlap."""
-        placed = []
-        for name, _, milliseconds, error in sorted(self.points, key=lambda point: -point[3]):
-            x, y, width = self.x(milliseconds) + 8, self.y(error) + 4, 6.2 * len(name)
-            if x + width > self.WIDTH:
-                x -= width + 16
-            while any(abs(y - v) < 12 and x < u + w and u < x + width for u, v, w in placed):
-                y += 2
-            placed.append((x, y, width))
-            yield f'<text x="{x:.1f}" y="{y:.1f}" font-size="11">{name}</text>'
+        """Texts beside the points, where they cover neither points nor each other."""
+        points = [(self.x(milliseconds), self.y(error)) for _, _, milliseconds, error in self.points]
+        covered = [(x - 5, y - 5, x + 5, y + 5) for x, y in points]
+        for (name, _, _, _), (x, y) in zip(self.points, points):
+            width = 6.2 * len(name)
+            places = [(left, y + down) for down in (4, -8, 16, -20, 28) for left in (x + 8, x - 8 - width)]
+            boxes = [(left, base - 10, left + width, base + 2) for left, base in places]
+            fits = [
+                index
+                for index, box in enumerate(boxes)
+                if box[2] < self.WIDTH and not any(overlap(box, other) for other in covered)
+            ]
+            left, base = places[fits[0] if fits else 0]
+            covered.append(boxes[fits[0] if fits else 0])
+            yield f'<text x="{left:.1f}" y="{base:.1f}" font-size="11">{name}</text>'
 
     def legend(self):
         x = self.WIDTH - self.RIGHT - 90 * len(self.COLOURS)
