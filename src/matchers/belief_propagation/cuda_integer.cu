@@ -15,9 +15,11 @@
 // that a message travels until it meets its bound), EDGES (0 = alike everywhere), HAS_OUTSIDE (a cost),
 // CONFIDENCE, SUB_PIXEL, BLOCK (threads), LEAST_BLOCKS (of updates, that must fit on a multiprocessor;
 // 0 = no demand); and by the macros of cuda_common.h.
+#include "devices/cuda/lanes.h"
 #include "matchers/belief_propagation/cuda_groups.h"
 
 using namespace parallax::belief_propagation;
+using parallax::cuda::over_lanes;
 
 namespace {
 
@@ -54,14 +56,6 @@ __device__ __forceinline__ Place find_place(const CudaIntegerLevel& level) {
   const uint32 y = shown / groups;
   return {static_cast<int>(y), static_cast<int>(shown - y * groups), static_cast<int>(threadIdx.x % LANES),
           index <= last};
-}
-
-template <class Combine>
-__device__ __forceinline__ uint32 over_lanes(uint32 value, const Combine& combine) {
-#pragma unroll
-  for (int step = LANES / 2; step > 0; step /= 2)
-    value = combine(value, __shfl_xor_sync(all_lanes, value, step, LANES));
-  return value;
 }
 
 __device__ __forceinline__ uint32 least_over_lanes(uint32 halves_of_word) {

@@ -12,6 +12,7 @@
 // Specialised by LABELS, LANES, PER_LANE (a multiple of 4), BITS of a path cost (8, 16), PAD.
 #pragma once
 
+#include "devices/cuda/lanes.h"
 #include "devices/cuda/words.h"
 #include "matchers/semi_global/cuda_types.h"
 
@@ -21,6 +22,8 @@ constexpr int padded_labels = LANES * PER_LANE;
 constexpr int lane_words = PER_LANE * BITS / 32;
 constexpr int pixel_words = LANES * lane_words;
 constexpr int half_labels = PER_LANE / 2;
+
+using cuda::over_lanes, cuda::least_over_lanes;
 
 // A lane's costs in memory form.
 using Packed = cuda::Words<lane_words>;
@@ -91,18 +94,6 @@ __device__ __forceinline__ void set_padding(Costs& costs, uint32 value) {
 #pragma unroll
   for (int k = 0; k < half_labels; ++k)
     costs.of[k] = padded(costs.of[k] & 0xFFFF, k) | padded(costs.of[k] >> 16, k + half_labels) << 16;
-}
-
-template <class Combine>
-__device__ __forceinline__ uint32 over_lanes(uint32 value, const Combine& combine) {
-#pragma unroll
-  for (int step = LANES / 2; step > 0; step /= 2)
-    value = combine(value, __shfl_xor_sync(all_lanes, value, step, LANES));
-  return value;
-}
-
-__device__ __forceinline__ uint32 least_over_lanes(uint32 value) {
-  return over_lanes(value, [](uint32 a, uint32 b) { return min(a, b); });
 }
 
 }  // namespace parallax::semi_global

@@ -11,6 +11,7 @@
 // messages).
 #pragma once
 
+#include "devices/cuda/lanes.h"
 #include "devices/cuda/words.h"
 #include "matchers/tiled_belief_propagation/cuda_types.h"
 
@@ -40,6 +41,7 @@ using Packed = cuda::Words<words_of(bits)>;
 using Sums = Packed<BITS>;
 
 using cuda::Access, cuda::access_words, cuda::Between, cuda::Plain, cuda::store;
+using cuda::least_over_lanes, cuda::over_lanes;
 
 template <int bits, class Way = Plain>
 __device__ __forceinline__ Packed<bits> load(const uint32* from) {
@@ -91,18 +93,6 @@ __device__ __forceinline__ int lane_of_pixel() {
 // The label of one half of a word.
 __device__ __forceinline__ int label_of(int word, int high) {
   return lane_of_pixel() * PER_LANE + high * half_labels + word;
-}
-
-template <class Combine>
-__device__ __forceinline__ uint32 over_lanes(uint32 value, const Combine& combine) {
-#pragma unroll
-  for (int step = LANES / 2; step > 0; step /= 2)
-    value = combine(value, __shfl_xor_sync(all_lanes, value, step, LANES));
-  return value;
-}
-
-__device__ __forceinline__ uint32 least_value(uint32 value) {
-  return over_lanes(value, [](uint32 a, uint32 b) { return min(a, b); });
 }
 
 }  // namespace parallax::tiled_belief_propagation
