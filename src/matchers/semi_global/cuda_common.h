@@ -89,7 +89,6 @@ __device__ __forceinline__ bool beyond_labels(int k) {
 }
 
 __device__ __forceinline__ void set_padding(Costs& costs, uint32 value) {
-  if constexpr (padded_labels == LABELS) return;
   const auto padded = [&](uint32 cost, int k) { return beyond_labels(k) ? value : cost; };
 #pragma unroll
   for (int k = 0; k < half_labels; ++k)

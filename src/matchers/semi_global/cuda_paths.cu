@@ -163,9 +163,10 @@ __device__ __forceinline__ void follow_chain(const uint32* volume_of_costs, cons
 
 // P2 by the difference in gray levels, twice in a word.
 __device__ __forceinline__ void load_table(const CudaPaths& paths, uint32* table) {
-  if constexpr (!EDGES) return;
-  for (int i = threadIdx.x; i < TABLE_SIZE; i += BLOCK) table[i] = both(paths.large_jumps[i]);
-  __syncthreads();
+  if constexpr (EDGES) {
+    for (int i = threadIdx.x; i < TABLE_SIZE; i += BLOCK) table[i] = both(paths.large_jumps[i]);
+    __syncthreads();
+  }
 }
 
 // The path of a block, among those of a launch, and the block's number in it.
