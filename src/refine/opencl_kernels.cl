@@ -32,8 +32,8 @@ typedef struct {
 } Stretch;
 
 static Stretch own_stretch(int width) {
-  const int columns = (width + ITEMS_OF_ROW - 1) / ITEMS_OF_ROW;
-  const int first = min((int)get_local_id(0) * columns, width);
+  const int items = get_global_size(0), columns = (width + items - 1) / items;
+  const int first = min((int)get_global_id(0) * columns, width);
   const Stretch stretch = {first, min(first + columns, width)};
   return stretch;
 }
@@ -111,18 +111,31 @@ kernel void join_rows(global uchar* memory, Map map, float range, long links) {
   }
 }
 
+// A work group adds up what it finds for the root of its first pixel: most pixels belong to few sets.
 kernel void add_sizes(global uchar* memory, Map map, float range, long links, long sizes) {
+  local int common_root, common_size;
   const long y = get_global_id(1);
   const global float* row = disparities_of(memory, &map, y);
   volatile global int* all_sizes = (volatile global int*)(memory + sizes);
   const Stretch own = own_stretch(map.width);
+  if (get_local_id(0) == 0) {
+    const int first = (int)y * map.width + min(own.first, map.width - 1);
+    common_root = find_root((volatile global int*)(memory + links), first);
+    common_size = 0;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
   for (int x = own.first; x < own.end;) {
     const int start = x;
     do ++x;
     while (x < own.end && joins_left(row, x, range));
     const int root = find_root((volatile global int*)(memory + links), (int)y * map.width + start);
-    atomic_add(all_sizes + root, x - start);
+    if (root == common_root)
+      atomic_add(&common_size, x - start);
+    else
+      atomic_add(all_sizes + root, x - start);
   }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (get_local_id(0) == 0 && common_size > 0) atomic_add(all_sizes + common_root, common_size);
 }
 
 kernel void remove_speckles(global uchar* memory, Map map, long links, long sizes, int speckle_size) {

@@ -155,13 +155,18 @@ void OpenclPipeline::check_left_right(const opencl::Map& map, const PlaneBuffer<
                            opencl::stride(right), parameters_.left_right_tolerance);
 }
 
+// Groups whose work items have up to `columns` columns each; on a processor, an item has a row.
+Shape OpenclPipeline::groups_of_row(std::size_t columns) const {
+  return {items_of_row_ == 1 ? 1 : groups_for(width_of(size_), columns * items_of_row_), height_of(size_)};
+}
+
 void OpenclPipeline::remove_speckles(const opencl::Map& map, opencl::Queue& queue) const {
-  const Shape rows{1, height_of(size_)}, row{items_of_row_};
+  const Shape row{items_of_row_}, stretches = groups_of_row(4), pixels = groups_of_row(1);
   const cl_long links = opencl::offset(links_), sizes = opencl::offset(sizes_);
-  link_rows_.launch(queue, rows, row, memory_, map, parameters_.speckle_range, links, sizes);
-  join_rows_.launch(queue, rows, row, memory_, map, parameters_.speckle_range, links);
-  add_sizes_.launch(queue, rows, row, memory_, map, parameters_.speckle_range, links, sizes);
-  remove_speckles_.launch(queue, rows, row, memory_, map, links, sizes, parameters_.speckle_size);
+  link_rows_.launch(queue, stretches, row, memory_, map, parameters_.speckle_range, links, sizes);
+  join_rows_.launch(queue, stretches, row, memory_, map, parameters_.speckle_range, links);
+  add_sizes_.launch(queue, stretches, row, memory_, map, parameters_.speckle_range, links, sizes);
+  remove_speckles_.launch(queue, pixels, row, memory_, map, links, sizes, parameters_.speckle_size);
 }
 
 void OpenclPipeline::fill(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) const {

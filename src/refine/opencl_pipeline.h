@@ -62,6 +62,7 @@ class OpenclPipeline {
   };
 
   void check_left_right(const opencl::Map& map, const PlaneBuffer<float>& right, opencl::Queue& queue) const;
+  opencl::Shape groups_of_row(std::size_t columns) const;
   void remove_speckles(const opencl::Map& map, opencl::Queue& queue) const;
   void fill(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) const;
   void fill_planes(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) const;

@@ -49,6 +49,25 @@ TEST_P(OpenclConformance, BlockMatchingEqualsTheReference) {
                      random_case.description());
 }
 
+// Several strips and groups in both directions, and sums of 16 bits and of more.
+TEST(OpenclBlockTest, StripsEqualTheReference) {
+  PARALLAX_NEEDS_OPENCL();
+  PARALLAX_NEEDS_GPU_KERNELS();
+  const Disguised disguised(as_gpu);
+  const SynthPair pair = synthesize({.size = {270, 41}, .disparities = 40});
+  for (const BlockCost cost : {BlockCost::sad, BlockCost::ssd}) {
+    BlockParameters parameters;
+    parameters.cost = cost;
+    parameters.prefilter = Prefilter::none;
+    parameters.min_disparity = -5;
+    parameters.disparities = 45;
+    parameters.uniqueness = 10;
+    parameters.refine = RefineParameters::none();
+    parameters.refine.left_right_check = true;
+    expect_conformance(parameters, views(pair), true, cost == BlockCost::sad ? "sad" : "ssd");
+  }
+}
+
 // Compares every stage.
 void expect_census_conformance(const CensusParameters& parameters, const StereoPair& pair,
                                bool with_confidence, const std::string& which) {

@@ -41,6 +41,8 @@ namespace parallax::opencl {
   F(clEnqueueUnmapMemObject)         \
   F(clGetEventProfilingInfo)         \
   F(clReleaseEvent)                  \
+  F(clWaitForEvents)                 \
+  F(clFlush)                         \
   F(clFinish)
 
 struct Driver {

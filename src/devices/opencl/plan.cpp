@@ -2,6 +2,7 @@
 #include "devices/opencl/plan.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/copy_rows.h"
 
@@ -79,26 +80,20 @@ void Plan::unmap(cl_mem memory, void* mapped) const {
 
 void Plan::run(const StereoPair& pair, const DisparityMap& map) {
   detail::StageClock clock(stage_times);
-  void* result = nullptr;
   try {
     const Pair there = upload(pair);
     clock.finish("upload");
     queue_.start_stages();
     match(there, place(map));
-    result = fetch(map);
+    if (shares_memory())
+      download_at_once(map, clock);
+    else
+      download_bands(map, clock);
   } catch (...) {
-    // Kernels still running read and write the plan's memory.
+    // Commands still running read and write the plan's memory.
     driver().clFinish(queue_.handle());
     throw;
   }
-  if (queue_.measures()) {
-    queue_.add_stage_times(stage_times);
-    clock.restart();
-  } else {
-    clock.finish("match");
-  }
-  copy_out(static_cast<const std::byte*>(result), map);
-  if (shares_memory()) unmap(memory(), result);
   clock.finish("download");
 }
 
@@ -134,50 +129,105 @@ Pair Plan::upload(const StereoPair& pair) {
   const Pair placed = place(pair, bytes);
   if (shares_memory()) {
     std::byte* mapped = map_memory(memory(), CL_MAP_WRITE_INVALIDATE_REGION, pair_.offset, bytes);
-    copy_in(pair, placed, mapped - pair_.offset);
+    for (int side = 0; side < 2; ++side) copy_image(pair, placed, side, mapped - pair_.offset);
+    copy_masks_and_costs(pair, placed, mapped - pair_.offset);
     unmap(memory(), mapped);
     return placed;
   }
-  copy_in(pair, placed, staging_memory_);
-  check(driver().clEnqueueWriteBuffer(queue_.handle(), memory(), CL_FALSE, pair_.offset, bytes,
-                                      staging_memory_ + pair_.offset, 0, nullptr, nullptr),
-        "clEnqueueWriteBuffer of " + std::to_string(bytes) + " bytes");
+  // The left image travels while the right one is copied.
+  copy_image(pair, placed, 0, staging_memory_);
+  write_staged(placed.image[0], placed.image[1]);
+  copy_image(pair, placed, 1, staging_memory_);
+  copy_masks_and_costs(pair, placed, staging_memory_);
+  write_staged(placed.image[1], static_cast<cl_long>(pair_.offset + bytes));
   return placed;
 }
 
+// Writes the bytes [first, end) of the plan's memory from staging_memory_, without waiting.
+void Plan::write_staged(cl_long first, cl_long end) const {
+  const auto start = static_cast<std::size_t>(first), bytes = static_cast<std::size_t>(end - first);
+  check(driver().clEnqueueWriteBuffer(queue_.handle(), memory(), CL_FALSE, start, bytes,
+                                      staging_memory_ + start, 0, nullptr, nullptr),
+        "clEnqueueWriteBuffer of " + std::to_string(bytes) + " bytes");
+}
+
 // `memory`: the address that the pair's offsets count from.
-void Plan::copy_in(const StereoPair& from, const Pair& to, std::byte* memory) const {
-  const ImageView* images[] = {&from.left, &from.right};
+void Plan::copy_image(const StereoPair& from, const Pair& to, int side, std::byte* memory) const {
+  const ImageView& image = side == 0 ? from.left : from.right;
+  const std::size_t bytes = row_bytes(image);
+  copy_rows({static_cast<const std::byte*>(image.data), image.stride_bytes},
+            {memory + to.image[side], static_cast<std::ptrdiff_t>(bytes)}, bytes, format_.size.height,
+            workers_);
+}
+
+void Plan::copy_masks_and_costs(const StereoPair& from, const Pair& to, std::byte* memory) const {
   const View<const std::uint8_t>* masks[] = {&from.left_mask, &from.right_mask};
-  const int height = format_.size.height;
-  for (int side = 0; side < 2; ++side) {
-    const ImageView& image = *images[side];
-    const std::size_t bytes = row_bytes(image);
-    copy_rows({static_cast<const std::byte*>(image.data), image.stride_bytes},
-              {memory + to.image[side], static_cast<std::ptrdiff_t>(bytes)}, bytes, height, workers_);
-    if (masks[side]->empty()) continue;
-    const int width = format_.size.width;
-    copy_rows(const_rows_of(*masks[side]), {memory + to.mask[side], width}, static_cast<std::size_t>(width),
-              height, workers_);
-  }
+  const auto [width, height] = format_.size;
+  for (int side = 0; side < 2; ++side)
+    if (!masks[side]->empty())
+      copy_rows(const_rows_of(*masks[side]), {memory + to.mask[side], width}, static_cast<std::size_t>(width),
+                height, workers_);
   if (volume_labels_ == 0) return;
-  const std::size_t bytes = static_cast<std::size_t>(format_.size.width) * bytes_of_costs();
+  const std::size_t bytes = static_cast<std::size_t>(width) * bytes_of_costs();
   copy_rows({reinterpret_cast<const std::byte*>(from.costs.data), from.costs.stride_bytes},
             {memory + to.costs, static_cast<std::ptrdiff_t>(bytes)}, bytes, height, workers_);
 }
 
-// Waits for the map; returns its address on the host.
-std::byte* Plan::fetch(const DisparityMap& map) const {
+// To be called as soon as the map is complete.
+void Plan::finish_match(detail::StageClock& clock) {
+  if (queue_.measures()) {
+    queue_.add_stage_times(stage_times);
+    clock.restart();
+  } else {
+    clock.finish("match");
+  }
+}
+
+void Plan::download_at_once(const DisparityMap& map, detail::StageClock& clock) {
   const std::size_t start = disparity_.buffer.offset;
   // The confidence comes last, if there is any.
   const bool leaves_some = tells_confidence_ && map.confidence.empty();
   const std::size_t end = leaves_some ? confidence_.buffer.offset : host_bytes_;
-  const std::size_t bytes = end - start;
-  if (shares_memory()) return map_memory(memory(), CL_MAP_READ, start, bytes);
-  check(driver().clEnqueueReadBuffer(queue_.handle(), memory(), CL_TRUE, start, bytes,
-                                     staging_memory_ + start, 0, nullptr, nullptr),
-        "clEnqueueReadBuffer of " + std::to_string(bytes) + " bytes");
-  return staging_memory_ + start;
+  std::byte* mapped = map_memory(memory(), CL_MAP_READ, start, end - start);
+  finish_match(clock);
+  copy_out(mapped - start, map, 0, format_.size.height);
+  unmap(memory(), mapped);
+}
+
+// While a band of rows is copied to the caller, the next ones travel.
+void Plan::download_bands(const DisparityMap& map, detail::StageClock& clock) {
+  constexpr int most_bands = 4;
+  const int height = format_.size.height, bands = std::min(most_bands, height);
+  const auto first_row = [=](int band) {
+    return static_cast<int>(static_cast<std::int64_t>(height) * band / bands);
+  };
+  std::array<Owned<cl_event>, most_bands> arrivals;
+  for (int band = 0; band < bands; ++band)
+    arrivals[static_cast<std::size_t>(band)] = read_band(map, first_row(band), first_row(band + 1));
+  check(driver().clFlush(queue_.handle()), "clFlush");
+  for (int band = 0; band < bands; ++band) {
+    const cl_event arrival = arrivals[static_cast<std::size_t>(band)].get();
+    check(driver().clWaitForEvents(1, &arrival), "clWaitForEvents");
+    if (band == 0) finish_match(clock);
+    copy_out(staging_memory_, map, first_row(band), first_row(band + 1));
+  }
+}
+
+// Reads the rows [first, end) of the map into staging_memory_; returns the event of their arrival.
+Owned<cl_event> Plan::read_band(const DisparityMap& map, int first, int end) const {
+  const auto read_rows = [&](const auto& plane, std::size_t element_bytes, cl_event* arrival) {
+    const std::size_t row_bytes = static_cast<std::size_t>(plane.stride) * element_bytes;
+    const std::size_t start = plane.buffer.offset + static_cast<std::size_t>(first) * row_bytes;
+    const std::size_t bytes = static_cast<std::size_t>(end - first) * row_bytes;
+    check(driver().clEnqueueReadBuffer(queue_.handle(), memory(), CL_FALSE, start, bytes,
+                                       staging_memory_ + start, 0, nullptr, arrival),
+          "clEnqueueReadBuffer of " + std::to_string(bytes) + " bytes");
+  };
+  cl_event arrival = nullptr;
+  read_rows(disparity_, sizeof(float), nullptr);
+  if (!map.confidence.empty()) read_rows(confidence_, sizeof(float), nullptr);
+  read_rows(status_, sizeof(std::uint8_t), &arrival);
+  return {arrival, driver().clReleaseEvent};
 }
 
 void Plan::read(cl_long from, std::size_t bytes, void* to) const {
@@ -192,12 +242,16 @@ void Plan::write(cl_long to, std::size_t bytes, const void* from) const {
         "clEnqueueWriteBuffer of " + std::to_string(bytes) + " bytes");
 }
 
-void Plan::copy_out(const std::byte* from, const DisparityMap& to) const {
+// Copies the rows [first, end). `from`: the address that offsets of the planes count from.
+void Plan::copy_out(const std::byte* from, const DisparityMap& to, int first, int end) const {
   const auto copy = [&](const auto& plane, const auto& view) {
     const std::size_t element = sizeof *view.data;
-    const std::size_t start = plane.buffer.offset - disparity_.buffer.offset;
-    copy_rows({from + start, plane.stride * static_cast<std::ptrdiff_t>(element)}, rows_of(view),
-              static_cast<std::size_t>(view.size.width) * element, view.size.height, workers_);
+    const std::size_t start = plane.buffer.offset;
+    const std::ptrdiff_t stride = plane.stride * static_cast<std::ptrdiff_t>(element);
+    const Rows rows = rows_of(view);
+    copy_rows({from + start + first * stride, stride},
+              {rows.data + first * rows.stride_bytes, rows.stride_bytes},
+              static_cast<std::size_t>(view.size.width) * element, end - first, workers_);
   };
   copy(disparity_, to.disparity);
   copy(status_, to.status);

@@ -71,11 +71,16 @@ class Plan : public detail::Plan {
   void unmap(cl_mem memory, void* mapped) const;
   Pair place(const StereoPair& pair, std::size_t& bytes) const;
   Pair upload(const StereoPair& pair);
-  void copy_in(const StereoPair& from, const Pair& to, std::byte* memory) const;
+  void write_staged(cl_long first, cl_long end) const;
+  void copy_image(const StereoPair& from, const Pair& to, int side, std::byte* memory) const;
+  void copy_masks_and_costs(const StereoPair& from, const Pair& to, std::byte* memory) const;
   // The place of the plan's own map.
   Map place(const DisparityMap& map) const;
-  std::byte* fetch(const DisparityMap& map) const;
-  void copy_out(const std::byte* from, const DisparityMap& to) const;
+  void finish_match(detail::StageClock& clock);
+  void download_at_once(const DisparityMap& map, detail::StageClock& clock);
+  void download_bands(const DisparityMap& map, detail::StageClock& clock);
+  Owned<cl_event> read_band(const DisparityMap& map, int first, int end) const;
+  void copy_out(const std::byte* from, const DisparityMap& to, int first, int end) const;
 
   SharedContext context_;
   ImageFormat format_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block matching on OpenCL: the images are copied and filtered, and one launch makes both maps from them.
+// Block matching on OpenCL: the images are copied and filtered, and searched in tiles, or on a GPU in strips.
 
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include "core/copy_rows.h"
@@ -27,21 +28,86 @@ std::size_t elements(cl_long stride, int rows) {
   return static_cast<std::size_t>(stride) * static_cast<std::size_t>(rows);
 }
 
+std::size_t size(int value) {
+  return static_cast<std::size_t>(value);
+}
+
+// Names of the tunables.
+constexpr const char *columns_a_tile = "columns_per_item", *rows_an_item = "rows_per_item",
+                     *items_a_group = "items_per_group", *shares_of_labels = "shares_of_labels",
+                     *slices_of_labels = "slices_of_labels";
+
 // The pixels of a work item, and the work items of a group. A processor has few work items, whose tiles stay
 // in its first-level cache; a GPU has many, with as little private memory as possible.
 struct TileShape {
   int columns, rows, group_items;
 };
 
-// Names of the tunables.
-constexpr const char *columns_a_tile = "columns_per_item", *rows_a_tile = "rows_per_item",
-                     *items_a_group = "items_per_group";
-
 TileShape tile_shape(const opencl::DeviceInfo& device, const detail::Configuration& configuration) {
   const TileShape by_itself = device.is_processor ? TileShape{128, 16, 1} : TileShape{4, 8, 64};
   return {configuration.value(columns_a_tile, by_itself.columns),
-          configuration.value(rows_a_tile, by_itself.rows),
+          configuration.value(rows_an_item, by_itself.rows),
           configuration.value(items_a_group, by_itself.group_items)};
+}
+
+// How strips are searched: see opencl_strips.cl.
+struct StripShape {
+  static constexpr int lanes = 32, columns = 4;
+  int rows, labels;
+  bool packed;
+  int label_bits;
+  int shares;
+  int slices;  // parts of the labels that different groups have
+};
+
+int bits_of_costs(const Search& search) {
+  return std::bit_width(search.highest_cost + 1);
+}
+
+int bits_of_labels(const Search& search) {
+  return std::bit_width(static_cast<unsigned>(search.labels - 1));
+}
+
+// Whether a GPU searches strips: keys of 32 bits, none of which has all bits set.
+bool searches_strips(const opencl::DeviceInfo& device, const BlockParameters& parameters,
+                     const Search& search) {
+  return !device.is_processor && parameters.cost != BlockCost::zncc && search.highest_value <= 0xFF &&
+         bits_of_costs(search) + bits_of_labels(search) <= 32;
+}
+
+// Work items that have full windows.
+int full_lanes(int window) {
+  return StripShape::lanes - divide_round_up(window - 1, StripShape::columns);
+}
+
+// As many slices as it takes to occupy the device.
+int slices_for(const StripShape& strips, const opencl::DeviceInfo& device, int window, Size size, int labels,
+               bool both_maps) {
+  constexpr int items_a_unit = 1024;
+  const int columns = StripShape::columns * full_lanes(window);
+  const int groups =
+      divide_round_up(size.width, columns) * divide_round_up(size.height, strips.rows) * (both_maps ? 2 : 1);
+  const int items = groups * StripShape::lanes * strips.shares;
+  const int wanted = divide_round_up(items_a_unit * static_cast<int>(device.compute_units), items);
+  return std::clamp(wanted, 1, divide_round_up(labels, strips.labels * strips.shares));
+}
+
+StripShape strip_shape(const BlockParameters& parameters, const Search& search,
+                       const opencl::DeviceInfo& device, Size size,
+                       const detail::Configuration& configuration) {
+  constexpr int rows_by_itself = 18, most_rows = 54;
+  const int window = parameters.window;
+  StripShape strips{};
+  const int rows = configuration.value(rows_an_item, rows_by_itself);
+  strips.rows = window * std::clamp(divide_round_up(rows, window), 1, std::max(1, most_rows / window));
+  strips.packed = bits_of_costs(search) <= 16 && bits_of_labels(search) <= 16;
+  strips.label_bits = strips.packed ? 16 : bits_of_labels(search);
+  strips.labels = strips.packed ? 2 : 1;
+  strips.shares = configuration.value(shares_of_labels, 4);
+  strips.slices = configuration.value(
+      slices_of_labels,
+      slices_for(strips, device, window, size, search.labels, parameters.refine.left_right_check));
+  return strips;
 }
 
 const char* unsigned_type(std::uint64_t highest) {
@@ -65,61 +131,73 @@ void check_device(const opencl::DeviceInfo& device, const BlockParameters& param
                     "need: choose sub-pixel none, or another device");
 }
 
-class Opencl final : public opencl::Plan {
+// Makes the images that are compared; the rest is a search's.
+class OpenclPlan : public opencl::Plan {
  public:
-  Opencl(const BlockParameters& parameters, const Device& device, const ImageFormat& format,
-         const detail::Configuration& configuration)
+  OpenclPlan(const BlockParameters& parameters, const Device& device, const ImageFormat& format)
       : opencl::Plan(device, format, true),
         parameters_(parameters),
         search_(plan_search(parameters, format)),
-        tile_(tile_shape(context().info(), configuration)),
         refinement_(parameters.refine, format, layout_) {
     check_device(context().info(), parameters);
-    reserve_images();
     if (right_map()) right_disparity_ = layout_.reserve_plane<float>(format.size);
   }
 
- private:
+ protected:
+  const BlockParameters& parameters() const { return parameters_; }
+  const Search& search() const { return search_; }
+  OpenclImages& images() { return images_; }
   bool right_map() const { return parameters_.refine.left_right_check; }
-  bool has_statistics() const { return parameters_.cost == BlockCost::zncc; }
   bool has_texture() const { return parameters_.texture_threshold > 0; }
-  bool filters() const { return parameters_.prefilter == Prefilter::x_sobel; }
   bool is_wide() const { return search_.highest_value > 0xFF; }
 
   // Reserves a plane with room beside its columns and rows; returns the offset of pixel (0, 0).
-  cl_long reserve(std::size_t element_bytes, cl_long stride, int columns_before, int rows_before) {
+  cl_long reserve(std::size_t element_bytes, cl_long stride, int columns_before, int rows_before, int rows) {
     const Buffer<std::byte> buffer =
-        layout_.reserve<std::byte>(elements(stride, format().size.height + 2 * rows_before) * element_bytes);
+        layout_.reserve<std::byte>(elements(stride, rows + 2 * rows_before) * element_bytes);
     return offset(buffer) + (rows_before * stride + columns_before) * static_cast<cl_long>(element_bytes);
   }
 
-  // A tile may reach as far out of the other image as it is wide, and its windows a radius further.
-  void reserve_images() {
-    const int width = format().size.width, radius = parameters_.window / 2;
-    const int beside = round_up(tile_.columns, lanes);
-    const int tiles_width = round_up(width, beside);
-    images_.width = width;
+  // `before`: columns beside the image, which windows around pixels as far out of it may reach. `width` and
+  // `rows`: of the images with what a search adds to them.
+  void reserve_images(int before, int width, int rows) {
+    const int radius = parameters_.window / 2;
+    images_.width = format().size.width;
     images_.height = format().size.height;
     images_.radius = radius;
     images_.cap = parameters_.prefilter_cap;
-    images_.before = round_up(beside + radius, lanes);
-    images_.gray_stride = round_up(width, lanes);
-    images_.stride = round_up(tiles_width + 2 * images_.before, 64);
-    images_.validity_stride = images_.statistics_stride = tiles_width + 2 * beside;
+    // Windows begin at a multiple of a vector.
+    images_.before = round_up(before + radius, lanes) + radius;
+    images_.gray_stride = round_up(images_.width, lanes);
+    images_.stride = round_up(width + 2 * images_.before, 64);
+    images_.validity_stride = width + 2 * before;
     const std::size_t value_bytes = is_wide() ? 2 : 1;
     const std::size_t gray_bytes = bytes_per_sample(format().depth);
     for (int side = 0; side < 2; ++side) {
-      images_.gray[side] = reserve(gray_bytes, images_.gray_stride, 0, 0);
-      images_.filtered[side] = reserve(value_bytes, images_.stride, images_.before, radius);
-      images_.validity[side] = reserve(1, images_.validity_stride, beside, 0);
-      if (has_statistics())
-        images_.statistics[side] = reserve(2 * sizeof(double), images_.statistics_stride, beside, 0);
+      images_.gray[side] = reserve(gray_bytes, images_.gray_stride, 0, 0, images_.height);
+      images_.filtered[side] = reserve(value_bytes, images_.stride, images_.before, radius, rows);
+      images_.validity[side] = reserve(1, images_.validity_stride, before, 0, images_.height);
+      images_.keys[side] = -1;
     }
-    images_.responses = -1;
+    images_.rivals = images_.responses = -1;
     if (has_texture())
-      images_.responses =
-          filters() ? images_.filtered[0] : reserve(value_bytes, images_.stride, images_.before, radius);
+      images_.responses = filters() ? images_.filtered[0]
+                                    : reserve(value_bytes, images_.stride, images_.before, radius, rows);
   }
+
+  // What all searches are specialised for.
+  Options common_options() const {
+    return {define("WINDOW", parameters_.window), define("METHOD", static_cast<int>(parameters_.cost)),
+            define("UNIQUENESS", parameters_.uniqueness), define("TEXTURE", has_texture() ? 1 : 0),
+            define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel))};
+  }
+
+ private:
+  virtual void prepare_search() = 0;
+  // Enqueues the search, which leaves both maps.
+  virtual void find_maps(const OpenclSearch& search, const opencl::Map& map) = 0;
+
+  bool filters() const { return parameters_.prefilter == Prefilter::x_sobel; }
 
   void prepare() override {
     const bool own_responses = has_texture() && !filters();
@@ -131,37 +209,8 @@ class Opencl final : public opencl::Plan {
          define("X_SOBEL", filters() ? 1 : 0), define("RESPONSES", own_responses ? 1 : 0)});
     take_ = images_program_.kernel("take");
     filter_ = images_program_.kernel("filter");
-    search_program_ =
-        opencl::Program(context(), {opencl::block_types_cl, opencl::block_search_cl}, search_options());
-    match_ = search_program_.kernel("match");
-    if (has_statistics()) find_statistics_ = search_program_.kernel("find_statistics");
+    prepare_search();
     refinement_.prepare(context(), queue(), memory());
-  }
-
-  Options search_options() const {
-    constexpr std::uint64_t highest_zncc_cost = 2 << 20;
-    const std::uint64_t highest_cost = has_statistics() ? highest_zncc_cost : search_.highest_cost;
-    // Two more than the highest, for "no cost" and "no label".
-    const std::string cost =
-        at_least_ushort(std::max(highest_cost, static_cast<std::uint64_t>(search_.labels)) + 2);
-    const std::string sum = has_statistics() ? at_least_ushort(search_.highest_cost) : cost;
-    return {define("COLUMNS", tile_.columns),
-            define("ROWS", tile_.rows),
-            define("WINDOW", parameters_.window),
-            define("METHOD", static_cast<int>(parameters_.cost)),
-            define("UNIQUENESS", parameters_.uniqueness),
-            define("TEXTURE", has_texture() ? 1 : 0),
-            define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel)),
-            define_text("VALUE", is_wide() ? "ushort" : "uchar"),
-            define_text("SUM", sum),
-            define_text("COST", cost),
-            define_text("NO_COST", cost == "ushort" ? "USHRT_MAX"
-                                   : cost == "uint" ? "UINT_MAX"
-                                                    : "ULONG_MAX")};
-  }
-
-  static std::string at_least_ushort(std::uint64_t highest) {
-    return unsigned_type(std::max<std::uint64_t>(highest, 0x100));
   }
 
   void match(const opencl::Pair& pair, const opencl::Map& map) override {
@@ -174,54 +223,174 @@ class Opencl final : public opencl::Plan {
     filter_.launch(queue(), {groups_for(stride, lanes * group_items), extended_rows, 2}, {group_items},
                    memory(), images_);
     queue().finish_stage("prepare");
-    const auto items = static_cast<std::size_t>(tile_.group_items);
-    const std::size_t groups = groups_for(width, static_cast<std::size_t>(tile_.columns) * items);
-    const std::size_t rows = groups_for(height, static_cast<std::size_t>(tile_.rows));
-    if (has_statistics()) {
-      find_statistics_.launch(queue(), {groups, rows, 2}, {items}, memory(), images_);
-      queue().finish_stage("statistics");
-    }
-    OpenclSearch search{search_.lowest,
-                        search_.labels,
-                        parameters_.texture_threshold,
-                        {pair.mask[0] >= 0, pair.mask[1] >= 0},
-                        offset(right_disparity_),
-                        opencl::stride(right_disparity_)};
-    match_.launch(queue(), {groups, rows, right_map() ? 2u : 1u}, {items}, memory(), images_, search, map);
+    find_maps({search_.lowest,
+               search_.labels,
+               parameters_.texture_threshold,
+               {pair.mask[0] >= 0, pair.mask[1] >= 0},
+               offset(right_disparity_),
+               opencl::stride(right_disparity_)},
+              map);
     queue().finish_stage("search");
     refinement_.enqueue(pair, map, right_disparity_, queue());
   }
 
   BlockParameters parameters_;
   Search search_;
-  TileShape tile_;
   refine::OpenclPipeline refinement_;
   OpenclImages images_{};
   PlaneBuffer<float> right_disparity_;
-  opencl::Program images_program_, search_program_;
-  opencl::Kernel take_, filter_, match_, find_statistics_;
+  opencl::Program images_program_;
+  opencl::Kernel take_, filter_;
 };
+
+// One launch makes both maps from the images.
+class Tiles final : public OpenclPlan {
+ public:
+  Tiles(const BlockParameters& parameters, const Device& device, const ImageFormat& format,
+        const detail::Configuration& configuration)
+      : OpenclPlan(parameters, device, format), tile_(tile_shape(context().info(), configuration)) {
+    // A tile may reach as far out of the other image as it is wide, and its windows a radius further.
+    const int beside = round_up(tile_.columns, lanes), height = format.size.height;
+    reserve_images(beside, round_up(format.size.width, beside), height);
+    images().statistics_stride = images().validity_stride;
+    if (has_statistics())
+      for (auto& statistics : images().statistics)
+        statistics = reserve(2 * sizeof(double), images().statistics_stride, beside, 0, height);
+  }
+
+ private:
+  bool has_statistics() const { return parameters().cost == BlockCost::zncc; }
+
+  void prepare_search() override {
+    program_ = opencl::Program(
+        context(), {opencl::block_types_cl, opencl::block_decision_cl, opencl::block_tiles_cl}, options());
+    match_ = program_.kernel("match");
+    if (has_statistics()) find_statistics_ = program_.kernel("find_statistics");
+  }
+
+  Options options() const {
+    constexpr std::uint64_t highest_zncc_cost = 2 << 20;
+    const std::uint64_t highest_cost = has_statistics() ? highest_zncc_cost : search().highest_cost;
+    // Two more than the highest, for "no cost" and "no label".
+    const std::string cost =
+        at_least_ushort(std::max(highest_cost, static_cast<std::uint64_t>(search().labels)) + 2);
+    const std::string sum = has_statistics() ? at_least_ushort(search().highest_cost) : cost;
+    Options options = common_options();
+    options.insert(options.end(), {define("COLUMNS", tile_.columns), define("ROWS", tile_.rows),
+                                   define_text("VALUE", is_wide() ? "ushort" : "uchar"),
+                                   define_text("SUM", sum), define_text("COST", cost),
+                                   define_text("NO_COST", cost == "ushort" ? "USHRT_MAX"
+                                                          : cost == "uint" ? "UINT_MAX"
+                                                                           : "ULONG_MAX")});
+    return options;
+  }
+
+  static std::string at_least_ushort(std::uint64_t highest) {
+    return unsigned_type(std::max<std::uint64_t>(highest, 0x100));
+  }
+
+  void find_maps(const OpenclSearch& search, const opencl::Map& map) override {
+    const auto items = size(tile_.group_items);
+    const std::size_t groups = groups_for(size(format().size.width), size(tile_.columns) * items);
+    const std::size_t rows = groups_for(size(format().size.height), size(tile_.rows));
+    if (has_statistics()) {
+      find_statistics_.launch(queue(), {groups, rows, 2}, {items}, memory(), images());
+      queue().finish_stage("statistics");
+    }
+    match_.launch(queue(), {groups, rows, right_map() ? 2u : 1u}, {items}, memory(), images(), search, map);
+  }
+
+  TileShape tile_;
+  opencl::Program program_;
+  opencl::Kernel match_, find_statistics_;
+};
+
+// The search for a GPU: one launch finds the best labels of both images, others their rivals and the maps.
+class Strips final : public OpenclPlan {
+ public:
+  Strips(const BlockParameters& parameters, const Device& device, const ImageFormat& format,
+         const detail::Configuration& configuration)
+      : OpenclPlan(parameters, device, format),
+        strips_(strip_shape(parameters, search(), context().info(), format.size, configuration)) {
+    // Columns of a group, and a chunk of labels on either side.
+    const int beside = StripShape::lanes * StripShape::columns + lanes;
+    const int rows = round_up(format.size.height, strips_.rows);
+    reserve_images(beside, format.size.width, rows);
+    images().key_stride = format.size.width;
+    for (int side = 0; side < (right_map() ? 2 : 1); ++side) images().keys[side] = reserve_keys();
+    // Whether a run tells confidences is known only then.
+    images().rivals = reserve_keys();
+  }
+
+ private:
+  cl_long reserve_keys() { return reserve(sizeof(cl_uint), images().key_stride, 0, 0, format().size.height); }
+
+  void prepare_search() override {
+    program_ = opencl::Program(
+        context(), {opencl::block_types_cl, opencl::block_decision_cl, opencl::block_strips_cl}, options());
+    find_best_ = program_.kernel("find_best");
+    find_rivals_ = program_.kernel("find_rivals");
+    decide_ = program_.kernel("decide");
+  }
+
+  Options options() {
+    Options options = common_options();
+    options.insert(options.end(), {define("ROWS", strips_.rows), define("PACKED", strips_.packed ? 1 : 0),
+                                   define("LABEL_BITS", strips_.label_bits), define("SHARES", strips_.shares),
+                                   define("STRIDE", images().stride / 4), define_text("COST", "uint"),
+                                   define_text("NO_COST", "UINT_MAX")});
+    return options;
+  }
+
+  void find_maps(const OpenclSearch& search, const opencl::Map& map) override {
+    const Size extent = format().size;
+    const std::size_t sides = right_map() ? 2 : 1;
+    launch_search(find_best_, search, sides);
+    if (parameters().uniqueness > 0 || map.confidence >= 0) launch_search(find_rivals_, search, 1);
+    decide_.launch(queue(), {groups_for(size(extent.width), group_items), size(extent.height), sides},
+                   {group_items}, memory(), images(), search, map);
+  }
+
+  void launch_search(const opencl::Kernel& kernel, const OpenclSearch& search, std::size_t sides) {
+    const Size extent = format().size;
+    const int columns = StripShape::columns * full_lanes(parameters().window);
+    kernel.launch(queue(),
+                  {groups_for(size(extent.width), size(columns)), size(strips_.slices),
+                   groups_for(size(extent.height), size(strips_.rows)) * sides},
+                  {StripShape::lanes, size(strips_.shares)}, memory(), images(), search);
+  }
+
+  StripShape strips_;
+  opencl::Program program_;
+  opencl::Kernel find_best_, find_rivals_, decide_;
+};
+
+bool searches_strips(const opencl::DeviceInfo& device, const BlockParameters& parameters,
+                     const ImageFormat& format) {
+  return searches_strips(device, parameters, plan_search(parameters, format));
+}
 
 }  // namespace
 
 std::unique_ptr<detail::Plan> make_opencl(const BlockParameters& parameters, const Device& device,
                                           const ImageFormat& format,
                                           const detail::Configuration& configuration) {
-  return std::make_unique<Opencl>(parameters, device, format, configuration);
+  const opencl::DeviceInfo info = opencl::Context(device.platform, device.index).info();
+  if (searches_strips(info, parameters, format))
+    return std::make_unique<Strips>(parameters, device, format, configuration);
+  return std::make_unique<Tiles>(parameters, device, format, configuration);
 }
 
-detail::TuningSpace opencl_tuning_space(const BlockParameters& parameters, const Device& device,
-                                        const ImageFormat&) {
-  const opencl::DeviceInfo info = opencl::Context(device.platform, device.index).info();
-  detail::TuningSpace space;
-  space.variant = variant(parameters);
+namespace {
+
+void add_tile_tunables(const opencl::DeviceInfo& info, detail::TuningSpace& space) {
   constexpr const char *of_columns = "Columns that a work item searches",
                        *of_rows = "Rows that a work item searches";
   if (info.is_processor)
-    space.tunables = {{columns_a_tile, of_columns, {32, 64, 256}}, {rows_a_tile, of_rows, {4, 8, 32, 64}}};
+    space.tunables = {{columns_a_tile, of_columns, {32, 64, 256}}, {rows_an_item, of_rows, {4, 8, 32, 64}}};
   else
     space.tunables = {{columns_a_tile, of_columns, {2, 8}},
-                      {rows_a_tile, of_rows, {4, 16}},
+                      {rows_an_item, of_rows, {4, 16}},
                       {items_a_group, "Work items per group", {32, 128, 256}}};
   space.footprint = [info](const detail::Configuration& configuration) {
     const TileShape tile = tile_shape(info, configuration);
@@ -230,6 +399,36 @@ detail::TuningSpace opencl_tuning_space(const BlockParameters& parameters, const
     return detail::Footprint{tile.group_items, bytes_a_pixel * elements(tile.columns, tile.rows) *
                                                    static_cast<std::size_t>(tile.group_items)};
   };
+}
+
+void add_strip_tunables(const opencl::DeviceInfo& info, const BlockParameters& parameters,
+                        const ImageFormat& format, detail::TuningSpace& space) {
+  const Search search = plan_search(parameters, format);
+  const Size size = format.size;
+  space.tunables = {{rows_an_item, "Approximate rows of a work item, which are complete windows", {9, 27}},
+                    {shares_of_labels, "Work items of a group that share the labels of a strip", {2}},
+                    {slices_of_labels, "Groups that share the labels of a strip", {4}}};
+  space.footprint = [=](const detail::Configuration& configuration) {
+    const StripShape strips = strip_shape(parameters, search, info, size, configuration);
+    const int items = StripShape::lanes * strips.shares;
+    // Costs within a window, and keys.
+    const std::size_t bytes_an_item = elements(StripShape::columns, parameters.window) * sizeof(cl_uint);
+    const std::size_t tile = elements(StripShape::lanes * StripShape::columns, strips.rows) * sizeof(cl_uint);
+    return detail::Footprint{items, bytes_an_item * static_cast<std::size_t>(items) + tile};
+  };
+}
+
+}  // namespace
+
+detail::TuningSpace opencl_tuning_space(const BlockParameters& parameters, const Device& device,
+                                        const ImageFormat& format) {
+  const opencl::DeviceInfo info = opencl::Context(device.platform, device.index).info();
+  detail::TuningSpace space;
+  space.variant = variant(parameters);
+  if (searches_strips(info, parameters, format))
+    add_strip_tunables(info, parameters, format, space);
+  else
+    add_tile_tunables(info, space);
   return space;
 }
 

@@ -7,6 +7,12 @@
 // Columns that one work item filters as a vector.
 #define LANES 16
 
+static void clear_keys(global uchar* memory, const OpenclImages* images, int side, int x, long y) {
+  const long at = y * images->key_stride + x;
+  if (images->keys[side] >= 0) ((global uint*)(memory + images->keys[side]))[at] = UINT_MAX;
+  if (side == 0 && images->rivals >= 0) ((global uint*)(memory + images->rivals))[at] = UINT_MAX;
+}
+
 // One work item per pixel of both images. Reads each of the caller's values once.
 kernel void take(global uchar* memory, Pair pair, OpenclImages images) {
   const int x = get_global_id(0), side = get_global_id(2);
@@ -19,6 +25,7 @@ kernel void take(global uchar* memory, Pair pair, OpenclImages images) {
       channels == 1 ? from[0] : (GRAY)((9797u * from[0] + 19234u * from[1] + 3737u * from[2]) >> 15);
   memory[images.validity[side] + y * images.validity_stride + x] =
       pair.mask[side] < 0 || memory[pair.mask[side] + pixel] != 0;
+  clear_keys(memory, &images, side, x, y);
 }
 
 // A gray image extended without limit by repeating its border pixels.

@@ -3,22 +3,9 @@
 // For each label it goes down the rows and keeps the sums of the columns; the windows of a row are sums of
 // WINDOW neighbouring columns.
 //
-// Specialised by COLUMNS, ROWS, WINDOW, METHOD (a BlockCost), UNIQUENESS, TEXTURE (whether there is a
-// threshold), SUB_PIXEL (a SubPixel); and the types VALUE of a filtered pixel, SUM of a window's sum, COST of
-// a label and of the label itself, whose highest value NO_COST neither has.
+// Specialised by COLUMNS, ROWS; the types VALUE of a filtered pixel, SUM of a window's sum, COST of a cost and a
+// label, whose highest value NO_COST neither has; and by the macros of opencl_decision.cl.
 
-// For functions in which an argument determines the shape of a loop.
-#define INLINE __attribute__((always_inline)) static
-
-// Values of BlockCost, and of SubPixel.
-#define SAD 0
-#define SSD 1
-#define ZNCC 2
-#define NO_SUB_PIXEL 0
-#define PARABOLA 1
-
-#define RADIUS (WINDOW / 2)
-#define WINDOW_PIXELS (WINDOW * WINDOW)
 // Columns that the windows of a tile cover.
 #define WIDE (COLUMNS + 2 * RADIUS)
 #define PIXELS (COLUMNS * ROWS)
@@ -143,12 +130,6 @@ INLINE void keep_best(const COST* costs, COST label, Found* found, int row, bool
   }
 }
 
-// The highest cost at which another label makes the best one ambiguous.
-static COST ambiguity_bound(COST best) {
-  const ulong bound = best + (ulong)best * UNIQUENESS / 100;
-  return bound < NO_COST ? (COST)bound : (COST)(NO_COST - 1);
-}
-
 INLINE void keep_rivals(const COST* costs, COST label, Found* found, int row) {
   const COST* labels = found->label + row * COLUMNS;
   COST* rivals = found->rival + row * COLUMNS;
@@ -227,31 +208,6 @@ static void find_textureless(const global uchar* memory, const OpenclImages* ima
 }
 #endif
 
-static uchar status_of(const Found* found, int pixel, bool valid) {
-  if (!valid) return INPUT_MASKED;
-  if (found->best[pixel] == NO_COST) return OUT_OF_RANGE;
-  if (TEXTURE && found->textureless[pixel]) return TEXTURELESS;
-  if (UNIQUENESS > 0 && found->rival[pixel] <= ambiguity_bound(found->best[pixel])) return AMBIGUOUS;
-  return MATCHED;
-}
-
-// See sub_pixel.h.
-static float refined(const Found* found, int pixel, int disparity) {
-  const bool inside = found->before[pixel] != NO_COST && found->after[pixel] != NO_COST;
-  if (SUB_PIXEL == NO_SUB_PIXEL || !inside) return (float)disparity;
-  const long before = found->before[pixel], best = found->best[pixel], after = found->after[pixel];
-  const long steepness = SUB_PIXEL == PARABOLA ? before - 2 * best + after : max(before, after) - best;
-  return (float)disparity + (float)(before - after) / (float)(2 * steepness);
-}
-
-// See confidence.h.
-static float confidence_of(const Found* found, int pixel, bool valid) {
-  const COST best = found->best[pixel], rival = found->rival[pixel];
-  if (!valid || best == NO_COST) return 0.0f;
-  if (rival == NO_COST) return 1.0f;
-  return rival == 0 ? 0.0f : (float)(long)(rival - best) / (float)(long)rival;
-}
-
 static void decide_left(global uchar* memory, const OpenclImages* images, const OpenclSearch* search,
                         const Map* map, const Tile* tile, const Found* found) {
   for (int row = 0; row < tile->rows; ++row) {
@@ -263,10 +219,11 @@ static void decide_left(global uchar* memory, const OpenclImages* images, const 
         (global float*)(memory + map->confidence) + y * map->confidence_stride + tile->x;
     for (int i = 0; i < tile->width; ++i) {
       const int pixel = row * COLUMNS + i;
-      status[i] = status_of(found, pixel, valid[i] != 0);
+      const Costs costs = {found->best[pixel], found->before[pixel], found->after[pixel], found->rival[pixel]};
+      status[i] = status_of(&costs, valid[i] != 0, found->textureless[pixel]);
       disparity[i] =
-          status[i] == MATCHED ? refined(found, pixel, search->lowest + (int)found->label[pixel]) : NO_VALUE;
-      if (map->confidence >= 0) confidence[i] = confidence_of(found, pixel, valid[i] != 0);
+          status[i] == MATCHED ? refined(&costs, search->lowest + (int)found->label[pixel]) : NO_VALUE;
+      if (map->confidence >= 0) confidence[i] = confidence_of(&costs, valid[i] != 0);
     }
   }
 }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Block matching on OpenCL: what a left pixel becomes, by its costs; shared by both searches.
+//
+// Specialised by WINDOW, METHOD (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold), SUB_PIXEL (a
+// SubPixel), and the type COST of a cost, whose highest value NO_COST no cost has.
+
+// For functions in which an argument determines the shape of a loop.
+#define INLINE __attribute__((always_inline)) static
+
+// Values of BlockCost, and of SubPixel.
+#define SAD 0
+#define SSD 1
+#define ZNCC 2
+#define NO_SUB_PIXEL 0
+#define PARABOLA 1
+
+#define RADIUS (WINDOW / 2)
+#define WINDOW_PIXELS (WINDOW * WINDOW)
+
+// NO_COST where there is none.
+typedef struct {
+  COST best;
+  COST before, after;  // of the labels beside the best one
+  COST rival;          // the lowest of labels more than one away from the best
+} Costs;
+
+// The highest cost at which another label makes the best one ambiguous.
+static COST ambiguity_bound(COST best) {
+  const ulong bound = best + (ulong)best * UNIQUENESS / 100;
+  return bound < NO_COST ? (COST)bound : (COST)(NO_COST - 1);
+}
+
+static uchar status_of(const Costs* costs, bool valid, bool textureless) {
+  if (!valid) return INPUT_MASKED;
+  if (costs->best == NO_COST) return OUT_OF_RANGE;
+  if (TEXTURE && textureless) return TEXTURELESS;
+  if (UNIQUENESS > 0 && costs->rival <= ambiguity_bound(costs->best)) return AMBIGUOUS;
+  return MATCHED;
+}
+
+// See sub_pixel.h.
+static float refined(const Costs* costs, int disparity) {
+  const bool inside = costs->before != NO_COST && costs->after != NO_COST;
+  if (SUB_PIXEL == NO_SUB_PIXEL || !inside) return (float)disparity;
+  const long before = costs->before, best = costs->best, after = costs->after;
+  const long steepness = SUB_PIXEL == PARABOLA ? before - 2 * best + after : max(before, after) - best;
+  return (float)disparity + (float)(before - after) / (float)(2 * steepness);
+}
+
+// See confidence.h.
+static float confidence_of(const Costs* costs, bool valid) {
+  const COST best = costs->best, rival = costs->rival;
+  if (!valid || best == NO_COST) return 0.0f;
+  if (rival == NO_COST) return 1.0f;
+  return rival == 0 ? 0.0f : (float)(long)(rival - best) / (float)(long)rival;
+}
