@@ -2,7 +2,8 @@
 // The steps of parallax/refine.h on OpenCL: the same results as the functions beside this file.
 //
 // Where neighbours of a row depend on each other, ITEMS_OF_ROW work items share a row, a stretch each.
-// Specialised by that, by WINDOW (3, 5) of the median, and LANES of a vector of medians (1, 8).
+// Specialised by that, by WINDOW (3, 5) of the median, LANES of a vector of medians (1, 8), and the speckle
+// filter's TILE_WIDTH, TILE_HEIGHT, TILE_ITEMS of a tile's group, and STRETCH.
 
 static global float* disparities_of(global uchar* memory, const Map* map, long y) {
   return (global float*)(memory + map->disparity) + y * map->stride;
@@ -26,133 +27,172 @@ kernel void check_left_right(global uchar* memory, Map map, long right, long rig
   statuses_of(memory, &map, y)[x] = INCONSISTENT;
 }
 
+// Speckle filter. Disjoint sets of pixels, found by many work items at once (after Jaiganesh & Burtscher
+// 2018): first those of a tile, in local memory, then their joins across borders of tiles. A pixel links to
+// another of its set with a lower index, so that links never form a cycle; a root has no link.
+
+#define NO_LINK (-1)
+#define TILE_PIXELS (TILE_WIDTH * TILE_HEIGHT)
+
+static bool connected(float a, float b, float range) {
+  return has_value(a) && has_value(b) && fabs(a - b) <= range;
+}
+
+// Defines two functions for links in `space` memory. find_root: the result may no longer be a root when it is used.
+// Shortens links on the way: a pixel with a link always keeps one, and any link to a pixel nearer the root is
+// correct. join: joins the sets of two pixels.
+#define DEFINE_SETS(space, find_root, join)                             \
+  static int find_root(volatile space int* links, int pixel) {          \
+    for (int next = links[pixel]; next != NO_LINK;) {                   \
+      const int after = links[next];                                    \
+      if (after != NO_LINK) links[pixel] = after;                       \
+      pixel = next;                                                     \
+      next = after;                                                     \
+    }                                                                   \
+    return pixel;                                                       \
+  }                                                                     \
+                                                                        \
+  static void join(volatile space int* links, int a, int b) {           \
+    for (;;) {                                                          \
+      a = find_root(links, a);                                          \
+      b = find_root(links, b);                                          \
+      if (a == b) return;                                               \
+      const int low = min(a, b), high = max(a, b);                      \
+      const int found = atomic_cmpxchg(links + high, NO_LINK, low);     \
+      if (found == NO_LINK) return;                                     \
+      a = found;                                                        \
+      b = low;                                                          \
+    }                                                                   \
+  }
+
+DEFINE_SETS(local, find_root_of_tile, join_in_tile)
+DEFINE_SETS(global, find_root, join)
+
+typedef struct {
+  float values[TILE_PIXELS];
+  int links[TILE_PIXELS], sizes[TILE_PIXELS];
+} Tile;
+
+static bool joins_left(const local Tile* tile, int pixel, float range) {
+  return pixel % TILE_WIDTH > 0 && connected(tile->values[pixel - 1], tile->values[pixel], range);
+}
+
+static bool joins_above(const local Tile* tile, int pixel, float range) {
+  return connected(tile->values[pixel - TILE_WIDTH], tile->values[pixel], range);
+}
+
+// A run that continues from another stretch links to its last pixel there.
+static void link_runs(local Tile* tile, int first, float range) {
+  for (int pixel = first, start = first; pixel < first + STRETCH; ++pixel) {
+    const bool joins = joins_left(tile, pixel, range);
+    if (!joins) start = pixel;
+    tile->links[pixel] = !joins ? NO_LINK : pixel == first ? pixel - 1 : start;
+  }
+}
+
+// Where both rows continue, the sets are joined already.
+static void join_with_row_above(local Tile* tile, int pixel, float range) {
+  const bool repeats = joins_left(tile, pixel, range) && joins_left(tile, pixel - TILE_WIDTH, range) &&
+                       joins_above(tile, pixel - 1, range);
+  if (joins_above(tile, pixel, range) && !repeats) join_in_tile(tile->links, pixel - TILE_WIDTH, pixel);
+}
+
+static void add_runs(local Tile* tile, int first, float range) {
+  for (int pixel = first; pixel < first + STRETCH;) {
+    const int start = pixel;
+    do ++pixel;
+    while (pixel < first + STRETCH && joins_left(tile, pixel, range));
+    atomic_add(&tile->sizes[find_root_of_tile(tile->links, start)], pixel - start);
+  }
+}
+
+// Finds the sets of each tile, and their sizes, stored at roots (0 elsewhere). A group has a tile.
+kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void label_tiles(global uchar* memory, Map map,
+                                                                                float range, long links,
+                                                                                long sizes) {
+  local Tile tile;
+  const int left = get_group_id(0) * TILE_WIDTH, top = get_group_id(1) * TILE_HEIGHT, item = get_local_id(0);
+  const int width = min(TILE_WIDTH, map.width - left), height = min(TILE_HEIGHT, map.height - top);
+  for (int i = item; i < TILE_PIXELS; i += TILE_ITEMS) {
+    const int x = i % TILE_WIDTH, y = i / TILE_WIDTH;
+    tile.values[i] = x < width && y < height ? disparities_of(memory, &map, top + y)[left + x] : NO_VALUE;
+    tile.sizes[i] = 0;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int i = item * STRETCH; i < TILE_PIXELS; i += TILE_ITEMS * STRETCH) link_runs(&tile, i, range);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int i = item + TILE_WIDTH; i < TILE_PIXELS; i += TILE_ITEMS) join_with_row_above(&tile, i, range);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int i = item * STRETCH; i < TILE_PIXELS; i += TILE_ITEMS * STRETCH) add_runs(&tile, i, range);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int i = item; i < TILE_PIXELS; i += TILE_ITEMS) {
+    const int x = i % TILE_WIDTH, y = i / TILE_WIDTH;
+    if (x >= width || y >= height) continue;
+    const int root = find_root_of_tile(tile.links, i), pixel = (top + y) * map.width + left + x;
+    ((global int*)(memory + links))[pixel] =
+        root == i ? NO_LINK : (top + root / TILE_WIDTH) * map.width + left + root % TILE_WIDTH;
+    ((global int*)(memory + sizes))[pixel] = tile.sizes[i];
+  }
+}
+
+// Joins each tile's sets with those of the tiles above and to the left of it. A group has a tile.
+kernel void join_tiles(global uchar* memory, Map map, float range, long links) {
+  for (int i = get_local_id(0); i < TILE_WIDTH + TILE_HEIGHT; i += get_local_size(0)) {
+    const bool above = i < TILE_WIDTH;
+    const int place = above ? i : i - TILE_WIDTH;  // on the border
+    const int x = (int)get_group_id(0) * TILE_WIDTH + (above ? place : 0);
+    const int y = (int)get_group_id(1) * TILE_HEIGHT + (above ? 0 : place);
+    if (x >= map.width || y >= map.height || (above ? y : x) == 0) continue;
+    const long across = above ? map.stride : 1, along = above ? 1 : map.stride;
+    const global float* here = disparities_of(memory, &map, y) + x;
+    const global float* other = here - across;
+    if (!connected(*other, *here, range)) continue;
+    // Where both sides continue, the sets are joined already.
+    if (place > 0 && connected(other[-along], here[-along], range) && connected(here[-along], *here, range) &&
+        connected(other[-along], *other, range))
+      continue;
+    const int pixel = y * map.width + x;
+    join((volatile global int*)(memory + links), above ? pixel - map.width : pixel - 1, pixel);
+  }
+}
+
+// Adds the sizes of the tiles' roots to those of the final roots. One work item per pixel.
+kernel void add_sizes(global uchar* memory, Map map, long links, long sizes) {
+  const int x = get_global_id(0), pixel = (int)get_global_id(1) * map.width + x;
+  volatile global int* all_links = (volatile global int*)(memory + links);
+  volatile global int* all_sizes = (volatile global int*)(memory + sizes);
+  if (x >= map.width || all_links[pixel] == NO_LINK || all_sizes[pixel] == 0) return;
+  const int root = find_root(all_links, pixel);
+  atomic_add(all_sizes + root, all_sizes[pixel]);
+  // Shortens later searches.
+  all_links[pixel] = root;
+}
+
+// One work item per pixel.
+kernel void remove_speckles(global uchar* memory, Map map, long links, long sizes, int speckle_size) {
+  const int x = get_global_id(0);
+  const long y = get_global_id(1);
+  if (x >= map.width) return;
+  global float* here = disparities_of(memory, &map, y) + x;
+  if (!has_value(*here)) return;
+  const global int* all_links = (const global int*)(memory + links);
+  int root = (int)y * map.width + x;
+  while (all_links[root] != NO_LINK) root = all_links[root];
+  if (((const global int*)(memory + sizes))[root] >= speckle_size) return;
+  *here = NO_VALUE;
+  statuses_of(memory, &map, y)[x] = SPECKLE;
+}
+
 // The columns [first, end) of a work item.
 typedef struct {
   int first, end;
 } Stretch;
 
 static Stretch own_stretch(int width) {
-  const int items = get_global_size(0), columns = (width + items - 1) / items;
-  const int first = min((int)get_global_id(0) * columns, width);
+  const int columns = (width + ITEMS_OF_ROW - 1) / ITEMS_OF_ROW;
+  const int first = min((int)get_local_id(0) * columns, width);
   const Stretch stretch = {first, min(first + columns, width)};
   return stretch;
-}
-
-// Speckle filter. Disjoint sets of pixels, found by many work items at once (after Jaiganesh & Burtscher
-// 2018): first runs of rows, then their joins. A pixel links to another of its set with a lower index, so
-// that links never form a cycle; a root has no link.
-
-#define NO_LINK (-1)
-
-static bool connected(float a, float b, float range) {
-  return has_value(a) && has_value(b) && fabs(a - b) <= range;
-}
-
-static bool joins_left(const global float* row, int x, float range) {
-  return x > 0 && connected(row[x - 1], row[x], range);
-}
-
-kernel void link_rows(global uchar* memory, Map map, float range, long links, long sizes) {
-  const long y = get_global_id(1);
-  const global float* row = disparities_of(memory, &map, y);
-  global int* links_of_row = (global int*)(memory + links) + y * map.width;
-  global int* sizes_of_row = (global int*)(memory + sizes) + y * map.width;
-  const Stretch own = own_stretch(map.width);
-  int start = own.first;
-  for (int x = own.first; x < own.end; ++x) {
-    const bool joins = joins_left(row, x, range);
-    if (!joins) start = x;
-    // A run that continues from another stretch links to its last pixel there.
-    const int link = joins ? (x == own.first ? x - 1 : start) : NO_LINK;
-    links_of_row[x] = link == NO_LINK ? NO_LINK : (int)y * map.width + link;
-    sizes_of_row[x] = 0;
-  }
-}
-
-// The result may no longer be a root when it is used. Shortens links on the way: a pixel with a link always
-// keeps one, and any link to a pixel nearer the root is correct.
-static int find_root(volatile global int* links, int pixel) {
-  for (int next = links[pixel]; next != NO_LINK;) {
-    const int after = links[next];
-    if (after != NO_LINK) links[pixel] = after;
-    pixel = next;
-    next = after;
-  }
-  return pixel;
-}
-
-static void join(volatile global int* links, int a, int b) {
-  for (;;) {
-    a = find_root(links, a);
-    b = find_root(links, b);
-    if (a == b) return;
-    const int low = min(a, b), high = max(a, b);
-    const int found = atomic_cmpxchg(links + high, NO_LINK, low);
-    if (found == NO_LINK) return;
-    a = found;
-    b = low;
-  }
-}
-
-kernel void join_rows(global uchar* memory, Map map, float range, long links) {
-  const long y = get_global_id(1);
-  if (y == 0) return;
-  const global float* row = disparities_of(memory, &map, y);
-  const global float* above = disparities_of(memory, &map, y - 1);
-  const Stretch own = own_stretch(map.width);
-  bool joined = false;
-  for (int x = own.first; x < own.end; ++x) {
-    const bool joins = connected(above[x], row[x], range);
-    // Where both rows continue, the sets are joined already.
-    const bool repeats = joined && joins_left(row, x, range) && joins_left(above, x, range);
-    if (joins && !repeats)
-      join((volatile global int*)(memory + links), (int)(y - 1) * map.width + x, (int)y * map.width + x);
-    joined = joins;
-  }
-}
-
-// A work group adds up what it finds for the root of its first pixel: most pixels belong to few sets.
-kernel void add_sizes(global uchar* memory, Map map, float range, long links, long sizes) {
-  local int common_root, common_size;
-  const long y = get_global_id(1);
-  const global float* row = disparities_of(memory, &map, y);
-  volatile global int* all_sizes = (volatile global int*)(memory + sizes);
-  const Stretch own = own_stretch(map.width);
-  if (get_local_id(0) == 0) {
-    const int first = (int)y * map.width + min(own.first, map.width - 1);
-    common_root = find_root((volatile global int*)(memory + links), first);
-    common_size = 0;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (int x = own.first; x < own.end;) {
-    const int start = x;
-    do ++x;
-    while (x < own.end && joins_left(row, x, range));
-    const int root = find_root((volatile global int*)(memory + links), (int)y * map.width + start);
-    if (root == common_root)
-      atomic_add(&common_size, x - start);
-    else
-      atomic_add(all_sizes + root, x - start);
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (get_local_id(0) == 0 && common_size > 0) atomic_add(all_sizes + common_root, common_size);
-}
-
-kernel void remove_speckles(global uchar* memory, Map map, long links, long sizes, int speckle_size) {
-  const long y = get_global_id(1);
-  global float* row = disparities_of(memory, &map, y);
-  global uchar* status = statuses_of(memory, &map, y);
-  const global int* all_links = (const global int*)(memory + links);
-  const global int* all_sizes = (const global int*)(memory + sizes);
-  const Stretch own = own_stretch(map.width);
-  for (int x = own.first; x < own.end; ++x) {
-    if (!has_value(row[x])) continue;
-    int root = (int)y * map.width + x;
-    while (all_links[root] != NO_LINK) root = all_links[root];
-    if (all_sizes[root] >= speckle_size) continue;
-    row[x] = NO_VALUE;
-    status[x] = SPECKLE;
-  }
 }
 
 // Fills the gap between two values of a row, or beside one, with the lower of them.

@@ -99,13 +99,16 @@ void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue
   lanes_ = is_processor ? 8 : 1;
   guided_lanes_ = is_processor ? 16 : 1;
   guided_items_ = is_processor ? 1 : group_items;
+  speckle_tile_ = is_processor ? SpeckleTile{64, 32, 1, 1, 64} : SpeckleTile{32, 32, 256, 64, 4};
   const int window = takes_median() ? parameters_.median : 3;
   program_ = opencl::Program(
       context, {opencl::refine_types_cl, opencl::refine_kernels_cl},
-      {define("ITEMS_OF_ROW", items_of_row_), define("LANES", lanes_), define("WINDOW", window)});
+      {define("ITEMS_OF_ROW", items_of_row_), define("LANES", lanes_), define("WINDOW", window),
+       define("TILE_WIDTH", speckle_tile_.width), define("TILE_HEIGHT", speckle_tile_.height),
+       define("TILE_ITEMS", speckle_tile_.items), define("STRETCH", speckle_tile_.stretch)});
   check_left_right_ = program_.kernel("check_left_right");
-  link_rows_ = program_.kernel("link_rows");
-  join_rows_ = program_.kernel("join_rows");
+  label_tiles_ = program_.kernel("label_tiles");
+  join_tiles_ = program_.kernel("join_tiles");
   add_sizes_ = program_.kernel("add_sizes");
   remove_speckles_ = program_.kernel("remove_speckles");
   fill_row_ = program_.kernel("fill_row");
@@ -155,18 +158,17 @@ void OpenclPipeline::check_left_right(const opencl::Map& map, const PlaneBuffer<
                            opencl::stride(right), parameters_.left_right_tolerance);
 }
 
-// Groups whose work items have up to `columns` columns each; on a processor, an item has a row.
-Shape OpenclPipeline::groups_of_row(std::size_t columns) const {
-  return {items_of_row_ == 1 ? 1 : groups_for(width_of(size_), columns * items_of_row_), height_of(size_)};
-}
-
 void OpenclPipeline::remove_speckles(const opencl::Map& map, opencl::Queue& queue) const {
-  const Shape row{items_of_row_}, stretches = groups_of_row(4), pixels = groups_of_row(1);
+  const Shape tiles{groups_for(width_of(size_), speckle_tile_.width),
+                    groups_for(height_of(size_), speckle_tile_.height)};
+  const Shape pixels = groups_of(size_, 1), items{group_items};
   const cl_long links = opencl::offset(links_), sizes = opencl::offset(sizes_);
-  link_rows_.launch(queue, stretches, row, memory_, map, parameters_.speckle_range, links, sizes);
-  join_rows_.launch(queue, stretches, row, memory_, map, parameters_.speckle_range, links);
-  add_sizes_.launch(queue, stretches, row, memory_, map, parameters_.speckle_range, links, sizes);
-  remove_speckles_.launch(queue, pixels, row, memory_, map, links, sizes, parameters_.speckle_size);
+  label_tiles_.launch(queue, tiles, {speckle_tile_.items}, memory_, map, parameters_.speckle_range, links,
+                      sizes);
+  join_tiles_.launch(queue, tiles, {speckle_tile_.border_items}, memory_, map, parameters_.speckle_range,
+                     links);
+  add_sizes_.launch(queue, pixels, items, memory_, map, links, sizes);
+  remove_speckles_.launch(queue, pixels, items, memory_, map, links, sizes, parameters_.speckle_size);
 }
 
 void OpenclPipeline::fill(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) const {

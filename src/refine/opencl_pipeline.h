@@ -61,8 +61,13 @@ class OpenclPipeline {
     opencl::Kernel begin_superpixels, join_nearest, move_centres, begin_planes, correct_planes, fill_planes;
   };
 
+  // The tiles in which the speckle filter first finds sets: their size, the work items of a tile and of its
+  // borders, and the pixels of a row that a work item has at a time, which divide the width.
+  struct SpeckleTile {
+    std::size_t width, height, items, border_items, stretch;
+  };
+
   void check_left_right(const opencl::Map& map, const PlaneBuffer<float>& right, opencl::Queue& queue) const;
-  opencl::Shape groups_of_row(std::size_t columns) const;
   void remove_speckles(const opencl::Map& map, opencl::Queue& queue) const;
   void fill(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) const;
   void fill_planes(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) const;
@@ -83,9 +88,10 @@ class OpenclPipeline {
   Buffer<float> candidates_;  // of the fill in directions
   PlaneBuffer<std::uint8_t> guide_;
   cl_mem memory_ = nullptr;
+  SpeckleTile speckle_tile_{};
   std::size_t items_of_row_ = 1, lanes_ = 1, guided_lanes_ = 1, guided_items_ = 1;
   opencl::Program program_;
-  opencl::Kernel check_left_right_, link_rows_, join_rows_, add_sizes_, remove_speckles_, fill_row_,
+  opencl::Kernel check_left_right_, label_tiles_, join_tiles_, add_sizes_, remove_speckles_, fill_row_,
       take_guide_, find_in_columns_, fill_directions_, border_, median_;
   Planes planes_;
   Guided weighted_median_, bilateral_;
