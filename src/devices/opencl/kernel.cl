@@ -5,6 +5,8 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
+#define INLINE __attribute__((always_inline)) static
+
 // Names that host and kernels share.
 typedef int cl_int;
 typedef long cl_long;

@@ -8,8 +8,6 @@
 // a label and of the label itself, whose highest value NO_COST neither has.
 
 // For functions in which an argument determines the shape of a loop.
-#define INLINE __attribute__((always_inline)) static
-
 // Values of BlockCost, and of SubPixel.
 #define SAD 0
 #define SSD 1
