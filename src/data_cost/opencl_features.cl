@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the features of pixels are.
 //
-// Specialised by COST (a DataCost), FEATURE (ulong, uint, ushort), FEATURE_PLANES, and PARTS of a row: see OpenclInputs.
+// Specialised by COST (a DataCost), FEATURE (ulong, uint, ushort), FEATURE_PLANES, and PARTS of a row: see
+// OpenclInputs.
 
 // Values of DataCost.
 #define COLOUR 1

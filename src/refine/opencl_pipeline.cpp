@@ -29,6 +29,14 @@ void write(const opencl::Queue& queue, cl_mem memory, const Buffer<T>& to, const
 
 }  // namespace
 
+void check_divisions(const opencl::DeviceInfo& device, const DecisionRule& rule) {
+  if ((rule.sub_pixel == SubPixel::none && rule.min_confidence == 0) || device.divides_correctly) return;
+  throw Error(ErrorCategory::device,
+              device.text + " (" + device.name +
+                  ") does not round divisions correctly, which sub-pixel disparities and min_confidence "
+                  "need: choose sub-pixel none and no min_confidence, or another device");
+}
+
 OpenclDecision left_map(const opencl::Map& map, const DecisionRule& rule, cl_long before,
                         cl_long before_stride) {
   return {.disparity = map.disparity,

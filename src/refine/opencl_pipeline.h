@@ -14,6 +14,9 @@
 
 namespace parallax::refine {
 
+// \throws Error (device) where decisions divide, and the device does not round divisions correctly
+void check_divisions(const opencl::DeviceInfo& device, const DecisionRule& rule);
+
 // Where decisions of the left image go. `before`: offset of the status of pixels before matching.
 OpenclDecision left_map(const opencl::Map& map, const DecisionRule& rule, cl_long before,
                         cl_long before_stride);

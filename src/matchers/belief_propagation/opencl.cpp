@@ -45,7 +45,7 @@ Layout layout_of(const opencl::DeviceInfo& device, int bits, int labels) {
   return {32 / bits, shares, per_share, std::min(most_words, group_items / shares)};
 }
 
-void check_device(const opencl::DeviceInfo& device, const BeliefPropagationParameters& parameters) {
+void check_available(const BeliefPropagationParameters& parameters) {
   if (parameters.align_rows)
     throw Error(
         ErrorCategory::device,
@@ -55,11 +55,6 @@ void check_device(const opencl::DeviceInfo& device, const BeliefPropagationParam
     throw Error(ErrorCategory::device, "arithmetic " + name_of(parameters.arithmetic) +
                                            " is not available on device opencl: choose fixed8 or fixed16, or "
                                            "device cpu");
-  if ((parameters.sub_pixel != SubPixel::none || parameters.min_confidence > 0) && !device.divides_correctly)
-    throw Error(ErrorCategory::device,
-                device.text + " (" + device.name +
-                    ") does not round divisions correctly, which sub-pixel disparities and min_confidence "
-                    "need: choose sub-pixel none and no min_confidence, or another device");
 }
 
 class Opencl final : public opencl::Plan {
@@ -71,7 +66,8 @@ class Opencl final : public opencl::Plan {
         device_(layout_of(context().info(), bits_, parameters.disparities)),
         images_(model_, format, {2, device_.pixels}, layout_),
         refinement_(parameters.refine, format, layout_) {
-    check_device(context().info(), parameters);
+    check_available(parameters);
+    refine::check_divisions(context().info(), model_.decision());
     data_cost::check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
     if (has_edges()) edge_table_ = reserve(data_cost::edge_table_size * sizeof(cl_uint));
     const std::vector<Size> extents = level_sizes(format.size, parameters.levels);

@@ -50,17 +50,6 @@ int pixels_a_segment(int labels) {
   return std::clamp(most_sums / labels, fewest_pixels, most_pixels);
 }
 
-void check_device(const opencl::DeviceInfo& device, const SemiGlobalParameters& parameters) {
-  if (parameters.aggregation == Aggregation::mgm)
-    throw Error(ErrorCategory::device,
-                "aggregation mgm is not available on device opencl: choose device cpu, or aggregation sgm");
-  if ((parameters.sub_pixel != SubPixel::none || parameters.min_confidence > 0) && !device.divides_correctly)
-    throw Error(ErrorCategory::device,
-                device.text + " (" + device.name +
-                    ") does not round divisions correctly, which sub-pixel disparities and min_confidence "
-                    "need: choose sub-pixel none and no min_confidence, or another device");
-}
-
 class Opencl final : public opencl::Plan {
  public:
   Opencl(const SemiGlobalParameters& parameters, const Device& device, const ImageFormat& format)
@@ -70,7 +59,7 @@ class Opencl final : public opencl::Plan {
         dealing_(deal(parameters.disparities, is_processor())),
         images_(model_, format, {1, dealing_.per_lane + pixels_at_once()}, layout_),
         refinement_(parameters.refine, format, layout_) {
-    check_device(context().info(), parameters);
+    refine::check_divisions(context().info(), model_.decision());
     data_cost::check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
     volumes_ = {.width = format.size.width,
                 .height = format.size.height,
@@ -255,6 +244,9 @@ class Opencl final : public opencl::Plan {
 
 std::unique_ptr<detail::Plan> make_opencl(const SemiGlobalParameters& parameters, const Device& device,
                                           const ImageFormat& format) {
+  if (parameters.aggregation == Aggregation::mgm)
+    throw Error(ErrorCategory::device,
+                "aggregation mgm is not available on device opencl: choose device cpu, or aggregation sgm");
   return std::make_unique<Opencl>(parameters, device, format);
 }
 

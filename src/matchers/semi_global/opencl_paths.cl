@@ -126,10 +126,10 @@ kernel EACH_OF_GROUP void follow(global uchar* memory, OpenclVolumes volumes, Op
 
 #else
 
-// What the lanes of a chain tell each other.
+// What the lanes of a chain tell each other. Aligned for wide loads.
 typedef struct {
   ushort least[LANES], first[LANES], last[LANES];
-} Ends;
+} __attribute__((aligned(16))) Ends;
 
 INLINE void exchange_ends(local Ends* ends, Path* path) {
   const int lane = own_lane();

@@ -47,7 +47,11 @@ typedef union {
 } Packed;
 
 INLINE Word lower(Word a, Word b) {
+#if PROCESSOR
   return a < b ? a : b;
+#else
+  return min(a, b);
+#endif
 }
 
 INLINE Word all_of(int value) {
