@@ -108,7 +108,7 @@ void OpenclImages::find_inputs(const opencl::Pair& pair, bool mirrored, opencl::
   find_inputs_.launch(queue,
                       {groups_for(static_cast<std::size_t>(inputs_.width), lanes_ * items_),
                        static_cast<std::size_t>(inputs_.height), 2},
-                       {items_}, memory_, pair, inputs_);
+                      {items_}, memory_, pair, inputs_);
 }
 
 OpenclCosts OpenclImages::costs(const opencl::Pair& pair) const {

@@ -7,8 +7,8 @@
 #define FOR_PIXELS(p) EACH for (int p = 0; p < PIXELS; ++p)
 
 // In units.
-INLINE Value to_units(float cost) {
-  return (Value)(int)(max(cost, 0.0f) + 0.5f);
+INLINE ushort to_units(float cost) {
+  return (ushort)(int)(max(cost, 0.0f) + 0.5f);
 }
 
 INLINE bool is_label(const OpenclVolumes* volumes, int k) {
@@ -37,7 +37,7 @@ INLINE RightPixels right_pixels(global uchar* memory, const OpenclInputs* inputs
 // The costs of a pixel p after column x, without regard to validity.
 INLINE void find_pixel_costs(global uchar* memory, const OpenclVolumes* volumes, const OpenclInputs* inputs,
                              const OpenclCosts* costs, const RightPixels* right, int x, int y, int p,
-                             Value* found) {
+                             ushort* found) {
 #if COST == VOLUME
   FOR_LABELS(k) {
     const int label = min(first_label() + k, volumes->labels - 1);
@@ -92,18 +92,20 @@ kernel EACH_OF_GROUP void find_costs(global uchar* memory, OpenclVolumes volumes
   uint flags = find_existence(&volumes, &right);
   OVER_LANES(either, flags, shared)
   FOR_PIXELS(p) {
-    Packed found;
-    find_pixel_costs(memory, &volumes, &inputs, &costs, &right, x, y, p, found.of);
+    ushort found[PER_LANE];
+    find_pixel_costs(memory, &volumes, &inputs, &costs, &right, x, y, p, found);
     const bool some = (flags >> p & 1) != 0, missing = (flags >> (p + MISSING) & 1) != 0;
     const bool has_data = valid[p] != 0 && (costs.has_outside || !missing);
-    const Value outside = (Value)(int)costs.outside;
+    const ushort outside = (ushort)(int)costs.outside;
     FOR_LABELS(k) {
-      const Value cost = right.all_exist || right.valid[p - k] != 0 ? found.of[k] : outside;
-      found.of[k] = !is_label(&volumes, k) ? (Value)volumes.padding : has_data ? cost : (Value)0;
+      const ushort cost = right.all_exist || right.valid[p - k] != 0 ? found[k] : outside;
+      found[k] = !is_label(&volumes, k) ? (ushort)volumes.padding : has_data ? cost : (ushort)0;
     }
     if (x + p >= inputs.width) continue;
     const long pixel = (long)y * inputs.width + x + p;
-    store_packed(&found, costs_at(memory, volumes.costs, pixel));
+    Word words[WORDS];
+    set_costs(found, words);
+    store(words, costs_at(memory, volumes.costs, pixel));
     if (own_lane() != 0) continue;
     memory[inputs.status + y * inputs.stride + x + p] = valid[p] == 0 ? INPUT_MASKED
                                                         : some        ? MATCHED
@@ -129,8 +131,10 @@ kernel EACH_OF_GROUP void add_window(global uchar* memory, OpenclVolumes volumes
       sums[k] += costs[k];
     }
   }
-  global Value* sum = costs_at(memory, to, (long)y * volumes.width + x);
-  store(sums, sum);
-  for (int k = 0; k < PER_LANE; ++k)
-    if (!is_label(&volumes, k)) sum[k] = (Value)volumes.padding;
+  ushort padded[PER_LANE];
+  FOR_LABELS(k) {
+    padded[k] = is_label(&volumes, k) ? cost_of_label(sums, k) : (ushort)volumes.padding;
+  }
+  set_costs(padded, sums);
+  store(sums, costs_at(memory, to, (long)y * volumes.width + x));
 }

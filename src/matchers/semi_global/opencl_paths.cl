@@ -146,14 +146,14 @@ INLINE void exchange_ends(local Ends* ends, Path* path) {
 
 // What a step of a chain reads.
 typedef struct {
-  Packed costs;
+  Value costs[VALUES];
   int gray;
 } Input;
 
 INLINE Input load_input(global uchar* memory, const OpenclVolumes* volumes, const OpenclPaths* paths,
                         const Place* place) {
   Input input;
-  input.costs = load_packed(costs_at(memory, volumes->costs, place->pixel));
+  load_values(costs_at(memory, volumes->costs, place->pixel), input.costs);
   input.gray = paths->has_edges ? gray_at(memory, paths, place) : 0;
   return input;
 }
@@ -184,7 +184,7 @@ kernel EACH_OF_GROUP void follow(global uchar* memory, OpenclVolumes volumes, Op
     const ushort jump = large_jump(memory, &paths, &here, input.gray, gray);
     gray = input.gray;
     Word costs[WORDS];
-    unpack(&input.costs, costs);
+    unpack(input.costs, costs);
     Path found;
     find_next(&path, costs, paths.small_jump, jump, &found);
     if (chain < chains) store(found.of + 1, costs_at(memory, out, here.pixel));

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the costs of a pixel lie in memory, and how work items share them.
 //
-// In memory, a pixel has LANES · PER_LANE costs of BITS (8, 16), by label; rows have no gaps. LANES neighbouring work
-// items share a pixel; each has PER_LANE labels that follow one another. On a processor, a work item has all labels,
-// and loops over them that compilers vectorise; on a GPU, costs are in registers, two in each: those of labels k and
-// k + WORDS of a lane. So the neighbours of all labels are in neighbouring words, except at the ends.
+// In memory, a pixel has LANES · PER_LANE costs of BITS (8, 16); rows have no gaps. LANES neighbouring work items share
+// a pixel; each has PER_LANE labels that follow one another.
+//
+// On a processor, a work item has all labels, in order, and loops over them that compilers vectorise. On a GPU, costs are
+// in registers, two in each: word k of a lane has those of labels k and k + WORDS. So the neighbours of all labels are in
+// neighbouring words, except at the ends. In memory they are in the same words, or, in bytes, words 2i and 2i + 1 are
+// the even and the odd bytes of one.
 //
 // Labels beyond the last have the highest data cost and P2 as their data cost. So they neither win nor change a path,
 // because the least path cost of a pixel is at most the highest data cost.
@@ -14,37 +17,25 @@
 #define PITCH (LANES * PER_LANE)
 #define EACH_OF_GROUP __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 
+#if PROCESSOR
+#define EACH
+#define WORDS PER_LANE
+#define VALUES PER_LANE
+typedef ushort Word;
 #if BITS == 8
-typedef uchar Value;
+typedef uchar Value;  // in memory
 #else
 typedef ushort Value;
 #endif
-
-#if PROCESSOR
-typedef ushort Word;
-#define WORDS PER_LANE
-#define EACH
 #else
-typedef ushort2 Word;
+#define EACH UNROLLED
 #define WORDS (PER_LANE / 2)
-#define EACH _Pragma("unroll")
+#define VALUES (PER_LANE * BITS / 32)
+typedef ushort2 Word;
+typedef uint Value;
 #endif
 #define FOR_WORDS(k) EACH for (int k = 0; k < WORDS; ++k)
 #define FOR_LABELS(k) EACH for (int k = 0; k < PER_LANE; ++k)
-
-// A lane's costs in memory form; in computing form they are WORDS words.
-#if PER_LANE * BITS % 128 == 0
-typedef uint4 Block;
-#elif PER_LANE * BITS % 64 == 0
-typedef uint2 Block;
-#else
-typedef uint Block;
-#endif
-#define BLOCKS (PER_LANE * BITS / 8 / (int)sizeof(Block))
-typedef union {
-  Block blocks[BLOCKS];
-  Value of[PER_LANE];
-} Packed;
 
 INLINE Word lower(Word a, Word b) {
 #if PROCESSOR
@@ -69,65 +60,106 @@ static int first_label(void) {
 
 // A lane's costs of pixel number `pixel`.
 INLINE global Value* costs_at(global uchar* memory, long volume, long pixel) {
-  return (global Value*)(memory + volume) + pixel * PITCH + first_label();
+  return (global Value*)(memory + volume) + (pixel * LANES + own_lane()) * VALUES;
 }
 
-INLINE Packed load_packed(const global Value* from) {
-  Packed packed;
-  EACH for (int i = 0; i < BLOCKS; ++i) packed.blocks[i] = ((const global Block*)from)[i];
-  return packed;
-}
-
-INLINE void store_packed(const Packed* packed, global Value* to) {
-  EACH for (int i = 0; i < BLOCKS; ++i)((global Block*)to)[i] = packed->blocks[i];
-}
-
-INLINE void unpack(const Packed* packed, Word* costs) {
 #if PROCESSOR
-  FOR_WORDS(k) {
-    costs[k] = packed->of[k];
-  }
-#else
-  FOR_WORDS(k) {
-    costs[k] = (ushort2)(packed->of[k], packed->of[k + WORDS]);
-  }
-#endif
-}
 
 INLINE void load(const global Value* from, Word* costs) {
-#if PROCESSOR
   FOR_WORDS(k) {
     costs[k] = from[k];
   }
-#else
-  const Packed packed = load_packed(from);
-  unpack(&packed, costs);
-#endif
 }
 
 INLINE void store(const Word* costs, global Value* to) {
-#if PROCESSOR
   FOR_WORDS(k) {
     to[k] = costs[k];
   }
-#else
-  Packed packed;
-  FOR_WORDS(k) {
-    packed.of[k] = costs[k].x;
-    packed.of[k + WORDS] = costs[k].y;
-  }
-  store_packed(&packed, to);
-#endif
 }
 
 // The cost of a lane's label.
 INLINE ushort cost_of_label(const Word* costs, int k) {
-#if PROCESSOR
   return costs[k];
-#else
-  return k < WORDS ? costs[k].x : costs[k - WORDS].y;
-#endif
 }
+
+INLINE void set_costs(const ushort* by_label, Word* costs) {
+  FOR_WORDS(k) {
+    costs[k] = by_label[k];
+  }
+}
+
+#else
+
+// Values that are loaded or stored at once.
+#if VALUES % 4 == 0
+typedef uint4 Block;
+#elif VALUES % 2 == 0
+typedef uint2 Block;
+#else
+typedef uint Block;
+#endif
+#define BLOCK_VALUES ((int)(sizeof(Block) / sizeof(Value)))
+typedef union {
+  Block block;
+  Value of[BLOCK_VALUES];
+} Values;
+
+INLINE void load_values(const global Value* from, Value* values) {
+  EACH for (int i = 0; i < VALUES; i += BLOCK_VALUES) {
+    Values loaded;
+    loaded.block = *(const global Block*)(from + i);
+    EACH for (int j = 0; j < BLOCK_VALUES; ++j) values[i + j] = loaded.of[j];
+  }
+}
+
+INLINE void store_values(const Value* values, global Value* to) {
+  EACH for (int i = 0; i < VALUES; i += BLOCK_VALUES) {
+    Values stored;
+    EACH for (int j = 0; j < BLOCK_VALUES; ++j) stored.of[j] = values[i + j];
+    *(global Block*)(to + i) = stored.block;
+  }
+}
+
+INLINE void unpack(const Value* values, Word* costs) {
+  FOR_WORDS(k) {
+#if BITS == 8
+    costs[k] = as_ushort2(values[k / 2] >> k % 2 * 8 & 0x00FF00FFu);
+#else
+    costs[k] = as_ushort2(values[k]);
+#endif
+  }
+}
+
+INLINE void load(const global Value* from, Word* costs) {
+  Value values[VALUES];
+  load_values(from, values);
+  unpack(values, costs);
+}
+
+INLINE void store(const Word* costs, global Value* to) {
+  Value values[VALUES];
+  EACH for (int i = 0; i < VALUES; ++i) {
+#if BITS == 8
+    values[i] = (as_uint(costs[2 * i]) & 0x00FF00FFu) | (as_uint(costs[2 * i + 1]) & 0x00FF00FFu) << 8;
+#else
+    values[i] = as_uint(costs[i]);
+#endif
+  }
+  store_values(values, to);
+}
+
+// The cost of a lane's label.
+INLINE ushort cost_of_label(const Word* costs, int k) {
+  return k < WORDS ? costs[k].x : costs[k - WORDS].y;
+}
+
+INLINE void set_costs(const ushort* by_label, Word* costs) {
+  FOR_WORDS(k) {
+    costs[k] = (ushort2)(by_label[k], by_label[k + WORDS]);
+  }
+}
+
+#endif
 
 // What all lanes of a pixel find, combined. `shared`: a uint for each work item of the group, read by none.
 #if LANES == 1
