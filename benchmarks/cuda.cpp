@@ -493,6 +493,12 @@ void in_flight_table() {
   }
 }
 
+SemiGlobalParameters as_libsgm(int paths) {
+  auto parameters = preset<SemiGlobalParameters>("libsgm");
+  parameters.paths = paths;
+  return parameters;
+}
+
 // Runs the same matches on every OpenCL device.
 void opencl_table(const fs::path& pairs) {
   std::printf(
@@ -512,6 +518,10 @@ void opencl_table(const fs::path& pairs) {
     list.emplace_back("bp, all labels on all levels", bp);
     bp.arithmetic = Arithmetic::fixed16;
     list.emplace_back("bp, all labels on all levels, fixed16", bp);
+    for (const int paths : {4, 8})
+      list.emplace_back("sgm libsgm, " + std::to_string(paths) + " paths",
+                        with_labels(as_libsgm(paths), labels));
+    list.emplace_back("sgm default", with_labels(preset<SemiGlobalParameters>("default"), labels));
     for (const auto& [name, parameters] : list) {
       const double cuda = host_to_host(parameters, {DeviceKind::cuda}, pair);
       for (const DeviceDescription& found : list_devices()) {
@@ -604,12 +614,6 @@ void tiled_table(const fs::path& pairs) {
               "memocode-2013-tuned");
 
   tiled_default_table(pairs);
-}
-
-SemiGlobalParameters as_libsgm(int paths) {
-  auto parameters = preset<SemiGlobalParameters>("libsgm");
-  parameters.paths = paths;
-  return parameters;
 }
 
 template <class Action>

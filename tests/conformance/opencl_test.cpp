@@ -255,6 +255,100 @@ TEST(OpenclBeliefPropagationTest, WhatItLacksIsRefusedByName) {
   refuses(parameters, "align_rows");
 }
 
+// A case of semi-global matching that OpenCL can match.
+SemiGlobalParameters for_opencl(SemiGlobalParameters parameters) {
+  parameters.aggregation = Aggregation::sgm;  // mgm is refused
+  const bool left_right_check = parameters.refine.left_right_check;
+  parameters.refine = RefineParameters::none();
+  parameters.refine.left_right_check = left_right_check;
+  return parameters;
+}
+
+// Every data cost, by turns with the kernels for processors and those for GPUs.
+class OpenclSemiGlobalConformance : public OpenclConformance {
+ protected:
+  static DataCost cost() {
+    constexpr DataCost costs[] = {DataCost::absolute_difference,
+                                  DataCost::absolute_difference_colour,
+                                  DataCost::census,
+                                  DataCost::birchfield_tomasi,
+                                  DataCost::volume,
+                                  DataCost::census_centre_symmetric,
+                                  DataCost::gradient_birchfield_tomasi};
+    return costs[GetParam() % std::size(costs)];
+  }
+
+  // The case with this cost, if that is possible. All cases have the same kernels but for the bits of costs, because
+  // building takes most of the time; labels of a volume, which cannot be chosen, may need others.
+  static std::optional<SemiGlobalParameters> changed(const RandomCase& random_case) {
+    constexpr std::size_t most_pixels = 2500;
+    auto parameters = *random_case.parameters().get_if<SemiGlobalParameters>();
+    const ImageFormat& format = random_case.pair().left.format;
+    const bool takes_volume = cost() == DataCost::volume;
+    if ((parameters.cost == DataCost::volume) != takes_volume || format.size.pixels() > most_pixels)
+      return {};
+    parameters.cost = cost();
+    if (!takes_volume) parameters.disparities = 57 + static_cast<int>(format.size.pixels() % 8);
+    if (takes_volume && parameters.disparities > 64) return {};
+    try {
+      Matcher(parameters, reference, format);
+    } catch (const Error&) {
+      return {};
+    }
+    return for_opencl(parameters);
+  }
+};
+
+TEST_P(OpenclSemiGlobalConformance, EqualsTheReference) {
+  const int cases = cost() == DataCost::volume ? 3 : 12;
+  int tried = 0;
+  for (unsigned seed = 100 * GetParam(); tried < cases; ++seed) {
+    const RandomCase random_case("sgm", seed);
+    const auto parameters = changed(random_case);
+    if (!parameters) continue;
+    expect_conformance(*parameters, random_case.pair(), random_case.with_confidence(),
+                       random_case.description());
+    ++tried;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, OpenclSemiGlobalConformance, testing::Range(0u, sanitized ? 4u : 14u));
+
+// One lane on a GPU, and lanes of which the last have fewer labels; any number on a processor.
+TEST(OpenclSemiGlobalTest, EqualsTheReferenceForAnyNumberOfLabels) {
+  PARALLAX_NEEDS_OPENCL();
+  struct Case {
+    Size size;
+    int labels, min_disparity;
+  };
+  const std::vector<Case> on_processors{{{20, 9}, 100, -60}, {{9, 5}, 1024, -500}},
+      on_gpus{{{41, 33}, 2, 0}, {{130, 9}, 21, -7}, {{70, 7}, 300, -200}};
+  for (const bool is_gpu : {false, true}) {
+    if (is_gpu && !why_no_gpu_kernels().empty()) continue;
+    std::optional<Disguised> disguised;
+    if (is_gpu) disguised.emplace(as_gpu);
+    for (const Case& one : is_gpu ? on_gpus : on_processors) {
+      SemiGlobalParameters parameters;
+      parameters.refine = RefineParameters::none();
+      parameters.refine.left_right_check = true;
+      parameters.disparities = one.labels;
+      parameters.min_disparity = one.min_disparity;
+      const SynthPair pair = synthesize({.size = one.size, .disparities = std::min(one.labels, 30)});
+      expect_conformance(parameters, views(pair), true,
+                         std::to_string(one.labels) + " labels" + (is_gpu ? ", as a GPU" : ""));
+    }
+  }
+}
+
+TEST(OpenclSemiGlobalTest, WhatItLacksIsRefusedByName) {
+  PARALLAX_NEEDS_OPENCL();
+  const MatcherParameters parameters = preset("sgm", "mgm");
+  expect_error(error_of([&] {
+                 Matcher(parameters, opencl_device, {{64, 48}});
+               }),
+               ErrorCategory::device, {"aggregation mgm", "opencl", "choose device cpu, or aggregation sgm"});
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, OpenclCensusConformance, testing::Range(0u, sanitized ? 2u : 4u));
 
 // Each case builds its own kernels, which takes most of the time.

@@ -151,15 +151,38 @@ TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelOfCensusMatchi
                {"opencl:0.0", "sub-pixel none"});
 }
 
-TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelAndConfidenceOfBeliefPropagation) {
+template <class Parameters>
+void expect_division_refused() {
   const Disguised disguised([](opencl::DeviceInfo& info) { info.divides_correctly = false; });
-  BeliefPropagationParameters parameters;
+  Parameters parameters;
+  parameters.sub_pixel = SubPixel::parabola;
   const auto refused = [&] { return error_of([&] { Matcher(parameters, opencl_device, {small_size}); }); };
   expect_error(refused(), ErrorCategory::device, {"opencl:0.0", "sub-pixel none"});
   parameters.sub_pixel = SubPixel::none;
   EXPECT_FALSE(refused());
   parameters.min_confidence = 0.5f;
   expect_error(refused(), ErrorCategory::device, {"opencl:0.0", "min_confidence"});
+}
+
+TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelAndConfidenceOfBeliefPropagation) {
+  expect_division_refused<BeliefPropagationParameters>();
+}
+
+TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelAndConfidenceOfSemiGlobalMatching) {
+  expect_division_refused<SemiGlobalParameters>();
+}
+
+// Volumes of data costs and of each path's.
+TEST_F(OpenclDeviceTest, VolumesOfSemiGlobalMatchingAreCountedAndRefused) {
+  SemiGlobalParameters parameters;
+  parameters.paths = 4;
+  const std::size_t bytes = estimate_memory_bytes(parameters, opencl_device, {small_size});
+  parameters.paths = 8;
+  const std::size_t volume = small_size.pixels() * static_cast<std::size_t>(parameters.disparities);
+  EXPECT_GE(estimate_memory_bytes(parameters, opencl_device, {small_size}), bytes + 4 * volume);
+  const Disguised disguised([](opencl::DeviceInfo& info) { info.largest_buffer_bytes = 65536; });
+  expect_error(error_of([&] { Matcher(parameters, opencl_device, {small_size}); }), ErrorCategory::memory,
+               {"opencl:0.0", "choose another device"});
 }
 
 TEST_F(OpenclDeviceTest, MemoryOfTheCallersCostsIsCounted) {

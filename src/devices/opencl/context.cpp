@@ -205,6 +205,12 @@ void Queue::wait() const {
   check(driver().clFinish(handle()), "clFinish");
 }
 
+void write(const Queue& queue, cl_mem memory, cl_long to, std::size_t bytes, const void* from) {
+  check(driver().clEnqueueWriteBuffer(queue.handle(), memory, CL_TRUE, static_cast<std::size_t>(to), bytes,
+                                      from, 0, nullptr, nullptr),
+        "clEnqueueWriteBuffer of " + std::to_string(bytes) + " bytes");
+}
+
 }  // namespace parallax::opencl
 
 namespace parallax {

@@ -109,4 +109,7 @@ class Queue {
   std::vector<Stage> stages_;
 };
 
+// Copies from the host, and waits.
+void write(const Queue& queue, cl_mem memory, cl_long to, std::size_t bytes, const void* from);
+
 }  // namespace parallax::opencl

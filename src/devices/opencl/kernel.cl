@@ -5,6 +5,15 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
+#define INLINE __attribute__((always_inline)) static
+// Before loops over arrays that only constants index, so that they stay in registers; but not for compilers for
+// processors, which are slow at it.
+#if defined(__x86_64__) || defined(__aarch64__)
+#define UNROLLED _Pragma("unroll 1")
+#else
+#define UNROLLED _Pragma("unroll")
+#endif
+
 // Names that host and kernels share.
 typedef int cl_int;
 typedef long cl_long;

@@ -237,9 +237,7 @@ void Plan::read(cl_long from, std::size_t bytes, void* to) const {
 }
 
 void Plan::write(cl_long to, std::size_t bytes, const void* from) const {
-  check(driver().clEnqueueWriteBuffer(queue_.handle(), memory(), CL_TRUE, static_cast<std::size_t>(to), bytes,
-                                      from, 0, nullptr, nullptr),
-        "clEnqueueWriteBuffer of " + std::to_string(bytes) + " bytes");
+  opencl::write(queue_, memory(), to, bytes, from);
 }
 
 // Copies the rows [first, end). `from`: the address that offsets of the planes count from.

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "core/round_up.h"
+#include "data_cost/edge_weight.h"
+#include "data_cost/opencl_images.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
 #include "matchers/belief_propagation/belief_propagation.h"
@@ -22,6 +24,7 @@ using opencl::groups_for;
 using opencl::offset;
 using opencl::Options;
 using opencl::Shape;
+using refine::OpenclDecision;
 
 constexpr int directions = 4;
 
@@ -42,7 +45,7 @@ Layout layout_of(const opencl::DeviceInfo& device, int bits, int labels) {
   return {32 / bits, shares, per_share, std::min(most_words, group_items / shares)};
 }
 
-void check_device(const opencl::DeviceInfo& device, const BeliefPropagationParameters& parameters) {
+void check_available(const BeliefPropagationParameters& parameters) {
   if (parameters.align_rows)
     throw Error(
         ErrorCategory::device,
@@ -52,11 +55,6 @@ void check_device(const opencl::DeviceInfo& device, const BeliefPropagationParam
     throw Error(ErrorCategory::device, "arithmetic " + name_of(parameters.arithmetic) +
                                            " is not available on device opencl: choose fixed8 or fixed16, or "
                                            "device cpu");
-  if ((parameters.sub_pixel != SubPixel::none || parameters.min_confidence > 0) && !device.divides_correctly)
-    throw Error(ErrorCategory::device,
-                device.text + " (" + device.name +
-                    ") does not round divisions correctly, which sub-pixel disparities and min_confidence "
-                    "need: choose sub-pixel none and no min_confidence, or another device");
 }
 
 class Opencl final : public opencl::Plan {
@@ -66,11 +64,12 @@ class Opencl final : public opencl::Plan {
         model_(make_model(parameters)),
         bits_(parameters.arithmetic == Arithmetic::fixed8 ? 8 : 16),
         device_(layout_of(context().info(), bits_, parameters.disparities)),
-        weights_(data_cost::smoothing_weights(model_.smoothing)),
+        images_(model_, format, {2, device_.pixels}, layout_),
         refinement_(parameters.refine, format, layout_) {
-    check_device(context().info(), parameters);
+    check_available(parameters);
+    refine::check_divisions(context().info(), model_.decision());
     data_cost::check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
-    reserve_images();
+    if (has_edges()) edge_table_ = reserve(data_cost::edge_table_size * sizeof(cl_uint));
     const std::vector<Size> extents = level_sizes(format.size, parameters.levels);
     for (std::size_t index = 0; index < extents.size(); ++index)
       reserve_level(extents[index], model_.has_candidates(index, extents.size()));
@@ -83,11 +82,6 @@ class Opencl final : public opencl::Plan {
   bool checks_both() const { return parameters().refine.left_right_check; }
   bool has_edges() const { return parameters().edge_contrast > 0; }
   bool is_processor() const { return context().info().is_processor; }
-  bool smooths() const { return weights_.size() > 1; }
-  bool is_colour() const { return model_.cost == DataCost::absolute_difference_colour; }
-  bool is_census() const { return model_.cost == DataCost::census; }
-  int feature_planes() const { return is_colour() || model_.cost == DataCost::birchfield_tomasi ? 3 : 1; }
-  int feature_bytes() const { return is_census() ? 8 : 2; }
   int value_bytes() const { return bits_ / 8; }
   // Of data costs before the least is subtracted.
   const char* units() const {
@@ -96,31 +90,6 @@ class Opencl final : public opencl::Plan {
   }
 
   cl_long reserve(std::size_t bytes) { return offset(layout_.reserve<std::byte>(bytes)); }
-
-  void reserve_images() {
-    const Size extent = format().size;
-    OpenclImages& images = images_;
-    images.width = extent.width;
-    images.height = extent.height;
-    images.stride = round_up(extent.width, 64);
-    images.planes = is_colour() ? 4 : 1;
-    images.radius = static_cast<int>(weights_.size()) - 1;
-    images.weights = reserve(weights_.size() * sizeof(cl_uint));
-    const std::size_t plane = size(extent.height) * static_cast<std::size_t>(images.stride);
-    const cl_long before = device_.pixels;
-    images.feature_stride = round_up((extent.width + 1) / 2, device_.pixels) + 2 * before;
-    const std::size_t features = 2 * size(extent.height) * static_cast<std::size_t>(images.feature_stride);
-    for (int side = 0; side < 2; ++side) {
-      images.samples[side] = reserve(plane * size(images.planes) * sizeof(cl_ushort));
-      if (smooths()) images.half_smoothed[side] = reserve(plane * size(images.planes) * sizeof(cl_ushort));
-      images.features[side] =
-          reserve(features * size(feature_planes() * feature_bytes())) + before * feature_bytes();
-      images.validity[side] = reserve(features) + before;
-    }
-    images.gray = reserve(plane * sizeof(cl_ushort));
-    images.status = reserve(plane);
-    edge_table_ = reserve(data_cost::edge_table_size * sizeof(cl_uint));
-  }
 
   // Levels with candidates have only the data costs of all labels.
   void reserve_level(Size extent, bool has_candidates) {
@@ -166,45 +135,40 @@ class Opencl final : public opencl::Plan {
 
   // Where the gray image of a level begins, and its stride.
   std::pair<cl_long, cl_long> gray_of(std::size_t level) const {
-    if (level == 0) return {images_.gray, images_.stride};
+    if (level == 0) return {images_.inputs().gray, images_.inputs().stride};
     return {offset(grays_[level]), opencl::stride(grays_[level])};
   }
 
   void prepare() override {
-    images_program_ = opencl::Program(
-        context(), {opencl::belief_propagation_types_cl, opencl::belief_propagation_images_cl},
-        images_options());
-    take_ = images_program_.kernel("take");
-    smooth_ = images_program_.kernel("smooth");
-    find_inputs_ = images_program_.kernel("find_inputs");
-    average_ = images_program_.kernel("average");
-    find_edges_ = images_program_.kernel("find_edges");
-    costs_program_ =
-        opencl::Program(context(),
-                        {opencl::belief_propagation_types_cl, opencl::belief_propagation_values_cl,
-                         opencl::belief_propagation_levels_cl, opencl::belief_propagation_costs_cl},
-                        costs_options());
+    images_.prepare(context(), queue(), memory());
+    if (has_edges()) prepare_edges();
+    costs_program_ = opencl::Program(
+        context(),
+        {opencl::data_cost_types_cl, opencl::data_cost_features_cl, opencl::data_cost_costs_cl,
+         opencl::belief_propagation_types_cl, opencl::belief_propagation_values_cl,
+         opencl::belief_propagation_levels_cl, opencl::belief_propagation_costs_cl},
+        costs_options());
     find_costs_ = costs_program_.kernel("find_costs");
-    messages_program_ =
-        opencl::Program(context(),
-                        {opencl::belief_propagation_types_cl, opencl::belief_propagation_values_cl,
-                         opencl::belief_propagation_levels_cl, opencl::belief_propagation_decision_cl,
-                         opencl::belief_propagation_messages_cl},
-                        levels_options());
+    messages_program_ = opencl::Program(
+        context(),
+        {opencl::refine_types_cl, opencl::refine_decision_cl, opencl::belief_propagation_types_cl,
+         opencl::belief_propagation_values_cl, opencl::belief_propagation_levels_cl,
+         opencl::belief_propagation_decision_cl, opencl::belief_propagation_messages_cl},
+        levels_options());
     add_up_ = messages_program_.kernel("add_up");
     start_ = messages_program_.kernel("start");
     update_ = messages_program_.kernel("update");
     decide_ = messages_program_.kernel("decide");
     if (!tiles_.empty()) prepare_tiles();
     refinement_.prepare(context(), queue(), memory());
-    fill_tables();
   }
 
   void prepare_tiles() {
     find_labels_ = messages_program_.kernel("find_labels");
     tiles_program_ =
         opencl::Program(context(),
-                        {opencl::belief_propagation_types_cl, opencl::belief_propagation_values_cl,
+                        {opencl::refine_types_cl, opencl::refine_decision_cl,
+                         opencl::belief_propagation_types_cl, opencl::belief_propagation_values_cl,
                          opencl::belief_propagation_decision_cl, opencl::belief_propagation_tiles_cl},
                         {define("PROCESSOR", is_processor() ? 1 : 0), define("BITS", 8),
                          define("PIXELS", tile_rows() * row_pixels), define("ITEMS", items_that_open())});
@@ -215,25 +179,16 @@ class Opencl final : public opencl::Plan {
     decide_tiles_ = tiles_program_.kernel("decide_tiles");
   }
 
-  void fill_tables() {
+  void prepare_edges() {
+    edges_program_ = opencl::Program(
+        context(), {opencl::belief_propagation_types_cl, opencl::belief_propagation_edges_cl}, {});
+    average_ = edges_program_.kernel("average");
+    find_edges_ = edges_program_.kernel("find_edges");
     std::vector<cl_uint> edges;
     for (std::size_t i = 0; i < data_cost::edge_table_size; ++i)
       edges.push_back(static_cast<cl_uint>(model_.slopes[i]) | static_cast<cl_uint>(model_.truncations[i])
                                                                    << 16);
-    write(images_.weights, weights_.size() * sizeof(cl_uint), weights_.data());
     write(edge_table_, edges.size() * sizeof(cl_uint), edges.data());
-  }
-
-  Options feature_options() const {
-    return {define("COST", static_cast<int>(model_.cost)), define("FEATURE_PLANES", feature_planes()),
-            std::string("-DFEATURE=") + (is_census() ? "ulong" : "ushort")};
-  }
-
-  Options images_options() const {
-    Options options = feature_options();
-    options.push_back(std::string("-DSAMPLE=") + (format().depth == Depth::bits16 ? "ushort" : "uchar"));
-    options.push_back(define("LANES", lanes()));
-    return options;
   }
 
   Options levels_options() const {
@@ -247,7 +202,7 @@ class Opencl final : public opencl::Plan {
 
   Options costs_options() const {
     Options options = levels_options();
-    for (const std::string& option : feature_options()) options.push_back(option);
+    for (const std::string& option : images_.options()) options.push_back(option);
     const std::string of_costs = units();
     options.push_back("-DUNITS=" + of_costs);
     options.push_back(of_costs == "uchar"    ? "-DMOST_UNITS=UCHAR_MAX"
@@ -267,11 +222,6 @@ class Opencl final : public opencl::Plan {
   static constexpr int row_pixels = tile_side / 2;
   int items_that_open() const { return is_processor() ? 1 : 32; }
 
-  // Pixels of a work item that finds features.
-  int lanes() const { return is_processor() ? 64 : 4; }
-
-  std::size_t lane_group() const { return is_processor() ? 1 : 32; }
-
   static constexpr std::size_t group_pixels = 64;
 
   // One work item for each pixel, or for `lanes` of them.
@@ -280,25 +230,20 @@ class Opencl final : public opencl::Plan {
   }
 
   void match(const opencl::Pair& pair, const opencl::Map& map) override {
-    take_.launch(queue(), groups_of(images_.width, images_.height, 2), {group_pixels}, memory(), pair,
-                 images_);
-    for (cl_int down = 0; smooths() && down < 2; ++down)
-      smooth_.launch(queue(), groups_of(images_.width, images_.height, 2 * size(images_.planes)),
-                     {group_pixels}, memory(), images_, down);
+    images_.take(pair, queue());
     queue().finish_stage("prepare");
-    match_pair(pair, left_decision(map), false);
-    if (checks_both()) match_pair(pair, right_decision(), true);
+    const data_cost::OpenclInputs& inputs = images_.inputs();
+    const OpenclDecision left = refine::left_map(map, model_.decision(), inputs.status, inputs.stride);
+    match_pair(pair, left, false);
+    if (checks_both()) match_pair(pair, refine::right_map(left, right_disparity_), true);
     refinement_.enqueue(pair, map, right_disparity_, queue());
   }
 
   void match_pair(const opencl::Pair& pair, const OpenclDecision& to, bool mirrored) {
-    images_.mirrored = mirrored ? 1 : 0;
     const auto finish = [&](const char* stage, const char* right_stage) {
       queue().finish_stage(mirrored ? right_stage : stage);
     };
-    find_inputs_.launch(
-        queue(), {groups_for(size(images_.width), size(lanes()) * lane_group()), size(images_.height), 2},
-        {lane_group()}, memory(), pair, images_);
+    images_.find_inputs(pair, mirrored, queue());
     if (has_edges()) find_edges();
     finish("features", "right_features");
     find_costs(pair);
@@ -354,16 +299,8 @@ class Opencl final : public opencl::Plan {
   Shape group_of_shares() const { return {size(device_.group_words), size(device_.shares)}; }
 
   void find_costs(const opencl::Pair& pair) {
-    const OpenclCosts costs{.min_disparity = model_.min_disparity,
-                            .differences = model_.differences,
-                            .scale = model_.cost_scale,
-                            .has_outside = model_.has_outside ? 1 : 0,
-                            .outside = model_.outside,
-                            .volume = pair.costs,
-                            .volume_scale = model_.volume_scale,
-                            .volume_limit = model_.volume_limit};
     find_costs_.launch(queue(), items_of(levels_.front(), 2), group_of_shares(), memory(), levels_.front(),
-                       images_, costs);
+                       images_.inputs(), images_.costs(pair));
     for (std::size_t index = 1; index < levels_.size(); ++index)
       add_up_.launch(queue(), items_of(levels_[index].width, levels_[index].height, 1), group_of_shares(),
                      memory(), levels_[index - 1], levels_[index]);
@@ -414,56 +351,20 @@ class Opencl final : public opencl::Plan {
     }
   }
 
-  OpenclDecision left_decision(const opencl::Map& map) const {
-    return {.disparity = map.disparity,
-            .stride = map.stride,
-            .status = map.status,
-            .status_stride = map.status_stride,
-            .confidence = map.confidence,
-            .confidence_stride = map.confidence_stride,
-            .before = images_.status,
-            .before_stride = images_.stride,
-            .mirrored = 0,
-            .min_disparity = model_.min_disparity,
-            .labels = model_.labels,
-            .sub_pixel = static_cast<cl_int>(parameters().sub_pixel),
-            .min_confidence = parameters().min_confidence,
-            .full_gap = model_.decision().full_gap};
-  }
-
-  // Integer disparities, without a status of their own.
-  OpenclDecision right_decision() const {
-    return {.disparity = offset(right_disparity_),
-            .stride = opencl::stride(right_disparity_),
-            .status = -1,
-            .status_stride = 0,
-            .confidence = -1,
-            .confidence_stride = 0,
-            .before = images_.status,
-            .before_stride = images_.stride,
-            .mirrored = 1,
-            .min_disparity = model_.min_disparity,
-            .labels = model_.labels,
-            .sub_pixel = 0,
-            .min_confidence = 0,
-            .full_gap = model_.decision().full_gap};
-  }
-
   Model model_;
   int bits_;
   Layout device_;
-  std::vector<std::uint32_t> weights_;
+  data_cost::OpenclImages images_;
   refine::OpenclPipeline refinement_;
-  OpenclImages images_{};
   std::vector<OpenclLevel> levels_;
   std::vector<OpenclTiles> tiles_;                 // of the finest levels, if they have candidates
   cl_long best_ = 0;                               // see OpenclLabels
   std::vector<PlaneBuffer<std::uint16_t>> grays_;  // by level; none of the image's
   cl_long edge_table_ = 0;
   PlaneBuffer<float> right_disparity_;
-  opencl::Program images_program_, costs_program_, messages_program_, tiles_program_;
-  opencl::Kernel take_, smooth_, find_inputs_, average_, find_edges_, find_costs_, add_up_, start_, update_,
-      find_labels_, decide_, find_candidates_, open_tiles_, update_tiles_, find_tile_labels_, decide_tiles_;
+  opencl::Program edges_program_, costs_program_, messages_program_, tiles_program_;
+  opencl::Kernel average_, find_edges_, find_costs_, add_up_, start_, update_, find_labels_, decide_,
+      find_candidates_, open_tiles_, update_tiles_, find_tile_labels_, decide_tiles_;
 };
 
 }  // namespace

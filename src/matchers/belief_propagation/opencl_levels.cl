@@ -13,13 +13,7 @@
 #define FOR_LABELS(k, place) for (int k = 0; k < (place)->labels; ++k)
 #define FOR_LABELS_DOWN(k, place) for (int k = (place)->labels - 1; k >= 0; --k)
 #else
-// Unrolled, so that arrays indexed only by constants stay in registers; but not by compilers for processors, which
-// are slow at it.
-#if defined(__x86_64__) || defined(__aarch64__)
-#define EACH _Pragma("unroll 1")
-#else
-#define EACH _Pragma("unroll")
-#endif
+#define EACH UNROLLED
 #define FOR_LABELS(k, place) EACH for (int k = 0; k < PER_SHARE; ++k)
 #define FOR_LABELS_DOWN(k, place) EACH for (int k = PER_SHARE - 1; k >= 0; --k)
 #endif

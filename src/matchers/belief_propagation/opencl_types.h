@@ -10,36 +10,6 @@
 namespace parallax::belief_propagation {
 #endif
 
-// Both images, and what data costs and edges need of the pair that is matched: the given one, or the mirrored
-// one, where both images are mirrored and swapped.
-typedef struct {
-  cl_int width, height;
-  // Of the given pair, [side][plane][row]: samples in 256ths of a gray level, the last plane is gray.
-  cl_long samples[2], half_smoothed[2];
-  cl_long stride;
-  cl_int planes;
-  cl_long weights;  // of the Gaussian: `radius` + 1 uints
-  cl_int radius;
-  // Of the matched pair. A row has its even columns, then its odd ones; FEATURE_PLANES planes of features each, and
-  // a byte that is 1 where the image has a valid pixel. Column c is element c / 2; no pixel is valid in the
-  // elements on both sides of them.
-  cl_long features[2], validity[2];
-  cl_long feature_stride;
-  cl_long gray;    // of the left image, ushorts in rows of `stride`
-  cl_long status;  // of its pixels before matching, bytes in rows of `stride`
-  cl_int mirrored;
-} OpenclImages;
-
-typedef struct {
-  cl_int min_disparity;
-  cl_int differences;  // that count
-  cl_float scale;
-  cl_int has_outside;
-  cl_float outside;
-  cl_long volume;  // the caller's costs, [row][column][label]
-  cl_float volume_scale, volume_limit;
-} OpenclCosts;
-
 // A level that considers all labels. Of each colour: rows of `pitch` values of neighbouring pixels, of which
 // the last is no pixel.
 typedef struct {
@@ -81,18 +51,6 @@ typedef struct {
   cl_int width, height;
   cl_long labels;
 } OpenclLabels;
-
-// Where decisions go. Negative offsets: not wanted.
-typedef struct {
-  cl_long disparity, stride;
-  cl_long status, status_stride;
-  cl_long confidence, confidence_stride;
-  cl_long before, before_stride;  // the status before matching
-  cl_int mirrored;                // the right map, in integer disparities
-  cl_int min_disparity, labels, sub_pixel;
-  cl_float min_confidence;
-  cl_float full_gap;  // the gap that gives confidence one half
-} OpenclDecision;
 
 #ifdef __cplusplus
 }

@@ -50,8 +50,6 @@ typedef Values Wide;
 #define TO_WIDE(word) TO_VALUES(word)
 #endif
 
-#define INLINE __attribute__((always_inline)) static
-
 typedef union {
   Word word;
   Value of[PIXELS];

@@ -4,9 +4,6 @@
 // Specialised by WINDOW, METHOD (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold), SUB_PIXEL (a
 // SubPixel), and the type COST of a cost, whose highest value NO_COST no cost has.
 
-// For functions in which an argument determines the shape of a loop.
-#define INLINE __attribute__((always_inline)) static
-
 // Values of BlockCost, and of SubPixel.
 #define SAD 0
 #define SSD 1

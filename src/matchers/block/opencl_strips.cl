@@ -12,14 +12,6 @@
 // label), LABEL_BITS of a key, SHARES (work items of a group that share the labels of a strip), STRIDE of the
 // filtered images in words; and by the macros of opencl_decision.cl.
 
-// Unrolled, so that arrays indexed only by constants stay in registers. A processor has few registers, and
-// its compilers are slow at unrolling.
-#if defined(__x86_64__) || defined(__aarch64__)
-#define UNROLL _Pragma("unroll 1")
-#else
-#define UNROLL _Pragma("unroll")
-#endif
-
 #define LANES 32
 #define COLUMNS 4
 // Work items beside a strip whose columns its windows reach, and those of a group that have full windows.
@@ -96,7 +88,7 @@ static uint differences_of(uint left, uint right) {
 static Sums costs_of_bytes(uint own, ulong there) {
   const uint first = differences_of(own, (uint)(there >> 32)), second = differences_of(own, (uint)(there >> 24));
   Sums costs;
-  UNROLL
+  UNROLLED
   for (int j = 0; j < COLUMNS; ++j)
     costs.of[j] = PACKED ? byte_of(first, j) | byte_of(second, j) << 16 : byte_of(first, j);
   return costs;
@@ -104,7 +96,7 @@ static Sums costs_of_bytes(uint own, ulong there) {
 #else
 static Sums costs_of_bytes(uint own, ulong there) {
   Sums costs;
-  UNROLL
+  UNROLLED
   for (int j = 0; j < COLUMNS; ++j) {
     const uint value = byte_of(own, j), first = term(value, byte_of(there, 4 + j));
     costs.of[j] = PACKED ? first | term(value, byte_of(there, 3 + j)) << 16 : first;
@@ -133,14 +125,14 @@ static Sums windows_of(const Sums* columns, local uint4* sums) {
   barrier(CLK_LOCAL_MEM_FENCE);
   uint all[COLUMNS * (NEIGHBOURS + 1)];
   from_vector(to_vector(columns->of), all);
-  UNROLL
+  UNROLLED
   for (int k = 1; k <= NEIGHBOURS; ++k) from_vector(sums[lane + k], all + COLUMNS * k);
   uint sum = 0;
-  UNROLL
+  UNROLLED
   for (int j = 0; j < WINDOW; ++j) sum += all[j];
   Sums windows;
   windows.of[0] = sum;
-  UNROLL
+  UNROLLED
   for (int j = 1; j < COLUMNS; ++j) {
     sum += all[j + WINDOW - 1] - all[j - 1];
     windows.of[j] = sum;
@@ -204,10 +196,10 @@ static uint cost_of(const Sums* windows, int label, int column) {
 INLINE void keep_least(const Sums* windows, const Chunk* chunk, const Shifts* shifts, bool checked, uint valid,
                        const global uint* best, local uint (*keys)[LANES]) {
   const int lane = get_local_id(0);
-  UNROLL
+  UNROLLED
   for (int j = 0; j < COLUMNS; ++j) {
     uint least = NO_KEY;
-    UNROLL
+    UNROLLED
     for (int i = 0; i < LABELS; ++i) {
       const int label = shifts->offset + shifts->step * (chunk->first + i);
       const bool apart = best == 0 || abs(label - (int)(best[j] & LABEL_MASK)) > 1;
@@ -230,23 +222,23 @@ INLINE void sweep(const global uchar* memory, const OpenclImages* images, const 
   const global uint* best =
       (const global uint*)(memory + images->keys[strip->side]) + strip->y * images->key_stride + strip->x;
   Sums sums, ring[WINDOW];
-  UNROLL
+  UNROLLED
   for (int j = 0; j < COLUMNS; ++j) sums.of[j] = 0;
   ring[WINDOW - 1] = sums;
-  UNROLL
+  UNROLLED
   for (int row = 0; row < WINDOW - 1; ++row) {
     ring[row] = costs_of_row(base + row * STRIDE, other + row * STRIDE, bytes);
-    UNROLL
+    UNROLLED
     for (int j = 0; j < COLUMNS; ++j) sums.of[j] += ring[row].of[j];
   }
 #pragma unroll 1
   for (int first = 0; first < ROWS; first += WINDOW) {
-    UNROLL
+    UNROLLED
     for (int i = 0; i < WINDOW; ++i) {
       const int row = first + i, entering = WINDOW - 1 + i;
       const Sums costs = costs_of_row(base + entering * STRIDE, other + entering * STRIDE, bytes);
       Sums* leaving = &ring[entering % WINDOW];
-      UNROLL
+      UNROLLED
       for (int j = 0; j < COLUMNS; ++j) sums.of[j] += costs.of[j] - leaving->of[j];
       *leaving = costs;
       const Sums windows = windows_of(&sums, shared->sums[share][row & 1]);
@@ -326,7 +318,7 @@ static void find_neighbours(const global uchar* memory, const OpenclImages* imag
   const global uchar* right = filtered_at(memory, images, 1, right_x - RADIUS, y - RADIUS);
   costs->before = costs->after = 0;
   for (int j = 0; j < WINDOW; ++j, left += 4 * STRIDE, right += 4 * STRIDE) {
-    UNROLL
+    UNROLLED
     for (int i = 0; i < WINDOW; ++i) {
       costs->before += term(left[i], right[i + 1]);
       costs->after += term(left[i], right[i - 1]);

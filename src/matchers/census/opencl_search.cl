@@ -5,8 +5,6 @@
 // (whether disparities have sub-pixel precision).
 
 // For functions in which an argument determines the shape of a loop.
-#define INLINE __attribute__((always_inline)) static
-
 #define RADIUS (WINDOW / 2)
 #define NO_DISPARITY INT_MIN
 // No pixel has this cost or this label.

@@ -10,14 +10,6 @@
 //
 // Specialised by ROWS (even, at most 32) and STRIDE of signatures, too.
 
-// Unrolled, so that arrays indexed only by constants stay in registers. A processor has few registers, and
-// its compilers are slow at unrolling.
-#if defined(__x86_64__) || defined(__aarch64__)
-#define UNROLL _Pragma("unroll 1")
-#else
-#define UNROLL _Pragma("unroll")
-#endif
-
 #define LANES 32
 #define COLUMNS (LANES - 2 * RADIUS)  // that have full windows
 #define WINDOW_ROWS (ROWS + 2 * RADIUS)
@@ -98,7 +90,7 @@ static void find_wanted(const global uchar* memory, const OpenclSearch* search, 
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   int first = search->labels, end = 0;
-  UNROLL
+  UNROLLED
   for (int pair = 0; pair < ROWS / 2; ++pair) {
     Labels labels = {0, search->labels};
     if (limited) {
@@ -135,9 +127,9 @@ static const global uint* column_at(const global uchar* memory, const OpenclSear
 static void load_base(const global uchar* memory, const OpenclSearch* search, const Strip* strip,
                       BaseColumn* base) {
   const global uint* column = column_at(memory, search, strip->side, strip->x - RADIUS, strip->y);
-  UNROLL
+  UNROLLED
   for (int row = 0; row < WINDOW_ROWS; ++row) {
-    UNROLL
+    UNROLLED
     for (int i = 0; i < PLANES; ++i) base->of[row][i] = column[(row * PLANES + i) * STRIDE];
   }
 }
@@ -149,7 +141,7 @@ static uint pixel_cost(const uint* base, const global uint* other, uint truncati
   uint cost = popcount(a ^ b ^ c) + 2 * popcount((a & b) | (c & (a | b)));
 #else
   uint cost = popcount(base[0] ^ other[0]);
-  UNROLL
+  UNROLLED
   for (int i = 1; i < WORDS; ++i) cost += popcount(base[i] ^ other[i * STRIDE]);
 #endif
 #if WITH_GRAY
@@ -168,7 +160,7 @@ static void sum_columns(const global uchar* memory, const OpenclSearch* search, 
   const global uint* low = column_at(memory, search, 1 - strip->side, low_x, strip->y);
   const global uint* high = column_at(memory, search, 1 - strip->side, high_x, strip->y);
   uint sum = 0, ring[WINDOW];
-  UNROLL
+  UNROLLED
   for (int row = 0; row < WINDOW_ROWS; ++row) {
     const uint costs =
         pixel_cost(base->of[row], low, truncation) + (pixel_cost(base->of[row], high, truncation) << 16);
@@ -182,7 +174,7 @@ static void sum_columns(const global uchar* memory, const OpenclSearch* search, 
 
 static uint sum_of_window(const local uint* sums, int row) {
   uint sum = 0;
-  UNROLL
+  UNROLLED
   for (int i = 0; i < WINDOW; ++i) sum += sums[pixel_of(row) + i];
   return sum;
 }
@@ -231,7 +223,7 @@ INLINE void sweep(const global uchar* memory, const OpenclSearch* search, const 
   const int end = compares ? min(shared->end + 1, search->labels) : shared->end;
   local uint* sums = shared->sums[share];
   uint best[ROWS];
-  UNROLL
+  UNROLLED
   for (int row = 0; row < ROWS; ++row) best[row] = NO_KEY;
   if (compares)
     prepare_comparison(shared, first);
@@ -246,7 +238,7 @@ INLINE void sweep(const global uchar* memory, const OpenclSearch* search, const 
     const uint low = needed ? candidates(memory, search, strip, label) : 0;
     const uint high = needed ? candidates(memory, search, strip, label + 1) : 0;
     if ((low | high) != 0) {
-      UNROLL
+      UNROLLED
       for (int row = 0; row < ROWS; ++row) {
         const uint sum = sum_of_window(sums, row);
         const bool has_low = (low >> row & 1) != 0, has_high = (high >> row & 1) != 0;
@@ -262,7 +254,7 @@ INLINE void sweep(const global uchar* memory, const OpenclSearch* search, const 
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  UNROLL
+  UNROLLED
   for (int row = 0; row < ROWS; ++row)
     if (best[row] != NO_KEY) atomic_min(&shared->best[pixel_of(row)], best[row]);
   barrier(CLK_LOCAL_MEM_FENCE);

@@ -123,7 +123,7 @@ std::unique_ptr<detail::Method> method() {
        .energy = energy,
        .approximate_tiles = true,
        .backends = {On::backend<reference, make_reference>(), On::backend<cpu, make_cpu>(),
-                    On::tuned<cuda, make_cuda, cuda_tuning_space>()}});
+                    On::tuned<cuda, make_cuda, cuda_tuning_space>(), On::backend<opencl, make_opencl>()}});
 }
 
 }  // namespace semi_global

@@ -39,6 +39,7 @@ std::unique_ptr<detail::Plan> make_reference(const SemiGlobalParameters&, const 
 std::unique_ptr<detail::Plan> make_cpu(const SemiGlobalParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cuda(const SemiGlobalParameters&, const Device&, const ImageFormat&,
                                         const detail::Configuration&);
+std::unique_ptr<detail::Plan> make_opencl(const SemiGlobalParameters&, const Device&, const ImageFormat&);
 detail::TuningSpace cuda_tuning_space(const SemiGlobalParameters&, const Device&, const ImageFormat&);
 
 // 65535 means that there is none.

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data_cost/opencl_images.h"
+
+#include <string>
+
+#include "core/round_up.h"
+#include "devices/opencl/kernel_sources.h"
+#include "devices/opencl/plan.h"
+
+namespace parallax::data_cost {
+namespace {
+
+using opencl::define;
+using opencl::groups_for;
+using opencl::Shape;
+
+constexpr std::size_t group_pixels = 64;
+
+}  // namespace
+
+OpenclImages::OpenclImages(const CostModel& model, const ImageFormat& format, Rows rows, ArenaLayout& layout)
+    : model_(model), format_(format), rows_(rows), weights_(smoothing_weights(model.smoothing)) {
+  const auto reserve = [&](std::size_t bytes) { return opencl::offset(layout.reserve<std::byte>(bytes)); };
+  const auto height = static_cast<std::size_t>(format.size.height);
+  inputs_.width = format.size.width;
+  inputs_.height = format.size.height;
+  inputs_.stride = round_up(format.size.width, 64);
+  inputs_.planes = is_colour() ? 4 : 1;
+  inputs_.radius = static_cast<int>(weights_.size()) - 1;
+  inputs_.weights = reserve(weights_.size() * sizeof(cl_uint));
+  const std::size_t plane = height * static_cast<std::size_t>(inputs_.stride),
+                    samples = plane * static_cast<std::size_t>(inputs_.planes) * sizeof(cl_ushort);
+  inputs_.feature_stride =
+      round_up(divide_round_up(format.size.width, rows.parts), rows.around) + 2 * rows.around;
+  const std::size_t features =
+      static_cast<std::size_t>(rows.parts) * height * static_cast<std::size_t>(inputs_.feature_stride);
+  for (int side = 0; side < 2; ++side) {
+    inputs_.samples[side] = reserve(samples);
+    if (smooths()) inputs_.half_smoothed[side] = reserve(samples);
+    inputs_.features[side] =
+        reserve(features * static_cast<std::size_t>(feature_planes()) * feature_bytes()) +
+        rows.around * static_cast<cl_long>(feature_bytes());
+    inputs_.validity[side] = reserve(features) + rows.around;
+  }
+  inputs_.gray = reserve(plane * sizeof(cl_ushort));
+  inputs_.status = reserve(plane);
+}
+
+int OpenclImages::feature_planes() const {
+  switch (model_.cost) {
+    case DataCost::absolute_difference_colour:
+    case DataCost::birchfield_tomasi:
+      return 3;
+    case DataCost::gradient_birchfield_tomasi:
+      return 6;
+    default:
+      return 1;
+  }
+}
+
+std::size_t OpenclImages::feature_bytes() const {
+  return model_.cost == DataCost::census                    ? sizeof(cl_ulong)
+         : model_.cost == DataCost::census_centre_symmetric ? sizeof(cl_uint)
+                                                            : sizeof(cl_ushort);
+}
+
+const char* OpenclImages::feature_type() const {
+  return feature_bytes() == sizeof(cl_ulong)  ? "ulong"
+         : feature_bytes() == sizeof(cl_uint) ? "uint"
+                                              : "ushort";
+}
+
+opencl::Options OpenclImages::options() const {
+  return {define("COST", static_cast<int>(model_.cost)), define("FEATURE_PLANES", feature_planes()),
+          define("PARTS", rows_.parts), std::string("-DFEATURE=") + feature_type()};
+}
+
+void OpenclImages::prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory) {
+  memory_ = memory;
+  lanes_ = context.info().is_processor ? 64 : 4;
+  items_ = context.info().is_processor ? 1 : 32;
+  opencl::Options all = options();
+  all.push_back(std::string("-DSAMPLE=") + (format_.depth == Depth::bits16 ? "ushort" : "uchar"));
+  all.push_back(define("LANES", lanes_));
+  program_ = opencl::Program(
+      context, {opencl::data_cost_types_cl, opencl::data_cost_features_cl, opencl::data_cost_images_cl}, all);
+  take_ = program_.kernel("take");
+  smooth_ = program_.kernel("smooth");
+  find_inputs_ = program_.kernel("find_inputs");
+  opencl::write(queue, memory, inputs_.weights, weights_.size() * sizeof(cl_uint), weights_.data());
+}
+
+// One work item for each pixel.
+Shape OpenclImages::groups_of(std::size_t deep) const {
+  return {groups_for(static_cast<std::size_t>(inputs_.width), group_pixels),
+          static_cast<std::size_t>(inputs_.height), deep};
+}
+
+void OpenclImages::take(const opencl::Pair& pair, opencl::Queue& queue) const {
+  take_.launch(queue, groups_of(2), {group_pixels}, memory_, pair, inputs_);
+  for (cl_int down = 0; smooths() && down < 2; ++down)
+    smooth_.launch(queue, groups_of(2 * static_cast<std::size_t>(inputs_.planes)), {group_pixels}, memory_,
+                   inputs_, down);
+}
+
+void OpenclImages::find_inputs(const opencl::Pair& pair, bool mirrored, opencl::Queue& queue) {
+  inputs_.mirrored = mirrored ? 1 : 0;
+  find_inputs_.launch(queue,
+                      {groups_for(static_cast<std::size_t>(inputs_.width), lanes_ * items_),
+                       static_cast<std::size_t>(inputs_.height), 2},
+                      {items_}, memory_, pair, inputs_);
+}
+
+OpenclCosts OpenclImages::costs(const opencl::Pair& pair) const {
+  return {.min_disparity = model_.min_disparity,
+          .differences = model_.differences,
+          .scale = model_.cost_scale,
+          .has_outside = model_.has_outside ? 1 : 0,
+          .outside = model_.outside,
+          .volume = pair.costs,
+          .volume_scale = model_.volume_scale,
+          .volume_limit = model_.volume_limit};
+}
+
+}  // namespace parallax::data_cost

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inputs of data costs on an OpenCL device: the samples of both images, and the features and the validity of
+// pixels, of the pair as it is or of the mirrored one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/arena.h"
+#include "data_cost/data_cost.h"
+#include "data_cost/opencl_types.h"
+#include "devices/opencl/program.h"
+
+namespace parallax::data_cost {
+
+class OpenclImages {
+ public:
+  // How features of a row are stored.
+  struct Rows {
+    int parts;   // see OpenclInputs
+    int around;  // elements on both sides of a part
+  };
+  OpenclImages(const CostModel& model, const ImageFormat& format, Rows rows, ArenaLayout& layout);
+
+  // Builds the kernels, and writes tables into `memory`, which has the reserved layout.
+  void prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory);
+  // Enqueues the steps until costs can be computed, in this order.
+  void take(const opencl::Pair& pair, opencl::Queue& queue) const;
+  void find_inputs(const opencl::Pair& pair, bool mirrored, opencl::Queue& queue);
+
+  // Arguments of kernels, and the macros of their features.
+  const OpenclInputs& inputs() const { return inputs_; }
+  OpenclCosts costs(const opencl::Pair& pair) const;
+  opencl::Options options() const;
+
+ private:
+  bool smooths() const { return weights_.size() > 1; }
+  bool is_colour() const { return model_.cost == DataCost::absolute_difference_colour; }
+  int feature_planes() const;
+  const char* feature_type() const;
+  std::size_t feature_bytes() const;
+  opencl::Shape groups_of(std::size_t deep) const;
+
+  CostModel model_;
+  ImageFormat format_;
+  Rows rows_;
+  std::vector<std::uint32_t> weights_;
+  OpenclInputs inputs_{};
+  cl_mem memory_ = nullptr;
+  std::size_t lanes_ = 1, items_ = 1;  // pixels of a work item that finds features, and work items of a group
+  opencl::Program program_;
+  opencl::Kernel take_, smooth_, find_inputs_;
+};
+
+}  // namespace parallax::data_cost

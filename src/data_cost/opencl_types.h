@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arguments of the kernels of data costs on OpenCL; included by host and kernels. Offsets are in bytes, from the start
+// of the plan's memory; strides in elements.
+#ifndef PARALLAX_DATA_COST_OPENCL_TYPES
+#define PARALLAX_DATA_COST_OPENCL_TYPES
+
+#ifdef __cplusplus
+#include "devices/opencl/types.h"
+
+namespace parallax::data_cost {
+#endif
+
+// Both images, and what data costs and edges need of the pair that is matched: the given one, or the mirrored
+// one, where both images are mirrored and swapped.
+typedef struct {
+  cl_int width, height;
+  // Of the given pair, [side][plane][row]: samples in 256ths of a gray level, the last plane is gray.
+  cl_long samples[2], half_smoothed[2];
+  cl_long stride;
+  cl_int planes;
+  cl_long weights;  // of the Gaussian: `radius` + 1 uints
+  cl_int radius;
+  // Of the matched pair. A row has PARTS parts: column c is element c / PARTS of part c % PARTS. Each part has
+  // FEATURE_PLANES planes of features, and bytes that are 1 where the image has a valid pixel. No pixel is valid
+  // in the elements on both sides of them.
+  cl_long features[2], validity[2];
+  cl_long feature_stride;
+  cl_long gray;    // of the left image, ushorts in rows of `stride`
+  cl_long status;  // of its pixels before matching, bytes in rows of `stride`
+  cl_int mirrored;
+} OpenclInputs;
+
+typedef struct {
+  cl_int min_disparity;
+  cl_int differences;  // that count
+  cl_float scale;
+  cl_int has_outside;
+  cl_float outside;
+  cl_long volume;  // the caller's costs, [row][column][label]
+  cl_float volume_scale, volume_limit;
+} OpenclCosts;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Semi-global matching on OpenCL: volumes of data costs and of each path's costs, in bytes where they fit.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/round_up.h"
+#include "data_cost/edge_weight.h"
+#include "data_cost/opencl_images.h"
+#include "devices/opencl/kernel_sources.h"
+#include "devices/opencl/plan.h"
+#include "matchers/semi_global/opencl_types.h"
+#include "matchers/semi_global/semi_global.h"
+#include "refine/opencl_pipeline.h"
+
+namespace parallax::semi_global {
+namespace {
+
+using opencl::define;
+using opencl::groups_for;
+using opencl::offset;
+using opencl::Options;
+using opencl::Shape;
+using refine::OpenclDecision;
+
+std::size_t size(int value) {
+  return static_cast<std::size_t>(value);
+}
+
+// How the labels of a pixel are distributed over work items, see opencl_values.cl.
+struct Dealing {
+  int lanes = 1, per_lane;
+  int labels() const { return lanes * per_lane; }
+};
+
+Dealing deal(int labels, bool is_processor) {
+  if (is_processor) return {1, round_up(labels, 64)};
+  constexpr int most_lanes = 32;
+  const int wanted = labels <= 32 ? 8 : 16;
+  Dealing dealing;
+  while (dealing.lanes < most_lanes && dealing.lanes * wanted < labels) dealing.lanes *= 2;
+  dealing.per_lane = round_up(divide_round_up(labels, dealing.lanes), 4);
+  return dealing;
+}
+
+// Pixels of a row whose sums a group keeps in local memory.
+int pixels_a_segment(int labels) {
+  constexpr int most_sums = 8192, most_pixels = 64, fewest_pixels = 4;
+  return std::clamp(most_sums / labels, fewest_pixels, most_pixels);
+}
+
+class Opencl final : public opencl::Plan {
+ public:
+  Opencl(const SemiGlobalParameters& parameters, const Device& device, const ImageFormat& format)
+      : opencl::Plan(device, format, true, data_cost::volume_labels(parameters.cost, parameters.disparities)),
+        parameters_(parameters),
+        model_(make_model(parameters)),
+        dealing_(deal(parameters.disparities, is_processor())),
+        images_(model_, format, {1, dealing_.per_lane + pixels_at_once()}, layout_),
+        refinement_(parameters.refine, format, layout_) {
+    refine::check_divisions(context().info(), model_.decision());
+    data_cost::check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
+    volumes_ = {.width = format.size.width,
+                .height = format.size.height,
+                .labels = model_.labels,
+                .padding = model_.highest_cost() + parameters.large_jump,
+                .costs = reserve(volume_bytes()),
+                .paths = reserve(size(parameters.paths) * volume_bytes()),
+                .path_bytes = static_cast<cl_long>(volume_bytes())};
+    large_jumps_ = reserve(data_cost::edge_table_size * sizeof(cl_ushort));
+    if (takes_right_from_sums()) lowest_of_right_ = reserve(format.size.pixels() * sizeof(cl_uint));
+    if (checks_both()) right_disparity_ = layout_.reserve_plane<float>(format.size);
+  }
+
+ private:
+  bool is_processor() const { return context().info().is_processor; }
+  bool checks_both() const { return parameters_.refine.left_right_check; }
+  bool matches_right() const { return checks_both() && parameters_.right_map == RightMap::match; }
+  bool takes_right_from_sums() const { return checks_both() && !matches_right(); }
+  int bits() const { return model_.fits_bytes() ? 8 : 16; }
+  // A multiple of the alignment of all loads.
+  std::size_t volume_bytes() const {
+    return round_up(format().size.pixels() * size(dealing_.labels() * bits() / 8), buffer_alignment);
+  }
+  cl_long reserve(std::size_t bytes) { return offset(layout_.reserve<std::byte>(bytes)); }
+
+  // Pixels whose data costs a work item finds, and neighbouring chains that it follows.
+  int pixels_at_once() const { return is_processor() || dealing_.per_lane > 16 ? 1 : 4; }
+  int chains_at_once() const { return std::clamp(2048 / dealing_.per_lane, 4, 16); }
+
+  // Work items of a group. The lanes that follow a chain wait for each other at each pixel.
+  std::size_t items_of_group() const { return is_processor() ? 1 : 128; }
+  std::size_t items_that_follow() const { return is_processor() ? 1 : 32; }
+
+  // Preparation
+
+  opencl::Program program(std::initializer_list<opencl::Source> sources, std::size_t items,
+                          const Options& more) const {
+    Options options{define("PROCESSOR", is_processor() ? 1 : 0), define("BITS", bits()),
+                    define("LANES", dealing_.lanes), define("PER_LANE", dealing_.per_lane),
+                    define("GROUP", items)};
+    options.insert(options.end(), more.begin(), more.end());
+    return {context(), sources, options};
+  }
+
+  void prepare() override {
+    images_.prepare(context(), queue(), memory());
+    Options of_costs = images_.options();
+    of_costs.push_back(define("PIXELS", pixels_at_once()));
+    cost_program_ =
+        program({opencl::data_cost_types_cl, opencl::data_cost_features_cl, opencl::data_cost_costs_cl,
+                 opencl::semi_global_types_cl, opencl::semi_global_values_cl, opencl::semi_global_costs_cl},
+                items_of_group(), of_costs);
+    find_costs_ = cost_program_.kernel("find_costs");
+    add_window_ = cost_program_.kernel("add_window");
+    path_program_ =
+        program({opencl::semi_global_types_cl, opencl::semi_global_values_cl, opencl::semi_global_paths_cl},
+                items_that_follow(), {define("CHAINS", chains_at_once()), define("AHEAD", 4)});
+    follow_ = path_program_.kernel("follow");
+    decide_program_ =
+        program({opencl::refine_types_cl, opencl::refine_decision_cl, opencl::semi_global_types_cl,
+                 opencl::semi_global_values_cl, opencl::semi_global_decide_cl},
+                items_of_group(), {define("SEGMENT", segment_pixels())});
+    decide_ = decide_program_.kernel("decide");
+    write_right_ = decide_program_.kernel("write_right");
+    const std::vector<cl_ushort> jumps(model_.large_jumps.begin(), model_.large_jumps.end());
+    write(large_jumps_, jumps.size() * sizeof(cl_ushort), jumps.data());
+    refinement_.prepare(context(), queue(), memory());
+  }
+
+  int segment_pixels() const { return pixels_a_segment(dealing_.labels()); }
+
+  // Matching
+
+  void match(const opencl::Pair& pair, const opencl::Map& map) override {
+    images_.take(pair, queue());
+    queue().finish_stage("prepare");
+    const data_cost::OpenclInputs& inputs = images_.inputs();
+    const OpenclDecision left = refine::left_map(map, model_.decision(), inputs.status, inputs.stride);
+    match_pair(pair, left, false);
+    if (matches_right()) match_pair(pair, refine::right_map(left, right_disparity_), true);
+    if (takes_right_from_sums()) write_right(pair);
+    refinement_.enqueue(pair, map, right_disparity_, queue());
+  }
+
+  void match_pair(const opencl::Pair& pair, const OpenclDecision& to, bool mirrored) {
+    const auto finish = [&](const char* stage, const char* right_stage) {
+      queue().finish_stage(mirrored ? right_stage : stage);
+    };
+    images_.find_inputs(pair, mirrored, queue());
+    finish("features", "right_features");
+    find_costs(pair);
+    finish("data_costs", "right_data_costs");
+    follow_.launch(queue(), {groups_of_chains(), size(parameters_.paths)}, {items_that_follow()}, memory(),
+                   volumes_, paths());
+    finish("paths", "right_paths");
+    decide_.launch(queue(), {is_processor() ? 1 : groups_for(width(), size(segment_pixels())), height()},
+                   {items_of_group()}, memory(), volumes_, sums(to, mirrored), to);
+    finish("decision", "right_decision");
+  }
+
+  void find_costs(const opencl::Pair& pair) {
+    const bool adds_up = parameters_.window > 1;
+    OpenclVolumes volumes = volumes_;
+    if (adds_up) volumes.padding = 0;
+    find_costs_.launch(queue(), groups_of_pixels(pixels_at_once()), {items_of_group()}, memory(), volumes,
+                       images_.inputs(), images_.costs(pair), lowest_of_right_);
+    if (!adds_up) return;
+    const cl_int reach = parameters_.window / 2, none = 0, one = 1;
+    const cl_long costs = volumes_.costs, rows = volumes_.paths;
+    add_window_.launch(queue(), groups_of_pixels(1), {items_of_group()}, memory(), volumes, costs, rows,
+                       reach, one, none);
+    add_window_.launch(queue(), groups_of_pixels(1), {items_of_group()}, memory(), volumes_, rows, costs,
+                       reach, none, one);
+  }
+
+  void write_right(const opencl::Pair& pair) {
+    constexpr std::size_t group_pixels = 64;
+    const OpenclRightMap to{.disparity = offset(right_disparity_),
+                            .stride = opencl::stride(right_disparity_),
+                            .mask = pair.mask[1],
+                            .right = lowest_of_right_,
+                            .width = volumes_.width,
+                            .min_disparity = model_.min_disparity};
+    write_right_.launch(queue(), {groups_for(width(), group_pixels), height()}, {group_pixels}, memory(), to);
+    queue().finish_stage("right_map");
+  }
+
+  std::size_t width() const { return size(volumes_.width); }
+  std::size_t height() const { return size(volumes_.height); }
+
+  // Lanes of all pixels, `at_once` of which share them.
+  Shape groups_of_pixels(int at_once) const {
+    return {groups_for(groups_for(width(), size(at_once)) * size(dealing_.lanes), items_of_group()),
+            height()};
+  }
+
+  std::size_t groups_of_chains() const {
+    const std::size_t chains_a_group =
+        is_processor() ? size(chains_at_once()) : items_that_follow() / size(dealing_.lanes);
+    return groups_for(std::max(width(), height()), chains_a_group);
+  }
+
+  OpenclPaths paths() const {
+    OpenclPaths paths{};
+    int index = 0;
+    for (const Step step : steps_of(parameters_.paths)) {
+      paths.x[index] = step.x;
+      paths.y[index++] = step.y;
+    }
+    paths.small_jump = parameters_.small_jump;
+    paths.large_jump = parameters_.large_jump;
+    paths.has_edges = parameters_.edge_contrast > 0 ? 1 : 0;
+    paths.large_jumps = large_jumps_;
+    paths.gray = images_.inputs().gray;
+    paths.gray_stride = images_.inputs().stride;
+    return paths;
+  }
+
+  OpenclSums sums(const OpenclDecision& to, bool mirrored) const {
+    const cl_int uniqueness = mirrored ? 0 : parameters_.uniqueness;
+    const bool wants_rival = to.confidence >= 0 || to.min_confidence > 0 || uniqueness > 0;
+    return {.paths = parameters_.paths,
+            .wants_rival = wants_rival ? 1 : 0,
+            .uniqueness = uniqueness,
+            .right = lowest_of_right_,
+            .only_winners = parameters_.right_map == RightMap::winners ? 1 : 0};
+  }
+
+  SemiGlobalParameters parameters_;
+  Model model_;
+  Dealing dealing_;
+  data_cost::OpenclImages images_;
+  refine::OpenclPipeline refinement_;
+  OpenclVolumes volumes_{};
+  cl_long large_jumps_ = 0, lowest_of_right_ = -1;
+  PlaneBuffer<float> right_disparity_;
+  opencl::Program cost_program_, path_program_, decide_program_;
+  opencl::Kernel find_costs_, add_window_, follow_, decide_, write_right_;
+};
+
+}  // namespace
+
+std::unique_ptr<detail::Plan> make_opencl(const SemiGlobalParameters& parameters, const Device& device,
+                                          const ImageFormat& format) {
+  if (parameters.aggregation == Aggregation::mgm)
+    throw Error(ErrorCategory::device,
+                "aggregation mgm is not available on device opencl: choose device cpu, or aggregation sgm");
+  return std::make_unique<Opencl>(parameters, device, format);
+}
+
+}  // namespace parallax::semi_global

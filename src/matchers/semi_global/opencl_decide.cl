@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// From path costs to disparities. A group adds up the path costs of neighbours in a row, decides, and offers their
+// sums, or what they have decided, to the right pixels that labels lead to. On a processor, a work item has a row.
+//
+// Specialised by SEGMENT (pixels of a group whose sums it keeps), and by the macros of opencl_values.cl.
+
+// Higher than all sums.
+#define NONE 0xFFFF
+
+INLINE void add_up_paths(global uchar* memory, const OpenclVolumes* volumes, int paths, long pixel,
+                         Word* sums) {
+  FOR_WORDS(k) {
+    sums[k] = all_of(0);
+  }
+  for (int path = 0; path < paths; ++path) {
+    Word costs[WORDS];
+    load(costs_at(memory, volumes->paths + path * volumes->path_bytes, pixel), costs);
+    FOR_WORDS(k) {
+      sums[k] += costs[k];
+    }
+  }
+}
+
+// The lowest sum, and in the lower half its label: ties go to the lowest label.
+INLINE uint find_best(const Word* sums, int labels) {
+  uint best = ~0u;
+  FOR_LABELS(k) {
+    const uint label = first_label() + k;
+    const uint own = (uint)cost_of_label(sums, k) << 16 | label;
+    best = min(best, label < (uint)labels ? own : ~0u);
+  }
+  return best;
+}
+
+// The lowest sum of labels more than one away from `best`.
+INLINE uint find_rival(const Word* sums, int labels, int best) {
+  uint rival = NONE;
+  FOR_LABELS(k) {
+    const int label = first_label() + k;
+    const uint own = cost_of_label(sums, k);
+    rival = min(rival, abs(label - best) > 1 && label < labels ? own : NONE);
+  }
+  return rival;
+}
+
+static bool is_ambiguous(const Beliefs* sums, int uniqueness) {
+  return sums->rival < INFINITY && sums->rival * (float)(100 - uniqueness) < sums->best * 100.0f;
+}
+
+static void write_pixel(global uchar* memory, const OpenclSums* sums, const OpenclDecision* to, int width,
+                        int x, int y, const Beliefs* found) {
+  write_decision(memory, to, width, x, y, found);
+  const bool is_matched = memory[to->before + y * to->before_stride + x] == MATCHED;
+  if (sums->uniqueness == 0 || !is_matched || !is_ambiguous(found, sums->uniqueness)) return;
+  ((global float*)(memory + to->disparity))[y * to->stride + x] = NO_VALUE;
+  memory[to->status + y * to->status_stride + x] = AMBIGUOUS;
+}
+
+// Offers a sum and its label to a right pixel.
+INLINE void offer(global uint* right, int x, int width, uint offered) {
+  if (x < 0 || x >= width) return;
+#if PROCESSOR
+  right[x] = min(right[x], offered);
+#else
+  if (offered < right[x]) atomic_min(right + x, offered);
+#endif
+}
+
+// Decides pixel x of row y, and keeps its sums: NONE where it is undecided. Returns the best, as find_best().
+INLINE uint decide_pixel(global uchar* memory, const OpenclVolumes* volumes, const OpenclSums* sums,
+                         const OpenclDecision* to, int x, int y, bool writes, local uint (*shared)[GROUP],
+                         local ushort* kept) {
+  Word own[WORDS];
+  add_up_paths(memory, volumes, sums->paths, (long)y * volumes->width + x, own);
+  const bool is_matched = memory[to->before + y * to->before_stride + x] == MATCHED;
+  FOR_LABELS(k) {
+    kept[first_label() + k] = is_matched ? cost_of_label(own, k) : NONE;
+  }
+  uint best = find_best(own, volumes->labels), rival = NONE;
+  OVER_LANES(min, best, shared[0])
+  const int label = best & 0xFFFF;
+  if (sums->wants_rival) {
+    rival = find_rival(own, volumes->labels, label);
+    OVER_LANES(min, rival, shared[1])
+  }
+  if (own_lane() == 0 && writes) {
+    const Beliefs found = {label, kept[max(label - 1, 0)], best >> 16, kept[min(label + 1, PITCH - 1)],
+                           rival == NONE ? INFINITY : (float)rival};
+    write_pixel(memory, sums, to, volumes->width, x, y, &found);
+  }
+  return is_matched ? best : ~0u;
+}
+
+#if PROCESSOR
+
+INLINE void offer_sums(global uint* right, const OpenclVolumes* volumes, int x, const local ushort* kept) {
+  const int first = max(0, x - (volumes->width - 1)), end = min(volumes->labels, x + 1);
+  for (int k = first; k < end; ++k) right[x - k] = min(right[x - k], (uint)kept[k] << 16 | (uint)k);
+}
+
+// y = rows.
+kernel EACH_OF_GROUP void decide(global uchar* memory, OpenclVolumes volumes, OpenclSums sums,
+                                 OpenclDecision to) {
+  local ushort kept[PITCH];
+  local uint shared[2][GROUP];
+  const int y = get_group_id(1), width = volumes.width;
+  global uint* right = (global uint*)(memory + sums.right) + (long)y * width;
+  for (int x = 0; x < width; ++x) {
+    const uint best = decide_pixel(memory, &volumes, &sums, &to, x, y, true, shared, kept);
+    const int reached = x - to.min_disparity;
+    if (sums.right < 0 || best == ~0u) continue;
+    if (sums.only_winners)
+      offer(right, reached - (int)(best & 0xFFFF), width, best);
+    else
+      offer_sums(right, &volumes, reached, kept);
+  }
+}
+
+#else
+
+// The sums of the group that lead to the same right pixel lie on a diagonal. `first_right`: the right pixel of the
+// first pixel and the last label.
+INLINE void offer_sums(global uint* right, const OpenclVolumes* volumes, int pixels, int first_right,
+                       local ushort (*kept)[PITCH + 2]) {
+  const int labels = volumes->labels;
+  for (int i = get_local_id(0); i < pixels + labels - 1; i += GROUP) {
+    const int first = max(0, i - (labels - 1)), end = min(pixels, i + 1);
+    uint best = ~0u;
+    for (int p = first; p < end; ++p) {
+      const uint label = p + labels - 1 - i;
+      best = min(best, (uint)kept[p][label] << 16 | label);
+    }
+    if (best < (uint)NONE << 16) offer(right, first_right + i, volumes->width, best);
+  }
+}
+
+// Groups: x = segments of a row, y = rows.
+kernel EACH_OF_GROUP void decide(global uchar* memory, OpenclVolumes volumes, OpenclSums sums,
+                                 OpenclDecision to) {
+  // Sums between neighbours are in different banks.
+  local ushort kept[SEGMENT][PITCH + 2];
+  local uint shared[2][GROUP];
+  const int y = get_group_id(1), width = volumes.width, first_x = SEGMENT * get_group_id(0),
+            pixels = min(SEGMENT, width - first_x);
+  global uint* right = (global uint*)(memory + sums.right) + (long)y * width;
+  for (int first = 0; first < pixels; first += GROUP / LANES) {
+    const int p = first + (int)get_local_id(0) / LANES, x = first_x + min(p, pixels - 1);
+    const uint best =
+        decide_pixel(memory, &volumes, &sums, &to, x, y, p < pixels, shared, kept[min(p, pixels - 1)]);
+    if (sums.right >= 0 && sums.only_winners && best != ~0u && p < pixels && own_lane() == 0)
+      offer(right, x - to.min_disparity - (int)(best & 0xFFFF), width, best);
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (sums.right < 0 || sums.only_winners) return;
+  offer_sums(right, &volumes, pixels, first_x - to.min_disparity - (volumes.labels - 1), kept);
+}
+
+#endif
+
+// The right map, from the best that was offered; a masked pixel has none. One work item for each pixel.
+kernel void write_right(global uchar* memory, OpenclRightMap to) {
+  const int x = get_global_id(0);
+  const long y = get_global_id(1);
+  if (x >= to.width) return;
+  const uint best = ((const global uint*)(memory + to.right))[y * to.width + x];
+  const bool is_valid = to.mask < 0 || memory[to.mask + y * to.width + x] != 0;
+  ((global float*)(memory + to.disparity))[y * to.stride + x] =
+      best == ~0u || !is_valid ? NO_VALUE : (float)(to.min_disparity + (int)(best & 0xFFFF));
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the costs of a pixel lie in memory, and how work items share them.
+//
+// In memory, a pixel has LANES · PER_LANE costs of BITS (8, 16); rows have no gaps. LANES neighbouring work items share
+// a pixel; each has PER_LANE labels that follow one another.
+//
+// On a processor, a work item has all labels, in order, and loops over them that compilers vectorise. On a GPU, costs are
+// in registers, two in each: word k of a lane has those of labels k and k + WORDS. So the neighbours of all labels are in
+// neighbouring words, except at the ends. In memory they are in the same words, or, in bytes, words 2i and 2i + 1 are
+// the even and the odd bytes of one.
+//
+// Labels beyond the last have the highest data cost and P2 as their data cost. So they neither win nor change a path,
+// because the least path cost of a pixel is at most the highest data cost.
+//
+// Specialised by PROCESSOR, BITS, LANES, PER_LANE (a multiple of 4), GROUP (work items, a multiple of LANES).
+
+#define PITCH (LANES * PER_LANE)
+#define EACH_OF_GROUP __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+
+#if PROCESSOR
+#define EACH
+#define WORDS PER_LANE
+#define VALUES PER_LANE
+typedef ushort Word;
+#if BITS == 8
+typedef uchar Value;  // in memory
+#else
+typedef ushort Value;
+#endif
+#else
+#define EACH UNROLLED
+#define WORDS (PER_LANE / 2)
+#define VALUES (PER_LANE * BITS / 32)
+typedef ushort2 Word;
+typedef uint Value;
+#endif
+#define FOR_WORDS(k) EACH for (int k = 0; k < WORDS; ++k)
+#define FOR_LABELS(k) EACH for (int k = 0; k < PER_LANE; ++k)
+
+INLINE Word lower(Word a, Word b) {
+#if PROCESSOR
+  return a < b ? a : b;
+#else
+  return min(a, b);
+#endif
+}
+
+INLINE Word all_of(int value) {
+  return (Word)((ushort)value);
+}
+
+static int own_lane(void) {
+  return get_local_id(0) % LANES;
+}
+
+// The labels of a lane begin with this one.
+static int first_label(void) {
+  return own_lane() * PER_LANE;
+}
+
+// A lane's costs of pixel number `pixel`.
+INLINE global Value* costs_at(global uchar* memory, long volume, long pixel) {
+  return (global Value*)(memory + volume) + (pixel * LANES + own_lane()) * VALUES;
+}
+
+#if PROCESSOR
+
+INLINE void load(const global Value* from, Word* costs) {
+  FOR_WORDS(k) {
+    costs[k] = from[k];
+  }
+}
+
+INLINE void store(const Word* costs, global Value* to) {
+  FOR_WORDS(k) {
+    to[k] = costs[k];
+  }
+}
+
+// The cost of a lane's label.
+INLINE ushort cost_of_label(const Word* costs, int k) {
+  return costs[k];
+}
+
+INLINE void set_costs(const ushort* by_label, Word* costs) {
+  FOR_WORDS(k) {
+    costs[k] = by_label[k];
+  }
+}
+
+#else
+
+// Values that are loaded or stored at once.
+#if VALUES % 4 == 0
+typedef uint4 Block;
+#elif VALUES % 2 == 0
+typedef uint2 Block;
+#else
+typedef uint Block;
+#endif
+#define BLOCK_VALUES ((int)(sizeof(Block) / sizeof(Value)))
+typedef union {
+  Block block;
+  Value of[BLOCK_VALUES];
+} Values;
+
+INLINE void load_values(const global Value* from, Value* values) {
+  EACH for (int i = 0; i < VALUES; i += BLOCK_VALUES) {
+    Values loaded;
+    loaded.block = *(const global Block*)(from + i);
+    EACH for (int j = 0; j < BLOCK_VALUES; ++j) values[i + j] = loaded.of[j];
+  }
+}
+
+INLINE void store_values(const Value* values, global Value* to) {
+  EACH for (int i = 0; i < VALUES; i += BLOCK_VALUES) {
+    Values stored;
+    EACH for (int j = 0; j < BLOCK_VALUES; ++j) stored.of[j] = values[i + j];
+    *(global Block*)(to + i) = stored.block;
+  }
+}
+
+INLINE void unpack(const Value* values, Word* costs) {
+  FOR_WORDS(k) {
+#if BITS == 8
+    costs[k] = as_ushort2(values[k / 2] >> k % 2 * 8 & 0x00FF00FFu);
+#else
+    costs[k] = as_ushort2(values[k]);
+#endif
+  }
+}
+
+INLINE void load(const global Value* from, Word* costs) {
+  Value values[VALUES];
+  load_values(from, values);
+  unpack(values, costs);
+}
+
+INLINE void store(const Word* costs, global Value* to) {
+  Value values[VALUES];
+  EACH for (int i = 0; i < VALUES; ++i) {
+#if BITS == 8
+    values[i] = (as_uint(costs[2 * i]) & 0x00FF00FFu) | (as_uint(costs[2 * i + 1]) & 0x00FF00FFu) << 8;
+#else
+    values[i] = as_uint(costs[i]);
+#endif
+  }
+  store_values(values, to);
+}
+
+// The cost of a lane's label.
+INLINE ushort cost_of_label(const Word* costs, int k) {
+  return k < WORDS ? costs[k].x : costs[k - WORDS].y;
+}
+
+INLINE void set_costs(const ushort* by_label, Word* costs) {
+  FOR_WORDS(k) {
+    costs[k] = (ushort2)(by_label[k], by_label[k + WORDS]);
+  }
+}
+
+#endif
+
+// What all lanes of a pixel find, combined. `shared`: a uint for each work item of the group, read by none.
+#if LANES == 1
+#define OVER_LANES(combine, own, shared)
+#else
+#define OVER_LANES(combine, own, shared) \
+  (shared)[get_local_id(0)] = own;       \
+  barrier(CLK_LOCAL_MEM_FENCE);          \
+  for (int lane = 0; lane < LANES; ++lane) own = combine(own, (shared)[get_local_id(0) - own_lane() + lane]);
+#endif
