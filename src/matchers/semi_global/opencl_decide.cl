@@ -34,11 +34,11 @@ INLINE uint find_best(const Word* sums, int labels) {
 
 // The lowest sum of labels more than one away from `best`.
 INLINE uint find_rival(const Word* sums, int labels, int best) {
-  uint rival = NONE;
+  ushort rival = NONE;
   FOR_LABELS(k) {
-    const int label = first_label() + k;
-    const uint own = cost_of_label(sums, k);
-    rival = min(rival, abs(label - best) > 1 && label < labels ? own : NONE);
+    const ushort label = first_label() + k, apart = label - best + 1;
+    const ushort own = apart > 2 && label < (ushort)labels ? cost_of_label(sums, k) : NONE;
+    rival = own < rival ? own : rival;
   }
   return rival;
 }
