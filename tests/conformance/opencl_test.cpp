@@ -58,6 +58,7 @@ TEST(OpenclBlockTest, StripsEqualTheReference) {
   for (const BlockCost cost : {BlockCost::sad, BlockCost::ssd}) {
     BlockParameters parameters;
     parameters.cost = cost;
+    parameters.window = 3;
     parameters.prefilter = Prefilter::none;
     parameters.min_disparity = -5;
     parameters.disparities = 45;

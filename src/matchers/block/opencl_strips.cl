@@ -343,7 +343,7 @@ static void decide_left(global uchar* memory, const OpenclImages* images, const 
   const bool valid = is_valid(memory, images, 0, x, y);
   const bool textureless = TEXTURE && is_textureless(memory, images, search->texture_threshold, x, y);
   const uchar status = status_of(&costs, valid, textureless);
-  if (status == MATCHED && SUB_PIXEL != NO_SUB_PIXEL)
+  if (SUB_PIXEL != NO_SUB_PIXEL && status == MATCHED)
     find_neighbours(memory, images, search, x, y, label, &costs);
   memory[map->status + y * map->status_stride + x] = status;
   ((global float*)(memory + map->disparity))[y * map->stride + x] =
