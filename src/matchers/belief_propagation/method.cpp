@@ -129,8 +129,7 @@ std::unique_ptr<detail::Method> method() {
        .approximate_tiles = true,
        .backends = {On::backend<reference, make_aligning_reference>(),
                     On::tuned<cpu, make_aligning_cpu, cpu_tuning_space>(),
-                    On::tuned<cuda, make_cuda, cuda_tuning_space>(),
-                    On::backend<opencl, make_opencl>()}});
+                    On::tuned<cuda, make_cuda, cuda_tuning_space>(), On::backend<opencl, make_opencl>()}});
 }
 
 }  // namespace belief_propagation
