@@ -73,7 +73,7 @@ TEST_F(CompletionTest, OffersTheValuesOfAnOption) {
   EXPECT_EQ(candidates("synth pair --scene p"), "planes\t\n");
   EXPECT_EQ(candidates("completion ''"), "bash\t\nzsh\t\nfish\t\n");
   EXPECT_TRUE(contains(candidates("match --device ''"), "reference\t\n"));
-  EXPECT_FALSE(contains(candidates("match --method bp --device ''"), "opencl"));
+  EXPECT_FALSE(contains(candidates("match --method tiled-bp --device ''"), "opencl"));
   EXPECT_TRUE(contains(candidates("match --method tiled-bp --preset ''"), "memocode-2013\t\n"));
   EXPECT_EQ(candidates("match --threads ''"), "");
 }
