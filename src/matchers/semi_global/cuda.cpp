@@ -14,6 +14,7 @@
 #include "devices/cuda/multiprocessor.h"
 #include "devices/cuda/plan.h"
 #include "matchers/semi_global/cuda_types.h"
+#include "matchers/semi_global/dealing.h"
 #include "matchers/semi_global/semi_global.h"
 #include "refine/cuda_pipeline.h"
 
@@ -29,26 +30,11 @@ using data_cost::CudaImages;
 using refine::CudaDecision;
 
 constexpr unsigned block_threads = 128;
-constexpr int warp_lanes = 32, usual_pixels_ahead = 4;
+constexpr int usual_pixels_ahead = 4;
 
 // Names of the tunables.
 constexpr const char *labels_a_thread = "labels_per_thread", *threads_a_block = "threads_per_block",
                      *pixels_ahead = "pixels_ahead", *paths_apart = "paths_apart";
-
-// How the labels of a pixel are distributed over lanes, see cuda_common.h.
-struct Dealing {
-  int lanes = 1, per_lane;
-  int labels() const { return lanes * per_lane; }
-};
-
-// Few labels per thread mean more threads, many mean fewer shuffles.
-Dealing deal(int labels, int wanted_per_lane) {
-  const int wanted = wanted_per_lane > 0 ? wanted_per_lane : labels <= 32 ? 8 : 16;
-  Dealing dealing;
-  while (dealing.lanes < warp_lanes && dealing.lanes * wanted < labels) dealing.lanes *= 2;
-  dealing.per_lane = round_up(divide_round_up(labels, dealing.lanes), 4);
-  return dealing;
-}
 
 // Pixels of a row whose sums a block keeps in shared memory.
 int pixels_a_segment(int labels) {

@@ -10,6 +10,7 @@
 #include "data_cost/opencl_images.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
+#include "matchers/semi_global/dealing.h"
 #include "matchers/semi_global/opencl_types.h"
 #include "matchers/semi_global/semi_global.h"
 #include "refine/opencl_pipeline.h"
@@ -28,22 +29,6 @@ std::size_t size(int value) {
   return static_cast<std::size_t>(value);
 }
 
-// How the labels of a pixel are distributed over work items, see opencl_values.cl.
-struct Dealing {
-  int lanes = 1, per_lane;
-  int labels() const { return lanes * per_lane; }
-};
-
-Dealing deal(int labels, bool is_processor) {
-  if (is_processor) return {1, round_up(labels, 64)};
-  constexpr int most_lanes = 32;
-  const int wanted = labels <= 32 ? 8 : 16;
-  Dealing dealing;
-  while (dealing.lanes < most_lanes && dealing.lanes * wanted < labels) dealing.lanes *= 2;
-  dealing.per_lane = round_up(divide_round_up(labels, dealing.lanes), 4);
-  return dealing;
-}
-
 // Pixels of a row whose sums a group keeps in local memory.
 int pixels_a_segment(int labels) {
   constexpr int most_sums = 8192, most_pixels = 64, fewest_pixels = 4;
@@ -56,7 +41,8 @@ class Opencl final : public opencl::Plan {
       : opencl::Plan(device, format, true, data_cost::volume_labels(parameters.cost, parameters.disparities)),
         parameters_(parameters),
         model_(make_model(parameters)),
-        dealing_(deal(parameters.disparities, is_processor())),
+        dealing_(is_processor() ? Dealing{1, round_up(parameters.disparities, 64)}
+                                : deal(parameters.disparities)),
         images_(model_, format, {1, dealing_.per_lane + pixels_at_once()}, layout_),
         refinement_(parameters.refine, format, layout_) {
     refine::check_divisions(context().info(), model_.decision());
