@@ -417,6 +417,22 @@ TEST_F(CudaTest, TilesOfManyRunsNeverWaitForEver) {
   }
 }
 
+// Diagonal paths leave the image, rows have several segments, and nothing after the left-right check hides a difference.
+TEST_F(CudaTest, SemiGlobalPathsAndRightMapsEqualTheReference) {
+  const SynthPair pair = synthesize({.size = {150, 40}, .disparities = 21});
+  for (const int paths : {4, 5, 8}) {
+    for (const RightMap right_map : {RightMap::sums, RightMap::winners}) {
+      SemiGlobalParameters parameters;
+      parameters.disparities = 21;
+      parameters.paths = paths;
+      parameters.right_map = right_map;
+      parameters.refine = RefineParameters::none();
+      parameters.refine.left_right_check = true;
+      expect_conformance(parameters, views(pair), false, std::to_string(paths) + " paths");
+    }
+  }
+}
+
 // All pixels of a strip have the same best label, so that only its neighbours are compared with it.
 TEST_F(CudaTest, CensusComparesBothLabelsBesideTheBest) {
   for (const int shift : {6, 7}) {
