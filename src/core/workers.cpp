@@ -106,7 +106,9 @@ void Workers::run(int count, Call call, void* context) const {
     for (int index = 0; index < count; ++index) call(context, index, 0);
     return;
   }
-  int joined = 0;
+  struct Joined {
+    ~Joined() { __tsan_acquire(this); }
+  } joined;
   std::atomic<bool> body_failed = false;
   __tsan_release(context);
   const auto body = [&](int index) {
@@ -115,6 +117,7 @@ void Workers::run(int count, Call call, void* context) const {
       call(context, index, oneapi::tbb::this_task_arena::current_thread_index());
     } catch (...) {
       body_failed = true;
+      __tsan_release(&joined);
       throw;
     }
     __tsan_release(&joined);
@@ -128,7 +131,6 @@ void Workers::run(int count, Call call, void* context) const {
     throw Error(ErrorCategory::memory, std::string("the system refused a thread (") + error.what() +
                                            "): use fewer threads, or raise the limits of memory and threads");
   }
-  __tsan_acquire(&joined);
 }
 
 }  // namespace parallax
