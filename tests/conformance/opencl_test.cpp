@@ -258,7 +258,6 @@ TEST(OpenclBeliefPropagationTest, WhatItLacksIsRefusedByName) {
 
 // A case of semi-global matching that OpenCL can match.
 SemiGlobalParameters for_opencl(SemiGlobalParameters parameters) {
-  parameters.aggregation = Aggregation::sgm;  // mgm is refused
   const bool left_right_check = parameters.refine.left_right_check;
   parameters.refine = RefineParameters::none();
   parameters.refine.left_right_check = left_right_check;
@@ -335,19 +334,14 @@ TEST(OpenclSemiGlobalTest, EqualsTheReferenceForAnyNumberOfLabels) {
       parameters.disparities = one.labels;
       parameters.min_disparity = one.min_disparity;
       const SynthPair pair = synthesize({.size = one.size, .disparities = std::min(one.labels, 30)});
-      expect_conformance(parameters, views(pair), true,
-                         std::to_string(one.labels) + " labels" + (is_gpu ? ", as a GPU" : ""));
+      for (const Aggregation aggregation : {Aggregation::sgm, Aggregation::mgm}) {
+        parameters.aggregation = aggregation;
+        expect_conformance(parameters, views(pair), true,
+                           std::to_string(one.labels) + " labels" + (is_gpu ? ", as a GPU" : "") +
+                               (aggregation == Aggregation::mgm ? ", mgm" : ""));
+      }
     }
   }
-}
-
-TEST(OpenclSemiGlobalTest, WhatItLacksIsRefusedByName) {
-  PARALLAX_NEEDS_OPENCL();
-  const MatcherParameters parameters = preset("sgm", "mgm");
-  expect_error(error_of([&] {
-                 Matcher(parameters, opencl_device, {{64, 48}});
-               }),
-               ErrorCategory::device, {"aggregation mgm", "opencl", "choose device cpu, or aggregation sgm"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, OpenclCensusConformance, testing::Range(0u, sanitized ? 2u : 4u));

@@ -104,6 +104,7 @@ class Opencl final : public opencl::Plan {
         program({opencl::semi_global_types_cl, opencl::semi_global_values_cl, opencl::semi_global_paths_cl},
                 items_that_follow(), {define("CHAINS", chains_at_once()), define("AHEAD", 4)});
     follow_ = path_program_.kernel("follow");
+    follow_beside_ = path_program_.kernel(is_processor() ? "follow_beside" : "follow_front");
     decide_program_ =
         program({opencl::refine_types_cl, opencl::refine_decision_cl, opencl::semi_global_types_cl,
                  opencl::semi_global_values_cl, opencl::semi_global_decide_cl},
@@ -138,8 +139,11 @@ class Opencl final : public opencl::Plan {
     finish("features", "right_features");
     find_costs(pair);
     finish("data_costs", "right_data_costs");
-    follow_.launch(queue(), {groups_of_chains(), size(parameters_.paths)}, {items_that_follow()}, memory(),
-                   volumes_, paths());
+    if (parameters_.aggregation == Aggregation::mgm)
+      follow_beside();
+    else
+      follow_.launch(queue(), {groups_of_chains(), size(parameters_.paths)}, {items_that_follow()}, memory(),
+                     volumes_, paths());
     finish("paths", "right_paths");
     decide_.launch(queue(), {is_processor() ? 1 : groups_for(width(), size(segment_pixels())), height()},
                    {items_of_group()}, memory(), volumes_, sums(to, mirrored), to);
@@ -159,6 +163,17 @@ class Opencl final : public opencl::Plan {
                        reach, one, none);
     add_window_.launch(queue(), groups_of_pixels(1), {items_of_group()}, memory(), volumes_, rows, costs,
                        reach, none, one);
+  }
+
+  void follow_beside() {
+    const OpenclPaths all = paths();
+    if (is_processor()) {
+      follow_beside_.launch(queue(), {size(parameters_.paths)}, {1}, memory(), volumes_, all);
+      return;
+    }
+    for (cl_int front = 0; front < volumes_.width + volumes_.height - 1; ++front)
+      follow_beside_.launch(queue(), {groups_of_chains(), size(parameters_.paths)}, {items_that_follow()},
+                            memory(), volumes_, all, front);
   }
 
   void write_right(const opencl::Pair& pair) {
@@ -182,6 +197,7 @@ class Opencl final : public opencl::Plan {
             height()};
   }
 
+  // Enough for the longest front, too.
   std::size_t groups_of_chains() const {
     const std::size_t chains_a_group =
         is_processor() ? size(chains_at_once()) : items_that_follow() / size(dealing_.lanes);
@@ -223,16 +239,13 @@ class Opencl final : public opencl::Plan {
   cl_long large_jumps_ = 0, lowest_of_right_ = -1;
   PlaneBuffer<float> right_disparity_;
   opencl::Program cost_program_, path_program_, decide_program_;
-  opencl::Kernel find_costs_, add_window_, follow_, decide_, write_right_;
+  opencl::Kernel find_costs_, add_window_, follow_, follow_beside_, decide_, write_right_;
 };
 
 }  // namespace
 
 std::unique_ptr<detail::Plan> make_opencl(const SemiGlobalParameters& parameters, const Device& device,
                                           const ImageFormat& format) {
-  if (parameters.aggregation == Aggregation::mgm)
-    throw Error(ErrorCategory::device,
-                "aggregation mgm is not available on device opencl: choose device cpu, or aggregation sgm");
   return std::make_unique<Opencl>(parameters, device, format);
 }
 

@@ -88,6 +88,11 @@ INLINE void set_costs(const ushort* by_label, Word* costs) {
   }
 }
 
+// Gives the labels beyond the last this cost.
+INLINE void set_padding(Word* costs, int labels, ushort cost) {
+  for (int k = labels; k < WORDS; ++k) costs[k] = cost;
+}
+
 #else
 
 // Values that are loaded or stored at once.
@@ -156,6 +161,14 @@ INLINE ushort cost_of_label(const Word* costs, int k) {
 INLINE void set_costs(const ushort* by_label, Word* costs) {
   FOR_WORDS(k) {
     costs[k] = (ushort2)(by_label[k], by_label[k + WORDS]);
+  }
+}
+
+INLINE void set_padding(Word* costs, int labels, ushort cost) {
+  if (labels == PITCH) return;
+  FOR_WORDS(k) {
+    if (first_label() + k >= labels) costs[k].x = cost;
+    if (first_label() + k + WORDS >= labels) costs[k].y = cost;
   }
 }
 

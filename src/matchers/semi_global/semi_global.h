@@ -4,8 +4,8 @@
 //   L_r(p, d) = C(p, d) + T_r(p − r, d)
 //   T_r(q, d) = min( L_r(q, d), L_r(q, d ± 1) + P1, min_k L_r(q, k) + P2 ) − min_k L_r(q, k)
 //
-// where C is the sum of the data costs over a window, T is 0 beyond the border, and P2 depends on the difference in gray between p and q. The label of a pixel is that
-// with the lowest sum S(p, d) = Σ_r L_r(p, d); ties go to the lowest label.
+// where C is the sum of the data costs over a window, T is 0 beyond the border, and P2 depends on the difference in gray
+// between p and q. The label of a pixel is that with the lowest sum S(p, d) = Σ_r L_r(p, d); ties go to the lowest label.
 //
 // MGM, Facciolo, de Franchis & Meinhardt 2015: T_r(p − r, d) is replaced by the mean, rounded up, of T_r(p − r, d) and
 // T_r(p − r', d), where r' is r turned by a right angle, (dx, dy) → (−dy, dx). Beyond the border, a T is 0.
