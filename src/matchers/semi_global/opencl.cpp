@@ -71,6 +71,8 @@ class Opencl final : public opencl::Plan {
   }
   cl_long reserve(std::size_t bytes) { return offset(layout_.reserve<std::byte>(bytes)); }
 
+  // Columns whose windows a processor's work item adds up.
+  static constexpr std::size_t columns_at_once = 16;
   // Pixels whose data costs a work item finds, and neighbouring chains that it follows.
   int pixels_at_once() const { return is_processor() || dealing_.per_lane > 16 ? 1 : 4; }
   int chains_at_once() const { return std::clamp(2048 / dealing_.per_lane, 4, 16); }
@@ -94,6 +96,7 @@ class Opencl final : public opencl::Plan {
     images_.prepare(context(), queue(), memory());
     Options of_costs = images_.options();
     of_costs.push_back(define("PIXELS", pixels_at_once()));
+    of_costs.push_back(define("COLUMNS", columns_at_once));
     cost_program_ =
         program({opencl::data_cost_types_cl, opencl::data_cost_features_cl, opencl::data_cost_costs_cl,
                  opencl::semi_global_types_cl, opencl::semi_global_values_cl, opencl::semi_global_costs_cl},
@@ -157,12 +160,13 @@ class Opencl final : public opencl::Plan {
     find_costs_.launch(queue(), groups_of_pixels(pixels_at_once()), {items_of_group()}, memory(), volumes,
                        images_.inputs(), images_.costs(pair), lowest_of_right_);
     if (!adds_up) return;
-    const cl_int reach = parameters_.window / 2, none = 0, one = 1;
+    const cl_int reach = parameters_.window / 2, along_columns = 0, along_rows = 1;
     const cl_long costs = volumes_.costs, rows = volumes_.paths;
-    add_window_.launch(queue(), groups_of_pixels(1), {items_of_group()}, memory(), volumes, costs, rows,
-                       reach, one, none);
-    add_window_.launch(queue(), groups_of_pixels(1), {items_of_group()}, memory(), volumes_, rows, costs,
-                       reach, none, one);
+    add_window_.launch(queue(), is_processor() ? Shape{height()} : groups_of_pixels(1), {items_of_group()},
+                       memory(), volumes, costs, rows, reach, along_rows);
+    add_window_.launch(queue(),
+                       is_processor() ? Shape{groups_for(width(), columns_at_once)} : groups_of_pixels(1),
+                       {items_of_group()}, memory(), volumes_, rows, costs, reach, along_columns);
   }
 
   void follow_beside() {

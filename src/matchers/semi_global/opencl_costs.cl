@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The data costs of all pixels, and their sums over windows.
 //
-// Specialised by PIXELS (neighbours in a row whose costs a work item finds), and by the macros of
-// data_cost/opencl_costs.cl and opencl_values.cl.
+// Specialised by PIXELS (neighbours in a row whose costs a work item finds), COLUMNS (whose windows a processor's work
+// item adds up), and by the macros of data_cost/opencl_costs.cl and opencl_values.cl.
 
 #define FOR_PIXELS(p) EACH for (int p = 0; p < PIXELS; ++p)
 
@@ -114,27 +114,71 @@ kernel EACH_OF_GROUP void find_costs(global uchar* memory, OpenclVolumes volumes
   }
 }
 
+#if PROCESSOR
+
+INLINE void add(const Word* costs, Word* sums) {
+  FOR_WORDS(k) {
+    sums[k] += costs[k];
+  }
+}
+
+INLINE void subtract(const Word* costs, Word* sums) {
+  FOR_WORDS(k) {
+    sums[k] -= costs[k];
+  }
+}
+
+// Sums over a side of a window, along rows (step_x = 1) or columns: each from that of the pixel before. Groups: rows, or
+// COLUMNS columns.
+kernel EACH_OF_GROUP void add_window(global uchar* memory, OpenclVolumes volumes, long from, long to, int reach,
+                                     int step_x) {
+  const int width = volumes.width, first = get_group_id(0) * (step_x ? 1 : COLUMNS),
+            lines = step_x ? 1 : min(COLUMNS, width - first), length = step_x ? width : volumes.height;
+  const long step = step_x ? 1 : width, start = step_x ? (long)first * width : first;
+  Word sums[COLUMNS][WORDS], costs[WORDS];
+  for (int line = 0; line < lines; ++line) {
+    FOR_WORDS(k) {
+      sums[line][k] = 0;
+    }
+    for (int i = -reach; i <= reach; ++i) {
+      load(costs_at(memory, from, start + line + clamp(i, 0, length - 1) * step), costs);
+      add(costs, sums[line]);
+    }
+  }
+  for (int i = 0; i < length; ++i)
+    for (int line = 0; line < lines; ++line) {
+      FOR_WORDS(k) {
+        costs[k] = sums[line][k];
+      }
+      set_padding(costs, volumes.labels, volumes.padding);
+      stream(costs, costs_at(memory, to, start + line + i * step));
+      load(costs_at(memory, from, start + line + min(i + reach + 1, length - 1) * step), costs);
+      add(costs, sums[line]);
+      load(costs_at(memory, from, start + line + max(i - reach, 0) * step), costs);
+      subtract(costs, sums[line]);
+    }
+}
+
+#else
+
 // Sums over a side of a window, along rows (step_x = 1) or columns. x = a work item for each lane, y = rows.
-kernel EACH_OF_GROUP void add_window(global uchar* memory, OpenclVolumes volumes, long from, long to,
-                                     int reach, int step_x, int step_y) {
-  const int x = get_global_id(0) / LANES, y = get_global_id(1);
+kernel EACH_OF_GROUP void add_window(global uchar* memory, OpenclVolumes volumes, long from, long to, int reach,
+                                     int step_x) {
+  const int x = get_global_id(0) / LANES, y = get_global_id(1), step_y = 1 - step_x;
   if (x >= volumes.width) return;
   Word sums[WORDS], costs[WORDS];
   FOR_WORDS(k) {
     sums[k] = all_of(0);
   }
   for (int i = -reach; i <= reach; ++i) {
-    const int u = clamp(x + i * step_x, 0, volumes.width - 1),
-              v = clamp(y + i * step_y, 0, volumes.height - 1);
+    const int u = clamp(x + i * step_x, 0, volumes.width - 1), v = clamp(y + i * step_y, 0, volumes.height - 1);
     load(costs_at(memory, from, (long)v * volumes.width + u), costs);
     FOR_WORDS(k) {
       sums[k] += costs[k];
     }
   }
-  ushort padded[PER_LANE];
-  FOR_LABELS(k) {
-    padded[k] = is_label(&volumes, k) ? cost_of_label(sums, k) : (ushort)volumes.padding;
-  }
-  set_costs(padded, sums);
+  set_padding(sums, volumes.labels, volumes.padding);
   store(sums, costs_at(memory, to, (long)y * volumes.width + x));
 }
+
+#endif

@@ -122,9 +122,10 @@ INLINE void follow_chains(global uchar* memory, const OpenclVolumes* volumes, co
       Path* next = &path[c][(i + 1) % 2];
       find_next(&path[c][i % 2], costs, paths->small_jump, large_jump(memory, paths, place->is_first, gray, grays[c]),
                 next);
-      store(next->of + 1, costs_at(memory, out, place->pixel));
+      stream(next->of + 1, costs_at(memory, out, place->pixel));
       grays[c] = gray;
       advance(place, way);
+      fetch_ahead(costs_at(memory, volumes->costs, place->pixel));
     }
   }
 }

@@ -24,8 +24,12 @@
 typedef ushort Word;
 #if BITS == 8
 typedef uchar Value;  // in memory
+typedef uchar16 Values;
+#define TO_VALUES convert_uchar16
 #else
 typedef ushort Value;
+typedef ushort16 Values;
+#define TO_VALUES
 #endif
 #else
 #define EACH UNROLLED
@@ -75,6 +79,24 @@ INLINE void store(const Word* costs, global Value* to) {
   FOR_WORDS(k) {
     to[k] = costs[k];
   }
+}
+
+// Stores costs that are not read again soon, past the caches.
+INLINE void stream(const Word* costs, global Value* to) {
+#ifdef __clang__
+  for (int k = 0; k < WORDS; k += 16) {
+    __builtin_nontemporal_store(TO_VALUES(vload16(0, costs + k)), (global Values*)(to + k));
+  }
+#else
+  store(costs, to);
+#endif
+}
+
+// Fetches costs into the caches before they are loaded.
+INLINE void fetch_ahead(const global Value* from) {
+#ifdef __clang__
+  for (int k = 0; k < WORDS; k += 64 / (int)sizeof(Value)) __builtin_prefetch((const void*)(size_t)(from + k));
+#endif
 }
 
 // The cost of a lane's label.
@@ -151,6 +173,10 @@ INLINE void store(const Word* costs, global Value* to) {
 #endif
   }
   store_values(values, to);
+}
+
+INLINE void stream(const Word* costs, global Value* to) {
+  store(costs, to);
 }
 
 // The cost of a lane's label.
