@@ -2,6 +2,7 @@
 // Rigs as they are found on desks and cars: cameras side by side, almost parallel, with lenses of both models.
 #pragma once
 
+#include <algorithm>
 #include <random>
 
 #include "parallax/rig.h"
@@ -31,7 +32,7 @@ class RandomRig {
     Camera camera;
     camera.size = size;
     camera.model = model;
-    camera.focal_x = size.width * between(0.7, 1.1);
+    camera.focal_x = std::max(size.width, size.height) * between(0.7, 1.1);
     camera.focal_y = camera.focal_x * between(0.98, 1.02);
     camera.centre_x = size.width * between(0.47, 0.53);
     camera.centre_y = size.height * between(0.47, 0.53);
