@@ -60,7 +60,7 @@ std::unique_ptr<Plan> make_plan(Problem problem, const Device& device) {
       return make_cpu(std::move(problem), device);
     case DeviceKind::cuda:
 #ifdef PARALLAX_HAS_CUDA
-      throw Error(ErrorCategory::device, "later");
+      return make_cuda(problem, device);
 #endif
       break;
     case DeviceKind::opencl:
