@@ -65,7 +65,7 @@ std::unique_ptr<Plan> make_plan(Problem problem, const Device& device) {
       break;
     case DeviceKind::opencl:
 #ifdef PARALLAX_HAS_OPENCL
-      throw Error(ErrorCategory::device, "later");
+      return make_opencl(problem, device);
 #endif
       break;
   }
