@@ -22,6 +22,7 @@
 #include "parallax/parameters.h"
 #include "parallax/partition.h"
 #include "parallax/refine.h"
+#include "parallax/rig.h"
 #include "parallax/semi_global.h"
 #include "parallax/synth.h"
 #include "parallax/tiled_belief_propagation.h"
