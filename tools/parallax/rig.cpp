@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cmath>
 #include <iomanip>
 #include <iostream>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -84,6 +84,40 @@ void print_json(const Rig& rig, RigFormat format, bool in_metres) {
   std::cout << report.dump(2) << "\n";
 }
 
+struct RigRequest {
+  std::optional<bool> convert;
+  bool json = false;
+  std::vector<std::string> inputs, outputs;
+  std::optional<RigFormat> format;
+  RigChoices choices;
+};
+
+RigRequest read_request(const Arguments& arguments) {
+  RigRequest request;
+  Options options("rig", "Show the calibration of two cameras, or convert it to another format.");
+  options
+      .add_choice<std::optional<bool>>("ACTION", request.convert, {{"show", false}, {"convert", true}},
+                                       "What to do")
+      .required();
+  options
+      .add_files("FILE", request.inputs, "Calibration; one or two files of OpenCV, two of ROS (left, right)")
+      .required();
+  options.add_flag("--json", request.json, "Show as JSON");
+  options.add_files("-o,--output", request.outputs, "Converted calibration; two files for ROS");
+  options.add_choice<std::optional<RigFormat>>("--to", request.format,
+                                               {rig_formats.begin(), rig_formats.end()},
+                                               "Format of the output, unless its name tells it");
+  options.group("What the file leaves open");
+  add_rig_options(options, request.choices);
+  options.read(arguments);
+  if (*request.convert && request.json) throw UsageError("--json is for 'rig show': leave it out");
+  if (*request.convert && request.outputs.empty())
+    throw UsageError("'rig convert' needs an output: give its name with -o");
+  if (!*request.convert && (!request.outputs.empty() || request.format))
+    throw UsageError("'rig show' writes no file: leave out -o and --to, or give 'rig convert'");
+  return request;
+}
+
 void write_rig(const Rig& rig, RigFormat format, const std::vector<std::string>& paths) {
   std::vector<FileBytes> outputs;
   for (const RigFile& file : encode_rig(rig, format, paths)) {
@@ -96,51 +130,24 @@ void write_rig(const Rig& rig, RigFormat format, const std::vector<std::string>&
 }  // namespace
 
 int rig_command(const Arguments& arguments) {
-  bool convert = false, json = false;
-  std::vector<std::string> inputs, outputs;
-  RigFormat format = RigFormat::parallax;
-  RigChoices choices;
-  Options options("rig", "Show the calibration of two cameras, or convert it to another format.");
-  options.add_choice<bool>("ACTION", convert, {{"show", false}, {"convert", true}}, "What to do").required();
-  options.add_files("FILE", inputs, "Calibration; one or two files of OpenCV, two of ROS (left, right)")
-      .required();
-  options.add_flag("--json", json, "Show as JSON");
-  options.add_files("-o,--output", outputs, "Converted calibration; two files for ROS");
-  std::vector<std::string> names;
-  for (const auto& [name, choice] : rig_formats) names.push_back(name);
-  const auto take_format = [&](const std::string& name) {
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found != names.end()) format = rig_formats[static_cast<std::size_t>(found - names.begin())].second;
-    return found != names.end();
-  };
-  options
-      .add_text("--to", "NAME", "", "one of " + join(names), take_format,
-                "Format of the output, unless its name tells it: " + join(names))
-      .offer(names);
-  options.group("What the file leaves open");
-  add_rig_options(options, choices);
-  options.read(arguments);
-  if (convert && json) throw UsageError("--json is for 'rig show': leave it out");
-  if (convert && outputs.empty()) throw UsageError("'rig convert' needs an output: give its name with -o");
-  if (!convert && (!outputs.empty() || options.given("--to")))
-    throw UsageError("'rig show' writes no file: leave out -o and --to, or give 'rig convert'");
+  const RigRequest request = read_request(arguments);
   CommandFiles files;
-  for (const std::string& path : inputs) files.reads(path);
-  for (const std::string& path : outputs) {
+  for (const std::string& path : request.inputs) files.reads(path);
+  for (const std::string& path : request.outputs) {
     files.writes(path);
     check_output(path);
   }
-
-  const std::vector<RigFile> contents = read_rig_files(inputs);
-  const Rig rig = parse_rig(contents, choices);
-  if (convert) {
-    write_rig(rig, options.given("--to") ? format : rig_format_of(outputs), outputs);
+  const std::vector<RigFile> contents = read_rig_files(request.inputs);
+  const Rig rig = parse_rig(contents, request.choices);
+  if (*request.convert) {
+    write_rig(rig, request.format ? *request.format : rig_format_of(request.outputs), request.outputs);
     return done;
   }
-  const RigFormat read = format_of_rig(contents);
-  const bool in_metres = choices.unit || (read != RigFormat::opencv && read != RigFormat::parallax);
-  if (json)
-    print_json(rig, read, in_metres);
+  const RigFormat format = format_of_rig(contents);
+  const bool in_metres =
+      request.choices.unit || (format != RigFormat::opencv && format != RigFormat::parallax);
+  if (request.json)
+    print_json(rig, format, in_metres);
   else
     print_rig(rig, in_metres);
   return done;

@@ -120,6 +120,11 @@ Rig finished(const Rig& rig, const RigChoices& choices, const RigKeys& keys) {
                             : what.starts_with("translation") ? keys.translation
                             : first                           ? keys.left
                                                               : keys.right;
+    if (what.find("second camera is left") != std::string::npos)
+      fail_at(key,
+              choices.exchange
+                  ? "has the first camera on the left: leave out --exchange"
+                  : "has the second camera left of the first: give --exchange, and the left picture first");
     throw Error(ErrorCategory::file, key + ": " + what);
   }
   return result;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The .conf of Stereolabs' cameras: an INI file with sections of each camera and resolution, [LEFT_CAM_HD], and of the pair,
 // [STEREO], in millimetres. As their calibration program writes it: Baseline = −T[0], TY = T[1], TZ = T[2], and RX, CV, RZ are
-// the vector of Rodrigues of R, with x_right = R · x_left + T.
+// the vector of Rodrigues of R, with x_right = R · x_left + T. Their C++ sample gives stereoRectify() a T with Baseline above 0
+// and the same TY and TZ, which is another rig; their Python sample agrees with the calibration program.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -21,6 +22,7 @@ constexpr Resolution resolutions[] = {
     {"2K", {2208, 1242}}, {"FHD", {1920, 1080}},     {"HD", {1280, 720}},       {"VGA", {672, 376}},
     {"4k", {3840, 2160}}, {"QHDPLUS", {3200, 1800}}, {"FHD1200", {1920, 1200}}, {"SVGA", {960, 600}}};
 
+// Sections and keys are in either case, as in Stereolabs' own readers.
 class Ini {
  public:
   explicit Ini(const RigFile& file) : name_(file.name) {
@@ -29,16 +31,17 @@ class Ini {
       if (line.starts_with('[')) section = line.substr(1, line.find(']') - 1);
       const std::size_t equals = line.find('=');
       if (equals == std::string_view::npos || line.starts_with(';') || line.starts_with('#')) return;
-      values_[section][std::string(trimmed(line.substr(0, equals)))] =
-          number_in_text(trimmed(line.substr(equals + 1)));
+      const std::string_view value = line.substr(equals + 1);
+      values_[lower(section)][lower(trimmed(line.substr(0, equals)))] =
+          number_in_text(trimmed(value.substr(0, value.find_first_of(";#"))));
     });
   }
 
   bool has(const std::string& section, const std::string& key) const {
-    const auto found = values_.find(section);
-    return found != values_.end() && found->second.contains(key);
+    const auto found = values_.find(lower(section));
+    return found != values_.end() && found->second.contains(lower(key));
   }
-  bool has(const std::string& section) const { return values_.contains(section); }
+  bool has(const std::string& section) const { return values_.contains(lower(section)); }
 
   std::string place(const std::string& section, const std::string& key) const {
     return name_ + ": [" + section + "] " + key;
@@ -47,13 +50,20 @@ class Ini {
   // \throws Error (file)
   double number(const std::string& section, const std::string& key) const {
     if (!has(section, key)) fail_at(place(section, key), "is missing: give the complete file of the camera");
-    return checked({&values_.at(section).at(key), 1}, place(section, key));
+    return checked({&values_.at(lower(section)).at(lower(key)), 1}, place(section, key));
   }
   double number_or_0(const std::string& section, const std::string& key) const {
     return has(section, key) ? number(section, key) : 0;
   }
 
  private:
+  static std::string lower(std::string_view text) {
+    std::string result(text);
+    for (char& c : result)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return result;
+  }
+
   std::string name_;
   std::map<std::string, std::map<std::string, double>> values_;
 };
