@@ -4,6 +4,8 @@
 #pragma once
 
 #include <array>
+#include <string>
+#include <string_view>
 
 #include "parallax/image.h"
 
@@ -49,6 +51,32 @@ struct Rig {
 
   bool operator==(const Rig&) const = default;  ///< compares every member
 };
+
+/// Refuses a rig that cannot be rectified: a side of an image not from 1 to 1,000,000 pixels, a focal length that is not
+/// positive, a value that is not finite, a rotation that is not orthonormal to 1e-4 (files round it) or mirrors, no
+/// baseline, or a right camera to the left of the left one. A baseline that is mostly vertical is valid.
+/// \throws Error (argument) that begins with the member, such as "left.focal_x".
+void validate(const Rig& rig);
+
+/// The same two cameras with their names exchanged.
+Rig exchanged(const Rig& rig);
+
+/// Returns a rig as JSON, which rig_from_json() reads to the same values.
+/// \throws Error (argument) as validate() does.
+std::string to_json(const Rig& rig);
+
+/// Parses the JSON of a rig. Every key is needed:
+/// \code{.json}
+/// {"left": {"size": [1280, 720], "focal": [700, 700], "centre": [639.5, 359.5],
+///           "model": "radial-tangential", "distortion": [-0.17, 0.03, 0, 0]},
+///  "right": {…},
+///  "rotation": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+///  "translation": [-0.12, 0, 0]}
+/// \endcode
+/// `model` is "radial-tangential", with 0, 4, 5, 8, 12 or 14 coefficients in the order of Camera::distortion, or "equidistant",
+/// with 4. \p name appears in errors.
+/// \throws Error (file) when the text is not such JSON, a key is unknown or missing, or validate() refuses the rig.
+Rig rig_from_json(std::string_view text, const std::string& name);
 
 }  // namespace parallax
 #pragma GCC visibility pop

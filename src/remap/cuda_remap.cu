@@ -98,11 +98,8 @@ PARALLAX_KERNEL remap(CudaRemap pair) {
       values[i] = 0;
       if (!seen) continue;
       const int column = block.x * steps + columns[i], row = block.y * steps + rows[i];
-#if LANCZOS
-      values[i] = lanczos(image, map, pair.taps, column, row, channel);
-#else
-      values[i] = bilinear(image, map, column, row, channel);
-#endif
+      values[i] = LANCZOS ? lanczos(image, map, pair.taps, column, row, channel)
+                          : bilinear(image, map, column, row, channel);
     }
 #if BITS == 8
     if (channels == 1) {
