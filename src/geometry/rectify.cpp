@@ -28,8 +28,6 @@ Rotations turn(const Rig& rig) {
   const Matrix3 half = rotation_about(scaled(axis_of(rig.rotation), -0.5));
   const Vector3 between = half * rig.translation;
   const double baseline = length(between);
-  if (!(baseline > 0) || !std::isfinite(baseline))
-    refuse_rig("the cameras are at one place", "give a translation in the unit that depth shall have");
   if (std::abs(between[0]) <= std::abs(between[1]))
     refuse_rig("the cameras are above each other", "turn both images by 90° before calibration");
   if (between[0] > 0) refuse_rig("the right camera is left of the left one", "exchange the cameras");
@@ -202,8 +200,7 @@ Calibration Rectification::calibration() const {
 Rectification rectify(const Rig& rig, const RectifyParameters& parameters) {
   const DefaultFloatingPoint environment;
   check_parameters(parameters);
-  check_size(rig.left.size);
-  check_size(rig.right.size);
+  validate(rig);
   const Size size = parameters.size == Size{} ? rig.left.size : parameters.size;
   const Rotations turned = turn(rig);
   const Window window = choose_window(rig, turned, size, parameters);

@@ -19,8 +19,7 @@ void Plan::enqueue(const Images&, void*) {
 
 namespace {
 
-void check_camera(const char* which, const Camera& camera) {
-  check_size(camera.size);
+void check_sides(const char* which, const Camera& camera) {
   constexpr int most = 32767;
   if (camera.size.width <= most && camera.size.height <= most) return;
   throw Error(ErrorCategory::argument, std::string(which) + " camera has images of " + text(camera.size) +
@@ -36,8 +35,9 @@ void check_rectification(const Rectification& rectification) {
 
 Problem make_problem(const Rig& rig, const Rectification& rectification, Interpolation interpolation,
                      const Device& device, Depth depth) {
-  check_camera("left", rig.left);
-  check_camera("right", rig.right);
+  validate(rig);
+  check_sides("left", rig.left);
+  check_sides("right", rig.right);
   check_rectification(rectification);
   check_choice("interpolation", interpolation, Interpolation::lanczos3);
   check_depth("image", depth);

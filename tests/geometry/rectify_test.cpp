@@ -157,10 +157,12 @@ TEST(RectifyTest, RefusesWhatCannotBeRectified) {
   refused(rig, {.size = {0, 10}}, "image is 0×10");
   Rig other = rig;
   other.translation = {};
-  refused(other, {}, "the cameras are at one place");
+  refused(other, {}, "no baseline");
   other.translation = {-0.01, 0.2, 0};
   refused(other, {}, "the cameras are above each other");
   other.translation = {0.2, 0.01, 0};
+  refused(other, {}, "exchange the two pictures");
+  other.translation = {0.1, 0.01, 0.15};
   refused(other, {}, "exchange the cameras");
   other = rig;
   other.rotation = rotation_about({0, 3, 0});
@@ -170,7 +172,7 @@ TEST(RectifyTest, RefusesWhatCannotBeRectified) {
   refused(other, {}, "no rectangle was seen by both cameras");
   other = rig;
   other.left.size = {};
-  refused(other, {}, "image is 0×0");
+  refused(other, {}, "left.size is 0×0");
 }
 
 }  // namespace
