@@ -112,10 +112,10 @@ inline void check_reachable(int lowest, int disparities, int width) {
 }
 
 // Images have at least one pixel, and few enough columns that adding a disparity does not overflow an int.
-inline void check_size(Size size) {
+inline void check_size(Size size, const std::string& what = "image") {
   constexpr int most = 1'000'000;
   if (size.width < 1 || size.height < 1 || size.width > most || size.height > most)
-    throw Error(ErrorCategory::argument, "image is " + text(size) + ": each side must have from 1 to " +
+    throw Error(ErrorCategory::argument, what + " is " + text(size) + ": each side must have from 1 to " +
                                              std::to_string(most) + " pixels");
 }
 

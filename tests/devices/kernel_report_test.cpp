@@ -16,6 +16,7 @@
 #include "devices/cuda/kernel_sources.h"
 #include "devices/gpu_test.h"
 #include "devices/program_cache.h"
+#include "geometry/random_rig.h"
 
 namespace parallax::test {
 namespace {
@@ -115,17 +116,24 @@ Asked parse(const std::string& compilation) {
   return asked;
 }
 
-// What a plan asks the emulated compiler for; the cache on disk is empty.
-std::vector<Asked> asked_by(const ReportedPlan& plan) {
+// What a plan asks the emulated compiler for while it is made; the cache on disk is empty.
+template <class Make>
+std::vector<Asked> asked_while(const Make& make) {
   const TemporaryFolder cache;
   const Variable empty("XDG_CACHE_HOME", cache.path().string());
   const int before = emulated()->compilations();
-  const Matcher matcher(parameters_from_json(plan.parameters), gpu(), {{90, 75}, plan.depth},
-                        {0, plan.configuration});
+  make();
   std::vector<Asked> asked;
   for (int i = before; i < emulated()->compilations(); ++i)
     asked.push_back(parse(emulated()->compilation(i)));
   return asked;
+}
+
+std::vector<Asked> asked_by(const ReportedPlan& plan) {
+  return asked_while([&] {
+    const Matcher matcher(parameters_from_json(plan.parameters), gpu(), {{90, 75}, plan.depth},
+                          {0, plan.configuration});
+  });
 }
 
 struct Usage {
@@ -273,6 +281,23 @@ TEST_F(KernelReportTest, EveryKernelCompilesAndHardlySpills) {
     }
   }
   if (is_for_report()) write_report();
+}
+
+TEST_F(KernelReportTest, RectificationCompilesAndDoesNotSpill) {
+  NewKernels kernels;
+  std::size_t plans = 0;
+  for (const Depth depth : {Depth::bits8, Depth::bits16})
+    for (const Interpolation interpolation : {Interpolation::bilinear, Interpolation::lanczos3}) {
+      const std::vector<Asked> all_asked = asked_while([&] {
+        Rectifier(chessboard_rig(), {.size = {64, 48}, .interpolation = interpolation}, gpu(), depth);
+      });
+      ASSERT_EQ(all_asked.size(), 1u);
+      for (const auto& [kernel, usage] : kernels.compile(all_asked[0], architectures[plans++])) {
+        EXPECT_GT(usage.registers, 0);
+        EXPECT_EQ(usage.spilled_bytes, 0);
+      }
+    }
+  EXPECT_EQ(plans, 4u);
 }
 
 }  // namespace

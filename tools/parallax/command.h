@@ -37,6 +37,7 @@ int tune_command(const Arguments& arguments);
 int synth_command(const Arguments& arguments);
 int plan_command(const Arguments& arguments);
 int merge_command(const Arguments& arguments);
+int rig_command(const Arguments& arguments);
 int devices_command(const Arguments& arguments);
 
 struct Command {

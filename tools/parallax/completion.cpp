@@ -127,8 +127,13 @@ std::string complete(Arguments words, std::span<const Command> commands) {
       if (!option.expert || word.size() > 2) candidates.add(name, option.help);
     }
   if (word.starts_with("-")) return candidates.lines();
-  const auto argument =
-      std::find_if(options.begin(), options.end(), [](const auto& each) { return each.argument; });
+  // A choice that was made, such as "show" of "rig show", is followed by the next argument.
+  const auto is_made = [&](const std::string& choice) {
+    return std::find(words.begin() + 1, words.end() - 1, choice) != words.end() - 1;
+  };
+  const auto argument = std::find_if(options.begin(), options.end(), [&](const OptionSummary& each) {
+    return each.argument && std::none_of(each.choices.begin(), each.choices.end(), is_made);
+  });
   return argument == options.end() ? "" : values_of(*argument, word);
 }
 

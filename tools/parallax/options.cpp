@@ -224,6 +224,15 @@ Option& Options::add(const std::string& names, std::vector<std::string>& value, 
   return option;
 }
 
+Option& Options::add_files(const std::string& names, std::vector<std::string>& value,
+                           const std::string& help) {
+  Option& option = add_option(names, "FILE", help);
+  option.parsed_->expected(-1);
+  option.list_ = true;
+  option.set_ = [&value](const std::string& text) { value.push_back(text); };
+  return option;
+}
+
 Option& Options::add_memory(const std::string& names, std::size_t& value, const std::string& help) {
   Option& option = add_option(names, "SIZE", help);
   option.default_ = text_of(value);

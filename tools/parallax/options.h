@@ -96,6 +96,8 @@ class Options {
   Option& add(const std::string& names, Size& value, const std::string& help);
   // Separated by commas.
   Option& add(const std::string& names, std::vector<std::string>& value, const std::string& help);
+  // One name or more, "FILE" or "-o,--output FILE".
+  Option& add_files(const std::string& names, std::vector<std::string>& value, const std::string& help);
   // Bytes, or with a unit of 1024: "512M", "2G".
   Option& add_memory(const std::string& names, std::size_t& value, const std::string& help);
   // An option without a value.

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times of rectifying a pair on two threads, beside OpenCV's remap with its fixed-point maps of the same rectification:
+//
+//     benchmark_rectify [rounds]
+//
+// Prints a row for each format, in milliseconds: median of the rounds.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+#include <opencv2/calib3d.hpp>
+#include <opencv2/imgproc.hpp>
+
+#include "parallax/parallax.h"
+
+namespace parallax {
+namespace {
+
+constexpr int threads = 2;
+
+Rig webcams(Size size) {
+  Camera left;
+  left.size = size;
+  left.focal_x = left.focal_y = 0.8 * size.width;
+  left.centre_x = 0.51 * size.width, left.centre_y = 0.49 * size.height;
+  left.distortion = {-0.28, 0.09, 0.0004, -0.0003, -0.01};
+  Camera right = left;
+  right.centre_x = 0.49 * size.width, right.centre_y = 0.51 * size.height;
+  // Turned by some 1.5° about each axis.
+  const Matrix3 rotation = {0.99931, 0.02599,  0.02634,  -0.02668, 0.99930,
+                            0.02598, -0.02565, -0.02666, 0.99932};
+  return {left, right, rotation, {-0.12, 0.002, -0.001}};
+}
+
+cv::Matx33d matrix(const Matrix3& m) {
+  return {m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8]};
+}
+
+struct OpenCvMaps {
+  cv::Mat positions, fractions;
+};
+
+OpenCvMaps maps(const Camera& camera, const Matrix3& rotation, double centre_x, const Rectification& to) {
+  const cv::Matx33d own(camera.focal_x, 0, camera.centre_x, 0, camera.focal_y, camera.centre_y, 0, 0, 1);
+  const cv::Matx33d rectified(to.focal, 0, centre_x, 0, to.focal, to.centre_y, 0, 0, 1);
+  const std::vector<double> distortion(camera.distortion.begin(), camera.distortion.end());
+  OpenCvMaps result;
+  cv::initUndistortRectifyMap(own, distortion, matrix(rotation), rectified, {to.size.width, to.size.height},
+                              CV_16SC2, result.positions, result.fractions);
+  return result;
+}
+
+cv::Mat noise(Size size, int type) {
+  cv::Mat image(size.height, size.width, type);
+  cv::randu(image, 0, image.depth() == CV_8U ? 255 : 65535);
+  return image;
+}
+
+ImageView view(const cv::Mat& image) {
+  return {image.data,
+          {{image.cols, image.rows}, image.depth() == CV_8U ? Depth::bits8 : Depth::bits16},
+          image.channels(),
+          static_cast<std::ptrdiff_t>(image.step)};
+}
+
+ImageOutput output(cv::Mat& image) {
+  const ImageView as_input = view(image);
+  return {image.data, as_input.format, as_input.channels, as_input.stride_bytes};
+}
+
+double median(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+template <class Work>
+double milliseconds(const Work& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+void measure(Size size, int type, Interpolation interpolation, const char* format, int rounds) {
+  const Rig rig = webcams(size);
+  const Rectification to = rectify(rig, {.interpolation = interpolation});
+  Device device;
+  device.threads = threads;
+  Rectifier rectifier(rig, to, interpolation, device,
+                      CV_MAT_DEPTH(type) == CV_8U ? Depth::bits8 : Depth::bits16);
+  const OpenCvMaps left = maps(rig.left, to.rotation_left, to.centre_left_x, to),
+                   right = maps(rig.right, to.rotation_right, to.centre_right_x, to);
+  const cv::Mat left_image = noise(size, type), right_image = noise(size, type);
+  cv::Mat ours[2] = {left_image.clone(), right_image.clone()},
+          theirs[2] = {left_image.clone(), right_image.clone()};
+  const int method = interpolation == Interpolation::bilinear ? cv::INTER_LINEAR : cv::INTER_LANCZOS4;
+  std::vector<double> our_times, their_times;
+  for (int round = 0; round < rounds; ++round) {
+    our_times.push_back(milliseconds([&] {
+      rectifier.run(view(left_image), view(right_image), {output(ours[0]), output(ours[1])});
+    }));
+    their_times.push_back(milliseconds([&] {
+      cv::remap(left_image, theirs[0], left.positions, left.fractions, method);
+      cv::remap(right_image, theirs[1], right.positions, right.fractions, method);
+    }));
+  }
+  const double our_time = median(our_times), their_time = median(their_times);
+  std::printf("| %d×%d | %s | %s | %.2f | %.2f | %.2f |\n", size.width, size.height, format,
+              interpolation == Interpolation::bilinear ? "bilinear" : "Lanczos", our_time, their_time,
+              our_time / their_time);
+}
+
+}  // namespace
+}  // namespace parallax
+
+int main(int count, char** values) {
+  using namespace parallax;
+  cv::setNumThreads(threads);
+  const int rounds = count > 1 ? std::atoi(values[1]) : 51;
+  std::printf(
+      "| pair | format | interpolation | Parallax, ms | OpenCV, ms | ratio |\n|---|---|---|--:|--:|--:|\n");
+  measure({640, 480}, CV_8UC1, Interpolation::bilinear, "8-bit gray", rounds);
+  measure({1920, 1080}, CV_8UC1, Interpolation::bilinear, "8-bit gray", rounds);
+  measure({1920, 1080}, CV_8UC3, Interpolation::bilinear, "8-bit colour", rounds);
+  measure({1920, 1080}, CV_16UC1, Interpolation::bilinear, "16-bit gray", rounds);
+  measure({1920, 1080}, CV_8UC1, Interpolation::lanczos3, "8-bit gray", rounds / 4 + 1);
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the pixels of a rectified image come from, in integers: made once for a camera, and the same data on every
+// device.
+//
+// A position in the camera's image is rounded to 1/64 of a pixel. It is stored as the distance to the first pixel of
+// a block of 8 columns, so that a rectified pixel takes 4.5 bytes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "parallax/rectify.h"
+
+#include "core/workers.h"
+#include "geometry/lens.h"
+
+namespace parallax::remap {
+
+inline constexpr int fraction_bits = 6, steps = 1 << fraction_bits;
+inline constexpr int block_columns = 8;
+
+// The camera's pixel that the positions of a block count from.
+struct Block {
+  std::int16_t x, y;
+};
+
+// A column of Map::x of a pixel that the camera did not see.
+inline constexpr std::uint16_t unseen = 0xFFFF;
+
+// The cpu device reads windows of 16 columns for a block, and the same rows for a group of blocks.
+inline constexpr int window_columns = 16, group_columns = 32;
+inline constexpr std::uint8_t no_windows = 255;
+
+struct Map {
+  Size size;               // of the rectified image
+  Size camera;             // of the camera's images
+  Plane<std::uint16_t> x;  // 64 · (column − that of the block), or unseen; width rounded up to group_columns
+  Plane<std::uint16_t> y;  // the same for rows
+  Plane<Block> blocks;     // [row][column / block_columns]
+  // For bilinear interpolation, [row][column / group_columns]: how many rows, counted from each block's own, have
+  // the pixels of the group; 0 = it has none, no_windows = they are not in windows. 2 only where every pixel's upper
+  // row is the block's.
+  Plane<std::uint8_t> rows;
+
+  std::size_t bytes() const;
+};
+
+// Columns left of a position, and rows above it, that interpolation reads besides the pixel itself. On the other side
+// there is one more.
+constexpr int reach(Interpolation interpolation) {
+  return interpolation == Interpolation::lanczos3 ? 2 : 0;
+}
+
+// \throws Error (argument) where neighbours in the rectified image are too far apart in the camera's
+Map make_map(const Camera& camera, const Matrix3& rotation, double centre_x,
+             const Rectification& rectification, Interpolation interpolation, const Workers& workers);
+
+// The position in the camera's image of a rectified pixel, before rounding.
+class Lookup {
+ public:
+  Lookup(const Camera& camera, const Matrix3& rotation, double centre_x, const Rectification& rectification);
+  std::optional<Position> position(int x, int y) const;
+
+ private:
+  Lens lens_;
+  Matrix3 back_;
+  double focal_, centre_x_, centre_y_;
+};
+
+// Weights of Lanczos's window, a = 3, in units of 1/4096: [fraction][tap], of columns −2 to 3. They add up to 4096.
+inline constexpr int tap_bits = 12, taps = 6;
+using Taps = std::array<std::array<std::int16_t, taps>, steps>;
+Taps lanczos_taps();
+
+// Fractional bits that a row's sum keeps before rows are weighed: as many as fit in 32 bits afterwards.
+constexpr int kept_bits(Depth depth) {
+  return depth == Depth::bits8 ? 6 : 1;
+}
+
+}  // namespace parallax::remap

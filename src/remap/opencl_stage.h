@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rectification on an OpenCL device as a part of a plan: from images to images in the plan's memory.
+#pragma once
+
+#include "core/arena.h"
+#include "devices/opencl/program.h"
+#include "remap/opencl_types.h"
+#include "remap/remap.h"
+
+namespace parallax::remap {
+
+class OpenclStage {
+ public:
+  // Reserves memory for the maps.
+  OpenclStage(const Problem& problem, ArenaLayout& layout);
+  // Builds or loads the kernel, copies the maps to the memory that has the layout, and waits for that.
+  void prepare(const Problem& problem, const opencl::Context& context, const opencl::Queue& queue,
+               cl_mem memory);
+  // Where a pair's images are, rows without gaps, as offsets in that memory; masks may be negative.
+  struct Places {
+    cl_long from[sides], to[sides], mask[sides];
+    cl_int channels[sides];
+  };
+  void enqueue(const Places& places, const opencl::Queue& queue) const;
+
+ private:
+  OpenclRemap arguments_{};  // without images
+  std::size_t pixels_an_item_ = 1;
+  cl_mem memory_ = nullptr;
+  opencl::Program program_;
+  opencl::Kernel kernel_;
+};
+
+}  // namespace parallax::remap

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Interpolation at the positions of a map, in integers.
+//
+// Bilinear, for a pixel whose position is (fx, fy) / 64 after pixel a, with its neighbours b to the right, c below and d
+// to the right of c:
+//   above = (64 − fx) a + fx b,   below = (64 − fx) c + fx d
+//   value = (above + ((below − above) fy + 32 >> 6) + 32) >> 6
+// Lanczos, with the 6 weights s of fx and t of fy (map.h) and k = kept_bits():
+//   row_j = (Σ s_i a_ji + 2^(11 − k)) >> (12 − k),   value = (Σ t_j row_j + 2^(11 + k)) >> (12 + k), clamped
+// Pixels that the camera did not see become 0.
+#pragma once
+
+#include <memory>
+
+#include "parallax/rectify.h"
+
+#include "remap/map.h"
+
+namespace parallax::remap {
+
+inline constexpr int sides = 2;  // left, right
+
+// The maps of a pair, and what else all devices know of it.
+struct Problem {
+  Map maps[sides];
+  Interpolation interpolation;
+  Depth depth;
+  Taps taps;
+
+  std::size_t bytes() const { return maps[0].bytes() + maps[1].bytes() + sizeof(Taps); }
+};
+
+// A pair and its rectified images, checked by the caller. Masks may be empty.
+struct Images {
+  ImageView from[sides];
+  ImageOutput to[sides];
+  View<std::uint8_t> masks[sides];
+};
+
+// A pair of maps on one device.
+class Plan {
+ public:
+  virtual ~Plan() = default;
+  virtual std::size_t memory_bytes() const = 0;
+  virtual void run(const Images& images) = 0;
+  // For images in the memory of a GPU, on a stream of the caller.
+  virtual void enqueue(const Images& images, void* stream);
+};
+
+std::unique_ptr<Plan> make_reference(Problem problem);
+std::unique_ptr<Plan> make_cpu(Problem problem, const Device& device);
+std::unique_ptr<Plan> make_cuda(const Problem& problem, const Device& device);
+std::unique_ptr<Plan> make_opencl(const Problem& problem, const Device& device);
+
+}  // namespace parallax::remap

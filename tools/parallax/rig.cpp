@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <iomanip>
+#include <iostream>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/parallax/command_files.h"
+#include "tools/parallax/options.h"
+#include "tools/parallax/output_files.h"
+#include "tools/parallax/rigs/format.h"
+#include "tools/parallax/rigs/rig_files.h"
+#include "tools/parallax/rigs/rotation.h"
+
+namespace parallax::tool {
+namespace {
+
+constexpr double degrees = 180 / 3.14159265358979323846;
+
+// The angle between the rays of the first and the last column, or row, without the lens's distortion: pixels reach from −1/2 to
+// length − 1/2.
+double field_of_view(int length, double centre, double focal, LensModel model) {
+  const double before = (centre + 0.5) / focal, after = (length - 0.5 - centre) / focal;
+  if (model == LensModel::equidistant) return degrees * (before + after);
+  return degrees * (std::atan(before) + std::atan(after));
+}
+
+std::array<double, 2> fields_of_view(const Camera& c) {
+  return {field_of_view(c.size.width, c.centre_x, c.focal_x, c.model),
+          field_of_view(c.size.height, c.centre_y, c.focal_y, c.model)};
+}
+
+// Angles about x, y and z by which the right camera's axes are turned.
+Vector3 angles_of(const Rig& rig) {
+  Vector3 angles = axis_of(rig.rotation);
+  for (double& angle : angles) angle *= degrees;
+  return angles;
+}
+
+// The right camera's centre in the left camera's coordinates.
+Vector3 centre_of_right(const Rig& rig) {
+  return exchanged(rig).translation;
+}
+
+void print_line(const std::string& what, const std::string& value) {
+  std::cout << std::left << std::setw(18) << what << value << "\n";
+}
+
+void print_camera(const std::string& name, const Camera& c) {
+  const auto [wide, high] = fields_of_view(c);
+  const bool fisheye = c.model == LensModel::equidistant;
+  std::cout << name << "\n";
+  print_line("  size", text(c.size) + " px");
+  print_line("  focal length", with_decimals(c.focal_x, 3) + ", " + with_decimals(c.focal_y, 3) + " px");
+  print_line("  principal point", with_decimals(c.centre_x, 3) + ", " + with_decimals(c.centre_y, 3) + " px");
+  print_line("  field of view",
+             with_decimals(wide, 1) + "° × " + with_decimals(high, 1) + "°, without distortion");
+  print_line("  lens", std::string(fisheye ? "equidistant: " : "radial-tangential: ") +
+                           numbers_text(lens_coefficients(c, c.distortion.size(), "")));
+}
+
+void print_rig(const Rig& rig, bool in_metres) {
+  print_camera("left camera", rig.left);
+  print_camera("right camera", rig.right);
+  const auto [x, y, z] = centre_of_right(rig);
+  const std::string unit = in_metres ? " m" : " in the unit of the file";
+  print_line("baseline", with_decimals(length(rig.translation), 6) + unit + ": " + with_decimals(x, 6) +
+                             " right, " + with_decimals(y, 6) + " down, " + with_decimals(z, 6) + " forward");
+  const Vector3 angles = angles_of(rig);
+  print_line("rotation", with_decimals(length(angles), 4) + "°: " + with_decimals(angles[0], 4) +
+                             "° about x, " + with_decimals(angles[1], 4) + "° about y, " +
+                             with_decimals(angles[2], 4) + "° about z");
+}
+
+void print_json(const Rig& rig, RigFormat format, bool in_metres) {
+  auto report = nlohmann::ordered_json::parse(to_json(rig));
+  report["left"]["field_of_view"] = fields_of_view(rig.left);
+  report["right"]["field_of_view"] = fields_of_view(rig.right);
+  report["baseline"] = length(rig.translation);
+  report["unit"] = in_metres ? nlohmann::ordered_json("m") : nlohmann::ordered_json();
+  report["angles"] = angles_of(rig);
+  report["format"] = name_of(rig_formats, format);
+  std::cout << report.dump(2) << "\n";
+}
+
+struct RigRequest {
+  std::optional<bool> convert;
+  bool json = false;
+  std::vector<std::string> inputs, outputs;
+  std::optional<RigFormat> format;
+  RigChoices choices;
+};
+
+RigRequest read_request(const Arguments& arguments) {
+  RigRequest request;
+  Options options("rig", "Show the calibration of two cameras, or convert it to another format.");
+  options
+      .add_choice<std::optional<bool>>("ACTION", request.convert, {{"show", false}, {"convert", true}},
+                                       "What to do")
+      .required();
+  options
+      .add_files("FILE", request.inputs, "Calibration; one or two files of OpenCV, two of ROS (left, right)")
+      .required();
+  options.add_flag("--json", request.json, "Show as JSON");
+  options.add_files("-o,--output", request.outputs, "Converted calibration; two files for ROS");
+  options.add_choice<std::optional<RigFormat>>("--to", request.format,
+                                               {rig_formats.begin(), rig_formats.end()},
+                                               "Format of the output, unless its name tells it");
+  options.group("What the file leaves open");
+  add_rig_options(options, request.choices);
+  options.read(arguments);
+  if (*request.convert && request.json) throw UsageError("--json is for 'rig show': leave it out");
+  if (*request.convert && request.outputs.empty())
+    throw UsageError("'rig convert' needs an output: give its name with -o");
+  if (!*request.convert && (!request.outputs.empty() || request.format))
+    throw UsageError("'rig show' writes no file: leave out -o and --to, or give 'rig convert'");
+  return request;
+}
+
+void write_rig(const Rig& rig, RigFormat format, const std::vector<std::string>& paths) {
+  std::vector<FileBytes> outputs;
+  for (const RigFile& file : encode_rig(rig, format, paths)) {
+    const auto bytes = std::as_bytes(std::span(file.text));
+    outputs.emplace_back(file.name, std::vector(bytes.begin(), bytes.end()));
+  }
+  write_files(outputs);
+}
+
+}  // namespace
+
+int rig_command(const Arguments& arguments) {
+  const RigRequest request = read_request(arguments);
+  CommandFiles files;
+  for (const std::string& path : request.inputs) files.reads(path);
+  for (const std::string& path : request.outputs) {
+    files.writes(path);
+    check_output(path);
+  }
+  const std::vector<RigFile> contents = read_rig_files(request.inputs);
+  const Rig rig = parse_rig(contents, request.choices);
+  if (*request.convert) {
+    write_rig(rig, request.format ? *request.format : rig_format_of(request.outputs), request.outputs);
+    return done;
+  }
+  const RigFormat format = format_of_rig(contents);
+  const bool in_metres =
+      request.choices.unit || (format != RigFormat::opencv && format != RigFormat::parallax);
+  if (request.json)
+    print_json(rig, format, in_metres);
+  else
+    print_rig(rig, in_metres);
+  return done;
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The camera_info files of ROS (camera_calibration_parsers), one for each camera. They have no rotation between the cameras:
+// it follows from their rectification. With R1, R2 the rectification matrices and P the right camera's projection matrix, in
+// metres: R = R2ᵀ · R1, T = R2ᵀ · (P[3] / P[0], 0, 0). P[3] of the right camera is −f · baseline.
+#include <algorithm>
+#include <cmath>
+
+#include "tools/parallax/rigs/format.h"
+#include "tools/parallax/rigs/rotation.h"
+
+namespace parallax::tool {
+namespace {
+
+struct RosCamera {
+  Camera camera;
+  Matrix3 rectification;
+  Projection projection;
+};
+
+LensModel ros_model(const StoredDocument& document, const RigFile& file) {
+  const std::string name = document.text("distortion_model");
+  if (name == "plumb_bob" || name == "rational_polynomial") return LensModel::radial_tangential;
+  if (name == "equidistant") return LensModel::equidistant;
+  const std::string key = key_in(file, "distortion_model");
+  if (name.empty()) fail_at(key, "is missing: add the model, such as plumb_bob");
+  fail_at(key,
+          "is " + name.substr(0, 64) +
+              ": Parallax knows plumb_bob, rational_polynomial and equidistant; calibrate with one of them");
+}
+
+std::vector<double> values_at(const StoredDocument& document, const std::string& key) {
+  return document.matrix(key).values;
+}
+
+RosCamera ros_camera(const RigFile& file, const RigChoices& choices) {
+  std::unique_ptr<StoredDocument> document;
+  try {
+    document = parse_stored(StoredFormat::yaml, file.text);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception&) {
+    fail_at(file.name, "is not readable YAML: give the files of the ROS driver, left and right");
+  }
+  const auto key = [&](const char* name) { return key_in(file, name); };
+  const double sides[] = {checked(document->numbers("image_width"), key("image_width")),
+                          checked(document->numbers("image_height"), key("image_height"))};
+  RosCamera result;
+  result.camera.size = size_of_images(size_at(sides, key("image_width")), choices, key("image_width"));
+  set_intrinsics(result.camera, values_at(*document, "camera_matrix"), key("camera_matrix"));
+  set_lens(result.camera, ros_model(*document, file), values_at(*document, "distortion_coefficients"),
+           key("distortion_coefficients"));
+  const std::vector<double> rotation = values_at(*document, "rectification_matrix");
+  std::ranges::copy(checked(rotation, 9, key("rectification_matrix")), result.rectification.begin());
+  result.projection = projection_at(values_at(*document, "projection_matrix"), key("projection_matrix"));
+  return result;
+}
+
+// A rectification for writing: the rows of both views run along the baseline, and both look along the mean of the cameras'
+// directions. In the right camera's coordinates.
+Matrix3 right_rectification(const Rig& rig) {
+  const auto unit = [](const Vector3& v) {
+    const double scale = 1 / length(v);
+    return Vector3{v[0] * scale, v[1] * scale, v[2] * scale};
+  };
+  const auto cross = [](const Vector3& a, const Vector3& b) {
+    return Vector3{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+  };
+  const auto [tx, ty, tz] = rig.translation;
+  const Matrix3& r = rig.rotation;
+  const Vector3 x = unit({-tx, -ty, -tz}), forward = unit({r[2], r[5], r[8] + 1});
+  const Vector3 y = unit(cross(forward, x)), z = cross(x, y);
+  return {x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2]};
+}
+
+std::string ros_matrix(const std::string& key, int rows, std::span<const double> values) {
+  return key + ":\n  rows: " + std::to_string(rows) +
+         "\n  cols: " + std::to_string(values.size() / static_cast<std::size_t>(rows)) + "\n  data: [" +
+         numbers_text(values) + "]\n";
+}
+
+std::string ros_text(const std::string& name, const Camera& c, const Matrix3& rectification,
+                     const std::array<double, 12>& projection) {
+  const double matrix[] = {c.focal_x, 0, c.centre_x, 0, c.focal_y, c.centre_y, 0, 0, 1};
+  const std::vector<double> lens = lens_coefficients(c, 8, "ROS's camera_info", 5);
+  const std::string model = c.model == LensModel::equidistant ? "equidistant"
+                            : lens.size() > 5                 ? "rational_polynomial"
+                                                              : "plumb_bob";
+  return "image_width: " + std::to_string(c.size.width) + "\nimage_height: " + std::to_string(c.size.height) +
+         "\ncamera_name: " + name + "\n" + ros_matrix("camera_matrix", 3, matrix) +
+         "distortion_model: " + model + "\n" + ros_matrix("distortion_coefficients", 1, lens) +
+         ros_matrix("rectification_matrix", 3, rectification) +
+         ros_matrix("projection_matrix", 3, projection);
+}
+
+}  // namespace
+
+Rig read_ros_rig(std::span<const RigFile> files, const RigChoices& choices) {
+  if (files.size() != 2)
+    fail_at(files[0].name, "is the camera_info of one camera: give those of both, left and right");
+  const RosCamera left = ros_camera(files[0], choices), right = ros_camera(files[1], choices);
+  Rig rig;
+  rig.left = left.camera;
+  rig.right = right.camera;
+  const Matrix3 back = transposed(right.rectification);
+  rig.rotation = product(back, left.rectification);
+  rig.translation =
+      product(back, rectified_rig(left.projection, right.projection, rig.left.size).translation);
+  const auto camera_key = [&](std::size_t file) { return key_in(files[file], "camera_matrix"); };
+  return finished(rig, choices,
+                  {camera_key(0), camera_key(1), key_in(files[1], "rectification_matrix"),
+                   key_in(files[1], "projection_matrix")});
+}
+
+std::array<std::string, 2> encode_ros_rig(const Rig& rig) {
+  const Matrix3 right = right_rectification(rig), left = product(right, rig.rotation);
+  for (const double element : right)
+    if (!std::isfinite(element))
+      cannot_hold("ROS's camera_info", "a rig whose cameras look along its baseline");
+  const double f = (rig.left.focal_y + rig.right.focal_y) / 2,
+               x = (rig.left.centre_x + rig.right.centre_x) / 2,
+               y = (rig.left.centre_y + rig.right.centre_y) / 2, shift = -f * length(rig.translation);
+  return {ros_text("left", rig.left, left, {f, 0, x, 0, 0, f, y, 0, 0, 0, 1, 0}),
+          ros_text("right", rig.right, right, {f, 0, x, shift, 0, f, y, 0, 0, 0, 1, 0})};
+}
+
+}  // namespace parallax::tool
