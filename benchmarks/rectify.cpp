@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times of rectifying a pair on two threads, beside OpenCV's remap with its fixed-point maps of the same rectification:
+// Rectification beside OpenCV's remap with its fixed-point maps of the same rectification; prints the tables of
+// docs/rectification.md:
 //
-//     benchmark_rectify [rounds]
+//   build/developer/benchmarks/benchmark_rectify [rounds]
 //
-// Prints a row for each format, in milliseconds: median of the rounds.
+// Times are medians of interleaved rounds, 51 if none are given, on two threads.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <random>
 #include <vector>
 
 #include <opencv2/calib3d.hpp>
 #include <opencv2/imgproc.hpp>
 
 #include "parallax/parallax.h"
+
+#include "remap/map.h"
 
 namespace parallax {
 namespace {
@@ -112,6 +115,45 @@ void measure(Size size, int type, Interpolation interpolation, const char* forma
               our_time / their_time);
 }
 
+// How far positions are from the exact ones, in pixels.
+struct Rounding {
+  double squares = 0, largest = 0;
+  long count = 0;
+
+  void add(const Position& exact, double x, double y) {
+    const double distance = std::hypot(x - exact[0], y - exact[1]);
+    squares += distance * distance;
+    largest = std::max(largest, distance);
+    ++count;
+  }
+  void print(const char* name) const {
+    std::printf("| %s | %.4f | %.4f |\n", name, std::sqrt(squares / static_cast<double>(count)), largest);
+  }
+};
+
+void measure_rounding() {
+  const Rig rig = webcams({1920, 1080});
+  const Rectification to = rectify(rig);
+  const remap::Map ours = remap::make_map(rig.left, to.rotation_left, to.centre_left_x, to,
+                                          Interpolation::bilinear, Workers(threads));
+  const remap::Lookup lookup(rig.left, to.rotation_left, to.centre_left_x, to);
+  const OpenCvMaps theirs = maps(rig.left, to.rotation_left, to.centre_left_x, to);
+  Rounding our_rounding, their_rounding;
+  for (int y = 0; y < to.size.height; ++y)
+    for (int x = 0; x < to.size.width; ++x) {
+      if (ours.x.at(x, y) == remap::unseen) continue;
+      const Position exact = *lookup.position(x, y);
+      const remap::Block block = ours.blocks.at(x / remap::block_columns, y);
+      our_rounding.add(exact, block.x + ours.x.at(x, y) / 64.0, block.y + ours.y.at(x, y) / 64.0);
+      const auto pixel = theirs.positions.at<cv::Vec2s>(y, x);
+      const int fraction = theirs.fractions.at<unsigned short>(y, x);
+      their_rounding.add(exact, pixel[0] + fraction % 32 / 32.0, pixel[1] + fraction / 32 / 32.0);
+    }
+  std::printf("\n| map | distance from the exact position, rms, px | largest, px |\n|---|--:|--:|\n");
+  our_rounding.print("Parallax");
+  their_rounding.print("OpenCV, `CV_16SC2`");
+}
+
 }  // namespace
 }  // namespace parallax
 
@@ -126,4 +168,5 @@ int main(int count, char** values) {
   measure({1920, 1080}, CV_8UC3, Interpolation::bilinear, "8-bit colour", rounds);
   measure({1920, 1080}, CV_16UC1, Interpolation::bilinear, "16-bit gray", rounds);
   measure({1920, 1080}, CV_8UC1, Interpolation::lanczos3, "8-bit gray", rounds / 4 + 1);
+  measure_rounding();
 }

@@ -18,7 +18,7 @@ namespace parallax::remap::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T, Interpolation interpolation>
-void remap_pixels(const RowTask& task, int y, int first, int end, T* out) {
+HWY_NOINLINE void remap_pixels(const RowTask& task, int y, int first, int end, T* out) {
   const Map& map = task.map;
   const std::uint16_t *columns = map.x.row(y), *rows = map.y.row(y);
   const Block* blocks = map.blocks.row(y);
@@ -187,33 +187,170 @@ HWY_INLINE void bilinear_group(const RowTask& task, int y, int first, std::uint8
     bilinear_vector(task.from, x_offsets + i, y_offsets + i, blocks + i / block_columns, rows, out + i);
 }
 
-void bilinear_gray_row(const RowTask& task, int y) {
-  const int width = task.map.size.width;
+// Colour of 8 bits: each pixel in a vector of its own.
+using Colours = hn::FixedTag<std::uint8_t, 16>;
+using ColourWords = hn::FixedTag<std::int16_t, 8>;
+
+HWY_INLINE hn::VFromD<ColourWords> mix_colours(hn::VFromD<Colours> pairs, std::uint16_t weights) {
+  const ColourWords d;
+  const auto both = hn::BitCast(Colours(), hn::Set(d, static_cast<std::int16_t>(weights)));
+#if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || \
+    HWY_TARGET == HWY_AVX3_DL
+  return hn::VFromD<ColourWords>{_mm_maddubs_epi16(pairs.raw, both.raw)};
+#else
+  const hn::Repartition<std::uint16_t, ColourWords> u;
+  const auto low = hn::Set(d, 0xFF);
+  const auto high = [&](auto v) { return hn::BitCast(d, hn::ShiftRight<8>(hn::BitCast(u, v))); };
+  return hn::Add(hn::Mul(hn::And(hn::BitCast(d, pairs), low), hn::And(hn::BitCast(d, both), low)),
+                 hn::Mul(high(pairs), high(both)));
+#endif
+}
+
+// Writes three channels and one byte more. The bytes at `at` and a row below are two neighbouring pixels and two more.
+HWY_INLINE void bilinear_colour(const std::byte* at, std::ptrdiff_t stride, int fx, int fy,
+                                std::uint8_t* out) {
+  // Red of both pixels, green, blue; the same a row below.
+  alignas(16) static constexpr std::uint8_t order[16] = {0, 3,  1, 4,  2,  5,  2,  5,
+                                                         8, 11, 9, 12, 10, 13, 10, 13};
+  const hn::FixedTag<std::uint64_t, 1> half;
+  const hn::FixedTag<std::uint64_t, 2> words;
+  const Colours bytes;
+  const ColourWords d;
+  std::uint64_t upper, lower;
+  std::memcpy(&upper, at, sizeof upper);
+  std::memcpy(&lower, at + stride, sizeof lower);
+  const auto both = hn::BitCast(bytes, hn::Combine(words, hn::Set(half, lower), hn::Set(half, upper)));
+  const auto mixed = mix_colours(hn::TableLookupBytes(both, hn::Load(bytes, order)),
+                                 static_cast<std::uint16_t>(fx << 8 | (steps - fx)));
+  const auto below = hn::BitCast(d, hn::ShiftRightBytes<8>(bytes, hn::BitCast(bytes, mixed)));
+  const auto factor = hn::Set(d, static_cast<std::int16_t>(fy << (15 - fraction_bits)));
+  const auto value = hn::Add(mixed, hn::MulFixedPoint15(hn::Sub(below, mixed), factor));
+  const auto rounded = hn::ShiftRight<fraction_bits>(hn::Add(value, hn::Set(d, steps / 2)));
+  const hn::Rebind<std::uint8_t, ColourWords> narrow;
+  alignas(8) std::uint8_t colours[8];
+  hn::Store(hn::DemoteTo(narrow, rounded), narrow, colours);
+  std::memcpy(out, colours, 4);
+}
+
+// Whether the pixel, the one to its right and `more` after that exist, and the row below.
+HWY_INLINE bool has_neighbours(const Map& map, int column, int row, int more) {
+  return column + 1 + more < map.camera.width && row + 1 < map.camera.height;
+}
+
+void bilinear_colour_row(const RowTask& task, int y) {
+  const Map& map = task.map;
+  const std::uint16_t *columns = map.x.row(y), *rows = map.y.row(y);
+  const Block* blocks = map.blocks.row(y);
   auto* out =
       reinterpret_cast<std::uint8_t*>(static_cast<std::byte*>(task.to.data) + y * task.to.stride_bytes);
-  for (int first = 0; first < width; first += group_columns) {
-    const int end = std::min(first + group_columns, width);
-    if (task.map.rows.at(first / group_columns, y) == no_windows) {
-      remap_pixels<std::uint8_t, Interpolation::bilinear>(task, y, first, end, out + first);
-    } else if (end - first == group_columns) {
-      bilinear_group(task, y, first, out + first);
+  for (int x = 0; x < map.size.width; ++x, out += 3) {
+    const Block block = blocks[x / block_columns];
+    const int column = block.x + (columns[x] >> fraction_bits), row = block.y + (rows[x] >> fraction_bits);
+    if (columns[x] == unseen || !has_neighbours(map, column, row, 1) || x + 1 == map.size.width) {
+      remap_pixels<std::uint8_t, Interpolation::bilinear>(task, y, x, x + 1, out);
+      continue;
+    }
+    const std::byte* at =
+        static_cast<const std::byte*>(task.from.data) + row * task.from.stride_bytes + 3 * column;
+    bilinear_colour(at, task.from.stride_bytes, columns[x] % steps, rows[x] % steps, out);
+  }
+}
+
+// Gray values of 16 bits: a pixel and its right neighbour are a word.
+struct GrayPairs {
+  alignas(64) std::uint32_t upper[group_columns], lower[group_columns];
+};
+
+HWY_INLINE void load_gray_pairs(const RowTask& task, int y, int first, GrayPairs& pairs) {
+  const Map& map = task.map;
+  const std::uint16_t *columns = map.x.row(y) + first, *rows = map.y.row(y) + first;
+  const Block* blocks = map.blocks.row(y) + first / block_columns;
+  const Channel<std::uint16_t> image = channel_of<std::uint16_t>(task.from, 0);
+  for (int i = 0; i < group_columns; ++i) {
+    const Block block = blocks[i / block_columns];
+    const int column = block.x + (columns[i] >> fraction_bits), row = block.y + (rows[i] >> fraction_bits);
+    if (columns[i] == unseen) {
+      pairs.upper[i] = pairs.lower[i] = 0;
+    } else if (has_neighbours(map, column, row, 0)) {
+      const std::byte* at = image.data + row * image.stride_bytes + 2 * column;
+      std::memcpy(&pairs.upper[i], at, sizeof pairs.upper[i]);
+      std::memcpy(&pairs.lower[i], at + image.stride_bytes, sizeof pairs.lower[i]);
     } else {
-      std::uint8_t group[group_columns];
-      bilinear_group(task, y, first, group);
-      std::copy_n(group, end - first, out + first);
+      const int right = std::min(column + 1, map.camera.width - 1),
+                below = std::min(row + 1, map.camera.height - 1);
+      pairs.upper[i] = static_cast<std::uint32_t>(image.at(column, row) | image.at(right, row) << 16);
+      pairs.lower[i] = static_cast<std::uint32_t>(image.at(column, below) | image.at(right, below) << 16);
     }
   }
+}
+
+// Writes a group of pixels.
+HWY_INLINE void bilinear_deep_group(const RowTask& task, int y, int first, std::uint16_t* out) {
+  const hn::CappedTag<std::int32_t, group_columns> d;
+  const hn::Rebind<std::uint16_t, decltype(d)> narrow;
+  const hn::RebindToUnsigned<decltype(d)> u;
+  GrayPairs pairs;
+  load_gray_pairs(task, y, first, pairs);
+  const std::uint16_t *columns = task.map.x.row(y) + first, *rows = task.map.y.row(y) + first;
+  const auto fraction = hn::Set(d, steps - 1), half = hn::Set(d, steps / 2);
+  const auto mix = [&](const std::uint32_t* from, auto fx) {
+    const auto both = hn::Load(u, from);
+    const auto left = hn::BitCast(d, hn::And(both, hn::Set(u, 0xFFFF))),
+               right = hn::BitCast(d, hn::ShiftRight<16>(both));
+    return hn::Add(hn::ShiftLeft<fraction_bits>(left), hn::Mul(hn::Sub(right, left), fx));
+  };
+  for (int i = 0; i < group_columns; i += static_cast<int>(hn::Lanes(d))) {
+    const auto fx = hn::And(hn::PromoteTo(d, hn::LoadU(narrow, columns + i)), fraction);
+    const auto fy = hn::And(hn::PromoteTo(d, hn::LoadU(narrow, rows + i)), fraction);
+    const auto above = mix(pairs.upper + i, fx), below = mix(pairs.lower + i, fx);
+    const auto step = hn::ShiftRight<fraction_bits>(hn::Add(hn::Mul(hn::Sub(below, above), fy), half));
+    const auto value = hn::ShiftRight<fraction_bits>(hn::Add(hn::Add(above, step), half));
+    hn::StoreU(hn::DemoteTo(narrow, value), narrow, out + i);
+  }
+}
+
+// Writes a row, group by group: write_group(first, out).
+template <class T, class WriteGroup>
+HWY_INLINE void write_groups(const RowTask& task, int y, const WriteGroup& write_group) {
+  const int width = task.map.size.width;
+  T* out = reinterpret_cast<T*>(static_cast<std::byte*>(task.to.data) + y * task.to.stride_bytes);
+  for (int first = 0; first < width; first += group_columns) {
+    if (first + group_columns <= width) {
+      write_group(first, out + first);
+      continue;
+    }
+    T group[group_columns];
+    write_group(first, group);
+    std::copy_n(group, width - first, out + first);
+  }
+}
+
+void bilinear_gray_row(const RowTask& task, int y) {
+  write_groups<std::uint8_t>(task, y, [&](int first, std::uint8_t* out) {
+    if (task.map.rows.at(first / group_columns, y) == no_windows)
+      remap_pixels<std::uint8_t, Interpolation::bilinear>(task, y, first, first + group_columns, out);
+    else
+      bilinear_group(task, y, first, out);
+  });
+}
+
+void bilinear_deep_gray_row(const RowTask& task, int y) {
+  write_groups<std::uint16_t>(
+      task, y, [&](int first, std::uint16_t* out) { bilinear_deep_group(task, y, first, out); });
 }
 
 #endif
 
 void row(const RowTask& task, int y) {
+  const bool bits8 = task.from.format.depth == Depth::bits8;
 #if HWY_TARGET != HWY_SCALAR
-  if (task.from.format.depth == Depth::bits8 && task.from.channels == 1 &&
-      task.interpolation == Interpolation::bilinear)
-    return bilinear_gray_row(task, y);
+  if (task.interpolation == Interpolation::bilinear) {
+    if (bits8 && task.from.channels == 1) return bilinear_gray_row(task, y);
+    if (bits8) return bilinear_colour_row(task, y);
+    if (task.from.channels == 1) return bilinear_deep_gray_row(task, y);
+  }
 #endif
-  if (task.from.format.depth == Depth::bits8)
+  if (bits8)
     remap_all_pixels<std::uint8_t>(task, y);
   else
     remap_all_pixels<std::uint16_t>(task, y);

@@ -38,6 +38,7 @@ int synth_command(const Arguments& arguments);
 int plan_command(const Arguments& arguments);
 int merge_command(const Arguments& arguments);
 int rig_command(const Arguments& arguments);
+int rectify_command(const Arguments& arguments);
 int devices_command(const Arguments& arguments);
 
 struct Command {

@@ -18,6 +18,7 @@ constexpr Command commands[] = {
     {"synth", synth_command, "render a synthetic pair with exact truth"},
     {"plan", plan_command, "cut a pair larger than memory into tiles that are matched one by one"},
     {"merge", merge_command, "merge the matched tiles of a plan into one map"},
+    {"rectify", rectify_command, "turn the pictures of two calibrated cameras into a rectified pair"},
     {"rig", rig_command, "show the calibration of two cameras, or convert it to another format"},
     {"devices", devices_command, "list the devices of this machine, and what runs on them"},
     {"completion", complete_commands, "print the script that completes commands and options in a shell"},

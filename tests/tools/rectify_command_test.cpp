@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fstream>
+
+#include "parallax/formats.h"
+
+#include "geometry/random_rig.h"
+#include "tools/command_fixture.h"
+#include "tools/parallax/pictures.h"
+
+namespace parallax::test {
+namespace {
+
+class RectifyCommandTest : public CommandTest {
+ protected:
+  void SetUp() override {
+    make_pair();
+    Rig rig = car_rig();
+    // A picture's size, from that of the rig's cameras.
+    for (Camera* camera : {&rig.left, &rig.right}) {
+      camera->size = {96, 64};
+      camera->focal_x /= 12, camera->focal_y /= 12;
+      camera->centre_x = 47, camera->centre_y = 31;
+    }
+    std::ofstream(folder_ / "rig.json") << to_json(rig);
+    rig_ = rig;
+  }
+
+  bool same_pictures(const std::string& one, const std::string& other) const {
+    const tool::Picture a = tool::read_picture((folder_ / one).string()),
+                        b = tool::read_picture((folder_ / other).string());
+    if (a.size() != b.size() || a.channels() != b.channels() || a.pixel_bytes() != b.pixel_bytes())
+      return false;
+    for (int y = 0; y < a.size().height; ++y)
+      if (std::memcmp(a.row(y), b.row(y), a.pixel_bytes() * static_cast<std::size_t>(a.size().width)) != 0)
+        return false;
+    return true;
+  }
+
+  Rig rig_;
+};
+
+TEST_F(RectifyCommandTest, ARectifiedPairStaysAsItIs) {
+  const Outcome outcome = run(
+      "rectify pair/left.png pair/right.png --rig pair/calib.txt -o l.png r.png --free-centres --device cpu");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(same_pictures("pair/left.png", "l.png"));
+  EXPECT_TRUE(same_pictures("pair/right.png", "r.png"));
+}
+
+TEST_F(RectifyCommandTest, WritesPicturesMasksAndCalibration) {
+  const std::string command =
+      "rectify pair/left.png pair/right.png --rig rig.json --masks ml.png mr.png --calib calib.txt "
+      "--alpha 1 --zoom 0.9 --output-size 80x70 --interpolation lanczos3 ";
+  for (const char* device : {"reference", "cpu"}) {
+    const Outcome outcome = run(command + "-o l-" + device + ".png r-" + device + ".png --device " + device);
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+  }
+  EXPECT_TRUE(same_pictures("l-cpu.png", "l-reference.png"));
+  EXPECT_TRUE(same_pictures("r-cpu.png", "r-reference.png"));
+  EXPECT_FALSE(same_pictures("l-cpu.png", "r-cpu.png"));
+  const Rectification expected =
+      rectify(rig_, {.alpha = 1, .zoom = 0.9, .size = {80, 70}, .interpolation = Interpolation::lanczos3});
+  const Calibration calibration = read_middlebury_calibration((folder_ / "calib.txt").string());
+  EXPECT_EQ(calibration.focal, expected.focal);
+  EXPECT_EQ(calibration.centre_x, expected.centre_left_x);
+  EXPECT_EQ(calibration.baseline, expected.baseline);
+  EXPECT_EQ(calibration.width, 80);
+  // The pair is matched with its masks and calibration.
+  const Outcome matched =
+      run("match l-cpu.png r-cpu.png --left-mask ml.png --right-mask mr.png --calib calib.txt "
+          "--disparities 16 -o map.pfm --device cpu");
+  EXPECT_EQ(matched.status, 0) << matched.err;
+}
+
+TEST_F(RectifyCommandTest, RefusesWhatDoesNotFit) {
+  const std::string pair = "rectify pair/left.png pair/right.png ";
+  expect_refusal(pair + "--rig rig.json -o l.png", 2, {"--output has 1 files", "give two"});
+  expect_refusal(pair + "--rig rig.json -o l.png r.jpg", 2, {"r.jpg", ".png"});
+  expect_refusal(pair + "--rig rig.json -o l.png r.png --masks m.png", 2, {"--masks has 1 files"});
+  expect_refusal(pair + "--rig rig.json -o l.png r.png --zoom 0", 2, {"--zoom"});
+  expect_refusal(pair + "--rig rig.json -o l.png r.png --alpha 2", 2, {"--alpha"});
+  expect_refusal(pair + "--rig rig.json -o l.png pair/left.png", 2, {"pair/left.png"});
+  expect_refusal(pair + "--rig missing.json -o l.png r.png", 1, {"missing.json"});
+  ASSERT_EQ(run("synth other --size 90x64 --disparities 16").status, 0);
+  expect_refusal("rectify other/left.png pair/right.png --rig rig.json -o l.png r.png", 1,
+                 {"other/left.png is 90×64", "96×64"});
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "l.png"));
+}
+
+}  // namespace
+}  // namespace parallax::test

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallax/rectify.h"
+
+#include <algorithm>
+#include <span>
+
+#include "parallax/formats.h"
+#include "parallax/matcher.h"
+
+#include "tools/parallax/command_files.h"
+#include "tools/parallax/options.h"
+#include "tools/parallax/output_files.h"
+#include "tools/parallax/pictures.h"
+#include "tools/parallax/pictures/codecs.h"
+#include "tools/parallax/rigs/rig_files.h"
+
+namespace parallax::tool {
+namespace {
+
+struct RectifyRequest {
+  std::string left, right, calibration, device = "auto";
+  std::vector<std::string> rig, outputs, masks;
+  RigChoices choices;
+  RectifyParameters parameters;
+  bool free_centres = false;
+  int threads = 0;
+};
+
+// "auto" and the kinds of this build.
+std::vector<std::string> kinds_of_devices() {
+  std::vector<std::string> names = {"auto"};
+  for (const MatcherOnDevice& entry : list_matchers())
+    if (std::find(names.begin(), names.end(), name(entry.device)) == names.end())
+      names.push_back(name(entry.device));
+  return names;
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+void check_two(const char* option, const std::vector<std::string>& paths) {
+  if (paths.size() == 2) return;
+  throw UsageError(std::string(option) + " has " + std::to_string(paths.size()) +
+                   " files: give two, for the left and the right picture");
+}
+
+// The picture formats are those that codecs.h encodes.
+void check_png(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths)
+    if (!has_extension(path, {".png"}))
+      throw UsageError(path + ": rectified pictures and masks are PNG: end it with .png");
+}
+
+void check_request(const RectifyRequest& request) {
+  check_two("--output", request.outputs);
+  check_png(request.outputs);
+  if (!request.masks.empty()) check_two("--masks", request.masks);
+  check_png(request.masks);
+  if (!(request.parameters.zoom > 0)) throw UsageError("--zoom must be above 0");
+}
+
+RectifyRequest read_request(const Arguments& arguments) {
+  RectifyRequest request;
+  RectifyParameters& parameters = request.parameters;
+  Options options("rectify", "Turn the pictures of two calibrated cameras into a rectified pair.");
+  options.add("LEFT", request.left, "Picture of the left camera").required();
+  options.add("RIGHT", request.right, "Picture of the right camera").required();
+  options.add_files("--rig", request.rig, "Calibration of the cameras; see 'parallax rig --help'").required();
+  options.add_files("-o,--output", request.outputs, "The two rectified pictures (.png)").required();
+  options.add_files("--masks", request.masks,
+                    "Two masks (.png) for match: 0 where a camera saw nothing, 255 elsewhere");
+  options.add("--calib FILE", request.calibration,
+              "Calibration of the rectified pair (calib.txt), for match");
+  options.add("--alpha", parameters.alpha, "0: only pixels that both cameras saw; 1: all pixels of both")
+      .range(0, 1);
+  options.add("--zoom", parameters.zoom, "Factor of the focal length");
+  options.add("--output-size", parameters.size,
+              "Size of the rectified pictures; default: that of the left picture");
+  options.add_flag("--free-centres", request.free_centres,
+                   "Give each picture its own principal point, for cameras that converge");
+  options.add_choice<Interpolation>(
+      "--interpolation", parameters.interpolation,
+      {{"bilinear", Interpolation::bilinear}, {"lanczos3", Interpolation::lanczos3}},
+      "Values between pixels");
+  const std::vector<std::string> kinds = kinds_of_devices();
+  options.add("--device", request.device, listed(kinds) + "; see 'parallax devices'").offer(kinds);
+  options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one per core").range(0, 4096);
+  options.group("What the file of the rig leaves open");
+  add_rig_options(options, request.choices);
+  options.read(arguments);
+  parameters.same_centres = !request.free_centres;
+  check_request(request);
+  return request;
+}
+
+void register_files(const RectifyRequest& request) {
+  CommandFiles files;
+  files.reads(request.left);
+  files.reads(request.right);
+  for (const std::string& path : request.rig) files.reads(path);
+  std::vector<std::string> outputs = request.outputs;
+  outputs.insert(outputs.end(), request.masks.begin(), request.masks.end());
+  if (!request.calibration.empty()) outputs.push_back(request.calibration);
+  for (const std::string& path : outputs) {
+    files.writes(path);
+    check_output(path);
+  }
+}
+
+void check_taken_by(const Camera& camera, const Picture& picture, const std::string& path) {
+  const auto text = [](Size size) { return std::to_string(size.width) + "×" + std::to_string(size.height); };
+  if (picture.size() != camera.size)
+    throw Error(ErrorCategory::file, path + " is " + text(picture.size()) + ", the rig's camera takes " +
+                                         text(camera.size) + ": give the calibration of this size");
+}
+
+ImageOutput output_of(Picture& picture) {
+  return {picture.row(0), picture.view().format, picture.channels(), picture.view().stride_bytes};
+}
+
+void write_results(const RectifyRequest& request, const Rectification& rectification, const PicturePair& pair,
+                   const Plane<std::uint8_t> (&masks)[2]) {
+  std::vector<FileBytes> files = {{request.outputs[0], encode_png(pair.left.view())},
+                                  {request.outputs[1], encode_png(pair.right.view())}};
+  for (std::size_t side = 0; side < request.masks.size(); ++side)
+    files.emplace_back(request.masks[side], encode_png(masks[side].view()));
+  if (!request.calibration.empty()) {
+    const std::string text = encode_middlebury_calibration(rectification.calibration());
+    const auto bytes = std::as_bytes(std::span(text));
+    files.emplace_back(request.calibration, std::vector(bytes.begin(), bytes.end()));
+  }
+  write_files(files);
+}
+
+}  // namespace
+
+int rectify_command(const Arguments& arguments) {
+  const RectifyRequest request = read_request(arguments);
+  register_files(request);
+  Device device = Device::parse(request.device);
+  device.threads = request.threads;
+  const Rig rig = read_rig(request.rig, request.choices);
+  const Picture left = read_picture(request.left), right = read_picture(request.right);
+  check_taken_by(rig.left, left, request.left);
+  check_taken_by(rig.right, right, request.right);
+  if (left.view().format.depth != right.view().format.depth)
+    throw Error(ErrorCategory::file, request.left + " and " + request.right +
+                                         " differ in bits per channel: give pictures of one depth");
+  Rectifier rectifier(rig, request.parameters, device, left.view().format.depth);
+  const Rectification& rectification = rectifier.rectification();
+  const ImageFormat format{rectification.size, left.view().format.depth};
+  PicturePair pair{Picture(format, left.channels()), Picture(format, right.channels())};
+  Plane<std::uint8_t> masks[] = {Plane<std::uint8_t>(format.size), Plane<std::uint8_t>(format.size)};
+  rectifier.run(left.view(), right.view(),
+                {output_of(pair.left), output_of(pair.right), masks[0].view(), masks[1].view()});
+  write_results(request, rectification, pair, masks);
+  return done;
+}
+
+}  // namespace parallax::tool
