@@ -21,6 +21,7 @@
 #include "parallax/matcher.h"
 #include "parallax/parameters.h"
 #include "parallax/partition.h"
+#include "parallax/rectified_matcher.h"
 #include "parallax/rectify.h"
 #include "parallax/refine.h"
 #include "parallax/rig.h"

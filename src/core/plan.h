@@ -53,10 +53,11 @@ class Plan {
 // \throws Error (memory) where the limits or this machine do not allow it; nothing is allocated then
 void allocate(Plan& plan, const PlanLimits& limits);
 
-// The checks of Matcher::run().
+// The checks of Matcher::run(), and those of a map alone.
 // \throws Error (argument)
 void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const DisparityMap& map);
-void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const FiniteMap& map);
+void check_map(const Plan& plan, Size size, const DisparityMap& map);
+void check_map(const Plan& plan, Size size, const FiniteMap& map);
 
 // Measures the stages of a run, which follow one another.
 class StageClock {

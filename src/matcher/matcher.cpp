@@ -80,11 +80,15 @@ std::unique_ptr<Plan> make_tuned_plan(const MatcherParameters& parameters, const
 }
 
 std::unique_ptr<Plan> allocate_tuned_plan(const MatcherParameters& parameters, const Device& device,
-                                          const ImageFormat& format, const PlanLimits& limits) {
+                                          const ImageFormat& format, const PlanLimits& limits,
+                                          const AroundPlan& around) {
   return make_with_remembered(
       parameters, device, format, limits.configuration, [&](const Configuration& chosen) {
-        std::unique_ptr<Plan> plan = plan_in_flight(
-            device, limits.pairs_in_flight, [&] { return make_plan(parameters, device, format, chosen); });
+        const auto make = [&] {
+          std::unique_ptr<Plan> plan = make_plan(parameters, device, format, chosen);
+          return around ? around(std::move(plan)) : std::move(plan);
+        };
+        std::unique_ptr<Plan> plan = plan_in_flight(device, limits.pairs_in_flight, make);
         allocate(*plan, limits);
         return plan;
       });
@@ -168,21 +172,24 @@ void allocate(Plan& plan, const PlanLimits& limits) {
   }
 }
 
-void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const DisparityMap& map) {
-  check_pair(plan, format, pair);
-  check_view("disparity map", map.disparity, format.size);
-  check_view("status map", map.status, format.size);
-  check_confidence(map.confidence, plan.tells_confidence(), format.size);
+void check_map(const Plan& plan, Size size, const DisparityMap& map) {
+  check_view("disparity map", map.disparity, size);
+  check_view("status map", map.status, size);
+  check_confidence(map.confidence, plan.tells_confidence(), size);
 }
 
-void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const FiniteMap& map) {
-  check_pair(plan, format, pair);
+void check_map(const Plan&, Size size, const FiniteMap& map) {
   if (map.fixed.empty() == map.disparity.empty())
     throw Error(ErrorCategory::argument,
                 "the finite map has two views, or none: give one of fixed and disparity");
-  if (map.fixed.empty()) return check_view("disparity map", map.disparity, format.size);
-  check_view("disparity map", map.fixed, format.size);
+  if (map.fixed.empty()) return check_view("disparity map", map.disparity, size);
+  check_view("disparity map", map.fixed, size);
   check_range("none", map.none, -2048, 2047);
+}
+
+void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const DisparityMap& map) {
+  check_pair(plan, format, pair);
+  check_map(plan, format.size, map);
 }
 
 }  // namespace detail
@@ -240,7 +247,8 @@ void Matcher::enqueue(const StereoPair& pair, const DisparityMap& map, void* str
 
 void Matcher::enqueue(const StereoPair& pair, const FiniteMap& map, void* stream) {
   const DefaultFloatingPoint environment;
-  detail::check_run(plan(), format_, pair, map);
+  check_pair(plan(), format_, pair);
+  detail::check_map(plan(), format_.size, map);
   plan_->enqueue_finite(pair, map, stream);
 }
 

@@ -57,8 +57,10 @@ Configuration given_configuration(const MatcherParameters& parameters, const Dev
 // \throws Error as the constructor of Matcher does, except for memory
 std::unique_ptr<Plan> make_tuned_plan(const MatcherParameters& parameters, const Device& device,
                                       const ImageFormat& format, const TunedValues& configuration);
-// The same, allocated.
+// The same, allocated. `around`: makes a plan of each plan, before it is allocated.
+using AroundPlan = std::function<std::unique_ptr<Plan>(std::unique_ptr<Plan>)>;
 std::unique_ptr<Plan> allocate_tuned_plan(const MatcherParameters& parameters, const Device& device,
-                                          const ImageFormat& format, const PlanLimits& limits);
+                                          const ImageFormat& format, const PlanLimits& limits,
+                                          const AroundPlan& around = {});
 
 }  // namespace parallax::detail

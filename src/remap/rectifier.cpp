@@ -33,6 +33,8 @@ void check_rectification(const Rectification& rectification) {
     refuse("rectification's focal", rectification.focal, "a finite number above 0");
 }
 
+}  // namespace
+
 Problem make_problem(const Rig& rig, const Rectification& rectification, Interpolation interpolation,
                      const Device& device, Depth depth) {
   validate(rig);
@@ -52,12 +54,14 @@ Problem make_problem(const Rig& rig, const Rectification& rectification, Interpo
           .taps = lanczos_taps()};
 }
 
+namespace {
+
 std::unique_ptr<Plan> make_plan(Problem problem, const Device& device) {
   switch (device.kind) {
     case DeviceKind::reference:
-      return make_reference(std::move(problem));
+      return make_reference(std::make_shared<const Problem>(std::move(problem)));
     case DeviceKind::cpu:
-      return make_cpu(std::move(problem), device);
+      return make_cpu(std::make_shared<const Problem>(std::move(problem)), device);
     case DeviceKind::cuda:
 #ifdef PARALLAX_HAS_CUDA
       return make_cuda(problem, device);
@@ -84,6 +88,15 @@ void check_image(const std::string& which, const ImageView& image, Size size, De
                                              " bits per channel, the rectifier was planned for " +
                                              std::to_string(static_cast<int>(depth)));
 }
+
+}  // namespace
+
+void check_cameras(const ImageView& left, const ImageView& right, const Size (&cameras)[2], Depth depth) {
+  check_image("left image", left, cameras[0], depth);
+  check_image("right image", right, cameras[1], depth);
+}
+
+namespace {
 
 void check_output(const std::string& which, const ImageOutput& to, const ImageView& from, Size size) {
   check_image(which, to, size, from.format.depth);
@@ -126,8 +139,7 @@ namespace {
 
 remap::Images checked(const ImageView& left, const ImageView& right, const RectifiedPair& to,
                       const Size (&cameras)[2], Depth depth, Size size) {
-  remap::check_image("left image", left, cameras[0], depth);
-  remap::check_image("right image", right, cameras[1], depth);
+  remap::check_cameras(left, right, cameras, depth);
   remap::check_output("rectified left image", to.left, left, size);
   remap::check_output("rectified right image", to.right, right, size);
   check_mask("left mask", to.left_mask, size);

@@ -7,13 +7,13 @@ namespace {
 
 class Reference final : public Plan {
  public:
-  explicit Reference(Problem problem) : problem_(std::move(problem)) {}
+  explicit Reference(SharedProblem problem) : problem_(std::move(problem)) {}
 
-  std::size_t memory_bytes() const override { return problem_.bytes(); }
+  std::size_t memory_bytes() const override { return problem_->bytes(); }
 
   void run(const Images& images) override {
     for (int side = 0; side < sides; ++side) {
-      if (problem_.depth == Depth::bits8)
+      if (problem_->depth == Depth::bits8)
         remap<std::uint8_t>(side, images);
       else
         remap<std::uint16_t>(side, images);
@@ -23,7 +23,7 @@ class Reference final : public Plan {
  private:
   template <class T>
   void remap(int side, const Images& images) const {
-    const Map& map = problem_.maps[side];
+    const Map& map = problem_->maps[side];
     const ImageView& from = images.from[side];
     const ImageOutput& to = images.to[side];
     const View<std::uint8_t>& mask = images.masks[side];
@@ -42,16 +42,16 @@ class Reference final : public Plan {
   T value(const Channel<T>& image, const Map& map, int x, int y) const {
     const Block block = map.blocks.at(x / block_columns, y);
     const int column = block.x * steps + map.x.at(x, y), row = block.y * steps + map.y.at(x, y);
-    return problem_.interpolation == Interpolation::bilinear ? bilinear(image, column, row)
-                                                             : lanczos(image, problem_.taps, column, row);
+    return problem_->interpolation == Interpolation::bilinear ? bilinear(image, column, row)
+                                                             : lanczos(image, problem_->taps, column, row);
   }
 
-  Problem problem_;
+  SharedProblem problem_;
 };
 
 }  // namespace
 
-std::unique_ptr<Plan> make_reference(Problem problem) {
+std::unique_ptr<Plan> make_reference(SharedProblem problem) {
   return std::make_unique<Reference>(std::move(problem));
 }
 

@@ -30,6 +30,13 @@ struct Problem {
   std::size_t bytes() const { return maps[0].bytes() + maps[1].bytes() + sizeof(Taps); }
 };
 
+// \throws Error as the constructor of Rectifier does
+Problem make_problem(const Rig& rig, const Rectification& rectification, Interpolation interpolation,
+                     const Device& device, Depth depth);
+
+// \throws Error (argument) unless the images have the cameras' sizes and the depth
+void check_cameras(const ImageView& left, const ImageView& right, const Size (&cameras)[2], Depth depth);
+
 // A pair and its rectified images, checked by the caller. Masks may be empty.
 struct Images {
   ImageView from[sides];
@@ -47,8 +54,9 @@ class Plan {
   virtual void enqueue(const Images& images, void* stream);
 };
 
-std::unique_ptr<Plan> make_reference(Problem problem);
-std::unique_ptr<Plan> make_cpu(Problem problem, const Device& device);
+using SharedProblem = std::shared_ptr<const Problem>;
+std::unique_ptr<Plan> make_reference(SharedProblem problem);
+std::unique_ptr<Plan> make_cpu(SharedProblem problem, const Device& device);
 std::unique_ptr<Plan> make_cuda(const Problem& problem, const Device& device);
 std::unique_ptr<Plan> make_opencl(const Problem& problem, const Device& device);
 

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans that rectify a pair and then match it: the pairs that they run have the images of the cameras.
+#pragma once
+
+#include <memory>
+
+#include "core/plan.h"
+#include "remap/remap.h"
+
+namespace parallax::detail {
+
+// Whether there are pixels that a camera did not see: then the matcher needs masks.
+inline bool has_unseen(const remap::Map& map) {
+  for (int y = 0; y < map.size.height; ++y)
+    for (int x = 0; x < map.size.width; ++x)
+      if (map.x.at(x, y) == remap::unseen) return true;
+  return false;
+}
+
+// Rectifies on the host.
+std::unique_ptr<Plan> rectified_host_plan(std::unique_ptr<Plan> matcher, const remap::SharedProblem& problem,
+                                          const Device& device);
+// Rectifies on the GPU that the matcher runs on.
+std::unique_ptr<Plan> rectified_cuda_plan(std::unique_ptr<Plan> matcher, const remap::SharedProblem& problem,
+                                          const Device& device);
+
+}  // namespace parallax::detail

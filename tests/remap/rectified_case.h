@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairs to rectify and match, and what a rectifier and a matcher make of them, one after the other.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "parallax/rectified_matcher.h"
+
+#include "remap/random_remap.h"
+
+namespace parallax::test {
+
+struct RectifiedCase {
+  std::string name;
+  MatcherParameters parameters;
+  Rig rig;
+  RectifyParameters rectify;
+  Depth depth;
+  Picture left, right;
+};
+
+inline RectifiedCase make_case(const std::string& name, const MatcherParameters& parameters,
+                               const RectifyParameters& rectify, Depth depth, int channels, unsigned seed) {
+  Rig rig = chessboard_rig();
+  rig.right.size.height += 3;
+  RectifiedCase result{name,
+                       parameters,
+                       rig,
+                       rectify,
+                       depth,
+                       Picture(rig.left.size, depth, channels),
+                       Picture(rig.right.size, depth, channels)};
+  result.left.fill(seed);
+  result.right.fill(seed + 1);
+  return result;
+}
+
+inline constexpr int rectified_cases = 3;
+
+inline RectifiedCase rectified_case(int number, unsigned seed = 1) {
+  MatcherParameters block = plain_block(), census = plain_census();
+  block.disparities() = 12;
+  census.disparities() = 16;
+  if (number == 0)
+    return make_case("block, gray", block, {.alpha = 0, .size = {61, 40}}, Depth::bits8, 1, seed);
+  if (number == 1)
+    return make_case("census, colour, unseen pixels", census,
+                     {.alpha = 1, .size = {70, 33}, .interpolation = Interpolation::lanczos3}, Depth::bits8,
+                     3, seed);
+  return make_case("block, 16 bits, unseen pixels", block,
+                   {.alpha = 0.5, .same_centres = false, .size = {64, 48}}, Depth::bits16, 1, seed);
+}
+
+// On device reference.
+inline Result rectify_and_match(const RectifiedCase& problem) {
+  const Rectification to = rectify(problem.rig, problem.rectify);
+  const int channels = problem.left.view().channels;
+  Picture left(to.size, problem.depth, channels), right(to.size, problem.depth, channels);
+  Plane<std::uint8_t> left_mask(to.size), right_mask(to.size);
+  Rectifier(problem.rig, to, problem.rectify.interpolation, reference, problem.depth)
+      .run(problem.left.view(), problem.right.view(),
+           {left.output(), right.output(), left_mask.view(), right_mask.view()});
+  return match(problem.parameters, reference,
+               {left.view(), right.view(), left_mask.view(), right_mask.view()});
+}
+
+}  // namespace parallax::test
