@@ -84,7 +84,7 @@ struct Mesh {
   std::vector<std::array<std::uint32_t, 3>> triangles;
 };
 
-/// What a mesh is made of.
+/// Parameters of mesh().
 struct MeshParameters {
   DepthLimits limits = {};  ///< pixels outside them are no vertices
   /// Greatest difference in disparity along an edge, in pixels, 0 or more; the mesh is cut at larger ones. At 1 along

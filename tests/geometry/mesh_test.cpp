@@ -75,12 +75,12 @@ TEST(MeshTest, TwoByTwoPixelsAreTwoTriangles) {
 }
 
 TEST(MeshTest, APlaneIsClosed) {
-  for (const auto& [slope_x, slope_y] :
-       {std::pair{0.0, 0.0}, {0.75, 0.75}, {-1.0, 0.5}, {0.5, -1.0}, {1.0, 1.0}}) {
-    const Mesh result = mesh_of(disparities([&](int x, int y) { return 30 + slope_x * x + slope_y * y; }));
+  for (const auto& slope : {std::pair{0.0, 0.0}, {0.75, 0.75}, {-1.0, 0.5}, {0.5, -1.0}, {1.0, 1.0}}) {
+    const Mesh result =
+        mesh_of(disparities([&](int x, int y) { return 30 + slope.first * x + slope.second * y; }));
     EXPECT_EQ(result.vertices.size(), 48u);
-    EXPECT_EQ(result.triangles.size(), 70u) << slope_x << " " << slope_y;  // 2 · 7 · 5
-    EXPECT_EQ(border_edges(result), 24) << slope_x << " " << slope_y;      // 2 · (7 + 5)
+    EXPECT_EQ(result.triangles.size(), 70u) << slope.first << " " << slope.second;  // 2 · 7 · 5
+    EXPECT_EQ(border_edges(result), 24) << slope.first << " " << slope.second;      // 2 · (7 + 5)
     for (const auto& [edge, triangles] : edges_of(result)) EXPECT_LE(triangles, 2);
   }
 }
@@ -116,6 +116,34 @@ TEST(MeshTest, ACornerThatSticksOutCostsOneTriangle) {
       ASSERT_EQ(result.vertices.size(), 3u) << corner << " " << value;
       for (const Point& vertex : result.vertices) EXPECT_EQ(vertex.z, 500.0f);
     }
+  }
+}
+
+TEST(MeshTest, EveryEdgeOfATriangleCounts) {
+  // The corner at 10 is 0.75 from one neighbour, and 1.5 from the other.
+  const std::array<std::array<float, 4>, 8> squares{{{10, 11.5f, 10.75f, 11.5f},
+                                                     {10, 10.75f, 11.5f, 11.5f},
+                                                     {11.5f, 10, 11.5f, 10.75f},
+                                                     {10.75f, 10, 11.5f, 11.5f},
+                                                     {11.5f, 11.5f, 10, 10.75f},
+                                                     {10.75f, 11.5f, 10, 11.5f},
+                                                     {11.5f, 11.5f, 10.75f, 10},
+                                                     {11.5f, 10.75f, 11.5f, 10}}};
+  for (const auto& square : squares) {
+    const Mesh result =
+        mesh(rig, View<const float>(square.data(), {2, 2}), Plane<std::uint8_t>({2, 2}).view());
+    ASSERT_EQ(result.triangles.size(), 1u);
+    for (const Point& vertex : result.vertices) EXPECT_LT(vertex.z, 500.0f);
+  }
+}
+
+TEST(MeshTest, APixelWithoutADepthDoesNotSplitASquare) {
+  // One corner is too far away, though its disparity is near that of the corner opposite.
+  for (const std::array<float, 4>& square :
+       {std::array{10.0f, 10.5f, 10.0f, 9.9f}, {10.5f, 10.0f, 9.9f, 10.0f}}) {
+    const Mesh result = mesh(rig, View<const float>(square.data(), {2, 2}),
+                             Plane<std::uint8_t>({2, 2}).view(), {.limits = {.greatest = 500}});
+    EXPECT_EQ(result.triangles.size(), 1u);
   }
 }
 

@@ -192,8 +192,8 @@ TEST_F(DepthTest, LimitsAreInMetresForEveryFile) {
   const auto deviation = [](double z) { return z * z * 0.25 / (focal * baseline); };
   expect_limited("--max-depth 1.55", [](double z) { return z <= 1.55; });
   expect_limited("--max-depth-uncertainty 0.061", [&](double z) { return deviation(z) <= 0.061; });
-  expect_limited("--max-depth-uncertainty 0.122 --disparity-uncertainty 0.5",
-                 [&](double z) { return 2 * deviation(z) <= 0.122; });
+  expect_limited("--max-depth-uncertainty 0.0122 --disparity-uncertainty 0.05",
+                 [&](double z) { return deviation(z) / 5 <= 0.0122; });
 }
 
 TEST_F(DepthTest, TheUnitIsThatOfTheFileOrGiven) {

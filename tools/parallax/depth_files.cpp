@@ -13,7 +13,7 @@
 namespace parallax::tool {
 namespace {
 
-// No rig is that wide, and few are narrower in millimetres.
+// A baseline of 10 or more is hardly in metres, a shorter one hardly in millimetres.
 constexpr double unlikely_metres = 10;
 
 void check_extension(const std::string& option, const std::string& path,

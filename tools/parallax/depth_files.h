@@ -16,7 +16,7 @@ namespace parallax::tool {
 // known extension
 void check_depth_options(const MatchRequest& request);
 
-// Sets the unit that the user gave. \throws UsageError where a file of unknown unit cannot be in metres, but has to be
+// Sets the unit that the user gave. \throws UsageError where metres are needed, and the unit is unknown and hardly metres
 void settle_unit(const MatchRequest& request, Calibration& calibration);
 
 class DepthFiles {
