@@ -320,18 +320,30 @@ typedef struct parallax_calibration {
   int32_t width;       /**< columns of the images; 0 = unknown */
   int32_t height;      /**< rows of the images; 0 = unknown */
   int32_t disparities; /**< a bound on the disparities; 0 = unknown */
+  /** Metres in the unit of the baseline: 0.001 for millimetres; 0 = unknown, taken as metres. */
+  double metres_per_unit;
 } parallax_calibration;
 
 /** Initial value of parallax_calibration: sets `struct_size`; all else is 0. */
 #define PARALLAX_CALIBRATION_INIT \
-  { sizeof(parallax_calibration), 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(parallax_calibration), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/** Reads Middlebury's calib.txt. */
+/** Reads Middlebury's calib.txt, whose baseline is in millimetres. */
 PARALLAX_API parallax_code parallax_read_calibration(const char* path, parallax_calibration* calibration);
+
+/** Converts the baseline to metres, so that depths, points and meshes are in metres. */
+PARALLAX_API parallax_code parallax_calibration_in_metres(parallax_calibration* calibration);
 
 /** Writes the depth of every pixel as floats, 0 = none: focal · baseline / (disparity + doffs). */
 PARALLAX_API parallax_code parallax_depth(const parallax_calibration* calibration,
                                           const parallax_image* disparity, const parallax_output* depth);
+
+/** Writes the standard deviation of every depth as floats, for disparities with this standard deviation in
+    pixels: depth² · disparity_uncertainty / (focal · baseline); +infinity where there is no depth. */
+PARALLAX_API parallax_code parallax_depth_uncertainty(const parallax_calibration* calibration,
+                                                      const parallax_image* disparity,
+                                                      double disparity_uncertainty,
+                                                      const parallax_output* uncertainty);
 
 /** A coloured point, relative to the left camera, in the unit of the baseline. */
 typedef struct parallax_point {
@@ -350,6 +362,15 @@ PARALLAX_API parallax_code parallax_points(const parallax_calibration* calibrati
                                            const parallax_image* disparity, const parallax_image* left,
                                            parallax_point* points, size_t* count);
 
+/** Writes the surface through the points of neighbouring pixels. `greatest_step` (usually 1): the mesh is cut where
+    disparities differ by more pixels. `vertices` must have room for all pixels, `triangles`, three indices of
+    vertices each, counter-clockwise for the camera, for six indices a pixel. The counts receive the numbers of
+    vertices and of triangles. */
+PARALLAX_API parallax_code parallax_mesh(const parallax_calibration* calibration,
+                                         const parallax_image* disparity, const parallax_image* left,
+                                         double greatest_step, parallax_point* vertices, size_t* vertex_count,
+                                         uint32_t* triangles, size_t* triangle_count);
+
 /** Colours a disparity map with the Turbo colour map: `low` and below is blue, `high` and above is red,
     no disparity is black. `colours` has 8 bits and 3 channels. */
 PARALLAX_API parallax_code parallax_colour(const parallax_image* disparity, double low, double high,
@@ -364,6 +385,12 @@ PARALLAX_API void parallax_free(void* memory);
 PARALLAX_API parallax_code parallax_write_pfm(const char* path, const parallax_image* image);
 /** Writes points as a binary PLY, completely or not at all. */
 PARALLAX_API parallax_code parallax_write_ply(const char* path, const parallax_point* points, size_t count);
+/** Writes points as a binary PCD for the Point Cloud Library, completely or not at all. */
+PARALLAX_API parallax_code parallax_write_pcd(const char* path, const parallax_point* points, size_t count);
+/** Writes a mesh as a binary PLY with faces, completely or not at all. */
+PARALLAX_API parallax_code parallax_write_mesh(const char* path, const parallax_point* vertices,
+                                               size_t vertex_count, const uint32_t* triangles,
+                                               size_t triangle_count);
 
 /** Renders a pair with exact truth: `scene` is "dots", "planes" or "layers"; every disparity is from 0 to
     `disparities` - 1. The images have 8 bits and 3 channels, the truth is float; all have the same size. */

@@ -42,7 +42,7 @@ struct SynthPair {
   Plane<float> right_truth;        ///< disparity of every right pixel, with the sign of the left ones
   Plane<std::uint8_t> left_mask;   ///< as Middlebury's: 255 = seen by both cameras, 128 = occluded
   Plane<std::uint8_t> right_mask;  ///< likewise
-  Calibration calibration;         ///< an invented rig with baseline 100
+  Calibration calibration;         ///< an invented rig with a baseline of 100 mm
 
   /// Columns and rows of each image.
   Size size() const { return left_truth.size(); }

@@ -161,6 +161,7 @@ class CalibrationValues(_Sized):
         ("width", ctypes.c_int32),
         ("height", ctypes.c_int32),
         ("disparities", ctypes.c_int32),
+        ("metres_per_unit", ctypes.c_double),
     ]
 
 
@@ -211,12 +212,26 @@ _FUNCTIONS: Dict[str, Sequence[Any]] = {
     "parallax_matcher_energy": [_HANDLE, ctypes.POINTER(Pair), _IMAGE, ctypes.POINTER(ctypes.c_double)],
     "parallax_evaluate": [_IMAGE, _IMAGE, _IMAGE, ctypes.POINTER(MetricsValues)],
     "parallax_read_calibration": [_TEXT, _CALIBRATION],
+    "parallax_calibration_in_metres": [_CALIBRATION],
     "parallax_depth": [_CALIBRATION, _IMAGE, _IMAGE],
+    "parallax_depth_uncertainty": [_CALIBRATION, _IMAGE, ctypes.c_double, _IMAGE],
     "parallax_points": [_CALIBRATION, _IMAGE, _IMAGE, ctypes.c_void_p, _COUNT],
+    "parallax_mesh": [
+        _CALIBRATION,
+        _IMAGE,
+        _IMAGE,
+        ctypes.c_double,
+        ctypes.c_void_p,
+        _COUNT,
+        ctypes.c_void_p,
+        _COUNT,
+    ],
     "parallax_colour": [_IMAGE, ctypes.c_double, ctypes.c_double, _IMAGE],
     "parallax_read_pfm": [_TEXT, _OUT, ctypes.POINTER(_INT), ctypes.POINTER(_INT)],
     "parallax_write_pfm": [_TEXT, _IMAGE],
     "parallax_write_ply": [_TEXT, ctypes.c_void_p, ctypes.c_size_t],
+    "parallax_write_pcd": [_TEXT, ctypes.c_void_p, ctypes.c_size_t],
+    "parallax_write_mesh": [_TEXT, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t],
     "parallax_synthesize": [_TEXT, _INT, ctypes.c_uint64, _IMAGE, _IMAGE, _IMAGE],
 }
 

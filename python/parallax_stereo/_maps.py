@@ -83,12 +83,23 @@ class Calibration:
     width: int = 0  #: columns of the images; 0 = unknown
     height: int = 0  #: rows of the images; 0 = unknown
     disparities: int = 0  #: a bound on the disparities; 0 = unknown
+    metres_per_unit: float = 0.0  #: metres in the unit of the baseline; 0 = unknown, taken as metres
 
     @staticmethod
     def read(path: PathLike) -> Calibration:
-        """Reads Middlebury's calib.txt."""
+        """Reads Middlebury's calib.txt, whose baseline is in millimetres."""
         values = CalibrationValues()
         function("read_calibration")(encoded(path, "path"), values)
+        return Calibration._of(values)
+
+    def in_metres(self) -> Calibration:
+        """The same rig with its baseline in metres, so that depths, points and meshes are in metres."""
+        values = self._values()
+        function("calibration_in_metres")(values)
+        return Calibration._of(values)
+
+    @staticmethod
+    def _of(values: CalibrationValues) -> Calibration:
         return Calibration(**{name: getattr(values, name) for name in Calibration.__dataclass_fields__})
 
     def _values(self) -> CalibrationValues:
@@ -115,6 +126,15 @@ def depth(disparity: Any, calibration: Calibration) -> Array:
     return depths
 
 
+def depth_uncertainty(disparity: Any, calibration: Calibration, disparity_uncertainty: float = 0.25) -> Array:
+    """The standard deviation of each depth as float32, in the unit of the baseline, for disparities with this standard
+    deviation in pixels; +inf where there is no depth."""
+    array = _disparity(disparity)
+    uncertainty = np.empty(array.shape, np.float32)
+    function("depth_uncertainty")(_calibration(calibration), view(array), disparity_uncertainty, view(uncertainty))
+    return uncertainty
+
+
 _POINT = np.dtype([("position", "<f4", 3), ("colour", "u1", 3), ("reserved", "u1")])
 
 
@@ -134,6 +154,33 @@ def _cloud(disparity: Any, left: Any, calibration: Calibration) -> Array:
     count = ctypes.c_size_t()
     function("points")(_calibration(calibration), view(array), view(image), cloud.ctypes.data, ctypes.byref(count))
     return cloud[: count.value]
+
+
+def mesh(disparity: Any, left: Any, calibration: Calibration, greatest_step: float = 1.0) -> Tuple[Array, Array, Array]:
+    """The surface through the points of neighbouring pixels, cut where disparities differ by more than `greatest_step`.
+
+    Returns positions and colours of the vertices, as points() does, and triangles, uint32 (n, 3): indices of vertices,
+    counter-clockwise for the camera.
+    """
+    vertices, triangles = _mesh(disparity, left, calibration, greatest_step)
+    return vertices["position"].copy(), vertices["colour"].copy(), triangles.copy()
+
+
+def _mesh(disparity: Any, left: Any, calibration: Calibration, greatest_step: float) -> Tuple[Array, Array]:
+    array, image = _disparity(disparity), picture(left, "left")
+    vertices, triangles = np.empty(array.size, _POINT), np.empty((2 * array.size, 3), np.uint32)
+    vertex_count, triangle_count = ctypes.c_size_t(), ctypes.c_size_t()
+    function("mesh")(
+        _calibration(calibration),
+        view(array),
+        view(image),
+        greatest_step,
+        vertices.ctypes.data,
+        ctypes.byref(vertex_count),
+        triangles.ctypes.data,
+        ctypes.byref(triangle_count),
+    )
+    return vertices[: vertex_count.value], triangles[: triangle_count.value]
 
 
 def colour(disparity: Any, low: Optional[float] = None, high: Optional[float] = None) -> Array:
@@ -202,9 +249,18 @@ def write(path: PathLike, disparity: Any) -> None:
 
 
 def write_points(path: PathLike, disparity: Any, left: Any, calibration: Calibration) -> None:
-    """Writes the points of a map as a binary PLY."""
+    """Writes the points of a map as a binary .pcd or, under any other name, as a binary PLY."""
     cloud = _cloud(disparity, left, calibration)
-    function("write_ply")(encoded(path, "path"), cloud.ctypes.data, len(cloud))
+    writer = "write_pcd" if Path(path).suffix.lower() == ".pcd" else "write_ply"
+    function(writer)(encoded(path, "path"), cloud.ctypes.data, len(cloud))
+
+
+def write_mesh(path: PathLike, disparity: Any, left: Any, calibration: Calibration, greatest_step: float = 1.0) -> None:
+    """Writes the mesh of a map as a binary PLY with faces."""
+    vertices, triangles = _mesh(disparity, left, calibration, greatest_step)
+    function("write_mesh")(
+        encoded(path, "path"), vertices.ctypes.data, len(vertices), triangles.ctypes.data, len(triangles)
+    )
 
 
 def read(path: PathLike) -> Array:

@@ -70,9 +70,14 @@ class Result:
         """Positions, float32 (n, 3), and colours, uint8 (n, 3), of the pixels that have a depth."""
         return _maps.points(_on_host(self.disparity), self._picture(), calibration)
 
+    def mesh(self, calibration: Calibration, greatest_step: float = 1.0) -> Tuple[Array, Array, Array]:
+        """Positions and colours of vertices, and triangles, uint32 (n, 3): see mesh()."""
+        return _maps.mesh(_on_host(self.disparity), self._picture(), calibration, greatest_step)
+
     def save(self, path: PathLike, calibration: Optional[Calibration] = None) -> None:
-        """Writes the disparities as .pfm, .npy or KITTI's 16-bit .png, or, with a calibration, the points as .ply."""
-        if Path(path).suffix.lower() != ".ply":
+        """Writes the disparities as .pfm, .npy or KITTI's 16-bit .png, or, with a calibration, the points as .ply or
+        .pcd."""
+        if Path(path).suffix.lower() not in (".ply", ".pcd"):
             _maps.write(path, _on_host(self.disparity))
         elif calibration is None:
             raise ArgumentError(f"cannot write {path}: points need a calibration=")

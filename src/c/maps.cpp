@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a disparity map is for: errors, depth, points, pictures and files.
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -18,17 +19,41 @@ namespace {
 
 static_assert(sizeof(parallax_point) == 16 && sizeof(Point) == 16);
 
+// Bytes of the calibration of the first version.
+constexpr std::size_t first_calibration = offsetof(parallax_calibration, metres_per_unit);
+
 Calibration calibration_of(const parallax_calibration* given) {
-  const parallax_calibration calibration = known(given, "calibration");
-  return {calibration.focal,    calibration.centre_x, calibration.centre_y, calibration.doffs,
-          calibration.baseline, calibration.width,    calibration.height,   calibration.disparities};
+  const parallax_calibration calibration = known(given, "calibration", first_calibration);
+  return {calibration.focal,  calibration.centre_x,    calibration.centre_y,
+          calibration.doffs,  calibration.baseline,    calibration.width,
+          calibration.height, calibration.disparities, calibration.metres_per_unit};
 }
 
 // Writes a struct that a caller made, as far as the caller knows it.
 template <class Struct>
-void write(Struct value, Struct* to, std::string_view name) {
-  value.struct_size = known(to, name).struct_size;
+void write(Struct value, Struct* to, std::string_view name, std::size_t least = sizeof(Struct)) {
+  value.struct_size = known(to, name, least).struct_size;
   std::memcpy(to, &value, std::min(value.struct_size, sizeof(Struct)));
+}
+
+void write(const Calibration& from, parallax_calibration* to) {
+  write<parallax_calibration>({0, from.focal, from.centre_x, from.centre_y, from.doffs, from.baseline,
+                               from.width, from.height, from.disparities, from.metres_per_unit},
+                              to, "calibration", first_calibration);
+}
+
+void write(const std::vector<Point>& from, parallax_point* to, std::string_view name) {
+  required(to, name);
+  for (const Point& point : from)
+    *to++ = {point.x, point.y, point.z, point.colour[0], point.colour[1], point.colour[2], 0};
+}
+
+std::vector<Point> points_of(const parallax_point* given, std::size_t count, std::string_view name) {
+  if (count > 0) required(given, name);
+  std::vector<Point> points(count);
+  for (std::size_t i = 0; i < count; ++i)
+    points[i] = {given[i].x, given[i].y, given[i].z, {given[i].red, given[i].green, given[i].blue}};
+  return points;
 }
 
 template <class T>
@@ -61,12 +86,11 @@ parallax_code parallax_evaluate(const parallax_image* disparity, const parallax_
 }
 
 parallax_code parallax_read_calibration(const char* path, parallax_calibration* calibration) {
-  return c::call([&] {
-    const Calibration read = read_middlebury_calibration(c::text(path, "path"));
-    c::write<parallax_calibration>({0, read.focal, read.centre_x, read.centre_y, read.doffs, read.baseline,
-                                    read.width, read.height, read.disparities},
-                                   calibration, "calibration");
-  });
+  return c::call([&] { c::write(read_middlebury_calibration(c::text(path, "path")), calibration); });
+}
+
+parallax_code parallax_calibration_in_metres(parallax_calibration* calibration) {
+  return c::call([&] { c::write(in_metres(c::calibration_of(calibration)), calibration); });
 }
 
 parallax_code parallax_depth(const parallax_calibration* calibration, const parallax_image* disparity,
@@ -78,16 +102,42 @@ parallax_code parallax_depth(const parallax_calibration* calibration, const para
   });
 }
 
+parallax_code parallax_depth_uncertainty(const parallax_calibration* calibration,
+                                         const parallax_image* disparity, double disparity_uncertainty,
+                                         const parallax_output* uncertainty) {
+  return c::call([&] {
+    const Calibration rig = c::calibration_of(calibration);
+    const View<const float> map = c::float_view(disparity, "disparity map");
+    depth_uncertainty_map(rig, map, disparity_uncertainty, c::float_output(uncertainty, "uncertainty map"));
+  });
+}
+
 parallax_code parallax_points(const parallax_calibration* calibration, const parallax_image* disparity,
                               const parallax_image* left, parallax_point* points, size_t* count) {
   return c::call([&] {
     const Calibration rig = c::calibration_of(calibration);
     const View<const float> map = c::float_view(disparity, "disparity map");
     const std::vector<Point> cloud = point_cloud(rig, map, c::image_view(left, "left image"));
-    parallax_point* to = &c::required(points, "points");
+    c::required(points, "points");
     c::required(count, "count") = cloud.size();
-    for (const Point& point : cloud)
-      *to++ = {point.x, point.y, point.z, point.colour[0], point.colour[1], point.colour[2], 0};
+    c::write(cloud, points, "points");
+  });
+}
+
+parallax_code parallax_mesh(const parallax_calibration* calibration, const parallax_image* disparity,
+                            const parallax_image* left, double greatest_step, parallax_point* vertices,
+                            size_t* vertex_count, uint32_t* triangles, size_t* triangle_count) {
+  return c::call([&] {
+    const Calibration rig = c::calibration_of(calibration);
+    const View<const float> map = c::float_view(disparity, "disparity map");
+    const Mesh surface = mesh(rig, map, c::image_view(left, "left image"), {{}, greatest_step});
+    c::required(vertices, "vertices");
+    c::required(triangles, "triangles");
+    c::required(vertex_count, "vertex_count") = surface.vertices.size();
+    c::required(triangle_count, "triangle_count") = surface.triangles.size();
+    c::write(surface.vertices, vertices, "vertices");
+    for (const auto& triangle : surface.triangles)
+      triangles = std::copy(triangle.begin(), triangle.end(), triangles);
   });
 }
 
@@ -129,11 +179,26 @@ parallax_code parallax_write_pfm(const char* path, const parallax_image* image) 
 parallax_code parallax_write_ply(const char* path, const parallax_point* points, size_t count) {
   return c::call([&] {
     const std::string to = c::text(path, "path");
-    if (count > 0) c::required(points, "points");
-    std::vector<Point> cloud(count);
-    for (std::size_t i = 0; i < count; ++i)
-      cloud[i] = {points[i].x, points[i].y, points[i].z, {points[i].red, points[i].green, points[i].blue}};
-    write_file(to, encode_ply(cloud));
+    write_file(to, encode_ply(c::points_of(points, count, "points")));
+  });
+}
+
+parallax_code parallax_write_pcd(const char* path, const parallax_point* points, size_t count) {
+  return c::call([&] {
+    const std::string to = c::text(path, "path");
+    write_file(to, encode_pcd(c::points_of(points, count, "points")));
+  });
+}
+
+parallax_code parallax_write_mesh(const char* path, const parallax_point* vertices, size_t vertex_count,
+                                  const uint32_t* triangles, size_t triangle_count) {
+  return c::call([&] {
+    const std::string to = c::text(path, "path");
+    Mesh surface{c::points_of(vertices, vertex_count, "vertices"), {}};
+    if (triangle_count > 0) c::required(triangles, "triangles");
+    for (std::size_t i = 0; i < triangle_count; ++i)
+      surface.triangles.push_back({triangles[3 * i], triangles[3 * i + 1], triangles[3 * i + 2]});
+    write_file(to, encode_mesh(surface));
   });
 }
 

@@ -15,6 +15,8 @@
 namespace parallax {
 namespace {
 
+constexpr double metres_per_millimetre = 0.001;
+
 [[noreturn]] void fail_for_key(const std::string& name, std::string_view key, std::string_view why) {
   throw Error(ErrorCategory::file, name + ": " + std::string(key) + " " + std::string(why));
 }
@@ -91,6 +93,7 @@ Calibration parse_middlebury_calibration(std::string_view text, const std::strin
   calibration.width = count_of(text, "width", name);
   calibration.height = count_of(text, "height", name);
   calibration.disparities = count_of(text, "ndisp", name);
+  calibration.metres_per_unit = metres_per_millimetre;
   return calibration;
 }
 
@@ -102,6 +105,7 @@ Calibration read_middlebury_calibration(const std::string& path) {
 
 std::string encode_middlebury_calibration(const Calibration& c) {
   const DefaultFloatingPoint environment;
+  const double millimetres_per_unit = c.metres_per_unit > 0 ? c.metres_per_unit / metres_per_millimetre : 1;
   std::ostringstream text;
   text.imbue(std::locale::classic());
   text.precision(17);
@@ -111,7 +115,7 @@ std::string encode_middlebury_calibration(const Calibration& c) {
   };
   camera("cam0", c.centre_x);
   camera("cam1", c.centre_x + c.doffs);
-  text << "doffs=" << c.doffs << "\nbaseline=" << c.baseline << "\nwidth=" << c.width
+  text << "doffs=" << c.doffs << "\nbaseline=" << c.baseline * millimetres_per_unit << "\nwidth=" << c.width
        << "\nheight=" << c.height << "\nndisp=" << c.disparities << "\n";
   return text.str();
 }

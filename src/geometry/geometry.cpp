@@ -2,9 +2,11 @@
 #include "parallax/geometry.h"
 
 #include <cmath>
+#include <limits>
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "geometry/points.h"
 
 namespace parallax {
 namespace {
@@ -42,38 +44,95 @@ double depth(const Calibration& calibration, float disparity) {
   return shift > 0 ? calibration.focal * calibration.baseline / shift : 0;
 }
 
-void depth_map(const Calibration& calibration, View<const float> disparity, View<float> result) {
+double depth_uncertainty(const Calibration& calibration, float disparity, double disparity_uncertainty) {
+  const double z = depth(calibration, disparity);
+  if (!(z > 0)) return std::numeric_limits<double>::infinity();
+  return z * z * disparity_uncertainty / (calibration.focal * calibration.baseline);
+}
+
+void depth_uncertainty_map(const Calibration& calibration, View<const float> disparity,
+                           double disparity_uncertainty, View<float> uncertainty) {
   const DefaultFloatingPoint environment;
   check_finite(calibration);
+  check_not_negative("disparity_uncertainty", disparity_uncertainty);
+  check_view("disparity map", disparity, disparity.size);
+  check_view("uncertainty map", uncertainty, disparity.size);
+  for (int y = 0; y < disparity.size.height; ++y)
+    for (int x = 0; x < disparity.size.width; ++x)
+      uncertainty.at(x, y) =
+          static_cast<float>(depth_uncertainty(calibration, disparity.at(x, y), disparity_uncertainty));
+}
+
+Calibration in_metres(const Calibration& calibration) {
+  const DefaultFloatingPoint environment;
+  check_not_negative("metres_per_unit", calibration.metres_per_unit);
+  Calibration metric = calibration;
+  if (calibration.metres_per_unit > 0) metric.baseline *= calibration.metres_per_unit;
+  metric.metres_per_unit = 1;
+  return metric;
+}
+
+void DepthLimits::validate() const {
+  const auto check_bound = [](const char* field, double value) {
+    if (!(value > 0)) refuse(field, value, "a number above 0");
+  };
+  check_not_negative("least depth", least);
+  check_bound("greatest depth", greatest);
+  check_bound("greatest depth uncertainty", uncertainty);
+  check_not_negative("disparity_uncertainty", disparity_uncertainty);
+}
+
+double limited_depth(const Calibration& calibration, float disparity, const DepthLimits& limits) {
+  const double z = depth(calibration, disparity);
+  const bool outside =
+      z < limits.least || z > limits.greatest ||
+      depth_uncertainty(calibration, disparity, limits.disparity_uncertainty) > limits.uncertainty;
+  return outside ? 0 : z;
+}
+
+void depth_map(const Calibration& calibration, View<const float> disparity, View<float> result,
+               const DepthLimits& limits) {
+  const DefaultFloatingPoint environment;
+  check_finite(calibration);
+  limits.validate();
   check_view("disparity map", disparity, disparity.size);
   check_view("depth map", result, disparity.size);
   for (int y = 0; y < disparity.size.height; ++y)
     for (int x = 0; x < disparity.size.width; ++x)
-      result.at(x, y) = static_cast<float>(depth(calibration, disparity.at(x, y)));
+      result.at(x, y) = static_cast<float>(limited_depth(calibration, disparity.at(x, y), limits));
 }
 
-std::vector<Point> point_cloud(const Calibration& calibration, View<const float> disparity,
-                               const ImageView& left) {
-  const DefaultFloatingPoint environment;
+PixelPoints::PixelPoints(const Calibration& calibration, View<const float> disparity, const ImageView& left,
+                         const DepthLimits& limits)
+    : calibration_(calibration), disparity_(disparity), left_(left), limits_(limits) {
   check_finite(calibration);
+  limits.validate();
   check_view("disparity map", disparity, disparity.size);
   check_image("left image", left);
   if (left.format.size != disparity.size)
     throw Error(ErrorCategory::argument, "left image is " + text(left.format.size) +
                                              ", the disparity map is " + text(disparity.size) +
                                              ": give those of one match");
+}
+
+std::optional<Point> PixelPoints::at(int x, int y) const {
+  const double z = limited_depth(calibration_, disparity_.at(x, y), limits_);
+  if (!(z > 0)) return std::nullopt;
+  const double right = (x - calibration_.centre_x) * z / calibration_.focal;
+  const double down = (y - calibration_.centre_y) * z / calibration_.focal;
+  const Point point{static_cast<float>(right), static_cast<float>(down), static_cast<float>(z),
+                    colour_at(left_, x, y)};
+  return is_finite(point) ? std::optional(point) : std::nullopt;
+}
+
+std::vector<Point> point_cloud(const Calibration& calibration, View<const float> disparity,
+                               const ImageView& left, const DepthLimits& limits) {
+  const DefaultFloatingPoint environment;
+  const PixelPoints pixels(calibration, disparity, left, limits);
   std::vector<Point> points;
-  for (int y = 0; y < disparity.size.height; ++y) {
-    for (int x = 0; x < disparity.size.width; ++x) {
-      const double z = depth(calibration, disparity.at(x, y));
-      if (!(z > 0)) continue;
-      const double right = (x - calibration.centre_x) * z / calibration.focal;
-      const double down = (y - calibration.centre_y) * z / calibration.focal;
-      const Point point{static_cast<float>(right), static_cast<float>(down), static_cast<float>(z),
-                        colour_at(left, x, y)};
-      if (is_finite(point)) points.push_back(point);
-    }
-  }
+  for (int y = 0; y < disparity.size.height; ++y)
+    for (int x = 0; x < disparity.size.width; ++x)
+      if (const std::optional<Point> point = pixels.at(x, y)) points.push_back(*point);
   return points;
 }
 

@@ -228,6 +228,7 @@ SynthPair synthesize_rows(const SynthParameters& parameters, int first_row, int 
   calibration.centre_x = 0.5 * (size.width - 1);
   calibration.centre_y = 0.5 * (parameters.size.height - 1);
   calibration.baseline = 100;
+  calibration.metres_per_unit = 0.001;
   calibration.width = size.width;
   calibration.height = parameters.size.height;
   calibration.disparities = parameters.disparities;

@@ -2,6 +2,7 @@
 #include <deque>
 #include <filesystem>
 #include <numeric>
+#include <span>
 
 #include "parallax/parallax_c.h"
 
@@ -386,11 +387,19 @@ TEST(CTest, NullIsRefusedByName) {
   refused(parallax_read_calibration(nullptr, nullptr), "path");
   refused(parallax_depth(nullptr, nullptr, nullptr), "calibration");
   refused(parallax_points(nullptr, nullptr, nullptr, nullptr, nullptr), "calibration");
+  refused(parallax_calibration_in_metres(nullptr), "calibration");
+  refused(parallax_depth_uncertainty(nullptr, nullptr, 1, nullptr), "calibration");
+  refused(parallax_mesh(nullptr, nullptr, nullptr, 1, nullptr, nullptr, nullptr, nullptr), "calibration");
   refused(parallax_colour(nullptr, 0, 1, nullptr), "disparity map");
   refused(parallax_read_pfm(nullptr, nullptr, nullptr, nullptr), "pixels");
   refused(parallax_write_pfm(nullptr, nullptr), "path");
   refused(parallax_write_ply(nullptr, nullptr, 1), "path");
   refused(parallax_write_ply("p.ply", nullptr, 1), "points");
+  refused(parallax_write_pcd(nullptr, nullptr, 1), "path");
+  refused(parallax_write_pcd("p.pcd", nullptr, 1), "points");
+  refused(parallax_write_mesh(nullptr, nullptr, 1, nullptr, 1), "path");
+  refused(parallax_write_mesh("p.ply", nullptr, 1, nullptr, 1), "vertices");
+  refused(parallax_write_mesh("p.ply", nullptr, 0, nullptr, 1), "triangles");
   refused(parallax_synthesize(nullptr, 8, 1, nullptr, nullptr, nullptr), "left");
   parallax_matcher_release(nullptr);
   parallax_free(nullptr);
@@ -535,7 +544,7 @@ TEST(CTest, MapsAreEvaluatedAndConverted) {
   EXPECT_EQ(metrics.mismatches, error.mismatches);
   EXPECT_GT(metrics.bad1, 0);
 
-  const parallax_calibration calibration{sizeof(parallax_calibration), 100, 36, 20, 1, 0.1, 0, 0, 0};
+  const parallax_calibration calibration{sizeof(parallax_calibration), 100, 36, 20, 1, 0.1, 0, 0, 0, 0};
   const parallax_output depth = output_of(depths), colour_out = output_of(colours, 3);
   expect_ok(parallax_depth(&calibration, &disparity, &depth));
   EXPECT_EQ(depths.at(3, 3), static_cast<float>(100 * 0.1 / (static_cast<double>(truth.at(3, 3)) + 1)));
@@ -564,6 +573,62 @@ TEST(CTest, MapsAreEvaluatedAndConverted) {
               "/nowhere.pfm");
   expect_code(PARALLAX_ERROR_FILE, parallax_write_ply("/nowhere/p.ply", points.data(), count),
               "/nowhere/p.ply");
+  std::filesystem::remove(path);
+}
+
+TEST(CTest, CalibrationsHaveAUnit) {
+  const std::string path = ::testing::TempDir() + "parallax_c_calib.txt";
+  const std::string file = "cam0=[100 0 3; 0 100 2; 0 0 1]\nbaseline=50\n";
+  write_file(path, std::as_bytes(std::span(file)));
+  parallax_calibration calibration = PARALLAX_CALIBRATION_INIT;
+  expect_ok(parallax_read_calibration(path.c_str(), &calibration));
+  EXPECT_EQ(calibration.metres_per_unit, 0.001);
+  expect_ok(parallax_calibration_in_metres(&calibration));
+  EXPECT_EQ(calibration.baseline, 0.05);
+  EXPECT_EQ(calibration.metres_per_unit, 1);
+  calibration.metres_per_unit = -1;
+  expect_code(PARALLAX_ERROR_ARGUMENT, parallax_calibration_in_metres(&calibration), "metres_per_unit is -1");
+
+  // A program of the first version does not know the unit.
+  calibration.struct_size = offsetof(parallax_calibration, metres_per_unit);
+  expect_ok(parallax_read_calibration(path.c_str(), &calibration));
+  EXPECT_EQ(calibration.baseline, 50);
+  EXPECT_EQ(calibration.metres_per_unit, -1);
+  expect_ok(parallax_calibration_in_metres(&calibration));
+  EXPECT_EQ(calibration.baseline, 50);
+  std::filesystem::remove(path);
+}
+
+TEST(CTest, UncertaintiesAndMeshesAreThoseOfCpp) {
+  const SynthPair pair = scene();
+  const Calibration rig{100, 36, 20, 1, 0.1};
+  const parallax_calibration calibration{sizeof(parallax_calibration), 100, 36, 20, 1, 0.1, 0, 0, 0, 0};
+  const parallax_image disparity = image_of(pair.left_truth), left = image_of(pair.left_view());
+  Plane<float> uncertainty(size), expected(size);
+  const parallax_output output = output_of(uncertainty);
+  expect_ok(parallax_depth_uncertainty(&calibration, &disparity, 0.5, &output));
+  depth_uncertainty_map(rig, pair.left_truth.view(), 0.5, expected.view());
+  EXPECT_TRUE(same_bytes(uncertainty, expected));
+
+  const Mesh surface = mesh(rig, pair.left_truth.view(), pair.left_view(), {{}, 0.5});
+  std::vector<parallax_point> vertices(size.pixels());
+  std::vector<std::uint32_t> triangles(6 * size.pixels());
+  std::size_t vertex_count = 0, triangle_count = 0;
+  expect_ok(parallax_mesh(&calibration, &disparity, &left, 0.5, vertices.data(), &vertex_count,
+                          triangles.data(), &triangle_count));
+  ASSERT_EQ(vertex_count, surface.vertices.size());
+  ASSERT_EQ(triangle_count, surface.triangles.size());
+  ASSERT_GT(triangle_count, size.pixels());
+  EXPECT_EQ(std::memcmp(triangles.data(), surface.triangles.data(), 12 * triangle_count), 0);
+  const std::string path = ::testing::TempDir() + "parallax_c_mesh";
+  expect_ok(
+      parallax_write_mesh(path.c_str(), vertices.data(), vertex_count, triangles.data(), triangle_count));
+  EXPECT_TRUE(read_file(path) == encode_mesh(surface));
+  expect_ok(parallax_write_pcd(path.c_str(), vertices.data(), vertex_count));
+  EXPECT_TRUE(read_file(path) == encode_pcd(surface.vertices));
+  expect_code(PARALLAX_ERROR_ARGUMENT,
+              parallax_write_mesh(path.c_str(), vertices.data(), 1, triangles.data(), triangle_count),
+              "of 1: give indices");
   std::filesystem::remove(path);
 }
 

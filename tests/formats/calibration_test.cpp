@@ -54,6 +54,18 @@ TEST(CalibrationTest, ReadsAMiddleburyFile) {
   expect_equal(parse_middlebury_calibration(motorcycle, ""), expected);
 }
 
+TEST(CalibrationTest, TheBaselineIsInMillimetres) {
+  EXPECT_EQ(parse_middlebury_calibration(motorcycle, "").metres_per_unit, 0.001);
+  EXPECT_EQ(in_metres(parse_middlebury_calibration(motorcycle, "")).baseline, 0.193001);
+}
+
+TEST(CalibrationTest, ABaselineInAnotherUnitIsWrittenInMillimetres) {
+  Calibration metres{.focal = 100, .baseline = 0.5, .metres_per_unit = 1};
+  EXPECT_EQ(parse_middlebury_calibration(encode_middlebury_calibration(metres), "").baseline, 500);
+  metres.metres_per_unit = 0;  // unknown
+  EXPECT_EQ(parse_middlebury_calibration(encode_middlebury_calibration(metres), "").baseline, 0.5);
+}
+
 TEST(CalibrationTest, LinesMayEndAsOnWindows) {
   std::string text;
   for (const char c : motorcycle) text += c == '\n' ? std::string("\r\n") : std::string(1, c);

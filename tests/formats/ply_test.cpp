@@ -11,10 +11,11 @@
 namespace parallax {
 namespace {
 
-std::string header(int points) {
+std::string header(int points, const std::string& faces = "") {
   return "ply\nformat binary_little_endian 1.0\nelement vertex " + std::to_string(points) +
          "\nproperty float x\nproperty float y\nproperty float z\n"
-         "property uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n";
+         "property uchar red\nproperty uchar green\nproperty uchar blue\n" +
+         faces + "end_header\n";
 }
 
 std::string text(const std::vector<std::byte>& bytes) {
@@ -39,6 +40,35 @@ TEST(PlyTest, PointThatIsNotFiniteIsRefused) {
     const Point points[] = {{0, 0, 1, {}}, bad};
     test::expect_refused([&] { encode_ply(points); }, "point 1 has a coordinate that is not finite");
   }
+}
+
+TEST(PlyTest, FacesAreListsOfIntsAfterTheVertices) {
+  const Mesh mesh{{{1, 2, 3, {4, 5, 6}}, {1, 2, 3, {4, 5, 6}}, {1, 2, 3, {4, 5, 6}}}, {{0, 2, 1}, {2, 0, 1}}};
+  const unsigned char vertex[] = {0, 0, 0x80, 0x3f, 0, 0, 0, 0x40, 0, 0, 0x40, 0x40, 4, 5, 6};
+  const unsigned char faces[] = {3, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0,
+                                 3, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0};
+  std::string expected = header(3, "element face 2\nproperty list uchar int vertex_indices\n");
+  for (int i = 0; i < 3; ++i) expected.append(std::begin(vertex), std::end(vertex));
+  expected.append(std::begin(faces), std::end(faces));
+  EXPECT_EQ(text(encode_mesh(mesh)), expected);
+}
+
+TEST(PlyTest, AnEmptyMeshIsAHeaderAlone) {
+  EXPECT_EQ(text(encode_mesh({})), header(0, "element face 0\nproperty list uchar int vertex_indices\n"));
+}
+
+TEST(PlyTest, MeshWithAVertexThatItLacksOrThatIsNotFiniteIsRefused) {
+  const Point point{0, 0, 1, {}};
+  test::expect_refused(
+      [&] {
+        encode_mesh({{point, point}, {{0, 1, 1}, {0, 1, 2}}});
+      },
+      "triangle 1 has vertex 2 of 2");
+  test::expect_refused(
+      [&] {
+        encode_mesh({{point, {0, 0, std::numeric_limits<float>::infinity(), {}}}, {}});
+      },
+      "point 1 has a coordinate that is not finite");
 }
 
 }  // namespace

@@ -41,6 +41,46 @@ def test_depth_and_points(pair: Any) -> None:
     assert (colours[at] == left[30, 50]).all()
 
 
+def test_depths_have_an_uncertainty(pair: Any) -> None:
+    truth = pair[2].copy()
+    truth[3, 4] = np.inf
+    depths = px.depth(truth, RIG).astype(float)
+    expected = np.where(depths > 0, depths**2 * 0.5 / (500 * 0.2), np.inf)
+    assert px.depth_uncertainty(truth, RIG, 0.5) == pytest.approx(expected, rel=1e-6)
+    assert np.array_equal(px.depth_uncertainty(truth, RIG), px.depth_uncertainty(truth, RIG, 0.25))
+    with pytest.raises(px.ArgumentError, match="disparity_uncertainty is -1"):
+        px.depth_uncertainty(truth, RIG, -1)
+
+
+def test_meshes(pair: Any, tmp_path: Path) -> None:
+    left, _, truth = pair
+    plane = np.add.outer(np.arange(80), np.zeros(120)).astype(np.float32) / 2 + 5
+    positions, colours, triangles = px.mesh(plane, left, RIG)
+    assert len(triangles) == 2 * 79 * 119 and np.array_equal(np.unique(triangles), np.arange(80 * 120))
+    assert np.array_equal(positions, px.points(plane, left, RIG)[0])
+    assert np.array_equal(colours, left.reshape(-1, 3))
+    assert px.mesh(plane, left, RIG, 0.25)[2].shape == (0, 3)
+    result = px.Result(truth, None, left=left)
+    found = result.mesh(RIG, greatest_step=0.5)
+    for array, expected in zip(found, px.mesh(truth, left, RIG, 0.5)):
+        assert np.array_equal(array, expected)
+    px.write_mesh(tmp_path / "mesh.ply", truth, left, RIG, 0.5)
+    data = (tmp_path / "mesh.ply").read_bytes().split(b"end_header\n", 1)[1]
+    faces = np.frombuffer(data[15 * len(found[0]) :], np.dtype([("corners", "u1"), ("triangle", "<i4", 3)]))
+    assert (faces["corners"] == 3).all() and np.array_equal(faces["triangle"], found[2])
+
+
+def test_points_are_written_as_pcd(pair: Any, tmp_path: Path) -> None:
+    left, _, truth = pair
+    px.Result(truth, None, left=left).save(tmp_path / "points.PCD", RIG)
+    header, data = (tmp_path / "points.PCD").read_bytes().split(b"DATA binary\n", 1)
+    points = np.frombuffer(data, np.dtype([("position", "<f4", 3), ("blue_green_red_0", "u1", 4)]))
+    positions, colours = px.points(truth, left, RIG)
+    assert f"POINTS {len(positions)}\n".encode() in header
+    assert np.array_equal(points["position"], positions)
+    assert np.array_equal(points["blue_green_red_0"][:, 2::-1], colours)
+
+
 def test_results_convert_themselves(pair: Any, tmp_path: Path) -> None:
     left, right, _ = pair
     result = px.match(left, right, 16, "census")
@@ -117,6 +157,11 @@ def test_calibrations_are_read(tmp_path: Path) -> None:
     path.write_text("cam0=[500 0 60; 0 500 40; 0 0 1]\ncam1=[500 0 61.5; 0 500 40; 0 0 1]\nbaseline=0.2\nndisp=64\n")
     read = px.Calibration.read(path)
     assert (read.focal, read.doffs, read.baseline, read.disparities) == (500.0, 1.5, 0.2, 64)
+    assert read.metres_per_unit == 0.001
+    metres = read.in_metres()
+    assert (metres.focal, metres.doffs, metres.metres_per_unit) == (500.0, 1.5, 1.0)
+    assert metres.baseline == pytest.approx(0.0002)
+    assert RIG.in_metres().baseline == 0.2, "an unknown unit is taken as metres"
 
 
 def test_plot(pair: Any) -> None:

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "tools/parallax/command_files.h"
+#include "tools/parallax/depth_files.h"
 #include "tools/parallax/frames.h"
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/pictures.h"
@@ -53,7 +54,6 @@ void add_output_options(Options& options, MatchRequest& request, const std::stri
       .add("--fps X", request.frames_per_second,
            "Frames per second of --video; 0 = as the input, or 30 if that is unknown")
       .range(0, 1000);
-  options.add("--cloud FILE", request.cloud, "Point cloud (.ply); needs --calib");
   options.add("--confidence FILE", request.confidence, "Confidence of each pixel, 0 to 1: .pfm or .tiff");
   options.add_flag("--json", request.json, "Report as JSON on standard output");
   options.add("--truth FILE", request.truth, "Ground truth: adds the errors of the map to --json");
@@ -65,6 +65,29 @@ void add_output_options(Options& options, MatchRequest& request, const std::stri
       .add_flag("--energy", request.energy,
                 "Add the energy of the map to --json (" + methods_with(&Capabilities::energy) + ")")
       .expert();
+}
+
+void add_depth_options(Options& options, MatchRequest& request) {
+  options.group("Depth, with --calib");
+  options.add("--depth FILE", request.depth,
+              "Depth of each pixel: .png (16 bits: millimetres) or .tiff (float: metres); 0 = none");
+  options.add("--cloud FILE", request.cloud, "Point cloud: .ply or .pcd, in the unit of the baseline");
+  options.add("--mesh FILE", request.mesh, "Surface of triangles: .ply, in the unit of the baseline");
+  options.add("--max-depth", request.max_depth, "Leave out what is farther away, in metres; 0 = no limit")
+      .range(0, 1e9);
+  options
+      .add("--max-depth-uncertainty", request.max_depth_uncertainty,
+           "Leave out depths with a larger standard deviation, in metres; 0 = no limit")
+      .range(0, 1e9);
+  options
+      .add("--disparity-uncertainty", request.disparity_uncertainty,
+           "Standard deviation of disparities in pixels, for --max-depth-uncertainty")
+      .range(0, 1e6);
+  options
+      .add("--mesh-step", request.mesh_step, "Cut the mesh between pixels whose disparities differ by more")
+      .range(0, 1e6);
+  options.add_choice<double>("--unit", request.unit, {{"m", 1}, {"cm", 0.01}, {"mm", 0.001}},
+                             "Unit of the baseline; by default mm for calib.txt, m for other files");
 }
 
 void add_tile_options(Options& options, MatchRequest& request, const std::string& command) {
@@ -89,12 +112,15 @@ void add_tile_options(Options& options, MatchRequest& request, const std::string
 void add_match_options(Options& options, MatchRequest& request, const std::string& command) {
   add_input_options(options, request, command);
   add_output_options(options, request, command);
+  add_depth_options(options, request);
   add_search_options(options, request);
   add_tile_options(options, request, command);
   // 'parallax plan' refuses these options, and says why.
   if (command == "plan")
-    options.hide({"--side-by-side", "--image", "--video", "--fps", "--cloud", "--confidence", "--json",
-                  "--truth", "--truth-scale", "--repeat", "--energy", "--cost-file"});
+    options.hide({"--side-by-side", "--image", "--video", "--fps", "--confidence", "--json", "--depth",
+                  "--cloud", "--mesh", "--max-depth", "--max-depth-uncertainty", "--disparity-uncertainty",
+                  "--mesh-step", "--unit", "--truth", "--truth-scale", "--repeat", "--energy",
+                  "--cost-file"});
 }
 
 // Costs from a file replace the matcher's own and determine the number of labels.
@@ -121,8 +147,8 @@ void check_paths(const MatchRequest& request) {
                                   request.calibration, request.truth})
     files.reads(path);
   files.reads_once(request.cost_file);
-  for (const std::string& path :
-       {request.output, request.image, request.cloud, request.confidence, request.video, request.plan})
+  for (const std::string& path : {request.output, request.image, request.depth, request.cloud, request.mesh,
+                                  request.confidence, request.video, request.plan})
     if (!names_folder(path)) files.writes(path);
 }
 
@@ -160,8 +186,7 @@ void check_video(const MatchRequest& request) {
 
 void check_request(const MatchRequest& request) {
   check_views(request);
-  if (!request.cloud.empty() && request.calibration.empty())
-    throw UsageError("--cloud needs the geometry of the cameras: give --calib");
+  check_depth_options(request);
   if (!request.output.empty() && !names_folder(request.output)) check_disparity_path(request.output);
   if (!request.image.empty() && !names_folder(request.image) && !is_picture_for_people(request.image))
     throw UsageError("--image is " + request.image + ": name it .png");
@@ -194,6 +219,8 @@ MatchRequest parse_match(const Arguments& arguments, const std::string& command)
   settle_method_options(options, request.parameters);
   request.range_given =
       request.range_given || options.given("--disparities") || searches_full_rows(request.parameters);
+  request.disparity_uncertainty_given = options.given("--disparity-uncertainty");
+  request.mesh_step_given = options.given("--mesh-step");
   settle_cost_file(options, request);
   check_request(request);
   return request;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 
+#include "parallax/geometry.h"
 #include "parallax/partition.h"
 
 #include "tools/parallax/method_options.h"
@@ -14,7 +15,12 @@ namespace parallax::tool {
 struct MatchRequest {
   std::string left, right, left_mask, right_mask;  // for a sequence: folders, patterns, videos
   bool side_by_side = false;                       // left contains both views
-  std::string output, image, cloud, calibration, confidence, video;
+  std::string output, image, depth, cloud, mesh, calibration, confidence, video;
+  double unit = 0;                                  // of the baseline, in metres; 0 = as the calibration says
+  double max_depth = 0, max_depth_uncertainty = 0;  // in metres; 0 = no limit
+  double disparity_uncertainty = DepthLimits().disparity_uncertainty;
+  double mesh_step = MeshParameters().greatest_step;
+  bool disparity_uncertainty_given = false, mesh_step_given = false;
   double frames_per_second = 0;  // for the video; 0 = as the input
   std::string method = default_method;
   std::string preset = "default";

@@ -15,7 +15,7 @@ namespace parallax::tool {
 namespace {
 
 void check_outputs(const MatchRequest& request) {
-  for (const std::string& path : {request.output, request.confidence, request.image, request.cloud})
+  for (const std::string& path : output_paths(request).all())
     if (names_folder(path))
       throw UsageError(path + " is a directory: give a file name, as for any single pair");
   if (!request.video.empty())
@@ -78,7 +78,7 @@ std::optional<int> match_whole(const MatchRequest& request, bool fits) {
     stopwatch.add(plan.matcher().stage_times());
   }
   if (request.repeat > 1) show_progress("");
-  write_outputs({request.output, request.confidence, request.image, request.cloud}, plan, pictures, result);
+  write_outputs(output_paths(request), plan, pictures, result);
 
   const PixelShares shares = pixel_shares(result);
   if (request.json) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tools/parallax/calibration.h"
+#include "tools/parallax/depth_files.h"
 
 namespace parallax::tool {
 namespace {
@@ -73,7 +74,9 @@ void settle_range(MatchRequest& request, Size size) {
 MatchPlan::MatchPlan(const MatchRequest& request)
     : request_(request), device_(Device::parse(request.device)) {
   device_.threads = request.threads;
-  if (!request.calibration.empty()) calibration_ = read_calibration(request.calibration);
+  if (request.calibration.empty()) return;
+  calibration_ = read_calibration(request.calibration);
+  settle_unit(request, calibration_);
 }
 
 void MatchPlan::make(const ImageFormat& format) {

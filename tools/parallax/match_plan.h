@@ -25,7 +25,7 @@ void settle_range(MatchRequest& request, Size size);
 
 class MatchPlan {
  public:
-  // \throws Error (file) for a calibration that cannot be read
+  // \throws Error (file) for a calibration that cannot be read, UsageError for one whose unit has to be given
   explicit MatchPlan(const MatchRequest& request);
 
   // Settles the search range, reads masks and costs, and plans for pictures of this format.

@@ -7,6 +7,7 @@
 
 #include "parallax/formats.h"
 
+#include "tools/parallax/depth_files.h"
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/output_files.h"
 #include "tools/parallax/pictures/colour.h"
@@ -99,6 +100,10 @@ void add_errors(const Truth& truth, View<const float> disparity, ordered_json& j
   json["error"] = to_json(error);
 }
 
+OutputPaths output_paths(const MatchRequest& request) {
+  return {request.output, request.confidence, request.image, request.depth, request.cloud, request.mesh};
+}
+
 void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const PicturePair& pictures,
                    const MatchResult& result, bool on_disk) {
   const View<const float> disparity = result.disparity.view();
@@ -108,9 +113,11 @@ void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const Pictur
   if (!paths.confidence.empty())
     files.emplace_back(paths.confidence, encode_disparity(paths.confidence, result.confidence.view()));
   if (!paths.image.empty()) files.emplace_back(paths.image, encode_coloured(disparity));
+  const DepthFiles depth(plan.calibration(), plan.request());
+  if (!paths.depth.empty()) files.emplace_back(paths.depth, depth.depths(paths.depth, disparity));
   if (!paths.cloud.empty())
-    files.emplace_back(paths.cloud,
-                       encode_ply(point_cloud(plan.calibration(), disparity, pictures.left.view())));
+    files.emplace_back(paths.cloud, depth.cloud(paths.cloud, disparity, pictures.left.view()));
+  if (!paths.mesh.empty()) files.emplace_back(paths.mesh, depth.mesh(disparity, pictures.left.view()));
   write_files(files, on_disk);
 }
 

@@ -61,8 +61,12 @@ void add_errors(const Truth& truth, View<const float> disparity, nlohmann::order
 
 // Output files of one pair; empty = not wanted.
 struct OutputPaths {
-  std::string disparity, confidence, image, cloud;
+  std::string disparity, confidence, image, depth, cloud, mesh;
+
+  std::array<std::string, 6> all() const { return {disparity, confidence, image, depth, cloud, mesh}; }
 };
+// Those of a single pair.
+OutputPaths output_paths(const MatchRequest& request);
 
 // As write_files() does.
 void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const PicturePair& pictures,

@@ -60,19 +60,23 @@ class OutputNames {
 };
 
 struct Outputs {
-  OutputNames disparity, confidence, image, cloud;
+  OutputNames disparity, confidence, image, depth, cloud, mesh;
 
   explicit Outputs(const MatchRequest& request)
       : disparity("--output", request.output, ".pfm"),
         confidence("--confidence", request.confidence, ".pfm"),
         image("--image", request.image, ".png"),
-        cloud("--cloud", request.cloud, ".ply") {}
+        depth("--depth", request.depth, ".png"),
+        cloud("--cloud", request.cloud, ".ply"),
+        mesh("--mesh", request.mesh, ".ply") {}
 
   OutputPaths of(const Frame& frame) const {
-    return {disparity.of(frame), confidence.of(frame), image.of(frame), cloud.of(frame)};
+    return {disparity.of(frame), confidence.of(frame), image.of(frame),
+            depth.of(frame),     cloud.of(frame),      mesh.of(frame)};
   }
   void make_folders(OutputFolders& folders) const {
-    for (const OutputNames* names : {&disparity, &confidence, &image, &cloud}) names->make_folder(folders);
+    for (const OutputNames* names : {&disparity, &confidence, &image, &depth, &cloud, &mesh})
+      names->make_folder(folders);
   }
 };
 
@@ -100,9 +104,7 @@ class Names {
 
  private:
   void add(const Frame& frame) {
-    const OutputPaths paths = outputs_.of(frame);
-    for (const std::string& path : {paths.disparity, paths.confidence, paths.image, paths.cloud})
-      files_.writes(path);
+    for (const std::string& path : outputs_.of(frame).all()) files_.writes(path);
   }
 
   const MatchRequest& request_;

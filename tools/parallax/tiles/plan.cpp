@@ -202,7 +202,9 @@ std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& fo
   add(request.confidence, 12);
   add(request.image, 12);
   add(request.truth, 12);
+  add(request.depth, 16);
   add(request.cloud, 48);
+  add(request.mesh, 128);
   // Tuning must not decide whether a pair is matched in tiles.
   const ForcedTuning untuned(false);
   return program_bytes(device) + bytes_of_pixel * format.size.pixels() +
@@ -216,7 +218,9 @@ std::string obstacle_to_tiles(const MatchRequest& request) {
       {!request.confidence.empty(), "--confidence"},
       {request.energy, "--energy"},
       {!request.cost_file.empty(), "--cost-file"},
+      {!request.depth.empty(), "--depth"},
       {!request.cloud.empty(), "--cloud"},
+      {!request.mesh.empty(), "--mesh"},
       {request.repeat > 1, "--repeat"},
       {searches_full_rows(request.parameters), "a search of full rows"}};
   for (const auto& [given, name] : options)

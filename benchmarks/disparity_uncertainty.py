@@ -1,0 +1,38 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""How uncertain disparities are, without gross errors, on Middlebury's pairs of 2014 at quarter size.
+
+    PYTHONPATH=python PARALLAX_LIBRARY=build/developer/shared/libparallax.so \\
+        python3 benchmarks/disparity_uncertainty.py DATA [METHOD [NAME=VALUE ...]]
+
+DATA is the folder that PARALLAX_DATA names for the tests, options are keywords of parallax_stereo.match(). Prints, for
+each pair, the share of the disparities that are off by at most 1 px, and the error that 68.3 % of those do not exceed:
+the standard deviation, if the errors are normal. Counted are the pixels that both cameras see and that have a disparity
+without filling. docs/geometry.md has the result.
+"""
+
+import pathlib
+import sys
+
+import numpy as np
+from error_causes import pairs_of_2014
+
+import parallax_stereo as px
+
+
+def main():
+    folder, method, options = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "bp", sys.argv[3:]
+    keywords = dict(fill="none", **dict(option.split("=", 1) for option in options))
+    rows = []
+    for name, left, right, labels, truth, seen in pairs_of_2014(pathlib.Path(folder) / "middlebury2014"):
+        disparity = px.match(left, right, labels, method, **keywords).disparity
+        known = seen & np.isfinite(truth) & np.isfinite(disparity)
+        errors = np.abs(disparity[known] - truth[known])
+        small = errors[errors <= 1]
+        rows.append((len(small) / len(errors), np.quantile(small, 0.683)))
+        print(f"{name:12} {100 * rows[-1][0]:5.1f} % {rows[-1][1]:.3f} px")
+    share, deviation = np.mean(rows, axis=0)
+    print(f"{'mean':12} {100 * share:5.1f} % {deviation:.3f} px")
+
+
+main()

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The points of the pixels of a disparity map.
+#pragma once
+
+#include <optional>
+
+#include "parallax/geometry.h"
+
+namespace parallax {
+
+// depth(), or 0 outside the limits.
+double limited_depth(const Calibration& calibration, float disparity, const DepthLimits& limits);
+
+class PixelPoints {
+ public:
+  // \throws Error (argument)
+  PixelPoints(const Calibration& calibration, View<const float> disparity, const ImageView& left,
+              const DepthLimits& limits);
+
+  // Empty for a pixel without a depth within the limits, or whose point is too far away for a float.
+  std::optional<Point> at(int x, int y) const;
+
+ private:
+  Calibration calibration_;
+  View<const float> disparity_;
+  ImageView left_;
+  DepthLimits limits_;
+};
+
+}  // namespace parallax
