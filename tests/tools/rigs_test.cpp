@@ -324,7 +324,6 @@ TEST(RigsTest, BadFilesAreRefusedByKey) {
        "extrinsics.yml: R: rotation has rows that are not orthonormal"},
       {opencv("0., 1., 0.", "0., -1., 0."), "extrinsics.yml: R: rotation mirrors"},
       {opencv("T:", "t:"), "extrinsics.yml: T is missing"},
-      {opencv("-0.11997600079998933", "0."), "extrinsics.yml: T"},
       {opencv("-0.11997600079998933", "0.12"), "extrinsics.yml: T has the second camera left of the first"},
       {{with(opencv_rectified, "-84.", "0.")},
        "rectified.yml: P2: translation is 0, so the rig has no baseline"},
@@ -571,7 +570,7 @@ TEST_F(RigCommandTest, ShowsARigAsJson) {
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const auto report = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(report["left"]["focal"], (std::vector<double>{700, 701}));
-  EXPECT_NEAR(report["right"]["field_of_view"][0], 84.15, 0.05);
+  EXPECT_NEAR(report["right"]["field_of_view"][0], 84.057, 0.001);
   EXPECT_NEAR(report["baseline"], 0.12, 1e-12);
   EXPECT_EQ(report["unit"], "m");
   EXPECT_NEAR(report["angles"][1], 0.02 * 180 / 3.14159265358979, 1e-9);
