@@ -12,7 +12,7 @@
 
 namespace parallax::tool {
 
-Rig read_opencv_rig(std::span<const RigFile> files, StoredFormat format, const RigChoices& choices);
+Rig read_opencv_rig(std::span<const RigFile> files, const RigChoices& choices);
 Rig read_ros_rig(std::span<const RigFile> files, const RigChoices& choices);
 Rig read_kalibr_rig(const RigFile& file, const RigChoices& choices);
 Rig read_kitti_rig(const RigFile& file, const RigChoices& choices);

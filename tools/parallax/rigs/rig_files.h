@@ -11,7 +11,6 @@
 
 #include "parallax/rig.h"
 
-#include "tools/parallax/command_files.h"
 #include "tools/parallax/options.h"
 
 namespace parallax::tool {
