@@ -145,7 +145,7 @@ int rig_command(const Arguments& arguments) {
   const std::vector<RigFile> contents = read_rig_files(request.inputs);
   const Rig rig = parse_rig(contents, request.choices);
   if (*request.convert) {
-    write_rig(rig, request.format ? *request.format : rig_format_of(request.outputs), request.outputs);
+    write_rig(rig, request.format ? *request.format : format_of_outputs(request.outputs), request.outputs);
     return done;
   }
   const RigFormat format = format_of_rig(contents);

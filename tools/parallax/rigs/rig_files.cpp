@@ -214,7 +214,7 @@ Rig read_rig(const std::vector<std::string>& paths, const RigChoices& choices) {
   return parse_rig(read_rig_files(paths), choices);
 }
 
-RigFormat rig_format_of(const std::vector<std::string>& paths) {
+RigFormat format_of_outputs(const std::vector<std::string>& paths) {
   if (paths.size() == 2) return RigFormat::ros;
   if (has_extension(paths[0], {".json"})) return RigFormat::parallax;
   if (has_extension(paths[0], {".yml", ".xml"})) return RigFormat::opencv;
