@@ -279,8 +279,7 @@ TEST(RigsTest, StereolabsTranslation) {
   const RigFile moved = with(stereolabs, "TY=0", "TY=2");
   expect_near(parse_rig(Files{moved}, sized({1280, 720})), expected);
   // A value of the resolution comes first.
-  expect_near(parse_rig(Files{with(stereolabs, "TY=0", "ty=7 ; older\nty_hd=2")}, sized({1280, 720})),
-              expected);
+  expect_near(parse_rig(Files{with(stereolabs, "TY=0", "ty=7\nty_hd=2 ; mm")}, sized({1280, 720})), expected);
 }
 
 TEST(RigsTest, StereolabsLensesForAllResolutions) {
@@ -563,6 +562,17 @@ TEST(RigsTest, FormatsRefuseWhatTheyCannotHold) {
     refuses(rig, format, "cannot hold two models of lenses");
   rig.right.model = LensModel::equidistant;
   refuses(rig, RigFormat::kitti, "cannot hold an equidistant lens");
+  for (const RigFormat format : {RigFormat::kitti_rectified, RigFormat::middlebury}) {
+    rig = parallel_rig();
+    rig.rotation = turned_rig().rotation;
+    refuses(rig, format, "cannot hold a rig that is not rectified");
+    rig = parallel_rig();
+    rig.right.distortion[0] = 0.1;
+    refuses(rig, format, "cannot hold a rig that is not rectified");
+    rig = parallel_rig();
+    rig.right.size = {640, 480};
+    refuses(rig, format, "cannot hold a rig that is not rectified");
+  }
   rig = parallel_rig();
   rig.translation[1] = 0.01;
   refuses(rig, RigFormat::middlebury, "cannot hold a baseline that is not horizontal");
