@@ -3,11 +3,14 @@
 
 #include <charconv>
 #include <cmath>
+#include <new>
 #include <stdexcept>
 
 #include <nlohmann/json.hpp>
 #include <tinyxml2.h>
 #include <yaml-cpp/yaml.h>
+
+#include "parallax/error.h"
 
 namespace parallax::tool {
 namespace {
@@ -156,10 +159,17 @@ class XmlDocument : public StoredDocument {
 
 }  // namespace
 
-std::unique_ptr<StoredDocument> parse_stored(StoredFormat format, std::string_view text) {
-  if (format == StoredFormat::yaml) return std::make_unique<YamlDocument>(text);
-  if (format == StoredFormat::json) return std::make_unique<JsonDocument>(text);
-  return std::make_unique<XmlDocument>(text);
+std::unique_ptr<StoredDocument> parse_stored(StoredFormat format, std::string_view text,
+                                             const std::string& name, const std::string& give) {
+  try {
+    if (format == StoredFormat::yaml) return std::make_unique<YamlDocument>(text);
+    if (format == StoredFormat::json) return std::make_unique<JsonDocument>(text);
+    return std::make_unique<XmlDocument>(text);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception&) {
+    throw Error(ErrorCategory::file, name + " is not readable: give " + give);
+  }
 }
 
 }  // namespace parallax::tool

@@ -31,7 +31,8 @@ class StoredDocument {
 
 enum class StoredFormat { yaml, json, xml };
 
-// \throws std::exception for a text that is not of the format
-std::unique_ptr<StoredDocument> parse_stored(StoredFormat format, std::string_view text);
+// \throws Error (file) for a text that is not of the format: "name is not readable: give …"
+std::unique_ptr<StoredDocument> parse_stored(StoredFormat format, std::string_view text,
+                                             const std::string& name, const std::string& give);
 
 }  // namespace parallax::tool

@@ -131,6 +131,7 @@ Rig finished(const Rig& rig, const RigChoices& choices, const RigKeys& keys) {
 }
 
 std::string number_text(double number) {
+  if (!std::isfinite(number)) cannot_hold("the format", "products of numbers so large");
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, number).ptr};
 }

@@ -117,7 +117,7 @@ Rig read_kalibr_rig(const RigFile& file, const RigChoices& choices) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception&) {
-    fail_at(file.name, "is not readable YAML: give the camchain that Kalibr wrote");
+    fail_at(file.name, "is not readable: give the camchain that Kalibr wrote");
   }
   if (!document.IsMap()) fail_at(file.name, "has no cameras: give the camchain that Kalibr wrote");
   const auto [first, second] = choices.cameras.value_or(std::array{0, 1});
