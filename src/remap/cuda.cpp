@@ -179,7 +179,7 @@ class Cuda final : public Plan {
     std::byte* there = staged.there.in(device_memory());
     cuda::check(cuda::driver().cuMemcpyHtoDAsync_v2(reinterpret_cast<cuda::DeviceAddress>(there), packed,
                                                     bytes, stream_.get()),
-                "cuMemcpyHtoDAsync of " + std::to_string(bytes) + " bytes");
+                "cuMemcpyHtoDAsync of a picture");
     return {there, image.format, image.channels, static_cast<std::ptrdiff_t>(row)};
   }
 
@@ -188,7 +188,7 @@ class Cuda final : public Plan {
         cuda::driver().cuMemcpyDtoHAsync_v2(
             staged.here.in(host_memory()),
             reinterpret_cast<cuda::DeviceAddress>(staged.there.in(device_memory())), bytes, stream_.get()),
-        "cuMemcpyDtoHAsync of " + std::to_string(bytes) + " bytes");
+        "cuMemcpyDtoHAsync of a rectified picture");
   }
   void fetch(const Images& images, int side) const {
     const Size size = images.to[side].format.size;

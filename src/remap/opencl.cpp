@@ -146,7 +146,7 @@ class Opencl final : public Plan {
     opencl::check(opencl::driver().clEnqueueReadBuffer(queue_.handle(), memory_.get(), CL_TRUE,
                                                        static_cast<std::size_t>(from), bytes, staging_.data(),
                                                        0, nullptr, nullptr),
-                  "clEnqueueReadBuffer of " + std::to_string(bytes) + " bytes");
+                  "clEnqueueReadBuffer of a rectified picture");
     copy_rows({staging_.data(), static_cast<std::ptrdiff_t>(row)}, to, row, height, workers_);
   }
 
