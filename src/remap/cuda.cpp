@@ -17,7 +17,7 @@ CudaStage::CudaStage(const Problem& problem, ArenaLayout& layout) : size_(proble
                       layout.reserve<std::uint16_t>(map.y.size().pixels()),
                       layout.reserve<Block>(map.blocks.size().pixels())};
   }
-  taps_ = layout.reserve<std::int16_t>(std::size_t{steps} * taps);
+  taps_ = layout.reserve<std::int16_t>(std::size_t{steps} * tap_stride);
 }
 
 namespace {
@@ -36,7 +36,8 @@ void upload_rows(const Plane<T>& from, T* to, cuda::StreamHandle stream) {
 
 void CudaStage::prepare(const Problem& problem, const cuda::SharedContext& context, std::byte* memory,
                         cuda::StreamHandle stream) {
-  static_assert(sizeof(CudaBlock) == sizeof(Block) && sizeof(Taps) == sizeof(std::int16_t) * steps * taps);
+  static_assert(sizeof(CudaBlock) == sizeof(Block) &&
+                sizeof(Taps) == sizeof(std::int16_t) * steps * tap_stride);
   program_ = cuda::Program(context, cuda::remap_remap_cu,
                            {cuda::define("BITS", static_cast<int>(problem.depth)),
                             cuda::define("LANCZOS", problem.interpolation == Interpolation::lanczos3)});

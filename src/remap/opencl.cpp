@@ -19,7 +19,7 @@ OpenclStage::OpenclStage(const Problem& problem, ArenaLayout& layout) {
     arguments_.camera_width[side] = map.camera.width;
     arguments_.camera_height[side] = map.camera.height;
   }
-  arguments_.taps = opencl::offset(layout.reserve<std::int16_t>(std::size_t{steps} * taps));
+  arguments_.taps = opencl::offset(layout.reserve<std::int16_t>(std::size_t{steps} * tap_stride));
   arguments_.stride = problem.maps[0].x.width();
   arguments_.width = problem.maps[0].size.width;
   arguments_.height = problem.maps[0].size.height;
