@@ -17,7 +17,7 @@ CudaStage::CudaStage(const Problem& problem, ArenaLayout& layout) : size_(proble
                       layout.reserve<std::uint16_t>(map.y.size().pixels()),
                       layout.reserve<Block>(map.blocks.size().pixels())};
   }
-  taps_ = layout.reserve<std::int16_t>(std::size_t{steps} * taps);
+  taps_ = layout.reserve<std::int16_t>(std::size_t{steps} * tap_stride);
 }
 
 namespace {
@@ -36,7 +36,8 @@ void upload_rows(const Plane<T>& from, T* to, cuda::StreamHandle stream) {
 
 void CudaStage::prepare(const Problem& problem, const cuda::SharedContext& context, std::byte* memory,
                         cuda::StreamHandle stream) {
-  static_assert(sizeof(CudaBlock) == sizeof(Block) && sizeof(Taps) == sizeof(std::int16_t) * steps * taps);
+  static_assert(sizeof(CudaBlock) == sizeof(Block) &&
+                sizeof(Taps) == sizeof(std::int16_t) * steps * tap_stride);
   program_ = cuda::Program(context, cuda::remap_remap_cu,
                            {cuda::define("BITS", static_cast<int>(problem.depth)),
                             cuda::define("LANCZOS", problem.interpolation == Interpolation::lanczos3)});
@@ -179,7 +180,7 @@ class Cuda final : public Plan {
     std::byte* there = staged.there.in(device_memory());
     cuda::check(cuda::driver().cuMemcpyHtoDAsync_v2(reinterpret_cast<cuda::DeviceAddress>(there), packed,
                                                     bytes, stream_.get()),
-                "cuMemcpyHtoDAsync of " + std::to_string(bytes) + " bytes");
+                "cuMemcpyHtoDAsync of a picture");
     return {there, image.format, image.channels, static_cast<std::ptrdiff_t>(row)};
   }
 
@@ -188,7 +189,7 @@ class Cuda final : public Plan {
         cuda::driver().cuMemcpyDtoHAsync_v2(
             staged.here.in(host_memory()),
             reinterpret_cast<cuda::DeviceAddress>(staged.there.in(device_memory())), bytes, stream_.get()),
-        "cuMemcpyDtoHAsync of " + std::to_string(bytes) + " bytes");
+        "cuMemcpyDtoHAsync of a rectified picture");
   }
   void fetch(const Images& images, int side) const {
     const Size size = images.to[side].format.size;

@@ -40,16 +40,16 @@ __device__ __forceinline__ int bilinear(const Image& image, const CudaMap& map, 
 
 __device__ __forceinline__ int lanczos(const Image& image, const CudaMap& map, const short* table, int x,
                                        int y, int channel) {
-  constexpr int tap_bits = 12, taps = 6, dropped = tap_bits - kept_bits, last = tap_bits + kept_bits;
+  constexpr int tap_bits = 12, taps = 6, tap_stride = 8, dropped = tap_bits - kept_bits,
+                last = tap_bits + kept_bits;
   const int column = (x >> fraction_bits) - 2, row = (y >> fraction_bits) - 2;
-  const short *across = table + x % steps * taps, *down = table + y % steps * taps;
+  const short *across = table + x % steps * tap_stride, *down = table + y % steps * tap_stride;
   int value = 1 << (last - 1);
-  for (int j = 0; j < taps; ++j) {
-    const Sample* samples = row_of(image, min(row + j, map.camera_height - 1)) + channel;
+  for (int i = 0; i < taps; ++i) {
+    const int64 at = static_cast<int64>(min(column + i, map.camera_width - 1)) * image.channels + channel;
     int sum = 1 << (dropped - 1);
-    for (int i = 0; i < taps; ++i)
-      sum += across[i] * samples[static_cast<int64>(min(column + i, map.camera_width - 1)) * image.channels];
-    value += down[j] * (sum >> dropped);
+    for (int j = 0; j < taps; ++j) sum += down[j] * row_of(image, min(row + j, map.camera_height - 1))[at];
+    value += across[i] * (sum >> dropped);
   }
   return min(max(value >> last, 0), largest);
 }

@@ -30,7 +30,7 @@ struct CudaRemap {
   CudaMap maps[2];
   cuda::Image from[2];
   CudaOutput to[2];
-  const short* taps;  // [64][6]
+  const short* taps;  // [64][8]
   int width, height;  // of the rectified images
 };
 

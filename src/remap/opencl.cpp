@@ -19,7 +19,7 @@ OpenclStage::OpenclStage(const Problem& problem, ArenaLayout& layout) {
     arguments_.camera_width[side] = map.camera.width;
     arguments_.camera_height[side] = map.camera.height;
   }
-  arguments_.taps = opencl::offset(layout.reserve<std::int16_t>(std::size_t{steps} * taps));
+  arguments_.taps = opencl::offset(layout.reserve<std::int16_t>(std::size_t{steps} * tap_stride));
   arguments_.stride = problem.maps[0].x.width();
   arguments_.width = problem.maps[0].size.width;
   arguments_.height = problem.maps[0].size.height;
@@ -146,7 +146,7 @@ class Opencl final : public Plan {
     opencl::check(opencl::driver().clEnqueueReadBuffer(queue_.handle(), memory_.get(), CL_TRUE,
                                                        static_cast<std::size_t>(from), bytes, staging_.data(),
                                                        0, nullptr, nullptr),
-                  "clEnqueueReadBuffer of " + std::to_string(bytes) + " bytes");
+                  "clEnqueueReadBuffer of a rectified picture");
     copy_rows({staging_.data(), static_cast<std::ptrdiff_t>(row)}, to, row, height, workers_);
   }
 

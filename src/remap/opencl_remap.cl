@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rectifies a pair: remap.h's equations.
 //
-// Specialised by SAMPLE (uchar, ushort), KEPT_BITS (of a row's sum), LARGEST (value), LANCZOS (0 or 1) and PIXELS (of a
+// Specialised by SAMPLE (uchar, ushort), KEPT_BITS (of a column's sum), LARGEST (value), LANCZOS (0 or 1) and PIXELS (of a
 // work item; they are in one block of the map or are several blocks).
 
 #define FRACTION_BITS 6
@@ -10,6 +10,7 @@
 #define UNSEEN 0xFFFF
 #define TAP_BITS 12
 #define TAPS 6
+#define TAP_STRIDE 8
 
 typedef struct {
   const global SAMPLE* samples;  // of one channel
@@ -31,13 +32,13 @@ static int bilinear(const Channel* image, int x, int y) {
 static int lanczos(const Channel* image, const global short* table, int x, int y) {
   const int dropped = TAP_BITS - KEPT_BITS, last = TAP_BITS + KEPT_BITS;
   const int column = (x >> FRACTION_BITS) - 2, row = (y >> FRACTION_BITS) - 2;
-  const global short *across = table + x % STEPS * TAPS, *down = table + y % STEPS * TAPS;
+  const global short *across = table + x % STEPS * TAP_STRIDE, *down = table + y % STEPS * TAP_STRIDE;
   int value = 1 << (last - 1);
-  for (int j = 0; j < TAPS; ++j) {
+  for (int i = 0; i < TAPS; ++i) {
+    const int u = min(column + i, image->width - 1);
     int sum = 1 << (dropped - 1);
-    for (int i = 0; i < TAPS; ++i)
-      sum += across[i] * sample(image, min(column + i, image->width - 1), min(row + j, image->height - 1));
-    value += down[j] * (sum >> dropped);
+    for (int j = 0; j < TAPS; ++j) sum += down[j] * sample(image, u, min(row + j, image->height - 1));
+    value += across[i] * (sum >> dropped);
   }
   return clamp(value >> last, 0, LARGEST);
 }

@@ -13,7 +13,7 @@ namespace parallax::remap {
 // Both sides, [left, right]. Images have rows without gaps.
 typedef struct {
   cl_long x[2], y[2], blocks[2];  // the maps, as in map.h
-  cl_long taps;                   // shorts [64][6]
+  cl_long taps;                   // shorts [64][8]
   cl_long from[2], to[2];
   cl_long mask[2];  // negative = not wanted
   cl_int channels[2];

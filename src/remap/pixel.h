@@ -49,12 +49,12 @@ T lanczos(const Channel<T>& image, const Taps& table, int x, int y) {
   const auto& across = table[static_cast<std::size_t>(x % steps)];
   const auto& down = table[static_cast<std::size_t>(y % steps)];
   int value = 1 << (last - 1);
-  for (int j = 0; j < taps; ++j) {
+  for (int i = 0; i < taps; ++i) {
     int sum = 1 << (dropped - 1);
-    for (int i = 0; i < taps; ++i)
-      sum += across[static_cast<std::size_t>(i)] *
+    for (int j = 0; j < taps; ++j)
+      sum += down[static_cast<std::size_t>(j)] *
              image.at(std::min(column + i, image.size.width - 1), std::min(row + j, image.size.height - 1));
-    value += down[static_cast<std::size_t>(j)] * (sum >> dropped);
+    value += across[static_cast<std::size_t>(i)] * (sum >> dropped);
   }
   return static_cast<T>(std::clamp<int>(value >> last, 0, std::numeric_limits<T>::max()));
 }

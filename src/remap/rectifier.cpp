@@ -2,6 +2,7 @@
 #include <cmath>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include "parallax/rectify.h"
 
@@ -77,13 +78,13 @@ std::unique_ptr<Plan> make_plan(Problem problem, const Device& device) {
                                          " in this build: choose another device");
 }
 
-void check_image(const std::string& which, const ImageView& image, Size size, Depth depth) {
+void check_image(std::string_view which, const ImageView& image, Size size, Depth depth) {
   parallax::check_image(which, image);
   if (image.format.size != size)
     throw Error(ErrorCategory::argument,
-                which + " is " + text(image.format.size) + ": give one of " + text(size));
+                std::string(which) + " is " + text(image.format.size) + ": give one of " + text(size));
   if (image.format.depth != depth)
-    throw Error(ErrorCategory::argument, which + " has " +
+    throw Error(ErrorCategory::argument, std::string(which) + " has " +
                                              std::to_string(static_cast<int>(image.format.depth)) +
                                              " bits per channel, the rectifier was planned for " +
                                              std::to_string(static_cast<int>(depth)));
@@ -98,10 +99,10 @@ void check_cameras(const ImageView& left, const ImageView& right, const Size (&c
 
 namespace {
 
-void check_output(const std::string& which, const ImageOutput& to, const ImageView& from, Size size) {
+void check_output(std::string_view which, const ImageOutput& to, const ImageView& from, Size size) {
   check_image(which, to, size, from.format.depth);
   if (to.channels != from.channels)
-    throw Error(ErrorCategory::argument, which + " has " + std::to_string(to.channels) +
+    throw Error(ErrorCategory::argument, std::string(which) + " has " + std::to_string(to.channels) +
                                              " channels, the camera's image " +
                                              std::to_string(from.channels) + ": give as many");
 }

@@ -6,7 +6,7 @@
 //   above = (64 − fx) a + fx b,   below = (64 − fx) c + fx d
 //   value = (above + ((below − above) fy + 32 >> 6) + 32) >> 6
 // Lanczos, with the 6 weights s of fx and t of fy (map.h) and k = kept_bits():
-//   row_j = (Σ s_i a_ji + 2^(11 − k)) >> (12 − k),   value = (Σ t_j row_j + 2^(11 + k)) >> (12 + k), clamped
+//   column_i = (Σ t_j a_ji + 2^(11 − k)) >> (12 − k),   value = (Σ s_i column_i + 2^(11 + k)) >> (12 + k), clamped
 // Pixels that the camera did not see become 0.
 #pragma once
 

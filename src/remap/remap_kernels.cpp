@@ -13,6 +13,13 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+// Targets with instructions that multiply and add neighbouring lanes.
+#ifndef PARALLAX_X86_VECTORS
+#define PARALLAX_X86_VECTORS                                                                                \
+  (HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || \
+   HWY_TARGET == HWY_AVX3_DL)
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace parallax::remap::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -194,8 +201,7 @@ using ColourWords = hn::FixedTag<std::int16_t, 8>;
 HWY_INLINE hn::VFromD<ColourWords> mix_colours(hn::VFromD<Colours> pairs, std::uint16_t weights) {
   const ColourWords d;
   const auto both = hn::BitCast(Colours(), hn::Set(d, static_cast<std::int16_t>(weights)));
-#if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || \
-    HWY_TARGET == HWY_AVX3_DL
+#if PARALLAX_X86_VECTORS
   return hn::VFromD<ColourWords>{_mm_maddubs_epi16(pairs.raw, both.raw)};
 #else
   const hn::Repartition<std::uint16_t, ColourWords> u;
@@ -309,6 +315,67 @@ HWY_INLINE void bilinear_deep_group(const RowTask& task, int y, int first, std::
   }
 }
 
+#if PARALLAX_X86_VECTORS
+
+using Taken = hn::FixedTag<std::int16_t, 8>;
+using Sums = hn::FixedTag<std::int32_t, 4>;
+
+// a0 b0 + a1 b1, …
+HWY_INLINE hn::VFromD<Sums> multiply_pairs(hn::VFromD<Taken> a, hn::VFromD<Taken> b) {
+  return hn::VFromD<Sums>{_mm_madd_epi16(a.raw, b.raw)};
+}
+
+// Lanczos's window on gray values of 8 bits: its 6 columns are lanes of a vector of 8.
+HWY_INLINE std::uint8_t lanczos_gray(const std::byte* first, std::ptrdiff_t stride,
+                                     const std::int16_t* across, const std::int16_t* down) {
+  constexpr int kept = kept_bits(Depth::bits8), dropped = tap_bits - kept, last = tap_bits + kept;
+  const hn::FixedTag<std::uint8_t, 8> bytes;
+  const Taken words;
+  const Sums sums;
+  auto low = hn::Set(sums, 1 << (dropped - 1)), high = low;
+  for (int j = 0; j < taps; j += 2) {
+    const auto row = [&](int k) {
+      return hn::PromoteTo(words,
+                           hn::LoadU(bytes, reinterpret_cast<const std::uint8_t*>(first + k * stride)));
+    };
+    std::int32_t pair;
+    std::memcpy(&pair, down + j, sizeof pair);
+    const auto weights = hn::BitCast(words, hn::Set(sums, pair));
+    const auto upper = row(j), lower = row(j + 1);
+    low = hn::Add(low, multiply_pairs(hn::InterleaveLower(words, upper, lower), weights));
+    high = hn::Add(high, multiply_pairs(hn::InterleaveUpper(words, upper, lower), weights));
+  }
+  // In order, as vectors of 128 bits are.
+  const auto columns =
+      hn::ReorderDemote2To(words, hn::ShiftRight<dropped>(low), hn::ShiftRight<dropped>(high));
+  const auto four = multiply_pairs(columns, hn::LoadU(words, across));
+  const int value = hn::GetLane(hn::SumOfLanes(sums, four)) + (1 << (last - 1));
+  return static_cast<std::uint8_t>(std::clamp(value >> last, 0, 255));
+}
+
+void lanczos_gray_row(const RowTask& task, int y) {
+  const Map& map = task.map;
+  const std::uint16_t *columns = map.x.row(y), *rows = map.y.row(y);
+  const Block* blocks = map.blocks.row(y);
+  auto* out =
+      reinterpret_cast<std::uint8_t*>(static_cast<std::byte*>(task.to.data) + y * task.to.stride_bytes);
+  for (int x = 0; x < map.size.width; ++x) {
+    const Block block = blocks[x / block_columns];
+    const int column = block.x + (columns[x] >> fraction_bits) - 2,
+              row = block.y + (rows[x] >> fraction_bits) - 2;
+    if (columns[x] == unseen || column + tap_stride > map.camera.width || row + taps > map.camera.height) {
+      remap_pixels<std::uint8_t, Interpolation::lanczos3>(task, y, x, x + 1, out + x);
+      continue;
+    }
+    const std::byte* first =
+        static_cast<const std::byte*>(task.from.data) + row * task.from.stride_bytes + column;
+    out[x] = lanczos_gray(first, task.from.stride_bytes, task.taps[columns[x] % steps].data(),
+                          task.taps[rows[x] % steps].data());
+  }
+}
+
+#endif
+
 // Writes a row, group by group: write_group(first, out).
 template <class T, class WriteGroup>
 HWY_INLINE void write_groups(const RowTask& task, int y, const WriteGroup& write_group) {
@@ -349,6 +416,10 @@ void row(const RowTask& task, int y) {
     if (bits8) return bilinear_colour_row(task, y);
     if (task.from.channels == 1) return bilinear_deep_gray_row(task, y);
   }
+#if PARALLAX_X86_VECTORS
+  if (task.interpolation == Interpolation::lanczos3 && bits8 && task.from.channels == 1)
+    return lanczos_gray_row(task, y);
+#endif
 #endif
   if (bits8)
     remap_all_pixels<std::uint8_t>(task, y);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "counting_allocator.h"
+#include "geometry/random_rig.h"
 #include "support.h"
 
 namespace parallax::test {
@@ -65,6 +66,21 @@ TEST(AllocationTest, TiledBeliefPropagationAllocatesNothing) {
       parameters.smoothing = 1;
       expect_no_allocation(parameters);
     }
+  }
+}
+
+TEST(AllocationTest, RectificationAllocatesNothing) {
+  const Rig rig = chessboard_rig();
+  const RectifyParameters parameters{.size = {64, 48}};
+  Plane<std::uint8_t> left(rig.left.size), right(rig.right.size), to({64, 48}), other({64, 48}),
+      mask({64, 48});
+  for (const DeviceKind kind : {DeviceKind::reference, DeviceKind::cpu}) {
+    Device device{kind};
+    device.threads = 1;
+    Rectifier rectifier(rig, parameters, device);
+    const int before = allocations;
+    rectifier.run(left.view(), right.view(), {to.view(), other.view(), mask.view(), mask.view()});
+    EXPECT_EQ(allocations - before, 0) << kind;
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "counting_allocator.h"
 #include "devices/gpu_test.h"
+#include "geometry/random_rig.h"
 
 namespace parallax::test {
 namespace {
@@ -84,6 +85,19 @@ TEST_F(CudaAllocationTest, VolumesOfCostsNeedNone) {
   parameters.cost = DataCost::volume;
   pair.costs = CostVolume(costs.data(), small_size, parameters.disparities);
   expect_no_allocation(parameters, pair);
+}
+
+TEST_F(CudaAllocationTest, RectificationAllocatesNothing) {
+  is_in_driver();
+  const Rig rig = chessboard_rig();
+  Plane<std::uint8_t> left(rig.left.size), right(rig.right.size), to({64, 48}), other({64, 48}),
+      mask({64, 48});
+  Device device = gpu();
+  device.threads = 1;
+  Rectifier rectifier(rig, {.size = {64, 48}}, device);
+  const RectifiedPair result{to.view(), other.view(), mask.view(), mask.view()};
+  for (int run = 0; run < 2; ++run)
+    EXPECT_EQ(allocations_of([&] { rectifier.run(left.view(), right.view(), result); }), 0) << "run " << run;
 }
 
 }  // namespace

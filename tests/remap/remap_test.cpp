@@ -116,7 +116,7 @@ TEST(RemapTest, LanczosWeightsAddUpAndMirror) {
     for (std::size_t tap = 0; fraction > 0 && tap < remap::taps; ++tap)
       EXPECT_NEAR(table[fraction][tap], table[remap::steps - fraction][remap::taps - 1 - tap], 2);
   }
-  EXPECT_EQ(table[0], (std::array<std::int16_t, 6>{0, 0, 4096, 0, 0, 0}));
+  EXPECT_EQ(table[0], (std::array<std::int16_t, 8>{0, 0, 4096, 0, 0, 0, 0, 0}));
   // sinc(0.5) sinc(1 / 6) = 0.6079, before its neighbours are added up to 1.
   EXPECT_NEAR(table[32][2] / 4096.0, 0.61, 0.005);
 }
