@@ -22,7 +22,7 @@ struct CheckParameters {
   double search_rows = 0.05;
   /// Largest disparity of either sign as a share of the width, 0.01 to 1.
   double search_columns = 0.5;
-  /// The pair is fit to be matched up to these rows off, in pixels, 0.01 to 100. See PairReport::rows_off.
+  /// The largest PairReport::rows_off_95 with which a pair is fit to be matched, in pixels, 0.01 to 100.
   double max_rows_off = 0.5;
   /// Threads; 0 = one per core. The report does not depend on them.
   int threads = 0;
@@ -148,16 +148,17 @@ struct PairReport {
   int left_corners = 0;       ///< found in the left picture
   int right_corners = 0;      ///< found in the right picture
   int matched = 0;            ///< corners matched both ways, before the fit
-  double rows_off = 0;        ///< median distance of the rows, in pixels
+  int rows_points = 0;        ///< points that the rows off rest on: the best located ones, see docs/check.md
+  double rows_off = 0;        ///< median distance of their rows, in pixels
   double rows_off_95 = 0;     ///< 95 % quantile of it, in pixels
-  double rows_off_model = 0;  ///< 95 % quantile of the model's rows off at the points, in pixels: free of their noise
+  double rows_off_model = 0;  ///< 95 % quantile of the model's rows off at these points: free of their noise
   RowModel model;             ///< what the differences consist of
   DisparityRange range;       ///< disparities seen; for mirrored or turned pictures, once this is undone
   Exposure exposure;          ///< of gray values
   std::array<Exposure, 3> colour;  ///< of R, G and B; all like `exposure` for gray pictures
   double sharpness = 1;            ///< sharpness of the right picture over that of the left one; 1 = the same
-  /// The points that agree with the model. If the verdict is mirrored, upside_down or turned: as in the pair in which
-  /// the right picture is mirrored or turned back.
+  /// The points that agree with the model, row by row of the left picture. If the verdict is mirrored, upside_down or
+  /// turned, they are those of the pair in which `side` (the right picture if it is not known) is mirrored or turned back.
   std::vector<CheckedPoint> points;
 
   /// Whether the pair can be matched as it is.

@@ -44,11 +44,13 @@ void write_histogram(const std::vector<double>& disparities, DisparityRange& ran
   }
 }
 
-// Points are corners, which the nearest and the farthest place need not have. Points at infinity have the disparity 0.
+// Points are corners, which the nearest and the farthest place need not have. Walls and skies behind a scene often have
+// none, so only the range of a scene with a depth of less than half its distance begins above 0, the disparity of points
+// at infinity.
 void recommend(Size size, DisparityRange& range) {
   const double margin = 4 + 0.1 * (range.highest - range.lowest);
   int lowest = static_cast<int>(std::floor(range.lowest - margin));
-  if (range.lowest >= 0) lowest = std::max(lowest, 0);
+  if (range.lowest >= 0 && 2 * lowest < range.highest) lowest = 0;
   const int highest = static_cast<int>(std::ceil(range.highest + margin));
   lowest = std::clamp(lowest, 1 - size.width, size.width - 1);
   const int least = std::min(highest, size.width - 1) - lowest + 1;
