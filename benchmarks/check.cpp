@@ -3,13 +3,13 @@
 // results.
 //
 //     benchmark_check [CASES]
+#include "parallax/check.h"
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <string>
-
-#include "parallax/check.h"
 
 #include "check/faulty_pair.h"
 
@@ -39,7 +39,8 @@ struct Errors {
 
   double at(double share) {
     std::sort(values.begin(), values.end());
-    return values.empty() ? 0 : values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+    return values.empty() ? 0
+                          : values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
   }
 };
 
@@ -58,7 +59,9 @@ double error_of_shift(const PairReport& r, const Faults& f, double) {
 const Fault faults[] = {
     {"shift", [](Random& random, Faults& f) { f.rows = random.within(10); }, error_of_shift},
     {"roll", [](Random& random, Faults& f) { f.roll = random.within(0.02); },
-     [](const PairReport& r, const Faults& f, double) { return r.model.rotation.value - half * std::tan(f.roll); }},
+     [](const PairReport& r, const Faults& f, double) {
+       return r.model.rotation.value - half * std::tan(f.roll);
+     }},
     {"scale", [](Random& random, Faults& f) { f.scale = 1 + random.within(0.02); },
      [](const PairReport& r, const Faults& f, double) { return r.model.scale.value - half * (f.scale - 1); }},
     {"pitch", [](Random& random, Faults& f) { f.pitch = random.within(0.02); },
@@ -75,7 +78,8 @@ const Fault faults[] = {
      [](const PairReport& r, const Faults& f, double focal) {
        return r.model.distortion.value - f.distortion * half * half * half / focal / focal;
      }},
-    {"shift with noise", [](Random& random, Faults& f) { f.rows = random.within(10), f.noise = 12; }, error_of_shift},
+    {"shift with noise", [](Random& random, Faults& f) { f.rows = random.within(10), f.noise = 12; },
+     error_of_shift},
     {"shift with exposure",
      [](Random& random, Faults& f) {
        f.rows = random.within(10), f.gain = 0.8 + random.within(0.15), f.offset = random.within(8);
@@ -105,10 +109,10 @@ void measure_single_faults(int cases) {
       const PairReport report = check_pair(pair.pair());
       errors.values.push_back(std::abs(fault.error(report, made, pair.focal())));
       for (const CheckedPoint& point : report.points)
-        points.values.push_back(
-            std::abs(point.right_y - pair.true_position(point.left_x, point.left_y)[1]));
+        points.values.push_back(std::abs(point.right_y - pair.true_position(point.left_x, point.left_y)[1]));
     }
-    std::printf("%-22s %6d %10.4f %10.4f %10.4f   points %.4f %.4f\n", fault.name, cases, errors.at(0.5), errors.at(0.95), errors.at(1), points.at(.5), points.at(.95));
+    std::printf("%-22s %6d %10.4f %10.4f %10.4f   points %.4f %.4f\n", fault.name, cases, errors.at(0.5),
+                errors.at(0.95), errors.at(1), points.at(.5), points.at(.95));
     std::fflush(stdout);
   }
 }
@@ -119,7 +123,8 @@ void measure_random_rigs(int cases) {
   for (int i = 0; i < cases; ++i) {
     Random random(static_cast<std::uint64_t>(i + 1000));
     Faults f;
-    f.rows = random.within(5), f.roll = random.within(0.01), f.pitch = random.within(0.01), f.yaw = random.within(0.01);
+    f.rows = random.within(5), f.roll = random.within(0.01), f.pitch = random.within(0.01),
+    f.yaw = random.within(0.01);
     f.scale = 1 + random.within(0.01), f.higher = random.within(0.01), f.forward = random.within(0.01);
     f.distortion = random.within(0.01);
     f.noise = 4;
@@ -136,9 +141,10 @@ void measure_random_rigs(int cases) {
     rows.values.push_back(std::abs(report.rows_off - shown_rows_off(report, pair)));
     wrong += report.verdict != Verdict::rows_off;
   }
-  std::printf("%-22s %6d %10.4f %10.4f %10.4f\n", "all: model", cases, field.at(0.5), field.at(0.95), field.at(1));
-  std::printf("%-22s %6d %10.4f %10.4f %10.4f   %d wrong verdicts\n", "all: rows off", cases, rows.at(0.5), rows.at(0.95),
-              rows.at(1), wrong);
+  std::printf("%-22s %6d %10.4f %10.4f %10.4f\n", "all: model", cases, field.at(0.5), field.at(0.95),
+              field.at(1));
+  std::printf("%-22s %6d %10.4f %10.4f %10.4f   %d wrong verdicts\n", "all: rows off", cases, rows.at(0.5),
+              rows.at(0.95), rows.at(1), wrong);
 }
 
 void measure_time() {

@@ -41,7 +41,7 @@ enum class Verdict {
   turned,              ///< one picture is turned by 180°
   identical,           ///< both pictures are the same, or taken from one place
   too_little_texture,  ///< too few corners to say anything
-  unrelated,           ///< the corners of the pictures do not match: another scene, noise, or rows too far off
+  unrelated,  ///< the corners of the pictures do not match: another scene, noise, or rows too far off
 };
 
 /// The name of a verdict, as spelled above.

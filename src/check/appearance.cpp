@@ -54,7 +54,8 @@ double sharpness(const GrayImage& image, int x0, int y0) {
     const float *sharp = image.sharp.row(y), *smooth = image.smooth.row(y), *above = image.smooth.row(y - 1),
                 *below = image.smooth.row(y + 1);
     for (int x = x0 - detail_radius; x <= x0 + detail_radius; ++x) {
-      const float difference = sharp[x] - smooth[x], gx = smooth[x + 1] - smooth[x - 1], gy = below[x] - above[x];
+      const float difference = sharp[x] - smooth[x], gx = smooth[x + 1] - smooth[x - 1],
+                  gy = below[x] - above[x];
       fine += static_cast<double>(difference * difference);
       coarse += static_cast<double>(gx * gx + gy * gy);
     }
@@ -66,7 +67,8 @@ double sharpness(const GrayImage& image, int x0, int y0) {
 Exposure fit_exposure(const std::vector<std::array<Means, 2>>& means, std::size_t channel) {
   std::vector<std::array<double, 2>> pairs;
   for (const auto& [left, right] : means)
-    if (std::min(left[channel], right[channel]) > darkest && std::max(left[channel], right[channel]) < brightest_mean)
+    if (std::min(left[channel], right[channel]) > darkest &&
+        std::max(left[channel], right[channel]) < brightest_mean)
       pairs.push_back({left[channel], right[channel]});
   Exposure line;
   double noise = 255;
@@ -96,8 +98,8 @@ Exposure fit_exposure(const std::vector<std::array<Means, 2>>& means, std::size_
 
 }  // namespace
 
-void compare_appearance(const StereoPair& pair, const GrayImage& left, const GrayImage& right, Flip flip, float scale,
-                        const Workers& workers, PairReport& report) {
+void compare_appearance(const StereoPair& pair, const GrayImage& left, const GrayImage& right, Flip flip,
+                        float scale, const Workers& workers, PairReport& report) {
   const Colours left_colours{pair.left, left, {}, static_cast<double>(scale)};
   const Colours right_colours{pair.right, right, flip, static_cast<double>(scale)};
   const std::size_t count = report.points.size();
@@ -107,7 +109,8 @@ void compare_appearance(const StereoPair& pair, const GrayImage& left, const Gra
     for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
       const CheckedPoint& point = report.points[i];
       const int lx = static_cast<int>(point.left_x), ly = static_cast<int>(point.left_y);
-      const int rx = static_cast<int>(std::lround(point.right_x)), ry = static_cast<int>(std::lround(point.right_y));
+      const int rx = static_cast<int>(std::lround(point.right_x)),
+                ry = static_cast<int>(std::lround(point.right_y));
       means[i] = {left_colours.means(lx, ly), right_colours.means(rx, ry)};
       const double of_left = sharpness(left, lx, ly);
       ratios[i] = of_left > 0 ? sharpness(right, rx, ry) / of_left : 1;

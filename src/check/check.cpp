@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "check/check.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "check/check.h"
 #include "core/checks.h"
 #include "core/floating_point.h"
 
@@ -30,7 +31,8 @@ struct Sight {
   Descriptors words;
 };
 
-Sight see(const ImageView& image, View<const std::uint8_t> mask, float scale, Flip flip, const Workers& workers) {
+Sight see(const ImageView& image, View<const std::uint8_t> mask, float scale, Flip flip,
+          const Workers& workers) {
   Sight sight;
   sight.image = gray_image(image, scale, flip, workers);
   sight.corners = find_corners(sight.image, mask, flip, workers);
@@ -54,7 +56,8 @@ struct Evidence {
   }
 };
 
-Evidence gather(const Sight& left, const Sight& right, const CheckParameters& parameters, const Workers& workers) {
+Evidence gather(const Sight& left, const Sight& right, const CheckParameters& parameters,
+                const Workers& workers) {
   const Size size = left.image.size();
   const int rows = std::max(2, static_cast<int>(parameters.search_rows * size.height));
   const int columns = std::max(2, static_cast<int>(parameters.search_columns * size.width));
@@ -72,8 +75,8 @@ void check_input(const StereoPair& pair) {
   check_image("right image", pair.right);
   check_format(pair.left.format);
   if (pair.left.format != pair.right.format)
-    throw Error(ErrorCategory::argument, "left image is " + text(pair.left.format.size) + ", right image is " +
-                                             text(pair.right.format.size) +
+    throw Error(ErrorCategory::argument, "left image is " + text(pair.left.format.size) +
+                                             ", right image is " + text(pair.right.format.size) +
                                              ", or their depths differ: give two of one format");
   check_mask("left mask", pair.left_mask, pair.left.format.size);
   check_mask("right mask", pair.right_mask, pair.right.format.size);
@@ -135,13 +138,14 @@ struct Trial {
   Flip flip;
   Verdict verdict;
 };
-constexpr Trial trials[] = {
-    {{true, false}, Verdict::mirrored}, {{false, true}, Verdict::upside_down}, {{true, true}, Verdict::turned}};
+constexpr Trial trials[] = {{{true, false}, Verdict::mirrored},
+                            {{false, true}, Verdict::upside_down},
+                            {{true, true}, Verdict::turned}};
 
 // Looks for the picture that is mirrored or turned. If both pictures were, disparities would only change their sign. So
 // where the flipped right picture gives negative disparities, the left one is at fault.
-bool explain_by_flip(const StereoPair& pair, const Sight& left, float scale, const CheckParameters& parameters,
-                     const Workers& workers, PairReport& report) {
+bool explain_by_flip(const StereoPair& pair, const Sight& left, float scale,
+                     const CheckParameters& parameters, const Workers& workers, PairReport& report) {
   Evidence best;
   const Trial* found = nullptr;
   Sight flipped;

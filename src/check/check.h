@@ -60,8 +60,8 @@ struct CornerMatch {
 
 // Corners that are each other's best match and clearly better than the second best.
 std::vector<CornerMatch> match_corners(const std::vector<Corner>& left, const Descriptors& left_words,
-                                       const std::vector<Corner>& right, const Descriptors& right_words, int rows,
-                                       int columns, const Workers& workers);
+                                       const std::vector<Corner>& right, const Descriptors& right_words,
+                                       int rows, int columns, const Workers& workers);
 
 // Positions of matches to a fraction of a pixel; matches without one are left out.
 std::vector<CheckedPoint> refine_points(const GrayImage& left, const GrayImage& right,
@@ -75,8 +75,8 @@ RowModel fit_rows(Size size, std::vector<CheckedPoint>& points);
 DisparityRange find_range(const std::vector<CheckedPoint>& points, Size size);
 
 // Sets exposure, colour and sharpness of the report from its points.
-void compare_appearance(const StereoPair& pair, const GrayImage& left, const GrayImage& right, Flip flip, float scale,
-                        const Workers& workers, PairReport& report);
+void compare_appearance(const StereoPair& pair, const GrayImage& left, const GrayImage& right, Flip flip,
+                        float scale, const Workers& workers, PairReport& report);
 
 // Sets the sentence and the remarks.
 void write_sentences(const CheckParameters& parameters, PairReport& report);

@@ -95,14 +95,14 @@ std::vector<Corner> corners_of_cell(const Plane<float>& strengths, View<const st
                                     const Cell& cell) {
   std::vector<Corner> corners;
   const auto masked = [&](int x, int y) {
-    return !mask.empty() && mask.at(flip.columns ? mask.size.width - 1 - x : x,
-                                    flip.rows ? mask.size.height - 1 - y : y) == 0;
+    return !mask.empty() &&
+           mask.at(flip.columns ? mask.size.width - 1 - x : x, flip.rows ? mask.size.height - 1 - y : y) == 0;
   };
   for (int y = cell.top; y < cell.bottom; ++y) {
     const float* row = strengths.row(y);
     for (int x = cell.left; x < cell.right; ++x)
-      if (row[x] >= least_strength && row[x] >= row[x - 1] && row[x] >= row[x + 1] && is_maximum(strengths, x, y) &&
-          !masked(x, y))
+      if (row[x] >= least_strength && row[x] >= row[x - 1] && row[x] >= row[x + 1] &&
+          is_maximum(strengths, x, y) && !masked(x, y))
         corners.push_back({x, y, row[x]});
   }
   const auto stronger = [](const Corner& a, const Corner& b) {
@@ -120,9 +120,8 @@ std::vector<Corner> find_corners(const GrayImage& image, View<const std::uint8_t
   const Size size = image.size();
   if (size.width <= 2 * corner_margin || size.height <= 2 * corner_margin) return {};
   Plane<float> strengths(size);
-  for_row_ranges(workers, size.height, [&](int first, int last, int) {
-    strengths_of_rows(image.smooth, first, last, strengths);
-  });
+  for_row_ranges(workers, size.height,
+                 [&](int first, int last, int) { strengths_of_rows(image.smooth, first, last, strengths); });
   const double area = static_cast<double>(size.pixels()) * most_in_cell / wanted_corners;
   const int side = std::max(smallest_cell, static_cast<int>(std::sqrt(area)));
   const int width = size.width - 2 * corner_margin, height = size.height - 2 * corner_margin;
@@ -140,7 +139,8 @@ std::vector<Corner> find_corners(const GrayImage& image, View<const std::uint8_t
               [](const Corner& a, const Corner& b) { return a.y != b.y ? a.y < b.y : a.x < b.x; });
   });
   std::vector<Corner> all;
-  for (const std::vector<Corner>& corners : of_cell_rows) all.insert(all.end(), corners.begin(), corners.end());
+  for (const std::vector<Corner>& corners : of_cell_rows)
+    all.insert(all.end(), corners.begin(), corners.end());
   return all;
 }
 

@@ -11,16 +11,16 @@ namespace parallax::check {
 namespace {
 
 constexpr int terms = RowModel::terms;
-constexpr int first_terms = 3;     // shift, rotation, scale
-constexpr int draws = 300;         // of three points; a third of good points suffices
-constexpr double coarse = 3;       // pixels from the first model that a good point may have
+constexpr int first_terms = 3;        // shift, rotation, scale
+constexpr int draws = 300;            // of three points; a third of good points suffices
+constexpr double coarse = 3;          // pixels from the first model that a good point may have
 constexpr double least_noise = 0.03;  // pixels
-constexpr double tukey = 4.685;    // 95 % efficiency
+constexpr double tukey = 4.685;       // 95 % efficiency
 constexpr int rounds = 12;
 // Standard deviations that the coefficients have before any point is seen, in pixels. They only decide what points do
 // not hold.
 constexpr double unlikely_first = 1000, unlikely = 20;
-constexpr double held_below = 0.25;  // uncertainty in pixels
+constexpr double held_below = 1;  // uncertainty in pixels
 // Points farther from the model than this many pixels, and than 4 standard deviations, are wrong matches.
 constexpr double wrong = 1.5;
 
@@ -131,7 +131,8 @@ bool improve(const std::vector<Equation>& equations, double noise, Fit& fit) {
     const double weight = (1 - share) * (1 - share) / variance;
     for (std::size_t i = 0; i < terms; ++i) {
       sums[i] += weight * equation.terms_at[i] * equation.rows_off;
-      for (std::size_t j = 0; j <= i; ++j) products[i][j] += weight * equation.terms_at[i] * equation.terms_at[j];
+      for (std::size_t j = 0; j <= i; ++j)
+        products[i][j] += weight * equation.terms_at[i] * equation.terms_at[j];
     }
   }
   for (std::size_t i = 0; i < terms; ++i) {
@@ -141,7 +142,8 @@ bool improve(const std::vector<Equation>& equations, double noise, Fit& fit) {
   const auto factor = Cholesky<terms>::of(products);
   if (!factor) return false;
   fit.values = factor->solve(sums);
-  for (int i = 0; i < terms; ++i) fit.uncertainties[static_cast<std::size_t>(i)] = std::sqrt(factor->inverse_diagonal(i));
+  for (int i = 0; i < terms; ++i)
+    fit.uncertainties[static_cast<std::size_t>(i)] = std::sqrt(factor->inverse_diagonal(i));
   return true;
 }
 
@@ -170,8 +172,8 @@ RowModel empty_model(Size size, const std::vector<CheckedPoint>& points) {
 
 void measure_residuals(std::vector<CheckedPoint>& points, double noise, RowModel& model) {
   for (CheckedPoint& point : points)
-    point.residual = point.rows_off() -
-                     static_cast<float>(model.rows_off(point.right_x, point.left_y, point.disparity()));
+    point.residual =
+        point.rows_off() - static_cast<float>(model.rows_off(point.right_x, point.left_y, point.disparity()));
   const double limit = std::max(wrong, 4 * noise);
   std::erase_if(points, [&](const CheckedPoint& point) { return std::abs(point.residual) > limit; });
   std::vector<double> distances;

@@ -54,7 +54,8 @@ GrayImage gray_image(const ImageView& image, float scale, Flip flip, const Worke
       gray_row(image, flip.rows ? size.height - 1 - y : y, gray.data());
       if (flip.columns) std::reverse(gray.begin(), gray.end());
       float* out = result.sharp.row(y);
-      for (int x = 0; x < size.width; ++x) out[x] = scale * static_cast<float>(gray[static_cast<std::size_t>(x)]);
+      for (int x = 0; x < size.width; ++x)
+        out[x] = scale * static_cast<float>(gray[static_cast<std::size_t>(x)]);
     }
   });
   for_row_ranges(workers, size.height, [&](int first, int last, int) {

@@ -81,8 +81,8 @@ std::vector<int> best_matches(const std::vector<Corner>& of, const Descriptors& 
 }  // namespace
 
 std::vector<CornerMatch> match_corners(const std::vector<Corner>& left, const Descriptors& left_words,
-                                       const std::vector<Corner>& right, const Descriptors& right_words, int rows,
-                                       int columns, const Workers& workers) {
+                                       const std::vector<Corner>& right, const Descriptors& right_words,
+                                       int rows, int columns, const Workers& workers) {
   const Band band{rows, columns};
   const std::vector<int> rightward = best_matches(left, left_words, right, right_words, band, true, workers);
   const std::vector<int> leftward = best_matches(right, right_words, left, left_words, band, false, workers);

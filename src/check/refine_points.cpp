@@ -21,9 +21,9 @@ constexpr int side = 2 * radius + 1;
 constexpr int pitch = 16;  // of a window's rows; the last column counts nothing
 constexpr int pixels = side * pitch;
 constexpr int most_steps = 10;
-constexpr double close_enough = 0.004;   // last step in pixels
-constexpr double farthest = 2.5;         // from the corner, in pixels
-constexpr double steepest = 2;           // a and b, in pixels at the edge of the window
+constexpr double close_enough = 0.004;  // last step in pixels
+constexpr double farthest = 2.5;        // from the corner, in pixels
+constexpr double steepest = 2;          // a and b, in pixels at the edge of the window
 constexpr double most_uncertainty = 0.4;
 constexpr double most_difference = 0.45;  // standard deviation of what remains, over that of the window
 
@@ -45,17 +45,20 @@ std::array<float, 4> cubic(float t) {
 bool sample(const Plane<float>& image, const Corner& corner, const Warp& warp, Window& window) {
   constexpr int most_columns = 32;
   const double reach = radius + std::abs(warp.a) + std::abs(warp.b);
-  const double left = std::floor(corner.x + warp.u - reach) - 1, top = std::floor(corner.y + warp.v) - radius - 1;
+  const double left = std::floor(corner.x + warp.u - reach) - 1,
+               top = std::floor(corner.y + warp.v) - radius - 1;
   const int columns = static_cast<int>(2 * reach) + 5;
-  if (!(left >= 0 && left + columns <= image.width() && top >= 0 && top + side + 3 <= image.height())) return false;
+  if (!(left >= 0 && left + columns <= image.width() && top >= 0 && top + side + 3 <= image.height()))
+    return false;
   const int x0 = static_cast<int>(left), y0 = static_cast<int>(top);
   const std::array<float, 4> down = cubic(static_cast<float>(corner.y + warp.v - (y0 + radius + 1)));
   for (int j = 0; j < side; ++j) {
     std::array<float, most_columns> row;
-    const float *r0 = image.row(y0 + j) + x0, *r1 = image.row(y0 + j + 1) + x0, *r2 = image.row(y0 + j + 2) + x0,
-                *r3 = image.row(y0 + j + 3) + x0;
+    const float *r0 = image.row(y0 + j) + x0, *r1 = image.row(y0 + j + 1) + x0,
+                *r2 = image.row(y0 + j + 2) + x0, *r3 = image.row(y0 + j + 3) + x0;
     for (int i = 0; i < columns; ++i)
-      row[static_cast<std::size_t>(i)] = down[0] * r0[i] + down[1] * r1[i] + down[2] * r2[i] + down[3] * r3[i];
+      row[static_cast<std::size_t>(i)] =
+          down[0] * r0[i] + down[1] * r1[i] + down[2] * r2[i] + down[3] * r3[i];
     const auto stretch = static_cast<float>(1 + warp.a / radius);
     const auto middle = static_cast<float>(corner.x + warp.u + warp.b * (j - radius) / radius - x0);
     for (int i = 0; i < side; ++i) {
@@ -152,7 +155,8 @@ std::optional<CheckedPoint> refine(const GrayImage& left, const GrayImage& right
     warp.a -= found[slope_x] / found[gain];
     warp.b -= found[slope_y] / found[gain];
     const double moved = std::max(std::abs(from.x + warp.u - to.x), std::abs(from.y + warp.v - to.y));
-    if (!(moved <= farthest && std::abs(warp.a) <= steepest && std::abs(warp.b) <= steepest)) return std::nullopt;
+    if (!(moved <= farthest && std::abs(warp.a) <= steepest && std::abs(warp.b) <= steepest))
+      return std::nullopt;
     if (std::max(std::abs(dx), std::abs(dy)) > close_enough) continue;
     const double uncertainty = std::sqrt(difference * window.inverse_diagonal(along_y)) / found[gain];
     const double relative = std::sqrt(difference / window.variance()) / found[gain];

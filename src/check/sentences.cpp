@@ -11,11 +11,11 @@ namespace parallax::check {
 namespace {
 
 // Beyond these, a remark says so: matchers of all kinds tolerate less.
-constexpr double exposure_step = 0.1;      // of the gain
-constexpr double exposure_offset = 12;     // gray levels of 255
-constexpr double colour_step = 0.08;       // of a channel's gain beside that of gray
-constexpr double sharpness_step = 1.35;    // ratio
-constexpr double texture_points = 150;     // per picture
+constexpr double exposure_step = 0.1;    // of the gain
+constexpr double exposure_offset = 12;   // gray levels of 255
+constexpr double colour_step = 0.08;     // of a channel's gain beside that of gray
+constexpr double sharpness_step = 1.35;  // ratio
+constexpr double texture_points = 150;   // per picture
 
 std::string number(double value, int decimals) {
   char text[64];
@@ -32,7 +32,7 @@ std::string rows_text(const PairReport& report) {
          std::to_string(report.rows_points) + " points";
 }
 
-// The part of the model that moves rows most, over the points.
+// The part of the model that moves rows most, if the model explains them.
 std::string main_cause(const PairReport& report) {
   const RowModel& model = report.model;
   double u = 0, v = 0, w = 0, r = 0;
@@ -54,6 +54,8 @@ std::string main_cause(const PairReport& report) {
       {model.shear.value * w, "the baseline is at " + degrees(model.shear_degrees()) + " to the rows"},
       {model.forward.value * v * w, "one camera stands before the other"},
       {model.distortion.value * r, "lens distortion is left over"}};
+  // Most of what is not explained is noise of the points, unless it exceeds what the model explains.
+  if (model.residual_95 > report.rows_off_model) return "they differ from place to place";
   const auto larger = [](const auto& a, const auto& b) { return std::abs(a.first) < std::abs(b.first); };
   return std::max_element(std::begin(causes), std::end(causes), larger)->second;
 }
@@ -67,7 +69,8 @@ std::string sentence_of(const PairReport& report, const CheckParameters& paramet
       return "The rows of the pair do not line up (" + rows_text(report) + "), above all because " +
              main_cause(report) + ": rectify it with a new calibration.";
     case Verdict::exchanged:
-      return "Left and right are exchanged, as most disparities are negative: give the right picture first. (Both "
+      return "Left and right are exchanged, as most disparities are negative: give the right picture first. "
+             "(Both "
              "pictures mirrored or upside down look the same.)";
     case Verdict::mirrored:
       return picture + " is mirrored left to right: mirror it back.";
@@ -85,8 +88,9 @@ std::string sentence_of(const PairReport& report, const CheckParameters& paramet
       break;
   }
   return "The pictures do not show the same scene, or their rows are more than " +
-         number(100 * parameters.search_rows, 1) + " % of the height apart (" + std::to_string(report.matched) +
-         " of " + std::to_string(report.left_corners) + " corners have a match, and they do not agree): give two "
+         number(100 * parameters.search_rows, 1) + " % of the height apart (" +
+         std::to_string(report.matched) + " of " + std::to_string(report.left_corners) +
+         " corners have a match, and they do not agree): give two "
          "pictures taken at once, roughly side by side.";
 }
 
@@ -101,16 +105,17 @@ void remark_on_light(PairReport& report) {
   for (const Exposure& channel : report.colour)
     most = std::max(most, std::abs(channel.gain * 128 + channel.offset - middle) / std::max(1.0, middle));
   if (most > colour_step)
-    report.remarks.push_back("Colours differ: gains of red, green and blue are " + number(report.colour[0].gain, 2) +
-                             ", " + number(report.colour[1].gain, 2) + " and " + number(report.colour[2].gain, 2) +
+    report.remarks.push_back("Colours differ: gains of red, green and blue are " +
+                             number(report.colour[0].gain, 2) + ", " + number(report.colour[1].gain, 2) +
+                             " and " + number(report.colour[2].gain, 2) +
                              ". Set both cameras to one white balance.");
 }
 
 void remark_on_sharpness(PairReport& report) {
   if (report.sharpness < 1 / sharpness_step || report.sharpness > sharpness_step)
     report.remarks.push_back(std::string("The ") + (report.sharpness < 1 ? "right" : "left") +
-                             " picture is blurred (fine detail of the right one is " + number(report.sharpness, 2) +
-                             " times that of the left one): focus it.");
+                             " picture is blurred (fine detail of the right one is " +
+                             number(report.sharpness, 2) + " times that of the left one): focus it.");
 }
 
 }  // namespace
@@ -119,8 +124,8 @@ void write_sentences(const CheckParameters& parameters, PairReport& report) {
   report.sentence = sentence_of(report, parameters);
   if (report.points.empty()) return;
   if (report.verdict != Verdict::rows_off && report.rows_off_95 > parameters.max_rows_off)
-    report.remarks.push_back("Besides, the rows do not line up (" + rows_text(report) + "), above all because " +
-                             main_cause(report) + ".");
+    report.remarks.push_back("Besides, the rows do not line up (" + rows_text(report) +
+                             "), above all because " + main_cause(report) + ".");
   remark_on_light(report);
   remark_on_sharpness(report);
   if (static_cast<double>(report.points.size()) < texture_points)

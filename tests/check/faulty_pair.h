@@ -15,8 +15,9 @@
 namespace parallax {
 
 struct Faults {
-  double rows = 0;        // by which the right picture is shifted down, in pixels
-  double roll = 0;        // turns of the right camera, in radians: about the optical axis, clockwise as the picture shows it
+  double rows = 0;  // by which the right picture is shifted down, in pixels
+  double roll =
+      0;  // turns of the right camera, in radians: about the optical axis, clockwise as the picture shows it
   double pitch = 0;       // about the horizontal axis; what it shows moves down
   double yaw = 0;         // about the vertical axis; what it shows moves right
   double scale = 1;       // of the right focal length
@@ -75,7 +76,8 @@ class FaultyPair {
   }
   static double unit(std::uint64_t v) { return static_cast<double>(scramble(v) >> 11) * 0x1p-53; }
   double random_at(int x, int y, std::uint64_t picture) const {
-    return unit(seed_ * 977 + picture + 4 * (static_cast<std::uint64_t>(y) * 65536 + static_cast<std::uint64_t>(x)));
+    return unit(seed_ * 977 + picture +
+                4 * (static_cast<std::uint64_t>(y) * 65536 + static_cast<std::uint64_t>(x)));
   }
 
   void make_scene() {
@@ -103,10 +105,12 @@ class FaultyPair {
     const auto ease = [](double t) { return t * t * t * (t * (6 * t - 15) + 10); };
     const double u = ease(x / spacing - column), v = ease(y / spacing - row);
     const auto value = [&](int i, int j) {
-      const auto cell = (static_cast<std::int64_t>(column) + i) * 1000003 + static_cast<std::int64_t>(row) + j;
+      const auto cell =
+          (static_cast<std::int64_t>(column) + i) * 1000003 + static_cast<std::int64_t>(row) + j;
       return unit(seed ^ scramble(static_cast<std::uint64_t>(cell)));
     };
-    return (value(0, 0) * (1 - u) + value(1, 0) * u) * (1 - v) + (value(0, 1) * (1 - u) + value(1, 1) * u) * v;
+    return (value(0, 0) * (1 - u) + value(1, 0) * u) * (1 - v) +
+           (value(0, 1) * (1 - u) + value(1, 1) * u) * v;
   }
   static double texture(const Surface& surface, double x, double y) {
     return 30 + 195 * (0.5 * noise(surface.texture, x, y, 5) + 0.3 * noise(surface.texture + 7, x, y, 11) +
@@ -165,7 +169,8 @@ class FaultyPair {
       // The plane is n · point = focal, because disparity · Z is the focal length.
       const double nx = surface.b * focal(), ny = surface.c * focal(),
                    nz = surface.a + surface.b * centre_x() + surface.c * centre_y();
-      const double t = (focal() - nx * c[0] - ny * c[1] - nz * c[2]) / (nx * ray[0] + ny * ray[1] + nz * ray[2]);
+      const double t =
+          (focal() - nx * c[0] - ny * c[1] - nz * c[2]) / (nx * ray[0] + ny * ray[1] + nz * ray[2]);
       const double z = c[2] + t * ray[2];
       if (!(t > 0 && z > 0) || (best > 0 && t >= best)) continue;
       const double left_x = focal() * (c[0] + t * ray[0]) / z + centre_x(),
