@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures check_pair(): the errors of its estimates on pairs with known faults, and its time. docs/check.md has the
-// results.
+// Measures check_pair(): its time, the errors of its estimates on pairs with known faults, and, given the folder of
+// Middlebury pairs, its verdict and range on each. docs/check.md has the results.
 //
-//     benchmark_check [CASES]
+//     benchmark_check [CASES [DATA]]
 #include "parallax/check.h"
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
+#include <filesystem>
 #include <string>
 
 #include "check/faulty_pair.h"
+#include "tools/parallax/pictures.h"
 
 namespace parallax {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr Size size{640, 480};
 constexpr double half = 0.5 * size.width;
 
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed * 2654435761u + 88172645463325252u) {}
+  explicit Random(int seed) : state_(static_cast<std::uint64_t>(seed) * 2654435761u + 88172645463325252u) {}
   double within(double most) {
     state_ ^= state_ << 13;
     state_ ^= state_ >> 7;
@@ -33,130 +36,185 @@ class Random {
   std::uint64_t state_;
 };
 
-struct Errors {
-  std::vector<double> values;
-  int wrong = 0;  // verdicts
+double at(std::vector<double>& values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+}
 
-  double at(double share) {
-    std::sort(values.begin(), values.end());
-    return values.empty() ? 0
-                          : values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
-  }
-};
-
-// Difference of an estimate from the value of the fault, in pixels at the edge of the picture.
-using Kind = void (*)(Random&, Faults&);
+// A fault, and the error of its estimate: in pixels at the edge of the picture, unless its name has another unit.
 struct Fault {
   const char* name;
-  Kind set;
-  double (*error)(const PairReport&, const Faults&, double focal);
+  void (*set)(Random& random, Faults& faults);
+  double (*error)(const PairReport& report, const Faults& faults, double focal);
 };
 
-double error_of_shift(const PairReport& r, const Faults& f, double) {
-  return r.model.shift.value - f.rows;
+double error_of_shift(const PairReport& report, const Faults& faults, double) {
+  return report.model.shift.value - faults.rows;
 }
 
 const Fault faults[] = {
-    {"shift", [](Random& random, Faults& f) { f.rows = random.within(10); }, error_of_shift},
-    {"roll", [](Random& random, Faults& f) { f.roll = random.within(0.02); },
+    {"shift", [](Random& r, Faults& f) { f.rows = r.within(10); }, error_of_shift},
+    {"rotation", [](Random& r, Faults& f) { f.roll = r.within(0.02); },
      [](const PairReport& r, const Faults& f, double) {
        return r.model.rotation.value - half * std::tan(f.roll);
      }},
-    {"scale", [](Random& random, Faults& f) { f.scale = 1 + random.within(0.02); },
+    {"scale", [](Random& r, Faults& f) { f.scale = 1 + r.within(0.02); },
      [](const PairReport& r, const Faults& f, double) { return r.model.scale.value - half * (f.scale - 1); }},
-    {"pitch", [](Random& random, Faults& f) { f.pitch = random.within(0.02); },
+    {"pitch: shift", [](Random& r, Faults& f) { f.pitch = r.within(0.02); },
      [](const PairReport& r, const Faults& f, double focal) {
-       const double t = std::tan(f.pitch), shift = r.model.shift.value - focal * t,
-                    keystone = r.model.pitch.value - half * half / focal * t * (1 + t * t);
-       return std::max(std::abs(shift), std::abs(keystone));
+       return r.model.shift.value - focal * std::tan(f.pitch);
      }},
-    {"yaw", [](Random& random, Faults& f) { f.yaw = random.within(0.02); },
+    {"pitch: keystone", [](Random& r, Faults& f) { f.pitch = r.within(0.02); },
      [](const PairReport& r, const Faults& f, double focal) {
-       return std::abs(r.model.yaw.value) - half * half / focal * std::abs(std::sin(f.yaw));
+       const double tangent = std::tan(f.pitch);
+       return r.model.pitch.value - half * half / focal * tangent * (1 + tangent * tangent);
      }},
-    {"distortion", [](Random& random, Faults& f) { f.distortion = random.within(0.03); },
+    {"yaw: keystone", [](Random& r, Faults& f) { f.yaw = r.within(0.02); },
+     [](const PairReport& r, const Faults& f, double focal) {
+       return r.model.yaw.value - half * half / focal * std::sin(f.yaw);
+     }},
+    {"shear", [](Random& r, Faults& f) { f.higher = r.within(0.02); },
+     [](const PairReport& r, const Faults& f, double) {
+       // Disparities span a tenth of the width.
+       return 0.1 * (r.model.shear.value + half * f.higher);
+     }},
+    {"distortion", [](Random& r, Faults& f) { f.distortion = r.within(0.03); },
      [](const PairReport& r, const Faults& f, double focal) {
        return r.model.distortion.value - f.distortion * half * half * half / focal / focal;
      }},
-    {"shift with noise", [](Random& random, Faults& f) { f.rows = random.within(10), f.noise = 12; },
-     error_of_shift},
-    {"shift with exposure",
-     [](Random& random, Faults& f) {
-       f.rows = random.within(10), f.gain = 0.8 + random.within(0.15), f.offset = random.within(8);
+    {"shift, noise", [](Random& r, Faults& f) { f.rows = r.within(10), f.noise = 12; }, error_of_shift},
+    {"shift, exposure",
+     [](Random& r, Faults& f) {
+       f.rows = r.within(10), f.gain = 0.8 + r.within(0.15), f.offset = r.within(8);
      },
      error_of_shift},
-    {"gain (no unit)",
-     [](Random& random, Faults& f) { f.gain = 0.8 + random.within(0.15), f.offset = 8 + random.within(8); },
-     [](const PairReport& r, const Faults& f, double) { return r.exposure.gain - f.gain; }}};
+    {"gain (ratio)", [](Random& r, Faults& f) { f.gain = 0.8 + r.within(0.15), f.offset = 8 + r.within(8); },
+     [](const PairReport& r, const Faults& f, double) { return r.exposure.gain - f.gain; }},
+    {"offset (% of 255)",
+     [](Random& r, Faults& f) { f.gain = 0.8 + r.within(0.15), f.offset = 8 + r.within(8); },
+     [](const PairReport& r, const Faults& f, double) { return (r.exposure.offset - f.offset) / 2.55; }}};
 
-double shown_rows_off(const PairReport& report, const FaultyPair& pair) {
-  std::vector<double> truth;
-  for (const CheckedPoint& point : report.points)
-    truth.push_back(std::abs(pair.true_position(point.left_x, point.left_y)[1] - point.left_y));
-  std::nth_element(truth.begin(), truth.begin() + static_cast<std::ptrdiff_t>(truth.size() / 2), truth.end());
-  return truth[truth.size() / 2];
+void print_row(const char* name, std::vector<double>& errors) {
+  std::printf("| %s | %zu | %.3f | %.3f | %.3f |\n", name, errors.size(), at(errors, 0.5), at(errors, 0.95),
+              at(errors, 1));
+  std::fflush(stdout);
 }
 
 void measure_single_faults(int cases) {
-  std::printf("%-22s %6s %10s %10s %10s\n", "fault", "cases", "median", "95 %", "largest");
   for (const Fault& fault : faults) {
-    Errors errors, points;
-    for (int i = 0; i < cases; ++i) {
-      Random random(static_cast<std::uint64_t>(i + 1));
+    std::vector<double> errors;
+    for (int i = 1; i <= cases; ++i) {
+      Random random(i);
       Faults made;
       fault.set(random, made);
-      const FaultyPair pair(size, static_cast<std::uint64_t>(i + 1), made);
-      const PairReport report = check_pair(pair.pair());
-      errors.values.push_back(std::abs(fault.error(report, made, pair.focal())));
-      for (const CheckedPoint& point : report.points)
-        points.values.push_back(std::abs(point.right_y - pair.true_position(point.left_x, point.left_y)[1]));
+      const FaultyPair pair(size, static_cast<std::uint64_t>(i), made);
+      errors.push_back(std::abs(fault.error(check_pair(pair.pair()), made, pair.focal())));
     }
-    std::printf("%-22s %6d %10.4f %10.4f %10.4f   points %.4f %.4f\n", fault.name, cases, errors.at(0.5),
-                errors.at(0.95), errors.at(1), points.at(.5), points.at(.95));
-    std::fflush(stdout);
+    print_row(fault.name, errors);
   }
 }
 
+// Swaps the views; everything but the sign of the disparities stays.
+void measure_exchanged(int cases) {
+  int found = 0;
+  for (int i = 1; i <= cases; ++i) {
+    const FaultyPair pair(size, static_cast<std::uint64_t>(i), {});
+    const StereoPair right = pair.pair();
+    found += check_pair({right.right, right.left}).verdict == Verdict::exchanged;
+  }
+  std::printf("exchanged pictures found: %d of %d\n", found, cases);
+}
+
+Faults random_rig(Random& random) {
+  Faults f;
+  f.rows = random.within(5), f.roll = random.within(0.01), f.pitch = random.within(0.01),
+  f.yaw = random.within(0.01);
+  f.scale = 1 + random.within(0.01), f.higher = random.within(0.01), f.forward = random.within(0.01);
+  f.distortion = random.within(0.01), f.noise = 4;
+  return f;
+}
+
+// Errors of the model over the picture, and of the median and 95 % of rows off, where all faults come together.
 void measure_random_rigs(int cases) {
-  Errors field, rows;
-  int wrong = 0;
-  for (int i = 0; i < cases; ++i) {
-    Random random(static_cast<std::uint64_t>(i + 1000));
-    Faults f;
-    f.rows = random.within(5), f.roll = random.within(0.01), f.pitch = random.within(0.01),
-    f.yaw = random.within(0.01);
-    f.scale = 1 + random.within(0.01), f.higher = random.within(0.01), f.forward = random.within(0.01);
-    f.distortion = random.within(0.01);
-    f.noise = 4;
-    const FaultyPair pair(size, static_cast<std::uint64_t>(i + 1000), f);
+  std::vector<double> model, median, high;
+  for (int i = 1; i <= cases; ++i) {
+    Random random(1000 + i);
+    const FaultyPair pair(size, static_cast<std::uint64_t>(1000 + i), random_rig(random));
     const PairReport report = check_pair(pair.pair());
-    std::vector<double> errors;
+    std::vector<double> errors, truth, measured;
     for (int y = 10; y < size.height - 10; y += 20)
       for (int x = 60; x < size.width - 10; x += 20) {
         const auto [right_x, right_y] = pair.true_position(x, y);
         errors.push_back(std::abs(report.model.rows_off(right_x, y, x - right_x) - (right_y - y)));
       }
-    std::sort(errors.begin(), errors.end());
-    field.values.push_back(errors[errors.size() * 95 / 100]);
-    rows.values.push_back(std::abs(report.rows_off - shown_rows_off(report, pair)));
-    wrong += report.verdict != Verdict::rows_off;
+    for (const CheckedPoint& point : report.points) {
+      const double x = static_cast<double>(point.left_x), y = static_cast<double>(point.left_y);
+      truth.push_back(std::abs(pair.true_position(x, y)[1] - y));
+      measured.push_back(std::abs(static_cast<double>(point.rows_off())));
+    }
+    model.push_back(at(errors, 0.95));
+    median.push_back(std::abs(at(measured, 0.5) - at(truth, 0.5)));
+    high.push_back(std::abs(at(measured, 0.95) - at(truth, 0.95)));
   }
-  std::printf("%-22s %6d %10.4f %10.4f %10.4f\n", "all: model", cases, field.at(0.5), field.at(0.95),
-              field.at(1));
-  std::printf("%-22s %6d %10.4f %10.4f %10.4f   %d wrong verdicts\n", "all: rows off", cases, rows.at(0.5),
-              rows.at(0.95), rows.at(1), wrong);
+  print_row("all: rows off by the model, 95 % of the picture", model);
+  print_row("all: rows off, median", median);
+  print_row("all: rows off, 95 %", high);
+}
+
+double milliseconds(const StereoPair& pair, int threads) {
+  double least = 1e9;
+  for (int i = 0; i < 30; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    check_pair(pair, {.threads = threads});
+    const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
+    least = std::min(least, taken.count());
+  }
+  return least;
 }
 
 void measure_time() {
   const FaultyPair pair({1280, 720}, 1, {});
-  double least = 1e9;
-  for (int i = 0; i < 30; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    check_pair(pair.pair(), {.threads = 2});
-    const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
-    least = std::min(least, taken.count());
-  }
-  std::printf("1280×720 on 2 threads: %.1f ms\n", least);
+  for (const int threads : {1, 2})
+    std::printf("1280×720, threads %d: %.1f ms\n", threads, milliseconds(pair.pair(), threads));
+}
+
+// Gray levels of the truth per pixel; 0 = a file of disparities.
+double scale_of(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  if (fs::exists(folder / "disp0GT.pfm")) return 0;
+  if (name.starts_with("tsukuba")) return 16;
+  if (name == "venus" || name == "barn1") return 8;
+  return name == "conesHalfSize" ? 2 : name == "conesFullSizeCropped" ? 1 : 4;
+}
+
+void measure_pair(const fs::path& folder) {
+  const tool::PicturePair pictures = tool::read_pair(folder / "left.png", folder / "right.png");
+  fs::path file = folder / "disp0GT.pfm";
+  for (const char* name : {"groundtruth.png", "truth.png"})
+    if (fs::exists(folder / name)) file = folder / name;
+  const Plane<float> truth = tool::read_disparity(file, scale_of(folder));
+  std::vector<double> values;
+  for (int y = 0; y < truth.height(); ++y)
+    for (int x = 0; x < truth.width(); ++x)
+      if (std::isfinite(truth.at(x, y))) values.push_back(static_cast<double>(truth.at(x, y)));
+  const PairReport report = check_pair({pictures.left.view(), pictures.right.view()});
+  const DisparityRange& range = report.range;
+  const int last = range.min_disparity + range.disparities - 1;
+  int outside = 0;
+  for (const double value : values) outside += value < range.min_disparity || value > last;
+  std::printf("| %s | %s | %.2f | %.2f | %.1f–%.1f | %.1f–%.1f | %d–%d | %d |\n",
+              (folder.parent_path().filename() / folder.filename()).c_str(), name(report.verdict),
+              report.rows_off, report.rows_off_95, at(values, 0), at(values, 1), range.lowest, range.highest,
+              range.min_disparity, last, outside);
+}
+
+void measure_pairs(const fs::path& data) {
+  std::vector<fs::path> folders;
+  for (const auto& entry : fs::recursive_directory_iterator(data))
+    if (entry.path().filename() == "left.png") folders.push_back(entry.path().parent_path());
+  std::sort(folders.begin(), folders.end());
+  for (const fs::path& folder : folders) measure_pair(folder);
 }
 
 }  // namespace
@@ -165,7 +223,9 @@ void measure_time() {
 int main(int count, char** values) {
   const int cases = count > 1 ? std::atoi(values[1]) : 200;
   parallax::measure_time();
+  if (count > 2) parallax::measure_pairs(values[2]);
   parallax::measure_single_faults(cases);
+  parallax::measure_exchanged(cases);
   parallax::measure_random_rigs(cases);
   return 0;
 }

@@ -83,7 +83,7 @@ void draw_background(const ImageView& left, Canvas& canvas) {
                    ? static_cast<const std::uint8_t*>(left.row(y))[element]
                    : static_cast<const std::uint16_t*>(left.row(y))[element] >> 8;
       };
-      const auto dimmed = static_cast<std::uint8_t>((channel(0) + 2 * channel(1) + channel(2)) / 8);
+      const auto dimmed = static_cast<std::uint8_t>((channel(0) + 2 * channel(1) + channel(2)) / 6);
       canvas.set(x, y, {dimmed, dimmed, dimmed});
     }
 }
@@ -107,7 +107,7 @@ std::vector<std::byte> draw_rows_off(const ImageView& left, const PairReport& re
   const Size size = left.format.size;
   Canvas canvas(size);
   draw_background(left, canvas);
-  const int pixel = std::max(1, size.width / 400);
+  const int pixel = std::max(1, size.width / 320);
   for (const CheckedPoint& point : report.points)
     canvas.dot(static_cast<int>(std::lround(point.left_x)), static_cast<int>(std::lround(point.left_y)),
                pixel + 1, colour_of(static_cast<double>(point.rows_off()) / full));
