@@ -5,11 +5,14 @@
 //     benchmark_check [CASES [DATA]]
 #include "parallax/check.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "check/faulty_pair.h"
 #include "tools/parallax/pictures.h"
