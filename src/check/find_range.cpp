@@ -8,7 +8,7 @@ namespace parallax::check {
 namespace {
 
 constexpr int histogram_steps = 32;
-constexpr int whole_labels = 16;  // matchers search labels in groups of 16 at best
+constexpr int whole_labels = 16;  // matchers search groups of 16 labels fastest
 
 // Whether another point nearby has a like disparity: a wrong match rarely finds one. Rows of points ascend.
 bool is_supported(const std::vector<CheckedPoint>& points, std::size_t index, float reach) {
@@ -45,17 +45,17 @@ void write_histogram(const std::vector<double>& disparities, DisparityRange& ran
 }
 
 // Points are corners, which the nearest and the farthest place need not have. Walls and skies behind a scene often have
-// none, so only the range of a scene with a depth of less than half its distance begins above 0, the disparity of points
-// at infinity.
+// none, so the range reaches 0, the disparity of points at infinity, unless the scene is shallower than half its distance.
 void recommend(Size size, DisparityRange& range) {
   const double margin = 4 + 0.1 * (range.highest - range.lowest);
-  int lowest = static_cast<int>(std::floor(range.lowest - margin));
+  double lowest = std::floor(range.lowest - margin), highest = std::ceil(range.highest + margin);
   if (range.lowest >= 0 && 2 * lowest < range.highest) lowest = 0;
-  const int highest = static_cast<int>(std::ceil(range.highest + margin));
-  lowest = std::clamp(lowest, 1 - size.width, size.width - 1);
-  const int least = std::min(highest, size.width - 1) - lowest + 1;
-  range.min_disparity = lowest;
-  range.disparities = std::max(1, (least + whole_labels - 1) / whole_labels) * whole_labels;
+  if (range.highest <= 0 && 2 * highest > range.lowest) highest = 0;
+  const double most = size.width - 1;
+  lowest = std::clamp(lowest, -most, most);
+  const int least = static_cast<int>(std::clamp(highest, lowest, most) - lowest) + 1;
+  range.min_disparity = static_cast<int>(lowest);
+  range.disparities = (least + whole_labels - 1) / whole_labels * whole_labels;
 }
 
 }  // namespace
