@@ -145,20 +145,23 @@ void measure_random_rigs(int cases) {
     Random random(1000 + i);
     const FaultyPair pair(size, static_cast<std::uint64_t>(1000 + i), random_rig(random));
     const PairReport report = check_pair(pair.pair());
-    std::vector<double> errors, truth, measured;
+    std::vector<double> errors, truth, uncertainties;
     for (int y = 10; y < size.height - 10; y += 20)
       for (int x = 60; x < size.width - 10; x += 20) {
         const auto [right_x, right_y] = pair.true_position(x, y);
         errors.push_back(std::abs(report.model.rows_off(right_x, y, x - right_x) - (right_y - y)));
       }
+    for (const CheckedPoint& point : report.points)
+      uncertainties.push_back(static_cast<double>(point.uncertainty));
+    const double limit = std::max(0.05, at(uncertainties, 0.5));  // as check_pair() has it
     for (const CheckedPoint& point : report.points) {
       const double x = static_cast<double>(point.left_x), y = static_cast<double>(point.left_y);
-      truth.push_back(std::abs(pair.true_position(x, y)[1] - y));
-      measured.push_back(std::abs(static_cast<double>(point.rows_off())));
+      if (static_cast<double>(point.uncertainty) <= limit)
+        truth.push_back(std::abs(pair.true_position(x, y)[1] - y));
     }
     model.push_back(at(errors, 0.95));
-    median.push_back(std::abs(at(measured, 0.5) - at(truth, 0.5)));
-    high.push_back(std::abs(at(measured, 0.95) - at(truth, 0.95)));
+    median.push_back(std::abs(report.rows_off - at(truth, 0.5)));
+    high.push_back(std::abs(report.rows_off_95 - at(truth, 0.95)));
   }
   print_row("all: rows off by the model, 95 % of the picture", model);
   print_row("all: rows off, median", median);

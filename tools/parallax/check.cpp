@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/parallax/check_report.h"
+#include "tools/parallax/check_sequence.h"
 #include "tools/parallax/command_files.h"
 #include "tools/parallax/frames.h"
 #include "tools/parallax/options.h"
@@ -24,7 +25,10 @@ CheckRequest parse_check(const Arguments& arguments) {
   CheckParameters& parameters = request.parameters;
   Options options("check",
                   "Say whether a pair is fit to be matched, which range to search, and what is wrong.");
-  options.add("LEFT", request.pair.left, "Left picture").required();
+  options
+      .add("LEFT", request.pair.left,
+           "Left picture; for a sequence: a folder, a pattern such as left_%04d.png, or a video")
+      .required();
   options.add("RIGHT", request.pair.right, "Right picture");
   options.add_flag("--side-by-side", request.pair.side_by_side,
                    "LEFT contains both views side by side; leave out RIGHT");
@@ -67,7 +71,7 @@ int check_one_pair(const CheckRequest& request) {
     write_output(request.image,
                  draw_rows_off(pictures.left.view(), report, 2 * request.parameters.max_rows_off));
   if (request.json)
-    std::cout << to_json(report).dump(2) << "\n";
+    std::cout << check_json(report).dump(2) << "\n";
   else
     std::cout << describe_check(report);
   return report.fit() ? done : failed;
@@ -76,7 +80,11 @@ int check_one_pair(const CheckRequest& request) {
 }  // namespace
 
 int check_command(const Arguments& arguments) {
-  return check_one_pair(parse_check(arguments));
+  const CheckRequest request = parse_check(arguments);
+  const std::unique_ptr<FrameSource> frames = open_sequence(request.pair);
+  if (!frames) return check_one_pair(request);
+  if (!request.image.empty()) throw UsageError("--image is for a single pair: give two pictures");
+  return check_sequence(*frames, request.parameters, request.json);
 }
 
 }  // namespace parallax::tool

@@ -84,11 +84,11 @@ std::string appearance_lines(const PairReport& report) {
          line("sharpness", with_decimals(report.sharpness, 2) + " (right over left)");
 }
 
-ordered_json to_json(const Exposure& exposure) {
+ordered_json exposure_json(const Exposure& exposure) {
   return {{"gain", exposure.gain}, {"offset", exposure.offset}};
 }
 
-ordered_json to_json(const RowModel& model) {
+ordered_json model_json(const RowModel& model) {
   ordered_json json;
   for (const Coefficient& coefficient : coefficients) {
     const Estimate& estimate = model.*coefficient.estimate;
@@ -106,7 +106,7 @@ ordered_json to_json(const RowModel& model) {
   return json;
 }
 
-ordered_json to_json(const DisparityRange& range) {
+ordered_json range_json(const DisparityRange& range) {
   return {{"points", range.points},
           {"lowest", range.lowest},
           {"highest", range.highest},
@@ -141,7 +141,7 @@ std::string describe_check(const PairReport& report) {
                              " matched, " + std::to_string(report.points.size()) + " agree");
 }
 
-ordered_json to_json(const PairReport& report) {
+ordered_json check_json(const PairReport& report) {
   return {{"verdict", name(report.verdict)},
           {"fit", report.fit()},
           {"side", name(report.side)},
@@ -156,13 +156,13 @@ ordered_json to_json(const PairReport& report) {
             {"median", report.rows_off},
             {"95", report.rows_off_95},
             {"model_95", report.rows_off_model}}},
-          {"model", to_json(report.model)},
-          {"disparities", to_json(report.range)},
-          {"exposure", to_json(report.exposure)},
+          {"model", model_json(report.model)},
+          {"disparities", range_json(report.range)},
+          {"exposure", exposure_json(report.exposure)},
           {"colour",
-           {{"red", to_json(report.colour[0])},
-            {"green", to_json(report.colour[1])},
-            {"blue", to_json(report.colour[2])}}},
+           {{"red", exposure_json(report.colour[0])},
+            {"green", exposure_json(report.colour[1])},
+            {"blue", exposure_json(report.colour[2])}}},
           {"sharpness", report.sharpness}};
 }
 

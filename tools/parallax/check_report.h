@@ -14,7 +14,7 @@ namespace parallax::tool {
 
 // The sentence, the remarks and the figures.
 std::string describe_check(const PairReport& report);
-nlohmann::ordered_json to_json(const PairReport& report);
+nlohmann::ordered_json check_json(const PairReport& report);
 
 // "--min-disparity 0 --disparities 64"
 std::string range_options(const DisparityRange& range);

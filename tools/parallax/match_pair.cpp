@@ -104,7 +104,7 @@ MatchRequest with_automatic_range(MatchRequest request) {
   const PairReport report =
       check_pair({pictures.left.view(), pictures.right.view()}, {.threads = request.threads});
   if (report.side != Side::neither || report.range.disparities == 0 || report.verdict == Verdict::upside_down)
-    throw Error(ErrorCategory::argument, "no range of disparities was found: " + report.sentence);
+    throw Error(ErrorCategory::file, "no range of disparities was found: " + report.sentence);
   if (!report.fit()) complain(report.sentence);
   request.parameters.min_disparity() = report.range.min_disparity;
   request.parameters.disparities() = report.range.disparities;
