@@ -10,12 +10,16 @@ namespace {
 constexpr int histogram_steps = 32;
 constexpr int whole_labels = 16;  // matchers search groups of 16 labels fastest
 
+// Points nearer than this share much of their windows of 17×17 pixels, so that both may be wrong alike.
+constexpr float too_near = 14;
+
 // Whether another point nearby has a like disparity: a wrong match rarely finds one. Rows of points ascend.
 bool is_supported(const std::vector<CheckedPoint>& points, std::size_t index, float reach) {
   const CheckedPoint& point = points[index];
   const auto alike = [&](const CheckedPoint& other) {
     const float distance = std::hypot(other.left_x - point.left_x, other.left_y - point.left_y);
-    return distance <= reach && std::abs(other.disparity() - point.disparity()) <= 1.5f + 0.1f * distance;
+    return distance >= too_near && distance <= reach &&
+           std::abs(other.disparity() - point.disparity()) <= 1.5f + 0.1f * distance;
   };
   for (std::size_t i = index; i-- > 0 && point.left_y - points[i].left_y <= reach;)
     if (alike(points[i])) return true;
@@ -25,7 +29,7 @@ bool is_supported(const std::vector<CheckedPoint>& points, std::size_t index, fl
 }
 
 std::vector<double> supported_disparities(const std::vector<CheckedPoint>& points, Size size) {
-  const float reach = std::max(24.0f, 0.05f * static_cast<float>(size.width));
+  const float reach = std::max(32.0f, 0.05f * static_cast<float>(size.width));
   std::vector<double> disparities;
   for (std::size_t i = 0; i < points.size(); ++i)
     if (is_supported(points, i, reach)) disparities.push_back(points[i].disparity());

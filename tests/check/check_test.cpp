@@ -162,6 +162,50 @@ TEST(CheckTest, TheRangeHoldsTheTruth) {
   }
 }
 
+// Draws a crossing of dark and bright fields, turned by an angle, that fades into the picture.
+void draw_mark(Plane<std::uint8_t>& image, int centre_x, int centre_y, double angle) {
+  const double c = std::cos(angle), s = std::sin(angle);
+  for (int dy = -12; dy <= 12; ++dy)
+    for (int dx = -12; dx <= 12; ++dx) {
+      const double u = c * dx + s * dy, v = c * dy - s * dx, r = std::hypot(dx, dy);
+      const double mark = 128 + 110 * std::clamp(u, -1.0, 1.0) * std::clamp(v, -1.0, 1.0);
+      const double share = std::clamp((8.5 - r) / 2, 0.0, 1.0);
+      std::uint8_t& pixel = image.at(centre_x + dx, centre_y + dy);
+      pixel = static_cast<std::uint8_t>(share * mark + (1 - share) * pixel);
+    }
+}
+
+TEST(CheckTest, LonelyPointsDoNotWidenTheRange) {
+  FaultyPair pair(small, 1, {});
+  Plane<std::uint8_t> left = flipped(pair.left(), false, false), right = flipped(pair.right(), false, false);
+  for (int i = 0; i < 8; ++i) {
+    draw_mark(left, 250 + 40 * (i % 4), 40 + 30 * i, 0.19 * i);
+    draw_mark(right, 250 + 40 * (i % 4) - 100 - 12 * i, 40 + 30 * i, 0.19 * i);
+  }
+  const PairReport report = check_pair({left.view(), right.view()});
+  const auto lonely = std::count_if(report.points.begin(), report.points.end(),
+                                    [](const CheckedPoint& point) { return point.disparity() > 90; });
+  EXPECT_GE(lonely, 4);
+  EXPECT_LT(report.range.highest, 60);
+}
+
+// Moves the right picture to the left, which adds to every disparity.
+TEST(CheckTest, TheRangeOfADeepSceneBeginsAtInfinity) {
+  const FaultyPair pair(small, 1, {});
+  const auto range_with = [&](int more) {
+    Plane<std::uint8_t> right(small);
+    for (int y = 0; y < small.height; ++y)
+      for (int x = 0; x + more < small.width; ++x) right.at(x, y) = pair.right().at(x + more, y);
+    return check_pair({pair.left().view(), right.view()}).range;
+  };
+  const DisparityRange plain = range_with(0), deep = range_with(25), shallow = range_with(120);
+  EXPECT_GT(deep.lowest, plain.lowest + 20);
+  EXPECT_EQ(deep.min_disparity, 0);
+  EXPECT_GT(shallow.min_disparity, 100);
+  EXPECT_LT(shallow.min_disparity, shallow.lowest);
+  EXPECT_LE(shallow.disparities, plain.disparities + 16);
+}
+
 TEST(CheckTest, ExchangedPicturesAreFound) {
   const FaultyPair pair(small, 1, {});
   const PairReport report = check_pair({pair.pair().right, pair.pair().left});
@@ -270,9 +314,10 @@ TEST(CheckTest, ColoursThatDifferAreNamed) {
   EXPECT_NEAR(report.colour[0].gain, 1, 0.02);
   EXPECT_NEAR(report.colour[2].gain, 0.7, 0.02);
   EXPECT_TRUE(has_remark(report, "Colours differ"));
-  EXPECT_FALSE(has_remark(check_pair({view(left), view(left)}), "Colours differ"));
-  // A gray picture beside a coloured one.
-  EXPECT_EQ(check_pair({view(left), pair.right().view()}).verdict, Verdict::fit);
+  // A gray picture beside one in colour.
+  const PairReport gray = check_pair({view(left), pair.right().view()});
+  EXPECT_EQ(gray.verdict, Verdict::fit);
+  EXPECT_FALSE(has_remark(gray, "Colours differ"));
 }
 
 // Twelve bits in words of 16, as many cameras give them.
