@@ -9,6 +9,7 @@
 #include "parallax/belief_propagation.h"
 #include "parallax/block.h"
 #include "parallax/census.h"
+#include "parallax/check.h"
 #include "parallax/compilation.h"
 #include "parallax/data_cost.h"
 #include "parallax/device.h"

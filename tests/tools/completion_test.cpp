@@ -39,7 +39,7 @@ TEST_F(CompletionTest, OffersEveryCommandOfTheHelp) {
     ++commands;
     EXPECT_TRUE(contains(offered, line.substr(2, line.find(' ', 2) - 2) + "\t")) << line;
   }
-  EXPECT_GE(commands, 9);
+  EXPECT_GE(commands, 10);
   EXPECT_EQ(std::count(offered.begin(), offered.end(), '\n'), commands);
   EXPECT_TRUE(candidates("me").starts_with("merge\t"));
   EXPECT_EQ(candidates("nothing"), "");

@@ -31,6 +31,7 @@ std::vector<Device> parse_devices(const std::vector<std::string>& names);
 int run_program(int count, char** values, int (*command)(const Arguments& arguments));
 
 int match_command(const Arguments& arguments);
+int check_command(const Arguments& arguments);
 int eval_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);
 int tune_command(const Arguments& arguments);

@@ -136,6 +136,32 @@ void settle_cost_file(const Options& options, MatchRequest& request) {
   request.range_given = true;
 }
 
+// Removes "--disparities auto", as the option of a method takes numbers only.
+bool take_automatic_range(Arguments& arguments) {
+  const auto joined = std::find(arguments.begin(), arguments.end(), "--disparities=auto");
+  if (joined != arguments.end()) {
+    arguments.erase(joined);
+    return true;
+  }
+  const std::string separate[] = {"--disparities", "auto"};
+  const auto found = std::search(arguments.begin(), arguments.end(), separate, separate + 2);
+  if (found == arguments.end()) return false;
+  arguments.erase(found, found + 2);
+  return true;
+}
+
+void check_automatic_range(const Options& options, const MatchRequest& request, const std::string& command) {
+  if (!request.automatic_range) return;
+  if (command == "plan")
+    throw UsageError(
+        "--disparities auto is for 'parallax match': give the range that 'parallax check' prints");
+  for (const char* other : {"--disparities", "--min-disparity", "--cost-file"})
+    if (options.given(other))
+      throw UsageError(std::string(other) + " and --disparities auto exclude each other: give one of them");
+  if (searches_full_rows(request.parameters))
+    throw UsageError("--full-row searches every column: leave out --disparities auto");
+}
+
 bool is_picture_for_people(const std::string& path) {
   return std::filesystem::path(path).extension() == ".png";
 }
@@ -206,14 +232,18 @@ bool names_folder(const std::string& path) {
   return path.ends_with('/') || std::filesystem::is_directory(path, unknown);
 }
 
-MatchRequest parse_match(const Arguments& arguments, const std::string& command) {
+MatchRequest parse_match(const Arguments& given, const std::string& command) {
   MatchRequest request;
+  Arguments arguments = given;
+  request.automatic_range = take_automatic_range(arguments);
   read_method_and_preset(arguments, command, request.method, request.preset);
   request.parameters = method_preset(request.method, request.preset);
   Options options(command, command == "match" ? "Match a rectified stereo pair, or a sequence of pairs."
                                               : "Cut a pair larger than memory into tiles.");
   add_match_options(options, request, command);
-  options.footer(footer_of(command, request.method));
+  options.footer(
+      (command == "match" ? "--disparities auto searches the range that 'parallax check' recommends. " : "") +
+      footer_of(command, request.method));
   request.range_given = fixes_range(request.parameters);
   options.read(arguments);
   settle_method_options(options, request.parameters);
@@ -222,6 +252,7 @@ MatchRequest parse_match(const Arguments& arguments, const std::string& command)
   request.disparity_uncertainty_given = options.given("--disparity-uncertainty");
   request.mesh_step_given = options.given("--mesh-step");
   settle_cost_file(options, request);
+  check_automatic_range(options, request, command);
   check_request(request);
   return request;
 }
@@ -234,6 +265,8 @@ int match_command(const Arguments& arguments) {
   const MatchRequest request = parse_match(arguments);
   const std::unique_ptr<FrameSource> frames = open_sequence(request);
   if (!frames) return match_pair(request);
+  if (request.automatic_range)
+    throw UsageError("--disparities auto is for a single pair: give the range that 'parallax check' prints");
   if (request.resume || request.largest_tile != Size{} || request.padding != default_tile_padding)
     throw UsageError(
         "--resume, --tile-size and --padding are for a single pair: a sequence is not matched in tiles");

@@ -30,6 +30,7 @@ struct MatchRequest {
   int repeat = 1;
   bool json = false;
   bool range_given = false;  // the search range was chosen by the user or by the preset
+  bool automatic_range = false;  // --disparities auto: the range that check_pair() recommends
   MatcherParameters parameters;
   TunedValues configuration;
   std::string cost_file;  // data costs, instead of the matcher's own

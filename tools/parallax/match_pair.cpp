@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tools/parallax/check_report.h"
 #include "tools/parallax/frames.h"
 #include "tools/parallax/match.h"
 #include "tools/parallax/match_report.h"
@@ -96,10 +97,28 @@ std::optional<int> match_whole(const MatchRequest& request, bool fits) {
   return done;
 }
 
+// Searches the range that the pair shows, and prints it.
+MatchRequest with_automatic_range(MatchRequest request) {
+  if (!request.automatic_range) return request;
+  const PicturePair pictures = read_one_pair(request);
+  const PairReport report =
+      check_pair({pictures.left.view(), pictures.right.view()}, {.threads = request.threads});
+  if (report.side != Side::neither || report.range.disparities == 0 || report.verdict == Verdict::upside_down)
+    throw Error(ErrorCategory::file, "no range of disparities was found: " + report.sentence);
+  if (!report.fit()) complain(report.sentence);
+  request.parameters.min_disparity() = report.range.min_disparity;
+  request.parameters.disparities() = report.range.disparities;
+  request.parameters.validate();
+  request.range_given = true;
+  write_message("searching the range of the pair: " + range_options(report.range) + "\n");
+  return request;
+}
+
 }  // namespace
 
-int match_pair(const MatchRequest& request) {
-  check_outputs(request);
+int match_pair(const MatchRequest& requested) {
+  check_outputs(requested);
+  const MatchRequest request = with_automatic_range(requested);
   const bool first = looks_first(request) && !request.side_by_side;
   if (first && goes_in_tiles(request, PictureParts(request.left).format())) return match_by_tiles(request);
   const std::optional<int> status = match_whole(request, first);

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures check_pair(): its time, the errors of its estimates on pairs with known faults, and, given the folder of
+// Middlebury pairs, its verdict and range on each. docs/check.md has the results.
+//
+//     benchmark_check [CASES [DATA]]
+#include "parallax/check.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "check/faulty_pair.h"
+#include "tools/parallax/pictures.h"
+
+namespace parallax {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Size size{640, 480};
+constexpr double half = 0.5 * size.width;
+
+class Random {
+ public:
+  explicit Random(int seed) : state_(static_cast<std::uint64_t>(seed) * 2654435761u + 88172645463325252u) {}
+  double within(double most) {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 7;
+    state_ ^= state_ << 17;
+    return most * (2 * static_cast<double>(state_ >> 11) * 0x1p-53 - 1);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+double at(std::vector<double>& values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+}
+
+// A fault, and the error of its estimate: in pixels at the edge of the picture, unless its name has another unit.
+struct Fault {
+  const char* name;
+  void (*set)(Random& random, Faults& faults);
+  double (*error)(const PairReport& report, const Faults& faults, double focal);
+};
+
+double error_of_shift(const PairReport& report, const Faults& faults, double) {
+  return report.model.shift.value - faults.rows;
+}
+
+const Fault faults[] = {
+    {"shift", [](Random& r, Faults& f) { f.rows = r.within(10); }, error_of_shift},
+    {"rotation", [](Random& r, Faults& f) { f.roll = r.within(0.02); },
+     [](const PairReport& r, const Faults& f, double) {
+       return r.model.rotation.value - half * std::tan(f.roll);
+     }},
+    {"scale", [](Random& r, Faults& f) { f.scale = 1 + r.within(0.02); },
+     [](const PairReport& r, const Faults& f, double) { return r.model.scale.value - half * (f.scale - 1); }},
+    {"pitch: shift", [](Random& r, Faults& f) { f.pitch = r.within(0.02); },
+     [](const PairReport& r, const Faults& f, double focal) {
+       return r.model.shift.value - focal * std::tan(f.pitch);
+     }},
+    {"pitch: keystone", [](Random& r, Faults& f) { f.pitch = r.within(0.02); },
+     [](const PairReport& r, const Faults& f, double focal) {
+       const double tangent = std::tan(f.pitch);
+       return r.model.pitch.value - half * half / focal * tangent * (1 + tangent * tangent);
+     }},
+    {"yaw: keystone", [](Random& r, Faults& f) { f.yaw = r.within(0.02); },
+     [](const PairReport& r, const Faults& f, double focal) {
+       return r.model.yaw.value - half * half / focal * std::sin(f.yaw);
+     }},
+    {"shear", [](Random& r, Faults& f) { f.higher = r.within(0.02); },
+     [](const PairReport& r, const Faults& f, double) {
+       // Disparities span a tenth of the width.
+       return 0.1 * (r.model.shear.value + half * f.higher);
+     }},
+    {"distortion", [](Random& r, Faults& f) { f.distortion = r.within(0.03); },
+     [](const PairReport& r, const Faults& f, double focal) {
+       return r.model.distortion.value - f.distortion * half * half * half / focal / focal;
+     }},
+    {"shift, noise", [](Random& r, Faults& f) { f.rows = r.within(10), f.noise = 12; }, error_of_shift},
+    {"shift, exposure",
+     [](Random& r, Faults& f) {
+       f.rows = r.within(10), f.gain = 0.8 + r.within(0.15), f.offset = r.within(8);
+     },
+     error_of_shift},
+    {"gain (ratio)", [](Random& r, Faults& f) { f.gain = 0.8 + r.within(0.15), f.offset = 8 + r.within(8); },
+     [](const PairReport& r, const Faults& f, double) { return r.exposure.gain - f.gain; }},
+    {"offset (% of 255)",
+     [](Random& r, Faults& f) { f.gain = 0.8 + r.within(0.15), f.offset = 8 + r.within(8); },
+     [](const PairReport& r, const Faults& f, double) { return (r.exposure.offset - f.offset) / 2.55; }}};
+
+void print_row(const char* name, std::vector<double>& errors) {
+  std::printf("| %s | %zu | %.3f | %.3f | %.3f |\n", name, errors.size(), at(errors, 0.5), at(errors, 0.95),
+              at(errors, 1));
+  std::fflush(stdout);
+}
+
+void measure_single_faults(int cases) {
+  for (const Fault& fault : faults) {
+    std::vector<double> errors;
+    for (int i = 1; i <= cases; ++i) {
+      Random random(i);
+      Faults made;
+      fault.set(random, made);
+      const FaultyPair pair(size, static_cast<std::uint64_t>(i), made);
+      errors.push_back(std::abs(fault.error(check_pair(pair.pair()), made, pair.focal())));
+    }
+    print_row(fault.name, errors);
+  }
+}
+
+// Swaps the views; everything but the sign of the disparities stays.
+void measure_exchanged(int cases) {
+  int found = 0;
+  for (int i = 1; i <= cases; ++i) {
+    const FaultyPair pair(size, static_cast<std::uint64_t>(i), {});
+    const StereoPair right = pair.pair();
+    found += check_pair({right.right, right.left}).verdict == Verdict::exchanged;
+  }
+  std::printf("exchanged pictures found: %d of %d\n", found, cases);
+}
+
+Faults random_rig(Random& random) {
+  Faults f;
+  f.rows = random.within(5), f.roll = random.within(0.01), f.pitch = random.within(0.01),
+  f.yaw = random.within(0.01);
+  f.scale = 1 + random.within(0.01), f.higher = random.within(0.01), f.forward = random.within(0.01);
+  f.distortion = random.within(0.01), f.noise = 4;
+  return f;
+}
+
+// Errors of the model over the picture, and of the median and 95 % of rows off, where all faults come together.
+void measure_random_rigs(int cases) {
+  std::vector<double> model, median, high;
+  for (int i = 1; i <= cases; ++i) {
+    Random random(1000 + i);
+    const FaultyPair pair(size, static_cast<std::uint64_t>(1000 + i), random_rig(random));
+    const PairReport report = check_pair(pair.pair());
+    std::vector<double> errors, truth, uncertainties;
+    for (int y = 10; y < size.height - 10; y += 20)
+      for (int x = 60; x < size.width - 10; x += 20) {
+        const auto [right_x, right_y] = pair.true_position(x, y);
+        errors.push_back(std::abs(report.model.rows_off(right_x, y, x - right_x) - (right_y - y)));
+      }
+    for (const CheckedPoint& point : report.points)
+      uncertainties.push_back(static_cast<double>(point.uncertainty));
+    const double limit = std::max(0.05, at(uncertainties, 0.5));  // as check_pair() has it
+    for (const CheckedPoint& point : report.points) {
+      const double x = static_cast<double>(point.left_x), y = static_cast<double>(point.left_y);
+      if (static_cast<double>(point.uncertainty) <= limit)
+        truth.push_back(std::abs(pair.true_position(x, y)[1] - y));
+    }
+    model.push_back(at(errors, 0.95));
+    median.push_back(std::abs(report.rows_off - at(truth, 0.5)));
+    high.push_back(std::abs(report.rows_off_95 - at(truth, 0.95)));
+  }
+  print_row("all: rows off by the model, 95 % of the picture", model);
+  print_row("all: rows off, median", median);
+  print_row("all: rows off, 95 %", high);
+}
+
+double milliseconds(const StereoPair& pair, int threads) {
+  double least = 1e9;
+  for (int i = 0; i < 30; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    check_pair(pair, {.threads = threads});
+    const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
+    least = std::min(least, taken.count());
+  }
+  return least;
+}
+
+void measure_time() {
+  const FaultyPair pair({1280, 720}, 1, {});
+  for (const int threads : {1, 2})
+    std::printf("1280×720, threads %d: %.1f ms\n", threads, milliseconds(pair.pair(), threads));
+}
+
+// Gray levels of the truth per pixel; 0 = a file of disparities.
+double scale_of(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  if (fs::exists(folder / "disp0GT.pfm")) return 0;
+  if (name.starts_with("tsukuba")) return 16;
+  if (name == "venus" || name == "barn1") return 8;
+  return name == "conesHalfSize" ? 2 : name == "conesFullSizeCropped" ? 1 : 4;
+}
+
+void measure_pair(const fs::path& folder) {
+  const tool::PicturePair pictures = tool::read_pair(folder / "left.png", folder / "right.png");
+  fs::path file = folder / "disp0GT.pfm";
+  for (const char* name : {"groundtruth.png", "truth.png"})
+    if (fs::exists(folder / name)) file = folder / name;
+  const Plane<float> truth = tool::read_disparity(file, scale_of(folder));
+  std::vector<double> values;
+  for (int y = 0; y < truth.height(); ++y)
+    for (int x = 0; x < truth.width(); ++x)
+      if (std::isfinite(truth.at(x, y))) values.push_back(static_cast<double>(truth.at(x, y)));
+  const PairReport report = check_pair({pictures.left.view(), pictures.right.view()});
+  const DisparityRange& range = report.range;
+  const int last = range.min_disparity + range.disparities - 1;
+  int outside = 0;
+  for (const double value : values) outside += value < range.min_disparity || value > last;
+  std::printf("| %s | %s | %.2f | %.2f | %.1f–%.1f | %.1f–%.1f | %d–%d | %d |\n",
+              (folder.parent_path().filename() / folder.filename()).c_str(), name(report.verdict),
+              report.rows_off, report.rows_off_95, at(values, 0), at(values, 1), range.lowest, range.highest,
+              range.min_disparity, last, outside);
+}
+
+void measure_pairs(const fs::path& data) {
+  std::vector<fs::path> folders;
+  for (const auto& entry : fs::recursive_directory_iterator(data))
+    if (entry.path().filename() == "left.png") folders.push_back(entry.path().parent_path());
+  std::sort(folders.begin(), folders.end());
+  for (const fs::path& folder : folders) measure_pair(folder);
+}
+
+}  // namespace
+}  // namespace parallax
+
+int main(int count, char** values) {
+  const int cases = count > 1 ? std::atoi(values[1]) : 200;
+  parallax::measure_time();
+  if (count > 2) parallax::measure_pairs(values[2]);
+  parallax::measure_single_faults(cases);
+  parallax::measure_exchanged(cases);
+  parallax::measure_random_rigs(cases);
+  return 0;
+}

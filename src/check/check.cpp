@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/checks.h"
+#include "core/floating_point.h"
+
+namespace parallax {
+namespace check {
+namespace {
+
+// Fewer corners say nothing.
+constexpr std::size_t least_corners = 30;
+// Fewer points, or a smaller share of the matches, mean that the pictures do not belong together.
+constexpr std::size_t least_points = 20;
+constexpr double least_share = 0.4;
+// Rows off rest on points whose rows are known to this many pixels, or on the better half of all points.
+constexpr double well_located = 0.05;
+// Pixels within which pictures of one place agree.
+constexpr double no_parallax = 0.25;
+// Share of negative disparities in exchanged pictures; pictures of converging cameras have some, too.
+constexpr double mostly = 0.75;
+
+// A picture with its corners.
+struct Sight {
+  GrayImage image;
+  std::vector<Corner> corners;
+  Descriptors words;
+};
+
+Sight see(const ImageView& image, View<const std::uint8_t> mask, float scale, Flip flip,
+          const Workers& workers) {
+  Sight sight;
+  sight.image = gray_image(image, scale, flip, workers);
+  sight.corners = find_corners(sight.image, mask, flip, workers);
+  sight.words = describe(sight.image, sight.corners, workers);
+  return sight;
+}
+
+// What the points of a pair say, with its right picture as it is or flipped.
+struct Evidence {
+  int matched = 0;
+  std::vector<CheckedPoint> points;
+  RowModel model;
+
+  bool agrees() const {
+    return points.size() >= least_points && static_cast<double>(points.size()) >= least_share * matched;
+  }
+  double negative_share() const {
+    const auto negative = std::count_if(points.begin(), points.end(),
+                                        [](const CheckedPoint& point) { return point.disparity() < 0; });
+    return static_cast<double>(negative) / static_cast<double>(std::max<std::size_t>(1, points.size()));
+  }
+};
+
+Evidence gather(const Sight& left, const Sight& right, const CheckParameters& parameters,
+                const Workers& workers) {
+  const Size size = left.image.size();
+  const int rows = std::max(2, static_cast<int>(parameters.search_rows * size.height));
+  const int columns = std::max(2, static_cast<int>(parameters.search_columns * size.width));
+  const std::vector<CornerMatch> matches =
+      match_corners(left.corners, left.words, right.corners, right.words, rows, columns, workers);
+  Evidence evidence;
+  evidence.points = refine_points(left.image, right.image, left.corners, right.corners, matches, workers);
+  evidence.matched = static_cast<int>(matches.size());
+  evidence.model = fit_rows(size, evidence.points);
+  return evidence;
+}
+
+void check_input(const StereoPair& pair) {
+  check_image("left image", pair.left);
+  check_image("right image", pair.right);
+  check_format(pair.left.format);
+  if (pair.left.format != pair.right.format)
+    throw Error(ErrorCategory::argument, "left image is " + text(pair.left.format.size) +
+                                             ", right image is " + text(pair.right.format.size) +
+                                             ", or their depths differ: give two of one format");
+  check_mask("left mask", pair.left_mask, pair.left.format.size);
+  check_mask("right mask", pair.right_mask, pair.right.format.size);
+}
+
+bool same_bytes(const ImageView& left, const ImageView& right) {
+  if (left.channels != right.channels) return false;
+  const std::size_t bytes = static_cast<std::size_t>(left.format.size.width) *
+                            static_cast<std::size_t>(left.channels * static_cast<int>(left.format.depth) / 8);
+  for (int y = 0; y < left.format.size.height; ++y)
+    if (std::memcmp(left.row(y), right.row(y), bytes) != 0) return false;
+  return true;
+}
+
+bool shows_no_parallax(const Evidence& evidence) {
+  std::vector<double> distances;
+  for (const CheckedPoint& point : evidence.points)
+    distances.push_back(std::hypot(point.disparity(), point.rows_off()));
+  return !distances.empty() && quantile(distances, 0.95) < no_parallax;
+}
+
+void measure_rows(const Evidence& evidence, PairReport& report) {
+  std::vector<double> uncertainties, off, model;
+  for (const CheckedPoint& point : evidence.points) uncertainties.push_back(point.uncertainty);
+  const double limit = std::max(well_located, quantile(uncertainties, 0.5));
+  for (const CheckedPoint& point : evidence.points) {
+    if (point.uncertainty > limit) continue;
+    off.push_back(std::abs(point.rows_off()));
+    model.push_back(std::abs(point.rows_off() - point.residual));
+  }
+  report.rows_points = static_cast<int>(off.size());
+  report.rows_off = quantile(off, 0.5);
+  report.rows_off_95 = quantile(off, 0.95);
+  report.rows_off_model = quantile(model, 0.95);
+}
+
+void take(Evidence evidence, PairReport& report) {
+  measure_rows(evidence, report);
+  report.matched = evidence.matched;
+  report.model = evidence.model;
+  report.range = find_range(evidence.points, report.size);
+  report.points = std::move(evidence.points);
+}
+
+// Mirrors both pictures of the evidence.
+void flip_both(Flip flip, Size size, Evidence& evidence) {
+  const auto columns = static_cast<float>(size.width - 1), rows = static_cast<float>(size.height - 1);
+  for (CheckedPoint& point : evidence.points) {
+    if (flip.columns) point.left_x = columns - point.left_x, point.right_x = columns - point.right_x;
+    if (flip.rows) point.left_y = rows - point.left_y, point.right_y = rows - point.right_y;
+  }
+  std::reverse(evidence.points.begin(), evidence.points.end());
+  std::stable_sort(evidence.points.begin(), evidence.points.end(),
+                   [](const CheckedPoint& a, const CheckedPoint& b) { return a.left_y < b.left_y; });
+  evidence.model = fit_rows(size, evidence.points);
+}
+
+struct Trial {
+  Flip flip;
+  Verdict verdict;
+};
+constexpr Trial trials[] = {{{true, false}, Verdict::mirrored},
+                            {{false, true}, Verdict::upside_down},
+                            {{true, true}, Verdict::turned}};
+
+// Looks for the picture that is mirrored or turned. If both pictures were, disparities would only change their sign. So
+// where the flipped right picture gives negative disparities, the left one is at fault.
+bool explain_by_flip(const StereoPair& pair, const Sight& left, float scale,
+                     const CheckParameters& parameters, const Workers& workers, PairReport& report) {
+  Evidence best;
+  const Trial* found = nullptr;
+  Sight flipped;
+  for (const Trial& trial : trials) {
+    Sight right = see(pair.right, pair.right_mask, scale, trial.flip, workers);
+    Evidence evidence = gather(left, right, parameters, workers);
+    if (!evidence.agrees() || evidence.points.size() <= best.points.size()) continue;
+    best = std::move(evidence);
+    found = &trial;
+    flipped = std::move(right);
+  }
+  if (found == nullptr) return false;
+  report.verdict = found->verdict;
+  report.points = best.points;
+  compare_appearance(pair, left.image, flipped.image, found->flip, scale, workers, report);
+  if (found->flip.columns) {
+    report.side = best.negative_share() > 0.5 ? Side::left : Side::right;
+    if (report.side == Side::left) flip_both(found->flip, report.size, best);
+  }
+  take(std::move(best), report);
+  return true;
+}
+
+Verdict judge(const PairReport& report, const Evidence& evidence, const CheckParameters& parameters) {
+  if (shows_no_parallax(evidence)) return Verdict::identical;
+  if (evidence.negative_share() > mostly) return Verdict::exchanged;
+  return report.rows_off_95 > parameters.max_rows_off ? Verdict::rows_off : Verdict::fit;
+}
+
+void examine(const StereoPair& pair, const CheckParameters& parameters, PairReport& report) {
+  const Workers workers(parameters.threads);
+  const float scale = gray_scale(pair);
+  const Sight left = see(pair.left, pair.left_mask, scale, {}, workers);
+  const Sight right = see(pair.right, pair.right_mask, scale, {}, workers);
+  report.left_corners = static_cast<int>(left.corners.size());
+  report.right_corners = static_cast<int>(right.corners.size());
+  if (same_bytes(pair.left, pair.right)) {
+    report.verdict = Verdict::identical;
+    return;
+  }
+  if (std::min(left.corners.size(), right.corners.size()) < least_corners) {
+    const bool both = std::max(left.corners.size(), right.corners.size()) < least_corners;
+    report.verdict = Verdict::too_little_texture;
+    report.side = both ? Side::neither : left.corners.size() < least_corners ? Side::left : Side::right;
+    return;
+  }
+  Evidence evidence = gather(left, right, parameters, workers);
+  report.matched = evidence.matched;
+  if (!evidence.agrees()) {
+    if (!explain_by_flip(pair, left, scale, parameters, workers, report)) report.verdict = Verdict::unrelated;
+    return;
+  }
+  measure_rows(evidence, report);
+  report.verdict = judge(report, evidence, parameters);
+  take(std::move(evidence), report);
+  compare_appearance(pair, left.image, right.image, {}, scale, workers, report);
+}
+
+}  // namespace
+}  // namespace check
+
+void CheckParameters::validate() const {
+  check_range("search_rows", search_rows, 0.001, 0.5);
+  check_range("search_columns", search_columns, 0.01, 1.0);
+  check_range("max_rows_off", max_rows_off, 0.01, 100.0);
+  check_threads(threads);
+}
+
+const char* name(Verdict verdict) {
+  constexpr const char* names[] = {"fit",    "rows_off",  "exchanged",          "mirrored", "upside_down",
+                                   "turned", "identical", "too_little_texture", "unrelated"};
+  return names[static_cast<int>(verdict)];
+}
+
+const char* name(Side side) {
+  constexpr const char* names[] = {"neither", "left", "right"};
+  return names[static_cast<int>(side)];
+}
+
+PairReport check_pair(const StereoPair& pair, const CheckParameters& parameters) {
+  const DefaultFloatingPoint environment;
+  parameters.validate();
+  check::check_input(pair);
+  PairReport report;
+  report.size = pair.left.format.size;
+  check::examine(pair, parameters, report);
+  check::write_sentences(parameters, report);
+  return report;
+}
+
+}  // namespace parallax

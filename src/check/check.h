@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of a check. Each is a function in a file of its own; check.cpp calls them in this order.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "parallax/check.h"
+
+#include "core/workers.h"
+
+namespace parallax::check {
+
+// A gray picture of values from 0 to 255, and its binomial smoothing by 5×5 pixels.
+struct GrayImage {
+  Plane<float> sharp, smooth;
+
+  Size size() const { return sharp.size(); }
+};
+
+// Which way a picture is read.
+struct Flip {
+  bool columns = false;  // from right to left
+  bool rows = false;     // from bottom to top
+};
+
+// The factor that takes gray values of the pair to 255 at most.
+float gray_scale(const StereoPair& pair);
+GrayImage gray_image(const ImageView& image, float scale, Flip flip, const Workers& workers);
+
+struct Corner {
+  int x = 0, y = 0;
+  float strength = 0;
+};
+
+// Pixels around a corner that the next steps read.
+inline constexpr int corner_margin = 12;
+
+// Corners by Shi and Tomasi's measure, spread over the image, row by row. An empty mask masks nothing.
+std::vector<Corner> find_corners(const GrayImage& image, View<const std::uint8_t> mask, Flip flip,
+                                 const Workers& workers);
+
+// Signs of differences around each corner, 224 bits in four words: word w of corner i is words[w·pitch + i].
+struct Descriptors {
+  static constexpr int words_each = 4;
+
+  std::vector<std::uint64_t> words;
+  std::size_t pitch = 0;
+};
+Descriptors describe(const GrayImage& image, const std::vector<Corner>& corners, const Workers& workers);
+
+// Sets distances[i] to the number of bits in which corner first + i differs from corner `index` of the others.
+void hamming_distances(const Descriptors& others, int index, const Descriptors& corners, int first, int count,
+                       std::uint16_t* distances);
+
+// Indices of a left and a right corner.
+struct CornerMatch {
+  int left, right;
+};
+
+// Corners that are each other's best match and clearly better than the second best.
+std::vector<CornerMatch> match_corners(const std::vector<Corner>& left, const Descriptors& left_words,
+                                       const std::vector<Corner>& right, const Descriptors& right_words,
+                                       int rows, int columns, const Workers& workers);
+
+// Positions of matches to a fraction of a pixel; matches without one are left out.
+std::vector<CheckedPoint> refine_points(const GrayImage& left, const GrayImage& right,
+                                        const std::vector<Corner>& left_corners,
+                                        const std::vector<Corner>& right_corners,
+                                        const std::vector<CornerMatch>& matches, const Workers& workers);
+
+// Fits the model, sets the points' residuals, and removes points that do not agree with it.
+RowModel fit_rows(Size size, std::vector<CheckedPoint>& points);
+
+DisparityRange find_range(const std::vector<CheckedPoint>& points, Size size);
+
+// Sets exposure, colour and sharpness of the report from its points.
+void compare_appearance(const StereoPair& pair, const GrayImage& left, const GrayImage& right, Flip flip,
+                        float scale, const Workers& workers, PairReport& report);
+
+// Sets the sentence and the remarks.
+void write_sentences(const CheckParameters& parameters, PairReport& report);
+
+// The value below which this share of the values lies; they are reordered. 0 without values.
+double quantile(std::vector<double>& values, double share);
+
+}  // namespace parallax::check

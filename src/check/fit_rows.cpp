@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model of row differences: first shift, rotation and scale by MSAC (Torr and Zisserman 2000), then all terms by
+// iteratively reweighted least squares with Tukey's weights.
+#include <algorithm>
+#include <cmath>
+
+#include "check/check.h"
+#include "check/linear.h"
+
+namespace parallax::check {
+namespace {
+
+constexpr int terms = RowModel::terms;
+constexpr int first_terms = 3;        // shift, rotation, scale
+constexpr int draws = 300;            // of three points; a third of good points suffices
+constexpr double coarse = 3;          // pixels from the first model that a good point may have
+constexpr double least_noise = 0.03;  // pixels
+constexpr double tukey = 4.685;       // 95 % efficiency
+constexpr int rounds = 12;
+// Standard deviations that the coefficients have before any point is seen, in pixels. They only decide what points do
+// not hold.
+constexpr double unlikely_first = 1000, unlikely = 20;
+constexpr double held_below = 1;  // uncertainty in pixels
+// Points farther from the model than this many pixels, and than 4 standard deviations, are wrong matches.
+constexpr double wrong = 1.5;
+
+struct Equation {
+  Vector<terms> terms_at;
+  double rows_off;
+  double variance;
+};
+
+Vector<terms> terms_at(const RowModel& model, double right_x, double left_y, double disparity) {
+  const double h = model.half_width;
+  const double u = (right_x - model.centre_x) / h, v = (left_y - model.centre_y) / h;
+  const double w = (disparity - model.centre_disparity) / h;
+  return {1, u, v, u * v, v * v, w, v * w, v * (u * u + v * v)};
+}
+
+std::array<Estimate RowModel::*, terms> coefficients() {
+  return {&RowModel::shift, &RowModel::rotation, &RowModel::scale,   &RowModel::yaw,
+          &RowModel::pitch, &RowModel::shear,    &RowModel::forward, &RowModel::distortion};
+}
+
+template <int n>
+double residual(const Equation& equation, const Vector<n>& model) {
+  double rest = equation.rows_off;
+  for (std::size_t k = 0; k < n; ++k) rest -= model[k] * equation.terms_at[k];
+  return rest;
+}
+
+// A generator of its own, so that every machine draws the same samples: xorshift (Marsaglia 2003).
+class Draw {
+ public:
+  std::size_t below(std::size_t count) {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 7;
+    state_ ^= state_ << 17;
+    return static_cast<std::size_t>(state_ % count);
+  }
+
+ private:
+  std::uint64_t state_ = 0x9e3779b97f4a7c15u;
+};
+
+// The plane through three points.
+std::optional<Vector<first_terms>> plane_through(const std::array<const Equation*, 3>& points) {
+  Cholesky<first_terms>::Matrix products{};
+  Vector<first_terms> sums{};
+  for (const Equation* point : points)
+    for (std::size_t i = 0; i < first_terms; ++i) {
+      sums[i] += point->terms_at[i] * point->rows_off;
+      for (std::size_t j = 0; j <= i; ++j) products[i][j] += point->terms_at[i] * point->terms_at[j];
+    }
+  const auto factor = Cholesky<first_terms>::of(products);
+  if (!factor) return std::nullopt;
+  return factor->solve(sums);
+}
+
+double cost(const std::vector<Equation>& equations, const Vector<first_terms>& model) {
+  double sum = 0;
+  for (const Equation& equation : equations) {
+    const double rest = residual<first_terms>(equation, model);
+    sum += std::min(rest * rest, coarse * coarse);
+  }
+  return sum;
+}
+
+Vector<terms> first_model(const std::vector<Equation>& equations) {
+  Draw draw;
+  Vector<first_terms> best{};
+  double least = cost(equations, best);
+  for (int i = 0; i < draws; ++i) {
+    const auto point = [&] { return &equations[draw.below(equations.size())]; };
+    const std::array<const Equation*, 3> drawn = {point(), point(), point()};
+    const auto model = plane_through(drawn);
+    if (!model) continue;
+    const double sum = cost(equations, *model);
+    if (sum >= least) continue;
+    least = sum;
+    best = *model;
+  }
+  return {best[0], best[1], best[2]};
+}
+
+// The standard deviation of residuals, by their median distance from 0 among points near the model.
+double noise_of(const std::vector<Equation>& equations, const Vector<terms>& model, double near) {
+  std::vector<double> distances;
+  for (const Equation& equation : equations) {
+    const double distance = std::abs(residual<terms>(equation, model));
+    if (distance < near) distances.push_back(distance);
+  }
+  return std::max(least_noise, 1.4826 * quantile(distances, 0.5));
+}
+
+struct Fit {
+  Vector<terms> values{};
+  Vector<terms> uncertainties{};
+  double noise = 0;
+};
+
+// One round of reweighting. False if nothing could be solved.
+bool improve(const std::vector<Equation>& equations, double noise, Fit& fit) {
+  Cholesky<terms>::Matrix products{};
+  Vector<terms> sums{};
+  for (const Equation& equation : equations) {
+    const double variance = noise * noise + equation.variance;
+    const double rest = residual<terms>(equation, fit.values);
+    const double share = rest * rest / (tukey * tukey * variance);
+    if (share >= 1) continue;
+    const double weight = (1 - share) * (1 - share) / variance;
+    for (std::size_t i = 0; i < terms; ++i) {
+      sums[i] += weight * equation.terms_at[i] * equation.rows_off;
+      for (std::size_t j = 0; j <= i; ++j)
+        products[i][j] += weight * equation.terms_at[i] * equation.terms_at[j];
+    }
+  }
+  for (std::size_t i = 0; i < terms; ++i) {
+    const double prior = i < first_terms ? unlikely_first : unlikely;
+    products[i][i] += 1 / (prior * prior);
+  }
+  const auto factor = Cholesky<terms>::of(products);
+  if (!factor) return false;
+  fit.values = factor->solve(sums);
+  for (int i = 0; i < terms; ++i)
+    fit.uncertainties[static_cast<std::size_t>(i)] = std::sqrt(factor->inverse_diagonal(i));
+  return true;
+}
+
+Fit fit_all(const std::vector<Equation>& equations) {
+  Fit fit;
+  fit.values = first_model(equations);
+  double near = coarse;
+  for (int round = 0; round < rounds; ++round) {
+    fit.noise = noise_of(equations, fit.values, near);
+    if (!improve(equations, fit.noise, fit)) break;
+    near = std::max(wrong, 4 * fit.noise);
+  }
+  return fit;
+}
+
+RowModel empty_model(Size size, const std::vector<CheckedPoint>& points) {
+  RowModel model;
+  model.centre_x = 0.5 * (size.width - 1);
+  model.centre_y = 0.5 * (size.height - 1);
+  model.half_width = 0.5 * size.width;
+  std::vector<double> disparities;
+  for (const CheckedPoint& point : points) disparities.push_back(point.disparity());
+  model.centre_disparity = quantile(disparities, 0.5);
+  return model;
+}
+
+void measure_residuals(std::vector<CheckedPoint>& points, double noise, RowModel& model) {
+  for (CheckedPoint& point : points)
+    point.residual =
+        point.rows_off() - static_cast<float>(model.rows_off(point.right_x, point.left_y, point.disparity()));
+  const double limit = std::max(wrong, 4 * noise);
+  std::erase_if(points, [&](const CheckedPoint& point) { return std::abs(point.residual) > limit; });
+  std::vector<double> distances;
+  for (const CheckedPoint& point : points) distances.push_back(std::abs(point.residual));
+  model.residual = quantile(distances, 0.5);
+  model.residual_95 = quantile(distances, 0.95);
+}
+
+}  // namespace
+
+double quantile(std::vector<double>& values, double share) {
+  if (values.empty()) return 0;
+  const auto position = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1) + 0.5);
+  std::nth_element(values.begin(), values.begin() + position, values.end());
+  return values[static_cast<std::size_t>(position)];
+}
+
+RowModel fit_rows(Size size, std::vector<CheckedPoint>& points) {
+  RowModel model = empty_model(size, points);
+  if (points.size() < first_terms) return model;
+  std::vector<Equation> equations;
+  for (const CheckedPoint& point : points)
+    equations.push_back({terms_at(model, point.right_x, point.left_y, point.disparity()), point.rows_off(),
+                         static_cast<double>(point.uncertainty) * point.uncertainty});
+  const Fit fit = fit_all(equations);
+  const auto members = coefficients();
+  for (std::size_t i = 0; i < terms; ++i)
+    model.*members[i] = {fit.values[i], fit.uncertainties[i], fit.uncertainties[i] < held_below};
+  measure_residuals(points, fit.noise, model);
+  return model;
+}
+
+}  // namespace parallax::check
+
+namespace parallax {
+
+double RowModel::rows_off(double right_x, double left_y, double disparity) const {
+  const auto values = check::terms_at(*this, right_x, left_y, disparity);
+  const auto members = check::coefficients();
+  double sum = 0;
+  for (std::size_t i = 0; i < terms; ++i) sum += values[i] * (this->*members[i]).value;
+  return sum;
+}
+
+double RowModel::rotation_degrees() const {
+  return std::atan(rotation.value / half_width) * 57.29577951308232;
+}
+
+double RowModel::shear_degrees() const {
+  return std::atan(shear.value / half_width) * 57.29577951308232;
+}
+
+}  // namespace parallax

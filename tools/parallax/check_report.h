@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What 'parallax check' prints and draws.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "parallax/check.h"
+
+namespace parallax::tool {
+
+// The sentence, the remarks and the figures.
+std::string describe_check(const PairReport& report);
+nlohmann::ordered_json check_json(const PairReport& report);
+
+// "--min-disparity 0 --disparities 64"
+std::string range_options(const DisparityRange& range);
+
+// A PNG: a dot for each point over the dimmed left picture. Its colour says how far the point lies lower (red) or higher
+// (blue) in the right picture; the bar at the bottom has the scale, which ends at `full` pixels.
+std::vector<std::byte> draw_rows_off(const ImageView& left, const PairReport& report, double full);
+
+}  // namespace parallax::tool
