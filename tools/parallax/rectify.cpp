@@ -62,7 +62,7 @@ void check_request(const RectifyRequest& request) {
   if (!(request.parameters.zoom > 0)) throw UsageError("--zoom must be above 0");
 }
 
-RectifyRequest read_request(const Arguments& arguments) {
+RectifyRequest read_rectify_request(const Arguments& arguments) {
   RectifyRequest request;
   RectifyParameters& parameters = request.parameters;
   Options options("rectify", "Turn the pictures of two calibrated cameras into a rectified pair.");
@@ -138,7 +138,7 @@ void write_results(const RectifyRequest& request, const Rectification& rectifica
 }  // namespace
 
 int rectify_command(const Arguments& arguments) {
-  const RectifyRequest request = read_request(arguments);
+  const RectifyRequest request = read_rectify_request(arguments);
   register_files(request);
   Device device = Device::parse(request.device);
   device.threads = request.threads;
