@@ -236,11 +236,11 @@ TEST(RigsTest, KittiHasFourCameras) {
   expected.translation[0] = -0.54;
   expect_near(parse_rig(Files{kitti_rectified}, gray), expected);
   gray.cameras = {0, 9};
-  expect_refused({kitti_rectified}, "calib.txt: P9 is missing", gray);
+  expect_refused({kitti_rectified}, "calib.txt: P9 is missing: give the numbers of two cameras", gray);
   RigChoices left_of_all;
   left_of_all.cameras = {0, 3};
   expect_refused({with(kitti, "1.392000e+03 5.120000e+02", "1280 720")},
-                 "calib_cam_to_cam.txt: K_00 is missing", left_of_all);
+                 "calib_cam_to_cam.txt: K_00 is missing: give the numbers of two cameras", left_of_all);
   expect_refused({kitti_rectified},
                  "calib.txt: the size of the images is missing: give the size of the images");
 }
