@@ -236,11 +236,11 @@ TEST(RigsTest, KittiHasFourCameras) {
   expected.translation[0] = -0.54;
   expect_near(parse_rig(Files{kitti_rectified}, gray), expected);
   gray.cameras = {0, 9};
-  expect_refused({kitti_rectified}, "calib.txt: P9 is missing", gray);
+  expect_refused({kitti_rectified}, "calib.txt: P9 is missing: give the numbers of two cameras", gray);
   RigChoices left_of_all;
   left_of_all.cameras = {0, 3};
   expect_refused({with(kitti, "1.392000e+03 5.120000e+02", "1280 720")},
-                 "calib_cam_to_cam.txt: K_00 is missing", left_of_all);
+                 "calib_cam_to_cam.txt: K_00 is missing: give the numbers of two cameras", left_of_all);
   expect_refused({kitti_rectified},
                  "calib.txt: the size of the images is missing: give the size of the images");
 }
@@ -334,6 +334,7 @@ TEST(RigsTest, BadFilesAreRefusedByKey) {
       {opencv("image_height: 720\n", ""), "extrinsics.yml: image_height is missing"},
       {opencv("M1:", "M0:"), "extrinsics.yml: M1 is missing"},
       {opencv("cols: 3", "cols: 4"), "intrinsics.yml: M1 is not a matrix of 3×3"},
+      {opencv("rows: 3", "rows: 3.5"), "intrinsics.yml: M1 is not a matrix of 3×3"},
       {opencv("rows: 3", "rows: 4294967299"), "intrinsics.yml: M1 is not a matrix of 3×3"},
       {opencv("360., 0., 0., 1. ]", "360., 0., 0. ]"), "intrinsics.yml: M1 has 8 numbers instead of 9"},
       {opencv("640.", ".Nan"), "intrinsics.yml: M1 holds a value that is not a finite number"},
@@ -474,6 +475,27 @@ TEST(RigsTest, HostileFilesEndSoon) {
   for (int i = 0; i < 100'000; ++i) tags += "<a>";
   expect_refused({{"deep.xml", tags}},
                  "deep.xml is not readable: give the calibration that cv::FileStorage wrote");
+}
+
+// Only so many values are converted.
+TEST(RigsTest, LongListsAreNotReadToTheirEnds) {
+  std::string commas = "1", spaces = "1";
+  for (int i = 1; i < 1000; ++i) {
+    commas += ", 1";
+    spaces += " 1";
+  }
+  const std::string message = "M1 has at least 64 numbers instead of 9",
+                    image = "\"image_width\": 9, \"image_height\": 9";
+  expect_refused(
+      {{"a.yml", "%YAML:1.0\n---\nimageSize: [9, 9]\nM1: {rows: 3, cols: 3, data: [" + commas + "]}\n"}},
+      "a.yml: " + message);
+  expect_refused({{"a.json", "{" + image + R"(, "M1": {"rows": 3, "cols": 3, "data": [)" + commas + "]}}"}},
+                 "a.json: " + message);
+  expect_refused({{"a.xml", "<opencv_storage><Size>9 9</Size><M1><rows>3</rows><cols>3</cols><data>" +
+                                spaces + "</data></M1></opencv_storage>"}},
+                 "a.xml: " + message);
+  expect_refused({with(kitti, "K_02: ", "K_02: " + spaces + "\nold: ")},
+                 "calib_cam_to_cam.txt: K_02 has at least 64 numbers instead of 9");
 }
 
 // A random rig with as many coefficients as a format can hold.

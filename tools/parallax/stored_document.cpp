@@ -15,11 +15,9 @@
 namespace parallax::tool {
 namespace {
 
-constexpr std::size_t most_values = 64;
-
 // 0 for a number that is not a small integer: converted to an int, it could wrap to the right value.
 int count_of(double number) {
-  return number >= 1 && number <= static_cast<double>(most_values) && number == std::floor(number)
+  return number >= 1 && number <= static_cast<double>(most_stored_values) && number == std::floor(number)
              ? static_cast<int>(number)
              : 0;
 }
@@ -55,7 +53,7 @@ class YamlDocument : public StoredDocument {
     std::vector<double> values;
     if (!node || !node.IsSequence()) return values;
     for (const YAML::Node& value : node) {
-      if (values.size() == most_values) break;
+      if (values.size() == most_stored_values) break;
       values.push_back(number(value));
     }
     return values;
@@ -95,7 +93,7 @@ class JsonDocument : public StoredDocument {
   static std::vector<double> list(const nlohmann::json& node) {
     std::vector<double> values;
     if (!node.is_array()) return values;
-    for (std::size_t i = 0; i < node.size() && i < most_values; ++i) values.push_back(number(node[i]));
+    for (std::size_t i = 0; i < node.size() && i < most_stored_values; ++i) values.push_back(number(node[i]));
     return values;
   }
 
@@ -142,7 +140,7 @@ class XmlDocument : public StoredDocument {
     std::string_view text = node->GetText();
     constexpr std::string_view spaces = " \t\r\n";
     for (std::size_t start; (start = text.find_first_not_of(spaces)) != std::string_view::npos;) {
-      if (values.size() == most_values) break;
+      if (values.size() == most_stored_values) break;
       text.remove_prefix(start);
       const std::string_view word = text.substr(0, text.find_first_of(spaces));
       double value = NAN;

@@ -2,6 +2,7 @@
 // Documents as OpenCV's cv::FileStorage writes them, in any of its three formats.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,8 +16,11 @@ struct StoredMatrix {
   std::vector<double> values;
 };
 
-// The entries at the top of a document. Only those that are requested are converted, and no more than 64 values of each, so
-// that a file of few bytes, such as one of YAML aliases, takes little time and memory.
+// Lists are read to this length.
+inline constexpr std::size_t most_stored_values = 64;
+
+// The entries at the top of a document. Only those that are requested are converted, so that a file of few bytes, such as one
+// of YAML aliases, takes little time and memory.
 class StoredDocument {
  public:
   virtual ~StoredDocument() = default;
