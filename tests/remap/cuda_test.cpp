@@ -29,8 +29,11 @@ TEST_F(CudaRemapTest, EnqueuesOnTheStreamOfItsCallerAndWaitsForNothing) {
     problem.depth = Depth::bits8;
     problem.channels = 1;
     problem.masks = true;
-    Picture left(problem.rig.left.size, Depth::bits8, 1), right(problem.rig.right.size, Depth::bits8, 1);
-    left.fill(3), right.fill(4);
+    Plane<std::uint8_t> left(problem.rig.left.size), right(problem.rig.right.size);
+    std::mt19937 random(3);
+    for (Plane<std::uint8_t>* image : {&left, &right})
+      for (int y = 0; y < image->height(); ++y)
+        for (int x = 0; x < image->width(); ++x) image->at(x, y) = static_cast<std::uint8_t>(random());
     DeviceImages images(context);
     const ImageView left_there = images.image(left.view()), right_there = images.image(right.view());
     View<std::uint8_t> to[4];
