@@ -24,7 +24,7 @@ TEST_F(CudaRemapTest, EnqueuesOnTheStreamOfItsCallerAndWaitsForNothing) {
   for (const int gap : {0, 1, 4}) {
     RemapCase problem = random_remap(7);
     problem.rig = chessboard_rig();
-    problem.to = rectify(problem.rig, {.alpha = 1, .size = {64, 33}});
+    problem.to = rectify(problem.rig, {.alpha = 1, .size = {63, 33}});
     problem.interpolation = Interpolation::bilinear;
     problem.depth = Depth::bits8;
     problem.channels = 1;
@@ -54,6 +54,10 @@ TEST_F(CudaRemapTest, EnqueuesOnTheStreamOfItsCallerAndWaitsForNothing) {
     for (int i = 0; i < 4; ++i) {
       const Result fetched = images.result({images.plane<float>(problem.to.size, 0), to[i]});
       EXPECT_TRUE(same_bytes(fetched.status, expected[i])) << "view " << i << ", gap " << gap;
+      const View<std::uint8_t> with_gaps(to[i].data, {63 + gap, 33});
+      const Result all = images.result({images.plane<float>(with_gaps.size, 0), with_gaps});
+      for (int y = 0; y < 33; ++y)
+        for (int x = 63; x < 63 + gap; ++x) EXPECT_EQ(all.status.at(x, y), 0xA5) << "a gap was written";
     }
   }
 }
