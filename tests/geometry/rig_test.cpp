@@ -145,7 +145,7 @@ TEST(RigTest, BadJsonIsRefusedByKey) {
       {json_with("[1280,720]", "[1280]"), "r.json: left.size has 1 numbers: give 2"},
       {json_with("[1280,720]", "[1280,0]"), "r.json: left.size holds a side that is not an integer"},
       {json_with("[1280,720]", "[1280,4294967297]"), "r.json: left.size holds a side that is not an integer"},
-      {json_with("[1280,720]", "[1280,0.5]"), "r.json: left.size holds a side that is not an integer"},
+      {json_with("[1280,720]", "[1280,720.5]"), "r.json: left.size holds a side that is not an integer"},
       {json_with("[700.125,701.5]", "700"), "r.json: left.focal is not a list of numbers"},
       {json_with("[700.125,701.5]", "[\"a\", 1]"), "r.json: left.focal holds something that is not a number"},
       {json_with("700.125", "-1"), "r.json: left.focal_x is -1: choose a focal length above 0"},

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cmath>
-#include <new>
 #include <vector>
 
 #include "parallax/error.h"
@@ -49,15 +48,8 @@ Calibration calibration_in(const StoredDocument& document, const std::string& na
 }
 
 Calibration parse_opencv(StoredFormat format, std::string_view text, const std::string& name) {
-  std::unique_ptr<StoredDocument> document;
-  try {
-    document = parse_stored(format, text);
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception&) {
-    fail(name, " is not a readable OpenCV calibration: give the file that cv::FileStorage wrote");
-  }
-  return calibration_in(*document, name);
+  return calibration_in(*parse_stored(format, text, name, "the calibration that cv::FileStorage wrote"),
+                        name);
 }
 
 }  // namespace

@@ -43,6 +43,12 @@ Vector3 centre_of_right(const Rig& rig) {
   return exchanged(rig).translation;
 }
 
+// Without the sign of a number that is rounded to 0.
+std::string rounded(double number, int decimals) {
+  const std::string text = with_decimals(number, decimals);
+  return text.find_first_not_of("-0.") == std::string::npos ? with_decimals(0, decimals) : text;
+}
+
 void print_line(const std::string& what, const std::string& value) {
   std::cout << std::left << std::setw(18) << what << value << "\n";
 }
@@ -65,12 +71,11 @@ void print_rig(const Rig& rig, bool in_metres) {
   print_camera("right camera", rig.right);
   const auto [x, y, z] = centre_of_right(rig);
   const std::string unit = in_metres ? " m" : " in the unit of the file";
-  print_line("baseline", with_decimals(length(rig.translation), 6) + unit + ": " + with_decimals(x, 6) +
-                             " right, " + with_decimals(y, 6) + " down, " + with_decimals(z, 6) + " forward");
+  print_line("baseline", with_decimals(length(rig.translation), 6) + unit + ": " + rounded(x, 6) +
+                             " right, " + rounded(y, 6) + " down, " + rounded(z, 6) + " forward");
   const Vector3 angles = angles_of(rig);
-  print_line("rotation", with_decimals(length(angles), 4) + "°: " + with_decimals(angles[0], 4) +
-                             "° about x, " + with_decimals(angles[1], 4) + "° about y, " +
-                             with_decimals(angles[2], 4) + "° about z");
+  print_line("rotation", with_decimals(length(angles), 4) + "°: " + rounded(angles[0], 4) + "° about x, " +
+                             rounded(angles[1], 4) + "° about y, " + rounded(angles[2], 4) + "° about z");
 }
 
 void print_json(const Rig& rig, RigFormat format, bool in_metres) {
@@ -140,7 +145,7 @@ int rig_command(const Arguments& arguments) {
   const std::vector<RigFile> contents = read_rig_files(request.inputs);
   const Rig rig = parse_rig(contents, request.choices);
   if (*request.convert) {
-    write_rig(rig, request.format ? *request.format : rig_format_of(request.outputs), request.outputs);
+    write_rig(rig, request.format ? *request.format : format_of_outputs(request.outputs), request.outputs);
     return done;
   }
   const RigFormat format = format_of_rig(contents);

@@ -3,20 +3,21 @@
 
 #include <charconv>
 #include <cmath>
+#include <new>
 #include <stdexcept>
 
 #include <nlohmann/json.hpp>
 #include <tinyxml2.h>
 #include <yaml-cpp/yaml.h>
 
+#include "parallax/error.h"
+
 namespace parallax::tool {
 namespace {
 
-constexpr std::size_t most_values = 64;
-
 // 0 for a number that is not a small integer: converted to an int, it could wrap to the right value.
 int count_of(double number) {
-  return number >= 1 && number <= static_cast<double>(most_values) && number == std::floor(number)
+  return number >= 1 && number <= static_cast<double>(most_stored_values) && number == std::floor(number)
              ? static_cast<int>(number)
              : 0;
 }
@@ -52,7 +53,7 @@ class YamlDocument : public StoredDocument {
     std::vector<double> values;
     if (!node || !node.IsSequence()) return values;
     for (const YAML::Node& value : node) {
-      if (values.size() == most_values) break;
+      if (values.size() == most_stored_values) break;
       values.push_back(number(value));
     }
     return values;
@@ -92,7 +93,7 @@ class JsonDocument : public StoredDocument {
   static std::vector<double> list(const nlohmann::json& node) {
     std::vector<double> values;
     if (!node.is_array()) return values;
-    for (std::size_t i = 0; i < node.size() && i < most_values; ++i) values.push_back(number(node[i]));
+    for (std::size_t i = 0; i < node.size() && i < most_stored_values; ++i) values.push_back(number(node[i]));
     return values;
   }
 
@@ -139,7 +140,7 @@ class XmlDocument : public StoredDocument {
     std::string_view text = node->GetText();
     constexpr std::string_view spaces = " \t\r\n";
     for (std::size_t start; (start = text.find_first_not_of(spaces)) != std::string_view::npos;) {
-      if (values.size() == most_values) break;
+      if (values.size() == most_stored_values) break;
       text.remove_prefix(start);
       const std::string_view word = text.substr(0, text.find_first_of(spaces));
       double value = NAN;
@@ -156,10 +157,17 @@ class XmlDocument : public StoredDocument {
 
 }  // namespace
 
-std::unique_ptr<StoredDocument> parse_stored(StoredFormat format, std::string_view text) {
-  if (format == StoredFormat::yaml) return std::make_unique<YamlDocument>(text);
-  if (format == StoredFormat::json) return std::make_unique<JsonDocument>(text);
-  return std::make_unique<XmlDocument>(text);
+std::unique_ptr<StoredDocument> parse_stored(StoredFormat format, std::string_view text,
+                                             const std::string& name, const std::string& give) {
+  try {
+    if (format == StoredFormat::yaml) return std::make_unique<YamlDocument>(text);
+    if (format == StoredFormat::json) return std::make_unique<JsonDocument>(text);
+    return std::make_unique<XmlDocument>(text);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception&) {
+    throw Error(ErrorCategory::file, name + " is not readable: give " + give);
+  }
 }
 
 }  // namespace parallax::tool

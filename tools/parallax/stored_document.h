@@ -2,6 +2,7 @@
 // Documents as OpenCV's cv::FileStorage writes them, in any of its three formats.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,8 +16,11 @@ struct StoredMatrix {
   std::vector<double> values;
 };
 
-// The entries at the top of a document. Only those that are requested are converted, and no more than 64 values of each, so
-// that a file of few bytes, such as one of YAML aliases, takes little time and memory.
+// Lists are read to this length.
+inline constexpr std::size_t most_stored_values = 64;
+
+// The entries at the top of a document. Only those that are requested are converted, so that a file of few bytes, such as one
+// of YAML aliases, takes little time and memory.
 class StoredDocument {
  public:
   virtual ~StoredDocument() = default;
@@ -31,7 +35,8 @@ class StoredDocument {
 
 enum class StoredFormat { yaml, json, xml };
 
-// \throws std::exception for a text that is not of the format
-std::unique_ptr<StoredDocument> parse_stored(StoredFormat format, std::string_view text);
+// \throws Error (file) for a text that is not of the format: "name is not readable: give …"
+std::unique_ptr<StoredDocument> parse_stored(StoredFormat format, std::string_view text,
+                                             const std::string& name, const std::string& give);
 
 }  // namespace parallax::tool

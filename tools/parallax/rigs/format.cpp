@@ -27,9 +27,12 @@ void fail_at(const std::string& key, const std::string& why) {
 
 std::span<const double> checked(std::span<const double> numbers, std::size_t count, const std::string& key) {
   if (numbers.empty()) fail_at(key, "is missing: give the whole calibration");
-  if (numbers.size() != count)
-    fail_at(key, "has " + std::to_string(numbers.size()) + " numbers instead of " + std::to_string(count) +
+  if (numbers.size() != count) {
+    const std::string found =
+        (numbers.size() < most_stored_values ? "" : "at least ") + std::to_string(numbers.size());
+    fail_at(key, "has " + found + " numbers instead of " + std::to_string(count) +
                      ": calibrate again, or correct the file");
+  }
   for (const double number : numbers)
     if (!std::isfinite(number))
       fail_at(key, "holds a value that is not a finite number: calibrate again, or correct the file");
@@ -131,6 +134,7 @@ Rig finished(const Rig& rig, const RigChoices& choices, const RigKeys& keys) {
 }
 
 std::string number_text(double number) {
+  if (!std::isfinite(number)) cannot_hold("the format", "products of numbers so large");
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, number).ptr};
 }

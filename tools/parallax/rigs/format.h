@@ -12,7 +12,7 @@
 
 namespace parallax::tool {
 
-Rig read_opencv_rig(std::span<const RigFile> files, StoredFormat format, const RigChoices& choices);
+Rig read_opencv_rig(std::span<const RigFile> files, const RigChoices& choices);
 Rig read_ros_rig(std::span<const RigFile> files, const RigChoices& choices);
 Rig read_kalibr_rig(const RigFile& file, const RigChoices& choices);
 Rig read_kitti_rig(const RigFile& file, const RigChoices& choices);
@@ -67,7 +67,7 @@ struct RigKeys {
 // Exchanges the cameras if it was chosen, and validates the rig. \throws Error (file)
 Rig finished(const Rig& rig, const RigChoices& choices, const RigKeys& keys);
 
-// The shortest decimal that is read back to the same number.
+// The shortest decimal that is read back to the same number. \throws Error (argument) if it is not finite
 std::string number_text(double number);
 // "1, 2, 3"
 std::string numbers_text(std::span<const double> numbers, const std::string& separator = ", ");

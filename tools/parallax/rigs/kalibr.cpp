@@ -14,14 +14,11 @@ std::string name_of_camera(int number) {
   return "cam" + std::to_string(number);
 }
 
-// Lists of lists are read to this depth and length only.
-constexpr std::size_t most_numbers = 16;
-
 std::vector<double> list_at(const YAML::Node& node) {
   std::vector<double> numbers;
   if (!node || !node.IsSequence()) return numbers;
   for (const YAML::Node& number : node) {
-    if (numbers.size() > most_numbers) break;
+    if (numbers.size() == most_stored_values) break;
     numbers.push_back(number.IsScalar() ? number.as<double>(NAN) : NAN);
   }
   return numbers;
@@ -117,7 +114,7 @@ Rig read_kalibr_rig(const RigFile& file, const RigChoices& choices) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception&) {
-    fail_at(file.name, "is not readable YAML: give the camchain that Kalibr wrote");
+    fail_at(file.name, "is not readable: give the camchain that Kalibr wrote");
   }
   if (!document.IsMap()) fail_at(file.name, "has no cameras: give the camchain that Kalibr wrote");
   const auto [first, second] = choices.cameras.value_or(std::array{0, 1});

@@ -23,6 +23,14 @@ std::vector<double> kitti_numbers(const RigFile& file, const std::string& key) {
   return numbers;
 }
 
+// The same for a matrix that every camera has.
+std::vector<double> kitti_camera_matrix(const RigFile& file, const std::string& key) {
+  const std::vector<double> numbers = kitti_numbers(file, key);
+  if (numbers.empty())
+    fail_at(key_in(file, key), "is missing: give the numbers of two cameras of the file with --cameras");
+  return numbers;
+}
+
 // The keys of a camera: K_02.
 struct KittiKeys {
   const RigFile& file;
@@ -37,8 +45,8 @@ struct KittiKeys {
 
 Camera kitti_camera(const KittiKeys& keys, const RigChoices& choices) {
   Camera camera;
+  set_intrinsics(camera, kitti_camera_matrix(keys.file, keys.key("K")), keys.place("K"));
   camera.size = size_of_images(size_at(keys.numbers("S"), keys.place("S")), choices, keys.place("S"));
-  set_intrinsics(camera, keys.numbers("K"), keys.place("K"));
   const std::vector<double> lens = keys.numbers("D");
   set_lens(camera, LensModel::radial_tangential, checked(lens, 5, keys.place("D")), keys.place("D"));
   return camera;
@@ -71,8 +79,8 @@ Rig read_kitti_rig(const RigFile& file, const RigChoices& choices) {
 Rig read_rectified_kitti_rig(const RigFile& file, const RigChoices& choices) {
   const auto [first, second] = choices.cameras.value_or(colour_cameras);
   const std::string left = "P" + std::to_string(first), right = "P" + std::to_string(second);
-  const Rig rig = rectified_rig(projection_at(kitti_numbers(file, left), key_in(file, left)),
-                                projection_at(kitti_numbers(file, right), key_in(file, right)),
+  const Rig rig = rectified_rig(projection_at(kitti_camera_matrix(file, left), key_in(file, left)),
+                                projection_at(kitti_camera_matrix(file, right), key_in(file, right)),
                                 size_of_images({}, choices, key_in(file, "the size of the images")));
   const std::string key = key_in(file, right);
   return finished(rig, choices, {key_in(file, left), key, key, key});

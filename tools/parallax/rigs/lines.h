@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/parallax/stored_document.h"
+
 namespace parallax::tool {
 
 inline std::string_view trimmed(std::string_view text) {
@@ -33,11 +35,10 @@ inline double number_in_text(std::string_view text) {
   return error == std::errc{} && end == text.data() + text.size() ? number : NAN;
 }
 
-// Words separated by spaces; at most 64 of them.
+// Words separated by spaces, as many as are read of a list.
 inline std::vector<double> numbers_in_text(std::string_view text) {
-  constexpr std::size_t most = 64;
   std::vector<double> numbers;
-  for (text = trimmed(text); !text.empty() && numbers.size() < most;) {
+  for (text = trimmed(text); !text.empty() && numbers.size() < most_stored_values;) {
     const std::string_view word = text.substr(0, text.find_first_of(" \t"));
     numbers.push_back(number_in_text(word));
     text = trimmed(text.substr(word.size()));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Middlebury's calib.txt of a rectified pair. Its baseline is in millimetres, the rig's translation in metres.
+#include <cmath>
+
 #include "parallax/formats.h"
 
 #include "tools/parallax/rigs/format.h"
@@ -33,6 +35,7 @@ std::string encode_middlebury_rig(const Rig& rig) {
   c.centre_y = left.centre_y;
   c.doffs = right.centre_x - left.centre_x;
   c.baseline = -rig.translation[0] * millimetres_in_a_metre;
+  if (!std::isfinite(c.baseline + c.doffs)) cannot_hold(format, "numbers so large");
   c.width = left.size.width;
   c.height = left.size.height;
   return encode_middlebury_calibration(c);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tools/parallax/rigs/format.h"
+#include "tools/parallax/rigs/lines.h"
 #include "tools/parallax/rigs/rotation.h"
 
 namespace parallax::tool {
@@ -25,17 +26,18 @@ constexpr KeyPair lens_keys[] = {{"D1", "D2"},
 constexpr const KeyPair& fisheye_keys = lens_keys[std::size(lens_keys) - 1];
 constexpr const char* size_keys[] = {"imageSize", "image_size", "Size", "size"};
 
+StoredFormat stored_format(std::string_view text) {
+  if (text.starts_with('{')) return StoredFormat::json;
+  return text.starts_with('<') ? StoredFormat::xml : StoredFormat::yaml;
+}
+
 // The entries of one or two files: stereo_calib.cpp writes intrinsics.yml and extrinsics.yml.
 class StoredRig {
  public:
-  StoredRig(std::span<const RigFile> files, StoredFormat format) : files_(files) {
-    for (const RigFile& file : files) try {
-        documents_.push_back(parse_stored(format, file.text));
-      } catch (const std::bad_alloc&) {
-        throw;
-      } catch (const std::exception&) {
-        fail_at(file.name, "is not a readable OpenCV calibration: give the file that cv::FileStorage wrote");
-      }
+  explicit StoredRig(std::span<const RigFile> files) : files_(files) {
+    for (const RigFile& file : files)
+      documents_.push_back(parse_stored(stored_format(trimmed(file.text)), file.text, file.name,
+                                        "the calibration that cv::FileStorage wrote"));
   }
 
   bool has(const std::string& key) const {
@@ -59,7 +61,7 @@ class StoredRig {
     return matrix.values;
   }
 
-  // Values of a matrix, whatever its shape.
+  // The number of values of a matrix of any shape.
   std::size_t length(const std::string& key) const {
     return documents_[index(key)]->matrix(key).values.size();
   }
@@ -204,8 +206,8 @@ class StorageWriter {
 
 }  // namespace
 
-Rig read_opencv_rig(std::span<const RigFile> files, StoredFormat format, const RigChoices& choices) {
-  const StoredRig stored(files, format);
+Rig read_opencv_rig(std::span<const RigFile> files, const RigChoices& choices) {
+  const StoredRig stored(files);
   const KeyPair& matrices = stored.find(matrix_keys);
   const bool calibrated = stored.has(matrices[0]) || stored.has(matrices[1]);
   if (calibrated) return calibrated_rig(stored, choices);

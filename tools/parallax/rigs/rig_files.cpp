@@ -47,19 +47,11 @@ std::optional<RigFormat> format_of_line(std::string_view line) {
   return std::nullopt;
 }
 
-StoredFormat stored_format(std::string_view text) {
-  return text.starts_with('{')   ? StoredFormat::json
-         : text.starts_with('<') ? StoredFormat::xml
-                                 : StoredFormat::yaml;
-}
-
 bool is_parallax_json(const RigFile& file) {
   try {
-    const auto document = parse_stored(StoredFormat::json, file.text);
+    const auto document = parse_stored(StoredFormat::json, file.text, file.name, "");
     return document->has("left") || document->has("right") || document->has("rotation");
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception&) {
+  } catch (const Error&) {
     return false;
   }
 }
@@ -85,7 +77,7 @@ Rig parse_as(RigFormat format, std::span<const RigFile> files, const RigChoices&
     case RigFormat::parallax:
       return read_parallax_rig(file, choices);
     case RigFormat::opencv:
-      return read_opencv_rig(files, stored_format(trimmed(file.text)), choices);
+      return read_opencv_rig(files, choices);
     case RigFormat::ros:
       return read_ros_rig(files, choices);
     case RigFormat::kalibr:
@@ -222,7 +214,7 @@ Rig read_rig(const std::vector<std::string>& paths, const RigChoices& choices) {
   return parse_rig(read_rig_files(paths), choices);
 }
 
-RigFormat rig_format_of(const std::vector<std::string>& paths) {
+RigFormat format_of_outputs(const std::vector<std::string>& paths) {
   if (paths.size() == 2) return RigFormat::ros;
   if (has_extension(paths[0], {".json"})) return RigFormat::parallax;
   if (has_extension(paths[0], {".yml", ".xml"})) return RigFormat::opencv;

@@ -11,7 +11,6 @@
 
 #include "parallax/rig.h"
 
-#include "tools/parallax/command_files.h"
 #include "tools/parallax/options.h"
 
 namespace parallax::tool {
@@ -49,7 +48,7 @@ Rig read_rig(const std::vector<std::string>& paths, const RigChoices& choices = 
 
 // The format that the names of the outputs tell: .json Parallax, .yml and .xml OpenCV, .conf Stereolabs, two files ROS.
 // \throws UsageError
-RigFormat rig_format_of(const std::vector<std::string>& paths);
+RigFormat format_of_outputs(const std::vector<std::string>& paths);
 
 // A text for each path: two for ROS, otherwise one.
 // \throws Error (argument) for a rig that the format cannot hold, UsageError for a wrong number of paths

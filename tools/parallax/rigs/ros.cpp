@@ -33,14 +33,8 @@ std::vector<double> values_at(const StoredDocument& document, const std::string&
 }
 
 RosCamera ros_camera(const RigFile& file, const RigChoices& choices) {
-  std::unique_ptr<StoredDocument> document;
-  try {
-    document = parse_stored(StoredFormat::yaml, file.text);
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception&) {
-    fail_at(file.name, "is not readable YAML: give the files of the ROS driver, left and right");
-  }
+  const auto document =
+      parse_stored(StoredFormat::yaml, file.text, file.name, "the camera_info of ROS, left and right");
   const auto key = [&](const char* name) { return key_in(file, name); };
   const double sides[] = {checked(document->numbers("image_width"), key("image_width")),
                           checked(document->numbers("image_height"), key("image_height"))};
