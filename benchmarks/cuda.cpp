@@ -3,7 +3,7 @@
 //
 //   benchmark_cuda PAIRS                        all tables
 //   benchmark_cuda PAIRS TABLE                  one: bp, default, dealing, block, census, tiled, sgm, in-flight,
-//                                               opencl
+//                                               rectify, opencl
 //   benchmark_cuda PAIRS schedulers [TILE…]     schedulers and threads per pixel for tiles of these sizes
 //   benchmark_cuda PAIRS first                  the first match of this process
 //   benchmark_cuda PAIRS run PAIR ARITHMETIC    a single match, for a profiler
@@ -23,6 +23,7 @@
 
 #include "parallax/parallax.h"
 
+#include "benchmarks/webcams.h"
 #include "devices/cuda/context.h"
 
 namespace {
@@ -80,6 +81,14 @@ struct Images {
   StereoPair pair;
   DisparityMap map;
 };
+
+template <class Run>
+double timed(const Run& run) {
+  std::vector<double> times;
+  for (int i = 0; i < 10; ++i) run();
+  for (int i = 0; i < 100; ++i) times.push_back(run());
+  return median(times);
+}
 
 class Bench {
  public:
@@ -206,14 +215,6 @@ class Bench {
                   "cuMemcpyHtoD");
       cuda::check(cuda::driver().cuStreamSynchronize(nullptr), "cuStreamSynchronize");
     }
-  }
-
-  template <class Run>
-  static double timed(const Run& run) {
-    std::vector<double> times;
-    for (int i = 0; i < 10; ++i) run();
-    for (int i = 0; i < 100; ++i) times.push_back(run());
-    return median(times);
   }
 
   // The median of five, after one that does not count. `begin` takes the number of the pair.
@@ -493,6 +494,52 @@ void in_flight_table() {
   }
 }
 
+// Milliseconds for a pair of black images in GPU memory, with masks.
+double rectification_time(Size size, Depth depth, int channels, Interpolation interpolation) {
+  const Rig rig = benchmarks::webcams(size);
+  const auto context = std::make_shared<cuda::Context>(0);
+  const cuda::Current current(*context);
+  Rectifier rectifier(rig, {.interpolation = interpolation}, {DeviceKind::cuda}, depth);
+  const std::size_t bytes =
+      size.pixels() * static_cast<std::size_t>(channels) * (depth == Depth::bits8 ? 1 : 2);
+  cuda::DeviceMemory memory[6];
+  for (std::size_t i = 0; i < 6; ++i) memory[i] = cuda::allocate(context, i < 4 ? bytes : size.pixels());
+  const auto data = [&](int i) { return reinterpret_cast<void*>(memory[i].get()); };
+  const auto stride = static_cast<std::ptrdiff_t>(bytes / static_cast<std::size_t>(size.height));
+  const ImageFormat format{size, depth};
+  const ImageView left(data(0), format, channels, stride), right(data(1), format, channels, stride);
+  const RectifiedPair to{ImageOutput(data(2), format, channels, stride),
+                         ImageOutput(data(3), format, channels, stride),
+                         {static_cast<std::uint8_t*>(data(4)), size},
+                         {static_cast<std::uint8_t*>(data(5)), size}};
+  const cuda::Stream stream = cuda::make_stream(context);
+  const cuda::Event from = cuda::make_event(context), end = cuda::make_event(context);
+  return timed([&] {
+    cuda::check(cuda::driver().cuEventRecord(from.get(), stream.get()), "cuEventRecord");
+    rectifier.enqueue(left, right, to, stream.get());
+    cuda::check(cuda::driver().cuEventRecord(end.get(), stream.get()), "cuEventRecord");
+    cuda::check(cuda::driver().cuStreamSynchronize(stream.get()), "cuStreamSynchronize");
+    float milliseconds = 0;
+    cuda::check(cuda::driver().cuEventElapsedTime(&milliseconds, from.get(), end.get()),
+                "cuEventElapsedTime");
+    return static_cast<double>(milliseconds);
+  });
+}
+
+void rectification_table() {
+  std::printf(
+      "\nRectification of a pair with masks\n\n| size | format | interpolation | device ms "
+      "|\n|---|---|---|---|\n");
+  for (const Size size : {Size{640, 480}, Size{1920, 1080}})
+    for (const Interpolation interpolation : {Interpolation::bilinear, Interpolation::lanczos3})
+      for (const auto& [name, depth, channels] : {std::tuple{"8-bit gray", Depth::bits8, 1},
+                                                  {"8-bit colour", Depth::bits8, 3},
+                                                  {"16-bit gray", Depth::bits16, 1}})
+        std::printf("| %d×%d | %s | %s | %.4f |\n", size.width, size.height, name,
+                    interpolation == Interpolation::bilinear ? "bilinear" : "Lanczos",
+                    rectification_time(size, depth, channels, interpolation));
+}
+
 SemiGlobalParameters as_libsgm(int paths) {
   auto parameters = preset<SemiGlobalParameters>("libsgm");
   parameters.paths = paths;
@@ -702,7 +749,7 @@ void first_run(const fs::path& pairs) {
 int main(int count, char** arguments) {
   if (count < 2) {
     std::cerr << "usage: benchmark_cuda PAIRS "
-                 "[bp|default|dealing|block|census|tiled|sgm|in-flight|opencl|first|"
+                 "[bp|default|dealing|block|census|tiled|sgm|in-flight|rectify|opencl|first|"
                  "schedulers TILE...|run PAIR ARITHMETIC]\n";
     return 2;
   }
@@ -721,6 +768,7 @@ int main(int count, char** arguments) {
     if (wanted("tiled")) tiled_table(pairs);
     if (wanted("sgm")) semi_global_table(pairs);
     if (wanted("in-flight")) in_flight_table();
+    if (wanted("rectify")) rectification_table();
     if (wanted("schedulers")) {
       std::vector<int> tiles;
       for (int i = 3; i < count; ++i) tiles.push_back(std::atoi(arguments[i]));

@@ -17,26 +17,13 @@
 
 #include "parallax/parallax.h"
 
+#include "benchmarks/webcams.h"
 #include "remap/map.h"
 
 namespace parallax {
 namespace {
 
 constexpr int threads = 2;
-
-Rig webcams(Size size) {
-  Camera left;
-  left.size = size;
-  left.focal_x = left.focal_y = 0.8 * size.width;
-  left.centre_x = 0.51 * size.width, left.centre_y = 0.49 * size.height;
-  left.distortion = {-0.28, 0.09, 0.0004, -0.0003, -0.01};
-  Camera right = left;
-  right.centre_x = 0.49 * size.width, right.centre_y = 0.51 * size.height;
-  // Turned by some 1.5° about each axis.
-  const Matrix3 rotation = {0.99931, 0.02599,  0.02634,  -0.02668, 0.99930,
-                            0.02598, -0.02565, -0.02666, 0.99932};
-  return {left, right, rotation, {-0.12, 0.002, -0.001}};
-}
 
 cv::Matx33d matrix(const Matrix3& m) {
   return {m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8]};
@@ -87,7 +74,7 @@ double milliseconds(const Work& work) {
 }
 
 void measure(Size size, int type, Interpolation interpolation, const char* format, int rounds) {
-  const Rig rig = webcams(size);
+  const Rig rig = benchmarks::webcams(size);
   const Rectification to = rectify(rig, {.interpolation = interpolation});
   Device device;
   device.threads = threads;
@@ -132,7 +119,7 @@ struct Rounding {
 };
 
 void measure_rounding() {
-  const Rig rig = webcams({1920, 1080});
+  const Rig rig = benchmarks::webcams({1920, 1080});
   const Rectification to = rectify(rig);
   const remap::Map ours = remap::make_map(rig.left, to.rotation_left, to.centre_left_x, to,
                                           Interpolation::bilinear, Workers(threads));

@@ -58,6 +58,39 @@ TEST(LensTest, RaysBeyondTheTurnOfTheModelAreNotSeen) {
   EXPECT_FALSE(lens.ray({320 + 500 * turn * 0.67, 240}));
 }
 
+// θ − θ³ / 3 is largest at 1, where it is 2/3.
+TEST(LensTest, PositionsBeyondTheTurnHaveNoRay) {
+  Camera camera = pinhole();
+  camera.model = LensModel::equidistant;
+  camera.distortion[0] = -1 / 3.0;
+  EXPECT_TRUE(Lens(camera).ray({320 + 500 * 0.66, 240}));
+  EXPECT_FALSE(Lens(camera).ray({320 + 500 * 0.67, 240}));
+}
+
+// Each coefficient alone, so large that the model turns back at 1.
+TEST(LensTest, EveryRadialCoefficientTurnsTheModelBack) {
+  const auto expect_turn = [](LensModel model, std::size_t coefficient, double value) {
+    Camera camera = pinhole();
+    camera.model = model;
+    camera.distortion[coefficient] = value;
+    const Lens lens(camera);
+    for (const double inclination : {0.999, 1.001}) {
+      const bool is_angle = model == LensModel::equidistant;
+      const Vector3 ray = {is_angle ? std::sin(inclination) : inclination, 0,
+                           is_angle ? std::cos(inclination) : 1};
+      EXPECT_EQ(lens.project(ray).has_value(), inclination < 1) << "coefficient " << coefficient;
+    }
+  };
+  for (std::size_t i = 0; i < 4; ++i)
+    expect_turn(LensModel::equidistant, i, -1.0 / static_cast<double>(2 * i + 3));
+  // r (1 + k r²), r (1 + k r⁴), r (1 + k r⁶), and the same with 1 / (…).
+  constexpr std::size_t above[] = {0, 1, 4}, below[] = {5, 6, 7};
+  for (std::size_t i = 0; i < 3; ++i) {
+    expect_turn(LensModel::radial_tangential, above[i], -1.0 / static_cast<double>(2 * i + 3));
+    expect_turn(LensModel::radial_tangential, below[i], 1.0 / static_cast<double>(2 * i + 1));
+  }
+}
+
 TEST(LensTest, AFisheyeSeesBehindItself) {
   Camera camera = pinhole();
   camera.model = LensModel::equidistant;
@@ -66,17 +99,6 @@ TEST(LensTest, AFisheyeSeesBehindItself) {
   EXPECT_NEAR((*position)[0], 320 + 500 * 0.75 * std::numbers::pi, 1e-9);
   EXPECT_FALSE(Lens(camera).project({0, 0, -1}));
   EXPECT_FALSE(Lens(camera).ray({320 + 500 * 3.2, 240}));
-}
-
-TEST(LensTest, AnEquidistantModelMayTurnBackToo) {
-  Camera camera = pinhole();
-  camera.model = LensModel::equidistant;
-  camera.distortion[0] = -1 / 3.0;  // θ − θ³ / 3 is largest at 1
-  const Lens lens(camera);
-  EXPECT_TRUE(lens.project({std::sin(0.999), 0, std::cos(0.999)}));
-  EXPECT_FALSE(lens.project({std::sin(1.001), 0, std::cos(1.001)}));
-  EXPECT_TRUE(lens.ray({320 + 500 * 0.66, 240}));
-  EXPECT_FALSE(lens.ray({320 + 500 * 0.67, 240}));
 }
 
 }  // namespace

@@ -24,13 +24,16 @@ TEST_F(CudaRemapTest, EnqueuesOnTheStreamOfItsCallerAndWaitsForNothing) {
   for (const int gap : {0, 1, 4}) {
     RemapCase problem = random_remap(7);
     problem.rig = chessboard_rig();
-    problem.to = rectify(problem.rig, {.alpha = 1, .size = {64, 33}});
+    problem.to = rectify(problem.rig, {.alpha = 1, .size = {63, 33}});
     problem.interpolation = Interpolation::bilinear;
     problem.depth = Depth::bits8;
     problem.channels = 1;
     problem.masks = true;
-    Picture left(problem.rig.left.size, Depth::bits8, 1), right(problem.rig.right.size, Depth::bits8, 1);
-    left.fill(3), right.fill(4);
+    Plane<std::uint8_t> left(problem.rig.left.size), right(problem.rig.right.size);
+    std::mt19937 random(3);
+    for (Plane<std::uint8_t>* image : {&left, &right})
+      for (int y = 0; y < image->height(); ++y)
+        for (int x = 0; x < image->width(); ++x) image->at(x, y) = static_cast<std::uint8_t>(random());
     DeviceImages images(context);
     const ImageView left_there = images.image(left.view()), right_there = images.image(right.view());
     View<std::uint8_t> to[4];
@@ -51,6 +54,10 @@ TEST_F(CudaRemapTest, EnqueuesOnTheStreamOfItsCallerAndWaitsForNothing) {
     for (int i = 0; i < 4; ++i) {
       const Result fetched = images.result({images.plane<float>(problem.to.size, 0), to[i]});
       EXPECT_TRUE(same_bytes(fetched.status, expected[i])) << "view " << i << ", gap " << gap;
+      const View<std::uint8_t> with_gaps(to[i].data, {63 + gap, 33});
+      const Result all = images.result({images.plane<float>(with_gaps.size, 0), with_gaps});
+      for (int y = 0; y < 33; ++y)
+        for (int x = 63; x < 63 + gap; ++x) EXPECT_EQ(all.status.at(x, y), 0xA5) << "a gap was written";
     }
   }
 }

@@ -138,6 +138,32 @@ TEST(RemapTest, LanczosDoesNotOverflow) {
   }
 }
 
+// Vectors read windows of 16 columns, and the rows of their group, without looking where the image ends.
+TEST(RemapTest, WindowsAreInsideTheImage) {
+  int windows = 0, at_the_end = 0;
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    const RemapCase problem = random_remap(seed);
+    const remap::Map map =
+        remap::make_map(problem.rig.left, problem.to.rotation_left, problem.to.centre_left_x, problem.to,
+                        Interpolation::bilinear, Workers(1));
+    for (int y = 0; y < map.size.height; ++y)
+      for (int i = 0; i < map.blocks.width(); ++i) {
+        const int rows = map.rows.at(i * remap::block_columns / remap::group_columns, y);
+        if (rows == 0 || rows == remap::no_windows) continue;
+        const remap::Block block = map.blocks.at(i, y);
+        ++windows;
+        at_the_end +=
+            block.x + remap::window_columns == map.camera.width || block.y + rows == map.camera.height;
+        ASSERT_GE(block.x, 0);
+        ASSERT_GE(block.y, 0);
+        ASSERT_LE(block.x + remap::window_columns, map.camera.width);
+        ASSERT_LE(block.y + rows, map.camera.height);
+      }
+  }
+  EXPECT_GT(windows, 1000);
+  EXPECT_GT(at_the_end, 100);
+}
+
 class RemapConformance : public testing::TestWithParam<unsigned> {};
 
 TEST_P(RemapConformance, CpuGivesTheBytesOfTheReference) {
