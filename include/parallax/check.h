@@ -87,9 +87,9 @@ struct Estimate {
 /// that it causes at the left or right edge, or where the disparity differs from centre_disparity by half the width.
 ///
 /// To first order these are all the ways in which two pinhole cameras can be misaligned. Rows do not tell the effect of
-/// a turn about the vertical axis, a difference in horizontal focal length or a horizontal shear on columns: these only
-/// change disparities. A rotation of the right camera about its optical axis is `rotation`, one of both cameras together
-/// is `shear`. Where all disparities are equal, or a linear function of the position, `shear` is not held.
+/// a turn about the vertical axis, a difference in horizontal focal length or a horizontal shear on columns: these
+/// only change disparities. A rotation of the right camera about its optical axis is `rotation`, one of both cameras
+/// together is `shear`. Where all disparities are equal, or a linear function of the position, `shear` is not held.
 struct RowModel {
   static constexpr int terms = 8;  ///< number of coefficients
 
@@ -160,7 +160,7 @@ struct PairReport {
   std::array<Exposure, 3> colour;  ///< of R, G and B; all like `exposure` for gray pictures
   double sharpness = 1;            ///< sharpness of the right picture over that of the left one; 1 = the same
   /// The points that agree with the model, row by row of the left picture. If the verdict is mirrored, upside_down or
-  /// turned, they are those of the pair in which that is undone: in `side`, or, if it is not known, in the right picture.
+  /// turned, they are those of the pair in which that is undone: in `side`, or, if not known, in the right picture.
   std::vector<CheckedPoint> points;
 
   /// Whether the pair can be matched as it is.
