@@ -3,8 +3,8 @@
 /// Checks whether a pair is fit to be matched: whether its rows line up, which disparities it has, and what is wrong
 /// with its pictures.
 ///
-/// The check matches corners of both images, both ways, to a fraction of a pixel in both directions, and fits a model to
-/// the differences of their rows. docs/check.md describes the method and measures it.
+/// The check matches corners of both images, both ways, to a fraction of a pixel in both directions, and fits a model
+/// to the differences of their rows. docs/check.md describes the method and measures it.
 #pragma once
 
 #include <array>
@@ -59,10 +59,12 @@ const char* name(Side side);
 
 /// A point that both pictures show. Positions are in pixels; the centre of the first pixel is (0, 0).
 struct CheckedPoint {
-  float left_x, left_y;    ///< in the left picture: the centre of a pixel
-  float right_x, right_y;  ///< in the right picture, to a fraction of a pixel
-  float uncertainty;       ///< standard deviation of right_y, in pixels, from the texture and the noise
-  float residual;          ///< right_y − left_y minus the model's, in pixels
+  float left_x;       ///< column in the left picture: the centre of a pixel
+  float left_y;       ///< row in the left picture, likewise
+  float right_x;      ///< column in the right picture, to a fraction of a pixel
+  float right_y;      ///< row in the right picture, likewise
+  float uncertainty;  ///< standard deviation of right_y, in pixels, from the texture and the noise
+  float residual;     ///< right_y − left_y minus the model's, in pixels
 
   float disparity() const { return left_x - right_x; }  ///< in pixels
   float rows_off() const { return right_y - left_y; }   ///< in pixels; positive = lower in the right picture
@@ -80,14 +82,14 @@ struct Estimate {
 ///
 ///     y_right − y_left = shift + rotation·u + scale·v + yaw·u·v + pitch·v² + shear·w + forward·v·w + distortion·v·r²
 ///
-/// with u = (x_right − cx) / h, v = (y_left − cy) / h and r² = u² + v², where (cx, cy) is the centre of the image, h half
-/// its width, and w = (disparity − centre_disparity) / h. So every coefficient is the pixels of row difference that it
-/// causes at the left or right edge, or where the disparity differs from the centre's by half the width.
+/// with u = (x_right − cx) / h, v = (y_left − cy) / h and r² = u² + v², where (cx, cy) is the centre of the image, h
+/// half its width, and w = (disparity − centre_disparity) / h. So every coefficient is the pixels of row difference
+/// that it causes at the left or right edge, or where the disparity differs from centre_disparity by half the width.
 ///
 /// To first order these are all the ways in which two pinhole cameras can be misaligned. Rows do not tell the effect of
-/// a turn about the vertical axis, a difference in horizontal focal length or a horizontal shear on columns: these only
-/// change disparities. A rotation of the right camera about its optical axis is `rotation`, one of both cameras together
-/// is `shear`. Where all disparities are equal, or a linear function of the position, `shear` is not held.
+/// a turn about the vertical axis, a difference in horizontal focal length or a horizontal shear on columns: these
+/// only change disparities. A rotation of the right camera about its optical axis is `rotation`, one of both cameras
+/// together is `shear`. Where all disparities are equal, or a linear function of the position, `shear` is not held.
 struct RowModel {
   static constexpr int terms = 8;  ///< number of coefficients
 
@@ -158,7 +160,7 @@ struct PairReport {
   std::array<Exposure, 3> colour;  ///< of R, G and B; all like `exposure` for gray pictures
   double sharpness = 1;            ///< sharpness of the right picture over that of the left one; 1 = the same
   /// The points that agree with the model, row by row of the left picture. If the verdict is mirrored, upside_down or
-  /// turned, they are those of the pair in which `side` (the right picture if it is not known) is mirrored or turned back.
+  /// turned, they are those of the pair in which that is undone: in `side`, or, if not known, in the right picture.
   std::vector<CheckedPoint> points;
 
   /// Whether the pair can be matched as it is.

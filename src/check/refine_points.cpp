@@ -3,10 +3,10 @@
 //
 //     I(x + u + a·x + b·y, y + v) = α·T(x, y) + β
 //
-// of the left window T: a shift in both directions, a slope of the disparity in both directions, gain and offset. A step
-// regresses the sampled right window on T, 1 and the gradients of T; the gradients' coefficients are what u, v, a and b
-// are wrong by. Only the left window's gradients are used, whose noise does not depend on that of the right window, so
-// noise and interpolation do not pull the result towards full pixels.
+// of the left window T: a shift in both directions, a slope of the disparity in both directions, gain and offset. A
+// step regresses the sampled right window on T, 1 and the gradients of T; the gradients' coefficients are what u, v, a
+// and b are wrong by. Only the left window's gradients are used, whose noise does not depend on that of the right
+// window, so noise and interpolation do not pull the result towards full pixels.
 #include <algorithm>
 #include <cmath>
 

@@ -87,11 +87,10 @@ std::string sentence_of(const PairReport& report, const CheckParameters& paramet
     case Verdict::unrelated:
       break;
   }
-  return "The pictures do not show the same scene, or their rows are more than " +
+  return "The pictures do not show one scene, repeat a pattern, or have rows more than " +
          number(100 * parameters.search_rows, 1) + " % of the height apart (" +
          std::to_string(report.matched) + " of " + std::to_string(report.left_corners) +
-         " corners have a match, and they do not agree): give two "
-         "pictures taken at once, roughly side by side.";
+         " corners match, and these do not agree): give two pictures taken at once, side by side.";
 }
 
 void remark_on_light(PairReport& report) {

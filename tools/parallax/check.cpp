@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
 #include <iostream>
 
 #include <nlohmann/json.hpp>
@@ -63,13 +65,17 @@ CheckRequest parse_check(const Arguments& arguments) {
   return request;
 }
 
+// Rows off at the ends of the scale of --image.
+double full_scale(const CheckRequest& request, const PairReport& report) {
+  return std::max(2 * request.parameters.max_rows_off, std::ceil(2 * report.rows_off_95) / 2);
+}
+
 int check_one_pair(const CheckRequest& request) {
   check_output(request.image);
   const PicturePair pictures = read_one_pair(request.pair);
   const PairReport report = check_pair({pictures.left.view(), pictures.right.view()}, request.parameters);
   if (!request.image.empty())
-    write_output(request.image,
-                 draw_rows_off(pictures.left.view(), report, 2 * request.parameters.max_rows_off));
+    write_output(request.image, draw_rows_off(pictures.left.view(), report, full_scale(request, report)));
   if (request.json)
     std::cout << check_json(report).dump(2) << "\n";
   else

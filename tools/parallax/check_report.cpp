@@ -2,6 +2,7 @@
 #include "tools/parallax/check_report.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -21,8 +22,14 @@ constexpr Coefficient coefficients[] = {
     {"yaw", &RowModel::yaw},         {"pitch", &RowModel::pitch},          {"shear", &RowModel::shear},
     {"forward", &RowModel::forward}, {"distortion", &RowModel::distortion}};
 
+// Without the sign of a rounded zero.
+std::string rounded(double value, int decimals) {
+  const double half = 0.5 * std::pow(10.0, -decimals);
+  return with_decimals(std::abs(value) < half ? 0 : value, decimals);
+}
+
 std::string pixels(double value, int decimals = 2) {
-  return with_decimals(value, decimals) + " px";
+  return rounded(value, decimals) + " px";
 }
 
 std::string line(const std::string& what, const std::string& text) {
@@ -41,10 +48,9 @@ std::string model_lines(const RowModel& model) {
     const Estimate& estimate = model.*coefficient.estimate;
     std::string value = pixels(estimate.value) + " ± " + with_decimals(estimate.uncertainty, 2);
     if (coefficient.estimate == &RowModel::rotation)
-      value += ", " + with_decimals(model.rotation_degrees(), 3) + "°";
+      value += ", " + rounded(model.rotation_degrees(), 3) + "°";
     if (coefficient.estimate == &RowModel::scale) value += ", ratio " + with_decimals(model.scale_ratio(), 5);
-    if (coefficient.estimate == &RowModel::shear)
-      value += ", " + with_decimals(model.shear_degrees(), 3) + "°";
+    if (coefficient.estimate == &RowModel::shear) value += ", " + rounded(model.shear_degrees(), 3) + "°";
     if (!estimate.held) value += " (the points do not hold it)";
     text += line(std::string("  ") + coefficient.name, value);
   }
@@ -79,8 +85,10 @@ std::string appearance_lines(const PairReport& report) {
   std::string gains;
   for (const Exposure& channel : report.colour)
     gains += (gains.empty() ? "" : ", ") + with_decimals(channel.gain, 2);
-  return line("exposure", "right = " + with_decimals(report.exposure.gain, 2) + " · left + " +
-                              with_decimals(report.exposure.offset, 1) + "; gains of R, G, B " + gains) +
+  return line("exposure", "right = " + with_decimals(report.exposure.gain, 2) + " · left " +
+                              (report.exposure.offset < 0 ? "− " : "+ ") +
+                              with_decimals(std::abs(report.exposure.offset), 1) + "; gains of R, G, B " +
+                              gains) +
          line("sharpness", with_decimals(report.sharpness, 2) + " (right over left)");
 }
 

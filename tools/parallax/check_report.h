@@ -19,8 +19,8 @@ nlohmann::ordered_json check_json(const PairReport& report);
 // "--min-disparity 0 --disparities 64"
 std::string range_options(const DisparityRange& range);
 
-// A PNG: a dot for each point over the dimmed left picture. Its colour says how far the point lies lower (red) or higher
-// (blue) in the right picture; the bar at the bottom has the scale, which ends at `full` pixels.
+// A PNG: a dot for each point over the dimmed left picture. Its colour says how far the point lies lower (red) or
+// higher (blue) in the right picture; the bar at the bottom has the scale, which ends at `full` pixels.
 std::vector<std::byte> draw_rows_off(const ImageView& left, const PairReport& report, double full);
 
 }  // namespace parallax::tool
