@@ -36,6 +36,11 @@ class RectifyCommandTest : public CommandTest {
     return true;
   }
 
+  std::string contents(const std::string& name) const {
+    const auto bytes = read_file((folder_ / name).string());
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
   Rig rig_;
 };
 
@@ -63,13 +68,59 @@ TEST_F(RectifyCommandTest, WritesPicturesMasksAndCalibration) {
   const Calibration calibration = read_middlebury_calibration((folder_ / "calib.txt").string());
   EXPECT_EQ(calibration.focal, expected.focal);
   EXPECT_EQ(calibration.centre_x, expected.centre_left_x);
-  EXPECT_EQ(calibration.baseline, expected.baseline);
+  EXPECT_DOUBLE_EQ(calibration.baseline, 1000 * expected.baseline);  // millimetres
   EXPECT_EQ(calibration.width, 80);
   // The pair is matched with its masks and calibration.
   const Outcome matched =
       run("match l-cpu.png r-cpu.png --left-mask ml.png --right-mask mr.png --calib calib.txt "
           "--disparities 16 -o map.pfm --device cpu");
   EXPECT_EQ(matched.status, 0) << matched.err;
+}
+
+// match --rig is rectify and match.
+TEST_F(RectifyCommandTest, MatchRectifiesItself) {
+  const std::string pair = " pair/left.png pair/right.png --rig rig.json --alpha 0.7 --zoom 1.1 ",
+                    search = " --disparities 12 --method block --device cpu ",
+                    outputs = " --depth depth.tiff --cloud cloud.ply --image picture.png ";
+  ASSERT_EQ(run("rectify" + pair + "-o l.png r.png --masks ml.png mr.png --calib calib.txt").status, 0);
+  ASSERT_EQ(
+      run("match l.png r.png --left-mask ml.png --right-mask mr.png --calib calib.txt --unit mm -o map.pfm" +
+          outputs + search)
+          .status,
+      0);
+  const std::string map = contents("map.pfm"), depth = contents("depth.tiff"), picture = contents("picture.png");
+  const std::string at_once = "match" + pair + "-o map.pfm" + outputs + search;
+  const Outcome outcome = run(at_once);
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(contents("map.pfm"), map);
+  EXPECT_EQ(contents("depth.tiff"), depth);
+  EXPECT_EQ(contents("picture.png"), picture);
+  EXPECT_EQ(run("match" + pair + "--disparities auto -o map.pfm --device cpu").status,
+            1);  // no texture to check
+
+  std::filesystem::create_directories(folder_ / "lefts");
+  std::filesystem::create_directories(folder_ / "rights");
+  for (const char* name : {"a.png", "b.png"}) {
+    std::filesystem::copy_file(folder_ / "pair/left.png", folder_ / "lefts" / name);
+    std::filesystem::copy_file(folder_ / "pair/right.png", folder_ / "rights" / name);
+  }
+  const Outcome sequence = run("match lefts rights --rig rig.json --alpha 0.7 --zoom 1.1 -o maps/" + search);
+  ASSERT_EQ(sequence.status, 0) << sequence.err;
+  EXPECT_EQ(contents("maps/a.pfm"), map);
+  EXPECT_EQ(contents("maps/b.pfm"), map);
+}
+
+TEST_F(RectifyCommandTest, MatchRefusesWhatDoesNotGoWithARig) {
+  const std::string match = "match pair/left.png pair/right.png -o map.pfm --disparities 12 ";
+  expect_refusal(match + "--alpha 0.5", 2, {"--alpha needs --rig"});
+  expect_refusal(match + "--rig rig.json --calib pair/calib.txt", 2, {"--calib", "leave it out with --rig"});
+  expect_refusal(match + "--rig rig.json --left-mask pair/left.png", 2, {"--left-mask"});
+  expect_refusal(match + "--rig rig.json --tile-size 64x64", 2, {"leave out --rig"});
+  expect_refusal("match pair/left.png pair/right.png -o rig.json --rig rig.json", 2, {"rig.json"});
+  ASSERT_EQ(run("synth other --size 90x64 --disparities 16").status, 0);
+  expect_refusal("match other/left.png other/right.png --rig rig.json -o map.pfm --disparities 12", 1,
+                 {"other/left.png is 90×64", "96×64"});
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "map.pfm"));
 }
 
 TEST_F(RectifyCommandTest, RefusesWhatDoesNotFit) {

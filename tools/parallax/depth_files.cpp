@@ -13,9 +13,6 @@
 namespace parallax::tool {
 namespace {
 
-// A baseline of 10 or more is hardly in metres, a shorter one hardly in millimetres.
-constexpr double unlikely_metres = 10;
-
 void check_extension(const std::string& option, const std::string& path,
                      std::initializer_list<const char*> extensions, const std::string& names) {
   if (!path.empty() && !names_folder(path) && !has_extension(path, extensions))
@@ -34,8 +31,8 @@ void check_depth_options(const MatchRequest& request) {
                                                   {!request.mesh.empty(), "--mesh"}};
   bool any = false;
   for (const auto& [given, name] : outputs) {
-    if (given && request.calibration.empty())
-      throw UsageError(std::string(name) + " needs the geometry of the cameras: give --calib");
+    if (given && !has_geometry(request))
+      throw UsageError(std::string(name) + " needs the geometry of the cameras: give --calib or --rig");
     any = any || given;
   }
   const std::pair<bool, const char*> limits[] = {
@@ -47,7 +44,8 @@ void check_depth_options(const MatchRequest& request) {
     throw UsageError("--disparity-uncertainty needs --max-depth-uncertainty: give both");
   if (request.mesh_step_given && request.mesh.empty())
     throw UsageError("--mesh-step needs --mesh: give both");
-  if (request.unit > 0 && request.calibration.empty()) throw UsageError("--unit needs --calib: give both");
+  if (request.unit > 0 && !has_geometry(request))
+    throw UsageError("--unit needs --calib or --rig: give one of them");
   check_extension("--depth", request.depth, {".png", ".tif", ".tiff"}, ".png or .tiff");
   check_extension("--cloud", request.cloud, {".ply", ".pcd"}, ".ply or .pcd");
   check_extension("--mesh", request.mesh, {".ply"}, ".ply");
@@ -58,7 +56,8 @@ void settle_unit(const MatchRequest& request, Calibration& calibration) {
   const bool needs_metres = !request.depth.empty() || has_limits(request);
   if (!needs_metres || calibration.metres_per_unit > 0 || calibration.baseline < unlikely_metres) return;
   std::ostringstream message;
-  message << request.calibration << " does not say the unit of its baseline, " << calibration.baseline
+  message << (request.rig.empty() ? request.calibration : request.rig.front())
+          << " does not say the unit of its baseline, " << calibration.baseline
           << ", which is long for metres: give --unit mm, or --unit m";
   throw UsageError(message.str());
 }

@@ -12,6 +12,9 @@
 
 namespace parallax::tool {
 
+// A baseline of 10 or more is hardly in metres, a shorter one hardly in millimetres.
+inline constexpr double unlikely_metres = 10;
+
 // \throws UsageError for an option of depths, points or meshes without another that it needs, or a name without a
 // known extension
 void check_depth_options(const MatchRequest& request);

@@ -42,6 +42,18 @@ void add_input_options(Options& options, MatchRequest& request, const std::strin
       .expert();
 }
 
+void add_rectify_options(Options& options, MatchRequest& request) {
+  options.group("Pictures that are not rectified");
+  options.add_files("--rig", request.rig,
+                    "Calibration of the two cameras: rectifies the pictures; see 'parallax rig --help'");
+  options
+      .add("--alpha", request.rectify.alpha,
+           "0: match only what both cameras saw; 1: all pixels of both, with the rest masked")
+      .range(0, 1);
+  options.add("--zoom", request.rectify.zoom, "Factor of the focal length of the rectified pictures")
+      .range(1e-3, 1e3);
+}
+
 void add_output_options(Options& options, MatchRequest& request, const std::string& command) {
   options.group("Output");
   const bool sequences = command == "match";
@@ -68,7 +80,7 @@ void add_output_options(Options& options, MatchRequest& request, const std::stri
 }
 
 void add_depth_options(Options& options, MatchRequest& request) {
-  options.group("Depth, with --calib");
+  options.group("Depth, with --calib or --rig");
   options.add("--depth FILE", request.depth,
               "Depth of each pixel: .png (16 bits: millimetres) or .tiff (float: metres); 0 = none");
   options.add("--cloud FILE", request.cloud, "Point cloud: .ply or .pcd, in the unit of the baseline");
@@ -111,15 +123,34 @@ void add_tile_options(Options& options, MatchRequest& request, const std::string
 
 void add_match_options(Options& options, MatchRequest& request, const std::string& command) {
   add_input_options(options, request, command);
+  add_rectify_options(options, request);
   add_output_options(options, request, command);
   add_depth_options(options, request);
   add_search_options(options, request);
   add_tile_options(options, request, command);
   // 'parallax plan' refuses these options, and says why.
   if (command == "plan")
-    options.hide({"--side-by-side", "--image", "--video", "--fps", "--confidence", "--json", "--depth",
-                  "--cloud", "--mesh", "--max-depth", "--max-depth-uncertainty", "--disparity-uncertainty",
-                  "--mesh-step", "--unit", "--truth", "--truth-scale", "--repeat", "--energy",
+    options.hide({"--side-by-side",
+                  "--rig",
+                  "--alpha",
+                  "--zoom",
+                  "--image",
+                  "--video",
+                  "--fps",
+                  "--confidence",
+                  "--json",
+                  "--depth",
+                  "--cloud",
+                  "--mesh",
+                  "--max-depth",
+                  "--max-depth-uncertainty",
+                  "--disparity-uncertainty",
+                  "--mesh-step",
+                  "--unit",
+                  "--truth",
+                  "--truth-scale",
+                  "--repeat",
+                  "--energy",
                   "--cost-file"});
 }
 
@@ -172,6 +203,7 @@ void check_paths(const MatchRequest& request) {
   for (const std::string& path : {request.left, request.right, request.left_mask, request.right_mask,
                                   request.calibration, request.truth})
     files.reads(path);
+  for (const std::string& path : request.rig) files.reads(path);
   files.reads_once(request.cost_file);
   for (const std::string& path : {request.output, request.image, request.depth, request.cloud, request.mesh,
                                   request.confidence, request.video, request.plan})
@@ -208,6 +240,17 @@ void check_video(const MatchRequest& request) {
   if (!request.video.empty()) check_video_path(request.video);
   if (request.frames_per_second > 0 && request.video.empty())
     throw UsageError("--fps needs --video: give both");
+}
+
+void check_rig(const Options& options, const MatchRequest& request) {
+  for (const char* rectifies : {"--alpha", "--zoom"})
+    if (request.rig.empty() && options.given(rectifies))
+      throw UsageError(std::string(rectifies) + " needs --rig: give both");
+  if (request.rig.empty()) return;
+  // Those of the rectified pair follow from the rig.
+  for (const char* other : {"--calib", "--left-mask", "--right-mask", "--cost-file"})
+    if (options.given(other))
+      throw UsageError(std::string(other) + " is for rectified pictures: leave it out with --rig");
 }
 
 void check_request(const MatchRequest& request) {
@@ -253,6 +296,7 @@ MatchRequest parse_match(const Arguments& given, const std::string& command) {
   request.mesh_step_given = options.given("--mesh-step");
   settle_cost_file(options, request);
   check_automatic_range(options, request, command);
+  check_rig(options, request);
   check_request(request);
   return request;
 }

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "parallax/geometry.h"
 #include "parallax/partition.h"
+#include "parallax/rectify.h"
 
 #include "tools/parallax/method_options.h"
 
@@ -15,6 +17,8 @@ namespace parallax::tool {
 struct MatchRequest {
   std::string left, right, left_mask, right_mask;  // for a sequence: folders, patterns, videos
   bool side_by_side = false;                       // left contains both views
+  std::vector<std::string> rig;                    // the cameras of pictures that are not rectified
+  RectifyParameters rectify;
   std::string output, image, depth, cloud, mesh, calibration, confidence, video;
   double unit = 0;                                  // of the baseline, in metres; 0 = as the calibration says
   double max_depth = 0, max_depth_uncertainty = 0;  // in metres; 0 = no limit
@@ -29,7 +33,7 @@ struct MatchRequest {
   std::size_t max_memory = 0;
   int repeat = 1;
   bool json = false;
-  bool range_given = false;  // the search range was chosen by the user or by the preset
+  bool range_given = false;      // the search range was chosen by the user or by the preset
   bool automatic_range = false;  // --disparities auto: the range that check_pair() recommends
   MatcherParameters parameters;
   TunedValues configuration;
@@ -47,6 +51,11 @@ struct MatchRequest {
 // Parses the arguments of a command that takes a pair: "match" or "plan".
 // \throws UsageError, HelpRequest, Error (argument)
 MatchRequest parse_match(const Arguments& arguments, const std::string& command = "match");
+
+// Whether depths are known.
+inline bool has_geometry(const MatchRequest& request) {
+  return !request.calibration.empty() || !request.rig.empty();
+}
 
 // Whether the path names a folder, existing or to be created.
 bool names_folder(const std::string& path);

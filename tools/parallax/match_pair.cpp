@@ -65,7 +65,7 @@ bool plan_whole(MatchPlan& plan, const ImageFormat& format) {
 // Empty if the pair does not fit untiled. `fits`: it is known to fit.
 std::optional<int> match_whole(const MatchRequest& request, bool fits) {
   MatchPlan plan(request);
-  const PicturePair pictures = read_one_pair(request);
+  const PicturePair pictures = plan.rectified(read_one_pair(request), request.left, request.right);
   const ImageFormat format = pictures.left.view().format;
   const std::optional<Truth> truth = read_truth(request, format.size);
   if ((!fits && goes_in_tiles(request, format)) || !plan_whole(plan, format)) return std::nullopt;
@@ -100,7 +100,8 @@ std::optional<int> match_whole(const MatchRequest& request, bool fits) {
 // Searches the range that the pair shows, and prints it.
 MatchRequest with_automatic_range(MatchRequest request) {
   if (!request.automatic_range) return request;
-  const PicturePair pictures = read_one_pair(request);
+  const PicturePair pictures =
+      MatchPlan(request).rectified(read_one_pair(request), request.left, request.right);
   const PairReport report =
       check_pair({pictures.left.view(), pictures.right.view()}, {.threads = request.threads});
   if (report.side != Side::neither || report.range.disparities == 0 || report.verdict == Verdict::upside_down)

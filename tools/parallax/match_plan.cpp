@@ -74,9 +74,18 @@ void settle_range(MatchRequest& request, Size size) {
 MatchPlan::MatchPlan(const MatchRequest& request)
     : request_(request), device_(Device::parse(request.device)) {
   device_.threads = request.threads;
-  if (request.calibration.empty()) return;
-  calibration_ = read_calibration(request.calibration);
+  if (!has_geometry(request)) return;
+  if (!request.rig.empty()) {
+    rectifier_.emplace(request.rig, RigChoices{}, request.rectify, device_);
+    calibration_ = rectifier_->calibration();
+  } else {
+    calibration_ = read_calibration(request.calibration);
+  }
   settle_unit(request, calibration_);
+}
+
+PicturePair MatchPlan::rectified(PicturePair pictures, const std::string& left, const std::string& right) {
+  return rectifier_ ? rectifier_->run(pictures, left, right) : std::move(pictures);
 }
 
 void MatchPlan::make(const ImageFormat& format) {
@@ -117,6 +126,7 @@ StereoPair MatchPlan::pair(const PicturePair& pictures) const {
   StereoPair pair{pictures.left.view(), pictures.right.view()};
   if (left_mask_.width() > 0) pair.left_mask = left_mask_.view();
   if (right_mask_.width() > 0) pair.right_mask = right_mask_.view();
+  if (rectifier_) pair.left_mask = rectifier_->left_mask(), pair.right_mask = rectifier_->right_mask();
   if (!costs_.costs.empty()) pair.costs = costs_.view();
   return pair;
 }

@@ -9,6 +9,7 @@
 #include "parallax/matcher.h"
 
 #include "tools/parallax/match.h"
+#include "tools/parallax/picture_rectifier.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::tool {
@@ -33,6 +34,9 @@ class MatchPlan {
   void make(const ImageFormat& format);
   bool is_made() const { return matcher_.has_value(); }
 
+  // Rectifies them where the request has a rig; the names are for errors. \throws Error (file)
+  PicturePair rectified(PicturePair pictures, const std::string& left, const std::string& right);
+
   MatchResult make_result() const;
   void run(const PicturePair& pictures, MatchResult& result);
 
@@ -51,6 +55,7 @@ class MatchPlan {
   Calibration calibration_;
   Device device_;
   ImageFormat format_;
+  std::optional<PictureRectifier> rectifier_;
   Plane<std::uint8_t> left_mask_, right_mask_;
   CostArray costs_;
   std::optional<Matcher> matcher_;

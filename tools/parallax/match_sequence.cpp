@@ -89,6 +89,7 @@ class Names {
   void check(const std::vector<Frame>& frames) {
     for (const std::string& path : {request_.left_mask, request_.right_mask, request_.calibration})
       files_.reads(path);
+    for (const std::string& path : request_.rig) files_.reads(path);
     for (const Frame& frame : frames) {
       files_.reads(frame.left);
       files_.reads(frame.right);
@@ -185,6 +186,7 @@ class Sequence {
 
   bool next(Item& item);
   void decode(Item& item) const;
+  bool rectify(Frame& frame);
   void match(Item& item);
   void write(Item& item) const;
   void finish(Item& item);
@@ -225,8 +227,20 @@ void Sequence::decode(Item& item) const {
   }
 }
 
+// Whether the pictures are rectified now.
+bool Sequence::rectify(Frame& frame) {
+  try {
+    frame.pictures = plan_.rectified(std::move(frame.pictures), frame.left, frame.right);
+    return true;
+  } catch (const Error& error) {
+    if (error.category() != ErrorCategory::file) throw;
+    frame.error = error.what();
+    return false;
+  }
+}
+
 void Sequence::match(Item& item) {
-  if (!item.frame.error.empty()) return;
+  if (!item.frame.error.empty() || !rectify(item.frame)) return;
   const ImageFormat format = item.frame.pictures.left.view().format;
   if (!plan_.is_made()) {
     plan_.make(format);

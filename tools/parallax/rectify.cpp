@@ -10,9 +10,8 @@
 #include "tools/parallax/command_files.h"
 #include "tools/parallax/options.h"
 #include "tools/parallax/output_files.h"
-#include "tools/parallax/pictures.h"
+#include "tools/parallax/picture_rectifier.h"
 #include "tools/parallax/pictures/codecs.h"
-#include "tools/parallax/rigs/rig_files.h"
 
 namespace parallax::tool {
 namespace {
@@ -110,25 +109,16 @@ void register_files(const RectifyRequest& request) {
   }
 }
 
-void check_taken_by(const Camera& camera, const Picture& picture, const std::string& path) {
-  const auto text = [](Size size) { return std::to_string(size.width) + "×" + std::to_string(size.height); };
-  if (picture.size() != camera.size)
-    throw Error(ErrorCategory::file, path + " is " + text(picture.size()) + ", the rig's camera takes " +
-                                         text(camera.size) + ": give the calibration of this size");
-}
-
-ImageOutput output_of(Picture& picture) {
-  return {picture.row(0), picture.view().format, picture.channels(), picture.view().stride_bytes};
-}
-
-void write_results(const RectifyRequest& request, const Rectification& rectification, const PicturePair& pair,
-                   const Plane<std::uint8_t> (&masks)[2]) {
+void write_results(const RectifyRequest& request, const PictureRectifier& rectifier,
+                   const PicturePair& pair) {
   std::vector<FileBytes> files = {{request.outputs[0], encode_png(pair.left.view())},
                                   {request.outputs[1], encode_png(pair.right.view())}};
-  for (std::size_t side = 0; side < request.masks.size(); ++side)
-    files.emplace_back(request.masks[side], encode_png(masks[side].view()));
+  if (!request.masks.empty()) {
+    files.emplace_back(request.masks[0], encode_png(rectifier.left_mask()));
+    files.emplace_back(request.masks[1], encode_png(rectifier.right_mask()));
+  }
   if (!request.calibration.empty()) {
-    const std::string text = encode_middlebury_calibration(rectification.calibration());
+    const std::string text = encode_middlebury_calibration(rectifier.calibration());
     const auto bytes = std::as_bytes(std::span(text));
     files.emplace_back(request.calibration, std::vector(bytes.begin(), bytes.end()));
   }
@@ -142,21 +132,10 @@ int rectify_command(const Arguments& arguments) {
   register_files(request);
   Device device = Device::parse(request.device);
   device.threads = request.threads;
-  const Rig rig = read_rig(request.rig, request.choices);
-  const Picture left = read_picture(request.left), right = read_picture(request.right);
-  check_taken_by(rig.left, left, request.left);
-  check_taken_by(rig.right, right, request.right);
-  if (left.view().format.depth != right.view().format.depth)
-    throw Error(ErrorCategory::file, request.left + " and " + request.right +
-                                         " differ in bits per channel: give pictures of one depth");
-  Rectifier rectifier(rig, request.parameters, device, left.view().format.depth);
-  const Rectification& rectification = rectifier.rectification();
-  const ImageFormat format{rectification.size, left.view().format.depth};
-  PicturePair pair{Picture(format, left.channels()), Picture(format, right.channels())};
-  Plane<std::uint8_t> masks[] = {Plane<std::uint8_t>(format.size), Plane<std::uint8_t>(format.size)};
-  rectifier.run(left.view(), right.view(),
-                {output_of(pair.left), output_of(pair.right), masks[0].view(), masks[1].view()});
-  write_results(request, rectification, pair, masks);
+  PictureRectifier rectifier(request.rig, request.choices, request.parameters, device);
+  const PicturePair pictures{read_picture(request.left), read_picture(request.right)};
+  const PicturePair rectified = rectifier.run(pictures, request.left, request.right);
+  write_results(request, rectifier, rectified);
   return done;
 }
 

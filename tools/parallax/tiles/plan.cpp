@@ -215,6 +215,7 @@ std::string obstacle_to_tiles(const MatchRequest& request) {
   if (request.output.empty()) return "give -o: tiles are kept beside it";
   const std::pair<bool, const char*> options[] = {
       {request.side_by_side, "--side-by-side"},
+      {!request.rig.empty(), "--rig"},
       {!request.confidence.empty(), "--confidence"},
       {request.energy, "--energy"},
       {!request.cost_file.empty(), "--cost-file"},
