@@ -70,6 +70,11 @@ Evidence gather(const Sight& left, const Sight& right, const CheckParameters& pa
   return evidence;
 }
 
+CheckParameters wider(CheckParameters parameters) {
+  parameters.search_rows = wider_search_rows(parameters);
+  return parameters;
+}
+
 void check_input(const StereoPair& pair) {
   check_image("left image", pair.left);
   check_image("right image", pair.right);
@@ -193,6 +198,7 @@ void examine(const StereoPair& pair, const CheckParameters& parameters, PairRepo
     return;
   }
   Evidence evidence = gather(left, right, parameters, workers);
+  if (!evidence.agrees()) evidence = gather(left, right, wider(parameters), workers);
   report.matched = evidence.matched;
   if (!evidence.agrees()) {
     if (!explain_by_flip(pair, left, scale, parameters, workers, report)) report.verdict = Verdict::unrelated;

@@ -2,6 +2,7 @@
 // The steps of a check. Each is a function in a file of its own; check.cpp calls them in this order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -23,6 +24,11 @@ struct Flip {
   bool columns = false;  // from right to left
   bool rows = false;     // from bottom to top
 };
+
+// Where no points agree, this share of the height is searched.
+inline double wider_search_rows(const CheckParameters& parameters) {
+  return std::min(0.5, 3 * parameters.search_rows);
+}
 
 // The factor that takes gray values of the pair to 255 at most.
 float gray_scale(const StereoPair& pair);

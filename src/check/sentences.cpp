@@ -88,7 +88,7 @@ std::string sentence_of(const PairReport& report, const CheckParameters& paramet
       break;
   }
   return "The pictures do not show one scene, repeat a pattern, or have rows more than " +
-         number(100 * parameters.search_rows, 1) + " % of the height apart (" +
+         number(100 * wider_search_rows(parameters), 1) + " % of the height apart (" +
          std::to_string(report.matched) + " of " + std::to_string(report.left_corners) +
          " corners match, and these do not agree): give two pictures taken at once, side by side.";
 }

@@ -125,9 +125,11 @@ TEST(CheckTest, RowsOffOfManyPixelsAreFoundWithinTheSearch) {
   const PairReport report = check_faults({.rows = 12, .roll = 0.01});
   EXPECT_EQ(report.verdict, Verdict::rows_off);
   EXPECT_NEAR(report.model.shift.value, 12, 0.05);
-  const FaultyPair far(small, 1, {.rows = 40});
+  // More than 5 % of the height, and more than three times as much.
+  EXPECT_NEAR(check_faults({.rows = 40}).model.shift.value, 40, 0.05);
+  const FaultyPair far(small, 1, {.rows = 60});
   EXPECT_EQ(check_pair(far.pair()).verdict, Verdict::unrelated);
-  EXPECT_EQ(check_pair(far.pair(), {.search_rows = 0.2}).verdict, Verdict::rows_off);
+  EXPECT_EQ(check_pair(far.pair(), {.search_rows = 0.1}).verdict, Verdict::rows_off);
 }
 
 TEST(CheckTest, NoiseAndExposureChangeNeitherVerdictNorEstimates) {
