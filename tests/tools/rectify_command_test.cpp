@@ -36,11 +36,6 @@ class RectifyCommandTest : public CommandTest {
     return true;
   }
 
-  std::string contents(const std::string& name) const {
-    const auto bytes = read_file((folder_ / name).string());
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-
   Rig rig_;
 };
 
@@ -88,13 +83,14 @@ TEST_F(RectifyCommandTest, MatchRectifiesItself) {
           outputs + search)
           .status,
       0);
-  const std::string map = contents("map.pfm"), depth = contents("depth.tiff"), picture = contents("picture.png");
+  const std::string map = contents(folder_ / "map.pfm"), depth = contents(folder_ / "depth.tiff"),
+                    picture = contents(folder_ / "picture.png");
   const std::string at_once = "match" + pair + "-o map.pfm" + outputs + search;
   const Outcome outcome = run(at_once);
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(contents("map.pfm"), map);
-  EXPECT_EQ(contents("depth.tiff"), depth);
-  EXPECT_EQ(contents("picture.png"), picture);
+  EXPECT_EQ(contents(folder_ / "map.pfm"), map);
+  EXPECT_EQ(contents(folder_ / "depth.tiff"), depth);
+  EXPECT_EQ(contents(folder_ / "picture.png"), picture);
   EXPECT_EQ(run("match" + pair + "--disparities auto -o map.pfm --device cpu").status,
             1);  // no texture to check
 
@@ -106,8 +102,8 @@ TEST_F(RectifyCommandTest, MatchRectifiesItself) {
   }
   const Outcome sequence = run("match lefts rights --rig rig.json --alpha 0.7 --zoom 1.1 -o maps/" + search);
   ASSERT_EQ(sequence.status, 0) << sequence.err;
-  EXPECT_EQ(contents("maps/a.pfm"), map);
-  EXPECT_EQ(contents("maps/b.pfm"), map);
+  EXPECT_EQ(contents(folder_ / "maps/a.pfm"), map);
+  EXPECT_EQ(contents(folder_ / "maps/b.pfm"), map);
 }
 
 TEST_F(RectifyCommandTest, MatchRefusesWhatDoesNotGoWithARig) {
