@@ -143,9 +143,11 @@ def _centred(points: Array) -> Array:
 
 
 def _search_scales(image: Array) -> Tuple[float, ...]:
-    """A large picture is reduced; small squares are found in an enlarged one."""
-    reduced = _SEARCH_SIDE / max(image.shape)
-    return (reduced, 1.0) if reduced < 1 else (1.0, 2.0)
+    """A large picture is reduced, to save time; small squares are found in an enlarged one."""
+    side = max(image.shape)
+    if side > _SEARCH_SIDE:
+        return (_SEARCH_SIDE / side, 1.0)
+    return (1.0, 2.0) if 2 * side <= _SEARCH_SIDE else (1.0,)
 
 
 def _find_chessboard(image: Array, size: Tuple[int, int], scale: float) -> Optional[Array]:

@@ -74,9 +74,9 @@ def _summary(calibration: Calibration, length: Callable[[float], str]) -> str:
 def _pairs(calibration: Calibration) -> str:
     outliers = calibration.outliers()
     cells = [["pair", "corners", "left error, px", "right error, px", "rows off, px (mean)"]]
-    for shot, left in zip(calibration.shots, calibration.residuals):
-        errors = [f"{rms(left.left):.3f}", f"{rms(left.right):.3f}", f"{np.abs(left.rows).mean():.3f}"]
-        cells.append([str(shot), str(len(left.rows)), *errors])
+    for shot, residual in zip(calibration.shots, calibration.residuals):
+        errors = [f"{rms(residual.left):.3f}", f"{rms(residual.right):.3f}", f"{np.abs(residual.rows).mean():.3f}"]
+        cells.append([str(shot), str(len(residual.rows)), *errors])
     note = "" if not outliers else "<p>Coloured: pairs with an error above twice the median.</p>"
     return _table(cells, [index + 1 for index in outliers]) + note
 
@@ -99,8 +99,8 @@ def _arrows(calibration: Calibration, side: int) -> str:
     size = (calibration.rig.left, calibration.rig.right)[side].size
     factor = max(1, round(0.015 * size[0] / calibration.error))
     marks = []
-    for index, (shot, left) in enumerate(zip(calibration.shots, calibration.residuals)):
-        points, errors = shot.common()[1 + side] * _scale(size), left[side] * _scale(size) * factor
+    for index, (shot, residual) in enumerate(zip(calibration.shots, calibration.residuals)):
+        points, errors = shot.common()[1 + side] * _scale(size), residual[side] * _scale(size) * factor
         lines = "".join(f"M{x:.1f} {y:.1f}l{u:.1f} {v:.1f}" for (x, y), (u, v) in zip(points, errors))
         marks.append(_path(lines, index, 1, shot.names[side].name) + _dots(points, index, 2.5))
     caption = f"{_SIDES[side]}: from corners found towards their projections, {factor} times as long"
@@ -109,7 +109,7 @@ def _arrows(calibration: Calibration, side: int) -> str:
 
 def _scatter(calibration: Calibration, side: int) -> str:
     """Errors as points about the centre, with circles at one and two times their root mean square."""
-    errors = [left[side] for left in calibration.residuals]
+    errors = [residual[side] for residual in calibration.residuals]
     radius = rms(_errors(calibration)[side])
     limit = float(np.abs(_errors(calibration)).max()) or 1.0
     half = 120
@@ -127,7 +127,7 @@ def _scatter(calibration: Calibration, side: int) -> str:
 
 def _rows_off(calibration: Calibration) -> str:
     width = calibration.rig.left.size[0]
-    limit = max(float(np.abs(left.rows).max()) for left in calibration.residuals) or 1.0
+    limit = max(float(np.abs(residual.rows).max()) for residual in calibration.residuals) or 1.0
     wide, high, middle = 2 * _WIDTH, 240, 120
     step = 10 ** math.floor(math.log10(limit / 2))
     step *= 2 if limit / step > 5 else 1
@@ -137,8 +137,8 @@ def _rows_off(calibration: Calibration) -> str:
         y = middle - tick / limit * middle
         marks.append(f'<path d="M0 {y:.1f}h{wide}" stroke="{"#999" if tick == 0 else "#ddd"}"/>')
         marks.append(f'<text x="4" y="{y - 2:.1f}">{tick:g} px</text>')
-    for index, (shot, left) in enumerate(zip(calibration.shots, calibration.residuals)):
-        points = np.column_stack([shot.common()[1][:, 0] / width * wide, middle - left.rows / limit * middle])
+    for index, (shot, residual) in enumerate(zip(calibration.shots, calibration.residuals)):
+        points = np.column_stack([shot.common()[1][:, 0] / width * wide, middle - residual.rows / limit * middle])
         marks.append(_dots(points, index, 4, str(shot)))
     caption = "Left row minus right row, over the column in the left picture"
     return _figure(f'<svg viewBox="0 0 {wide} {high}">{"".join(marks)}</svg>', caption)
@@ -146,7 +146,7 @@ def _rows_off(calibration: Calibration) -> str:
 
 def _rectified_pair(calibration: Calibration) -> str:
     """The pair of median error, after rectification, with lines that must cross the same things on both sides."""
-    errors = [left.rms for left in calibration.residuals]
+    errors = [residual.rms for residual in calibration.residuals]
     shot = calibration.shots[int(np.argsort(errors)[len(errors) // 2])]
     both = np.hstack(calibration.rig.rectify(*(read_gray(name) for name in shot.names)))
     scale = min(1.0, 1600 / both.shape[1])

@@ -93,7 +93,7 @@ def _run(options: argparse.Namespace) -> None:
     from ._calibration_report import report
 
     board = _board(options)
-    shots, sizes = _find_board(board, options.left, options.right)
+    shots, sizes = find_board(board, options.left, options.right)
     result = calibrate(board.corners, shots, sizes, options.distortion, options.fisheye)
     _check_error(result, board)
     outputs = {}
@@ -123,7 +123,7 @@ def _board(options: argparse.Namespace) -> Board:
     return Charuco(columns, rows, options.square, options.marker, options.dictionary)
 
 
-def _find_board(board: Board, left: str, right: str) -> Tuple[List[Shot], Tuple[Tuple[int, int], Tuple[int, int]]]:
+def find_board(board: Board, left: str, right: str) -> Tuple[List[Shot], Tuple[Tuple[int, int], Tuple[int, int]]]:
     """The pairs that show the board, and the sizes of both cameras' pictures."""
     from ._calibration_fit import MIN_PAIRS
     from ._calibration_pictures import pair_pictures, read_gray
@@ -141,7 +141,7 @@ def _find_board(board: Board, left: str, right: str) -> Tuple[List[Shot], Tuple[
         shots += [shot] if shot else []
     _progress("")
     if len(shots) < MIN_PAIRS:
-        images = [read_gray(names[0]) for names in pairs[:3]]
+        images = [read_gray(names[0]) for names in pairs[:2]]
         raise ArgumentError(
             f"{len(shots)} of {len(pairs)} pairs show the {board} in both pictures, at least {MIN_PAIRS} are needed, "
             f"15 or more are good: {board.advice(images, False)}"
@@ -180,7 +180,7 @@ def _check_error(result: Calibration, board: Board) -> None:
     if result.error <= limit:
         return
     worst = max(range(len(result.shots)), key=lambda index: result.residuals[index].rms)
-    advice = board.advice([read_gray(shot.names[0]) for shot in result.shots[:3]], True)
+    advice = board.advice([read_gray(shot.names[0]) for shot in result.shots[:2]], True)
     if max(result.alone) < limit / 2 and "there" not in advice:
         advice = "each camera alone fits, so check that the pictures of a pair were taken at the same moment"
     raise ArgumentError(
@@ -228,9 +228,9 @@ def _print_pairs(result: Calibration) -> None:
     names = [str(shot) for shot in result.shots]
     width = max(len(name) for name in names)
     print(f"\n{'error, px':<{width}}   left  right  rows off")
-    for name, left in zip(names, result.residuals):
-        rows = float(abs(left.rows).mean())
-        print(f"{name:<{width}}  {rms(left.left):5.3f}  {rms(left.right):5.3f}     {rows:5.3f}")
+    for name, residual in zip(names, result.residuals):
+        rows = float(abs(residual.rows).mean())
+        print(f"{name:<{width}}  {rms(residual.left):5.3f}  {rms(residual.right):5.3f}     {rows:5.3f}")
 
 
 def _values(result: Calibration, options: argparse.Namespace) -> Dict[str, Any]:
@@ -248,12 +248,12 @@ def _values(result: Calibration, options: argparse.Namespace) -> Dict[str, Any]:
             {
                 "left": str(shot.names[0]),
                 "right": str(shot.names[1]),
-                "corners": len(left.rows),
-                "left_error": rms(left.left),
-                "right_error": rms(left.right),
+                "corners": len(residual.rows),
+                "left_error": rms(residual.left),
+                "right_error": rms(residual.right),
                 "outlier": index in outliers,
             }
-            for index, (shot, left) in enumerate(zip(result.shots, result.residuals))
+            for index, (shot, residual) in enumerate(zip(result.shots, result.residuals))
         ],
     }
 
