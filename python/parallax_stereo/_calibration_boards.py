@@ -43,7 +43,7 @@ class Chessboard:
         for scale in _search_scales(image):
             corners = _find_chessboard(image, self.size, scale)
             if corners is not None:
-                return View(np.arange(len(self.corners)), _refined(image, corners, self.size))
+                return View(np.arange(len(self.corners)), _refined(image, corners.reshape(-1, 2), _side(corners)))
         return None
 
     def suffices(self, ids: Array) -> bool:
@@ -85,6 +85,8 @@ class Charuco:
         self.size = columns, rows
         self.corners = _grid(columns - 1, rows - 1, square)
         self._dictionary = dictionary
+        # Between a corner and the next markers, as a share of a square's side.
+        self._margin = min(_WINDOW_SHARE, (1 - marker / square) / 2)
         words = _dictionary(dictionary)
         needed, available = columns * rows // 2, len(words.bytesList)
         if needed > available:
@@ -99,8 +101,15 @@ class Charuco:
         if ids is None:
             return None
         order = np.argsort(ids.ravel())
-        view = View(ids.ravel()[order], corners.reshape(-1, 2)[order].astype(np.float64))
-        return view if self.suffices(view.ids) else None
+        found = ids.ravel()[order]
+        if not self.suffices(found):
+            return None
+        # OpenCV 4.6 is off by half a pixel, (0.5, 0.5).
+        points = corners.reshape(-1, 2)[order]
+        columns, rows = self.size
+        grid = np.full(((rows - 1) * (columns - 1), 2), np.nan)
+        grid[found] = points
+        return View(found, _refined(image, points, _side(grid.reshape(rows - 1, columns - 1, 2)), self._margin))
 
     def suffices(self, ids: Array) -> bool:
         """Whether these corners determine the pose of the board: enough, and not on one line of it."""
@@ -167,14 +176,20 @@ def _shows_chessboard(image: Array, size: Tuple[int, int]) -> bool:
     return _find_chessboard(image, size, min(1.0, _SEARCH_SIDE / max(image.shape))) is not None
 
 
-def _refined(image: Array, corners: Array, size: Tuple[int, int]) -> Array:
-    """Corners to a fraction of a pixel."""
-    sides = [np.linalg.norm(np.diff(corners, axis=axis), axis=-1).min() for axis in (0, 1)]
-    half = int(np.clip(_WINDOW_SHARE * min(sides), 2, _WINDOW_MAX))
+def _side(grid: Array) -> float:
+    """The shortest distance between neighbours in a grid of corners, (rows, columns, 2); NaN = not seen."""
+    distances = [np.linalg.norm(np.diff(grid, axis=axis), axis=-1).ravel() for axis in (0, 1)]
+    known = np.concatenate(distances)
+    return float(np.nanmin(known)) if np.isfinite(known).any() else 0.0
+
+
+def _refined(image: Array, corners: Array, side: float, share: float = _WINDOW_SHARE) -> Array:
+    """Corners (n, 2) to a fraction of a pixel, in windows that reach as far as this share of a square's side."""
+    half = int(np.clip(share * side, 2, _WINDOW_MAX))
     criteria = (cv2.TERM_CRITERIA_COUNT + cv2.TERM_CRITERIA_EPS, 50, 0.001)
-    refined = cv2.cornerSubPix(image, corners.reshape(-1, 1, 2), (half, half), (-1, -1), criteria)
-    result: Array = refined.reshape(-1, 2).astype(np.float64)
-    return result
+    points = corners.astype(np.float32).reshape(-1, 1, 2)
+    refined: Array = cv2.cornerSubPix(image, points, (half, half), (-1, -1), criteria).reshape(-1, 2)
+    return refined.astype(np.float64)
 
 
 def _dictionary(name: str) -> Any:

@@ -156,9 +156,9 @@ def _rectified_pair(calibration: Calibration) -> str:
         coloured[row] = (0, 160, 255)
     _, data = cv2.imencode(".jpg", coloured, [cv2.IMWRITE_JPEG_QUALITY, 85])
     source = "data:image/jpeg;base64," + base64.b64encode(data.tobytes()).decode()
-    names = " and ".join(escape(str(name)) for name in shot.names)
     return _figure(
-        f'<img src="{source}" alt="rectified pair">', f"{names}: a line crosses the same things on both sides"
+        f'<img src="{source}" alt="rectified pair">',
+        f"{escape(str(shot))}: a line crosses the same things on both sides",
     )
 
 

@@ -13,7 +13,6 @@ import json
 import os
 import re
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
 
@@ -92,6 +91,10 @@ def _run(options: argparse.Namespace) -> None:
     from ._calibration_fit import calibrate
     from ._calibration_report import report
 
+    for name in [name for name in (options.output, options.report) if name]:
+        folder = Path(name).absolute().parent
+        if not folder.is_dir() or Path(name).is_dir():
+            raise FileError(f"cannot write {name}: give the name of a file in a folder that exists")
     board = _board(options)
     shots, sizes = find_board(board, options.left, options.right)
     result = calibrate(board.corners, shots, sizes, options.distortion, options.fisheye)
@@ -101,8 +104,7 @@ def _run(options: argparse.Namespace) -> None:
         outputs[options.output] = result.rig.to_json()
     if options.report:
         outputs[options.report] = report(result, _length_writer(options))
-    for name, text in outputs.items():
-        _write(name, text)
+    _write(outputs)
     if options.json:
         print(json.dumps(_values(result, options), indent=2))
     else:
@@ -258,20 +260,20 @@ def _values(result: Calibration, options: argparse.Namespace) -> Dict[str, Any]:
     }
 
 
-def _write(name: str, text: str) -> None:
-    """Writes a file completely or not at all."""
-    path = Path(name)
+def _write(outputs: Dict[str, str]) -> None:
+    """Writes all files completely or, unless renaming fails, none."""
+    written: List[Tuple[str, Path]] = []
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=".parallax-", delete=False
-        ) as file:
-            file.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(file.name, 0o666 & ~mask)
-        os.replace(file.name, path)
+        for name, text in outputs.items():
+            temporary = Path(name).with_name(f".parallax-{os.getpid()}-{len(written)}")
+            written.append((name, temporary))
+            temporary.write_text(text, encoding="utf-8")
+        for name, temporary in written:
+            temporary.replace(name)
     except OSError as error:
-        raise FileError(f"cannot write {name}: {error.strerror}") from error
+        for _, temporary in written:
+            temporary.unlink(missing_ok=True)
+        raise FileError(f"cannot write {' and '.join(outputs)}: {error.strerror}") from error
 
 
 def _note(text: str) -> None:
