@@ -54,11 +54,10 @@ class Chessboard:
         """The right view with its corners in the order of the left one: the detector may begin at another corner of a
         board that looks the same when it is turned."""
         columns, rows = self.size
-        shape = _centred(left.points).reshape(rows, columns, 2)
         grid = right.points.reshape(rows, columns, 2)
         turns = (0, 1, 2, 3) if rows == columns else (0, 2)
         candidates = [np.rot90(grid, turn).reshape(-1, 2) for turn in turns]
-        best = min(candidates, key=lambda points: float(np.abs(_centred(points) - shape.reshape(-1, 2)).sum()))
+        best = min(candidates, key=lambda points: float(np.abs(_centred(points) - _centred(left.points)).sum()))
         return View(right.ids, np.ascontiguousarray(best))
 
     def advice(self, images: Sequence[Array], found: bool) -> str:
@@ -67,7 +66,7 @@ class Chessboard:
         steps = [(1, 1), (1, 0), (0, 1)] + ([] if found else [(0, -1), (-1, 0), (-1, -1)])
         sizes = [(columns + x, rows + y) for x, y in steps if min(columns + x, rows + y) >= 3]
         counts = {size: sum(_shows_chessboard(image, size) for image in images) for size in sizes}
-        # Part of a board can be found as a smaller one, so that the larger one counts where both are found as often.
+        # The first of equals, a larger board, because part of it can be found as a smaller one.
         best = max(counts, key=lambda size: counts[size])
         if counts[best]:
             return f"one of {best[0]}x{best[1]} inner corners is there: count those of the board"
@@ -104,7 +103,7 @@ class Charuco:
         found = ids.ravel()[order]
         if not self.suffices(found):
             return None
-        # OpenCV 4.6 is off by half a pixel, (0.5, 0.5).
+        # OpenCV 4.6 gives corners that are (0.5, 0.5) off, so that they are refined once more.
         points = corners.reshape(-1, 2)[order]
         columns, rows = self.size
         grid = np.full(((rows - 1) * (columns - 1), 2), np.nan)
@@ -154,9 +153,7 @@ def _centred(points: Array) -> Array:
 def _search_scales(image: Array) -> Tuple[float, ...]:
     """A large picture is reduced, to save time; small squares are found in an enlarged one."""
     side = max(image.shape)
-    if side > _SEARCH_SIDE:
-        return (_SEARCH_SIDE / side, 1.0)
-    return (1.0, 2.0) if 2 * side <= _SEARCH_SIDE else (1.0,)
+    return (1.0, 2.0) if 2 * side <= _SEARCH_SIDE else (min(1.0, _SEARCH_SIDE / side),)
 
 
 def _find_chessboard(image: Array, size: Tuple[int, int], scale: float) -> Optional[Array]:
@@ -173,7 +170,7 @@ def _find_chessboard(image: Array, size: Tuple[int, int], scale: float) -> Optio
 
 
 def _shows_chessboard(image: Array, size: Tuple[int, int]) -> bool:
-    return _find_chessboard(image, size, min(1.0, _SEARCH_SIDE / max(image.shape))) is not None
+    return _find_chessboard(image, size, _search_scales(image)[0]) is not None
 
 
 def _side(grid: Array) -> float:

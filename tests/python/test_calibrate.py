@@ -303,6 +303,7 @@ def test_the_report_loads_nothing(chessboard_pictures: Path, tmp_path: Path) -> 
     assert text.count("<svg") == 7 and text.count("<img") == 1
     # Every corner of every pair is a dot in each of the seven drawings.
     assert text.count("h0") >= 7 * 8 * 54
+    assert [len(re.findall(f"<figcaption>{side}: ", text)) for side in ("Left", "Right")] == [3, 3]
     assert "left/8.png + right/8.png" in text and "squares" in text
 
 
@@ -369,6 +370,19 @@ def test_names_the_dictionary_of_another_board(tmp_path: Path, capsys: Any) -> N
     board = ["--charuco", "5x7", "--square", "4cm", "--marker", "3cm", "--dictionary", "6x6_250"]
     assert run(tmp_path, *board) == 1
     expect_failure(capsys, "0 of 3 pairs", "markers of 4x4_", "--dictionary")
+
+
+@needs_aruco
+def test_pairs_that_share_few_corners_are_named(tmp_path: Path, capsys: Any) -> None:
+    for side, hidden in (("left", np.s_[140:]), ("right", np.s_[:140])):
+        (tmp_path / side).mkdir()
+        image = charuco()
+        image[hidden] = 255
+        cv2.imwrite(str(tmp_path / side / "1.png"), image)
+    assert run(tmp_path, "--charuco", "5x7", "--square", "4cm", "--marker", "3cm") == 1
+    error = capsys.readouterr().err
+    assert "left/1.png + right/1.png: the pictures share too few corners, so the pair is skipped" in error
+    assert "0 of 1 pairs" in error
 
 
 @needs_opencv
