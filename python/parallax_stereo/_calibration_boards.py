@@ -30,6 +30,8 @@ class View(NamedTuple):
 class Chessboard:
     """`columns` × `rows` inner corners, `square` apart."""
 
+    HINT = "count the inner corners, show the whole board with its white border, sharp and evenly lit"
+
     def __init__(self, columns: int, rows: int, square: float) -> None:
         if min(columns, rows) < 3:
             raise ArgumentError(f"chessboard {columns}x{rows}: give inner corners, from 3x3")
@@ -61,7 +63,7 @@ class Chessboard:
         return View(right.ids, np.ascontiguousarray(best))
 
     def advice(self, images: Sequence[Array], found: bool) -> str:
-        """What to check when the board is not found in these pictures, or is found and does not fit."""
+        """What other board is in pictures in which this one is not found, or is found and does not fit; "" = unknown."""
         columns, rows = self.size
         steps = [(1, 1), (1, 0), (0, 1)] + ([] if found else [(0, -1), (-1, 0), (-1, -1)])
         sizes = [(columns + x, rows + y) for x, y in steps if min(columns + x, rows + y) >= 3]
@@ -70,11 +72,13 @@ class Chessboard:
         best = max(counts, key=lambda size: counts[size])
         if counts[best]:
             return f"one of {best[0]}x{best[1]} inner corners is there: count those of the board"
-        return "count the inner corners, show the whole board with its white border, sharp and evenly lit"
+        return ""
 
 
 class Charuco:
     """`columns` × `rows` squares with markers in the white ones. Lengths are in any unit."""
+
+    HINT = "check the numbers of squares and the dictionary, and that the board is sharp and evenly lit"
 
     def __init__(self, columns: int, rows: int, square: float, marker: float, dictionary: str) -> None:
         if min(columns, rows) < 3:
@@ -119,14 +123,14 @@ class Charuco:
         return right
 
     def advice(self, images: Sequence[Array], found: bool) -> str:
-        """What to check when the board is not found in these pictures, or is found and does not fit."""
+        """What other board is in pictures in which this one is not found, or is found and does not fit; "" = unknown."""
         for image in images:
             counts = {name: _count_markers(image, name) for name in dictionaries()}
             best = max(counts, key=lambda name: counts[name])
             # The first words of a large dictionary are those of the smaller ones of its kind.
             if counts[best] > max(3, 2 * counts[self._dictionary.lower()]):
                 return f"markers of {best} are there: check --dictionary"
-        return "check the numbers of squares and the dictionary, and that the board is sharp and evenly lit"
+        return ""
 
 
 Board = Union[Chessboard, Charuco]

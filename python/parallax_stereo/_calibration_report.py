@@ -17,7 +17,8 @@ from ._calibration_pictures import read_gray
 
 _STYLE = """
 body { font: 15px/1.5 sans-serif; color: #222; background: #fff; max-width: 1100px; margin: 2em auto; padding: 0 1em }
-table { border-collapse: collapse; margin: 1em 0 } th, td { padding: .15em .8em; text-align: right; border-bottom: 1px solid #ddd }
+table { border-collapse: collapse; margin: 1em 0 }
+th, td { padding: .15em .8em; text-align: right; border-bottom: 1px solid #ddd }
 th:first-child, td:first-child { text-align: left } tr.outlier { background: #fde4d8 }
 .row { display: flex; flex-wrap: wrap; gap: 1em } figure { margin: 0; flex: 1 1 320px } figcaption { color: #555 }
 svg, img { width: 100%; height: auto; background: #f8f8f8 } svg text { font: 11px sans-serif; fill: #555 }

@@ -90,11 +90,10 @@ def _run(options: argparse.Namespace) -> None:
     # Here, because they import cv2.
     from ._calibration_fit import calibrate
     from ._calibration_report import report
+    from ._calibration_search import find_board
+    from ._calibration_summary import print_summary, values
 
-    for name in [name for name in (options.output, options.report) if name]:
-        folder = Path(name).absolute().parent
-        if not folder.is_dir() or Path(name).is_dir():
-            raise FileError(f"cannot write {name}: give the name of a file in a folder that exists")
+    _check_outputs([name for name in (options.output, options.report) if name])
     board = _board(options)
     shots, sizes = find_board(board, options.left, options.right)
     result = calibrate(board.corners, shots, sizes, options.distortion, options.fisheye)
@@ -106,9 +105,18 @@ def _run(options: argparse.Namespace) -> None:
         outputs[options.report] = report(result, _length_writer(options))
     _write(outputs)
     if options.json:
-        print(json.dumps(_values(result, options), indent=2))
+        print(json.dumps(values(result, "m" if options.square else "square"), indent=2))
     else:
-        _print_summary(result, options)
+        print_summary(result, _length_writer(options))
+    _print_notes(result, options)
+
+
+def _check_outputs(names: Sequence[str]) -> None:
+    for name in names:
+        if Path(name).is_dir() or not Path(name).absolute().parent.is_dir():
+            raise FileError(f"cannot write {name}: give the name of a file in a folder that exists")
+    if len(set(names)) < len(names):
+        raise ArgumentError(f"{names[0]} is to be the rig and the report: give two names")
 
 
 def _board(options: argparse.Namespace) -> Board:
@@ -125,55 +133,6 @@ def _board(options: argparse.Namespace) -> Board:
     return Charuco(columns, rows, options.square, options.marker, options.dictionary)
 
 
-def find_board(board: Board, left: str, right: str) -> Tuple[List[Shot], Tuple[Tuple[int, int], Tuple[int, int]]]:
-    """The pairs that show the board, and the sizes of both cameras' pictures."""
-    from ._calibration_fit import MIN_PAIRS
-    from ._calibration_pictures import pair_pictures, read_gray
-
-    pairs = pair_pictures(left, right)
-    first: List[Any] = []
-    shots = []
-    for index, names in enumerate(pairs):
-        _progress(f"looking for the board: pair {index + 1} of {len(pairs)}")
-        images = [read_gray(name) for name in names]
-        first = first or images
-        for name, reference, image, other in zip(names, first, images, pairs[0]):
-            _check_size(name, image.shape, other, reference.shape)
-        shot = _find_in_pair(board, names, images)
-        shots += [shot] if shot else []
-    _progress("")
-    if len(shots) < MIN_PAIRS:
-        images = [read_gray(names[0]) for names in pairs[:2]]
-        raise ArgumentError(
-            f"{len(shots)} of {len(pairs)} pairs show the {board} in both pictures, at least {MIN_PAIRS} are needed, "
-            f"15 or more are good: {board.advice(images, False)}"
-        )
-    left_size, right_size = ((image.shape[1], image.shape[0]) for image in first)
-    return shots, (left_size, right_size)
-
-
-def _check_size(name: Path, shape: Sequence[int], first: Path, expected: Sequence[int]) -> None:
-    if tuple(shape) != tuple(expected):
-        raise FileError(
-            f"{name} is {shape[1]}x{shape[0]}, {first} {expected[1]}x{expected[0]}: give pictures of one size for a camera"
-        )
-
-
-def _find_in_pair(board: Board, names: Tuple[Path, Path], images: Sequence[Any]) -> Optional[Shot]:
-    from ._calibration_fit import Shot
-
-    left, right = (board.find(image) for image in images)
-    if left is None or right is None:
-        without = " and ".join(str(name) for name, view in zip(names, (left, right)) if view is None)
-        _note(f"{without}: no board found, so the pair is skipped")
-        return None
-    shot = Shot(names, left, board.matched(left, right))
-    if not board.suffices(shot.common()[0]):
-        _note(f"{shot}: the pictures share too few corners, so the pair is skipped")
-        return None
-    return shot
-
-
 def _check_error(result: Calibration, board: Board) -> None:
     """Refuses what is no calibration, and says why where that can be told."""
     from ._calibration_pictures import read_gray
@@ -183,11 +142,11 @@ def _check_error(result: Calibration, board: Board) -> None:
         return
     worst = max(range(len(result.shots)), key=lambda index: result.residuals[index].rms)
     advice = board.advice([read_gray(shot.names[0]) for shot in result.shots[:2]], True)
-    if max(result.alone) < limit / 2 and "there" not in advice:
+    if not advice and max(result.alone) < limit / 2:
         advice = "each camera alone fits, so check that the pictures of a pair were taken at the same moment"
     raise ArgumentError(
         f"the reprojection error is {result.error:.1f} px, above {limit:.1f} px, and greatest in "
-        f"{result.shots[worst]}: {advice}"
+        f"{result.shots[worst]}: {advice or 'check that the board is flat, and the model of the lens'}"
     )
 
 
@@ -197,67 +156,14 @@ def _length_writer(options: argparse.Namespace) -> Any:
     return lambda squares: f"{squares:.4f} squares"
 
 
-def _print_summary(result: Calibration, options: argparse.Namespace) -> None:
+def _print_notes(result: Calibration, options: argparse.Namespace) -> None:
     from ._calibration_fit import PAIRS_FOR_ALL
+    from ._calibration_search import note
 
-    print(f"{'pairs':<11}{len(result.shots)}")
-    for side, name in enumerate(("left", "right")):
-        print(f"{name:<11}{_camera_text(result, side)}")
-    print(f"{'stereo':<11}error {result.error:.3f} px")
-    print(f"{'rows off':<11}median {result.rows_off(0.5):.3f} px, 95 % below {result.rows_off(0.95):.3f} px")
-    print(f"{'baseline':<11}{_length_writer(options)(result.rig.baseline)}")
-    _print_pairs(result)
     for index in result.outliers():
-        _note(f"{result.shots[index]}: the error is above twice the median: look at the pair, or leave it out")
+        note(f"{result.shots[index]}: the error is above twice the median: look at the pair, or leave it out")
     if len(result.shots) < PAIRS_FOR_ALL and not options.fisheye:
-        _note(f"fewer than {PAIRS_FOR_ALL} pairs: k3 is 0 and pixels are taken to be square; 15 or more pairs are good")
-
-
-def _camera_text(result: Calibration, side: int) -> str:
-    from ._calibration_fit import coverage
-
-    camera = (result.rig.left, result.rig.right)[side]
-    k, share = camera.matrix, coverage(result.views(side), camera.size)
-    return (
-        f"error {result.alone[side]:.3f} px alone, focal length {k[0, 0]:.2f}, {k[1, 1]:.2f} px, "
-        f"principal point {k[0, 2]:.2f}, {k[1, 2]:.2f} px, corners in {100 * share:.0f} % of the picture"
-    )
-
-
-def _print_pairs(result: Calibration) -> None:
-    from ._calibration_fit import rms
-
-    names = [str(shot) for shot in result.shots]
-    width = max(len(name) for name in names)
-    print(f"\n{'error, px':<{width}}   left  right  rows off")
-    for name, residual in zip(names, result.residuals):
-        rows = float(abs(residual.rows).mean())
-        print(f"{name:<{width}}  {rms(residual.left):5.3f}  {rms(residual.right):5.3f}     {rows:5.3f}")
-
-
-def _values(result: Calibration, options: argparse.Namespace) -> Dict[str, Any]:
-    from ._calibration_fit import rms
-
-    outliers = result.outliers()
-    return {
-        "error": result.error,
-        "left_error_alone": result.alone[0],
-        "right_error_alone": result.alone[1],
-        "rows_off": {"median": result.rows_off(0.5), "p95": result.rows_off(0.95)},
-        "baseline": result.rig.baseline,
-        "unit": "m" if options.square else "square",
-        "pairs": [
-            {
-                "left": str(shot.names[0]),
-                "right": str(shot.names[1]),
-                "corners": len(residual.rows),
-                "left_error": rms(residual.left),
-                "right_error": rms(residual.right),
-                "outlier": index in outliers,
-            }
-            for index, (shot, residual) in enumerate(zip(result.shots, result.residuals))
-        ],
-    }
+        note(f"fewer than {PAIRS_FOR_ALL} pairs: k3 is 0 and pixels are taken to be square; 15 or more pairs are good")
 
 
 def _write(outputs: Dict[str, str]) -> None:
@@ -274,17 +180,6 @@ def _write(outputs: Dict[str, str]) -> None:
         for _, temporary in written:
             temporary.unlink(missing_ok=True)
         raise FileError(f"cannot write {' and '.join(outputs)}: {error.strerror}") from error
-
-
-def _note(text: str) -> None:
-    _progress("")
-    print(f"calibrate: {text}", file=sys.stderr)
-
-
-def _progress(text: str) -> None:
-    """Shows what is being done on a terminal, in place."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

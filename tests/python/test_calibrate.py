@@ -224,10 +224,11 @@ def test_fisheye_gives_the_rig(tmp_path: Path) -> None:
 def test_the_error_is_that_of_opencv(chessboard_pictures: Path) -> None:
     from parallax_stereo._calibration_boards import Chessboard
     from parallax_stereo._calibration_fit import calibrate as fit
+    from parallax_stereo._calibration_search import find_board
 
     board = Chessboard(9, 6, SQUARE)
     folders = (str(chessboard_pictures / side) for side in ("left", "right"))
-    shots, sizes = calibrate.find_board(board, *folders)
+    shots, sizes = find_board(board, *folders)
     result = fit(board.corners, shots, sizes)
     rig, points = result.rig, [view.points.astype(np.float32) for side in (0, 1) for view in result.views(side)]
     intrinsics = [values for camera in (rig.left, rig.right) for values in (camera.matrix, camera.distortion)]
@@ -255,9 +256,10 @@ def test_corners_are_where_the_squares_meet() -> None:
 def test_rows_of_a_rectified_pair_agree(chessboard_pictures: Path) -> None:
     from parallax_stereo._calibration_boards import Chessboard
     from parallax_stereo._calibration_fit import calibrate as fit
+    from parallax_stereo._calibration_search import find_board
 
     board = Chessboard(9, 6, SQUARE)
-    shots, sizes = calibrate.find_board(board, str(chessboard_pictures / "left"), str(chessboard_pictures / "right"))
+    shots, sizes = find_board(board, str(chessboard_pictures / "left"), str(chessboard_pictures / "right"))
     rig = fit(board.corners, shots, sizes).rig
     images = [cv2.imread(str(name), cv2.IMREAD_GRAYSCALE) for name in shots[3].names]
     for rotated, before in zip(rig.rectify(*images), images):
@@ -458,6 +460,7 @@ def test_pairs_by_order_where_numbers_do_not_tell(tmp_path: Path) -> None:
         (["--chessboard", "9x6", "--distortion", "14"], "14 coefficients"),
         (["--chessboard", "9x6", "-o", "/nowhere/rig.json"], "cannot write /nowhere/rig.json"),
         (["--chessboard", "9x6", "--report", "/"], "cannot write /"),
+        (["--chessboard", "9x6", "--report", "x", "-o", "x"], "give two names"),
     ],
 )
 def test_refuses_options_by_name(chessboard_pictures: Path, capsys: Any, options: List[str], reason: str) -> None:
