@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 
 from ._arrays import Array
-from ._calibration_fit import Calibration, Residuals, coverage, rms
+from ._calibration_fit import Calibration, coverage, rms
 from ._calibration_pictures import read_gray
 
 _STYLE = """
@@ -21,7 +21,7 @@ table { border-collapse: collapse; margin: 1em 0 }
 th, td { padding: .15em .8em; text-align: right; border-bottom: 1px solid #ddd }
 th:first-child, td:first-child { text-align: left } tr.outlier { background: #fde4d8 }
 .row { display: flex; flex-wrap: wrap; gap: 1em } figure { margin: 0; flex: 1 1 320px } figcaption { color: #555 }
-svg, img { width: 100%; height: auto; background: #f8f8f8 } svg text { font: 11px sans-serif; fill: #555 }
+svg, img { width: 100%; height: auto; box-sizing: border-box; border: 1px solid #aaa } svg text { font: 11px sans-serif; fill: #555 }
 """
 # Shots take these colours in turn.
 _COLOURS = ("#1f77b4", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#b8860b", "#555555")

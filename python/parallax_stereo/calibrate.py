@@ -20,7 +20,7 @@ from ._library import ArgumentError, Error, FileError
 
 if TYPE_CHECKING:
     from ._calibration_boards import Board
-    from ._calibration_fit import Calibration, Shot
+    from ._calibration_fit import Calibration
 
 _UNITS = {"mm": 0.001, "cm": 0.01, "m": 1.0, "in": 0.0254}
 # A larger reprojection error, as a share of a picture's width, is refused.
