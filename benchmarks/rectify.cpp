@@ -17,6 +17,7 @@
 
 #include "parallax/parallax.h"
 
+#include "benchmarks/gray_pair.h"
 #include "benchmarks/webcams.h"
 #include "remap/map.h"
 
@@ -141,6 +142,34 @@ void measure_rounding() {
   their_rounding.print("OpenCV, `CV_16SC2`");
 }
 
+// RectifiedMatcher beside Matcher, for 640×480 pixels and 64 disparities.
+void measure_match(const char* method, const char* preset_name, int rounds) {
+  const Size size{640, 480};
+  const SynthPair colour = synthesize({.size = size, .disparities = 64});
+  const cv::Mat raw_left = benchmarks::gray(benchmarks::as_mat(colour.left_view())),
+                raw_right = benchmarks::gray(benchmarks::as_mat(colour.right_view()));
+  const Rig rig = benchmarks::webcams(size);
+  const Rectification to = rectify(rig);
+  MatcherParameters parameters = preset(method, preset_name);
+  parameters.disparities() = 64;
+  Device device;
+  device.threads = threads;
+  Plane<std::uint8_t> left(size), right(size), status(size);
+  Plane<float> disparity(size);
+  Rectifier(rig, to, Interpolation::bilinear, device)
+      .run(view(raw_left), view(raw_right), {left.view(), right.view()});
+  RectifiedMatcher from_raw(parameters, device, rig, to);
+  Matcher from_rectified(parameters, device, {size});
+  const DisparityMap map{disparity.view(), status.view()};
+  std::vector<double> raw_times, rectified_times;
+  for (int round = 0; round < rounds; ++round) {
+    raw_times.push_back(milliseconds([&] { from_raw.run(view(raw_left), view(raw_right), map); }));
+    rectified_times.push_back(milliseconds([&] { from_rectified.run({left.view(), right.view()}, map); }));
+  }
+  const double raw = median(raw_times), rectified = median(rectified_times);
+  std::printf("| %s %s | %.2f | %.2f | %.3f |\n", method, preset_name, raw, rectified, raw / rectified);
+}
+
 }  // namespace
 }  // namespace parallax
 
@@ -156,4 +185,9 @@ int main(int count, char** values) {
   measure({1920, 1080}, CV_16UC1, Interpolation::bilinear, "16-bit gray", rounds);
   measure({1920, 1080}, CV_8UC1, Interpolation::lanczos3, "8-bit gray", rounds / 4 + 1);
   measure_rounding();
+  std::printf("\n| method | from raw images, ms | from rectified ones, ms | ratio |\n|---|--:|--:|--:|\n");
+  measure_match("census", "fast", rounds);
+  measure_match("block", "default", rounds);
+  measure_match("sgm", "default", rounds);
+  measure_match("bp", "default", rounds);
 }
