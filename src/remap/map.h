@@ -68,14 +68,14 @@ class Lookup {
   double focal_, centre_x_, centre_y_;
 };
 
-// Weights of Lanczos's window, a = 3, in units of 1/4096: [fraction][tap], of columns −2 to 3, and two zeros. They add up
-// to 4096.
+// Weights of Lanczos's window, a = 3, in units of 1/4096: [fraction][tap], of columns −2 to 3, and two zeros. They add
+// up to 4096.
 inline constexpr int tap_bits = 12, taps = 6, tap_stride = 8;
 using Taps = std::array<std::array<std::int16_t, tap_stride>, steps>;
 Taps lanczos_taps();
 
-// Fractional bits that a column's sum keeps before columns are weighed: it fits in 16 bits for pixels of 8 bits, and all sums fit
-// in 32 bits.
+// Fractional bits that a column's sum keeps before columns are weighed: for pixels of 8 bits it fits in 16 bits, and all
+// sums fit in 32 bits.
 constexpr int kept_bits(Depth depth) {
   return depth == Depth::bits8 ? 6 : 1;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rectifies a pair: remap.h's equations.
 //
-// Specialised by SAMPLE (uchar, ushort), KEPT_BITS (of a column's sum), LARGEST (value), LANCZOS (0 or 1) and PIXELS (of a
-// work item; they are in one block of the map or are several blocks).
+// Specialised by SAMPLE (uchar, ushort), KEPT_BITS (of a column's sum), LARGEST (value), LANCZOS (0 or 1) and PIXELS
+// (of a work item).
 
 #define FRACTION_BITS 6
 #define STEPS (1 << FRACTION_BITS)

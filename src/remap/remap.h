@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interpolation at the positions of a map, in integers.
 //
-// Bilinear, for a pixel whose position is (fx, fy) / 64 after pixel a, with its neighbours b to the right, c below and d
-// to the right of c:
+// Bilinear, for a position (fx, fy) / 64 right of and below the centre of pixel a, with its neighbours b to the right, c
+// below and d to the right of c:
 //   above = (64 − fx) a + fx b,   below = (64 − fx) c + fx d
 //   value = (above + ((below − above) fy + 32 >> 6) + 32) >> 6
 // Lanczos, with the 6 weights s of fx and t of fy (map.h) and k = kept_bits():

@@ -233,9 +233,9 @@ HWY_INLINE void bilinear_colour(const std::byte* at, std::ptrdiff_t stride, int 
   const auto value = hn::Add(mixed, hn::MulFixedPoint15(hn::Sub(below, mixed), factor));
   const auto rounded = hn::ShiftRight<fraction_bits>(hn::Add(value, hn::Set(d, steps / 2)));
   const hn::Rebind<std::uint8_t, ColourWords> narrow;
-  alignas(8) std::uint8_t colours[8];
-  hn::Store(hn::DemoteTo(narrow, rounded), narrow, colours);
-  std::memcpy(out, colours, 4);
+  const hn::Repartition<std::uint32_t, decltype(narrow)> pixel;
+  const std::uint32_t colours = hn::GetLane(hn::BitCast(pixel, hn::DemoteTo(narrow, rounded)));
+  std::memcpy(out, &colours, sizeof colours);
 }
 
 // Whether the pixel, the one to its right and `more` after that exist, and the row below.
