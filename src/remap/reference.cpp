@@ -43,7 +43,7 @@ class Reference final : public Plan {
     const Block block = map.blocks.at(x / block_columns, y);
     const int column = block.x * steps + map.x.at(x, y), row = block.y * steps + map.y.at(x, y);
     return problem_->interpolation == Interpolation::bilinear ? bilinear(image, column, row)
-                                                             : lanczos(image, problem_->taps, column, row);
+                                                              : lanczos(image, problem_->taps, column, row);
   }
 
   SharedProblem problem_;
