@@ -162,7 +162,8 @@ TEST(RigTest, BadJsonIsRefusedByKey) {
       {json_with("[-0.12,", "[0.12,"), "r.json: translation is above 0 in x"},
   };
   for (const auto& [text, message] : cases)
-    expect_error(error_of([&] { rig_from_json(text, "r.json"); }), ErrorCategory::file, {message});
+    expect_error(error_of([&, &text = text] { rig_from_json(text, "r.json"); }), ErrorCategory::file,
+                 {message});
 }
 
 TEST(RigTest, DeepJsonIsRefused) {
