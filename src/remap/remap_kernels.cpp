@@ -322,7 +322,11 @@ using Sums = hn::FixedTag<std::int32_t, 4>;
 
 // a0 b0 + a1 b1, …
 HWY_INLINE hn::VFromD<Sums> multiply_pairs(hn::VFromD<Taken> a, hn::VFromD<Taken> b) {
-  return hn::VFromD<Sums>{_mm_madd_epi16(a.raw, b.raw)};
+  auto products = _mm_madd_epi16(a.raw, b.raw);
+  // For Highway's AVX3_DL, Clang would merge an addition into an instruction of AVX-VNNI, which such processors need not
+  // have.
+  asm("" : "+x"(products));
+  return hn::VFromD<Sums>{products};
 }
 
 // Lanczos's window on gray values of 8 bits: its 6 columns are lanes of a vector of 8.
