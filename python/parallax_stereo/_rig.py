@@ -54,7 +54,10 @@ class Camera:
 
     @staticmethod
     def _of(values: Mapping[str, Any]) -> Camera:
-        return Camera(**{key: value if isinstance(value, str) else tuple(value) for key, value in values.items()})
+        fields: Dict[str, Any] = {}
+        for key, value in values.items():
+            fields[key] = value if isinstance(value, str) else tuple(value)
+        return Camera(**fields)
 
     @staticmethod
     def _from_opencv(matrix: Any, distortion: Any, size: Any, fisheye: bool, side: str) -> Camera:
