@@ -392,6 +392,137 @@ PARALLAX_API parallax_code parallax_write_mesh(const char* path, const parallax_
                                                size_t vertex_count, const uint32_t* triangles,
                                                size_t triangle_count);
 
+/* Rigs: two calibrated cameras before rectification, and matching of the images that they take. */
+
+/** Two calibrated cameras. It never changes. */
+typedef struct parallax_rig parallax_rig;
+
+/** Creates a rig from JSON as parallax_rig_json() returns it: see rig_from_json() in parallax/rig.h. `name`
+    appears in errors, such as the path of the file; NULL = "rig". */
+PARALLAX_API parallax_code parallax_rig_create(const char* json, const char* name, parallax_rig** rig);
+/** Gets the rig as JSON, which is valid as long as the rig. */
+PARALLAX_API parallax_code parallax_rig_json(const parallax_rig* rig, const char** json);
+/** Destroys a rig. What was made from it does not need it. NULL is allowed. */
+PARALLAX_API void parallax_rig_release(parallax_rig* rig);
+
+/** How a value between pixels is computed. */
+typedef enum parallax_interpolation {
+  PARALLAX_BILINEAR = 0, /**< from 2×2 pixels */
+  PARALLAX_LANCZOS3 = 1  /**< from 6×6 pixels: sharper, and slower */
+} parallax_interpolation;
+
+/** What rectified images show. */
+typedef struct parallax_rectify_parameters {
+  size_t struct_size; /**< size of this struct for the caller */
+  /** 0: the widest view in which both cameras saw every pixel; 1: the narrowest view that shows every pixel of
+      both cameras that is within 76° of the new axis; between: in proportion. */
+  double alpha;
+  double zoom; /**< multiplies the focal length; above 0 */
+  /** 0: each image has its own principal point, which suits cameras that converge. Not 0: disparity 0 is
+      infinitely far away. */
+  int32_t same_centres;
+  int32_t width;  /**< columns of the rectified images; width and height 0 = as the left camera's images */
+  int32_t height; /**< rows of the rectified images */
+  parallax_interpolation interpolation; /**< of the camera's pixels */
+} parallax_rectify_parameters;
+
+/** Initial value of parallax_rectify_parameters: the defaults, which a null pointer also means. */
+#define PARALLAX_RECTIFY_PARAMETERS_INIT \
+  { sizeof(parallax_rectify_parameters), 0, 1, 1, 0, 0, PARALLAX_BILINEAR }
+
+/** Two pinhole cameras of equal focal length, side by side. Lengths are in pixels, except for the baseline. */
+typedef struct parallax_rectification {
+  size_t struct_size;       /**< size of this struct for the caller */
+  double rotation_left[9];  /**< from the left camera's axes to the rectified ones, row by row */
+  double rotation_right[9]; /**< the same for the right camera */
+  double focal;             /**< focal length of both */
+  double centre_left_x;     /**< column of the left principal point */
+  double centre_right_x;    /**< column of the right principal point */
+  double centre_y;          /**< row of both principal points */
+  double baseline;          /**< distance between the cameras, in the rig's unit */
+  int32_t width;            /**< columns of both rectified images */
+  int32_t height;           /**< rows of both rectified images */
+} parallax_rectification;
+
+/** Initial value of parallax_rectification: sets `struct_size`; all else is 0. */
+#define PARALLAX_RECTIFICATION_INIT \
+  { sizeof(parallax_rectification), {0}, {0}, 0, 0, 0, 0, 0, 0, 0 }
+
+/** Rectifies the cameras of a rig. What the functions below make of the same rig and parameters shows this.
+    `parameters`: NULL = the defaults. */
+PARALLAX_API parallax_code parallax_rectify(const parallax_rig* rig,
+                                            const parallax_rectify_parameters* parameters,
+                                            parallax_rectification* rectification);
+/** Writes the calibration of rectified images, for depths and points. */
+PARALLAX_API parallax_code parallax_rectification_calibration(const parallax_rectification* rectification,
+                                                              parallax_calibration* calibration);
+
+/** Turns images of a rig's cameras into a rectified pair, with all the memory it needs. */
+typedef struct parallax_rectifier parallax_rectifier;
+
+/** Creates a rectifier for images of this type (8 or 16 bits). `device` and `threads`: as in
+    parallax_matcher_set_device(). */
+PARALLAX_API parallax_code parallax_rectifier_create(const parallax_rig* rig,
+                                                     const parallax_rectify_parameters* parameters,
+                                                     const char* device, int32_t threads, parallax_type type,
+                                                     parallax_rectifier** rectifier);
+/** Destroys a rectifier. NULL is allowed. */
+PARALLAX_API void parallax_rectifier_release(parallax_rectifier* rectifier);
+
+/** The images that a rectifier writes. All have the rectified size. */
+typedef struct parallax_rectified_pair {
+  size_t struct_size;           /**< size of this struct for the caller */
+  const parallax_output* left;  /**< type and channels of the camera's image; 0 where it saw nothing */
+  const parallax_output* right; /**< likewise */
+  /** 8 bits: 0 where the camera saw nothing, 255 elsewhere. They are the same in every run. NULL = not wanted. */
+  const parallax_output* left_mask;
+  const parallax_output* right_mask; /**< likewise for the right camera */
+} parallax_rectified_pair;
+
+/** Initial value of parallax_rectified_pair: sets `struct_size`; all else is 0. */
+#define PARALLAX_RECTIFIED_PAIR_INIT \
+  { sizeof(parallax_rectified_pair), NULL, NULL, NULL, NULL }
+
+/** Rectifies the images of the left and the right camera. Allocates nothing. The outputs must not overlap the
+    images. Calls from several threads run one after the other. */
+PARALLAX_API parallax_code parallax_rectifier_run(parallax_rectifier* rectifier, const parallax_image* left,
+                                                  const parallax_image* right,
+                                                  const parallax_rectified_pair* to);
+
+/** A rectifier and a matcher on one device, planned together. */
+typedef struct parallax_rectified_matcher parallax_rectified_matcher;
+
+/** Creates and plans one for images of this type (8 or 16 bits), with the method, parameters, device and limits
+    that `matcher` has now; a plan of `matcher` is not needed. The method must not take the caller's costs. */
+PARALLAX_API parallax_code parallax_rectified_matcher_create(parallax_matcher* matcher,
+                                                             const parallax_rig* rig,
+                                                             const parallax_rectify_parameters* parameters,
+                                                             parallax_type type,
+                                                             parallax_rectified_matcher** rectified);
+/** Destroys a rectified matcher. NULL is allowed. */
+PARALLAX_API void parallax_rectified_matcher_release(parallax_rectified_matcher* rectified);
+/** Rectifies and matches the images of the left and the right camera. The maps have the rectified size; pixels that
+    the left camera did not see have the status PARALLAX_INPUT_MASKED. Allocates nothing. The outputs must not
+    overlap the images. Calls from several threads run one after the other. */
+PARALLAX_API parallax_code parallax_rectified_matcher_run(parallax_rectified_matcher* rectified,
+                                                          const parallax_image* left,
+                                                          const parallax_image* right,
+                                                          const parallax_map* map);
+/** The same in the memory of the GPU for which this is planned, as parallax_matcher_enqueue(). */
+PARALLAX_API parallax_code parallax_rectified_matcher_enqueue(parallax_rectified_matcher* rectified,
+                                                              const parallax_image* left,
+                                                              const parallax_image* right,
+                                                              const parallax_map* map, void* stream);
+/** Returns how many bytes the plan holds. */
+PARALLAX_API parallax_code parallax_rectified_matcher_memory(parallax_rectified_matcher* rectified,
+                                                             uint64_t* bytes);
+/** Returns whether a confidence map can be written: 0 or 1. */
+PARALLAX_API parallax_code parallax_rectified_matcher_has_confidence(parallax_rectified_matcher* rectified,
+                                                                     int32_t* has);
+/** Lists the stages of the last parallax_rectified_matcher_run(), valid until the next call on this matcher. */
+PARALLAX_API parallax_code parallax_rectified_matcher_stages(parallax_rectified_matcher* rectified,
+                                                             const parallax_stage** stages, size_t* count);
+
 /** Renders a pair with exact truth: `scene` is "dots", "planes" or "layers"; every disparity is from 0 to
     `disparities` - 1. The images have 8 bits and 3 channels, the truth is float; all have the same size. */
 PARALLAX_API parallax_code parallax_synthesize(const char* scene, int32_t disparities, uint64_t seed,

@@ -37,10 +37,12 @@ from ._maps import (
     write_points,
 )
 from ._matcher import STATUS, Matcher, Result, match
+from ._rig import Camera, Rectification, RectifiedMatcher, Rectifier, Rig, rectify
 
 __all__ = [
     "ArgumentError",
     "Calibration",
+    "Camera",
     "CancelledError",
     "Device",
     "DeviceError",
@@ -51,7 +53,11 @@ __all__ = [
     "Metrics",
     "OutOfMemoryError",
     "Parameter",
+    "Rectification",
+    "RectifiedMatcher",
+    "Rectifier",
     "Result",
+    "Rig",
     "STATUS",
     "__version__",
     "colour",
@@ -68,6 +74,7 @@ __all__ = [
     "presets",
     "read",
     "read_disparity",
+    "rectify",
     "set_log",
     "synthesize",
     "write",

@@ -165,6 +165,43 @@ class CalibrationValues(_Sized):
     ]
 
 
+class RectifyParameters(_Sized):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("alpha", ctypes.c_double),
+        ("zoom", ctypes.c_double),
+        ("same_centres", ctypes.c_int32),
+        ("width", ctypes.c_int32),
+        ("height", ctypes.c_int32),
+        ("interpolation", ctypes.c_int),
+    ]
+
+
+class RectificationValues(_Sized):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("rotation_left", ctypes.c_double * 9),
+        ("rotation_right", ctypes.c_double * 9),
+        ("focal", ctypes.c_double),
+        ("centre_left_x", ctypes.c_double),
+        ("centre_right_x", ctypes.c_double),
+        ("centre_y", ctypes.c_double),
+        ("baseline", ctypes.c_double),
+        ("width", ctypes.c_int32),
+        ("height", ctypes.c_int32),
+    ]
+
+
+class RectifiedPair(_Sized):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("left", _IMAGE),
+        ("right", _IMAGE),
+        ("left_mask", _IMAGE),
+        ("right_mask", _IMAGE),
+    ]
+
+
 LOG = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 PROGRESS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
@@ -175,6 +212,8 @@ _OUT = ctypes.POINTER(ctypes.c_void_p)
 _COUNT = ctypes.POINTER(ctypes.c_size_t)
 _BYTES = ctypes.POINTER(ctypes.c_uint64)
 _CALIBRATION = ctypes.POINTER(CalibrationValues)
+_RECTIFY = ctypes.POINTER(RectifyParameters)
+_RECTIFICATION = ctypes.POINTER(RectificationValues)
 
 # Arguments of every function that returns a parallax_code.
 _FUNCTIONS: Dict[str, Sequence[Any]] = {
@@ -232,6 +271,18 @@ _FUNCTIONS: Dict[str, Sequence[Any]] = {
     "parallax_write_ply": [_TEXT, ctypes.c_void_p, ctypes.c_size_t],
     "parallax_write_pcd": [_TEXT, ctypes.c_void_p, ctypes.c_size_t],
     "parallax_write_mesh": [_TEXT, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t],
+    "parallax_rig_create": [_TEXT, _TEXT, ctypes.POINTER(_HANDLE)],
+    "parallax_rig_json": [_HANDLE, ctypes.POINTER(_TEXT)],
+    "parallax_rectify": [_HANDLE, _RECTIFY, _RECTIFICATION],
+    "parallax_rectification_calibration": [_RECTIFICATION, _CALIBRATION],
+    "parallax_rectifier_create": [_HANDLE, _RECTIFY, _TEXT, _INT, ctypes.c_int, ctypes.POINTER(_HANDLE)],
+    "parallax_rectifier_run": [_HANDLE, _IMAGE, _IMAGE, ctypes.POINTER(RectifiedPair)],
+    "parallax_rectified_matcher_create": [_HANDLE, _HANDLE, _RECTIFY, ctypes.c_int, ctypes.POINTER(_HANDLE)],
+    "parallax_rectified_matcher_run": [_HANDLE, _IMAGE, _IMAGE, ctypes.POINTER(Map)],
+    "parallax_rectified_matcher_enqueue": [_HANDLE, _IMAGE, _IMAGE, ctypes.POINTER(Map), ctypes.c_void_p],
+    "parallax_rectified_matcher_memory": [_HANDLE, _BYTES],
+    "parallax_rectified_matcher_has_confidence": [_HANDLE, ctypes.POINTER(_INT)],
+    "parallax_rectified_matcher_stages": [_HANDLE, ctypes.POINTER(ctypes.POINTER(Stage)), _COUNT],
     "parallax_synthesize": [_TEXT, _INT, ctypes.c_uint64, _IMAGE, _IMAGE, _IMAGE],
 }
 
@@ -259,8 +310,10 @@ def _load() -> ctypes.CDLL:
 _library = _load()
 _library.parallax_version.restype = _TEXT
 _library.parallax_error_message.restype = _TEXT
-_library.parallax_matcher_release.argtypes = [_HANDLE]
-_library.parallax_matcher_release.restype = None
+for _kind in ("matcher", "rig", "rectifier", "rectified_matcher"):
+    _release = getattr(_library, f"parallax_{_kind}_release")
+    _release.argtypes = [_HANDLE]
+    _release.restype = None
 _library.parallax_free.argtypes = [ctypes.c_void_p]
 _library.parallax_free.restype = None
 
@@ -287,7 +340,17 @@ def function(name: str) -> Callable[..., None]:
     return result
 
 
-release: Callable[[ctypes.c_void_p], None] = _library.parallax_matcher_release
+class Handle:
+    """A pointer of the library that is released with this object: a "matcher", "rig", "rectifier", ..."""
+
+    def __init__(self, kind: str) -> None:
+        self.pointer = ctypes.c_void_p()
+        self._release: Callable[[ctypes.c_void_p], None] = getattr(_library, f"parallax_{kind}_release")
+
+    def __del__(self) -> None:
+        self._release(self.pointer)
+
+
 free: Callable[[ctypes.c_void_p], None] = _library.parallax_free
 #: The version of the library, such as "0.1.0".
 version: str = _library.parallax_version().decode()

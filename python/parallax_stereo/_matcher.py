@@ -17,13 +17,13 @@ from ._library import (
     PROGRESS,
     ArgumentError,
     Error,
+    Handle,
     Image,
     Map,
     Pair,
     Stage,
     encoded,
     function,
-    release,
     text,
 )
 from ._maps import Calibration, PathLike
@@ -101,6 +101,8 @@ class Result:
         return axes
 
     def _picture(self) -> Any:
+        if callable(self._left):
+            self._left = self._left()
         if self._left is None:
             raise ArgumentError("the result has no left image: match with NumPy arrays")
         return _on_host(self._left)
@@ -172,7 +174,7 @@ class Matcher:
         self._settings = _Settings(method, preset, device, threads, max_memory, configure or {}, parameters)
         self._size = _checked_size(size)
         self._type = _image_type(dtype)
-        self._gpu = int(device.partition(":")[2] or 0) if device.startswith("cuda") else 0
+        self._gpu = _gpu_of(device)
         function("matcher_plan")(self._settings.handle, *self._size, self._type)
         has = ctypes.c_int32()
         function("matcher_has_confidence")(self._settings.handle, ctypes.byref(has))
@@ -250,32 +252,11 @@ class Matcher:
         out: Optional[Tuple[Any, ...]],
         stream: Any,
     ) -> Result:
-        number = _gpu.current_stream(left) if stream is None else _gpu.stream_number(stream)
-        names = ("left", "right", "left_mask", "right_mask", "costs")
-        given = (left, right, left_mask, right_mask, costs)
-        inputs = [None if value is None else _gpu.gpu_array(value, number, name) for name, value in zip(names, given)]
-        if out is None:
-            shape = (self._size[1], self._size[0])
-            dtypes = ("float32", "uint8", "float32")[: 3 if confidence else 2]
-            out = tuple(_gpu.empty_like(left, shape, dtype) for dtype in dtypes)
-        outputs = [
-            _gpu.gpu_array(value, number, name)
-            for name, value in zip(("out[0]", "out[1]", "out[2]"), _checked_out(out, confidence))
-        ]
-        for name, value in zip((*names, "out[0]", "out[1]", "out[2]"), (*inputs, *outputs)):
-            if value is not None and value.gpu not in (None, self._gpu):
-                raise ArgumentError(
-                    f"{name} is on GPU {value.gpu}, the matcher on GPU {self._gpu}: give all on one GPU"
-                )
-        for i, array in enumerate(outputs):
-            if array.read_only:
-                raise ArgumentError(f"out[{i}] is read-only: give an array that may be written")
-        pair = _pair([None if value is None else _gpu.gpu_view(value, name) for name, value in zip(names, inputs)])
-        maps = _map([_gpu.gpu_view(value, f"out[{i}]") for i, value in enumerate(outputs)])
-        function("matcher_enqueue")(self._settings.handle, pair, maps, number or None)
-        result = _result(out, left)
-        result._needed = (self, inputs, outputs)
-        return result
+        def start(images: List[Optional[Image]], maps: Map, number: int) -> None:
+            function("matcher_enqueue")(self._settings.handle, _pair(images), maps, number or None)
+
+        images = {"left": left, "right": right, "left_mask": left_mask, "right_mask": right_mask, "costs": costs}
+        return _enqueue(self, images, self._size, self._gpu, confidence, out, stream, start)
 
     def energy(self, left: Any, right: Any, disparity: Any) -> float:
         """Computes the energy that the method minimises, for any disparity map of a pair."""
@@ -396,6 +377,43 @@ def _match_in_tiles(
     return _result(maps, images.left)
 
 
+def _gpu_of(device: str) -> int:
+    return int(device.partition(":")[2] or 0) if device.startswith("cuda") else 0
+
+
+def _enqueue(
+    matcher: Any,
+    images: Mapping[str, Any],
+    size: Tuple[int, int],
+    gpu: int,
+    confidence: bool,
+    out: Optional[Tuple[Any, ...]],
+    stream: Any,
+    start: Callable[[List[Optional[Image]], Map, int], None],
+) -> Result:
+    """Matches arrays on a GPU. `start` gets views of `images`, those of the maps, of this size, and a stream."""
+    left = images["left"]
+    number = _gpu.current_stream(left) if stream is None else _gpu.stream_number(stream)
+    inputs = {name: None if value is None else _gpu.gpu_array(value, number, name) for name, value in images.items()}
+    if out is None:
+        dtypes = ("float32", "uint8", "float32")[: 3 if confidence else 2]
+        out = tuple(_gpu.empty_like(left, (size[1], size[0]), dtype) for dtype in dtypes)
+    outputs = {
+        f"out[{i}]": _gpu.gpu_array(value, number, f"out[{i}]") for i, value in enumerate(_checked_out(out, confidence))
+    }
+    for name, array in (*inputs.items(), *outputs.items()):
+        if array is not None and array.gpu not in (None, gpu):
+            raise ArgumentError(f"{name} is on GPU {array.gpu}, the matcher on GPU {gpu}: give all on one GPU")
+    for name, array in outputs.items():
+        if array.read_only:
+            raise ArgumentError(f"{name} is read-only: give an array that may be written")
+    views = [None if array is None else _gpu.gpu_view(array, name) for name, array in inputs.items()]
+    start(views, _map([_gpu.gpu_view(array, name) for name, array in outputs.items()]), number)
+    result = _result(out, left)
+    result._needed = (matcher, inputs, outputs)
+    return result
+
+
 class _Settings:
     """A parallax_matcher, released with this object."""
 
@@ -409,7 +427,8 @@ class _Settings:
         configure: Mapping[str, Any],
         parameters: Mapping[str, Any],
     ) -> None:
-        self.handle = ctypes.c_void_p()
+        self._held = Handle("matcher")
+        self.handle = self._held.pointer
         # Held until what the library returned is copied, because threads may share a matcher.
         self.lock = threading.Lock()
         function("matcher_create")(encoded(method, "method"), encoded(preset, "preset"), ctypes.byref(self.handle))
@@ -437,9 +456,6 @@ class _Settings:
         needed = ctypes.c_uint64()
         function("matcher_estimate_memory")(self.handle, *size, image_type, ctypes.byref(needed))
         return needed.value
-
-    def __del__(self, _release: Callable[[ctypes.c_void_p], None] = release) -> None:
-        _release(self.handle)
 
 
 def _checked_size(size: Any) -> Tuple[int, int]:

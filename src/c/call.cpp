@@ -47,6 +47,15 @@ std::string named(std::string_view name) {
   return std::string(name);
 }
 
+// Rows of an input may repeat, those of an output must not overlap.
+template <class Struct>
+void check_rows(const Struct& output, std::string_view name, std::size_t value_bytes) {
+  const std::int64_t row = static_cast<std::int64_t>(value_bytes) * output.width * output.channels;
+  if (output.height > 1 && output.stride_bytes > -row && output.stride_bytes < row)
+    refuse(named(name) + " stride_bytes", output.stride_bytes,
+           "at least the bytes of a row, " + std::to_string(row));
+}
+
 // The first pixel's address, the size and the distance between rows, as a view of T, if the struct has that type.
 template <class T, class Struct>
 View<T> typed_view(const Struct& image, std::string_view name, parallax_type type, int channels) {
@@ -57,11 +66,7 @@ View<T> typed_view(const Struct& image, std::string_view name, parallax_type typ
   const View<T> view(static_cast<T*>(image.data), {image.width, image.height}, image.stride_bytes);
   check_size(view.size);
   check_view(name, view, view.size);
-  // Rows of an input may repeat, those of an output must not overlap.
-  const std::int64_t row = static_cast<std::int64_t>(sizeof(T)) * image.width * channels;
-  if (!std::is_const_v<T> && image.height > 1 && image.stride_bytes > -row && image.stride_bytes < row)
-    refuse(named(name) + " stride_bytes", image.stride_bytes,
-           "at least the bytes of a row, " + std::to_string(row));
+  if (!std::is_const_v<T>) check_rows(image, name, sizeof(T));
   return view;
 }
 
@@ -99,14 +104,16 @@ std::string text(const char* given, std::string_view name) {
   return &required(given, name);
 }
 
+Depth depth_of(parallax_type type, std::string_view name) {
+  if (type != PARALLAX_UINT8 && type != PARALLAX_UINT16)
+    refuse(name, static_cast<int>(type), "PARALLAX_UINT8 or PARALLAX_UINT16");
+  return type == PARALLAX_UINT8 ? Depth::bits8 : Depth::bits16;
+}
+
 ImageView image_view(const parallax_image* given, std::string_view name) {
   const parallax_image image = known(given, name);
-  if (image.type != PARALLAX_UINT8 && image.type != PARALLAX_UINT16)
-    refuse(named(name) + " type", static_cast<int>(image.type), "PARALLAX_UINT8 or PARALLAX_UINT16");
-  return {image.data,
-          {{image.width, image.height}, image.type == PARALLAX_UINT8 ? Depth::bits8 : Depth::bits16},
-          image.channels,
-          image.stride_bytes};
+  const Depth depth = depth_of(image.type, named(name) + " type");
+  return {image.data, {{image.width, image.height}, depth}, image.channels, image.stride_bytes};
 }
 
 View<const float> float_view(const parallax_image* given, std::string_view name) {
@@ -138,6 +145,13 @@ View<std::uint8_t> byte_output(const parallax_output* given, std::string_view na
   View<std::uint8_t> view = typed_view<std::uint8_t>(known(given, name), name, PARALLAX_UINT8, channels);
   view.size.width *= channels;
   return view;
+}
+
+ImageOutput image_output(const parallax_output* given, std::string_view name) {
+  const parallax_output output = known(given, name);
+  const Depth depth = depth_of(output.type, named(name) + " type");
+  check_rows(output, name, output.type / 8);
+  return {output.data, {{output.width, output.height}, depth}, output.channels, output.stride_bytes};
 }
 
 StereoPair pair_of(const parallax_pair* given) {

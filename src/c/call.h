@@ -2,12 +2,14 @@
 // What every function of the C interface does: no exception leaves it, and structs and pointers are checked.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
 
-#include "parallax/image.h"
+#include "parallax/matcher.h"
 #include "parallax/parallax_c.h"
+#include "parallax/rectify.h"
 
 namespace parallax::c {
 
@@ -54,6 +56,18 @@ Struct known(const Struct* given, std::string_view name, std::size_t least = siz
   return result;
 }
 
+// Writes a struct that a caller made, as far as the caller knows it.
+template <class Struct>
+void write_struct(Struct value, Struct* to, std::string_view name, std::size_t least = sizeof(Struct)) {
+  value.struct_size = known(to, name, least).struct_size;
+  std::memcpy(to, &value, std::min(value.struct_size, sizeof(Struct)));
+}
+
+void write_calibration(const Calibration& from, parallax_calibration* to);
+
+// \throws Error (argument) unless the type is 8 or 16 bits
+Depth depth_of(parallax_type type, std::string_view name);
+
 ImageView image_view(const parallax_image* image, std::string_view name);
 View<const float> float_view(const parallax_image* image, std::string_view name);
 // A pointer to null gives an empty view.
@@ -63,7 +77,21 @@ View<float> float_output(const parallax_output* output, std::string_view name);
 // `channels` interleaved: the view is so many times as wide.
 View<std::uint8_t> byte_output(const parallax_output* output, std::string_view name, int channels = 1);
 
+// An image of 8 or 16 bits.
+ImageOutput image_output(const parallax_output* output, std::string_view name);
+
 StereoPair pair_of(const parallax_pair* pair);
 DisparityMap map_of(const parallax_map* map);
+
+// What a matcher is planned with.
+struct Settings {
+  MatcherParameters parameters;
+  Device device;
+  PlanLimits limits;
+};
+Settings settings_of(parallax_matcher* matcher);
+
+// "auto" looks for GPUs.
+Device parse_device(const std::string& name, int threads);
 
 }  // namespace parallax::c

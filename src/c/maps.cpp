@@ -29,19 +29,6 @@ Calibration calibration_of(const parallax_calibration* given) {
           calibration.height, calibration.disparities, calibration.metres_per_unit};
 }
 
-// Writes a struct that a caller made, as far as the caller knows it.
-template <class Struct>
-void write(Struct value, Struct* to, std::string_view name, std::size_t least = sizeof(Struct)) {
-  value.struct_size = known(to, name, least).struct_size;
-  std::memcpy(to, &value, std::min(value.struct_size, sizeof(Struct)));
-}
-
-void write(const Calibration& from, parallax_calibration* to) {
-  write<parallax_calibration>({0, from.focal, from.centre_x, from.centre_y, from.doffs, from.baseline,
-                               from.width, from.height, from.disparities, from.metres_per_unit},
-                              to, "calibration", first_calibration);
-}
-
 void write(const std::vector<Point>& from, parallax_point* to, std::string_view name) {
   required(to, name);
   for (const Point& point : from)
@@ -68,6 +55,13 @@ void check_same_size(Size left, Size right, Size truth) {
 }
 
 }  // namespace
+
+void write_calibration(const Calibration& from, parallax_calibration* to) {
+  write_struct<parallax_calibration>({0, from.focal, from.centre_x, from.centre_y, from.doffs, from.baseline,
+                                      from.width, from.height, from.disparities, from.metres_per_unit},
+                                     to, "calibration", first_calibration);
+}
+
 }  // namespace parallax::c
 
 extern "C" {
@@ -78,7 +72,7 @@ parallax_code parallax_evaluate(const parallax_image* disparity, const parallax_
     const View<const float> found = c::float_view(disparity, "disparity map");
     const View<const float> expected = c::float_view(truth, "truth");
     const ErrorMetrics error = evaluate(found, expected, c::mask_view(mask, "mask"));
-    c::write<parallax_metrics>(
+    c::write_struct<parallax_metrics>(
         {0, error.count, error.bad05, error.bad1, error.bad2, error.bad4, error.average, error.rms, error.a50,
          error.a90, error.a95, error.a99, error.d1, error.coverage, error.mismatches},
         metrics, "metrics");
@@ -86,11 +80,12 @@ parallax_code parallax_evaluate(const parallax_image* disparity, const parallax_
 }
 
 parallax_code parallax_read_calibration(const char* path, parallax_calibration* calibration) {
-  return c::call([&] { c::write(read_middlebury_calibration(c::text(path, "path")), calibration); });
+  return c::call(
+      [&] { c::write_calibration(read_middlebury_calibration(c::text(path, "path")), calibration); });
 }
 
 parallax_code parallax_calibration_in_metres(parallax_calibration* calibration) {
-  return c::call([&] { c::write(in_metres(c::calibration_of(calibration)), calibration); });
+  return c::call([&] { c::write_calibration(in_metres(c::calibration_of(calibration)), calibration); });
 }
 
 parallax_code parallax_depth(const parallax_calibration* calibration, const parallax_image* disparity,

@@ -78,16 +78,11 @@ parallax_code change(parallax_matcher* matcher, const Change& apply) noexcept {
 }
 
 ImageFormat format_of(std::int32_t width, std::int32_t height, parallax_type type) {
-  if (type != PARALLAX_UINT8 && type != PARALLAX_UINT16)
-    throw Error(ErrorCategory::argument, "type is " + std::to_string(static_cast<int>(type)) +
-                                             ": choose PARALLAX_UINT8 or PARALLAX_UINT16");
-  return {{width, height}, type == PARALLAX_UINT8 ? Depth::bits8 : Depth::bits16};
+  return {{width, height}, depth_of(type, "type")};
 }
 
 Device device_of(const parallax_matcher& matcher) {
-  Device device = Device::parse(matcher.device);
-  device.threads = matcher.threads;
-  return device;
+  return parse_device(matcher.device, matcher.threads);
 }
 
 Matcher& planned(parallax_matcher& matcher) {
@@ -115,6 +110,19 @@ TileProgress reporter(parallax_progress_function progress, void* user) {
 }
 
 }  // namespace
+
+Device parse_device(const std::string& name, int threads) {
+  Device device = Device::parse(name);
+  device.threads = threads;
+  return device;
+}
+
+Settings settings_of(parallax_matcher* matcher) {
+  const parallax_matcher& used = required(matcher, "matcher");
+  const Lock lock(*matcher);
+  return {used.parameters, device_of(used), used.limits};
+}
+
 }  // namespace parallax::c
 
 extern "C" {

@@ -1,0 +1,407 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rigs of two calibrated cameras, rectification, and matching of the images that the cameras take."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+import numpy as np
+
+from . import _matcher
+from ._arrays import Array, integer, is_on_gpu, picture, view
+from ._library import (
+    ArgumentError,
+    CalibrationValues,
+    FileError,
+    Handle,
+    Image,
+    Map,
+    RectificationValues,
+    RectifiedPair,
+    RectifyParameters,
+    Stage,
+    encoded,
+    function,
+    text,
+)
+from ._maps import Calibration, PathLike
+from ._matcher import Result
+
+_INTERPOLATIONS = ("bilinear", "lanczos3")
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A camera. Lengths are in pixels; the centre of the first pixel is (0, 0)."""
+
+    size: Tuple[int, int]  #: width and height of its images
+    focal: Tuple[float, float]  #: focal length over the width and over the height of a pixel
+    centre: Tuple[float, float]  #: column and row of the principal point
+    model: str = "radial-tangential"  #: or "equidistant", a fisheye lens
+    #: OpenCV's coefficients: 0, 4, 5, 8, 12 or 14; for "equidistant", 4
+    distortion: Tuple[float, ...] = ()
+
+    @property
+    def matrix(self) -> Array:
+        """float64 (3, 3), as OpenCV has it."""
+        (fx, fy), (cx, cy) = self.focal, self.centre
+        return np.array([[fx, 0, cx], [0, fy, cy], [0, 0, 1]], np.float64)
+
+    @staticmethod
+    def _of(values: Mapping[str, Any]) -> Camera:
+        fields: Dict[str, Any] = {}
+        for key, value in values.items():
+            fields[key] = value if isinstance(value, str) else tuple(value)
+        return Camera(**fields)
+
+    @staticmethod
+    def _from_opencv(matrix: Any, distortion: Any, size: Any, fisheye: bool, side: str) -> Camera:
+        k = _numbers(matrix, (3, 3), f"the matrix of the {side} camera")
+        if k[0, 1] != 0:
+            raise ArgumentError(f"the matrix of the {side} camera has skew {k[0, 1]}: give one without")
+        model = "equidistant" if fisheye else "radial-tangential"
+        coefficients = () if distortion is None else tuple(np.asarray(distortion, np.float64).ravel().tolist())
+        focal, centre = (k[0, 0].item(), k[1, 1].item()), (k[0, 2].item(), k[1, 2].item())
+        return Camera(_matcher._checked_size(size), focal, centre, model, coefficients)
+
+
+class Rig:
+    """Two calibrated cameras, which never change: a point X in the left camera's coordinates is
+    rotation · X + translation in the right one's, as in OpenCV.
+
+        rig = px.Rig.read("rig.json")
+        rig = px.Rig.from_opencv(K1, D1, K2, D2, R, T, (1280, 720))
+
+    `parallax rig convert` turns the files of other programs into JSON.
+    """
+
+    def __init__(self, left: Camera, right: Camera, rotation: Any, translation: Any) -> None:
+        values = {
+            "left": left.__dict__,
+            "right": right.__dict__,
+            "rotation": _numbers(rotation, (3, 3), "rotation").tolist(),
+            "translation": _numbers(translation, (3,), "translation").tolist(),
+        }
+        try:
+            self._create(json.dumps(values, allow_nan=False), "rig")
+        except (FileError, TypeError, ValueError) as error:
+            raise ArgumentError(str(error)) from error
+
+    @staticmethod
+    def from_json(json_text: str, name: str = "rig") -> Rig:
+        """Parses the JSON of docs/rigs.md. `name` appears in errors."""
+        rig = Rig.__new__(Rig)
+        rig._create(json_text, name)
+        return rig
+
+    @staticmethod
+    def read(path: PathLike) -> Rig:
+        """Reads a JSON file."""
+        try:
+            written = Path(path).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise FileError(f"cannot read {path}: {error}") from error
+        return Rig.from_json(written, str(path))
+
+    @staticmethod
+    def from_opencv(
+        K1: Any, D1: Any, K2: Any, D2: Any, R: Any, T: Any, size: Tuple[int, int], *, fisheye: bool = False
+    ) -> Rig:
+        """The result of cv2.stereoCalibrate, or of cv2.fisheye.stereoCalibrate. `size`: (width, height) of the images."""
+        left = Camera._from_opencv(K1, D1, size, fisheye, "left")
+        right = Camera._from_opencv(K2, D2, size, fisheye, "right")
+        return Rig(left, right, R, np.asarray(T).ravel())
+
+    def to_json(self) -> str:
+        """The JSON of docs/rigs.md, which from_json() reads to the same values."""
+        written = ctypes.c_char_p()
+        function("rig_json")(self._handle.pointer, ctypes.byref(written))
+        return text(written.value)
+
+    def _create(self, json_text: str, name: str) -> None:
+        self._handle = Handle("rig")
+        function("rig_create")(encoded(json_text, "json"), encoded(name, "name"), ctypes.byref(self._handle.pointer))
+        values = json.loads(self.to_json())
+        #: the cameras
+        self.left, self.right = Camera._of(values["left"]), Camera._of(values["right"])
+        #: float64 (3, 3) and (3,); the unit of the translation is that of depths
+        self.rotation, self.translation = np.array(values["rotation"]), np.array(values["translation"])
+        for array in (self.rotation, self.translation):
+            array.flags.writeable = False
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rig) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def __repr__(self) -> str:
+        return f"<Rig {self.left.size[0]}×{self.left.size[1]}, baseline {np.linalg.norm(self.translation):.4g}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Rectification:
+    """What rectified images show: two pinhole cameras of equal focal length, side by side. Lengths are in pixels,
+    except for the baseline."""
+
+    rotation_left: Array  #: float64 (3, 3): from the left camera's axes to the rectified ones
+    rotation_right: Array  #: the same for the right camera
+    focal: float  #: focal length of both
+    centre_left_x: float  #: column of the left principal point
+    centre_right_x: float  #: column of the right principal point
+    centre_y: float  #: row of both principal points
+    baseline: float  #: distance between the cameras, in the rig's unit
+    size: Tuple[int, int]  #: (width, height) of both rectified images
+
+    def calibration(self) -> Calibration:
+        """For depths and points."""
+        values, result = RectificationValues(), CalibrationValues()
+        for name in ("focal", "centre_left_x", "centre_right_x", "centre_y", "baseline"):
+            setattr(values, name, getattr(self, name))
+        values.width, values.height = self.size
+        function("rectification_calibration")(values, result)
+        return Calibration._of(result)
+
+
+def rectify(
+    rig: Rig,
+    *,
+    alpha: float = 0.0,
+    zoom: float = 1.0,
+    size: Optional[Tuple[int, int]] = None,
+    same_centres: bool = True,
+    interpolation: str = "bilinear",
+) -> Rectification:
+    """Turns two cameras, by computation, until the same point has the same row in both images.
+
+    alpha: 0 = the widest view in which both cameras saw every pixel; 1 = the narrowest view that shows every pixel of
+    both; between: in proportion.
+    zoom: multiplies the focal length.
+    size: (width, height) of the rectified images; None = that of the left camera's images.
+    same_centres: whether both images have the same principal point, so that disparity 0 is infinitely far away.
+    interpolation: "bilinear", or "lanczos3": sharper, and slower.
+    """
+    return _rectification(rig, _parameters(alpha, zoom, size, same_centres, interpolation))
+
+
+def _rectification(rig: Rig, parameters: RectifyParameters) -> Rectification:
+    values = RectificationValues()
+    function("rectify")(_pointer(rig), parameters, values)
+    return Rectification(
+        np.array(values.rotation_left).reshape(3, 3),
+        np.array(values.rotation_right).reshape(3, 3),
+        values.focal,
+        values.centre_left_x,
+        values.centre_right_x,
+        values.centre_y,
+        values.baseline,
+        (values.width, values.height),
+    )
+
+
+def _parameters(alpha: Any, zoom: Any, size: Any, same_centres: Any, interpolation: Any) -> RectifyParameters:
+    if interpolation not in _INTERPOLATIONS:
+        raise ArgumentError(f"interpolation is {interpolation!r}: choose {' or '.join(_INTERPOLATIONS)}")
+    width, height = (0, 0) if size is None else _matcher._checked_size(size)
+    try:
+        alpha, zoom = float(alpha), float(zoom)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"alpha is {alpha!r}, zoom is {zoom!r}: give numbers") from error
+    return RectifyParameters(alpha, zoom, bool(same_centres), width, height, _INTERPOLATIONS.index(interpolation))
+
+
+def _pointer(rig: Any) -> ctypes.c_void_p:
+    if not isinstance(rig, Rig):
+        raise ArgumentError(f"rig is {type(rig).__name__}: give a Rig")
+    return rig._handle.pointer
+
+
+def _numbers(value: Any, shape: Tuple[int, ...], name: str) -> Array:
+    try:
+        array: Array = np.asarray(value, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{name} is {value!r}: give numbers") from error
+    if array.shape != shape:
+        raise ArgumentError(f"{name} has shape {array.shape}: give {shape}")
+    return array
+
+
+class Rectifier:
+    """Turns images of a rig's cameras into a rectified pair, planned once. Keywords as in rectify(); dtype, device and
+    threads as in Matcher.
+
+        left, right, left_mask, right_mask = px.Rectifier(rig)(raw_left, raw_right)
+
+    Threads may share a rectifier, which then runs their pairs one after the other.
+    """
+
+    def __init__(
+        self,
+        rig: Rig,
+        *,
+        alpha: float = 0.0,
+        zoom: float = 1.0,
+        size: Optional[Tuple[int, int]] = None,
+        same_centres: bool = True,
+        interpolation: str = "bilinear",
+        dtype: Any = np.uint8,
+        device: str = "auto",
+        threads: int = 0,
+    ) -> None:
+        parameters = _parameters(alpha, zoom, size, same_centres, interpolation)
+        #: What the rectified images show.
+        self.rectification = _rectification(rig, parameters)
+        self._handle = Handle("rectifier")
+        function("rectifier_create")(
+            _pointer(rig),
+            parameters,
+            encoded(device, "device"),
+            integer(threads, "threads"),
+            _matcher._image_type(dtype),
+            ctypes.byref(self._handle.pointer),
+        )
+
+    def __call__(self, left: Any, right: Any) -> Tuple[Array, Array, Array, Array]:
+        """Rectifies a pair of NumPy arrays as Matcher takes them, of the cameras' sizes.
+
+        Returns both rectified images, 0 where the camera saw nothing, and both masks for Matcher, bool (height, width):
+        where the camera saw something.
+        """
+        images = [picture(left, "left"), picture(right, "right")]
+        width, height = self.rectification.size
+        results = [np.empty((height, width) + image.shape[2:], image.dtype) for image in images]
+        masks = [np.empty((height, width), np.uint8) for _ in images]
+        views = [ctypes.pointer(view(array)) for array in (*results, *masks)]
+        function("rectifier_run")(self._handle.pointer, *map(view, images), RectifiedPair(*views))
+        return results[0], results[1], masks[0] > 0, masks[1] > 0
+
+
+class RectifiedMatcher:
+    """A Rectifier and a Matcher, planned together for the images of a rig's cameras. Pixels of the left image that its
+    camera did not see have the status "input_masked". The arguments are those of rectify() and of Matcher.
+
+        matcher = px.RectifiedMatcher(rig, "census", disparities=96)
+        result = matcher(raw_left, raw_right)
+        depths = result.depth(matcher.calibration)
+
+    Threads may share a matcher, which then runs their pairs one after the other.
+    """
+
+    def __init__(
+        self,
+        rig: Rig,
+        method: str = "bp",
+        *,
+        alpha: float = 0.0,
+        zoom: float = 1.0,
+        size: Optional[Tuple[int, int]] = None,
+        same_centres: bool = True,
+        interpolation: str = "bilinear",
+        dtype: Any = np.uint8,
+        device: str = "auto",
+        threads: int = 0,
+        preset: str = "default",
+        max_memory: int = 0,
+        configure: Optional[Mapping[str, Any]] = None,
+        **parameters: Any,
+    ) -> None:
+        self._rectify = _parameters(alpha, zoom, size, same_centres, interpolation)
+        #: What the maps show.
+        self.rectification = _rectification(rig, self._rectify)
+        #: For depths and points.
+        self.calibration = self.rectification.calibration()
+        self._rig, self._gpu = rig, _matcher._gpu_of(device)
+        self._options = (interpolation, same_centres, dtype)
+        settings = _matcher._Settings(method, preset, device, threads, max_memory, configure or {}, parameters)
+        #: All parameters of the method with their values, and "method".
+        self.parameters: Dict[str, Any] = settings.parameters()
+        self._handle = Handle("rectified_matcher")
+        # Held until what the library returned is copied, because threads may share a matcher.
+        self._lock = threading.Lock()
+        function("rectified_matcher_create")(
+            settings.handle,
+            _pointer(rig),
+            self._rectify,
+            _matcher._image_type(dtype),
+            ctypes.byref(self._handle.pointer),
+        )
+        has = ctypes.c_int32()
+        function("rectified_matcher_has_confidence")(self._handle.pointer, ctypes.byref(has))
+        #: Whether this matcher can report its confidence.
+        self.has_confidence = bool(has.value)
+
+    @property
+    def size(self) -> Tuple[int, int]:
+        """(width, height) of the maps."""
+        return self.rectification.size
+
+    @property
+    def memory(self) -> int:
+        """Bytes that the plan holds."""
+        held = ctypes.c_uint64()
+        function("rectified_matcher_memory")(self._handle.pointer, ctypes.byref(held))
+        return held.value
+
+    @property
+    def stages(self) -> Dict[str, float]:
+        """Milliseconds of each stage of the last run from host memory."""
+        stages, count = ctypes.POINTER(Stage)(), ctypes.c_size_t()
+        with self._lock:
+            function("rectified_matcher_stages")(self._handle.pointer, ctypes.byref(stages), ctypes.byref(count))
+            return {text(stages[i].name): stages[i].milliseconds for i in range(count.value)}
+
+    def __call__(
+        self,
+        left: Any,
+        right: Any,
+        *,
+        confidence: bool = False,
+        out: Optional[Tuple[Any, ...]] = None,
+        stream: Any = None,
+    ) -> Result:
+        """Rectifies and matches the images of the left and the right camera, on the host or on a GPU. The arguments are
+        those of Matcher's call; the maps have the size `size`. The result's points have the colours of the rectified left
+        image."""
+        if is_on_gpu(left):
+            result = self._enqueue(left, right, confidence, out, stream)
+        elif stream is not None:
+            raise ArgumentError("stream is given, but the images are not on a GPU: leave it out")
+        else:
+            images = [picture(left, "left"), picture(right, "right")]
+            maps = _matcher._new_maps((self.size[1], self.size[0]), confidence, out)
+            function("rectified_matcher_run")(
+                self._handle.pointer, *map(view, images), _matcher._map([view(array) for array in maps])
+            )
+            result = _matcher._result(maps, None)
+        result._left = lambda: self._rectified_left(left, right)
+        return result
+
+    def _enqueue(self, left: Any, right: Any, confidence: bool, out: Optional[Tuple[Any, ...]], stream: Any) -> Result:
+        def start(images: List[Optional[Image]], maps: Map, number: int) -> None:
+            function("rectified_matcher_enqueue")(self._handle.pointer, *images, maps, number or None)
+
+        return _matcher._enqueue(
+            self, {"left": left, "right": right}, self.size, self._gpu, confidence, out, stream, start
+        )
+
+    def _rectified_left(self, left: Any, right: Any) -> Array:
+        interpolation, same_centres, dtype = self._options
+        rectifier = Rectifier(
+            self._rig,
+            alpha=self._rectify.alpha,
+            zoom=self._rectify.zoom,
+            size=self.size,
+            same_centres=same_centres,
+            interpolation=interpolation,
+            dtype=dtype,
+            device="cpu",
+        )
+        return rectifier(_matcher._on_host(left), _matcher._on_host(right))[0]
+
+    def __repr__(self) -> str:
+        return f"<RectifiedMatcher {self.parameters['method']}, {self.size[0]}×{self.size[1]}>"
