@@ -20,13 +20,14 @@ PACKAGE = ROOT / "python" / "parallax_stereo"
 TITLES = {
     "_matcher": "Matching",
     "_maps": "Disparity maps",
+    "_rig": "Calibrated cameras",
     "_lists": "Methods and devices",
     "_log": "Notices",
     "_library": "Version and errors",
     "opencv": "OpenCV's interface",
 }
 # Functions make the objects of other classes.
-CONSTRUCTED_BY_USERS = {"Matcher"}
+CONSTRUCTED_BY_USERS = {"Camera", "Matcher", "RectifiedMatcher", "Rectifier", "Rig"}
 Documented = Union[ast.FunctionDef, ast.ClassDef]
 
 
