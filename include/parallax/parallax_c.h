@@ -423,7 +423,7 @@ typedef struct parallax_rectify_parameters {
   int32_t same_centres;
   int32_t width;  /**< columns of the rectified images; width and height 0 = as the left camera's images */
   int32_t height; /**< rows of the rectified images */
-  parallax_interpolation interpolation; /**< of the camera's pixels */
+  int32_t interpolation; /**< of the camera's pixels: a parallax_interpolation */
 } parallax_rectify_parameters;
 
 /** Initial value of parallax_rectify_parameters: the defaults, which a null pointer also means. */

@@ -192,7 +192,7 @@ TEST_F(CRectifiedTest, ErrorsNameTheirCauseAndLeaveTheHandle) {
   expect_refused(parallax_rectify(handle, &parameters, &rectification), "alpha is 2");
   EXPECT_EQ(rectification.focal, 0);
   parameters.alpha = 0;
-  parameters.interpolation = static_cast<parallax_interpolation>(7);
+  parameters.interpolation = 7;
   parallax_rectifier* rectifier = nullptr;
   parallax_rectified_matcher* rectified = nullptr;
   expect_refused(parallax_rectifier_create(handle, &parameters, "cpu", 0, PARALLAX_UINT8, &rectifier),
