@@ -6,7 +6,7 @@
     python3 benchmarks/webcams.py compare RIG.json DEPTH.tiff
 
 `render` writes FOLDER/board/left/01.png and so on (pairs of a chessboard of 9 × 6 inner corners and squares of 25 mm),
-FOLDER/room/left/00.png and so on (a sequence of a room) and FOLDER/rig.json (the cameras as they are). `compare` prints
+and FOLDER/room/left/00.png and so on (a sequence of a room with a flying ball). `compare` prints
 how far a calibration and a map of depths, found from these pictures by `parallax match --rig RIG.json`, are from the
 truth. Needs NumPy and Pillow; `compare` needs the package parallax_stereo, too.
 """
@@ -534,8 +534,6 @@ def draw_thing(thing: Any, rays: Rays, behind: Samples) -> Array:
 
 def write_recording(folder: Path) -> None:
     rig = true_rig()
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "rig.json").write_text(json.dumps(rig, indent=2) + "\n")
     for seed, (side, turn, centre) in enumerate(
         (("left", np.eye(3), np.zeros(3)), ("right", np.array(rig["rotation"]), RIGHT_CENTRE))
     ):
