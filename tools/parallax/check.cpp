@@ -34,11 +34,12 @@ CheckRequest parse_check(const Arguments& arguments) {
   options.add("RIGHT", request.pair.right, "Right picture");
   options.add_flag("--side-by-side", request.pair.side_by_side,
                    "LEFT contains both views side by side; leave out RIGHT");
-  options.add("--image FILE", request.image, "Picture of the rows off, as dots over the left picture (.png)");
+  options.add("--image FILE", request.image,
+              "Picture of how far rows are off, as dots over the left picture (.png)");
   options.add_flag("--json", request.json, "Report as JSON");
   options
       .add("--max-rows-off X", parameters.max_rows_off,
-           "Rows off, in pixels, that are accepted: at 95 % of the points")
+           "Largest rows off, in pixels, that are accepted at 95 % of the points")
       .range(0.01, 100);
   options
       .add("--search-rows X", parameters.search_rows,

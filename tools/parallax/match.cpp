@@ -26,7 +26,7 @@ void add_input_options(Options& options, MatchRequest& request, const std::strin
            std::string("Left picture") +
                (sequences ? "; for a sequence: a folder, a pattern such as left_%04d.png, or a video" : ""))
       .required();
-  options.add("RIGHT", request.right, "Right picture, rectified with the left one");
+  options.add("RIGHT", request.right, "Right picture, rectified with the left one unless --rig is given");
   options.add_flag("--side-by-side", request.side_by_side,
                    "LEFT contains both views side by side; leave out RIGHT");
   options.add("--calib FILE", request.calibration,

@@ -75,7 +75,7 @@ RectifyRequest read_rectify_request(const Arguments& arguments) {
               "Calibration of the rectified pair (calib.txt), for match");
   options.add("--alpha", parameters.alpha, "0: only pixels that both cameras saw; 1: all pixels of both")
       .range(0, 1);
-  options.add("--zoom", parameters.zoom, "Factor of the focal length");
+  options.add("--zoom", parameters.zoom, "Multiplies the focal length");
   options.add("--output-size", parameters.size,
               "Size of the rectified pictures; default: that of the left picture");
   options.add_flag("--free-centres", request.free_centres,
@@ -83,11 +83,11 @@ RectifyRequest read_rectify_request(const Arguments& arguments) {
   options.add_choice<Interpolation>(
       "--interpolation", parameters.interpolation,
       {{"bilinear", Interpolation::bilinear}, {"lanczos3", Interpolation::lanczos3}},
-      "Values between pixels");
+      "How values between pixels are computed");
   const std::vector<std::string> kinds = kinds_of_devices();
   options.add("--device", request.device, listed(kinds) + "; see 'parallax devices'").offer(kinds);
   options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one per core").range(0, 4096);
-  options.group("What the file of the rig leaves open");
+  options.group("What the file of the rig does not say");
   add_rig_options(options, request.choices);
   options.read(arguments);
   parameters.same_centres = !request.free_centres;

@@ -105,14 +105,15 @@ RigRequest read_request(const Arguments& arguments) {
                                        "What to do")
       .required();
   options
-      .add_files("FILE", request.inputs, "Calibration; one or two files of OpenCV, two of ROS (left, right)")
+      .add_files("FILE", request.inputs,
+                 "Calibration: one file; one or two for OpenCV, two for ROS (left, right)")
       .required();
-  options.add_flag("--json", request.json, "Show as JSON");
+  options.add_flag("--json", request.json, "Print JSON");
   options.add_files("-o,--output", request.outputs, "Converted calibration; two files for ROS");
   options.add_choice<std::optional<RigFormat>>("--to", request.format,
                                                {rig_formats.begin(), rig_formats.end()},
                                                "Format of the output, unless its name tells it");
-  options.group("What the file leaves open");
+  options.group("What the file does not say");
   add_rig_options(options, request.choices);
   options.read(arguments);
   if (*request.convert && request.json) throw UsageError("--json is for 'rig show': leave it out");

@@ -151,19 +151,18 @@ const Choices<RigFormat> rig_formats = {{"parallax", RigFormat::parallax},
                                         {"stereolabs", RigFormat::stereolabs}};
 
 void add_rig_options(Options& options, RigChoices& choices) {
-  options.add("--size", choices.size, "Size of the images, if the file of the rig leaves it open");
+  options.add("--size", choices.size, "Size of the images, if the file does not say it");
   options.add_text(
       "--cameras", "A,B", "", "two numbers, the smaller one first, such as 0,1",
       [&](const std::string& text) { return read_cameras(text, choices); },
-      "Cameras of a file of several: KITTI's 2,3 (colour) and Kalibr's 0,1 unless given");
+      "Cameras to take from a file with several; default: KITTI's 2,3 (colour), Kalibr's 0,1");
   options
       .add_text(
           "--unit", "UNIT", "", "one of m, cm, mm",
           [&](const std::string& text) { return read_unit(text, choices); },
-          "Unit of the translation in an OpenCV file, which does not name it; then converted to metres")
+          "Unit of the translation in an OpenCV file, which does not say it; converts it to metres")
       .offer({"m", "cm", "mm"});
-  options.add_flag("--fisheye", choices.fisheye,
-                   "The coefficients of an OpenCV file are those of its fisheye module");
+  options.add_flag("--fisheye", choices.fisheye, "The lenses of an OpenCV file are those of cv::fisheye");
   options.add_flag("--exchange", choices.exchange, "The first camera of the file is the right one");
 }
 
