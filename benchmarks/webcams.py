@@ -119,12 +119,14 @@ def value_noise(u: Array, v: Array) -> Array:
     a, b = u - column, v - row
     a, b = a * a * (3 - 2 * a), b * b * (3 - 2 * b)
     i, j = column.astype(np.int32) & 255, row.astype(np.int32) & 255
-    k, l = (i + 1) & 255, (j + 1) & 255
-    return (LATTICE[j, i] * (1 - a) + LATTICE[j, k] * a) * (1 - b) + (LATTICE[l, i] * (1 - a) + LATTICE[l, k] * a) * b
+    right, below = (i + 1) & 255, (j + 1) & 255
+    above_value = LATTICE[j, i] * (1 - a) + LATTICE[j, right] * a
+    below_value = LATTICE[below, i] * (1 - a) + LATTICE[below, right] * a
+    return above_value * (1 - b) + below_value * b
 
 
 def noise(u: Array, v: Array, spacing: float, octaves: int = 3) -> Array:
-    """From -1 to 1; each octave has half the spacing and 0.6 times the contrast."""
+    """From -1 to 1; each octave has half the spacing of the one before, and 0.6 times its contrast."""
     total, weight, sum_of_weights = np.zeros_like(u), 1.0, 0.0
     for octave in range(octaves):
         scale = 2**octave / spacing
@@ -211,7 +213,7 @@ def leaves(u: Array, v: Array) -> Array:
     )
 
 
-# Things: hit() gives the distance along rays (infinite if they miss), shade() the texture's coordinates and the normal.
+# Things: hit() gives the distance along rays, infinite where they miss, and shade() colours and normals of points.
 
 
 class Box(NamedTuple):
@@ -366,6 +368,8 @@ LIGHT, SPREAD = np.array([-1.1, -1.9, 0.2]), 0.3
 
 
 class Samples(NamedTuple):
+    """What each ray of a camera meets."""
+
     distances: Array  # (rows, columns), along the axis of the camera
     colours: Array  # (3, rows, columns)
 
@@ -402,6 +406,7 @@ def lit(normal: Array, points: Array, lamp: Array, shadow: Optional[Array] = Non
 
 
 def render(things: List[Any], rays: Rays, with_colours: bool = True) -> Samples:
+    """What the rays meet first. Small things that stand in front cast shadows."""
     shape = rays.directions.shape[1:]
     distances, owners = np.full(shape, np.inf, np.float32), np.full(shape, -1, np.int16)
     origin = rays.origin[:, None, None]
@@ -466,7 +471,7 @@ def corners_of(pose: Pose, margin: float) -> Array:
 
 
 def is_seen(pose: Pose) -> bool:
-    """By both cameras, with half of its white border."""
+    """Whether both cameras see the squares and half of the white border."""
     rig, points = true_rig(), corners_of(pose, 1.6)
     right = points @ np.array(rig["rotation"]).T + rig["translation"]
     for side, seen in (("left", points), ("right", right)):
@@ -520,33 +525,32 @@ def flying_ball(frame: int) -> Ball:
     return Ball((-0.55 + 1.5 * share, -0.12 - 0.75 * share * (1 - share), 1.9 - 0.5 * share), 0.09, ball)
 
 
-def draw_thing(thing: Any, rays: Rays, behind: Samples) -> Array:
+def draw_ball(thing: Ball, rays: Rays, behind: Samples) -> Array:
+    """Colours of samples, with the ball where it is in front. It casts no shadow."""
     part, colours = window(thing, rays), behind.colours.copy()
     if part is not None:
-        found = thing.hit(rays.origin[:, None, None], rays.directions[(slice(None), *part)])
+        inside = (slice(None), *part)
+        found = thing.hit(rays.origin[:, None, None], rays.directions[inside])
         seen = found < behind.distances[part]
-        points = rays.origin[:, None] + rays.directions[(slice(None), *part)][:, seen] * found[seen]
+        points = rays.origin[:, None] + rays.directions[inside][:, seen] * found[seen]
         albedo, normal = thing.shade(points)
-        lamp = lights(behind.distances.shape)[(slice(None), *part)][:, seen]
-        colours[(slice(None), *part)][:, seen] = albedo * lit(normal, points, lamp)
+        lamp = lights(behind.distances.shape)[inside][:, seen]
+        colours[inside][:, seen] = albedo * lit(normal, points, lamp)
     return colours
 
 
 def write_recording(folder: Path) -> None:
-    rig = true_rig()
-    for seed, (side, turn, centre) in enumerate(
-        (("left", np.eye(3), np.zeros(3)), ("right", np.array(rig["rotation"]), RIGHT_CENTRE))
-    ):
-        random = np.random.default_rng(seed)
-        rays = rays_of(rig[side], turn, centre)
-        behind = render(room(), rays)
-        shots = {
-            f"board/{side}/{number:02d}.png": draw_board(pose, rays, behind) for number, pose in enumerate(poses(), 1)
-        }
-        for name, colours in shots.items():
-            save(folder / name, picture(colours, random))
-        for frame in range(FRAMES):
-            save(folder / f"room/{side}/{frame:02d}.png", picture(draw_thing(flying_ball(frame), rays, behind), random))
+    write_pictures(folder, "left", rays_of(LEFT, np.eye(3), np.zeros(3)), 0)
+    write_pictures(folder, "right", rays_of(RIGHT, rotation(TURN), RIGHT_CENTRE), 1)
+
+
+def write_pictures(folder: Path, side: str, rays: Rays, seed: int) -> None:
+    """What one camera takes. The room is rendered once."""
+    random, behind = np.random.default_rng(seed), render(room(), rays)
+    for number, pose in enumerate(poses(), 1):
+        save(folder / f"board/{side}/{number:02d}.png", picture(draw_board(pose, rays, behind), random))
+    for frame in range(FRAMES):
+        save(folder / f"room/{side}/{frame:02d}.png", picture(draw_ball(flying_ball(frame), rays, behind), random))
 
 
 def save(path: Path, image: Array) -> None:
@@ -578,13 +582,10 @@ def print_depths(rig_file: str, depths: Array) -> None:
 
     view = px.rectify(px.Rig.read(rig_file))
     columns, rows = np.meshgrid(*(np.arange(length) for length in view.size))
-    flat = (
-        np.stack([columns - view.centre_left_x, rows - view.centre_y, np.full(columns.shape, view.focal)]) / view.focal
-    )
-    directions = np.einsum("ij,jrc->irc", TO_ROOM @ view.rotation_left.T, flat)
-    true = render(
-        [*room(), flying_ball(0)], Rays(np.zeros(3, np.float32), directions.astype(np.float32)), False
-    ).distances
+    x, y = (columns - view.centre_left_x) / view.focal, (rows - view.centre_y) / view.focal
+    directions = np.einsum("ij,jrc->irc", TO_ROOM @ view.rotation_left.T, np.stack([x, y, np.ones_like(x)]))
+    rays = Rays(np.zeros(3, np.float32), directions.astype(np.float32))
+    true = render([*room(), flying_ball(0)], rays, with_colours=False).distances
     present = depths > 0
     errors = np.abs(depths - true)
     print(f"depth  at {100 * present.mean():.1f} % of the pixels; errors of depths:")
@@ -596,9 +597,11 @@ def print_depths(rig_file: str, depths: Array) -> None:
 
 
 def main() -> None:
-    action, *files = sys.argv[1:]
-    if action == "render":
+    action, *files = sys.argv[1:] or [""]
+    if action == "render" and len(files) == 1:
         write_recording(Path(files[0]))
+    elif action != "compare" or len(files) != 2:
+        raise SystemExit(__doc__)
     else:
         print_rig(json.loads(Path(files[0]).read_text()))
         print_depths(files[0], np.asarray(Image.open(files[1])))
