@@ -5,7 +5,7 @@ build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libspng-d
 test_packages=(libgtest-dev ocl-icd-libopencl1 pocl-opencl-icd python3-numpy python3-pil python3-pytest)
 # For sanitizers and fuzz targets, and the programs that scripts and some tests use.
 check_packages=(abigail-tools black git clang libclang-rt-14-dev clang-format doxygen ffmpeg fish mypy python3-ipykernel
-  python3-matplotlib python3-nbclient python3-venv zsh)
+  python3-matplotlib python3-nbclient python3-opencv python3-venv zsh)
 # For the GStreamer plugin, which is built and tested where they are installed.
 gstreamer_packages=(libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-plugins-base gstreamer1.0-plugins-good
   gstreamer1.0-tools)
