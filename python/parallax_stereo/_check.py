@@ -21,14 +21,14 @@ _POINT_VALUES = 6
 class Estimate:
     """A coefficient of RowModel, in pixels."""
 
-    value: float  #: at the edge of the picture
+    value: float  #: the coefficient
     uncertainty: float  #: its standard deviation
     held: bool  #: whether the points determine it
 
 
 @dataclass(frozen=True)
 class RowModel:
-    """What the differences of rows consist of: see docs/check.md. Pixels at the edge of the picture."""
+    """What the differences of rows consist of; coefficients are pixels at the edge of the picture: see docs/check.md."""
 
     shift: Estimate  #: at the centre: pitch, or principal points of unlike rows
     rotation: Estimate  #: of the right picture, clockwise as one sees it
