@@ -206,9 +206,27 @@ TEST(CCheckTest, APairThatCannotBeMatchedIsNoError) {
   expect_ok(parallax_check_pair(&pair, nullptr, &report));
   EXPECT_EQ(report->verdict, PARALLAX_TOO_LITTLE_TEXTURE);
   EXPECT_EQ(report->has_range, 0);
+  EXPECT_EQ(report->shift.held, 0);
   EXPECT_EQ(report->point_count, 0u);
   EXPECT_EQ(report->histogram_count, 0u);
   EXPECT_TRUE(contains(report->sentence, "too little texture"));
+  parallax_pair_report_release(report);
+}
+
+// Its range is that of the pair in which this is undone.
+TEST(CCheckTest, AMirroredPictureHasNoRangeToSearch) {
+  const FaultyPair faulty(size, 1, {});
+  Plane<std::uint8_t> mirrored(size);
+  for (int y = 0; y < size.height; ++y)
+    std::reverse_copy(faulty.right().row(y), faulty.right().row(y) + size.width, mirrored.row(y));
+  const parallax_image left = image_of(faulty.left()), right = image_of(mirrored);
+  const parallax_pair pair{sizeof(pair), &left, &right, nullptr, nullptr, nullptr};
+  const parallax_pair_report* report = nullptr;
+  expect_ok(parallax_check_pair(&pair, nullptr, &report));
+  EXPECT_EQ(report->verdict, PARALLAX_MIRRORED);
+  EXPECT_EQ(report->side, PARALLAX_RIGHT);
+  EXPECT_EQ(report->has_range, 0);
+  EXPECT_GT(report->disparities, 0);
   parallax_pair_report_release(report);
 }
 
@@ -222,6 +240,9 @@ TEST(CCheckTest, ErrorsNameTheirCause) {
   expect_refused(parallax_check_pair(&pair, nullptr, nullptr), "report is NULL");
   parameters.max_rows_off = 0;
   expect_refused(parallax_check_pair(&pair, &parameters, &report), "max_rows_off is 0");
+  parameters.max_rows_off = 0.5;
+  parameters.threads = -1;
+  expect_refused(parallax_check_pair(&pair, &parameters, &report), "threads is -1");
   parameters.struct_size = 3;
   expect_refused(parallax_check_pair(&pair, &parameters, &report), "check parameters struct_size is 3");
   pair.right = &small;
