@@ -80,7 +80,7 @@ class CRectifiedTest : public testing::Test {
     parameters.alpha = 0.5;
     parameters.width = chosen.size.width;
     parameters.height = chosen.size.height;
-    expect_ok(parallax_rig_create(to_json(rig).c_str(), nullptr, &handle));
+    expect_ok(parallax_rig_create((to_json(rig) + "\n").c_str(), nullptr, &handle));
     expect_ok(parallax_matcher_create("census", nullptr, &matcher));
     expect_ok(parallax_matcher_set_int(matcher, "disparities", 16));
     expect_ok(parallax_matcher_set_device(matcher, "cpu", 2));
