@@ -228,6 +228,14 @@ TEST_F(CheckCommand, MatchSearchesTheRangeOfThePair) {
   EXPECT_LT(nlohmann::json::parse(exchanged.out)["parameters"]["min_disparity"], -30);
   const std::string pair = "match l.png r.png --method block --disparities auto ";
   expect_refusal("match l.png l.png --disparities auto", 1, {"no range", "same"});
+  // Masks count, and the range of a calibration does not.
+  save((folder_ / "mask.png").string(), make_picture(size, 1, Depth::bits8, [](int, int, int) { return 0; }));
+  expect_refusal("match l.png r.png --disparities auto --left-mask mask.png", 1, {"no range", "texture"});
+  write(folder_ / "calib.txt", "cam0=[384 0 160; 0 384 120; 0 0 1]\nbaseline=100\nndisp=20\n");
+  const Outcome calibrated =
+      run("match l.png r.png --method block --disparities auto --calib calib.txt --json");
+  ASSERT_EQ(calibrated.status, 0) << calibrated.err;
+  EXPECT_EQ(nlohmann::json::parse(calibrated.out)["disparities"], 48);
   expect_refusal(pair + "--min-disparity 1", 2, {"--min-disparity", "auto"});
   expect_refusal(pair + "--disparities 16", 2, {"--disparities", "auto"});
   expect_refusal(pair + "--full-row", 2, {"--full-row"});
