@@ -166,12 +166,17 @@ struct PairReport {
 
   /// Whether the pair can be matched as it is.
   bool fit() const { return verdict == Verdict::fit; }
+  /// Whether `range` is known and that of the pair as it is: no picture has to be mirrored or turned first.
+  bool has_range() const;
 };
 
-/// Checks a pair of rectified pictures. Masked pixels are no points; costs are ignored. The same pair gives the same
-/// report on any number of threads.
+/// Checks a pair of rectified pictures. Points are more than 8 pixels from masked ones, in either direction; costs are
+/// ignored. The same pair gives the same report on any number of threads.
 /// \throws Error (argument) when the formats of the images differ, an image is empty, or a parameter is out of range.
 PairReport check_pair(const StereoPair& pair, const CheckParameters& parameters = {});
+
+/// Returns all of a report but its points as a JSON object, as `parallax check --json` prints it.
+std::string to_json(const PairReport& report);
 
 }  // namespace parallax
 #pragma GCC visibility pop

@@ -523,6 +523,131 @@ PARALLAX_API parallax_code parallax_rectified_matcher_has_confidence(parallax_re
 PARALLAX_API parallax_code parallax_rectified_matcher_stages(parallax_rectified_matcher* rectified,
                                                              const parallax_stage** stages, size_t* count);
 
+/* Is a pair fit to be matched? See parallax/check.h and docs/check.md. */
+
+/** What to search, and what to accept. */
+typedef struct parallax_check_parameters {
+  size_t struct_size;    /**< size of this struct for the caller */
+  double search_rows;    /**< matches may lie this share of the height above or below, 0.001 to 0.5 */
+  double search_columns; /**< largest disparity of either sign as a share of the width, 0.01 to 1 */
+  double max_rows_off;   /**< largest `rows_off_95` of a pair that is fit to be matched, 0.01 to 100 pixels */
+  int32_t threads;       /**< number of threads; 0 = one for each core. The report does not depend on them */
+} parallax_check_parameters;
+
+/** Initial value of parallax_check_parameters: the defaults, which a null pointer also means. */
+#define PARALLAX_CHECK_PARAMETERS_INIT \
+  { sizeof(parallax_check_parameters), 0.05, 0.5, 0.5, 0 }
+
+/** What a check concludes. */
+typedef enum parallax_verdict {
+  PARALLAX_FIT = 0,                /**< rows line up, and most disparities are positive */
+  PARALLAX_ROWS_OFF = 1,           /**< rows differ by more than `max_rows_off` */
+  PARALLAX_EXCHANGED = 2,          /**< left and right are exchanged */
+  PARALLAX_MIRRORED = 3,           /**< one picture is mirrored left to right */
+  PARALLAX_UPSIDE_DOWN = 4,        /**< one picture is mirrored top to bottom */
+  PARALLAX_TURNED = 5,             /**< one picture is turned by 180° */
+  PARALLAX_IDENTICAL = 6,          /**< both pictures are the same, or taken from one place */
+  PARALLAX_TOO_LITTLE_TEXTURE = 7, /**< too few corners to say anything */
+  PARALLAX_UNRELATED = 8           /**< the corners of the pictures do not match */
+} parallax_verdict;
+
+/** Which picture a fault is in. */
+typedef enum parallax_side {
+  PARALLAX_NEITHER = 0, /**< no fault, or it is not known which picture has it */
+  PARALLAX_LEFT = 1,    /**< the left picture */
+  PARALLAX_RIGHT = 2    /**< the right picture */
+} parallax_side;
+
+/** A coefficient of the model of row differences. */
+typedef struct parallax_estimate {
+  double value;       /**< in pixels */
+  double uncertainty; /**< its standard deviation, in pixels */
+  int32_t held;       /**< whether the points determine it: 0 or 1 */
+} parallax_estimate;
+
+/** How values of the right picture follow from those of the left one: right = gain · left + offset. */
+typedef struct parallax_exposure {
+  double gain;   /**< 1 = the same */
+  double offset; /**< in gray levels of 255 */
+} parallax_exposure;
+
+/** A point that both pictures show. Positions are in pixels; the centre of the first pixel is (0, 0). */
+typedef struct parallax_checked_point {
+  float left_x;      /**< column in the left picture */
+  float left_y;      /**< row in the left picture */
+  float right_x;     /**< column in the right picture, to a fraction of a pixel */
+  float right_y;     /**< row in the right picture, likewise */
+  float uncertainty; /**< standard deviation of right_y */
+  float residual;    /**< right_y − left_y minus the model's */
+} parallax_checked_point;
+
+/** The report of a check; lengths are in pixels. The library makes it and all that it points to, and never changes it. */
+typedef struct parallax_pair_report {
+  size_t struct_size;   /**< size of this struct for the library */
+  int32_t verdict;      /**< the conclusion, a parallax_verdict: only PARALLAX_FIT can be matched as it is */
+  int32_t side;         /**< the picture that is mirrored, turned or lacks texture: a parallax_side */
+  const char* sentence; /**< the verdict for people: what is wrong and what to do */
+  const char* const* remarks; /**< further sentences about what impairs a match */
+  size_t remark_count;        /**< number of `remarks` */
+  const char* json; /**< all but the points as a JSON object, as `parallax check --json` prints it */
+  /** The points that agree with the model, row by row of the left picture. If a picture is mirrored or turned, they
+      are those of the pair in which that is undone: in `side`, or, if not known, in the right picture. */
+  const parallax_checked_point* points;
+  size_t point_count;    /**< number of `points` */
+  int32_t width;         /**< columns of the pictures */
+  int32_t height;        /**< rows of the pictures */
+  int32_t left_corners;  /**< found in the left picture */
+  int32_t right_corners; /**< found in the right picture */
+  int32_t matched;       /**< corners matched both ways, before the fit */
+  /** Not 0: min_disparity and disparities are known, and no picture has to be mirrored or turned first. */
+  int32_t has_range;
+  int32_t min_disparity;      /**< recommended for the parameter of this name */
+  int32_t disparities;        /**< recommended, with a margin: a multiple of 16; 0 = not known */
+  int32_t range_points;       /**< points that the range rests on */
+  int32_t rows_points;        /**< points that the rows off rest on */
+  double rows_off;            /**< median distance of their rows */
+  double rows_off_95;         /**< 95 % quantile of it */
+  double rows_off_model;      /**< 95 % quantile of the model's rows off at these points */
+  parallax_estimate shift;    /**< at the centre; RowModel in parallax/check.h has the equation */
+  parallax_estimate rotation; /**< of the right picture, clockwise as one sees it */
+  parallax_estimate scale;    /**< of the right picture: ratio of the focal lengths */
+  parallax_estimate yaw;      /**< keystone left to right */
+  parallax_estimate pitch;    /**< keystone top to bottom */
+  parallax_estimate shear;    /**< with disparity: the baseline is not parallel to the rows */
+  parallax_estimate forward;  /**< with disparity and row: one camera stands before the other */
+  parallax_estimate
+      distortion;           /**< radial distortion left over in the right picture less that in the left one */
+  double rotation_degrees;  /**< the angle of `rotation` */
+  double scale_ratio;       /**< the ratio of the right picture's size to the left one's, by `scale` */
+  double shear_degrees;     /**< the angle between the rows and the baseline, by `shear` */
+  double centre_x;          /**< column of the model's centre */
+  double centre_y;          /**< row of the model's centre */
+  double half_width;        /**< half the width of the image, the unit of the model's positions */
+  double centre_disparity;  /**< median disparity of the points */
+  double residual;          /**< median distance of the points from the model */
+  double residual_95;       /**< 95 % quantile of it */
+  double lowest;            /**< lowest disparity that three points or more support */
+  double highest;           /**< highest disparity that three points or more support */
+  double quantiles[5];      /**< of the disparities, at 1, 5, 50, 95 and 99 % */
+  const int32_t* histogram; /**< points in each step of histogram_step from histogram_start on */
+  size_t histogram_count;   /**< number of steps */
+  double histogram_start;   /**< lower end of the first step */
+  double histogram_step;    /**< size of a step */
+  parallax_exposure exposure; /**< of gray values */
+  parallax_exposure red;      /**< of red; as `exposure` for gray pictures */
+  parallax_exposure green;    /**< of green, likewise */
+  parallax_exposure blue;     /**< of blue, likewise */
+  double sharpness;           /**< of the right picture over that of the left one; 1 = the same */
+} parallax_pair_report;
+
+/** Checks a pair of 8 or 16 bits. Masks are obeyed; costs are ignored. A pair that cannot be matched is no
+    error. `parameters`: NULL = the defaults. Release the report with parallax_pair_report_release(). */
+PARALLAX_API parallax_code parallax_check_pair(const parallax_pair* pair,
+                                               const parallax_check_parameters* parameters,
+                                               const parallax_pair_report** report);
+/** Destroys a report. NULL is allowed. */
+PARALLAX_API void parallax_pair_report_release(const parallax_pair_report* report);
+
 /** Renders a pair with exact truth: `scene` is "dots", "planes" or "layers"; every disparity is from 0 to
     `disparities` - 1. The images have 8 bits and 3 channels, the truth is float; all have the same size. */
 PARALLAX_API parallax_code parallax_synthesize(const char* scene, int32_t disparities, uint64_t seed,

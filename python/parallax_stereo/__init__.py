@@ -8,6 +8,7 @@
 """
 
 from . import opencv
+from ._check import Estimate, Exposure, PairReport, RowModel, check
 from ._library import (
     ArgumentError,
     CancelledError,
@@ -47,19 +48,24 @@ __all__ = [
     "Device",
     "DeviceError",
     "Error",
+    "Estimate",
+    "Exposure",
     "FileError",
     "InternalError",
     "Matcher",
     "Metrics",
     "OutOfMemoryError",
+    "PairReport",
     "Parameter",
     "Rectification",
     "RectifiedMatcher",
     "Rectifier",
     "Result",
     "Rig",
+    "RowModel",
     "STATUS",
     "__version__",
+    "check",
     "colour",
     "depth",
     "depth_uncertainty",

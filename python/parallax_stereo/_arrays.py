@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple
+import ctypes
+from typing import Any, List, Optional, Tuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ._library import FLOAT32, UINT8, UINT16, ArgumentError, Image
+from ._library import FLOAT32, UINT8, UINT16, ArgumentError, Image, Pair
 
 Array = npt.NDArray[Any]
 TYPES = {np.dtype(np.uint8): UINT8, np.dtype(np.uint16): UINT16, np.dtype(np.float32): FLOAT32}
@@ -115,3 +116,26 @@ def output_array(value: Any, name: str, dtype: Any, shape: Tuple[int, ...]) -> A
     if not has_packed_rows(value):
         raise ArgumentError(f"{name} has gaps between the pixels of a row: give an array without")
     return value
+
+
+class Images:
+    """A pair of NumPy arrays, and their views."""
+
+    def __init__(self, left: Any, right: Any, left_mask: Any = None, right_mask: Any = None, costs: Any = None) -> None:
+        self.left = picture(left, "left")
+        self.shape = self.left.shape[:2]
+        self._arrays: List[Optional[Array]] = [self.left, picture(right, "right")]
+        for value, name in ((left_mask, "left_mask"), (right_mask, "right_mask")):
+            self._arrays.append(None if value is None else mask(value, name))
+        self._arrays.append(None if costs is None else _volume(costs))
+        self.pair = pair_of([None if array is None else view(array) for array in self._arrays])
+
+
+def _volume(costs: Any) -> Array:
+    array = as_array(costs, "costs")
+    labels = array.shape[2] if array.ndim == 3 else None
+    return input_array(array, "costs", (np.float32,), (labels,))
+
+
+def pair_of(views: List[Optional[Image]]) -> Pair:
+    return Pair(*(None if image is None else ctypes.pointer(image) for image in views))

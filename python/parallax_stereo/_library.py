@@ -79,15 +79,18 @@ class Image(_Sized):
 _IMAGE = ctypes.POINTER(Image)
 
 
-class Pair(_Sized):
+class RectifiedPair(_Sized):
     _fields_ = [
         ("struct_size", ctypes.c_size_t),
         ("left", _IMAGE),
         ("right", _IMAGE),
         ("left_mask", _IMAGE),
         ("right_mask", _IMAGE),
-        ("costs", _IMAGE),
     ]
+
+
+class Pair(_Sized):
+    _fields_ = [*RectifiedPair._fields_, ("costs", _IMAGE)]
 
 
 class Map(_Sized):
@@ -192,13 +195,29 @@ class RectificationValues(_Sized):
     ]
 
 
-class RectifiedPair(_Sized):
+class CheckParameters(_Sized):
     _fields_ = [
         ("struct_size", ctypes.c_size_t),
-        ("left", _IMAGE),
-        ("right", _IMAGE),
-        ("left_mask", _IMAGE),
-        ("right_mask", _IMAGE),
+        ("search_rows", ctypes.c_double),
+        ("search_columns", ctypes.c_double),
+        ("max_rows_off", ctypes.c_double),
+        ("threads", ctypes.c_int32),
+    ]
+
+
+class ReportValues(ctypes.Structure):
+    """The beginning of parallax_pair_report: the figures after it are in the JSON."""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("verdict", ctypes.c_int32),
+        ("side", ctypes.c_int32),
+        ("sentence", ctypes.c_char_p),
+        ("remarks", ctypes.POINTER(ctypes.c_char_p)),
+        ("remark_count", ctypes.c_size_t),
+        ("json", ctypes.c_char_p),
+        ("points", ctypes.POINTER(ctypes.c_float)),
+        ("point_count", ctypes.c_size_t),
     ]
 
 
@@ -283,6 +302,7 @@ _FUNCTIONS: Dict[str, Sequence[Any]] = {
     "parallax_rectified_matcher_memory": [_HANDLE, _BYTES],
     "parallax_rectified_matcher_has_confidence": [_HANDLE, ctypes.POINTER(_INT)],
     "parallax_rectified_matcher_stages": [_HANDLE, ctypes.POINTER(ctypes.POINTER(Stage)), _COUNT],
+    "parallax_check_pair": [ctypes.POINTER(Pair), ctypes.POINTER(CheckParameters), ctypes.POINTER(_HANDLE)],
     "parallax_synthesize": [_TEXT, _INT, ctypes.c_uint64, _IMAGE, _IMAGE, _IMAGE],
 }
 
@@ -310,7 +330,7 @@ def _load() -> ctypes.CDLL:
 _library = _load()
 _library.parallax_version.restype = _TEXT
 _library.parallax_error_message.restype = _TEXT
-for _kind in ("matcher", "rig", "rectifier", "rectified_matcher"):
+for _kind in ("matcher", "rig", "rectifier", "rectified_matcher", "pair_report"):
     _release = getattr(_library, f"parallax_{_kind}_release")
     _release.argtypes = [_HANDLE]
     _release.restype = None

@@ -7,12 +7,23 @@ import ctypes
 import json
 import threading
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import _gpu, _maps
-from ._arrays import TYPES, Array, as_array, input_array, integer, is_on_gpu, mask, output_array, picture, view
+from . import _check, _gpu, _maps
+from ._arrays import (
+    TYPES,
+    Array,
+    Images,
+    as_array,
+    input_array,
+    integer,
+    is_on_gpu,
+    output_array,
+    pair_of,
+    view,
+)
 from ._library import (
     PROGRESS,
     ArgumentError,
@@ -20,7 +31,6 @@ from ._library import (
     Handle,
     Image,
     Map,
-    Pair,
     Stage,
     encoded,
     function,
@@ -176,10 +186,8 @@ class Matcher:
         self._type = _image_type(dtype)
         self._gpu = _gpu_of(device)
         function("matcher_plan")(self._settings.handle, *self._size, self._type)
-        has = ctypes.c_int32()
-        function("matcher_has_confidence")(self._settings.handle, ctypes.byref(has))
         #: Whether this matcher can report its confidence.
-        self.has_confidence = bool(has.value)
+        self.has_confidence = _has_confidence("matcher", self._settings.handle)
 
     @property
     def size(self) -> Tuple[int, int]:
@@ -194,17 +202,12 @@ class Matcher:
     @property
     def memory(self) -> int:
         """Bytes that the plan holds."""
-        held = ctypes.c_uint64()
-        function("matcher_memory")(self._settings.handle, ctypes.byref(held))
-        return held.value
+        return _memory("matcher", self._settings.handle)
 
     @property
     def stages(self) -> Dict[str, float]:
         """Milliseconds of each stage of the last run from host memory."""
-        stages, count = ctypes.POINTER(Stage)(), ctypes.c_size_t()
-        with self._settings.lock:
-            function("matcher_stages")(self._settings.handle, ctypes.byref(stages), ctypes.byref(count))
-            return {text(stages[i].name): stages[i].milliseconds for i in range(count.value)}
+        return _stages("matcher", self._settings.handle, self._settings.lock)
 
     def __call__(
         self,
@@ -236,7 +239,7 @@ class Matcher:
             return self._enqueue(left, right, left_mask, right_mask, costs, confidence, out, stream)
         if stream is not None:
             raise ArgumentError("stream is given, but the images are not on a GPU: leave it out")
-        images = _Images(left, right, left_mask, right_mask, costs)
+        images = Images(left, right, left_mask, right_mask, costs)
         maps = _new_maps(images.shape, confidence, out)
         function("matcher_run")(self._settings.handle, images.pair, _map([view(array) for array in maps]))
         return _result(maps, images.left)
@@ -253,14 +256,14 @@ class Matcher:
         stream: Any,
     ) -> Result:
         def start(images: List[Optional[Image]], maps: Map, number: int) -> None:
-            function("matcher_enqueue")(self._settings.handle, _pair(images), maps, number or None)
+            function("matcher_enqueue")(self._settings.handle, pair_of(images), maps, number or None)
 
         images = {"left": left, "right": right, "left_mask": left_mask, "right_mask": right_mask, "costs": costs}
         return _enqueue(self, images, self._size, self._gpu, confidence, out, stream, start)
 
     def energy(self, left: Any, right: Any, disparity: Any) -> float:
         """Computes the energy that the method minimises, for any disparity map of a pair."""
-        images = _Images(left, right, None, None, None)
+        images = Images(left, right)
         array = input_array(disparity, "disparity", (np.float32,))
         energy = ctypes.c_double()
         function("matcher_energy")(self._settings.handle, images.pair, view(array), ctypes.byref(energy))
@@ -273,7 +276,7 @@ class Matcher:
 def match(
     left: Any,
     right: Any,
-    disparities: Optional[int] = None,
+    disparities: Union[int, str, None] = None,
     method: str = "bp",
     device: str = "auto",
     *,
@@ -295,11 +298,15 @@ def match(
 
         result = px.match(left, right, disparities=128)
 
+    disparities="auto" searches the range that check() recommends for the pair, of NumPy arrays.
+
     A pair that needs more than max_memory is matched in tiles. For belief propagation, `padding` is the number of
     pixels of overlap around each tile (0 = 80). progress(done, total) is called after each tile, and an
     exception that it raises ends the match.
     """
-    if disparities is not None:
+    if disparities == "auto":
+        parameters.update(_range(left, right, left_mask, right_mask, threads, parameters))
+    elif disparities is not None:
         parameters["disparities"] = disparities
     if is_on_gpu(left):
         array = _gpu.gpu_array(left, _gpu.current_stream(left), "left")
@@ -315,7 +322,7 @@ def match(
     if max_memory > 0 and isinstance(left, np.ndarray):
         settings = _Settings(method, preset, device, threads, max_memory, configure or {}, parameters)
         if settings.estimated_memory(size, _image_type(dtype)) > max_memory:
-            images = _Images(left, right, left_mask, right_mask, costs)
+            images = Images(left, right, left_mask, right_mask, costs)
             return _match_in_tiles(settings, images, confidence, out, padding, progress)
     matcher = Matcher(
         method,
@@ -340,9 +347,19 @@ def match(
     )
 
 
+def _range(
+    left: Any, right: Any, left_mask: Any, right_mask: Any, threads: int, parameters: Mapping[str, Any]
+) -> Dict[str, int]:
+    if is_on_gpu(left):
+        raise ArgumentError('disparities is "auto", but the images are on a GPU: give the number of disparities')
+    if "min_disparity" in parameters:
+        raise ArgumentError('min_disparity is given, and disparities is "auto": leave out one of them')
+    return _check.check(left, right, left_mask=left_mask, right_mask=right_mask, threads=threads).range
+
+
 def _match_in_tiles(
     settings: _Settings,
-    images: _Images,
+    images: Images,
     confidence: bool,
     out: Optional[Tuple[Any, ...]],
     padding: int,
@@ -375,6 +392,28 @@ def _match_in_tiles(
             raise raised[0]
         raise
     return _result(maps, images.left)
+
+
+# Figures of a plan of the library: of a "matcher" or a "rectified_matcher".
+
+
+def _has_confidence(kind: str, handle: ctypes.c_void_p) -> bool:
+    has = ctypes.c_int32()
+    function(f"{kind}_has_confidence")(handle, ctypes.byref(has))
+    return bool(has.value)
+
+
+def _memory(kind: str, handle: ctypes.c_void_p) -> int:
+    held = ctypes.c_uint64()
+    function(f"{kind}_memory")(handle, ctypes.byref(held))
+    return held.value
+
+
+def _stages(kind: str, handle: ctypes.c_void_p, lock: threading.Lock) -> Dict[str, float]:
+    stages, count = ctypes.POINTER(Stage)(), ctypes.c_size_t()
+    with lock:
+        function(f"{kind}_stages")(handle, ctypes.byref(stages), ctypes.byref(count))
+        return {text(stages[i].name): stages[i].milliseconds for i in range(count.value)}
 
 
 def _gpu_of(device: str) -> int:
@@ -473,26 +512,6 @@ def _image_type(dtype: Any) -> int:
     return TYPES[wanted]
 
 
-class _Images:
-    """A pair of NumPy arrays, and their views."""
-
-    def __init__(self, left: Any, right: Any, left_mask: Any, right_mask: Any, costs: Any) -> None:
-        self.left = picture(left, "left")
-        self.shape = self.left.shape[:2]
-        arrays = [self.left, picture(right, "right")]
-        for value, name in ((left_mask, "left_mask"), (right_mask, "right_mask")):
-            arrays.append(None if value is None else mask(value, name))  # type: ignore[arg-type]
-        arrays.append(None if costs is None else _volume(costs))  # type: ignore[arg-type]
-        self._arrays = arrays
-        self.pair = _pair([None if array is None else view(array) for array in arrays])
-
-
-def _volume(costs: Any) -> Array:
-    array = as_array(costs, "costs")
-    labels = array.shape[2] if array.ndim == 3 else None
-    return input_array(array, "costs", (np.float32,), (labels,))
-
-
 def _checked_out(out: Any, confidence: bool) -> Tuple[Any, ...]:
     if not isinstance(out, tuple) or len(out) not in (2, 3):
         raise ArgumentError("out is not a tuple: give (disparity, status) or (disparity, status, confidence)")
@@ -509,10 +528,6 @@ def _new_maps(shape: Tuple[int, ...], confidence: bool, out: Optional[Tuple[Any,
         output_array(value, f"out[{i}]", dtype, shape)
         for i, (value, dtype) in enumerate(zip(_checked_out(out, confidence), dtypes))
     ]
-
-
-def _pair(views: List[Optional[Image]]) -> Pair:
-    return Pair(*(None if image is None else ctypes.pointer(image) for image in views))
 
 
 def _map(views: List[Image]) -> Map:

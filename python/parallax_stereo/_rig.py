@@ -24,7 +24,6 @@ from ._library import (
     RectificationValues,
     RectifiedPair,
     RectifyParameters,
-    Stage,
     encoded,
     function,
     text,
@@ -330,10 +329,8 @@ class RectifiedMatcher:
             _matcher._image_type(dtype),
             ctypes.byref(self._handle.pointer),
         )
-        has = ctypes.c_int32()
-        function("rectified_matcher_has_confidence")(self._handle.pointer, ctypes.byref(has))
         #: Whether this matcher can report its confidence.
-        self.has_confidence = bool(has.value)
+        self.has_confidence = _matcher._has_confidence("rectified_matcher", self._handle.pointer)
 
     @property
     def size(self) -> Tuple[int, int]:
@@ -343,17 +340,12 @@ class RectifiedMatcher:
     @property
     def memory(self) -> int:
         """Bytes that the plan holds."""
-        held = ctypes.c_uint64()
-        function("rectified_matcher_memory")(self._handle.pointer, ctypes.byref(held))
-        return held.value
+        return _matcher._memory("rectified_matcher", self._handle.pointer)
 
     @property
     def stages(self) -> Dict[str, float]:
         """Milliseconds of each stage of the last run from host memory."""
-        stages, count = ctypes.POINTER(Stage)(), ctypes.c_size_t()
-        with self._lock:
-            function("rectified_matcher_stages")(self._handle.pointer, ctypes.byref(stages), ctypes.byref(count))
-            return {text(stages[i].name): stages[i].milliseconds for i in range(count.value)}
+        return _matcher._stages("rectified_matcher", self._handle.pointer, self._lock)
 
     def __call__(
         self,

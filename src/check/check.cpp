@@ -231,6 +231,12 @@ const char* name(Side side) {
   return names[static_cast<int>(side)];
 }
 
+bool PairReport::has_range() const {
+  const bool flipped =
+      verdict == Verdict::mirrored || verdict == Verdict::upside_down || verdict == Verdict::turned;
+  return range.disparities > 0 && !flipped;
+}
+
 PairReport check_pair(const StereoPair& pair, const CheckParameters& parameters) {
   const DefaultFloatingPoint environment;
   parameters.validate();

@@ -42,7 +42,11 @@ struct Corner {
 // Pixels around a corner that the next steps read.
 inline constexpr int corner_margin = 12;
 
-// Corners by Shi and Tomasi's measure, spread over the image, row by row. An empty mask masks nothing.
+// Those of them that describe a corner.
+inline constexpr int description_reach = 8;
+
+// Corners by Shi and Tomasi's measure, spread over the image, row by row. None is described by masked pixels; an empty mask
+// masks nothing.
 std::vector<Corner> find_corners(const GrayImage& image, View<const std::uint8_t> mask, Flip flip,
                                  const Workers& workers);
 

@@ -87,6 +87,17 @@ bool is_maximum(const Plane<float>& strengths, int x, int y) {
   return true;
 }
 
+// Whether no pixel that describes the corner is masked: what a rectified camera did not see has edges of its own.
+bool is_seen(View<const std::uint8_t> mask, Flip flip, int x, int y) {
+  if (mask.empty()) return true;
+  if (flip.columns) x = mask.size.width - 1 - x;
+  if (flip.rows) y = mask.size.height - 1 - y;
+  for (int row = y - description_reach; row <= y + description_reach; ++row)
+    for (int column = x - description_reach; column <= x + description_reach; ++column)
+      if (mask.at(column, row) == 0) return false;
+  return true;
+}
+
 struct Cell {
   int left, top, right, bottom;
 };
@@ -94,15 +105,11 @@ struct Cell {
 std::vector<Corner> corners_of_cell(const Plane<float>& strengths, View<const std::uint8_t> mask, Flip flip,
                                     const Cell& cell) {
   std::vector<Corner> corners;
-  const auto masked = [&](int x, int y) {
-    return !mask.empty() &&
-           mask.at(flip.columns ? mask.size.width - 1 - x : x, flip.rows ? mask.size.height - 1 - y : y) == 0;
-  };
   for (int y = cell.top; y < cell.bottom; ++y) {
     const float* row = strengths.row(y);
     for (int x = cell.left; x < cell.right; ++x)
       if (row[x] >= least_strength && row[x] >= row[x - 1] && row[x] >= row[x + 1] &&
-          is_maximum(strengths, x, y) && !masked(x, y))
+          is_maximum(strengths, x, y) && is_seen(mask, flip, x, y))
         corners.push_back({x, y, row[x]});
   }
   const auto stronger = [](const Corner& a, const Corner& b) {

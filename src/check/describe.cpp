@@ -7,8 +7,8 @@
 namespace parallax::check {
 namespace {
 
-constexpr int samples = 9;
 constexpr int spacing = 2;
+constexpr int samples = 2 * description_reach / spacing + 1;
 
 class Bits {
  public:
@@ -28,7 +28,7 @@ class Bits {
 
 void describe_corner(const Plane<float>& image, const Corner& corner, Bits bits) {
   float values[samples][samples];
-  constexpr int reach = samples / 2 * spacing;
+  constexpr int reach = description_reach;
   for (int j = 0; j < samples; ++j) {
     const float* row = image.row(corner.y - reach + j * spacing) + corner.x - reach;
     for (int i = 0; i < samples; ++i) values[j][i] = row[i * spacing];

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <thread>
+
 #include "parallax/parallax_c.h"
 #include "parallax/rectified_matcher.h"
 
@@ -30,28 +32,34 @@ void expect_refused(parallax_code code, std::string_view part,
   EXPECT_TRUE(contains(parallax_error_message(), part)) << parallax_error_message() << "\nlacks " << part;
 }
 
-Plane<std::uint8_t> texture(Size of, unsigned seed) {
-  Plane<std::uint8_t> image(of);
+template <class T = std::uint8_t>
+Plane<T> texture(Size of, unsigned seed) {
+  Plane<T> image(of);
   for (int y = 0; y < of.height; ++y)
     for (int x = 0; x < of.width; ++x)
-      image.row(y)[x] = static_cast<std::uint8_t>((seed = seed * 1664525u + 1013904223u) >> 24);
+      image.row(y)[x] = static_cast<T>((seed = seed * 1664525u + 1013904223u) >> (32 - 8 * sizeof(T)));
   return image;
 }
 
-std::vector<std::uint8_t> pixels(const Plane<std::uint8_t>& plane) {
-  std::vector<std::uint8_t> values;
+template <class T>
+std::vector<T> pixels(const Plane<T>& plane) {
+  std::vector<T> values;
   for (int y = 0; y < plane.height(); ++y)
     values.insert(values.end(), plane.row(y), plane.row(y) + plane.width());
   return values;
 }
 
-parallax_image image_of(const Plane<std::uint8_t>& plane) {
+template <class T>
+constexpr auto type_of = static_cast<parallax_type>(8 * sizeof(T));
+
+template <class T>
+parallax_image image_of(const Plane<T>& plane) {
   return {sizeof(parallax_image),
           plane.row(0),
           plane.width(),
           plane.height(),
           plane.view().stride_bytes,
-          PARALLAX_UINT8,
+          type_of<T>,
           1};
 }
 
@@ -62,7 +70,7 @@ parallax_output output_of(Plane<T>& plane) {
           plane.width(),
           plane.height(),
           plane.view().stride_bytes,
-          sizeof(T) == 4 ? PARALLAX_FLOAT32 : PARALLAX_UINT8,
+          type_of<T>,
           1};
 }
 
@@ -72,7 +80,7 @@ class CRectifiedTest : public testing::Test {
     parameters.alpha = 0.5;
     parameters.width = chosen.size.width;
     parameters.height = chosen.size.height;
-    expect_ok(parallax_rig_create(to_json(rig).c_str(), nullptr, &handle));
+    expect_ok(parallax_rig_create((to_json(rig) + "\n").c_str(), nullptr, &handle));
     expect_ok(parallax_matcher_create("census", nullptr, &matcher));
     expect_ok(parallax_matcher_set_int(matcher, "disparities", 16));
     expect_ok(parallax_matcher_set_device(matcher, "cpu", 2));
@@ -108,9 +116,10 @@ TEST_F(CRectifiedTest, RigsAndRectificationsAreThoseOfCpp) {
   EXPECT_EQ(actual.baseline, expected.baseline);
   EXPECT_EQ((Size{actual.width, actual.height}), expected.size);
   parameters.same_centres = 0;
+  parameters.zoom = 0.9;
   expect_ok(parallax_rectify(handle, &parameters, &actual));
   const Calibration converging =
-      rectify(rig, {.alpha = 0.5, .same_centres = false, .size = chosen.size}).calibration();
+      rectify(rig, {.alpha = 0.5, .zoom = 0.9, .same_centres = false, .size = chosen.size}).calibration();
   parallax_calibration calibration = PARALLAX_CALIBRATION_INIT;
   expect_ok(parallax_rectification_calibration(&actual, &calibration));
   EXPECT_EQ(calibration.focal, converging.focal);
@@ -148,6 +157,64 @@ TEST_F(CRectifiedTest, ARectifierGivesTheBytesOfCpp) {
   parallax_rectifier_release(rectifier);
 }
 
+TEST_F(CRectifiedTest, ImagesMayHave16Bits) {
+  const Plane<std::uint16_t> deep_left = texture<std::uint16_t>(rig.left.size, 3),
+                             deep_right = texture<std::uint16_t>(rig.right.size, 4);
+  const parallax_image images[] = {image_of(deep_left), image_of(deep_right)};
+  Plane<std::uint16_t> expected[2], actual[2];
+  for (auto* planes : {expected, actual})
+    for (int i = 0; i < 2; ++i) planes[i] = Plane<std::uint16_t>(chosen.size);
+  Rectifier(rig, chosen, cpu(1), Depth::bits16)
+      .run(deep_left.view(), deep_right.view(), {expected[0].view(), expected[1].view()});
+  parallax_rectifier* rectifier = nullptr;
+  expect_ok(parallax_rectifier_create(handle, &parameters, "cpu", 1, PARALLAX_UINT16, &rectifier));
+  const parallax_output outputs[] = {output_of(actual[0]), output_of(actual[1])};
+  const parallax_rectified_pair to{sizeof(to), &outputs[0], &outputs[1], nullptr, nullptr};
+  expect_ok(parallax_rectifier_run(rectifier, &images[0], &images[1], &to));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(pixels(actual[i]), pixels(expected[i])) << i;
+  expect_refused(parallax_rectifier_run(rectifier, &left_image, &right_image, &to), "8 bits");
+  parallax_rectifier_release(rectifier);
+
+  MatcherParameters settings = preset("census", "default");
+  settings.disparities() = 16;
+  Result wanted(chosen.size), map(chosen.size, 1);
+  RectifiedMatcher(settings, cpu(1), rig, chosen, Depth::bits16)
+      .run(deep_left.view(), deep_right.view(), wanted.map());
+  parallax_rectified_matcher* rectified = nullptr;
+  expect_ok(parallax_rectified_matcher_create(matcher, handle, &parameters, PARALLAX_UINT16, &rectified));
+  const parallax_output disparity = output_of(map.disparity), status = output_of(map.status);
+  const parallax_map maps{sizeof(maps), &disparity, &status, nullptr};
+  expect_ok(parallax_rectified_matcher_run(rectified, &images[0], &images[1], &maps));
+  expect_same(wanted, map, "16 bits");
+  parallax_rectified_matcher_release(rectified);
+}
+
+// Calls from several threads run one after the other.
+TEST_F(CRectifiedTest, ThreadsMayShareAHandle) {
+  parallax_rectified_matcher* rectified = nullptr;
+  expect_ok(parallax_rectified_matcher_create(matcher, handle, &parameters, PARALLAX_UINT8, &rectified));
+  const auto match = [&](const parallax_image& image, Result& result) {
+    const parallax_output disparity = output_of(result.disparity), status = output_of(result.status);
+    const parallax_map map{sizeof(map), &disparity, &status, nullptr};
+    EXPECT_EQ(parallax_rectified_matcher_run(rectified, &image, &right_image, &map), PARALLAX_OK);
+  };
+  const Plane<std::uint8_t> other = texture(rig.left.size, 5);
+  const parallax_image images[] = {left_image, image_of(other)};
+  Result expected[] = {Result(chosen.size), Result(chosen.size)};
+  for (int i = 0; i < 2; ++i) match(images[i], expected[i]);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i)
+    threads.emplace_back([&, i] {
+      for (int run = 0; run < 20; ++run) {
+        Result actual(chosen.size, 1);
+        match(images[i], actual);
+        expect_same(expected[i], actual, "shared");
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  parallax_rectified_matcher_release(rectified);
+}
+
 TEST_F(CRectifiedTest, AMatcherGivesTheBytesOfCpp) {
   MatcherParameters settings = preset("census", "default");
   settings.disparities() = 16;
@@ -171,8 +238,15 @@ TEST_F(CRectifiedTest, AMatcherGivesTheBytesOfCpp) {
   expect_ok(parallax_rectified_matcher_stages(rectified, &stages, &count));
   EXPECT_EQ(has, cpp.has_confidence());
   EXPECT_GT(bytes, chosen.size.pixels());
+  // The second list replaces the first one.
+  expect_ok(parallax_rectified_matcher_stages(rectified, &stages, &count));
   ASSERT_EQ(count, cpp.stage_times().size());
-  EXPECT_STREQ(stages[0].name, cpp.stage_times()[0].stage);
+  double milliseconds = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    EXPECT_STREQ(stages[i].name, cpp.stage_times()[i].stage);
+    milliseconds += stages[i].milliseconds;
+  }
+  EXPECT_GT(milliseconds, 0);
   expect_refused(parallax_rectified_matcher_run(rectified, &left_image, &left_image, &map),
                  "right image is 96×72");
   expect_refused(parallax_rectified_matcher_run(rectified, &left_image, &right_image, nullptr),
@@ -202,6 +276,8 @@ TEST_F(CRectifiedTest, ErrorsNameTheirCauseAndLeaveTheHandle) {
                  "abacus");
   expect_refused(parallax_rectifier_create(handle, &parameters, "cpu", 0, PARALLAX_FLOAT32, &rectifier),
                  "type is 32");
+  expect_refused(parallax_rectifier_create(handle, &parameters, "cpu", -1, PARALLAX_UINT8, &rectifier),
+                 "threads is -1");
   EXPECT_EQ(rectifier, nullptr);
   expect_ok(parallax_matcher_set_memory_limit(matcher, 1000));
   expect_refused(parallax_rectified_matcher_create(matcher, handle, &parameters, PARALLAX_UINT8, &rectified),

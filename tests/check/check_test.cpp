@@ -348,7 +348,11 @@ TEST(CheckTest, MaskedPixelsAreNoPoints) {
   masked.left_mask = mask.view();
   const PairReport report = check_pair(masked);
   EXPECT_GT(report.points.size(), 100u);
-  for (const CheckedPoint& point : report.points) EXPECT_GE(point.left_x, 200);
+  for (const CheckedPoint& point : report.points) EXPECT_GE(point.left_x, 208);
+  std::swap(masked.left_mask, masked.right_mask);
+  const PairReport right = check_pair(masked);
+  EXPECT_GT(right.points.size(), 100u);
+  for (const CheckedPoint& point : right.points) EXPECT_GE(point.right_x, 205);  // up to 2.5 px from the corner
 }
 
 TEST(CheckTest, EveryNumberOfThreadsGivesTheSameReport) {

@@ -2,6 +2,8 @@
 // 'parallax check' and '--disparities auto'.
 #include <nlohmann/json.hpp>
 
+#include "parallax/rectify.h"
+
 #include "check/faulty_pair.h"
 #include "tools/command_fixture.h"
 #include "tools/parallax/check_report.h"
@@ -19,6 +21,26 @@ class CheckCommand : public CommandTest {
 
   Picture picture(const Plane<std::uint8_t>& gray) const {
     return make_picture(size, 1, Depth::bits8, [&](int x, int y, int) { return gray.at(x, y); });
+  }
+  static constexpr double baseline = 0.2, roll = 0.03;
+
+  // Saves a pair whose right camera is turned, and its rig: "rig.json".
+  FaultyPair save_turned_pair(const std::string& left, const std::string& right) const {
+    FaultyPair pair(size, 1, {.roll = roll});
+    save((folder_ / left).string(), picture(pair.left()));
+    save((folder_ / right).string(), picture(pair.right()));
+    write(folder_ / "rig.json", to_json(turned_rig(pair)));
+    return pair;
+  }
+  static Rig turned_rig(const FaultyPair& pair) {
+    Camera camera{.size = size, .focal_x = pair.focal(), .focal_y = pair.focal()};
+    camera.centre_x = 0.5 * (size.width - 1);
+    camera.centre_y = 0.5 * (size.height - 1);
+    const double cosine = std::cos(roll), sine = std::sin(roll);
+    return {camera,
+            camera,
+            {cosine, -sine, 0, sine, cosine, 0, 0, 0, 1},
+            {-baseline * cosine, -baseline * sine, 0}};
   }
   void save_pair(const std::string& left, const std::string& right, const Faults& faults) const {
     const FaultyPair pair(size, 1, faults);
@@ -100,6 +122,82 @@ TEST_F(CheckCommand, ChecksEveryFrameOfASequence) {
   EXPECT_TRUE(contains(broken.out, "l2  cannot read r2.png")) << broken.out;
 }
 
+TEST_F(CheckCommand, ARigRectifiesThePairFirst) {
+  const FaultyPair pair = save_turned_pair("l.png", "r.png");
+  EXPECT_EQ(run("check l.png r.png").status, 1);
+  const Outcome outcome = run("check l.png r.png --rig rig.json --image rows.png");
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "\nrectified     by the rig: focal length ")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, ", baseline 0.200 m\ndepth         ")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, " to infinity\n")) << outcome.out;
+  EXPECT_TRUE(fs::exists(folder_ / "rows.png"));
+
+  const auto report = nlohmann::json::parse(run("check l.png r.png --rig rig.json --json").out);
+  const Calibration calibration = rectify(turned_rig(pair)).calibration();
+  double highest = 0;
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) highest = std::max(highest, pair.true_disparity(x, y));
+  EXPECT_EQ(report["verdict"], "fit");
+  EXPECT_NEAR(report["rectified"]["focal"], calibration.focal, 1e-9);
+  EXPECT_NEAR(report["rectified"]["baseline"], baseline, 1e-12);
+  EXPECT_EQ(report["rectified"]["unit"], "m");
+  const double nearest = report["depth"]["nearest"], farthest = report["depth"]["farthest"],
+               search_nearest = report["depth"]["search_nearest"];
+  EXPECT_NEAR(nearest, pair.focal() * baseline / highest, 0.1 * nearest);
+  EXPECT_NEAR(farthest * static_cast<double>(report["disparities"]["lowest"]), baseline * calibration.focal,
+              1e-6);
+  EXPECT_LT(search_nearest, nearest);
+  EXPECT_LT(nearest, farthest);
+  EXPECT_EQ(report["depth"]["search_farthest"], nullptr);
+}
+
+// The masks of the rectified pair count.
+TEST_F(CheckCommand, ACheckWithARigIsThatOfTheRectifiedPair) {
+  save_turned_pair("l.png", "r.png");
+  const std::string pair = " l.png r.png --rig rig.json --alpha 1 --zoom 0.8 ";
+  ASSERT_EQ(run("rectify" + pair + "-o left.png right.png --masks left_mask.png right_mask.png").status, 0);
+  const Picture left = tool::read_picture((folder_ / "left.png").string()),
+                right = tool::read_picture((folder_ / "right.png").string());
+  const Plane<std::uint8_t> left_mask = tool::read_mask((folder_ / "left_mask.png").string()),
+                            right_mask = tool::read_mask((folder_ / "right_mask.png").string());
+  const std::string masked =
+      to_json(check_pair({left.view(), right.view(), left_mask.view(), right_mask.view()}));
+  EXPECT_NE(masked, to_json(check_pair({left.view(), right.view()})));
+  auto report = nlohmann::ordered_json::parse(run("check" + pair + "--json").out);
+  report.erase("rectified");
+  report.erase("depth");
+  EXPECT_EQ(report.dump(), masked);
+  const Outcome matched = run("match" + pair + "--disparities auto --method block --json --device cpu");
+  ASSERT_EQ(matched.status, 0) << matched.err;
+  EXPECT_EQ(nlohmann::json::parse(matched.out)["disparities"],
+            report["disparities"]["disparities"].get<int>());
+}
+
+TEST_F(CheckCommand, ARigRectifiesEveryFrame) {
+  for (const char* number : {"0.png", "1.png"})
+    save_turned_pair("l" + std::string(number), "r" + std::string(number));
+  EXPECT_EQ(run("check l%d.png r%d.png").status, 1);
+  const Outcome outcome = run("check l%d.png r%d.png --rig rig.json");
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "All 2 frames are fit")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "\nrectified     by the rig")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "\ndepth         ")) << outcome.out;
+  const auto report = nlohmann::json::parse(run("check l%d.png r%d.png --rig rig.json --json").out);
+  EXPECT_EQ(report["depth"], report["frames"][0]["depth"]);
+  EXPECT_EQ(report["rectified"]["unit"], "m");
+}
+
+// A baseline that is long for metres has an unknown unit.
+TEST_F(CheckCommand, DepthsHaveTheUnitOfTheRig) {
+  Rig rig = turned_rig(save_turned_pair("l.png", "r.png"));
+  for (double& length : rig.translation) length *= 1000;
+  write(folder_ / "rig.json", to_json(rig));
+  const Outcome outcome = run("check l.png r.png --rig rig.json");
+  EXPECT_TRUE(contains(outcome.out, "baseline 200 in the unit of the rig\n")) << outcome.out;
+  EXPECT_EQ(nlohmann::json::parse(run("check l.png r.png --rig rig.json --json").out)["rectified"]["unit"],
+            nullptr);
+}
+
 TEST_F(CheckCommand, RefusesWrongUse) {
   save_pair("l.png", "r.png", {});
   expect_refusal("check l.png", 2, {"RIGHT is required"});
@@ -108,6 +206,13 @@ TEST_F(CheckCommand, RefusesWrongUse) {
   expect_refusal("check l.png none.png", 1, {"none.png"});
   expect_refusal("check l.png r.png --max-rows-off 0", 2, {"--max-rows-off"});
   expect_refusal("check l.png r.png --side-by-side", 2, {"--side-by-side"});
+  expect_refusal("check l.png r.png --alpha 0.5", 2, {"--alpha needs --rig"});
+  expect_refusal("check l.png r.png --rig none.json", 1, {"none.json"});
+  expect_refusal("check l.png r.png --rig rig.png --image rig.png", 2, {"rig.png"});
+  save_turned_pair("left.png", "right.png");
+  save((folder_ / "small.png").string(),
+       make_picture({100, 80}, 1, Depth::bits8, [](int, int, int) { return 0; }));
+  expect_refusal("check small.png small.png --rig rig.json", 1, {"small.png is 100×80", "320×240"});
   EXPECT_FALSE(fs::exists(folder_ / "rows.jpg"));
 }
 
@@ -123,11 +228,40 @@ TEST_F(CheckCommand, MatchSearchesTheRangeOfThePair) {
   EXPECT_LT(nlohmann::json::parse(exchanged.out)["parameters"]["min_disparity"], -30);
   const std::string pair = "match l.png r.png --method block --disparities auto ";
   expect_refusal("match l.png l.png --disparities auto", 1, {"no range", "same"});
+  // Masks count, and the range of a calibration does not.
+  save((folder_ / "mask.png").string(), make_picture(size, 1, Depth::bits8, [](int, int, int) { return 0; }));
+  expect_refusal("match l.png r.png --disparities auto --left-mask mask.png", 1, {"no range", "texture"});
+  write(folder_ / "calib.txt", "cam0=[384 0 160; 0 384 120; 0 0 1]\nbaseline=100\nndisp=20\n");
+  const Outcome calibrated =
+      run("match l.png r.png --method block --disparities auto --calib calib.txt --json");
+  ASSERT_EQ(calibrated.status, 0) << calibrated.err;
+  EXPECT_EQ(nlohmann::json::parse(calibrated.out)["disparities"], 48);
   expect_refusal(pair + "--min-disparity 1", 2, {"--min-disparity", "auto"});
   expect_refusal(pair + "--disparities 16", 2, {"--disparities", "auto"});
   expect_refusal(pair + "--full-row", 2, {"--full-row"});
   expect_refusal("plan l.png r.png --disparities auto --plan p.json", 2, {"parallax check"});
   expect_refusal("match l%d.png r%d.png --disparities auto", 1, {"l%d.png"});
+}
+
+TEST_F(CheckCommand, ASequenceIsSearchedInTheRangeOfItsFirstFrameThatHasOne) {
+  save((folder_ / "l0.png").string(), make_picture(size, 1, Depth::bits8, [](int, int, int) { return 0; }));
+  fs::copy_file(folder_ / "l0.png", folder_ / "r0.png");
+  save_pair("l1.png", "r1.png", {});
+  save_pair("l2.png", "r2.png", {});
+  ASSERT_EQ(run("match l1.png r1.png --method block --disparities auto -o expected.pfm").status, 0);
+  const Outcome outcome = run("match l%d.png r%d.png --method block --disparities auto -o map%d.pfm --json");
+  EXPECT_EQ(outcome.status, 1);
+  const auto report = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(report["frames"], 3);
+  EXPECT_EQ(report["disparities"], 48);
+  ASSERT_EQ(report["failed"].size(), 1u);
+  EXPECT_EQ(report["failed"][0]["number"], 0);
+  EXPECT_TRUE(contains(outcome.err, "searching the range of frame 1: --min-disparity 0 --disparities 48"))
+      << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "frame 0: no range of disparities was found: ")) << outcome.err;
+  EXPECT_EQ(contents(folder_ / "map1.pfm"), contents(folder_ / "expected.pfm"));
+  EXPECT_EQ(contents(folder_ / "map2.pfm"), contents(folder_ / "expected.pfm"));
+  EXPECT_FALSE(fs::exists(folder_ / "map0.pfm"));
 }
 
 // Shared pairs: Playtable's rows are known to be off, all others are good.

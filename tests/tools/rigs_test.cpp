@@ -530,17 +530,20 @@ void expect_round_trip(const Rig& rig, RigFormat format, const std::vector<std::
 
 TEST(RigsTest, WrittenRigsAreReadBack) {
   std::mt19937 random(22);
-  const Size size{1280, 720};
+  const Size size{1280, 720}, small{128, 72};  // a rectification follows every border
   for (int i = 0; i < 20; ++i) {
     for (const LensModel model : {LensModel::radial_tangential, LensModel::equidistant}) {
       const bool fisheye = model == LensModel::equidistant;
-      const auto rig = [&](std::size_t most) { return random_rig(random, fisheye ? 4 : most, model, size); };
+      const auto rig_of = [&](std::size_t most, Size images) {
+        return random_rig(random, fisheye ? 4 : most, model, images);
+      };
+      const auto rig = [&](std::size_t most) { return rig_of(most, size); };
       expect_round_trip(rig(14), RigFormat::parallax, {"rig.json"});
       for (const std::size_t coefficients : {0, 4, 5, 8, 12, 14})
         for (const char* name : {"rig.yml", "rig.xml", "rig.json"})
           expect_round_trip(rig(coefficients), RigFormat::opencv, {name});
-      expect_round_trip(rig(5), RigFormat::ros, {"left.yaml", "right.yaml"});
-      expect_round_trip(rig(8), RigFormat::ros, {"left.yaml", "right.yaml"});
+      expect_round_trip(rig_of(5, small), RigFormat::ros, {"left.yaml", "right.yaml"});
+      expect_round_trip(rig_of(8, small), RigFormat::ros, {"left.yaml", "right.yaml"});
       expect_round_trip(rig(4), RigFormat::kalibr, {"chain.yaml"});
       expect_round_trip(rig(5), RigFormat::stereolabs, {"SN.conf"});
       expect_round_trip(rig(8), RigFormat::stereolabs, {"SN.conf"});
@@ -573,6 +576,13 @@ TEST(RigsTest, FormatsRefuseWhatTheyCannotHold) {
   rig.left.distortion[8] = 0.1;
   refuses(rig, RigFormat::ros, "ROS's camera_info cannot hold distortion of 9 coefficients");
   refuses(rig, RigFormat::stereolabs, "Stereolabs' format cannot hold distortion of 9 coefficients");
+  rig = turned_rig();
+  rig.translation = {-0.01, -0.5, 0};
+  test::expect_refused(
+      [&] {
+        encode_rig(rig, RigFormat::ros, {"a", "b"});
+      },
+      "the cameras are above each other");
   rig = turned_rig();
   rig.left.size = rig.right.size = {640, 480};
   refuses(rig, RigFormat::stereolabs, "Stereolabs' format cannot hold images of 640×480");

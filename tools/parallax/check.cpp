@@ -8,7 +8,7 @@
 #include "tools/parallax/check_report.h"
 #include "tools/parallax/check_sequence.h"
 #include "tools/parallax/command_files.h"
-#include "tools/parallax/frames.h"
+#include "tools/parallax/match_plan.h"
 #include "tools/parallax/options.h"
 #include "tools/parallax/output_files.h"
 
@@ -16,7 +16,7 @@ namespace parallax::tool {
 namespace {
 
 struct CheckRequest {
-  MatchRequest pair;  // only its pictures count
+  MatchRequest pair;  // only its pictures and its rig count
   CheckParameters parameters;
   std::string image;
   bool json = false;
@@ -52,8 +52,12 @@ CheckRequest parse_check(const Arguments& arguments) {
       .range(0.01, 1)
       .expert();
   options.add("--threads N", parameters.threads, "Threads; 0 = one per core").range(0, 4096);
+  add_rectify_options(options, request.pair);
   options.footer("Exit status: 0 = fit to be matched, 1 = not.");
   options.read(arguments);
+  check_rectify_options(options, request.pair);
+  request.pair.device = "cpu";
+  request.pair.threads = parameters.threads;
   if (request.pair.side_by_side != request.pair.right.empty())
     throw UsageError(request.pair.side_by_side ? "--side-by-side takes both views from LEFT: leave out RIGHT"
                                                : "RIGHT is required; see 'parallax check --help'");
@@ -62,6 +66,7 @@ CheckRequest parse_check(const Arguments& arguments) {
   CommandFiles files;
   files.reads(request.pair.left);
   files.reads(request.pair.right);
+  for (const std::string& path : request.pair.rig) files.reads(path);
   files.writes(request.image);
   return request;
 }
@@ -73,14 +78,16 @@ double full_scale(const CheckRequest& request, const PairReport& report) {
 
 int check_one_pair(const CheckRequest& request) {
   check_output(request.image);
-  const PicturePair pictures = read_one_pair(request.pair);
-  const PairReport report = check_pair({pictures.left.view(), pictures.right.view()}, request.parameters);
+  MatchPlan plan(request.pair);
+  const PicturePair pictures =
+      plan.rectified(read_one_pair(request.pair), request.pair.left, request.pair.right);
+  const PairReport report = check_pair(plan.pair(pictures), request.parameters);
   if (!request.image.empty())
     write_output(request.image, draw_rows_off(pictures.left.view(), report, full_scale(request, report)));
   if (request.json)
-    std::cout << check_json(report).dump(2) << "\n";
+    std::cout << check_json(report, plan.rectified_calibration()).dump(2) << "\n";
   else
-    std::cout << describe_check(report);
+    std::cout << describe_check(report, plan.rectified_calibration());
   return report.fit() ? done : failed;
 }
 
@@ -91,7 +98,8 @@ int check_command(const Arguments& arguments) {
   const std::unique_ptr<FrameSource> frames = open_sequence(request.pair);
   if (!frames) return check_one_pair(request);
   if (!request.image.empty()) throw UsageError("--image is for a single pair: give two pictures");
-  return check_sequence(*frames, request.parameters, request.json);
+  MatchPlan plan(request.pair);
+  return check_sequence(*frames, plan, request.parameters, request.json);
 }
 
 }  // namespace parallax::tool

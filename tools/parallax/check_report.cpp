@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -81,6 +82,23 @@ std::string range_lines(const DisparityRange& range) {
          line("search", range_options(range));
 }
 
+// In the unit of the baseline; infinite for points at infinity and beyond.
+double depth_at(const Calibration& calibration, double disparity) {
+  const double shift = disparity + calibration.doffs;
+  return shift > 0 ? calibration.baseline * calibration.focal / shift
+                   : std::numeric_limits<double>::infinity();
+}
+
+bool is_in_metres(const Calibration& calibration) {
+  return calibration.metres_per_unit == 1;
+}
+
+// With three digits.
+std::string length_text(double length) {
+  if (!std::isfinite(length)) return "infinity";
+  return with_decimals(length, length >= 100 ? 0 : length >= 10 ? 1 : length >= 1 ? 2 : 3);
+}
+
 std::string appearance_lines(const PairReport& report) {
   std::string gains;
   for (const Exposure& channel : report.colour)
@@ -92,44 +110,6 @@ std::string appearance_lines(const PairReport& report) {
          line("sharpness", with_decimals(report.sharpness, 2) + " (right over left)");
 }
 
-ordered_json exposure_json(const Exposure& exposure) {
-  return {{"gain", exposure.gain}, {"offset", exposure.offset}};
-}
-
-ordered_json model_json(const RowModel& model) {
-  ordered_json json;
-  for (const Coefficient& coefficient : coefficients) {
-    const Estimate& estimate = model.*coefficient.estimate;
-    json[coefficient.name] = {
-        {"value", estimate.value}, {"uncertainty", estimate.uncertainty}, {"held", estimate.held}};
-  }
-  json["rotation_degrees"] = model.rotation_degrees();
-  json["scale_ratio"] = model.scale_ratio();
-  json["shear_degrees"] = model.shear_degrees();
-  json["centre"] = {model.centre_x, model.centre_y};
-  json["half_width"] = model.half_width;
-  json["centre_disparity"] = model.centre_disparity;
-  json["residual"] = model.residual;
-  json["residual_95"] = model.residual_95;
-  return json;
-}
-
-ordered_json range_json(const DisparityRange& range) {
-  return {{"points", range.points},
-          {"lowest", range.lowest},
-          {"highest", range.highest},
-          {"quantiles",
-           {{"1", range.quantiles[0]},
-            {"5", range.quantiles[1]},
-            {"50", range.quantiles[2]},
-            {"95", range.quantiles[3]},
-            {"99", range.quantiles[4]}}},
-          {"histogram",
-           {{"start", range.histogram_start}, {"step", range.histogram_step}, {"points", range.histogram}}},
-          {"min_disparity", range.min_disparity},
-          {"disparities", range.disparities}};
-}
-
 }  // namespace
 
 std::string range_options(const DisparityRange& range) {
@@ -137,41 +117,53 @@ std::string range_options(const DisparityRange& range) {
          std::to_string(range.disparities);
 }
 
-std::string describe_check(const PairReport& report) {
+std::string depth_lines(const Calibration* calibration, const DisparityRange& range) {
+  if (calibration == nullptr) return "";
+  const char* const unit = is_in_metres(*calibration) ? " m" : " in the unit of the rig";
+  const auto depth = [&](double disparity) { return length_text(depth_at(*calibration, disparity)); };
+  const std::string rectified =
+      line("rectified", "by the rig: focal length " + pixels(calibration->focal, 1) + ", baseline " +
+                            length_text(calibration->baseline) + unit);
+  if (range.disparities == 0 || range.highest + calibration->doffs <= 0) return rectified;
+  return rectified +
+         line("depth", depth(range.highest) + " to " + depth(range.lowest) + unit + "; the search covers " +
+                           depth(range.min_disparity + range.disparities - 1) + " to " +
+                           depth(range.min_disparity));
+}
+
+void add_depths(const Calibration* calibration, const DisparityRange& range, ordered_json& json) {
+  if (calibration == nullptr) return;
+  // JSON has no infinity: null.
+  const auto depth = [&](double disparity) {
+    const double value = depth_at(*calibration, disparity);
+    return std::isfinite(value) ? ordered_json(value) : ordered_json();
+  };
+  json["rectified"] = {{"focal", calibration->focal},
+                       {"baseline", calibration->baseline},
+                       {"unit", is_in_metres(*calibration) ? ordered_json("m") : ordered_json()}};
+  if (range.disparities > 0)
+    json["depth"] = {{"nearest", depth(range.highest)},
+                     {"farthest", depth(range.lowest)},
+                     {"search_nearest", depth(range.min_disparity + range.disparities - 1)},
+                     {"search_farthest", depth(range.min_disparity)}};
+}
+
+std::string describe_check(const PairReport& report, const Calibration* calibration) {
   std::string text = report.sentence + "\n";
   for (const std::string& remark : report.remarks) text += remark + "\n";
   if (!report.points.empty())
     text += "\n" + rows_lines(report) + model_lines(report.model) + range_lines(report.range) +
             appearance_lines(report);
-  return text +
+  return text + depth_lines(calibration, report.range) +
          line("corners", std::to_string(report.left_corners) + " and " +
                              std::to_string(report.right_corners) + ", " + std::to_string(report.matched) +
                              " matched, " + std::to_string(report.points.size()) + " agree");
 }
 
-ordered_json check_json(const PairReport& report) {
-  return {{"verdict", name(report.verdict)},
-          {"fit", report.fit()},
-          {"side", name(report.side)},
-          {"sentence", report.sentence},
-          {"remarks", report.remarks},
-          {"size", {{"width", report.size.width}, {"height", report.size.height}}},
-          {"corners",
-           {{"left", report.left_corners}, {"right", report.right_corners}, {"matched", report.matched}}},
-          {"points", report.points.size()},
-          {"rows_off",
-           {{"points", report.rows_points},
-            {"median", report.rows_off},
-            {"95", report.rows_off_95},
-            {"model_95", report.rows_off_model}}},
-          {"model", model_json(report.model)},
-          {"disparities", range_json(report.range)},
-          {"exposure", exposure_json(report.exposure)},
-          {"colour",
-           {{"red", exposure_json(report.colour[0])},
-            {"green", exposure_json(report.colour[1])},
-            {"blue", exposure_json(report.colour[2])}}},
-          {"sharpness", report.sharpness}};
+ordered_json check_json(const PairReport& report, const Calibration* calibration) {
+  ordered_json json = ordered_json::parse(to_json(report));
+  add_depths(calibration, report.range, json);
+  return json;
 }
 
 }  // namespace parallax::tool

@@ -9,12 +9,17 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "parallax/check.h"
+#include "parallax/geometry.h"
 
 namespace parallax::tool {
 
-// The sentence, the remarks and the figures.
-std::string describe_check(const PairReport& report);
-nlohmann::ordered_json check_json(const PairReport& report);
+// The sentence, the remarks and the figures. The calibration is that of a pair that a rig rectified, otherwise null.
+std::string describe_check(const PairReport& report, const Calibration* calibration);
+nlohmann::ordered_json check_json(const PairReport& report, const Calibration* calibration);
+
+// What a range of disparities is in depths of the calibration; nothing without one.
+std::string depth_lines(const Calibration* calibration, const DisparityRange& range);
+void add_depths(const Calibration* calibration, const DisparityRange& range, nlohmann::ordered_json& json);
 
 // "--min-disparity 0 --disparities 64"
 std::string range_options(const DisparityRange& range);

@@ -25,6 +25,9 @@ struct CheckedFrame {
 
 class SequenceReport {
  public:
+  // The calibration is that of rectified frames, or null.
+  explicit SequenceReport(const Calibration* calibration) : calibration_(calibration) {}
+
   void add(CheckedFrame frame) {
     frame.report.points.clear();
     frames_.push_back(std::move(frame));
@@ -36,7 +39,7 @@ class SequenceReport {
     std::string text = sentence() + "\n\n";
     for (const CheckedFrame& frame : frames_) text += line_of(frame) + "\n";
     if (const DisparityRange range = common_range(); range.disparities > 0)
-      text += "\nsearch        " + range_options(range) + "\n";
+      text += "\nsearch        " + range_options(range) + "\n" + depth_lines(calibration_, range);
     return text;
   }
 
@@ -48,15 +51,18 @@ class SequenceReport {
       if (!frame.error.empty())
         entry["error"] = frame.error;
       else
-        entry.update(check_json(frame.report));
+        entry.update(check_json(frame.report, calibration_));
       frames.push_back(entry);
     }
-    return {{"fit", fit()},
-            {"sentence", sentence()},
-            {"steady", is_steady()},
-            {"rows_off_change", change()},
-            {"disparities", {{"min_disparity", range.min_disparity}, {"disparities", range.disparities}}},
-            {"frames", frames}};
+    ordered_json report = {
+        {"fit", fit()},
+        {"sentence", sentence()},
+        {"steady", is_steady()},
+        {"rows_off_change", change()},
+        {"disparities", {{"min_disparity", range.min_disparity}, {"disparities", range.disparities}}},
+        {"frames", frames}};
+    add_depths(calibration_, range, report);
+    return report;
   }
 
  private:
@@ -118,21 +124,26 @@ class SequenceReport {
       const int first = std::min(common.min_disparity, range.min_disparity);
       const int end =
           std::max(common.min_disparity + common.disparities, range.min_disparity + range.disparities);
+      common.lowest = std::min(common.lowest, range.lowest);
+      common.highest = std::max(common.highest, range.highest);
       common.min_disparity = first;
       common.disparities = (end - first + 15) / 16 * 16;
     }
     return common;
   }
 
+  const Calibration* calibration_;
   std::vector<CheckedFrame> frames_;
 };
 
-CheckedFrame check_frame(const FrameSource& source, Frame& frame, const CheckParameters& parameters) {
+CheckedFrame check_frame(const FrameSource& source, Frame& frame, MatchPlan& plan,
+                         const CheckParameters& parameters) {
   CheckedFrame checked{frame.stem, {}, frame.error};
   if (!checked.error.empty()) return checked;
   try {
     source.decode(frame);
-    checked.report = check_pair({frame.pictures.left.view(), frame.pictures.right.view()}, parameters);
+    const PicturePair pictures = plan.rectified(std::move(frame.pictures), frame.left, frame.right);
+    checked.report = check_pair(plan.pair(pictures), parameters);
   } catch (const Error& error) {
     checked.error = error.what();
   }
@@ -141,12 +152,12 @@ CheckedFrame check_frame(const FrameSource& source, Frame& frame, const CheckPar
 
 }  // namespace
 
-int check_sequence(FrameSource& source, const CheckParameters& parameters, bool json) {
-  SequenceReport report;
+int check_sequence(FrameSource& source, MatchPlan& plan, const CheckParameters& parameters, bool json) {
+  SequenceReport report(plan.rectified_calibration());
   const auto all = static_cast<double>(source.count());
   double checked = 0;
   for (Frame frame; source.next(frame); frame = {}) {
-    report.add(check_frame(source, frame, parameters));
+    report.add(check_frame(source, frame, plan, parameters));
     ++checked;
     show_progress("frame " + frame.stem, all > 0 ? std::optional(checked / all) : std::nullopt);
   }

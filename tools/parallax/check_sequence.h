@@ -5,10 +5,11 @@
 #include "parallax/check.h"
 
 #include "tools/parallax/frames.h"
+#include "tools/parallax/match_plan.h"
 
 namespace parallax::tool {
 
-// Prints the verdicts and the common range of disparities; returns the exit status.
-int check_sequence(FrameSource& source, const CheckParameters& parameters, bool json);
+// Prints the verdicts and the common range of disparities; returns the exit status. The plan rectifies the frames.
+int check_sequence(FrameSource& source, MatchPlan& plan, const CheckParameters& parameters, bool json);
 
 }  // namespace parallax::tool

@@ -42,18 +42,6 @@ void add_input_options(Options& options, MatchRequest& request, const std::strin
       .expert();
 }
 
-void add_rectify_options(Options& options, MatchRequest& request) {
-  options.group("Pictures that are not rectified");
-  options.add_files("--rig", request.rig,
-                    "Calibration of the two cameras: rectifies the pictures; see 'parallax rig --help'");
-  options
-      .add("--alpha", request.rectify.alpha,
-           "0: match only what both cameras saw; 1: all pixels of both, with the rest masked")
-      .range(0, 1);
-  options.add("--zoom", request.rectify.zoom, "Factor of the focal length of the rectified pictures")
-      .range(1e-3, 1e3);
-}
-
 void add_output_options(Options& options, MatchRequest& request, const std::string& command) {
   options.group("Output");
   const bool sequences = command == "match";
@@ -243,9 +231,7 @@ void check_video(const MatchRequest& request) {
 }
 
 void check_rig(const Options& options, const MatchRequest& request) {
-  for (const char* rectifies : {"--alpha", "--zoom"})
-    if (request.rig.empty() && options.given(rectifies))
-      throw UsageError(std::string(rectifies) + " needs --rig: give both");
+  check_rectify_options(options, request);
   if (request.rig.empty()) return;
   // Those of the rectified pair follow from the rig.
   for (const char* other : {"--calib", "--left-mask", "--right-mask", "--cost-file"})
@@ -270,6 +256,24 @@ void check_request(const MatchRequest& request) {
 
 }  // namespace
 
+void add_rectify_options(Options& options, MatchRequest& request) {
+  options.group("Pictures that are not rectified");
+  options.add_files("--rig", request.rig,
+                    "Calibration of the two cameras: rectifies the pictures; see 'parallax rig --help'");
+  options
+      .add("--alpha", request.rectify.alpha,
+           "0: only what both cameras saw; 1: all pixels of both, with the rest masked")
+      .range(0, 1);
+  options.add("--zoom", request.rectify.zoom, "Factor of the focal length of the rectified pictures")
+      .range(1e-3, 1e3);
+}
+
+void check_rectify_options(const Options& options, const MatchRequest& request) {
+  for (const char* rectifies : {"--alpha", "--zoom"})
+    if (request.rig.empty() && options.given(rectifies))
+      throw UsageError(std::string(rectifies) + " needs --rig: give both");
+}
+
 bool names_folder(const std::string& path) {
   std::error_code unknown;
   return path.ends_with('/') || std::filesystem::is_directory(path, unknown);
@@ -284,9 +288,11 @@ MatchRequest parse_match(const Arguments& given, const std::string& command) {
   Options options(command, command == "match" ? "Match a rectified stereo pair, or a sequence of pairs."
                                               : "Cut a pair larger than memory into tiles.");
   add_match_options(options, request, command);
-  options.footer(
-      (command == "match" ? "--disparities auto searches the range that 'parallax check' recommends. " : "") +
-      footer_of(command, request.method));
+  options.footer((command == "match"
+                      ? "--disparities auto searches the range that 'parallax check' recommends; for a "
+                        "sequence, that of the first frame in which it is found. "
+                      : "") +
+                 footer_of(command, request.method));
   request.range_given = fixes_range(request.parameters);
   options.read(arguments);
   settle_method_options(options, request.parameters);
@@ -309,8 +315,6 @@ int match_command(const Arguments& arguments) {
   const MatchRequest request = parse_match(arguments);
   const std::unique_ptr<FrameSource> frames = open_sequence(request);
   if (!frames) return match_pair(request);
-  if (request.automatic_range)
-    throw UsageError("--disparities auto is for a single pair: give the range that 'parallax check' prints");
   if (request.resume || request.largest_tile != Size{} || request.padding != default_tile_padding)
     throw UsageError(
         "--resume, --tile-size and --padding are for a single pair: a sequence is not matched in tiles");

@@ -48,6 +48,11 @@ struct MatchRequest {
   std::string plan;  // for 'parallax plan': the output
 };
 
+// --rig, --alpha and --zoom.
+void add_rectify_options(Options& options, MatchRequest& request);
+// \throws UsageError for --alpha or --zoom without --rig
+void check_rectify_options(const Options& options, const MatchRequest& request);
+
 // Parses the arguments of a command that takes a pair: "match" or "plan".
 // \throws UsageError, HelpRequest, Error (argument)
 MatchRequest parse_match(const Arguments& arguments, const std::string& command = "match");

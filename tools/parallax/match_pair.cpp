@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/parallax/check_report.h"
 #include "tools/parallax/frames.h"
 #include "tools/parallax/match.h"
 #include "tools/parallax/match_report.h"
@@ -97,22 +96,12 @@ std::optional<int> match_whole(const MatchRequest& request, bool fits) {
   return done;
 }
 
-// Searches the range that the pair shows, and prints it.
-MatchRequest with_automatic_range(MatchRequest request) {
+// With the range that the pair shows.
+MatchRequest with_automatic_range(const MatchRequest& request) {
   if (!request.automatic_range) return request;
-  const PicturePair pictures =
-      MatchPlan(request).rectified(read_one_pair(request), request.left, request.right);
-  const PairReport report =
-      check_pair({pictures.left.view(), pictures.right.view()}, {.threads = request.threads});
-  if (report.side != Side::neither || report.range.disparities == 0 || report.verdict == Verdict::upside_down)
-    throw Error(ErrorCategory::file, "no range of disparities was found: " + report.sentence);
-  if (!report.fit()) complain(report.sentence);
-  request.parameters.min_disparity() = report.range.min_disparity;
-  request.parameters.disparities() = report.range.disparities;
-  request.parameters.validate();
-  request.range_given = true;
-  write_message("searching the range of the pair: " + range_options(report.range) + "\n");
-  return request;
+  MatchPlan plan(request);
+  plan.find_range(plan.rectified(read_one_pair(request), request.left, request.right), "the pair");
+  return plan.request();
 }
 
 }  // namespace

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 
+#include "parallax/check.h"
+
 #include "tools/parallax/calibration.h"
+#include "tools/parallax/check_report.h"
 #include "tools/parallax/depth_files.h"
 
 namespace parallax::tool {
@@ -88,10 +91,28 @@ PicturePair MatchPlan::rectified(PicturePair pictures, const std::string& left, 
   return rectifier_ ? rectifier_->run(pictures, left, right) : std::move(pictures);
 }
 
+void MatchPlan::read_masks(Size size) {
+  left_mask_ = read_mask_of(request_.left_mask, size);
+  right_mask_ = read_mask_of(request_.right_mask, size);
+}
+
+void MatchPlan::find_range(const PicturePair& pictures, const std::string& name) {
+  if (!request_.automatic_range) return;
+  read_masks(pictures.left.size());
+  const PairReport report = check_pair(pair(pictures), {.threads = request_.threads});
+  if (!report.has_range())
+    throw Error(ErrorCategory::file, "no range of disparities was found: " + report.sentence);
+  if (!report.fit()) complain(report.sentence);
+  request_.parameters.min_disparity() = report.range.min_disparity;
+  request_.parameters.disparities() = report.range.disparities;
+  request_.parameters.validate();
+  request_.range_given = true;
+  write_message("searching the range of " + name + ": " + range_options(report.range) + "\n");
+}
+
 void MatchPlan::make(const ImageFormat& format) {
   format_ = format;
-  left_mask_ = read_mask_of(request_.left_mask, format.size);
-  right_mask_ = read_mask_of(request_.right_mask, format.size);
+  read_masks(format.size);
   if (!request_.calibration.empty()) check_calibration_fits(calibration_, request_.calibration, format.size);
   settle_range(request_, calibration_, format.size);
   costs_ = read_costs_of(request_, format.size);

@@ -29,6 +29,9 @@ class MatchPlan {
   // \throws Error (file) for a calibration that cannot be read, UsageError for one whose unit has to be given
   explicit MatchPlan(const MatchRequest& request);
 
+  // For --disparities auto, takes the range that these pictures show, and prints it with their name.
+  // \throws Error (file) where none is found
+  void find_range(const PicturePair& pictures, const std::string& name);
   // Settles the search range, reads masks and costs, and plans for pictures of this format.
   // \throws UsageError, Error
   void make(const ImageFormat& format);
@@ -40,9 +43,12 @@ class MatchPlan {
   MatchResult make_result() const;
   void run(const PicturePair& pictures, MatchResult& result);
 
+  // The pictures, with the masks that the request or its rig gives.
   StereoPair pair(const PicturePair& pictures) const;
   const MatchRequest& request() const { return request_; }
   const Calibration& calibration() const { return calibration_; }
+  // What rectified() shows; null where it rectifies nothing.
+  const Calibration* rectified_calibration() const { return rectifier_ ? &calibration_ : nullptr; }
   const Device& device() const { return device_; }
   const ImageFormat& format() const { return format_; }
   const Matcher& matcher() const { return *matcher_; }
@@ -51,6 +57,8 @@ class MatchPlan {
   int disparities() const;
 
  private:
+  void read_masks(Size size);
+
   MatchRequest request_;
   Calibration calibration_;
   Device device_;

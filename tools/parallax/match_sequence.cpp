@@ -187,6 +187,7 @@ class Sequence {
   bool next(Item& item);
   void decode(Item& item) const;
   bool rectify(Frame& frame);
+  bool plan(Frame& frame);
   void match(Item& item);
   void write(Item& item) const;
   void finish(Item& item);
@@ -239,13 +240,24 @@ bool Sequence::rectify(Frame& frame) {
   }
 }
 
+// Plans for frames like this one, with the range that it shows if none is given. Whether that was found.
+bool Sequence::plan(Frame& frame) {
+  try {
+    plan_.find_range(frame.pictures, "frame " + std::to_string(frame.number));
+  } catch (const Error& error) {
+    if (error.category() != ErrorCategory::file) throw;
+    frame.error = error.what();
+    return false;
+  }
+  plan_.make(frame.pictures.left.view().format);
+  summary_.begin();
+  return true;
+}
+
 void Sequence::match(Item& item) {
   if (!item.frame.error.empty() || !rectify(item.frame)) return;
   const ImageFormat format = item.frame.pictures.left.view().format;
-  if (!plan_.is_made()) {
-    plan_.make(format);
-    summary_.begin();
-  }
+  if (!plan_.is_made() && !plan(item.frame)) return;
   if (format != plan_.format()) {
     item.frame.error = item.frame.left + " is " + describe(format) + ", earlier frames are " +
                        describe(plan_.format()) + ": give frames of one size and depth";

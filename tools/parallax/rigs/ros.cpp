@@ -3,7 +3,8 @@
 // it follows from their rectification. With R1, R2 the rectification matrices and P the right camera's projection matrix, in
 // metres: R = R2ᵀ · R1, T = R2ᵀ · (P[3] / P[0], 0, 0). P[3] of the right camera is −f · baseline.
 #include <algorithm>
-#include <cmath>
+
+#include "parallax/rectify.h"
 
 #include "tools/parallax/rigs/format.h"
 #include "tools/parallax/rigs/rotation.h"
@@ -49,23 +50,6 @@ RosCamera ros_camera(const RigFile& file, const RigChoices& choices) {
   return result;
 }
 
-// A rectification for writing: the rows of both views run along the baseline, and both look along the mean of the cameras'
-// directions. In the right camera's coordinates.
-Matrix3 right_rectification(const Rig& rig) {
-  const auto unit = [](const Vector3& v) {
-    const double scale = 1 / length(v);
-    return Vector3{v[0] * scale, v[1] * scale, v[2] * scale};
-  };
-  const auto cross = [](const Vector3& a, const Vector3& b) {
-    return Vector3{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
-  };
-  const auto [tx, ty, tz] = rig.translation;
-  const Matrix3& r = rig.rotation;
-  const Vector3 x = unit({-tx, -ty, -tz}), forward = unit({r[2], r[5], r[8] + 1});
-  const Vector3 y = unit(cross(forward, x)), z = cross(x, y);
-  return {x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2]};
-}
-
 std::string ros_matrix(const std::string& key, int rows, std::span<const double> values) {
   return key + ":\n  rows: " + std::to_string(rows) +
          "\n  cols: " + std::to_string(values.size() / static_cast<std::size_t>(rows)) + "\n  data: [" +
@@ -106,15 +90,13 @@ Rig read_ros_rig(std::span<const RigFile> files, const RigChoices& choices) {
 }
 
 std::array<std::string, 2> encode_ros_rig(const Rig& rig) {
-  const Matrix3 right = right_rectification(rig), left = product(right, rig.rotation);
-  for (const double element : right)
-    if (!std::isfinite(element))
-      cannot_hold("ROS's camera_info", "a rig whose cameras look along its baseline");
+  // With alpha 1, no lens is refused. The view counts for nothing here.
+  const Rectification flat = rectify(rig, {.alpha = 1});
   const double f = (rig.left.focal_y + rig.right.focal_y) / 2,
                x = (rig.left.centre_x + rig.right.centre_x) / 2,
-               y = (rig.left.centre_y + rig.right.centre_y) / 2, shift = -f * length(rig.translation);
-  return {ros_text("left", rig.left, left, {f, 0, x, 0, 0, f, y, 0, 0, 0, 1, 0}),
-          ros_text("right", rig.right, right, {f, 0, x, shift, 0, f, y, 0, 0, 0, 1, 0})};
+               y = (rig.left.centre_y + rig.right.centre_y) / 2, shift = -f * flat.baseline;
+  return {ros_text("left", rig.left, flat.rotation_left, {f, 0, x, 0, 0, f, y, 0, 0, 0, 1, 0}),
+          ros_text("right", rig.right, flat.rotation_right, {f, 0, x, shift, 0, f, y, 0, 0, 0, 1, 0})};
 }
 
 }  // namespace parallax::tool
