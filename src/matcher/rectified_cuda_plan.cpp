@@ -8,8 +8,6 @@
 namespace parallax::detail {
 namespace {
 
-constexpr std::size_t most_channels = 3;
-
 class RectifiedCudaPlan final : public Plan {
  public:
   RectifiedCudaPlan(std::unique_ptr<Plan> matcher, const remap::SharedProblem& problem, const Device& device)
