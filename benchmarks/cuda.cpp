@@ -598,9 +598,8 @@ void remap_table() {
   }
 }
 
-// A RectifiedMatcher beside a Matcher, host to host in turns.
-void rectified_match_row(const MatcherParameters& parameters, const std::string& name, const Device& device,
-                         const Pair& raw, int labels) {
+// A RectifiedMatcher beside a Matcher, host to host in turns: the last columns of a row.
+void measure_rectified_match(const MatcherParameters& parameters, const Device& device, const Pair& raw) {
   const Size size = raw.size();
   const Rig rig = benchmarks::webcams(size);
   const Rectification to = rectify(rig);
@@ -625,10 +624,20 @@ void rectified_match_row(const MatcherParameters& parameters, const std::string&
     rectified_times.push_back(second);
   }
   const double first = median(raw_times), second = median(rectified_times);
-  std::printf("| %s | %d×%d | %d | %s | %.3f | %.3f | %.3f | %.0f | %.0f |\n", name.c_str(), size.width,
-              size.height, labels, device.text().c_str(), first, second, first / second,
+  std::printf("%.3f | %.3f | %.3f | %.0f | %.0f |\n", first, second, first / second,
               static_cast<double>(from_raw.memory_bytes()) / 1e6,
               static_cast<double>(from_rectified.memory_bytes()) / 1e6);
+}
+
+void rectified_match_row(const MatcherParameters& parameters, const std::string& name, const Device& device,
+                         const Pair& raw, int labels) {
+  std::printf("| %s | %d×%d | %d | %s | ", name.c_str(), raw.size().width, raw.size().height, labels,
+              device.text().c_str());
+  try {
+    measure_rectified_match(parameters, device, raw);
+  } catch (const Error& error) {
+    std::printf("%s |\n", error.what());
+  }
   std::fflush(stdout);
 }
 
