@@ -389,20 +389,21 @@ HWY_INLINE void write_groups(const RowTask& task, int y, const WriteGroup& write
   const int width = task.map.size.width;
   T* out = reinterpret_cast<T*>(static_cast<std::byte*>(task.to.data) + y * task.to.stride_bytes);
   for (int first = 0; first < width; first += group_columns) {
-    if (first + group_columns <= width) {
-      write_group(first, out + first * channels);
-      continue;
-    }
     T group[group_columns * channels];
-    write_group(first, group);
-    std::copy_n(group, (width - first) * channels, out + first * channels);
+    const bool fits = first + group_columns <= width;
+    T* const to = out + first * channels;
+    write_group(first, fits ? to : group);
+    if (!fits) std::copy_n(group, (width - first) * channels, to);
   }
 }
 
+// Gray groups would take a quarter longer with a call for each.
 template <int channels>
 void bilinear_row(const RowTask& task, int y) {
   write_groups<std::uint8_t, channels>(
-      task, y, [&](int first, std::uint8_t* out) { bilinear_group<channels>(task, y, first, out); });
+      task, y, [&](int first, std::uint8_t* out) __attribute__((always_inline)) {
+        bilinear_group<channels>(task, y, first, out);
+      });
 }
 
 void bilinear_deep_gray_row(const RowTask& task, int y) {
