@@ -19,6 +19,7 @@
 #include <iostream>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "parallax/parallax.h"
@@ -494,50 +495,171 @@ void in_flight_table() {
   }
 }
 
-// Milliseconds for a pair of black images in GPU memory, with masks.
-double rectification_time(Size size, Depth depth, int channels, Interpolation interpolation) {
+struct RemapCase {
+  Size size;
+  const char* format;
+  Depth depth;
+  int channels;
+  Interpolation interpolation;
+  bool masks = false;
+};
+
+// Rectifies pairs in GPU memory. Many different ones, so that images are in no cache.
+class RemapBench {
+ public:
+  explicit RemapBench(const RemapCase& which)
+      : context_(std::make_shared<cuda::Context>(0)),
+        current_(*context_),
+        rectifier_(benchmarks::webcams(which.size), {.interpolation = which.interpolation},
+                   {DeviceKind::cuda}, which.depth),
+        stream_(cuda::make_stream(context_)),
+        from_(cuda::make_event(context_)),
+        to_(cuda::make_event(context_)) {
+    const std::size_t pixels = which.size.pixels(),
+                      image = pixels * static_cast<std::size_t>(which.channels) *
+                              (which.depth == Depth::bits8 ? 1 : 2),
+                      maps = pixels * 9 / 2;
+    moved_bytes_ = 2 * (maps + 2 * image + (which.masks ? pixels : 0));
+    const auto stride = static_cast<std::ptrdiff_t>(image / static_cast<std::size_t>(which.size.height));
+    const ImageFormat format{which.size, which.depth};
+    memory_ = cuda::allocate(context_, most_pairs * (4 * image + 2 * pixels));
+    auto* at = reinterpret_cast<std::byte*>(memory_.get());
+    const auto take = [&](std::size_t bytes) { return std::exchange(at, at + bytes); };
+    for (auto& pair : pairs_) {
+      for (ImageView& view : pair.cameras) view = ImageView(take(image), format, which.channels, stride);
+      pair.rectified.left = ImageOutput(take(image), format, which.channels, stride);
+      pair.rectified.right = ImageOutput(take(image), format, which.channels, stride);
+      for (View<std::uint8_t>* mask : {&pair.rectified.left_mask, &pair.rectified.right_mask})
+        if (which.masks) *mask = {reinterpret_cast<std::uint8_t*>(take(pixels)), which.size};
+    }
+  }
+
+  // Milliseconds of one pair, from an idle GPU on, and of a pair among many in a row.
+  double one() { return timed(1); }
+  double in_a_row() { return timed(10 * most_pairs); }
+  double moved_bytes() const { return static_cast<double>(moved_bytes_); }
+  std::size_t memory_bytes() const { return rectifier_.memory_bytes(); }
+
+ private:
+  static constexpr std::size_t most_pairs = 16;
+  struct Pair {
+    ImageView cameras[2];
+    RectifiedPair rectified;
+  };
+
+  double timed(std::size_t count) {
+    std::vector<double> times;
+    for (int i = 0; i < 60; ++i) {
+      cuda::check(cuda::driver().cuEventRecord(from_.get(), stream_.get()), "cuEventRecord");
+      for (std::size_t pair = 0; pair < count; ++pair) {
+        const Pair& images = pairs_[pair % most_pairs];
+        rectifier_.enqueue(images.cameras[0], images.cameras[1], images.rectified, stream_.get());
+      }
+      cuda::check(cuda::driver().cuEventRecord(to_.get(), stream_.get()), "cuEventRecord");
+      cuda::check(cuda::driver().cuStreamSynchronize(stream_.get()), "cuStreamSynchronize");
+      float milliseconds = 0;
+      cuda::check(cuda::driver().cuEventElapsedTime(&milliseconds, from_.get(), to_.get()),
+                  "cuEventElapsedTime");
+      if (i >= 10) times.push_back(static_cast<double>(milliseconds) / static_cast<double>(count));
+    }
+    return median(times);
+  }
+
+  cuda::SharedContext context_;
+  cuda::Current current_;
+  Rectifier rectifier_;
+  cuda::Stream stream_;
+  cuda::Event from_, to_;
+  cuda::DeviceMemory memory_;
+  std::size_t moved_bytes_ = 0;
+  Pair pairs_[most_pairs];
+};
+
+void remap_table() {
+  std::printf(
+      "\nRectification of a pair in GPU memory\n\n| size | format | interpolation | one pair, ms | in a row, "
+      "ms a pair | GB/s | MB |\n|---|---|---|--:|--:|--:|--:|\n");
+  const Size small{640, 480}, large{1920, 1080};
+  constexpr Interpolation bilinear = Interpolation::bilinear, lanczos = Interpolation::lanczos3;
+  for (const RemapCase& which : {RemapCase{small, "8-bit gray", Depth::bits8, 1, bilinear},
+                                 {large, "8-bit gray", Depth::bits8, 1, bilinear},
+                                 {large, "8-bit gray, masks", Depth::bits8, 1, bilinear, true},
+                                 {large, "8-bit colour", Depth::bits8, 3, bilinear},
+                                 {large, "16-bit gray", Depth::bits16, 1, bilinear},
+                                 {large, "8-bit gray", Depth::bits8, 1, lanczos},
+                                 {large, "8-bit colour", Depth::bits8, 3, lanczos},
+                                 {large, "16-bit gray", Depth::bits16, 1, lanczos}}) {
+    RemapBench bench(which);
+    const double one = bench.one(), in_a_row = bench.in_a_row();
+    std::printf("| %d×%d | %s | %s | %.4f | %.4f | %.0f | %.1f |\n", which.size.width, which.size.height,
+                which.format, which.interpolation == bilinear ? "bilinear" : "Lanczos", one, in_a_row,
+                bench.moved_bytes() / in_a_row / 1e6, static_cast<double>(bench.memory_bytes()) / 1e6);
+    std::fflush(stdout);
+  }
+}
+
+// A RectifiedMatcher beside a Matcher, host to host in turns: the last columns of a row.
+void measure_rectified_match(const MatcherParameters& parameters, const Device& device, const Pair& raw) {
+  const Size size = raw.size();
   const Rig rig = benchmarks::webcams(size);
-  const auto context = std::make_shared<cuda::Context>(0);
-  const cuda::Current current(*context);
-  Rectifier rectifier(rig, {.interpolation = interpolation}, {DeviceKind::cuda}, depth);
-  const std::size_t bytes =
-      size.pixels() * static_cast<std::size_t>(channels) * (depth == Depth::bits8 ? 1 : 2);
-  cuda::DeviceMemory memory[6];
-  for (std::size_t i = 0; i < 6; ++i) memory[i] = cuda::allocate(context, i < 4 ? bytes : size.pixels());
-  const auto data = [&](int i) { return reinterpret_cast<void*>(memory[i].get()); };
-  const auto stride = static_cast<std::ptrdiff_t>(bytes / static_cast<std::size_t>(size.height));
-  const ImageFormat format{size, depth};
-  const ImageView left(data(0), format, channels, stride), right(data(1), format, channels, stride);
-  const RectifiedPair to{ImageOutput(data(2), format, channels, stride),
-                         ImageOutput(data(3), format, channels, stride),
-                         {static_cast<std::uint8_t*>(data(4)), size},
-                         {static_cast<std::uint8_t*>(data(5)), size}};
-  const cuda::Stream stream = cuda::make_stream(context);
-  const cuda::Event from = cuda::make_event(context), end = cuda::make_event(context);
-  return timed([&] {
-    cuda::check(cuda::driver().cuEventRecord(from.get(), stream.get()), "cuEventRecord");
-    rectifier.enqueue(left, right, to, stream.get());
-    cuda::check(cuda::driver().cuEventRecord(end.get(), stream.get()), "cuEventRecord");
-    cuda::check(cuda::driver().cuStreamSynchronize(stream.get()), "cuStreamSynchronize");
-    float milliseconds = 0;
-    cuda::check(cuda::driver().cuEventElapsedTime(&milliseconds, from.get(), end.get()),
-                "cuEventElapsedTime");
-    return static_cast<double>(milliseconds);
-  });
+  const Rectification to = rectify(rig);
+  Plane<std::uint8_t> left(size), right(size), status(size);
+  Plane<float> disparity(size);
+  const DisparityMap map{disparity.view(), status.view()};
+  Rectifier(rig, to, Interpolation::bilinear, Device{})
+      .run(raw.left.view(), raw.right.view(), {left.view(), right.view()});
+  RectifiedMatcher from_raw(parameters, device, rig, to);
+  Matcher from_rectified(parameters, device, {size});
+  std::vector<double> raw_times, rectified_times;
+  const auto milliseconds = [](const auto& run) {
+    const auto start = std::chrono::steady_clock::now();
+    run();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  };
+  for (int i = 0; i < 60; ++i) {
+    const double first = milliseconds([&] { from_raw.run(raw.left.view(), raw.right.view(), map); });
+    const double second = milliseconds([&] { from_rectified.run({left.view(), right.view()}, map); });
+    if (i < 10) continue;
+    raw_times.push_back(first);
+    rectified_times.push_back(second);
+  }
+  const double first = median(raw_times), second = median(rectified_times);
+  std::printf("%.3f | %.3f | %.3f | %.0f | %.0f |\n", first, second, first / second,
+              static_cast<double>(from_raw.memory_bytes()) / 1e6,
+              static_cast<double>(from_rectified.memory_bytes()) / 1e6);
+}
+
+void rectified_match_row(const MatcherParameters& parameters, const std::string& name, const Device& device,
+                         const Pair& raw, int labels) {
+  std::printf("| %s | %d×%d | %d | %s | ", name.c_str(), raw.size().width, raw.size().height, labels,
+              device.text().c_str());
+  try {
+    measure_rectified_match(parameters, device, raw);
+  } catch (const Error& error) {
+    std::printf("%s |\n", error.what());
+  }
+  std::fflush(stdout);
 }
 
 void rectification_table() {
+  remap_table();
   std::printf(
-      "\nRectification of a pair with masks\n\n| size | format | interpolation | device ms "
-      "|\n|---|---|---|---|\n");
-  for (const Size size : {Size{640, 480}, Size{1920, 1080}})
-    for (const Interpolation interpolation : {Interpolation::bilinear, Interpolation::lanczos3})
-      for (const auto& [name, depth, channels] : {std::tuple{"8-bit gray", Depth::bits8, 1},
-                                                  {"8-bit colour", Depth::bits8, 3},
-                                                  {"16-bit gray", Depth::bits16, 1}})
-        std::printf("| %d×%d | %s | %s | %.4f |\n", size.width, size.height, name,
-                    interpolation == Interpolation::bilinear ? "bilinear" : "Lanczos",
-                    rectification_time(size, depth, channels, interpolation));
+      "\nMatches of raw and of rectified images, host to host\n\n| method | size | labels | device | raw ms "
+      "| "
+      "rectified ms | ratio | raw MB | rectified MB |\n|---|---|--:|---|--:|--:|--:|--:|--:|\n");
+  for (const auto& [size, labels] : {std::pair{Size{640, 480}, 64}, {Size{1920, 1080}, 128}}) {
+    const Pair raw = synthetic(size, labels);
+    for (const auto& [method, preset_name] :
+         {std::pair{"census", "fast"}, {"block", "default"}, {"sgm", "default"}, {"bp", "default"}}) {
+      MatcherParameters parameters = preset(method, preset_name);
+      parameters.disparities() = labels;
+      const std::string name = std::string(method) + " " + preset_name;
+      rectified_match_row(parameters, name, {DeviceKind::cuda}, raw, labels);
+      for (const DeviceDescription& found : list_devices())
+        if (found.device.starts_with("opencl"))
+          rectified_match_row(parameters, name, Device::parse(found.device), raw, labels);
+    }
+  }
 }
 
 SemiGlobalParameters as_libsgm(int paths) {

@@ -2,13 +2,12 @@
 #include "core/arena.h"
 #include "core/copy_rows.h"
 #include "devices/cuda/context.h"
+#include "devices/cuda/map_buffers.h"
 #include "matcher/rectified_plan.h"
 #include "remap/cuda_stage.h"
 
 namespace parallax::detail {
 namespace {
-
-constexpr std::size_t most_channels = 3;
 
 class RectifiedCudaPlan final : public Plan {
  public:
@@ -29,9 +28,7 @@ class RectifiedCudaPlan final : public Plan {
       is_masked_[side] = has_unseen(map);
       if (is_masked_[side]) masks_[side] = layout_.reserve_plane<std::uint8_t>(format_.size);
     }
-    disparity_ = host_layout_.reserve_plane<float>(format_.size);
-    status_ = host_layout_.reserve_plane<std::uint8_t>(format_.size);
-    if (tells_confidence()) confidence_ = host_layout_.reserve_plane<float>(format_.size);
+    staged_map_ = cuda::MapBuffers(format_.size, tells_confidence(), host_layout_);
   }
 
   std::size_t memory_bytes() const override {
@@ -67,29 +64,24 @@ class RectifiedCudaPlan final : public Plan {
     wait(0);
     const cuda::Current current(*context_);
     stage_times.clear();
-    const DisparityMap reached = within_reach(map);
+    const cuda::RunningMap running{staged_map_.within_reach(map, host_memory()), map};
     try {
       const StereoPair uploaded{upload(pair.left, 0), upload(pair.right, 1)};
-      enqueue(uploaded, reached, stream_.get());
+      enqueue(uploaded, running.from, stream_.get());
     } catch (...) {
       cuda::driver().cuStreamSynchronize(stream_.get());
       throw;
     }
-    running_ = {reached, map};
+    running_ = running;
   }
 
   void wait(int most_running) override {
     if (!running_ || most_running > 0) return;
     const cuda::Current current(*context_);
-    const Running running = *running_;
+    const cuda::RunningMap running = *running_;
     running_.reset();
-    const cuda::Result result = cuda::driver().cuStreamSynchronize(stream_.get());
-    // Kernels that are still running may read the pair and write the map.
-    if (result != 0) cuda::driver().cuStreamSynchronize(stream_.get());
-    cuda::check(result, "cuStreamSynchronize");
-    unstage(running.from.disparity, running.to.disparity);
-    unstage(running.from.status, running.to.status);
-    unstage(running.from.confidence, running.to.confidence);
+    cuda::synchronise(stream_.get());
+    running.copy(workers_);
   }
 
   void enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) override {
@@ -102,11 +94,6 @@ class RectifiedCudaPlan final : public Plan {
   }
 
  private:
-  // A map that the GPU writes, and where the caller wants it.
-  struct Running {
-    DisparityMap from, to;
-  };
-
   std::byte* device_memory() const { return reinterpret_cast<std::byte*>(memory_.get()); }
   std::byte* host_memory() const { return static_cast<std::byte*>(pinned_.get()); }
 
@@ -153,23 +140,6 @@ class RectifiedCudaPlan final : public Plan {
     return {to, image.format, image.channels, stride};
   }
 
-  template <class T>
-  View<T> within_reach(const View<T>& view, const PlaneBuffer<T>& otherwise) const {
-    const bool is_aligned = reinterpret_cast<std::uintptr_t>(view.data) % sizeof(T) == 0;
-    return view.empty() || (cuda::is_pinned(view.data) && is_aligned) ? view : otherwise.in(host_memory());
-  }
-  DisparityMap within_reach(const DisparityMap& map) const {
-    return {within_reach(map.disparity, disparity_), within_reach(map.status, status_),
-            within_reach(map.confidence, confidence_)};
-  }
-
-  template <class T>
-  void unstage(const View<T>& from, const View<T>& to) const {
-    if (from.data == to.data) return;
-    copy_rows(const_rows_of(from), rows_of(to), static_cast<std::size_t>(from.size.width) * sizeof(T),
-              from.size.height, workers_);
-  }
-
   std::unique_ptr<Plan> matcher_;
   remap::SharedProblem problem_;
   ImageFormat format_;
@@ -181,13 +151,12 @@ class RectifiedCudaPlan final : public Plan {
   Buffer<std::byte> cameras_[remap::sides], images_[remap::sides];  // on the GPU, as the masks
   bool is_masked_[remap::sides];
   PlaneBuffer<std::uint8_t> masks_[remap::sides];
-  PlaneBuffer<float> disparity_, confidence_;
-  PlaneBuffer<std::uint8_t> status_;
+  cuda::MapBuffers staged_map_;  // on the host
   cuda::DeviceMemory memory_;
   cuda::PinnedMemory pinned_;
   cuda::Stream stream_;
   cuda::Event done_;
-  std::optional<Running> running_;
+  std::optional<cuda::RunningMap> running_;
 };
 
 }  // namespace

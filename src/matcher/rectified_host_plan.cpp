@@ -37,7 +37,6 @@ class RectifiedHostPlan final : public Plan {
 
  private:
   void reserve() {
-    constexpr std::size_t most_channels = 3;
     const std::size_t bytes = format_.size.pixels() * most_channels * bytes_per_sample(format_.depth);
     for (int side = 0; side < remap::sides; ++side) {
       images_[side] = arena_.reserve<std::byte>(bytes);

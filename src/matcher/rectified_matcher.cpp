@@ -18,6 +18,9 @@ std::unique_ptr<Plan> rectified_plan(std::unique_ptr<Plan> matcher, const remap:
 #ifdef PARALLAX_HAS_CUDA
   if (device.kind == DeviceKind::cuda) return rectified_cuda_plan(std::move(matcher), problem, device);
 #endif
+#ifdef PARALLAX_HAS_OPENCL
+  if (device.kind == DeviceKind::opencl) return rectified_opencl_plan(std::move(matcher), problem, device);
+#endif
   return rectified_host_plan(std::move(matcher), problem, device);
 }
 

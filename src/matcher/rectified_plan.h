@@ -2,12 +2,16 @@
 // Plans that rectify a pair and then match it: the pairs that they run have the images of the cameras.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "core/plan.h"
 #include "remap/remap.h"
 
 namespace parallax::detail {
+
+// A camera's image may be gray or RGB, from run to run.
+inline constexpr std::size_t most_channels = 3;
 
 // Whether there are pixels that a camera did not see: then the matcher needs masks.
 inline bool has_unseen(const remap::Map& map) {
@@ -23,5 +27,8 @@ std::unique_ptr<Plan> rectified_host_plan(std::unique_ptr<Plan> matcher, const r
 // Rectifies on the GPU that the matcher runs on.
 std::unique_ptr<Plan> rectified_cuda_plan(std::unique_ptr<Plan> matcher, const remap::SharedProblem& problem,
                                           const Device& device);
+// Rectifies on the GPU that the matcher runs on; if OpenCL's device is a processor, on the host.
+std::unique_ptr<Plan> rectified_opencl_plan(std::unique_ptr<Plan> matcher,
+                                            const remap::SharedProblem& problem, const Device& device);
 
 }  // namespace parallax::detail

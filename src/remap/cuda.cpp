@@ -13,8 +13,7 @@ namespace parallax::remap {
 CudaStage::CudaStage(const Problem& problem, ArenaLayout& layout) : size_(problem.maps[0].size) {
   for (int side = 0; side < sides; ++side) {
     const Map& map = problem.maps[side];
-    buffers_[side] = {layout.reserve<std::uint16_t>(map.x.size().pixels()),
-                      layout.reserve<std::uint16_t>(map.y.size().pixels()),
+    buffers_[side] = {layout.reserve<std::uint16_t>(2 * map.x.size().pixels()),
                       layout.reserve<Block>(map.blocks.size().pixels())};
   }
   taps_ = layout.reserve<std::int16_t>(std::size_t{steps} * tap_stride);
@@ -22,14 +21,24 @@ CudaStage::CudaStage(const Problem& problem, ArenaLayout& layout) : size_(proble
 
 namespace {
 
-// Rows without gaps.
-template <class T>
-void upload_rows(const Plane<T>& from, T* to, cuda::StreamHandle stream) {
-  std::vector<T> packed;
-  packed.reserve(from.size().pixels());
-  for (int y = 0; y < from.height(); ++y)
-    packed.insert(packed.end(), from.row(y), from.row(y) + from.width());
-  cuda::upload(packed, to, stream);
+// x and y of each pixel side by side, so that a thread loads those of four pixels at once.
+std::vector<std::uint16_t> positions_of(const Map& map) {
+  std::vector<std::uint16_t> positions;
+  positions.reserve(2 * map.x.size().pixels());
+  for (int row = 0; row < map.x.height(); ++row)
+    for (int column = 0; column < map.x.width(); ++column) {
+      positions.push_back(map.x.at(column, row));
+      positions.push_back(map.y.at(column, row));
+    }
+  return positions;
+}
+
+std::vector<Block> blocks_of(const Map& map) {
+  std::vector<Block> blocks;
+  blocks.reserve(map.blocks.size().pixels());
+  for (int row = 0; row < map.blocks.height(); ++row)
+    blocks.insert(blocks.end(), map.blocks.row(row), map.blocks.row(row) + map.blocks.width());
+  return blocks;
 }
 
 }  // namespace
@@ -45,11 +54,9 @@ void CudaStage::prepare(const Problem& problem, const cuda::SharedContext& conte
   for (int side = 0; side < sides; ++side) {
     const Map& map = problem.maps[side];
     const Buffers& buffers = buffers_[side];
-    upload_rows(map.x, buffers.x.in(memory), stream);
-    upload_rows(map.y, buffers.y.in(memory), stream);
-    upload_rows(map.blocks, buffers.blocks.in(memory), stream);
-    arguments_.maps[side] = {.x = buffers.x.in(memory),
-                             .y = buffers.y.in(memory),
+    cuda::upload(positions_of(map), buffers.positions.in(memory), stream);
+    cuda::upload(blocks_of(map), buffers.blocks.in(memory), stream);
+    arguments_.maps[side] = {.positions = buffers.positions.in(memory),
                              .blocks = reinterpret_cast<const CudaBlock*>(buffers.blocks.in(memory)),
                              .stride = map.x.width(),
                              .block_stride = map.blocks.width(),

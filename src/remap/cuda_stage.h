@@ -20,7 +20,7 @@ class CudaStage {
   // Addresses may differ from run to run. Images of 16 bits need even addresses.
   template <class Launches>  // a StreamHandle, or ChangingLaunches
   void enqueue(const Images& images, Launches&& launches) const {
-    constexpr unsigned threads = 128, pixels_a_thread = 4;
+    constexpr unsigned threads = 64, pixels_a_thread = 4;
     const cuda::Shape grid{static_cast<unsigned>(size_.height),
                            cuda::blocks(static_cast<std::size_t>(size_.width), threads * pixels_a_thread),
                            sides};
@@ -29,7 +29,7 @@ class CudaStage {
 
  private:
   struct Buffers {
-    Buffer<std::uint16_t> x, y;
+    Buffer<std::uint16_t> positions;
     Buffer<Block> blocks;
   };
   CudaRemap arguments(const Images& images) const;

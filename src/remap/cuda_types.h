@@ -12,9 +12,9 @@ struct CudaBlock {
 
 // A Map of map.h.
 struct CudaMap {
-  const unsigned short *x, *y;
+  const unsigned short* positions;  // x and y of each pixel
   const CudaBlock* blocks;
-  int stride, block_stride;  // in elements
+  int stride, block_stride;  // in pixels, in blocks
   int camera_width, camera_height;
 };
 

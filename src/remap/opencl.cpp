@@ -59,7 +59,7 @@ void OpenclStage::prepare(const Problem& problem, const opencl::Context& context
   opencl::write(queue, memory, arguments_.taps, sizeof(Taps), problem.taps.data());
 }
 
-void OpenclStage::enqueue(const Places& places, const opencl::Queue& queue) const {
+void OpenclStage::enqueue(const Places& places, const opencl::Queue& queue, cl_mem target) const {
   OpenclRemap arguments = arguments_;
   std::copy_n(places.from, sides, arguments.from);
   std::copy_n(places.to, sides, arguments.to);
@@ -70,7 +70,7 @@ void OpenclStage::enqueue(const Places& places, const opencl::Queue& queue) cons
   kernel_.launch(
       queue,
       {opencl::groups_for(width, pixels_an_item_ * items), static_cast<std::size_t>(arguments.height), sides},
-      {items}, memory_, arguments);
+      {items}, memory_, target, arguments);
 }
 
 namespace {
@@ -111,7 +111,7 @@ class Opencl final : public Plan {
       places.channels[side] = images.from[side].channels;
       upload(images.from[side], from_[side]);
     }
-    stage_.enqueue(places, queue_);
+    stage_.enqueue(places, queue_, memory_.get());
     for (int side = 0; side < sides; ++side) {
       const ImageOutput& to = images.to[side];
       download(to_[side], {static_cast<std::byte*>(to.data), to.stride_bytes}, row_bytes(to),

@@ -43,8 +43,9 @@ static int lanczos(const Channel* image, const global short* table, int x, int y
   return clamp(value >> last, 0, LARGEST);
 }
 
-// One work item for PIXELS columns; global size y = rows, z = sides.
-kernel void remap(global uchar* memory, OpenclRemap pair) {
+// One work item for PIXELS columns; global size y = rows, z = sides. `memory` has the maps and the camera's images, `target`
+// is for the rectified ones.
+kernel void remap(global uchar* memory, global uchar* target, OpenclRemap pair) {
   const int first = (int)get_global_id(0) * PIXELS, y = get_global_id(1), side = get_global_id(2);
   if (first >= pair.width) return;
   const long row = (long)y * pair.stride;
@@ -55,7 +56,7 @@ kernel void remap(global uchar* memory, OpenclRemap pair) {
   Channel image = {(const global SAMPLE*)(memory + pair.from[side]), channels, pair.camera_width[side],
                    pair.camera_height[side]};
   for (int channel = 0; channel < channels; ++channel, ++image.samples) {
-    global SAMPLE* to = (global SAMPLE*)(memory + pair.to[side]) + (long)y * pair.width * channels + channel;
+    global SAMPLE* to = (global SAMPLE*)(target + pair.to[side]) + (long)y * pair.width * channels + channel;
     for (int x = first; x < end; ++x) {
       const global short* block = blocks + x / BLOCK_COLUMNS * 2;
       const int u = block[0] * STEPS + columns[x], v = block[1] * STEPS + rows[x];
@@ -70,6 +71,6 @@ kernel void remap(global uchar* memory, OpenclRemap pair) {
     }
   }
   if (pair.mask[side] < 0) return;
-  global uchar* mask = memory + pair.mask[side] + (long)y * pair.width;
+  global uchar* mask = target + pair.mask[side] + (long)y * pair.width;
   for (int x = first; x < end; ++x) mask[x] = columns[x] == UNSEEN ? 0 : 255;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rectification on an OpenCL device as a part of a plan: from images to images in the plan's memory.
+// Rectification on an OpenCL device as a part of a plan: from images beside the maps to images in any memory.
 #pragma once
 
 #include "core/arena.h"
@@ -16,12 +16,12 @@ class OpenclStage {
   // Builds or loads the kernel, copies the maps to the memory that has the layout, and waits for that.
   void prepare(const Problem& problem, const opencl::Context& context, const opencl::Queue& queue,
                cl_mem memory);
-  // Where a pair's images are, rows without gaps, as offsets in that memory; masks may be negative.
+  // Where a pair's images are, rows without gaps: `from` in that memory, the others in `target`. Masks may be negative.
   struct Places {
     cl_long from[sides], to[sides], mask[sides];
     cl_int channels[sides];
   };
-  void enqueue(const Places& places, const opencl::Queue& queue) const;
+  void enqueue(const Places& places, const opencl::Queue& queue, cl_mem target) const;
 
  private:
   OpenclRemap arguments_{};  // without images

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of the kernel of rectification on OpenCL; included by host and kernels. Offsets are in bytes, from the
-// start of the plan's memory.
+// Arguments of the kernel of rectification on OpenCL; included by host and kernels. Offsets are in bytes.
 #ifndef PARALLAX_REMAP_OPENCL_TYPES
 #define PARALLAX_REMAP_OPENCL_TYPES
 
@@ -14,8 +13,8 @@ namespace parallax::remap {
 typedef struct {
   cl_long x[2], y[2], blocks[2];  // the maps, as in map.h
   cl_long taps;                   // shorts [64][8]
-  cl_long from[2], to[2];
-  cl_long mask[2];  // negative = not wanted
+  cl_long from[2];
+  cl_long to[2], mask[2];  // in the memory of the rectified images; a negative mask = not wanted
   cl_int channels[2];
   cl_int camera_width[2], camera_height[2];
   cl_int stride;         // of x and y; that of blocks is an eighth

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remapping by rows. Gray values of 8 bits are interpolated bilinearly in vectors: 8 neighbouring pixels find their
-// neighbours in windows of 16 columns, one for each row of the camera's image that the pixels lie in.
+// Remapping by rows. Values of 8 bits are interpolated bilinearly in vectors: 8 neighbouring pixels find their
+// neighbours in windows of 16 columns, one for each row of the camera's image that the pixels lie in. Colours are taken
+// apart first.
 
 #include <algorithm>
 #include <cstring>
@@ -66,15 +67,15 @@ using VBytes = hn::VFromD<Bytes>;
 using VWords = hn::VFromD<Words>;
 using VSigned = hn::VFromD<SignedWords>;
 
-// A window for each 16 bytes of the vector.
+// From each window, 16 bytes at `offset`, as many windows as fit.
 template <class D>
-HWY_INLINE hn::VFromD<D> load_windows(D d, const std::uint8_t* const* windows) {
+HWY_INLINE hn::VFromD<D> load_windows(D d, const std::uint8_t* const* windows, int offset) {
   if constexpr (hn::MaxLanes(d) <= window_columns) {
-    return hn::LoadU(d, windows[0]);
+    return hn::LoadU(d, windows[0] + offset);
   } else {
     const hn::Half<D> half;
-    return hn::Combine(d, load_windows(half, windows + hn::MaxLanes(half) / window_columns),
-                       load_windows(half, windows));
+    return hn::Combine(d, load_windows(half, windows + hn::MaxLanes(half) / window_columns, offset),
+                       load_windows(half, windows, offset));
   }
 }
 
@@ -119,44 +120,98 @@ HWY_INLINE Positions load_positions(const std::uint16_t* columns, const std::uin
           .columns = x};
 }
 
+constexpr int colours = 3;
+
+// Where the columns of a colour are in each 16 bytes of a window's 48: nowhere = 0x80.
+struct ColourOrder {
+  alignas(16) std::uint8_t of[colours][colours][window_columns];  // [colour][16 bytes]
+};
+
+constexpr ColourOrder colour_order = [] {
+  ColourOrder order{};
+  for (int colour = 0; colour < colours; ++colour)
+    for (int part = 0; part < colours; ++part)
+      for (int column = 0; column < window_columns; ++column) {
+        const int at = column * colours + colour - part * window_columns;
+        order.of[colour][part][column] =
+            at >= 0 && at < window_columns ? static_cast<std::uint8_t>(at) : std::uint8_t{0x80};
+      }
+  return order;
+}();
+
+// A value of each channel.
+template <int channels>
+struct Values {
+  VSigned of[channels];
+};
+
+template <int channels>
+HWY_INLINE void choose(hn::Mask<SignedWords> chosen, const Values<channels>& values,
+                       Values<channels>& result) {
+  for (int channel = 0; channel < channels; ++channel)
+    result.of[channel] = hn::IfThenElse(chosen, values.of[channel], result.of[channel]);
+}
+
 // The windows of a vector's blocks, moving down row by row.
+template <int channels>
 class Windows {
  public:
   static constexpr int count = static_cast<int>(hn::MaxLanes(Bytes()) / window_columns);
 
   HWY_INLINE Windows(const ImageView& image, const Block* blocks) : stride_(image.stride_bytes) {
     for (int i = 0; i < count; ++i)
-      windows_[i] = static_cast<const std::uint8_t*>(image.data) + blocks[i].y * stride_ + blocks[i].x;
+      windows_[i] =
+          static_cast<const std::uint8_t*>(image.data) + blocks[i].y * stride_ + channels * blocks[i].x;
   }
   // The row's values between columns; then goes to the next row.
-  HWY_INLINE VSigned mix_row(const Positions& positions) {
-    const VBytes row = load_windows(Bytes(), windows_);
+  HWY_INLINE Values<channels> mix_row(const Positions& positions) {
+    Values<channels> values;
+    if constexpr (channels == 1) {
+      values.of[0] = mix(load_windows(Bytes(), windows_, 0), positions);
+    } else {
+      const VBytes first = load_windows(Bytes(), windows_, 0),
+                   second = load_windows(Bytes(), windows_, window_columns),
+                   third = load_windows(Bytes(), windows_, 2 * window_columns);
+      for (int colour = 0; colour < colours; ++colour) {
+        const auto taken = [&](VBytes bytes, int part) {
+          return hn::TableLookupBytesOr0(bytes, hn::LoadDup128(Bytes(), colour_order.of[colour][part]));
+        };
+        values.of[colour] =
+            mix(hn::Or(hn::Or(taken(first, 0), taken(second, 1)), taken(third, 2)), positions);
+      }
+    }
     for (int i = 0; i < count; ++i) windows_[i] += stride_;
-    return mix_pairs(hn::TableLookupBytes(row, positions.pairs), positions.weights);
+    return values;
   }
 
  private:
+  static HWY_INLINE VSigned mix(VBytes row, const Positions& positions) {
+    return mix_pairs(hn::TableLookupBytes(row, positions.pairs), positions.weights);
+  }
+
   std::ptrdiff_t stride_;
   const std::uint8_t* windows_[count];
 };
 
+template <int channels>
 struct Neighbours {
-  VSigned above, below;
+  Values<channels> above, below;
 };
 
-HWY_INLINE Neighbours mix_rows(Windows& windows, const Positions& positions, int rows) {
+template <int channels>
+HWY_INLINE Neighbours<channels> mix_rows(Windows<channels>& windows, const Positions& positions, int rows) {
   const SignedWords d;
-  Neighbours result;
+  Neighbours<channels> result;
   result.above = windows.mix_row(positions);
   result.below = windows.mix_row(positions);
   if (rows == 2) return result;
   auto is_above = hn::Eq(positions.row, hn::Set(d, 1));
-  result.above = hn::IfThenElse(is_above, result.below, result.above);
+  choose(is_above, result.below, result.above);
   for (int row = 2; row < rows; ++row) {
-    const VSigned mixed = windows.mix_row(positions);
-    result.below = hn::IfThenElse(is_above, mixed, result.below);
+    const Values<channels> mixed = windows.mix_row(positions);
+    choose(is_above, mixed, result.below);
     is_above = hn::Eq(positions.row, hn::Set(d, static_cast<std::int16_t>(row)));
-    result.above = hn::IfThenElse(is_above, mixed, result.above);
+    choose(is_above, mixed, result.above);
   }
   return result;
 }
@@ -164,102 +219,50 @@ HWY_INLINE Neighbours mix_rows(Windows& windows, const Positions& positions, int
 constexpr int pixels_at_once = static_cast<int>(hn::MaxLanes(Words()));
 
 // Writes pixels_at_once pixels.
+template <int channels>
 HWY_INLINE void bilinear_vector(const ImageView& image, const std::uint16_t* columns,
                                 const std::uint16_t* rows, const Block* blocks, int window_rows,
                                 std::uint8_t* out) {
   const SignedWords d;
   const hn::Rebind<std::uint8_t, SignedWords> bytes;
   const Positions positions = load_positions(columns, rows);
-  Windows windows(image, blocks);
-  const Neighbours mixed = mix_rows(windows, positions, window_rows);
-  // MulFixedPoint15 is (a · b + 2^14) >> 15.
-  const VSigned value =
-      hn::Add(mixed.above, hn::MulFixedPoint15(hn::Sub(mixed.below, mixed.above), positions.fy));
-  const VSigned rounded = hn::ShiftRight<fraction_bits>(hn::Add(value, hn::Set(d, steps / 2)));
+  Windows<channels> windows(image, blocks);
+  const Neighbours<channels> mixed = mix_rows(windows, positions, window_rows);
   const auto is_unseen = hn::RebindMask(d, hn::Eq(positions.columns, hn::Set(Words(), unseen)));
-  hn::StoreU(hn::DemoteTo(bytes, hn::IfThenZeroElse(is_unseen, rounded)), bytes, out);
+  const auto value = [&](int channel) {
+    const VSigned above = mixed.above.of[channel], below = mixed.below.of[channel];
+    // MulFixedPoint15 is (a · b + 2^14) >> 15.
+    const VSigned sum = hn::Add(above, hn::MulFixedPoint15(hn::Sub(below, above), positions.fy));
+    const VSigned rounded = hn::ShiftRight<fraction_bits>(hn::Add(sum, hn::Set(d, steps / 2)));
+    return hn::DemoteTo(bytes, hn::IfThenZeroElse(is_unseen, rounded));
+  };
+  if constexpr (channels == 1)
+    hn::StoreU(value(0), bytes, out);
+  else
+    hn::StoreInterleaved3(value(0), value(1), value(2), bytes, out);
 }
 
 // Writes a group of pixels.
+template <int channels>
 HWY_INLINE void bilinear_group(const RowTask& task, int y, int first, std::uint8_t* out) {
   const Map& map = task.map;
   const int rows = map.rows.at(first / group_columns, y);
+  if (rows == no_windows)
+    return remap_pixels<std::uint8_t, Interpolation::bilinear>(task, y, first, first + group_columns, out);
   if (rows == 0) {
-    std::memset(out, 0, group_columns);
+    std::memset(out, 0, group_columns * channels);
     return;
   }
   const std::uint16_t *x_offsets = map.x.row(y) + first, *y_offsets = map.y.row(y) + first;
   const Block* blocks = map.blocks.row(y) + first / block_columns;
   for (int i = 0; i < group_columns; i += pixels_at_once)
-    bilinear_vector(task.from, x_offsets + i, y_offsets + i, blocks + i / block_columns, rows, out + i);
+    bilinear_vector<channels>(task.from, x_offsets + i, y_offsets + i, blocks + i / block_columns, rows,
+                              out + i * channels);
 }
 
-// Colour of 8 bits: each pixel in a vector of its own.
-using Colours = hn::FixedTag<std::uint8_t, 16>;
-using ColourWords = hn::FixedTag<std::int16_t, 8>;
-
-HWY_INLINE hn::VFromD<ColourWords> mix_colours(hn::VFromD<Colours> pairs, std::uint16_t weights) {
-  const ColourWords d;
-  const auto both = hn::BitCast(Colours(), hn::Set(d, static_cast<std::int16_t>(weights)));
-#if PARALLAX_X86_VECTORS
-  return hn::VFromD<ColourWords>{_mm_maddubs_epi16(pairs.raw, both.raw)};
-#else
-  const hn::Repartition<std::uint16_t, ColourWords> u;
-  const auto low = hn::Set(d, 0xFF);
-  const auto high = [&](auto v) { return hn::BitCast(d, hn::ShiftRight<8>(hn::BitCast(u, v))); };
-  return hn::Add(hn::Mul(hn::And(hn::BitCast(d, pairs), low), hn::And(hn::BitCast(d, both), low)),
-                 hn::Mul(high(pairs), high(both)));
-#endif
-}
-
-// Writes three channels and one byte more. The bytes at `at` and a row below are two neighbouring pixels and two more.
-HWY_INLINE void bilinear_colour(const std::byte* at, std::ptrdiff_t stride, int fx, int fy,
-                                std::uint8_t* out) {
-  // Red of both pixels, green, blue; the same a row below.
-  alignas(16) static constexpr std::uint8_t order[16] = {0, 3,  1, 4,  2,  5,  2,  5,
-                                                         8, 11, 9, 12, 10, 13, 10, 13};
-  const hn::FixedTag<std::uint64_t, 1> half;
-  const hn::FixedTag<std::uint64_t, 2> words;
-  const Colours bytes;
-  const ColourWords d;
-  std::uint64_t upper, lower;
-  std::memcpy(&upper, at, sizeof upper);
-  std::memcpy(&lower, at + stride, sizeof lower);
-  const auto both = hn::BitCast(bytes, hn::Combine(words, hn::Set(half, lower), hn::Set(half, upper)));
-  const auto mixed = mix_colours(hn::TableLookupBytes(both, hn::Load(bytes, order)),
-                                 static_cast<std::uint16_t>(fx << 8 | (steps - fx)));
-  const auto below = hn::BitCast(d, hn::ShiftRightBytes<8>(bytes, hn::BitCast(bytes, mixed)));
-  const auto factor = hn::Set(d, static_cast<std::int16_t>(fy << (15 - fraction_bits)));
-  const auto value = hn::Add(mixed, hn::MulFixedPoint15(hn::Sub(below, mixed), factor));
-  const auto rounded = hn::ShiftRight<fraction_bits>(hn::Add(value, hn::Set(d, steps / 2)));
-  const hn::Rebind<std::uint8_t, ColourWords> narrow;
-  const hn::Repartition<std::uint32_t, decltype(narrow)> pixel;
-  const std::uint32_t colours = hn::GetLane(hn::BitCast(pixel, hn::DemoteTo(narrow, rounded)));
-  std::memcpy(out, &colours, sizeof colours);
-}
-
-// Whether the pixel, the one to its right and `more` after that exist, and the row below.
-HWY_INLINE bool has_neighbours(const Map& map, int column, int row, int more) {
-  return column + 1 + more < map.camera.width && row + 1 < map.camera.height;
-}
-
-void bilinear_colour_row(const RowTask& task, int y) {
-  const Map& map = task.map;
-  const std::uint16_t *columns = map.x.row(y), *rows = map.y.row(y);
-  const Block* blocks = map.blocks.row(y);
-  auto* out =
-      reinterpret_cast<std::uint8_t*>(static_cast<std::byte*>(task.to.data) + y * task.to.stride_bytes);
-  for (int x = 0; x < map.size.width; ++x, out += 3) {
-    const Block block = blocks[x / block_columns];
-    const int column = block.x + (columns[x] >> fraction_bits), row = block.y + (rows[x] >> fraction_bits);
-    if (columns[x] == unseen || !has_neighbours(map, column, row, 1) || x + 1 == map.size.width) {
-      remap_pixels<std::uint8_t, Interpolation::bilinear>(task, y, x, x + 1, out);
-      continue;
-    }
-    const std::byte* at =
-        static_cast<const std::byte*>(task.from.data) + row * task.from.stride_bytes + 3 * column;
-    bilinear_colour(at, task.from.stride_bytes, columns[x] % steps, rows[x] % steps, out);
-  }
+// Whether the pixel has a neighbour to its right, and one below.
+HWY_INLINE bool has_neighbours(const Map& map, int column, int row) {
+  return column + 1 < map.camera.width && row + 1 < map.camera.height;
 }
 
 // Gray values of 16 bits: a pixel and its right neighbour are a word.
@@ -277,7 +280,7 @@ HWY_INLINE void load_gray_pairs(const RowTask& task, int y, int first, GrayPairs
     const int column = block.x + (columns[i] >> fraction_bits), row = block.y + (rows[i] >> fraction_bits);
     if (columns[i] == unseen) {
       pairs.upper[i] = pairs.lower[i] = 0;
-    } else if (has_neighbours(map, column, row, 0)) {
+    } else if (has_neighbours(map, column, row)) {
       const std::byte* at = image.data + row * image.stride_bytes + 2 * column;
       std::memcpy(&pairs.upper[i], at, sizeof pairs.upper[i]);
       std::memcpy(&pairs.lower[i], at + image.stride_bytes, sizeof pairs.lower[i]);
@@ -381,32 +384,30 @@ void lanczos_gray_row(const RowTask& task, int y) {
 #endif
 
 // Writes a row, group by group: write_group(first, out).
-template <class T, class WriteGroup>
+template <class T, int channels, class WriteGroup>
 HWY_INLINE void write_groups(const RowTask& task, int y, const WriteGroup& write_group) {
   const int width = task.map.size.width;
   T* out = reinterpret_cast<T*>(static_cast<std::byte*>(task.to.data) + y * task.to.stride_bytes);
   for (int first = 0; first < width; first += group_columns) {
-    if (first + group_columns <= width) {
-      write_group(first, out + first);
-      continue;
-    }
-    T group[group_columns];
-    write_group(first, group);
-    std::copy_n(group, width - first, out + first);
+    T group[group_columns * channels];
+    const bool fits = first + group_columns <= width;
+    T* const to = out + first * channels;
+    write_group(first, fits ? to : group);
+    if (!fits) std::copy_n(group, (width - first) * channels, to);
   }
 }
 
-void bilinear_gray_row(const RowTask& task, int y) {
-  write_groups<std::uint8_t>(task, y, [&](int first, std::uint8_t* out) {
-    if (task.map.rows.at(first / group_columns, y) == no_windows)
-      remap_pixels<std::uint8_t, Interpolation::bilinear>(task, y, first, first + group_columns, out);
-    else
-      bilinear_group(task, y, first, out);
-  });
+// Gray groups would take a quarter longer with a call for each.
+template <int channels>
+void bilinear_row(const RowTask& task, int y) {
+  write_groups<std::uint8_t, channels>(
+      task, y, [&](int first, std::uint8_t* out) __attribute__((always_inline)) {
+        bilinear_group<channels>(task, y, first, out);
+      });
 }
 
 void bilinear_deep_gray_row(const RowTask& task, int y) {
-  write_groups<std::uint16_t>(
+  write_groups<std::uint16_t, 1>(
       task, y, [&](int first, std::uint16_t* out) { bilinear_deep_group(task, y, first, out); });
 }
 
@@ -416,8 +417,8 @@ void row(const RowTask& task, int y) {
   const bool bits8 = task.from.format.depth == Depth::bits8;
 #if HWY_TARGET != HWY_SCALAR
   if (task.interpolation == Interpolation::bilinear) {
-    if (bits8 && task.from.channels == 1) return bilinear_gray_row(task, y);
-    if (bits8) return bilinear_colour_row(task, y);
+    if (bits8 && task.from.channels == 1) return bilinear_row<1>(task, y);
+    if (bits8) return bilinear_row<colours>(task, y);
     if (task.from.channels == 1) return bilinear_deep_gray_row(task, y);
   }
 #if PARALLAX_X86_VECTORS

@@ -46,6 +46,23 @@ def test_torch(gray: Any) -> None:
 
 
 @on_gpu
+def test_torch_with_a_rig(gray: Any) -> None:
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("torch has no GPU")
+    camera = px.Camera((120, 80), (100, 101), (60, 40))
+    rig = px.Rig(camera, camera, np.eye(3), [-0.1, 0.004, 0.002])
+    expected = px.RectifiedMatcher(rig, "census", disparities=16, device="cpu")(*gray)
+    matcher = px.RectifiedMatcher(rig, "census", disparities=16, device="cuda")
+    result = matcher(*(torch.from_numpy(image.copy()).cuda() for image in gray))
+    assert isinstance(result.disparity, torch.Tensor) and result.disparity.is_cuda
+    assert np.array_equal(result.disparity.cpu().numpy(), expected.disparity)
+    assert np.array_equal(result.status.cpu().numpy(), expected.status)
+    for ours, theirs in zip(result.points(matcher.calibration), expected.points(matcher.calibration)):
+        assert np.array_equal(ours, theirs)
+
+
+@on_gpu
 def test_cupy(gray: Any) -> None:
     cupy = pytest.importorskip("cupy")
     left, right = (cupy.asarray(image) for image in gray)

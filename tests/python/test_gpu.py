@@ -136,6 +136,47 @@ def test_the_bytes_are_those_of_the_host(kind: Any, colour: bool, pair: Any, gra
     assert np.array_equal(result.depth(px.Calibration(1.0, 1.0)), expected.depth(px.Calibration(1.0, 1.0)))
 
 
+@pytest.mark.parametrize("kind", [ByInterface, ByDlpack])
+@pytest.mark.parametrize("colour", [False, True])
+def test_a_rectified_matcher_takes_the_arrays_of_its_cameras(kind: Any, colour: bool, pair: Any, gray: Any) -> None:
+    left, right = pair[:2] if colour else gray
+    right = np.ascontiguousarray(right[:75])
+    cosine, sine = np.cos(0.03), np.sin(0.03)
+    rotation = [[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]]
+    cameras = px.Camera((120, 80), (100, 101), (60, 40)), px.Camera((120, 75), (99, 99), (58, 38))
+    rig = px.Rig(*cameras, rotation, [-0.1, 0.004, 0.002])
+    options: Any = {"disparities": 16, "alpha": 0.7, "size": (100, 70)}
+    expected = px.RectifiedMatcher(rig, "census", device="cpu", **options)(left, right)
+    assert len(np.unique(expected.status)) > 2
+    assert px.STATUS.index("input_masked") in expected.status
+
+    matcher = px.RectifiedMatcher(rig, "census", device=gpu, **options)
+    out = kind(np.full((70, 100), -1, np.float32)), kind(np.full((70, 100), 99, np.uint8))
+    result = matcher(kind(left), kind(right), out=out)
+    assert result.disparity is out[0] and result.status is out[1]
+    assert np.array_equal(out[0].get(), expected.disparity)
+    assert np.array_equal(out[1].get(), expected.status)
+    for ours, theirs in zip(result.points(matcher.calibration), expected.points(matcher.calibration)):
+        assert np.array_equal(ours, theirs)
+
+    stream = ctypes.c_void_p()
+    assert driver().cuStreamCreate(ctypes.byref(stream), 1) == 0
+    images = ByDlpack(left), ByDlpack(right)
+    again = ByDlpack(np.zeros((70, 100), np.float32)), ByDlpack(np.zeros((70, 100), np.uint8))
+    matcher(*images, out=again, stream=stream.value)
+    assert [image.asked for image in (*images, *again)] == [stream.value] * 4
+    assert driver().cuStreamSynchronize(stream) == 0
+    assert np.array_equal(again[0].get(), expected.disparity)
+    for wrong, message in (
+        (lambda: matcher(kind(left), kind(right)), "out=\\(disparity, status\\)"),
+        (lambda: matcher(kind(left), right, out=out), "right is not on the GPU"),
+        (lambda: matcher(kind(left), kind(left), out=out), "right image is 120×80"),
+        (lambda: matcher(kind(left), kind(right), out=(out[0], kind(left))), "status map"),
+    ):
+        with pytest.raises(px.Error, match=message):
+            wrong()
+
+
 def test_work_is_enqueued_on_the_stream_of_the_arrays(gray: Any) -> None:
     stream = ctypes.c_void_p()
     assert driver().cuStreamCreate(ctypes.byref(stream), 1) == 0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "opencl_device.h"
 #include "remap/random_remap.h"
+#include "remap/rectified_case.h"
 
 namespace parallax::test {
 namespace {
@@ -23,6 +24,40 @@ TEST(OpenclRemapTest, GivesTheBytesOfTheReferenceOnGpus) {
   PARALLAX_NEEDS_GPU_KERNELS();
   const Disguised disguised(as_gpu);
   expect_bytes_of_the_reference(3100);
+}
+
+// A processor is tested with the other devices.
+TEST(OpenclRectifiedMatcherTest, RectifiesOnGpus) {
+  PARALLAX_NEEDS_OPENCL();
+  PARALLAX_NEEDS_GPU_KERNELS();
+  const Disguised disguised(as_gpu);
+  for (int number = 0; number < rectified_cases; ++number) {
+    const RectifiedCase first = rectified_case(number, 10), second = rectified_case(number, 20);
+    RectifiedMatcher matcher(first.parameters, opencl_device, first.rig, first.rectify, first.depth);
+    const Rectification& to = matcher.rectification();
+    const Matcher alone(first.parameters, opencl_device, {to.size, first.depth});
+    EXPECT_GT(matcher.memory_bytes(), alone.memory_bytes() + 9 * to.size.pixels());
+    for (const RectifiedCase* problem : {&first, &second, &first}) {
+      Result result(to.size, 0x5A);
+      matcher.run(problem->left.view(), problem->right.view(), result.map());
+      expect_same(rectify_and_match(*problem), result, problem->name);
+      ASSERT_FALSE(matcher.stage_times().empty());
+      // The host's stage would be "rectify".
+      EXPECT_STREQ(matcher.stage_times().front().stage, "upload");
+    }
+  }
+}
+
+TEST(OpenclRectifiedMatcherTest, RefusesMoreMemoryThanTheDeviceAllocates) {
+  PARALLAX_NEEDS_OPENCL();
+  PARALLAX_NEEDS_GPU_KERNELS();
+  const Disguised disguised([](opencl::DeviceInfo& info) {
+    as_gpu(info);
+    info.largest_buffer_bytes = 1000;
+  });
+  const RectifiedCase problem = rectified_case(0);
+  expect_error(error_of([&] { RectifiedMatcher(problem.parameters, opencl_device, problem.rig); }),
+               ErrorCategory::memory, {"allocates at once"});
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ struct RectifiedCase {
 };
 
 inline RectifiedCase make_case(const std::string& name, const MatcherParameters& parameters,
-                               const RectifyParameters& rectify, Depth depth, int channels, unsigned seed) {
+                               const RectifyParameters& rectify, Depth depth, int left_channels,
+                               int right_channels, unsigned seed) {
   Rig rig = chessboard_rig();
   rig.right.size.height += 3;
   RectifiedCase result{name,
@@ -29,8 +30,8 @@ inline RectifiedCase make_case(const std::string& name, const MatcherParameters&
                        rig,
                        rectify,
                        depth,
-                       Picture(rig.left.size, depth, channels),
-                       Picture(rig.right.size, depth, channels)};
+                       Picture(rig.left.size, depth, left_channels),
+                       Picture(rig.right.size, depth, right_channels)};
   result.left.fill(seed);
   result.right.fill(seed + 1);
   return result;
@@ -43,26 +44,27 @@ inline RectifiedCase rectified_case(int number, unsigned seed = 1) {
   block.disparities() = 12;
   census.disparities() = 16;
   if (number == 0)
-    return make_case("block, gray", block, {.alpha = 0, .size = {61, 40}}, Depth::bits8, 1, seed);
+    return make_case("block, gray and colour", block, {.alpha = 0, .size = {61, 40}}, Depth::bits8, 1, 3,
+                     seed);
   if (number == 1)
     return make_case("census, colour, unseen pixels", census,
                      {.alpha = 1, .size = {70, 33}, .interpolation = Interpolation::lanczos3}, Depth::bits8,
-                     3, seed);
+                     3, 3, seed);
   return make_case("block, 16 bits, unseen pixels", block,
-                   {.alpha = 0.5, .same_centres = false, .size = {64, 48}}, Depth::bits16, 1, seed);
+                   {.alpha = 0.5, .same_centres = false, .size = {64, 48}}, Depth::bits16, 1, 1, seed);
 }
 
 // On device reference.
-inline Result rectify_and_match(const RectifiedCase& problem) {
+inline Result rectify_and_match(const RectifiedCase& problem, bool with_confidence = false) {
   const Rectification to = rectify(problem.rig, problem.rectify);
-  const int channels = problem.left.view().channels;
-  Picture left(to.size, problem.depth, channels), right(to.size, problem.depth, channels);
+  Picture left(to.size, problem.depth, problem.left.view().channels);
+  Picture right(to.size, problem.depth, problem.right.view().channels);
   Plane<std::uint8_t> left_mask(to.size), right_mask(to.size);
   Rectifier(problem.rig, to, problem.rectify.interpolation, reference, problem.depth)
       .run(problem.left.view(), problem.right.view(),
            {left.output(), right.output(), left_mask.view(), right_mask.view()});
   return match(problem.parameters, reference,
-               {left.view(), right.view(), left_mask.view(), right_mask.view()});
+               {left.view(), right.view(), left_mask.view(), right_mask.view()}, 0xA5, with_confidence);
 }
 
 }  // namespace parallax::test

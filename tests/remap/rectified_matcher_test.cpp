@@ -24,6 +24,12 @@ TEST(RectifiedMatcherTest, GivesTheMapOfARectifierAndAMatcher) {
         matcher.run(problem.left.view(), problem.right.view(), result.map());
         expect_same(expected, result, device.text() + ", " + problem.name);
       }
+      if (matcher.has_confidence()) {
+        Result result(expected.disparity.size(), 0x5A, true);
+        matcher.run(problem.left.view(), problem.right.view(), result.map());
+        expect_same(rectify_and_match(problem, true), result,
+                    device.text() + ", with confidence, " + problem.name);
+      }
       Result started(expected.disparity.size());
       matcher.start(problem.left.view(), problem.right.view(), started.map());
       matcher.wait();

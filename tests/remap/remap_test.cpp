@@ -184,15 +184,16 @@ TEST(RemapTest, CpuGivesTheBytesOfTheReferenceAtEverySize) {
       RemapCase problem = random_remap(static_cast<unsigned>(width * 100 + height));
       problem.interpolation = Interpolation::bilinear;
       problem.depth = Depth::bits8;
-      problem.channels = 1;
       problem.rig = rectified_rig({width, height});
       problem.to = rectification_of(problem.rig);
       problem.to.focal *= 0.97;
       problem.to.centre_y += 0.3;
-      for (const int columns : {width, 40}) {
-        problem.to.size = {columns, height};
-        EXPECT_TRUE(remap_on(cpu(2), problem, 5) == remap_on(reference, problem, 5)) << describe(problem);
-      }
+      for (const int columns : {width, 40})
+        for (const int channels : {1, 3}) {
+          problem.to.size = {columns, height};
+          problem.channels = channels;
+          EXPECT_TRUE(remap_on(cpu(2), problem, 5) == remap_on(reference, problem, 5)) << describe(problem);
+        }
     }
 }
 
@@ -201,8 +202,7 @@ TEST(RemapTest, EveryVectorTargetGivesTheBytesOfTheReference) {
   for (const std::string& target : cpu_targets()) {
     force_cpu_target(target);
     for (unsigned seed = 1000; seed < 1040; ++seed) {
-      RemapCase problem = random_remap(seed);
-      problem.channels = 1;
+      const RemapCase problem = random_remap(seed);
       EXPECT_TRUE(remap_on(cpu(1), problem, seed) == remap_on(reference, problem, seed))
           << target << ", seed " << seed;
     }

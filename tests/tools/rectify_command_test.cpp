@@ -106,6 +106,46 @@ TEST_F(RectifyCommandTest, MatchRectifiesItself) {
   EXPECT_EQ(contents(folder_ / "maps/b.pfm"), map);
 }
 
+// The right camera has fewer pixels, in a pair and in a sequence.
+TEST_F(RectifyCommandTest, CamerasMayHaveDifferentSizes) {
+  ASSERT_EQ(run("synth small --size 72x50 --disparities 12").status, 0);
+  Rig rig = rig_;
+  rig.right.size = {72, 50};
+  rig.right.focal_x *= 0.75, rig.right.focal_y *= 0.75;
+  rig.right.centre_x = 35, rig.right.centre_y = 24;
+  std::ofstream(folder_ / "rig.json") << to_json(rig);
+  const std::string search = " --disparities 12 --method block --device cpu ";
+  ASSERT_EQ(
+      run("rectify pair/left.png small/right.png --rig rig.json -o l.png r.png --masks ml.png mr.png").status,
+      0);
+  ASSERT_EQ(run("match l.png r.png --left-mask ml.png --right-mask mr.png -o map.pfm" + search).status, 0);
+  const std::string map = contents(folder_ / "map.pfm");
+  const Outcome one = run("match pair/left.png small/right.png --rig rig.json -o map.pfm" + search);
+  ASSERT_EQ(one.status, 0) << one.err;
+  EXPECT_EQ(contents(folder_ / "map.pfm"), map);
+
+  for (const char* name : {"lefts", "rights"}) std::filesystem::create_directories(folder_ / name);
+  for (const char* name : {"1.png", "2.png"}) {
+    std::filesystem::copy_file(folder_ / "pair/left.png", folder_ / "lefts" / name);
+    std::filesystem::copy_file(folder_ / "small/right.png", folder_ / "rights" / name);
+  }
+  for (const char* inputs : {"lefts rights", "lefts/%d.png rights/%d.png"}) {
+    const Outcome sequence = run("match " + std::string(inputs) + " --rig rig.json -o maps/" + search);
+    ASSERT_EQ(sequence.status, 0) << sequence.err;
+    for (const char* name : {"maps/1.pfm", "maps/2.pfm"}) EXPECT_EQ(contents(folder_ / name), map) << inputs;
+    std::filesystem::remove_all(folder_ / "maps");
+  }
+
+  // The cameras exchanged, and pictures without a rig.
+  expect_refusal("match small/left.png pair/right.png --rig rig.json -o other.pfm" + search, 1,
+                 {"small/left.png is 72×50", "96×64"});
+  expect_refusal("match pair/left.png small/right.png -o other.pfm" + search, 1,
+                 {"72×50", "give a pair of one size"});
+  EXPECT_EQ(run("match lefts rights -o others/" + search).status, 1);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "other.pfm"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "others/1.pfm"));
+}
+
 TEST_F(RectifyCommandTest, MatchRefusesWhatDoesNotGoWithARig) {
   const std::string match = "match pair/left.png pair/right.png -o map.pfm --disparities 12 ";
   expect_refusal(match + "--alpha 0.5", 2, {"--alpha needs --rig"});

@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "parallax/rig.h"
+
 #include "support.h"
 #include "tools/parallax/pictures/colour.h"
 #include "tools/sequence_fixture.h"
@@ -80,6 +82,35 @@ TEST_F(VideoTest, VideosGiveTheSameAsTheirFrames) {
     EXPECT_TRUE(contents(folder_ / numbered("s_", i, ".pfm")) ==
                 match_pair("left_half.png", "right_half.png").first);
   }
+}
+
+// As those of the cameras of a rig.
+TEST_F(VideoTest, VideosOfARigMayDifferInSize) {
+  make_folders(2);
+  save_video("l/%d.ppm", "l.avi");
+  save_video("r/%d.ppm", "r.avi", "-vf scale=48:40");
+  const auto camera = [](Size size) {
+    Camera camera;
+    camera.size = size;
+    camera.focal_x = camera.focal_y = size.width;
+    camera.centre_x = size.width / 2, camera.centre_y = size.height / 2;
+    return camera;
+  };
+  Rig rig;
+  rig.left = camera({64, 48}), rig.right = camera({48, 40});
+  rig.translation = {-0.1, 0, 0};
+  write(folder_ / "rig.json", to_json(rig));
+  const Outcome outcome = run("match l.avi r.avi --rig rig.json" + options + "-o d/");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const std::vector<Picture> left = read_video("l.avi"), right = read_video("r.avi");
+  for (std::size_t i = 0; i < 2; ++i) {
+    save("left.png", left[i]);
+    save("right.png", right[i]);
+    EXPECT_TRUE(contents(folder_ / numbered("d/00000", static_cast<int>(i), ".pfm")) ==
+                match_pair("left.png", "right.png", " --rig rig.json").first);
+  }
+  EXPECT_EQ(run("match l.avi r.avi" + options + "-o e/").status, 1);
+  EXPECT_FALSE(exists("e/000000.pfm"));
 }
 
 TEST_F(VideoTest, ColouredVideosHaveOneScale) {

@@ -50,30 +50,38 @@ InputKind common_kind(const MatchRequest& request) {
   return left;
 }
 
-PicturePair read_pictures(const std::string& left, const std::string& right, bool side_by_side) {
-  return side_by_side ? split_side_by_side(read_picture(left), left) : read_pair(left, right);
+// How the two pictures of a pair come, and what they must have in common.
+struct PairForm {
+  bool side_by_side, one_format;
+
+  // The cameras of a rig may have pictures of different sizes.
+  explicit PairForm(const MatchRequest& request)
+      : side_by_side(request.side_by_side), one_format(request.rig.empty()) {}
+};
+
+PicturePair read_pictures(const std::string& left, const std::string& right, const PairForm& form) {
+  if (form.side_by_side) return split_side_by_side(read_picture(left), left);
+  if (form.one_format) return read_pair(left, right);
+  return {read_picture(left), read_picture(right)};
 }
 
 class PictureFrames : public FrameSource {
  public:
-  PictureFrames(std::vector<Frame> frames, bool side_by_side)
-      : frames_(std::move(frames)), side_by_side_(side_by_side) {}
+  PictureFrames(std::vector<Frame> frames, const PairForm& form) : frames_(std::move(frames)), form_(form) {}
 
   bool next(Frame& frame) override {
     if (position_ == frames_.size()) return false;
     frame = frames_[position_++];
     return true;
   }
-  void decode(Frame& frame) const override {
-    frame.pictures = read_pictures(frame.left, frame.right, side_by_side_);
-  }
+  void decode(Frame& frame) const override { frame.pictures = read_pictures(frame.left, frame.right, form_); }
   std::vector<Frame> names() const override { return frames_; }
   std::size_t count() const override { return frames_.size(); }
 
  private:
   std::vector<Frame> frames_;
   std::size_t position_ = 0;
-  bool side_by_side_;
+  PairForm form_;
 };
 
 // The pictures of a folder in numeric order: frame2 before frame10.
@@ -158,9 +166,9 @@ std::vector<Frame> pattern_frames(const MatchRequest& request) {
 
 class VideoFrames : public FrameSource {
  public:
-  VideoFrames(const std::string& left, const std::string& right)
-      : left_path_(left), right_path_(right), left_(left) {
-    if (!right.empty()) right_ = std::make_unique<VideoReader>(right);
+  explicit VideoFrames(const MatchRequest& request)
+      : left_path_(request.left), right_path_(request.right), form_(request), left_(left_path_) {
+    if (!right_path_.empty()) right_ = std::make_unique<VideoReader>(right_path_);
   }
 
   bool next(Frame& frame) override {
@@ -183,7 +191,7 @@ class VideoFrames : public FrameSource {
       frame.pictures = split_side_by_side(frame.pictures.left, frame.left);
       return;
     }
-    check_formats(frame.pictures, frame.left, frame.right);
+    if (form_.one_format) check_formats(frame.pictures, frame.left, frame.right);
   }
 
   // Limited, because a video may announce any number.
@@ -211,6 +219,7 @@ class VideoFrames : public FrameSource {
   }
 
   std::string left_path_, right_path_;
+  PairForm form_;
   VideoReader left_;
   std::unique_ptr<VideoReader> right_;  // null = LEFT holds both, side by side
   std::uint64_t number_ = 0;
@@ -222,11 +231,11 @@ class VideoFrames : public FrameSource {
 std::unique_ptr<FrameSource> open_sequence(const MatchRequest& request) {
   switch (common_kind(request)) {
     case InputKind::folder:
-      return std::make_unique<PictureFrames>(folder_frames(request), request.side_by_side);
+      return std::make_unique<PictureFrames>(folder_frames(request), PairForm(request));
     case InputKind::pattern:
-      return std::make_unique<PictureFrames>(pattern_frames(request), request.side_by_side);
+      return std::make_unique<PictureFrames>(pattern_frames(request), PairForm(request));
     case InputKind::video:
-      return std::make_unique<VideoFrames>(request.left, request.right);
+      return std::make_unique<VideoFrames>(request);
     case InputKind::picture:
       break;
   }
@@ -234,7 +243,7 @@ std::unique_ptr<FrameSource> open_sequence(const MatchRequest& request) {
 }
 
 PicturePair read_one_pair(const MatchRequest& request) {
-  return read_pictures(request.left, request.right, request.side_by_side);
+  return read_pictures(request.left, request.right, PairForm(request));
 }
 
 }  // namespace parallax::tool

@@ -186,6 +186,13 @@ bool captures(StreamHandle stream) {
   return status != 0;
 }
 
+void synchronise(StreamHandle stream) {
+  const Result result = driver().cuStreamSynchronize(stream);
+  // Kernels may still be running.
+  if (result != 0) driver().cuStreamSynchronize(stream);
+  check(result, "cuStreamSynchronize");
+}
+
 std::size_t free_memory(const Context& context) {
   const Current current(context);
   std::size_t free = 0, total = 0;

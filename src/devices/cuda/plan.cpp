@@ -14,21 +14,16 @@ DeviceAddress address_of(const void* memory) {
 }
 
 // A GPU faults on a 16-bit read from an odd address, after which no kernel of this process runs.
-bool is_aligned(const ImageView& image) {
+bool has_aligned_rows(const ImageView& image) {
   const DeviceAddress bits = address_of(image.data) | static_cast<DeviceAddress>(image.stride_bytes);
   return image.format.depth == Depth::bits8 || bits % 2 == 0;
 }
 
 void check_aligned(const char* which, const ImageView& image) {
-  if (is_aligned(image)) return;
+  if (has_aligned_rows(image)) return;
   throw Error(ErrorCategory::argument, std::string(which) +
                                            " has 16 bits per channel, but rows at odd addresses: give it "
                                            "an even address and an even stride");
-}
-
-template <class T>
-bool is_aligned(const View<T>& view) {
-  return address_of(view.data) % sizeof(T) == 0;
 }
 
 template <class T>
@@ -50,21 +45,9 @@ Plan::Plan(const Device& device, const ImageFormat& format, int volume_labels, b
   const std::size_t sample = bytes_per_sample(format.depth);
   for (auto& image : staged_images_) image = host_layout_.reserve<std::byte>(pixels * sample * most_channels);
   for (auto& mask : staged_masks_) mask = host_layout_.reserve<std::uint8_t>(pixels);
-  reserve_map(staged_map_, host_layout_);
-  reserve_map(map_, layout_);
+  staged_map_ = MapBuffers(format.size, tells_confidence, host_layout_);
+  map_ = MapBuffers(format.size, tells_confidence, layout_);
   if (volume_labels > 0) volume_ = layout_.reserve<float>(pixels * static_cast<std::size_t>(volume_labels));
-}
-
-void Plan::reserve_map(Map& map, ArenaLayout& layout) const {
-  map.disparity = layout.reserve_plane<float>(format_.size);
-  map.status = layout.reserve_plane<std::uint8_t>(format_.size);
-  if (tells_confidence_) map.confidence = layout.reserve_plane<float>(format_.size);
-}
-
-DisparityMap Plan::map_in(const Map& map, std::byte* memory) const {
-  DisparityMap views{map.disparity.in(memory), map.status.in(memory)};
-  if (tells_confidence_) views.confidence = map.confidence.in(memory);
-  return views;
 }
 
 void Plan::allocate() {
@@ -79,7 +62,7 @@ void Plan::allocate() {
   check(driver().cuMemsetD8Async(memory_.get(), 0, layout_.bytes(), stream_.get()),
         "cuMemsetD8Async of " + std::to_string(layout_.bytes()) + " bytes");
   prepare(stream_.get());
-  DisparityMap map = map_in(staged_map_, host_memory());
+  DisparityMap map = staged_map_.in(host_memory());
   if (tells_confidence_) prepare_run(map);
   map.confidence = {};
   prepare_run(map);
@@ -99,12 +82,12 @@ void Plan::run(const StereoPair& pair, const DisparityMap& map) {
   const Current current(*context_);
   detail::StageClock clock(stage_times);
   const StereoPair from = within_reach(pair);
-  const DisparityMap to = within_reach(map);
+  const RunningMap running{staged_map_.within_reach(map, host_memory()), map};
   clock.finish("upload");
-  launch_from_host(from, to);
-  synchronise();
+  launch_from_host(from, running.from);
+  synchronise(stream_.get());
   clock.finish("match");
-  unstage(to, map);
+  running.copy(workers_);
   clock.finish("download");
 }
 
@@ -112,18 +95,18 @@ void Plan::start(const StereoPair& pair, const DisparityMap& map) {
   wait(0);
   const Current current(*context_);
   stage_times.clear();
-  const DisparityMap to = within_reach(map);
-  launch_from_host(within_reach(pair), to);
-  running_ = {to, map};
+  const RunningMap running{staged_map_.within_reach(map, host_memory()), map};
+  launch_from_host(within_reach(pair), running.from);
+  running_ = running;
 }
 
 void Plan::wait(int most_running) {
   if (!running_ || most_running > 0) return;
   const Current current(*context_);
-  const Running running = *running_;
+  const RunningMap running = *running_;
   running_.reset();
-  synchronise();
-  unstage(running.from, running.to);
+  synchronise(stream_.get());
+  running.copy(workers_);
 }
 
 void Plan::launch_from_host(const StereoPair& pair, const DisparityMap& map) {
@@ -133,13 +116,6 @@ void Plan::launch_from_host(const StereoPair& pair, const DisparityMap& map) {
     driver().cuStreamSynchronize(stream_.get());
     throw;
   }
-}
-
-void Plan::synchronise() const {
-  const Result result = driver().cuStreamSynchronize(stream_.get());
-  // Kernels that are still running may read the pair and write the map.
-  if (result != 0) driver().cuStreamSynchronize(stream_.get());
-  check(result, "cuStreamSynchronize");
 }
 
 void Plan::enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) {
@@ -161,7 +137,7 @@ void Plan::enqueue_finite(const StereoPair& pair, const FiniteMap& to, void* str
     finite_program_ = Program(context_, finite_map_cu, {});
     copy_finite_map_ = finite_program_.kernel("copy_finite_map");
   }
-  DisparityMap own = map_in(map_, device_memory());
+  DisparityMap own = map_.in(device_memory());
   own.confidence = {};
   enqueue(pair, own, stream);
   constexpr unsigned block = 128;
@@ -184,7 +160,7 @@ void Plan::record(const StereoPair& pair, const DisparityMap& map, ChangingLaunc
                   StreamHandle stream) {
   changing.record(stream);
   take(pair, changing);
-  DisparityMap own = map_in(map_, device_memory());
+  DisparityMap own = map_.in(device_memory());
   if (map.confidence.empty()) own.confidence = {};
   match(own, stream);
   copy_out(map, changing);
@@ -211,7 +187,7 @@ void Plan::launch(const StereoPair& pair, const DisparityMap& map, MemoryType ty
 }
 
 void Plan::copy_out(const DisparityMap& to, ChangingLaunches& launches) const {
-  const DisparityMap from = map_in(map_, device_memory());
+  const DisparityMap from = map_.in(device_memory());
   constexpr unsigned block = 128;
   const Size size = format_.size;
   copy_map_.launch(
@@ -239,7 +215,7 @@ StereoPair Plan::within_reach(const StereoPair& pair) const {
   View<const std::uint8_t>* masks[] = {&result.left_mask, &result.right_mask};
   for (int side = 0; side < 2; ++side) {
     ImageView& image = *images[side];
-    if (!is_pinned(image.data) || !is_aligned(image)) {
+    if (!is_pinned(image.data) || !has_aligned_rows(image)) {
       const std::size_t bytes = row_bytes(image);
       std::byte* to = staged_images_[side].in(host_memory());
       copy_rows({static_cast<const std::byte*>(image.data), image.stride_bytes},
@@ -255,17 +231,6 @@ StereoPair Plan::within_reach(const StereoPair& pair) const {
     mask = {to, mask.size};
   }
   return result;
-}
-
-template <class T>
-View<T> Plan::within_reach(const View<T>& view, const PlaneBuffer<T>& otherwise) const {
-  const bool is_reachable = is_pinned(view.data) && is_aligned(view);
-  return view.empty() || is_reachable ? view : otherwise.in(host_memory());
-}
-
-DisparityMap Plan::within_reach(const DisparityMap& map) const {
-  return {within_reach(map.disparity, staged_map_.disparity), within_reach(map.status, staged_map_.status),
-          within_reach(map.confidence, staged_map_.confidence)};
 }
 
 // Copies all rows at once, unless rows overlap, run upwards (a negative stride), or lie farther apart than
@@ -293,18 +258,6 @@ void Plan::copy_volume(const CostVolume& costs, MemoryType type, StreamHandle st
   if (in_order) copy.source_pitch = static_cast<std::size_t>(stride_bytes);
   if (in_order) return copy_from(0, format_.size.height);
   for (int y = 0; y < format_.size.height; ++y) copy_from(y, 1);
-}
-
-void Plan::unstage(const DisparityMap& from, const DisparityMap& to) const {
-  const auto copy = [&](const auto& source, const auto& target) {
-    if (source.data == target.data) return;
-    copy_rows(const_rows_of(source), rows_of(target),
-              static_cast<std::size_t>(source.size.width) * sizeof(*source.data), source.size.height,
-              workers_);
-  };
-  copy(from.disparity, to.disparity);
-  copy(from.status, to.status);
-  copy(from.confidence, to.confidence);
 }
 
 }  // namespace parallax::cuda

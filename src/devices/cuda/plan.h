@@ -9,6 +9,7 @@
 #include "core/arena.h"
 #include "core/plan.h"
 #include "core/workers.h"
+#include "devices/cuda/map_buffers.h"
 #include "devices/cuda/pair.h"
 #include "devices/cuda/program.h"
 
@@ -77,23 +78,8 @@ class Plan : public detail::Plan {
   ArenaLayout layout_;
 
  private:
-  struct Map {
-    PlaneBuffer<float> disparity, confidence;
-    PlaneBuffer<std::uint8_t> status;
-  };
-  // A map that the GPU writes, and where the caller wants it.
-  struct Running {
-    DisparityMap from, to;
-  };
-
   std::byte* host_memory() const { return static_cast<std::byte*>(pinned_.get()); }
-  void reserve_map(Map& map, ArenaLayout& layout) const;
-  DisparityMap map_in(const Map& map, std::byte* memory) const;
   StereoPair within_reach(const StereoPair& pair) const;
-  DisparityMap within_reach(const DisparityMap& map) const;
-  template <class T>
-  View<T> within_reach(const View<T>& view, const PlaneBuffer<T>& otherwise) const;
-  void unstage(const DisparityMap& from, const DisparityMap& to) const;
   void copy_volume(const CostVolume& costs, MemoryType type, StreamHandle stream) const;
   void copy_out(const DisparityMap& to, ChangingLaunches& launches) const;
   StereoPair staged_pair() const;
@@ -103,7 +89,6 @@ class Plan : public detail::Plan {
   void launch(const StereoPair& pair, const DisparityMap& map, MemoryType type_of_costs, StreamHandle stream);
   void launch_from_host(const StereoPair& pair, const DisparityMap& map);
   void end_match(StreamHandle stream) const;
-  void synchronise() const;
 
   SharedContext context_;
   ImageFormat format_;
@@ -113,13 +98,13 @@ class Plan : public detail::Plan {
   ArenaLayout host_layout_;             // layout of page-locked memory, for images that the GPU cannot reach
   Buffer<std::byte> staged_images_[2];  // rows without gaps, as in staged_masks_
   Buffer<std::uint8_t> staged_masks_[2];
-  Map staged_map_, map_;
+  MapBuffers staged_map_, map_;
   Buffer<float> volume_;
   DeviceMemory memory_;
   PinnedMemory pinned_;
   Stream stream_;
   Event matched_;  // after the last match, on whatever stream
-  std::optional<Running> running_;
+  std::optional<RunningMap> running_;
   Program copy_program_, finite_program_;
   Kernel copy_map_;
   std::optional<Kernel> copy_finite_map_;

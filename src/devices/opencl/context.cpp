@@ -205,6 +205,14 @@ void Queue::wait() const {
   check(driver().clFinish(handle()), "clFinish");
 }
 
+std::byte* map(const Queue& queue, cl_mem memory, cl_map_flags flags, std::size_t from, std::size_t bytes) {
+  cl_int result = CL_SUCCESS;
+  void* mapped = driver().clEnqueueMapBuffer(queue.handle(), memory, CL_TRUE, flags, from, bytes, 0, nullptr,
+                                             nullptr, &result);
+  check(result, "clEnqueueMapBuffer of " + std::to_string(bytes) + " bytes");
+  return static_cast<std::byte*>(mapped);
+}
+
 void write(const Queue& queue, cl_mem memory, cl_long to, std::size_t bytes, const void* from) {
   check(driver().clEnqueueWriteBuffer(queue.handle(), memory, CL_TRUE, static_cast<std::size_t>(to), bytes,
                                       from, 0, nullptr, nullptr),

@@ -109,6 +109,8 @@ class Queue {
   std::vector<Stage> stages_;
 };
 
+// Waits for all commands of the queue, and gives the host access to bytes of a buffer.
+std::byte* map(const Queue& queue, cl_mem memory, cl_map_flags flags, std::size_t from, std::size_t bytes);
 // Copies from the host, and waits.
 void write(const Queue& queue, cl_mem memory, cl_long to, std::size_t bytes, const void* from);
 

@@ -54,7 +54,7 @@ void Plan::allocate() {
   queue_ = Queue(*context_);
   if (!shares_memory()) {
     staging_ = opencl::allocate(*context_, host_bytes_, CL_MEM_ALLOC_HOST_PTR);
-    staging_memory_ = map_memory(staging_.get(), CL_MAP_READ | CL_MAP_WRITE, 0, host_bytes_);
+    staging_memory_ = map(queue_, staging_.get(), CL_MAP_READ | CL_MAP_WRITE, 0, host_bytes_);
   }
   const cl_uchar zero = 0;
   check(driver().clEnqueueFillBuffer(queue_.handle(), memory(), &zero, sizeof zero, 0, layout_.bytes(), 0,
@@ -64,37 +64,25 @@ void Plan::allocate() {
   queue_.wait();
 }
 
-// Waits for the queue to be empty, and so must not be called between kernels.
-std::byte* Plan::map_memory(cl_mem memory, cl_map_flags flags, std::size_t from, std::size_t bytes) const {
-  cl_int result = CL_SUCCESS;
-  void* mapped = driver().clEnqueueMapBuffer(queue_.handle(), memory, CL_TRUE, flags, from, bytes, 0, nullptr,
-                                             nullptr, &result);
-  check(result, "clEnqueueMapBuffer of " + std::to_string(bytes) + " bytes");
-  return static_cast<std::byte*>(mapped);
-}
-
 void Plan::unmap(cl_mem memory, void* mapped) const {
   check(driver().clEnqueueUnmapMemObject(queue_.handle(), memory, mapped, 0, nullptr, nullptr),
         "clEnqueueUnmapMemObject");
 }
 
 void Plan::run(const StereoPair& pair, const DisparityMap& map) {
-  detail::StageClock clock(stage_times);
-  try {
-    const Pair there = upload(pair);
-    clock.finish("upload");
-    queue_.start_stages();
-    match(there, place(map));
-    if (shares_memory())
-      download_at_once(map, clock);
-    else
-      download_bands(map, clock);
-  } catch (...) {
-    // Commands still running read and write the plan's memory.
-    driver().clFinish(queue_.handle());
-    throw;
-  }
-  clock.finish("download");
+  const PairShape shape{{pair.left.channels, pair.right.channels},
+                        {!pair.left_mask.empty(), !pair.right_mask.empty()}};
+  run_after(
+      shape, [&](const Pair& placed) { upload(pair, placed); }, map);
+}
+
+void Plan::match_and_download(const Pair& pair, const DisparityMap& map, detail::StageClock& clock) {
+  queue_.start_stages();
+  match(pair, place(map));
+  if (shares_memory())
+    download_at_once(map, clock);
+  else
+    download_bands(map, clock);
 }
 
 void Plan::enqueue(const StereoPair&, const DisparityMap&, void*) {
@@ -102,45 +90,42 @@ void Plan::enqueue(const StereoPair&, const DisparityMap&, void*) {
               context_->info().text + " does not take images in its own memory: use run(), or device cuda");
 }
 
-// Places the pair without gaps, in as few bytes as its images allow; `bytes` receives the size of all of it.
-Pair Plan::place(const StereoPair& pair, std::size_t& bytes) const {
-  bytes = 0;
+// Places the pair without gaps, in as few bytes as its images allow.
+Pair Plan::place(const PairShape& shape) const {
+  std::size_t end = pair_.offset;
   const auto take = [&](std::size_t size) {
-    const std::size_t start = pair_.offset + bytes;
-    bytes += aligned(size);
+    const std::size_t start = end;
+    end += aligned(size);
     return static_cast<cl_long>(start);
   };
-  const ImageView* images[] = {&pair.left, &pair.right};
-  const View<const std::uint8_t>* masks[] = {&pair.left_mask, &pair.right_mask};
-  const auto height = static_cast<std::size_t>(format_.size.height);
+  const std::size_t pixels = format_.size.pixels();
   Pair placed{};
   for (int side = 0; side < 2; ++side) {
-    placed.channels[side] = images[side]->channels;
-    placed.image[side] = take(row_bytes(*images[side]) * height);
+    placed.channels[side] = shape.channels[side];
+    placed.image[side] =
+        take(pixels * static_cast<std::size_t>(shape.channels[side]) * bytes_per_sample(format_.depth));
   }
-  for (int side = 0; side < 2; ++side)
-    placed.mask[side] = masks[side]->empty() ? -1 : take(format_.size.pixels());
-  placed.costs = take(format_.size.pixels() * bytes_of_costs());
+  for (int side = 0; side < 2; ++side) placed.mask[side] = shape.masked[side] ? take(pixels) : -1;
+  placed.costs = take(pixels * bytes_of_costs());
   return placed;
 }
 
-Pair Plan::upload(const StereoPair& pair) {
-  std::size_t bytes = 0;
-  const Pair placed = place(pair, bytes);
+void Plan::upload(const StereoPair& pair, const Pair& placed) {
+  // The costs come last.
+  const std::size_t end = static_cast<std::size_t>(placed.costs) + format_.size.pixels() * bytes_of_costs();
   if (shares_memory()) {
-    std::byte* mapped = map_memory(memory(), CL_MAP_WRITE_INVALIDATE_REGION, pair_.offset, bytes);
+    std::byte* mapped =
+        map(queue_, memory(), CL_MAP_WRITE_INVALIDATE_REGION, pair_.offset, end - pair_.offset);
     for (int side = 0; side < 2; ++side) copy_image(pair, placed, side, mapped - pair_.offset);
     copy_masks_and_costs(pair, placed, mapped - pair_.offset);
-    unmap(memory(), mapped);
-    return placed;
+    return unmap(memory(), mapped);
   }
   // The left image travels while the right one is copied.
   copy_image(pair, placed, 0, staging_memory_);
   write_staged(placed.image[0], placed.image[1]);
   copy_image(pair, placed, 1, staging_memory_);
   copy_masks_and_costs(pair, placed, staging_memory_);
-  write_staged(placed.image[1], static_cast<cl_long>(pair_.offset + bytes));
-  return placed;
+  write_staged(placed.image[1], static_cast<cl_long>(end));
 }
 
 // Writes the bytes [first, end) of the plan's memory from staging_memory_, without waiting.
@@ -188,7 +173,7 @@ void Plan::download_at_once(const DisparityMap& map, detail::StageClock& clock) 
   // The confidence comes last, if there is any.
   const bool leaves_some = tells_confidence_ && map.confidence.empty();
   const std::size_t end = leaves_some ? confidence_.buffer.offset : host_bytes_;
-  std::byte* mapped = map_memory(memory(), CL_MAP_READ, start, end - start);
+  std::byte* mapped = opencl::map(queue_, memory(), CL_MAP_READ, start, end - start);
   finish_match(clock);
   copy_out(mapped - start, map, 0, format_.size.height);
   unmap(memory(), mapped);

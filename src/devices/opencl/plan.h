@@ -30,6 +30,12 @@ cl_long stride(const PlaneBuffer<T>& plane) {
   return plane.stride;
 }
 
+// What decides where the images and masks of a run are in a plan's memory.
+struct PairShape {
+  int channels[2];
+  bool masked[2];
+};
+
 class Plan : public detail::Plan {
  public:
   // `tells_confidence` holds only where the device divides floats with correct rounding. `volume_labels`:
@@ -44,17 +50,36 @@ class Plan : public detail::Plan {
   void run(const StereoPair& pair, const DisparityMap& map) final;
   void enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) final;
 
+  // run() with a pair that is not the caller's: make(const Pair& to) enqueues on queue() what writes it to memory(),
+  // rows without gaps.
+  template <class Make>
+  void run_after(const PairShape& shape, const Make& make, const DisparityMap& map) {
+    detail::StageClock clock(stage_times);
+    try {
+      const Pair placed = place(shape);
+      make(placed);
+      clock.finish("upload");
+      match_and_download(placed, map, clock);
+    } catch (...) {
+      // Commands still running read and write the plan's memory.
+      driver().clFinish(queue_.handle());
+      throw;
+    }
+    clock.finish("download");
+  }
+
+  const Context& context() const { return *context_; }
+  Queue& queue() { return queue_; }
+  // The kernels' argument `global uchar* memory`; it holds all buffers of layout_.
+  cl_mem memory() const { return memory_.get(); }
+
  protected:
   // Builds or loads the kernels, and initialises the memory that must not be zero.
   virtual void prepare() = 0;
   // Enqueues everything from the pair to the finished map.
   virtual void match(const Pair& pair, const Map& map) = 0;
 
-  const Context& context() const { return *context_; }
   const ImageFormat& format() const { return format_; }
-  Queue& queue() { return queue_; }
-  // The kernels' argument `global uchar* memory`; it holds all buffers of layout_.
-  cl_mem memory() const { return memory_.get(); }
   // Copies from the plan's memory; for tests and pictures.
   void read(cl_long from, std::size_t bytes, void* to) const;
   // Copies to the plan's memory, and waits.
@@ -67,10 +92,10 @@ class Plan : public detail::Plan {
   std::size_t staging_bytes() const { return shares_memory() ? 0 : host_bytes_; }
   // Of a pixel's data costs.
   std::size_t bytes_of_costs() const { return static_cast<std::size_t>(volume_labels_) * sizeof(float); }
-  std::byte* map_memory(cl_mem memory, cl_map_flags flags, std::size_t from, std::size_t bytes) const;
   void unmap(cl_mem memory, void* mapped) const;
-  Pair place(const StereoPair& pair, std::size_t& bytes) const;
-  Pair upload(const StereoPair& pair);
+  Pair place(const PairShape& shape) const;
+  void upload(const StereoPair& pair, const Pair& placed);
+  void match_and_download(const Pair& pair, const DisparityMap& map, detail::StageClock& clock);
   void write_staged(cl_long first, cl_long end) const;
   void copy_image(const StereoPair& from, const Pair& to, int side, std::byte* memory) const;
   void copy_masks_and_costs(const StereoPair& from, const Pair& to, std::byte* memory) const;

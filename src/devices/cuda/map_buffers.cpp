@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "devices/cuda/map_buffers.h"
+
+#include "core/copy_rows.h"
+#include "devices/cuda/context.h"
+
+namespace parallax::cuda {
+
+MapBuffers::MapBuffers(Size size, bool tells_confidence, ArenaLayout& layout)
+    : disparity_(layout.reserve_plane<float>(size)), status_(layout.reserve_plane<std::uint8_t>(size)) {
+  if (tells_confidence) confidence_ = layout.reserve_plane<float>(size);
+}
+
+DisparityMap MapBuffers::in(std::byte* memory) const {
+  DisparityMap map{disparity_.in(memory), status_.in(memory)};
+  if (confidence_.size != Size{}) map.confidence = confidence_.in(memory);
+  return map;
+}
+
+namespace {
+
+template <class T>
+View<T> reachable(const View<T>& view, const PlaneBuffer<T>& otherwise, std::byte* memory) {
+  const bool is_reachable = is_pinned(view.data) && is_aligned(view);
+  return view.empty() || is_reachable ? view : otherwise.in(memory);
+}
+
+template <class T>
+void copy_plane(const View<T>& from, const View<T>& to, const Workers& workers) {
+  if (from.data == to.data) return;
+  copy_rows(const_rows_of(from), rows_of(to), static_cast<std::size_t>(from.size.width) * sizeof(T),
+            from.size.height, workers);
+}
+
+}  // namespace
+
+DisparityMap MapBuffers::within_reach(const DisparityMap& map, std::byte* memory) const {
+  return {reachable(map.disparity, disparity_, memory), reachable(map.status, status_, memory),
+          reachable(map.confidence, confidence_, memory)};
+}
+
+void RunningMap::copy(const Workers& workers) const {
+  copy_plane(from.disparity, to.disparity, workers);
+  copy_plane(from.status, to.status, workers);
+  copy_plane(from.confidence, to.confidence, workers);
+}
+
+}  // namespace parallax::cuda

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Disparity maps in memory that a GPU writes, and their way to a caller on the host.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/arena.h"
+#include "core/plan.h"
+#include "core/workers.h"
+
+namespace parallax::cuda {
+
+template <class T>
+bool is_aligned(const View<T>& view) {
+  return reinterpret_cast<std::uintptr_t>(view.data) % sizeof(T) == 0;
+}
+
+// A map's place in a plan's memory.
+class MapBuffers {
+ public:
+  MapBuffers() = default;
+  MapBuffers(Size size, bool tells_confidence, ArenaLayout& layout);
+
+  // Without a confidence if none was reserved.
+  DisparityMap in(std::byte* memory) const;
+  // A caller's map, but these buffers, in page-locked memory, for what the GPU cannot write of it.
+  DisparityMap within_reach(const DisparityMap& map, std::byte* memory) const;
+
+ private:
+  PlaneBuffer<float> disparity_, confidence_;
+  PlaneBuffer<std::uint8_t> status_;
+};
+
+// A map that the GPU writes, and where the caller wants it.
+struct RunningMap {
+  DisparityMap from, to;
+
+  // Copies what the GPU did not write there itself.
+  void copy(const Workers& workers) const;
+};
+
+}  // namespace parallax::cuda
