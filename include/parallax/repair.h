@@ -33,7 +33,7 @@ struct PointPair {
 
 /// What may have changed, and what to accept.
 ///
-/// The first five say how far the rig may be off: standard deviations before any point is seen. They matter little for what
+/// The first six say how far the rig may be off: standard deviations before any point is seen. They matter little for what
 /// the points hold. What the points do not hold stays at the rig's value, and counts as uncertain by this much. 0 = it
 /// has not changed.
 struct RepairParameters {
@@ -41,7 +41,8 @@ struct RepairParameters {
   double direction = 3;      ///< of the baseline, down and forward, in degrees, 0 to 45
   double focal_ratio = 0.02;  ///< of the right focal length over the left one, as a share, 0 to 0.5
   double principal_row = 1;  ///< of the right principal point, in pixels, 0 to 10000
-  double distortion = 0;     ///< of the right lens's first coefficient, 0 to 1
+  double distortion = 0;     ///< of the right lens's k1, 0 to 1
+  double decentring = 0;     ///< of the right lens's p1, 0 to 1; not used for equidistant lenses
 
   /// The largest standard deviation of rows, anywhere in the picture and at any depth that it may show, with which a repair
   /// is accepted, in pixels, 0.001 to 100.
@@ -95,7 +96,8 @@ struct RigRepair {
   RepairedValue forward;                  ///< of the baseline, in degrees: the right camera stands farther forward
   RepairedValue focal_ratio;              ///< right focal lengths are multiplied by 1 + this
   RepairedValue principal_row;            ///< of the right principal point, in pixels
-  RepairedValue distortion;               ///< of the right lens's first coefficient
+  RepairedValue distortion;               ///< of the right lens's k1
+  RepairedValue decentring;               ///< of the right lens's p1
 
   int frames = 0;           ///< that it rests on
   int points = 0;           ///< that it rests on, of all frames
@@ -170,8 +172,8 @@ Rig guessed_rig(Size size, double focal = 0);
 
 /// What a Rectifier needs to move the right picture only.
 struct KeptLeft {
-  Rig rig;                      ///< the right camera's columns are set such that they move as little as possible
-  Rectification rectification;  ///< the left picture is copied
+  Rig rig;                      ///< the given one
+  Rectification rectification;  ///< the left picture is copied, rows of the right one move
 };
 
 /// For a rig that was repaired with RepairParameters::keep_left.

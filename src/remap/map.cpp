@@ -130,9 +130,24 @@ Lookup::Lookup(const Camera& camera, const Matrix3& rotation, double centre_x,
       back_(transposed(rotation)),
       focal_(rectification.focal),
       centre_x_(centre_x),
-      centre_y_(rectification.centre_y) {}
+      centre_y_(rectification.centre_y),
+      keep_columns_(rectification.keep_columns) {}
 
-std::optional<Position> Lookup::position(int x, int y) const {
+std::optional<Position> Lookup::position(double x, double y) const {
+  if (!keep_columns_) return project(x, y);
+  // The place on the rectified row that the camera saw in this column: rows change little along it.
+  constexpr int steps = 4;
+  double column = x;
+  for (int step = 0; step < steps; ++step) {
+    const std::optional<Position> seen = project(column, y);
+    if (!seen) return std::nullopt;
+    if (step + 1 == steps) return Position{x, (*seen)[1]};
+    column += x - (*seen)[0];
+  }
+  return std::nullopt;
+}
+
+std::optional<Position> Lookup::project(double x, double y) const {
   return lens_.project(back_ * Vector3{(x - centre_x_) / focal_, (y - centre_y_) / focal_, 1});
 }
 

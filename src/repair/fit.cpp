@@ -35,14 +35,15 @@ double weight_of(double difference, double uncertainty, double noise, bool coars
 
 }  // namespace
 
-Belief belief_before(const RepairParameters& parameters) {
+Belief belief_before(const Rig& rig, const RepairParameters& parameters) {
   const double radians = std::numbers::pi / 180;
   const double rotation = radians * parameters.rotation,
                direction = parameters.keep_left ? 0 : std::tan(radians * parameters.direction);
   const Values deviations = {rotation,  rotation,
                              rotation,  direction,
                              direction, parameters.focal_ratio,
-                             parameters.principal_row, parameters.distortion};
+                             parameters.principal_row, parameters.distortion,
+                             rig.right.model == LensModel::radial_tangential ? parameters.decentring : 0};
   Belief belief;
   for (std::size_t k = 0; k < unknowns; ++k) {
     belief.kept[k] = deviations[k] == 0;

@@ -1,43 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include "core/checks.h"
 #include "core/floating_point.h"
-#include "geometry/lens.h"
 #include "geometry/matrix.h"
 #include "parallax/repair.h"
 
 namespace parallax {
-namespace {
-
-// The focal length and principal column with which columns of the right picture move least: a regression of the columns
-// on the positions that the rotation and the lens give them.
-void keep_columns(const Rectification& rectification, Camera& camera) {
-  Camera plain = camera;
-  plain.focal_x = 1;
-  plain.centre_x = 0;
-  const Lens lens(plain);
-  const Matrix3 back = transposed(rectification.rotation_right);
-  constexpr int steps = 16;
-  double n = 0, sx = 0, su = 0, sxu = 0, suu = 0;
-  for (int j = 0; j <= steps; ++j)
-    for (int i = 0; i <= steps; ++i) {
-      const double x = static_cast<double>(i) / steps * (camera.size.width - 1),
-                   y = static_cast<double>(j) / steps * (camera.size.height - 1);
-      const auto bent = lens.project(back * Vector3{(x - rectification.centre_right_x) / rectification.focal,
-                                                    (y - rectification.centre_y) / rectification.focal, 1});
-      if (!bent) continue;
-      const double u = (*bent)[0];
-      ++n, sx += x, su += u, sxu += x * u, suu += u * u;
-    }
-  const double variance = suu - su * su / n;
-  if (!(variance > 0)) return;
-  camera.focal_x = (sxu - sx * su / n) / variance;
-  camera.centre_x = (sx - camera.focal_x * su) / n;
-}
-
-}  // namespace
-
 Rig guessed_rig(Size size, double focal) {
   const DefaultFloatingPoint environment;
   check_size(size);
@@ -73,8 +43,8 @@ KeptLeft keep_left(const Rig& rig) {
                         .centre_right_x = rig.right.centre_x,
                         .centre_y = left.centre_y,
                         .baseline = length(rig.translation),
-                        .size = left.size};
-  keep_columns(kept.rectification, kept.rig.right);
+                        .size = left.size,
+                        .keep_columns = true};
   return kept;
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
 
-#include "geometry/lens.h"
-#include "geometry/matrix.h"
+#include "remap/map.h"
 #include "repair/repair.h"
 
 namespace parallax::repair {
@@ -25,23 +24,6 @@ class OwnedImage {
   std::vector<std::byte> bytes_;
 };
 
-// Positions of the rectified image in the camera's picture.
-class Back {
- public:
-  Back(const Camera& camera, const Matrix3& rotation, double centre_x, const Rectification& rectification)
-      : lens_(camera), back_(transposed(rotation)), focal_(rectification.focal), x_(centre_x),
-        y_(rectification.centre_y) {}
-
-  std::optional<Position> at(double x, double y) const {
-    return lens_.project(back_ * Vector3{(x - x_) / focal_, (y - y_) / focal_, 1});
-  }
-
- private:
-  Lens lens_;
-  Matrix3 back_;
-  double focal_, x_, y_;
-};
-
 }  // namespace
 
 Sight look(const Rig& rig, const Rectification& rectification, const StereoPair& pictures,
@@ -57,11 +39,11 @@ Sight look(const Rig& rig, const Rectification& rectification, const StereoPair&
   pair.left_mask = left_mask.view();
   pair.right_mask = right_mask.view();
   Sight sight{check_pair(pair, parameters), {}};
-  const Back to_left(rig.left, rectification.rotation_left, rectification.centre_left_x, rectification),
+  const remap::Lookup to_left(rig.left, rectification.rotation_left, rectification.centre_left_x, rectification),
       to_right(rig.right, rectification.rotation_right, rectification.centre_right_x, rectification);
   const double scale = rig.left.focal_y / rectification.focal;
   for (const CheckedPoint& point : sight.report.points) {
-    const auto l = to_left.at(point.left_x, point.left_y), r = to_right.at(point.right_x, point.right_y);
+    const auto l = to_left.position(point.left_x, point.left_y), r = to_right.position(point.right_x, point.right_y);
     if (l && r) sight.points.push_back({*l, *r, scale * static_cast<double>(point.uncertainty)});
   }
   return sight;

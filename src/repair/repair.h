@@ -13,8 +13,8 @@
 namespace parallax::repair {
 
 // What a repair may change of a rig. Angles are in radians, the baseline's as tangents; ratio, row and distortion are
-// added to 1, to centre_y and to k1 of the right camera.
-enum Unknown { turn_x, turn_y, turn_z, down, forward, ratio, row, bend, unknowns };
+// added to 1, to centre_y, k1 and p1 of the right camera.
+enum Unknown { turn_x, turn_y, turn_z, down, forward, ratio, row, bend, decentre, unknowns };
 using Values = check::Vector<unknowns>;
 using Factor = check::Cholesky<unknowns>;
 // Points may hold one combination of unknowns a million times better than another.
@@ -47,7 +47,7 @@ struct Belief {
   std::array<bool, unknowns> kept{};
 };
 
-Belief belief_before(const RepairParameters& parameters);
+Belief belief_before(const Rig& rig, const RepairParameters& parameters);
 
 struct Fit {
   Belief belief;

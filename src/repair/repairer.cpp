@@ -73,7 +73,7 @@ using namespace repair;
 class RigRepairer::Estimator {
  public:
   Estimator(const Rig& rig, const RepairParameters& parameters)
-      : rig_(rig), parameters_(parameters), before_(belief_before(parameters)), main_{before_} {
+      : rig_(rig), parameters_(parameters), before_(belief_before(rig, parameters)), main_{before_} {
     parameters.validate();
     validate(rig);
     rectified(rig);
@@ -262,6 +262,7 @@ class RigRepairer::Estimator {
     result.focal_ratio = value(ratio, 1);
     result.principal_row = value(row, 1);
     result.distortion = value(bend, 1);
+    result.decentring = value(decentre, 1);
   }
 
   void judge(RigRepair& result) const {
@@ -316,6 +317,7 @@ RepairParameters RepairParameters::uncalibrated(Size size) {
   parameters.focal_ratio = 0.05;
   parameters.principal_row = 0.05 * size.height;
   parameters.distortion = 0.02;
+  parameters.decentring = 0.005;
   return parameters;
 }
 
@@ -325,6 +327,7 @@ void RepairParameters::validate() const {
   check_range("focal_ratio", focal_ratio, 0.0, 0.5);
   check_range("principal_row", principal_row, 0.0, 10000.0);
   check_range("distortion", distortion, 0.0, 1.0);
+  check_range("decentring", decentring, 0.0, 1.0);
   check_range("max_uncertainty", max_uncertainty, 0.001, 100.0);
   check.validate();
 }

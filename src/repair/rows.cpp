@@ -41,6 +41,7 @@ Rig changed(const Rig& rig, const Values& values) {
   result.right.focal_y *= 1 + values[ratio];
   result.right.centre_y += values[row];
   result.right.distortion[0] += values[bend];
+  if (values[decentre] != 0) result.right.distortion[2] += values[decentre];
   return result;
 }
 
@@ -66,7 +67,7 @@ std::vector<double> Rows::at(const Values& values) const {
 
 std::vector<Values> Rows::derivatives(const Values& values, const std::vector<double>& at_values) const {
   constexpr double angle = 1e-5;
-  constexpr Values steps = {angle, angle, angle, angle, angle, 1e-5, 1e-2, 1e-5};
+  constexpr Values steps = {angle, angle, angle, angle, angle, 1e-5, 1e-2, 1e-5, 1e-5};
   std::vector<Values> result(points_.size());
   for (std::size_t k = 0; k < unknowns; ++k) {
     Values stepped = values;

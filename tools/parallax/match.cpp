@@ -9,6 +9,7 @@
 #include "tools/parallax/frames.h"
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/pictures.h"
+#include "tools/parallax/repair.h"
 #include "tools/parallax/video.h"
 
 namespace parallax::tool {
@@ -52,6 +53,9 @@ void add_rectify_options(Options& options, MatchRequest& request) {
       .range(0, 1);
   options.add("--zoom", request.rectify.zoom, "Factor of the focal length of the rectified pictures")
       .range(1e-3, 1e3);
+  options.add_flag("--repair", request.repair,
+                   "Align the rows first, by points of the pair, or of the first frames: repairs the rig, or, without "
+                   "--rig, moves the right picture");
 }
 
 void add_output_options(Options& options, MatchRequest& request, const std::string& command) {
@@ -134,6 +138,7 @@ void add_match_options(Options& options, MatchRequest& request, const std::strin
                   "--rig",
                   "--alpha",
                   "--zoom",
+                  "--repair",
                   "--image",
                   "--video",
                   "--fps",
@@ -246,6 +251,10 @@ void check_rig(const Options& options, const MatchRequest& request) {
   for (const char* rectifies : {"--alpha", "--zoom"})
     if (request.rig.empty() && options.given(rectifies))
       throw UsageError(std::string(rectifies) + " needs --rig: give both");
+  if (request.repair)
+    for (const char* other : {"--left-mask", "--right-mask", "--cost-file"})
+      if (options.given(other))
+        throw UsageError(std::string(other) + " is for pictures that stay as they are: leave it out with --repair");
   if (request.rig.empty()) return;
   // Those of the rectified pair follow from the rig.
   for (const char* other : {"--calib", "--left-mask", "--right-mask", "--cost-file"})
@@ -269,6 +278,15 @@ void check_request(const MatchRequest& request) {
 }
 
 }  // namespace
+
+void repair(MatchRequest& request, FrameSource* frames) {
+  request.repaired = repair_for_match(request, frames);
+  const RepairedPair& repaired = *request.repaired;
+  std::string text = repaired.report.sentence;
+  if (request.rig.empty())
+    text += repaired.left_kept ? " The left picture stays as it is." : " Both pictures were moved.";
+  write_message(text + "\n");
+}
 
 bool names_folder(const std::string& path) {
   std::error_code unknown;
@@ -306,7 +324,7 @@ int match_command(const Arguments& arguments) {
     return argument == "--plan" || argument.starts_with("--plan=");
   });
   if (planned) return match_planned_tiles(arguments);
-  const MatchRequest request = parse_match(arguments);
+  MatchRequest request = parse_match(arguments);
   const std::unique_ptr<FrameSource> frames = open_sequence(request);
   if (!frames) return match_pair(request);
   if (request.automatic_range)
@@ -314,6 +332,8 @@ int match_command(const Arguments& arguments) {
   if (request.resume || request.largest_tile != Size{} || request.padding != default_tile_padding)
     throw UsageError(
         "--resume, --tile-size and --padding are for a single pair: a sequence is not matched in tiles");
+  // The repair reads the first frames of a source of its own.
+  if (request.repair) repair(request, open_sequence(request).get());
   return match_sequence(request, *frames);
 }
 

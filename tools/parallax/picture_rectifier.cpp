@@ -26,6 +26,10 @@ PictureRectifier::PictureRectifier(const std::vector<std::string>& rig_files, co
       interpolation_(parameters.interpolation),
       device_(device) {}
 
+PictureRectifier::PictureRectifier(const Rig& rig, const Rectification& rectification,
+                                   Interpolation interpolation, const Device& device)
+    : rig_(rig), rectification_(rectification), interpolation_(interpolation), device_(device) {}
+
 Calibration PictureRectifier::calibration() const {
   Calibration calibration = rectification_.calibration();
   if (calibration.baseline < unlikely_metres) calibration.metres_per_unit = 1;
