@@ -131,7 +131,8 @@ Lookup::Lookup(const Camera& camera, const Matrix3& rotation, double centre_x,
       focal_(rectification.focal),
       centre_x_(centre_x),
       centre_y_(rectification.centre_y),
-      keep_columns_(rectification.keep_columns) {}
+      keep_columns_(rectification.keep_columns),
+      last_row_(camera.size.height - 1) {}
 
 std::optional<Position> Lookup::position(double x, double y) const {
   if (!keep_columns_) return project(x, y);
@@ -141,7 +142,7 @@ std::optional<Position> Lookup::position(double x, double y) const {
   for (int step = 0; step < steps; ++step) {
     const std::optional<Position> seen = project(column, y);
     if (!seen) return std::nullopt;
-    if (step + 1 == steps) return Position{x, (*seen)[1]};
+    if (step + 1 == steps) return Position{x, std::clamp((*seen)[1], 0.0, last_row_)};
     column += x - (*seen)[0];
   }
   return std::nullopt;

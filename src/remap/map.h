@@ -69,6 +69,7 @@ class Lookup {
   Matrix3 back_;
   double focal_, centre_x_, centre_y_;
   bool keep_columns_;
+  double last_row_;
 };
 
 // Weights of Lanczos's window, a = 3, in units of 1/4096: [fraction][tap], of columns −2 to 3, and two zeros. They add

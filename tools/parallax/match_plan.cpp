@@ -76,7 +76,7 @@ MatchPlan::MatchPlan(const MatchRequest& request)
   device_.threads = request.threads;
   if (request.repaired)
     rectifier_.emplace(request.repaired->cameras.rig, request.repaired->cameras.rectification,
-                       Interpolation::lanczos3, device_);
+                       request.rectify.interpolation, device_);
   else if (!request.rig.empty())
     rectifier_.emplace(request.rig, RigChoices{}, request.rectify, device_);
   if (!has_geometry(request)) return;
