@@ -37,16 +37,16 @@ struct PointPair {
 /// the points hold. What the points do not hold stays at the rig's value, and counts as uncertain by this much. 0 = it
 /// has not changed.
 struct RepairParameters {
-  double rotation = 3;       ///< of the right camera about each of its axes, in degrees, 0 to 45
-  double direction = 3;      ///< of the baseline, down and forward, in degrees, 0 to 45
+  double rotation = 3;        ///< of the right camera about each of its axes, in degrees, 0 to 45
+  double direction = 3;       ///< of the baseline, down and forward, in degrees, 0 to 45
   double focal_ratio = 0.02;  ///< of the right focal length over the left one, as a share, 0 to 0.5
-  double principal_row = 1;  ///< of the right principal point, in pixels, 0 to 10000
-  double distortion = 0;     ///< of the right lens's k1, 0 to 1
-  double decentring = 0;     ///< of the right lens's p1, 0 to 1; not used for equidistant lenses
+  double principal_row = 1;   ///< of the right principal point, in pixels, 0 to 10000
+  double distortion = 0;      ///< of the right lens's k1, 0 to 1
+  double decentring = 0;      ///< of the right lens's p1, 0 to 1; not used for equidistant lenses
 
   /// The largest standard deviation of rows, anywhere in the picture and at any depth that it may show, with which a repair
   /// is accepted, in pixels, 0.001 to 100.
-  double max_uncertainty = 0.25;
+  double max_uncertainty = 0.2;
   /// Keeps the left picture as it is and moves only the right one, for pairs that are nearly rectified. The baseline
   /// stays parallel to the rows, and `direction` is not used. The left camera must be a pinhole.
   bool keep_left = false;
@@ -62,10 +62,10 @@ struct RepairParameters {
 
 /// What became of a repair.
 enum class RepairVerdict {
-  repaired,    ///< the rows line up now
-  unmatched,   ///< no points were found; the sentence says why
-  too_few,     ///< fewer than 20 points
-  not_held,    ///< the points do not determine the rows: all far, all in one plane, or in a part of the picture
+  repaired,   ///< the rows line up now
+  unmatched,  ///< no points were found; the sentence says why
+  too_few,    ///< fewer than 20 points
+  not_held,  ///< the points do not determine the rows: all far, all in one plane, or in a part of the picture
   not_better,  ///< rows do not line up with any pair of such cameras
 };
 
@@ -91,20 +91,22 @@ struct RigRepair {
   std::string sentence;                              ///< the verdict for people
   Rig rig;  ///< the repaired rig; the given one if the repair was refused. The length of the baseline is as it was
 
-  std::array<RepairedValue, 3> rotation;  ///< of the right camera about its axes right, down and forward, in degrees
-  RepairedValue down;                     ///< of the baseline, in degrees: the right camera stands lower
-  RepairedValue forward;                  ///< of the baseline, in degrees: the right camera stands farther forward
-  RepairedValue focal_ratio;              ///< right focal lengths are multiplied by 1 + this
-  RepairedValue principal_row;            ///< of the right principal point, in pixels
-  RepairedValue distortion;               ///< of the right lens's k1
-  RepairedValue decentring;               ///< of the right lens's p1
+  std::array<RepairedValue, 3>
+      rotation;                 ///< of the right camera about its axes right, down and forward, in degrees
+  RepairedValue down;           ///< of the baseline, in degrees: the right camera stands lower
+  RepairedValue forward;        ///< of the baseline, in degrees: the right camera stands farther forward
+  RepairedValue focal_ratio;    ///< right focal lengths are multiplied by 1 + this
+  RepairedValue principal_row;  ///< of the right principal point, in pixels
+  RepairedValue distortion;     ///< of the right lens's k1
+  RepairedValue decentring;     ///< of the right lens's p1
 
-  int frames = 0;           ///< that it rests on
-  int points = 0;           ///< that it rests on, of all frames
-  double rows_before = 0;   ///< rows off at 95 % of the last frame's well located points by the given rig, in pixels
-  double rows_after = 0;    ///< the same by the repaired one
-  double uncertainty = 0;   ///< the largest standard deviation of rows over picture and depth, in pixels
-  int converged = -1;       ///< the first frame from which on rows moved by 0.1 px at most; −1 = none
+  int frames = 0;  ///< that it rests on
+  int points = 0;  ///< that it rests on, of all frames
+  double rows_before =
+      0;  ///< rows off at 95 % of the last frame's well located points by the given rig, in pixels
+  double rows_after = 0;      ///< the same by the repaired one
+  double uncertainty = 0;     ///< the largest standard deviation of rows over picture and depth, in pixels
+  int converged = -1;         ///< the first frame from which on rows moved by 0.1 px at most; −1 = none
   std::vector<Drift> drifts;  ///< where the cameras moved; the rig is that of the frames after the last
 
   /// Whether `rig` is to be used.
@@ -116,7 +118,8 @@ struct FrameRepair {
   std::string refused;  ///< why the frame was not used; empty = it was
   int points = 0;       ///< found in the frame
   double rows_off = 0;  ///< at 95 % of its well located points, by the rig as it was known before, in pixels
-  double moved = 0;     ///< how far the frame moved the rows of the repaired pair where it moved them most, in pixels
+  double moved =
+      0;  ///< how far the frame moved the rows of the repaired pair where it moved them most, in pixels
   double uncertainty = 0;  ///< RigRepair::uncertainty after this frame
   /// Whether the frame alone agrees with the frames before. One that does not is left out, until three in a row agree with
   /// each other.
@@ -161,7 +164,8 @@ class RigRepairer {
 /// The same for a single frame.
 /// @{
 RigRepair repair_rig(const Rig& rig, const StereoPair& pictures, const RepairParameters& parameters = {});
-RigRepair repair_rig(const Rig& rig, std::span<const PointPair> points, const RepairParameters& parameters = {});
+RigRepair repair_rig(const Rig& rig, std::span<const PointPair> points,
+                     const RepairParameters& parameters = {});
 /// @}
 
 /// Two pinhole cameras side by side, for pictures of unknown cameras: parallel, at the distance 1, with the principal points

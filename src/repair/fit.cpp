@@ -39,10 +39,14 @@ Belief belief_before(const Rig& rig, const RepairParameters& parameters) {
   const double radians = std::numbers::pi / 180;
   const double rotation = radians * parameters.rotation,
                direction = parameters.keep_left ? 0 : std::tan(radians * parameters.direction);
-  const Values deviations = {rotation,  rotation,
-                             rotation,  direction,
-                             direction, parameters.focal_ratio,
-                             parameters.principal_row, parameters.distortion,
+  const Values deviations = {rotation,
+                             rotation,
+                             rotation,
+                             direction,
+                             direction,
+                             parameters.focal_ratio,
+                             parameters.principal_row,
+                             parameters.distortion,
                              rig.right.model == LensModel::radial_tangential ? parameters.decentring : 0};
   Belief belief;
   for (std::size_t k = 0; k < unknowns; ++k) {
@@ -98,26 +102,21 @@ std::optional<Fit> fit(const Rows& rows, std::span<const PointPair> points, cons
 }
 
 // By least squares; the noise of disparities is below a pixel.
-bool in_one_plane(const Rig& rig, std::span<const PointPair> points, const std::vector<double>& disparities) {
+bool in_one_plane(const std::vector<Rectified>& points) {
   constexpr double flat = 1.5;  // pixels
-  if (disparities.size() != points.size()) return false;
   using Plane3 = check::Cholesky<3>;
   check::Vector<3> plane{};
-  const auto at = [&](const PointPair& point) -> check::Vector<3> {
-    return {1, point.left[0] / rig.left.size.width - 0.5, point.left[1] / rig.left.size.height - 0.5};
-  };
-  const auto rest = [&](std::size_t i) {
-    const check::Vector<3> terms = at(points[i]);
-    return disparities[i] - plane[0] * terms[0] - plane[1] * terms[1] - plane[2] * terms[2];
+  const auto rest = [&](const Rectified& point) {
+    return point.disparity - plane[0] - plane[1] * point.x - plane[2] * point.y;
   };
   for (int round = 0; round < 5; ++round) {
     Plane3::Matrix products{};
     check::Vector<3> sums{};
-    for (std::size_t p = 0; p < points.size(); ++p) {
-      const check::Vector<3> terms = at(points[p]);
-      const double weight = round == 0 ? 1 : 1 / std::max(0.1, std::abs(rest(p)));
+    for (const Rectified& point : points) {
+      const check::Vector<3> terms = {1, point.x, point.y};
+      const double weight = round == 0 ? 1 : 1 / std::max(0.1, std::abs(rest(point)));
       for (std::size_t i = 0; i < 3; ++i) {
-        sums[i] += weight * terms[i] * disparities[p];
+        sums[i] += weight * terms[i] * point.disparity;
         for (std::size_t j = 0; j <= i; ++j) products[i][j] += weight * terms[i] * terms[j];
       }
     }
@@ -126,7 +125,7 @@ bool in_one_plane(const Rig& rig, std::span<const PointPair> points, const std::
     plane = factor->solve(sums);
   }
   std::vector<double> distances;
-  for (std::size_t p = 0; p < points.size(); ++p) distances.push_back(std::abs(rest(p)));
+  for (const Rectified& point : points) distances.push_back(std::abs(rest(point)));
   return check::quantile(distances, 0.95) < flat;
 }
 

@@ -79,10 +79,13 @@ struct Sight {
 Sight look(const Rig& rig, const Rectification& rectification, const StereoPair& pictures,
            const CheckParameters& parameters);
 
-// Disparities in the rectified pair, in pixels of the left focal length.
-std::vector<double> disparities_of(const Rig& rig, std::span<const PointPair> points);
+// A point in the rectified left picture, in pixels of the left focal length from the principal point.
+struct Rectified {
+  double x, y, disparity;
+};
+std::vector<Rectified> rectified(const Rig& rig, std::span<const PointPair> points);
 
-// Whether the points lie in one plane.
-bool in_one_plane(const Rig& rig, std::span<const PointPair> points, const std::vector<double>& disparities);
+// Whether the points lie in one plane: then their disparities are a linear function of the position.
+bool in_one_plane(const std::vector<Rectified>& points);
 
 }  // namespace parallax::repair

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallax/repair.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <numbers>
+
+#include "parallax/repair.h"
 
 #include "check/check.h"
 #include "core/checks.h"
@@ -34,14 +34,28 @@ std::string number(double value, int decimals) {
 }
 
 // As check_pair() has it: points whose rows are known best.
-double rows_off_95(const std::vector<double>& rows, std::span<const PointPair> points) {
+double rows_off_95(const std::vector<double>& rows, std::span<const PointPair> points,
+                   const std::vector<bool>& agrees = {}) {
   constexpr double well_located = 0.05;
   std::vector<double> uncertainties, off;
   for (const PointPair& point : points) uncertainties.push_back(point.uncertainty);
   const double limit = std::max(well_located, check::quantile(uncertainties, 0.5));
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (std::isfinite(rows[i]) && points[i].uncertainty <= limit) off.push_back(std::abs(rows[i]));
+    if (std::isfinite(rows[i]) && points[i].uncertainty <= limit && (agrees.empty() || agrees[i]))
+      off.push_back(std::abs(rows[i]));
   return check::quantile(off, 0.95);
+}
+
+// Which points are no wrong matches, by check_pair()'s rule.
+std::vector<bool> agreeing(const std::vector<double>& rows) {
+  constexpr double wrong = 1.5;
+  std::vector<double> distances;
+  for (const double difference : rows)
+    if (std::isfinite(difference)) distances.push_back(std::abs(difference));
+  const double limit = std::max(wrong, 4 * 1.4826 * check::quantile(distances, 0.5));
+  std::vector<bool> agrees;
+  for (const double difference : rows) agrees.push_back(std::abs(difference) <= limit);
+  return agrees;
 }
 
 bool shows_points(const PairReport& report) {
@@ -76,7 +90,7 @@ class RigRepairer::Estimator {
       : rig_(rig), parameters_(parameters), before_(belief_before(rig, parameters)), main_{before_} {
     parameters.validate();
     validate(rig);
-    rectified(rig);
+    rectification(rig);
   }
 
   FrameRepair add(const StereoPair& pictures) {
@@ -153,8 +167,10 @@ class RigRepairer::Estimator {
     }
     describe_changes(result);
     const Rows rows(rig_, accepted_points_);
-    result.rows_before = rows_off_95(rows.at({}), accepted_points_);
-    result.rows_after = rows_off_95(rows.at(main_.belief.mean), accepted_points_);
+    const std::vector<double> after = rows.at(main_.belief.mean);
+    const std::vector<bool> agrees = agreeing(after);
+    result.rows_before = rows_off_95(rows.at({}), accepted_points_, agrees);
+    result.rows_after = rows_off_95(after, accepted_points_, agrees);
     result.uncertainty = uncertainty();
     result.converged = has_converged() ? converged_ : -1;
     judge(result);
@@ -168,11 +184,11 @@ class RigRepairer::Estimator {
     int first = 0, frames = 0;
   };
 
-  KeptLeft rectified(const Rig& rig) const {
+  KeptLeft rectification(const Rig& rig) const {
     return parameters_.keep_left ? keep_left(rig) : KeptLeft{rig, rectify(rig)};
   }
   Sight look_with(const Rig& rig, const StereoPair& pictures) const {
-    const KeptLeft kept = rectified(rig);
+    const KeptLeft kept = rectification(rig);
     return look(kept.rig, kept.rectification, pictures, parameters_.check);
   }
 
@@ -193,9 +209,10 @@ class RigRepairer::Estimator {
 
   // How near the scene comes, and how it is spread.
   void measure(std::span<const PointPair> points, const Values& values) {
-    const Rig rig = changed(rig_, values);
-    std::vector<double> disparities = disparities_of(rig, points);
-    flat_ = (frames_ == 0 || flat_) && in_one_plane(rig, points, disparities);
+    const std::vector<Rectified> places = repair::rectified(changed(rig_, values), points);
+    std::vector<double> disparities;
+    for (const Rectified& place : places) disparities.push_back(place.disparity);
+    flat_ = (frames_ == 0 || flat_) && in_one_plane(places);
     near_ = std::max(near_, check::quantile(disparities, 0.99));
   }
   bool all_far() const { return near_ < far_share * rig_.left.size.width; }
@@ -267,15 +284,18 @@ class RigRepairer::Estimator {
 
   void judge(RigRepair& result) const {
     const std::string points = std::to_string(result.points) + " points";
-    const std::string rows = "rows are off by " + number(result.rows_before, 2) + " px at 95 % of the points by the given rig, by " +
+    const std::string rows = "rows are off by " + number(result.rows_before, 2) +
+                             " px at 95 % of the points by the given rig, by " +
                              number(result.rows_after, 2) + " px by the repaired one";
     if (result.points < least_points) {
       result.verdict = RepairVerdict::too_few;
-      result.sentence = "Not repaired: " + points + " are too few: give more pairs, or a scene with more texture.";
+      result.sentence =
+          "Not repaired: " + points + " are too few: give more pairs, or a scene with more texture.";
     } else if (result.uncertainty > parameters_.max_uncertainty) {
       result.verdict = RepairVerdict::not_held;
       result.sentence = "Not repaired: " + cause_of_uncertainty() + ", so rows would be uncertain by " +
-                        number(result.uncertainty, 2) + " px: give more pairs, with near and far things all over the picture.";
+                        number(result.uncertainty, 2) +
+                        " px: give more pairs, with near and far things all over the picture.";
     } else if (result.rows_after > parameters_.check.max_rows_off &&
                result.rows_after > not_better_than * result.rows_before) {
       result.verdict = RepairVerdict::not_better;
@@ -288,7 +308,8 @@ class RigRepairer::Estimator {
       result.sentence += " The cameras moved at frame " + std::to_string(drift.frame) + ", rows by up to " +
                          number(drift.rows, 2) + " px.";
     if (pending_.frames > 0)
-      result.sentence += " The last frames, from " + std::to_string(pending_.first) + " on, do not agree with those before.";
+      result.sentence +=
+          " The last frames, from " + std::to_string(pending_.first) + " on, do not agree with those before.";
   }
 
   std::string cause_of_uncertainty() const {

@@ -78,17 +78,19 @@ std::vector<Values> Rows::derivatives(const Values& values, const std::vector<do
   return result;
 }
 
-std::vector<double> disparities_of(const Rig& rig, std::span<const PointPair> points) {
+std::vector<Rectified> rectified(const Rig& rig, std::span<const PointPair> points) {
   const Rotations rotations = turn(rig);
   const Lens left(rig.left), right(rig.right);
-  std::vector<double> disparities;
+  std::vector<Rectified> result;
+  const double focal = rig.left.focal_x;
   for (const PointPair& point : points) {
     const std::optional<Vector3> l = left.ray(point.left), r = right.ray(point.right);
     if (!l || !r) continue;
     const Vector3 a = rotations.left * *l, b = rotations.right * *r;
-    if (a[2] > 0 && b[2] > 0) disparities.push_back(rig.left.focal_x * (a[0] / a[2] - b[0] / b[2]));
+    if (a[2] > 0 && b[2] > 0)
+      result.push_back({focal * a[0] / a[2], focal * a[1] / a[2], focal * (a[0] / a[2] - b[0] / b[2])});
   }
-  return disparities;
+  return result;
 }
 
 Grid::Grid(const Rig& rig, const Values& values, double near) {
@@ -106,9 +108,9 @@ Grid::Grid(const Rig& rig, const Values& values, double near) {
       const Vector3 turned = rotations.left * *ray;
       if (!(turned[2] > 0)) continue;
       for (const double disparity : {0.0, near}) {
-        const std::optional<Position> seen =
-            right.project(transposed(rotations.right) *
-                          Vector3{turned[0] / turned[2] - disparity / current.left.focal_x, turned[1] / turned[2], 1});
+        const std::optional<Position> seen = right.project(
+            transposed(rotations.right) *
+            Vector3{turned[0] / turned[2] - disparity / current.left.focal_x, turned[1] / turned[2], 1});
         if (seen && (*seen)[0] >= 0 && (*seen)[0] <= rig.right.size.width - 1 && (*seen)[1] >= 0 &&
             (*seen)[1] <= rig.right.size.height - 1)
           points.push_back({at, *seen});

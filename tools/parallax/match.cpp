@@ -53,9 +53,10 @@ void add_rectify_options(Options& options, MatchRequest& request) {
       .range(0, 1);
   options.add("--zoom", request.rectify.zoom, "Factor of the focal length of the rectified pictures")
       .range(1e-3, 1e3);
-  options.add_flag("--repair", request.repair,
-                   "Align the rows first, by points of the pair, or of the first frames: repairs the rig, or, without "
-                   "--rig, moves the right picture");
+  options.add_flag(
+      "--repair", request.repair,
+      "Align the rows first, by points of the pair, or of the first frames: repairs the rig, or, without "
+      "--rig, moves the right picture");
 }
 
 void add_output_options(Options& options, MatchRequest& request, const std::string& command) {
@@ -254,7 +255,13 @@ void check_rig(const Options& options, const MatchRequest& request) {
   if (request.repair)
     for (const char* other : {"--left-mask", "--right-mask", "--cost-file"})
       if (options.given(other))
-        throw UsageError(std::string(other) + " is for pictures that stay as they are: leave it out with --repair");
+        throw UsageError(std::string(other) +
+                         " is for pictures that stay as they are: leave it out with --repair");
+  if (request.repair)
+    for (const char* tiles : {"--tile-size", "--resume", "--padding"})
+      if (options.given(tiles))
+        throw UsageError(std::string(tiles) +
+                         " is for a match in tiles: leave out --repair, which tiles do not support");
   if (request.rig.empty()) return;
   // Those of the rectified pair follow from the rig.
   for (const char* other : {"--calib", "--left-mask", "--right-mask", "--cost-file"})
