@@ -61,6 +61,7 @@ class Lookup {
  public:
   Lookup(const Camera& camera, const Matrix3& rotation, double centre_x, const Rectification& rectification);
   std::optional<Position> position(double x, double y) const;
+  bool keeps_columns() const { return keep_columns_; }
 
  private:
   std::optional<Position> project(double x, double y) const;
@@ -69,7 +70,6 @@ class Lookup {
   Matrix3 back_;
   double focal_, centre_x_, centre_y_;
   bool keep_columns_;
-  double last_row_;
 };
 
 // Weights of Lanczos's window, a = 3, in units of 1/4096: [fraction][tap], of columns −2 to 3, and two zeros. They add

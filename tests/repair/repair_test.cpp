@@ -322,8 +322,8 @@ TEST(RepairTest, TheLeftPictureCanBeKept) {
   EXPECT_EQ(repair.down.change, 0);
   const KeptLeft kept = keep_left(repair.rig);
   Plane<std::uint8_t> left(small), right(small), left_mask(small), right_mask(small);
-  for (const DeviceKind kind : {DeviceKind::reference, DeviceKind::cpu}) {
-    Rectifier rectifier(kept.rig, kept.rectification, Interpolation::bilinear, Device{.kind = kind});
+  for (const Interpolation interpolation : {Interpolation::bilinear, Interpolation::lanczos3}) {
+    Rectifier rectifier(kept.rig, kept.rectification, interpolation, Device{});
     rectifier.run(pair.left().view(), pair.right().view(),
                   {left.view(), right.view(), left_mask.view(), right_mask.view()});
     for (int y = 0; y < small.height; ++y) {

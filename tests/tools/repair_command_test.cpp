@@ -214,7 +214,7 @@ TEST(RepairRealPair, PlaytableLosesAQuarterOfItsErrors) {
     return ImageOutput{picture.row(0), picture.view().format, picture.channels(),
                        picture.view().stride_bytes};
   };
-  Rectifier(kept.rig, kept.rectification, Interpolation::bilinear, Device{})
+  Rectifier(kept.rig, kept.rectification, Interpolation::lanczos3, Device{})
       .run(pair.left, pair.right, {output(left), output(right)});
   const Plane<float> truth = read_pfm((folder / "disp0GT.pfm").string());
   const auto wrong = [&](const StereoPair& matched) {

@@ -76,7 +76,8 @@ MatchPlan::MatchPlan(const MatchRequest& request)
   device_.threads = request.threads;
   if (request.repaired)
     rectifier_.emplace(request.repaired->cameras.rig, request.repaired->cameras.rectification,
-                       request.rectify.interpolation, device_);
+                       request.repaired->left_kept ? Interpolation::lanczos3 : request.rectify.interpolation,
+                       device_);
   else if (!request.rig.empty())
     rectifier_.emplace(request.rig, RigChoices{}, request.rectify, device_);
   if (!has_geometry(request)) return;
