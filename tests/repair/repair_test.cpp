@@ -80,6 +80,8 @@ TEST(RepairTest, ARigThatIsRightStaysAsItIs) {
   for (const RepairedValue& value : {repair.rotation[0], repair.rotation[1], repair.rotation[2], repair.down,
                                      repair.forward, repair.focal_ratio, repair.principal_row})
     EXPECT_LT(std::abs(value.change), 3 * value.uncertainty);
+  // A thousand points do not average out what their errors have in common.
+  EXPECT_GT(repair.uncertainty, 0.015);
   EXPECT_EQ(repair.distortion.change, 0);
   EXPECT_EQ(repair.distortion.uncertainty, 0);
 }
@@ -326,8 +328,13 @@ TEST(RepairTest, TheLeftPictureCanBeKept) {
     Rectifier rectifier(kept.rig, kept.rectification, interpolation, Device{});
     rectifier.run(pair.left().view(), pair.right().view(),
                   {left.view(), right.view(), left_mask.view(), right_mask.view()});
+    const int border = interpolation == Interpolation::lanczos3 ? 3 : 0;
     for (int y = 0; y < small.height; ++y) {
-      EXPECT_EQ(std::memcmp(left.row(y), pair.left().row(y), static_cast<std::size_t>(small.width)), 0);
+      if (y >= border && y < small.height - border) {
+        EXPECT_EQ(std::memcmp(left.row(y) + border, pair.left().row(y) + border,
+                              static_cast<std::size_t>(small.width - 2 * border)),
+                  0);
+      }
       // Nothing is masked: rows beyond the picture are those of its border.
       for (int x = 0; x < small.width; ++x) EXPECT_EQ(right_mask.at(x, y), 255);
     }

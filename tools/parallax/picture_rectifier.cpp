@@ -55,6 +55,8 @@ PicturePair PictureRectifier::run(const PicturePair& pictures, const std::string
   PicturePair result{Picture(format_, pictures.left.channels()), Picture(format_, pictures.right.channels())};
   rectifier_->run(pictures.left.view(), pictures.right.view(),
                   {output_of(result.left), output_of(result.right), masks_[0].view(), masks_[1].view()});
+  // Interpolation would repeat its border.
+  if (rectification_.keep_columns) result.left = pictures.left;
   return result;
 }
 
