@@ -55,9 +55,7 @@ const Change changes[] = {
     {"turned about the vertical axis", [](Random& r, Faults& f) { f.yaw = r.turn(); }},
     {"turned about the optical axis", [](Random& r, Faults& f) { f.roll = r.turn(); }},
     {"baseline tilted by up to 1°",
-     [](Random& r, Faults& f) {
-       f.higher = std::tan(r.turn()), f.forward = std::tan(r.turn());
-     }},
+     [](Random& r, Faults& f) { f.higher = std::tan(r.turn()), f.forward = std::tan(r.turn()); }},
     {"focal lengths within 2 %", [](Random& r, Faults& f) { f.scale = 1 + r.within(0.02); }},
     {"all at once",
      [](Random& r, Faults& f) {
@@ -66,7 +64,8 @@ const Change changes[] = {
      }},
     {"all at once, noise of ±8 gray levels", [](Random& r, Faults& f) {
        f.pitch = r.turn(), f.yaw = r.turn(), f.roll = r.turn();
-       f.higher = std::tan(r.turn()), f.forward = std::tan(r.turn()), f.scale = 1 + r.within(0.02), f.noise = 8;
+       f.higher = std::tan(r.turn()), f.forward = std::tan(r.turn()), f.scale = 1 + r.within(0.02),
+       f.noise = 8;
      }}};
 
 // The largest error of an unknown in its standard deviations.
@@ -107,8 +106,8 @@ void measure(const Change& change, int cases, bool with_rig) {
     deviations.push_back(largest_deviation(repair, faults));
     uncertainties.push_back(repair.uncertainty);
   }
-  std::printf("| %s | %d of %d | %.2f | %.3f | %.3f | %.3f | %.3f |", change.name, repaired, cases, at(before, 0.5),
-              at(after, 0.5), at(after, 0.95), at(after, 1), at(uncertainties, 0.5));
+  std::printf("| %s | %d of %d | %.2f | %.3f | %.3f | %.3f | %.3f |", change.name, repaired, cases,
+              at(before, 0.5), at(after, 0.5), at(after, 0.95), at(after, 1), at(uncertainties, 0.5));
   if (with_rig) std::printf(" %.1f | %.1f |", at(deviations, 0.95), at(deviations, 1));
   std::printf(" %.0f |\n", at(milliseconds, 0.5));
   std::fflush(stdout);
