@@ -25,6 +25,7 @@
 #include "parallax/rectified_matcher.h"
 #include "parallax/rectify.h"
 #include "parallax/refine.h"
+#include "parallax/repair.h"
 #include "parallax/rig.h"
 #include "parallax/semi_global.h"
 #include "parallax/synth.h"

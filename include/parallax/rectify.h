@@ -52,6 +52,10 @@ struct Rectification {
   double centre_y = 0;                                   ///< row of both principal points
   double baseline = 0;                                   ///< distance of the cameras, in the rig's unit
   Size size;                                             ///< of both rectified images
+  /// Every pixel stays in the column that it has in its camera's image; only rows are moved. For cameras that are nearly
+  /// rectified, as keep_left() has them; the disparities are then those between the cameras' images. Where rows come from
+  /// beyond the image, its border is repeated, and so it is on the outer three pixels for Interpolation::lanczos3.
+  bool keep_columns = false;
 
   /// For depth and point clouds.
   Calibration calibration() const;

@@ -17,8 +17,8 @@ class Cholesky {
  public:
   using Matrix = std::array<Vector<n>, n>;
 
-  // Empty if the matrix is singular.
-  static std::optional<Cholesky> of(const Matrix& matrix) {
+  // Empty if the matrix is singular: if a pivot is not larger than this share of its diagonal element.
+  static std::optional<Cholesky> of(const Matrix& matrix, double least_pivot = 1e-9) {
     Cholesky result;
     for (int i = 0; i < n; ++i)
       for (int j = 0; j <= i; ++j) {
@@ -27,7 +27,7 @@ class Cholesky {
         if (i != j) {
           result.lower_[at(i)][at(j)] = sum / result.lower_[at(j)][at(j)];
         } else {
-          if (!(sum > 1e-9 * matrix[at(i)][at(i)])) return std::nullopt;
+          if (!(sum > least_pivot * matrix[at(i)][at(i)])) return std::nullopt;
           result.lower_[at(i)][at(i)] = std::sqrt(sum);
         }
       }

@@ -10,6 +10,7 @@
 #include "core/floating_point.h"
 #include "geometry/lens.h"
 #include "geometry/matrix.h"
+#include "geometry/turn.h"
 
 namespace parallax {
 namespace {
@@ -18,12 +19,8 @@ namespace {
   throw Error(ErrorCategory::argument, "the rig cannot be rectified: " + what + ": " + remedy);
 }
 
-struct Rotations {
-  Matrix3 left, right;
-  double baseline;
-};
+}  // namespace
 
-// The rotations of stereoRectify.
 Rotations turn(const Rig& rig) {
   const Matrix3 half = rotation_about(scaled(axis_of(rig.rotation), -0.5));
   const Vector3 between = half * rig.translation;
@@ -41,6 +38,8 @@ Rotations turn(const Rig& rig) {
     refuse_rig("a camera looks along the baseline or backwards", "check the rotation and its direction");
   return turned;
 }
+
+namespace {
 
 // A rectangle in the plane at distance 1 in front of the rectified cameras.
 struct Rectangle {

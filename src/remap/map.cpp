@@ -39,12 +39,21 @@ class MapMaker {
     return value >= reach_ * steps && value <= (size - 1 - reach_) * steps;
   }
 
+  // Where columns are kept, the border is repeated: masked pixels there would do matches more harm.
+  double nearest_seen(double value, int size) const {
+    const double first = reach_ * steps, last = (size - 1 - reach_) * steps;
+    return first < last ? std::clamp(value, first, last) : value;
+  }
+
   Point point(int x, int y) const {
     if (x >= map_.size.width) return {0, 0, false};
     const std::optional<Position> position = lookup_.position(x, y);
     if (!position) return {0, 0, false};
-    const double column = std::floor((*position)[0] * steps + 0.5),
-                 row = std::floor((*position)[1] * steps + 0.5);
+    double column = std::floor((*position)[0] * steps + 0.5), row = std::floor((*position)[1] * steps + 0.5);
+    if (lookup_.keeps_columns()) {
+      column = nearest_seen(column, map_.camera.width);
+      row = nearest_seen(row, map_.camera.height);
+    }
     if (!is_seen(column, map_.camera.width) || !is_seen(row, map_.camera.height)) return {0, 0, false};
     return {static_cast<int>(column), static_cast<int>(row), true};
   }
@@ -130,9 +139,24 @@ Lookup::Lookup(const Camera& camera, const Matrix3& rotation, double centre_x,
       back_(transposed(rotation)),
       focal_(rectification.focal),
       centre_x_(centre_x),
-      centre_y_(rectification.centre_y) {}
+      centre_y_(rectification.centre_y),
+      keep_columns_(rectification.keep_columns) {}
 
-std::optional<Position> Lookup::position(int x, int y) const {
+std::optional<Position> Lookup::position(double x, double y) const {
+  if (!keep_columns_) return project(x, y);
+  // The place on the rectified row that the camera saw in this column: rows change little along it.
+  constexpr int steps = 4;
+  double column = x;
+  for (int step = 0; step < steps; ++step) {
+    const std::optional<Position> seen = project(column, y);
+    if (!seen) return std::nullopt;
+    if (step + 1 == steps) return Position{x, (*seen)[1]};
+    column += x - (*seen)[0];
+  }
+  return std::nullopt;
+}
+
+std::optional<Position> Lookup::project(double x, double y) const {
   return lens_.project(back_ * Vector3{(x - centre_x_) / focal_, (y - centre_y_) / focal_, 1});
 }
 

@@ -60,12 +60,16 @@ Map make_map(const Camera& camera, const Matrix3& rotation, double centre_x,
 class Lookup {
  public:
   Lookup(const Camera& camera, const Matrix3& rotation, double centre_x, const Rectification& rectification);
-  std::optional<Position> position(int x, int y) const;
+  std::optional<Position> position(double x, double y) const;
+  bool keeps_columns() const { return keep_columns_; }
 
  private:
+  std::optional<Position> project(double x, double y) const;
+
   Lens lens_;
   Matrix3 back_;
   double focal_, centre_x_, centre_y_;
+  bool keep_columns_;
 };
 
 // Weights of Lanczos's window, a = 3, in units of 1/4096: [fraction][tap], of columns −2 to 3, and two zeros. They add

@@ -352,7 +352,8 @@ TEST(CheckTest, MaskedPixelsAreNoPoints) {
   std::swap(masked.left_mask, masked.right_mask);
   const PairReport right = check_pair(masked);
   EXPECT_GT(right.points.size(), 100u);
-  for (const CheckedPoint& point : right.points) EXPECT_GE(point.right_x, 205);  // up to 2.5 px from the corner
+  for (const CheckedPoint& point : right.points)
+    EXPECT_GE(point.right_x, 205);  // up to 2.5 px from the corner
 }
 
 TEST(CheckTest, EveryNumberOfThreadsGivesTheSameReport) {

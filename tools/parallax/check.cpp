@@ -11,6 +11,7 @@
 #include "tools/parallax/match_plan.h"
 #include "tools/parallax/options.h"
 #include "tools/parallax/output_files.h"
+#include "tools/parallax/repair.h"
 
 namespace parallax::tool {
 namespace {
@@ -20,7 +21,38 @@ struct CheckRequest {
   CheckParameters parameters;
   std::string image;
   bool json = false;
+  RepairRequest repair;  // if it has an output
 };
+
+void add_repair_options(Options& options, RepairRequest& request) {
+  options.group("Repair");
+  options.add_files(
+      "--repair", request.output,
+      "Align the rows by points of the pictures, and write the rig that does it; two files for ROS");
+  options
+      .add("--focal X", request.focal,
+           "Focal length of a guessed rig, in pixels; 0 = 1.2 times the longer side")
+      .range(0, 1e6);
+}
+
+void settle_repair(const Options& options, CheckRequest& request) {
+  RepairRequest& repair = request.repair;
+  if (repair.output.empty()) {
+    if (options.given("--focal")) throw UsageError("--focal needs --repair: give both");
+    return;
+  }
+  if (!request.image.empty()) throw UsageError("--image and --repair exclude each other: give one of them");
+  for (const char* other : {"--alpha", "--zoom"})
+    if (options.given(other))
+      throw UsageError(std::string(other) +
+                       " is for the check of a rectified pair: leave it out with --repair");
+  repair.rig = request.pair.rig;
+  if (!repair.rig.empty() && options.given("--focal"))
+    throw UsageError("--focal is for a rig that is guessed: leave it out with --rig");
+  repair.check = request.parameters;
+  repair.json = request.json;
+  check_repair_request(repair);
+}
 
 CheckRequest parse_check(const Arguments& arguments) {
   CheckRequest request;
@@ -53,6 +85,7 @@ CheckRequest parse_check(const Arguments& arguments) {
       .expert();
   options.add("--threads N", parameters.threads, "Threads; 0 = one per core").range(0, 4096);
   add_rectify_options(options, request.pair);
+  add_repair_options(options, request.repair);
   options.footer("Exit status: 0 = fit to be matched, 1 = not.");
   options.read(arguments);
   check_rectify_options(options, request.pair);
@@ -63,11 +96,13 @@ CheckRequest parse_check(const Arguments& arguments) {
                                                : "RIGHT is required; see 'parallax check --help'");
   if (!request.image.empty() && !request.image.ends_with(".png"))
     throw UsageError("--image is " + request.image + ": name it .png");
+  settle_repair(options, request);
   CommandFiles files;
   files.reads(request.pair.left);
   files.reads(request.pair.right);
   for (const std::string& path : request.pair.rig) files.reads(path);
   files.writes(request.image);
+  for (const std::string& path : request.repair.output) files.writes(path);
   return request;
 }
 
@@ -96,6 +131,7 @@ int check_one_pair(const CheckRequest& request) {
 int check_command(const Arguments& arguments) {
   const CheckRequest request = parse_check(arguments);
   const std::unique_ptr<FrameSource> frames = open_sequence(request.pair);
+  if (!request.repair.output.empty()) return repair_and_report(request.repair, request.pair, frames.get());
   if (!frames) return check_one_pair(request);
   if (!request.image.empty()) throw UsageError("--image is for a single pair: give two pictures");
   MatchPlan plan(request.pair);

@@ -9,6 +9,7 @@
 #include "tools/parallax/frames.h"
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/pictures.h"
+#include "tools/parallax/repair.h"
 #include "tools/parallax/video.h"
 
 namespace parallax::tool {
@@ -40,6 +41,13 @@ void add_input_options(Options& options, MatchRequest& request, const std::strin
                std::to_string(labels_of_cost_files) + " labels unless --disparities is given (" +
                methods_with(&Capabilities::volume) + ")")
       .expert();
+}
+
+void add_repair_option(Options& options, MatchRequest& request) {
+  options.add_flag(
+      "--repair", request.repair,
+      "Align the rows first, by points of the pair, or of the first frames: repairs the rig, or, without "
+      "--rig, moves the right picture");
 }
 
 void add_output_options(Options& options, MatchRequest& request, const std::string& command) {
@@ -112,6 +120,7 @@ void add_tile_options(Options& options, MatchRequest& request, const std::string
 void add_match_options(Options& options, MatchRequest& request, const std::string& command) {
   add_input_options(options, request, command);
   add_rectify_options(options, request);
+  add_repair_option(options, request);
   add_output_options(options, request, command);
   add_depth_options(options, request);
   add_search_options(options, request);
@@ -122,6 +131,7 @@ void add_match_options(Options& options, MatchRequest& request, const std::strin
                   "--rig",
                   "--alpha",
                   "--zoom",
+                  "--repair",
                   "--image",
                   "--video",
                   "--fps",
@@ -232,6 +242,16 @@ void check_video(const MatchRequest& request) {
 
 void check_rig(const Options& options, const MatchRequest& request) {
   check_rectify_options(options, request);
+  if (request.repair)
+    for (const char* other : {"--left-mask", "--right-mask", "--cost-file"})
+      if (options.given(other))
+        throw UsageError(std::string(other) +
+                         " is for pictures that stay as they are: leave it out with --repair");
+  if (request.repair)
+    for (const char* tiles : {"--tile-size", "--resume", "--padding"})
+      if (options.given(tiles))
+        throw UsageError(std::string(tiles) +
+                         " is for a match in tiles: leave out --repair, which tiles do not support");
   if (request.rig.empty()) return;
   // Those of the rectified pair follow from the rig.
   for (const char* other : {"--calib", "--left-mask", "--right-mask", "--cost-file"})
@@ -255,6 +275,15 @@ void check_request(const MatchRequest& request) {
 }
 
 }  // namespace
+
+void repair(MatchRequest& request, FrameSource* frames) {
+  request.repaired = repair_for_match(request, frames);
+  const RepairedPair& repaired = *request.repaired;
+  std::string text = repaired.report.sentence;
+  if (request.rig.empty())
+    text += repaired.left_kept ? " The left picture stays as it is." : " Both pictures were moved.";
+  write_message(text + "\n");
+}
 
 void add_rectify_options(Options& options, MatchRequest& request) {
   options.group("Pictures that are not rectified");
@@ -312,12 +341,14 @@ int match_command(const Arguments& arguments) {
     return argument == "--plan" || argument.starts_with("--plan=");
   });
   if (planned) return match_planned_tiles(arguments);
-  const MatchRequest request = parse_match(arguments);
+  MatchRequest request = parse_match(arguments);
   const std::unique_ptr<FrameSource> frames = open_sequence(request);
   if (!frames) return match_pair(request);
   if (request.resume || request.largest_tile != Size{} || request.padding != default_tile_padding)
     throw UsageError(
         "--resume, --tile-size and --padding are for a single pair: a sequence is not matched in tiles");
+  // The repair reads the first frames of a source of its own.
+  if (request.repair) repair(request, open_sequence(request).get());
   return match_sequence(request, *frames);
 }
 

@@ -3,22 +3,33 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "parallax/geometry.h"
 #include "parallax/partition.h"
 #include "parallax/rectify.h"
+#include "parallax/repair.h"
 
 #include "tools/parallax/method_options.h"
 
 namespace parallax::tool {
+
+// What --repair found.
+struct RepairedPair {
+  RigRepair report;
+  KeptLeft cameras;
+  bool left_kept = false;
+};
 
 struct MatchRequest {
   std::string left, right, left_mask, right_mask;  // for a sequence: folders, patterns, videos
   bool side_by_side = false;                       // left contains both views
   std::vector<std::string> rig;                    // the cameras of pictures that are not rectified
   RectifyParameters rectify;
+  bool repair = false;
+  std::optional<RepairedPair> repaired;  // once --repair is done
   std::string output, image, depth, cloud, mesh, calibration, confidence, video;
   double unit = 0;                                  // of the baseline, in metres; 0 = as the calibration says
   double max_depth = 0, max_depth_uncertainty = 0;  // in metres; 0 = no limit
@@ -66,6 +77,9 @@ inline bool has_geometry(const MatchRequest& request) {
 bool names_folder(const std::string& path);
 
 class FrameSource;
+
+// Does what --repair asks for, and says so. `frames` is null for a single pair. \throws Error (file) if it is refused
+void repair(MatchRequest& request, FrameSource* frames);
 
 // Exit statuses, as of any subcommand.
 int match_pair(const MatchRequest& request);

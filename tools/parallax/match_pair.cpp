@@ -108,7 +108,9 @@ MatchRequest with_automatic_range(const MatchRequest& request) {
 
 int match_pair(const MatchRequest& requested) {
   check_outputs(requested);
-  const MatchRequest request = with_automatic_range(requested);
+  MatchRequest repaired = requested;
+  if (repaired.repair) repair(repaired, nullptr);
+  const MatchRequest request = with_automatic_range(repaired);
   const bool first = looks_first(request) && !request.side_by_side;
   if (first && goes_in_tiles(request, PictureParts(request.left).format())) return match_by_tiles(request);
   const std::optional<int> status = match_whole(request, first);

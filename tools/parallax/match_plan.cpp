@@ -77,9 +77,14 @@ void settle_range(MatchRequest& request, Size size) {
 MatchPlan::MatchPlan(const MatchRequest& request)
     : request_(request), device_(Device::parse(request.device)) {
   device_.threads = request.threads;
+  if (request.repaired)
+    rectifier_.emplace(request.repaired->cameras.rig, request.repaired->cameras.rectification,
+                       request.repaired->left_kept ? Interpolation::lanczos3 : request.rectify.interpolation,
+                       device_);
+  else if (!request.rig.empty())
+    rectifier_.emplace(request.rig, RigChoices{}, request.rectify, device_);
   if (!has_geometry(request)) return;
   if (!request.rig.empty()) {
-    rectifier_.emplace(request.rig, RigChoices{}, request.rectify, device_);
     calibration_ = rectifier_->calibration();
   } else {
     calibration_ = read_calibration(request.calibration);

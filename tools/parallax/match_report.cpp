@@ -11,6 +11,7 @@
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/output_files.h"
 #include "tools/parallax/pictures/colour.h"
+#include "tools/parallax/repair.h"
 
 namespace parallax::tool {
 
@@ -76,15 +77,20 @@ ordered_json to_json(const PixelShares& shares) {
 ordered_json describe(const MatchPlan& plan, const Stopwatch& stopwatch, const PixelShares& shares) {
   const MatchRequest& request = plan.request();
   const Size size = plan.format().size;
-  return {{"method", request.method},
-          {"device", plan.device().text()},
-          {"size", {{"width", size.width}, {"height", size.height}}},
-          {"disparities", plan.disparities()},
-          {"parameters", describe_parameters(request.parameters)},
-          {"milliseconds", stopwatch.to_json()},
-          {"memory_bytes", plan.matcher().memory_bytes()},
-          {"valid", shares.valid},
-          {"status", to_json(shares)}};
+  ordered_json json{{"method", request.method},
+                    {"device", plan.device().text()},
+                    {"size", {{"width", size.width}, {"height", size.height}}},
+                    {"disparities", plan.disparities()},
+                    {"parameters", describe_parameters(request.parameters)},
+                    {"milliseconds", stopwatch.to_json()},
+                    {"memory_bytes", plan.matcher().memory_bytes()},
+                    {"valid", shares.valid},
+                    {"status", to_json(shares)}};
+  if (request.repaired) {
+    json["repair"] = repair_json(request.repaired->report);
+    json["repair"]["left_kept"] = request.repaired->left_kept;
+  }
+  return json;
 }
 
 std::optional<Truth> read_truth(const MatchRequest& request, Size size) {

@@ -26,6 +26,10 @@ PictureRectifier::PictureRectifier(const std::vector<std::string>& rig_files, co
       interpolation_(parameters.interpolation),
       device_(device) {}
 
+PictureRectifier::PictureRectifier(const Rig& rig, const Rectification& rectification,
+                                   Interpolation interpolation, const Device& device)
+    : rig_(rig), rectification_(rectification), interpolation_(interpolation), device_(device) {}
+
 Calibration PictureRectifier::calibration() const {
   Calibration calibration = rectification_.calibration();
   if (calibration.baseline < unlikely_metres) calibration.metres_per_unit = 1;
@@ -51,6 +55,8 @@ PicturePair PictureRectifier::run(const PicturePair& pictures, const std::string
   PicturePair result{Picture(format_, pictures.left.channels()), Picture(format_, pictures.right.channels())};
   rectifier_->run(pictures.left.view(), pictures.right.view(),
                   {output_of(result.left), output_of(result.right), masks_[0].view(), masks_[1].view()});
+  // Interpolation would repeat its border.
+  if (rectification_.keep_columns) result.left = pictures.left;
   return result;
 }
 

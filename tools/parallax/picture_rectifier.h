@@ -19,6 +19,9 @@ class PictureRectifier {
   PictureRectifier(const std::vector<std::string>& rig_files, const RigChoices& choices,
                    const RectifyParameters& parameters, const Device& device);
 
+  PictureRectifier(const Rig& rig, const Rectification& rectification, Interpolation interpolation,
+                   const Device& device);
+
   // Makes the maps for the first pair. The names are those of the pictures, for errors.
   // \throws Error (file) for pictures that have not the cameras' sizes, or not the depth of the first pair
   PicturePair run(const PicturePair& pictures, const std::string& left, const std::string& right);

@@ -216,6 +216,7 @@ std::string obstacle_to_tiles(const MatchRequest& request) {
   const std::pair<bool, const char*> options[] = {
       {request.side_by_side, "--side-by-side"},
       {!request.rig.empty(), "--rig"},
+      {request.repair, "--repair"},
       {!request.confidence.empty(), "--confidence"},
       {request.energy, "--energy"},
       {!request.cost_file.empty(), "--cost-file"},
