@@ -13,6 +13,7 @@ namespace {
 std::string build_options(const Context& context, const Options& options) {
   std::string text = "-cl-std=CL1.2";
   if (context.info().divides_correctly) text += " -cl-fp32-correctly-rounded-divide-sqrt";
+  text += " " + define("NVIDIA", context.info().nvidia_capability);
   for (const std::string& option : options) text += " " + option;
   return text;
 }

@@ -225,7 +225,7 @@ INLINE Values slope_over(Values slope, int labels) {
   const Wide product = TO_WIDE(slope) * (ushort)min(labels, BOUND + 1);
   return __builtin_convertvector(lower_wide(product, (Wide)(ushort)NOTHING), Values);
 #else
-  return slope * (ushort)min(labels, BOUND + 1);
+  return slope * (uint)min(labels, BOUND + 1);
 #endif
 }
 
@@ -254,7 +254,7 @@ kernel void update_tiles(global uchar* memory, OpenclTiles tiles, OpenclSmoothne
       const Values h = TO_VALUES(DIFFERENCE(belief, messages[direction]));
       const Values way = slope_over(slope[direction], LABEL_OF(links) - previous);
       least[direction] = lower(least[direction], h);
-      reach[direction] = lower(raised(reach[direction], way), h);
+      reach[direction] = lower_of_raised(reach[direction], way, h);
       *(global Rows*)(to + slot * SLOT_WORDS + direction * TILE_SIDE) = TO_ROWS(TO_WORD(reach[direction]));
     }
     previous = LABEL_OF(links);
@@ -273,7 +273,7 @@ kernel void update_tiles(global uchar* memory, OpenclTiles tiles, OpenclSmoothne
     for (int direction = 0; direction < DIRECTIONS; ++direction) {
       global uint* at = to + slot * SLOT_WORDS + direction * TILE_SIDE;
       const Values way = slope_over(slope[direction], previous - label);
-      reach[direction] = lower(raised(reach[direction], way), TO_VALUES(FROM_ROWS(load_rows(at))));
+      reach[direction] = lower_of_raised(reach[direction], way, TO_VALUES(FROM_ROWS(load_rows(at))));
       const Values message = lower(reach[direction], highest[direction]) - least[direction];
       *(global Rows*)at = TO_ROWS(TO_WORD(message)) & mask;
     }
