@@ -165,13 +165,13 @@ class Opencl final : public opencl::Plan {
 
   void prepare_tiles() {
     find_labels_ = messages_program_.kernel("find_labels");
-    tiles_program_ =
-        opencl::Program(context(),
-                        {opencl::refine_types_cl, opencl::refine_decision_cl,
-                         opencl::belief_propagation_types_cl, opencl::words_cl, opencl::belief_propagation_values_cl,
-                         opencl::belief_propagation_decision_cl, opencl::belief_propagation_tiles_cl},
-                        {define("PROCESSOR", is_processor() ? 1 : 0), define("BITS", 8),
-                         define("PIXELS", tile_rows() * row_pixels), define("ITEMS", items_that_open())});
+    tiles_program_ = opencl::Program(
+        context(),
+        {opencl::refine_types_cl, opencl::refine_decision_cl, opencl::belief_propagation_types_cl,
+         opencl::words_cl, opencl::belief_propagation_values_cl, opencl::belief_propagation_decision_cl,
+         opencl::belief_propagation_tiles_cl},
+        {define("PROCESSOR", is_processor() ? 1 : 0), define("BITS", 8),
+         define("PIXELS", tile_rows() * row_pixels), define("ITEMS", items_that_open())});
     find_candidates_ = tiles_program_.kernel("find_candidates");
     open_tiles_ = tiles_program_.kernel("open_tiles");
     update_tiles_ = tiles_program_.kernel("update_tiles");
