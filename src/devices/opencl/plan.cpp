@@ -56,12 +56,21 @@ void Plan::allocate() {
     staging_ = opencl::allocate(*context_, host_bytes_, CL_MEM_ALLOC_HOST_PTR);
     staging_memory_ = map_memory(staging_.get(), CL_MAP_READ | CL_MAP_WRITE, 0, host_bytes_);
   }
-  const cl_uchar zero = 0;
-  check(driver().clEnqueueFillBuffer(queue_.handle(), memory(), &zero, sizeof zero, 0, layout_.bytes(), 0,
-                                     nullptr, nullptr),
-        "clEnqueueFillBuffer of " + std::to_string(layout_.bytes()) + " bytes");
+  clear();
   prepare();
   queue_.wait();
+}
+
+// In parts, because NVIDIA's driver fails to fill more than 2 GiB.
+void Plan::clear() const {
+  constexpr std::size_t most_bytes = std::size_t{1} << 30;
+  const cl_uchar zero = 0;
+  for (std::size_t start = 0; start < layout_.bytes(); start += most_bytes) {
+    const std::size_t bytes = std::min(most_bytes, layout_.bytes() - start);
+    check(driver().clEnqueueFillBuffer(queue_.handle(), memory(), &zero, sizeof zero, start, bytes, 0,
+                                       nullptr, nullptr),
+          "clEnqueueFillBuffer of " + std::to_string(bytes) + " bytes");
+  }
 }
 
 // Waits for the queue to be empty, and so must not be called between kernels.

@@ -83,7 +83,7 @@ Owned<cl_program> from_sources(const Context& context, const std::vector<Source>
   if (result != CL_SUCCESS)
     throw Error(ErrorCategory::internal,
                 std::string("OpenCL: ") + sources.back().name + " does not build for " + context.info().text +
-                    " (" + context.info().name +
+                    " (" + context.info().name + ", " + describe(result) +
                     "): please report it. The compiler says: " + build_log(context, program.get()));
   return program;
 }
