@@ -65,6 +65,7 @@ class Opencl final : public opencl::Plan {
   bool checks_both() const { return parameters_.refine.left_right_check; }
   bool matches_right() const { return checks_both() && parameters_.right_map == RightMap::match; }
   bool takes_right_from_sums() const { return checks_both() && !matches_right(); }
+  bool has_edges() const { return parameters_.edge_contrast > 0; }
   int bits() const { return model_.fits_bytes() ? 8 : 16; }
   // A multiple of the alignment of all loads.
   std::size_t volume_bytes() const {
@@ -108,15 +109,17 @@ class Opencl final : public opencl::Plan {
                 items_of_group(), of_costs);
     find_costs_ = cost_program_.kernel("find_costs");
     add_window_ = cost_program_.kernel("add_window");
-    path_program_ = program({opencl::words_cl, opencl::lanes_cl, opencl::semi_global_types_cl,
-                             opencl::semi_global_values_cl, opencl::semi_global_paths_cl},
-                            items_that_follow(), {define("CHAINS", chains_at_once()), define("AHEAD", 4)});
+    path_program_ = program(
+        {opencl::words_cl, opencl::lanes_cl, opencl::semi_global_types_cl, opencl::semi_global_values_cl,
+         opencl::semi_global_paths_cl},
+        items_that_follow(),
+        {define("EDGES", has_edges() ? 1 : 0), define("CHAINS", chains_at_once()), define("AHEAD", 4)});
     follow_ = path_program_.kernel("follow");
     follow_beside_ = path_program_.kernel(is_processor() ? "follow_beside" : "follow_front");
     decide_program_ =
         program({opencl::words_cl, opencl::lanes_cl, opencl::refine_types_cl, opencl::refine_decision_cl,
                  opencl::semi_global_types_cl, opencl::semi_global_values_cl, opencl::semi_global_decide_cl},
-                items_of_group(), {define("SEGMENT", segment_pixels())});
+                items_of_group(), {define("PATHS", parameters_.paths), define("SEGMENT", segment_pixels())});
     decide_ = decide_program_.kernel("decide");
     write_right_ = decide_program_.kernel("write_right");
     const std::vector<cl_ushort> jumps(model_.large_jumps.begin(), model_.large_jumps.end());
@@ -241,7 +244,6 @@ class Opencl final : public opencl::Plan {
     }
     paths.small_jump = parameters_.small_jump;
     paths.large_jump = parameters_.large_jump;
-    paths.has_edges = parameters_.edge_contrast > 0 ? 1 : 0;
     paths.large_jumps = large_jumps_;
     paths.gray = images_.inputs().gray;
     paths.gray_stride = images_.inputs().stride;
@@ -251,8 +253,7 @@ class Opencl final : public opencl::Plan {
   OpenclSums sums(const OpenclDecision& to, bool mirrored) const {
     const cl_int uniqueness = mirrored ? 0 : parameters_.uniqueness;
     const bool wants_rival = to.confidence >= 0 || to.min_confidence > 0 || uniqueness > 0;
-    return {.paths = parameters_.paths,
-            .wants_rival = wants_rival ? 1 : 0,
+    return {.wants_rival = wants_rival ? 1 : 0,
             .uniqueness = uniqueness,
             .right = lowest_of_right_,
             .only_winners = parameters_.right_map == RightMap::winners ? 1 : 0};

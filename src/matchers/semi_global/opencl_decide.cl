@@ -2,19 +2,18 @@
 // From path costs to disparities. A group adds up the path costs of neighbours in a row, decides, and offers their
 // sums, or what they have decided, to the right pixels that labels lead to. On a processor, a work item has a row.
 //
-// Specialised by SEGMENT (pixels of a group whose sums it keeps), and by the macros of opencl_values.cl.
+// Specialised by PATHS, SEGMENT (pixels of a group whose sums it keeps), and by the macros of opencl_values.cl.
 
 // Higher than all sums.
 #define NONE 0xFFFF
 
 #if PROCESSOR
 
-INLINE void add_up_paths(global uchar* memory, const OpenclVolumes* volumes, int paths, long pixel,
-                         Word* sums) {
+INLINE void add_up_paths(global uchar* memory, const OpenclVolumes* volumes, long pixel, Word* sums) {
   FOR_WORDS(k) {
     sums[k] = 0;
   }
-  for (int path = 0; path < paths; ++path) {
+  for (int path = 0; path < PATHS; ++path) {
     Word costs[WORDS];
     load(costs_at(memory, volumes->paths + path * volumes->path_bytes, pixel), costs);
     FOR_WORDS(k) {
@@ -33,20 +32,20 @@ INLINE void keep(const Word* sums, bool is_matched, local ushort* kept) {
 #else
 
 // Paths whose costs are on their way together.
-#define AT_ONCE 4
+#define AT_ONCE (VALUES <= 4 ? 8 : 4)
 
-INLINE void add_up_paths(global uchar* memory, const OpenclVolumes* volumes, int paths, long pixel,
-                         Word* sums) {
+INLINE void add_up_paths(global uchar* memory, const OpenclVolumes* volumes, long pixel, Word* sums) {
   FOR_WORDS(k) {
     sums[k] = 0;
   }
-  for (int first = 0; first < paths; first += AT_ONCE) {
+  EACH for (int first = 0; first < PATHS; first += AT_ONCE) {
     Value loaded[AT_ONCE][VALUES];
-    EACH for (int i = 0; i < AT_ONCE; ++i)
-        load_values(costs_at(memory, volumes->paths + min(first + i, paths - 1) * volumes->path_bytes, pixel),
-                    loaded[i]);
     EACH for (int i = 0; i < AT_ONCE; ++i) {
-      if (first + i >= paths) continue;
+      if (first + i < PATHS)
+        load_values(costs_at(memory, volumes->paths + (first + i) * volumes->path_bytes, pixel), loaded[i]);
+    }
+    EACH for (int i = 0; i < AT_ONCE; ++i) {
+      if (first + i >= PATHS) continue;
       Word costs[WORDS];
       unpack(loaded[i], costs);
       FOR_WORDS(k) {
@@ -117,9 +116,9 @@ INLINE void offer(global uint* right, int x, int width, uint offered) {
 INLINE uint decide_pixel(global uchar* memory, const OpenclVolumes* volumes, const OpenclSums* sums,
                          const OpenclDecision* to, int x, int y, bool writes, local uint (*shared)[GROUP],
                          local ushort* kept) {
-  Word own[WORDS];
-  add_up_paths(memory, volumes, sums->paths, (long)y * volumes->width + x, own);
   const bool is_matched = memory[to->before + y * to->before_stride + x] == MATCHED;
+  Word own[WORDS];
+  add_up_paths(memory, volumes, (long)y * volumes->width + x, own);
   keep(own, is_matched, kept);
   wait_for_lanes();
   uint best = find_best(own, volumes->labels), rival = NONE;

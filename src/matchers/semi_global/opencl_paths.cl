@@ -10,8 +10,8 @@
 // front: a diagonal, row or column of pixels that do not depend on each other, where the fronts before it are done. On a
 // processor, a work item finds those of a direction, pixel by pixel.
 //
-// Specialised by CHAINS, AHEAD (pixels whose data costs a GPU loads before they are needed, at least 2), and by the
-// macros of opencl_values.cl.
+// Specialised by EDGES (0 = the same P2 everywhere), CHAINS, AHEAD (pixels whose data costs a GPU loads before they are
+// needed, even), and by the macros of opencl_values.cl.
 
 // Higher than all path costs.
 #define NOTHING 0x7FFF
@@ -29,20 +29,24 @@ INLINE int gray_at(const global uchar* memory, const OpenclPaths* paths, int x, 
 // P2 to a pixel; 0 where a path begins: then the last pixel brings nothing.
 INLINE Word large_jump(const global uchar* memory, const OpenclPaths* paths, bool is_first, int gray, int gray_before) {
   if (is_first) return 0;
-  if (!paths->has_edges) return all_of(paths->large_jump);
+  if (!EDGES) return all_of(paths->large_jump);
   return all_of(((const global ushort*)(memory + paths->large_jumps))[(abs(gray - gray_before) + 128) / 256]);
+}
+
+INLINE Word least_word(const Word* words) {
+  Word least = all_of(NOTHING);
+  EACH for (int k = 0; k < WORDS; k += 2) least = lower(least, lower(words[k], words[k + 1]));
+  return least;
 }
 
 // L of the next pixel, from its data costs; but those beyond a lane's labels, and the least of all lanes.
 INLINE void find_next(const Path* last, const Word* costs, int small_jump, Word large_jump, Path* next) {
   const Word small = all_of(small_jump), capped = last->least + large_jump;
-  Word lowest = all_of(NOTHING);
   FOR_WORDS(k) {
     const Word aside = lower_of_sum(lower(last->of[k], last->of[k + 2]), small, last->of[k + 1]);
     next->of[k + 1] = lower(aside, capped) - last->least + costs[k];
-    lowest = lower(lowest, next->of[k + 1]);
   }
-  next->least = lowest;
+  next->least = least_word(next->of + 1);
 }
 
 // What the lanes of a chain tell each other. Aligned for wide loads.
@@ -225,43 +229,61 @@ typedef struct {
   int gray;
 } Input;
 
-INLINE Input load_input(const Chain* chain, const Place* place, bool has_edges) {
+INLINE Input load_input(const Chain* chain, const Place* place) {
   Input input;
   load_values(chain->costs + place->costs, input.costs);
-  input.gray = has_edges ? chain->gray[place->gray] : 0;
+  input.gray = EDGES ? chain->gray[place->gray] : 0;
   return input;
+}
+
+// A chain that is being followed.
+typedef struct {
+  Place here, to_load;
+  Input ahead[AHEAD];  // that of pixel i is number i % AHEAD
+  Path path;
+  Word jump;  // P2 to the next pixel
+} Walk;
+
+// `number`: of the pixel, modulo AHEAD; `loads`: whether there is a pixel AHEAD later.
+INLINE void follow_to_next(const global uchar* memory, const OpenclPaths* paths, const Chain* chain, bool is_diagonal,
+                           int number, bool loads, local Ends* ends, Walk* walk) {
+  Word costs[WORDS];
+  unpack(walk->ahead[number].costs, costs);
+  const int gray = walk->ahead[number].gray;
+  if (loads) {
+    walk->ahead[number] = load_input(chain, &walk->to_load);
+    advance(&walk->to_load, &chain->way, is_diagonal);
+  }
+  const Word jump = walk->here.is_first ? 0 : walk->jump;
+  // Loaded a step before it is needed.
+  walk->jump = large_jump(memory, paths, false, walk->ahead[(number + 1) % AHEAD].gray, gray);
+  Path next;
+  find_next(&walk->path, costs, paths->small_jump, jump, &next);
+  if (chain->exists) stream(next.of + 1, chain->out + walk->here.costs);
+  exchange_ends(ends, &next);
+  walk->path = next;
+  advance(&walk->here, &chain->way, is_diagonal);
 }
 
 // `ends`: of the group's chains, twice.
 INLINE void follow_chain(const global uchar* memory, const OpenclPaths* paths, const Chain* chain, bool is_diagonal,
                          local Ends (*ends)[GROUP / LANES]) {
-  const int of_group = get_local_id(0) / LANES;
-  const bool has_edges = paths->has_edges != 0;
-  Place here = chain->first, next = chain->first;
-  Input ahead[AHEAD];
+  const int of_group = get_local_id(0) / LANES, length = chain->length;
+  Walk walk = {chain->first, chain->first};
   EACH for (int i = 0; i < AHEAD; ++i) {
-    if (i < chain->length) ahead[i] = load_input(chain, &next, has_edges);
-    advance(&next, &chain->way, is_diagonal);
+    walk.ahead[i] = load_input(chain, &walk.to_load);
+    if (i + 1 < length) advance(&walk.to_load, &chain->way, is_diagonal);
   }
-  Path path = {{0}, 0};
-  Word jump = 0;
-  for (int first = 0; first < chain->length; first += AHEAD) {
+  int first = 0;
+  // Apart from the last pixels, because compilers wait for loads that are conditional.
+  for (; first + 2 * AHEAD <= length; first += AHEAD) {
+    EACH for (int j = 0; j < AHEAD; ++j)
+        follow_to_next(memory, paths, chain, is_diagonal, j, true, &ends[j % 2][of_group], &walk);
+  }
+  for (; first < length; first += AHEAD) {
     EACH for (int j = 0; j < AHEAD; ++j) {
-      if (first + j >= chain->length) continue;
-      const Input input = ahead[j];
-      if (first + j + AHEAD < chain->length) ahead[j] = load_input(chain, &next, has_edges);
-      advance(&next, &chain->way, is_diagonal);
-      const Word own_jump = here.is_first ? 0 : jump;
-      // Loaded a step before it is needed.
-      jump = large_jump(memory, paths, false, ahead[(j + 1) % AHEAD].gray, input.gray);
-      Word costs[WORDS];
-      unpack(input.costs, costs);
-      Path found;
-      find_next(&path, costs, paths->small_jump, own_jump, &found);
-      if (chain->exists) stream(found.of + 1, chain->out + here.costs);
-      exchange_ends(&ends[j % 2][of_group], &found);
-      path = found;
-      advance(&here, &chain->way, is_diagonal);
+      if (first + j < length)
+        follow_to_next(memory, paths, chain, is_diagonal, j, first + j + AHEAD < length, &ends[j % 2][of_group], &walk);
     }
   }
 }
@@ -288,11 +310,7 @@ INLINE void load_path(global uchar* memory, const OpenclVolumes* volumes, long p
                       Path* path) {
   load(costs_at(memory, path_costs, pixel), path->of + 1);
   set_padding(path->of + 1, volumes->labels, NOTHING);
-  Word lowest = all_of(NOTHING);
-  FOR_WORDS(k) {
-    lowest = lower(lowest, path->of[k + 1]);
-  }
-  path->least = lowest;
+  path->least = least_word(path->of + 1);
   exchange_ends(ends, path);
 }
 
