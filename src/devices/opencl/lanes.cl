@@ -29,3 +29,35 @@ INLINE void wait_for_lanes(void) {
 }
 
 #endif
+
+// Of all values of a warp, where work items can tell: the sum, and the least. Elsewhere each is a warp of its own.
+#if NVIDIA >= 80
+
+#define OF_WARP(name, instruction)                                                               \
+  INLINE int name(int value) {                                                                   \
+    int all;                                                                                     \
+    __asm__ volatile("redux.sync." instruction ".s32 %0, %1, -1;" : "=r"(all) : "r"(value));     \
+    return all;                                                                                  \
+  }
+OF_WARP(sum_of_warp, "add")
+OF_WARP(least_of_warp, "min")
+
+INLINE bool is_first_of_warp(void) {
+  return get_local_id(0) % 32 == 0;
+}
+
+#else
+
+INLINE int sum_of_warp(int value) {
+  return value;
+}
+
+INLINE int least_of_warp(int value) {
+  return value;
+}
+
+INLINE bool is_first_of_warp(void) {
+  return true;
+}
+
+#endif
