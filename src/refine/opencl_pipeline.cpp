@@ -151,25 +151,13 @@ void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue
   border_ = program_.kernel("border");
   median_ = program_.kernel("take_median");
   if (fills_planes()) planes_.prepare(context, is_processor ? 1 : cell_samples * cell_samples);
-  if (fills_planes() && context.info().nvidia_capability > 0) planes_.beside = opencl::Queue(context);
   if (p.weighted_median > 0)
     weighted_median_.prepare(context, queue, memory, false, p.weighted_median_range, guided_lanes_);
   if (p.bilateral > 0) bilateral_.prepare(context, queue, memory, true, p.bilateral_range, guided_lanes_);
 }
 
-void OpenclPipeline::begin(const opencl::Queue& queue) {
-  if (works_beside()) planes_.pair_is_there = queue.mark();
-}
-
 void OpenclPipeline::enqueue(const opencl::Pair& pair, const opencl::Map& map,
-                             const PlaneBuffer<float>& right, opencl::Queue& queue) {
-  if (works_beside()) {
-    queue.flush();
-    planes_.beside.wait_for(planes_.pair_is_there.get());
-    find_superpixels(pair, map, planes_.beside);
-    planes_.superpixels_are_there = planes_.beside.mark();
-    planes_.beside.flush();
-  }
+                             const PlaneBuffer<float>& right, opencl::Queue& queue) const {
   if (parameters_.left_right_check) {
     check_left_right(map, right, queue);
     queue.finish_stage("left_right_check");
@@ -228,31 +216,18 @@ void OpenclPipeline::fill(const opencl::Pair& pair, const opencl::Map& map, open
   fill_directions_.launch(queue, rows, row, memory_, map, fill);
 }
 
-OpenclPlaneFill OpenclPipeline::plane_fill(const opencl::Pair& pair) const {
-  return {pair.image[0],       opencl::offset(planes_.joined), opencl::offset(planes_.superpixels),
-          pair.channels[0],    static_cast<cl_int>(depth_),    planes_.cells.width,
-          planes_.cells.height};
-}
-
-void OpenclPipeline::find_superpixels(const opencl::Pair& pair, const opencl::Map& map,
-                                      const opencl::Queue& queue) const {
-  const OpenclPlaneFill fill = plane_fill(pair);
+void OpenclPipeline::fill_planes(const opencl::Pair& pair, const opencl::Map& map,
+                                 opencl::Queue& queue) const {
+  const OpenclPlaneFill fill{
+      pair.image[0],       opencl::offset(planes_.joined), opencl::offset(planes_.superpixels),
+      pair.channels[0],    static_cast<cl_int>(depth_),    planes_.cells.width,
+      planes_.cells.height};
   const Shape cells{width_of(planes_.cells), height_of(planes_.cells)}, items{planes_.items};
   planes_.begin_superpixels.launch(queue, cells, items, memory_, map, fill);
   for (int round = 0; round < superpixel_rounds; ++round) {
     planes_.join_nearest.launch(queue, cells, items, memory_, map, fill);
     planes_.move_centres.launch(queue, cells, items, memory_, map, fill);
   }
-}
-
-void OpenclPipeline::fill_planes(const opencl::Pair& pair, const opencl::Map& map,
-                                 opencl::Queue& queue) const {
-  if (works_beside())
-    queue.wait_for(planes_.superpixels_are_there.get());
-  else
-    find_superpixels(pair, map, queue);
-  const OpenclPlaneFill fill = plane_fill(pair);
-  const Shape cells{width_of(planes_.cells), height_of(planes_.cells)}, items{planes_.items};
   planes_.fit_planes.launch(queue, cells, items, memory_, map, fill);
   planes_.fill_planes.launch(queue, groups_of(size_, 1), {group_items}, memory_, map, fill);
 }

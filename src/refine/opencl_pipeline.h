@@ -30,12 +30,10 @@ class OpenclPipeline {
 
   // Builds the kernels, and writes tables into `memory`, which has the reserved layout.
   void prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory);
-  // To be called when the pair is in the queue, before the match is.
-  void begin(const opencl::Queue& queue);
   // Enqueues all requested steps, in their order. The left image of `pair` guides some; `right` is empty
   // unless maps are checked against each other.
   void enqueue(const opencl::Pair& pair, const opencl::Map& map, const PlaneBuffer<float>& right,
-               opencl::Queue& queue);
+               opencl::Queue& queue) const;
 
  private:
   bool removes_speckles() const { return parameters_.speckle_size > 1; }
@@ -71,9 +69,6 @@ class OpenclPipeline {
     std::size_t items = 1;  // of a cell
     opencl::Program program;
     opencl::Kernel begin_superpixels, join_nearest, move_centres, fit_planes, fill_planes;
-    // Superpixels need only the image: on NVIDIA's GPUs they are found beside the match, in this queue.
-    opencl::Queue beside;
-    opencl::Owned<cl_event> pair_is_there, superpixels_are_there;
   };
 
   // The tiles in which the speckle filter first finds sets: their size, the work items of a tile and of its
@@ -85,9 +80,6 @@ class OpenclPipeline {
   void check_left_right(const opencl::Map& map, const PlaneBuffer<float>& right, opencl::Queue& queue) const;
   void remove_speckles(const opencl::Map& map, opencl::Queue& queue) const;
   void fill(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) const;
-  bool works_beside() const { return planes_.beside.handle() != nullptr; }
-  OpenclPlaneFill plane_fill(const opencl::Pair& pair) const;
-  void find_superpixels(const opencl::Pair& pair, const opencl::Map& map, const opencl::Queue& queue) const;
   void fill_planes(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) const;
   // Copies the map, surrounded by "no value" for a window of this size.
   void border(const opencl::Map& map, int window, opencl::Queue& queue) const;

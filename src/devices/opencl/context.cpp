@@ -197,21 +197,10 @@ void Queue::start_stages() {
 }
 
 void Queue::finish_stage(const char* stage) {
-  if (measures_) stages_.push_back({stage, mark()});
-}
-
-Owned<cl_event> Queue::mark() const {
+  if (!measures_) return;
   cl_event event = nullptr;
   check(driver().clEnqueueMarkerWithWaitList(handle(), 0, nullptr, &event), "clEnqueueMarkerWithWaitList");
-  return {event, driver().clReleaseEvent};
-}
-
-void Queue::wait_for(cl_event event) const {
-  check(driver().clEnqueueMarkerWithWaitList(handle(), 1, &event, nullptr), "clEnqueueMarkerWithWaitList");
-}
-
-void Queue::flush() const {
-  check(driver().clFlush(handle()), "clFlush");
+  stages_.push_back({stage, {event, driver().clReleaseEvent}});
 }
 
 void Queue::add_stage_times(std::vector<StageTime>& times) const {

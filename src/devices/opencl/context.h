@@ -97,12 +97,6 @@ class Queue {
   void finish_stage(const char* stage);
   // Adds the times of the stages, which must have finished.
   void add_stage_times(std::vector<StageTime>& times) const;
-  // The end of all that is enqueued so far.
-  Owned<cl_event> mark() const;
-  // Lets all that is enqueued from now on wait for an event of another queue, which must be flushed.
-  void wait_for(cl_event event) const;
-  // Lets the device begin.
-  void flush() const;
   void wait() const;
 
  private:

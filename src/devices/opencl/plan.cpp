@@ -210,7 +210,7 @@ void Plan::download_bands(const DisparityMap& map, detail::StageClock& clock) {
   std::array<Owned<cl_event>, most_bands> arrivals;
   for (int band = 0; band < bands; ++band)
     arrivals[static_cast<std::size_t>(band)] = read_band(map, first_row(band), first_row(band + 1));
-  queue_.flush();
+  check(driver().clFlush(queue_.handle()), "clFlush");
   for (int band = 0; band < bands; ++band) {
     const cl_event arrival = arrivals[static_cast<std::size_t>(band)].get();
     check(driver().clWaitForEvents(1, &arrival), "clWaitForEvents");

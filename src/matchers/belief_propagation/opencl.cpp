@@ -230,7 +230,6 @@ class Opencl final : public opencl::Plan {
   }
 
   void match(const opencl::Pair& pair, const opencl::Map& map) override {
-    refinement_.begin(queue());
     images_.take(pair, queue());
     queue().finish_stage("prepare");
     const data_cost::OpenclInputs& inputs = images_.inputs();

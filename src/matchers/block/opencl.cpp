@@ -214,7 +214,6 @@ class OpenclPlan : public opencl::Plan {
   }
 
   void match(const opencl::Pair& pair, const opencl::Map& map) override {
-    refinement_.begin(queue());
     const auto width = static_cast<std::size_t>(images_.width),
                height = static_cast<std::size_t>(images_.height);
     const auto extended_rows = height + 2 * static_cast<std::size_t>(images_.radius);

@@ -216,7 +216,6 @@ class Opencl final : public opencl::Plan, public CensusPlan {
   }
 
   void match(const opencl::Pair& pair, const opencl::Map& map) override {
-    refinement_.begin(queue());
     constexpr std::size_t group_columns = 32;
     const auto squares_of = [&](int level) {
       const Size extent = levels_[size(level)].size;
