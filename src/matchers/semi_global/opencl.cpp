@@ -113,7 +113,7 @@ class Opencl final : public opencl::Plan {
         {opencl::words_cl, opencl::lanes_cl, opencl::semi_global_types_cl, opencl::semi_global_values_cl,
          opencl::semi_global_paths_cl},
         items_that_follow(),
-        {define("EDGES", has_edges() ? 1 : 0), define("CHAINS", chains_at_once()), define("AHEAD", 4)});
+        {define("EDGES", has_edges() ? 1 : 0), define("CHAINS", chains_at_once()), define("AHEAD", 8)});
     follow_ = path_program_.kernel("follow");
     follow_beside_ = path_program_.kernel(is_processor() ? "follow_beside" : "follow_front");
     decide_program_ =
