@@ -111,10 +111,20 @@ void OpenclImages::find_inputs(const opencl::Pair& pair, bool mirrored, opencl::
                       {items_}, memory_, pair, inputs_);
 }
 
+int OpenclImages::cost_of_a_bit() const {
+  if (model_.cost != DataCost::census && model_.cost != DataCost::census_centre_symmetric) return 0;
+  const float cost = model_.data_cost(per_level);
+  const int highest = highest_counted(model_.cost, 0) / per_level;
+  for (int i = 0; i <= highest; ++i)
+    if (model_.data_cost(i * per_level) != static_cast<float>(i) * cost) return 0;
+  return static_cast<int>(cost);
+}
+
 OpenclCosts OpenclImages::costs(const opencl::Pair& pair) const {
   return {.min_disparity = model_.min_disparity,
           .differences = model_.differences,
           .scale = model_.cost_scale,
+          .per_bit = cost_of_a_bit(),
           .has_outside = model_.has_outside ? 1 : 0,
           .outside = model_.outside,
           .volume = pair.costs,

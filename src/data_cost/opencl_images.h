@@ -32,6 +32,8 @@ class OpenclImages {
   const OpenclInputs& inputs() const { return inputs_; }
   OpenclCosts costs(const opencl::Pair& pair) const;
   opencl::Options options() const;
+  // OpenclCosts::per_bit.
+  int cost_of_a_bit() const;
 
  private:
   bool smooths() const { return weights_.size() > 1; }

@@ -34,6 +34,7 @@ typedef struct {
   cl_int min_disparity;
   cl_int differences;  // that count
   cl_float scale;
+  cl_int per_bit;  // the cost of a bit in units, where costs are proportional to differences in bits; else 0
   cl_int has_outside;
   cl_float outside;
   cl_long volume;  // the caller's costs, [row][column][label]

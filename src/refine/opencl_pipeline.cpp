@@ -113,12 +113,12 @@ void OpenclPipeline::Planes::prepare(const opencl::Context& context, std::size_t
   items = items_of_cell;
   opencl::Options options = plane_definitions();
   options.push_back(define("ITEMS", items));
-  program = opencl::Program(context, {opencl::refine_types_cl, opencl::refine_planes_cl}, options);
+  program = opencl::Program(context, {opencl::lanes_cl, opencl::refine_types_cl, opencl::refine_planes_cl},
+                            options);
   begin_superpixels = program.kernel("begin_superpixels");
   join_nearest = program.kernel("join_nearest");
   move_centres = program.kernel("move_centres");
-  begin_planes = program.kernel("begin_planes");
-  correct_planes = program.kernel("correct_planes");
+  fit_planes = program.kernel("fit_planes");
   fill_planes = program.kernel("fill_planes");
 }
 
@@ -150,7 +150,7 @@ void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue
   fill_directions_ = program_.kernel("fill_directions");
   border_ = program_.kernel("border");
   median_ = program_.kernel("take_median");
-  if (fills_planes()) planes_.prepare(context, is_processor ? 1 : group_items);
+  if (fills_planes()) planes_.prepare(context, is_processor ? 1 : cell_samples * cell_samples);
   if (p.weighted_median > 0)
     weighted_median_.prepare(context, queue, memory, false, p.weighted_median_range, guided_lanes_);
   if (p.bilateral > 0) bilateral_.prepare(context, queue, memory, true, p.bilateral_range, guided_lanes_);
@@ -228,10 +228,7 @@ void OpenclPipeline::fill_planes(const opencl::Pair& pair, const opencl::Map& ma
     planes_.join_nearest.launch(queue, cells, items, memory_, map, fill);
     planes_.move_centres.launch(queue, cells, items, memory_, map, fill);
   }
-  planes_.begin_planes.launch(queue, cells, items, memory_, map, fill);
-  for (const cl_int tolerance : plane_tolerances)
-    planes_.correct_planes.launch(queue, cells, items, memory_, map, fill, tolerance, cl_int{0});
-  planes_.correct_planes.launch(queue, cells, items, memory_, map, fill, cl_int{plane_unit}, cl_int{1});
+  planes_.fit_planes.launch(queue, cells, items, memory_, map, fill);
   planes_.fill_planes.launch(queue, groups_of(size_, 1), {group_items}, memory_, map, fill);
 }
 

@@ -68,7 +68,7 @@ class OpenclPipeline {
     Buffer<OpenclSuperpixel> superpixels;
     std::size_t items = 1;  // of a cell
     opencl::Program program;
-    opencl::Kernel begin_superpixels, join_nearest, move_centres, begin_planes, correct_planes, fill_planes;
+    opencl::Kernel begin_superpixels, join_nearest, move_centres, fit_planes, fill_planes;
   };
 
   // The tiles in which the speckle filter first finds sets: their size, the work items of a tile and of its

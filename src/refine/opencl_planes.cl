@@ -2,7 +2,7 @@
 // The fill with planes on OpenCL: the same results as fill_planes.cpp. A work group has a cell, and gathers
 // what it needs from the nine around it.
 //
-// Specialised by ITEMS of a work group that has a cell, and plane_definitions().
+// Specialised by ITEMS of a work group that has a cell, plane_definitions(), and the macros of lanes.cl.
 
 #define CELL_SAMPLES (CELL_SIDE / SAMPLE_STEP)
 #define SAMPLES_OF_CELL (CELL_SAMPLES * CELL_SAMPLES)
@@ -15,6 +15,9 @@
 static long nearest_integer(long a, long b) {
   return a < 0 ? -((b / 2 - a) / b) : (b / 2 + a) / b;
 }
+
+#define OF_CELL __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
+typedef OpenclPlane Plane;
 
 // What all kernels here work on.
 typedef struct {
@@ -126,8 +129,11 @@ static void clear(local int* sums, int terms) {
 }
 
 // Adds a work item's sums to those of the work group, which are complete when it returns.
-static void add_up(local int* sums, const int* own, int terms) {
-  for (int i = 0; i < terms; ++i) atomic_add(sums + i, own[i]);
+INLINE void add_up(local int* sums, const int* own, int terms) {
+  UNROLLED for (int i = 0; i < terms; ++i) {
+    const int together = sum_of_warp(own[i]);
+    if (is_first_of_warp()) atomic_add(sums + i, together);
+  }
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
@@ -141,18 +147,23 @@ static void add_member(int* sums, Cell cell, const Pixel* pixel) {
   for (int i = 0; i < 3; ++i) sums[3 + i] += pixel->colour[i];
 }
 
+// The integer nearest to the mean of a sum.
+static uint mean(uint sum, uint count) {
+  return (sum + count / 2) / count;
+}
+
 // Moves the centre of a cell's superpixel to the mean of its samples. Without any, it stays where it is.
 static void move_centre(const Task* task, Cell cell, const local int* sums) {
   const int members = sums[0];
   if (get_local_id(0) != 0 || members == 0) return;
   global OpenclSuperpixel* superpixel = superpixel_of(task, cell);
-  superpixel->x = (cell.x - 1) * CELL_SIDE + (int)nearest_integer(sums[1], members);
-  superpixel->y = (cell.y - 1) * CELL_SIDE + (int)nearest_integer(sums[2], members);
-  for (int i = 0; i < 3; ++i) superpixel->colour[i] = (int)nearest_integer(sums[3 + i], members);
+  superpixel->x = (cell.x - 1) * CELL_SIDE + (int)mean(sums[1], members);
+  superpixel->y = (cell.y - 1) * CELL_SIDE + (int)mean(sums[2], members);
+  for (int i = 0; i < 3; ++i) superpixel->colour[i] = (int)mean(sums[3 + i], members);
 }
 
 // Every sample belongs to the superpixel of its own cell. One work group per cell, here and below.
-kernel void begin_superpixels(global uchar* memory, Map map, OpenclPlaneFill fill) {
+kernel OF_CELL void begin_superpixels(global uchar* memory, Map map, OpenclPlaneFill fill) {
   local int sums[MEMBER_TERMS];
   const Task task = {memory, &map, &fill};
   const Cell cell = own_cell();
@@ -170,7 +181,7 @@ kernel void begin_superpixels(global uchar* memory, Map map, OpenclPlaneFill fil
   move_centre(&task, cell, sums);
 }
 
-kernel void join_nearest(global uchar* memory, Map map, OpenclPlaneFill fill) {
+kernel OF_CELL void join_nearest(global uchar* memory, Map map, OpenclPlaneFill fill) {
   const Task task = {memory, &map, &fill};
   const Cell cell = own_cell();
   FOR_SAMPLES(sample) {
@@ -181,28 +192,30 @@ kernel void join_nearest(global uchar* memory, Map map, OpenclPlaneFill fill) {
   }
 }
 
-// The samples of the cell `index` of the nine around a cell; null if it is outside the image.
-static const global uchar* samples_around(const Task* task, Cell cell, int index) {
-  const Cell there = neighbour(cell, index);
-  return is_inside(task, there) ? joined_of(task, there) : 0;
+// A bit for each of the nine cells around a cell whose sample `sample` belongs to this cell's superpixel.
+INLINE uint cells_of_members(const Task* task, Cell cell, int sample) {
+  uint cells = 0;
+  UNROLLED for (int index = 0; index < CELLS_AROUND; ++index) {
+    const Cell there = neighbour(cell, index);
+    // Seen from there, this cell lies on the opposite side.
+    if (is_inside(task, there) && joined_of(task, there)[sample] == CELLS_AROUND - 1 - index) cells |= 1u << index;
+  }
+  return cells;
 }
 
-// For each of this work item's samples that belong to a cell's superpixel, in the cell `index` of the nine around it.
-// Seen from there, this cell lies on the opposite side.
-#define FOR_MEMBERS(task, cell, index, sample)                                                          \
-  for (int index = 0; index < CELLS_AROUND; ++index)                                                    \
-    for (const global uchar* samples = samples_around(task, cell, index); samples != 0; samples = 0)    \
-      FOR_SAMPLES(sample)                                                                               \
-  if (samples[sample] == CELLS_AROUND - 1 - index)
+// For each of this work item's samples that belong to a cell's superpixel, in the cell `there` of the nine around it.
+#define FOR_MEMBERS(task, cell, there, sample)                                                                       \
+  FOR_SAMPLES(sample)                                                                                                \
+  for (uint cells = cells_of_members(task, cell, sample), here; here = cells & -cells, cells ^= here, here != 0;)    \
+    for (Cell there = neighbour(cell, popcount(here - 1)); here != 0; here = 0)
 
-kernel void move_centres(global uchar* memory, Map map, OpenclPlaneFill fill) {
+kernel OF_CELL void move_centres(global uchar* memory, Map map, OpenclPlaneFill fill) {
   local int sums[MEMBER_TERMS];
   const Task task = {memory, &map, &fill};
   const Cell cell = own_cell();
   int own[MEMBER_TERMS] = {0};
   clear(sums, MEMBER_TERMS);
-  FOR_MEMBERS(&task, cell, index, sample) {
-    const Cell there = neighbour(cell, index);
+  FOR_MEMBERS(&task, cell, there, sample) {
     const Pixel pixel = pixel_at(&task, column_of(there, sample), row_of(there, sample));
     add_member(own, cell, &pixel);
   }
@@ -217,41 +230,55 @@ static int value_at(const Task* task, int x, int y) {
   return convert_int_rte(row[x] * (float)PLANE_UNIT);
 }
 
-// The values of a superpixel's samples, in any order.
+// The samples of a superpixel that have a value, in any order. Places are relative to its centre.
 typedef struct {
   int count, members, lowest, highest;
   int value[MOST_SAMPLES];
+  char x[MOST_SAMPLES], y[MOST_SAMPLES];
 } Values;
 
-static void collect(const Task* task, Cell cell, local Values* values) {
+INLINE void collect(const Task* task, Cell cell, const local OpenclSuperpixel* centre, local Values* values) {
   if (get_local_id(0) == 0) {
     values->count = values->members = 0;
     values->lowest = NO_SAMPLE;
     values->highest = -NO_SAMPLE;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  FOR_MEMBERS(task, cell, index, sample) {
-    const Cell there = neighbour(cell, index);
-    atomic_inc(&values->members);
-    const int value = value_at(task, column_of(there, sample), row_of(there, sample));
+  int members = 0, lowest = NO_SAMPLE, negative_highest = NO_SAMPLE;
+  FOR_MEMBERS(task, cell, there, sample) {
+    const int x = column_of(there, sample), y = row_of(there, sample), value = value_at(task, x, y);
+    ++members;
     if (value == NO_SAMPLE) continue;
-    values->value[atomic_inc(&values->count)] = value;
-    atomic_min(&values->lowest, value);
-    atomic_max(&values->highest, value);
+    const int place = atomic_inc(&values->count);
+    values->value[place] = value;
+    values->x[place] = x - centre->x;
+    values->y[place] = y - centre->y;
+    lowest = min(lowest, value);
+    negative_highest = min(negative_highest, -value);
+  }
+  members = sum_of_warp(members);
+  lowest = least_of_warp(lowest);
+  negative_highest = least_of_warp(negative_highest);
+  if (is_first_of_warp()) {
+    atomic_add(&values->members, members);
+    atomic_min(&values->lowest, lowest);
+    atomic_max(&values->highest, -negative_highest);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// The lower median, by bisection: the lowest value such that more than (count − 1) / 2 are not above it.
-static int lower_median(const local Values* values, local int* sum) {
+// The lower median, by bisection: the lowest value such that more than (count − 1) / 2 are not above it. `counts`: of
+// successive rounds; a round clears that of the next.
+INLINE int lower_median(const local Values* values, local int (*counts)[1]) {
   int lowest = values->lowest, highest = values->highest;
-  while (lowest < highest) {
+  clear(counts[0], 1);
+  for (int round = 0; lowest < highest; ++round) {
     const int middle = lowest + (highest - lowest) / 2;
     int not_above = 0;
-    clear(sum, 1);
+    if (get_local_id(0) == 0) counts[(round + 1) % 3][0] = 0;
     for (int i = get_local_id(0); i < values->count; i += ITEMS) not_above += values->value[i] <= middle;
-    add_up(sum, &not_above, 1);
-    if (*sum > (values->count - 1) / 2)
+    add_up(counts[round % 3], &not_above, 1);
+    if (counts[round % 3][0] > (values->count - 1) / 2)
       highest = middle;
     else
       lowest = middle + 1;
@@ -259,45 +286,34 @@ static int lower_median(const local Values* values, local int* sum) {
   return lowest;
 }
 
-// Begins each plane as the median, if there are enough values, and finds their range.
-kernel void begin_planes(global uchar* memory, Map map, OpenclPlaneFill fill) {
-  local Values values;
-  local int sum;
-  const Task task = {memory, &map, &fill};
-  const Cell cell = own_cell();
-  collect(&task, cell, &values);
-  const int median = lower_median(&values, &sum);
-  if (get_local_id(0) != 0) return;
-  global OpenclSuperpixel* superpixel = superpixel_of(&task, cell);
-  superpixel->values = values.count;
-  superpixel->has_plane = values.count >= LEAST_SAMPLES && SAMPLES_PER_VALUE * values.count >= values.members;
-  superpixel->base = median;
-  superpixel->a = superpixel->b = superpixel->c = 0;
-  superpixel->lowest = values.lowest;
-  superpixel->highest = values.highest;
-}
-
 // From the base of a superpixel's plane; places are relative to its centre.
-static int height_at(const global OpenclSuperpixel* superpixel, int x, int y) {
-  return (superpixel->a * x + superpixel->b * y + superpixel->c + PLANE_UNIT / 2) >> 8;
+INLINE int height_at(const Plane* plane, int x, int y) {
+  return (plane->a * x + plane->b * y + plane->c + PLANE_UNIT / 2) >> 8;
 }
 
 // As in planes.h, in this order: n, x, y, r, xx, xy, yy, xr, yr.
 #define PLANE_TERMS 9
 
-static void add_near(int* sums, const global OpenclSuperpixel* superpixel, int x, int y, int value,
-                     int tolerance) {
-  const int r = value - superpixel->base - height_at(superpixel, x, y);
-  if (r < -tolerance || r > tolerance) return;
-  sums[0] += 1;
-  sums[1] += x;
-  sums[2] += y;
-  sums[3] += r;
-  sums[4] += x * x;
-  sums[5] += x * y;
-  sums[6] += y * y;
-  sums[7] += x * r;
-  sums[8] += y * r;
+// Sums of the values up to a tolerance from the plane.
+INLINE void sum_near(const local OpenclSuperpixel* superpixel, const local Values* values, int tolerance,
+                     local int* sums) {
+  int own[PLANE_TERMS] = {0};
+  clear(sums, PLANE_TERMS);
+  const Plane plane = superpixel->plane;
+  for (int i = get_local_id(0); i < values->count; i += ITEMS) {
+    const int x = values->x[i], y = values->y[i], r = values->value[i] - plane.base - height_at(&plane, x, y);
+    if (r < -tolerance || r > tolerance) continue;
+    own[0] += 1;
+    own[1] += x;
+    own[2] += y;
+    own[3] += r;
+    own[4] += x * x;
+    own[5] += x * y;
+    own[6] += y * y;
+    own[7] += x * r;
+    own[8] += y * r;
+  }
+  add_up(sums, own, PLANE_TERMS);
 }
 
 static long moment(int n, int product, int first, int second) {
@@ -310,7 +326,7 @@ static bool is_too_steep(long slope) {
 }
 
 // FittedPlane::correct() of planes.h.
-static bool correct(global OpenclSuperpixel* superpixel, const local int* sums) {
+static bool correct(local OpenclSuperpixel* superpixel, const local int* sums) {
   const int n = sums[0], x = sums[1], y = sums[2], r = sums[3];
   if (n < LEAST_SAMPLES) return false;
   const long xx = moment(n, sums[4], x, x), xy = moment(n, sums[5], x, y), yy = moment(n, sums[6], y, y);
@@ -319,29 +335,39 @@ static bool correct(global OpenclSuperpixel* superpixel, const local int* sums) 
   if (determinant < (long)n * n) return false;
   const long da = nearest_integer((xr * yy - yr * xy) * PLANE_UNIT, determinant);
   const long db = nearest_integer((yr * xx - xr * xy) * PLANE_UNIT, determinant);
-  if (is_too_steep(superpixel->a + da) || is_too_steep(superpixel->b + db)) return false;
-  superpixel->a += (int)da;
-  superpixel->b += (int)db;
-  superpixel->c += (int)nearest_integer(PLANE_UNIT * (long)r - da * x - db * y, n);
+  if (is_too_steep(superpixel->plane.a + da) || is_too_steep(superpixel->plane.b + db)) return false;
+  superpixel->plane.a += (int)da;
+  superpixel->plane.b += (int)db;
+  superpixel->plane.c += (int)nearest_integer(PLANE_UNIT * (long)r - da * x - db * y, n);
   return true;
 }
 
-// Corrects each plane by its values up to a tolerance from it; or drops it, `at_last`, if too few are.
-kernel void correct_planes(global uchar* memory, Map map, OpenclPlaneFill fill, int tolerance, int at_last) {
-  local int sums[PLANE_TERMS];
+// Fits the plane of each superpixel: begins it as the median, if there are enough values, corrects it by those up to
+// smaller and smaller tolerances from it, and drops it if too few are near in the end. Finds the range of the values.
+kernel OF_CELL void fit_planes(global uchar* memory, Map map, OpenclPlaneFill fill) {
+  local Values values;
+  local int counts[3][1], sums[PLANE_TERMS];
+  local OpenclSuperpixel superpixel;
   const Task task = {memory, &map, &fill};
   const Cell cell = own_cell();
-  global OpenclSuperpixel* superpixel = superpixel_of(&task, cell);
-  int own[PLANE_TERMS] = {0};
-  clear(sums, PLANE_TERMS);
-  FOR_MEMBERS(&task, cell, index, sample) {
-    const Cell there = neighbour(cell, index);
-    const int x = column_of(there, sample), y = row_of(there, sample), value = value_at(&task, x, y);
-    if (value != NO_SAMPLE) add_near(own, superpixel, x - superpixel->x, y - superpixel->y, value, tolerance);
+  if (get_local_id(0) == 0) superpixel = *superpixel_of(&task, cell);
+  collect(&task, cell, &superpixel, &values);
+  const int median = lower_median(&values, counts);
+  if (get_local_id(0) == 0) {
+    superpixel.has_plane = values.count >= LEAST_SAMPLES && SAMPLES_PER_VALUE * values.count >= values.members;
+    superpixel.plane.base = median;
+    superpixel.plane.a = superpixel.plane.b = superpixel.plane.c = 0;
+    superpixel.lowest = values.lowest;
+    superpixel.highest = values.highest;
   }
-  add_up(sums, own, PLANE_TERMS);
-  if (get_local_id(0) != 0 || !superpixel->has_plane) return;
-  superpixel->has_plane = at_last ? OF_VALUES * sums[0] >= NEAR_VALUES * superpixel->values : correct(superpixel, sums);
+  for (int tolerance = WIDEST_TOLERANCE; tolerance >= PLANE_UNIT; tolerance /= 2) {
+    sum_near(&superpixel, &values, tolerance, sums);
+    if (get_local_id(0) == 0 && superpixel.has_plane) superpixel.has_plane = correct(&superpixel, sums);
+  }
+  sum_near(&superpixel, &values, PLANE_UNIT, sums);
+  if (get_local_id(0) != 0) return;
+  if (OF_VALUES * sums[0] < NEAR_VALUES * values.count) superpixel.has_plane = false;
+  *superpixel_of(&task, cell) = superpixel;
 }
 
 // Cuts a value to the range of the values of the superpixels with a plane, of those of the nine cells around a
@@ -372,7 +398,8 @@ kernel void fill_planes(global uchar* memory, Map map, OpenclPlaneFill fill) {
   if (index < 0) return;
   const Cell cell = {x / CELL_SIDE, y / CELL_SIDE};
   const global OpenclSuperpixel* chosen = superpixel_of(&task, neighbour(cell, index));
-  const int value = cut_to_range(&task, cell, chosen->base + height_at(chosen, x - chosen->x, y - chosen->y));
+  const Plane plane = chosen->plane;
+  const int value = cut_to_range(&task, cell, plane.base + height_at(&plane, x - chosen->x, y - chosen->y));
   *disparity = (float)value * (1.0f / PLANE_UNIT);
   *status = FILLED;
 }

@@ -38,12 +38,16 @@ typedef struct {
   cl_int reach;        // rows up and down
 } OpenclFill;
 
+// See FittedPlane in planes.h.
+typedef struct {
+  cl_int base, a, b, c;
+} OpenclPlane;
+
 // A superpixel of Fill::planes: its centre, and its plane if it has one. See planes.h.
 typedef struct {
   cl_int x, y, colour[3];
-  cl_int values;  // of its samples
   cl_int has_plane;
-  cl_int base, a, b, c;
+  OpenclPlane plane;
   cl_int lowest, highest;  // of its samples' values
 } OpenclSuperpixel;
 

@@ -180,7 +180,7 @@ TEST_F(OpenclDeviceTest, VolumesOfSemiGlobalMatchingAreCountedAndRefused) {
   parameters.paths = 8;
   const std::size_t volume = small_size.pixels() * static_cast<std::size_t>(parameters.disparities);
   EXPECT_GE(estimate_memory_bytes(parameters, opencl_device, {small_size}), bytes + 4 * volume);
-  const Disguised disguised([](opencl::DeviceInfo& info) { info.largest_buffer_bytes = 65536; });
+  const Disguised disguised([](opencl::DeviceInfo& info) { info.largest_buffer_bytes = 16384; });
   expect_error(error_of([&] { Matcher(parameters, opencl_device, {small_size}); }), ErrorCategory::memory,
                {"opencl:0.0", "choose another device"});
 }

@@ -2,6 +2,7 @@
 #include "devices/opencl/context.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <sstream>
 
 #include "devices/devices.h"
@@ -56,6 +57,17 @@ std::vector<cl_device_id> devices_of(cl_platform_id platform) {
   return found;
 }
 
+// Zero also for drivers that may not know the instructions that kernels name for compute capability 9.0.
+int nvidia_capability(const DeviceInfo& info, const std::string& extensions) {
+  constexpr int oldest_driver = 525;
+  if (info.platform_name != "NVIDIA CUDA" ||
+      extensions.find("cl_nv_device_attribute_query") == std::string::npos ||
+      std::atoi(info.driver_version.c_str()) < oldest_driver)
+    return 0;
+  return static_cast<int>(10 * ask<cl_uint>(info.id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV) +
+                          ask<cl_uint>(info.id, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV));
+}
+
 DeviceInfo info_of(cl_platform_id platform, cl_device_id device) {
   DeviceInfo info;
   info.platform = platform;
@@ -66,10 +78,12 @@ DeviceInfo info_of(cl_platform_id platform, cl_device_id device) {
   info.driver_version = device_text(device, CL_DRIVER_VERSION);
   info.is_processor = (ask<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
   info.shares_memory = ask<cl_bool>(device, CL_DEVICE_HOST_UNIFIED_MEMORY) != CL_FALSE;
-  info.has_doubles = device_text(device, CL_DEVICE_EXTENSIONS).find("cl_khr_fp64") != std::string::npos;
+  const std::string extensions = device_text(device, CL_DEVICE_EXTENSIONS);
+  info.has_doubles = extensions.find("cl_khr_fp64") != std::string::npos;
   info.divides_correctly = (ask<cl_device_fp_config>(device, CL_DEVICE_SINGLE_FP_CONFIG) &
                             CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
   info.compute_units = ask<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS);
+  info.nvidia_capability = nvidia_capability(info, extensions);
   info.memory_bytes = ask<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE);
   info.largest_buffer_bytes = ask<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   if (current_disguise != nullptr) current_disguise(info);

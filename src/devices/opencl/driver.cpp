@@ -35,12 +35,6 @@ constexpr Name names[] = {
 #undef PARALLAX_NAME
 };
 
-std::string describe(cl_int result) {
-  for (const Name& name : names)
-    if (name.code == result) return name.text;
-  return "error " + std::to_string(result);
-}
-
 }  // namespace
 
 Driver load_driver(const char* library_name) {
@@ -69,6 +63,12 @@ Driver load_driver(const char* library_name) {
 const Driver& driver() {
   static const Driver loaded = load_driver("libOpenCL.so.1");
   return loaded;
+}
+
+std::string describe(cl_int result) {
+  for (const Name& name : names)
+    if (name.code == result) return name.text;
+  return "error " + std::to_string(result);
 }
 
 void check(cl_int result, std::string_view call) {

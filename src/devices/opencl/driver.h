@@ -3,10 +3,12 @@
 // without OpenCL.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
+#include <CL/cl_ext.h>
 
 #include "parallax/error.h"
 
@@ -58,6 +60,8 @@ Driver load_driver(const char* library_name);
 // \throws Error (device) where there is none
 const Driver& driver();
 
+// "CL_OUT_OF_RESOURCES".
+std::string describe(cl_int result);
 // \throws Error that names the call, unless the result is CL_SUCCESS
 void check(cl_int result, std::string_view call);
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first source of every program.
+//
+// Specialised by NVIDIA: see DeviceInfo::nvidia_capability.
 #pragma OPENCL FP_CONTRACT OFF
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable

@@ -92,6 +92,7 @@ class Plan : public detail::Plan {
   std::size_t staging_bytes() const { return shares_memory() ? 0 : host_bytes_; }
   // Of a pixel's data costs.
   std::size_t bytes_of_costs() const { return static_cast<std::size_t>(volume_labels_) * sizeof(float); }
+  void clear() const;
   void unmap(cl_mem memory, void* mapped) const;
   Pair place(const PairShape& shape) const;
   void upload(const StereoPair& pair, const Pair& placed);

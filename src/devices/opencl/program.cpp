@@ -13,6 +13,7 @@ namespace {
 std::string build_options(const Context& context, const Options& options) {
   std::string text = "-cl-std=CL1.2";
   if (context.info().divides_correctly) text += " -cl-fp32-correctly-rounded-divide-sqrt";
+  text += " " + define("NVIDIA", context.info().nvidia_capability);
   for (const std::string& option : options) text += " " + option;
   return text;
 }
@@ -82,7 +83,7 @@ Owned<cl_program> from_sources(const Context& context, const std::vector<Source>
   if (result != CL_SUCCESS)
     throw Error(ErrorCategory::internal,
                 std::string("OpenCL: ") + sources.back().name + " does not build for " + context.info().text +
-                    " (" + context.info().name +
+                    " (" + context.info().name + ", " + describe(result) +
                     "): please report it. The compiler says: " + build_log(context, program.get()));
   return program;
 }

@@ -145,14 +145,14 @@ class Opencl final : public opencl::Plan {
     costs_program_ = opencl::Program(
         context(),
         {opencl::data_cost_types_cl, opencl::data_cost_features_cl, opencl::data_cost_costs_cl,
-         opencl::belief_propagation_types_cl, opencl::belief_propagation_values_cl,
+         opencl::belief_propagation_types_cl, opencl::words_cl, opencl::belief_propagation_values_cl,
          opencl::belief_propagation_levels_cl, opencl::belief_propagation_costs_cl},
         costs_options());
     find_costs_ = costs_program_.kernel("find_costs");
     messages_program_ = opencl::Program(
         context(),
         {opencl::refine_types_cl, opencl::refine_decision_cl, opencl::belief_propagation_types_cl,
-         opencl::belief_propagation_values_cl, opencl::belief_propagation_levels_cl,
+         opencl::words_cl, opencl::belief_propagation_values_cl, opencl::belief_propagation_levels_cl,
          opencl::belief_propagation_decision_cl, opencl::belief_propagation_messages_cl},
         levels_options());
     add_up_ = messages_program_.kernel("add_up");
@@ -165,13 +165,13 @@ class Opencl final : public opencl::Plan {
 
   void prepare_tiles() {
     find_labels_ = messages_program_.kernel("find_labels");
-    tiles_program_ =
-        opencl::Program(context(),
-                        {opencl::refine_types_cl, opencl::refine_decision_cl,
-                         opencl::belief_propagation_types_cl, opencl::belief_propagation_values_cl,
-                         opencl::belief_propagation_decision_cl, opencl::belief_propagation_tiles_cl},
-                        {define("PROCESSOR", is_processor() ? 1 : 0), define("BITS", 8),
-                         define("PIXELS", tile_rows() * row_pixels), define("ITEMS", items_that_open())});
+    tiles_program_ = opencl::Program(
+        context(),
+        {opencl::refine_types_cl, opencl::refine_decision_cl, opencl::belief_propagation_types_cl,
+         opencl::words_cl, opencl::belief_propagation_values_cl, opencl::belief_propagation_decision_cl,
+         opencl::belief_propagation_tiles_cl},
+        {define("PROCESSOR", is_processor() ? 1 : 0), define("BITS", 8),
+         define("PIXELS", tile_rows() * row_pixels), define("ITEMS", items_that_open())});
     find_candidates_ = tiles_program_.kernel("find_candidates");
     open_tiles_ = tiles_program_.kernel("open_tiles");
     update_tiles_ = tiles_program_.kernel("update_tiles");

@@ -3,27 +3,63 @@
 //
 // Specialised by the macros of opencl_levels.cl.
 
+// Stores the values of even and of odd pixels.
+INLINE void separate(Sums values, global Value* even, global Value* odd) {
+#if PROCESSOR
+  WidePixels pixels;
+  pixels.wide = values;
+  for (int i = 0; i < PIXELS / 2; ++i) {
+    even[i] = pixels.of[2 * i];
+    odd[i] = pixels.of[2 * i + 1];
+  }
+#elif BITS == 8
+  *(global ushort*)even = values.x | values.x >> 8;
+  *(global ushort*)odd = values.y | values.y >> 8;
+#else
+  *even = values & 0xFFFF;
+  *odd = values >> 16;
+#endif
+}
+
+// The word of the values of even and of odd pixels.
+INLINE Word joined(const global Value* even, const global Value* odd) {
+#if PROCESSOR
+  Pixels pixels;
+  for (int i = 0; i < PIXELS / 2; ++i) {
+    pixels.of[2 * i] = even[i];
+    pixels.of[2 * i + 1] = odd[i];
+  }
+  return pixels.word;
+#else
+  const uint first = *(const global ushort*)even, second = *(const global ushort*)odd;
+  return BITS == 8 ? bytes_of(first, second, 0x5140) : first | second << 16;
+#endif
+}
+
 // Data costs of a coarser level: sums over up to four children. In the rows of a colour, they have their
 // parent's column. A work item has PIXELS columns of the coarser level.
 kernel GROUP void add_up(global uchar* memory, OpenclLevel fine, OpenclLevel coarse) {
   const Place place = own_place(fine.width, coarse.height, fine.labels, 0);
   const int rows = min(2, fine.height - 2 * place.y);
-  Wide sums[PER_SHARE], least = USHRT_MAX;
+  Sums sums[PER_SHARE], least = all_sums(USHRT_MAX);
   FOR_LABELS(k, &place) {
     if (!has_label(&place, k)) continue;
-    sums[k] = 0;
+    sums[k] = all_sums(0);
     for (int row = 0; row < rows; ++row)
 #pragma unroll
       for (int colour = 0; colour < 2; ++colour)
-        sums[k] += TO_WIDE(load_word(data_at(memory, &fine, colour, 2 * place.y + row, place.group) +
-                                     (place.first_label + k) * fine.pitch));
-    least = lower_wide(least, sums[k]);
+      {
+        const Word costs = load_word(data_at(memory, &fine, colour, 2 * place.y + row, place.group) +
+                                     (place.first_label + k) * fine.pitch);
+        sums[k] += TO_SUMS(costs);
+      }
+    least = lower_sums(least, sums[k]);
   }
 #if SHARES > 1
-  local Wide shared[SHARES][GROUP_WORDS];
+  local Sums shared[SHARES][GROUP_WORDS];
   shared[get_local_id(1)][get_local_id(0)] = least;
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (int other = 0; other < SHARES; ++other) least = lower_wide(least, shared[other][get_local_id(0)]);
+  for (int other = 0; other < SHARES; ++other) least = lower_sums(least, shared[other][get_local_id(0)]);
 #endif
   if (!place.exists) return;
   global Value* to[2];
@@ -33,12 +69,7 @@ kernel GROUP void add_up(global uchar* memory, OpenclLevel fine, OpenclLevel coa
               place.first_label * coarse.pitch;
   FOR_LABELS(k, &place) {
     if (!has_label(&place, k)) continue;
-    WidePixels kept;
-    kept.wide = lower_wide(sums[k] - least, (Wide)(ushort)DATA_BOUND);
-    EACH for (int i = 0; i < PIXELS / 2; ++i) {
-      to[0][k * coarse.pitch + i] = kept.of[2 * i];
-      to[1][k * coarse.pitch + i] = kept.of[2 * i + 1];
-    }
+    separate(lower_sums(sums[k] - least, all_sums(DATA_BOUND)), to[0] + k * coarse.pitch, to[1] + k * coarse.pitch);
   }
 }
 
@@ -54,18 +85,14 @@ kernel GROUP void start(global uchar* memory, OpenclLevel level, OpenclLevel coa
   for (int k = 0; k < place.labels; ++k) {
 #pragma unroll
     for (int direction = 0; direction < DIRECTIONS; ++direction) {
-      Pixels message;
-      message.word = all_pixels(0);
+      Word message = all_pixels(0);
       if (coarser.width > 0) {
         const long at = (place.first_label + k) * coarser.pitch + place.group * (PIXELS / 2);
         const global Value* even = messages_at(memory, &coarser, row & 1, direction, row, 0) + at;
         const global Value* odd = messages_at(memory, &coarser, 1 - (row & 1), direction, row, 0) + at;
-        EACH for (int i = 0; i < PIXELS / 2; ++i) {
-          message.of[2 * i] = even[i];
-          message.of[2 * i + 1] = odd[i];
-        }
+        message = joined(even, odd);
       }
-      store_word(message.word & mask, messages_at(memory, &level, 0, direction, place.y, place.group) +
+      store_word(message & mask, messages_at(memory, &level, 0, direction, place.y, place.group) +
                                           (place.first_label + k) * level.pitch);
     }
   }
@@ -132,28 +159,28 @@ typedef struct {
 
 // The slope over the labels of a share; a steeper one has no effect.
 INLINE Values way(Values slope) {
-  return lower(slope, all_values(NOTHING / PER_SHARE)) * (ushort)PER_SHARE;
+  return lower(slope, all_values(NOTHING / PER_SHARE)) * PER_SHARE;
 }
 
 // The lowest values that the labels of the shares before allow at the last label before this share.
 INLINE Values carried_up(const local SharedMessages* shared, Values slope, int reach) {
   const int own = get_local_id(0), share = get_local_id(1);
-  Values carry = NOTHING;
+  Values carry = all_values(NOTHING);
   for (int other = max(0, share - reach); other < share; ++other)
-    carry = lower(carry + way(slope), TO_VALUES(shared->up[other][own]));
+    carry = lower_of_raised(carry, way(slope), TO_VALUES(shared->up[other][own]));
   return carry;
 }
 
 INLINE Values carried_down(const local SharedMessages* shared, Values slope, int reach) {
   const int own = get_local_id(0), share = get_local_id(1);
-  Values carry = NOTHING;
+  Values carry = all_values(NOTHING);
   for (int other = min(SHARES - 1, share + reach); other > share; --other)
-    carry = lower(carry + way(slope), TO_VALUES(shared->down[other][own]));
+    carry = lower_of_raised(carry, way(slope), TO_VALUES(shared->down[other][own]));
   return carry;
 }
 
 INLINE Values least_of_shares(const local SharedMessages* shared) {
-  Values least = NOTHING;
+  Values least = all_values(NOTHING);
   for (int other = 0; other < SHARES; ++other)
     least = lower(least, TO_VALUES(shared->least[other][get_local_id(0)]));
   return least;
@@ -189,7 +216,7 @@ kernel GROUP void update(global uchar* memory, OpenclLevel level, OpenclSmoothne
     for (int direction = 0; direction < DIRECTIONS; ++direction) {
       const Word h = has_label(&place, k) ? DIFFERENCE(belief, messages[direction]) : all_pixels(NOTHING);
       least[direction] = lower(least[direction], TO_VALUES(h));
-      reach[direction] = lower(raised(reach[direction], smoothness.slope[direction]), TO_VALUES(h));
+      reach[direction] = lower_of_raised(reach[direction], smoothness.slope[direction], TO_VALUES(h));
       KEPT(direction, k) = TO_WORD(reach[direction]);
     }
   }
@@ -207,10 +234,10 @@ kernel GROUP void update(global uchar* memory, OpenclLevel level, OpenclSmoothne
     Values up = carried_up(&shared[direction], slope, alike.reach), down = all_values(NOTHING);
     least[direction] = least_of_shares(&shared[direction]);
     EACH for (int k = 0; k < PER_SHARE; ++k) {
-      up = lower(up + slope, TO_VALUES(KEPT(direction, k)));
+      up = lower_of_raised(up, slope, TO_VALUES(KEPT(direction, k)));
       KEPT(direction, k) = TO_WORD(up);
     }
-    EACH for (int k = PER_SHARE - 1; k >= 0; --k) down = lower(down + slope, TO_VALUES(KEPT(direction, k)));
+    EACH for (int k = PER_SHARE - 1; k >= 0; --k) down = lower_of_raised(down, slope, TO_VALUES(KEPT(direction, k)));
     shared[direction].down[get_local_id(1)][get_local_id(0)] = TO_WORD(down);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -229,9 +256,9 @@ kernel GROUP void update(global uchar* memory, OpenclLevel level, OpenclSmoothne
     FOR_LABELS_DOWN(k, &place) {
       if (!has_label(&place, k)) continue;
       reach[direction] =
-          lower(raised(reach[direction], smoothness.slope[direction]), TO_VALUES(KEPT(direction, k)));
-      const Word message = TO_WORD(lower(reach[direction], highest) - least[direction]);
-      store_word(message & mask, to[direction] + k * level.pitch);
+          lower_of_raised(reach[direction], smoothness.slope[direction], TO_VALUES(KEPT(direction, k)));
+      const Values message = lower(reach[direction], highest) - least[direction];
+      store_word(TO_WORD(message) & mask, to[direction] + k * level.pitch);
     }
   }
 }

@@ -225,16 +225,45 @@ INLINE Values slope_over(Values slope, int labels) {
   const Wide product = TO_WIDE(slope) * (ushort)min(labels, BOUND + 1);
   return __builtin_convertvector(lower_wide(product, (Wide)(ushort)NOTHING), Values);
 #else
-  return slope * (ushort)min(labels, BOUND + 1);
+  return slope * (uint)min(labels, BOUND + 1);
 #endif
 }
 
-// One iteration: the messages of one colour, as in opencl_messages.cl. The part from below waits in its place.
+// What a slot has before an iteration.
+typedef struct {
+  int label;
+  Word belief, messages[DIRECTIONS];
+} Received;
+
+INLINE Received receive_slot(const Sources* sources, const Place* place, const Slot* links, int slot) {
+  Received received;
+  received.label = LABEL_OF(*links);
+  received.belief = receive(sources, place, slot, links, received.messages);
+  return received;
+}
+
+typedef struct {
+  int label;
+  Rows rows[DIRECTIONS];
+} Stored;
+
+INLINE Stored load_stored(const global ushort8* slots, const global uint* from, int slot) {
+  Stored stored;
+  stored.label = slots[slot].s0;
+#pragma unroll
+  for (int direction = 0; direction < DIRECTIONS; ++direction)
+    stored.rows[direction] = load_rows(from + slot * SLOT_WORDS + direction * TILE_SIDE);
+  return stored;
+}
+
+// One iteration: the messages of one colour, as in opencl_messages.cl. The part from below waits in its place. A GPU
+// loads a slot while it computes the one before, because compilers move no loads across stores.
 kernel void update_tiles(global uchar* memory, OpenclTiles tiles, OpenclSmoothness alike, int colour) {
   const Place place = own_place(&tiles, colour);
   if (!place.exists) return;
   const Sources sources = find_sources(memory, &tiles, &alike, &place);
-  const int count = slot_count(memory, &tiles, place.tile);
+  const int count = slot_count(memory, &tiles, place.tile), last = count - 1;
+  if (count == 0) return;
   const global ushort8* slots = slots_of(memory, &tiles, place.tile);
   global uint* to = messages_of(memory, &tiles, colour, place.tile, 0) + place.row;
   Values slope[DIRECTIONS], least[DIRECTIONS], reach[DIRECTIONS];
@@ -244,20 +273,23 @@ kernel void update_tiles(global uchar* memory, OpenclTiles tiles, OpenclSmoothne
     least[direction] = reach[direction] = all_values(NOTHING);
   }
   int previous = 0;
+  Slot links;
+  links.all = slots[0];
+  Received ahead = receive_slot(&sources, &place, &links, 0);
+  links.all = slots[min(1, last)];
   for (int slot = 0; slot < count; ++slot) {
-    Slot links;
-    Word messages[DIRECTIONS];
-    links.all = slots[slot];
-    const Word belief = receive(&sources, &place, slot, &links, messages);
+    const Received own = ahead;
+    if (slot < last || !PROCESSOR) ahead = receive_slot(&sources, &place, &links, min(slot + 1, last));
+    links.all = slots[min(slot + 2, last)];
 #pragma unroll
     for (int direction = 0; direction < DIRECTIONS; ++direction) {
-      const Values h = TO_VALUES(DIFFERENCE(belief, messages[direction]));
-      const Values way = slope_over(slope[direction], LABEL_OF(links) - previous);
+      const Values h = TO_VALUES(DIFFERENCE(own.belief, own.messages[direction]));
+      const Values way = slope_over(slope[direction], own.label - previous);
       least[direction] = lower(least[direction], h);
-      reach[direction] = lower(raised(reach[direction], way), h);
+      reach[direction] = lower_of_raised(reach[direction], way, h);
       *(global Rows*)(to + slot * SLOT_WORDS + direction * TILE_SIDE) = TO_ROWS(TO_WORD(reach[direction]));
     }
-    previous = LABEL_OF(links);
+    previous = own.label;
   }
   const Rows mask = inside_mask(&tiles, &place);
   Values highest[DIRECTIONS];
@@ -267,17 +299,18 @@ kernel void update_tiles(global uchar* memory, OpenclTiles tiles, OpenclSmoothne
     highest[direction] = raised(least[direction], TO_VALUES(FROM_ROWS(truncation)));
     reach[direction] = all_values(NOTHING);
   }
-  for (int slot = count - 1; slot >= 0; --slot) {
-    const int label = slots[slot].s0;
+  Stored stored_ahead = load_stored(slots, to, last);
+  for (int slot = last; slot >= 0; --slot) {
+    const Stored own = stored_ahead;
+    stored_ahead = load_stored(slots, to, max(slot - 1, 0));
 #pragma unroll
     for (int direction = 0; direction < DIRECTIONS; ++direction) {
-      global uint* at = to + slot * SLOT_WORDS + direction * TILE_SIDE;
-      const Values way = slope_over(slope[direction], previous - label);
-      reach[direction] = lower(raised(reach[direction], way), TO_VALUES(FROM_ROWS(load_rows(at))));
+      const Values way = slope_over(slope[direction], previous - own.label);
+      reach[direction] = lower_of_raised(reach[direction], way, TO_VALUES(FROM_ROWS(own.rows[direction])));
       const Values message = lower(reach[direction], highest[direction]) - least[direction];
-      *(global Rows*)at = TO_ROWS(TO_WORD(message)) & mask;
+      *(global Rows*)(to + slot * SLOT_WORDS + direction * TILE_SIDE) = TO_ROWS(TO_WORD(message)) & mask;
     }
-    previous = label;
+    previous = own.label;
   }
 }
 

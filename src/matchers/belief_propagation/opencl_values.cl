@@ -2,7 +2,7 @@
 // Values of neighbouring pixels of one colour in a row, in vectors, and where levels that consider all labels have
 // them.
 //
-// Specialised by PROCESSOR, BITS of a value (8, 16), PIXELS of a vector.
+// Specialised by PROCESSOR, BITS of a value (8, 16), PIXELS of a vector, and by the macros of words.cl.
 
 #define DIRECTIONS 4
 enum Direction { ABOVE, BELOW, LEFT, RIGHT };
@@ -19,7 +19,8 @@ typedef ushort Value;
 #endif
 #define DATA_BOUND (4 * BOUND + 1)
 
-// How values are stored (Word), compared and raised (Values), and summed or compared with labels (Wide).
+// How values are stored (Word), compared and raised (Values), summed (Sums), and compared with labels (Wide). On a GPU,
+// Values have 16 bits, two in a uint: those of a word of bytes are its even and its odd bytes.
 #if PROCESSOR
 // Compilers for processors are Clang, which has vectors longer than OpenCL's.
 #define VECTOR(type, count) type __attribute__((ext_vector_type(count)))
@@ -27,27 +28,33 @@ typedef VECTOR(Value, PIXELS) Word;
 typedef Word Unaligned __attribute__((aligned(1)));
 typedef Word Values;
 typedef VECTOR(ushort, PIXELS) Wide;
+typedef Wide Sums;
 #define SUM(a, b) ((a) + (b))
 #define DIFFERENCE(a, b) ((a) - (b))
 #define TO_VALUES(word) (word)
 #define TO_WORD(values) (values)
 #define TO_WIDE(word) __builtin_convertvector(word, Wide)
+#define TO_SUMS TO_WIDE
 #else
 typedef uint Word;
 #if BITS == 8
-typedef ushort4 Values;
-#define TO_VALUES(word) convert_ushort4(as_uchar4(word))
-#define TO_WORD(values) as_uint(convert_uchar4(values))
+typedef uint2 Values;
+typedef ushort4 Wide;
+#define TO_VALUES(word) ((uint2)(word, word >> 8) & 0x00FF00FFu)
+#define TO_WORD(values) ((values).x | (values).y << 8)
+#define TO_WIDE(word) convert_ushort4(as_uchar4(word))
 #else
-typedef ushort2 Values;
-#define TO_VALUES(word) as_ushort2(word)
-#define TO_WORD(values) as_uint(values)
+typedef uint Values;
+typedef ushort2 Wide;
+#define TO_VALUES(word) (word)
+#define TO_WORD(values) (values)
+#define TO_WIDE(word) as_ushort2(word)
 #endif
-typedef Values Wide;
+typedef Values Sums;
+#define TO_SUMS TO_VALUES
 // No pixel's sum exceeds its bits.
 #define SUM(a, b) ((a) + (b))
 #define DIFFERENCE(a, b) ((a) - (b))
-#define TO_WIDE(word) TO_VALUES(word)
 #endif
 
 typedef union {
@@ -63,8 +70,10 @@ typedef union {
 INLINE Values lower(Values a, Values b) {
 #if PROCESSOR
   return a < b ? a : b;
+#elif BITS == 8
+  return (uint2)(lower_halves(a.x, b.x), lower_halves(a.y, b.y));
 #else
-  return min(a, b);
+  return lower_halves(a, b);
 #endif
 }
 
@@ -85,8 +94,39 @@ INLINE Values raised(Values values, Values by) {
 #endif
 }
 
+// The lower of raised(a, by) and b.
+INLINE Values lower_of_raised(Values a, Values by, Values b) {
+#if PROCESSOR
+  return lower(raised(a, by), b);
+#elif BITS == 8
+  return (uint2)(lower_halves_of_sum(a.x, by.x, b.x), lower_halves_of_sum(a.y, by.y, b.y));
+#else
+  return lower_halves_of_sum(a, by, b);
+#endif
+}
+
 INLINE Values all_values(int value) {
+#if PROCESSOR
   return (Values)((Value)value);
+#else
+  return (Values)both_halves(value);
+#endif
+}
+
+INLINE Sums all_sums(int value) {
+#if PROCESSOR
+  return (Sums)((ushort)value);
+#else
+  return all_values(value);
+#endif
+}
+
+INLINE Sums lower_sums(Sums a, Sums b) {
+#if PROCESSOR
+  return a < b ? a : b;
+#else
+  return lower(a, b);
+#endif
 }
 
 INLINE Word all_pixels(int value) {

@@ -327,7 +327,9 @@ class Strips final : public OpenclPlan {
 
   void prepare_search() override {
     program_ = opencl::Program(
-        context(), {opencl::block_types_cl, opencl::block_decision_cl, opencl::block_strips_cl}, options());
+        context(),
+        {opencl::lanes_cl, opencl::block_types_cl, opencl::block_decision_cl, opencl::block_strips_cl},
+        options());
     find_best_ = program_.kernel("find_best");
     find_rivals_ = program_.kernel("find_rivals");
     decide_ = program_.kernel("decide");

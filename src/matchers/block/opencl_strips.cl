@@ -10,7 +10,7 @@
 //
 // Specialised by ROWS (a multiple of WINDOW), PACKED (sums of 16 bits, which share a word with those of the next
 // label), LABEL_BITS of a key, SHARES (work items of a group that share the labels of a strip), STRIDE of the
-// filtered images in words; and by the macros of opencl_decision.cl.
+// filtered images in words; and by the macros of lanes.cl and opencl_decision.cl.
 
 #define LANES 32
 #define COLUMNS 4
@@ -122,7 +122,7 @@ static void from_vector(uint4 vector, uint* of) {
 static Sums windows_of(const Sums* columns, local uint4* sums) {
   const int lane = get_local_id(0);
   sums[lane] = to_vector(columns->of);
-  barrier(CLK_LOCAL_MEM_FENCE);
+  wait_for_lanes();
   uint all[COLUMNS * (NEIGHBOURS + 1)];
   from_vector(to_vector(columns->of), all);
   UNROLLED
@@ -265,8 +265,9 @@ INLINE void search_strip(global uchar* memory, const OpenclImages* images, const
       sweep(memory, images, search, &strip, &shifts, &chunk, false, rivals, shared);
     else
       sweep(memory, images, search, &strip, &shifts, &chunk, true, rivals, shared);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    wait_for_lanes();
   }
+  barrier(CLK_LOCAL_MEM_FENCE);
   if (lane >= FULL_LANES) return;
   global uint* keys = (global uint*)(memory + (rivals ? images->rivals : images->keys[strip.side]));
   for (int i = get_local_id(1); i < ROWS * COLUMNS; i += SHARES) {

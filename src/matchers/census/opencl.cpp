@@ -160,7 +160,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
     describe_ = images_program_.kernel("describe");
     search_program_ = opencl::Program(
         context(),
-        {opencl::census_types_cl, opencl::census_search_cl,
+        {opencl::lanes_cl, opencl::census_types_cl, opencl::census_search_cl,
          device.is_processor ? opencl::census_tiles_cl : opencl::census_strips_cl},
         {define("WORDS", words()), define("PLANES", planes()), define("WITH_GRAY", with_gray() ? 1 : 0),
          define("WINDOW", parameters_.window),

@@ -2,13 +2,13 @@
 // The search of census matching on a GPU with OpenCL. A work item has a column of a strip of ROWS rows, and
 // takes labels in pairs, whose costs share a word, in 16 bits each. For a pair it goes down the strip, and
 // what the windows reach above and below: the sum of its column of the window is updated by the row that
-// enters and the row that leaves. Neighbouring columns are then added up in local memory. The second
-// dimension of a group shares out the labels of the same strip.
+// enters and the row that leaves. Neighbouring columns are then added up: between the lanes of a warp on NVIDIA's
+// GPUs, in local memory on others. The second dimension of a group shares out the labels of the same strip.
 //
 // Below the coarsest level, a strip is searched for the labels that any of its pixels wants; a pixel compares
 // only those that it wants itself.
 //
-// Specialised by ROWS (even, at most 32) and STRIDE of signatures, too.
+// Specialised by ROWS (even, at most 32) and STRIDE of signatures, too, and by the macros of lanes.cl.
 
 #define LANES 32
 #define COLUMNS (LANES - 2 * RADIUS)  // that have full windows
@@ -22,7 +22,9 @@
 #define PAIR_WORDS 32
 
 typedef struct {
+#if !NVIDIA
   uint sums[SHARES][PIXELS];  // column sums of a share's pair of labels
+#endif
   uint best[PIXELS];          // keys
   uint rivals[PIXELS];        // costs
   ushort before[PIXELS], after[PIXELS];
@@ -150,9 +152,9 @@ static uint pixel_cost(const uint* base, const global uint* other, uint truncati
   return cost;
 }
 
-// Stores the column sums of a label and the next one in local memory.
-static void sum_columns(const global uchar* memory, const OpenclSearch* search, const Strip* strip,
-                        const BaseColumn* base, int label, local uint* sums) {
+// Finds the sums over the columns of a label and the next one, row by row.
+INLINE void sum_columns(const global uchar* memory, const OpenclSearch* search, const Strip* strip,
+                        const BaseColumn* base, int label, uint* sums) {
   const int first = strip->x - RADIUS;
   const uint truncation = search->ad_truncation;
   const int low_x = other_column(first, search->lowest + label, strip->side);
@@ -167,17 +169,52 @@ static void sum_columns(const global uchar* memory, const OpenclSearch* search, 
     if (row >= WINDOW) sum -= ring[row % WINDOW];
     sum += costs;
     ring[row % WINDOW] = costs;
-    if (row >= 2 * RADIUS) sums[pixel_of(row - 2 * RADIUS)] = sum;
+    if (row >= 2 * RADIUS) sums[row - 2 * RADIUS] = sum;
     low += PLANES * STRIDE, high += PLANES * STRIDE;
   }
 }
 
-static uint sum_of_window(const local uint* sums, int row) {
-  uint sum = 0;
+#if NVIDIA
+
+// The sum of the values of as many lanes as a window has columns, from this one on.
+INLINE uint sum_of_lanes(uint value) {
+  uint sum = 0, span = value;  // `span` is a sum of `step` lanes
+  int reach = 0;
   UNROLLED
-  for (int i = 0; i < WINDOW; ++i) sum += sums[pixel_of(row) + i];
+  for (int step = 1; step <= WINDOW; step *= 2) {
+    if ((WINDOW & step) != 0) {
+      sum += reach == 0 ? span : from_lane_after(span, reach);
+      reach += step;
+    }
+    if (2 * step <= WINDOW) span += from_lane_after(span, step);
+  }
   return sum;
 }
+
+// Adds up neighbouring columns to windows.
+INLINE void add_columns(uint* sums, local Shared* shared) {
+  UNROLLED
+  for (int row = 0; row < ROWS; ++row) sums[row] = sum_of_lanes(sums[row]);
+}
+
+#else
+
+INLINE void add_columns(uint* sums, local Shared* shared) {
+  local uint* columns = shared->sums[get_local_id(1)];
+  UNROLLED
+  for (int row = 0; row < ROWS; ++row) columns[pixel_of(row)] = sums[row];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (get_local_id(0) < COLUMNS) {
+    UNROLLED
+    for (int row = 0; row < ROWS; ++row) {
+      UNROLLED
+      for (int i = 1; i < WINDOW; ++i) sums[row] += columns[pixel_of(row) + i];
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+#endif
 
 static void add_pair(local Shared* shared, int label, int first) {
   const int pair = (label - first) / 2;
@@ -221,7 +258,6 @@ INLINE void sweep(const global uchar* memory, const OpenclSearch* search, const 
   const int share = get_local_id(1);
   const int first = compares ? max(shared->first - 1, 0) : shared->first;
   const int end = compares ? min(shared->end + 1, search->labels) : shared->end;
-  local uint* sums = shared->sums[share];
   uint best[ROWS];
   UNROLLED
   for (int row = 0; row < ROWS; ++row) best[row] = NO_KEY;
@@ -233,14 +269,15 @@ INLINE void sweep(const global uchar* memory, const OpenclSearch* search, const 
   for (int pair = first; pair < end; pair += 2 * SHARES) {
     const int label = pair + 2 * share;
     const bool needed = label < end && (!compares || rivals || has_pair(shared, label, first));
+    uint sums[ROWS];
     if (needed) sum_columns(memory, search, strip, base, label, sums);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    if (needed || !NVIDIA) add_columns(sums, shared);
     const uint low = needed ? candidates(memory, search, strip, label) : 0;
     const uint high = needed ? candidates(memory, search, strip, label + 1) : 0;
     if ((low | high) != 0) {
       UNROLLED
       for (int row = 0; row < ROWS; ++row) {
-        const uint sum = sum_of_window(sums, row);
+        const uint sum = sums[row];
         const bool has_low = (low >> row & 1) != 0, has_high = (high >> row & 1) != 0;
         if (compares) {
           if (has_low) compare_with_best(shared, wanted, row, label, sum & 0xFFFF);
@@ -252,7 +289,6 @@ INLINE void sweep(const global uchar* memory, const OpenclSearch* search, const 
           best[row] = min(best[row], (sum & 0xFFFF0000u) | (uint)(label + 1));
       }
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
   }
   UNROLLED
   for (int row = 0; row < ROWS; ++row)

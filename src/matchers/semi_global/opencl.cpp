@@ -2,6 +2,7 @@
 // Semi-global matching on OpenCL: volumes of data costs and of each path's costs, in bytes where they fit.
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,7 @@ class Opencl final : public opencl::Plan {
   bool checks_both() const { return parameters_.refine.left_right_check; }
   bool matches_right() const { return checks_both() && parameters_.right_map == RightMap::match; }
   bool takes_right_from_sums() const { return checks_both() && !matches_right(); }
+  bool has_edges() const { return parameters_.edge_contrast > 0; }
   int bits() const { return model_.fits_bytes() ? 8 : 16; }
   // A multiple of the alignment of all loads.
   std::size_t volume_bytes() const {
@@ -77,9 +79,11 @@ class Opencl final : public opencl::Plan {
   int pixels_at_once() const { return is_processor() || dealing_.per_lane > 16 ? 1 : 4; }
   int chains_at_once() const { return std::clamp(2048 / dealing_.per_lane, 4, 16); }
 
-  // Work items of a group. The lanes that follow a chain wait for each other at each pixel.
+  // Work items of a group. The lanes that follow a chain wait for each other at each pixel: on NVIDIA's GPUs for their
+  // warp, on others for the group.
+  bool is_nvidia() const { return context().info().nvidia_capability > 0; }
   std::size_t items_of_group() const { return is_processor() ? 1 : 128; }
-  std::size_t items_that_follow() const { return is_processor() ? 1 : 32; }
+  std::size_t items_that_follow() const { return is_processor() ? 1 : is_nvidia() ? 128 : 32; }
 
   // Preparation
 
@@ -97,21 +101,25 @@ class Opencl final : public opencl::Plan {
     Options of_costs = images_.options();
     of_costs.push_back(define("PIXELS", pixels_at_once()));
     of_costs.push_back(define("COLUMNS", columns_at_once));
+    of_costs.push_back(define("PROPORTIONAL", images_.cost_of_a_bit() > 0 ? 1 : 0));
     cost_program_ =
-        program({opencl::data_cost_types_cl, opencl::data_cost_features_cl, opencl::data_cost_costs_cl,
-                 opencl::semi_global_types_cl, opencl::semi_global_values_cl, opencl::semi_global_costs_cl},
+        program({opencl::words_cl, opencl::lanes_cl, opencl::data_cost_types_cl,
+                 opencl::data_cost_features_cl, opencl::data_cost_costs_cl, opencl::semi_global_types_cl,
+                 opencl::semi_global_values_cl, opencl::semi_global_costs_cl},
                 items_of_group(), of_costs);
     find_costs_ = cost_program_.kernel("find_costs");
     add_window_ = cost_program_.kernel("add_window");
-    path_program_ =
-        program({opencl::semi_global_types_cl, opencl::semi_global_values_cl, opencl::semi_global_paths_cl},
-                items_that_follow(), {define("CHAINS", chains_at_once()), define("AHEAD", 4)});
+    path_program_ = program(
+        {opencl::words_cl, opencl::lanes_cl, opencl::semi_global_types_cl, opencl::semi_global_values_cl,
+         opencl::semi_global_paths_cl},
+        items_that_follow(),
+        {define("EDGES", has_edges() ? 1 : 0), define("CHAINS", chains_at_once()), define("AHEAD", 8)});
     follow_ = path_program_.kernel("follow");
     follow_beside_ = path_program_.kernel(is_processor() ? "follow_beside" : "follow_front");
     decide_program_ =
-        program({opencl::refine_types_cl, opencl::refine_decision_cl, opencl::semi_global_types_cl,
-                 opencl::semi_global_values_cl, opencl::semi_global_decide_cl},
-                items_of_group(), {define("SEGMENT", segment_pixels())});
+        program({opencl::words_cl, opencl::lanes_cl, opencl::refine_types_cl, opencl::refine_decision_cl,
+                 opencl::semi_global_types_cl, opencl::semi_global_values_cl, opencl::semi_global_decide_cl},
+                items_of_group(), {define("PATHS", parameters_.paths), define("SEGMENT", segment_pixels())});
     decide_ = decide_program_.kernel("decide");
     write_right_ = decide_program_.kernel("write_right");
     const std::vector<cl_ushort> jumps(model_.large_jumps.begin(), model_.large_jumps.end());
@@ -145,8 +153,7 @@ class Opencl final : public opencl::Plan {
     if (parameters_.aggregation == Aggregation::mgm)
       follow_beside();
     else
-      follow_.launch(queue(), {groups_of_chains(), size(parameters_.paths)}, {items_that_follow()}, memory(),
-                     volumes_, paths());
+      follow();
     finish("paths", "right_paths");
     decide_.launch(queue(), {is_processor() ? 1 : groups_for(width(), size(segment_pixels())), height()},
                    {items_of_group()}, memory(), volumes_, sums(to, mirrored), to);
@@ -167,6 +174,26 @@ class Opencl final : public opencl::Plan {
     add_window_.launch(queue(),
                        is_processor() ? Shape{groups_for(width(), columns_at_once)} : groups_of_pixels(1),
                        {items_of_group()}, memory(), volumes_, rows, costs, reach, along_columns);
+  }
+
+  // Where the paths that lead downwards occupy a GPU, those that lead upwards are launched after them: so
+  // paths that run at the same time read the same data costs, which are still in the cache.
+  void follow() {
+    const std::span<const Step> steps = steps_of(parameters_.paths);
+    const auto end = std::find_if(steps.begin(), steps.end(), [](Step step) { return step.y < 0; });
+    const int all = parameters_.paths, first = static_cast<int>(end - steps.begin());
+    const auto downwards =
+        static_cast<int>(std::count_if(steps.begin(), end, [](Step step) { return step.y > 0; }));
+    constexpr int items_a_unit = 320;
+    const bool apart = !is_processor() && downwards * volumes_.width * dealing_.lanes >=
+                                              items_a_unit * static_cast<int>(context().info().compute_units);
+    follow(0, apart ? first : all);
+    if (apart && first < all) follow(first, all - first);
+  }
+
+  void follow(cl_int first, int count) {
+    follow_.launch(queue(), {groups_of_chains(), size(count)}, {items_that_follow()}, memory(), volumes_,
+                   paths(), first);
   }
 
   void follow_beside() {
@@ -217,7 +244,6 @@ class Opencl final : public opencl::Plan {
     }
     paths.small_jump = parameters_.small_jump;
     paths.large_jump = parameters_.large_jump;
-    paths.has_edges = parameters_.edge_contrast > 0 ? 1 : 0;
     paths.large_jumps = large_jumps_;
     paths.gray = images_.inputs().gray;
     paths.gray_stride = images_.inputs().stride;
@@ -227,8 +253,7 @@ class Opencl final : public opencl::Plan {
   OpenclSums sums(const OpenclDecision& to, bool mirrored) const {
     const cl_int uniqueness = mirrored ? 0 : parameters_.uniqueness;
     const bool wants_rival = to.confidence >= 0 || to.min_confidence > 0 || uniqueness > 0;
-    return {.paths = parameters_.paths,
-            .wants_rival = wants_rival ? 1 : 0,
+    return {.wants_rival = wants_rival ? 1 : 0,
             .uniqueness = uniqueness,
             .right = lowest_of_right_,
             .only_winners = parameters_.right_map == RightMap::winners ? 1 : 0};

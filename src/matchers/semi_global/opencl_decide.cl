@@ -2,17 +2,18 @@
 // From path costs to disparities. A group adds up the path costs of neighbours in a row, decides, and offers their
 // sums, or what they have decided, to the right pixels that labels lead to. On a processor, a work item has a row.
 //
-// Specialised by SEGMENT (pixels of a group whose sums it keeps), and by the macros of opencl_values.cl.
+// Specialised by PATHS, SEGMENT (pixels of a group whose sums it keeps), and by the macros of opencl_values.cl.
 
 // Higher than all sums.
 #define NONE 0xFFFF
 
-INLINE void add_up_paths(global uchar* memory, const OpenclVolumes* volumes, int paths, long pixel,
-                         Word* sums) {
+#if PROCESSOR
+
+INLINE void add_up_paths(global uchar* memory, const OpenclVolumes* volumes, long pixel, Word* sums) {
   FOR_WORDS(k) {
-    sums[k] = all_of(0);
+    sums[k] = 0;
   }
-  for (int path = 0; path < paths; ++path) {
+  for (int path = 0; path < PATHS; ++path) {
     Word costs[WORDS];
     load(costs_at(memory, volumes->paths + path * volumes->path_bytes, pixel), costs);
     FOR_WORDS(k) {
@@ -20,6 +21,51 @@ INLINE void add_up_paths(global uchar* memory, const OpenclVolumes* volumes, int
     }
   }
 }
+
+// Keeps the sums of a lane.
+INLINE void keep(const Word* sums, bool is_matched, local ushort* kept) {
+  FOR_LABELS(k) {
+    kept[k] = is_matched ? sums[k] : NONE;
+  }
+}
+
+#else
+
+// Paths whose costs are on their way together.
+#define AT_ONCE (VALUES <= 4 ? 8 : 4)
+
+INLINE void add_up_paths(global uchar* memory, const OpenclVolumes* volumes, long pixel, Word* sums) {
+  FOR_WORDS(k) {
+    sums[k] = 0;
+  }
+  EACH for (int first = 0; first < PATHS; first += AT_ONCE) {
+    Value loaded[AT_ONCE][VALUES];
+    EACH for (int i = 0; i < AT_ONCE; ++i) {
+      if (first + i < PATHS)
+        load_values(costs_at(memory, volumes->paths + (first + i) * volumes->path_bytes, pixel), loaded[i]);
+    }
+    EACH for (int i = 0; i < AT_ONCE; ++i) {
+      if (first + i >= PATHS) continue;
+      Word costs[WORDS];
+      unpack(loaded[i], costs);
+      FOR_WORDS(k) {
+        sums[k] += costs[k];
+      }
+    }
+  }
+}
+
+// Keeps the sums of a lane.
+INLINE void keep(const Word* sums, bool is_matched, local ushort* kept) {
+  const uint none = both_halves(NONE);
+  local uint* to = (local uint*)(kept + first_label());
+  EACH for (int k = 0; k < WORDS; k += 2) {
+    to[k / 2] = is_matched ? bytes_of(sums[k], sums[k + 1], 0x5410) : none;
+    to[(k + WORDS) / 2] = is_matched ? bytes_of(sums[k], sums[k + 1], 0x7632) : none;
+  }
+}
+
+#endif
 
 // The lowest sum, and in the lower half its label: ties go to the lowest label.
 INLINE uint find_best(const Word* sums, int labels) {
@@ -70,12 +116,11 @@ INLINE void offer(global uint* right, int x, int width, uint offered) {
 INLINE uint decide_pixel(global uchar* memory, const OpenclVolumes* volumes, const OpenclSums* sums,
                          const OpenclDecision* to, int x, int y, bool writes, local uint (*shared)[GROUP],
                          local ushort* kept) {
-  Word own[WORDS];
-  add_up_paths(memory, volumes, sums->paths, (long)y * volumes->width + x, own);
   const bool is_matched = memory[to->before + y * to->before_stride + x] == MATCHED;
-  FOR_LABELS(k) {
-    kept[first_label() + k] = is_matched ? cost_of_label(own, k) : NONE;
-  }
+  Word own[WORDS];
+  add_up_paths(memory, volumes, (long)y * volumes->width + x, own);
+  keep(own, is_matched, kept);
+  wait_for_lanes();
   uint best = find_best(own, volumes->labels), rival = NONE;
   OVER_LANES(min, best, shared[0])
   const int label = best & 0xFFFF;
@@ -118,27 +163,28 @@ kernel EACH_OF_GROUP void decide(global uchar* memory, OpenclVolumes volumes, Op
 
 #else
 
+// Sums between neighbours are in different banks.
+#define KEPT_PITCH (PITCH + 2)
+
 // The sums of the group that lead to the same right pixel lie on a diagonal. `first_right`: the right pixel of the
 // first pixel and the last label.
 INLINE void offer_sums(global uint* right, const OpenclVolumes* volumes, int pixels, int first_right,
-                       local ushort (*kept)[PITCH + 2]) {
-  const int labels = volumes->labels;
-  for (int i = get_local_id(0); i < pixels + labels - 1; i += GROUP) {
-    const int first = max(0, i - (labels - 1)), end = min(pixels, i + 1);
+                       local ushort (*kept)[KEPT_PITCH]) {
+  const int last = volumes->labels - 1;
+  for (int i = get_local_id(0); i < pixels + last; i += GROUP) {
+    const int first = max(0, i - last), count = min(pixels, i + 1) - first, label = first + last - i;
+    const local ushort* sum = kept[first] + label;
     uint best = ~0u;
-    for (int p = first; p < end; ++p) {
-      const uint label = p + labels - 1 - i;
-      best = min(best, (uint)kept[p][label] << 16 | label);
-    }
-    if (best < (uint)NONE << 16) offer(right, first_right + i, volumes->width, best);
+#pragma unroll 8
+    for (int p = 0; p < count; ++p) best = min(best, (uint)sum[p * (KEPT_PITCH + 1)] << 16 | (uint)p);
+    if (best < (uint)NONE << 16) offer(right, first_right + i, volumes->width, best + label);
   }
 }
 
 // Groups: x = segments of a row, y = rows.
 kernel EACH_OF_GROUP void decide(global uchar* memory, OpenclVolumes volumes, OpenclSums sums,
                                  OpenclDecision to) {
-  // Sums between neighbours are in different banks.
-  local ushort kept[SEGMENT][PITCH + 2];
+  local ushort kept[SEGMENT][KEPT_PITCH] __attribute__((aligned(4)));
   local uint shared[2][GROUP];
   const int y = get_group_id(1), width = volumes.width, first_x = SEGMENT * get_group_id(0),
             pixels = min(SEGMENT, width - first_x);
@@ -149,9 +195,10 @@ kernel EACH_OF_GROUP void decide(global uchar* memory, OpenclVolumes volumes, Op
         decide_pixel(memory, &volumes, &sums, &to, x, y, p < pixels, shared, kept[min(p, pixels - 1)]);
     if (sums.right >= 0 && sums.only_winners && best != ~0u && p < pixels && own_lane() == 0)
       offer(right, x - to.min_disparity - (int)(best & 0xFFFF), width, best);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    if (!NVIDIA) barrier(CLK_LOCAL_MEM_FENCE);
   }
   if (sums.right < 0 || sums.only_winners) return;
+  barrier(CLK_LOCAL_MEM_FENCE);
   offer_sums(right, &volumes, pixels, first_x - to.min_disparity - (volumes.labels - 1), kept);
 }
 

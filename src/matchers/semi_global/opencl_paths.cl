@@ -10,8 +10,8 @@
 // front: a diagonal, row or column of pixels that do not depend on each other, where the fronts before it are done. On a
 // processor, a work item finds those of a direction, pixel by pixel.
 //
-// Specialised by CHAINS, AHEAD (pixels whose data costs a GPU loads before they are needed), and by the macros of
-// opencl_values.cl.
+// Specialised by EDGES (0 = the same P2 everywhere), CHAINS, AHEAD (pixels whose data costs a GPU loads before they are
+// needed, even), and by the macros of opencl_values.cl.
 
 // Higher than all path costs.
 #define NOTHING 0x7FFF
@@ -19,8 +19,42 @@
 // Path costs of the last pixel of a chain, between those of the labels before and after each lane's.
 typedef struct {
   Word of[WORDS + 2];
-  ushort least;
+  Word least;  // in all values of the word
 } Path;
+
+INLINE int gray_at(const global uchar* memory, const OpenclPaths* paths, int x, int y) {
+  return ((const global ushort*)(memory + paths->gray))[y * paths->gray_stride + x];
+}
+
+// P2 to a pixel; 0 where a path begins: then the last pixel brings nothing.
+INLINE Word large_jump(const global uchar* memory, const OpenclPaths* paths, bool is_first, int gray, int gray_before) {
+  if (is_first) return 0;
+  if (!EDGES) return all_of(paths->large_jump);
+  return all_of(((const global ushort*)(memory + paths->large_jumps))[(abs(gray - gray_before) + 128) / 256]);
+}
+
+INLINE Word least_word(const Word* words) {
+  Word least = all_of(NOTHING);
+  EACH for (int k = 0; k < WORDS; k += 2) least = lower(least, lower(words[k], words[k + 1]));
+  return least;
+}
+
+// L of the next pixel, from its data costs; but those beyond a lane's labels, and the least of all lanes.
+INLINE void find_next(const Path* last, const Word* costs, int small_jump, Word large_jump, Path* next) {
+  const Word small = all_of(small_jump), capped = last->least + large_jump;
+  FOR_WORDS(k) {
+    const Word aside = lower_of_sum(lower(last->of[k], last->of[k + 2]), small, last->of[k + 1]);
+    next->of[k + 1] = lower(aside, capped) - last->least + costs[k];
+  }
+  next->least = least_word(next->of + 1);
+}
+
+// What the lanes of a chain tell each other. Aligned for wide loads.
+typedef struct {
+  Word least[LANES], first[LANES], last[LANES];
+} __attribute__((aligned(16))) Ends;
+
+#if PROCESSOR
 
 // A pixel of a chain.
 typedef struct {
@@ -53,45 +87,6 @@ INLINE Place first_place(const OpenclVolumes* volumes, const Way* way, int chain
   place.is_first = true;
   return place;
 }
-
-INLINE int gray_at(const global uchar* memory, const OpenclPaths* paths, int x, int y) {
-  return ((const global ushort*)(memory + paths->gray))[y * paths->gray_stride + x];
-}
-
-// P2 to a pixel; 0 where a path begins: then the last pixel brings nothing.
-INLINE ushort large_jump(const global uchar* memory, const OpenclPaths* paths, bool is_first, int gray,
-                         int gray_before) {
-  if (is_first) return 0;
-  if (!paths->has_edges) return paths->large_jump;
-  return ((const global ushort*)(memory + paths->large_jumps))[(abs(gray - gray_before) + 128) / 256];
-}
-
-INLINE ushort least_of(Word lowest) {
-#if PROCESSOR
-  return lowest;
-#else
-  return min(lowest.x, lowest.y);
-#endif
-}
-
-// L of the next pixel, from its data costs; but those beyond a lane's labels.
-INLINE void find_next(const Path* last, const Word* costs, int small_jump, ushort large_jump, Path* next) {
-  const Word small = all_of(small_jump), capped = all_of(last->least + large_jump), least = all_of(last->least);
-  Word lowest = all_of(NOTHING);
-  FOR_WORDS(k) {
-    const Word aside = lower(last->of[k], last->of[k + 2]) + small;
-    next->of[k + 1] = lower(lower(aside, last->of[k + 1]), capped) - least + costs[k];
-    lowest = lower(lowest, next->of[k + 1]);
-  }
-  next->least = least_of(lowest);
-}
-
-// What the lanes of a chain tell each other. Aligned for wide loads.
-typedef struct {
-  ushort least[LANES], first[LANES], last[LANES];
-} __attribute__((aligned(16))) Ends;
-
-#if PROCESSOR
 
 // All labels are in one lane.
 INLINE void exchange_ends(local Ends* ends, Path* path) {
@@ -131,8 +126,8 @@ INLINE void follow_chains(global uchar* memory, const OpenclVolumes* volumes, co
 }
 
 // Groups: x = CHAINS chains, y = paths.
-kernel EACH_OF_GROUP void follow(global uchar* memory, OpenclVolumes volumes, OpenclPaths paths) {
-  const int path = get_group_id(1), first = CHAINS * get_group_id(0);
+kernel EACH_OF_GROUP void follow(global uchar* memory, OpenclVolumes volumes, OpenclPaths paths, int first_path) {
+  const int path = first_path + (int)get_group_id(1), first = CHAINS * get_group_id(0);
   const Way way = {paths.x[path], paths.y[path], volumes.width};
   const int chains = min(CHAINS, (way.y == 0 ? volumes.height : volumes.width) - first);
   const long out = volumes.paths + path * volumes.path_bytes;
@@ -144,17 +139,88 @@ kernel EACH_OF_GROUP void follow(global uchar* memory, OpenclVolumes volumes, Op
 
 #else
 
+// Completes a lane's path costs by those of other lanes.
 INLINE void exchange_ends(local Ends* ends, Path* path) {
   const int lane = own_lane();
+#if NVIDIA
+  Word below = from_lane_before(path->of[WORDS], 1), above = from_lane_after(path->of[1], 1);
+  OVER_LANES(lower, path->least, ends)
+#else
   ends->least[lane] = path->least;
-  ends->first[lane] = path->of[1].x;
-  ends->last[lane] = path->of[WORDS].y;
+  ends->first[lane] = path->of[1];
+  ends->last[lane] = path->of[WORDS];
   barrier(CLK_LOCAL_MEM_FENCE);
-  EACH for (int i = 0; i < LANES; ++i) path->least = min(path->least, ends->least[i]);
-  const ushort below = lane > 0 ? ends->last[lane - 1] : NOTHING,
-               above = lane + 1 < LANES ? ends->first[lane + 1] : NOTHING;
-  path->of[0] = (ushort2)(below, path->of[WORDS].x);
-  path->of[WORDS + 1] = (ushort2)(path->of[1].y, above);
+  EACH for (int i = 0; i < LANES; ++i) path->least = lower(path->least, ends->least[i]);
+  Word below = ends->last[max(lane - 1, 0)], above = ends->first[min(lane + 1, LANES - 1)];
+#endif
+  if (lane == 0) below = all_of(NOTHING);
+  if (lane == LANES - 1) above = all_of(NOTHING);
+  path->of[0] = bytes_of(below, path->of[WORDS], 0x5432);
+  path->of[WORDS + 1] = bytes_of(path->of[1], above, 0x5432);
+  path->least = lower(path->least, swapped_halves(path->least));
+}
+
+// A pixel of a chain.
+typedef struct {
+  long costs;     // element of a volume: a lane's costs
+  int gray;       // element of the gray image
+  int to_go;      // pixels until a diagonal path leaves the image
+  bool is_first;  // of a path
+} Place;
+
+// How chains go on.
+typedef struct {
+  long costs;            // to the next pixel
+  int gray;
+  long costs_back;       // and to the other side of the image, where a diagonal path leaves it
+  int gray_back, width;
+} Way;
+
+INLINE void advance(Place* place, const Way* way, bool is_diagonal) {
+  place->costs += way->costs;
+  place->gray += way->gray;
+  place->is_first = is_diagonal && --place->to_go == 0;
+  if (!place->is_first) return;
+  place->costs -= way->costs_back;
+  place->gray -= way->gray_back;
+  place->to_go = way->width;
+}
+
+// A chain of pixels. Lanes beyond the last one repeat it, and do not store.
+typedef struct {
+  Way way;
+  Place first;
+  int length;
+  bool exists;
+  const global Value* costs;
+  const global ushort* gray;
+  global Value* out;
+} Chain;
+
+INLINE Chain find_chain(global uchar* memory, const OpenclVolumes* volumes, const OpenclPaths* paths, int path,
+                        int index) {
+  const int step_x = paths->x[path], step_y = paths->y[path], width = volumes->width, height = volumes->height;
+  const int chains = step_y == 0 ? height : width, shown = min(index, chains - 1);
+  const int x = step_y != 0 ? shown : step_x > 0 ? 0 : width - 1,
+            y = step_y == 0 ? shown : step_y > 0 ? 0 : height - 1;
+  const long pixel = LANES * VALUES;
+  const int stride = paths->gray_stride;
+  Chain chain;
+  chain.way.costs = (step_y * width + step_x) * pixel;
+  chain.way.gray = step_y * stride + step_x;
+  chain.way.costs_back = step_x * width * pixel;
+  chain.way.gray_back = step_x * width;
+  chain.way.width = width;
+  chain.first.costs = ((long)y * width + x) * pixel + own_lane() * VALUES;
+  chain.first.gray = y * stride + x;
+  chain.first.to_go = step_x > 0 ? width - x : x + 1;
+  chain.first.is_first = true;
+  chain.length = step_y == 0 ? width : height;
+  chain.exists = index < chains;
+  chain.costs = (const global Value*)(memory + volumes->costs);
+  chain.gray = (const global ushort*)(memory + paths->gray);
+  chain.out = (global Value*)(memory + volumes->paths + path * volumes->path_bytes);
+  return chain;
 }
 
 // What a step of a chain reads.
@@ -163,48 +229,76 @@ typedef struct {
   int gray;
 } Input;
 
-INLINE Input load_input(global uchar* memory, const OpenclVolumes* volumes, const OpenclPaths* paths,
-                        const Place* place) {
+INLINE Input load_input(const Chain* chain, const Place* place) {
   Input input;
-  load_values(costs_at(memory, volumes->costs, place->pixel), input.costs);
-  input.gray = paths->has_edges ? gray_at(memory, paths, place->x, place->y) : 0;
+  load_values(chain->costs + place->costs, input.costs);
+  input.gray = EDGES ? chain->gray[place->gray] : 0;
   return input;
 }
 
-// Groups: x = GROUP / LANES chains, y = paths. Lanes beyond the last chain repeat it, and do not store.
-kernel EACH_OF_GROUP void follow(global uchar* memory, OpenclVolumes volumes, OpenclPaths paths) {
-  local Ends ends[2][GROUP / LANES];
-  const int number = get_group_id(1), of_group = get_local_id(0) / LANES,
-            chain = get_group_id(0) * (GROUP / LANES) + of_group;
-  const Way way = {paths.x[number], paths.y[number], volumes.width};
-  const int chains = way.y == 0 ? volumes.height : volumes.width,
-            length = way.y == 0 ? volumes.width : volumes.height;
-  if (chain - of_group >= chains) return;
-  const long out = volumes.paths + number * volumes.path_bytes;
-  Place here = first_place(&volumes, &way, min(chain, chains - 1)), next = here;
-  Input ahead[AHEAD];
+// A chain that is being followed.
+typedef struct {
+  Place here, to_load;
+  Input ahead[AHEAD];  // that of pixel i is number i % AHEAD
+  Path path;
+  Word jump;  // P2 to the next pixel
+} Walk;
+
+// `number`: of the pixel, modulo AHEAD; `loads`: whether there is a pixel AHEAD later.
+INLINE void follow_to_next(const global uchar* memory, const OpenclPaths* paths, const Chain* chain, bool is_diagonal,
+                           int number, bool loads, local Ends* ends, Walk* walk) {
+  Word costs[WORDS];
+  unpack(walk->ahead[number].costs, costs);
+  const int gray = walk->ahead[number].gray;
+  if (loads) {
+    walk->ahead[number] = load_input(chain, &walk->to_load);
+    advance(&walk->to_load, &chain->way, is_diagonal);
+  }
+  const Word jump = walk->here.is_first ? 0 : walk->jump;
+  // Loaded a step before it is needed.
+  walk->jump = large_jump(memory, paths, false, walk->ahead[(number + 1) % AHEAD].gray, gray);
+  Path next;
+  find_next(&walk->path, costs, paths->small_jump, jump, &next);
+  if (chain->exists) stream(next.of + 1, chain->out + walk->here.costs);
+  exchange_ends(ends, &next);
+  walk->path = next;
+  advance(&walk->here, &chain->way, is_diagonal);
+}
+
+// `ends`: of the group's chains, twice.
+INLINE void follow_chain(const global uchar* memory, const OpenclPaths* paths, const Chain* chain, bool is_diagonal,
+                         local Ends (*ends)[GROUP / LANES]) {
+  const int of_group = get_local_id(0) / LANES, length = chain->length;
+  Walk walk = {chain->first, chain->first};
   EACH for (int i = 0; i < AHEAD; ++i) {
-    ahead[i] = load_input(memory, &volumes, &paths, &next);
-    if (i + 1 < length) advance(&next, &way);
+    walk.ahead[i] = load_input(chain, &walk.to_load);
+    if (i + 1 < length) advance(&walk.to_load, &chain->way, is_diagonal);
   }
-  Path path = {{0}, 0};
-  int gray = 0;
-  for (int i = 0; i < length; ++i) {
-    const Input input = ahead[0];
-    EACH for (int j = 1; j < AHEAD; ++j) ahead[j - 1] = ahead[j];
-    ahead[AHEAD - 1] = load_input(memory, &volumes, &paths, &next);
-    if (i + AHEAD + 1 < length) advance(&next, &way);
-    const ushort jump = large_jump(memory, &paths, here.is_first, input.gray, gray);
-    gray = input.gray;
-    Word costs[WORDS];
-    unpack(input.costs, costs);
-    Path found;
-    find_next(&path, costs, paths.small_jump, jump, &found);
-    if (chain < chains) store(found.of + 1, costs_at(memory, out, here.pixel));
-    exchange_ends(&ends[i % 2][of_group], &found);
-    path = found;
-    advance(&here, &way);
+  int first = 0;
+  // Apart from the last pixels, because compilers wait for loads that are conditional.
+  for (; first + 2 * AHEAD <= length; first += AHEAD) {
+    EACH for (int j = 0; j < AHEAD; ++j)
+        follow_to_next(memory, paths, chain, is_diagonal, j, true, &ends[j % 2][of_group], &walk);
   }
+  for (; first < length; first += AHEAD) {
+    EACH for (int j = 0; j < AHEAD; ++j) {
+      if (first + j < length)
+        follow_to_next(memory, paths, chain, is_diagonal, j, first + j + AHEAD < length, &ends[j % 2][of_group], &walk);
+    }
+  }
+}
+
+// Groups: x = GROUP / LANES chains, y = paths from `first` on.
+kernel EACH_OF_GROUP void follow(global uchar* memory, OpenclVolumes volumes, OpenclPaths paths, int first) {
+  local Ends ends[2][GROUP / LANES];
+  const int path = first + (int)get_group_id(1),
+            index = get_group_id(0) * (GROUP / LANES) + get_local_id(0) / LANES;
+  const Chain chain = find_chain(memory, &volumes, &paths, path, index);
+  if (index - (int)get_local_id(0) / LANES >= (paths.y[path] == 0 ? volumes.height : volumes.width)) return;
+  if (paths.x[path] != 0 && paths.y[path] != 0)
+    follow_chain(memory, &paths, &chain, true, ends);
+  else
+    follow_chain(memory, &paths, &chain, false, ends);
 }
 
 #endif
@@ -216,11 +310,7 @@ INLINE void load_path(global uchar* memory, const OpenclVolumes* volumes, long p
                       Path* path) {
   load(costs_at(memory, path_costs, pixel), path->of + 1);
   set_padding(path->of + 1, volumes->labels, NOTHING);
-  Word lowest = all_of(NOTHING);
-  FOR_WORDS(k) {
-    lowest = lower(lowest, path->of[k + 1]);
-  }
-  path->least = least_of(lowest);
+  path->least = least_word(path->of + 1);
   exchange_ends(ends, path);
 }
 
@@ -235,7 +325,7 @@ INLINE void find_brought(global uchar* memory, const OpenclVolumes* volumes, con
   }
   Path from;
   load_path(memory, volumes, path_costs, (long)from_y * volumes->width + from_x, ends, &from);
-  const ushort jump = large_jump(memory, paths, is_outside, gray_at(memory, paths, x, y),
+  const Word jump = large_jump(memory, paths, is_outside, gray_at(memory, paths, x, y),
                                  gray_at(memory, paths, from_x, from_y));
 #if PROCESSOR
   // Compilers vectorise no loop over the neighbours of labels.
@@ -267,7 +357,7 @@ INLINE void follow_to(global uchar* memory, const OpenclVolumes* volumes, const 
   find_brought(memory, volumes, paths, path_costs, x, y, -step_y, step_x, ends_beside, beside);
   load(costs_at(memory, volumes->costs, pixel), costs);
   FOR_WORDS(k) {
-    costs[k] += rhadd(along[k], beside[k]);
+    costs[k] += mean(along[k], beside[k]);
   }
   if (is_there) store(costs, costs_at(memory, path_costs, pixel));
 }

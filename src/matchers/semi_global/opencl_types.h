@@ -22,13 +22,11 @@ typedef struct {
 typedef struct {
   cl_int x[8], y[8];
   cl_int small_jump, large_jump;  // P1, and P2 where there are no edges
-  cl_int has_edges;
-  cl_long large_jumps;  // P2 by the difference in gray levels, ushorts
+  cl_long large_jumps;            // P2 by the difference in gray levels, ushorts
   cl_long gray, gray_stride;
 } OpenclPaths;
 
 typedef struct {
-  cl_int paths;
   cl_int wants_rival;
   cl_int uniqueness;  // percent; 0 = none
   // The lowest sum that each right pixel has, with its label in the lower half: uints in rows without gaps; negative =

@@ -12,7 +12,8 @@
 // Labels beyond the last have the highest data cost and P2 as their data cost. So they neither win nor change a path,
 // because the least path cost of a pixel is at most the highest data cost.
 //
-// Specialised by PROCESSOR, BITS, LANES, PER_LANE (a multiple of 4), GROUP (work items, a multiple of LANES).
+// Specialised by PROCESSOR, BITS, LANES, PER_LANE (a multiple of 4), GROUP (work items, a multiple of LANES), and by the
+// macros of words.cl and lanes.cl.
 
 #define PITCH (LANES * PER_LANE)
 #define EACH_OF_GROUP __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -35,7 +36,7 @@ typedef ushort16 Values;
 #define EACH UNROLLED
 #define WORDS (PER_LANE / 2)
 #define VALUES (PER_LANE * BITS / 32)
-typedef ushort2 Word;
+typedef uint Word;
 typedef uint Value;
 #endif
 #define FOR_WORDS(k) EACH for (int k = 0; k < WORDS; ++k)
@@ -45,12 +46,33 @@ INLINE Word lower(Word a, Word b) {
 #if PROCESSOR
   return a < b ? a : b;
 #else
-  return min(a, b);
+  return lower_halves(a, b);
+#endif
+}
+
+// The lower of a + b and c.
+INLINE Word lower_of_sum(Word a, Word b, Word c) {
+#if PROCESSOR
+  return lower(a + b, c);
+#else
+  return lower_halves_of_sum(a, b, c);
+#endif
+}
+
+INLINE Word mean(Word a, Word b) {
+#if PROCESSOR
+  return rhadd(a, b);
+#else
+  return mean_halves(a, b);
 #endif
 }
 
 INLINE Word all_of(int value) {
-  return (Word)((ushort)value);
+#if PROCESSOR
+  return value;
+#else
+  return both_halves(value);
+#endif
 }
 
 static int own_lane(void) {
@@ -150,9 +172,9 @@ INLINE void store_values(const Value* values, global Value* to) {
 INLINE void unpack(const Value* values, Word* costs) {
   FOR_WORDS(k) {
 #if BITS == 8
-    costs[k] = as_ushort2(values[k / 2] >> k % 2 * 8 & 0x00FF00FFu);
+    costs[k] = bytes_of(values[k / 2], 0, k % 2 == 0 ? 0x4240 : 0x4341);
 #else
-    costs[k] = as_ushort2(values[k]);
+    costs[k] = values[k];
 #endif
   }
 }
@@ -163,38 +185,52 @@ INLINE void load(const global Value* from, Word* costs) {
   unpack(values, costs);
 }
 
-INLINE void store(const Word* costs, global Value* to) {
-  Value values[VALUES];
+INLINE void pack(const Word* costs, Value* values) {
   EACH for (int i = 0; i < VALUES; ++i) {
 #if BITS == 8
-    values[i] = (as_uint(costs[2 * i]) & 0x00FF00FFu) | (as_uint(costs[2 * i + 1]) & 0x00FF00FFu) << 8;
+    values[i] = bytes_of(costs[2 * i], costs[2 * i + 1], 0x6240);
 #else
-    values[i] = as_uint(costs[i]);
+    values[i] = costs[i];
 #endif
   }
+}
+
+INLINE void store(const Word* costs, global Value* to) {
+  Value values[VALUES];
+  pack(costs, values);
   store_values(values, to);
 }
 
+// Stores costs that are not read again soon: they leave the caches first.
 INLINE void stream(const Word* costs, global Value* to) {
+#if NVIDIA && VALUES % 4 == 0
+  Value values[VALUES];
+  pack(costs, values);
+  EACH for (int i = 0; i < VALUES; i += 4)
+      __asm__ volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};"
+                       :
+                       : "l"(to + i), "r"(values[i]), "r"(values[i + 1]), "r"(values[i + 2]), "r"(values[i + 3]));
+#else
   store(costs, to);
+#endif
 }
 
 // The cost of a lane's label.
 INLINE ushort cost_of_label(const Word* costs, int k) {
-  return k < WORDS ? costs[k].x : costs[k - WORDS].y;
+  return k < WORDS ? costs[k] & 0xFFFF : costs[k - WORDS] >> 16;
 }
 
 INLINE void set_costs(const ushort* by_label, Word* costs) {
   FOR_WORDS(k) {
-    costs[k] = (ushort2)(by_label[k], by_label[k + WORDS]);
+    costs[k] = by_label[k] | (uint)by_label[k + WORDS] << 16;
   }
 }
 
 INLINE void set_padding(Word* costs, int labels, ushort cost) {
   if (labels == PITCH) return;
   FOR_WORDS(k) {
-    if (first_label() + k >= labels) costs[k].x = cost;
-    if (first_label() + k + WORDS >= labels) costs[k].y = cost;
+    if (first_label() + k >= labels) costs[k] = (costs[k] & 0xFFFF0000u) | cost;
+    if (first_label() + k + WORDS >= labels) costs[k] = (costs[k] & 0xFFFF) | (uint)cost << 16;
   }
 }
 
@@ -203,6 +239,9 @@ INLINE void set_padding(Word* costs, int labels, ushort cost) {
 // What all lanes of a pixel find, combined. `shared`: a uint for each work item of the group, read by none.
 #if LANES == 1
 #define OVER_LANES(combine, own, shared)
+#elif NVIDIA
+#define OVER_LANES(combine, own, shared) \
+  UNROLLED for (int step = LANES / 2; step > 0; step /= 2) own = combine(own, from_lane_across(own, step));
 #else
 #define OVER_LANES(combine, own, shared) \
   (shared)[get_local_id(0)] = own;       \
