@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -48,9 +49,10 @@ struct MatchRequest {
   std::string plan;  // for 'parallax plan': the output
 };
 
-// Parses the arguments of a command that takes a pair: "match" or "plan".
+// Parses the arguments of a command that takes a pair: "match", "plan" or "view"; `add_more` adds options of its own.
 // \throws UsageError, HelpRequest, Error (argument)
-MatchRequest parse_match(const Arguments& arguments, const std::string& command = "match");
+MatchRequest parse_match(const Arguments& arguments, const std::string& command = "match",
+                         const std::function<void(Options& options)>& add_more = nullptr);
 
 // Whether depths are known.
 inline bool has_geometry(const MatchRequest& request) {

@@ -88,10 +88,14 @@ PicturePair MatchPlan::rectified(PicturePair pictures, const std::string& left, 
   return rectifier_ ? rectifier_->run(pictures, left, right) : std::move(pictures);
 }
 
+void MatchPlan::read_masks(Size size) {
+  left_mask_ = read_mask_of(request_.left_mask, size);
+  right_mask_ = read_mask_of(request_.right_mask, size);
+}
+
 void MatchPlan::make(const ImageFormat& format) {
   format_ = format;
-  left_mask_ = read_mask_of(request_.left_mask, format.size);
-  right_mask_ = read_mask_of(request_.right_mask, format.size);
+  read_masks(format.size);
   if (!request_.calibration.empty()) check_calibration_fits(calibration_, request_.calibration, format.size);
   settle_range(request_, calibration_, format.size);
   costs_ = read_costs_of(request_, format.size);

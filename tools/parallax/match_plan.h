@@ -29,6 +29,8 @@ class MatchPlan {
   // \throws Error (file) for a calibration that cannot be read, UsageError for one whose unit has to be given
   explicit MatchPlan(const MatchRequest& request);
 
+  // Reads the masks of pictures of this size. \throws Error (file)
+  void read_masks(Size size);
   // Settles the search range, reads masks and costs, and plans for pictures of this format.
   // \throws UsageError, Error
   void make(const ImageFormat& format);

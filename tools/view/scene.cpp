@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/view/scene.h"
+
+#include <filesystem>
+
+#include "parallax/check.h"
+
+#include "tools/view/message.h"
+#include "tools/view/planes.h"
+
+namespace parallax::view {
+namespace {
+
+using tool::Frame;
+
+std::string pictures_message(const ViewedFrame& frame, const std::optional<tool::Truth>& truth) {
+  const Size size = frame.format().size;
+  const Rectangle whole{0, 0, size};
+  const int scale = overview_scale(size);
+  const DisparityCode code = truth ? code_for(truth->disparity()) : DisparityCode();
+  Message message({{"kind", "pictures"},
+                   {"frame", frame.number},
+                   {"name", frame.name},
+                   {"size", {{"width", size.width}, {"height", size.height}}},
+                   {"scale", scale},
+                   {"lowest", code.lowest},
+                   {"steps", code.steps}});
+  const auto add = [&](const char* name, const tool::Picture& picture) {
+    message.add(name, scale_picture(picture.view(), whole, scale), scaled(size, scale), picture.channels());
+  };
+  add("left", frame.pictures.left);
+  add("right", frame.pictures.right);
+  if (truth)
+    message.add("truth", sample_disparities(truth->disparity(), code, whole, scale), scaled(size, scale));
+  return message.bytes();
+}
+
+Frame only_frame(const tool::MatchRequest& request) {
+  Frame frame;
+  frame.left = request.left;
+  frame.right = request.right;
+  frame.stem = std::filesystem::path(request.left).filename();
+  frame.pictures = tool::read_one_pair(request);
+  return frame;
+}
+
+void decode(const tool::FrameSource& source, Frame& frame) {
+  if (!frame.error.empty()) throw Error(ErrorCategory::file, frame.error);
+  source.decode(frame);
+}
+
+// Sets the range that the pair shows, if it shows one.
+void take_range_seen(MatcherParameters& parameters, const tool::PicturePair& pictures, int threads) {
+  const PairReport report =
+      check_pair({pictures.left.view(), pictures.right.view()}, {.threads = threads});
+  if (report.side != Side::neither || report.range.disparities == 0) return;
+  parameters.min_disparity() = report.range.min_disparity;
+  parameters.disparities() = report.range.disparities;
+}
+
+}  // namespace
+
+Scene::Scene(const tool::MatchRequest& request) : plan_(request) {
+  Frame frame;
+  if (const std::unique_ptr<tool::FrameSource> source = tool::open_sequence(request)) {
+    is_sequence_ = true;
+    frame_count_ = source->count();
+    frames_per_second_ = source->frames_per_second();
+    if (!source->next(frame)) throw Error(ErrorCategory::file, request.left + " has no frames: give another");
+    decode(*source, frame);
+  } else {
+    frame = only_frame(request);
+    if (!request.truth.empty()) truth_.emplace(request.truth, request.truth_scale);
+  }
+  first_ = view(std::move(frame));
+  plan_.read_masks(first_->format().size);
+  settle_range();
+}
+
+std::optional<Calibration> Scene::calibration() const {
+  if (!tool::has_geometry(request())) return std::nullopt;
+  return in_metres(plan_.calibration());
+}
+
+std::shared_ptr<const ViewedFrame> Scene::view(Frame frame) {
+  auto viewed = std::make_shared<ViewedFrame>();
+  viewed->number = frame.number;
+  viewed->name = frame.stem;
+  const std::lock_guard lock(rectifying_);
+  viewed->pictures = plan_.rectified(std::move(frame.pictures), frame.left, frame.right);
+  if (truth_) truth_->check_size(frame.left, viewed->format().size);
+  viewed->message = pictures_message(*viewed, truth_);
+  return viewed;
+}
+
+void Scene::settle_range() {
+  tool::MatchRequest settled = request();
+  tool::settle_range(settled, first_->format().size);
+  parameters_ = settled.parameters;
+  if (!settled.range_given && settled.calibration.empty())
+    take_range_seen(parameters_, first_->pictures, settled.threads);
+}
+
+std::shared_ptr<const ViewedFrame> FrameReader::read(std::size_t number) {
+  if (number == 0) return scene_.first_frame();
+  if (!scene_.is_sequence()) return nullptr;
+  if (!source_ || number < next_) {
+    source_ = tool::open_sequence(scene_.request());
+    next_ = 0;
+  }
+  Frame frame;
+  for (; next_ <= number; ++next_)
+    if (!source_->next(frame)) return nullptr;
+  decode(*source_, frame);
+  frame.number = number;
+  return scene_.view(std::move(frame));
+}
+
+}  // namespace parallax::view
