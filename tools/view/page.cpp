@@ -233,10 +233,11 @@ void Page::match(int number) {
     DisparityMap views{result.disparity.view(), result.status.view()};
     if (result.confidence.width() > 0) views.confidence = result.confidence.view();
     slot.matcher->run(scene_.pair(*frame), views);
-    send("map " + slot_name(number),
-         std::make_shared<const std::string>(map_message(scene_, number, *map, *slot.matcher)));
+    const auto message = std::make_shared<const std::string>(map_message(scene_, number, *map, *slot.matcher));
     lock.lock();
     slot.map = map;
+    lock.unlock();
+    send("map " + slot_name(number), message);
   } catch (const std::bad_alloc&) {
     send_error(slot_name(number), settings.request, "out of memory: choose fewer disparities");
   } catch (const std::exception& error) {

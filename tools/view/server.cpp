@@ -75,7 +75,7 @@ int number_of(const Request& request, const char* name) {
 
 Json body_of(const Request& request) {
   const Json json = Json::parse(request.body, nullptr, false);
-  if (json.is_discarded()) throw Error(ErrorCategory::argument, "the body is not JSON");
+  if (!json.is_object()) throw Error(ErrorCategory::argument, "the body is not a JSON object");
   return json;
 }
 
@@ -172,6 +172,8 @@ class Server::Routes {
         std::rethrow_exception(failure);
       } catch (const Error& error) {
         refuse(response, {400, error.what()});
+      } catch (const Json::exception&) {
+        refuse(response, {400, "a value in the body has another type than expected"});
       } catch (const std::exception& error) {
         refuse(response, {500, error.what()});
       }

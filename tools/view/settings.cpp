@@ -197,7 +197,6 @@ std::string slot_name(int slot) {
 }
 
 Settings parse_settings(const Json& json) {
-  if (!json.is_object()) throw Error(ErrorCategory::argument, "settings are a JSON object");
   Settings settings;
   settings.request = number_at(json, "request");
   if (const auto method = json.find("method"); method == json.end() || method->is_null()) return settings;

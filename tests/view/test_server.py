@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server of 'parallax view', asked as the page asks it."""
+import http.client
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+COMMAND = os.environ["PARALLAX_COMMAND"]
+
+
+class Server:
+    """A server, and what its page knows of it."""
+
+    def __init__(self, folder, *arguments):
+        self.folder = folder
+        words = [COMMAND, "view", *arguments, "--no-open"]
+        self.process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip()
+        self.port = int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/", self.address)[1])
+        page = self.ask("GET", "/", headers={})[1].decode()
+        self.headers = {"X-Parallax-Token": re.search(r'name="token" content="(\w+)"', page)[1]}
+        self.state = self.json("GET", "/state")
+
+    def ask(self, method, path, body=None, headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request(method, path, body, self.headers if headers is None else headers)
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        return answer.status, content
+
+    def json(self, method, path, value=None, status=200):
+        answered, content = self.ask(method, path, None if value is None else json.dumps(value))
+        assert answered == status, content
+        return json.loads(content)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Page:
+    """An open page. Collects the messages of its stream."""
+
+    def __init__(self, server):
+        self.server = server
+        self.path = "/pages/" + server.json("POST", "/pages")["page"]
+        self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        self.connection.request("GET", self.path + "/stream", headers=server.headers)
+        self.stream = self.connection.getresponse()
+        assert self.stream.status == 200
+
+    def message(self, kind):
+        """The next message of this kind, with its planes."""
+        while True:
+            rest = self.stream.read(struct.unpack("<I", self.stream.read(4))[0])
+            message, planes = parse(rest)
+            if message["kind"] == kind:
+                return message, planes
+
+    def set(self, request, slot="A", **changes):
+        start = dict(self.server.state["start"], slot=slot, request=request)
+        start["values"] = {**start["values"], **changes}
+        return self.server.json("POST", self.path + "/settings", start)
+
+    def match(self, request, **changes):
+        self.set(request, **changes)
+        while True:
+            message, planes = self.message("map")
+            if message["request"] == request:
+                return message, planes
+
+    def get(self, what, status=200, **values):
+        query = "&".join(f"{name}={value}" for name, value in values.items())
+        return self.server.json("GET", f"{self.path}/{what}?{query}", status=status)
+
+    def export(self, name):
+        status, content = self.server.ask("POST", f"{self.path}/export?slot=A&as={name}")
+        assert status == 200, content
+        return content
+
+    def close(self):
+        self.stream.close()
+        self.connection.close()
+
+
+def parse(rest):
+    length = struct.unpack("<I", rest[:4])[0]
+    message = json.loads(rest[4 : 4 + length])
+    planes = {}
+    for plane in message["planes"]:
+        shape = (plane["height"], plane["width"]) + ((3,) if plane["channels"] == 3 else ())
+        kind = {"u8": np.uint8, "u16": np.uint16}[plane["type"]]
+        start = 4 + length + plane["offset"]
+        planes[plane["name"]] = np.frombuffer(rest, kind, int(np.prod(shape)), start).reshape(shape)
+    return message, planes
+
+
+def disparities(message, plane):
+    return np.where(plane == 0, np.inf, message["lowest"] + (plane.astype(np.float64) - 1) / message["steps"])
+
+
+def read_pfm(content):
+    header, size, scale, values = content.split(b"\n", 3)
+    width, height = map(int, size.split())
+    assert (header, float(scale)) == (b"Pf", -1)
+    return np.frombuffer(values, np.float32).reshape(height, width)[::-1]
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("view")
+    for name, seed in ("pair", 1), ("second", 2):
+        words = [COMMAND, "synth", name, "--size", "160x120", "--disparities", "24", "--seed", str(seed)]
+        subprocess.run(words, cwd=folder, check=True)
+    return folder
+
+
+@pytest.fixture
+def serve(folder):
+    servers = []
+
+    def start(*arguments):
+        servers.append(Server(folder, *arguments))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+@pytest.fixture
+def server(serve):
+    return serve(
+        *("pair/left.png", "pair/right.png", "--method", "census", "--device", "cpu", "--disparities", "24"),
+        *("--calib", "pair/calib.txt", "--truth", "pair/disp0GT.pfm"),
+    )
+
+
+@pytest.fixture
+def page(server):
+    page = Page(server)
+    yield page
+    page.close()
+
+
+def test_the_state_says_what_each_method_declares(server):
+    methods = {method["name"]: method for method in server.state["methods"]}
+    assert {"block", "bp", "census", "sgm", "tiled-bp"} <= set(methods)
+    for method in methods.values():
+        names = [parameter["name"] for parameter in method["parameters"]]
+        assert method["presets"][0]["name"] == "default"
+        for preset in method["presets"]:
+            assert sorted(preset["values"]) == sorted(names)
+    window = next(p for p in methods["census"]["parameters"] if p["name"] == "window")
+    assert (window["kind"], window["least"], window["optional"]) == ("integer", 1, False)
+    assert server.state["start"]["method"] == "census"
+    assert server.state["start"]["values"]["disparities"] == 24
+    assert server.state["calibration"]["baseline"] < 1  # metres
+    assert server.state["truth"] is True
+
+
+def test_a_map_is_what_its_command_line_writes(page, folder):
+    message, planes = page.match(1, window=5, left_right_check=False, fill="none")
+    command = message["commands"]["command_line"].replace("parallax", COMMAND, 1)
+    subprocess.run(command, shell=True, cwd=folder, check=True, stderr=subprocess.DEVNULL)
+    written = (folder / "disparity.pfm").read_bytes()
+    assert page.export("disparity.pfm") == written
+    exact = read_pfm(written)
+    shown = disparities(message, planes["disparity"])
+    valid = np.isfinite(exact)
+    assert np.array_equal(np.isfinite(shown), valid) and valid.mean() > 0.5
+    assert np.abs(shown[valid] - exact[valid]).max() <= 0.5 / message["steps"]
+    assert set(np.unique(planes["status"])) <= set(range(len(page.server.state["statuses"])))
+    for x, y in (0, 0), (80, 60), (159, 119):
+        value = page.get("value", slot="A", x=x, y=y)
+        assert value["disparity"] == (float(exact[y, x]) if np.isfinite(exact[y, x]) else None)
+        assert value["status"] == page.server.state["statuses"][planes["status"][y, x]]
+
+
+def test_its_python_matches_the_same(page, folder):
+    pytest.importorskip("parallax_stereo")
+    message, _ = page.match(1, window=7, sub_pixel="none")
+    code = message["commands"]["python"] + "result.save('python.pfm')\n"
+    subprocess.run([os.sys.executable, "-c", code], cwd=folder, check=True)
+    assert (folder / "python.pfm").read_bytes() == page.export("disparity.pfm")
+
+
+def test_the_errors_are_those_of_eval(page, folder):
+    message, _ = page.match(1)
+    (folder / "map.pfm").write_bytes(page.export("disparity.pfm"))
+    words = [COMMAND, "eval", "map.pfm", "pair/disp0GT.pfm", "--json"]
+    expected = json.loads(subprocess.run(words, cwd=folder, check=True, capture_output=True).stdout)
+    assert message["errors"]["bad1"] == pytest.approx(expected["bad1"])
+    value = page.get("value", slot="A", x=80, y=60)
+    assert value["error"] == pytest.approx(value["disparity"] - value["truth"])
+
+
+def test_depth_follows_from_the_calibration(page):
+    page.match(1)
+    value = page.get("value", slot="A", x=80, y=60)
+    rig = page.server.state["calibration"]
+    assert value["depth"] == pytest.approx(rig["focal"] * rig["baseline"] / (value["disparity"] + rig["doffs"]))
+    assert value["position"][2] == value["depth"]
+    assert page.export("cloud.ply").startswith(b"ply")
+    assert page.export("depth.png").startswith(b"\x89PNG")
+
+
+def test_a_region_is_a_part_of_the_map(page):
+    message, planes = page.match(1)
+    query = f"{page.path}/region?slot=A&x=30&y=20&width=50&height=40"
+    status, content = page.server.ask("GET", query)
+    assert status == 200, content
+    region, parts = parse(content[4:])
+    whole = disparities(message, planes["disparity"])[20:60, 30:80]
+    assert np.array_equal(disparities(region, parts["disparity"]), whole)
+    assert parts["left"].shape[:2] == (40, 50)
+    page.get("region", status=400, slot="A", x=130, y=20, width=50, height=40)
+    page.get("region", status=400, slot="A", x=-1, y=0, width=5, height=5)
+    page.get("value", status=400, slot="A", x=160, y=0)
+    page.get("value", status=400, slot="A", x="zero", y=0)
+    page.server.json("POST", page.path + "/play", {"frame": "first"}, status=400)
+
+
+def test_only_the_newest_settings_wait(serve):
+    server = serve("pair/left.png", "pair/right.png", "--method", "bp", "--device", "reference", "--disparities", "24")
+    page = Page(server)
+    for request in range(1, 31):
+        page.set(request)
+    requests = []
+    while not requests or requests[-1] != 30:
+        requests.append(page.message("map")[0]["request"])
+    assert len(requests) < 30 and requests == sorted(requests)
+    page.close()
+
+
+def test_a_match_that_fails_leaves_the_last_map(page):
+    page.match(1)
+    before = page.export("disparity.pfm")
+    start = dict(page.server.state["start"], slot="A", request=2, method="bp", device="cuda:7")
+    start["values"] = {}
+    page.server.json("POST", page.path + "/settings", start)
+    message, _ = page.message("error")
+    assert message["request"] == 2 and message["slot"] == "A" and "\n" not in message["error"]
+    assert page.export("disparity.pfm") == before
+
+
+@pytest.mark.parametrize(
+    "settings, says",
+    [
+        ({"slot": "C"}, "choose A or B"),
+        ({"method": "none"}, "method is none"),
+        ({"values": {"window": 4}}, "window"),
+        ({"values": {"nothing": 4}}, "nothing"),
+        ({"values": 3}, "values"),
+        ({"device": 3}, "device"),
+        ({"request": -1}, "request"),
+        ([], "object"),
+    ],
+)
+def test_bad_settings_are_refused_in_one_line(page, settings, says):
+    if isinstance(settings, dict):
+        settings = {"slot": "A", "method": "census", "device": "cpu", "values": {}, **settings}
+    error = page.server.json("POST", page.path + "/settings", settings, status=400)["error"]
+    assert says in error and "\n" not in error
+
+
+def test_others_are_refused(server):
+    own = server.headers
+    assert server.ask("GET", "/state", headers={})[0] == 403
+    assert server.ask("GET", "/state", headers={"X-Parallax-Token": "0" * 32})[0] == 403
+    assert server.ask("POST", "/pages", headers={})[0] == 403
+    assert server.ask("GET", "/", headers={"Host": "example.com"})[0] == 421
+    assert server.ask("GET", "/state", headers={**own, "Host": f"example.com:{server.port}"})[0] == 421
+    assert server.ask("GET", "/state", headers={**own, "Origin": "http://example.com"})[0] == 403
+    assert server.ask("GET", "/state", headers={**own, "Origin": f"http://127.0.0.1:{server.port}"})[0] == 200
+    for path in "/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/pages/../state/x":
+        assert server.ask("GET", path)[0] == 404
+    assert server.ask("GET", "/pages/0123/value?slot=A&x=0&y=0")[0] == 404
+
+
+def test_a_large_body_is_refused(server):
+    page = Page(server)
+    try:
+        status, _ = server.ask("POST", page.path + "/settings", b" " * 100_000_000)
+        assert status == 413
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # the server did not wait for all of it
+    assert server.json("GET", "/state")["version"]
+    page.close()
+
+
+def test_two_pages_match_for_themselves(server):
+    pages = [Page(server), Page(server)]
+    for number, page in enumerate(pages):
+        page.match(1, window=5 + 4 * number)
+    maps = [page.export("disparity.pfm") for page in pages]
+    assert maps[0] != maps[1]
+    assert maps[0] == pages[0].export("disparity.pfm")
+    for page in pages:
+        page.close()
+
+
+def test_pages_are_limited_and_close_with_their_stream(server):
+    pages = [Page(server) for _ in range(8)]
+    assert "close one" in server.json("POST", "/pages", status=503)["error"]
+    for page in pages:
+        page.close()
+    for _ in range(100):  # the server notices at its next message
+        if server.ask("GET", pages[0].path + "/value?slot=A&x=0&y=0")[0] == 404:
+            break
+        time.sleep(0.1)
+    assert server.ask("GET", pages[0].path + "/value?slot=A&x=0&y=0")[0] == 404
+
+
+def test_a_sequence_plays_to_its_end(serve, folder):
+    for side in "left", "right":
+        (folder / side).mkdir(exist_ok=True)
+        for frame in range(4):
+            shutil.copy(folder / ("pair", "second")[frame % 2] / f"{side}.png", folder / side / f"{frame}.png")
+    server = serve("left", "right", "--method", "census", "--device", "cpu", "--disparities", "24")
+    assert server.state["source"]["frames"] == 4
+    page = Page(server)
+    page.match(1)
+    first = page.export("disparity.pfm")
+    server.json("POST", page.path + "/play", {"frame": 1})
+    while page.message("map")[0]["frame"] != 1:
+        pass
+    assert page.export("disparity.pfm") != first
+    server.json("POST", page.path + "/play", {"frame": 2})
+    while page.message("map")[0]["frame"] != 2:
+        pass
+    assert page.export("disparity.pfm") == first
+    server.json("POST", page.path + "/play", {"playing": True, "frame": 0})
+    while True:
+        message, _ = page.message("sequence")
+        if not message["playing"]:
+            break
+    assert message["frame"] == 3
+    page.close()
+
+
+def test_it_ends_with_its_last_page(serve):
+    server = serve("pair/left.png", "pair/right.png", "--disparities", "24", "--once")
+    page = Page(server)
+    page.close()
+    assert server.process.wait(timeout=60) == 0
+
+
+def test_a_port_that_is_taken_is_an_error(server, folder):
+    words = [COMMAND, "view", "pair/left.png", "pair/right.png", "--no-open", "--port", str(server.port)]
+    outcome = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert outcome.returncode == 1
+    assert str(server.port) in outcome.stderr and outcome.stderr.count("\n") == 1
+    words = words[:3] + ["missing.png"] + words[4:]
+    outcome = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert outcome.returncode == 1 and "missing.png" in outcome.stderr
