@@ -230,6 +230,15 @@ def test_a_region_is_a_part_of_the_map(page):
     page.server.json("POST", page.path + "/play", {"frame": "first"}, status=400)
 
 
+def test_the_cost_curve_has_its_minimum_at_the_disparity(page):
+    page.match(1, left_right_check=False, fill="none", median=0, speckle_size=0, sub_pixel="none")
+    value = page.get("value", slot="A", x=80, y=60)
+    curve = page.get("curve", slot="A", x=80, y=60)
+    costs = [float("inf") if cost is None else cost for cost in curve["totals"]]
+    assert curve["min_disparity"] + int(np.argmin(costs)) == value["disparity"]
+    assert len(curve["data_costs"]) == 24
+
+
 def test_only_the_newest_settings_wait(serve):
     server = serve("pair/left.png", "pair/right.png", "--method", "bp", "--device", "reference", "--disparities", "24")
     page = Page(server)

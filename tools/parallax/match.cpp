@@ -228,7 +228,8 @@ void check_paths(const MatchRequest& request) {
 }
 
 const char* description_of(const std::string& command) {
-  if (command == "view") return "Show a stereo pair and its disparity map in a browser, and match again as parameters change.";
+  if (command == "view")
+    return "Show a stereo pair and its disparity map in a browser, and match again as parameters change.";
   return command == "match" ? "Match a rectified stereo pair, or a sequence of pairs."
                             : "Cut a pair larger than memory into tiles.";
 }
@@ -247,7 +248,8 @@ void check_confidence(const MatchRequest& request) {
 }
 
 void check_truth(const MatchRequest& request, const std::string& command) {
-  if (!request.truth.empty() && !request.json && command != "view") throw UsageError("--truth needs --json: give both");
+  if (!request.truth.empty() && !request.json && command != "view")
+    throw UsageError("--truth needs --json: give both");
   if (request.truth_scale > 0 && request.truth.empty())
     throw UsageError("--truth-scale needs --truth: give both");
 }

@@ -16,8 +16,7 @@ const std::string names[] = {"disparity.pfm", "disparity.png", "disparity.tiff",
 
 const std::string& checked_export(const std::string& name) {
   const auto found = std::find(std::begin(names), std::end(names), name);
-  if (found == std::end(names))
-    throw Error(ErrorCategory::argument, "there is no export '" + name + "'");
+  if (found == std::end(names)) throw Error(ErrorCategory::argument, "there is no export '" + name + "'");
   return *found;
 }
 
@@ -27,7 +26,8 @@ std::vector<std::byte> export_map(const Scene& scene, const ViewedMap& map, cons
   if (name.starts_with("colours")) return tool::encode_coloured(disparity);
   const std::optional<Calibration> calibration = scene.calibration();
   if (!calibration)
-    throw Error(ErrorCategory::argument, "depths need the geometry of the cameras: start with --calib or --rig");
+    throw Error(ErrorCategory::argument,
+                "depths need the geometry of the cameras: start with --calib or --rig");
   const tool::DepthFiles files(*calibration, scene.request());
   if (name.starts_with("depth")) return files.depths(name, disparity);
   if (name.starts_with("cloud")) return files.cloud(name, disparity, map.frame->pictures.left.view());

@@ -14,7 +14,8 @@ namespace {
 bool open_browser(const std::string& address) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
-  if (::posix_spawn_file_actions_init(&actions) != 0 || ::posix_spawnattr_init(&attributes) != 0) return false;
+  if (::posix_spawn_file_actions_init(&actions) != 0 || ::posix_spawnattr_init(&attributes) != 0)
+    return false;
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     ::posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0);

@@ -12,8 +12,7 @@ constexpr std::size_t alignment = 8;
 
 std::string four_bytes(std::size_t value) {
   std::string bytes(4, '\0');
-  for (int i = 0; i < 4; ++i)
-    bytes[static_cast<std::size_t>(i)] = static_cast<char>(value >> (8 * i) & 255);
+  for (int i = 0; i < 4; ++i) bytes[static_cast<std::size_t>(i)] = static_cast<char>(value >> (8 * i) & 255);
   return bytes;
 }
 

@@ -62,29 +62,28 @@ std::string map_message(const Scene& scene, int slot, const ViewedMap& map, cons
   Json pixels = tool::to_json(shares);
   pixels["valid"] = shares.valid;
   const MatcherParameters& parameters = *map.settings.parameters;
-  Message message({{"kind", "map"},
-                   {"slot", slot_name(slot)},
-                   {"request", map.settings.request},
-                   {"frame", map.frame->number},
-                   {"size", {{"width", size.width}, {"height", size.height}}},
-                   {"scale", scale},
-                   {"lowest", code.lowest},
-                   {"steps", code.steps},
-                   {"range",
-                    {{"lowest", parameters.min_disparity()}, {"disparities", parameters.disparities()}}},
-                   {"milliseconds", total_of(matcher)},
-                   {"stages", stages_of(matcher)},
-                   {"device", map.settings.device.text()},
-                   {"memory_bytes", matcher.memory_bytes()},
-                   {"shares", pixels},
-                   {"quantiles", quantiles_of(disparity)},
-                   {"errors", errors_of(scene, disparity)},
-                   {"commands", describe_commands(scene, map.settings)}});
+  Message message(
+      {{"kind", "map"},
+       {"slot", slot_name(slot)},
+       {"request", map.settings.request},
+       {"frame", map.frame->number},
+       {"size", {{"width", size.width}, {"height", size.height}}},
+       {"scale", scale},
+       {"lowest", code.lowest},
+       {"steps", code.steps},
+       {"range", {{"lowest", parameters.min_disparity()}, {"disparities", parameters.disparities()}}},
+       {"milliseconds", total_of(matcher)},
+       {"stages", stages_of(matcher)},
+       {"device", map.settings.device.text()},
+       {"memory_bytes", matcher.memory_bytes()},
+       {"shares", pixels},
+       {"quantiles", quantiles_of(disparity)},
+       {"errors", errors_of(scene, disparity)},
+       {"commands", describe_commands(scene, map.settings)}});
   message.add("disparity", sample_disparities(disparity, code, whole, scale), scaled(size, scale));
   message.add("status", sample(map.result.status.view(), whole, scale), scaled(size, scale));
   if (map.result.confidence.width() > 0)
-    message.add("confidence", sample_shares(map.result.confidence.view(), whole, scale),
-                scaled(size, scale));
+    message.add("confidence", sample_shares(map.result.confidence.view(), whole, scale), scaled(size, scale));
   return message.bytes();
 }
 
@@ -195,11 +194,10 @@ void Page::show_frame(std::size_t number) {
     } else {
       playing_ = false;
     }
-    const double rate =
-        scene_.frames_per_second() > 0 ? scene_.frames_per_second() : usual_frames_per_second;
+    const double rate = scene_.frames_per_second() > 0 ? scene_.frames_per_second() : usual_frames_per_second;
     // A frame that took too long does not make the next ones hurry.
-    next_frame_time_ = std::max(next_frame_time_ + std::chrono::duration_cast<Clock::duration>(Seconds(1 / rate)),
-                                Clock::now());
+    next_frame_time_ = std::max(
+        next_frame_time_ + std::chrono::duration_cast<Clock::duration>(Seconds(1 / rate)), Clock::now());
   }
   if (frame) send("pictures", Text(frame, &frame->message));
   if (!error.empty()) send_error("", 0, error);
@@ -219,9 +217,8 @@ void Page::match(int number) {
   }
   lock.unlock();
   try {
-    send("working " + slot_name(number), text_of(Message({{"kind", "working"},
-                                                         {"slot", slot_name(number)},
-                                                         {"request", settings.request}})));
+    send("working " + slot_name(number),
+         text_of(Message({{"kind", "working"}, {"slot", slot_name(number)}, {"request", settings.request}})));
     plan(slot, settings, frame->format());
     const Size size = frame->format().size;
     auto map = std::make_shared<ViewedMap>();
@@ -233,7 +230,8 @@ void Page::match(int number) {
     DisparityMap views{result.disparity.view(), result.status.view()};
     if (result.confidence.width() > 0) views.confidence = result.confidence.view();
     slot.matcher->run(scene_.pair(*frame), views);
-    const auto message = std::make_shared<const std::string>(map_message(scene_, number, *map, *slot.matcher));
+    const auto message =
+        std::make_shared<const std::string>(map_message(scene_, number, *map, *slot.matcher));
     lock.lock();
     slot.map = map;
     lock.unlock();
@@ -273,10 +271,8 @@ void Page::send(const std::string& kind, Text message) {
 }
 
 void Page::send_error(const std::string& slot, std::uint64_t request, const std::string& text) {
-  send("error " + slot, text_of(Message({{"kind", "error"},
-                                         {"slot", slot},
-                                         {"request", request},
-                                         {"error", text}})));
+  send("error " + slot,
+       text_of(Message({{"kind", "error"}, {"slot", slot}, {"request", request}, {"error", text}})));
 }
 
 }  // namespace parallax::view

@@ -51,8 +51,7 @@ void decode(const tool::FrameSource& source, Frame& frame) {
 
 // Sets the range that the pair shows, if it shows one.
 void take_range_seen(MatcherParameters& parameters, const tool::PicturePair& pictures, int threads) {
-  const PairReport report =
-      check_pair({pictures.left.view(), pictures.right.view()}, {.threads = threads});
+  const PairReport report = check_pair({pictures.left.view(), pictures.right.view()}, {.threads = threads});
   if (report.side != Side::neither || report.range.disparities == 0) return;
   parameters.min_disparity() = report.range.min_disparity;
   parameters.disparities() = report.range.disparities;

@@ -10,12 +10,12 @@
 #include <random>
 #include <span>
 
-#include <sys/socket.h>
-
 #include <httplib.h>
 #include <nlohmann/json.hpp>
+#include <sys/socket.h>
 
 #include "parallax/check.h"
+#include "parallax/cost_curve.h"
 
 #include "tools/parallax/check_report.h"
 #include "tools/view/assets.h"
@@ -116,6 +116,22 @@ Json describe_pixel(const Scene& scene, const ViewedMap& map, int x, int y) {
     json["error"] = number_or_null(double{disparity} - double{truth});
   }
   return json;
+}
+
+// A label that is not considered has the cost null.
+Json numbers_or_nulls(const std::vector<float>& values) {
+  Json json = Json::array();
+  for (const float value : values) json.push_back(number_or_null(value));
+  return json;
+}
+
+Json describe_curve(const Scene& scene, const ViewedMap& map, int x, int y) {
+  const CostCurve curve = cost_curve(*map.settings.parameters, scene.pair(*map.frame), x, y);
+  return {{"x", x},
+          {"y", y},
+          {"min_disparity", curve.min_disparity},
+          {"data_costs", numbers_or_nulls(curve.data_costs)},
+          {"totals", numbers_or_nulls(curve.totals)}};
 }
 
 std::string region_message(const ViewedMap& map, const Rectangle& region) {
@@ -245,8 +261,8 @@ class Server::Routes {
     for (port_ = usual_port; port_ < usual_port + ports_to_try; ++port_)
       if (bind(port_)) return;
     throw Error(ErrorCategory::device, "cannot listen at " + options_.host + ", ports " +
-                                           std::to_string(usual_port) + " to " +
-                                           std::to_string(port_ - 1) + ": give --port or --host");
+                                           std::to_string(usual_port) + " to " + std::to_string(port_ - 1) +
+                                           ": give --port or --host");
   }
 
   // A page of another site may send requests here: its browser says so in Origin, and a name that it had resolved to
@@ -288,9 +304,8 @@ class Server::Routes {
   }
 
   void add_routes() {
-    server_.Get("/state", [this](const Request&, Response& response) {
-      answer(response, describe_scene(scene_));
-    });
+    server_.Get("/state",
+                [this](const Request&, Response& response) { answer(response, describe_scene(scene_)); });
     server_.Post("/pages", [this](const Request&, Response& response) { add_page(response); });
     server_.Get(R"(/pages/([0-9a-f]+)/stream)",
                 [this](const Request& request, Response& response) { stream(request, response); });
@@ -324,6 +339,11 @@ class Server::Routes {
       const auto map = page.map(slot_of(request.get_param_value("slot")));
       const Rectangle pixel = region_of(request, *map, {1, 1});
       answer(response, describe_pixel(scene_, *map, pixel.x, pixel.y));
+    });
+    get_from_page("curve", [this](Page& page, const Request& request, Response& response) {
+      const auto map = page.map(slot_of(request.get_param_value("slot")));
+      const Rectangle pixel = region_of(request, *map, {1, 1});
+      answer(response, describe_curve(scene_, *map, pixel.x, pixel.y));
     });
     get_from_page("region", [](Page& page, const Request& request, Response& response) {
       const auto map = page.map(slot_of(request.get_param_value("slot")));
@@ -423,7 +443,8 @@ class Server::Routes {
       std::vector<std::string> forgotten;
       for (const auto& [name, page] : pages_)
         if (!page.has_stream && now - page.made > patience_for_first_stream) forgotten.push_back(name);
-      const bool ends = options_.once && pages_.empty() && last_closed_ && now - *last_closed_ > patience_for_reload;
+      const bool ends =
+          options_.once && pages_.empty() && last_closed_ && now - *last_closed_ > patience_for_reload;
       lock.unlock();
       for (const std::string& name : forgotten) remove(name);
       if (ends) server_.stop();

@@ -34,12 +34,11 @@ Json bound(double value) {
 }
 
 Json describe(const ParameterInfo& parameter) {
-  return {{"name", parameter.name},       {"kind", kind_name(parameter.kind)},
-          {"help", parameter.help},       {"unit", parameter.unit},
-          {"allowed", parameter.allowed}, {"group", parameter.group},
-          {"least", bound(parameter.least)}, {"most", bound(parameter.most)},
-          {"choices", parameter.choices}, {"optional", parameter.optional},
-          {"expert", parameter.expert}};
+  return {
+      {"name", parameter.name},          {"kind", kind_name(parameter.kind)}, {"help", parameter.help},
+      {"unit", parameter.unit},          {"allowed", parameter.allowed},      {"group", parameter.group},
+      {"least", bound(parameter.least)}, {"most", bound(parameter.most)},     {"choices", parameter.choices},
+      {"optional", parameter.optional},  {"expert", parameter.expert}};
 }
 
 // Values by name, without the method.
@@ -105,8 +104,7 @@ Nearest nearest_preset(const MatcherParameters& parameters) {
 }
 
 std::string quoted_for_shell(const std::string& word) {
-  constexpr const char* plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+  constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
   std::string quoted = "'";
   for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
@@ -118,10 +116,13 @@ std::string quoted(const std::string& text) {
   return Json(text).dump();
 }
 
-std::string command_line(const tool::MatchRequest& request, const Settings& settings, const Nearest& nearest) {
+std::string command_line(const tool::MatchRequest& request, const Settings& settings,
+                         const Nearest& nearest) {
   std::vector<std::string> words{"parallax", "match", request.left};
-  if (request.side_by_side) words.push_back("--side-by-side");
-  else words.push_back(request.right);
+  if (request.side_by_side)
+    words.push_back("--side-by-side");
+  else
+    words.push_back(request.right);
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {option, value});
   };
@@ -150,10 +151,10 @@ std::string python_value(const ParameterInfo& parameter, const std::string& valu
 
 std::string python(const tool::MatchRequest& request, const Settings& settings, const Nearest& nearest) {
   const std::string method = method_name(*settings.parameters);
-  std::string text = "import parallax_stereo as px\n\nleft, right = px.read(" + quoted(request.left) +
-                     "), px.read(" + quoted(request.right) + ")\nresult = px.match(\n    left,\n    right,\n    method=" +
-                     quoted(method) + ",\n    preset=" + quoted(nearest.preset) +
-                     ",\n    device=" + quoted(settings.device.text()) + ",\n";
+  std::string text =
+      "import parallax_stereo as px\n\nleft, right = px.read(" + quoted(request.left) + "), px.read(" +
+      quoted(request.right) + ")\nresult = px.match(\n    left,\n    right,\n    method=" + quoted(method) +
+      ",\n    preset=" + quoted(nearest.preset) + ",\n    device=" + quoted(settings.device.text()) + ",\n";
   for (const auto& [name, value] : nearest.changes)
     text += "    " + name + "=" + python_value(describe_parameter(method, name), value) + ",\n";
   return text + ")\n";
@@ -165,7 +166,8 @@ std::string cpp(const Settings& settings, const Nearest& nearest) {
   for (const auto& [name, value] : nearest.changes)
     text += "parallax::set_parameter(parameters, " + quoted(name) + ", " + quoted(value) + ");\n";
   return text + "parallax::Matcher matcher(parameters, parallax::Device::parse(" +
-         quoted(settings.device.text()) + "), left.format);\nmatcher.run({left, right}, {disparity, status});\n";
+         quoted(settings.device.text()) +
+         "), left.format);\nmatcher.run({left, right}, {disparity, status});\n";
 }
 
 std::string text_at(const Json& json, const char* key, const std::string& otherwise) {

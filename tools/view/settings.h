@@ -20,7 +20,7 @@ std::string slot_name(int slot);
 
 // How a slot matches.
 struct Settings {
-  std::uint64_t request = 0;  // the page's count
+  std::uint64_t request = 0;                    // the page's count
   std::optional<MatcherParameters> parameters;  // none = the slot is empty
   Device device;
 };

@@ -14,8 +14,7 @@ ViewRequest parse_view(const tool::Arguments& arguments) {
   ViewRequest request;
   request.match = tool::parse_match(arguments, "view", [&](tool::Options& options) {
     options.group("Page");
-    options
-        .add("--port N", request.server.port, "Port of the page; 0 = 8730, or the next one that is free")
+    options.add("--port N", request.server.port, "Port of the page; 0 = 8730, or the next one that is free")
         .range(0, 65535);
     options.add("--host NAME", request.server.host,
                 "Address to listen at; other machines need the token in the address that is printed");
@@ -32,7 +31,8 @@ namespace tool {
 // The server is a program of its own, so that the libraries that it needs do not slow down every start of this one.
 int view_command(const Arguments& arguments) {
   view::parse_view(arguments);
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe").replace_filename("parallax-view");
+  const std::string program =
+      std::filesystem::read_symlink("/proc/self/exe").replace_filename("parallax-view");
   std::vector<std::string> words = arguments;
   words.insert(words.begin(), program);
   std::vector<char*> pointers;
