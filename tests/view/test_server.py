@@ -63,6 +63,8 @@ class Page:
         while True:
             rest = self.stream.read(struct.unpack("<I", self.stream.read(4))[0])
             message, planes = parse(rest)
+            if message["kind"] == "pictures":
+                self.pictures = message, planes
             if message["kind"] == kind:
                 return message, planes
 
@@ -162,6 +164,7 @@ def test_the_state_says_what_each_method_declares(server):
             assert sorted(preset["values"]) == sorted(names)
     window = next(p for p in methods["census"]["parameters"] if p["name"] == "window")
     assert (window["kind"], window["least"], window["optional"]) == ("integer", 1, False)
+    assert all(number % 2 for number in window["numbers"])
     assert server.state["start"]["method"] == "census"
     assert server.state["start"]["values"]["disparities"] == 24
     assert server.state["calibration"]["baseline"] < 1  # metres
@@ -223,6 +226,10 @@ def test_a_region_is_a_part_of_the_map(page):
     whole = disparities(message, planes["disparity"])[20:60, 30:80]
     assert np.array_equal(disparities(region, parts["disparity"]), whole)
     assert parts["left"].shape[:2] == (40, 50)
+    assert np.array_equal(
+        disparities(region["truth"], parts["truth"]),
+        disparities(page.pictures[0], page.pictures[1]["truth"])[20:60, 30:80],
+    )
     page.get("region", status=400, slot="A", x=130, y=20, width=50, height=40)
     page.get("region", status=400, slot="A", x=-1, y=0, width=5, height=5)
     page.get("value", status=400, slot="A", x=160, y=0)
@@ -237,6 +244,19 @@ def test_the_cost_curve_has_its_minimum_at_the_disparity(page):
     costs = [float("inf") if cost is None else cost for cost in curve["totals"]]
     assert curve["min_disparity"] + int(np.argmin(costs)) == value["disparity"]
     assert len(curve["data_costs"]) == 24
+
+
+def test_a_map_made_elsewhere_fills_a_slot(serve):
+    server = serve("pair/left.png", "pair/right.png", "--disparities", "24", "--map", "pair/disp0GT.pfm")
+    assert server.state["stored_map"] is True
+    page = Page(server)
+    page.server.json("POST", page.path + "/settings", {"slot": "B", "request": 5, "stored_map": True})
+    message, planes = page.message("map")
+    assert (message["slot"], message["request"]) == ("B", 5) and "commands" not in message
+    truth = read_pfm((server.folder / "pair/disp0GT.pfm").read_bytes())
+    assert np.abs(disparities(message, planes["disparity"]) - truth).max() <= 0.5 / message["steps"]
+    page.get("curve", status=400, slot="B", x=3, y=3)
+    page.close()
 
 
 def test_only_the_newest_settings_wait(serve):

@@ -335,16 +335,18 @@ export class Cloud {
     return shift > 0 ? (focal * baseline) / shift : NaN;
   }
 
+  // The depth of the mean disparity: rather of what is near than of the background.
   private middleDepth(): number {
     const codes = this.map?.disparity.data ?? new Uint16Array();
     const step = Math.max(1, Math.floor(codes.length / 5000));
-    const depths: number[] = [];
+    let [inverse, count] = [0, 0];
     for (let i = 0; i < codes.length; i += step) {
       const depth = this.depthOf(codes[i]!);
-      if (Number.isFinite(depth)) depths.push(depth);
+      if (!Number.isFinite(depth)) continue;
+      inverse += 1 / depth;
+      ++count;
     }
-    depths.sort((a, b) => a - b);
-    return depths[depths.length >> 1] ?? 1;
+    return count > 0 ? count / inverse : 1;
   }
 
   private moved(): void {

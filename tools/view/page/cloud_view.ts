@@ -105,31 +105,28 @@ export class CloudView {
       this.pointSize = Number(size.value);
       this.setOptions();
     });
+    const unit = state.server?.calibration ? make("span", { class: "unit" }, "m") : null;
     const looks = (["camera", "top", "side"] as const).map((from) =>
       make("button", { type: "button", click: () => this.look(from) }, { camera: "Camera", top: "Top", side: "Side" }[from]),
     );
     this.bar.replaceChildren(
       make("div", { class: "item" }, make("label", { for: "cloud-colour" }, "Colour"), select),
       make("div", { class: "item" }, make("label", { for: "point-size" }, "Point size"), size),
-      this.clipField("near", "From"),
-      this.clipField("far", "To"),
+      make("div", { class: "item", role: "group", "aria-label": "Depths shown" }, ...this.clipField("near", "Depth from"), ...this.clipField("far", "to"), unit),
       make("div", { class: "item group", role: "group", "aria-label": "Look from" }, ...looks),
-      make("button", { type: "button", click: () => this.cloud?.clearMeasure() }, "Clear measure"),
     );
   }
 
-  private clipField(which: "near" | "far", name: string): HTMLElement {
-    const unit = state.server?.calibration ? "m" : "";
+  private clipField(which: "near" | "far", name: string): HTMLElement[] {
     const id = `clip-${which}`;
-    const input = make("input", { id, type: "number", min: 0, step: "any", inputmode: "decimal", placeholder: "no limit" });
+    const input = make("input", { id, type: "number", min: 0, step: "any", inputmode: "decimal", placeholder: which === "near" ? "0" : "∞" });
     if (Number.isFinite(this[which]) && this[which] > 0) input.value = String(this[which]);
     input.addEventListener("input", () => {
       const value = Number(input.value);
       this[which] = input.value !== "" && value >= 0 ? value : which === "near" ? 0 : Infinity;
       this.setOptions();
     });
-    const label = make("label", { for: id }, `${name} depth`);
-    return make("div", { class: "item" }, label, input, unit && make("span", { class: "unit" }, unit));
+    return [make("label", { for: id }, name), input];
   }
 
   private showMeasure({ points, distance }: Measure): void {
@@ -138,7 +135,11 @@ export class CloudView {
       `(${[x, y, z].map((value) => fixed(value, 3)).join(", ")})`;
     if (points.length === 0) this.readout.textContent = "Click two points, or press M twice over the middle, to measure between them.";
     else if (distance === null) this.readout.textContent = `First point ${place(points[0]!)}; choose the second one.`;
-    else this.readout.textContent = `Distance ${short(distance)}${unit}, from ${place(points[0]!)} to ${place(points[1]!)}`;
+    else {
+      const clear = make("button", { type: "button", class: "reset", click: () => this.cloud?.clearMeasure() }, "Clear");
+      const between = `from ${place(points[0]!)} to ${place(points[1]!)}`;
+      this.readout.replaceChildren(make("b", {}, `Distance ${short(distance)}${unit}`), between, clear);
+    }
   }
 
   private listen(): void {

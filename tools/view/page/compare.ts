@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of the results, side by side where there are two: times, memory, shares of pixels, errors against truth.
 import { colourAt, css } from "./colours";
-import { bytes, find, fixed, make, milliseconds, percent, words } from "./dom";
+import { bytes, find, make, milliseconds, percent, short, words } from "./dom";
 import { comparing } from "./layers";
 import type { Slot } from "./protocol";
 import type { DisparityMap } from "./state";
@@ -17,8 +17,8 @@ interface Row {
 }
 
 const errorNames: Record<string, string> = {
-  avgerr: "Mean error",
-  rms: "Root mean square error",
+  avgerr: "Mean error in px",
+  rms: "RMS error in px",
   d1: "D1",
   coverage: "Coverage",
   count: "Pixels with truth",
@@ -30,9 +30,9 @@ function errorRow(name: string): Row {
   const limit = name.startsWith("bad") && name.slice(3);
   const quantile = /^a\d/.test(name) && name.slice(1);
   return {
-    name: limit ? `Wrong by more than ${limit} px` : quantile ? `${quantile} % of errors are below` : (errorNames[name] ?? words(name)),
+    name: limit ? `Errors above ${limit} px` : quantile ? `${quantile} % of errors below, px` : (errorNames[name] ?? words(name)),
     of: (map) => map.errors?.[name],
-    text: (value) => (share ? percent(value) : Number.isInteger(value) ? String(value) : `${fixed(value, 3)} px`),
+    text: (value) => (share ? percent(value) : name === "count" ? String(value) : short(value)),
     better: name === "coverage" ? "more" : name === "count" ? undefined : "less",
   };
 }

@@ -14,7 +14,7 @@ let count = 0;
 // A round number of at least `value`.
 function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= value * (1 - 1e-9))!;
+  return [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((factor) => factor * power).find((candidate) => candidate >= value * (1 - 1e-9))!;
 }
 
 // The range of a slider: all that is allowed where that is little, else what is near the preset's value.

@@ -46,7 +46,10 @@ export function words(name: string): string {
 }
 
 export function fixed(value: number | null | undefined, digits: number): string {
-  return value === null || value === undefined || !Number.isFinite(value) ? "–" : value.toFixed(digits);
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  // Never "-0.00", and a minus as long as a plus.
+  const text = value.toFixed(digits);
+  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
 }
 
 // With three digits that matter: 0.0123, 1.23, 12.3, 123.

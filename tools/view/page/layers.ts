@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layers that the picture view shows: pictures, and what is known of each pixel. `kind` is their number in the shader.
+// The layers that the picture view shows: pictures, and what is known of each pixel.
 import type { Table } from "./colours";
 import { tables } from "./colours";
 import type { Slot } from "./protocol";
 import { slots, state } from "./state";
 
-export const kinds = {
-  left: 0,
-  right: 1,
-  disparity: 2,
-  status: 3,
-  confidence: 4,
-  error: 5,
-  warped: 6,
-  residual: 7,
-  difference: 8,
-  truth: 9,
-} as const;
-
-export type Kind = keyof typeof kinds;
+export type Kind =
+  | "left"
+  | "right"
+  | "disparity"
+  | "status"
+  | "confidence"
+  | "error"
+  | "warped"
+  | "residual"
+  | "difference"
+  | "truth";
 
 export interface Layer {
   id: string;

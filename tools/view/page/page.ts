@@ -22,6 +22,8 @@ import { Toolbar } from "./toolbar";
 
 type Tab = "picture" | "cloud";
 
+const fileName = (path: string): string => path.split(/[\\/]/).at(-1)!;
+
 export class Pages {
   readonly server = new Server();
   readonly matching = new Matching(this.server);
@@ -80,9 +82,10 @@ export class Pages {
     const { device, threads } = start;
     Object.assign(state.results.A, { preset, settings: { method: method.name, device, threads, values } });
     const { left, right } = found.source;
-    find("source").textContent = right ? `${left} · ${right}` : left;
-    find("source").title = find("source").textContent!;
-    document.title = `${left.split("/").at(-1)} – Parallax`;
+    const names = [left, right].filter(Boolean);
+    find("source").textContent = names.map(fileName).join(" · ");
+    find("source").title = names.join("\n");
+    document.title = `${fileName(left)} – Parallax`;
     find("version").textContent = found.version;
     for (const topic of ["server", "edited", "settings", "view"] as const) tell(topic);
   }

@@ -185,15 +185,14 @@ export class Panel {
           },
         },
         make("span", { class: `slot slot-${slot}` }, slot),
-        make("span", { class: "method" }, settings?.method ?? ""),
-        make("span", { class: "time" }, time),
+        make("span", { class: "method" }, settings?.method ?? "", make("span", { class: "time" }, time)),
       );
     };
     const focused = document.activeElement?.id;
     const { A } = state.results;
     if (A.settings === null) return;
-    const add = make("button", { type: "button", id: "compare", class: "quiet" }, comparing() ? "Remove B" : "Compare…");
-    add.title = comparing() ? "Show only A" : "Match with other settings as well, and see both results side by side";
+    const add = make("button", { type: "button", id: "compare", class: "quiet" }, comparing() ? "Only A" : "Compare with B");
+    add.title = comparing() ? "Remove the result B (B)" : "Match with other settings as well, and see both results (B)";
     add.addEventListener("click", () => this.compare(!comparing()));
     this.tabs.replaceChildren(...slots.filter((slot) => state.results[slot].settings !== null).map(tab), add);
     if (focused && ["slot-A", "slot-B", "compare"].includes(focused)) document.getElementById(focused)?.focus();

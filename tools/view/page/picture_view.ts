@@ -4,9 +4,11 @@ import { tablePicture, tables, tableSize } from "./colours";
 import { DetailTiles, tileSize } from "./detail";
 import { oncePerFrame } from "./dom";
 import type { Layer } from "./layers";
-import { kinds, layer, scaleOf, tableRow } from "./layers";
+import { layer, scaleOf, tableRow } from "./layers";
 import { PlaneSet, units } from "./planes";
+import { Program } from "./programs";
 import type { Server, Size } from "./protocol";
+import type { Mixture } from "./shader";
 import { fragmentShader, vertexShader } from "./shader";
 import { slots, state, tell } from "./state";
 import { Viewport } from "./viewport";
@@ -20,37 +22,23 @@ export interface Pane {
 const gap = 2;  // between panes
 const blinkMilliseconds = 600;
 
-function compile(gl: WebGL2RenderingContext): WebGLProgram {
-  const program = gl.createProgram();
-  for (const [type, source] of [
-    [gl.VERTEX_SHADER, vertexShader],
-    [gl.FRAGMENT_SHADER, fragmentShader],
-  ] as const) {
-    const shader = gl.createShader(type)!;
-    gl.shaderSource(shader, source);
-    gl.compileShader(shader);
-    gl.attachShader(program, shader);
-  }
-  gl.linkProgram(program);
-  if (!gl.getProgramParameter(program, gl.LINK_STATUS) && !gl.isContextLost())
-    throw new Error(gl.getProgramInfoLog(program) ?? "the shader does not link");
-  return program;
+// The warped right picture needs more than a tile has.
+function inTile({ kind }: Layer, planes: PlaneSet): boolean {
+  if (kind === "warped" || kind === "residual") return false;
+  return planes.hasTruth || (kind !== "truth" && kind !== "error");
 }
 
 export class PictureView {
   readonly viewport = new Viewport();
   readonly draw = oncePerFrame(() => this.drawNow());
   private readonly gl: WebGL2RenderingContext;
-  private program!: WebGLProgram;
+  private readonly programs = new Map<string, Program>();
   private planes!: PlaneSet;
   private tables!: WebGLTexture;
   private detail!: DetailTiles;
-  private uniforms = new Map<string, WebGLUniformLocation | null>();
   private size: Size = { width: 1, height: 1 };
   private density = 1;
   private blinked = false;
-  // The pane that is being drawn.
-  private pane!: Pane;
   private stale = { pictures: true, A: true, B: true };
   // Called after each drawing, for what lies over the picture.
   afterDraw: () => void = () => undefined;
@@ -115,8 +103,7 @@ export class PictureView {
 
   private prepare(): void {
     const { gl } = this;
-    this.program = compile(gl);
-    this.uniforms.clear();
+    this.programs.clear();
     this.planes = new PlaneSet(gl);
     this.detail = new DetailTiles(gl, this.server, () => this.draw());
     this.tables = gl.createTexture();
@@ -125,8 +112,6 @@ export class PictureView {
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA8, tableSize, length, 0, gl.RGBA, gl.UNSIGNED_BYTE, tablePicture());
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
-    gl.useProgram(this.program);
-    for (const [name, unit] of Object.entries(units)) gl.uniform1i(this.at(name), unit);
   }
 
   private resize(): void {
@@ -146,13 +131,17 @@ export class PictureView {
     this.draw();
   }
 
-  private at(name: string): WebGLUniformLocation | null {
-    let location = this.uniforms.get(name);
-    if (location === undefined) {
-      location = this.gl.getUniformLocation(this.program, name);
-      this.uniforms.set(name, location);
+  private program(shown: Layer[], mixture: Mixture, samples: number): Program {
+    const key = [...shown.map(({ id }) => id), mixture, samples].join();
+    let program = this.programs.get(key);
+    if (program === undefined) {
+      program = new Program(this.gl, vertexShader, fragmentShader(shown, mixture, samples));
+      this.programs.set(key, program);
+      program.use();
+      for (const [name, unit] of Object.entries(units)) this.gl.uniform1i(program.at(name), unit);
     }
-    return location;
+    program.use();
+    return program;
   }
 
   private upload(): void {
@@ -177,52 +166,43 @@ export class PictureView {
     gl.clear(gl.COLOR_BUFFER_BIT);
     if (pictures === null) return;
     this.upload();
-    gl.useProgram(this.program);
     gl.activeTexture(gl.TEXTURE0 + units.tables!);
     gl.bindTexture(gl.TEXTURE_2D, this.tables);
     const pixel = this.viewport.zoom * this.density * pictures.scale;
     const tiles = this.detail.visible(this.viewport, pixel);
+    gl.enable(gl.SCISSOR_TEST);
     for (const pane of this.panes()) {
-      this.setPane(pane);
       const { width, height } = pictures.size;
-      this.drawPart(this.planes, [0, 0, width, height], pictures.scale);
-      // The warped right picture needs more than a tile has.
-      if (pane.layers.some(({ kind }) => kind === "warped" || kind === "residual")) continue;
+      this.drawPart(pane, this.planes, [0, 0, width, height], pictures.scale);
       for (const tile of tiles) {
+        if (!pane.layers.every((shown) => inTile(shown, tile.planes))) continue;
         const [x, y] = [tile.column * tileSize, tile.row * tileSize];
-        this.drawPart(tile.planes, [x, y, Math.min(x + tileSize, width), Math.min(y + tileSize, height)], 1);
+        this.drawPart(pane, tile.planes, [x, y, Math.min(x + tileSize, width), Math.min(y + tileSize, height)], 1);
       }
     }
     this.afterDraw();
   }
 
-  private setPane(pane: Pane): void {
+  private setPane(program: Program, pane: Pane): void {
     const { gl, density, viewport, canvas } = this;
-    const second = pane.layers.length === 2 ? pane.layers[1]! : pane.layers[0]!;
-    const both = [pane.layers[0]!, second];
+    const both = [pane.layers[0]!, pane.layers[1] ?? pane.layers[0]!];
     const scales = both.map((shown) => scaleOf(shown) ?? { low: 0, high: 1, table: "status" as const });
-    const combination = pane.layers.length === 1 ? 0 : state.view.combination === "wipe" ? 2 : 3;
-    gl.uniform1i(this.at("combination"), combination);
-    gl.uniform1f(this.at("wipe"), state.view.wipe * pane.width * density);
-    gl.uniform1f(this.at("blend"), state.view.blend);
-    gl.uniform2iv(this.at("kind"), both.map((shown) => kinds[shown.kind]));
-    gl.uniform2iv(this.at("slot"), both.map((shown) => slots.indexOf(shown.slot)));
-    gl.uniform2iv(this.at("row"), scales.map((scale) => tableRow(scale.table)));
-    gl.uniform2fv(this.at("low"), scales.map((scale) => scale.low));
-    gl.uniform2fv(this.at("high"), scales.map((scale) => scale.high));
-    gl.uniform2f(this.at("corner"), pane.left * density, 0);
-    gl.uniform1f(this.at("canvasHeight"), canvas.height);
-    gl.uniform2f(this.at("offset"), viewport.x * density, viewport.y * density);
-    gl.uniform1f(this.at("zoom"), viewport.zoom * density);
-    gl.uniform1f(this.at("stripe"), 4 * density);
-    gl.enable(gl.SCISSOR_TEST);
-    this.pane = pane;
+    gl.uniform1f(program.at("wipe"), state.view.wipe * pane.width * density);
+    gl.uniform1f(program.at("blend"), state.view.blend);
+    gl.uniform2iv(program.at("row"), scales.map((scale) => tableRow(scale.table)));
+    gl.uniform2fv(program.at("low"), scales.map((scale) => scale.low));
+    gl.uniform2fv(program.at("high"), scales.map((scale) => scale.high));
+    gl.uniform2f(program.at("corner"), pane.left * density, 0);
+    gl.uniform1f(program.at("canvasHeight"), canvas.height);
+    gl.uniform2f(program.at("offset"), viewport.x * density, viewport.y * density);
+    gl.uniform1f(program.at("zoom"), viewport.zoom * density);
+    gl.uniform1f(program.at("stripe"), 4 * density);
   }
 
-  private drawPart(planes: PlaneSet, region: [number, number, number, number], scale: number): void {
-    const { gl, density, viewport, pane, canvas } = this;
+  private drawPart(pane: Pane, planes: PlaneSet, region: [number, number, number, number], scale: number): void {
+    const { gl, density, viewport, canvas } = this;
     const pixel = viewport.zoom * density * scale;
-    const samples = pixel < 0.75 ? 2 : 1;
+    const samples = pixel < 0.6 ? 2 : 1;
     // Only where the part is: drawing costs as many pixels as it covers.
     const [x0, x1] = [region[0], region[2]].map((x) => viewport.toPane(x, 0).x * density) as [number, number];
     const [y0, y1] = [region[1], region[3]].map((y) => viewport.toPane(0, y).y * density) as [number, number];
@@ -230,16 +210,18 @@ export class PictureView {
     const right = Math.min((pane.left + pane.width) * density, pane.left * density + Math.ceil(x1));
     const [top, bottom] = [Math.max(0, Math.floor(y0)), Math.min(canvas.height, Math.ceil(y1))];
     if (right <= left || bottom <= top) return;
+    const mixture = pane.layers.length === 1 ? "one" : state.view.combination === "wipe" ? "wipe" : "blend";
+    const program = this.program(pane.layers, mixture, samples);
+    this.setPane(program, pane);
     gl.scissor(left, canvas.height - bottom, Math.round(right - left), bottom - top);
     planes.bind();
     const { A, B, truth } = planes.codings;
-    gl.uniform2f(this.at("codingA"), A.lowest, A.steps);
-    gl.uniform2f(this.at("codingB"), B.lowest, B.steps);
-    gl.uniform2f(this.at("codingTruth"), truth.lowest, truth.steps);
-    gl.uniform4fv(this.at("region"), region);
-    gl.uniform1f(this.at("planeScale"), scale);
-    gl.uniform1i(this.at("samples"), samples);
-    gl.uniform1f(this.at("lod"), Math.max(0, Math.log2(1 / (pixel * samples))));
+    gl.uniform2f(program.at("codingA"), A.lowest, A.steps);
+    gl.uniform2f(program.at("codingB"), B.lowest, B.steps);
+    gl.uniform2f(program.at("codingTruth"), truth.lowest, truth.steps);
+    gl.uniform4fv(program.at("region"), region);
+    gl.uniform1f(program.at("planeScale"), scale);
+    gl.uniform1f(program.at("lod"), Math.max(0, Math.log2(1 / (pixel * samples))));
     gl.drawArrays(gl.TRIANGLES, 0, 3);
   }
 }

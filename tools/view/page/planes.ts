@@ -84,6 +84,7 @@ function kindOf(name: TextureName): "picture" | "u16" | "u8" {
 // All planes of one part of the picture.
 export class PlaneSet {
   readonly codings = { A: noCoding(), B: noCoding(), truth: noCoding() };
+  private truthGiven = false;
   private readonly textures: Record<TextureName, PlaneTexture>;
 
   constructor(gl: WebGL2RenderingContext) {
@@ -95,6 +96,7 @@ export class PlaneSet {
     this.textures.leftPicture.upload(left);
     this.textures.rightPicture.upload(right);
     this.textures.truthMap.upload(truth?.plane ?? null);
+    this.truthGiven = truth !== null;
     if (truth) this.codings.truth = { lowest: truth.lowest, steps: truth.steps };
   }
 
@@ -103,6 +105,10 @@ export class PlaneSet {
     this.textures[`status${slot}`].upload(map?.status ?? null);
     this.textures[`confidence${slot}`].upload(map?.confidence ?? null);
     if (map) this.codings[slot] = { lowest: map.lowest, steps: map.steps };
+  }
+
+  get hasTruth(): boolean {
+    return this.truthGiven;
   }
 
   bind(): void {

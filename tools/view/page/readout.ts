@@ -79,19 +79,19 @@ export class Readout {
   private show(): void {
     const { cursor } = state;
     if (cursor === null) {
-      const hint = "Point at a pixel, or focus the picture and press the arrow keys, to see its values.";
+      const hint = "Point at a pixel, or use the arrow keys, to see its values.";
       this.line.replaceChildren(make("span", { class: "hint" }, hint));
       return;
     }
-    const fields = [field("x", String(cursor.x), "position"), field("y", String(cursor.y), "position")];
-    for (const slot of slots) {
+    const rows = slots.flatMap((slot) => {
       const { map } = state.results[slot];
-      if (map === null) continue;
+      if (map === null) return [];
       const about = approximate(map, cursor.x, cursor.y);
       const exact = this.exactFor === this.key() ? this.exact.get(slot) : undefined;
-      fields.push(...this.describe(slot, { ...about, ...exact }));
-    }
-    this.line.replaceChildren(...fields);
+      return [make("div", { class: "row" }, ...this.describe(slot, { ...about, ...exact }))];
+    });
+    const position = [field("x", String(cursor.x), "position"), field("y", String(cursor.y), "position")];
+    this.line.replaceChildren(make("div", { class: "row" }, ...position), make("div", { class: "rows" }, ...rows));
   }
 
   private describe(slot: Slot, value: PixelValue): HTMLElement[] {
@@ -101,9 +101,12 @@ export class Readout {
     if (many) fields.unshift(make("span", { class: `slot slot-${slot}` }, slot));
     if (state.server?.calibration) fields.push(field("Depth", depth === null ? "–" : `${fixed(depth, 3)} m`));
     if (status !== null) fields.push(field("Status", words(status).toLowerCase(), "status"));
-    if (confidence !== null) fields.push(field("Confidence", fixed(confidence, 2)));
-    if (truth !== null && disparity !== null) fields.push(field("Error", `${fixed(disparity - truth, 2)} px`));
-    if (truth !== null && !many) fields.push(field("Truth", `${fixed(truth, 2)} px`));
+    if (confidence !== null) fields.push(field("Confidence", fixed(confidence, 2), "narrow"));
+    if (state.pictures?.truth || truth !== null) {
+      const error = truth === null || disparity === null ? "–" : `${fixed(disparity - truth, 2)} px`;
+      fields.push(field("Error", error));
+      if (!many) fields.push(field("Truth", truth === null ? "none" : `${fixed(truth, 2)} px`));
+    }
     return fields;
   }
 }

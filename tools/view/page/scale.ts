@@ -4,7 +4,7 @@ import { colourAt, css, tableSize } from "./colours";
 import { find, make, oncePerFrame, percent, short, words } from "./dom";
 import { binCount, histogram } from "./histogram";
 import type { Layer, Scale } from "./layers";
-import { depthOf, layer, scaleOf } from "./layers";
+import { comparing, depthOf, layer, scaleOf } from "./layers";
 import { approximate } from "./readout";
 import { on, state } from "./state";
 
@@ -39,15 +39,18 @@ function statusLegend(shown: Layer): HTMLElement {
   return make("figure", { class: "legend" }, make("figcaption", {}, shown.name), make("ul", { class: "statuses" }, ...entries));
 }
 
+// The scale that layers of one kind share, with a histogram of each.
 class Bar {
   readonly element: HTMLElement;
   private readonly canvas = make("canvas", { "aria-hidden": "true" });
   private readonly labels = make("div", { class: "ticks" });
-  private bins: Float32Array | null = null;
+  private bins: (Float32Array | null)[] = [];
   private binsFor = "";
   private counted = 0;
+  private readonly shown: Layer;
 
-  constructor(private readonly shown: Layer) {
+  constructor(private readonly layers: Layer[]) {
+    this.shown = layers[0]!;
     this.element = make("figure", { class: "legend" }, this.caption(), this.canvas, this.labels);
   }
 
@@ -66,13 +69,14 @@ class Bar {
       context.fillStyle = css(colourAt(scale.table, (x / Math.max(width - 1, 1)) * (tableSize - 1)));
       context.fillRect(x, histogramHeight, 1.5, barHeight);
     }
-    this.drawCursor(context, scale, width);
+    for (const one of this.layers) this.drawCursor(context, one, scale, width);
     this.label(scale, width);
   }
 
   private caption(): HTMLElement {
     const { unit } = scaleOf(this.shown)!;
-    return make("figcaption", {}, this.shown.name, unit && make("span", { class: "unit" }, ` in ${unit}`));
+    const names = this.layers.map(({ name }) => name).join(", ");
+    return make("figcaption", {}, names, unit && make("span", { class: "unit" }, ` in ${unit}`));
   }
 
   private count(scale: Scale): void {
@@ -82,34 +86,40 @@ class Bar {
     if (key === this.binsFor || now - this.counted < milliseconds) return;
     this.binsFor = key;
     this.counted = now;
-    this.bins = histogram(this.shown, scale);
+    this.bins = this.layers.map((one) => histogram(one, scale));
   }
 
   private drawBins(context: CanvasRenderingContext2D, width: number): void {
-    if (this.bins === null) return;
-    context.fillStyle = getComputedStyle(this.element).getPropertyValue("--bins");
+    const style = getComputedStyle(this.element);
     const step = width / binCount;
-    // Roots, so that rare values are seen beside frequent ones.
-    this.bins.forEach((share, i) => {
-      const height = Math.sqrt(share) * (histogramHeight - 2);
-      context.fillRect(i * step, histogramHeight - height, Math.max(step - 0.5, 0.5), height);
+    this.bins.forEach((bins, which) => {
+      const { slot, kind } = this.layers[which]!;
+      const own = kind === "truth" || !comparing() ? "--bins" : `--${slot.toLowerCase()}`;
+      context.fillStyle = style.getPropertyValue(own);
+      context.globalAlpha = this.bins.length > 1 ? 0.6 : 1;
+      // Roots, so that rare values are seen beside frequent ones.
+      bins?.forEach((share, i) => {
+        const height = Math.sqrt(share) * (histogramHeight - 2);
+        context.fillRect(i * step, histogramHeight - height, Math.max(step - 0.5, 0.5), height);
+      });
     });
+    context.globalAlpha = 1;
   }
 
-  private cursorValue(): number | null {
+  private cursorValue({ kind, slot }: Layer): number | null {
     const { cursor } = state;
-    const map = state.results[this.shown.slot].map;
+    const map = state.results[slot].map;
     if (cursor === null || map === null) return null;
     const { disparity = null, truth = null, confidence = null } = approximate(map, cursor.x, cursor.y);
-    if (this.shown.kind === "disparity") return disparity;
-    if (this.shown.kind === "truth") return truth;
-    if (this.shown.kind === "confidence") return confidence;
-    if (this.shown.kind === "error") return disparity === null || truth === null ? null : Math.abs(disparity - truth);
+    if (kind === "disparity") return disparity;
+    if (kind === "truth") return truth;
+    if (kind === "confidence") return confidence;
+    if (kind === "error") return disparity === null || truth === null ? null : Math.abs(disparity - truth);
     return null;
   }
 
-  private drawCursor(context: CanvasRenderingContext2D, scale: Scale, width: number): void {
-    const value = this.cursorValue();
+  private drawCursor(context: CanvasRenderingContext2D, shown: Layer, scale: Scale, width: number): void {
+    const value = this.cursorValue(shown);
     if (value === null) return;
     const share = (value - scale.low) / Math.max(scale.high - scale.low, 1e-6);
     const x = Math.min(Math.max(share, 0), 1) * width;
@@ -165,12 +175,16 @@ export class Scales {
 
   private build(shown: Layer[]): void {
     this.bars = [];
-    const parts = shown.map((one) => {
-      if (one.kind === "status") return statusLegend(one);
-      if (scaleOf(one) === null) return null;
-      const bar = new Bar(one);
+    // Disparities and truth have one scale.
+    const scaleKind = ({ kind }: Layer) => (kind === "truth" ? "disparity" : kind);
+    const kinds = [...new Set(shown.map(scaleKind))];
+    const groups = kinds.map((kind) => shown.filter((one) => scaleKind(one) === kind));
+    const parts = groups.flatMap((group): (HTMLElement | null)[] => {
+      if (group[0]!.kind === "status") return group.map(statusLegend);
+      if (scaleOf(group[0]!) === null) return [];
+      const bar = new Bar(group);
       this.bars.push(bar);
-      return bar.element;
+      return [bar.element];
     });
     const found = parts.filter((part) => part !== null);
     const none = make("p", { class: "hint" }, "Pictures have no scale. Show the disparity to see its colours here.");

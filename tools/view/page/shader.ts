@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shader that colours pixels. Layers have the numbers of layers.ts.
+// Shaders that colour pixels: put together from the code of the layers that a pane shows, so that they compute nothing else.
+import type { Kind, Layer } from "./layers";
 
 export const vertexShader = `#version 300 es
 void main() {
@@ -7,7 +8,7 @@ void main() {
   gl_Position = vec4(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0, 0.0, 1.0);
 }`;
 
-export const fragmentShader = `#version 300 es
+const head = `#version 300 es
 precision highp float;
 precision highp int;
 precision highp usampler2D;
@@ -23,12 +24,9 @@ uniform float zoom;       // pixels of the canvas for a pixel of the full pictur
 uniform vec4 region;      // the part of the full picture that the textures have: left, top, right, bottom
 uniform float planeScale; // pixels of the full picture for one of the textures
 uniform float lod;
-uniform int samples;      // for a pixel of the canvas, each way
 uniform float stripe;     // width of the stripes of pixels without a value
-
-uniform int combination;  // 0 = first layer, 1 = second, 2 = wipe, 3 = blend
 uniform float wipe, blend;
-uniform ivec2 kind, slot, row;
+uniform ivec2 row;
 uniform vec2 low, high;
 
 out vec4 colour;
@@ -37,94 +35,89 @@ const float none = -1e9;
 
 float decode(uint code, vec2 coding) { return code == 0u ? none : coding.x + float(code - 1u) / coding.y; }
 
-ivec2 texel(vec2 p) { return ivec2(floor((p - region.xy) / planeScale)); }
-
-float disparity(int which, vec2 p) {
-  return which == 0 ? decode(texelFetch(disparityA, texel(p), 0).r, codingA)
-                    : decode(texelFetch(disparityB, texel(p), 0).r, codingB);
-}
-
-float truth(vec2 p) { return decode(texelFetch(truthMap, texel(p), 0).r, codingTruth); }
-
-vec4 picture(sampler2D source, vec2 p) {
-  if (lod > 0.0) {
-    vec2 uv = (p - region.xy) / (planeScale * vec2(textureSize(source, 0)));
-    return vec4(textureLod(source, uv, lod).rgb, 1.0);
-  }
-  return vec4(texelFetch(source, texel(p), 0).rgb, 1.0);
-}
-
 vec4 empty() {
   float line = mod(floor((gl_FragCoord.x + gl_FragCoord.y) / stripe), 2.0);
   return vec4(vec3(mix(0.15, 0.20, line)), 1.0);
 }
 
-vec4 shade(float value, int i) {
+vec4 shade(float value, float low, float high, int row) {
   if (value == none) return empty();
-  float index = clamp((value - low[i]) / max(high[i] - low[i], 1e-6), 0.0, 1.0) * 255.0;
-  return texelFetch(tables, ivec2(int(index + 0.5), row[i]), 0);
+  float index = clamp((value - low) / max(high - low, 1e-6), 0.0, 1.0) * 255.0;
+  return texelFetch(tables, ivec2(int(index + 0.5), row), 0);
 }
 
 // The right picture where the disparity of the left pixel says it is seen; alpha 0 = nowhere.
-vec4 warped(int which, vec2 p) {
-  float d = disparity(which, p);
-  if (d == none) return vec4(0.0);
-  float x = float(texel(p).x) - d / planeScale;
-  int width = textureSize(rightPicture, 0).x, y = texel(p).y;
-  if (x < 0.0 || x > float(width - 1)) return vec4(0.0);
-  vec3 at = texelFetch(rightPicture, ivec2(int(x), y), 0).rgb;
-  vec3 next = texelFetch(rightPicture, ivec2(min(int(x) + 1, width - 1), y), 0).rgb;
-  return vec4(mix(at, next, fract(x)), 1.0);
+vec4 warped(float d, ivec2 at) {
+  float x = float(at.x) - d / planeScale;
+  int width = textureSize(rightPicture, 0).x;
+  if (d == none || x < 0.0 || x > float(width - 1)) return vec4(0.0);
+  vec3 here = texelFetch(rightPicture, ivec2(int(x), at.y), 0).rgb;
+  vec3 next = texelFetch(rightPicture, ivec2(min(int(x) + 1, width - 1), at.y), 0).rgb;
+  return vec4(mix(here, next, fract(x)), 1.0);
 }
 
-vec4 shown(int i, vec2 p) {
-  int k = kind[i], s = slot[i];
-  if (k == 0) return picture(leftPicture, p);
-  if (k == 1) return picture(rightPicture, p);
-  if (k == 2) return shade(disparity(s, p), i);
-  if (k == 3) {
-    uint status = s == 0 ? texelFetch(statusA, texel(p), 0).r : texelFetch(statusB, texel(p), 0).r;
-    return texelFetch(tables, ivec2(int(status), row[i]), 0);
-  }
-  if (k == 4) {
-    uint confidence = s == 0 ? texelFetch(confidenceA, texel(p), 0).r : texelFetch(confidenceB, texel(p), 0).r;
-    return shade(float(confidence) / 255.0, i);
-  }
-  if (k == 5) {
-    float d = disparity(s, p), t = truth(p);
-    return shade(d == none || t == none ? none : abs(d - t), i);
-  }
-  if (k == 6) {
-    vec4 found = warped(s, p);
-    return found.a == 0.0 ? empty() : found;
-  }
-  if (k == 7) {
-    vec4 found = warped(s, p);
-    vec3 apart = 255.0 * abs(texelFetch(leftPicture, texel(p), 0).rgb - found.rgb);
-    return shade(found.a == 0.0 ? none : (apart.r + apart.g + apart.b) / 3.0, i);
-  }
-  if (k == 8) {
-    float a = disparity(0, p), b = disparity(1, p);
-    return shade(a == none || b == none ? none : a - b, i);
-  }
-  return shade(truth(p), i);
-}
+vec4 scaled(float value, int i) { return shade(value, low[i], high[i], row[i]); }
+`;
 
+const picture = (name: string): string => `
+  if (lod <= 0.0) return vec4(texelFetch(${name}, at, 0).rgb, 1.0);
+  vec2 uv = (p - region.xy) / (planeScale * vec2(textureSize(${name}, 0)));
+  return vec4(textureLod(${name}, uv, lod).rgb, 1.0);`;
+
+const disparity = (slot: string): string => `decode(texelFetch(disparity${slot}, at, 0).r, coding${slot})`;
+const truth = "decode(texelFetch(truthMap, at, 0).r, codingTruth)";
+
+// The colour of a layer at the point p of the full picture, which is the texel `at`.
+const layers: Record<Kind, (slot: string, i: number) => string> = {
+  left: () => picture("leftPicture"),
+  right: () => picture("rightPicture"),
+  disparity: (slot, i) => `return scaled(${disparity(slot)}, ${i});`,
+  truth: (_, i) => `return scaled(${truth}, ${i});`,
+  status: (slot, i) => `return texelFetch(tables, ivec2(int(texelFetch(status${slot}, at, 0).r), row[${i}]), 0);`,
+  confidence: (slot, i) => `return scaled(float(texelFetch(confidence${slot}, at, 0).r) / 255.0, ${i});`,
+  error: (slot, i) => `
+  float d = ${disparity(slot)}, t = ${truth};
+  return scaled(d == none || t == none ? none : abs(d - t), ${i});`,
+  warped: (slot) => `
+  vec4 found = warped(${disparity(slot)}, at);
+  return found.a == 0.0 ? empty() : found;`,
+  residual: (slot, i) => `
+  vec4 found = warped(${disparity(slot)}, at);
+  vec3 apart = 255.0 * abs(texelFetch(leftPicture, at, 0).rgb - found.rgb);
+  return scaled(found.a == 0.0 ? none : (apart.r + apart.g + apart.b) / 3.0, ${i});`,
+  difference: (_, i) => `
+  float a = ${disparity("A")}, b = ${disparity("B")};
+  return scaled(a == none || b == none ? none : a - b, ${i});`,
+};
+
+export type Mixture = "one" | "wipe" | "blend";
+
+const mixtures: Record<Mixture, string> = {
+  one: "shown0(p, at)",
+  wipe: "screen.x < wipe ? shown0(p, at) : shown1(p, at)",
+  blend: "mix(shown0(p, at), shown1(p, at), blend)",
+};
+
+// `samples` for a pixel of the canvas, each way.
+export function fragmentShader(shown: Layer[], mixture: Mixture, samples: number): string {
+  const functions = shown.map(
+    ({ kind, slot }, i) => `vec4 shown${i}(vec2 p, ivec2 at) {\n  ${layers[kind](slot, i)}\n}\n`,
+  );
+  return `${head}${functions.join("")}
 vec4 combined(vec2 p, vec2 screen) {
   if (any(lessThan(p, region.xy)) || any(greaterThanEqual(p, region.zw))) return vec4(0.0);
-  if (combination == 0) return shown(0, p);
-  if (combination == 1) return shown(1, p);
-  if (combination == 2) return screen.x < wipe ? shown(0, p) : shown(1, p);
-  return mix(shown(0, p), shown(1, p), blend);
+  ivec2 at = ivec2(floor((p - region.xy) / planeScale));
+  return ${mixtures[mixture]};
 }
 
 void main() {
   vec2 screen = vec2(gl_FragCoord.x, canvasHeight - gl_FragCoord.y) - corner;
   vec4 sum = vec4(0.0);
-  for (int j = 0; j < samples; ++j)
-    for (int i = 0; i < samples; ++i) {
-      vec2 inside = (vec2(i, j) + 0.5) / float(samples) - 0.5;
+  for (int j = 0; j < ${samples}; ++j)
+    for (int i = 0; i < ${samples}; ++i) {
+      vec2 inside = (vec2(i, j) + 0.5) / float(${samples}) - 0.5;
       sum += combined((screen + inside - offset) / zoom, screen);
     }
-  colour = sum / float(samples * samples);
+  colour = sum / float(${samples * samples});
 }`;
+}
