@@ -128,7 +128,7 @@ export class Figures {
   private later = 0;
 
   constructor() {
-    on(["map", "working", "settings", "edited"], () => this.soon());
+    on(["map", "working", "edited"], () => this.soon());
   }
 
   // Tables that change more than ten times a second cannot be read.

@@ -29,18 +29,20 @@ export function keepingRange(method: Method, preset: string, now: Values): Value
 }
 
 export class Matching {
-  // For measurements: when the newest settings of a slot left.
-  readonly sentAt = new Map<number, number>();
   private readonly waiting = new Set<Slot>();
   private request = 0;
   private sending = false;
-  private readonly soon = oncePerFrame(() => void this.send());
+  private readonly soon = oncePerFrame(() => {
+    this.sentInFrame = false;
+    void this.send();
+  });
+  private sentInFrame = false;
 
   constructor(private readonly server: Server) {}
 
   change(slot: Slot): void {
     this.waiting.add(slot);
-    this.soon();
+    void this.send();
   }
 
   // After a reconnection: the server knows nothing of this page.
@@ -50,14 +52,14 @@ export class Matching {
   }
 
   private async send(): Promise<void> {
-    if (this.sending) return;
+    if (this.sending || this.sentInFrame) return;
     const slot = [...this.waiting][0];
     if (slot === undefined) return;
     this.waiting.delete(slot);
-    this.sending = true;
+    this.sending = this.sentInFrame = true;
+    this.soon();
     const { settings } = state.results[slot];
-    this.sentAt.clear();
-    this.sentAt.set(++this.request, performance.now());
+    ++this.request;
     try {
       await this.server.settings(slot, this.request, settings);
     } catch (error) {
@@ -65,6 +67,6 @@ export class Matching {
       tell("working");
     }
     this.sending = false;
-    if (this.waiting.size > 0) this.soon();
+    void this.send();
   }
 }

@@ -43,8 +43,9 @@ export class Pages {
 
   constructor() {
     on("pictures", () => this.view.picturesChanged());
-    on("map", () => this.view.mapsChanged());
-    on(["view", "settings"], () => this.view.draw());
+    on("map-A", () => this.view.mapChanged("A"));
+    on("map-B", () => this.view.mapChanged("B"));
+    on("view", () => this.view.draw());
     on("pictures", () => (find("waiting").hidden = true));
     for (const tab of ["picture", "cloud"] as const)
       find(`tab-${tab}`).addEventListener("click", () => this.showTab(tab));

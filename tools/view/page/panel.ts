@@ -16,6 +16,7 @@ export class Panel {
   private readonly form = find("settings");
   private readonly tabs = find("slots");
   private readonly controls = new Map<string, Control>();
+  private readonly timers = new Map<Slot, number>();
   private built = "";
   private readonly opened = new Set([searchGroup]);
 
@@ -33,7 +34,7 @@ export class Panel {
     if (wanted) Object.assign(state.view, { first: "disparity-A", second: "disparity-B" });
     else Object.assign(state.view, { first: "left", second: "disparity-A" });
     this.matching.change("B");
-    for (const topic of ["edited", "settings", "map", "view"] as const) tell(topic);
+    for (const topic of ["edited", "settings", "map-B", "map", "view"] as const) tell(topic);
   }
 
   private get settings(): Settings {
@@ -169,32 +170,51 @@ export class Panel {
   }
 
   private showTabs(): void {
-    const tab = (slot: Slot): HTMLElement => {
+    if (state.results.A.settings === null) return;
+    const shown = slots.filter((slot) => state.results[slot].settings !== null);
+    if (shown.length !== this.tabs.children.length - 1) this.buildTabs(shown);
+    for (const slot of shown) {
       const { settings, map, working, error } = state.results[slot];
+      const tab = find(`slot-${slot}`);
+      tab.setAttribute("aria-pressed", String(state.edited === slot));
+      tab.querySelector(".name")!.textContent = settings!.method;
       const time = error ? "error" : map ? milliseconds(map.milliseconds) : "…";
-      return make(
+      tab.querySelector(".time")!.textContent = time;
+      this.mark(slot, working);
+    }
+  }
+
+  // Only matches that take a while are seen to be at work.
+  private mark(slot: Slot, working: boolean): void {
+    const timer = this.timers.get(slot);
+    if (working === (timer !== undefined)) return;
+    clearTimeout(timer);
+    this.timers.delete(slot);
+    find(`slot-${slot}`).classList.remove("working");
+    const begin = () => document.getElementById(`slot-${slot}`)?.classList.add("working");
+    if (working) this.timers.set(slot, window.setTimeout(begin, 200));
+  }
+
+  private buildTabs(shown: Slot[]): void {
+    const tabs = shown.map((slot) =>
+      make(
         "button",
-        {
-          type: "button",
-          id: `slot-${slot}`,
-          class: `slot-tab slot-${slot} ${working ? "working" : ""}`,
-          "aria-pressed": String(state.edited === slot),
-          click: () => {
-            state.edited = slot;
-            tell("edited");
-          },
-        },
+        { type: "button", id: `slot-${slot}`, class: "slot-tab", click: () => this.edit(slot) },
         make("span", { class: `slot slot-${slot}` }, slot),
-        make("span", { class: "method" }, settings?.method ?? "", make("span", { class: "time" }, time)),
-      );
-    };
-    const focused = document.activeElement?.id;
-    const { A } = state.results;
-    if (A.settings === null) return;
-    const add = make("button", { type: "button", id: "compare", class: "quiet" }, comparing() ? "Only A" : "Compare with B");
-    add.title = comparing() ? "Remove the result B (B)" : "Match with other settings as well, and see both results (B)";
-    add.addEventListener("click", () => this.compare(!comparing()));
-    this.tabs.replaceChildren(...slots.filter((slot) => state.results[slot].settings !== null).map(tab), add);
-    if (focused && ["slot-A", "slot-B", "compare"].includes(focused)) document.getElementById(focused)?.focus();
+        make("span", { class: "method" }, make("span", { class: "name" }), make("span", { class: "time" })),
+      ),
+    );
+    const both = comparing();
+    const button = make("button", { type: "button", id: "compare", class: "quiet" }, both ? "Only A" : "Compare with B");
+    button.title = both ? "Remove the result B (B)" : "Match with other settings as well, and see both results (B)";
+    button.addEventListener("click", () => this.compare(!comparing()));
+    const focused = document.activeElement === document.getElementById("compare");
+    this.tabs.replaceChildren(...tabs, button);
+    if (focused) button.focus();
+  }
+
+  private edit(slot: Slot): void {
+    state.edited = slot;
+    tell("edited");
   }
 }

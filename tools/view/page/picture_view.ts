@@ -7,7 +7,7 @@ import type { Layer } from "./layers";
 import { layer, scaleOf, tableRow } from "./layers";
 import { PlaneSet, units } from "./planes";
 import { Program } from "./programs";
-import type { Server, Size } from "./protocol";
+import type { Server, Size, Slot } from "./protocol";
 import type { Mixture } from "./shader";
 import { fragmentShader, vertexShader } from "./shader";
 import { slots, state, tell } from "./state";
@@ -21,6 +21,7 @@ export interface Pane {
 
 const gap = 2;  // between panes
 const blinkMilliseconds = 600;
+const frameMilliseconds = 1000 / 60;
 
 // The warped right picture needs more than a tile has.
 function inTile({ kind }: Layer, planes: PlaneSet): boolean {
@@ -38,6 +39,7 @@ export class PictureView {
   private detail!: DetailTiles;
   private size: Size = { width: 1, height: 1 };
   private density = 1;
+  private drawnAt = 0;
   private blinked = false;
   private stale = { pictures: true, A: true, B: true };
   // Called after each drawing, for what lies over the picture.
@@ -69,9 +71,11 @@ export class PictureView {
     this.draw();
   }
 
-  mapsChanged(): void {
-    this.stale.A = this.stale.B = true;
-    this.draw();
+  // Draws at once, unless that was just done: waiting for the next picture of the screen would cost time.
+  mapChanged(slot: Slot): void {
+    this.stale[slot] = true;
+    if (performance.now() - this.drawnAt > frameMilliseconds && !document.hidden) this.drawNow();
+    else this.draw();
   }
 
   layoutChanged(): void {
@@ -158,6 +162,7 @@ export class PictureView {
 
   private drawNow(): void {
     const { gl, canvas } = this;
+    this.drawnAt = performance.now();
     const { pictures } = state;
     if (gl.isContextLost()) return;
     gl.clearColor(0, 0, 0, 0);

@@ -155,7 +155,7 @@ export class Scales {
 
   constructor() {
     const draw = oncePerFrame(() => this.draw());
-    on(["map", "view", "cursor", "pictures", "server", "theme", "settings"], draw);
+    on(["map", "view", "cursor", "pictures", "server", "theme"], draw);
     new ResizeObserver(draw).observe(this.box);
   }
 

@@ -83,6 +83,8 @@ export const state = {
 export type Topic =
   | "server"
   | "pictures"
+  | "map-A"
+  | "map-B"
   | "map"
   | "working"
   | "settings"
@@ -140,6 +142,7 @@ function takeMap(message: Message): void {
     errors: message.errors ?? null,
     commands: message.commands ?? { command_line: "", python: "", cpp: "" },
   };
+  tell(`map-${message.slot!}`);
   tell("map");
 }
 
