@@ -130,7 +130,7 @@ class Page {
   showFrame() {
     const size = { width, height };
     const coding = { lowest: 0, steps };
-    this.send(message({ kind: "pictures", frame: this.frame, name: `frame ${this.frame}`, size, scale, truth: coding }, pictures(whole, this.frame)));
+    this.send(message({ kind: "pictures", frame: this.frame, name: `frame ${this.frame}`, size, scale, ...coding }, pictures(whole, this.frame)));
     for (const slot of Object.keys(this.settings)) this.match(slot);
     if (frames > 0) this.send(message({ kind: "sequence", playing: this.playing, frame: this.frame }, {}));
   }

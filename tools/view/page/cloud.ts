@@ -257,16 +257,14 @@ export class Cloud {
   // Where the camera stands: as the left camera, above the scene, or beside it.
   look(from: "camera" | "top" | "side"): void {
     const middle = this.middleDepth();
-    const { camera, controls, calibration } = this;
+    const { camera, controls } = this;
     controls.target.set(0, 0, -middle);
     if (from === "camera") camera.position.set(0, 0, 0);
     if (from === "top") camera.position.set(0, 1.4 * middle, -middle + 0.01 * middle);
     if (from === "side") camera.position.set(1.4 * middle, 0, -middle);
     camera.near = middle / 500;
     camera.far = middle * 500;
-    const high = this.map ? this.map.size.height : 1;
-    camera.fov = Math.min(100, (2 * Math.atan(high / 2 / calibration.focal) * 180) / Math.PI);
-    camera.updateProjectionMatrix();
+    this.openCamera();
     controls.update();
     this.moved();
   }
@@ -354,13 +352,22 @@ export class Cloud {
     this.draw();
   }
 
+  // So wide that it sees the whole picture from where the left camera was.
+  private openCamera(): void {
+    const { camera, calibration, map } = this;
+    const { width, height } = map?.size ?? { width: 1, height: 1 };
+    const half = Math.max(height, width / camera.aspect) / 2;
+    camera.fov = Math.min(120, (2 * Math.atan(half / calibration.focal) * 180) / Math.PI);
+    camera.updateProjectionMatrix();
+  }
+
   private resize(): void {
     const { clientWidth, clientHeight } = this.canvas.parentElement!;
     if (clientWidth === 0 || clientHeight === 0) return;
     this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
     this.renderer.setSize(clientWidth, clientHeight, false);
     this.camera.aspect = clientWidth / clientHeight;
-    this.camera.updateProjectionMatrix();
+    this.openCamera();
     this.draw();
   }
 

@@ -40,8 +40,8 @@ function errorRow(name: string): Row {
 function rows(maps: DisparityMap[]): Row[] {
   const errors = [...new Set(maps.flatMap((map) => Object.keys(map.errors ?? {})))].filter((name) => name !== "mismatches");
   return [
-    { name: "Time", of: (map) => map.milliseconds, text: milliseconds, better: "less" },
-    { name: "Memory", of: (map) => map.memoryBytes, text: bytes, better: "less" },
+    { name: "Time", of: (map) => map.milliseconds ?? undefined, text: milliseconds, better: "less" },
+    { name: "Memory", of: (map) => map.memoryBytes ?? undefined, text: bytes, better: "less" },
     { name: "Pixels with a value", of: (map) => map.shares.valid, text: percent, better: "more" },
     ...errors.map(errorRow),
   ];
@@ -58,7 +58,7 @@ function table(shown: Slot[]): HTMLElement {
         "th",
         { scope: "col" },
         shown.length > 1 && make("span", { class: `slot slot-${slot}` }, slot),
-        `${shown.length > 1 ? " " : ""}${maps[i]!.device}`,
+        `${shown.length > 1 ? " " : ""}${maps[i]!.device || "stored map"}`,
       ),
     ),
   );

@@ -80,8 +80,9 @@ function disparityScale(slot: Slot): { low: number; high: number } {
   const map = state.results[slot].map ?? state.results.A.map;
   const quantiles = map?.quantiles ?? [];
   if (state.view.scale === "fixed") return state.view.fixed;
-  if (state.view.scale === "quantiles" && quantiles.length === 5) return { low: quantiles[0]!, high: quantiles[4]! };
-  return map ? { low: map.range.lowest, high: map.range.lowest + map.range.disparities - 1 } : { low: 0, high: 63 };
+  const known = quantiles.length === 5;
+  if (known && (state.view.scale === "quantiles" || map?.range === null)) return { low: quantiles[0]!, high: quantiles[4]! };
+  return map?.range ? { low: map.range.lowest, high: map.range.lowest + map.range.disparities - 1 } : { low: 0, high: 63 };
 }
 
 // Which values have the first and the last colour of the layer's table; null for pictures and statuses.

@@ -4,7 +4,12 @@ import { oncePerFrame } from "./dom";
 import type { Method, Server, Settings, Slot, Values } from "./protocol";
 import { slots, state, tell } from "./state";
 
+// The map that was made elsewhere, as a method without parameters.
+const stored: Method = { name: "", help: "", devices: [], presets: [{ name: "", values: {} }], parameters: [] };
+export const storedName = "stored map";
+
 export function methodOf(settings: Settings): Method {
+  if (settings.method === "") return stored;
   const methods = state.server!.methods;
   return methods.find(({ name }) => name === settings.method) ?? methods[0]!;
 }

@@ -103,7 +103,7 @@ export class Overlay {
       const size = Math.abs(off);
       const path = paths[size <= 0.25 ? 0 : size <= 0.5 ? 1 : 2]!;
       path.rect(at.x - 1.5, at.y - 1.5, 3, 3);
-      path.rect(at.x - 0.75, at.y, 1.5, off * scale);
+      path.rect(at.x - 0.75, at.y + Math.min(off, 0) * scale, 1.5, size * scale);
     }
     paths.forEach((path, i) => {
       context.fillStyle = rowsOffColours[i]!;

@@ -4,6 +4,7 @@ import { Check } from "./check";
 import { CloudView } from "./cloud_view";
 import { Figures } from "./compare";
 import { Connection } from "./connection";
+import { Curve } from "./curve";
 import { find } from "./dom";
 import { listenToKeys } from "./keys";
 import { Matching, presetValues } from "./matching";
@@ -37,6 +38,7 @@ export class Pages {
   readonly readout = new Readout(this.server);
   readonly scales = new Scales();
   readonly figures = new Figures();
+  readonly curve = new Curve(this.server);
   readonly check = new Check(this.server);
   readonly share = new Share(this.server, () => this.viewPicture());
   readonly state = state;

@@ -5,7 +5,7 @@ import { control } from "./controls";
 import { find, make, milliseconds, words } from "./dom";
 import { comparing } from "./layers";
 import type { Matching } from "./matching";
-import { keepingRange, methodOf, presetValues, searchGroup } from "./matching";
+import { keepingRange, methodOf, presetValues, searchGroup, storedName } from "./matching";
 import type { Method, Parameter, Settings, Slot } from "./protocol";
 import { on, slots, state, tell } from "./state";
 
@@ -57,6 +57,7 @@ export class Panel {
     this.built = key;
     const preset = presetValues(this.method, state.results[state.edited].preset);
     for (const [name, one] of this.controls) one.show(this.settings.values[name] ?? null, preset[name] ?? null);
+    if (this.settings.method === "") return;
     find<HTMLSelectElement>("preset").value = state.results[state.edited].preset;
     find<HTMLSelectElement>("device").value = this.settings.device;
     find<HTMLInputElement>("threads").value = String(this.settings.threads);
@@ -84,6 +85,8 @@ export class Panel {
   private head(method: Method): HTMLElement {
     const { server } = state;
     const methods = server!.methods.map(({ name, help }) => make("option", { value: name, title: help }, name));
+    if (server!.stored_map) methods.push(make("option", { value: "" }, words(storedName)));
+    const matches = method.name !== "";
     const presets = method.presets.map(({ name }) => make("option", { value: name }, name));
     const automatic = { name: "auto", description: "The fastest device that runs the method" };
     const listed = server!.devices.some(({ name }) => name === "auto") ? [] : [automatic];
@@ -99,11 +102,11 @@ export class Panel {
       "div",
       { class: "head" },
       select("method", "Method", methods, (value) => this.setMethod(value)),
-      select("preset", "Preset", presets, (value) => this.setPreset(value)),
-      select("device", "Device", devices, (value) => this.set({ device: value })),
-      this.threads(),
+      matches && select("preset", "Preset", presets, (value) => this.setPreset(value)),
+      matches && select("device", "Device", devices, (value) => this.set({ device: value })),
+      matches && this.threads(),
       method.help ? make("p", { class: "method-help" }, method.help) : null,
-      make(
+      matches && make(
         "button",
         { id: "reset-all", type: "button", class: "quiet", click: () => this.reset() },
         "Reset to preset",
@@ -151,10 +154,10 @@ export class Panel {
   }
 
   private setMethod(name: string): void {
-    const method = state.server!.methods.find((one) => one.name === name)!;
+    const method = methodOf({ ...this.settings, method: name });
     const preset = method.presets[0]!.name;
     const runs = method.devices.includes(kindOf(this.settings.device)) || this.settings.device === "auto";
-    const device = runs ? this.settings.device : method.devices[0]!;
+    const device = runs ? this.settings.device : (method.devices[0] ?? "auto");
     const values = keepingRange(method, preset, this.settings.values);
     state.results[state.edited].preset = preset;
     this.set({ method: name, device, values });
@@ -177,8 +180,8 @@ export class Panel {
       const { settings, map, working, error } = state.results[slot];
       const tab = find(`slot-${slot}`);
       tab.setAttribute("aria-pressed", String(state.edited === slot));
-      tab.querySelector(".name")!.textContent = settings!.method;
-      const time = error ? "error" : map ? milliseconds(map.milliseconds) : "…";
+      tab.querySelector(".name")!.textContent = settings!.method || storedName;
+      const time = error ? "error" : !map ? "…" : map.milliseconds === null ? "–" : milliseconds(map.milliseconds);
       tab.querySelector(".time")!.textContent = time;
       this.mark(slot, working);
     }

@@ -14,7 +14,8 @@ export interface Parameter {
   group: string;
   least: number | null;
   most: number | null;
-  numbers?: number[];
+  // The only ones that are allowed; null = all between the bounds.
+  numbers: number[] | null;
   choices: string[];
   optional: boolean;
   expert: boolean;
@@ -29,6 +30,7 @@ export interface Method {
 }
 
 export interface Settings {
+  // Empty for the map that was made elsewhere.
   method: string;
   device: string;
   threads: number;
@@ -48,6 +50,7 @@ export interface ServerState {
   source: { kind: "pair" | "sequence"; left: string; right: string; frames: number; frames_per_second: number };
   calibration: Calibration | null;
   truth: boolean;
+  stored_map?: boolean;
   devices: { name: string; description: string }[];
   methods: Method[];
   statuses: string[];
@@ -113,6 +116,13 @@ export interface PixelValue {
   error?: number | null;
   left?: number[];
   right?: number[];
+}
+
+// Costs of all labels at a pixel, null where a label is not considered; `totals` is empty where it is the data costs.
+export interface CostCurve {
+  min_disparity: number;
+  data_costs: (number | null)[];
+  totals: (number | null)[];
 }
 
 export interface CheckReport {
@@ -240,11 +250,16 @@ export class Server {
   }
 
   settings(slot: Slot, request: number, settings: Settings | null): Promise<void> {
-    return this.send("settings", { slot, request, ...(settings ?? { method: null }) });
+    const wanted = settings === null ? { method: null } : settings.method === "" ? { stored_map: true } : settings;
+    return this.send("settings", { slot, request, ...wanted });
   }
 
   play(request: { playing?: boolean; frame?: number }): Promise<void> {
     return this.send("play", request);
+  }
+
+  curve(slot: Slot, x: number, y: number): Promise<CostCurve> {
+    return this.json(this.path(`curve?slot=${slot}&x=${x}&y=${y}`));
   }
 
   value(slot: Slot, x: number, y: number): Promise<PixelValue> {

@@ -69,7 +69,7 @@ export class Share {
 
   private show(): void {
     const { map } = state.results[state.edited];
-    const text = map?.commands[this.language] ?? "";
+    const text = map?.commands?.[this.language] ?? "";
     if (this.code.textContent !== text) this.code.textContent = text;
   }
 

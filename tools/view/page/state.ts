@@ -21,15 +21,16 @@ export interface DisparityMap extends Coding {
   disparity: Plane;
   status: Plane;
   confidence: Plane | null;
-  range: { lowest: number; disparities: number };
-  milliseconds: number;
+  // A map that was made elsewhere has neither range, nor times, nor commands.
+  range: { lowest: number; disparities: number } | null;
+  milliseconds: number | null;
   stages: [string, number][];
   device: string;
-  memoryBytes: number;
+  memoryBytes: number | null;
   shares: Record<string, number>;
   quantiles: number[];
   errors: Errors | null;
-  commands: { command_line: string; python: string; cpp: string };
+  commands: { command_line: string; python: string; cpp: string } | null;
 }
 
 // One of the two results that can be compared.
@@ -114,7 +115,7 @@ function takePictures(message: Message): void {
     scale: message.scale ?? 1,
     left: message.planes.get("left")!,
     right: message.planes.get("right")!,
-    truth: truth ? { plane: truth, lowest: message.truth?.lowest ?? 0, steps: message.truth?.steps ?? 1 } : null,
+    truth: truth ? { plane: truth, lowest: message.lowest ?? 0, steps: message.steps ?? 1 } : null,
   };
   tell("pictures");
 }
@@ -132,15 +133,15 @@ function takeMap(message: Message): void {
     disparity: message.planes.get("disparity")!,
     status: message.planes.get("status")!,
     confidence: message.planes.get("confidence") ?? null,
-    range: message.range!,
-    milliseconds: message.milliseconds ?? 0,
+    range: message.range ?? null,
+    milliseconds: message.milliseconds ?? null,
     stages: message.stages ?? [],
     device: message.device ?? "",
-    memoryBytes: message.memory_bytes ?? 0,
+    memoryBytes: message.memory_bytes ?? null,
     shares: message.shares ?? {},
     quantiles: message.quantiles ?? [],
     errors: message.errors ?? null,
-    commands: message.commands ?? { command_line: "", python: "", cpp: "" },
+    commands: message.commands ?? null,
   };
   tell(`map-${message.slot!}`);
   tell("map");
