@@ -20,24 +20,27 @@ std::shared_ptr<const std::string> text_of(const Message& message) {
   return std::make_shared<const std::string>(message.bytes());
 }
 
-Json stages_of(const Matcher& matcher) {
-  Json stages = Json::array();
-  for (const StageTime& stage : matcher.stage_times()) stages.push_back({stage.stage, stage.milliseconds});
-  return stages;
+Json describe(const std::vector<StageTime>& stages) {
+  Json json = Json::array();
+  for (const StageTime& stage : stages) json.push_back({stage.stage, stage.milliseconds});
+  return json;
 }
 
-double total_of(const Matcher& matcher) {
+double total_of(const std::vector<StageTime>& stages) {
   double total = 0;
-  for (const StageTime& stage : matcher.stage_times()) total += stage.milliseconds;
+  for (const StageTime& stage : stages) total += stage.milliseconds;
   return total;
 }
 
-// At 1, 5, 50, 95 and 99 % of the pixels that have one; empty if none has.
+// At 1, 5, 50, 95 and 99 % of the pixels that have one; empty if none has. A sample of 100,000 pixels tells.
 Json quantiles_of(View<const float> disparity) {
+  const std::size_t step = disparity.size.pixels() / 100'000 + 1;
+  const auto width = static_cast<std::size_t>(disparity.size.width);
   std::vector<float> values;
-  for (int y = 0; y < disparity.size.height; ++y)
-    for (int x = 0; x < disparity.size.width; ++x)
-      if (const float value = disparity.at(x, y); std::isfinite(value)) values.push_back(value);
+  for (std::size_t i = 0; i < disparity.size.pixels(); i += step) {
+    const float value = disparity.at(static_cast<int>(i % width), static_cast<int>(i / width));
+    if (std::isfinite(value)) values.push_back(value);
+  }
   Json quantiles = Json::array();
   if (values.empty()) return quantiles;
   for (const double share : {0.01, 0.05, 0.5, 0.95, 0.99}) {
@@ -52,7 +55,18 @@ Json errors_of(const Scene& scene, View<const float> disparity) {
   return scene.truth() ? tool::to_json(scene.truth()->compare(disparity)) : Json(nullptr);
 }
 
-std::string map_message(const Scene& scene, int slot, const ViewedMap& map, const Matcher& matcher) {
+// What only a match has.
+void add_match(const Scene& scene, const ViewedMap& map, Json& head) {
+  const MatcherParameters& parameters = *map.settings.parameters;
+  head["range"] = {{"lowest", parameters.min_disparity()}, {"disparities", parameters.disparities()}};
+  head["milliseconds"] = total_of(map.stages);
+  head["stages"] = describe(map.stages);
+  head["device"] = map.settings.device.text();
+  head["memory_bytes"] = map.memory_bytes;
+  head["commands"] = describe_commands(scene, map.settings);
+}
+
+std::string map_message(const Scene& scene, int slot, const ViewedMap& map) {
   const View<const float> disparity = map.result.disparity.view();
   const Size size = disparity.size;
   const Rectangle whole{0, 0, size};
@@ -61,25 +75,19 @@ std::string map_message(const Scene& scene, int slot, const ViewedMap& map, cons
   const tool::PixelShares shares = tool::pixel_shares(map.result);
   Json pixels = tool::to_json(shares);
   pixels["valid"] = shares.valid;
-  const MatcherParameters& parameters = *map.settings.parameters;
-  Message message(
-      {{"kind", "map"},
-       {"slot", slot_name(slot)},
-       {"request", map.settings.request},
-       {"frame", map.frame->number},
-       {"size", {{"width", size.width}, {"height", size.height}}},
-       {"scale", scale},
-       {"lowest", code.lowest},
-       {"steps", code.steps},
-       {"range", {{"lowest", parameters.min_disparity()}, {"disparities", parameters.disparities()}}},
-       {"milliseconds", total_of(matcher)},
-       {"stages", stages_of(matcher)},
-       {"device", map.settings.device.text()},
-       {"memory_bytes", matcher.memory_bytes()},
-       {"shares", pixels},
-       {"quantiles", quantiles_of(disparity)},
-       {"errors", errors_of(scene, disparity)},
-       {"commands", describe_commands(scene, map.settings)}});
+  Json head{{"kind", "map"},
+            {"slot", slot_name(slot)},
+            {"request", map.settings.request},
+            {"frame", map.frame->number},
+            {"size", {{"width", size.width}, {"height", size.height}}},
+            {"scale", scale},
+            {"lowest", code.lowest},
+            {"steps", code.steps},
+            {"shares", pixels},
+            {"quantiles", quantiles_of(disparity)},
+            {"errors", errors_of(scene, disparity)}};
+  if (map.settings.parameters) add_match(scene, map, head);
+  Message message(std::move(head));
   message.add("disparity", sample_disparities(disparity, code, whole, scale), scaled(size, scale));
   message.add("status", sample(map.result.status.view(), whole, scale), scaled(size, scale));
   if (map.result.confidence.width() > 0)
@@ -153,7 +161,7 @@ std::shared_ptr<const ViewedFrame> Page::frame() const {
 void Page::work() {
   while (const std::optional<Task> task = wait_for_task()) {
     if (task->frame) show_frame(*task->frame);
-    if (task->slot) match(*task->slot);
+    if (task->slot) fill(*task->slot);
   }
 }
 
@@ -204,13 +212,13 @@ void Page::show_frame(std::size_t number) {
   if (scene_.is_sequence()) announce_sequence();
 }
 
-void Page::match(int number) {
+void Page::fill(int number) {
   Slot& slot = slots_[static_cast<std::size_t>(number)];
   std::unique_lock lock(mutex_);
   slot.is_new = false;
   const Settings settings = *slot.settings;
   const std::shared_ptr<const ViewedFrame> frame = frame_;
-  if (!settings.parameters || !frame) {
+  if ((!settings.parameters && !settings.stored_map) || !frame) {
     slot.map.reset();
     slot.matcher.reset();
     return;
@@ -219,19 +227,9 @@ void Page::match(int number) {
   try {
     send("working " + slot_name(number),
          text_of(Message({{"kind", "working"}, {"slot", slot_name(number)}, {"request", settings.request}})));
-    plan(slot, settings, frame->format());
-    const Size size = frame->format().size;
-    auto map = std::make_shared<ViewedMap>();
-    map->settings = settings;
-    map->frame = frame;
-    map->result = {Plane<float>(size), Plane<std::uint8_t>(size),
-                   Plane<float>(slot.matcher->has_confidence() ? size : Size{})};
-    tool::MatchResult& result = map->result;
-    DisparityMap views{result.disparity.view(), result.status.view()};
-    if (result.confidence.width() > 0) views.confidence = result.confidence.view();
-    slot.matcher->run(scene_.pair(*frame), views);
-    const auto message =
-        std::make_shared<const std::string>(map_message(scene_, number, *map, *slot.matcher));
+    const std::shared_ptr<const ViewedMap> map =
+        settings.stored_map ? copy_stored_map(settings, frame) : match(slot, settings, frame);
+    const auto message = std::make_shared<const std::string>(map_message(scene_, number, *map));
     lock.lock();
     slot.map = map;
     lock.unlock();
@@ -241,6 +239,43 @@ void Page::match(int number) {
   } catch (const std::exception& error) {
     send_error(slot_name(number), settings.request, error.what());
   }
+}
+
+std::shared_ptr<const ViewedMap> Page::match(Slot& slot, const Settings& settings,
+                                             const std::shared_ptr<const ViewedFrame>& frame) {
+  const Size size = frame->format().size;
+  plan(slot, settings, frame->format());
+  auto map = std::make_shared<ViewedMap>();
+  map->settings = settings;
+  map->frame = frame;
+  tool::MatchResult& result = map->result;
+  result = {Plane<float>(size), Plane<std::uint8_t>(size),
+            Plane<float>(slot.matcher->has_confidence() ? size : Size{})};
+  DisparityMap views{result.disparity.view(), result.status.view()};
+  if (result.confidence.width() > 0) views.confidence = result.confidence.view();
+  slot.matcher->run(scene_.pair(*frame), views);
+  map->stages = slot.matcher->stage_times();
+  map->memory_bytes = slot.matcher->memory_bytes();
+  return map;
+}
+
+std::shared_ptr<const ViewedMap> Page::copy_stored_map(
+    const Settings& settings, const std::shared_ptr<const ViewedFrame>& frame) const {
+  if (scene_.stored_map() == nullptr)
+    throw Error(ErrorCategory::argument, "there is no stored map: start with --map");
+  const Plane<float>& stored = *scene_.stored_map();
+  auto map = std::make_shared<ViewedMap>();
+  map->settings = settings;
+  map->frame = frame;
+  map->result = {Plane<float>(stored.size()), Plane<std::uint8_t>(stored.size()), {}};
+  for (int y = 0; y < stored.height(); ++y)
+    for (int x = 0; x < stored.width(); ++x) {
+      const float disparity = stored.at(x, y);
+      map->result.disparity.at(x, y) = disparity;
+      map->result.status.at(x, y) =
+          static_cast<std::uint8_t>(std::isfinite(disparity) ? Status::matched : Status::out_of_range);
+    }
+  return map;
 }
 
 void Page::plan(Slot& slot, const Settings& settings, const ImageFormat& format) {

@@ -20,6 +20,9 @@ struct ViewedMap {
   Settings settings;
   std::shared_ptr<const ViewedFrame> frame;
   tool::MatchResult result;
+  // Of the match; a stored map has none.
+  std::vector<StageTime> stages;
+  std::size_t memory_bytes = 0;
 };
 
 // Matches in a thread of its own. Only the newest settings of a slot and the newest message of a kind wait: whatever
@@ -68,7 +71,11 @@ class Page {
   void work();
   std::optional<Task> wait_for_task();
   void show_frame(std::size_t number);
-  void match(int slot);
+  void fill(int slot);
+  std::shared_ptr<const ViewedMap> match(Slot& slot, const Settings& settings,
+                                         const std::shared_ptr<const ViewedFrame>& frame);
+  std::shared_ptr<const ViewedMap> copy_stored_map(const Settings& settings,
+                                                   const std::shared_ptr<const ViewedFrame>& frame) const;
   void plan(Slot& slot, const Settings& settings, const ImageFormat& format);
   void announce_sequence();
   void send(const std::string& kind, Text message);

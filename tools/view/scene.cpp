@@ -59,7 +59,7 @@ void take_range_seen(MatcherParameters& parameters, const tool::PicturePair& pic
 
 }  // namespace
 
-Scene::Scene(const tool::MatchRequest& request) : plan_(request) {
+Scene::Scene(const tool::MatchRequest& request, const std::string& map) : plan_(request) {
   Frame frame;
   if (const std::unique_ptr<tool::FrameSource> source = tool::open_sequence(request)) {
     is_sequence_ = true;
@@ -72,8 +72,17 @@ Scene::Scene(const tool::MatchRequest& request) : plan_(request) {
     if (!request.truth.empty()) truth_.emplace(request.truth, request.truth_scale);
   }
   first_ = view(std::move(frame));
+  if (!map.empty()) read_map(map);
   plan_.read_masks(first_->format().size);
   settle_range();
+}
+
+void Scene::read_map(const std::string& path) {
+  if (is_sequence_) throw tool::UsageError("--map is for a pair: give pictures, or leave it out");
+  stored_map_ = tool::read_disparity(path);
+  if (stored_map_.size() != first_->format().size)
+    throw Error(ErrorCategory::file, path + " is " + tool::text(stored_map_.size()) + ", the pair is " +
+                                         tool::text(first_->format().size) + ": give a map of this pair");
 }
 
 std::optional<Calibration> Scene::calibration() const {

@@ -26,9 +26,9 @@ struct ViewedFrame {
 
 class Scene {
  public:
-  // Reads the first frame. Settles the range of disparities: as given, as the calibration says, or as the pair shows.
+  // `map`: a file of disparities to show beside others; may be empty. Reads the first frame. Settles the range of disparities: as given, as the calibration says, or as the pair shows.
   // \throws UsageError, Error
-  explicit Scene(const tool::MatchRequest& request);
+  Scene(const tool::MatchRequest& request, const std::string& map);
 
   const tool::MatchRequest& request() const { return plan_.request(); }
   const MatcherParameters& parameters() const { return parameters_; }  // to begin with
@@ -38,6 +38,8 @@ class Scene {
   bool is_sequence() const { return is_sequence_; }
   const std::shared_ptr<const ViewedFrame>& first_frame() const { return first_; }
   const std::optional<tool::Truth>& truth() const { return truth_; }
+  // A map that was made elsewhere; null if there is none.
+  const Plane<float>* stored_map() const { return stored_map_.width() > 0 ? &stored_map_ : nullptr; }
   // With a baseline in metres.
   std::optional<Calibration> calibration() const;
 
@@ -48,6 +50,7 @@ class Scene {
   friend class FrameReader;
 
   std::shared_ptr<const ViewedFrame> view(tool::Frame frame);
+  void read_map(const std::string& path);
   void settle_range();
 
   std::mutex rectifying_;
@@ -57,6 +60,7 @@ class Scene {
   std::size_t frame_count_ = 1;
   double frames_per_second_ = 0;
   std::optional<tool::Truth> truth_;
+  Plane<float> stored_map_;
   std::shared_ptr<const ViewedFrame> first_;
 };
 

@@ -126,6 +126,8 @@ Json numbers_or_nulls(const std::vector<float>& values) {
 }
 
 Json describe_curve(const Scene& scene, const ViewedMap& map, int x, int y) {
+  if (!map.settings.parameters)
+    throw Error(ErrorCategory::argument, "a stored map has no costs: choose a method");
   const CostCurve curve = cost_curve(*map.settings.parameters, scene.pair(*map.frame), x, y);
   return {{"x", x},
           {"y", y},
@@ -134,16 +136,18 @@ Json describe_curve(const Scene& scene, const ViewedMap& map, int x, int y) {
           {"totals", numbers_or_nulls(curve.totals)}};
 }
 
-std::string region_message(const ViewedMap& map, const Rectangle& region) {
+std::string region_message(const Scene& scene, const ViewedMap& map, const Rectangle& region) {
   const tool::PicturePair& pictures = map.frame->pictures;
   const DisparityCode code = code_for(map.result.disparity.view());
+  const DisparityCode truth_code = scene.truth() ? code_for(scene.truth()->disparity()) : DisparityCode();
   Message message({{"kind", "region"},
                    {"frame", map.frame->number},
                    {"request", map.settings.request},
                    {"x", region.x},
                    {"y", region.y},
                    {"lowest", code.lowest},
-                   {"steps", code.steps}});
+                   {"steps", code.steps},
+                   {"truth", {{"lowest", truth_code.lowest}, {"steps", truth_code.steps}}}});
   message.add("left", scale_picture(pictures.left.view(), region, 1), region.size, pictures.left.channels());
   message.add("right", scale_picture(pictures.right.view(), region, 1), region.size,
               pictures.right.channels());
@@ -151,6 +155,8 @@ std::string region_message(const ViewedMap& map, const Rectangle& region) {
   message.add("status", sample(map.result.status.view(), region, 1), region.size);
   if (map.result.confidence.width() > 0)
     message.add("confidence", sample_shares(map.result.confidence.view(), region, 1), region.size);
+  if (scene.truth())
+    message.add("truth", sample_disparities(scene.truth()->disparity(), truth_code, region, 1), region.size);
   return message.bytes();
 }
 
@@ -241,12 +247,15 @@ class Server::Routes {
     server_.set_keep_alive_timeout(5);
     server_.set_tcp_nodelay(true);
     server_.set_socket_options(claim_address);
-    server_.set_default_headers({{"Content-Security-Policy", "default-src 'self'"},
-                                 {"X-Content-Type-Options", "nosniff"},
-                                 {"Referrer-Policy", "no-referrer"},
-                                 {"X-Frame-Options", "SAMEORIGIN"},
-                                 {"Cross-Origin-Resource-Policy", "same-origin"},
-                                 {"Cache-Control", "no-store"}});
+    server_.set_default_headers(
+        {{"Content-Security-Policy",
+          // Notebooks on this machine show the page in a frame.
+          "default-src 'self'; frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"},
+         {"X-Content-Type-Options", "nosniff"},
+         {"Referrer-Policy", "no-referrer"},
+
+         {"Cross-Origin-Resource-Policy", "same-origin"},
+         {"Cache-Control", "no-store"}});
   }
 
   void listen() {
@@ -345,10 +354,11 @@ class Server::Routes {
       const Rectangle pixel = region_of(request, *map, {1, 1});
       answer(response, describe_curve(scene_, *map, pixel.x, pixel.y));
     });
-    get_from_page("region", [](Page& page, const Request& request, Response& response) {
+    get_from_page("region", [this](Page& page, const Request& request, Response& response) {
       const auto map = page.map(slot_of(request.get_param_value("slot")));
       const Size size{number_of(request, "width"), number_of(request, "height")};
-      response.set_content(region_message(*map, region_of(request, *map, size)), "application/octet-stream");
+      response.set_content(region_message(scene_, *map, region_of(request, *map, size)),
+                           "application/octet-stream");
     });
   }
 

@@ -33,12 +33,31 @@ Json bound(double value) {
   return std::abs(value) < 1e30 ? Json(value) : Json(nullptr);
 }
 
-Json describe(const ParameterInfo& parameter) {
-  return {
-      {"name", parameter.name},          {"kind", kind_name(parameter.kind)}, {"help", parameter.help},
-      {"unit", parameter.unit},          {"allowed", parameter.allowed},      {"group", parameter.group},
-      {"least", bound(parameter.least)}, {"most", bound(parameter.most)},     {"choices", parameter.choices},
-      {"optional", parameter.optional},  {"expert", parameter.expert}};
+// The integers that a parameter takes, where only some between its bounds are allowed; null elsewhere.
+Json allowed_numbers(const std::string& method, const ParameterInfo& parameter) {
+  constexpr double most_to_list = 64;
+  if (parameter.kind != ParameterKind::integer || !(parameter.most - parameter.least <= most_to_list))
+    return nullptr;
+  MatcherParameters parameters = preset(method, "default");
+  Json numbers = Json::array();
+  const int least = static_cast<int>(parameter.least), most = static_cast<int>(parameter.most);
+  for (int number = least; number <= most; ++number) {
+    try {
+      set_parameter(parameters, parameter.name, std::to_string(number));
+      numbers.push_back(number);
+    } catch (const Error&) {
+    }
+  }
+  return numbers.size() == static_cast<std::size_t>(most - least + 1) ? Json(nullptr) : numbers;
+}
+
+Json describe(const std::string& method, const ParameterInfo& parameter) {
+  return {{"name", parameter.name},          {"kind", kind_name(parameter.kind)},
+          {"help", parameter.help},          {"unit", parameter.unit},
+          {"allowed", parameter.allowed},    {"group", parameter.group},
+          {"least", bound(parameter.least)}, {"most", bound(parameter.most)},
+          {"choices", parameter.choices},    {"optional", parameter.optional},
+          {"expert", parameter.expert},      {"numbers", allowed_numbers(method, parameter)}};
 }
 
 // Values by name, without the method.
@@ -52,7 +71,8 @@ Json describe_method(const std::string& name) {
   Json presets = Json::array(), parameters = Json::array();
   for (const std::string& each : list_presets(name))
     presets.push_back({{"name", each}, {"values", values_of(preset(name, each))}});
-  for (const ParameterInfo& parameter : list_parameters(name)) parameters.push_back(describe(parameter));
+  for (const ParameterInfo& parameter : list_parameters(name))
+    parameters.push_back(describe(name, parameter));
   return {{"name", name},
           {"devices", tool::device_kinds(name)},
           {"presets", presets},
@@ -201,6 +221,8 @@ std::string slot_name(int slot) {
 Settings parse_settings(const Json& json) {
   Settings settings;
   settings.request = number_at(json, "request");
+  settings.stored_map = json.value("stored_map", false);
+  if (settings.stored_map) return settings;
   if (const auto method = json.find("method"); method == json.end() || method->is_null()) return settings;
   Json parameters = json.value("values", Json::object());
   if (!parameters.is_object())
@@ -227,6 +249,7 @@ Json describe_scene(const Scene& scene) {
             {"frames_per_second", scene.frames_per_second()}}},
           {"calibration", describe_calibration(scene.calibration())},
           {"truth", scene.truth().has_value()},
+          {"stored_map", scene.stored_map() != nullptr},
           {"devices", describe_devices()},
           {"methods", methods},
           {"statuses", statuses},

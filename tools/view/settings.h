@@ -21,7 +21,8 @@ std::string slot_name(int slot);
 // How a slot matches.
 struct Settings {
   std::uint64_t request = 0;                    // the page's count
-  std::optional<MatcherParameters> parameters;  // none = the slot is empty
+  std::optional<MatcherParameters> parameters;  // none = the slot is empty, or shows the stored map
+  bool stored_map = false;
   Device device;
 };
 

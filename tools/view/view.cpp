@@ -14,6 +14,7 @@ ViewRequest parse_view(const tool::Arguments& arguments) {
   ViewRequest request;
   request.match = tool::parse_match(arguments, "view", [&](tool::Options& options) {
     options.group("Page");
+    options.add("--map FILE", request.map, "Disparity map made elsewhere, to compare with");
     options.add("--port N", request.server.port, "Port of the page; 0 = 8730, or the next one that is free")
         .range(0, 65535);
     options.add("--host NAME", request.server.host,

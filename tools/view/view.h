@@ -10,6 +10,7 @@ namespace parallax::view {
 struct ViewRequest {
   tool::MatchRequest match;
   ServerOptions server;
+  std::string map;       // made elsewhere
   bool no_open = false;  // print the address only
 };
 
