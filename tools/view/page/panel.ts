@@ -65,7 +65,7 @@ export class Panel {
       const changed = group.querySelectorAll(".control.changed").length;
       const badge = group.querySelector<HTMLElement>(":scope > summary > .badge")!;
       badge.hidden = changed === 0;
-      badge.textContent = `${changed} changed`;
+      badge.textContent = changed === 0 ? "" : `${changed} changed`;
     });
     find<HTMLButtonElement>("reset-all").disabled = this.form.querySelector(".control.changed") === null;
   }
