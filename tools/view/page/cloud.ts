@@ -50,6 +50,8 @@ export interface Measure {
 const square = 8;
 const parts = square * square;
 const frameBudget = 1000 / 30;
+// After so long without a movement, all points are drawn.
+const stillMilliseconds = 250;
 
 const vertexShader = `
 precision highp usampler2D;
@@ -151,7 +153,7 @@ function rgba({ data, width, height, channels }: Plane): Uint8Array<ArrayBuffer>
 }
 
 export class Cloud {
-  // Pictures per second while the camera moves, measured.
+  // Pictures of the screen per second while the camera moves, measured.
   rate = 0;
   onMeasure: (measure: Measure) => void = () => undefined;
   private readonly renderer: WebGLRenderer;
@@ -172,6 +174,7 @@ export class Cloud {
   private moving = 0;
   private drawnParts = parts;
   private lastFrame = 0;
+  private watching = false;
   private settle = 0;
 
   constructor(private readonly canvas: HTMLCanvasElement) {
@@ -306,9 +309,9 @@ export class Cloud {
   draw(): void {
     if (this.asked) return;
     this.asked = true;
-    requestAnimationFrame((now) => {
+    requestAnimationFrame(() => {
       this.asked = false;
-      this.drawNow(now);
+      this.drawNow();
     });
   }
 
@@ -349,6 +352,11 @@ export class Cloud {
 
   private moved(): void {
     this.moving = performance.now();
+    if (!this.watching) {
+      this.watching = true;
+      this.lastFrame = -Infinity;
+      requestAnimationFrame((now) => this.watch(now));
+    }
     this.draw();
   }
 
@@ -371,10 +379,9 @@ export class Cloud {
     this.draw();
   }
 
-  private drawNow(now: number): void {
+  private drawNow(): void {
     if (this.map === null || this.canvas.clientWidth === 0) return;
-    const orbiting = now - this.moving < 250;
-    this.adapt(now, orbiting);
+    const orbiting = performance.now() - this.moving < stillMilliseconds;
     const { width, height } = this.map.disparity;
     const inPart = Math.ceil(width / square) * Math.ceil(height / square);
     const drawn = orbiting ? this.drawnParts : parts;
@@ -385,16 +392,22 @@ export class Cloud {
     this.set({ pixels: (spread * high) / 2 / Math.tan((this.camera.fov * Math.PI) / 360) });
     this.renderer.render(this.scene, this.camera);
     clearTimeout(this.settle);
-    if (orbiting) this.settle = window.setTimeout(() => this.draw(), 300);
+    if (orbiting) this.settle = window.setTimeout(() => this.draw(), stillMilliseconds + 50);
   }
 
-  // Draws so many parts that pictures follow each other fast enough.
-  private adapt(now: number, orbiting: boolean): void {
+  // While the camera moves, watches how pictures of the screen follow each other, and draws so many parts that they stay
+  // fluent. Input that comes seldom must not count as slow drawing, so the screen is watched, not the drawing.
+  private watch(now: number): void {
     const elapsed = now - this.lastFrame;
     this.lastFrame = now;
-    if (!orbiting || elapsed > 500 || elapsed <= 0) return;
-    this.rate = this.rate === 0 ? 1000 / elapsed : 0.8 * this.rate + 200 / elapsed;
-    if (elapsed > 1.3 * frameBudget) this.drawnParts = Math.max(2, Math.floor(this.drawnParts * 0.8));
+    if (elapsed < 500) this.adapt(elapsed);
+    if (performance.now() - this.moving < stillMilliseconds) requestAnimationFrame((next) => this.watch(next));
+    else this.watching = false;
+  }
+
+  private adapt(elapsed: number): void {
+    this.rate = this.rate === 0 ? 1000 / elapsed : 0.9 * this.rate + 100 / elapsed;
+    if (elapsed > 1.5 * frameBudget) this.drawnParts = Math.max(2, Math.floor(this.drawnParts * 0.85));
     else if (elapsed < 0.8 * frameBudget) this.drawnParts = Math.min(parts, this.drawnParts + 1);
   }
 

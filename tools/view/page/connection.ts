@@ -34,7 +34,14 @@ export class Connection {
   }
 
   private async once(): Promise<void> {
-    const [state] = await Promise.all([this.server.state(), this.server.open()]);
+    // Pictures come while the server still describes itself: they can be shown without that.
+    const streaming = this.server.open().then(() => this.server.stream(this.receive));
+    await Promise.race([this.describe(), streaming]);
+    await streaming;
+  }
+
+  private async describe(): Promise<void> {
+    const state = await this.server.state();
     const text = JSON.stringify(state);
     // Another pair or another version: what the page shows no longer fits.
     if (this.known !== "" && text !== this.known) location.reload();
@@ -42,9 +49,8 @@ export class Connection {
     this.known = text;
     if (first) this.begin(state);
     this.banner.hidden = true;
-    const streaming = this.server.stream(this.receive);
+    await this.server.opened;
     this.matching.resend();
-    await streaming;
   }
 
   private async recover(error: unknown): Promise<void> {

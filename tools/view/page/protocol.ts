@@ -217,15 +217,17 @@ const silenceMilliseconds = 7000;
 export class Server {
   private token = document.querySelector<HTMLMetaElement>('meta[name="token"]')?.content ?? "";
   private page = "";
+  // Whether there is a matcher for this page.
+  opened: Promise<void> = Promise.resolve();
 
   state(): Promise<ServerState> {
     return this.json("/state");
   }
 
   // Asks for a matcher of this page's own.
-  async open(): Promise<void> {
-    const answer = await this.json<{ page: string }>("/pages", { method: "POST" });
-    this.page = answer.page;
+  open(): Promise<void> {
+    const asked = this.json<{ page: string }>("/pages", { method: "POST" });
+    return (this.opened = asked.then(({ page }) => void (this.page = page)));
   }
 
   // A server that was started again has another token: it is in its page.
