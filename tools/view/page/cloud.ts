@@ -153,7 +153,7 @@ function rgba({ data, width, height, channels }: Plane): Uint8Array<ArrayBuffer>
 }
 
 export class Cloud {
-  // Pictures of the screen per second while the camera moves, measured.
+  // Pictures per second that the graphics card could draw while the camera moves, measured.
   rate = 0;
   onMeasure: (measure: Measure) => void = () => undefined;
   private readonly renderer: WebGLRenderer;
@@ -173,8 +173,9 @@ export class Cloud {
   private asked = false;
   private moving = 0;
   private drawnParts = parts;
-  private lastFrame = 0;
-  private watching = false;
+  // Whether the graphics card still draws, and whether it has to draw again after that.
+  private busy = false;
+  private postponed = false;
   private settle = 0;
 
   constructor(private readonly canvas: HTMLCanvasElement) {
@@ -352,11 +353,6 @@ export class Cloud {
 
   private moved(): void {
     this.moving = performance.now();
-    if (!this.watching) {
-      this.watching = true;
-      this.lastFrame = -Infinity;
-      requestAnimationFrame((now) => this.watch(now));
-    }
     this.draw();
   }
 
@@ -380,6 +376,8 @@ export class Cloud {
   }
 
   private drawNow(): void {
+    this.postponed = this.busy;
+    if (this.busy) return;
     if (this.map === null || this.canvas.clientWidth === 0) return;
     const orbiting = performance.now() - this.moving < stillMilliseconds;
     const { width, height } = this.map.disparity;
@@ -390,25 +388,41 @@ export class Cloud {
     // Fewer points are drawn larger.
     const spread = Math.sqrt(parts / drawn);
     this.set({ pixels: (spread * high) / 2 / Math.tan((this.camera.fov * Math.PI) / 360) });
-    this.renderer.render(this.scene, this.camera);
+    this.render(orbiting);
     clearTimeout(this.settle);
     if (orbiting) this.settle = window.setTimeout(() => this.draw(), stillMilliseconds + 50);
   }
 
-  // While the camera moves, watches how pictures of the screen follow each other, and draws so many parts that they stay
-  // fluent. Input that comes seldom must not count as slow drawing, so the screen is watched, not the drawing.
-  private watch(now: number): void {
-    const elapsed = now - this.lastFrame;
-    this.lastFrame = now;
-    if (elapsed < 500) this.adapt(elapsed);
-    if (performance.now() - this.moving < stillMilliseconds) requestAnimationFrame((next) => this.watch(next));
-    else this.watching = false;
+  // Waits until the graphics card has drawn, which takes long where it is software: nothing else is drawn meanwhile, so
+  // that input never waits for a queue of pictures.
+  private watch(fence: WebGLSync, began: number, orbiting: boolean): void {
+    requestAnimationFrame(() => {
+      const gl = this.renderer.getContext() as WebGL2RenderingContext;
+      const drawn = gl.isContextLost() || gl.getSyncParameter(fence, gl.SYNC_STATUS) === gl.SIGNALED;
+      if (!drawn) return this.watch(fence, began, orbiting);
+      gl.deleteSync(fence);
+      this.busy = false;
+      if (orbiting) this.adapt(performance.now() - began);
+      if (this.postponed) this.draw();
+    });
   }
 
+  private render(orbiting: boolean): void {
+    const gl = this.renderer.getContext() as WebGL2RenderingContext;
+    const began = performance.now();
+    this.renderer.render(this.scene, this.camera);
+    const fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+    gl.flush();
+    if (fence === null) return;
+    this.busy = true;
+    this.watch(fence, began, orbiting);
+  }
+
+  // Draws so many parts that pictures are fluent.
   private adapt(elapsed: number): void {
     this.rate = this.rate === 0 ? 1000 / elapsed : 0.9 * this.rate + 100 / elapsed;
-    if (elapsed > 1.5 * frameBudget) this.drawnParts = Math.max(2, Math.floor(this.drawnParts * 0.85));
-    else if (elapsed < 0.8 * frameBudget) this.drawnParts = Math.min(parts, this.drawnParts + 1);
+    if (elapsed > 1.5 * frameBudget) this.drawnParts = Math.max(2, Math.floor(this.drawnParts * 0.7));
+    else if (elapsed < 0.9 * frameBudget) this.drawnParts = Math.min(parts, this.drawnParts + 1);
   }
 
   // The drawn point nearest to a place in clip coordinates, within some pixels; the front one of several.

@@ -28,6 +28,8 @@ const fileName = (path: string): string => path.split(/[\\/]/).at(-1)!;
 export class Pages {
   readonly server = new Server();
   readonly matching = new Matching(this.server);
+  // First of all: the server answers while the rest of the page is made.
+  readonly connected = new Connection(this.server, this.matching, (found) => this.begin(found), receive).keep();
   readonly theme = new Theme();
   readonly view = new PictureView(find<HTMLCanvasElement>("pixels"), this.server);
   readonly overlay = new Overlay(this.view);
@@ -53,7 +55,6 @@ export class Pages {
       find(`tab-${tab}`).addEventListener("click", () => this.showTab(tab));
     this.listenToDialogs();
     listenToKeys(this);
-    void new Connection(this.server, this.matching, (found) => this.begin(found), receive).keep();
   }
 
   get cloudShown(): boolean {
