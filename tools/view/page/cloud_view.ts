@@ -112,7 +112,7 @@ export class CloudView {
     this.bar.replaceChildren(
       make("div", { class: "item" }, make("label", { for: "cloud-colour" }, "Colour"), select),
       make("div", { class: "item" }, make("label", { for: "point-size" }, "Point size"), size),
-      make("div", { class: "item", role: "group", "aria-label": "Depths shown" }, ...this.clipField("near", "Depth from"), ...this.clipField("far", "to"), unit),
+      make("div", { class: "item depths", role: "group", "aria-label": "Depths shown" }, ...this.clipField("near", "Depth from"), ...this.clipField("far", "to"), unit),
       make("div", { class: "item group", role: "group", "aria-label": "Look from" }, ...looks),
     );
   }
