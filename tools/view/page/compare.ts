@@ -131,10 +131,10 @@ export class Figures {
     on(["map", "working", "edited"], () => this.soon());
   }
 
-  // Tables that change more than ten times a second cannot be read.
+  // Tables that change more often cannot be read.
   private soon(): void {
     clearTimeout(this.later);
-    const wait = Math.max(0, this.shownAt + 100 - performance.now());
+    const wait = Math.max(0, this.shownAt + (state.playing ? 500 : 100) - performance.now());
     this.later = window.setTimeout(() => this.show(), wait);
   }
 

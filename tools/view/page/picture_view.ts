@@ -68,7 +68,8 @@ export class PictureView {
   picturesChanged(): void {
     this.stale.pictures = true;
     if (state.pictures) this.viewport.setPicture(state.pictures.size);
-    this.draw();
+    // A frame that plays is shown with its map, which is on its way.
+    if (!state.playing || state.results.A.map === null) this.draw();
   }
 
   // Draws at once, unless that was just done: waiting for the next picture of the screen would cost time.

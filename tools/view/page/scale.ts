@@ -152,14 +152,18 @@ export class Scales {
   private bars: Bar[] = [];
   private key = "";
   private later = 0;
+  private drawnAt = 0;
 
   constructor() {
-    const draw = oncePerFrame(() => this.draw());
+    const draw = oncePerFrame(() => {
+      if (!state.playing || performance.now() - this.drawnAt > milliseconds) this.draw();
+    });
     on(["map", "view", "cursor", "pictures", "server", "theme"], draw);
     new ResizeObserver(draw).observe(this.box);
   }
 
   private draw(): void {
+    this.drawnAt = performance.now();
     const shown = shownLayers();
     const hasStatus = shown.some(({ kind }) => kind === "status");
     const key = shown.map(({ id, name }) => id + name + (scaleOf({ ...layer(id) })?.unit ?? "")).join();
