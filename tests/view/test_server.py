@@ -377,6 +377,52 @@ def test_a_sequence_plays_to_its_end(serve, folder):
     page.close()
 
 
+# Stands for ffmpeg with a camera: pictures of both views side by side, ever brighter, until nobody reads them.
+CAMERA = """#!{python}
+import os, sys, time
+assert sys.argv[sys.argv.index("-f") + 1] == "v4l2" and sys.argv[sys.argv.index("-i") + 1] == "/dev/video3"
+os.write(3, b"#tb 0: 1/30\\n#dimensions 0: 128x48\\n")
+for frame in range(10_000):
+    os.write(3, b"0, %d, %d, 1, 18432, 0x0\\n" % (frame, frame))
+    os.write(1, bytes([min(frame, 255)]) * 128 * 48 * 3)
+    time.sleep(0.01)
+"""
+
+
+def test_a_camera_plays_by_itself_and_is_never_late(serve, tmp_path, monkeypatch):
+    program = tmp_path / "ffmpeg"
+    program.write_text(CAMERA.format(python=os.sys.executable))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path) + os.pathsep + os.environ["PATH"])
+    server = serve("--camera", "3", "--side-by-side", "--method", "census", "--device", "cpu", "--disparities", "8")
+    assert server.state["source"]["kind"] == "camera"
+    page = Page(server)
+    numbers = []
+    while len(numbers) < 5:
+        message, planes = page.message("pictures")
+        assert planes["left"].shape == (48, 64, 3)
+        if numbers:
+            assert message["frame"] > numbers[-1]
+            assert planes["left"][0, 0, 0] >= min(message["frame"], 255)
+        numbers.append(message["frame"])
+    page.match(1)
+    page.close()
+
+
+def test_cameras_are_named_as_they_should_be(folder):
+    for arguments, says in (
+        (["--camera", "0"], "--side-by-side"),
+        (["--camera", "0,1,2"], "3"),
+        (["pair/left.png", "--camera", "0,1"], "leave out pair/left.png"),
+        (["--camera", "/dev/nothing", "--side-by-side"], "/dev/nothing"),
+        ([], "LEFT is required"),
+    ):
+        words = [COMMAND, "view", *arguments, "--no-open"]
+        outcome = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
+        assert outcome.returncode in (1, 2)
+        assert says in outcome.stderr and outcome.stderr.count("\n") == 1, outcome.stderr
+
+
 def test_it_ends_with_its_last_page(serve):
     server = serve("pair/left.png", "pair/right.png", "--disparities", "24", "--once")
     page = Page(server)

@@ -21,11 +21,11 @@ constexpr int labels_of_cost_files = 16;
 void add_input_options(Options& options, MatchRequest& request, const std::string& command) {
   options.group("Input");
   const bool sequences = command != "plan";
-  options
-      .add("LEFT", request.left,
-           std::string("Left picture") +
-               (sequences ? "; for a sequence: a folder, a pattern such as left_%04d.png, or a video" : ""))
-      .required();
+  Option& left = options.add(
+      "LEFT", request.left,
+      std::string("Left picture") +
+          (sequences ? "; for a sequence: a folder, a pattern such as left_%04d.png, or a video" : ""));
+  if (command != "view") left.required();
   options.add("RIGHT", request.right, "Right picture, rectified with the left one");
   options.add_flag("--side-by-side", request.side_by_side,
                    "LEFT contains both views side by side; leave out RIGHT");
@@ -132,6 +132,8 @@ void add_tile_options(Options& options, MatchRequest& request, const std::string
 // The page has what other commands write to files.
 void add_view_options(Options& options, MatchRequest& request) {
   add_input_options(options, request, "view");
+  options.add("--camera N[,N]", request.cameras,
+              "Camera with both views, by number or path, or two cameras; leave out LEFT and RIGHT");
   add_truth_options(options, request, "Ground truth: shows the errors of the map");
   add_unit_option(options, request);
   add_rectify_options(options, request);
@@ -254,6 +256,20 @@ void check_truth(const MatchRequest& request, const std::string& command) {
     throw UsageError("--truth-scale needs --truth: give both");
 }
 
+// Whether cameras take the place of files.
+bool check_cameras(const MatchRequest& request, const std::string& command) {
+  if (request.cameras.empty()) {
+    if (request.left.empty()) throw UsageError("LEFT is required; see 'parallax " + command + " --help'");
+    return false;
+  }
+  if (!request.left.empty())
+    throw UsageError("--camera takes both views from cameras: leave out " + request.left);
+  if (request.cameras.size() != (request.side_by_side ? 1 : 2))
+    throw UsageError("--camera names " + std::to_string(request.cameras.size()) +
+                     " cameras: give two, or one that has both views, with --side-by-side");
+  return true;
+}
+
 void check_views(const MatchRequest& request) {
   if (request.side_by_side && !request.right.empty())
     throw UsageError("--side-by-side takes both views from " + request.left + ": leave out " + request.right);
@@ -279,7 +295,7 @@ void check_rig(const Options& options, const MatchRequest& request) {
 }
 
 void check_request(const MatchRequest& request, const std::string& command) {
-  check_views(request);
+  if (!check_cameras(request, command)) check_views(request);
   check_depth_options(request);
   if (!request.output.empty() && !names_folder(request.output)) check_disparity_path(request.output);
   if (!request.image.empty() && !names_folder(request.image) && !is_picture_for_people(request.image))

@@ -18,6 +18,7 @@ namespace parallax::tool {
 struct MatchRequest {
   std::string left, right, left_mask, right_mask;  // for a sequence: folders, patterns, videos
   bool side_by_side = false;                       // left contains both views
+  std::vector<std::string> cameras;                // in place of files, for 'parallax view'
   std::vector<std::string> rig;                    // the cameras of pictures that are not rectified
   RectifyParameters rectify;
   std::string output, image, depth, cloud, mesh, calibration, confidence, video;

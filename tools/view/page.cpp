@@ -16,6 +16,12 @@ using Seconds = std::chrono::duration<double>;
 
 constexpr double usual_frames_per_second = 25;
 
+// At which a sequence plays; that of a camera is its own.
+double frame_rate(const Scene& scene) {
+  if (scene.is_live()) return 1000;
+  return scene.frames_per_second() > 0 ? scene.frames_per_second() : usual_frames_per_second;
+}
+
 std::shared_ptr<const std::string> text_of(const Message& message) {
   return std::make_shared<const std::string>(message.bytes());
 }
@@ -103,7 +109,12 @@ bool plans_alike(const Settings& one, const Settings& other) {
 
 }  // namespace
 
-Page::Page(Scene& scene) : scene_(scene), reader_(scene), slots_(slots), thread_([this] { work(); }) {}
+Page::Page(Scene& scene)
+    : scene_(scene),
+      reader_(scene),
+      slots_(slots),
+      playing_(scene.is_live()),
+      thread_([this] { work(); }) {}
 
 Page::~Page() {
   close();
@@ -202,7 +213,7 @@ void Page::show_frame(std::size_t number) {
     } else {
       playing_ = false;
     }
-    const double rate = scene_.frames_per_second() > 0 ? scene_.frames_per_second() : usual_frames_per_second;
+    const double rate = frame_rate(scene_);
     // A frame that took too long does not make the next ones hurry.
     next_frame_time_ = std::max(
         next_frame_time_ + std::chrono::duration_cast<Clock::duration>(Seconds(1 / rate)), Clock::now());

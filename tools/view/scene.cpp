@@ -61,7 +61,13 @@ void take_range_seen(MatcherParameters& parameters, const tool::PicturePair& pic
 
 Scene::Scene(const tool::MatchRequest& request, const std::string& map) : plan_(request) {
   Frame frame;
-  if (const std::unique_ptr<tool::FrameSource> source = tool::open_sequence(request)) {
+  if (!request.cameras.empty()) {
+    cameras_.emplace(request.cameras);
+    is_sequence_ = true;
+    frame_count_ = 0;
+    frame = cameras_->newest(0);
+    frame.number = 0;
+  } else if (const std::unique_ptr<tool::FrameSource> source = tool::open_sequence(request)) {
     is_sequence_ = true;
     frame_count_ = source->count();
     frames_per_second_ = source->frames_per_second();
@@ -112,6 +118,7 @@ void Scene::settle_range() {
 std::shared_ptr<const ViewedFrame> FrameReader::read(std::size_t number) {
   if (number == 0) return scene_.first_frame();
   if (!scene_.is_sequence()) return nullptr;
+  if (scene_.is_live()) return scene_.view(scene_.cameras_->newest(number));
   if (!source_ || number < next_) {
     source_ = tool::open_sequence(scene_.request());
     next_ = 0;

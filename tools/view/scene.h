@@ -11,6 +11,7 @@
 #include "tools/parallax/frames.h"
 #include "tools/parallax/match_plan.h"
 #include "tools/parallax/truth.h"
+#include "tools/view/camera.h"
 
 namespace parallax::view {
 
@@ -36,6 +37,7 @@ class Scene {
   std::size_t frame_count() const { return frame_count_; }
   double frames_per_second() const { return frames_per_second_; }  // 0 = not known
   bool is_sequence() const { return is_sequence_; }
+  bool is_live() const { return cameras_.has_value(); }
   const std::shared_ptr<const ViewedFrame>& first_frame() const { return first_; }
   const std::optional<tool::Truth>& truth() const { return truth_; }
   // A map that was made elsewhere; null if there is none.
@@ -56,6 +58,7 @@ class Scene {
   std::mutex rectifying_;
   tool::MatchPlan plan_;
   MatcherParameters parameters_;
+  std::optional<CameraPairs> cameras_;
   bool is_sequence_ = false;
   std::size_t frame_count_ = 1;
   double frames_per_second_ = 0;

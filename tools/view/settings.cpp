@@ -242,7 +242,9 @@ Json describe_scene(const Scene& scene) {
   for (int status = 0; status < status_count; ++status) statuses.push_back(name(static_cast<Status>(status)));
   return {{"version", PARALLAX_VERSION},
           {"source",
-           {{"kind", scene.is_sequence() ? "sequence" : "pair"},
+           {{"kind", scene.is_live()       ? "camera"
+                     : scene.is_sequence() ? "sequence"
+                                           : "pair"},
             {"left", request.left},
             {"right", request.right},
             {"frames", scene.frame_count()},
