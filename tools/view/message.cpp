@@ -10,10 +10,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 constexpr std::size_t alignment = 8;
 
-std::string four_bytes(std::size_t value) {
-  std::string bytes(4, '\0');
-  for (int i = 0; i < 4; ++i) bytes[static_cast<std::size_t>(i)] = static_cast<char>(value >> (8 * i) & 255);
-  return bytes;
+void append_four_bytes(std::string& bytes, std::size_t value) {
+  for (int i = 0; i < 4; ++i) bytes += static_cast<char>(value >> (8 * i) & 255);
 }
 
 void pad(std::string& bytes, char with) {
@@ -46,7 +44,13 @@ std::string Message::bytes() const {
   // Names of files may hold bytes that are no UTF-8.
   std::string head = head_.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   pad(head, ' ');
-  return four_bytes(4 + head.size() + planes_.size()) + four_bytes(head.size()) + head + planes_;
+  std::string bytes;
+  bytes.reserve(8 + head.size() + planes_.size());
+  append_four_bytes(bytes, 4 + head.size() + planes_.size());
+  append_four_bytes(bytes, head.size());
+  bytes += head;
+  bytes += planes_;
+  return bytes;
 }
 
 }  // namespace parallax::view

@@ -23,6 +23,9 @@ class Message {
   void add(const std::string& name, std::span<const std::uint8_t> values, Size size, int channels = 1);
   void add(const std::string& name, std::span<const std::uint16_t> values, Size size);
 
+  // Sets a member of the JSON.
+  void set(const std::string& name, nlohmann::ordered_json value) { head_[name] = std::move(value); }
+
   std::string bytes() const;
 
  private:

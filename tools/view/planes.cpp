@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace parallax::view {
 namespace {
@@ -10,20 +11,22 @@ namespace {
 constexpr std::size_t most_overview_pixels = 2'200'000;
 constexpr int greatest_code = 65535, finest_steps = 64;
 
-// The middle of a block, within the region.
-int middle(int first, int extent, int block, int scale) {
-  return first + std::min(block * scale + scale / 2, extent - 1);
+// The middle of a block, within a region of this extent.
+int middle(int extent, int block, int scale) {
+  return std::min(block * scale + scale / 2, extent - 1);
 }
 
 template <class Value, class Convert>
 auto sample_each(View<Value> plane, const Rectangle& region, int scale, const Convert& convert) {
   const Size size = scaled(region.size, scale);
-  std::vector<decltype(convert(plane.at(0, 0)))> values;
-  values.reserve(size.pixels());
-  for (int y = 0; y < size.height; ++y) {
-    const Value* row = plane.row(middle(region.y, region.size.height, y, scale));
-    for (int x = 0; x < size.width; ++x)
-      values.push_back(convert(row[middle(region.x, region.size.width, x, scale)]));
+  std::vector<decltype(convert(plane.at(0, 0)))> values(size.pixels());
+  auto* next = values.data();
+  for (int y = 0; y < size.height; ++y, next += size.width) {
+    const Value* row = plane.row(region.y + middle(region.size.height, y, scale)) + region.x;
+    if (scale == 1)
+      std::transform(row, row + size.width, next, convert);
+    else
+      for (int x = 0; x < size.width; ++x) next[x] = convert(row[middle(region.size.width, x, scale)]);
   }
   return values;
 }
@@ -86,20 +89,21 @@ std::vector<std::uint8_t> sample(View<const std::uint8_t> plane, const Rectangle
 
 std::vector<std::uint8_t> sample_shares(View<const float> plane, const Rectangle& region, int scale) {
   return sample_each(plane, region, scale,
-                     [](float value) { return static_cast<std::uint8_t>(std::lround(255 * value)); });
+                     [](float value) { return static_cast<std::uint8_t>(255 * value + 0.5F); });
 }
 
 DisparityCode code_for(View<const float> disparity) {
-  float lowest = 0, highest = 0;
-  bool any = false;
-  for (int y = 0; y < disparity.size.height; ++y)
+  constexpr float none = std::numeric_limits<float>::infinity();
+  float lowest = none, highest = -none;
+  for (int y = 0; y < disparity.size.height; ++y) {
+    const float* row = disparity.row(y);
     for (int x = 0; x < disparity.size.width; ++x) {
-      const float value = disparity.at(x, y);
-      if (!std::isfinite(value)) continue;
-      lowest = any ? std::min(lowest, value) : value;
-      highest = any ? std::max(highest, value) : value;
-      any = true;
+      const bool is_finite = std::abs(row[x]) < none;
+      lowest = std::min(lowest, is_finite ? row[x] : none);
+      highest = std::max(highest, is_finite ? row[x] : -none);
     }
+  }
+  if (lowest > highest) return {};
   DisparityCode code{std::floor(static_cast<double>(lowest)), finest_steps};
   while (code.steps > 1 && (highest - code.lowest) * code.steps + 1 > greatest_code) code.steps /= 2;
   return code;
@@ -107,10 +111,11 @@ DisparityCode code_for(View<const float> disparity) {
 
 std::vector<std::uint16_t> sample_disparities(View<const float> disparity, const DisparityCode& code,
                                               const Rectangle& region, int scale) {
-  return sample_each(disparity, region, scale, [&](float value) -> std::uint16_t {
-    if (!std::isfinite(value)) return 0;
-    const double steps = std::round((static_cast<double>(value) - code.lowest) * code.steps);
-    return static_cast<std::uint16_t>(std::clamp(steps + 1, 1.0, double(greatest_code)));
+  return sample_each(disparity, region, scale, [code](float value) {
+    const bool is_finite = std::abs(value) < std::numeric_limits<float>::infinity();
+    const double steps = ((is_finite ? value : code.lowest) - code.lowest) * code.steps;
+    const int number = static_cast<int>(std::min(steps + 1.5, double(greatest_code)));
+    return static_cast<std::uint16_t>(is_finite ? number : 0);
   });
 }
 

@@ -100,8 +100,10 @@ std::shared_ptr<const ViewedFrame> Scene::view(Frame frame) {
   auto viewed = std::make_shared<ViewedFrame>();
   viewed->number = frame.number;
   viewed->name = frame.stem;
-  const std::lock_guard lock(rectifying_);
-  viewed->pictures = plan_.rectified(std::move(frame.pictures), frame.left, frame.right);
+  {
+    const std::lock_guard lock(rectifying_);
+    viewed->pictures = plan_.rectified(std::move(frame.pictures), frame.left, frame.right);
+  }
   if (truth_) truth_->check_size(frame.left, viewed->format().size);
   viewed->message = pictures_message(*viewed, truth_);
   return viewed;
@@ -119,6 +121,20 @@ std::shared_ptr<const ViewedFrame> FrameReader::read(std::size_t number) {
   if (number == 0) return scene_.first_frame();
   if (!scene_.is_sequence()) return nullptr;
   if (scene_.is_live()) return scene_.view(scene_.cameras_->newest(number));
+  const bool is_next = number == last_ + 1;
+  last_ = number;
+  std::shared_ptr<const ViewedFrame> frame;
+  if (ahead_.valid() && is_next) {
+    frame = ahead_.get();
+  } else {
+    ahead_ = {};
+    frame = read_now(number);
+  }
+  if (frame && is_next) ahead_ = std::async(std::launch::async, [this, number] { return read_now(number + 1); });
+  return frame;
+}
+
+std::shared_ptr<const ViewedFrame> FrameReader::read_now(std::size_t number) {
   if (!source_ || number < next_) {
     source_ = tool::open_sequence(scene_.request());
     next_ = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -67,7 +68,7 @@ class Scene {
   std::shared_ptr<const ViewedFrame> first_;
 };
 
-// Reads the frames of a scene in any order, fastest forwards.
+// Reads the frames of a scene in any order, fastest one after the other: then the next one is read ahead.
 class FrameReader {
  public:
   explicit FrameReader(Scene& scene) : scene_(scene) {}
@@ -76,9 +77,13 @@ class FrameReader {
   std::shared_ptr<const ViewedFrame> read(std::size_t number);
 
  private:
+  std::shared_ptr<const ViewedFrame> read_now(std::size_t number);
+
   Scene& scene_;
   std::unique_ptr<tool::FrameSource> source_;
-  std::size_t next_ = 0;
+  std::size_t next_ = 0;  // frame of the source
+  std::size_t last_ = 0;  // frame that was asked for
+  std::future<std::shared_ptr<const ViewedFrame>> ahead_;  // the frame after that, in a thread that uses the source
 };
 
 }  // namespace parallax::view

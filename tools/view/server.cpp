@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <condition_variable>
+#include <future>
 #include <map>
 #include <random>
 #include <span>
@@ -79,8 +80,16 @@ Json body_of(const Request& request) {
   return json;
 }
 
+// Names of files may hold bytes that are no UTF-8.
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void answer(Response& response, const std::string& json) {
+  response.set_content(json, "application/json");
+}
 void answer(Response& response, const Json& json) {
-  response.set_content(json.dump(-1, ' ', false, Json::error_handler_t::replace), "application/json");
+  answer(response, text_of(json));
 }
 
 void refuse(Response& response, const Refusal& refusal) {
@@ -88,7 +97,7 @@ void refuse(Response& response, const Refusal& refusal) {
   response.status = refusal.status;
 }
 
-std::string text_of(std::span<const std::byte> bytes) {
+std::string bytes_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -180,7 +189,8 @@ void claim_address(socket_t socket) {
 class Server::Routes {
  public:
   Routes(Scene& scene, const ServerOptions& options)
-      : scene_(scene), options_(options), token_(random_name()) {
+      : scene_(scene), options_(options), token_(random_name()),
+        state_(std::async(std::launch::async, [&scene] { return text_of(describe_scene(scene)); })) {
     set_limits();
     server_.set_pre_routing_handler([this](const Request& request, Response& response) {
       if (const std::optional<Refusal> refusal = refusal_of(request)) {
@@ -314,7 +324,7 @@ class Server::Routes {
 
   void add_routes() {
     server_.Get("/state",
-                [this](const Request&, Response& response) { answer(response, describe_scene(scene_)); });
+                [this](const Request&, Response& response) { answer(response, state_.get()); });
     server_.Post("/pages", [this](const Request&, Response& response) { add_page(response); });
     server_.Get(R"(/pages/([0-9a-f]+)/stream)",
                 [this](const Request& request, Response& response) { stream(request, response); });
@@ -342,7 +352,7 @@ class Server::Routes {
       const auto map = page.map(slot_of(request.get_param_value("slot")));
       const std::string name = request.get_param_value("as");
       response.set_header("Content-Disposition", "attachment; filename=\"" + checked_export(name) + "\"");
-      response.set_content(text_of(export_map(scene_, *map, name)), "application/octet-stream");
+      response.set_content(bytes_of(export_map(scene_, *map, name)), "application/octet-stream");
     });
     get_from_page("value", [this](Page& page, const Request& request, Response& response) {
       const auto map = page.map(slot_of(request.get_param_value("slot")));
@@ -465,6 +475,8 @@ class Server::Routes {
   Scene& scene_;
   ServerOptions options_;
   std::string token_;
+  // Takes a while to find, because OpenCL's drivers look for devices.
+  std::shared_future<std::string> state_;
   int port_ = 0;
   std::mutex mutex_;
   std::condition_variable wake_;
