@@ -111,11 +111,7 @@ bool plans_alike(const Settings& one, const Settings& other) {
 }  // namespace
 
 Page::Page(Scene& scene)
-    : scene_(scene),
-      reader_(scene),
-      slots_(slots),
-      playing_(scene.is_live()),
-      thread_([this] { work(); }) {}
+    : scene_(scene), reader_(scene), slots_(slots), playing_(scene.is_live()), thread_([this] { work(); }) {}
 
 Page::~Page() {
   close();

@@ -118,19 +118,19 @@ void Scene::settle_range() {
 }
 
 std::shared_ptr<const ViewedFrame> FrameReader::read(std::size_t number) {
-  if (number == 0) return scene_.first_frame();
-  if (!scene_.is_sequence()) return nullptr;
-  if (scene_.is_live()) return scene_.view(scene_.cameras_->newest(number));
-  const bool is_next = number == last_ + 1;
+  if (!scene_.is_sequence()) return number == 0 ? scene_.first_frame() : nullptr;
+  if (scene_.is_live())
+    return number == 0 ? scene_.first_frame() : scene_.view(scene_.cameras_->newest(number));
+  const bool is_ahead = ahead_.valid() && number == last_ + 1;
+  const bool plays_on = number == 0 || number == last_ + 1;
+  std::future<std::shared_ptr<const ViewedFrame>> ahead = std::move(ahead_);
+  if (!is_ahead && ahead.valid()) ahead.wait();
   last_ = number;
-  std::shared_ptr<const ViewedFrame> frame;
-  if (ahead_.valid() && is_next) {
-    frame = ahead_.get();
-  } else {
-    ahead_ = {};
-    frame = read_now(number);
-  }
-  if (frame && is_next) ahead_ = std::async(std::launch::async, [this, number] { return read_now(number + 1); });
+  std::shared_ptr<const ViewedFrame> frame = number == 0 ? scene_.first_frame()
+                                             : is_ahead  ? ahead.get()
+                                                         : read_now(number);
+  if (frame && plays_on)
+    ahead_ = std::async(std::launch::async, [this, number] { return read_now(number + 1); });
   return frame;
 }
 

@@ -83,7 +83,8 @@ class FrameReader {
   std::unique_ptr<tool::FrameSource> source_;
   std::size_t next_ = 0;  // frame of the source
   std::size_t last_ = 0;  // frame that was asked for
-  std::future<std::shared_ptr<const ViewedFrame>> ahead_;  // the frame after that, in a thread that uses the source
+  std::future<std::shared_ptr<const ViewedFrame>>
+      ahead_;  // the frame after that, in a thread that uses the source
 };
 
 }  // namespace parallax::view

@@ -189,7 +189,9 @@ void claim_address(socket_t socket) {
 class Server::Routes {
  public:
   Routes(Scene& scene, const ServerOptions& options)
-      : scene_(scene), options_(options), token_(random_name()),
+      : scene_(scene),
+        options_(options),
+        token_(random_name()),
         state_(std::async(std::launch::async, [&scene] { return text_of(describe_scene(scene)); })) {
     set_limits();
     server_.set_pre_routing_handler([this](const Request& request, Response& response) {
@@ -323,8 +325,7 @@ class Server::Routes {
   }
 
   void add_routes() {
-    server_.Get("/state",
-                [this](const Request&, Response& response) { answer(response, state_.get()); });
+    server_.Get("/state", [this](const Request&, Response& response) { answer(response, state_.get()); });
     server_.Post("/pages", [this](const Request&, Response& response) { add_page(response); });
     server_.Get(R"(/pages/([0-9a-f]+)/stream)",
                 [this](const Request& request, Response& response) { stream(request, response); });

@@ -220,14 +220,15 @@ export class PictureView {
     const program = this.program(pane.layers, mixture, samples);
     this.setPane(program, pane);
     gl.scissor(left, canvas.height - bottom, Math.round(right - left), bottom - top);
-    planes.bind();
+    const lod = Math.max(0, Math.log2(1 / (pixel * samples)));
+    planes.bind(program, lod > 0);
     const { A, B, truth } = planes.codings;
     gl.uniform2f(program.at("codingA"), A.lowest, A.steps);
     gl.uniform2f(program.at("codingB"), B.lowest, B.steps);
     gl.uniform2f(program.at("codingTruth"), truth.lowest, truth.steps);
     gl.uniform4fv(program.at("region"), region);
     gl.uniform1f(program.at("planeScale"), scale);
-    gl.uniform1f(program.at("lod"), Math.max(0, Math.log2(1 / (pixel * samples))));
+    gl.uniform1f(program.at("lod"), lod);
     gl.drawArrays(gl.TRIANGLES, 0, 3);
   }
 }
