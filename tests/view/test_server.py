@@ -350,12 +350,17 @@ def test_pages_are_limited_and_close_with_their_stream(server):
     assert server.ask("GET", pages[0].path + "/value?slot=A&x=0&y=0")[0] == 404
 
 
-def test_a_sequence_plays_to_its_end(serve, folder):
+def make_sequence(folder):
+    """Two pairs in turn, four frames. Returns the arguments for them."""
     for side in "left", "right":
         (folder / side).mkdir(exist_ok=True)
         for frame in range(4):
             shutil.copy(folder / ("pair", "second")[frame % 2] / f"{side}.png", folder / side / f"{frame}.png")
-    server = serve("left", "right", "--method", "census", "--device", "cpu", "--disparities", "24")
+    return "left", "right", "--method", "census", "--device", "cpu", "--disparities", "24"
+
+
+def test_a_sequence_plays_to_its_end(serve, folder):
+    server = serve(*make_sequence(folder))
     assert server.state["source"]["frames"] == 4
     page = Page(server)
     page.match(1)
@@ -375,6 +380,46 @@ def test_a_sequence_plays_to_its_end(serve, folder):
             break
     assert message["frame"] == 3
     page.close()
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs ffmpeg")
+def test_maps_are_recorded(serve, folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    server = serve(*make_sequence(folder))
+    page = Page(server)
+    record = page.path + "/record"
+    assert "begin" in server.json("POST", record, {"recording": False}, status=400)["error"]
+    server.json("POST", record, {"recording": True})
+    assert "play" in server.json("POST", record, {"recording": False}, status=400)["error"]
+    server.json("POST", record, {"recording": True})
+    page.match(1)
+    page.match(2, window=5)  # of the same frame: not recorded once more
+    for frame in 1, 2:
+        server.json("POST", page.path + "/play", {"frame": frame})
+        while page.message("map")[0]["frame"] != frame:
+            pass
+    while page.message("sequence")[0]["recorded"] != 3:
+        pass
+    status, video = server.ask("POST", record, json.dumps({"recording": False}))
+    assert status == 200 and video.startswith(b"RIFF")
+    words = ["ffmpeg", "-v", "error", "-i", "-", "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
+    frames = subprocess.run(words, input=video, capture_output=True, check=True).stdout
+    frames = np.frombuffer(frames, np.uint8).reshape(-1, 120, 160, 3).astype(int)
+    assert len(frames) == 3
+    assert np.abs(frames[0] - frames[1]).mean() > 10 and np.ptp(frames[0], axis=2).mean() > 60  # in colours
+    assert list(tmp_path.iterdir()) == []
+    server.json("POST", record, {"recording": True})
+    page.close()
+    for _ in range(100):  # what was not finished goes with its page
+        if list(tmp_path.iterdir()) == []:
+            break
+        time.sleep(0.1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pair_is_not_recorded(page):
+    error = page.server.json("POST", page.path + "/record", {"recording": True}, status=400)["error"]
+    assert "save it as a picture" in error
 
 
 # Stands for ffmpeg with a camera: pictures of both views side by side, ever brighter, until nobody reads them.
@@ -406,6 +451,12 @@ def test_a_camera_plays_by_itself_and_is_never_late(serve, tmp_path, monkeypatch
             assert planes["left"][0, 0, 0] >= min(message["frame"], 255)
         numbers.append(message["frame"])
     page.match(1)
+    server.json("POST", page.path + "/play", {"playing": False})
+    while page.message("sequence")[0]["playing"]:
+        pass
+    page.match(2)  # the same picture again
+    server.json("POST", page.path + "/play", {"playing": True})
+    assert page.message("pictures")[0]["frame"] > numbers[-1]
     page.close()
 
 
@@ -421,6 +472,15 @@ def test_cameras_are_named_as_they_should_be(folder):
         outcome = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
         assert outcome.returncode in (1, 2)
         assert says in outcome.stderr and outcome.stderr.count("\n") == 1, outcome.stderr
+
+
+def test_without_the_server_it_says_what_to_install(folder, tmp_path):
+    alone = tmp_path / "parallax"
+    shutil.copy(COMMAND, alone)
+    words = [alone, "view", "pair/left.png", "pair/right.png"]
+    outcome = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert outcome.returncode == 1
+    assert "install parallax-view" in outcome.stderr and outcome.stderr.count("\n") == 1
 
 
 def test_it_ends_with_its_last_page(serve):

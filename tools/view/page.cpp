@@ -17,10 +17,13 @@ using Seconds = std::chrono::duration<double>;
 
 constexpr double usual_frames_per_second = 25;
 
-// At which a sequence plays; that of a camera is its own.
 double frame_rate(const Scene& scene) {
-  if (scene.is_live()) return 1000;
   return scene.frames_per_second() > 0 ? scene.frames_per_second() : usual_frames_per_second;
+}
+
+// From one frame to the next that plays. A camera has a pace of its own.
+Seconds pause_between_frames(const Scene& scene) {
+  return Seconds(scene.is_live() ? 0 : 1 / frame_rate(scene));
 }
 
 std::shared_ptr<const std::string> text_of(const Message& message) {
@@ -134,6 +137,49 @@ void Page::play(std::optional<bool> playing, std::optional<std::size_t> frame) {
   task_.notify_one();
 }
 
+void Page::record() {
+  if (!scene_.is_sequence())
+    throw Error(ErrorCategory::argument, "a pair has a single map: save it as a picture");
+  const auto recording = std::make_shared<Recording>(frame_rate(scene_), scene_.first_frame()->format().size);
+  {
+    const std::lock_guard lock(mutex_);
+    recording_ = recording;
+  }
+  announce_sequence();
+}
+
+std::unique_ptr<NamelessFile> Page::end_recording() {
+  std::shared_ptr<Recording> recording;
+  {
+    const std::lock_guard lock(mutex_);
+    recording = std::exchange(recording_, nullptr);
+  }
+  announce_sequence();
+  if (!recording) throw Error(ErrorCategory::argument, "nothing is being recorded: begin with that");
+  return recording->finish();
+}
+
+void Page::add_to_recording(const ViewedMap& map) {
+  std::shared_ptr<Recording> recording;
+  {
+    const std::lock_guard lock(mutex_);
+    recording = recording_;
+  }
+  if (!recording) return;
+  const MatcherParameters& parameters = *map.settings.parameters;
+  const int low = parameters.min_disparity();
+  try {
+    recording->add(map.frame->number, map.result.disparity.view(), low, low + parameters.disparities() - 1);
+  } catch (const std::exception& error) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (recording_ == recording) recording_.reset();
+    }
+    send_error("", 0, error.what());
+  }
+  announce_sequence();
+}
+
 std::shared_ptr<const std::string> Page::next_message(std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
   message_.wait_for(lock, patience, [this] { return closed_ || !messages_.empty(); });
@@ -210,10 +256,10 @@ void Page::show_frame(std::size_t number) {
     } else {
       playing_ = false;
     }
-    const double rate = frame_rate(scene_);
     // A frame that took too long does not make the next ones hurry.
-    next_frame_time_ = std::max(
-        next_frame_time_ + std::chrono::duration_cast<Clock::duration>(Seconds(1 / rate)), Clock::now());
+    next_frame_time_ =
+        std::max(next_frame_time_ + std::chrono::duration_cast<Clock::duration>(pause_between_frames(scene_)),
+                 Clock::now());
   }
   if (frame) send("pictures", Text(frame, &frame->message));
   if (!error.empty()) send_error("", 0, error);
@@ -242,6 +288,7 @@ void Page::fill(int number) {
     slot.map = map;
     lock.unlock();
     send("map " + slot_name(number), message);
+    if (number == 0) add_to_recording(*map);
   } catch (const std::bad_alloc&) {
     send_error(slot_name(number), settings.request, "out of memory: choose fewer disparities");
   } catch (const std::exception& error) {
@@ -299,7 +346,10 @@ void Page::announce_sequence() {
   Json head;
   {
     const std::lock_guard lock(mutex_);
-    head = {{"kind", "sequence"}, {"playing", playing_}, {"frame", frame_ ? frame_->number : 0}};
+    head = {{"kind", "sequence"},
+            {"playing", playing_},
+            {"frame", frame_ ? frame_->number : 0},
+            {"recorded", recording_ ? Json(recording_->frames()) : Json(nullptr)}};
   }
   send("sequence", text_of(Message(head)));
 }

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "tools/view/recording.h"
 #include "tools/view/settings.h"
 
 namespace parallax::view {
@@ -38,6 +39,11 @@ class Page {
   void set(int slot, const Settings& settings);
   // Shows a frame of the sequence, and plays from there on or stops.
   void play(std::optional<bool> playing, std::optional<std::size_t> frame);
+
+  // Records the maps of slot A from now on. \throws Error
+  void record();
+  // \throws Error if nothing was recorded
+  std::unique_ptr<NamelessFile> end_recording();
 
   // The next message; null if none came in time, or the page is closed.
   std::shared_ptr<const std::string> next_message(std::chrono::milliseconds patience);
@@ -77,6 +83,7 @@ class Page {
   std::shared_ptr<const ViewedMap> copy_stored_map(const Settings& settings,
                                                    const std::shared_ptr<const ViewedFrame>& frame) const;
   void plan(Slot& slot, const Settings& settings, const ImageFormat& format);
+  void add_to_recording(const ViewedMap& map);
   void announce_sequence();
   void send(const std::string& kind, Text message);
   void send_error(const std::string& slot, std::uint64_t request, const std::string& text);
@@ -90,6 +97,7 @@ class Page {
   std::optional<std::size_t> wanted_frame_ = 0;
   bool playing_ = false;
   Clock::time_point next_frame_time_;
+  std::shared_ptr<Recording> recording_;
   std::vector<std::pair<std::string, Text>> messages_;  // by kind
   bool closed_ = false;
   std::thread thread_;

@@ -101,6 +101,22 @@ std::string bytes_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+void set_file_name(Response& response, const std::string& name) {
+  response.set_header("Content-Disposition", "attachment; filename=\"" + name + "\"");
+}
+
+// Piece by piece.
+void send_file(Response& response, std::shared_ptr<const NamelessFile> file, const std::string& name) {
+  static constexpr std::size_t most_at_once = 1 << 18;
+  set_file_name(response, name);
+  response.set_content_provider(file->bytes(), "application/octet-stream",
+                                [file](std::size_t position, std::size_t rest, httplib::DataSink& sink) {
+                                  const std::string bytes =
+                                      file->read(position, std::min(rest, most_at_once));
+                                  return !bytes.empty() && sink.write(bytes.data(), bytes.size());
+                                });
+}
+
 Json number_or_null(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
@@ -344,6 +360,14 @@ class Server::Routes {
       page.play(playing, frame);
       answer(response, Json::object());
     });
+    on_page("record", [](Page& page, const Request& request, Response& response) {
+      if (body_of(request).at("recording").get<bool>()) {
+        page.record();
+        answer(response, Json::object());
+      } else {
+        send_file(response, page.end_recording(), "disparity.avi");
+      }
+    });
     on_page("check", [](Page& page, const Request&, Response& response) {
       const auto frame = page.frame();
       if (!frame) throw Error(ErrorCategory::argument, "there is no pair yet: wait for it");
@@ -352,7 +376,7 @@ class Server::Routes {
     on_page("export", [this](Page& page, const Request& request, Response& response) {
       const auto map = page.map(slot_of(request.get_param_value("slot")));
       const std::string name = request.get_param_value("as");
-      response.set_header("Content-Disposition", "attachment; filename=\"" + checked_export(name) + "\"");
+      set_file_name(response, checked_export(name));
       response.set_content(bytes_of(export_map(scene_, *map, name)), "application/octet-stream");
     });
     get_from_page("value", [this](Page& page, const Request& request, Response& response) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays a sequence: play, step, choose a frame; the rates of matches and of pictures on the screen.
-import { find, fixed } from "./dom";
+// Plays a sequence: play, step, choose a frame; the rates of matches and of pictures on the screen; records the map.
+import { find, fixed, save } from "./dom";
 import type { Server } from "./protocol";
-import { on, state } from "./state";
+import { on, state, tell } from "./state";
 
 // How often something happened within the last two seconds, per second.
 class Rate {
@@ -22,6 +22,7 @@ class Rate {
 export class Player {
   private readonly bar = find("player");
   private readonly button = find<HTMLButtonElement>("play");
+  private readonly recordButton = find<HTMLButtonElement>("record");
   private readonly slider = find<HTMLInputElement>("frame");
   private readonly displayed = new Rate();
   private readonly matched = new Rate();
@@ -39,11 +40,16 @@ export class Player {
     this.button.addEventListener("click", () => this.toggle());
     find("step-back").addEventListener("click", () => this.step(-1));
     find("step-forward").addEventListener("click", () => this.step(1));
+    this.recordButton.addEventListener("click", () => void this.record());
     this.slider.addEventListener("input", () => this.go(Number(this.slider.value)));
   }
 
   private get frames(): number {
     return state.server?.source.frames ?? 0;
+  }
+
+  private get live(): boolean {
+    return state.server?.source.kind === "camera";
   }
 
   get shown(): boolean {
@@ -55,7 +61,7 @@ export class Player {
   }
 
   step(by: number): void {
-    if (this.shown) this.go((this.wanted ?? state.pictures?.frame ?? state.frame) + by);
+    if (this.shown && !this.live) this.go((this.wanted ?? state.pictures?.frame ?? state.frame) + by);
   }
 
   private go(frame: number): void {
@@ -75,10 +81,24 @@ export class Player {
   }
 
   private prepare(): void {
-    this.bar.hidden = state.server?.source.kind !== "sequence";
+    this.bar.hidden = state.server?.source.kind === "pair";
     this.slider.max = String(Math.max(this.frames - 1, 0));
     this.slider.hidden = this.frames === 0;
+    // A camera does not go back.
+    for (const id of ["step-back", "step-forward"]) find(id).hidden = this.live;
     this.show();
+  }
+
+  private async record(): Promise<void> {
+    this.recordButton.disabled = true;
+    try {
+      if (state.recorded === null) await this.server.record();
+      else save(await this.server.endRecording(), "disparity.avi");
+    } catch (error) {
+      state.error = error instanceof Error ? error.message : String(error);
+      tell("working");
+    }
+    this.recordButton.disabled = false;
   }
 
   private show(): void {
@@ -88,6 +108,8 @@ export class Player {
     this.button.setAttribute("aria-label", state.playing ? "Pause" : "Play");
     if (document.activeElement !== this.slider || state.playing) this.slider.value = String(frame);
     find("frame-number").textContent = this.frames > 0 ? `${frame + 1} of ${this.frames}` : `frame ${frame + 1}`;
+    this.recordButton.setAttribute("aria-pressed", String(state.recorded !== null));
+    find("record-name").textContent = state.recorded === null ? "Record" : `Save ${state.recorded} frames`;
     const rates = `${fixed(this.matched.now(), 1)} matched, ${fixed(this.displayed.now(), 1)} shown per second`;
     find("rates").textContent = state.playing ? rates : "";
   }

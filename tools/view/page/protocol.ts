@@ -47,7 +47,7 @@ export interface Calibration {
 
 export interface ServerState {
   version: string;
-  source: { kind: "pair" | "sequence"; left: string; right: string; frames: number; frames_per_second: number };
+  source: { kind: "pair" | "sequence" | "camera"; left: string; right: string; frames: number; frames_per_second: number };
   calibration: Calibration | null;
   truth: boolean;
   stored_map?: boolean;
@@ -103,6 +103,7 @@ export interface Message {
   commands?: { command_line: string; python: string; cpp: string };
   error?: string;
   playing?: boolean;
+  recorded?: number | null;
 }
 
 // Everything known about a pixel, exactly.
@@ -258,6 +259,17 @@ export class Server {
 
   play(request: { playing?: boolean; frame?: number }): Promise<void> {
     return this.send("play", request);
+  }
+
+  async record(): Promise<void> {
+    await this.send("record", { recording: true });
+  }
+
+  // Returns the video.
+  async endRecording(): Promise<Blob> {
+    const headers = { "Content-Type": "application/json" };
+    const body = JSON.stringify({ recording: false });
+    return (await this.fetch(this.path("record"), { method: "POST", headers, body })).blob();
   }
 
   curve(slot: Slot, x: number, y: number): Promise<CostCurve> {

@@ -75,6 +75,8 @@ export const state = {
   // In pixels of the full picture.
   cursor: null as Cursor | null,
   playing: false,
+  // Frames; null while nothing is recorded.
+  recorded: null as number | null,
   frame: 0,
   // What went wrong with the pictures, such as a frame that cannot be read.
   error: "",
@@ -160,6 +162,7 @@ export function receive(message: Message): void {
   if (message.kind === "sequence") {
     state.playing = message.playing ?? false;
     state.frame = message.frame ?? 0;
+    state.recorded = message.recorded ?? null;
     tell("sequence");
   }
   if (result && ["working", "map", "error"].includes(message.kind)) {
