@@ -10,8 +10,8 @@ export const here = dirname(fileURLToPath(import.meta.url));
 export const repository = join(here, "../..");
 
 // Starts a program that prints the address where it listens.
-export async function start(program, ...options) {
-  const child = spawn(program, options, { stdio: ["ignore", "pipe", "inherit"] });
+export async function start(program, where, ...options) {
+  const child = spawn(program, options, { stdio: ["ignore", "pipe", "inherit"], ...where });
   const address = await new Promise((resolve, reject) => {
     let text = "";
     child.stdout.on("data", (piece) => {
@@ -33,7 +33,7 @@ export async function start(program, ...options) {
   };
 }
 
-export const startMock = (...options) => start(process.execPath, join(here, "mock_server.mjs"), ...options);
+export const startMock = (...options) => start(process.execPath, {}, join(here, "mock_server.mjs"), ...options);
 
 export const launch = () =>
   chromium.launch({
