@@ -38,6 +38,7 @@ from ._maps import (
 )
 from ._matcher import STATUS, Matcher, Result, match
 from ._rig import Camera, Rectification, RectifiedMatcher, Rectifier, Rig, rectify
+from ._view import Viewer
 
 __all__ = [
     "ArgumentError",
@@ -59,6 +60,7 @@ __all__ = [
     "Result",
     "Rig",
     "STATUS",
+    "Viewer",
     "__version__",
     "colour",
     "depth",

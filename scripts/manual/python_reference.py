@@ -20,6 +20,7 @@ PACKAGE = ROOT / "python" / "parallax_stereo"
 TITLES = {
     "_matcher": "Matching",
     "_maps": "Disparity maps",
+    "_view": "Results in the browser",
     "_rig": "Calibrated cameras",
     "_lists": "Methods and devices",
     "_log": "Notices",

@@ -85,6 +85,10 @@ export class Pages {
     const values = { ...presetValues(method, preset), ...start.values };
     const { device, threads } = start;
     Object.assign(state.results.A, { preset, settings: { method: method.name, device, threads, values } });
+    if (found.stored_map) {
+      Object.assign(state.results.B, { preset: "", settings: { method: "", device, threads, values: {} } });
+      Object.assign(state.view, { first: "disparity-A", second: "disparity-B" });
+    }
     const { left, right } = found.source;
     const names = [left, right].filter(Boolean);
     find("source").textContent = names.map(fileName).join(" · ");
