@@ -130,11 +130,14 @@ void Page::set(int slot, const Settings& settings) {
 }
 
 void Page::play(std::optional<bool> playing, std::optional<std::size_t> frame) {
-  const std::lock_guard lock(mutex_);
-  if (playing) playing_ = *playing;
-  if (frame) wanted_frame_ = frame;
-  next_frame_time_ = Clock::now();
-  task_.notify_one();
+  {
+    const std::lock_guard lock(mutex_);
+    if (playing) playing_ = *playing;
+    if (frame) wanted_frame_ = frame;
+    next_frame_time_ = Clock::now();
+    task_.notify_one();
+  }
+  if (scene_.is_sequence()) announce_sequence();
 }
 
 void Page::record() {
