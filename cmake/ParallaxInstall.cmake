@@ -8,6 +8,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/parallax ${PROJECT_BINARY_DIR}/i
 if(PARALLAX_TOOLS)
   install(TARGETS parallax_command)
 endif()
+if(TARGET parallax_view)
+  install(TARGETS parallax_view)
+endif()
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/parallax)
 install(EXPORT parallaxTargets NAMESPACE parallax:: DESTINATION ${package_folder})

@@ -11,6 +11,7 @@
 #include "parallax/census.h"
 #include "parallax/check.h"
 #include "parallax/compilation.h"
+#include "parallax/cost_curve.h"
 #include "parallax/data_cost.h"
 #include "parallax/device.h"
 #include "parallax/error.h"

@@ -39,6 +39,7 @@ from ._maps import (
 )
 from ._matcher import STATUS, Matcher, Result, match
 from ._rig import Camera, Rectification, RectifiedMatcher, Rectifier, Rig, rectify
+from ._view import Viewer
 
 __all__ = [
     "ArgumentError",
@@ -64,6 +65,7 @@ __all__ = [
     "Rig",
     "RowModel",
     "STATUS",
+    "Viewer",
     "__version__",
     "check",
     "colour",

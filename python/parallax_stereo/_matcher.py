@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
+<<<<<<< HEAD
 from . import _check, _gpu, _maps
 from ._arrays import (
     TYPES,
@@ -24,6 +25,10 @@ from ._arrays import (
     pair_of,
     view,
 )
+=======
+from . import _gpu, _maps, _view
+from ._arrays import TYPES, Array, as_array, input_array, integer, is_on_gpu, mask, output_array, picture, view
+>>>>>>> w_view
 from ._library import (
     PROGRESS,
     ArgumentError,
@@ -37,6 +42,7 @@ from ._library import (
     text,
 )
 from ._maps import Calibration, PathLike
+from ._view import Viewer
 
 Progress = Callable[[int, int], Any]
 
@@ -56,14 +62,16 @@ STATUS = (
 class Result:
     """The result of a match. Its arrays are from NumPy, or from the framework whose GPU arrays were matched."""
 
-    def __init__(self, disparity: Any, status: Any, confidence: Any = None, left: Any = None) -> None:
+    def __init__(
+        self, disparity: Any, status: Any, confidence: Any = None, left: Any = None, right: Any = None
+    ) -> None:
         #: float32 (height, width), in pixels; +inf = none
         self.disparity = disparity
         #: uint8 (height, width), indices into STATUS
         self.status = status
         #: float32 (height, width), 0 to 1, or None if the matcher does not report it or was not asked to
         self.confidence = confidence
-        self._left = left
+        self._left, self._right = left, right
         # What work on a GPU that may still run needs.
         self._needed: Any = None
 
@@ -110,12 +118,24 @@ class Result:
         axes.set_axis_off()
         return axes
 
-    def _picture(self) -> Any:
-        if callable(self._left):
-            self._left = self._left()
-        if self._left is None:
-            raise ArgumentError("the result has no left image: match with NumPy arrays")
-        return _on_host(self._left)
+    def view(self, calibration: Optional[Calibration] = None, browser: Optional[bool] = None) -> Viewer:
+        """Opens a page that shows the pair and this map (B) beside one that is matched anew as parameters change (A), by
+        the program parallax.
+
+        calibration: for depths and the cloud of points
+        browser: whether to open the page in the browser; by default, unless this is a notebook, which shows it in a frame
+        """
+        left, right = self._picture(), self._picture("right")
+        return _view.view(left, right, _on_host(self.disparity), calibration, browser)
+
+    def _picture(self, side: str = "left") -> Any:
+        image = getattr(self, f"_{side}")
+        if callable(image):
+            image = image()
+            setattr(self, f"_{side}", image)
+        if image is None:
+            raise ArgumentError(f"the result has no {side} image: match with NumPy arrays")
+        return _on_host(image)
 
     def _repr_png_(self) -> bytes:
         return _maps.encode_png(self.colour())
@@ -126,8 +146,8 @@ class Result:
         return f"<Result {width}×{height}, {100 * share:.1f} % with a disparity>"
 
 
-def _result(maps: Sequence[Any], left: Any) -> Result:
-    return Result(maps[0], maps[1], maps[2] if len(maps) == 3 else None, left)
+def _result(maps: Sequence[Any], left: Any, right: Any) -> Result:
+    return Result(maps[0], maps[1], maps[2] if len(maps) == 3 else None, left, right)
 
 
 def _on_host(array: Any) -> Any:
@@ -242,7 +262,7 @@ class Matcher:
         images = Images(left, right, left_mask, right_mask, costs)
         maps = _new_maps(images.shape, confidence, out)
         function("matcher_run")(self._settings.handle, images.pair, _map([view(array) for array in maps]))
-        return _result(maps, images.left)
+        return _result(maps, images.left, images.right)
 
     def _enqueue(
         self,
@@ -391,7 +411,7 @@ def _match_in_tiles(
         if raised:
             raise raised[0]
         raise
-    return _result(maps, images.left)
+    return _result(maps, images.left, images.right)
 
 
 # Figures of a plan of the library: of a "matcher" or a "rectified_matcher".
@@ -448,7 +468,7 @@ def _enqueue(
             raise ArgumentError(f"{name} is read-only: give an array that may be written")
     views = [None if array is None else _gpu.gpu_view(array, name) for name, array in inputs.items()]
     start(views, _map([_gpu.gpu_view(array, name) for name, array in outputs.items()]), number)
-    result = _result(out, left)
+    result = _result(out, left, images["right"])
     result._needed = (matcher, inputs, outputs)
     return result
 
@@ -512,6 +532,30 @@ def _image_type(dtype: Any) -> int:
     return TYPES[wanted]
 
 
+<<<<<<< HEAD
+=======
+class _Images:
+    """A pair of NumPy arrays, and their views."""
+
+    def __init__(self, left: Any, right: Any, left_mask: Any, right_mask: Any, costs: Any) -> None:
+        self.left = picture(left, "left")
+        self.shape = self.left.shape[:2]
+        self.right = picture(right, "right")
+        arrays = [self.left, self.right]
+        for value, name in ((left_mask, "left_mask"), (right_mask, "right_mask")):
+            arrays.append(None if value is None else mask(value, name))  # type: ignore[arg-type]
+        arrays.append(None if costs is None else _volume(costs))  # type: ignore[arg-type]
+        self._arrays = arrays
+        self.pair = _pair([None if array is None else view(array) for array in arrays])
+
+
+def _volume(costs: Any) -> Array:
+    array = as_array(costs, "costs")
+    labels = array.shape[2] if array.ndim == 3 else None
+    return input_array(array, "costs", (np.float32,), (labels,))
+
+
+>>>>>>> w_view
 def _checked_out(out: Any, confidence: bool) -> Tuple[Any, ...]:
     if not isinstance(out, tuple) or len(out) not in (2, 3):
         raise ArgumentError("out is not a tuple: give (disparity, status) or (disparity, status, confidence)")

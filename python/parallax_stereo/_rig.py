@@ -8,7 +8,7 @@ import json
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -369,8 +369,9 @@ class RectifiedMatcher:
             function("rectified_matcher_run")(
                 self._handle.pointer, *map(view, images), _matcher._map([view(array) for array in maps])
             )
-            result = _matcher._result(maps, None)
-        result._left = lambda: self._rectified_left(left, right)
+            result = _matcher._result(maps, None, None)
+        result._left = lambda: self._rectified(left, right)[0]
+        result._right = lambda: self._rectified(left, right)[1]
         return result
 
     def _enqueue(self, left: Any, right: Any, confidence: bool, out: Optional[Tuple[Any, ...]], stream: Any) -> Result:
@@ -381,7 +382,7 @@ class RectifiedMatcher:
             self, {"left": left, "right": right}, self.size, self._gpu, confidence, out, stream, start
         )
 
-    def _rectified_left(self, left: Any, right: Any) -> Array:
+    def _rectified(self, left: Any, right: Any) -> Sequence[Array]:
         interpolation, same_centres, dtype = self._options
         rectifier = Rectifier(
             self._rig,
@@ -393,7 +394,7 @@ class RectifiedMatcher:
             dtype=dtype,
             device="cpu",
         )
-        return rectifier(_matcher._on_host(left), _matcher._on_host(right))[0]
+        return rectifier(_matcher._on_host(left), _matcher._on_host(right))
 
     def __repr__(self) -> str:
         return f"<RectifiedMatcher {self.parameters['method']}, {self.size[0]}×{self.size[1]}>"

@@ -21,6 +21,7 @@ TITLES = {
     "_matcher": "Matching",
     "_check": "Checking a pair",
     "_maps": "Disparity maps",
+    "_view": "Results in the browser",
     "_rig": "Calibrated cameras",
     "_lists": "Methods and devices",
     "_log": "Notices",

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "parallax/cost_curve.h"
 #include "parallax/matcher.h"
 
 namespace parallax::detail {
@@ -37,6 +38,8 @@ class Plan {
   virtual void enqueue_finite(const StereoPair& pair, const FiniteMap&, void* stream) {
     enqueue(pair, DisparityMap{}, stream);
   }
+  // The costs at a pixel of the last run. Only references tell them, and only without a left-right check.
+  virtual CostCurve cost_curve(int /*x*/, int /*y*/) const { return {}; }
   // GPU memory that the plan needs (part of memory_bytes()), how much of it is free, and how an error message
   // continues after the number of free bytes.
   struct GpuMemory {

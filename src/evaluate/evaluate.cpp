@@ -48,7 +48,6 @@ class Tally {
     metrics_.coverage = valid / static_cast<double>(metrics_.count);
     metrics_.average /= valid;  // 0 / 0 = NaN where nothing is valid
     metrics_.rms = std::sqrt(metrics_.rms / valid);
-    std::sort(errors_.begin(), errors_.end());
     metrics_.a50 = quantile(50);
     metrics_.a90 = quantile(90);
     metrics_.a95 = quantile(95);
@@ -68,13 +67,18 @@ class Tally {
     ++metrics_.mismatches;
   }
 
-  double quantile(std::size_t per_cent) const {
+  // Asked for in rising order: each sorts only as far as it must, beyond the last one.
+  double quantile(std::size_t per_cent) {
     if (errors_.empty()) return std::numeric_limits<double>::quiet_NaN();
-    return errors_[errors_.size() * per_cent / 100];
+    const auto ranked = errors_.begin() + static_cast<std::ptrdiff_t>(errors_.size() * per_cent / 100);
+    std::nth_element(errors_.begin() + static_cast<std::ptrdiff_t>(sorted_), ranked, errors_.end());
+    sorted_ = static_cast<std::size_t>(ranked - errors_.begin());
+    return *ranked;
   }
 
   ErrorMetrics metrics_;
   std::vector<float> errors_;
+  std::size_t sorted_ = 0;  // no error before this one is greater than those behind it
 };
 
 }  // namespace

@@ -40,6 +40,7 @@ int plan_command(const Arguments& arguments);
 int merge_command(const Arguments& arguments);
 int rig_command(const Arguments& arguments);
 int rectify_command(const Arguments& arguments);
+int view_command(const Arguments& arguments);
 int devices_command(const Arguments& arguments);
 
 struct Command {

@@ -13,6 +13,7 @@ int complete_commands(const Arguments& arguments);
 constexpr Command commands[] = {
     {"match", match_command, "match a rectified pair: disparity map, coloured picture, point cloud"},
     {"check", check_command, "say whether a pair is fit to be matched, and which range to search"},
+    {"view", view_command, "show a pair and its map in a browser, and match again as parameters change"},
     {"eval", eval_command, "compare a disparity map with ground truth"},
     {"bench", bench_command, "measure time and error on standard pairs"},
     {"tune", tune_command, "find the fastest configuration for this machine, and remember it"},

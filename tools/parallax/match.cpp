@@ -21,6 +21,7 @@ constexpr int labels_of_cost_files = 16;
 
 void add_input_options(Options& options, MatchRequest& request, const std::string& command) {
   options.group("Input");
+<<<<<<< HEAD
   const bool sequences = command == "match";
   options
       .add("LEFT", request.left,
@@ -28,6 +29,15 @@ void add_input_options(Options& options, MatchRequest& request, const std::strin
                (sequences ? "; for a sequence: a folder, a pattern such as left_%04d.png, or a video" : ""))
       .required();
   options.add("RIGHT", request.right, "Right picture, rectified with the left one unless --rig is given");
+=======
+  const bool sequences = command != "plan";
+  Option& left = options.add(
+      "LEFT", request.left,
+      std::string("Left picture") +
+          (sequences ? "; for a sequence: a folder, a pattern such as left_%04d.png, or a video" : ""));
+  if (command != "view") left.required();
+  options.add("RIGHT", request.right, "Right picture, rectified with the left one");
+>>>>>>> w_view
   options.add_flag("--side-by-side", request.side_by_side,
                    "LEFT contains both views side by side; leave out RIGHT");
   options.add("--calib FILE", request.calibration,
@@ -50,6 +60,18 @@ void add_repair_option(Options& options, MatchRequest& request) {
       "--rig, moves the right picture");
 }
 
+void add_truth_options(Options& options, MatchRequest& request, const std::string& help) {
+  options.add("--truth FILE", request.truth, help);
+  options
+      .add("--truth-scale X", request.truth_scale, "Gray levels per pixel of disparity in an 8-bit --truth")
+      .range(1e-6, 1e6);
+}
+
+void add_unit_option(Options& options, MatchRequest& request) {
+  options.add_choice<double>("--unit", request.unit, {{"m", 1}, {"cm", 0.01}, {"mm", 0.001}},
+                             "Unit of the baseline; by default mm for calib.txt, m for other files");
+}
+
 void add_output_options(Options& options, MatchRequest& request, const std::string& command) {
   options.group("Output");
   const bool sequences = command == "match";
@@ -64,10 +86,7 @@ void add_output_options(Options& options, MatchRequest& request, const std::stri
       .range(0, 1000);
   options.add("--confidence FILE", request.confidence, "Confidence of each pixel, 0 to 1: .pfm or .tiff");
   options.add_flag("--json", request.json, "Report as JSON on standard output");
-  options.add("--truth FILE", request.truth, "Ground truth: adds the errors of the map to --json");
-  options
-      .add("--truth-scale X", request.truth_scale, "Gray levels per pixel of disparity in an 8-bit --truth")
-      .range(1e-6, 1e6);
+  add_truth_options(options, request, "Ground truth: adds the errors of the map to --json");
   options.add("--repeat N", request.repeat, "Match N times, report median times").range(1, 1'000'000);
   options
       .add_flag("--energy", request.energy,
@@ -94,8 +113,7 @@ void add_depth_options(Options& options, MatchRequest& request) {
   options
       .add("--mesh-step", request.mesh_step, "Cut the mesh between pixels whose disparities differ by more")
       .range(0, 1e6);
-  options.add_choice<double>("--unit", request.unit, {{"m", 1}, {"cm", 0.01}, {"mm", 0.001}},
-                             "Unit of the baseline; by default mm for calib.txt, m for other files");
+  add_unit_option(options, request);
 }
 
 void add_tile_options(Options& options, MatchRequest& request, const std::string& command) {
@@ -115,6 +133,17 @@ void add_tile_options(Options& options, MatchRequest& request, const std::string
            "Pixels of overlap around each tile (" + methods_with(&Capabilities::approximate_tiles) + ")")
       .range(0, 1'000'000)
       .expert();
+}
+
+// The page has what other commands write to files.
+void add_view_options(Options& options, MatchRequest& request) {
+  add_input_options(options, request, "view");
+  options.add("--camera N[,N]", request.cameras,
+              "Camera with both views, by number or path, or two cameras; leave out LEFT and RIGHT");
+  add_truth_options(options, request, "Ground truth: shows the errors of the map");
+  add_unit_option(options, request);
+  add_rectify_options(options, request);
+  add_search_options(options, request);
 }
 
 void add_match_options(Options& options, MatchRequest& request, const std::string& command) {
@@ -208,6 +237,13 @@ void check_paths(const MatchRequest& request) {
     if (!names_folder(path)) files.writes(path);
 }
 
+const char* description_of(const std::string& command) {
+  if (command == "view")
+    return "Show a stereo pair and its disparity map in a browser, and match again as parameters change.";
+  return command == "match" ? "Match a rectified stereo pair, or a sequence of pairs."
+                            : "Cut a pair larger than memory into tiles.";
+}
+
 void check_energy(const MatchRequest& request) {
   if (request.energy && (!capabilities(request.method).energy || !request.json))
     throw UsageError("--energy needs --json and one of these methods: " +
@@ -221,10 +257,25 @@ void check_confidence(const MatchRequest& request) {
     throw UsageError("--confidence is " + request.confidence + ": name it .pfm or .tiff");
 }
 
-void check_truth(const MatchRequest& request) {
-  if (!request.truth.empty() && !request.json) throw UsageError("--truth needs --json: give both");
+void check_truth(const MatchRequest& request, const std::string& command) {
+  if (!request.truth.empty() && !request.json && command != "view")
+    throw UsageError("--truth needs --json: give both");
   if (request.truth_scale > 0 && request.truth.empty())
     throw UsageError("--truth-scale needs --truth: give both");
+}
+
+// Whether cameras take the place of files.
+bool check_cameras(const MatchRequest& request, const std::string& command) {
+  if (request.cameras.empty()) {
+    if (request.left.empty()) throw UsageError("LEFT is required; see 'parallax " + command + " --help'");
+    return false;
+  }
+  if (!request.left.empty())
+    throw UsageError("--camera takes both views from cameras: leave out " + request.left);
+  if (request.cameras.size() != (request.side_by_side ? 1 : 2))
+    throw UsageError("--camera names " + std::to_string(request.cameras.size()) +
+                     " cameras: give two, or one that has both views, with --side-by-side");
+  return true;
 }
 
 void check_views(const MatchRequest& request) {
@@ -259,8 +310,8 @@ void check_rig(const Options& options, const MatchRequest& request) {
       throw UsageError(std::string(other) + " is for rectified pictures: leave it out with --rig");
 }
 
-void check_request(const MatchRequest& request) {
-  check_views(request);
+void check_request(const MatchRequest& request, const std::string& command) {
+  if (!check_cameras(request, command)) check_views(request);
   check_depth_options(request);
   if (!request.output.empty() && !names_folder(request.output)) check_disparity_path(request.output);
   if (!request.image.empty() && !names_folder(request.image) && !is_picture_for_people(request.image))
@@ -268,7 +319,7 @@ void check_request(const MatchRequest& request) {
   check_video(request);
   check_energy(request);
   check_confidence(request);
-  check_truth(request);
+  check_truth(request, command);
   check_paths(request);
   request.parameters.validate();
   Device::parse(request.device);
@@ -308,12 +359,14 @@ bool names_folder(const std::string& path) {
   return path.ends_with('/') || std::filesystem::is_directory(path, unknown);
 }
 
-MatchRequest parse_match(const Arguments& given, const std::string& command) {
+MatchRequest parse_match(const Arguments& given, const std::string& command,
+                         const std::function<void(Options&)>& add_more) {
   MatchRequest request;
   Arguments arguments = given;
   request.automatic_range = take_automatic_range(arguments);
   read_method_and_preset(arguments, command, request.method, request.preset);
   request.parameters = method_preset(request.method, request.preset);
+<<<<<<< HEAD
   Options options(command, command == "match" ? "Match a rectified stereo pair, or a sequence of pairs."
                                               : "Cut a pair larger than memory into tiles.");
   add_match_options(options, request, command);
@@ -322,17 +375,30 @@ MatchRequest parse_match(const Arguments& given, const std::string& command) {
                         "sequence, that of the first frame in which it is found. "
                       : "") +
                  footer_of(command, request.method));
+=======
+  Options options(command, description_of(command));
+  if (command == "view")
+    add_view_options(options, request);
+  else
+    add_match_options(options, request, command);
+  if (add_more) add_more(options);
+  options.footer(
+      (command == "match" ? "--disparities auto searches the range that 'parallax check' recommends. " : "") +
+      footer_of(command, request.method));
+>>>>>>> w_view
   request.range_given = fixes_range(request.parameters);
   options.read(arguments);
   settle_method_options(options, request.parameters);
   request.range_given =
       request.range_given || options.given("--disparities") || searches_full_rows(request.parameters);
-  request.disparity_uncertainty_given = options.given("--disparity-uncertainty");
-  request.mesh_step_given = options.given("--mesh-step");
+  if (command != "view") {
+    request.disparity_uncertainty_given = options.given("--disparity-uncertainty");
+    request.mesh_step_given = options.given("--mesh-step");
+  }
   settle_cost_file(options, request);
   check_automatic_range(options, request, command);
   check_rig(options, request);
-  check_request(request);
+  check_request(request, command);
   return request;
 }
 

@@ -125,6 +125,12 @@ void add_configuration_option(Options& options, TunedValues& configuration) {
       .repeats();
 }
 
+std::vector<std::string> option_words(const ParameterInfo& parameter, const std::string& value) {
+  const std::string name = option_name(parameter.name);
+  if (parameter.kind == ParameterKind::flag) return {value == "true" ? name : opposite(name)};
+  return {name, value};
+}
+
 void add_method_options(Options& options, MatcherParameters& parameters) {
   for (const ParameterInfo& parameter : list_parameters(method_name(parameters))) {
     options.group(parameter.group);

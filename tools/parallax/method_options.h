@@ -39,6 +39,9 @@ std::string device_names(const std::string& method);
 // Methods with a capability: "bp, tiled-bp".
 std::string methods_with(bool Capabilities::*capability);
 
+// The words that set a parameter: "--levels", "4", or "--no-sub-pixel" for a value that is missing.
+std::vector<std::string> option_words(const ParameterInfo& parameter, const std::string& value);
+
 // Adds options for the parameters of a method; their current values are the defaults.
 void add_method_options(Options& options, MatcherParameters& parameters);
 // Call after parsing: resolves options that affect each other. \throws UsageError

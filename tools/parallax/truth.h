@@ -23,6 +23,7 @@ class Truth {
   // Evaluates only pixels where this picture is 255. \throws Error (file)
   void evaluate_only(const std::string& mask_path);
 
+  View<const float> disparity() const { return disparity_.view(); }
   // Number of pixels whose truth is known and whose mask is 255.
   std::size_t count(View<const std::uint8_t> mask) const;
   void multiply(int factor);

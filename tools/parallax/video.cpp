@@ -101,48 +101,52 @@ VideoReader::VideoReader(const std::string& path) : path_(path) {
   frames_per_second_ = description.frames_per_second;
   is_steady_ = description.is_steady;
   first_second_ = description.first_second;
-  start();
+  start({"-protocol_whitelist", "file", "-i", as_file(path_)}, "give another video");
+}
+
+VideoReader::VideoReader(const std::string& name, const std::vector<std::string>& input) : path_(name) {
+  start(input, "check that this camera is there and not in use");
+}
+
+std::unique_ptr<VideoReader> VideoReader::open_camera(const std::string& device) {
+  return std::unique_ptr<VideoReader>(
+      new VideoReader(device, {"-fflags", "nobuffer", "-f", "v4l2", "-i", device}));
 }
 
 VideoReader::~VideoReader() = default;
 
 // Each frame is output twice: first its time, with a checksum that is not needed, then its pixels.
-void VideoReader::start() {
+void VideoReader::start(const std::vector<std::string>& input, const std::string& remedy) {
   constexpr int times_of_child = 3;
-  decoder_ =
-      std::make_unique<ChildProcess>(std::vector<std::string>{"ffmpeg",
-                                                              "-nostdin",
-                                                              "-v",
-                                                              "error",
-                                                              "-protocol_whitelist",
-                                                              "file",
-                                                              "-i",
-                                                              as_file(path_),
-                                                              "-filter_complex",
-                                                              "[0:v:0]format=rgb24,split[a][b]",
-                                                              "-map",
-                                                              "[a]",
-                                                              "-fps_mode",
-                                                              "passthrough",
-                                                              "-f",
-                                                              "framecrc",
-                                                              "-flush_packets",
-                                                              "1",
-                                                              "pipe:" + std::to_string(times_of_child),
-                                                              "-map",
-                                                              "[b]",
-                                                              "-fps_mode",
-                                                              "passthrough",
-                                                              "-f",
-                                                              "rawvideo",
-                                                              "pipe:1"},
-                                     std::vector<ChildProcess::Stream>{{times_of_child, false}, {1, false}});
+  const std::vector<std::string> outputs = {"-filter_complex",
+                                            "[0:v:0]format=rgb24,split[a][b]",
+                                            "-map",
+                                            "[a]",
+                                            "-fps_mode",
+                                            "passthrough",
+                                            "-f",
+                                            "framecrc",
+                                            "-flush_packets",
+                                            "1",
+                                            "pipe:" + std::to_string(times_of_child),
+                                            "-map",
+                                            "[b]",
+                                            "-fps_mode",
+                                            "passthrough",
+                                            "-f",
+                                            "rawvideo",
+                                            "pipe:1"};
+  std::vector<std::string> words = {"ffmpeg", "-nostdin", "-v", "error"};
+  words.insert(words.end(), input.begin(), input.end());
+  words.insert(words.end(), outputs.begin(), outputs.end());
+  decoder_ = std::make_unique<ChildProcess>(
+      words, std::vector<ChildProcess::Stream>{{times_of_child, false}, {1, false}});
   // Reads the header and the line of the first frame.
   decoded_ = next_number();
   if (!decoded_ || size_.width < 1 || size_.height < 1) {
     decoder_->wait();
-    throw Error(ErrorCategory::file, path_ + " has no frame that ffmpeg can decode (" +
-                                         decoder_->complaint() + "): give another video");
+    throw Error(ErrorCategory::file,
+                path_ + " has no frame that ffmpeg can decode (" + decoder_->complaint() + "): " + remedy);
   }
 }
 

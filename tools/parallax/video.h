@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tools/parallax/output_files.h"
 #include "tools/parallax/pictures/picture.h"
@@ -21,6 +22,9 @@ class VideoReader {
  public:
   // \throws Error (file) if the file is not a video, or ffmpeg is not installed
   explicit VideoReader(const std::string& path);
+  // Pictures as a camera takes them: a device of Video4Linux, such as /dev/video0.
+  // \throws Error (file) if there is no such camera, it is in use, or ffmpeg is not installed
+  static std::unique_ptr<VideoReader> open_camera(const std::string& device);
   ~VideoReader();
 
   // Reads the next frame, R, G, B of 8 bits; false at the end. \throws Error (file) when this frame is
@@ -31,7 +35,10 @@ class VideoReader {
   std::size_t announced() const { return announced_; }             // frames; 0 = the file does not say
 
  private:
-  void start();
+  // With what ffmpeg needs to read the input.
+  VideoReader(const std::string& name, const std::vector<std::string>& input);
+
+  void start(const std::vector<std::string>& input, const std::string& remedy);
   std::string read_line();
   std::optional<std::size_t> next_number();
   void decode(Picture& picture);

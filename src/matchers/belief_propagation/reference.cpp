@@ -83,6 +83,15 @@ class Reference final : public host::Plan {
     plan_memory();
   }
 
+  CostCurve cost_curve(int x, int y) const override {
+    CostCurve curve;
+    for (int label = 0; label < model_.labels; ++label) {
+      curve.data_costs.push_back(levels_.front().data.at(x, y)[label]);
+      curve.totals.push_back(belief(levels_.front(), x, y, label));
+    }
+    return curve;
+  }
+
  private:
   void reserve(Arena& arena) override {
     costs_.reserve(arena);

@@ -44,6 +44,13 @@ class Reference final : public host::Plan {
     plan_memory();
   }
 
+  CostCurve cost_curve(int x, int y) const override {
+    CostCurve curve;
+    for (int d = search_.lowest; d < label_end(); ++d)
+      curve.data_costs.push_back(candidate(x, y, d) ? static_cast<float>(cost(x, y, d)) : no_value);
+    return curve;
+  }
+
  private:
   void reserve(Arena& arena) override {
     for (auto* plane : {&gray_[0], &gray_[1], &filtered_[0], &filtered_[1]})

@@ -52,6 +52,18 @@ class Reference final : public host::Plan, public CensusPlan {
 
   const std::vector<Level>& levels() const override { return levels_; }
 
+  CostCurve cost_curve(int x, int y) const override {
+    const Level& full = levels_.front();
+    const Interval searched = interval(0, left_side, x, y);
+    CostCurve curve;
+    for (int d = full.lowest; d <= full.highest(); ++d) {
+      const float own = candidate(0, x, y, d) ? static_cast<float>(cost(0, x, y, d)) : no_value;
+      curve.data_costs.push_back(own);
+      curve.totals.push_back(searched.lowest <= d && d <= searched.highest ? own : no_value);
+    }
+    return curve;
+  }
+
   Stage stage(int level, int side) const override {
     const Size size = levels_[index(level)].size;
     const bool estimates = level > 0 && searches(side);

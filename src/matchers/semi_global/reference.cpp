@@ -40,6 +40,15 @@ class Reference final : public host::Plan {
     plan_memory();
   }
 
+  CostCurve cost_curve(int x, int y) const override {
+    CostCurve curve;
+    for (int label = 0; label < model_.labels; ++label) {
+      curve.data_costs.push_back(static_cast<float>(costs_.at(x, y)[label]));
+      curve.totals.push_back(static_cast<float>(sums_.at(x, y)[label]));
+    }
+    return curve;
+  }
+
  private:
   void reserve(Arena& arena) override {
     data_costs_.reserve(arena);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of the page share: servers, and a browser without a screen.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+export const here = dirname(fileURLToPath(import.meta.url));
+export const repository = join(here, "../..");
+
+// Starts a program that prints the address where it listens.
+export async function start(program, where, ...options) {
+  const child = spawn(program, options, { stdio: ["ignore", "pipe", "inherit"], ...where });
+  const address = await new Promise((resolve, reject) => {
+    let text = "";
+    child.stdout.on("data", (piece) => {
+      text += piece;
+      const found = text.match(/http:\/\/\S+/);
+      if (found) resolve(found[0]);
+    });
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`${program} ended with ${code}`)));
+  });
+  return {
+    address,
+    port: new URL(address).port,
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    },
+  };
+}
+
+export const startMock = (...options) => start(process.execPath, {}, join(here, "mock_server.mjs"), ...options);
+
+export const launch = () =>
+  chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--headless=new", "--enable-unsafe-swiftshader"],
+  });
+
+// Opens the page and waits for its first map; whatever goes wrong in it fails the test.
+export async function open(browser, address, options = {}) {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, ...options });
+  page.problems = [];
+  page.on("pageerror", (error) => page.problems.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) page.problems.push(message.text());
+  });
+  await page.goto(address);
+  await page.waitForFunction(() => window.parallax?.state.results.A.map);
+  await page.evaluate(() => window.parallax.view.draw());
+  return page;
+}
+
+// The colour that the view draws at a place of its area, in shares of its width and height.
+export const colourAt = (page, right, down) =>
+  page.evaluate(
+    ([x, y]) => {
+      const { view } = window.parallax;
+      view.drawNow();
+      const { width, height } = view.canvas;
+      const pixel = new Uint8Array(4);
+      view.gl.readPixels(Math.floor(x * width), Math.floor((1 - y) * height), 1, 1, view.gl.RGBA, view.gl.UNSIGNED_BYTE, pixel);
+      return [...pixel];
+    },
+    [right, down],
+  );
+
+// The bytes of the newest disparities.
+export const disparities = (page, slot = "A") =>
+  page.evaluate((which) => {
+    let sum = 0;
+    for (const code of window.parallax.state.results[which].map.disparity.data) sum = (Math.imul(sum, 31) + code) | 0;
+    return sum;
+  }, slot);

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page in a browser with the server behind it. PARALLAX_PICTURES=FOLDER also writes the pictures of docs/view.md there.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { disparities, launch, open, repository, start } from "./browser.mjs";
+
+const command = process.env.PARALLAX_COMMAND ?? join(repository, "build/developer/parallax");
+const pictures = process.env.PARALLAX_PICTURES;
+const range = ["--disparities", "48"];
+const pair = ["pair/left.png", "pair/right.png"];
+
+let folder;
+let browser;
+let server;
+let page;
+
+const run = (...words) => execFileSync(command, words, { cwd: folder, stdio: ["ignore", "pipe", "ignore"] }).toString();
+const serve = (...words) => start(command, { cwd: folder }, "view", ...words, ...range, "--no-open");
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "parallax-view-"));
+  run("synth", "pair", "--size", "480x360", ...range, "--scene", "layers", "--seed", "4");
+  const known = ["--calib", "pair/calib.txt", "--truth", "pair/disp0GT.pfm"];
+  [browser, server] = await Promise.all([launch(), serve(...pair, ...known, "--method", "census", "--device", "cpu")]);
+});
+after(async () => {
+  await page?.close();
+  await browser?.close();
+  await server?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function visit(options) {
+  await page?.close();
+  page = await open(browser, server.address, options);
+  return page;
+}
+
+async function picture(name) {
+  if (!pictures) return;
+  await page.waitForTimeout(800);
+  await page.screenshot({ path: join(pictures, `view-${name}.jpg`), type: "jpeg", quality: 55 });
+}
+
+function readPfm(path) {
+  const bytes = readFileSync(join(folder, path));
+  const [, width, height] = bytes.toString("latin1", 0, 40).match(/^Pf\n(\d+) (\d+)\n-1(?:\.0*)?\n/).map(Number);
+  const start = bytes.length - 4 * width * height;
+  return (x, y) => bytes.readFloatLE(start + 4 * ((height - 1 - y) * width + x));
+}
+
+// After the next map of a slot.
+async function nextMap(slot, change) {
+  await page.evaluate((which) => (window.last = window.parallax.state.results[which].map), slot);
+  await change();
+  await page.waitForFunction((which) => {
+    const { map, working } = window.parallax.state.results[which];
+    return map !== null && map !== window.last && !working;
+  }, slot);
+}
+
+test("the value under the pointer is that of the file", async () => {
+  await visit();
+  run("match", ...pair, ...range, "--method", "census", "--device", "cpu", "-o", "map.pfm");
+  const expected = readPfm("map.pfm");
+  for (const [x, y] of [[200, 100], [300, 300]]) {
+    const { left, top } = await page.evaluate(([px, py]) => {
+      const { viewport } = window.parallax.view;
+      const box = document.querySelector("#pixels").getBoundingClientRect();
+      const at = viewport.toPane(px + 0.5, py + 0.5);
+      return { left: box.left + at.x, top: box.top + at.y };
+    }, [x, y]);
+    await page.mouse.move(left, top);
+    const value = await page.waitForFunction(
+      ([px, py]) => {
+        const { state, readout } = window.parallax;
+        return state.cursor?.x === px && state.cursor.y === py && readout.exactFor === readout.key() && readout.exact.get("A");
+      },
+      [x, y],
+    );
+    const { disparity } = await value.jsonValue();
+    if (Number.isFinite(expected(x, y))) assert.equal(disparity, expected(x, y));
+    else assert.equal(disparity, null);
+  }
+  await picture("wipe");
+  assert.deepEqual(page.problems, []);
+});
+
+test("the errors are those of parallax eval", async () => {
+  await visit();
+  const expected = JSON.parse(run("eval", "map.pfm", "pair/disp0GT.pfm", "--json"));
+  const errors = await page.evaluate(() => window.parallax.state.results.A.map.errors);
+  assert.ok(Math.abs(errors.bad1 - expected.bad1) < 1e-12);
+  assert.ok(errors.bad1 > 0);
+});
+
+test("a slider, another method and another device make another map, or the same", async () => {
+  await visit();
+  const first = await disparities(page);
+  await nextMap("A", () =>
+    page.evaluate(() => {
+      const slider = document.querySelector("[data-parameter=window] input[type=range]");
+      slider.value = "3";
+      slider.dispatchEvent(new Event("input", { bubbles: true }));
+    }),
+  );
+  assert.notEqual(await disparities(page), first);
+  await nextMap("A", () => page.getByRole("button", { name: "Reset to preset" }).click());
+  assert.equal(await disparities(page), first);
+  await nextMap("A", () => page.selectOption("#device", "reference"));
+  assert.equal(await page.evaluate(() => window.parallax.state.results.A.map.device), "reference");
+  assert.equal(await disparities(page), first);
+  await nextMap("A", () => page.selectOption("#method", "block"));
+  assert.notEqual(await disparities(page), first);
+  assert.deepEqual(page.problems, []);
+});
+
+test("two pages have settings of their own", async () => {
+  await visit();
+  const first = await disparities(page);
+  const other = await open(browser, server.address);
+  try {
+    await other.selectOption("#method", "block");
+    await other.waitForFunction(() => window.parallax.state.results.A.map.stages.length && /method block/.test(window.parallax.state.results.A.map.commands.command_line));
+    assert.notEqual(await disparities(other), first);
+    assert.equal(await disparities(page), first);
+  } finally {
+    await other.close();
+  }
+});
+
+test("compares two methods and their errors", async () => {
+  await visit();
+  await page.getByRole("button", { name: "Compare with B" }).click();
+  await page.waitForFunction(() => window.parallax.state.results.B.map);
+  await nextMap("B", () => page.selectOption("#method", "block"));
+  for (const [select, name] of [["#first-layer", "error-A"], ["#second-layer", "error-B"]]) await page.selectOption(select, name);
+  await page.waitForFunction(() => document.querySelectorAll("#figures thead th").length === 3);
+  await picture("compare");
+  assert.deepEqual(page.problems, []);
+});
+
+test("the cloud turns", async () => {
+  await visit();
+  await page.getByRole("tab", { name: "3-D cloud" }).click();
+  await page.waitForFunction(() => window.parallax.cloud.current?.map);
+  const shot = async () => (await page.locator("#cloud-canvas").screenshot()).toString("base64");
+  await page.waitForTimeout(500);
+  const before = await shot();
+  const box = await page.locator("#cloud-canvas").boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width / 2 + 40, box.y + box.height / 2 - 15, { steps: 6 });
+  await page.mouse.up();
+  await page.waitForTimeout(500);
+  assert.notEqual(await shot(), before);
+  await picture("cloud");
+  assert.deepEqual(page.problems, []);
+});
+
+test("comes back after the server was started again", async () => {
+  const first = await serve(...pair, "--method", "census");
+  await page?.close();
+  page = await open(browser, first.address);
+  await first.stop();
+  await page.getByText("The server has stopped").waitFor();
+  const second = await serve(...pair, "--method", "census", "--port", first.port);
+  try {
+    await page.waitForFunction(() => document.querySelector("#banner").hidden);
+    await nextMap("A", () => page.selectOption("#method", "block"));
+  } finally {
+    await second.stop();
+  }
+});

@@ -1,0 +1,500 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server of 'parallax view', asked as the page asks it."""
+import http.client
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+COMMAND = os.environ["PARALLAX_COMMAND"]
+
+
+class Server:
+    """A server, and what its page knows of it."""
+
+    def __init__(self, folder, *arguments):
+        self.folder = folder
+        words = [COMMAND, "view", *arguments, "--no-open"]
+        self.process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip()
+        self.port = int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/", self.address)[1])
+        page = self.ask("GET", "/", headers={})[1].decode()
+        self.headers = {"X-Parallax-Token": re.search(r'name="token" content="(\w+)"', page)[1]}
+        self.state = self.json("GET", "/state")
+
+    def ask(self, method, path, body=None, headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request(method, path, body, self.headers if headers is None else headers)
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        return answer.status, content
+
+    def json(self, method, path, value=None, status=200):
+        answered, content = self.ask(method, path, None if value is None else json.dumps(value))
+        assert answered == status, content
+        return json.loads(content)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Page:
+    """An open page. Collects the messages of its stream."""
+
+    def __init__(self, server):
+        self.server = server
+        self.path = "/pages/" + server.json("POST", "/pages")["page"]
+        self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        self.connection.request("GET", self.path + "/stream", headers=server.headers)
+        self.stream = self.connection.getresponse()
+        assert self.stream.status == 200
+
+    def message(self, kind):
+        """The next message of this kind, with its planes."""
+        while True:
+            rest = self.stream.read(struct.unpack("<I", self.stream.read(4))[0])
+            message, planes = parse(rest)
+            if message["kind"] == "pictures":
+                self.pictures = message, planes
+            if message["kind"] == kind:
+                return message, planes
+
+    def set(self, request, slot="A", **changes):
+        start = dict(self.server.state["start"], slot=slot, request=request)
+        start["values"] = {**start["values"], **changes}
+        return self.server.json("POST", self.path + "/settings", start)
+
+    def match(self, request, **changes):
+        self.set(request, **changes)
+        while True:
+            message, planes = self.message("map")
+            if message["request"] == request:
+                return message, planes
+
+    def get(self, what, status=200, **values):
+        query = "&".join(f"{name}={value}" for name, value in values.items())
+        return self.server.json("GET", f"{self.path}/{what}?{query}", status=status)
+
+    def export(self, name):
+        status, content = self.server.ask("POST", f"{self.path}/export?slot=A&as={name}")
+        assert status == 200, content
+        return content
+
+    def close(self):
+        self.stream.close()
+        self.connection.close()
+
+
+def parse(rest):
+    length = struct.unpack("<I", rest[:4])[0]
+    message = json.loads(rest[4 : 4 + length])
+    planes = {}
+    for plane in message["planes"]:
+        shape = (plane["height"], plane["width"]) + ((3,) if plane["channels"] == 3 else ())
+        kind = {"u8": np.uint8, "u16": np.uint16}[plane["type"]]
+        start = 4 + length + plane["offset"]
+        planes[plane["name"]] = np.frombuffer(rest, kind, int(np.prod(shape)), start).reshape(shape)
+    return message, planes
+
+
+def disparities(message, plane):
+    return np.where(plane == 0, np.inf, message["lowest"] + (plane.astype(np.float64) - 1) / message["steps"])
+
+
+def read_pfm(content):
+    header, size, scale, values = content.split(b"\n", 3)
+    width, height = map(int, size.split())
+    assert (header, float(scale)) == (b"Pf", -1)
+    return np.frombuffer(values, np.float32).reshape(height, width)[::-1]
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("view")
+    for name, seed in ("pair", 1), ("second", 2):
+        words = [COMMAND, "synth", name, "--size", "160x120", "--disparities", "24", "--seed", str(seed)]
+        subprocess.run(words, cwd=folder, check=True)
+    return folder
+
+
+@pytest.fixture
+def serve(folder):
+    servers = []
+
+    def start(*arguments):
+        servers.append(Server(folder, *arguments))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+@pytest.fixture
+def server(serve):
+    return serve(
+        *("pair/left.png", "pair/right.png", "--method", "census", "--device", "cpu", "--disparities", "24"),
+        *("--calib", "pair/calib.txt", "--truth", "pair/disp0GT.pfm"),
+    )
+
+
+@pytest.fixture
+def page(server):
+    page = Page(server)
+    yield page
+    page.close()
+
+
+def test_the_state_says_what_each_method_declares(server):
+    methods = {method["name"]: method for method in server.state["methods"]}
+    assert {"block", "bp", "census", "sgm", "tiled-bp"} <= set(methods)
+    for method in methods.values():
+        names = [parameter["name"] for parameter in method["parameters"]]
+        assert method["presets"][0]["name"] == "default"
+        for preset in method["presets"]:
+            assert sorted(preset["values"]) == sorted(names)
+    window = next(p for p in methods["census"]["parameters"] if p["name"] == "window")
+    assert (window["kind"], window["least"], window["optional"]) == ("integer", 1, False)
+    assert all(number % 2 for number in window["numbers"])
+    assert server.state["start"]["method"] == "census"
+    assert server.state["start"]["values"]["disparities"] == 24
+    assert server.state["calibration"]["baseline"] < 1  # metres
+    assert server.state["truth"] is True
+
+
+def test_a_map_is_what_its_command_line_writes(page, folder):
+    message, planes = page.match(1, window=5, left_right_check=False, fill="none")
+    command = message["commands"]["command_line"].replace("parallax", COMMAND, 1)
+    subprocess.run(command, shell=True, cwd=folder, check=True, stderr=subprocess.DEVNULL)
+    written = (folder / "disparity.pfm").read_bytes()
+    assert page.export("disparity.pfm") == written
+    exact = read_pfm(written)
+    shown = disparities(message, planes["disparity"])
+    valid = np.isfinite(exact)
+    assert np.array_equal(np.isfinite(shown), valid) and valid.mean() > 0.5
+    assert np.abs(shown[valid] - exact[valid]).max() <= 0.5 / message["steps"]
+    assert set(np.unique(planes["status"])) <= set(range(len(page.server.state["statuses"])))
+    for x, y in (0, 0), (80, 60), (159, 119):
+        value = page.get("value", slot="A", x=x, y=y)
+        assert value["disparity"] == (float(exact[y, x]) if np.isfinite(exact[y, x]) else None)
+        assert value["status"] == page.server.state["statuses"][planes["status"][y, x]]
+
+
+def test_its_python_matches_the_same(page, folder):
+    pytest.importorskip("parallax_stereo")
+    message, _ = page.match(1, window=7, sub_pixel="none")
+    code = message["commands"]["python"] + "result.save('python.pfm')\n"
+    subprocess.run([os.sys.executable, "-c", code], cwd=folder, check=True)
+    assert (folder / "python.pfm").read_bytes() == page.export("disparity.pfm")
+
+
+def test_the_errors_are_those_of_eval(page, folder):
+    message, _ = page.match(1)
+    (folder / "map.pfm").write_bytes(page.export("disparity.pfm"))
+    words = [COMMAND, "eval", "map.pfm", "pair/disp0GT.pfm", "--json"]
+    expected = json.loads(subprocess.run(words, cwd=folder, check=True, capture_output=True).stdout)
+    assert message["errors"]["bad1"] == pytest.approx(expected["bad1"])
+    value = page.get("value", slot="A", x=80, y=60)
+    assert value["error"] == pytest.approx(value["disparity"] - value["truth"])
+
+
+def test_depth_follows_from_the_calibration(page):
+    page.match(1)
+    value = page.get("value", slot="A", x=80, y=60)
+    rig = page.server.state["calibration"]
+    assert value["depth"] == pytest.approx(rig["focal"] * rig["baseline"] / (value["disparity"] + rig["doffs"]))
+    assert value["position"][2] == value["depth"]
+    assert page.export("cloud.ply").startswith(b"ply")
+    assert page.export("depth.png").startswith(b"\x89PNG")
+
+
+def test_a_region_is_a_part_of_the_map(page):
+    message, planes = page.match(1)
+    query = f"{page.path}/region?slot=A&x=30&y=20&width=50&height=40"
+    status, content = page.server.ask("GET", query)
+    assert status == 200, content
+    region, parts = parse(content[4:])
+    whole = disparities(message, planes["disparity"])[20:60, 30:80]
+    assert np.array_equal(disparities(region, parts["disparity"]), whole)
+    assert parts["left"].shape[:2] == (40, 50)
+    assert np.array_equal(
+        disparities(region["truth"], parts["truth"]),
+        disparities(page.pictures[0], page.pictures[1]["truth"])[20:60, 30:80],
+    )
+    page.get("region", status=400, slot="A", x=130, y=20, width=50, height=40)
+    page.get("region", status=400, slot="A", x=-1, y=0, width=5, height=5)
+    page.get("value", status=400, slot="A", x=160, y=0)
+    page.get("value", status=400, slot="A", x="zero", y=0)
+    page.server.json("POST", page.path + "/play", {"frame": "first"}, status=400)
+
+
+def test_the_cost_curve_has_its_minimum_at_the_disparity(page):
+    page.match(1, left_right_check=False, fill="none", median=0, speckle_size=0, sub_pixel="none")
+    value = page.get("value", slot="A", x=80, y=60)
+    curve = page.get("curve", slot="A", x=80, y=60)
+    costs = [float("inf") if cost is None else cost for cost in curve["totals"]]
+    assert curve["min_disparity"] + int(np.argmin(costs)) == value["disparity"]
+    assert len(curve["data_costs"]) == 24
+
+
+def test_a_map_made_elsewhere_fills_a_slot(serve):
+    server = serve("pair/left.png", "pair/right.png", "--disparities", "24", "--map", "pair/disp0GT.pfm")
+    assert server.state["stored_map"] is True
+    page = Page(server)
+    page.server.json("POST", page.path + "/settings", {"slot": "B", "request": 5, "stored_map": True})
+    message, planes = page.message("map")
+    assert (message["slot"], message["request"]) == ("B", 5) and "commands" not in message
+    truth = read_pfm((server.folder / "pair/disp0GT.pfm").read_bytes())
+    assert np.abs(disparities(message, planes["disparity"]) - truth).max() <= 0.5 / message["steps"]
+    page.get("curve", status=400, slot="B", x=3, y=3)
+    page.close()
+
+
+def test_only_the_newest_settings_wait(serve):
+    server = serve("pair/left.png", "pair/right.png", "--method", "bp", "--device", "reference", "--disparities", "24")
+    page = Page(server)
+    for request in range(1, 31):
+        page.set(request)
+    requests = []
+    while not requests or requests[-1] != 30:
+        requests.append(page.message("map")[0]["request"])
+    assert len(requests) < 30 and requests == sorted(requests)
+    page.close()
+
+
+def test_a_match_that_fails_leaves_the_last_map(page):
+    page.match(1)
+    before = page.export("disparity.pfm")
+    start = dict(page.server.state["start"], slot="A", request=2, method="bp", device="cuda:7")
+    start["values"] = {}
+    page.server.json("POST", page.path + "/settings", start)
+    message, _ = page.message("error")
+    assert message["request"] == 2 and message["slot"] == "A" and "\n" not in message["error"]
+    assert page.export("disparity.pfm") == before
+
+
+@pytest.mark.parametrize(
+    "settings, says",
+    [
+        ({"slot": "C"}, "choose A or B"),
+        ({"method": "none"}, "method is none"),
+        ({"values": {"window": 4}}, "window"),
+        ({"values": {"nothing": 4}}, "nothing"),
+        ({"values": 3}, "values"),
+        ({"device": 3}, "device"),
+        ({"request": -1}, "request"),
+        ([], "object"),
+    ],
+)
+def test_bad_settings_are_refused_in_one_line(page, settings, says):
+    if isinstance(settings, dict):
+        settings = {"slot": "A", "method": "census", "device": "cpu", "values": {}, **settings}
+    error = page.server.json("POST", page.path + "/settings", settings, status=400)["error"]
+    assert says in error and "\n" not in error
+
+
+def test_others_are_refused(server):
+    own = server.headers
+    assert server.ask("GET", "/state", headers={})[0] == 403
+    assert server.ask("GET", "/state", headers={"X-Parallax-Token": "0" * 32})[0] == 403
+    assert server.ask("POST", "/pages", headers={})[0] == 403
+    assert server.ask("GET", "/", headers={"Host": "example.com"})[0] == 421
+    assert server.ask("GET", "/state", headers={**own, "Host": f"example.com:{server.port}"})[0] == 421
+    assert server.ask("GET", "/state", headers={**own, "Origin": "http://example.com"})[0] == 403
+    assert server.ask("GET", "/state", headers={**own, "Origin": f"http://127.0.0.1:{server.port}"})[0] == 200
+    for path in "/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/pages/../state/x":
+        assert server.ask("GET", path)[0] == 404
+    assert server.ask("GET", "/pages/0123/value?slot=A&x=0&y=0")[0] == 404
+
+
+def test_a_large_body_is_refused(server):
+    page = Page(server)
+    try:
+        status, _ = server.ask("POST", page.path + "/settings", b" " * 100_000_000)
+        assert status == 413
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # the server did not wait for all of it
+    assert server.json("GET", "/state")["version"]
+    page.close()
+
+
+def test_two_pages_match_for_themselves(server):
+    pages = [Page(server), Page(server)]
+    for number, page in enumerate(pages):
+        page.match(1, window=5 + 4 * number)
+    maps = [page.export("disparity.pfm") for page in pages]
+    assert maps[0] != maps[1]
+    assert maps[0] == pages[0].export("disparity.pfm")
+    for page in pages:
+        page.close()
+
+
+def test_pages_are_limited_and_close_with_their_stream(server):
+    pages = [Page(server) for _ in range(8)]
+    assert "close one" in server.json("POST", "/pages", status=503)["error"]
+    for page in pages:
+        page.close()
+    for _ in range(100):  # the server notices at its next message
+        if server.ask("GET", pages[0].path + "/value?slot=A&x=0&y=0")[0] == 404:
+            break
+        time.sleep(0.1)
+    assert server.ask("GET", pages[0].path + "/value?slot=A&x=0&y=0")[0] == 404
+
+
+def make_sequence(folder):
+    """Two pairs in turn, four frames. Returns the arguments for them."""
+    for side in "left", "right":
+        (folder / side).mkdir(exist_ok=True)
+        for frame in range(4):
+            shutil.copy(folder / ("pair", "second")[frame % 2] / f"{side}.png", folder / side / f"{frame}.png")
+    return "left", "right", "--method", "census", "--device", "cpu", "--disparities", "24"
+
+
+def test_a_sequence_plays_to_its_end(serve, folder):
+    server = serve(*make_sequence(folder))
+    assert server.state["source"]["frames"] == 4
+    page = Page(server)
+    page.match(1)
+    first = page.export("disparity.pfm")
+    server.json("POST", page.path + "/play", {"frame": 1})
+    while page.message("map")[0]["frame"] != 1:
+        pass
+    assert page.export("disparity.pfm") != first
+    server.json("POST", page.path + "/play", {"frame": 2})
+    while page.message("map")[0]["frame"] != 2:
+        pass
+    assert page.export("disparity.pfm") == first
+    server.json("POST", page.path + "/play", {"playing": True, "frame": 0})
+    while True:
+        message, _ = page.message("sequence")
+        if not message["playing"]:
+            break
+    assert message["frame"] == 3
+    page.close()
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs ffmpeg")
+def test_maps_are_recorded(serve, folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    server = serve(*make_sequence(folder))
+    page = Page(server)
+    record = page.path + "/record"
+    assert "begin" in server.json("POST", record, {"recording": False}, status=400)["error"]
+    server.json("POST", record, {"recording": True})
+    assert "play" in server.json("POST", record, {"recording": False}, status=400)["error"]
+    server.json("POST", record, {"recording": True})
+    page.match(1)
+    page.match(2, window=5)  # of the same frame: not recorded once more
+    for frame in 1, 2:
+        server.json("POST", page.path + "/play", {"frame": frame})
+        while page.message("map")[0]["frame"] != frame:
+            pass
+    while page.message("sequence")[0]["recorded"] != 3:
+        pass
+    status, video = server.ask("POST", record, json.dumps({"recording": False}))
+    assert status == 200 and video.startswith(b"RIFF")
+    words = ["ffmpeg", "-v", "error", "-i", "-", "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
+    frames = subprocess.run(words, input=video, capture_output=True, check=True).stdout
+    frames = np.frombuffer(frames, np.uint8).reshape(-1, 120, 160, 3).astype(int)
+    assert len(frames) == 3
+    assert np.abs(frames[0] - frames[1]).mean() > 10 and np.ptp(frames[0], axis=2).mean() > 60  # in colours
+    assert list(tmp_path.iterdir()) == []
+    server.json("POST", record, {"recording": True})
+    page.close()
+    for _ in range(100):  # what was not finished goes with its page
+        if list(tmp_path.iterdir()) == []:
+            break
+        time.sleep(0.1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pair_is_not_recorded(page):
+    error = page.server.json("POST", page.path + "/record", {"recording": True}, status=400)["error"]
+    assert "save it as a picture" in error
+
+
+# Stands for ffmpeg with a camera: pictures of both views side by side, ever brighter, until nobody reads them.
+CAMERA = """#!{python}
+import os, sys, time
+assert sys.argv[sys.argv.index("-f") + 1] == "v4l2" and sys.argv[sys.argv.index("-i") + 1] == "/dev/video3"
+os.write(3, b"#tb 0: 1/30\\n#dimensions 0: 128x48\\n")
+for frame in range(10_000):
+    os.write(3, b"0, %d, %d, 1, 18432, 0x0\\n" % (frame, frame))
+    os.write(1, bytes([min(frame, 255)]) * 128 * 48 * 3)
+    time.sleep(0.01)
+"""
+
+
+def test_a_camera_plays_by_itself_and_is_never_late(serve, tmp_path, monkeypatch):
+    program = tmp_path / "ffmpeg"
+    program.write_text(CAMERA.format(python=os.sys.executable))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path) + os.pathsep + os.environ["PATH"])
+    server = serve("--camera", "3", "--side-by-side", "--method", "census", "--device", "cpu", "--disparities", "8")
+    assert server.state["source"]["kind"] == "camera"
+    page = Page(server)
+    numbers = []
+    while len(numbers) < 5:
+        message, planes = page.message("pictures")
+        assert planes["left"].shape == (48, 64, 3)
+        if numbers:
+            assert message["frame"] > numbers[-1]
+            assert planes["left"][0, 0, 0] >= min(message["frame"], 255)
+        numbers.append(message["frame"])
+    page.match(1)
+    server.json("POST", page.path + "/play", {"playing": False})
+    while page.message("sequence")[0]["playing"]:
+        pass
+    page.match(2)  # the same picture again
+    server.json("POST", page.path + "/play", {"playing": True})
+    assert page.message("pictures")[0]["frame"] > numbers[-1]
+    page.close()
+
+
+def test_cameras_are_named_as_they_should_be(folder):
+    for arguments, says in (
+        (["--camera", "0"], "--side-by-side"),
+        (["--camera", "0,1,2"], "3"),
+        (["pair/left.png", "--camera", "0,1"], "leave out pair/left.png"),
+        (["--camera", "/dev/nothing", "--side-by-side"], "/dev/nothing"),
+        ([], "LEFT is required"),
+    ):
+        words = [COMMAND, "view", *arguments, "--no-open"]
+        outcome = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
+        assert outcome.returncode in (1, 2)
+        assert says in outcome.stderr and outcome.stderr.count("\n") == 1, outcome.stderr
+
+
+def test_without_the_server_it_says_what_to_install(folder, tmp_path):
+    alone = tmp_path / "parallax"
+    shutil.copy(COMMAND, alone)
+    words = [alone, "view", "pair/left.png", "pair/right.png"]
+    outcome = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert outcome.returncode == 1
+    assert "install parallax-view" in outcome.stderr and outcome.stderr.count("\n") == 1
+
+
+def test_it_ends_with_its_last_page(serve):
+    server = serve("pair/left.png", "pair/right.png", "--disparities", "24", "--once")
+    page = Page(server)
+    page.close()
+    assert server.process.wait(timeout=60) == 0
+
+
+def test_a_port_that_is_taken_is_an_error(server, folder):
+    words = [COMMAND, "view", "pair/left.png", "pair/right.png", "--no-open", "--port", str(server.port)]
+    outcome = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert outcome.returncode == 1
+    assert str(server.port) in outcome.stderr and outcome.stderr.count("\n") == 1
+    words = words[:3] + ["missing.png"] + words[4:]
+    outcome = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert outcome.returncode == 1 and "missing.png" in outcome.stderr

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// One open page: its matchers, and the messages that wait for it.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tools/view/recording.h"
+#include "tools/view/settings.h"
+
+namespace parallax::view {
+
+// A map, with the pictures and the settings that it came from.
+struct ViewedMap {
+  Settings settings;
+  std::shared_ptr<const ViewedFrame> frame;
+  tool::MatchResult result;
+  // Of the match; a stored map has none.
+  std::vector<StageTime> stages;
+  std::size_t memory_bytes = 0;
+};
+
+// Matches in a thread of its own. Only the newest settings of a slot and the newest message of a kind wait: whatever
+// they replace is dropped. All members may be called by several threads at once.
+class Page {
+ public:
+  explicit Page(Scene& scene);
+  Page(const Page&) = delete;
+  Page& operator=(const Page&) = delete;
+  // Waits for the match that runs.
+  ~Page();
+
+  void set(int slot, const Settings& settings);
+  // Shows a frame of the sequence, and plays from there on or stops.
+  void play(std::optional<bool> playing, std::optional<std::size_t> frame);
+
+  // Records the maps of slot A from now on. \throws Error
+  void record();
+  // \throws Error if nothing was recorded
+  std::unique_ptr<NamelessFile> end_recording();
+
+  // The next message; null if none came in time, or the page is closed.
+  std::shared_ptr<const std::string> next_message(std::chrono::milliseconds patience);
+  // Ends the thread and the stream of messages.
+  void close();
+  bool is_closed() const;
+
+  // The newest map of a slot. \throws Error (argument) if there is none
+  std::shared_ptr<const ViewedMap> map(int slot) const;
+  std::shared_ptr<const ViewedFrame> frame() const;
+
+ private:
+  using Text = std::shared_ptr<const std::string>;
+  using Clock = std::chrono::steady_clock;
+
+  // Of a slot; the matcher belongs to the thread.
+  struct Slot {
+    std::optional<Settings> settings;
+    bool is_new = false;
+    std::shared_ptr<const ViewedMap> map;
+    std::optional<Matcher> matcher;
+    Settings planned;
+    ImageFormat format;
+  };
+  // What the thread is to do next.
+  struct Task {
+    std::optional<std::size_t> frame;
+    std::optional<int> slot;
+  };
+
+  void work();
+  std::optional<Task> wait_for_task();
+  void show_frame(std::size_t number);
+  void fill(int slot);
+  std::shared_ptr<const ViewedMap> match(Slot& slot, const Settings& settings,
+                                         const std::shared_ptr<const ViewedFrame>& frame);
+  std::shared_ptr<const ViewedMap> copy_stored_map(const Settings& settings,
+                                                   const std::shared_ptr<const ViewedFrame>& frame) const;
+  void plan(Slot& slot, const Settings& settings, const ImageFormat& format);
+  void add_to_recording(const ViewedMap& map);
+  void announce_sequence();
+  void send(const std::string& kind, Text message);
+  void send_error(const std::string& slot, std::uint64_t request, const std::string& text);
+
+  Scene& scene_;
+  FrameReader reader_;  // belongs to the thread
+  mutable std::mutex mutex_;
+  std::condition_variable task_, message_;
+  std::vector<Slot> slots_;
+  std::shared_ptr<const ViewedFrame> frame_;
+  std::optional<std::size_t> wanted_frame_ = 0;
+  bool playing_ = false;
+  Clock::time_point next_frame_time_;
+  std::shared_ptr<Recording> recording_;
+  std::vector<std::pair<std::string, Text>> messages_;  // by kind
+  bool closed_ = false;
+  std::thread thread_;
+};
+
+}  // namespace parallax::view

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page: puts its parts together.
+import { Check } from "./check";
+import { CloudView } from "./cloud_view";
+import { Figures } from "./compare";
+import { Connection } from "./connection";
+import { Curve } from "./curve";
+import { find } from "./dom";
+import { listenToKeys } from "./keys";
+import { Matching, presetValues } from "./matching";
+import { Overlay } from "./overlay";
+import { Panel } from "./panel";
+import { PictureView } from "./picture_view";
+import { Player } from "./player";
+import type { ServerState } from "./protocol";
+import { Server } from "./protocol";
+import { Readout } from "./readout";
+import { Scales } from "./scale";
+import { Share } from "./share";
+import { on, receive, state, tell } from "./state";
+import { Theme } from "./theme";
+import { Toolbar } from "./toolbar";
+
+type Tab = "picture" | "cloud";
+
+const fileName = (path: string): string => path.split(/[\\/]/).at(-1)!;
+
+export class Pages {
+  readonly server = new Server();
+  readonly matching = new Matching(this.server);
+  // First of all: the server answers while the rest of the page is made.
+  readonly connected = new Connection(this.server, this.matching, (found) => this.begin(found), receive).keep();
+  readonly theme = new Theme();
+  readonly view = new PictureView(find<HTMLCanvasElement>("pixels"), this.server);
+  readonly overlay = new Overlay(this.view);
+  readonly toolbar = new Toolbar(this.view);
+  readonly panel = new Panel(this.matching);
+  readonly player = new Player(this.server);
+  readonly cloud = new CloudView();
+  readonly readout = new Readout(this.server);
+  readonly scales = new Scales();
+  readonly figures = new Figures();
+  readonly curve = new Curve(this.server);
+  readonly check = new Check(this.server);
+  readonly share = new Share(this.server, () => this.viewPicture());
+  readonly state = state;
+
+  constructor() {
+    on("pictures", () => this.view.picturesChanged());
+    on("map-A", () => this.view.mapChanged("A"));
+    on("map-B", () => this.view.mapChanged("B"));
+    on("view", () => this.view.draw());
+    on("pictures", () => (find("waiting").hidden = true));
+    for (const tab of ["picture", "cloud"] as const)
+      find(`tab-${tab}`).addEventListener("click", () => this.showTab(tab));
+    this.listenToDialogs();
+    listenToKeys(this);
+  }
+
+  get cloudShown(): boolean {
+    return this.cloud.shown;
+  }
+
+  showTab(tab: Tab): void {
+    find("picture").hidden = tab !== "picture";
+    find("cloud").hidden = tab !== "cloud";
+    for (const one of ["picture", "cloud"] as const) {
+      find(`tab-${one}`).setAttribute("aria-selected", String(one === tab));
+      find(`tab-${one}`).tabIndex = one === tab ? 0 : -1;
+    }
+    if (tab === "cloud") void this.cloud.show();
+    else this.view.layoutChanged();
+  }
+
+  private viewPicture(): Promise<Blob | null> {
+    return this.cloudShown ? this.cloud.current!.picture() : this.view.picture();
+  }
+
+  // The first answer of the server: settings to begin with.
+  private begin(found: ServerState): void {
+    state.server = found;
+    const { start } = found;
+    const method = found.methods.find(({ name }) => name === start.method) ?? found.methods[0]!;
+    const preset = start.preset ?? method.presets[0]!.name;
+    const values = { ...presetValues(method, preset), ...start.values };
+    const { device, threads } = start;
+    Object.assign(state.results.A, { preset, settings: { method: method.name, device, threads, values } });
+    if (found.stored_map) {
+      Object.assign(state.results.B, { preset: "", settings: { method: "", device, threads, values: {} } });
+      Object.assign(state.view, { first: "disparity-A", second: "disparity-B" });
+    }
+    const { left, right } = found.source;
+    const names = [left, right].filter(Boolean);
+    find("source").textContent = names.map(fileName).join(" · ");
+    find("source").title = names.join("\n");
+    document.title = `${fileName(left)} – Parallax`;
+    find("version").textContent = found.version;
+    for (const topic of ["server", "edited", "settings", "view"] as const) tell(topic);
+  }
+
+  private listenToDialogs(): void {
+    const help = find<HTMLDialogElement>("help");
+    find("help-open").addEventListener("click", () => help.showModal());
+    find("help-close").addEventListener("click", () => help.close());
+    find("sheet").addEventListener("click", () => {
+      const small = document.body.classList.toggle("sheet-small");
+      find("sheet").setAttribute("aria-expanded", String(!small));
+    });
+    // Tabs follow the arrow keys, as tabs do.
+    find("tabs").addEventListener("keydown", (event) => {
+      if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+      event.preventDefault();
+      const tab = this.cloudShown ? "picture" : "cloud";
+      this.showTab(tab);
+      find(`tab-${tab}`).focus();
+    });
+  }
+}
+
+try {
+  // For tests and for curious engineers.
+  Object.assign(window, { parallax: new Pages() });
+} catch (error) {
+  const banner = find("banner");
+  banner.textContent = error instanceof Error ? error.message : String(error);
+  banner.hidden = false;
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// What page and server say to each other (../README.md): requests, and the parser of the stream.
+
+export type Slot = "A" | "B";
+export type Value = boolean | number | string | null;
+export type Values = Record<string, Value>;
+
+export interface Parameter {
+  name: string;
+  kind: "flag" | "integer" | "number" | "choice";
+  help: string;
+  unit: string;
+  allowed: string;
+  group: string;
+  least: number | null;
+  most: number | null;
+  // The only ones that are allowed; null = all between the bounds.
+  numbers: number[] | null;
+  choices: string[];
+  optional: boolean;
+  expert: boolean;
+}
+
+export interface Method {
+  name: string;
+  help: string;
+  devices: string[];
+  presets: { name: string; values: Values }[];
+  parameters: Parameter[];
+}
+
+export interface Settings {
+  // Empty for the map that was made elsewhere.
+  method: string;
+  device: string;
+  threads: number;
+  values: Values;
+}
+
+export interface Calibration {
+  focal: number;
+  centre_x: number;
+  centre_y: number;
+  doffs: number;
+  baseline: number;
+}
+
+export interface ServerState {
+  version: string;
+  source: { kind: "pair" | "sequence" | "camera"; left: string; right: string; frames: number; frames_per_second: number };
+  calibration: Calibration | null;
+  truth: boolean;
+  stored_map?: boolean;
+  devices: { name: string; description: string }[];
+  methods: Method[];
+  statuses: string[];
+  start: Settings & { preset?: string };
+}
+
+export interface Plane {
+  name: string;
+  type: "u8" | "u16" | "f32";
+  channels: number;
+  width: number;
+  height: number;
+  data: Uint8Array | Uint16Array | Float32Array;
+}
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+// Codes of disparities: 0 = none, else lowest + (code − 1) / steps.
+export interface Coding {
+  lowest: number;
+  steps: number;
+}
+
+export type Errors = Record<string, number>;
+
+// A message of the stream or the answer for a region; which members it has depends on its kind.
+export interface Message {
+  kind: string;
+  planes: Map<string, Plane>;
+  slot?: Slot;
+  request?: number;
+  frame?: number;
+  name?: string;
+  size?: Size;
+  scale?: number;
+  lowest?: number;
+  steps?: number;
+  truth?: Coding | null;
+  range?: { lowest: number; disparities: number };
+  milliseconds?: number;
+  stages?: [string, number][];
+  device?: string;
+  memory_bytes?: number;
+  shares?: Record<string, number>;
+  quantiles?: number[];
+  errors?: Errors | null;
+  commands?: { command_line: string; python: string; cpp: string };
+  error?: string;
+  playing?: boolean;
+  recorded?: number | null;
+}
+
+// Everything known about a pixel, exactly.
+export interface PixelValue {
+  disparity?: number | null;
+  depth?: number | null;
+  depth_uncertainty?: number | null;
+  status?: string | null;
+  confidence?: number | null;
+  truth?: number | null;
+  error?: number | null;
+  left?: number[];
+  right?: number[];
+}
+
+// Costs of all labels at a pixel, null where a label is not considered; `totals` is empty where it is the data costs.
+export interface CostCurve {
+  min_disparity: number;
+  data_costs: (number | null)[];
+  totals: (number | null)[];
+}
+
+export interface CheckReport {
+  verdict: string;
+  fit: boolean;
+  sentence: string;
+  remarks: string[];
+  rows_off?: Record<string, number>;
+  model?: Record<string, unknown>;
+  disparities?: { lowest: number; highest: number };
+  points: [number, number, number][] | number;
+}
+
+const prefixBytes = 8;
+// No honest message is longer: planes have at most some 30 million values.
+const longestMessage = 1 << 29;
+
+function planeData(bytes: ArrayBuffer, at: number, plane: Plane): Plane["data"] {
+  const count = plane.width * plane.height * plane.channels;
+  if (plane.type === "u8") return new Uint8Array(bytes, at, count);
+  if (plane.type === "u16") return new Uint16Array(bytes, at, count);
+  return new Float32Array(bytes, at, count);
+}
+
+// Reads a whole message, of which `bytes` is the memory; planes stay in it.
+export function parseMessage(bytes: ArrayBuffer): Message {
+  const jsonBytes = new DataView(bytes).getUint32(4, true);
+  const text = new TextDecoder().decode(new Uint8Array(bytes, prefixBytes, jsonBytes));
+  const message = JSON.parse(text);
+  const planes = new Map<string, Plane>();
+  for (const plane of message.planes ?? [])
+    planes.set(plane.name, { ...plane, data: planeData(bytes, prefixBytes + jsonBytes + plane.offset, plane) });
+  return { ...message, planes };
+}
+
+// Cuts a stream of bytes, which arrive in pieces of any length, into messages.
+export class MessageReader {
+  private prefix = new Uint8Array(4);
+  private prefixFilled = 0;
+  private message: Uint8Array<ArrayBuffer> | null = null;
+  private filled = 0;
+
+  push(piece: Uint8Array, receive: (message: Message) => void): void {
+    let at = 0;
+    while (at < piece.length) {
+      if (this.message === null) {
+        const taken = Math.min(4 - this.prefixFilled, piece.length - at);
+        this.prefix.set(piece.subarray(at, at + taken), this.prefixFilled);
+        this.prefixFilled += taken;
+        at += taken;
+        if (this.prefixFilled === 4) this.begin();
+      }
+      if (this.message !== null) {
+        const taken = Math.min(this.message.length - this.filled, piece.length - at);
+        this.message.set(piece.subarray(at, at + taken), this.filled);
+        this.filled += taken;
+        at += taken;
+        if (this.filled === this.message.length) receive(this.end(this.message));
+      }
+    }
+  }
+
+  private begin(): void {
+    const length = new DataView(this.prefix.buffer).getUint32(0, true);
+    if (length < 4 || length > longestMessage) throw new Error(`a message of ${length} bytes`);
+    // The four bytes of the prefix stay in front, so that planes begin at multiples of 8.
+    this.message = new Uint8Array(4 + length);
+    this.message.set(this.prefix);
+    this.filled = 4;
+  }
+
+  private end(message: Uint8Array<ArrayBuffer>): Message {
+    this.message = null;
+    this.prefixFilled = 0;
+    return parseMessage(message.buffer);
+  }
+}
+
+// An answer other than 200, with what the server says about it.
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+// How long the server may be silent: it sends `alive` every 2 s.
+const silenceMilliseconds = 7000;
+
+export class Server {
+  private token = document.querySelector<HTMLMetaElement>('meta[name="token"]')?.content ?? "";
+  private page = "";
+  // Whether there is a matcher for this page.
+  opened: Promise<void> = Promise.resolve();
+
+  state(): Promise<ServerState> {
+    return this.json("/state");
+  }
+
+  // Asks for a matcher of this page's own.
+  open(): Promise<void> {
+    const asked = this.json<{ page: string }>("/pages", { method: "POST" });
+    return (this.opened = asked.then(({ page }) => void (this.page = page)));
+  }
+
+  // A server that was started again has another token: it is in its page.
+  async renewToken(): Promise<void> {
+    const text = await (await fetch(`/${location.search}`, { cache: "no-store" })).text();
+    const page = new DOMParser().parseFromString(text, "text/html");
+    this.token = page.querySelector<HTMLMetaElement>('meta[name="token"]')?.content ?? this.token;
+  }
+
+  // Returns when the server ends the stream, throws when it breaks off or falls silent.
+  async stream(receive: (message: Message) => void): Promise<void> {
+    const abort = new AbortController();
+    const answer = await this.fetch(this.path("stream"), { signal: abort.signal });
+    const reader = answer.body!.getReader();
+    const messages = new MessageReader();
+    for (;;) {
+      const silence = setTimeout(() => abort.abort(), silenceMilliseconds);
+      const { done, value } = await reader.read().finally(() => clearTimeout(silence));
+      if (done) return;
+      messages.push(value, receive);
+    }
+  }
+
+  settings(slot: Slot, request: number, settings: Settings | null): Promise<void> {
+    const wanted = settings === null ? { method: null } : settings.method === "" ? { stored_map: true } : settings;
+    return this.send("settings", { slot, request, ...wanted });
+  }
+
+  play(request: { playing?: boolean; frame?: number }): Promise<void> {
+    return this.send("play", request);
+  }
+
+  async record(): Promise<void> {
+    await this.send("record", { recording: true });
+  }
+
+  // Returns the video.
+  async endRecording(): Promise<Blob> {
+    const headers = { "Content-Type": "application/json" };
+    const body = JSON.stringify({ recording: false });
+    return (await this.fetch(this.path("record"), { method: "POST", headers, body })).blob();
+  }
+
+  curve(slot: Slot, x: number, y: number): Promise<CostCurve> {
+    return this.json(this.path(`curve?slot=${slot}&x=${x}&y=${y}`));
+  }
+
+  value(slot: Slot, x: number, y: number): Promise<PixelValue> {
+    return this.json(this.path(`value?slot=${slot}&x=${x}&y=${y}`));
+  }
+
+  async region(slot: Slot, x: number, y: number, size: Size): Promise<Message> {
+    const where = `slot=${slot}&x=${x}&y=${y}&width=${size.width}&height=${size.height}`;
+    const bytes = await (await this.fetch(this.path(`region?${where}`))).arrayBuffer();
+    return parseMessage(bytes);
+  }
+
+  async export(slot: Slot, name: string): Promise<Blob> {
+    return (await this.fetch(this.path(`export?slot=${slot}&as=${name}`), { method: "POST" })).blob();
+  }
+
+  check(): Promise<CheckReport> {
+    return this.json(this.path("check"), { method: "POST" });
+  }
+
+  private path(what: string): string {
+    return `/pages/${this.page}/${what}`;
+  }
+
+  private async send(what: string, body: unknown): Promise<void> {
+    const headers = { "Content-Type": "application/json" };
+    const answer = await this.fetch(this.path(what), { method: "POST", headers, body: JSON.stringify(body) });
+    await answer.arrayBuffer();
+  }
+
+  private async json<T>(path: string, options: RequestInit = {}): Promise<T> {
+    return (await this.fetch(path, options)).json();
+  }
+
+  private async fetch(path: string, options: RequestInit = {}): Promise<Response> {
+    const headers = { ...options.headers, "X-Parallax-Token": this.token };
+    const answer = await fetch(path, { ...options, headers, cache: "no-store" });
+    if (answer.ok) return answer;
+    const said = await answer.json().catch(() => ({}));
+    throw new Refused(answer.status, said.error ?? `The server answered ${answer.status} to ${path}.`);
+  }
+}

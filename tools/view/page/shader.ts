@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shaders that colour pixels: put together from the code of the layers that a pane shows, so that they compute nothing else.
+import type { Kind, Layer } from "./layers";
+
+export const vertexShader = `#version 300 es
+void main() {
+  // One triangle over the whole pane.
+  gl_Position = vec4(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0, 0.0, 1.0);
+}`;
+
+const head = `#version 300 es
+precision highp float;
+precision highp int;
+precision highp usampler2D;
+
+uniform sampler2D leftPicture, rightPicture, tables;
+uniform usampler2D disparityA, statusA, confidenceA, disparityB, statusB, confidenceB, truthMap;
+uniform vec2 codingA, codingB, codingTruth;  // lowest disparity, steps for a pixel
+
+uniform vec2 corner;      // of the pane, in pixels of the canvas from its top
+uniform float canvasHeight;
+uniform vec2 offset;      // of the picture in the pane
+uniform float zoom;       // pixels of the canvas for a pixel of the full picture
+uniform vec4 region;      // the part of the full picture that the textures have: left, top, right, bottom
+uniform float planeScale; // pixels of the full picture for one of the textures
+uniform float lod;
+uniform float stripe;     // width of the stripes of pixels without a value
+uniform float wipe, blend;
+uniform ivec2 row;
+uniform vec2 low, high;
+
+out vec4 colour;
+
+const float none = -1e9;
+
+float decode(uint code, vec2 coding) { return code == 0u ? none : coding.x + float(code - 1u) / coding.y; }
+
+vec4 empty() {
+  float line = mod(floor((gl_FragCoord.x + gl_FragCoord.y) / stripe), 2.0);
+  return vec4(vec3(mix(0.15, 0.20, line)), 1.0);
+}
+
+vec4 shade(float value, float low, float high, int row) {
+  if (value == none) return empty();
+  float index = clamp((value - low) / max(high - low, 1e-6), 0.0, 1.0) * 255.0;
+  return texelFetch(tables, ivec2(int(index + 0.5), row), 0);
+}
+
+// The right picture where the disparity of the left pixel says it is seen; alpha 0 = nowhere.
+vec4 warped(float d, ivec2 at) {
+  float x = float(at.x) - d / planeScale;
+  int width = textureSize(rightPicture, 0).x;
+  if (d == none || x < 0.0 || x > float(width - 1)) return vec4(0.0);
+  vec3 here = texelFetch(rightPicture, ivec2(int(x), at.y), 0).rgb;
+  vec3 next = texelFetch(rightPicture, ivec2(min(int(x) + 1, width - 1), at.y), 0).rgb;
+  return vec4(mix(here, next, fract(x)), 1.0);
+}
+
+vec4 scaled(float value, int i) { return shade(value, low[i], high[i], row[i]); }
+`;
+
+const picture = (name: string): string => `
+  if (lod <= 0.0) return vec4(texelFetch(${name}, at, 0).rgb, 1.0);
+  vec2 uv = (p - region.xy) / (planeScale * vec2(textureSize(${name}, 0)));
+  return vec4(textureLod(${name}, uv, lod).rgb, 1.0);`;
+
+const disparity = (slot: string): string => `decode(texelFetch(disparity${slot}, at, 0).r, coding${slot})`;
+const truth = "decode(texelFetch(truthMap, at, 0).r, codingTruth)";
+
+// The colour of a layer at the point p of the full picture, which is the texel `at`.
+const layers: Record<Kind, (slot: string, i: number) => string> = {
+  left: () => picture("leftPicture"),
+  right: () => picture("rightPicture"),
+  disparity: (slot, i) => `return scaled(${disparity(slot)}, ${i});`,
+  truth: (_, i) => `return scaled(${truth}, ${i});`,
+  status: (slot, i) => `return texelFetch(tables, ivec2(int(texelFetch(status${slot}, at, 0).r), row[${i}]), 0);`,
+  confidence: (slot, i) => `return scaled(float(texelFetch(confidence${slot}, at, 0).r) / 255.0, ${i});`,
+  error: (slot, i) => `
+  float d = ${disparity(slot)}, t = ${truth};
+  return scaled(d == none || t == none ? none : abs(d - t), ${i});`,
+  warped: (slot) => `
+  vec4 found = warped(${disparity(slot)}, at);
+  return found.a == 0.0 ? empty() : found;`,
+  residual: (slot, i) => `
+  vec4 found = warped(${disparity(slot)}, at);
+  vec3 apart = 255.0 * abs(texelFetch(leftPicture, at, 0).rgb - found.rgb);
+  return scaled(found.a == 0.0 ? none : (apart.r + apart.g + apart.b) / 3.0, ${i});`,
+  difference: (_, i) => `
+  float a = ${disparity("A")}, b = ${disparity("B")};
+  return scaled(a == none || b == none ? none : a - b, ${i});`,
+};
+
+export type Mixture = "one" | "wipe" | "blend";
+
+const mixtures: Record<Mixture, string> = {
+  one: "shown0(p, at)",
+  wipe: "screen.x < wipe ? shown0(p, at) : shown1(p, at)",
+  blend: "mix(shown0(p, at), shown1(p, at), blend)",
+};
+
+// `samples` for a pixel of the canvas, each way.
+export function fragmentShader(shown: Layer[], mixture: Mixture, samples: number): string {
+  const functions = shown.map(
+    ({ kind, slot }, i) => `vec4 shown${i}(vec2 p, ivec2 at) {\n  ${layers[kind](slot, i)}\n}\n`,
+  );
+  return `${head}${functions.join("")}
+vec4 combined(vec2 p, vec2 screen) {
+  if (any(lessThan(p, region.xy)) || any(greaterThanEqual(p, region.zw))) return vec4(0.0);
+  ivec2 at = ivec2(floor((p - region.xy) / planeScale));
+  return ${mixtures[mixture]};
+}
+
+void main() {
+  vec2 screen = vec2(gl_FragCoord.x, canvasHeight - gl_FragCoord.y) - corner;
+  vec4 sum = vec4(0.0);
+  for (int j = 0; j < ${samples}; ++j)
+    for (int i = 0; i < ${samples}; ++i) {
+      vec2 inside = (vec2(i, j) + 0.5) / float(${samples}) - 0.5;
+      sum += combined((screen + inside - offset) / zoom, screen);
+    }
+  colour = sum / float(${samples * samples});
+}`;
+}

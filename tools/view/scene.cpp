@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/view/scene.h"
+
+#include <filesystem>
+
+#include "parallax/check.h"
+
+#include "tools/view/message.h"
+#include "tools/view/planes.h"
+
+namespace parallax::view {
+namespace {
+
+using tool::Frame;
+
+std::string pictures_message(const ViewedFrame& frame, const std::optional<tool::Truth>& truth) {
+  const Size size = frame.format().size;
+  const Rectangle whole{0, 0, size};
+  const int scale = overview_scale(size);
+  const DisparityCode code = truth ? code_for(truth->disparity()) : DisparityCode();
+  Message message({{"kind", "pictures"},
+                   {"frame", frame.number},
+                   {"name", frame.name},
+                   {"size", {{"width", size.width}, {"height", size.height}}},
+                   {"scale", scale},
+                   {"lowest", code.lowest},
+                   {"steps", code.steps}});
+  const auto add = [&](const char* name, const tool::Picture& picture) {
+    message.add(name, scale_picture(picture.view(), whole, scale), scaled(size, scale), picture.channels());
+  };
+  add("left", frame.pictures.left);
+  add("right", frame.pictures.right);
+  if (truth)
+    message.add("truth", sample_disparities(truth->disparity(), code, whole, scale), scaled(size, scale));
+  return message.bytes();
+}
+
+Frame only_frame(const tool::MatchRequest& request) {
+  Frame frame;
+  frame.left = request.left;
+  frame.right = request.right;
+  frame.stem = std::filesystem::path(request.left).filename();
+  frame.pictures = tool::read_one_pair(request);
+  return frame;
+}
+
+void decode(const tool::FrameSource& source, Frame& frame) {
+  if (!frame.error.empty()) throw Error(ErrorCategory::file, frame.error);
+  source.decode(frame);
+}
+
+// Sets the range that the pair shows, if it shows one.
+void take_range_seen(MatcherParameters& parameters, const tool::PicturePair& pictures, int threads) {
+  const PairReport report = check_pair({pictures.left.view(), pictures.right.view()}, {.threads = threads});
+  if (report.side != Side::neither || report.range.disparities == 0) return;
+  parameters.min_disparity() = report.range.min_disparity;
+  parameters.disparities() = report.range.disparities;
+}
+
+}  // namespace
+
+Scene::Scene(const tool::MatchRequest& request, const std::string& map) : plan_(request) {
+  Frame frame;
+  if (!request.cameras.empty()) {
+    cameras_.emplace(request.cameras);
+    is_sequence_ = true;
+    frame_count_ = 0;
+    frame = cameras_->newest(0);
+    frame.number = 0;
+  } else if (const std::unique_ptr<tool::FrameSource> source = tool::open_sequence(request)) {
+    is_sequence_ = true;
+    frame_count_ = source->count();
+    frames_per_second_ = source->frames_per_second();
+    if (!source->next(frame)) throw Error(ErrorCategory::file, request.left + " has no frames: give another");
+    decode(*source, frame);
+  } else {
+    frame = only_frame(request);
+    if (!request.truth.empty()) truth_.emplace(request.truth, request.truth_scale);
+  }
+  first_ = view(std::move(frame));
+  if (!map.empty()) read_map(map);
+  plan_.read_masks(first_->format().size);
+  settle_range();
+}
+
+void Scene::read_map(const std::string& path) {
+  if (is_sequence_) throw tool::UsageError("--map is for a pair: give pictures, or leave it out");
+  stored_map_ = tool::read_disparity(path);
+  if (stored_map_.size() != first_->format().size)
+    throw Error(ErrorCategory::file, path + " is " + tool::text(stored_map_.size()) + ", the pair is " +
+                                         tool::text(first_->format().size) + ": give a map of this pair");
+}
+
+std::optional<Calibration> Scene::calibration() const {
+  if (!tool::has_geometry(request())) return std::nullopt;
+  return in_metres(plan_.calibration());
+}
+
+std::shared_ptr<const ViewedFrame> Scene::view(Frame frame) {
+  auto viewed = std::make_shared<ViewedFrame>();
+  viewed->number = frame.number;
+  viewed->name = frame.stem;
+  {
+    const std::lock_guard lock(rectifying_);
+    viewed->pictures = plan_.rectified(std::move(frame.pictures), frame.left, frame.right);
+  }
+  if (truth_) truth_->check_size(frame.left, viewed->format().size);
+  viewed->message = pictures_message(*viewed, truth_);
+  return viewed;
+}
+
+void Scene::settle_range() {
+  tool::MatchRequest settled = request();
+  tool::settle_range(settled, first_->format().size);
+  parameters_ = settled.parameters;
+  if (!settled.range_given && settled.calibration.empty())
+    take_range_seen(parameters_, first_->pictures, settled.threads);
+}
+
+std::shared_ptr<const ViewedFrame> FrameReader::read(std::size_t number) {
+  if (!scene_.is_sequence()) return number == 0 ? scene_.first_frame() : nullptr;
+  if (scene_.is_live())
+    return number == 0 ? scene_.first_frame() : scene_.view(scene_.cameras_->newest(number));
+  const bool is_ahead = ahead_.valid() && number == last_ + 1;
+  const bool plays_on = number == 0 || number == last_ + 1;
+  std::future<std::shared_ptr<const ViewedFrame>> ahead = std::move(ahead_);
+  if (!is_ahead && ahead.valid()) ahead.wait();
+  last_ = number;
+  std::shared_ptr<const ViewedFrame> frame = number == 0 ? scene_.first_frame()
+                                             : is_ahead  ? ahead.get()
+                                                         : read_now(number);
+  if (frame && plays_on)
+    ahead_ = std::async(std::launch::async, [this, number] { return read_now(number + 1); });
+  return frame;
+}
+
+std::shared_ptr<const ViewedFrame> FrameReader::read_now(std::size_t number) {
+  if (!source_ || number < next_) {
+    source_ = tool::open_sequence(scene_.request());
+    next_ = 0;
+  }
+  Frame frame;
+  for (; next_ <= number; ++next_)
+    if (!source_->next(frame)) return nullptr;
+  decode(*source_, frame);
+  frame.number = number;
+  return scene_.view(std::move(frame));
+}
+
+}  // namespace parallax::view

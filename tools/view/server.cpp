@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/view/server.h"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <condition_variable>
+#include <future>
+#include <map>
+#include <random>
+#include <span>
+
+#include <httplib.h>
+#include <nlohmann/json.hpp>
+#include <sys/socket.h>
+
+#include "parallax/check.h"
+#include "parallax/cost_curve.h"
+
+#include "tools/parallax/check_report.h"
+#include "tools/view/assets.h"
+#include "tools/view/export.h"
+#include "tools/view/message.h"
+#include "tools/view/page.h"
+#include "tools/view/planes.h"
+
+namespace parallax::view {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using httplib::Request;
+using httplib::Response;
+using namespace std::chrono_literals;
+
+constexpr int usual_port = 8730, ports_to_try = 20;
+constexpr std::size_t most_pages = 8, most_body_bytes = 1 << 16;
+// A stream holds a thread for as long as its page is open.
+constexpr std::size_t threads = most_pages + 8;
+constexpr int most_region_side = 1024;
+constexpr auto alive_interval = 2s, patience_for_first_stream = 10s, patience_for_reload = 2s;
+
+// A status other than 200, and why.
+struct Refusal {
+  int status;
+  std::string why;
+};
+
+std::string random_name() {
+  std::random_device random;
+  std::string name;
+  for (int i = 0; i < 4; ++i) {
+    char digits[9];
+    std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(random()));
+    name += digits;
+  }
+  return name;
+}
+
+bool is_loopback(const std::string& host) {
+  return host == "127.0.0.1" || host == "::1" || host == "localhost";
+}
+
+std::string bracketed(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
+
+int number_of(const Request& request, const char* name) {
+  const std::string text = request.get_param_value(name);
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw Error(ErrorCategory::argument, std::string("'") + name + "' is '" + text + "': give a number");
+  return number;
+}
+
+Json body_of(const Request& request) {
+  const Json json = Json::parse(request.body, nullptr, false);
+  if (!json.is_object()) throw Error(ErrorCategory::argument, "the body is not a JSON object");
+  return json;
+}
+
+// Names of files may hold bytes that are no UTF-8.
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void answer(Response& response, const std::string& json) {
+  response.set_content(json, "application/json");
+}
+void answer(Response& response, const Json& json) {
+  answer(response, text_of(json));
+}
+
+void refuse(Response& response, const Refusal& refusal) {
+  answer(response, {{"error", refusal.why}});
+  response.status = refusal.status;
+}
+
+std::string bytes_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void set_file_name(Response& response, const std::string& name) {
+  response.set_header("Content-Disposition", "attachment; filename=\"" + name + "\"");
+}
+
+// Piece by piece.
+void send_file(Response& response, std::shared_ptr<const NamelessFile> file, const std::string& name) {
+  static constexpr std::size_t most_at_once = 1 << 18;
+  set_file_name(response, name);
+  response.set_content_provider(file->bytes(), "application/octet-stream",
+                                [file](std::size_t position, std::size_t rest, httplib::DataSink& sink) {
+                                  const std::string bytes =
+                                      file->read(position, std::min(rest, most_at_once));
+                                  return !bytes.empty() && sink.write(bytes.data(), bytes.size());
+                                });
+}
+
+Json number_or_null(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json describe_pixel(const Scene& scene, const ViewedMap& map, int x, int y) {
+  const float disparity = map.result.disparity.at(x, y);
+  Json json{{"x", x},
+            {"y", y},
+            {"disparity", number_or_null(disparity)},
+            {"status", name(static_cast<Status>(map.result.status.at(x, y)))}};
+  if (map.result.confidence.width() > 0) json["confidence"] = map.result.confidence.at(x, y);
+  if (const auto calibration = scene.calibration()) {
+    const double z = depth(*calibration, disparity);
+    json["depth"] = z > 0 ? Json(z) : Json(nullptr);
+    if (z > 0)
+      json["position"] = {(x - calibration->centre_x) * z / calibration->focal,
+                          (y - calibration->centre_y) * z / calibration->focal, z};
+  }
+  if (scene.truth()) {
+    const float truth = scene.truth()->disparity().at(x, y);
+    json["truth"] = number_or_null(truth);
+    json["error"] = number_or_null(double{disparity} - double{truth});
+  }
+  return json;
+}
+
+// A label that is not considered has the cost null.
+Json numbers_or_nulls(const std::vector<float>& values) {
+  Json json = Json::array();
+  for (const float value : values) json.push_back(number_or_null(value));
+  return json;
+}
+
+Json describe_curve(const Scene& scene, const ViewedMap& map, int x, int y) {
+  if (!map.settings.parameters)
+    throw Error(ErrorCategory::argument, "a stored map has no costs: choose a method");
+  const CostCurve curve = cost_curve(*map.settings.parameters, scene.pair(*map.frame), x, y);
+  return {{"x", x},
+          {"y", y},
+          {"min_disparity", curve.min_disparity},
+          {"data_costs", numbers_or_nulls(curve.data_costs)},
+          {"totals", numbers_or_nulls(curve.totals)}};
+}
+
+std::string region_message(const Scene& scene, const ViewedMap& map, const Rectangle& region) {
+  const tool::PicturePair& pictures = map.frame->pictures;
+  const DisparityCode code = code_for(map.result.disparity.view());
+  const DisparityCode truth_code = scene.truth() ? code_for(scene.truth()->disparity()) : DisparityCode();
+  Message message({{"kind", "region"},
+                   {"frame", map.frame->number},
+                   {"request", map.settings.request},
+                   {"x", region.x},
+                   {"y", region.y},
+                   {"lowest", code.lowest},
+                   {"steps", code.steps},
+                   {"truth", {{"lowest", truth_code.lowest}, {"steps", truth_code.steps}}}});
+  message.add("left", scale_picture(pictures.left.view(), region, 1), region.size, pictures.left.channels());
+  message.add("right", scale_picture(pictures.right.view(), region, 1), region.size,
+              pictures.right.channels());
+  message.add("disparity", sample_disparities(map.result.disparity.view(), code, region, 1), region.size);
+  message.add("status", sample(map.result.status.view(), region, 1), region.size);
+  if (map.result.confidence.width() > 0)
+    message.add("confidence", sample_shares(map.result.confidence.view(), region, 1), region.size);
+  if (scene.truth())
+    message.add("truth", sample_disparities(scene.truth()->disparity(), truth_code, region, 1), region.size);
+  return message.bytes();
+}
+
+Json check_of(const ViewedFrame& frame) {
+  const PairReport report = check_pair({frame.pictures.left.view(), frame.pictures.right.view()});
+  Json json = tool::check_json(report), points = Json::array();
+  for (const CheckedPoint& point : report.points)
+    points.push_back({point.left_x, point.left_y, point.rows_off()});
+  json["points"] = points;
+  return json;
+}
+
+// httplib would let several servers share a port.
+void claim_address(socket_t socket) {
+  const int yes = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+}
+
+}  // namespace
+
+class Server::Routes {
+ public:
+  Routes(Scene& scene, const ServerOptions& options)
+      : scene_(scene),
+        options_(options),
+        token_(random_name()),
+        state_(std::async(std::launch::async, [&scene] { return text_of(describe_scene(scene)); })) {
+    set_limits();
+    server_.set_pre_routing_handler([this](const Request& request, Response& response) {
+      if (const std::optional<Refusal> refusal = refusal_of(request)) {
+        refuse(response, *refusal);
+        return httplib::Server::HandlerResponse::Handled;
+      }
+      return httplib::Server::HandlerResponse::Unhandled;
+    });
+    server_.set_exception_handler([](const Request&, Response& response, std::exception_ptr failure) {
+      try {
+        std::rethrow_exception(failure);
+      } catch (const Error& error) {
+        refuse(response, {400, error.what()});
+      } catch (const Json::exception&) {
+        refuse(response, {400, "a value in the body has another type than expected"});
+      } catch (const std::exception& error) {
+        refuse(response, {500, error.what()});
+      }
+    });
+    server_.set_error_handler([](const Request&, Response& response) {
+      if (response.body.empty()) refuse(response, {response.status, "there is nothing here"});
+    });
+    add_files();
+    add_routes();
+    listen();
+  }
+
+  ~Routes() { stop(); }
+
+  std::string address() const {
+    const std::string page = "http://" + bracketed(options_.host) + ":" + std::to_string(port_) + "/";
+    return is_loopback(options_.host) ? page : page + "?token=" + token_;
+  }
+
+  void run() {
+    std::thread janitor([this] { sweep(); });
+    server_.listen_after_bind();
+    stop();
+    janitor.join();
+  }
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+      for (auto& [name, page] : pages_) page.page->close();
+    }
+    wake_.notify_all();
+    server_.stop();
+  }
+
+ private:
+  struct OpenPage {
+    std::shared_ptr<Page> page;
+    std::chrono::steady_clock::time_point made;
+    bool has_stream = false;
+  };
+
+  void set_limits() {
+    server_.new_task_queue = [] { return new httplib::ThreadPool(threads); };
+    server_.set_payload_max_length(most_body_bytes);
+    server_.set_read_timeout(5s);
+    server_.set_write_timeout(20s);
+    server_.set_keep_alive_timeout(5);
+    server_.set_tcp_nodelay(true);
+    server_.set_socket_options(claim_address);
+    server_.set_default_headers(
+        {{"Content-Security-Policy",
+          // Notebooks on this machine show the page in a frame.
+          "default-src 'self'; frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"},
+         {"X-Content-Type-Options", "nosniff"},
+         {"Referrer-Policy", "no-referrer"},
+
+         {"Cross-Origin-Resource-Policy", "same-origin"},
+         {"Cache-Control", "no-store"}});
+  }
+
+  void listen() {
+    const auto bind = [&](int port) { return server_.bind_to_port(options_.host.c_str(), port); };
+    if (options_.port > 0) {
+      port_ = options_.port;
+      if (!bind(port_))
+        throw Error(ErrorCategory::device, "cannot listen at " + options_.host + ", port " +
+                                               std::to_string(port_) + ": choose another --port");
+      return;
+    }
+    for (port_ = usual_port; port_ < usual_port + ports_to_try; ++port_)
+      if (bind(port_)) return;
+    throw Error(ErrorCategory::device, "cannot listen at " + options_.host + ", ports " +
+                                           std::to_string(usual_port) + " to " + std::to_string(port_ - 1) +
+                                           ": give --port or --host");
+  }
+
+  // A page of another site may send requests here: its browser says so in Origin, and a name that it had resolved to
+  // this machine is in Host.
+  std::optional<Refusal> refusal_of(const Request& request) const {
+    if (!is_own_host(request.get_header_value("Host"))) return Refusal{421, "this server has another name"};
+    const std::string origin = request.get_header_value("Origin");
+    if (!origin.empty() && !(origin.starts_with("http://") && is_own_host(origin.substr(7))))
+      return Refusal{403, "requests from other sites are refused"};
+    const bool is_own = request.get_header_value("X-Parallax-Token") == token_;
+    if (is_own) return std::nullopt;
+    const bool is_file = request.method == "GET" && find_asset(request.path) != nullptr;
+    if (!is_file) return Refusal{403, "the token is missing: reload the page"};
+    // The page has the token, so elsewhere than on this machine it takes one to get it.
+    if (request.path == "/" && !is_loopback(options_.host) && request.get_param_value("token") != token_)
+      return Refusal{403, "the token is missing: use the address that 'parallax view' printed"};
+    return std::nullopt;
+  }
+
+  bool is_own_host(const std::string& host) const {
+    const std::string port = ":" + std::to_string(port_);
+    if (host == bracketed(options_.host) + port) return true;
+    if (is_loopback(options_.host))
+      return host == "127.0.0.1" + port || host == "localhost" + port || host == "[::1]" + port;
+    // It listens at all addresses; the token protects it.
+    return (options_.host == "0.0.0.0" || options_.host == "::") && host.ends_with(port);
+  }
+
+  void add_files() {
+    for (const Asset& asset : assets()) {
+      server_.Get(asset.path, [this, &asset](const Request&, Response& response) {
+        std::string content(asset.content);
+        const std::string mark = "TOKEN";
+        if (const auto at = content.find(mark); asset.path == "/" && at != std::string::npos)
+          content.replace(at, mark.size(), token_);
+        response.set_content(content, asset.type);
+      });
+    }
+  }
+
+  void add_routes() {
+    server_.Get("/state", [this](const Request&, Response& response) { answer(response, state_.get()); });
+    server_.Post("/pages", [this](const Request&, Response& response) { add_page(response); });
+    server_.Get(R"(/pages/([0-9a-f]+)/stream)",
+                [this](const Request& request, Response& response) { stream(request, response); });
+    on_page("settings", [](Page& page, const Request& request, Response& response) {
+      const Json json = body_of(request);
+      const int slot = slot_of(json.value("slot", "A"));
+      page.set(slot, parse_settings(json));
+      answer(response, Json::object());
+    });
+    on_page("play", [](Page& page, const Request& request, Response& response) {
+      const Json json = body_of(request);
+      std::optional<bool> playing;
+      std::optional<std::size_t> frame;
+      if (json.contains("playing")) playing = json.at("playing").get<bool>();
+      if (json.contains("frame")) frame = json.at("frame").get<std::size_t>();
+      page.play(playing, frame);
+      answer(response, Json::object());
+    });
+    on_page("record", [](Page& page, const Request& request, Response& response) {
+      if (body_of(request).at("recording").get<bool>()) {
+        page.record();
+        answer(response, Json::object());
+      } else {
+        send_file(response, page.end_recording(), "disparity.avi");
+      }
+    });
+    on_page("check", [](Page& page, const Request&, Response& response) {
+      const auto frame = page.frame();
+      if (!frame) throw Error(ErrorCategory::argument, "there is no pair yet: wait for it");
+      answer(response, check_of(*frame));
+    });
+    on_page("export", [this](Page& page, const Request& request, Response& response) {
+      const auto map = page.map(slot_of(request.get_param_value("slot")));
+      const std::string name = request.get_param_value("as");
+      set_file_name(response, checked_export(name));
+      response.set_content(bytes_of(export_map(scene_, *map, name)), "application/octet-stream");
+    });
+    get_from_page("value", [this](Page& page, const Request& request, Response& response) {
+      const auto map = page.map(slot_of(request.get_param_value("slot")));
+      const Rectangle pixel = region_of(request, *map, {1, 1});
+      answer(response, describe_pixel(scene_, *map, pixel.x, pixel.y));
+    });
+    get_from_page("curve", [this](Page& page, const Request& request, Response& response) {
+      const auto map = page.map(slot_of(request.get_param_value("slot")));
+      const Rectangle pixel = region_of(request, *map, {1, 1});
+      answer(response, describe_curve(scene_, *map, pixel.x, pixel.y));
+    });
+    get_from_page("region", [this](Page& page, const Request& request, Response& response) {
+      const auto map = page.map(slot_of(request.get_param_value("slot")));
+      const Size size{number_of(request, "width"), number_of(request, "height")};
+      response.set_content(region_message(scene_, *map, region_of(request, *map, size)),
+                           "application/octet-stream");
+    });
+  }
+
+  // The part of the picture from x, y on. \throws Error (argument) unless it lies within
+  static Rectangle region_of(const Request& request, const ViewedMap& map, Size size) {
+    const Rectangle region{number_of(request, "x"), number_of(request, "y"), size};
+    const Size whole = map.result.disparity.size();
+    const bool fits = region.x >= 0 && region.y >= 0 && size.width > 0 && size.height > 0 &&
+                      size.width <= std::min(most_region_side, whole.width) &&
+                      size.height <= std::min(most_region_side, whole.height) &&
+                      region.x <= whole.width - size.width && region.y <= whole.height - size.height;
+    if (!fits) throw Error(ErrorCategory::argument, "the region does not lie within the picture");
+    return region;
+  }
+
+  using PageHandler = std::function<void(Page&, const Request&, Response&)>;
+
+  void on_page(const std::string& what, const PageHandler& handler) {
+    server_.Post("/pages/([0-9a-f]+)/" + what, with_page(handler));
+  }
+  void get_from_page(const std::string& what, const PageHandler& handler) {
+    server_.Get("/pages/([0-9a-f]+)/" + what, with_page(handler));
+  }
+  httplib::Server::Handler with_page(const PageHandler& handler) {
+    return [this, handler](const Request& request, Response& response) {
+      if (const std::shared_ptr<Page> page = find(request.matches[1]))
+        handler(*page, request, response);
+      else
+        refuse(response, {404, "this page is gone: reload it"});
+    };
+  }
+
+  std::shared_ptr<Page> find(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    const auto found = pages_.find(name);
+    return found == pages_.end() ? nullptr : found->second.page;
+  }
+
+  void add_page(Response& response) {
+    const std::string name = random_name();
+    const std::lock_guard lock(mutex_);
+    if (stopped_ || pages_.size() >= most_pages)
+      return refuse(response, {503, std::to_string(most_pages) + " pages are open: close one of them"});
+    pages_[name] = {std::make_shared<Page>(scene_), std::chrono::steady_clock::now()};
+    answer(response, {{"page", name}});
+  }
+
+  void stream(const Request& request, Response& response) {
+    const std::string name = request.matches[1];
+    std::shared_ptr<Page> page;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = pages_.find(name);
+      if (found != pages_.end() && !std::exchange(found->second.has_stream, true)) page = found->second.page;
+    }
+    if (!page) return refuse(response, {404, "this page is gone: reload it"});
+    const auto alive = std::make_shared<const std::string>(Message(Json{{"kind", "alive"}}).bytes());
+    response.set_chunked_content_provider(
+        "application/octet-stream",
+        [page, alive](std::size_t, httplib::DataSink& sink) {
+          auto message = page->next_message(alive_interval);
+          if (page->is_closed()) {
+            sink.done();
+            return true;
+          }
+          if (!message) message = alive;
+          return sink.write(message->data(), message->size());
+        },
+        [this, name](bool) { remove(name); });
+  }
+
+  void remove(const std::string& name) {
+    std::shared_ptr<Page> page;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = pages_.find(name);
+      if (found == pages_.end()) return;
+      page = found->second.page;
+      pages_.erase(found);
+      last_closed_ = std::chrono::steady_clock::now();
+    }
+    page->close();
+    wake_.notify_all();
+  }
+
+  // Removes pages that never asked for their stream, and ends a server for one visit.
+  void sweep() {
+    std::unique_lock lock(mutex_);
+    while (!stopped_) {
+      wake_.wait_for(lock, 500ms);
+      const auto now = std::chrono::steady_clock::now();
+      std::vector<std::string> forgotten;
+      for (const auto& [name, page] : pages_)
+        if (!page.has_stream && now - page.made > patience_for_first_stream) forgotten.push_back(name);
+      const bool ends =
+          options_.once && pages_.empty() && last_closed_ && now - *last_closed_ > patience_for_reload;
+      lock.unlock();
+      for (const std::string& name : forgotten) remove(name);
+      if (ends) server_.stop();
+      lock.lock();
+    }
+  }
+
+  Scene& scene_;
+  ServerOptions options_;
+  std::string token_;
+  // Takes a while to find, because OpenCL's drivers look for devices.
+  std::shared_future<std::string> state_;
+  int port_ = 0;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::map<std::string, OpenPage> pages_;
+  std::optional<std::chrono::steady_clock::time_point> last_closed_;
+  bool stopped_ = false;
+  httplib::Server server_;
+};
+
+Server::Server(Scene& scene, const ServerOptions& options)
+    : routes_(std::make_unique<Routes>(scene, options)) {}
+Server::~Server() = default;
+std::string Server::address() const {
+  return routes_->address();
+}
+void Server::run() {
+  routes_->run();
+}
+void Server::stop() {
+  routes_->stop();
+}
+
+}  // namespace parallax::view

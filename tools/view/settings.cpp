@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/view/settings.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "parallax/version.h"
+
+#include "tools/parallax/method_options.h"
+
+namespace parallax::view {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* kind_name(ParameterKind kind) {
+  switch (kind) {
+    case ParameterKind::flag:
+      return "flag";
+    case ParameterKind::integer:
+      return "integer";
+    case ParameterKind::number:
+      return "number";
+    case ParameterKind::choice:
+      break;
+  }
+  return "choice";
+}
+
+Json bound(double value) {
+  return std::abs(value) < 1e30 ? Json(value) : Json(nullptr);
+}
+
+// The integers that a parameter takes, where only some between its bounds are allowed; null elsewhere.
+Json allowed_numbers(const std::string& method, const ParameterInfo& parameter) {
+  constexpr double most_to_list = 64;
+  if (parameter.kind != ParameterKind::integer || !(parameter.most - parameter.least <= most_to_list))
+    return nullptr;
+  MatcherParameters parameters = preset(method, "default");
+  Json numbers = Json::array();
+  const int least = static_cast<int>(parameter.least), most = static_cast<int>(parameter.most);
+  for (int number = least; number <= most; ++number) {
+    try {
+      set_parameter(parameters, parameter.name, std::to_string(number));
+      numbers.push_back(number);
+    } catch (const Error&) {
+    }
+  }
+  return numbers.size() == static_cast<std::size_t>(most - least + 1) ? Json(nullptr) : numbers;
+}
+
+Json describe(const std::string& method, const ParameterInfo& parameter) {
+  return {{"name", parameter.name},          {"kind", kind_name(parameter.kind)},
+          {"help", parameter.help},          {"unit", parameter.unit},
+          {"allowed", parameter.allowed},    {"group", parameter.group},
+          {"least", bound(parameter.least)}, {"most", bound(parameter.most)},
+          {"choices", parameter.choices},    {"optional", parameter.optional},
+          {"expert", parameter.expert},      {"numbers", allowed_numbers(method, parameter)}};
+}
+
+// Values by name, without the method.
+Json values_of(const MatcherParameters& parameters) {
+  Json values = tool::describe_parameters(parameters);
+  values.erase("method");
+  return values;
+}
+
+Json describe_method(const std::string& name) {
+  Json presets = Json::array(), parameters = Json::array();
+  for (const std::string& each : list_presets(name))
+    presets.push_back({{"name", each}, {"values", values_of(preset(name, each))}});
+  for (const ParameterInfo& parameter : list_parameters(name))
+    parameters.push_back(describe(name, parameter));
+  return {{"name", name},
+          {"devices", tool::device_kinds(name)},
+          {"presets", presets},
+          {"parameters", parameters}};
+}
+
+Json describe_devices() {
+  Json devices = Json::array();
+  for (const DeviceDescription& device : list_devices())
+    devices.push_back({{"name", device.device}, {"description", device.description}});
+  return devices;
+}
+
+Json describe_calibration(const std::optional<Calibration>& calibration) {
+  if (!calibration) return nullptr;
+  return {{"focal", calibration->focal},
+          {"centre_x", calibration->centre_x},
+          {"centre_y", calibration->centre_y},
+          {"doffs", calibration->doffs},
+          {"baseline", calibration->baseline}};
+}
+
+// Names and values, as text, of the parameters that differ from a preset.
+using Changes = std::vector<std::pair<std::string, std::string>>;
+
+Changes changes_from(const MatcherParameters& preset, const MatcherParameters& parameters) {
+  Changes changes;
+  for (const ParameterInfo& parameter : list_parameters(method_name(parameters))) {
+    const std::string value = get_parameter(parameters, parameter.name);
+    if (value != get_parameter(preset, parameter.name)) changes.emplace_back(parameter.name, value);
+  }
+  return changes;
+}
+
+struct Nearest {
+  std::string preset;
+  Changes changes;
+};
+
+// The preset with the fewest changes.
+Nearest nearest_preset(const MatcherParameters& parameters) {
+  Nearest nearest;
+  for (const std::string& name : list_presets(method_name(parameters))) {
+    Changes changes = changes_from(preset(parameters, name), parameters);
+    if (nearest.preset.empty() || changes.size() < nearest.changes.size())
+      nearest = {name, std::move(changes)};
+  }
+  return nearest;
+}
+
+std::string quoted_for_shell(const std::string& word) {
+  constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return quoted + "'";
+}
+
+// As Python and C++ write it.
+std::string quoted(const std::string& text) {
+  return Json(text).dump();
+}
+
+std::string command_line(const tool::MatchRequest& request, const Settings& settings,
+                         const Nearest& nearest) {
+  std::vector<std::string> words{"parallax", "match", request.left};
+  if (request.side_by_side)
+    words.push_back("--side-by-side");
+  else
+    words.push_back(request.right);
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  for (const std::string& file : request.rig) add("--rig", file);
+  add("--calib", request.calibration);
+  add("--left-mask", request.left_mask);
+  add("--right-mask", request.right_mask);
+  add("--method", method_name(*settings.parameters));
+  if (nearest.preset != "default") add("--preset", nearest.preset);
+  add("--device", settings.device.text());
+  if (settings.device.threads > 0) add("--threads", std::to_string(settings.device.threads));
+  for (const auto& [name, value] : nearest.changes)
+    for (const std::string& word :
+         tool::option_words(describe_parameter(method_name(*settings.parameters), name), value))
+      words.push_back(word);
+  add("-o", "disparity.pfm");
+  for (std::string& word : words) word = quoted_for_shell(word);
+  return tool::join(words, " ");
+}
+
+std::string python_value(const ParameterInfo& parameter, const std::string& value) {
+  if (value == "none" && parameter.optional) return "None";
+  if (parameter.kind == ParameterKind::flag) return value == "true" ? "True" : "False";
+  return parameter.kind == ParameterKind::choice ? quoted(value) : value;
+}
+
+std::string python(const tool::MatchRequest& request, const Settings& settings, const Nearest& nearest) {
+  const std::string method = method_name(*settings.parameters);
+  std::string text =
+      "import parallax_stereo as px\n\nleft, right = px.read(" + quoted(request.left) + "), px.read(" +
+      quoted(request.right) + ")\nresult = px.match(\n    left,\n    right,\n    method=" + quoted(method) +
+      ",\n    preset=" + quoted(nearest.preset) + ",\n    device=" + quoted(settings.device.text()) + ",\n";
+  for (const auto& [name, value] : nearest.changes)
+    text += "    " + name + "=" + python_value(describe_parameter(method, name), value) + ",\n";
+  return text + ")\n";
+}
+
+std::string cpp(const Settings& settings, const Nearest& nearest) {
+  std::string text = "parallax::MatcherParameters parameters = parallax::preset(" +
+                     quoted(method_name(*settings.parameters)) + ", " + quoted(nearest.preset) + ");\n";
+  for (const auto& [name, value] : nearest.changes)
+    text += "parallax::set_parameter(parameters, " + quoted(name) + ", " + quoted(value) + ");\n";
+  return text + "parallax::Matcher matcher(parameters, parallax::Device::parse(" +
+         quoted(settings.device.text()) +
+         "), left.format);\nmatcher.run({left, right}, {disparity, status});\n";
+}
+
+std::string text_at(const Json& json, const char* key, const std::string& otherwise) {
+  const auto found = json.find(key);
+  if (found == json.end()) return otherwise;
+  if (!found->is_string())
+    throw Error(ErrorCategory::argument, std::string("settings: '") + key + "' is not text");
+  return *found;
+}
+
+std::uint64_t number_at(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end()) return 0;
+  if (!found->is_number_unsigned())
+    throw Error(ErrorCategory::argument, std::string("settings: '") + key + "' is not a number from 0 on");
+  return *found;
+}
+
+}  // namespace
+
+int slot_of(const std::string& name) {
+  if (name != "A" && name != "B")
+    throw Error(ErrorCategory::argument, "the slot is '" + name + "': choose A or B");
+  return name == "A" ? 0 : 1;
+}
+
+std::string slot_name(int slot) {
+  return slot == 0 ? "A" : "B";
+}
+
+Settings parse_settings(const Json& json) {
+  Settings settings;
+  settings.request = number_at(json, "request");
+  settings.stored_map = json.value("stored_map", false);
+  if (settings.stored_map) return settings;
+  if (const auto method = json.find("method"); method == json.end() || method->is_null()) return settings;
+  Json parameters = json.value("values", Json::object());
+  if (!parameters.is_object())
+    throw Error(ErrorCategory::argument, "settings: 'values' is not a JSON object");
+  parameters["method"] = text_at(json, "method", "");
+  settings.parameters = parameters_from_json(parameters.dump());
+  settings.parameters->validate();
+  settings.device = Device::parse(text_at(json, "device", "auto"));
+  settings.device.threads = static_cast<int>(std::min<std::uint64_t>(number_at(json, "threads"), 1024));
+  return settings;
+}
+
+Json describe_scene(const Scene& scene) {
+  const tool::MatchRequest& request = scene.request();
+  Json methods = Json::array(), statuses = Json::array();
+  for (const std::string& method : list_methods()) methods.push_back(describe_method(method));
+  for (int status = 0; status < status_count; ++status) statuses.push_back(name(static_cast<Status>(status)));
+  return {{"version", PARALLAX_VERSION},
+          {"source",
+           {{"kind", scene.is_live()       ? "camera"
+                     : scene.is_sequence() ? "sequence"
+                                           : "pair"},
+            {"left", request.left},
+            {"right", request.right},
+            {"frames", scene.frame_count()},
+            {"frames_per_second", scene.frames_per_second()}}},
+          {"calibration", describe_calibration(scene.calibration())},
+          {"truth", scene.truth().has_value()},
+          {"stored_map", scene.stored_map() != nullptr},
+          {"devices", describe_devices()},
+          {"methods", methods},
+          {"statuses", statuses},
+          {"start",
+           {{"method", request.method},
+            {"preset", request.preset},
+            {"device", request.device},
+            {"threads", request.threads},
+            {"values", values_of(scene.parameters())}}}};
+}
+
+Json describe_commands(const Scene& scene, const Settings& settings) {
+  const Nearest nearest = nearest_preset(*settings.parameters);
+  return {{"command_line", command_line(scene.request(), settings, nearest)},
+          {"python", python(scene.request(), settings, nearest)},
+          {"cpp", cpp(settings, nearest)}};
+}
+
+}  // namespace parallax::view

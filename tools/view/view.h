@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The request of 'parallax view'.
+#pragma once
+
+#include "tools/parallax/match.h"
+#include "tools/view/server.h"
+
+namespace parallax::view {
+
+struct ViewRequest {
+  tool::MatchRequest match;
+  ServerOptions server;
+  std::string map;       // made elsewhere
+  bool no_open = false;  // print the address only
+};
+
+// \throws UsageError, HelpRequest, Error (argument)
+ViewRequest parse_view(const tool::Arguments& arguments);
+
+}  // namespace parallax::view
