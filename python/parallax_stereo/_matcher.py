@@ -11,8 +11,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-<<<<<<< HEAD
-from . import _check, _gpu, _maps
+from . import _check, _gpu, _maps, _view
 from ._arrays import (
     TYPES,
     Array,
@@ -25,10 +24,6 @@ from ._arrays import (
     pair_of,
     view,
 )
-=======
-from . import _gpu, _maps, _view
-from ._arrays import TYPES, Array, as_array, input_array, integer, is_on_gpu, mask, output_array, picture, view
->>>>>>> w_view
 from ._library import (
     PROGRESS,
     ArgumentError,
@@ -532,30 +527,6 @@ def _image_type(dtype: Any) -> int:
     return TYPES[wanted]
 
 
-<<<<<<< HEAD
-=======
-class _Images:
-    """A pair of NumPy arrays, and their views."""
-
-    def __init__(self, left: Any, right: Any, left_mask: Any, right_mask: Any, costs: Any) -> None:
-        self.left = picture(left, "left")
-        self.shape = self.left.shape[:2]
-        self.right = picture(right, "right")
-        arrays = [self.left, self.right]
-        for value, name in ((left_mask, "left_mask"), (right_mask, "right_mask")):
-            arrays.append(None if value is None else mask(value, name))  # type: ignore[arg-type]
-        arrays.append(None if costs is None else _volume(costs))  # type: ignore[arg-type]
-        self._arrays = arrays
-        self.pair = _pair([None if array is None else view(array) for array in arrays])
-
-
-def _volume(costs: Any) -> Array:
-    array = as_array(costs, "costs")
-    labels = array.shape[2] if array.ndim == 3 else None
-    return input_array(array, "costs", (np.float32,), (labels,))
-
-
->>>>>>> w_view
 def _checked_out(out: Any, confidence: bool) -> Tuple[Any, ...]:
     if not isinstance(out, tuple) or len(out) not in (2, 3):
         raise ArgumentError("out is not a tuple: give (disparity, status) or (disparity, status, confidence)")

@@ -21,23 +21,13 @@ constexpr int labels_of_cost_files = 16;
 
 void add_input_options(Options& options, MatchRequest& request, const std::string& command) {
   options.group("Input");
-<<<<<<< HEAD
-  const bool sequences = command == "match";
-  options
-      .add("LEFT", request.left,
-           std::string("Left picture") +
-               (sequences ? "; for a sequence: a folder, a pattern such as left_%04d.png, or a video" : ""))
-      .required();
-  options.add("RIGHT", request.right, "Right picture, rectified with the left one unless --rig is given");
-=======
   const bool sequences = command != "plan";
   Option& left = options.add(
       "LEFT", request.left,
       std::string("Left picture") +
           (sequences ? "; for a sequence: a folder, a pattern such as left_%04d.png, or a video" : ""));
   if (command != "view") left.required();
-  options.add("RIGHT", request.right, "Right picture, rectified with the left one");
->>>>>>> w_view
+  options.add("RIGHT", request.right, "Right picture, rectified with the left one unless --rig is given");
   options.add_flag("--side-by-side", request.side_by_side,
                    "LEFT contains both views side by side; leave out RIGHT");
   options.add("--calib FILE", request.calibration,
@@ -366,26 +356,17 @@ MatchRequest parse_match(const Arguments& given, const std::string& command,
   request.automatic_range = take_automatic_range(arguments);
   read_method_and_preset(arguments, command, request.method, request.preset);
   request.parameters = method_preset(request.method, request.preset);
-<<<<<<< HEAD
-  Options options(command, command == "match" ? "Match a rectified stereo pair, or a sequence of pairs."
-                                              : "Cut a pair larger than memory into tiles.");
-  add_match_options(options, request, command);
-  options.footer((command == "match"
-                      ? "--disparities auto searches the range that 'parallax check' recommends; for a "
-                        "sequence, that of the first frame in which it is found. "
-                      : "") +
-                 footer_of(command, request.method));
-=======
   Options options(command, description_of(command));
   if (command == "view")
     add_view_options(options, request);
   else
     add_match_options(options, request, command);
   if (add_more) add_more(options);
-  options.footer(
-      (command == "match" ? "--disparities auto searches the range that 'parallax check' recommends. " : "") +
-      footer_of(command, request.method));
->>>>>>> w_view
+  options.footer((command == "match"
+                      ? "--disparities auto searches the range that 'parallax check' recommends; for a "
+                        "sequence, that of the first frame in which it is found. "
+                      : "") +
+                 footer_of(command, request.method));
   request.range_given = fixes_range(request.parameters);
   options.read(arguments);
   settle_method_options(options, request.parameters);

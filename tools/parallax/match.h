@@ -3,12 +3,11 @@
 #pragma once
 
 #include <cstddef>
-<<<<<<< HEAD
+// Parses the arguments of a command that takes a pair: "match", "plan" or "view"; `add_more` adds options of its own.
 #include <optional>
-    == == ==
-    =
+== == == =
 #include <functional>
-        >>>>>>> w_view
+             >>>>>>> w_view
 #include <string>
 #include <vector>
 
@@ -19,7 +18,7 @@
 
 #include "tools/parallax/method_options.h"
 
-        namespace parallax::tool {
+             namespace parallax::tool {
 
   // What --repair found.
   struct RepairedPair {
@@ -72,9 +71,6 @@
   void check_rectify_options(const Options& options, const MatchRequest& request);
 
   // Parses the arguments of a command that takes a pair: "match" or "plan".
-=======
-  // Parses the arguments of a command that takes a pair: "match", "plan" or "view"; `add_more` adds options of its own.
->>>>>>> w_view
   // \throws UsageError, HelpRequest, Error (argument)
   MatchRequest parse_match(const Arguments& arguments, const std::string& command = "match",
                            const std::function<void(Options & options)>& add_more = nullptr);

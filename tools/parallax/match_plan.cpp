@@ -101,7 +101,6 @@ void MatchPlan::read_masks(Size size) {
   right_mask_ = read_mask_of(request_.right_mask, size);
 }
 
-<<<<<<< HEAD
 void MatchPlan::find_range(const PicturePair& pictures, const std::string& name) {
   if (!request_.automatic_range) return;
   read_masks(pictures.left.size());
@@ -116,8 +115,6 @@ void MatchPlan::find_range(const PicturePair& pictures, const std::string& name)
   write_message("searching the range of " + name + ": " + range_options(report.range) + "\n");
 }
 
-=======
->>>>>>> w_view
 void MatchPlan::make(const ImageFormat& format) {
   format_ = format;
   read_masks(format.size);

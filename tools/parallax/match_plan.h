@@ -29,14 +29,11 @@ class MatchPlan {
   // \throws Error (file) for a calibration that cannot be read, UsageError for one whose unit has to be given
   explicit MatchPlan(const MatchRequest& request);
 
-<<<<<<< HEAD
   // For --disparities auto, takes the range that these pictures show, and prints it with their name.
   // \throws Error (file) where none is found
   void find_range(const PicturePair& pictures, const std::string& name);
-=======
   // Reads the masks of pictures of this size. \throws Error (file)
   void read_masks(Size size);
->>>>>>> w_view
   // Settles the search range, reads masks and costs, and plans for pictures of this format.
   // \throws UsageError, Error
   void make(const ImageFormat& format);
@@ -62,8 +59,6 @@ class MatchPlan {
   int disparities() const;
 
  private:
-  void read_masks(Size size);
-
   MatchRequest request_;
   Calibration calibration_;
   Device device_;
