@@ -187,7 +187,7 @@ std::string region_message(const Scene& scene, const ViewedMap& map, const Recta
 
 Json check_of(const ViewedFrame& frame) {
   const PairReport report = check_pair({frame.pictures.left.view(), frame.pictures.right.view()});
-  Json json = tool::check_json(report), points = Json::array();
+  Json json = tool::check_json(report, nullptr), points = Json::array();
   for (const CheckedPoint& point : report.points)
     points.push_back({point.left_x, point.left_y, point.rows_off()});
   json["points"] = points;
