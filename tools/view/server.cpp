@@ -20,6 +20,7 @@
 
 #include "tools/parallax/check_report.h"
 #include "tools/view/assets.h"
+#include "tools/view/connection_threads.h"
 #include "tools/view/export.h"
 #include "tools/view/message.h"
 #include "tools/view/page.h"
@@ -35,8 +36,7 @@ using namespace std::chrono_literals;
 
 constexpr int usual_port = 8730, ports_to_try = 20;
 constexpr std::size_t most_pages = 8, most_body_bytes = 1 << 16;
-// A stream holds a thread for as long as its page is open.
-constexpr std::size_t threads = most_pages + 8;
+constexpr std::size_t most_connections = 256;
 constexpr int most_region_side = 1024;
 constexpr auto alive_interval = 2s, patience_for_first_stream = 10s, patience_for_reload = 2s;
 
@@ -268,7 +268,7 @@ class Server::Routes {
   };
 
   void set_limits() {
-    server_.new_task_queue = [] { return new httplib::ThreadPool(threads); };
+    server_.new_task_queue = [] { return new ConnectionThreads(most_connections); };
     server_.set_payload_max_length(most_body_bytes);
     server_.set_read_timeout(5s);
     server_.set_write_timeout(20s);
@@ -281,7 +281,6 @@ class Server::Routes {
           "default-src 'self'; frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"},
          {"X-Content-Type-Options", "nosniff"},
          {"Referrer-Policy", "no-referrer"},
-
          {"Cross-Origin-Resource-Policy", "same-origin"},
          {"Cache-Control", "no-store"}});
   }
@@ -306,6 +305,8 @@ class Server::Routes {
   // this machine is in Host.
   std::optional<Refusal> refusal_of(const Request& request) const {
     if (!is_own_host(request.get_header_value("Host"))) return Refusal{421, "this server has another name"};
+    // Such a body could be endless.
+    if (request.has_header("Transfer-Encoding")) return Refusal{411, "the length of the body is missing"};
     const std::string origin = request.get_header_value("Origin");
     if (!origin.empty() && !(origin.starts_with("http://") && is_own_host(origin.substr(7))))
       return Refusal{403, "requests from other sites are refused"};
