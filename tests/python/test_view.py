@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import urllib.request
@@ -22,12 +23,18 @@ def test_a_result_opens_a_page(pair: Tuple[Any, Any, Any], tmp_path: Path, monke
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     opened = []
     monkeypatch.setattr("webbrowser.open", opened.append)
-    rig = px.Calibration(focal=100, baseline=0.1, centre_x=60, centre_y=40)
+    rig = px.Calibration(focal=100, baseline=0.1, centre_x=60, centre_y=40, doffs=2)
     viewer = px.match(*pair[:2], disparities=16).view(rig)
     try:
         assert opened == [viewer.address]
         with urllib.request.urlopen(viewer.address) as answer:
-            assert b"<title>" in answer.read()
+            token = answer.read().split(b'name="token" content="')[1].split(b'"')[0].decode()
+        request = urllib.request.Request(viewer.address + "state", headers={"X-Parallax-Token": token})
+        with urllib.request.urlopen(request) as answer:
+            state = json.load(answer)
+        assert state["stored_map"] is True
+        expected = {"focal": 100, "baseline": 0.1, "centre_x": 60, "centre_y": 40, "doffs": 2}
+        assert state["calibration"] == pytest.approx(expected)
         assert viewer.address in viewer._repr_html_() and viewer._repr_html_().startswith("<iframe")
         assert list(tmp_path.iterdir()) == []  # the server has read its files
     finally:

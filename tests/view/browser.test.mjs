@@ -162,6 +162,20 @@ test("the cloud turns", async () => {
   assert.deepEqual(page.problems, []);
 });
 
+test("a map made elsewhere is shown beside the own one", async () => {
+  const other = await serve(...pair, "--map", "pair/disp0GT.pfm");
+  try {
+    await page?.close();
+    page = await open(browser, other.address);
+    await page.waitForFunction(() => window.parallax.state.results.B.map);
+    const layers = await page.evaluate(() => ["first", "second"].map((which) => window.parallax.state.view[which]));
+    assert.deepEqual(layers, ["disparity-A", "disparity-B"]);
+    assert.deepEqual(page.problems, []);
+  } finally {
+    await other.stop();
+  }
+});
+
 test("comes back after the server was started again", async () => {
   const first = await serve(...pair, "--method", "census");
   await page?.close();

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import struct
 import subprocess
 import time
@@ -323,8 +324,22 @@ def test_a_large_body_is_refused(server):
         assert status == 413
     except (BrokenPipeError, ConnectionResetError):
         pass  # the server did not wait for all of it
+    endless = {**server.headers, "Transfer-Encoding": "chunked"}
+    assert server.ask("POST", page.path + "/settings", b"2\r\n{}\r\n0\r\n\r\n", endless)[0] == 411
     assert server.json("GET", "/state")["version"]
     page.close()
+
+
+def test_connections_that_send_nothing_hold_nobody_up(server):
+    half_sent = []
+    for _ in range(60):
+        half_sent.append(socket.create_connection(("127.0.0.1", server.port)))
+        half_sent[-1].sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nX-" % server.port)
+    begin = time.monotonic()
+    assert server.ask("GET", "/", headers={})[0] == 200
+    assert time.monotonic() - begin < 12  # with one thread for four of them, it would take 20 s
+    for connection in half_sent:
+        connection.close()
 
 
 def test_two_pages_match_for_themselves(server):

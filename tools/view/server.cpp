@@ -20,6 +20,7 @@
 
 #include "tools/parallax/check_report.h"
 #include "tools/view/assets.h"
+#include "tools/view/connection_threads.h"
 #include "tools/view/export.h"
 #include "tools/view/message.h"
 #include "tools/view/page.h"
@@ -35,8 +36,7 @@ using namespace std::chrono_literals;
 
 constexpr int usual_port = 8730, ports_to_try = 20;
 constexpr std::size_t most_pages = 8, most_body_bytes = 1 << 16;
-// A stream holds a thread for as long as its page is open.
-constexpr std::size_t threads = most_pages + 8;
+constexpr std::size_t most_connections = 256;
 constexpr int most_region_side = 1024;
 constexpr auto alive_interval = 2s, patience_for_first_stream = 10s, patience_for_reload = 2s;
 
@@ -85,8 +85,17 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// httplib would compress content of these types so well that it takes a tenth of a second, to send it to this machine.
+void send_uncompressed(Response& response, std::string content, const std::string& type) {
+  const auto shared = std::make_shared<const std::string>(std::move(content));
+  response.set_content_provider(shared->size(), type,
+                                [shared](std::size_t position, std::size_t size, httplib::DataSink& sink) {
+                                  return sink.write(shared->data() + position, size);
+                                });
+}
+
 void answer(Response& response, const std::string& json) {
-  response.set_content(json, "application/json");
+  send_uncompressed(response, json, "application/json");
 }
 void answer(Response& response, const Json& json) {
   answer(response, text_of(json));
@@ -229,7 +238,8 @@ class Server::Routes {
       }
     });
     server_.set_error_handler([](const Request&, Response& response) {
-      if (response.body.empty()) refuse(response, {response.status, "there is nothing here"});
+      if (response.body.empty() && response.content_length_ == 0)
+        refuse(response, {response.status, "there is nothing here"});
     });
     add_files();
     add_routes();
@@ -268,7 +278,7 @@ class Server::Routes {
   };
 
   void set_limits() {
-    server_.new_task_queue = [] { return new httplib::ThreadPool(threads); };
+    server_.new_task_queue = [] { return new ConnectionThreads(most_connections); };
     server_.set_payload_max_length(most_body_bytes);
     server_.set_read_timeout(5s);
     server_.set_write_timeout(20s);
@@ -281,7 +291,6 @@ class Server::Routes {
           "default-src 'self'; frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"},
          {"X-Content-Type-Options", "nosniff"},
          {"Referrer-Policy", "no-referrer"},
-
          {"Cross-Origin-Resource-Policy", "same-origin"},
          {"Cache-Control", "no-store"}});
   }
@@ -306,6 +315,8 @@ class Server::Routes {
   // this machine is in Host.
   std::optional<Refusal> refusal_of(const Request& request) const {
     if (!is_own_host(request.get_header_value("Host"))) return Refusal{421, "this server has another name"};
+    // Such a body could be endless.
+    if (request.has_header("Transfer-Encoding")) return Refusal{411, "the length of the body is missing"};
     const std::string origin = request.get_header_value("Origin");
     if (!origin.empty() && !(origin.starts_with("http://") && is_own_host(origin.substr(7))))
       return Refusal{403, "requests from other sites are refused"};
@@ -335,7 +346,7 @@ class Server::Routes {
         const std::string mark = "TOKEN";
         if (const auto at = content.find(mark); asset.path == "/" && at != std::string::npos)
           content.replace(at, mark.size(), token_);
-        response.set_content(content, asset.type);
+        send_uncompressed(response, std::move(content), asset.type);
       });
     }
   }
