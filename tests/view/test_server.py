@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import select
 import shutil
 import socket
 import struct
@@ -330,16 +331,22 @@ def test_a_large_body_is_refused(server):
     page.close()
 
 
-def test_connections_that_send_nothing_hold_nobody_up(server):
+def is_answered_beside(server, count):
+    """Whether a request is answered before the server gives up one of so many connections that send half a request."""
     half_sent = []
-    for _ in range(60):
+    for _ in range(count):
         half_sent.append(socket.create_connection(("127.0.0.1", server.port)))
         half_sent[-1].sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nX-" % server.port)
-    begin = time.monotonic()
-    assert server.ask("GET", "/", headers={})[0] == 200
-    assert time.monotonic() - begin < 12  # with one thread for four of them, it would take 20 s
+    status, _ = server.ask("GET", "/", headers={})
+    given_up, _, _ = select.select(half_sent, [], [], 0)
     for connection in half_sent:
         connection.close()
+    return status == 200 and not given_up
+
+
+def test_connections_that_send_nothing_hold_nobody_up(server):
+    # It gives them up after seconds, which a busy machine may take once.
+    assert any(is_answered_beside(server, 60) for _ in range(3))
 
 
 def test_two_pages_match_for_themselves(server):
