@@ -124,7 +124,8 @@ class Images:
     def __init__(self, left: Any, right: Any, left_mask: Any = None, right_mask: Any = None, costs: Any = None) -> None:
         self.left = picture(left, "left")
         self.shape = self.left.shape[:2]
-        self._arrays: List[Optional[Array]] = [self.left, picture(right, "right")]
+        self.right = picture(right, "right")
+        self._arrays: List[Optional[Array]] = [self.left, self.right]
         for value, name in ((left_mask, "left_mask"), (right_mask, "right_mask")):
             self._arrays.append(None if value is None else mask(value, name))
         self._arrays.append(None if costs is None else _volume(costs))
