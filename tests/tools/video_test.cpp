@@ -3,11 +3,13 @@
 
 #include "tools/parallax/video.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "parallax/rig.h"
 
 #include "support.h"
+#include "tools/parallax/child_process.h"
 #include "tools/parallax/pictures/colour.h"
 #include "tools/sequence_fixture.h"
 
@@ -61,6 +63,18 @@ class VideoTest : public SequenceTest {
     return pictures;
   }
 };
+
+// ffmpeg may write the pixels of a frame, more than a pipe holds, before its time.
+TEST(ChildProcessTest, ReadsStreamsInAnyOrder) {
+  tool::ChildProcess program({"sh", "-c", "head -c 300000 /dev/zero; echo time >&3; echo last"},
+                             {{3, false}, {1, false}});
+  EXPECT_EQ(program.read_all(0), "time\n");
+  std::vector<std::byte> pixels(300000, std::byte{1});
+  EXPECT_EQ(program.read(1, pixels), pixels.size());
+  EXPECT_EQ(std::count(pixels.begin(), pixels.end(), std::byte{0}), 300000);
+  EXPECT_EQ(program.read_all(1), "last\n");
+  EXPECT_TRUE(program.wait());
+}
 
 TEST_F(VideoTest, VideosGiveTheSameAsTheirFrames) {
   make_videos();

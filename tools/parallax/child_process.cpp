@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -58,7 +59,8 @@ class FileActions {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::vector<std::string>& words, const std::vector<Stream>& streams) {
+ChildProcess::ChildProcess(const std::vector<std::string>& words, const std::vector<Stream>& streams)
+    : kept_(streams.size()) {
   FileActions actions;
   const auto check = [&](int reason) {
     if (reason == 0) return;
@@ -89,14 +91,37 @@ ChildProcess::~ChildProcess() {
 }
 
 std::size_t ChildProcess::read(std::size_t stream, std::span<std::byte> bytes) {
-  std::size_t length = 0;
+  std::string& kept = kept_[stream];
+  std::size_t length = std::min(kept.size(), bytes.size());
+  std::memcpy(bytes.data(), kept.data(), length);
+  kept.erase(0, length);
   while (length < bytes.size()) {
+    wait_for(stream);
     const ssize_t count = ::read(ends_[stream], bytes.data() + length, bytes.size() - length);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;
     length += static_cast<std::size_t>(count);
   }
   return length;
+}
+
+// Until the stream has bytes or ends. The program may not get there before it has written another stream, whose pipe is full.
+void ChildProcess::wait_for(std::size_t stream) {
+  std::vector<pollfd> polled;
+  for (const int end : ends_) polled.push_back({end, POLLIN, 0});
+  for (;;) {
+    if (::poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) return;
+    if (polled[stream].revents != 0) return;
+    for (std::size_t i = 0; i < polled.size(); ++i) {
+      if (polled[i].revents == 0) continue;
+      std::array<char, 1 << 16> bytes;
+      const ssize_t count = ::read(polled[i].fd, bytes.data(), bytes.size());
+      if (count > 0)
+        kept_[i].append(bytes.data(), static_cast<std::size_t>(count));
+      else
+        polled[i].fd = -1;  // has ended, or is for writing
+    }
+  }
 }
 
 std::string ChildProcess::read_all(std::size_t stream) {

@@ -27,7 +27,8 @@ class ChildProcess {
   // Kills the program if it is still running.
   ~ChildProcess();
 
-  // Returns the number of bytes read; fewer than requested only at the end of the stream.
+  // Returns the number of bytes read; fewer than requested only at the end of the stream. The program may write its
+  // streams in any order: meanwhile, the others are read and kept.
   std::size_t read(std::size_t stream, std::span<std::byte> bytes);
   std::string read_all(std::size_t stream);
   // Returns whether the program accepted all bytes.
@@ -43,7 +44,10 @@ class ChildProcess {
   pid_t id_ = 0;  // 0 = it has ended
   bool has_succeeded_ = false;
   int messages_ = -1;
+  void wait_for(std::size_t stream);
+
   std::vector<int> ends_;
+  std::vector<std::string> kept_;  // of each stream, read while another was waited for
 };
 
 }  // namespace parallax::tool
