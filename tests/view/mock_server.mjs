@@ -98,11 +98,13 @@ function message(head, planes) {
   return body;
 }
 
-const pictures = (area, frame) => ({
-  left: plane(area, Uint8Array, 3, (x, y, c) => Math.min(255, textureAt(x + truthAt(x, y, frame), y) + 8 * c)),
-  right: plane(area, Uint8Array, 3, (x, y, c) => Math.min(255, textureAt(x + truthAt(x, y, frame) * 2, y) + 8 * c)),
-  truth: plane(area, Uint16Array, 1, (x, y) => code(truthAt(x, y, frame))),
-});
+const allPictures = ["left", "right", "truth"];
+const pictureMakers = {
+  left: (area, frame) => plane(area, Uint8Array, 3, (x, y, c) => Math.min(255, textureAt(x + truthAt(x, y, frame), y) + 8 * c)),
+  right: (area, frame) => plane(area, Uint8Array, 3, (x, y, c) => Math.min(255, textureAt(x + truthAt(x, y, frame) * 2, y) + 8 * c)),
+  truth: (area, frame) => plane(area, Uint16Array, 1, (x, y) => code(truthAt(x, y, frame))),
+};
+const pictures = (area, frame, names) => Object.fromEntries(names.map((name) => [name, pictureMakers[name](area, frame)]));
 const found = (settings, x, y, frame) => {
   const noise = settings.values.noise ?? 2 / (settings.values.window ?? 9);
   const wrong = hash(x * 3, y) < (settings.values.uniqueness ?? 0) / 200;
@@ -117,6 +119,7 @@ const mapPlanes = (settings, area, frame) => ({
 
 class Page {
   frame = 0;
+  planes = ["left"];
   settings = {};
   playing = false;
   send(bytes) {
@@ -127,10 +130,19 @@ class Page {
     this.timer = setInterval(() => this.send(message({ kind: "alive" }, {})), 2000);
     this.showFrame();
   }
-  showFrame() {
+  sendPictures(names) {
     const size = { width, height };
     const coding = { lowest: 0, steps };
-    this.send(message({ kind: "pictures", frame: this.frame, name: `frame ${this.frame}`, size, scale, ...coding }, pictures(whole, this.frame)));
+    this.send(message({ kind: "pictures", frame: this.frame, name: `frame ${this.frame}`, size, scale, ...coding }, pictures(whole, this.frame, names)));
+  }
+  choosePlanes(wanted) {
+    const names = allPictures.filter((name) => name === "left" || wanted[name]);
+    const more = names.filter((name) => !this.planes.includes(name));
+    this.planes = names;
+    if (more.length > 0) this.sendPictures(more);
+  }
+  showFrame() {
+    this.sendPictures(this.planes);
     for (const slot of Object.keys(this.settings)) this.match(slot);
     if (frames > 0) this.send(message({ kind: "sequence", playing: this.playing, frame: this.frame }, {}));
   }
@@ -207,7 +219,7 @@ const server = createServer((request, response) => {
   }
   if (what === "region") {
     const area = { x, y, scale: 1, width: Number(url.searchParams.get("width")), height: Number(url.searchParams.get("height")) };
-    const planes = { ...pictures(area, page.frame), ...mapPlanes(settings, area, page.frame) };
+    const planes = { ...pictures(area, page.frame, allPictures), ...mapPlanes(settings, area, page.frame) };
     return response.end(message({ kind: "region", x, y, lowest: 0, steps, truth: { lowest: 0, steps } }, planes));
   }
   if (what === "export") return response.end("exported");
@@ -221,6 +233,7 @@ const server = createServer((request, response) => {
     const said = JSON.parse(body || "{}");
     json({});
     if (what === "play") page.play(said);
+    else if (what === "planes") page.choosePlanes(said);
     else if (said.method === null) delete page.settings[said.slot];
     else {
       page.settings[said.slot] = said;

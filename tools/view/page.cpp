@@ -264,7 +264,7 @@ void Page::show_frame(std::size_t number) {
         std::max(next_frame_time_ + std::chrono::duration_cast<Clock::duration>(pause_between_frames(scene_)),
                  Clock::now());
   }
-  if (frame) send("pictures", Text(frame, &frame->message));
+  if (frame) send_pictures(frame);
   if (!error.empty()) send_error("", 0, error);
   if (scene_.is_sequence()) announce_sequence();
 }
@@ -355,6 +355,37 @@ void Page::announce_sequence() {
             {"recorded", recording_ ? Json(recording_->frames()) : Json(nullptr)}};
   }
   send("sequence", text_of(Message(head)));
+}
+
+void Page::choose_planes(PlaneChoice planes) {
+  planes.left = true;
+  std::shared_ptr<const ViewedFrame> frame;
+  PlaneChoice before;
+  {
+    const std::lock_guard lock(mutex_);
+    before = std::exchange(planes_, planes);
+    frame = frame_;
+  }
+  if (frame) send_more_planes(*frame, planes.without(before));
+}
+
+PlaneChoice Page::planes() const {
+  const std::lock_guard lock(mutex_);
+  return planes_;
+}
+
+void Page::send_pictures(const std::shared_ptr<const ViewedFrame>& frame) {
+  const PlaneChoice planes = this->planes();
+  const bool is_ready = !planes.without({.left = true}).has_any();
+  send("pictures", is_ready ? Text(frame, &frame->message)
+                            : std::make_shared<const std::string>(scene_.pictures_message(*frame, planes)));
+  // What was chosen meanwhile may have been sent before the frame, which a page ignores.
+  send_more_planes(*frame, this->planes().without(planes));
+}
+
+void Page::send_more_planes(const ViewedFrame& frame, const PlaneChoice& planes) {
+  if (planes.has_any())
+    send("more pictures", std::make_shared<const std::string>(scene_.pictures_message(frame, planes)));
 }
 
 void Page::send(const std::string& kind, Text message) {

@@ -40,6 +40,10 @@ class Page {
   // Shows a frame of the sequence, and plays from there on or stops.
   void play(std::optional<bool> playing, std::optional<std::size_t> frame);
 
+  // Sends these planes with each frame from now on, and at once those that the page lacks of the present one. The left
+  // picture is always sent.
+  void choose_planes(PlaneChoice planes);
+
   // Records the maps of slot A from now on. \throws Error
   void record();
   // \throws Error if nothing was recorded
@@ -85,6 +89,9 @@ class Page {
   void plan(Slot& slot, const Settings& settings, const ImageFormat& format);
   void add_to_recording(const ViewedMap& map);
   void announce_sequence();
+  PlaneChoice planes() const;
+  void send_pictures(const std::shared_ptr<const ViewedFrame>& frame);
+  void send_more_planes(const ViewedFrame& frame, const PlaneChoice& planes);
   void send(const std::string& kind, Text message);
   void send_error(const std::string& slot, std::uint64_t request, const std::string& text);
 
@@ -95,6 +102,7 @@ class Page {
   std::vector<Slot> slots_;
   std::shared_ptr<const ViewedFrame> frame_;
   std::optional<std::size_t> wanted_frame_ = 0;
+  PlaneChoice planes_{.left = true};
   bool playing_ = false;
   Clock::time_point next_frame_time_;
   std::shared_ptr<Recording> recording_;

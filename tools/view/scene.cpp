@@ -13,28 +13,6 @@ namespace {
 
 using tool::Frame;
 
-std::string pictures_message(const ViewedFrame& frame, const std::optional<tool::Truth>& truth) {
-  const Size size = frame.format().size;
-  const Rectangle whole{0, 0, size};
-  const int scale = overview_scale(size);
-  const DisparityCode code = truth ? code_for(truth->disparity()) : DisparityCode();
-  Message message({{"kind", "pictures"},
-                   {"frame", frame.number},
-                   {"name", frame.name},
-                   {"size", {{"width", size.width}, {"height", size.height}}},
-                   {"scale", scale},
-                   {"lowest", code.lowest},
-                   {"steps", code.steps}});
-  const auto add = [&](const char* name, const tool::Picture& picture) {
-    message.add(name, scale_picture(picture.view(), whole, scale), scaled(size, scale), picture.channels());
-  };
-  add("left", frame.pictures.left);
-  add("right", frame.pictures.right);
-  if (truth)
-    message.add("truth", sample_disparities(truth->disparity(), code, whole, scale), scaled(size, scale));
-  return message.bytes();
-}
-
 Frame only_frame(const tool::MatchRequest& request) {
   Frame frame;
   frame.left = request.left;
@@ -105,8 +83,31 @@ std::shared_ptr<const ViewedFrame> Scene::view(Frame frame) {
     viewed->pictures = plan_.rectified(std::move(frame.pictures), frame.left, frame.right);
   }
   if (truth_) truth_->check_size(frame.left, viewed->format().size);
-  viewed->message = pictures_message(*viewed, truth_);
+  viewed->message = pictures_message(*viewed, {.left = true});
   return viewed;
+}
+
+std::string Scene::pictures_message(const ViewedFrame& frame, const PlaneChoice& planes) const {
+  const Size size = frame.format().size;
+  const Rectangle whole{0, 0, size};
+  const int scale = overview_scale(size);
+  const bool has_truth = planes.truth && truth_;
+  const DisparityCode code = has_truth ? code_for(truth_->disparity()) : DisparityCode();
+  Message message({{"kind", "pictures"},
+                   {"frame", frame.number},
+                   {"name", frame.name},
+                   {"size", {{"width", size.width}, {"height", size.height}}},
+                   {"scale", scale},
+                   {"lowest", code.lowest},
+                   {"steps", code.steps}});
+  const auto add = [&](const char* name, const tool::Picture& picture) {
+    message.add(name, scale_picture(picture.view(), whole, scale), scaled(size, scale), picture.channels());
+  };
+  if (planes.left) add("left", frame.pictures.left);
+  if (planes.right) add("right", frame.pictures.right);
+  if (has_truth)
+    message.add("truth", sample_disparities(truth_->disparity(), code, whole, scale), scaled(size, scale));
+  return message.bytes();
 }
 
 void Scene::settle_range() {

@@ -16,12 +16,22 @@
 
 namespace parallax::view {
 
+// Planes that a page shows of a frame.
+struct PlaneChoice {
+  bool left = false, right = false, truth = false;
+
+  bool has_any() const { return left || right || truth; }
+  PlaneChoice without(const PlaneChoice& other) const {
+    return {left && !other.left, right && !other.right, truth && !other.truth};
+  }
+};
+
 // A rectified pair.
 struct ViewedFrame {
   std::size_t number = 0;
   std::string name;
   tool::PicturePair pictures;
-  std::string message;  // for the page
+  std::string message;  // for the page, with the left picture
 
   const ImageFormat& format() const { return pictures.left.view().format; }
 };
@@ -45,6 +55,8 @@ class Scene {
   const Plane<float>* stored_map() const { return stored_map_.width() > 0 ? &stored_map_ : nullptr; }
   // With a baseline in metres.
   std::optional<Calibration> calibration() const;
+
+  std::string pictures_message(const ViewedFrame& frame, const PlaneChoice& planes) const;
 
   // With its masks.
   StereoPair pair(const ViewedFrame& frame) const { return plan_.pair(frame.pictures); }

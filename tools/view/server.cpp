@@ -371,6 +371,11 @@ class Server::Routes {
       page.play(playing, frame);
       answer(response, Json::object());
     });
+    on_page("planes", [](Page& page, const Request& request, Response& response) {
+      const Json json = body_of(request);
+      page.choose_planes({.right = json.value("right", false), .truth = json.value("truth", false)});
+      answer(response, Json::object());
+    });
     on_page("record", [](Page& page, const Request& request, Response& response) {
       if (body_of(request).at("recording").get<bool>()) {
         page.record();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps the page connected: asks for a matcher, reads the stream, and tries again when the server is gone.
 import { find } from "./dom";
-import type { Matching } from "./matching";
 import type { Message, Server, ServerState } from "./protocol";
 import { Refused } from "./protocol";
 
@@ -16,8 +15,8 @@ export class Connection {
 
   constructor(
     private readonly server: Server,
-    private readonly matching: Matching,
     private readonly begin: (state: ServerState) => void,
+    private readonly resend: () => void,
     private readonly receive: (message: Message) => void,
   ) {}
 
@@ -50,7 +49,7 @@ export class Connection {
     if (first) this.begin(state);
     this.banner.hidden = true;
     await this.server.opened;
-    this.matching.resend();
+    this.resend();
   }
 
   private async recover(error: unknown): Promise<void> {

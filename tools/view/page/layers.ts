@@ -69,6 +69,12 @@ export function layer(id: string): Layer {
   return all.find((one) => one.id === id) ?? all[0]!;
 }
 
+export function shownLayers(): Layer[] {
+  const { first, second, combination } = state.view;
+  const ids = combination === "single" ? [second] : [first, second];
+  return [...new Set(ids)].map(layer);
+}
+
 export interface Scale {
   low: number;
   high: number;

@@ -20,6 +20,7 @@ import { Share } from "./share";
 import { on, receive, state, tell } from "./state";
 import { Theme } from "./theme";
 import { Toolbar } from "./toolbar";
+import { Wanted } from "./wanted";
 
 type Tab = "picture" | "cloud";
 
@@ -29,7 +30,12 @@ export class Pages {
   readonly server = new Server();
   readonly matching = new Matching(this.server);
   // First of all: the server answers while the rest of the page is made.
-  readonly connected = new Connection(this.server, this.matching, (found) => this.begin(found), receive).keep();
+  readonly connected = new Connection(
+    this.server,
+    (found) => this.begin(found),
+    () => this.resend(),
+    receive,
+  ).keep();
   readonly theme = new Theme();
   readonly view = new PictureView(find<HTMLCanvasElement>("pixels"), this.server);
   readonly overlay = new Overlay(this.view);
@@ -43,6 +49,7 @@ export class Pages {
   readonly curve = new Curve(this.server);
   readonly check = new Check(this.server);
   readonly share = new Share(this.server, () => this.viewPicture());
+  readonly wanted = new Wanted(this.server);
   readonly state = state;
 
   constructor() {
@@ -70,6 +77,12 @@ export class Pages {
     }
     if (tab === "cloud") void this.cloud.show();
     else this.view.layoutChanged();
+  }
+
+  // A server that was started again knows nothing of this page.
+  private resend(): void {
+    this.matching.resend();
+    this.wanted.resend();
   }
 
   private viewPicture(): Promise<Blob | null> {

@@ -8,7 +8,7 @@ import { layer, scaleOf, tableRow } from "./layers";
 import { PlaneSet, units } from "./planes";
 import { Program } from "./programs";
 import type { Server, Size, Slot } from "./protocol";
-import type { Mixture } from "./shader";
+import type { Mixture, Sampling } from "./shader";
 import { fragmentShader, vertexShader } from "./shader";
 import { slots, state, tell } from "./state";
 import { Viewport } from "./viewport";
@@ -68,6 +68,7 @@ export class PictureView {
   picturesChanged(): void {
     this.stale.pictures = true;
     if (state.pictures) this.viewport.setPicture(state.pictures.size);
+    if (this.drawnAt === 0) return this.drawNow();  // at last
     // A frame that plays is shown with its map, which is on its way.
     if (!state.playing || state.results.A.map === null) this.draw();
   }
@@ -124,10 +125,15 @@ export class PictureView {
     if (clientWidth === 0 || clientHeight === 0) return;
     this.size = { width: clientWidth, height: clientHeight };
     this.density = Math.min(window.devicePixelRatio, 2);
-    this.canvas.width = Math.round(clientWidth * this.density);
-    this.canvas.height = Math.round(clientHeight * this.density);
     this.layoutChanged();
-    this.drawNow();  // a resized canvas is empty
+    this.drawNow();
+  }
+
+  private fitCanvas(): void {
+    const { canvas, density, size } = this;
+    const [width, height] = [Math.round(size.width * density), Math.round(size.height * density)];
+    if (canvas.width !== width) canvas.width = width;
+    if (canvas.height !== height) canvas.height = height;
   }
 
   private blink(): void {
@@ -136,11 +142,11 @@ export class PictureView {
     this.draw();
   }
 
-  private program(shown: Layer[], mixture: Mixture, samples: number): Program {
-    const key = [...shown.map(({ id }) => id), mixture, samples].join();
+  private program(shown: Layer[], mixture: Mixture, sampling: Sampling): Program {
+    const key = [...shown.map(({ id }) => id), mixture, sampling.samples, sampling.smooth].join();
     let program = this.programs.get(key);
     if (program === undefined) {
-      program = new Program(this.gl, vertexShader, fragmentShader(shown, mixture, samples));
+      program = new Program(this.gl, vertexShader, fragmentShader(shown, mixture, sampling));
       this.programs.set(key, program);
       program.use();
       for (const [name, unit] of Object.entries(units)) this.gl.uniform1i(program.at(name), unit);
@@ -163,14 +169,15 @@ export class PictureView {
 
   private drawNow(): void {
     const { gl, canvas } = this;
-    this.drawnAt = performance.now();
     const { pictures } = state;
-    if (gl.isContextLost()) return;
+    // An empty canvas would cost as much time as one with a picture.
+    if (pictures === null || gl.isContextLost()) return;
+    this.drawnAt = performance.now();
+    this.fitCanvas();
     gl.clearColor(0, 0, 0, 0);
     gl.viewport(0, 0, canvas.width, canvas.height);
     gl.disable(gl.SCISSOR_TEST);
     gl.clear(gl.COLOR_BUFFER_BIT);
-    if (pictures === null) return;
     this.upload();
     gl.activeTexture(gl.TEXTURE0 + units.tables!);
     gl.bindTexture(gl.TEXTURE_2D, this.tables);
@@ -217,11 +224,11 @@ export class PictureView {
     const [top, bottom] = [Math.max(0, Math.floor(y0)), Math.min(canvas.height, Math.ceil(y1))];
     if (right <= left || bottom <= top) return;
     const mixture = pane.layers.length === 1 ? "one" : state.view.combination === "wipe" ? "wipe" : "blend";
-    const program = this.program(pane.layers, mixture, samples);
+    const lod = Math.max(0, Math.log2(1 / (pixel * samples)));
+    const program = this.program(pane.layers, mixture, { samples, smooth: lod > 0 });
     this.setPane(program, pane);
     gl.scissor(left, canvas.height - bottom, Math.round(right - left), bottom - top);
-    const lod = Math.max(0, Math.log2(1 / (pixel * samples)));
-    planes.bind(program, lod > 0);
+    planes.bind(program, lod > 0.5);
     const { A, B, truth } = planes.codings;
     gl.uniform2f(program.at("codingA"), A.lowest, A.steps);
     gl.uniform2f(program.at("codingB"), B.lowest, B.steps);

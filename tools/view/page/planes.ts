@@ -27,11 +27,12 @@ export class PlaneTexture {
   }
 
   set(plane: Plane | null): void {
+    if (plane === this.plane) return;
     this.plane = plane;
     this.stale = true;
   }
 
-  // Pictures that are drawn smaller need smaller copies of themselves, which take time.
+  // Pictures that are drawn much smaller need smaller copies of themselves, which take time.
   bind(unit: number, smaller: boolean): void {
     const { gl } = this;
     gl.activeTexture(gl.TEXTURE0 + unit);
@@ -56,7 +57,8 @@ export class PlaneTexture {
     else gl.texImage2D(gl.TEXTURE_2D, 0, internal, width, height, 0, format, type, data);
     Object.assign(this, { width, height, channels });
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
+    const filter = this.kind === "picture" ? gl.LINEAR : gl.NEAREST;
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, filter);
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE);
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE);
   }
@@ -125,7 +127,7 @@ export class PlaneSet {
     return this.truthGiven;
   }
 
-  // Those that a program reads; `smaller`: it draws them smaller than they are.
+  // Those that a program reads; `smaller`: it draws them much smaller than they are.
   bind(program: Program, smaller: boolean): void {
     textureNames.forEach((name, unit) => {
       if (program.at(name) !== null) this.textures[name].bind(unit, smaller);

@@ -257,6 +257,11 @@ export class Server {
     return this.send("settings", { slot, request, ...wanted });
   }
 
+  // Which planes of a frame come beside its left picture.
+  planes(wanted: { right: boolean; truth: boolean }): Promise<void> {
+    return this.send("planes", wanted);
+  }
+
   play(request: { playing?: boolean; frame?: number }): Promise<void> {
     return this.send("play", request);
   }

@@ -4,7 +4,7 @@ import { colourAt, css, tableSize } from "./colours";
 import { find, make, oncePerFrame, percent, short, words } from "./dom";
 import { binCount, histogram } from "./histogram";
 import type { Layer, Scale } from "./layers";
-import { comparing, depthOf, layer, scaleOf } from "./layers";
+import { comparing, depthOf, layer, scaleOf, shownLayers } from "./layers";
 import { approximate } from "./readout";
 import { on, state } from "./state";
 
@@ -20,12 +20,6 @@ export function ticks(low: number, high: number, count: number): number[] {
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => (first + i) * step);
-}
-
-function shownLayers(): Layer[] {
-  const { first, second, combination } = state.view;
-  const ids = combination === "single" ? [second] : [first, second];
-  return [...new Set(ids)].map(layer);
 }
 
 function statusLegend(shown: Layer): HTMLElement {

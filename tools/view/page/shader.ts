@@ -59,18 +59,20 @@ vec4 warped(float d, ivec2 at) {
 vec4 scaled(float value, int i) { return shade(value, low[i], high[i], row[i]); }
 `;
 
-const picture = (name: string): string => `
-  if (lod <= 0.0) return vec4(texelFetch(${name}, at, 0).rgb, 1.0);
+const picture = (name: string, smooth: boolean): string =>
+  smooth
+    ? `
   vec2 uv = (p - region.xy) / (planeScale * vec2(textureSize(${name}, 0)));
-  return vec4(textureLod(${name}, uv, lod).rgb, 1.0);`;
+  return vec4(textureLod(${name}, uv, lod).rgb, 1.0);`
+    : `return vec4(texelFetch(${name}, at, 0).rgb, 1.0);`;
 
 const disparity = (slot: string): string => `decode(texelFetch(disparity${slot}, at, 0).r, coding${slot})`;
 const truth = "decode(texelFetch(truthMap, at, 0).r, codingTruth)";
 
 // The colour of a layer at the point p of the full picture, which is the texel `at`.
-const layers: Record<Kind, (slot: string, i: number) => string> = {
-  left: () => picture("leftPicture"),
-  right: () => picture("rightPicture"),
+const layers: Record<Kind, (slot: string, i: number, smooth: boolean) => string> = {
+  left: (_slot, _i, smooth) => picture("leftPicture", smooth),
+  right: (_slot, _i, smooth) => picture("rightPicture", smooth),
   disparity: (slot, i) => `return scaled(${disparity(slot)}, ${i});`,
   truth: (_, i) => `return scaled(${truth}, ${i});`,
   status: (slot, i) => `return texelFetch(tables, ivec2(int(texelFetch(status${slot}, at, 0).r), row[${i}]), 0);`,
@@ -98,10 +100,19 @@ const mixtures: Record<Mixture, string> = {
   blend: "mix(shown0(p, at), shown1(p, at), blend)",
 };
 
-// `samples` for a pixel of the canvas, each way.
-export function fragmentShader(shown: Layer[], mixture: Mixture, samples: number): string {
+export interface Sampling {
+  // For a pixel of the canvas, each way.
+  samples: 1 | 2;
+  // Pictures are drawn smaller than they are.
+  smooth: boolean;
+}
+
+// Without loops and branches, which cost a processor that draws more than half of its time.
+export function fragmentShader(shown: Layer[], mixture: Mixture, { samples, smooth }: Sampling): string {
+  const shifts = samples === 1 ? ["0.0, 0.0"] : ["-0.25, -0.25", "0.25, -0.25", "-0.25, 0.25", "0.25, 0.25"];
+  const sum = shifts.map((shift) => `combined((screen + vec2(${shift}) - offset) / zoom, screen)`).join(" + ");
   const functions = shown.map(
-    ({ kind, slot }, i) => `vec4 shown${i}(vec2 p, ivec2 at) {\n  ${layers[kind](slot, i)}\n}\n`,
+    ({ kind, slot }, i) => `vec4 shown${i}(vec2 p, ivec2 at) {\n  ${layers[kind](slot, i, smooth)}\n}\n`,
   );
   return `${head}${functions.join("")}
 vec4 combined(vec2 p, vec2 screen) {
@@ -112,12 +123,6 @@ vec4 combined(vec2 p, vec2 screen) {
 
 void main() {
   vec2 screen = vec2(gl_FragCoord.x, canvasHeight - gl_FragCoord.y) - corner;
-  vec4 sum = vec4(0.0);
-  for (int j = 0; j < ${samples}; ++j)
-    for (int i = 0; i < ${samples}; ++i) {
-      vec2 inside = (vec2(i, j) + 0.5) / float(${samples}) - 0.5;
-      sum += combined((screen + inside - offset) / zoom, screen);
-    }
-  colour = sum / float(${samples * samples});
+  colour = (${sum}) / float(${shifts.length});
 }`;
 }

@@ -10,7 +10,8 @@ export interface Pictures {
   size: Size;
   scale: number;
   left: Plane;
-  right: Plane;
+  // These come once a layer needs them.
+  right: Plane | null;
   truth: (Coding & { plane: Plane }) | null;
 }
 
@@ -109,15 +110,20 @@ export function tell(topic: Topic): void {
 }
 
 function takePictures(message: Message): void {
-  const truth = message.planes.get("truth");
+  const { planes } = message;
+  const truth = planes.get("truth");
+  // More planes of a frame that is shown come without those that are here.
+  const same = state.pictures?.frame === message.frame ? state.pictures : null;
+  const left = planes.get("left") ?? same?.left;
+  if (!left) return;
   state.pictures = {
     frame: message.frame ?? 0,
     name: message.name ?? "",
     size: message.size!,
     scale: message.scale ?? 1,
-    left: message.planes.get("left")!,
-    right: message.planes.get("right")!,
-    truth: truth ? { plane: truth, lowest: message.lowest ?? 0, steps: message.steps ?? 1 } : null,
+    left,
+    right: planes.get("right") ?? same?.right ?? null,
+    truth: truth ? { plane: truth, lowest: message.lowest ?? 0, steps: message.steps ?? 1 } : (same?.truth ?? null),
   };
   tell("pictures");
 }
