@@ -197,12 +197,8 @@ const server = createServer((request, response) => {
     calibration, truth: true, devices: [{ name: "cpu", description: "processor" }], methods, statuses,
     start: { method: methods[0].name, device: "cpu", threads: 0, preset: "default", values: { ...methods[0].presets[0].values } },
   });
-  if (url.pathname === "/pages") {
-    const page = Math.random().toString(16).slice(2);
-    pages.set(page, new Page());
-    return json({ page });
-  }
   const [, , name, what] = url.pathname.split("/");
+  if (what === "stream") pages.set(name, new Page());
   const page = pages.get(name);
   if (!page) return json({ error: "this page is gone: reload it" }, 404);
   if (what === "stream") {

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import secrets
 import select
 import shutil
 import socket
@@ -49,12 +50,17 @@ class Server:
         self.process.stdout.close()
 
 
+def new_page():
+    """The path of a page that is not open yet."""
+    return "/pages/" + secrets.token_hex(16)
+
+
 class Page:
     """An open page. Collects the messages of its stream."""
 
     def __init__(self, server):
         self.server = server
-        self.path = "/pages/" + server.json("POST", "/pages")["page"]
+        self.path = new_page()
         self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         self.connection.request("GET", self.path + "/stream", headers=server.headers)
         self.stream = self.connection.getresponse()
@@ -308,7 +314,7 @@ def test_others_are_refused(server):
     own = server.headers
     assert server.ask("GET", "/state", headers={})[0] == 403
     assert server.ask("GET", "/state", headers={"X-Parallax-Token": "0" * 32})[0] == 403
-    assert server.ask("POST", "/pages", headers={})[0] == 403
+    assert server.ask("GET", new_page() + "/stream", headers={})[0] == 403
     assert server.ask("GET", "/", headers={"Host": "example.com"})[0] == 421
     assert server.ask("GET", "/state", headers={**own, "Host": f"example.com:{server.port}"})[0] == 421
     assert server.ask("GET", "/state", headers={**own, "Origin": "http://example.com"})[0] == 403
@@ -363,7 +369,7 @@ def test_two_pages_match_for_themselves(server):
 
 def test_pages_are_limited_and_close_with_their_stream(server):
     pages = [Page(server) for _ in range(8)]
-    assert "close one" in server.json("POST", "/pages", status=503)["error"]
+    assert "close one" in server.json("GET", new_page() + "/stream", status=503)["error"]
     for page in pages:
         page.close()
     for _ in range(100):  # the server notices at its next message

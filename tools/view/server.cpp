@@ -38,7 +38,7 @@ constexpr int usual_port = 8730, ports_to_try = 20;
 constexpr std::size_t most_pages = 8, most_body_bytes = 1 << 16;
 constexpr std::size_t most_connections = 256;
 constexpr int most_region_side = 1024;
-constexpr auto alive_interval = 2s, patience_for_first_stream = 10s, patience_for_reload = 2s;
+constexpr auto alive_interval = 2s, patience_for_reload = 2s;
 
 // A status other than 200, and why.
 struct Refusal {
@@ -264,19 +264,13 @@ class Server::Routes {
     {
       const std::lock_guard lock(mutex_);
       stopped_ = true;
-      for (auto& [name, page] : pages_) page.page->close();
+      for (auto& [name, page] : pages_) page->close();
     }
     wake_.notify_all();
     server_.stop();
   }
 
  private:
-  struct OpenPage {
-    std::shared_ptr<Page> page;
-    std::chrono::steady_clock::time_point made;
-    bool has_stream = false;
-  };
-
   void set_limits() {
     server_.new_task_queue = [] { return new ConnectionThreads(most_connections); };
     server_.set_payload_max_length(most_body_bytes);
@@ -353,8 +347,7 @@ class Server::Routes {
 
   void add_routes() {
     server_.Get("/state", [this](const Request&, Response& response) { answer(response, state_.get()); });
-    server_.Post("/pages", [this](const Request&, Response& response) { add_page(response); });
-    server_.Get(R"(/pages/([0-9a-f]+)/stream)",
+    server_.Get(R"(/pages/([0-9a-f]{32})/stream)",
                 [this](const Request& request, Response& response) { stream(request, response); });
     on_page("settings", [](Page& page, const Request& request, Response& response) {
       const Json json = body_of(request);
@@ -445,27 +438,20 @@ class Server::Routes {
   std::shared_ptr<Page> find(const std::string& name) {
     const std::lock_guard lock(mutex_);
     const auto found = pages_.find(name);
-    return found == pages_.end() ? nullptr : found->second.page;
+    return found == pages_.end() ? nullptr : found->second;
   }
 
-  void add_page(Response& response) {
-    const std::string name = random_name();
-    const std::lock_guard lock(mutex_);
-    if (stopped_ || pages_.size() >= most_pages)
-      return refuse(response, {503, std::to_string(most_pages) + " pages are open: close one of them"});
-    pages_[name] = {std::make_shared<Page>(scene_), std::chrono::steady_clock::now()};
-    answer(response, {{"page", name}});
-  }
-
+  // The page lives as long as its stream. It names itself, so that it can ask for its pictures at once.
   void stream(const Request& request, Response& response) {
     const std::string name = request.matches[1];
     std::shared_ptr<Page> page;
     {
       const std::lock_guard lock(mutex_);
-      const auto found = pages_.find(name);
-      if (found != pages_.end() && !std::exchange(found->second.has_stream, true)) page = found->second.page;
+      if (stopped_ || pages_.size() >= most_pages)
+        return refuse(response, {503, std::to_string(most_pages) + " pages are open: close one of them"});
+      if (pages_.contains(name)) return refuse(response, {409, "there is a page of this name: reload it"});
+      page = pages_[name] = std::make_shared<Page>(scene_);
     }
-    if (!page) return refuse(response, {404, "this page is gone: reload it"});
     const auto alive = std::make_shared<const std::string>(Message(Json{{"kind", "alive"}}).bytes());
     response.set_chunked_content_provider(
         "application/octet-stream",
@@ -487,7 +473,7 @@ class Server::Routes {
       const std::lock_guard lock(mutex_);
       const auto found = pages_.find(name);
       if (found == pages_.end()) return;
-      page = found->second.page;
+      page = found->second;
       pages_.erase(found);
       last_closed_ = std::chrono::steady_clock::now();
     }
@@ -495,21 +481,17 @@ class Server::Routes {
     wake_.notify_all();
   }
 
-  // Removes pages that never asked for their stream, and ends a server for one visit.
+  // Ends a server for one visit.
   void sweep() {
     std::unique_lock lock(mutex_);
     while (!stopped_) {
       wake_.wait_for(lock, 500ms);
-      const auto now = std::chrono::steady_clock::now();
-      std::vector<std::string> forgotten;
-      for (const auto& [name, page] : pages_)
-        if (!page.has_stream && now - page.made > patience_for_first_stream) forgotten.push_back(name);
-      const bool ends =
-          options_.once && pages_.empty() && last_closed_ && now - *last_closed_ > patience_for_reload;
-      lock.unlock();
-      for (const std::string& name : forgotten) remove(name);
-      if (ends) server_.stop();
-      lock.lock();
+      const bool has_visited = options_.once && pages_.empty() && last_closed_;
+      if (has_visited && std::chrono::steady_clock::now() - *last_closed_ > patience_for_reload) {
+        lock.unlock();
+        server_.stop();
+        lock.lock();
+      }
     }
   }
 
@@ -521,7 +503,7 @@ class Server::Routes {
   int port_ = 0;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::map<std::string, OpenPage> pages_;
+  std::map<std::string, std::shared_ptr<Page>> pages_;
   std::optional<std::chrono::steady_clock::time_point> last_closed_;
   bool stopped_ = false;
   httplib::Server server_;

@@ -128,7 +128,7 @@ export class Figures {
   private later = 0;
 
   constructor() {
-    on(["map", "working", "edited"], () => this.soon());
+    on(["map", "problem", "edited"], () => this.soon());
   }
 
   // Tables that change more often cannot be read.

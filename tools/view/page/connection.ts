@@ -5,6 +5,7 @@ import type { Message, Server, ServerState } from "./protocol";
 import { Refused } from "./protocol";
 
 const retryMilliseconds = 1000;
+const patienceForPictures = 500;
 const gone = "The server has stopped; start ‘parallax view’ again. Trying to reconnect…";
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -15,6 +16,7 @@ export class Connection {
 
   constructor(
     private readonly server: Server,
+    private readonly pictures: () => Promise<void>,
     private readonly begin: (state: ServerState) => void,
     private readonly resend: () => void,
     private readonly receive: (message: Message) => void,
@@ -34,7 +36,7 @@ export class Connection {
 
   private async once(): Promise<void> {
     // Pictures come while the server still describes itself: they can be shown without that.
-    const streaming = this.server.open().then(() => this.server.stream(this.receive));
+    const streaming = this.server.stream(this.receive);
     await Promise.race([this.describe(), streaming]);
     await streaming;
   }
@@ -46,7 +48,11 @@ export class Connection {
     if (this.known !== "" && text !== this.known) location.reload();
     const first = this.known === "";
     this.known = text;
-    if (first) this.begin(state);
+    if (first) {
+      // Making the panel and matching take all cores: pictures first, unless none come or nobody sees them.
+      await Promise.race([this.pictures(), pause(patienceForPictures)]);
+      this.begin(state);
+    }
     this.banner.hidden = true;
     await this.server.opened;
     this.resend();

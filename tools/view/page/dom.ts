@@ -39,6 +39,11 @@ export function oncePerFrame(work: () => void): () => void {
   };
 }
 
+// Writing a text that is there already would make the browser lay out and draw again.
+export function setText(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
 // "left_right_check" → "Left right check"
 export function words(name: string): string {
   const text = name.replace(/[_-]/g, " ");

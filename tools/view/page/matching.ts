@@ -69,7 +69,7 @@ export class Matching {
       await this.server.settings(slot, this.request, settings);
     } catch (error) {
       state.results[slot].error = error instanceof Error ? error.message : String(error);
-      tell("working");
+      tell("problem");
     }
     this.sending = false;
     void this.send();

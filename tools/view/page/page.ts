@@ -32,6 +32,7 @@ export class Pages {
   // First of all: the server answers while the rest of the page is made.
   readonly connected = new Connection(
     this.server,
+    () => this.view.firstShown,
     (found) => this.begin(found),
     () => this.resend(),
     receive,

@@ -2,7 +2,7 @@
 // The panel of settings, built from what each method declares: method, preset, device, and a control for each parameter.
 import type { Control } from "./controls";
 import { control } from "./controls";
-import { find, make, milliseconds, words } from "./dom";
+import { find, make, milliseconds, setText, words } from "./dom";
 import { comparing } from "./layers";
 import type { Matching } from "./matching";
 import { keepingRange, methodOf, presetValues, searchGroup, storedName } from "./matching";
@@ -180,9 +180,9 @@ export class Panel {
       const { settings, map, working, error } = state.results[slot];
       const tab = find(`slot-${slot}`);
       tab.setAttribute("aria-pressed", String(state.edited === slot));
-      tab.querySelector(".name")!.textContent = settings!.method || storedName;
+      setText(tab.querySelector(".name")!, settings!.method || storedName);
       const time = error ? "error" : !map ? "…" : map.milliseconds === null ? "–" : milliseconds(map.milliseconds);
-      tab.querySelector(".time")!.textContent = time;
+      setText(tab.querySelector(".time")!, time);
       this.mark(slot, working);
     }
   }

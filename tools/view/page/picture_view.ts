@@ -44,6 +44,11 @@ export class PictureView {
   private stale = { pictures: true, A: true, B: true };
   // Called after each drawing, for what lies over the picture.
   afterDraw: () => void = () => undefined;
+  private onFirstShown: () => void = () => undefined;
+  // Once the first pictures are on the screen.
+  readonly firstShown = new Promise<void>((resolve) => {
+    this.onFirstShown = resolve;
+  });
   // How many times a new map was drawn.
   mapsDrawn = 0;
 
@@ -68,7 +73,13 @@ export class PictureView {
   picturesChanged(): void {
     this.stale.pictures = true;
     if (state.pictures) this.viewport.setPicture(state.pictures.size);
-    if (this.drawnAt === 0) return this.drawNow();  // at last
+    // At last.
+    if (this.drawnAt === 0) {
+      this.drawNow();
+      // The second one begins when this one is drawn.
+      requestAnimationFrame(() => requestAnimationFrame(this.onFirstShown));
+      return;
+    }
     // A frame that plays is shown with its map, which is on its way.
     if (!state.playing || state.results.A.map === null) this.draw();
   }
@@ -193,6 +204,7 @@ export class PictureView {
         this.drawPart(pane, tile.planes, [x, y, Math.min(x + tileSize, width), Math.min(y + tileSize, height)], 1);
       }
     }
+    gl.flush();  // draw now, not once the page is laid out
     this.afterDraw();
   }
 

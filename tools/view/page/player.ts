@@ -96,7 +96,7 @@ export class Player {
       else save(await this.server.endRecording(), "disparity.avi");
     } catch (error) {
       state.error = error instanceof Error ? error.message : String(error);
-      tell("working");
+      tell("problem");
     }
     this.recordButton.disabled = false;
   }

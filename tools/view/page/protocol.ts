@@ -212,6 +212,11 @@ export class Refused extends Error {
   }
 }
 
+function randomName(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 // How long the server may be silent: it sends `alive` every 2 s.
 const silenceMilliseconds = 7000;
 
@@ -219,16 +224,10 @@ export class Server {
   private token = document.querySelector<HTMLMetaElement>('meta[name="token"]')?.content ?? "";
   private page = "";
   // Whether there is a matcher for this page.
-  opened: Promise<void> = Promise.resolve();
+  opened: Promise<unknown> = Promise.resolve();
 
   state(): Promise<ServerState> {
     return this.json("/state");
-  }
-
-  // Asks for a matcher of this page's own.
-  open(): Promise<void> {
-    const asked = this.json<{ page: string }>("/pages", { method: "POST" });
-    return (this.opened = asked.then(({ page }) => void (this.page = page)));
   }
 
   // A server that was started again has another token: it is in its page.
@@ -238,10 +237,13 @@ export class Server {
     this.token = page.querySelector<HTMLMetaElement>('meta[name="token"]')?.content ?? this.token;
   }
 
-  // Returns when the server ends the stream, throws when it breaks off or falls silent.
+  // Opens a page of its own at the server. Returns when the server ends the stream, throws when it breaks off or falls
+  // silent.
   async stream(receive: (message: Message) => void): Promise<void> {
+    this.page = randomName();
     const abort = new AbortController();
-    const answer = await this.fetch(this.path("stream"), { signal: abort.signal });
+    const asked = (this.opened = this.fetch(this.path("stream"), { signal: abort.signal }));
+    const answer = await asked;
     const reader = answer.body!.getReader();
     const messages = new MessageReader();
     for (;;) {

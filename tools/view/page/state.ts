@@ -91,6 +91,7 @@ export type Topic =
   | "map-B"
   | "map"
   | "working"
+  | "problem"
   | "settings"
   | "edited"
   | "view"
@@ -163,7 +164,7 @@ export function receive(message: Message): void {
   if (message.kind === "pictures") state.error = "";
   if (message.kind === "error" && !result) {
     state.error = message.error ?? "";
-    tell("working");
+    tell("problem");
   }
   if (message.kind === "sequence") {
     state.playing = message.playing ?? false;
@@ -175,5 +176,6 @@ export function receive(message: Message): void {
     result.working = message.kind === "working";
     if (message.kind === "error") result.error = message.error ?? "";
     tell("working");
+    if (message.kind === "error") tell("problem");
   }
 }
