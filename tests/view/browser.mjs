@@ -41,18 +41,56 @@ export const launch = () =>
     args: ["--no-sandbox", "--headless=new", "--enable-unsafe-swiftshader"],
   });
 
-// Opens the page and waits for its first map; whatever goes wrong in it fails the test.
+// A machine with other work may take long.
+const patience = 120000;
+
+// Opens the page and waits until all that it shows at first is there; whatever goes wrong in it fails the test.
 export async function open(browser, address, options = {}) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, ...options });
+  page.setDefaultTimeout(patience);
   page.problems = [];
   page.on("pageerror", (error) => page.problems.push(error.message));
   page.on("console", (message) => {
     if (message.type() === "error" && !/Failed to load resource/.test(message.text())) page.problems.push(message.text());
   });
   await page.goto(address);
-  await page.waitForFunction(() => window.parallax?.state.results.A.map);
-  await page.evaluate(() => window.parallax.view.draw());
+  await page.waitForFunction(() => {
+    const { state } = window.parallax ?? {};
+    return state?.results.A.map && (!state.server.truth || state.pictures.truth);
+  });
+  await layout(page);
   return page;
+}
+
+// Waits until the tables of figures, which appear a little later, are there, and everything has found its place.
+export async function layout(page) {
+  await page.waitForFunction(() => document.querySelector("#figures table") || document.querySelector("#picture").hidden);
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+// The least time that a change of the page takes to be drawn is not known: waits until two looks at it are alike.
+export async function settled(locator) {
+  for (let last = ""; ; ) {
+    const now = (await locator.screenshot()).toString("base64");
+    if (now === last) return now;
+    last = now;
+    await locator.page().waitForTimeout(200);
+  }
+}
+
+// Moves the pointer to the middle of a pixel of the full picture. What the page shows about it may move the picture.
+export async function pointAt(page, x, y) {
+  for (;;) {
+    const { left, top } = await page.evaluate(([px, py]) => {
+      const box = document.querySelector("#pixels").getBoundingClientRect();
+      const at = window.parallax.view.viewport.toPane(px + 0.5, py + 0.5);
+      return { left: box.left + at.x, top: box.top + at.y };
+    }, [x, y]);
+    await page.mouse.move(left, top);
+    const cursor = await page.evaluate(() => window.parallax.state.cursor);
+    if (cursor?.x === x && cursor.y === y) return;
+    await page.waitForTimeout(50);
+  }
 }
 
 // The colour that the view draws at a place of its area, in shares of its width and height.

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { disparities, launch, open, repository, start } from "./browser.mjs";
+import { disparities, launch, open, pointAt, repository, settled, start } from "./browser.mjs";
 
 const command = process.env.PARALLAX_COMMAND ?? join(repository, "build/developer/parallax");
 const pictures = process.env.PARALLAX_PICTURES;
@@ -68,13 +68,7 @@ test("the value under the pointer is that of the file", async () => {
   run("match", ...pair, ...range, "--method", "census", "--device", "cpu", "-o", "map.pfm");
   const expected = readPfm("map.pfm");
   for (const [x, y] of [[200, 100], [300, 300]]) {
-    const { left, top } = await page.evaluate(([px, py]) => {
-      const { viewport } = window.parallax.view;
-      const box = document.querySelector("#pixels").getBoundingClientRect();
-      const at = viewport.toPane(px + 0.5, py + 0.5);
-      return { left: box.left + at.x, top: box.top + at.y };
-    }, [x, y]);
-    await page.mouse.move(left, top);
+    await pointAt(page, x, y);
     const value = await page.waitForFunction(
       ([px, py]) => {
         const { state, readout } = window.parallax;
@@ -125,7 +119,7 @@ test("two pages have settings of their own", async () => {
   const other = await open(browser, server.address);
   try {
     await other.selectOption("#method", "block");
-    await other.waitForFunction(() => window.parallax.state.results.A.map.stages.length && /method block/.test(window.parallax.state.results.A.map.commands.command_line));
+    await other.waitForFunction(() => /method block/.test(window.parallax.state.results.A.map.commands.command_line));
     assert.notEqual(await disparities(other), first);
     assert.equal(await disparities(page), first);
   } finally {
@@ -148,16 +142,14 @@ test("the cloud turns", async () => {
   await visit();
   await page.getByRole("tab", { name: "3-D cloud" }).click();
   await page.waitForFunction(() => window.parallax.cloud.current?.map);
-  const shot = async () => (await page.locator("#cloud-canvas").screenshot()).toString("base64");
-  await page.waitForTimeout(500);
-  const before = await shot();
+  const canvas = page.locator("#cloud-canvas");
+  const before = await settled(canvas);
   const box = await page.locator("#cloud-canvas").boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width / 2 + 40, box.y + box.height / 2 - 15, { steps: 6 });
   await page.mouse.up();
-  await page.waitForTimeout(500);
-  assert.notEqual(await shot(), before);
+  assert.notEqual(await settled(canvas), before);
   await picture("cloud");
   assert.deepEqual(page.problems, []);
 });

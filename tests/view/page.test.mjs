@@ -2,7 +2,7 @@
 // The page in a browser, with a server that matches nothing.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { colourAt, disparities, launch, open, startMock } from "./browser.mjs";
+import { colourAt, disparities, launch, open, pointAt, settled, startMock } from "./browser.mjs";
 
 let browser;
 let server;
@@ -42,12 +42,15 @@ test("the edge of the wipe moves with the pointer and with keys", async () => {
   await page.mouse.down();
   await page.mouse.move(box.x + box.width / 2 - 150, box.y + 50, { steps: 4 });
   await page.mouse.up();
-  const value = async () => Number(await handle.getAttribute("aria-valuenow"));
-  await page.waitForFunction(() => Number(document.querySelector("#wipe-handle").ariaValueNow) < 40);
-  const now = await value();
+  // The handle follows when the page is drawn again.
+  const isAt = (share) =>
+    page.waitForFunction((value) => document.querySelector("#wipe-handle").ariaValueNow === String(value), share);
+  const moved = await page.evaluate(() => Math.round(100 * window.parallax.state.view.wipe));
+  assert.ok(moved < 40);
+  await isAt(moved);
   await handle.focus();
   await page.keyboard.press("PageUp");
-  await page.waitForFunction((old) => Number(document.querySelector("#wipe-handle").ariaValueNow) === old + 10, now);
+  await isAt(moved + 10);
 });
 
 test("the colour of a disparity is that of the scale", async () => {
@@ -70,9 +73,7 @@ test("the colour of a disparity is that of the scale", async () => {
 
 test("shows values of the pixel under the pointer, at once and then exactly", async () => {
   await visit();
-  const box = await page.locator("#pixels").boundingBox();
-  const scale = await page.evaluate(() => window.parallax.view.viewport.zoom);
-  await page.mouse.move(box.x + box.width / 2 - 60 * scale + 1, box.y + box.height * 0.9);
+  await pointAt(page, 100, 200);
   await page.waitForFunction(() => /Disparity/.test(document.querySelector("#readout").textContent));
   assert.match(await readout(), /x\s*100[\s\S]*Depth[\s\S]*m[\s\S]*Status[\s\S]*matched[\s\S]*Error/);
   const exact = await page.waitForFunction(() => window.parallax.readout.exactFor !== "" && window.parallax.readout.exact.get("A"));
@@ -93,9 +94,14 @@ test("a slider sends its newest value, and the map changes", async () => {
       slider.dispatchEvent(new Event("input", { bubbles: true }));
     }
   });
-  await page.waitForFunction(() => window.parallax.state.results.A.map.status.data.includes(4));
-  await page.waitForTimeout(300);
+  const newest = await page.waitForFunction(() => {
+    const { matching, state } = window.parallax;
+    // Nothing is under way or waits, and the map is that of the last request.
+    return !matching.sending && matching.waiting.size === 0 && state.results.A.map.request === matching.request && matching.request;
+  });
+  assert.equal(sent.at(-1).request, await newest.jsonValue());
   assert.equal(sent.at(-1).values.uniqueness, 50);
+  assert.ok(await page.evaluate(() => window.parallax.state.results.A.map.status.data.includes(4)));
   assert.ok(sent.length <= 3, `${sent.length} requests`);
   assert.notEqual(await disparities(page), first);
   assert.ok(await page.locator("[data-parameter=uniqueness].changed").isVisible());
@@ -148,7 +154,7 @@ test("compares two results", async () => {
   await page.getByRole("button", { name: "Compare with B" }).click();
   await page.selectOption("#method", "second");
   await page.waitForFunction(() => window.parallax.state.results.B.map);
-  assert.equal(await page.locator("#figures thead th").count(), 3);
+  await page.waitForFunction(() => document.querySelectorAll("#figures thead th").length === 3);
   await page.selectOption("#second-layer", "difference");
   await page.waitForFunction(() => /A − B/.test(document.querySelector("#legends").textContent));
   await page.getByRole("button", { name: "Only A" }).click();
@@ -169,12 +175,13 @@ test("can be used without a mouse", async () => {
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("ArrowDown");
   assert.deepEqual(await page.evaluate(() => window.parallax.state.cursor), { x: 161, y: 121 });
-  const zoom = () => page.evaluate(() => window.parallax.view.viewport.zoom);
-  const before = await zoom();
+  const view = () => page.evaluate(() => ({ zoom: window.parallax.view.viewport.zoom, fitted: window.parallax.view.viewport.fitted }));
   await page.keyboard.press("+");
-  assert.ok((await zoom()) > before);
+  const { zoom, fitted } = await view();
+  assert.ok(!fitted);
   await page.keyboard.press("0");
-  assert.equal(await zoom(), before);
+  assert.ok((await view()).fitted);
+  assert.ok((await view()).zoom < zoom);
   for (const [key, combination] of [["3", "side"], ["4", "blend"], ["5", "blink"], ["2", "wipe"]]) {
     await page.keyboard.press(key);
     assert.equal(await page.evaluate(() => window.parallax.state.view.combination), combination);
@@ -261,8 +268,9 @@ test("shows the cloud and measures in it", async () => {
   await visit();
   await page.getByRole("tab", { name: "3-D cloud" }).click();
   await page.waitForFunction(() => window.parallax.cloud.current?.map);
-  await page.waitForTimeout(200);
-  const box = await page.locator("#cloud-canvas").boundingBox();
+  const canvas = page.locator("#cloud-canvas");
+  await settled(canvas);
+  const box = await canvas.boundingBox();
   await page.mouse.click(box.x + box.width * 0.4, box.y + box.height * 0.5);
   await page.mouse.click(box.x + box.width * 0.6, box.y + box.height * 0.8);
   await page.waitForFunction(() => /Distance [\d.]+ m/.test(document.querySelector("#cloud-readout").textContent));

@@ -16,6 +16,7 @@ export interface Pictures {
 }
 
 export interface DisparityMap extends Coding {
+  request: number;
   frame: number;
   size: Size;
   scale: number;
@@ -134,6 +135,7 @@ function takeMap(message: Message): void {
   if (result.settings === null) return;  // emptied meanwhile
   result.error = "";
   result.map = {
+    request: message.request ?? 0,
     frame: message.frame ?? 0,
     size: message.size!,
     scale: message.scale ?? 1,
