@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the checks that take longer than scripts/test.sh: code format, compilation of the benchmarks, every vector target,
-# installed libraries, NVIDIA's compiler if installed; tests under the address and undefined-behaviour sanitizers, and each
-# fuzz target for a few seconds; tests of concurrent code under the thread sanitizer.
+# installed libraries, NVIDIA's compiler if installed, the page of 'parallax view' in a browser; tests under the address and
+# undefined-behaviour sanitizers, and each fuzz target for a few seconds; tests of concurrent code under the thread sanitizer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

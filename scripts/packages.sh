@@ -4,9 +4,11 @@ build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libspng-d
   libyaml-cpp-dev libtinyxml2-dev libcli11-dev libcpp-httplib-dev nlohmann-json3-dev opencl-c-headers)
 test_packages=(libgtest-dev ocl-icd-libopencl1 pocl-opencl-icd python3-numpy python3-pil python3-pytest)
 # For sanitizers and fuzz targets, and the programs that scripts and some tests use.
-# The page of 'parallax view' is tested in chromium where npm is installed, which is 384 packages on Debian 12.
 check_packages=(abigail-tools black chromium git clang libclang-rt-14-dev clang-format doxygen ffmpeg fish mypy python3-ipykernel
   python3-matplotlib python3-nbclient python3-opencv python3-venv zsh)
+# The page of 'parallax view' is tested in chromium, which npm's packages drive. Debian's npm does not go with a nodejs from
+# elsewhere, which has one of its own.
+command -v npm >/dev/null || check_packages+=(nodejs npm)
 # For the GStreamer plugin, which is built and tested where they are installed.
 gstreamer_packages=(libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-plugins-base gstreamer1.0-plugins-good
   gstreamer1.0-tools)
