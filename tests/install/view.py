@@ -16,6 +16,6 @@ with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True) as s
         token = re.search(r'name="token" content="(\w+)"', page)[1]
         request = urllib.request.Request(address + "state", headers={"X-Parallax-Token": token})
         state = json.load(urllib.request.urlopen(request, timeout=60))
-        assert state["source"]["left"] == "left.png", state["source"]
+        assert state["source"]["left"] == "pair/left.png", state["source"]
     finally:
         server.terminate()
