@@ -313,9 +313,9 @@ class RigRepairer::Estimator {
   }
 
   std::string cause_of_uncertainty() const {
-    if (all_far()) return "all points are far away and do not hold the direction of the baseline";
-    if (flat_) return "all points lie in one plane and do not hold the direction of the baseline";
-    return "the points do not hold the rows all over the picture";
+    if (all_far()) return "all points are far away and do not determine the direction of the baseline";
+    if (flat_) return "all points lie in one plane and do not determine the direction of the baseline";
+    return "the points do not determine the rows all over the picture";
   }
 
   Rig rig_;

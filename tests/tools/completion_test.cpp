@@ -23,6 +23,11 @@ class CompletionTest : public CommandTest {
   static bool has(const std::string& shell) {
     return std::system(("command -v " + shell + " >/dev/null").c_str()) == 0;
   }
+#ifdef PARALLAX_HAS_VIEW
+  static constexpr bool has_viewer = true;
+#else
+  static constexpr bool has_viewer = false;
+#endif
   // The words that bash offers.
   std::string in_bash(const std::string& words, int index) const {
     return in_shell("bash", "source ./script; COMP_WORDS=(parallax " + words + "); COMP_CWORD=" +
@@ -78,6 +83,27 @@ TEST_F(CompletionTest, OffersTheValuesOfAnOption) {
   EXPECT_EQ(candidates("match --threads ''"), "");
 }
 
+// Whose options are those of 'match' that choose and match, and those of its page.
+TEST_F(CompletionTest, OffersTheOptionsOfTheViewer) {
+  if (!has_viewer) GTEST_SKIP() << "this build has no viewer";
+  const std::string offered = candidates("view --method census --");
+  for (const char* name : {"--truth\t", "--rig\t", "--camera\t", "--search-radius\t", "--map\t", "--port\t",
+                           "--host\t", "--no-open\t", "--once\t"})
+    EXPECT_TRUE(contains(offered, name)) << name << " in: " << offered;
+  for (const char* name : {"--output\t", "--iterations\t", "--json\t"})
+    EXPECT_FALSE(contains(offered, name)) << name;
+  EXPECT_EQ(candidates("view --method c"), "census\t\n");
+  for (const char* words : {"view ''", "view left.png ri", "view --map m"})
+    EXPECT_EQ(candidates(words), ":files\n") << words;
+  EXPECT_EQ(candidates("view --port ''"), "");
+}
+
+TEST_F(CompletionTest, WithoutTheViewerItIsNotOffered) {
+  EXPECT_EQ(contains(candidates("''"), "view\t"), has_viewer);
+  EXPECT_EQ(contains(run("--help").out, "  view "), has_viewer);
+  if (!has_viewer) expect_refusal("view left.png right.png", 1, {"-DPARALLAX_VIEW=ON"});
+}
+
 TEST_F(CompletionTest, OffersFilesForFilesAndArguments) {
   for (const char* words :
        {"match ''", "match left.png -o ''", "match --calib=ca", "bench --data ''", "synth pa"})
@@ -110,6 +136,9 @@ TEST_F(CompletionTest, WorksInBash) {
   EXPECT_EQ(in_bash("match --method = c", 4), "census\n");
   EXPECT_EQ(in_bash("match --method ''", 3), "block bp census sgm tiled-bp\n");
   EXPECT_EQ(in_bash("match le", 2), "left view.png\n");
+  if (has_viewer) {
+    EXPECT_EQ(in_bash("view --onc", 2), "--once\n");
+  }
   EXPECT_EQ(in_bash("match --threads ''", 3), "\n");
   EXPECT_EQ(in_shell("bash", "source ./script; complete -p parallax"), "complete -F _parallax parallax\n");
 }
@@ -124,6 +153,9 @@ TEST_F(CompletionTest, WorksInFish) {
   EXPECT_EQ(offered("parallax match --method c"), "census\n");
   EXPECT_TRUE(contains(offered("parallax match --method census --"), "--output\tDisparity map\n"));
   EXPECT_TRUE(contains(offered("parallax match le"), "left.png"));
+  if (has_viewer) {
+    EXPECT_EQ(offered("parallax view --onc"), "--once\tEnd when the last page is closed\n");
+  }
 }
 
 // Without a terminal, functions in place of zsh's own print what they receive.
@@ -139,6 +171,9 @@ TEST_F(CompletionTest, WorksInZsh) {
   EXPECT_EQ(offered("match --method c", 4), "census:\n");
   EXPECT_EQ(offered("match --method=c", 3), "--method=census:\n");
   EXPECT_EQ(offered("match ''", 3), "files\n");
+  if (has_viewer) {
+    EXPECT_EQ(offered("view --onc", 3), "--once:End when the last page is closed\n");
+  }
 }
 
 }  // namespace

@@ -4,12 +4,14 @@ import http.client
 import json
 import os
 import re
+import resource
 import secrets
 import select
 import shutil
 import socket
 import struct
 import subprocess
+import threading
 import time
 
 import numpy as np
@@ -21,10 +23,10 @@ COMMAND = os.environ["PARALLAX_COMMAND"]
 class Server:
     """A server, and what its page knows of it."""
 
-    def __init__(self, folder, *arguments):
+    def __init__(self, folder, *arguments, **options):
         self.folder = folder
         words = [COMMAND, "view", *arguments, "--no-open"]
-        self.process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True, **options)
         self.address = self.process.stdout.readline().strip()
         self.port = int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/", self.address)[1])
         page = self.ask("GET", "/", headers={})[1].decode()
@@ -68,13 +70,15 @@ class Page:
 
     def message(self, kind):
         """The next message of this kind, with its planes."""
-        while True:
+        begin = time.monotonic()
+        while time.monotonic() < begin + 120:  # there is a message every two seconds
             rest = self.stream.read(struct.unpack("<I", self.stream.read(4))[0])
             message, planes = parse(rest)
             if message["kind"] == "pictures":
                 self.pictures = message, planes
             if message["kind"] == kind:
                 return message, planes
+        raise AssertionError(f"no message '{kind}'")
 
     def set(self, request, slot="A", **changes):
         start = dict(self.server.state["start"], slot=slot, request=request)
@@ -138,8 +142,8 @@ def folder(tmp_path_factory):
 def serve(folder):
     servers = []
 
-    def start(*arguments):
-        servers.append(Server(folder, *arguments))
+    def start(*arguments, **options):
+        servers.append(Server(folder, *arguments, **options))
         return servers[-1]
 
     yield start
@@ -356,6 +360,22 @@ def test_connections_that_send_nothing_hold_nobody_up(server):
     assert any(is_answered_beside(server, 24) for _ in range(3))
 
 
+def test_connections_that_trickle_hold_nobody_up(server):
+    page = Page(server)
+    trickling = []
+    for _ in range(50):
+        trickling.append(socket.create_connection(("127.0.0.1", server.port)))
+        trickling[-1].sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nX-" % server.port)
+    for request in range(1, 6):
+        for connection in trickling:
+            connection.send(b"x")
+        page.match(request, window=2 * request + 1)
+        assert server.ask("GET", "/", headers={})[0] == 200
+    for connection in trickling:
+        connection.close()
+    page.close()
+
+
 def test_two_pages_match_for_themselves(server):
     pages = [Page(server), Page(server)]
     for number, page in enumerate(pages):
@@ -364,6 +384,37 @@ def test_two_pages_match_for_themselves(server):
     assert maps[0] != maps[1]
     assert maps[0] == pages[0].export("disparity.pfm")
     for page in pages:
+        page.close()
+
+
+def test_two_pages_share_a_slow_method(serve, folder):
+    words = [COMMAND, "synth", "hd", "--size", "1920x1080", "--disparities", "64"]
+    subprocess.run(words, cwd=folder, check=True)
+    server = serve("hd/left.png", "hd/right.png", "--method", "sgm", "--device", "cpu", "--disparities", "32")
+    pages = [Page(server), Page(server)]
+    answered = [set(), set()]
+
+    def read(number, last):
+        while last not in answered[number]:
+            answered[number].add(pages[number].message("map")[0]["request"])
+
+    # Each page asks again and again while both match; what it asks for last is what it gets.
+    for request in range(1, 41):
+        for number, page in enumerate(pages):
+            page.set(request, median=(0, 5)[number] if request == 40 else (3, 5)[request % 2])
+    readers = [threading.Thread(target=read, args=(number, 40)) for number in (0, 1)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join(timeout=120)
+    assert all(40 in numbers and len(numbers) < 20 for numbers in answered), answered
+    maps = [page.export("disparity.pfm") for page in pages]
+    assert maps[0] != maps[1]
+    for number, page in enumerate(pages):
+        words = [COMMAND, "match", "hd/left.png", "hd/right.png", "--method", "sgm", "--device", "cpu"]
+        words += ["--disparities", "32", "--median", "05"[number], "-o", "hd.pfm"]
+        subprocess.run(words, cwd=folder, check=True, stderr=subprocess.DEVNULL)
+        assert maps[number] == (folder / "hd.pfm").read_bytes()
         page.close()
 
 
@@ -446,6 +497,38 @@ def test_maps_are_recorded(serve, folder, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs ffmpeg")
+def test_a_recording_ends_before_its_file_is_too_large(serve, folder):
+    words = [COMMAND, "synth", "large", "--size", "640x480", "--disparities", "24"]
+    subprocess.run(words, cwd=folder, check=True)
+    for side in "left", "right":
+        (folder / f"long_{side}").mkdir()
+        for frame in range(24):
+            (folder / f"long_{side}" / f"{frame:02}.png").symlink_to(folder / "large" / f"{side}.png")
+    limit = 300_000
+    server = serve(
+        *("long_left", "long_right", "--method", "block", "--device", "cpu", "--disparities", "24"),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    page = Page(server)
+    page.match(1)
+    server.json("POST", page.path + "/record", {"recording": True})
+    server.json("POST", page.path + "/play", {"playing": True, "frame": 0})
+    error = page.message("error")[0]["error"]
+    said = re.fullmatch(
+        r"the recording ended after (\d+) frames, because its file may not be larger: save it, .*", error
+    )
+    assert said, error
+    message, _ = page.message("sequence")
+    assert not message["playing"] and message["recorded"] == int(said[1]) > 1
+    status, video = server.ask("POST", page.path + "/record", json.dumps({"recording": False}))
+    assert status == 200 and limit // 2 < len(video) <= limit
+    words = ["ffmpeg", "-v", "error", "-i", "-", "-f", "rawvideo", "-pix_fmt", "gray", "-"]
+    decoded = subprocess.run(words, input=video, capture_output=True, check=True)
+    assert decoded.stderr == b"" and len(decoded.stdout) == int(said[1]) * 640 * 480
+    page.close()
+
+
 def test_a_pair_is_not_recorded(page):
     error = page.server.json("POST", page.path + "/record", {"recording": True}, status=400)["error"]
     assert "save it as a picture" in error
@@ -509,7 +592,7 @@ def test_without_the_server_it_says_what_to_install(folder, tmp_path):
     words = [alone, "view", "pair/left.png", "pair/right.png"]
     outcome = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
     assert outcome.returncode == 1
-    assert "install parallax-view" in outcome.stderr and outcome.stderr.count("\n") == 1
+    assert "install the package parallax-view" in outcome.stderr and outcome.stderr.count("\n") == 1
 
 
 def test_it_ends_with_its_last_page(serve):

@@ -52,7 +52,7 @@ std::string model_lines(const RowModel& model) {
       value += ", " + rounded(model.rotation_degrees(), 3) + "°";
     if (coefficient.estimate == &RowModel::scale) value += ", ratio " + with_decimals(model.scale_ratio(), 5);
     if (coefficient.estimate == &RowModel::shear) value += ", " + rounded(model.shear_degrees(), 3) + "°";
-    if (!estimate.held) value += " (the points do not hold it)";
+    if (!estimate.held) value += " (these points do not determine it)";
     text += line(std::string("  ") + coefficient.name, value);
   }
   return line("model", "of the row differences; pixels at the edge of the picture") + text +

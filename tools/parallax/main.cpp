@@ -13,7 +13,9 @@ int complete_commands(const Arguments& arguments);
 constexpr Command commands[] = {
     {"match", match_command, "match a rectified pair: disparity map, coloured picture, point cloud"},
     {"check", check_command, "say whether a pair is fit to be matched, and which range to search"},
+#ifdef PARALLAX_HAS_VIEW
     {"view", view_command, "show a pair and its map in a browser, and match again as parameters change"},
+#endif
     {"eval", eval_command, "compare a disparity map with ground truth"},
     {"bench", bench_command, "measure time and error on standard pairs"},
     {"tune", tune_command, "find the fastest configuration for this machine, and remember it"},
@@ -54,6 +56,8 @@ int run_command(const Arguments& arguments) {
   }
   for (const Command& command : commands)
     if (name == command.name) return command.run(Arguments(arguments.begin() + 1, arguments.end()));
+  if (name == "view")
+    throw Error(ErrorCategory::device, "this build has no 'view': build with -DPARALLAX_VIEW=ON");
   throw UsageError("unknown command '" + name + "'; see 'parallax --help'");
 }
 

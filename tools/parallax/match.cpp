@@ -332,7 +332,7 @@ void add_rectify_options(Options& options, MatchRequest& request) {
                     "Calibration of the two cameras: rectifies the pictures; see 'parallax rig --help'");
   options
       .add("--alpha", request.rectify.alpha,
-           "0: only what both cameras saw; 1: all pixels of both, with the rest masked")
+           "What to show: 0 = only what both cameras saw; 1 = all pixels of both, with the rest masked")
       .range(0, 1);
   options.add("--zoom", request.rectify.zoom, "Factor of the focal length of the rectified pictures")
       .range(1e-3, 1e3);

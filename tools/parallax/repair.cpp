@@ -119,7 +119,7 @@ std::string value_text(const RepairedValue& value, int decimals, const std::stri
   std::string number = with_decimals(value.change, decimals);
   if (number.find_first_not_of("-0.") == std::string::npos) number = with_decimals(0, decimals);
   return number + unit + " ± " + with_decimals(value.uncertainty, decimals) +
-         (value.held ? "" : " (the points do not hold it)");
+         (value.held ? "" : " (these points do not determine it)");
 }
 
 std::string describe_repair(const RigRepair& repair, bool guessed) {

@@ -171,15 +171,21 @@ void Page::add_to_recording(const ViewedMap& map) {
   if (!recording) return;
   const MatcherParameters& parameters = *map.settings.parameters;
   const int low = parameters.min_disparity();
+  std::string ended;
   try {
-    recording->add(map.frame->number, map.result.disparity.view(), low, low + parameters.disparities() - 1);
+    ended = recording->add(map.frame->number, map.result.disparity.view(), low,
+                           low + parameters.disparities() - 1);
   } catch (const std::exception& error) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (recording_ == recording) recording_.reset();
-    }
-    send_error("", 0, error.what());
+    ended = error.what();
+    const std::lock_guard lock(mutex_);
+    if (recording_ == recording) recording_.reset();
   }
+  if (!ended.empty()) {
+    // The next frame would take the message off the page.
+    const std::lock_guard lock(mutex_);
+    playing_ = false;
+  }
+  if (!ended.empty()) send_error("", 0, ended);
   announce_sequence();
 }
 

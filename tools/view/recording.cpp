@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,7 +19,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t most_bytes = std::uintmax_t{2} << 30;
+constexpr std::uintmax_t least_free_bytes = std::uintmax_t{32} << 20;
+
+// Half of what the system allows, so that there is room for what ffmpeg writes at the end.
+std::uintmax_t most_bytes() {
+  constexpr std::uintmax_t most = std::uintmax_t{2} << 30;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return most;
+  return std::min<std::uintmax_t>(most, limit.rlim_cur / 2);
+}
 
 std::string make_folder() {
   std::string path = fs::temp_directory_path() / "parallax-view-XXXXXX";
@@ -73,9 +82,12 @@ Recording::~Recording() {
   fs::remove_all(folder_, ignored);
 }
 
-void Recording::add(std::size_t frame, View<const float> disparity, double low, double high) {
+std::string Recording::add(std::size_t frame, View<const float> disparity, double low, double high) {
   const std::lock_guard lock(mutex_);
-  if (!writer_ || frame == last_ || is_full()) return;
+  if (!writer_ || frame == last_) return "";
+  if (const std::string why = why_full(); !why.empty())
+    return "the recording ended after " + std::to_string(frames_) + " frames, because " + why +
+           ": save it, and record again";
   last_ = frame;
   try {
     writer_->write(tool::colour(disparity, low, high));
@@ -84,6 +96,7 @@ void Recording::add(std::size_t frame, View<const float> disparity, double low, 
     throw;
   }
   ++frames_;
+  return "";
 }
 
 std::size_t Recording::frames() const {
@@ -101,10 +114,15 @@ std::unique_ptr<NamelessFile> Recording::finish() {
 }
 
 // The folder has the video only, under the name that it has until it is complete.
-bool Recording::is_full() const {
+std::string Recording::why_full() const {
   std::uintmax_t bytes = 0;
   for (const fs::directory_entry& file : fs::directory_iterator(folder_)) bytes += file.file_size();
-  return bytes > most_bytes;
+  if (bytes > most_bytes()) return "its file may not be larger";
+  std::error_code unknown;
+  const fs::space_info space = fs::space(folder_, unknown);
+  if (!unknown && space.available < least_free_bytes)
+    return "the disk of " + fs::path(folder_).parent_path().string() + " is nearly full";
+  return "";
 }
 
 }  // namespace parallax::view

@@ -40,15 +40,15 @@ class Recording {
   // Removes what was not finished.
   ~Recording();
 
-  // Adds a map, unless this frame is the last one that was added: blue at `low`, red at `high`.
-  // \throws Error (file); after that, and at 2 GiB, nothing more is added
-  void add(std::size_t frame, View<const float> disparity, double low, double high);
+  // Adds a map, unless this frame is the last one that was added: blue at `low`, red at `high`. Returns why no more is
+  // added, at 2 GiB or before the disk is full; empty until then. \throws Error (file); after that nothing is added
+  std::string add(std::size_t frame, View<const float> disparity, double low, double high);
   std::size_t frames() const;
   // \throws Error (file) if there are no frames, or not all were written
   std::unique_ptr<NamelessFile> finish();
 
  private:
-  bool is_full() const;
+  std::string why_full() const;
 
   mutable std::mutex mutex_;
   std::string folder_;

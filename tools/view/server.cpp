@@ -22,6 +22,7 @@
 #include "tools/view/assets.h"
 #include "tools/view/connection_threads.h"
 #include "tools/view/export.h"
+#include "tools/view/http_server.h"
 #include "tools/view/message.h"
 #include "tools/view/page.h"
 #include "tools/view/planes.h"
@@ -37,6 +38,7 @@ using namespace std::chrono_literals;
 constexpr int usual_port = 8730, ports_to_try = 20;
 constexpr std::size_t most_pages = 8, most_body_bytes = 1 << 16;
 constexpr std::size_t most_connections = 256;
+constexpr auto most_request_time = 10s;
 constexpr int most_region_side = 1024;
 constexpr auto alive_interval = 2s, patience_for_reload = 2s;
 
@@ -506,7 +508,7 @@ class Server::Routes {
   std::map<std::string, std::shared_ptr<Page>> pages_;
   std::optional<std::chrono::steady_clock::time_point> last_closed_;
   bool stopped_ = false;
-  httplib::Server server_;
+  HttpServer server_{most_request_time};
 };
 
 Server::Server(Scene& scene, const ServerOptions& options)

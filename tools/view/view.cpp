@@ -41,7 +41,7 @@ int view_command(const Arguments& arguments) {
   pointers.push_back(nullptr);
   ::execv(program.c_str(), pointers.data());
   throw Error(ErrorCategory::device, "cannot start " + program + " (" + std::strerror(errno) +
-                                         "): install parallax-view, or build with -DPARALLAX_VIEW=ON");
+                                         "): install the package parallax-view");
 }
 
 }  // namespace tool

@@ -143,7 +143,6 @@ Rig calibrated_rig(const StoredRig& stored, const RigChoices& choices) {
   rig.rotation = stored_rotation(stored);
   const std::vector<double> translation = stored.vector("T");
   std::ranges::copy(checked(translation, 3, stored.place("T")), rig.translation.begin());
-  for (double& element : rig.translation) element *= choices.unit.value_or(1);
   return finished(
       rig, choices,
       {stored.place(matrices[0]), stored.place(matrices[1]), stored.place("R"), stored.place("T")});
@@ -154,7 +153,6 @@ Rig stored_rectified_rig(const StoredRig& stored, const RigChoices& choices) {
   const Projection left = projection_at(stored.matrix("P1", 3, 4), stored.place("P1"));
   const Projection right = projection_at(stored.matrix("P2", 3, 4), stored.place("P2"));
   Rig rig = rectified_rig(left, right, stored_size(stored, choices));
-  for (double& element : rig.translation) element *= choices.unit.value_or(1);
   return finished(rig, choices,
                   {stored.place("P1"), stored.place("P2"), stored.place("P2"), stored.place("P2")});
 }

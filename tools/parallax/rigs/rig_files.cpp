@@ -60,9 +60,10 @@ void refuse_needless(const RigFile& file, RigFormat format, const RigChoices& ch
   const bool numbered =
       format == RigFormat::kitti || format == RigFormat::kitti_rectified || format == RigFormat::kalibr;
   if (choices.cameras && !numbered) fail_at(file.name, "does not number its cameras: leave out --cameras");
-  if (format == RigFormat::opencv) return;
-  if (choices.unit) fail_at(file.name, "has a format with a unit of its own: leave out --unit");
-  if (choices.fisheye) fail_at(file.name, "names the model of its lenses: leave out --fisheye");
+  const bool has_unit = format != RigFormat::opencv && format != RigFormat::parallax;
+  if (choices.unit && has_unit) fail_at(file.name, "has a format with a unit of its own: leave out --unit");
+  if (choices.fisheye && format != RigFormat::opencv)
+    fail_at(file.name, "names the model of its lenses: leave out --fisheye");
 }
 
 Rig read_parallax_rig(const RigFile& file, const RigChoices& choices) {
@@ -160,7 +161,8 @@ void add_rig_options(Options& options, RigChoices& choices) {
       .add_text(
           "--unit", "UNIT", "", "one of m, cm, mm",
           [&](const std::string& text) { return read_unit(text, choices); },
-          "Unit of the translation in an OpenCV file, which does not say it; converts it to metres")
+          "Unit of the translation in a file of OpenCV or Parallax, which does not say it; converts it to "
+          "metres")
       .offer({"m", "cm", "mm"});
   options.add_flag("--fisheye", choices.fisheye, "The lenses of an OpenCV file are those of cv::fisheye");
   options.add_flag("--exchange", choices.exchange, "The first camera of the file is the right one");
@@ -196,7 +198,9 @@ Rig parse_rig(std::span<const RigFile> files, const RigChoices& choices) {
       fail_at(files[1].name, "is of another format than " + files[0].name + ": give two files of one rig");
   }
   refuse_needless(files[0], format, choices);
-  return parse_as(format, files, choices);
+  Rig rig = parse_as(format, files, choices);
+  for (double& element : rig.translation) element *= choices.unit.value_or(1);
+  return rig;
 }
 
 std::vector<RigFile> read_rig_files(const std::vector<std::string>& paths) {

@@ -22,15 +22,17 @@ export interface Layer {
   kind: Kind;
   slot: Slot;
   name: string;
+  help?: string;
 }
 
-const ofResults: [Kind, string][] = [
+// Names fit into the menus, also on a phone, behind "A: ".
+const ofResults: [Kind, string, string?][] = [
   ["disparity", "Disparity"],
   ["confidence", "Confidence"],
   ["status", "Status"],
-  ["error", "Error against truth"],
-  ["warped", "Right picture warped by the map"],
-  ["residual", "Left minus warped right"],
+  ["error", "Error", "Distance from the ground truth"],
+  ["warped", "Warped right", "The right picture, warped by the map; of a large pair not at full resolution"],
+  ["residual", "Residual", "Left minus warped right picture; of a large pair not at full resolution"],
 ];
 
 export const comparing = (): boolean => state.results.B.settings !== null;
@@ -53,13 +55,13 @@ export function layerGroups(): { name: string; layers: Layer[] }[] {
     if (slot === "B" && !comparing()) continue;
     const layers = ofResults
       .filter(([kind]) => available(kind, slot))
-      .map(([kind, name]) => ({ id: `${kind}-${slot}`, kind, slot, name: comparing() ? `${slot}: ${name}` : name }));
+      .map(([kind, name, help]) => ({ id: `${kind}-${slot}`, kind, slot, name: comparing() ? `${slot}: ${name}` : name, help }));
     groups.push({ name: comparing() ? `Result ${slot}` : "Result", layers });
   }
   if (comparing())
     groups.push({
       name: "Both results",
-      layers: [{ id: "difference", kind: "difference", slot: "A", name: "Difference A − B" }],
+      layers: [{ id: "difference", kind: "difference", slot: "A", name: "A − B", help: "Difference of the disparities" }],
     });
   return groups;
 }

@@ -75,7 +75,7 @@ export class Toolbar {
     for (const select of [this.first, this.second])
       select.replaceChildren(
         ...groups.map(({ name, layers }) =>
-          make("optgroup", { label: name }, ...layers.map((one) => make("option", { value: one.id }, one.name))),
+          make("optgroup", { label: name }, ...layers.map((one) => make("option", { value: one.id, title: one.help ?? null }, one.name))),
         ),
       );
   }
@@ -85,6 +85,8 @@ export class Toolbar {
     this.list();
     this.first.value = layer(view.first).id;
     this.second.value = layer(view.second).id;
+    this.first.title = layer(view.first).help ?? "";
+    this.second.title = layer(view.second).help ?? "";
     find("first-item").hidden = find("swap").hidden = view.combination === "single";
     find("blend-item").hidden = view.combination !== "blend";
     this.blend.value = String(Math.round(100 * view.blend));

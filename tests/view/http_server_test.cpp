@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a server of HTTP does with connections that no browser would make.
+#include "tools/view/http_server.h"
+
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace parallax::view {
+namespace {
+
+using namespace std::chrono_literals;
+
+class HttpServerTest : public testing::Test {
+ protected:
+  void start(std::chrono::milliseconds patience) {
+    server_ = std::make_unique<HttpServer>(patience);
+    server_->set_payload_max_length(1000);
+    server_->set_keep_alive_timeout(60);
+    const auto echo = [](const httplib::Request& request, httplib::Response& response) {
+      response.set_content("<" + request.path + " " + request.body + ">", "text/plain");
+    };
+    server_->set_pre_routing_handler([](const httplib::Request& request, httplib::Response& response) {
+      if (request.path != "/refused") return httplib::Server::HandlerResponse::Unhandled;
+      response.status = 403;
+      return httplib::Server::HandlerResponse::Handled;
+    });
+    server_->Get(".*", echo);
+    server_->Post(".*", echo);
+    port_ = server_->bind_to_any_port("127.0.0.1");
+    thread_ = std::thread([this] { server_->listen_after_bind(); });
+    while (!server_->is_running()) std::this_thread::yield();
+  }
+  void TearDown() override {
+    server_->stop();
+    thread_.join();
+  }
+
+  int connect() const {
+    const int connection = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port_));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(connection, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    return connection;
+  }
+  static bool send(int connection, const std::string& bytes) {
+    return ::send(connection, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
+  }
+  // All that is answered until the server closes the connection, or this text came.
+  static std::string answers(int connection, const std::string& last = "") {
+    std::string text;
+    char bytes[4096];
+    while (last.empty() || text.find(last) == std::string::npos) {
+      const ssize_t count = ::recv(connection, bytes, sizeof bytes, 0);
+      if (count <= 0) break;
+      text.append(bytes, static_cast<std::size_t>(count));
+    }
+    ::close(connection);
+    return text;
+  }
+  static std::string request(const std::string& line, const std::string& headers = "",
+                             const std::string& body = "") {
+    return line + " HTTP/1.1\r\nHost: here\r\n" + headers + "\r\n" + body;
+  }
+  static bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  }
+
+  std::unique_ptr<HttpServer> server_;
+  int port_ = 0;
+  std::thread thread_;
+};
+
+// Each byte comes long before the time that a read may take, which is seconds; only the whole takes too long.
+TEST_F(HttpServerTest, ARequestThatTrickles) {
+  start(50ms);
+  for (const std::string& begin :
+       {std::string("GET /a HTTP/1.1\r\nX-Long: "), request("POST /a", "Content-Length: 1000\r\n")}) {
+    const int connection = connect();
+    int bytes = 0;
+    ASSERT_TRUE(send(connection, begin));
+    while (bytes < 900 && send(connection, "x")) {
+      ++bytes;
+      std::this_thread::sleep_for(10ms);
+    }
+    EXPECT_LT(bytes, 900) << begin;
+    EXPECT_FALSE(has(answers(connection), "200 OK")) << begin;
+  }
+}
+
+TEST_F(HttpServerTest, RequestsMayFollowEachOtherWithoutWaiting) {
+  start(60s);
+  const int connection = connect();
+  ASSERT_TRUE(send(connection, request("GET /one") + request("POST /two", "Content-Length: 3\r\n", "abc") +
+                                   request("GET /three")));
+  const std::string text = answers(connection, "</three >");
+  EXPECT_TRUE(has(text, "</one >") && has(text, "</two abc>") && has(text, "</three >")) << text;
+}
+
+TEST_F(HttpServerTest, ABodyThatNobodyReadIsNoRequest) {
+  start(60s);
+  const std::string hidden = request("GET /hidden");
+  const std::string length = "Content-Length: " + std::to_string(hidden.size()) + "\r\n";
+  for (const char* line : {"POST /refused", "GET /refused", "GET /seen", "DELETE /seen", "OPTIONS /seen"}) {
+    const int connection = connect();
+    ASSERT_TRUE(send(connection, request(line, length, hidden) + request("GET /last")));
+    const std::string text = answers(connection, "</last >");
+    EXPECT_TRUE(has(text, "</last >")) << line << text;
+    EXPECT_FALSE(has(text, "</hidden >")) << line << text;
+  }
+  const int connection = connect();
+  ASSERT_TRUE(send(connection, request("GET /refused", "Transfer-Encoding: chunked\r\n", hidden)));
+  EXPECT_FALSE(has(answers(connection), "</hidden >"));
+}
+
+TEST_F(HttpServerTest, HeadersWithoutEnd) {
+  start(60s);
+  const int connection = connect();
+  ASSERT_TRUE(send(connection, "GET /a HTTP/1.1\r\n"));
+  int lines = 0;
+  while (lines < 100'000 && send(connection, "X-Header: 0123456789012345678901234567890123456789\r\n"))
+    ++lines;
+  EXPECT_LT(lines, 100'000);
+  ::close(connection);
+}
+
+TEST_F(HttpServerTest, RangesAreIgnored) {
+  start(60s);
+  for (const char* range : {"0-0", "0-0,1-1,2-2", "-1", "5-"}) {
+    const int connection = connect();
+    ASSERT_TRUE(send(connection, request("GET /whole", "Range: bytes=" + std::string(range) + "\r\n")));
+    EXPECT_TRUE(has(answers(connection, "</whole >"), "200 OK")) << range;
+  }
+}
+
+}  // namespace
+}  // namespace parallax::view
