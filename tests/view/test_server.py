@@ -238,9 +238,12 @@ def test_a_region_is_a_part_of_the_map(page):
     whole = disparities(message, planes["disparity"])[20:60, 30:80]
     assert np.array_equal(disparities(region, parts["disparity"]), whole)
     assert parts["left"].shape[:2] == (40, 50)
+    assert set(page.pictures[1]) == {"left"}
+    page.server.json("POST", page.path + "/planes", {"right": True, "truth": True})
+    pictures, planes = page.message("pictures")
+    assert set(planes) == {"right", "truth"}
     assert np.array_equal(
-        disparities(region["truth"], parts["truth"]),
-        disparities(page.pictures[0], page.pictures[1]["truth"])[20:60, 30:80],
+        disparities(region["truth"], parts["truth"]), disparities(pictures, planes["truth"])[20:60, 30:80]
     )
     page.get("region", status=400, slot="A", x=130, y=20, width=50, height=40)
     page.get("region", status=400, slot="A", x=-1, y=0, width=5, height=5)
