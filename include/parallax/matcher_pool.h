@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Many pairs on several devices, or several pairs at once on one GPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parallax/matcher.h"
+
+#pragma GCC visibility push(default)
+namespace parallax {
+
+/// Parses one device or several, separated by commas: "cuda:0,cuda:2", "cuda:all" for every NVIDIA GPU of this machine,
+/// "cuda:all,cpu". A device that is named twice counts once.
+/// \throws Error (argument) for a text that Device::parse() does not accept either, (device) for "cuda:all" on a machine
+/// without a GPU.
+std::vector<Device> parse_devices(std::string_view text);
+
+/// How a MatcherPool uses its devices.
+struct PoolLimits {
+  /// Most memory that the matchers of one device may take, host and GPU together, in bytes; 0 = whole_memory() on the
+  /// host, and what is free on a GPU.
+  std::size_t max_memory_bytes = 0;
+  /// Pairs that are matched at once on each GPU, 0…64; 0 = as many as pay for images of their size. Other devices match
+  /// one pair at a time.
+  int matchers_per_gpu = 0;
+  /// Pairs that may wait for a free matcher, 0…1,000,000; 0 = twice as many as may be matched at once. submit() waits
+  /// while there are more.
+  int waiting = 0;
+  /// As PlanLimits::configuration.
+  TunedValues configuration = {};
+};
+
+/// A pair that a MatcherPool matched.
+struct MatchedPair {
+  std::uint64_t number = 0;            ///< as submit() returned it
+  Device device;                       ///< where it was matched
+  std::vector<StageTime> stage_times;  ///< as Matcher::stage_times()
+};
+
+/// A pair that a MatcherPool could not match. The message begins with the number of the pair.
+class PairError : public Error {
+ public:
+  /// An error of the pair `number`.
+  PairError(std::uint64_t number, ErrorCategory category, const std::string& reason);
+  /// The pair, as submit() returned it.
+  std::uint64_t number() const noexcept { return number_; }
+  /// The message without the number of the pair.
+  const std::string& reason() const noexcept { return reason_; }
+
+ private:
+  std::uint64_t number_;
+  std::string reason_;
+};
+
+/// A device that stopped working while a MatcherPool used it.
+struct LostDevice {
+  Device device;       ///< the device
+  std::string reason;  ///< its error, one line
+};
+
+/// Matches pairs of any size on several devices: each pair goes to whichever is free. Plans are made as sizes come, and
+/// kept for the sizes that were used last, within the limit of memory. The maps have the same bytes whatever the
+/// devices, and in whatever order pairs are done.
+///
+///     parallax::MatcherPool pool(parallax::preset("bp", "default"), parallax::parse_devices("cuda:all"));
+///     for (Job& job : jobs) job.number = pool.submit({job.left, job.right}, {job.disparity, job.status});
+///     for (Job& job : jobs) pool.wait(job.number);
+///
+/// A device that fails is used no more: its pairs go to the others. All functions may be called from any thread.
+class MatcherPool {
+ public:
+  /// Makes no plan yet: the first pair of each size does.
+  /// \throws Error (argument) for parameters or limits out of range, or without a device; (device) when a device is
+  /// missing or does not run this algorithm.
+  MatcherPool(const MatcherParameters& parameters, const std::vector<Device>& devices,
+              const PoolLimits& limits = {});
+  /// Waits for the pairs that are being matched, and drops those that wait.
+  ~MatcherPool();
+  MatcherPool(const MatcherPool&) = delete;             ///< a pool cannot be copied
+  MatcherPool& operator=(const MatcherPool&) = delete;  ///< a pool cannot be copied
+
+  /// Takes a pair, and returns its number, counted from 0. Waits while too many pairs wait: PoolLimits::waiting. The
+  /// images and the map must stay alive, and the map must not be read, until the pair has been waited for. Images of any
+  /// size and depth may follow each other.
+  /// \throws Error (argument) for images, a mask or a map that no matcher takes.
+  std::uint64_t submit(const StereoPair& pair, const DisparityMap& map);
+  /// The same with parameters of its own, of any method.
+  /// \throws Error as the first one, and as the constructor does.
+  std::uint64_t submit(const StereoPair& pair, const DisparityMap& map, const MatcherParameters& parameters);
+
+  /// Waits for a pair. Each pair is waited for once.
+  /// \throws PairError when it could not be matched; Error (argument) for a number that is not waited for.
+  MatchedPair wait(std::uint64_t number);
+  /// Waits for any pair; empty when there is none left to wait for.
+  /// \throws PairError when it could not be matched.
+  std::optional<MatchedPair> wait_any();
+
+  /// The devices that stopped working, each once.
+  std::vector<LostDevice> lost_devices() const;
+  /// Pairs that may be matched at once, for the size of the last pair that was submitted.
+  int matchers() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace parallax
+#pragma GCC visibility pop
