@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include <glob.h>
+
 #include "tools/parallax/command.h"
 #include "tools/parallax/number_pattern.h"
 #include "tools/parallax/video.h"
@@ -16,14 +18,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-enum class InputKind { picture, folder, pattern, video };
+enum class InputKind { picture, folder, pattern, glob, video };
+
+bool has_wildcards(const std::string& path) {
+  return path.find_first_of("*?[") != std::string::npos;
+}
 
 InputKind kind_of(const std::string& path) {
   std::error_code unknown;
   const fs::file_status status = fs::status(path, unknown);
   if (fs::is_directory(status)) return InputKind::folder;
   if (fs::is_regular_file(status) && is_video(path)) return InputKind::video;
-  return !fs::exists(status) && NumberPattern::parse(path) ? InputKind::pattern : InputKind::picture;
+  if (fs::exists(status)) return InputKind::picture;
+  if (has_wildcards(path)) return InputKind::glob;
+  return NumberPattern::parse(path) ? InputKind::pattern : InputKind::picture;
 }
 
 const char* kind_text(InputKind kind) {
@@ -32,6 +40,8 @@ const char* kind_text(InputKind kind) {
       return "a directory";
     case InputKind::pattern:
       return "a pattern";
+    case InputKind::glob:
+      return "a pattern with wildcards";
     case InputKind::video:
       return "a video";
     case InputKind::picture:
@@ -84,50 +94,84 @@ class PictureFrames : public FrameSource {
   PairForm form_;
 };
 
+void sort_by_number(std::vector<fs::path>& paths) {
+  std::sort(paths.begin(), paths.end(),
+            [](const fs::path& a, const fs::path& b) { return ::strverscmp(a.c_str(), b.c_str()) < 0; });
+}
+
 // The pictures of a folder in numeric order: frame2 before frame10.
 std::vector<fs::path> list_pictures(const std::string& folder) {
   std::vector<fs::path> pictures;
   for (const auto& entry : fs::directory_iterator(folder))
     if (is_picture_name(entry.path()) && !entry.path().filename().string().starts_with('.'))
       pictures.push_back(entry.path());
-  std::sort(pictures.begin(), pictures.end(),
-            [](const fs::path& a, const fs::path& b) { return ::strverscmp(a.c_str(), b.c_str()) < 0; });
+  sort_by_number(pictures);
   if (pictures.empty())
     throw Error(ErrorCategory::file, folder + " contains no pictures: give another folder");
   return pictures;
 }
 
-// Folders with the same file names are paired by name, which is also their order; folders with entirely
-// different names are paired in order. A partial overlap means that pictures are missing on each side.
-void check_names(const std::vector<fs::path>& left, const std::vector<fs::path>& right,
-                 const MatchRequest& request) {
-  std::set<fs::path> names;
-  for (const fs::path& path : right) names.insert(path.filename());
-  const auto missing = [&](const fs::path& path) { return !names.contains(path.filename()); };
-  const auto first = std::find_if(left.begin(), left.end(), missing);
-  if (first == left.end()) return;
-  if (!std::all_of(left.begin(), left.end(), missing))
-    throw Error(ErrorCategory::file, request.right + " has no " + first->filename().string() + ", which " +
-                                         request.left +
-                                         " has: use the same file names in both folders, or no name in both");
-  complain("names in " + request.left + " and " + request.right + " differ: pairing them in order, " +
-           left.front().filename().string() + " with " + right.front().filename().string() + " first");
+// The files that a pattern with wildcards matches, in the same order.
+std::vector<fs::path> list_matches(const std::string& pattern) {
+  glob_t found{};
+  const int status = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_NOESCAPE, nullptr, &found);
+  const std::unique_ptr<glob_t, void (*)(glob_t*)> guard(&found, ::globfree);
+  if (status == GLOB_NOSPACE) throw std::bad_alloc();
+  if (status != 0) throw Error(ErrorCategory::file, "no file matches " + pattern + ": check the pattern");
+  std::vector<fs::path> matches(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  sort_by_number(matches);
+  return matches;
 }
 
-std::vector<Frame> folder_frames(const MatchRequest& request) {
-  const std::vector<fs::path> left = list_pictures(request.left);
-  std::vector<fs::path> right(left.size());
+// Files of one side, and what tells them apart: in a folder the name, of wildcards what they stand for.
+struct Side {
+  std::string name;
+  std::vector<fs::path> files;
+  std::vector<std::string> keys;
+};
+
+Side side_of(const std::string& text) {
+  Side side{text, {}, {}};
+  if (!has_wildcards(text) || fs::is_directory(text)) {
+    side.files = list_pictures(text);
+    for (const fs::path& file : side.files) side.keys.push_back(file.filename());
+    return side;
+  }
+  side.files = list_matches(text);
+  const std::size_t before = text.find_first_of("*?["), after = text.size() - 1 - text.find_last_of("*?]");
+  for (const std::string file : side.files)
+    side.keys.push_back(file.substr(before, file.size() - before - after));
+  return side;
+}
+
+// Sides with the same keys are paired by key, which is also their order; sides with entirely different keys are
+// paired in order. A partial overlap means that pictures are missing on each side.
+void check_keys(const Side& left, const Side& right) {
+  if (left.files.size() != right.files.size())
+    throw Error(ErrorCategory::file, left.name + " contains " + std::to_string(left.files.size()) +
+                                         " pictures, " + right.name + " " +
+                                         std::to_string(right.files.size()) + ": give the same number");
+  const std::set<std::string> there(right.keys.begin(), right.keys.end());
+  const auto missing = [&](const std::string& key) { return !there.contains(key); };
+  const auto first = std::find_if(left.keys.begin(), left.keys.end(), missing);
+  if (first == left.keys.end()) return;
+  if (!std::all_of(left.keys.begin(), left.keys.end(), missing))
+    throw Error(ErrorCategory::file, right.name + " has no " + *first + ", which " + left.name +
+                                         " has: use the same names on both sides, or no name on both");
+  complain("names in " + left.name + " and " + right.name + " differ: pairing them in order, " +
+           left.keys.front() + " with " + right.keys.front() + " first");
+}
+
+std::vector<Frame> listed_frames(const MatchRequest& request) {
+  const Side left = side_of(request.left);
+  Side right{{}, std::vector<fs::path>(left.files.size()), {}};
   if (!request.side_by_side) {
-    right = list_pictures(request.right);
-    if (left.size() != right.size())
-      throw Error(ErrorCategory::file,
-                  request.left + " contains " + std::to_string(left.size()) + " pictures, " + request.right +
-                      " " + std::to_string(right.size()) + ": give two folders with the same number");
-    check_names(left, right, request);
+    right = side_of(request.right);
+    check_keys(left, right);
   }
   std::vector<Frame> frames;
-  for (std::size_t i = 0; i < left.size(); ++i)
-    frames.push_back({i, left[i], right[i], left[i].stem(), {}, {}});
+  for (std::size_t i = 0; i < left.files.size(); ++i)
+    frames.push_back({i, left.files[i], right.files[i], left.files[i].stem(), {}, {}});
   return frames;
 }
 
@@ -231,7 +275,8 @@ class VideoFrames : public FrameSource {
 std::unique_ptr<FrameSource> open_sequence(const MatchRequest& request) {
   switch (common_kind(request)) {
     case InputKind::folder:
-      return std::make_unique<PictureFrames>(folder_frames(request), PairForm(request));
+    case InputKind::glob:
+      return std::make_unique<PictureFrames>(listed_frames(request), PairForm(request));
     case InputKind::pattern:
       return std::make_unique<PictureFrames>(pattern_frames(request), PairForm(request));
     case InputKind::video:
