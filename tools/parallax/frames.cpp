@@ -94,84 +94,76 @@ class PictureFrames : public FrameSource {
   PairForm form_;
 };
 
-void sort_by_number(std::vector<fs::path>& paths) {
-  std::sort(paths.begin(), paths.end(),
-            [](const fs::path& a, const fs::path& b) { return ::strverscmp(a.c_str(), b.c_str()) < 0; });
-}
-
-// The pictures of a folder in numeric order: frame2 before frame10.
-std::vector<fs::path> list_pictures(const std::string& folder) {
-  std::vector<fs::path> pictures;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (is_picture_name(entry.path()) && !entry.path().filename().string().starts_with('.'))
-      pictures.push_back(entry.path());
-  sort_by_number(pictures);
-  if (pictures.empty())
-    throw Error(ErrorCategory::file, folder + " contains no pictures: give another folder");
-  return pictures;
-}
-
-// The files that a pattern with wildcards matches, in the same order.
-std::vector<fs::path> list_matches(const std::string& pattern) {
-  glob_t found{};
-  const int status = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_NOESCAPE, nullptr, &found);
-  const std::unique_ptr<glob_t, void (*)(glob_t*)> guard(&found, ::globfree);
-  if (status == GLOB_NOSPACE) throw std::bad_alloc();
-  if (status != 0) throw Error(ErrorCategory::file, "no file matches " + pattern + ": check the pattern");
-  std::vector<fs::path> matches(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  sort_by_number(matches);
-  return matches;
-}
-
-// Files of one side, and what tells them apart: in a folder the name, of wildcards what they stand for.
+// The files of one side, and by what they are paired: in a folder their names, with wildcards what these stand for.
 struct Side {
+  struct File {
+    std::string key;
+    fs::path path;
+  };
+
   std::string name;
-  std::vector<fs::path> files;
-  std::vector<std::string> keys;
+  std::vector<File> files;
+
+  explicit Side(const std::string& text) : name(text) {
+    if (has_wildcards(text) && !fs::is_directory(text))
+      add_matches();
+    else
+      add_pictures();
+    // In numeric order: frame2 before frame10.
+    std::sort(files.begin(), files.end(),
+              [](const File& a, const File& b) { return ::strverscmp(a.key.c_str(), b.key.c_str()) < 0; });
+  }
+
+ private:
+  void add_pictures() {
+    for (const auto& entry : fs::directory_iterator(name))
+      if (is_picture_name(entry.path()) && !entry.path().filename().string().starts_with('.'))
+        files.push_back({entry.path().filename(), entry.path()});
+    if (files.empty()) throw Error(ErrorCategory::file, name + " contains no pictures: give another folder");
+  }
+
+  void add_matches() {
+    glob_t found{};
+    const int status = ::glob(name.c_str(), GLOB_NOSORT | GLOB_NOESCAPE, nullptr, &found);
+    const std::unique_ptr<glob_t, void (*)(glob_t*)> guard(&found, ::globfree);
+    if (status == GLOB_NOSPACE) throw std::bad_alloc();
+    if (status != 0) throw Error(ErrorCategory::file, "no file matches " + name + ": check the pattern");
+    const std::size_t before = name.find_first_of("*?["), after = name.size() - 1 - name.find_last_of("*?]");
+    for (std::size_t i = 0; i < found.gl_pathc; ++i) {
+      const std::string path = found.gl_pathv[i];
+      files.push_back({path.substr(before, path.size() - before - after), path});
+    }
+  }
 };
 
-Side side_of(const std::string& text) {
-  Side side{text, {}, {}};
-  if (!has_wildcards(text) || fs::is_directory(text)) {
-    side.files = list_pictures(text);
-    for (const fs::path& file : side.files) side.keys.push_back(file.filename());
-    return side;
-  }
-  side.files = list_matches(text);
-  const std::size_t before = text.find_first_of("*?["), after = text.size() - 1 - text.find_last_of("*?]");
-  for (const std::string file : side.files)
-    side.keys.push_back(file.substr(before, file.size() - before - after));
-  return side;
-}
-
-// Sides with the same keys are paired by key, which is also their order; sides with entirely different keys are
-// paired in order. A partial overlap means that pictures are missing on each side.
+// Sides with the same keys are paired by key; sides with entirely different keys are paired in order. A partial overlap
+// means that pictures are missing on each side.
 void check_keys(const Side& left, const Side& right) {
   if (left.files.size() != right.files.size())
     throw Error(ErrorCategory::file, left.name + " contains " + std::to_string(left.files.size()) +
                                          " pictures, " + right.name + " " +
                                          std::to_string(right.files.size()) + ": give the same number");
-  const std::set<std::string> there(right.keys.begin(), right.keys.end());
-  const auto missing = [&](const std::string& key) { return !there.contains(key); };
-  const auto first = std::find_if(left.keys.begin(), left.keys.end(), missing);
-  if (first == left.keys.end()) return;
-  if (!std::all_of(left.keys.begin(), left.keys.end(), missing))
-    throw Error(ErrorCategory::file, right.name + " has no " + *first + ", which " + left.name +
+  std::set<std::string> keys;
+  for (const Side::File& file : right.files) keys.insert(file.key);
+  const auto missing = [&](const Side::File& file) { return !keys.contains(file.key); };
+  const auto first = std::find_if(left.files.begin(), left.files.end(), missing);
+  if (first == left.files.end()) return;
+  if (!std::all_of(left.files.begin(), left.files.end(), missing))
+    throw Error(ErrorCategory::file, right.name + " has no " + first->key + ", which " + left.name +
                                          " has: use the same names on both sides, or no name on both");
-  complain("names in " + left.name + " and " + right.name + " differ: pairing them in order, " +
-           left.keys.front() + " with " + right.keys.front() + " first");
+  complain("names in " + left.name + " and " + right.name + " differ: pairing them in order, " + first->key +
+           " with " + right.files.front().key + " first");
 }
 
 std::vector<Frame> listed_frames(const MatchRequest& request) {
-  const Side left = side_of(request.left);
-  Side right{{}, std::vector<fs::path>(left.files.size()), {}};
-  if (!request.side_by_side) {
-    right = side_of(request.right);
-    check_keys(left, right);
-  }
+  const Side left(request.left);
+  std::optional<Side> right;
+  if (!request.side_by_side) check_keys(left, right.emplace(request.right));
   std::vector<Frame> frames;
-  for (std::size_t i = 0; i < left.files.size(); ++i)
-    frames.push_back({i, left.files[i], right.files[i], left.files[i].stem(), {}, {}});
+  for (std::size_t i = 0; i < left.files.size(); ++i) {
+    const fs::path& path = left.files[i].path;
+    frames.push_back({i, path, right ? right->files[i].path.string() : "", path.stem(), {}, {}});
+  }
   return frames;
 }
 
