@@ -9,7 +9,7 @@ namespace parallax {
 // Its driver reported a failure; any other Error (device) means that the device is missing or lacks what was asked for.
 class DeviceFailure : public Error {
  public:
-  explicit DeviceFailure(const std::string& message) : Error(ErrorCategory::device, message) {}
+  explicit DeviceFailure(const std::string& message) : Error(ErrorCategory::device, message, true) {}
 };
 
 }  // namespace parallax

@@ -10,24 +10,25 @@
 namespace parallax::detail {
 namespace {
 
-Attempt failed(Attempt::Result result, ErrorCategory category, const std::string& reason) {
-  return {result, {}, {category, reason}};
+Attempt failed(Attempt::Result result, const Error& error) {
+  return {result, {}, {error.category(), error.what(), error.may_pass()}};
 }
 
+// What the exception that is being handled means.
 Attempt describe_error() {
   using Result = Attempt::Result;
   try {
     throw;
   } catch (const DeviceFailure& error) {
-    return failed(Result::lost, error.category(), error.what());
+    return failed(Result::lost, error);
   } catch (const Error& error) {
     const bool elsewhere =
         error.category() == ErrorCategory::memory || error.category() == ErrorCategory::device;
-    return failed(elsewhere ? Result::refused : Result::failed, error.category(), error.what());
+    return failed(elsewhere ? Result::refused : Result::failed, error);
   } catch (const std::bad_alloc&) {
-    return failed(Result::refused, ErrorCategory::memory, "memory ran out: free some memory");
+    return failed(Result::refused, Error(ErrorCategory::memory, "memory ran out: free some memory", true));
   } catch (const std::exception& error) {
-    return failed(Result::failed, ErrorCategory::internal, error.what());
+    return failed(Result::failed, Error(ErrorCategory::internal, error.what()));
   }
 }
 

@@ -20,6 +20,7 @@ namespace parallax::detail {
 struct Failure {
   ErrorCategory category = ErrorCategory::internal;
   std::string reason;
+  bool may_pass = false;  // as in Error
 };
 
 struct Lane;

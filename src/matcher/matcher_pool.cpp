@@ -223,7 +223,7 @@ std::uint64_t MatcherPool::State::submit(const StereoPair& pair, const Disparity
   if (is_alive())
     queue_.emplace(number, std::move(task));
   else
-    finish(task, {}, Failure{ErrorCategory::device, lost_.back().reason});
+    finish(task, {}, Failure{ErrorCategory::device, lost_.back().reason, true});
   dispatch();
   return number;
 }
@@ -257,7 +257,10 @@ std::optional<MatchedPair> MatcherPool::State::wait_any() {
 
 MatchedPair MatcherPool::State::take(std::uint64_t number) {
   const Ticket ticket = std::move(tickets_.extract(number).mapped());
-  if (ticket.failure) throw PairError(number, ticket.failure->category, ticket.failure->reason);
+  if (ticket.failure) {
+    const Failure& failure = *ticket.failure;
+    throw PairError(number, failure.category, failure.reason, failure.may_pass);
+  }
   return ticket.matched;
 }
 
@@ -342,8 +345,9 @@ void MatcherPool::State::fail_what_nobody_matches() {
       ++next;
       continue;
     }
-    finish(task, {},
-           task.refused_by.empty() ? Failure{ErrorCategory::device, lost_.back().reason} : task.refusal);
+    finish(
+        task, {},
+        task.refused_by.empty() ? Failure{ErrorCategory::device, lost_.back().reason, true} : task.refusal);
     queue_.erase(next++);
   }
 }
@@ -391,8 +395,10 @@ void MatcherPool::State::dispatch(const Lane* finished) {
   room_.notify_all();
 }
 
-PairError::PairError(std::uint64_t number, ErrorCategory category, const std::string& reason)
-    : Error(category, "pair " + std::to_string(number) + ": " + reason), number_(number), reason_(reason) {}
+PairError::PairError(std::uint64_t number, ErrorCategory category, const std::string& reason, bool may_pass)
+    : Error(category, "pair " + std::to_string(number) + ": " + reason, may_pass),
+      number_(number),
+      reason_(reason) {}
 
 MatcherPool::MatcherPool(const MatcherParameters& parameters, const std::vector<Device>& devices,
                          const PoolLimits& limits)

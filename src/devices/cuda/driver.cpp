@@ -120,9 +120,11 @@ void check(Result result, std::string_view call) {
   if (result == 0) return;
   const std::string message = "CUDA: " + std::string(call) + " failed: " + describe(result, driver());
   if (result == out_of_memory)
-    throw Error(ErrorCategory::memory, message +
-                                           ": free GPU memory (nvidia-smi shows what uses it), search "
-                                           "fewer disparities or match a smaller image");
+    throw Error(ErrorCategory::memory,
+                message +
+                    ": free GPU memory (nvidia-smi shows what uses it), search "
+                    "fewer disparities or match a smaller image",
+                true);
   throw DeviceFailure(message + ": if it happens again, run it under compute-sanitizer");
 }
 

@@ -78,7 +78,8 @@ void check(cl_int result, std::string_view call) {
   const std::string message = "OpenCL: " + std::string(call) + " failed: " + describe(result);
   if (result == CL_MEM_OBJECT_ALLOCATION_FAILURE || result == CL_OUT_OF_HOST_MEMORY)
     throw Error(ErrorCategory::memory,
-                message + ": free memory of the device, search fewer disparities or match a smaller image");
+                message + ": free memory of the device, search fewer disparities or match a smaller image",
+                true);
   throw DeviceFailure(message + ": if it happens again, choose another device, and report it");
 }
 

@@ -162,7 +162,7 @@ TileFolderLock::TileFolderLock(const std::string& folder, Use use)
   if (::flock(folder_, kind | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   ::close(folder_);
   throw Error(ErrorCategory::file,
-              folder + ": another process is matching there: wait until it ends, or give another -o");
+              folder + ": another process is matching there: wait until it ends, or give another -o", true);
 }
 
 bool TileFolderLock::take_alone() {

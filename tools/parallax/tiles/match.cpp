@@ -113,7 +113,8 @@ class TileRunner {
                 body(item);
               } catch (const Error& error) {
                 throw Error(error.category(),
-                            "tile " + std::to_string(item.tile->number) + ": " + error.what());
+                            "tile " + std::to_string(item.tile->number) + ": " + error.what(),
+                            error.may_pass());
               }
             }};
   }
@@ -198,8 +199,10 @@ void match_tiles(const TileJob& job, TileReport& report) {
              });
   } catch (const Error& error) {
     show_progress("");
-    throw Error(error.category(), std::string(error.what()) + "; finished tiles are in " + job.folder +
-                                      ": continue with --resume once that is fixed");
+    throw Error(error.category(),
+                std::string(error.what()) + "; finished tiles are in " + job.folder +
+                    ": continue with --resume once that is fixed",
+                error.may_pass());
   }
   show_progress("");
 }
