@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallax/device.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -42,6 +43,24 @@ Device fastest() {
   return {DeviceKind::cpu};
 }
 
+void add_once(const Device& device, std::vector<Device>& devices) {
+  const auto same = [&](const Device& other) { return other.text() == device.text(); };
+  if (std::none_of(devices.begin(), devices.end(), same)) devices.push_back(device);
+}
+
+void add_gpus(std::vector<Device>& devices) {
+  bool found = false;
+#ifdef PARALLAX_HAS_CUDA
+  for (const DeviceDescription& gpu : describe_gpus()) {
+    add_once(Device::parse(gpu.device), devices);
+    found = true;
+  }
+#endif
+  if (!found)
+    throw Error(ErrorCategory::device,
+                "no GPU for cuda:all: 'parallax devices' says why; choose device cpu or auto");
+}
+
 }  // namespace
 
 const char* name(DeviceKind kind) {
@@ -70,6 +89,20 @@ Device Device::parse(std::string_view text) {
   throw Error(ErrorCategory::argument,
               "device is '" + std::string(text) +
                   "': choose auto, reference, cpu, cuda, cuda:N, opencl, opencl:P or opencl:P.D");
+}
+
+std::vector<Device> parse_devices(std::string_view text) {
+  std::vector<Device> devices;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view name = text.substr(begin, end - begin);
+    if (name == "cuda:all")
+      add_gpus(devices);
+    else
+      add_once(Device::parse(name), devices);
+    begin = end + 1;
+  }
+  return devices;
 }
 
 std::string Device::text() const {

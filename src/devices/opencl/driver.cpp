@@ -6,6 +6,8 @@
 
 #include <dlfcn.h>
 
+#include "core/device_failure.h"
+
 namespace parallax::opencl {
 namespace {
 
@@ -78,8 +80,7 @@ void check(cl_int result, std::string_view call) {
     throw Error(ErrorCategory::memory,
                 message + ": free memory of the device, search fewer disparities or match a smaller image",
                 true);
-  throw Error(ErrorCategory::device, message + ": if it happens again, choose another device, and report it",
-              true);
+  throw DeviceFailure(message + ": if it happens again, choose another device, and report it");
 }
 
 }  // namespace parallax::opencl
