@@ -188,9 +188,7 @@ std::size_t memory_limit(const MatchRequest& request) {
   return request.max_memory > 0 ? request.max_memory : whole_memory() / 8 * 7;
 }
 
-std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& format) {
-  Device device = Device::parse(request.device);
-  device.threads = request.threads;
+std::size_t pair_bytes(const MatchRequest& request, const ImageFormat& format) {
   // Both pictures, the map, and one further copy while decoding or encoding.
   std::size_t bytes_of_pixel = 3 * 3 * static_cast<std::size_t>(format.depth) / 8 + 5;
   const auto add = [&](const std::string& file, std::size_t bytes) {
@@ -205,9 +203,15 @@ std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& fo
   add(request.depth, 16);
   add(request.cloud, 48);
   add(request.mesh, 128);
+  return bytes_of_pixel * format.size.pixels();
+}
+
+std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& format) {
+  Device device = Device::parse(request.device);
+  device.threads = request.threads;
   // Tuning must not decide whether a pair is matched in tiles.
   const ForcedTuning untuned(false);
-  return program_bytes(device) + bytes_of_pixel * format.size.pixels() +
+  return program_bytes(device) + pair_bytes(request, format) +
          estimate_memory_bytes(request.parameters, device, format, request.configuration);
 }
 
