@@ -368,10 +368,19 @@ TEST_F(BatchTest, ResumesByContent) {
     EXPECT_EQ(matched("--disparities 15"), 6);
     EXPECT_EQ(matched("--disparities 15 --threads 2"), 0);
     EXPECT_EQ(matched("--disparities 15 --image {folder}.png"), 6);
+    // Another order of the list.
+    const std::string more = "--disparities 15 --image {folder}.png";
+    write(folder_ / "list.txt", lines("f.webp e.jpg d.tiff c.png b.ppm a.png"));
+    EXPECT_EQ(matched(more), 0);
+    if (table == "r.jsonl")
+      for (std::size_t i = 0; i < 6; ++i) {
+        EXPECT_EQ(rows(table)[i]["number"], i);
+        EXPECT_EQ(rows(table)[i]["output"], std::string(1, "fedcba"[i]) + ".pfm");
+      }
     // A row that was cut short.
     const std::string text = contents(folder_ / table);
     write(folder_ / table, text.substr(0, text.size() - 10));
-    EXPECT_EQ(matched("--disparities 15 --image {folder}.png"), 1);
+    EXPECT_EQ(matched(more), 1);
     // Without --resume, all again.
     ASSERT_EQ(run(batch + "--disparities 15").status, 0);
     EXPECT_FALSE(contains(contents(folder_ / table), "reused"));

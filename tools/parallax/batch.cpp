@@ -85,6 +85,14 @@ BatchRequest parse_batch(const Arguments& arguments) {
   return request;
 }
 
+void check_files(const BatchRequest& request, const BatchOutputs& outputs,
+                 const std::vector<ListedPair>& pairs) {
+  CommandFiles files;
+  if (request.right.empty() && request.list != "-") files.reads_once(request.list);
+  files.writes(request.results);
+  check_names(pairs, outputs.all(), files);
+}
+
 // Makes the folders of the outputs.
 void make_folders(const BatchOutputs& outputs, const std::vector<ListedPair>& pairs, OutputFolders& folders) {
   std::set<std::string> names;
@@ -98,21 +106,17 @@ int match_listed(const BatchRequest& request) {
   const BatchOutputs outputs(request);
   check_outputs(request, outputs);
   const std::vector<ListedPair> pairs = list_pairs(request.list, request.right);
-  CommandFiles files;
-  if (request.right.empty() && request.list != "-") files.reads_once(request.list);
-  files.writes(request.results);
-  check_names(pairs, outputs.all(), files);
+  check_files(request, outputs, pairs);
   OutputFolders folders;
   make_folders(outputs, pairs, folders);
+  stop_on_signals();
   return run_batch(request, outputs, pairs);
 }
 
 }  // namespace
 
 int batch_command(const Arguments& arguments) {
-  const BatchRequest request = parse_batch(arguments);
-  stop_on_signals();
-  const int status = match_listed(request);
+  const int status = match_listed(parse_batch(arguments));
   if (const int signal = stop_signal(); signal != 0) ::raise(signal);
   return status;
 }

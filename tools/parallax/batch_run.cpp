@@ -48,10 +48,11 @@ class MemoryShare {
   explicit MemoryShare(std::size_t limit) : limit_(limit) {}
   std::size_t limit() const { return limit_; }
 
+  // `bytes`: at most the limit.
   void enter(std::size_t bytes) {
     std::unique_lock lock(mutex_);
     const std::uint64_t turn = last_++;
-    changed_.wait(lock, [&] { return turn == first_ && (used_ == 0 || used_ + bytes <= limit_); });
+    changed_.wait(lock, [&] { return turn == first_ && used_ + bytes <= limit_; });
     ++first_;
     used_ += bytes;
     changed_.notify_all();
@@ -91,7 +92,7 @@ std::string duration_text(double seconds) {
   return whole < 7200 ? std::to_string(whole / 60) + " min" : std::to_string(whole / 3600) + " h";
 }
 
-constexpr const char* alone = "raise it, or match this pair alone, by 'parallax match', in tiles";
+constexpr const char* alone = "raise --max-memory, or match this pair alone, by 'parallax match', in tiles";
 
 std::array<std::string, 6> files_of(const MatchRequest& one) {
   return {one.left, one.right, one.left_mask, one.right_mask, one.calibration, one.truth};
@@ -311,8 +312,10 @@ bool Batch::reuse(const OutputPaths& paths, const std::string& inputs, Outcome& 
     hashes.push_back(file_hash(path));
   }
   if (row["result"] != join(hashes, "+")) return false;
+  const ResultsRow number = outcome.row["number"];
   outcome.status = PairStatus::reused;
   outcome.row.update(row);
+  outcome.row["number"] = number;
   return true;
 }
 
@@ -359,7 +362,7 @@ void Batch::read(const MatchRequest& one, Work& work, ResultsRow& row) {
   if (bytes > share_.limit())
     throw Error(ErrorCategory::memory, "its pictures and results need " + memory_text(bytes) + ", and " +
                                            memory_text(share_.limit()) +
-                                           ", a quarter of --max-memory, are for these: " + alone);
+                                           " of the limit are for these: " + alone);
   work.admission.emplace(share_, bytes);
   const auto begin = Clock::now();
   work.plan.emplace(one);
