@@ -312,7 +312,14 @@ void check_request(const MatchRequest& request, const std::string& command) {
   check_truth(request, command);
   check_paths(request);
   request.parameters.validate();
-  Device::parse(request.device);
+}
+
+void settle_devices(MatchRequest& request, const std::string& command) {
+  // Other commands use one.
+  if (command != "match") return static_cast<void>(Device::parse(request.device));
+  request.devices = parse_devices(request.device);
+  for (Device& device : request.devices) device.threads = request.threads;
+  request.device = request.devices.front().text();
 }
 
 }  // namespace
@@ -362,11 +369,14 @@ MatchRequest parse_match(const Arguments& given, const std::string& command,
   else
     add_match_options(options, request, command);
   if (add_more) add_more(options);
-  options.footer((command == "match"
-                      ? "--disparities auto searches the range that 'parallax check' recommends; for a "
-                        "sequence, that of the first frame in which it is found. "
-                      : "") +
-                 footer_of(command, request.method));
+  options.footer(
+      (command == "match"
+           ? "--disparities auto searches the range that 'parallax check' recommends; for a "
+             "sequence, that of the first frame in which it is found. --device takes several, such "
+             "as cuda:0,cuda:2 or cuda:all: frames and tiles go to whichever is free, and a single "
+             "pair that is not cut into tiles to the first. "
+           : "") +
+      footer_of(command, request.method));
   request.range_given = fixes_range(request.parameters);
   options.read(arguments);
   settle_method_options(options, request.parameters);
@@ -380,6 +390,7 @@ MatchRequest parse_match(const Arguments& given, const std::string& command,
   check_automatic_range(options, request, command);
   check_rig(options, request);
   check_request(request, command);
+  settle_devices(request, command);
   return request;
 }
 

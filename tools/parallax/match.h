@@ -41,7 +41,8 @@ struct MatchRequest {
   double frames_per_second = 0;  // for the video; 0 = as the input
   std::string method = default_method;
   std::string preset = "default";
-  std::string device = "auto";
+  std::string device = "auto";  // the first one where there are several
+  std::vector<Device> devices;  // of 'parallax match': frames and tiles go to whichever is free
   int threads = 0;
   std::size_t max_memory = 0;
   int repeat = 1;

@@ -143,9 +143,13 @@ MatchResult MatchPlan::make_result() const {
 }
 
 void MatchPlan::run(const PicturePair& pictures, MatchResult& result) {
+  matcher_->run(pair(pictures), map(result));
+}
+
+DisparityMap MatchPlan::map(MatchResult& result) const {
   DisparityMap map{result.disparity.view(), result.status.view()};
   if (!request_.confidence.empty()) map.confidence = result.confidence.view();
-  matcher_->run(pair(pictures), map);
+  return map;
 }
 
 StereoPair MatchPlan::pair(const PicturePair& pictures) const {

@@ -44,6 +44,7 @@ class MatchPlan {
 
   MatchResult make_result() const;
   void run(const PicturePair& pictures, MatchResult& result);
+  DisparityMap map(MatchResult& result) const;
 
   // The pictures, with the masks that the request or its rig gives.
   StereoPair pair(const PicturePair& pictures) const;
