@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tools/parallax/command_files.h"
 #include "tools/parallax/file_errors.h"
 #include "tools/parallax/memory.h"
 #include "tools/parallax/output_files.h"
@@ -166,7 +167,10 @@ void tell(const PairJob& job, const TileReport& report) {
 int match_by_tiles(const MatchRequest& request) {
   const std::string obstacle = obstacle_to_tiles(request);
   if (!obstacle.empty()) throw UsageError("a match in tiles: " + obstacle);
-  const PairRequest settled = settle_request(request, false, true);
+  MatchRequest named = request;
+  // The target of a link is replaced, not the link; the tiles lie beside it.
+  named.output = behind_links(request.output);
+  const PairRequest settled = settle_request(named, false, true);
   check_in_tiles(settled);
   // Errors are found now rather than at the end.
   check_output(request.image);

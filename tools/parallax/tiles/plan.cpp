@@ -116,15 +116,13 @@ void check_no_input_inside(const MatchRequest& match, const std::string& folder)
       throw UsageError(path + " is in the folder of the tiles: move it, or give another -o");
 }
 
-// The target of a link is replaced, not the link.
-std::string settled_output(const std::string& path) {
-  if (names_folder(path))
-    throw UsageError(path + " is a directory: give a file name, as for any single pair");
+void check_is_file(const std::string& output) {
+  if (names_folder(output))
+    throw UsageError(output + " is a directory: give a file name, as for any single pair");
   std::error_code missing;
-  const fs::path target = fs::canonical(path, missing);
-  if (missing) return behind_links(path);
-  if (!fs::is_regular_file(target)) throw UsageError(path + " is not a regular file: give -o another name");
-  return target.string();
+  const fs::file_status there = fs::status(output, missing);
+  if (fs::exists(there) && !fs::is_regular_file(there))
+    throw UsageError(output + " is not a regular file: give -o another name");
 }
 
 // Whether two tiles at once may be faster than one: one is matched while the other is read or written, which
@@ -258,7 +256,8 @@ PairRequest settle_request(const MatchRequest& request, bool with_hash, bool dec
   for (std::string* path :
        {&match.left, &match.right, &match.left_mask, &match.right_mask, &match.calibration, &match.truth})
     *path = absolute(*path);
-  match.output = settled_output(request.output);
+  check_is_file(match.output);
+  match.output = absolute(match.output);
   settled.inputs = examine_inputs(match, decode);
   settle_range(match, settled.inputs.format.size);
   for (const auto& [path, file] : {std::pair{&match.left, &settled.left},
@@ -360,96 +359,123 @@ class JobMaker {
   std::map<std::tuple<int, int, Depth, int, int, std::size_t, std::size_t, bool, bool>, std::size_t> cuts_;
 };
 
-// The requests of all pairs of a list, or of two folders or patterns.
-std::vector<MatchRequest> list_requests(const MatchRequest& request) {
-  const std::vector<ListedPair> pairs =
-      request.list.empty() ? list_pairs(request.left, request.right) : list_pairs(request.list, "");
-  if (request.list.empty() && pairs.size() == 1 && pairs.front().left == request.left) return {request};
-  const OutputPattern output("-o", request.output, ".pfm");
-  if (output.empty()) throw UsageError("give -o: a folder, or a pattern such as maps/{name}.pfm");
-  check_disparity_path(output.text());
-  CommandFiles files;
-  check_names(pairs, {output}, files);
-  files.writes(request.plan);
-  std::vector<MatchRequest> requests;
-  for (const ListedPair& pair : pairs) {
-    MatchRequest one = request;
-    one.left = pair.left;
-    one.right = pair.right;
-    one.output = output.of(pair);
-    if (!pair.calibration.empty()) one.calibration = pair.calibration;
-    if (!pair.left_mask.empty()) one.left_mask = pair.left_mask;
-    if (!pair.right_mask.empty()) one.right_mask = pair.right_mask;
-    if (pair.min_disparity) one.parameters.min_disparity() = *pair.min_disparity;
-    if (pair.disparities) one.parameters.disparities() = *pair.disparities;
-    if (pair.min_disparity || pair.disparities) one.parameters.validate();
-    one.range_given = one.range_given || pair.disparities.has_value();
-    requests.push_back(std::move(one));
-  }
-  return requests;
+MatchRequest request_of(const MatchRequest& common, const ListedPair& pair, const std::string& output) {
+  MatchRequest request = common;
+  request.left = pair.left;
+  request.right = pair.right;
+  request.output = output;
+  if (!pair.calibration.empty()) request.calibration = pair.calibration;
+  if (!pair.left_mask.empty()) request.left_mask = pair.left_mask;
+  if (!pair.right_mask.empty()) request.right_mask = pair.right_mask;
+  if (pair.min_disparity) request.parameters.min_disparity() = *pair.min_disparity;
+  if (pair.disparities) request.parameters.disparities() = *pair.disparities;
+  request.parameters.validate();
+  request.range_given = request.range_given || pair.disparities.has_value();
+  return request;
 }
 
-// Looks at the pictures of many pairs at once.
-class Survey {
+// Plans many pairs, looking at the pictures of several at once.
+class ListPlanner {
  public:
-  Survey(const MatchRequest& request, const std::vector<MatchRequest>& requests)
-      : request_(request), requests_(requests), settled_(requests.size()), failures_(requests.size()) {}
+  ListPlanner(const MatchRequest& request, std::vector<ListedPair> pairs, const std::string& folder)
+      : request_(request),
+        pairs_(std::move(pairs)),
+        output_("-o", request.output, ".pfm"),
+        folder_(folder),
+        maker_(request, fs::path(folder).filename().string()),
+        items_(pipeline_slots()) {
+    if (output_.empty()) throw UsageError("give -o: a folder, or a pattern such as maps/{name}.pfm");
+    check_disparity_path(output_.text());
+    CommandFiles files;
+    check_names(pairs_, {output_}, files);
+    files.writes(request.plan);
+  }
 
-  // The pairs that can be matched. \throws Error when some cannot, unless they are to be skipped
-  std::vector<PairRequest> run() {
-    std::vector<std::size_t> pairs(pipeline_slots());
-    std::size_t taken = 0, looked = 0;
-    run_pipeline(pairs.size(),
+  // \throws Error when some pairs cannot be matched, unless they are to be skipped
+  const Job& run() {
+    std::size_t taken = 0;
+    run_pipeline(items_.size(),
                  [&](std::size_t slot) {
-                   pairs[slot] = taken;
-                   return taken++ < requests_.size();
+                   items_[slot].number = taken;
+                   return taken++ < pairs_.size();
                  },
-                 {{false, [&](std::size_t slot) { look(pairs[slot]); }},
-                  {true, [&](std::size_t) {
-                     if (++looked % 100 == 0)
-                       show_progress("looking at pair " + std::to_string(looked),
-                                     static_cast<double>(looked) / static_cast<double>(requests_.size()));
-                   }}});
+                 {{false, [&](std::size_t slot) { look(items_[slot]); }},
+                  {true, [&](std::size_t slot) { add(items_[slot]); }}});
     show_progress("");
-    return result();
+    if (failures_ > most_named) complain("and " + std::to_string(failures_ - most_named) + " more");
+    if (maker_.job().pairs.empty() || (failures_ > 0 && !request_.skip))
+      throw Error(ErrorCategory::file,
+                  std::to_string(failures_) + " of " + std::to_string(pairs_.size()) +
+                      " pairs cannot be matched: mend them, or leave them out with --skip",
+                  all_may_pass_);
+    return maker_.job();
   }
 
  private:
-  void look(std::size_t number) {
+  struct Item {
+    std::size_t number = 0;
+    std::optional<PairRequest> settled;
+    std::optional<CommandFailure> failure;
+  };
+  static constexpr std::size_t most_named = 20;
+
+  void look(Item& item) const {
+    item.settled.reset();
+    item.failure.reset();
+    const ListedPair& pair = pairs_[item.number];
     try {
-      settled_[number] = settle_request(requests_[number], !request_.no_hash, false);
+      item.settled = settle_request(request_of(request_, pair, output_.of(pair)), !request_.no_hash, false);
+      check_no_input_inside(item.settled->match, folder_);
     } catch (...) {
-      failures_[number] = current_failure();
+      item.failure = current_failure();
     }
   }
 
-  std::vector<PairRequest> result() {
-    constexpr std::size_t most_named = 20;
-    std::vector<PairRequest> pairs;
-    std::size_t failed = 0;
-    bool may_pass = true;
-    for (std::size_t i = 0; i < requests_.size(); ++i) {
-      if (settled_[i]) {
-        pairs.push_back(std::move(*settled_[i]));
-        continue;
-      }
-      may_pass = may_pass && failures_[i]->status == failed_for_now;
-      if (++failed <= most_named) complain("pair " + std::to_string(i) + ": " + failures_[i]->message);
+  void add(Item& item) {
+    try {
+      if (!item.failure) maker_.add(*item.settled, cut_pair);
+    } catch (...) {
+      item.failure = current_failure();
     }
-    if (failed > most_named) complain("and " + std::to_string(failed - most_named) + " more");
-    if (pairs.empty() || (failed > 0 && !request_.skip))
-      throw Error(ErrorCategory::file,
-                  std::to_string(failed) + " of " + std::to_string(requests_.size()) +
-                      " pairs cannot be matched: mend them, or leave them out with --skip",
-                  may_pass);
-    return pairs;
+    if (item.failure) fail(item);
+    const std::size_t looked = item.number + 1;
+    if (looked % 100 == 0)
+      show_progress("pair " + std::to_string(looked) + " of " + std::to_string(pairs_.size()),
+                    static_cast<double>(looked) / static_cast<double>(pairs_.size()));
+  }
+
+  void fail(const Item& item) {
+    all_may_pass_ = all_may_pass_ && item.failure->status == failed_for_now;
+    if (++failures_ > most_named) return;
+    show_progress("");
+    complain(name_of(pairs_[item.number]) + ": " + item.failure->message);
   }
 
   const MatchRequest& request_;
-  const std::vector<MatchRequest>& requests_;
-  std::vector<std::optional<PairRequest>> settled_;
-  std::vector<std::optional<CommandFailure>> failures_;
+  std::vector<ListedPair> pairs_;
+  OutputPattern output_;
+  std::string folder_;
+  JobMaker maker_;
+  std::vector<Item> items_;
+  std::size_t failures_ = 0;
+  bool all_may_pass_ = true;
 };
+
+Job plan_one(const MatchRequest& request, const std::string& folder) {
+  const PairRequest pair = settle_request(request, !request.no_hash, true);
+  check_no_input_inside(pair.match, folder);
+  JobMaker maker(request, fs::path(folder).filename().string());
+  maker.add(pair, cut_pair);
+  return maker.job();
+}
+
+Job plan_job(const MatchRequest& request) {
+  const std::string folder = request.plan + ".tiles";
+  std::vector<ListedPair> pairs =
+      request.list.empty() ? list_pairs(request.left, request.right) : list_pairs(request.list, "");
+  const bool one = request.list.empty() && pairs.size() == 1 && pairs.front().left == request.left;
+  return one ? plan_one(request, folder) : ListPlanner(request, std::move(pairs), folder).run();
+}
 
 }  // namespace
 
@@ -472,18 +498,8 @@ int plan_command(const Arguments& arguments) {
     throw UsageError("--video and --json are for 'parallax match': leave them out");
   const std::string obstacle = obstacle_to_jobs(request);
   if (!obstacle.empty()) throw UsageError("a plan: " + obstacle);
-  const std::vector<MatchRequest> requests = list_requests(request);
-  const std::string folder = request.plan + ".tiles";
   check_output(request.plan);
-  const std::vector<PairRequest> pairs =
-      requests.size() == 1 ? std::vector{settle_request(requests.front(), !request.no_hash, true)}
-                           : Survey(request, requests).run();
-  JobMaker maker(request, fs::path(folder).filename().string());
-  for (const PairRequest& pair : pairs) {
-    check_no_input_inside(pair.match, folder);
-    maker.add(pair, cut_pair);
-  }
-  const Job& job = maker.job();
+  const Job job = plan_job(request);
   write_job(job, request.plan);
   std::cerr << job.pairs.size() << (job.pairs.size() == 1 ? " pair in " : " pairs in ") << job.tiles()
             << (job.tiles() == 1 ? " tile, " : " tiles, ") << memory_text(job.process_bytes())
