@@ -46,6 +46,7 @@ int bench_command(const Arguments& arguments);
 int tune_command(const Arguments& arguments);
 int synth_command(const Arguments& arguments);
 int plan_command(const Arguments& arguments);
+int status_command(const Arguments& arguments);
 int merge_command(const Arguments& arguments);
 int rig_command(const Arguments& arguments);
 int rectify_command(const Arguments& arguments);

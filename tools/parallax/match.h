@@ -59,7 +59,11 @@ struct MatchRequest {
   int padding = default_tile_padding;
   Size largest_tile;  // 0×0 = what memory allows
   bool resume = false;
-  std::string plan;  // for 'parallax plan': the output
+  // For 'parallax plan'.
+  std::string plan;      // the output
+  std::string list;      // of many pairs, in place of left and right
+  bool no_hash = false;  // of pictures
+  bool skip = false;     // pairs that cannot be matched
 };
 
 // --rig, --alpha and --zoom.
