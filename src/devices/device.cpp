@@ -48,17 +48,14 @@ void add_once(const Device& device, std::vector<Device>& devices) {
   if (std::none_of(devices.begin(), devices.end(), same)) devices.push_back(device);
 }
 
-void add_gpus(std::vector<Device>& devices) {
-  bool found = false;
+std::vector<Device> all_gpus() {
+  std::vector<Device> gpus;
 #ifdef PARALLAX_HAS_CUDA
-  for (const DeviceDescription& gpu : describe_gpus()) {
-    add_once(Device::parse(gpu.device), devices);
-    found = true;
-  }
+  for (const DeviceDescription& gpu : describe_gpus()) gpus.push_back(Device::parse(gpu.device));
 #endif
-  if (!found)
-    throw Error(ErrorCategory::device,
-                "no GPU for cuda:all: 'parallax devices' says why; choose device cpu or auto");
+  if (gpus.empty())
+    throw Error(ErrorCategory::device, "cuda:all finds no GPU on this machine: choose device cpu or auto");
+  return gpus;
 }
 
 }  // namespace
@@ -97,7 +94,7 @@ std::vector<Device> parse_devices(std::string_view text) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view name = text.substr(begin, end - begin);
     if (name == "cuda:all")
-      add_gpus(devices);
+      for (const Device& gpu : all_gpus()) add_once(gpu, devices);
     else
       add_once(Device::parse(name), devices);
     begin = end + 1;

@@ -57,12 +57,12 @@ std::unique_ptr<KeptPlans::Kept> KeptPlans::make(const Problem& problem, int thr
   PlanLimits limits = limits_;
   // Where the others take everything, 1 byte is too little, too.
   if (limits.max_memory_bytes != 0) limits.max_memory_bytes -= std::min(limits.max_memory_bytes - 1, held());
-  auto kept = std::make_unique<Kept>(
-      problem, allocate_tuned_plan(problem.settings->parameters, device, problem.format, limits,
-                                   [&](std::unique_ptr<Plan> plan) {
-                                     if (sleeps) plan->sleep_while_waiting();
-                                     return plan;
-                                   }));
+  const auto around = [&](std::unique_ptr<Plan> plan) {
+    if (sleeps) plan->sleep_while_waiting();
+    return plan;
+  };
+  auto kept = std::make_unique<Kept>(Kept{
+      problem, allocate_tuned_plan(problem.settings->parameters, device, problem.format, limits, around)});
   {
     const std::lock_guard lock(mutex_);
     ++in_use_;

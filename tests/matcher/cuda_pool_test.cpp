@@ -187,7 +187,7 @@ TEST_F(CudaPoolTest, AllGpusAreParsed) {
   EXPECT_EQ(names, (std::vector<std::string>{"cuda:1", "cuda:0", "cuda:2", "cpu"}));
   emulated()->set_device_count(0);
   expect_error(error_of([&] { parse_devices("cpu,cuda:all"); }), ErrorCategory::device,
-               {"no GPU for cuda:all"});
+               {"cuda:all finds no GPU"});
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ class MatcherPoolTest : public testing::Test {
   void submit(MatcherPool& pool, std::vector<Job>& jobs) const {
     for (Job& job : jobs) job.number = pool.submit(job.pair(), job.result.map());
   }
-  const ScriptedParameters parameters_;
+  const ScriptedParameters parameters_{};
 };
 
 std::vector<Job> make_jobs(int count, Size size = small) {

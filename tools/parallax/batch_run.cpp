@@ -377,7 +377,7 @@ void Batch::read(const MatchRequest& one, Work& work, ResultsRow& row) {
 }
 
 void Batch::match(Work& work, ResultsRow& row) {
-  const std::uint64_t number = pool_.submit(work.plan->pair(work.pictures), work.plan->map_of(work.result),
+  const std::uint64_t number = pool_.submit(work.plan->pair(work.pictures), work.plan->map(work.result),
                                             work.plan->request().parameters);
   const MatchedPair matched = pool_.wait(number);
   double milliseconds = 0;

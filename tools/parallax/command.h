@@ -25,9 +25,6 @@ inline constexpr int failed = 1;  // and would fail again
 inline constexpr int wrong_use = 2;
 inline constexpr int failed_for_now = 75;  // EX_TEMPFAIL: for a reason that may pass, such as a full disk
 
-// Each once. \throws Error (argument)
-std::vector<Device> parse_devices(const std::vector<std::string>& names);
-
 struct CommandFailure {
   std::string message;  // one line
   int status;
@@ -50,6 +47,7 @@ int bench_command(const Arguments& arguments);
 int tune_command(const Arguments& arguments);
 int synth_command(const Arguments& arguments);
 int plan_command(const Arguments& arguments);
+int status_command(const Arguments& arguments);
 int merge_command(const Arguments& arguments);
 int rig_command(const Arguments& arguments);
 int rectify_command(const Arguments& arguments);

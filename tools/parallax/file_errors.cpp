@@ -50,6 +50,13 @@ void OutputFolders::make(const std::string& folder) {
   if (error) fail_file("make folder", folder, error.value());
 }
 
+void make_folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) fail_file("make folder", folder.string(), error.value());
+}
+
 void remove_file(const std::string& path) {
   std::error_code error;
   std::filesystem::remove(path, error);

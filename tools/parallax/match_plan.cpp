@@ -146,14 +146,14 @@ MatchResult MatchPlan::make_result() const {
           Plane<float>(request_.confidence.empty() ? Size{} : size)};
 }
 
-DisparityMap MatchPlan::map_of(MatchResult& result) const {
+void MatchPlan::run(const PicturePair& pictures, MatchResult& result) {
+  matcher_->run(pair(pictures), map(result));
+}
+
+DisparityMap MatchPlan::map(MatchResult& result) const {
   DisparityMap map{result.disparity.view(), result.status.view()};
   if (!request_.confidence.empty()) map.confidence = result.confidence.view();
   return map;
-}
-
-void MatchPlan::run(const PicturePair& pictures, MatchResult& result) {
-  matcher_->run(pair(pictures), map_of(result));
 }
 
 StereoPair MatchPlan::pair(const PicturePair& pictures) const {

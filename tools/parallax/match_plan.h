@@ -46,8 +46,7 @@ class MatchPlan {
 
   MatchResult make_result() const;
   void run(const PicturePair& pictures, MatchResult& result);
-  // The parts of a result that a matcher fills.
-  DisparityMap map_of(MatchResult& result) const;
+  DisparityMap map(MatchResult& result) const;
 
   // The pictures, with the masks that the request or its rig gives.
   StereoPair pair(const PicturePair& pictures) const;
