@@ -7,6 +7,7 @@
 #                                         that the other machine lacks, and in .pairs the pairs (DATA has papers/)
 #   scripts/gpu-check.sh [test|tables]    on the machine with the GPU, with both folders copied into the project
 #   scripts/gpu-check.sh papers FOLDER    there: writes the tables and plots of docs/papers.md to FOLDER
+#   scripts/gpu-check.sh pool [DEVICES]   there: prints the table of several devices of docs/batch.md; needs no .pairs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,10 +27,12 @@ collect() {
 }
 
 build() {
+  local targets=(test_cuda test_devices test_cuda_allocation test_opencl benchmark_cuda parallax-papers)
+  if [ $# -gt 0 ]; then targets=("$@"); fi
   export LD_LIBRARY_PATH=$PWD/.sysroot/usr/lib/x86_64-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   cmake -S . -B build/gpu -G Ninja -DCMAKE_BUILD_TYPE=Release -DPARALLAX_DEVELOPER_MODE=ON -DPARALLAX_TOOLS=OFF \
     -DCMAKE_PREFIX_PATH="$PWD/.sysroot/usr;$PWD/.sysroot/usr/lib/x86_64-linux-gnu" >/dev/null
-  cmake --build build/gpu --target test_cuda test_devices test_cuda_allocation test_opencl benchmark_cuda parallax-papers
+  cmake --build build/gpu --target "${targets[@]}"
 }
 
 # Runs the cases of a test program in one process per core, because they compile kernels.
@@ -126,6 +129,10 @@ case ${1:-all} in
   papers)
     build
     papers "${2:-papers}"
+    ;;
+  pool)
+    build benchmark_pool
+    build/gpu/benchmarks/benchmark_pool "${2:-cuda:all}"
     ;;
   all)
     build

@@ -53,7 +53,7 @@ int papers_command(const Arguments& arguments) {
   if (!data.empty() && !fs::is_directory(data))
     throw Error(ErrorCategory::file, "no folder " + data + ": give --data");
   check_outputs(request, data);
-  request.run.devices = devices.empty() ? devices_of_this_machine() : parse_devices(devices);
+  request.run.devices = devices.empty() ? devices_of_this_machine() : parse_devices(join(devices, ","));
   request.run.progress = [](const std::string& what) { show_progress(what); };
   run_papers(request, PapersData(data), std::cout);
   return done;

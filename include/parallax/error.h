@@ -24,13 +24,20 @@ enum class ErrorCategory {
 class Error : public std::runtime_error {
  public:
   /// Escapes the control characters of the message.
-  Error(ErrorCategory category, const std::string& message);
+  Error(ErrorCategory category, const std::string& message, bool may_pass = false);
   /// Tells callers how to react.
   ErrorCategory category() const noexcept { return category_; }
+  /// Whether the same call may succeed later or elsewhere, as after a full disk or a GPU that failed. It would not
+  /// after a file that is damaged, or with a method that the device does not run.
+  bool may_pass() const noexcept { return may_pass_; }
 
  private:
   ErrorCategory category_;
+  bool may_pass_;
 };
+
+/// Whether an error of the system, an errno, may pass: a full disk, an I/O error, no memory, a lost connection.
+bool may_pass(int system_error) noexcept;
 
 }  // namespace parallax
 #pragma GCC visibility pop

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "parallax/matcher.h"
@@ -16,16 +15,10 @@
 #pragma GCC visibility push(default)
 namespace parallax {
 
-/// Parses one device or several, separated by commas: "cuda:0,cuda:2", "cuda:all" for every NVIDIA GPU of this machine,
-/// "cuda:all,cpu". A device that is named twice counts once.
-/// \throws Error (argument) for a text that Device::parse() does not accept either, (device) for "cuda:all" on a machine
-/// without a GPU.
-std::vector<Device> parse_devices(std::string_view text);
-
 /// How a MatcherPool uses its devices.
 struct PoolLimits {
-  /// Most memory that the matchers of one device may take, host and GPU together, in bytes; 0 = whole_memory() on the
-  /// host, and what is free on a GPU.
+  /// Most memory that the matchers of one device may take, host and GPU together, in bytes. 0 = for each matcher as
+  /// PlanLimits::max_memory_bytes, and those that are only kept for later are dropped beyond half of whole_memory().
   std::size_t max_memory_bytes = 0;
   /// Pairs that are matched at once on each GPU, 0…64; 0 = as many as pay for images of their size. Other devices match
   /// one pair at a time.
@@ -39,16 +32,16 @@ struct PoolLimits {
 
 /// A pair that a MatcherPool matched.
 struct MatchedPair {
-  std::uint64_t number = 0;            ///< as submit() returned it
-  Device device;                       ///< where it was matched
-  std::vector<StageTime> stage_times;  ///< as Matcher::stage_times()
+  std::uint64_t number = 0;                 ///< as submit() returned it
+  Device device = {};                       ///< where it was matched
+  std::vector<StageTime> stage_times = {};  ///< as Matcher::stage_times()
 };
 
 /// A pair that a MatcherPool could not match. The message begins with the number of the pair.
 class PairError : public Error {
  public:
   /// An error of the pair `number`.
-  PairError(std::uint64_t number, ErrorCategory category, const std::string& reason);
+  PairError(std::uint64_t number, ErrorCategory category, const std::string& reason, bool may_pass = false);
   /// The pair, as submit() returned it.
   std::uint64_t number() const noexcept { return number_; }
   /// The message without the number of the pair.
@@ -76,7 +69,7 @@ struct LostDevice {
 /// A device that fails is used no more: its pairs go to the others. All functions may be called from any thread.
 class MatcherPool {
  public:
-  /// Makes no plan yet: the first pair of each size does.
+  /// Makes no plan yet: the first pair of each size does. A device that is listed twice matches as if it were two.
   /// \throws Error (argument) for parameters or limits out of range, or without a device; (device) when a device is
   /// missing or does not run this algorithm.
   MatcherPool(const MatcherParameters& parameters, const std::vector<Device>& devices,
@@ -102,10 +95,10 @@ class MatcherPool {
   /// \throws PairError when it could not be matched.
   std::optional<MatchedPair> wait_any();
 
-  /// The devices that stopped working, each once.
+  /// The devices that stopped working, each once. When all did, every pair that is left fails with the last one's error.
   std::vector<LostDevice> lost_devices() const;
-  /// Pairs that may be matched at once, for the size of the last pair that was submitted.
-  int matchers() const;
+  /// Pairs of this format that may be matched at once, on all devices that work.
+  int matchers(const ImageFormat& format) const;
 
  private:
   class State;

@@ -21,6 +21,7 @@
 #include "parallax/image.h"
 #include "parallax/margins.h"
 #include "parallax/matcher.h"
+#include "parallax/matcher_pool.h"
 #include "parallax/parameters.h"
 #include "parallax/partition.h"
 #include "parallax/rectified_matcher.h"

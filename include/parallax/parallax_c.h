@@ -279,6 +279,76 @@ PARALLAX_API parallax_code parallax_matcher_stages(parallax_matcher* matcher, co
 PARALLAX_API parallax_code parallax_matcher_energy(parallax_matcher* matcher, const parallax_pair* pair,
                                                    const parallax_image* disparity, double* energy);
 
+/* Pools: many pairs on several devices, or several pairs at once on one GPU. See parallax/matcher_pool.h. */
+
+/** Matches pairs of any size, each on whichever of its devices is free. All functions may be called from several threads
+    at once. */
+typedef struct parallax_pool parallax_pool;
+
+/** How a pool uses its devices. */
+typedef struct parallax_pool_limits {
+  size_t struct_size;       /**< size of this struct for the caller */
+  int32_t matchers_per_gpu; /**< pairs matched at once on each GPU, 0 to 64; 0 = as many as pay */
+  int32_t waiting; /**< pairs that may wait, 0 to 1,000,000; 0 = twice as many as are matched at once */
+} parallax_pool_limits;
+
+/** Initial value of parallax_pool_limits: the defaults, which a null pointer also means. */
+#define PARALLAX_POOL_LIMITS_INIT \
+  { sizeof(parallax_pool_limits), 0, 0 }
+
+/** Creates a pool with the method, parameters, threads and tunables that `matcher` has now, and its memory limit, for each
+    device; a plan of `matcher` is not needed. `devices`: devices separated by commas; "cuda:all" stands for every GPU;
+    NULL = that of `matcher`. The caller holds one reference to the pool. */
+PARALLAX_API parallax_code parallax_pool_create(parallax_matcher* matcher, const char* devices,
+                                                const parallax_pool_limits* limits, parallax_pool** pool);
+/** Adds a reference. */
+PARALLAX_API parallax_code parallax_pool_retain(parallax_pool* pool);
+/** Removes a reference; with the last one, the pool waits for the pairs that are being matched, drops those that wait,
+    and is destroyed. NULL is allowed. */
+PARALLAX_API void parallax_pool_release(parallax_pool* pool);
+
+/** Takes a pair, and gives its number, counted from 0. Waits while too many pairs wait. What `pair` and `map` point to must
+    stay alive until the pair has been waited for; the structs themselves need not. `matcher`: the method and parameters
+    of this pair; NULL = the pool's. */
+PARALLAX_API parallax_code parallax_pool_submit(parallax_pool* pool, const parallax_pair* pair,
+                                                const parallax_map* map, parallax_matcher* matcher,
+                                                uint64_t* number);
+
+/** A pair that was waited for. Text and stages are valid until this thread waits for another pair, or ends. */
+typedef struct parallax_matched {
+  size_t struct_size;           /**< size of this struct for the caller */
+  uint64_t number;              /**< as parallax_pool_submit() gave it */
+  const char* device;           /**< where it was matched: "cuda:0" */
+  const parallax_stage* stages; /**< the stages of its match */
+  size_t stage_count;           /**< number of `stages` */
+} parallax_matched;
+
+/** Initial value of parallax_matched: sets `struct_size`; all else is 0. */
+#define PARALLAX_MATCHED_INIT \
+  { sizeof(parallax_matched), 0, NULL, NULL, 0 }
+
+/** Waits for a pair, once for each. Fails with the error of the pair, whose message begins with its number. `matched` may be
+    NULL. */
+PARALLAX_API parallax_code parallax_pool_wait(parallax_pool* pool, uint64_t number,
+                                              parallax_matched* matched);
+/** Waits for any pair. `found` receives 1, or 0 when there is none left to wait for. If the pair could not be matched, fails
+    with its error, after `found` and `number` received 1 and the pair. `matched` may be NULL. */
+PARALLAX_API parallax_code parallax_pool_wait_any(parallax_pool* pool, int32_t* found, uint64_t* number,
+                                                  parallax_matched* matched);
+
+/** A device that stopped working. Its pairs went to the others. */
+typedef struct parallax_lost_device {
+  const char* device; /**< "cuda:1" */
+  const char* reason; /**< one line */
+} parallax_lost_device;
+
+/** Lists the devices that stopped working, valid until this thread calls this function again, or ends. */
+PARALLAX_API parallax_code parallax_pool_lost_devices(parallax_pool* pool,
+                                                      const parallax_lost_device** devices, size_t* count);
+/** Returns how many pairs of this size and type (8 or 16 bits) may be matched at once. */
+PARALLAX_API parallax_code parallax_pool_matchers(parallax_pool* pool, int32_t width, int32_t height,
+                                                  parallax_type type, int32_t* count);
+
 /* Using disparity maps. */
 
 /** Errors over the pixels whose truth is known. See parallax/evaluate.h. */

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "parallax/margins.h"
-#include "parallax/matcher.h"
+#include "parallax/matcher_pool.h"
 
 #pragma GCC visibility push(default)
 namespace parallax {
@@ -134,6 +134,11 @@ using TileProgress = std::function<void(std::size_t done, std::size_t total)>;
 /// \throws Error as TileMatcher and stitch() do, and (argument) for a pair or a map of another size.
 void match_in_tiles(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map,
                     const TileProgress& progress = nullptr);
+/// The same on several devices, each tile on whichever is free, as a MatcherPool does, in place of the plan's device. On
+/// each, a tile may take the memory of the plan.
+/// \throws Error as the first one and as the constructor of MatcherPool do
+void match_in_tiles(const TilePlan& plan, const std::vector<Device>& devices, const StereoPair& pair,
+                    const DisparityMap& map, const TileProgress& progress = nullptr);
 
 }  // namespace parallax
 #pragma GCC visibility pop

@@ -38,6 +38,7 @@ from ._maps import (
     write_points,
 )
 from ._matcher import STATUS, Matcher, Result, match
+from ._pool import MatcherPool
 from ._rig import Camera, Rectification, RectifiedMatcher, Rectifier, Rig, rectify
 from ._view import Viewer
 
@@ -54,6 +55,7 @@ __all__ = [
     "FileError",
     "InternalError",
     "Matcher",
+    "MatcherPool",
     "Metrics",
     "OutOfMemoryError",
     "PairReport",

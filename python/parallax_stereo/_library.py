@@ -17,6 +17,9 @@ UINT8, UINT16, FLOAT32 = 8, 16, 32
 class Error(Exception):
     """An error of Parallax: one line that says what failed and what to do."""
 
+    #: The number of the pair that a MatcherPool could not match.
+    pair: Optional[int] = None
+
 
 class ArgumentError(Error, ValueError):
     """A parameter, size or image cannot be used."""
@@ -131,6 +134,18 @@ class DeviceInfo(ctypes.Structure):
 
 class Stage(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("milliseconds", ctypes.c_double)]
+
+
+class PoolLimits(_Sized):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("matchers_per_gpu", ctypes.c_int32),
+        ("waiting", ctypes.c_int32),
+    ]
+
+
+class LostDevice(ctypes.Structure):
+    _fields_ = [("device", ctypes.c_char_p), ("reason", ctypes.c_char_p)]
 
 
 class MetricsValues(_Sized):
@@ -268,6 +283,12 @@ _FUNCTIONS: Dict[str, Sequence[Any]] = {
     ],
     "parallax_matcher_stages": [_HANDLE, ctypes.POINTER(ctypes.POINTER(Stage)), _COUNT],
     "parallax_matcher_energy": [_HANDLE, ctypes.POINTER(Pair), _IMAGE, ctypes.POINTER(ctypes.c_double)],
+    "parallax_pool_create": [_HANDLE, _TEXT, ctypes.POINTER(PoolLimits), ctypes.POINTER(_HANDLE)],
+    "parallax_pool_submit": [_HANDLE, ctypes.POINTER(Pair), ctypes.POINTER(Map), _HANDLE, _BYTES],
+    "parallax_pool_wait": [_HANDLE, ctypes.c_uint64, ctypes.c_void_p],
+    "parallax_pool_wait_any": [_HANDLE, ctypes.POINTER(_INT), _BYTES, ctypes.c_void_p],
+    "parallax_pool_lost_devices": [_HANDLE, ctypes.POINTER(ctypes.POINTER(LostDevice)), _COUNT],
+    "parallax_pool_matchers": [_HANDLE, _INT, _INT, ctypes.c_int, ctypes.POINTER(_INT)],
     "parallax_evaluate": [_IMAGE, _IMAGE, _IMAGE, ctypes.POINTER(MetricsValues)],
     "parallax_read_calibration": [_TEXT, _CALIBRATION],
     "parallax_calibration_in_metres": [_CALIBRATION],
@@ -330,7 +351,7 @@ def _load() -> ctypes.CDLL:
 _library = _load()
 _library.parallax_version.restype = _TEXT
 _library.parallax_error_message.restype = _TEXT
-for _kind in ("matcher", "rig", "rectifier", "rectified_matcher", "pair_report"):
+for _kind in ("matcher", "pool", "rig", "rectifier", "rectified_matcher", "pair_report"):
     _release = getattr(_library, f"parallax_{_kind}_release")
     _release.argtypes = [_HANDLE]
     _release.restype = None

@@ -90,6 +90,7 @@ struct Settings {
   PlanLimits limits;
 };
 Settings settings_of(parallax_matcher* matcher);
+MatcherParameters matcher_parameters(parallax_matcher* matcher);
 
 // "auto" looks for GPUs.
 Device parse_device(const std::string& name, int threads);

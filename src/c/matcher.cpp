@@ -123,6 +123,12 @@ Settings settings_of(parallax_matcher* matcher) {
   return {used.parameters, device_of(used), used.limits};
 }
 
+MatcherParameters matcher_parameters(parallax_matcher* matcher) {
+  const parallax_matcher& used = required(matcher, "matcher");
+  const Lock lock(*matcher);
+  return used.parameters;
+}
+
 }  // namespace parallax::c
 
 extern "C" {

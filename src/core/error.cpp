@@ -2,6 +2,7 @@
 #include "parallax/error.h"
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <string_view>
 
@@ -52,7 +53,36 @@ std::string one_line(std::string_view message) {
 
 }  // namespace
 
-Error::Error(ErrorCategory category, const std::string& message)
-    : std::runtime_error(one_line(message)), category_(category) {}
+Error::Error(ErrorCategory category, const std::string& message, bool may_pass)
+    : std::runtime_error(one_line(message)), category_(category), may_pass_(may_pass) {}
+
+bool may_pass(int system_error) noexcept {
+  switch (system_error) {
+    case ENOSPC:
+    case EDQUOT:
+    case EIO:
+    case EREMOTEIO:
+    case ENOMEM:
+    case EAGAIN:
+    case EINTR:
+    case EBUSY:
+    case EMFILE:
+    case ENFILE:
+    case ENOLCK:
+    case ESTALE:
+    case ETIMEDOUT:
+    case ENOTCONN:
+    case ECONNRESET:
+    case ECONNABORTED:
+    case ECONNREFUSED:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ENETDOWN:
+    case ENETUNREACH:
+      return true;
+    default:
+      return false;
+  }
+}
 
 }  // namespace parallax

@@ -29,6 +29,8 @@ class Plan {
   // The same for Matcher::start(): waits for the pair before, and may return while this one is being matched.
   virtual void start(const StereoPair& pair, const DisparityMap& map) { run(pair, map); }
   virtual void wait(int /*most_running*/) {}
+  // From now on a thread that waits for the device sleeps, which wakes it some microseconds later, instead of spinning.
+  virtual void sleep_while_waiting() {}
   // The same for images in the memory of the plan's GPU, on a stream of the caller.
   virtual void enqueue(const StereoPair&, const DisparityMap&, void*) {
     throw Error(ErrorCategory::device,

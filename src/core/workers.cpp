@@ -128,8 +128,10 @@ void Workers::run(int count, Call call, void* context) const {
   } catch (const std::runtime_error& error) {
     if (body_failed) throw;
     // oneTBB throws this when it cannot start a thread.
-    throw Error(ErrorCategory::memory, std::string("the system refused a thread (") + error.what() +
-                                           "): use fewer threads, or raise the limits of memory and threads");
+    throw Error(ErrorCategory::memory,
+                std::string("the system refused a thread (") + error.what() +
+                    "): use fewer threads, or raise the limits of memory and threads",
+                true);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallax/device.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -42,6 +43,21 @@ Device fastest() {
   return {DeviceKind::cpu};
 }
 
+void add_once(const Device& device, std::vector<Device>& devices) {
+  const auto same = [&](const Device& other) { return other.text() == device.text(); };
+  if (std::none_of(devices.begin(), devices.end(), same)) devices.push_back(device);
+}
+
+std::vector<Device> all_gpus() {
+  std::vector<Device> gpus;
+#ifdef PARALLAX_HAS_CUDA
+  for (const DeviceDescription& gpu : describe_gpus()) gpus.push_back(Device::parse(gpu.device));
+#endif
+  if (gpus.empty())
+    throw Error(ErrorCategory::device, "cuda:all finds no GPU on this machine: choose device cpu or auto");
+  return gpus;
+}
+
 }  // namespace
 
 const char* name(DeviceKind kind) {
@@ -70,6 +86,20 @@ Device Device::parse(std::string_view text) {
   throw Error(ErrorCategory::argument,
               "device is '" + std::string(text) +
                   "': choose auto, reference, cpu, cuda, cuda:N, opencl, opencl:P or opencl:P.D");
+}
+
+std::vector<Device> parse_devices(std::string_view text) {
+  std::vector<Device> devices;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view name = text.substr(begin, end - begin);
+    if (name == "cuda:all")
+      for (const Device& gpu : all_gpus()) add_once(gpu, devices);
+    else
+      add_once(Device::parse(name), devices);
+    begin = end + 1;
+  }
+  return devices;
 }
 
 std::string Device::text() const {

@@ -47,7 +47,8 @@ const char* remedy(int reason) {
 
 [[noreturn]] void fail_file(const std::string& what, const std::string& path, int reason) {
   throw Error(ErrorCategory::file,
-              "cannot " + what + " " + path + ": " + std::strerror(reason) + remedy(reason));
+              "cannot " + what + " " + path + ": " + std::strerror(reason) + remedy(reason),
+              may_pass(reason));
 }
 
 class Descriptor {

@@ -99,17 +99,20 @@ std::unique_ptr<Plan> allocate_tuned_plan(const MatcherParameters& parameters, c
 namespace {
 
 void check_memory(const detail::Plan& plan, const PlanLimits& limits) {
-  const auto refuse = [](std::size_t needed, std::size_t available, const std::string& remedies) {
+  const auto refuse = [](std::size_t needed, std::size_t available, const std::string& remedies,
+                         bool may_pass = false) {
     if (needed > available)
       throw Error(ErrorCategory::memory,
-                  "the match needs " + bytes_text(needed) + ", and " + bytes_text(available) + remedies);
+                  "the match needs " + bytes_text(needed) + ", and " + bytes_text(available) + remedies,
+                  may_pass);
   };
   const std::optional<detail::Plan::GpuMemory> gpu = plan.gpu_memory();
   const std::string smaller = gpu ? ", or search fewer disparities, or use a smaller image"
                                   : ", or search fewer disparities, use fewer threads or a smaller image";
   if (limits.max_memory_bytes != 0)
     return refuse(plan.memory_bytes(), limits.max_memory_bytes, " are allowed: raise the limit" + smaller);
-  if (gpu) refuse(gpu->needed, gpu->free, gpu->are_free + smaller);
+  // Other processes may use the rest of a GPU's memory.
+  if (gpu) refuse(gpu->needed, gpu->free, gpu->are_free + smaller, true);
   refuse(plan.memory_bytes() - (gpu ? gpu->needed : 0), whole_memory(),
          " are available: use a machine with more memory" + smaller);
 }
@@ -168,7 +171,8 @@ void allocate(Plan& plan, const PlanLimits& limits) {
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCategory::memory,
                 "the system refused the " + bytes_text(plan.memory_bytes()) +
-                    " that the match needs: free some memory or search fewer disparities");
+                    " that the match needs: free some memory or search fewer disparities",
+                true);
   }
 }
 

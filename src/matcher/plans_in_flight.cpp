@@ -28,6 +28,9 @@ class PlansInFlight final : public Plan {
   void allocate() override {
     for (const auto& plan : plans_) plan->allocate();
   }
+  void sleep_while_waiting() override {
+    for (const auto& plan : plans_) plan->sleep_while_waiting();
+  }
   int cost_labels() const override { return plans_.front()->cost_labels(); }
   bool tells_confidence() const override { return plans_.front()->tells_confidence(); }
 

@@ -110,9 +110,11 @@ class Limits {
   void check(const TileMemory& smallest, Size size, std::size_t stitching) const {
     const std::string tiles = "the smallest tiles, of " + text(size) + ",";
     if (!fits_gpu(smallest))
-      throw Error(ErrorCategory::memory, tiles + " need " + bytes_text(smallest.gpu->needed) + ", and " +
-                                             bytes_text(smallest.gpu->free) + smallest.gpu->are_free +
-                                             ", or search fewer disparities");
+      throw Error(ErrorCategory::memory,
+                  tiles + " need " + bytes_text(smallest.gpu->needed) + ", and " +
+                      bytes_text(smallest.gpu->free) + smallest.gpu->are_free +
+                      ", or search fewer disparities",
+                  true);
     if (allow(smallest) && stitching <= bytes_) return;
     const std::size_t needed = std::max(smallest.bytes, stitching);
     throw Error(ErrorCategory::memory,

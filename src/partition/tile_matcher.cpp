@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <list>
+#include <map>
 #include <string>
 
 #include "core/checks.h"
@@ -45,6 +47,11 @@ StereoPair part_of(const StereoPair& pair, const Rectangle& part) {
 
 DisparityMap part_of(const DisparityMap& map, const Rectangle& part) {
   return {part_of(map.disparity, part), part_of(map.status, part)};
+}
+
+// The part that a tile decides, within the map of its surroundings.
+Rectangle inside_of(const Tile& tile) {
+  return {tile.inside.x - tile.around.x, tile.inside.y - tile.around.y, tile.inside.size};
 }
 
 template <class T>
@@ -102,21 +109,13 @@ void TileMatcher::run(const Tile& tile, const StereoPair& around, const Disparit
   check_no_confidence(inside);
   const DisparityMap map{disparity_.view(), status_.view()};
   matcher_.run(around, map);
-  const Rectangle part{tile.inside.x - tile.around.x, tile.inside.y - tile.around.y, tile.inside.size};
-  copy(part_of(map, part), inside, Workers(threads_));
+  copy(part_of(map, inside_of(tile)), inside, Workers(threads_));
 }
 
-void match_in_tiles(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map,
-                    const TileProgress& progress) {
-  check_all(plan, pair, map);
-  {
-    TileMatcher matcher(plan);
-    for (std::size_t i = 0; i < plan.tiles.size(); ++i) {
-      const Tile& tile = plan.tiles[i];
-      matcher.run(tile, part_of(pair, tile.around), part_of(map, tile.inside));
-      if (progress) progress(i + 1, plan.tiles.size());
-    }
-  }
+namespace {
+
+// Stitches the map of which every tile has its part, in place.
+void stitch_in_place(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map) {
   const Workers workers(1);
   Strips strips;
   strips.read_tile = [&](const Tile& tile, int first_row, const DisparityMap& rows) {
@@ -131,6 +130,102 @@ void match_in_tiles(const TilePlan& plan, const StereoPair& pair, const Disparit
   };
   // Uses at most the memory of a tile, but stitches at least one row, which plan_tiles() found to fit.
   stitch(plan, std::max(1, most_rows_to_stitch(plan, plan.tile_memory_bytes)), strips);
+}
+
+// Matches the tiles of a pair on several devices.
+class TilePool {
+ public:
+  TilePool(const TilePlan& plan, const std::vector<Device>& devices, const StereoPair& pair,
+           const DisparityMap& map)
+      : plan_(plan),
+        pair_(pair),
+        map_(map),
+        pool_(partition::tile_parameters(plan.parameters), devices, limits_of_pool(plan)) {
+    // One for each that is being matched, and one that is ready when a device gets free.
+    const auto count = static_cast<std::size_t>(pool_.matchers(format_of_tiles(plan))) + 1;
+    for (std::size_t i = 0; i < std::min(count, plan.tiles.size()); ++i)
+      free_.emplace_back(plan.tiles.front().around.size);
+  }
+
+  void run(const TileProgress& progress) {
+    std::size_t done = 0;
+    const auto finish_one = [&] {
+      finish_any();
+      if (progress) progress(++done, plan_.tiles.size());
+    };
+    for (const Tile& tile : plan_.tiles) {
+      if (free_.empty()) finish_one();
+      begin(tile);
+    }
+    while (!running_.empty()) finish_one();
+  }
+
+ private:
+  struct Buffer {
+    explicit Buffer(Size size) : disparity(size), status(size) {}
+    DisparityMap map() { return {disparity.view(), status.view()}; }
+    Plane<float> disparity;
+    Plane<std::uint8_t> status;
+  };
+  using Buffers = std::list<Buffer>;
+
+  static PoolLimits limits_of_pool(const TilePlan& plan) {
+    const PlanLimits limits = limits_of_matcher(plan);
+    return {.max_memory_bytes = limits.max_memory_bytes,
+            .matchers_per_gpu = 1,
+            .configuration = limits.configuration};
+  }
+
+  void begin(const Tile& tile) {
+    Buffers& buffer = running_[pool_.submit(part_of(pair_, tile.around), free_.front().map())];
+    buffer.splice(buffer.end(), free_, free_.begin());
+  }
+
+  // Pairs are numbered as tiles.
+  void finish_any() {
+    try {
+      const std::uint64_t number = pool_.wait_any().value().number;
+      const Tile& tile = plan_.tiles[number];
+      auto running = running_.extract(number);
+      Buffer& buffer = running.mapped().front();
+      copy(part_of(buffer.map(), inside_of(tile)), part_of(map_, tile.inside), Workers(1));
+      free_.splice(free_.end(), running.mapped());
+    } catch (const PairError& error) {
+      throw Error(error.category(), "tile " + std::to_string(error.number()) + ": " + error.reason(),
+                  error.may_pass());
+    }
+  }
+
+  const TilePlan& plan_;
+  const StereoPair& pair_;
+  const DisparityMap& map_;
+  Buffers free_;
+  std::map<std::uint64_t, Buffers> running_;
+  MatcherPool pool_;  // destroyed first
+};
+
+}  // namespace
+
+void match_in_tiles(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map,
+                    const TileProgress& progress) {
+  check_all(plan, pair, map);
+  {
+    TileMatcher matcher(plan);
+    for (std::size_t i = 0; i < plan.tiles.size(); ++i) {
+      const Tile& tile = plan.tiles[i];
+      matcher.run(tile, part_of(pair, tile.around), part_of(map, tile.inside));
+      if (progress) progress(i + 1, plan.tiles.size());
+    }
+  }
+  stitch_in_place(plan, pair, map);
+}
+
+void match_in_tiles(const TilePlan& plan, const std::vector<Device>& devices, const StereoPair& pair,
+                    const DisparityMap& map, const TileProgress& progress) {
+  partition::check_tiles(plan);
+  check_all(plan, pair, map);
+  TilePool(plan, devices, pair, map).run(progress);
+  stitch_in_place(plan, pair, map);
 }
 
 }  // namespace parallax

@@ -160,9 +160,10 @@ class Cuda final : public Plan {
   void check_free() const {
     const std::size_t free = cuda::free_memory(*context_);
     if (layout_.bytes() <= free) return;
-    throw Error(ErrorCategory::memory, "rectification needs " + bytes_text(layout_.bytes()) + ", and " +
-                                           bytes_text(free) +
-                                           " are free on the GPU: nvidia-smi shows what uses the rest");
+    throw Error(ErrorCategory::memory,
+                "rectification needs " + bytes_text(layout_.bytes()) + ", and " + bytes_text(free) +
+                    " are free on the GPU: nvidia-smi shows what uses the rest",
+                true);
   }
 
   void allocate(const Problem& problem) {

@@ -117,9 +117,10 @@ Rectifier::Rectifier(const Rig& rig, const Rectification& rectification, Interpo
   try {
     plan_ = remap::make_plan(remap::make_problem(rig, rectification, interpolation, device, depth), device);
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorCategory::memory, "there is too little memory for the maps of " +
-                                           text(rectification.size) +
-                                           " pixels: free some, or choose a smaller size");
+    throw Error(ErrorCategory::memory,
+                "there is too little memory for the maps of " + text(rectification.size) +
+                    " pixels: free some, or choose a smaller size",
+                true);
   }
 }
 

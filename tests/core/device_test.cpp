@@ -85,6 +85,14 @@ TEST(DeviceTest, TextIsReadBack) {
   }
 }
 
+TEST(DeviceTest, SeveralAreSeparatedByCommas) {
+  std::vector<std::string> names;
+  for (const Device& device : parse_devices("cuda:1,cpu,opencl:0.1,cpu,cuda")) names.push_back(device.text());
+  EXPECT_EQ(names, (std::vector<std::string>{"cuda:1", "cpu", "opencl:0.1", "cuda:0"}));
+  for (const char* text : {"", ",", "cpu,", ",cpu", "cpu;cuda", "cpu, cuda", "cpu:all", "cuda:all:"})
+    test::expect_refused([&] { parse_devices(text); }, "choose auto");
+}
+
 TEST(DeviceTest, KindsHaveTheNamesOfTheCommandLine) {
   EXPECT_STREQ(name(DeviceKind::reference), "reference");
   EXPECT_STREQ(name(DeviceKind::cpu), "cpu");

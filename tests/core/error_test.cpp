@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallax/error.h"
 
+#include <cerrno>
+
 #include <gtest/gtest.h>
 
 namespace parallax {
@@ -23,6 +25,15 @@ TEST(ErrorTest, NamesOfFilesBringNoControlCharactersIntoAMessage) {
 TEST(ErrorTest, LettersBeyondAsciiStay) {
   EXPECT_EQ(what_of("3×3, Zürich, \xC2\xA0, \xC2"), "3×3, Zürich, \xC2\xA0, \xC2");
   EXPECT_EQ(what_of(""), "");
+}
+
+TEST(ErrorTest, SaysWhetherItMayPass) {
+  EXPECT_FALSE(Error(ErrorCategory::device, "x").may_pass());
+  EXPECT_TRUE(Error(ErrorCategory::device, "x", true).may_pass());
+  for (const int reason : {ENOSPC, EDQUOT, EIO, ENOMEM, ESTALE, EAGAIN})
+    EXPECT_TRUE(may_pass(reason)) << reason;
+  for (const int reason : {0, ENOENT, EACCES, EISDIR, ENOTDIR, EROFS, EFBIG, ENAMETOOLONG})
+    EXPECT_FALSE(may_pass(reason)) << reason;
 }
 
 }  // namespace

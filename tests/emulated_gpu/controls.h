@@ -11,6 +11,7 @@ namespace emulated {
 // library, result, name, arguments
 #define EMULATED_CONTROLS(X)                                                  \
   X("libcuda.so.1", void, fail_call, (const char* name, int nth, int result)) \
+  X("libcuda.so.1", void, lose_device, (int device))                          \
   X("libcuda.so.1", std::size_t, live_objects, ())                            \
   X("libcuda.so.1", int, calls, ())                                           \
   X("libcuda.so.1", int, calls_of, (const char* name))                        \

@@ -567,6 +567,17 @@ Result cuEventRecord(EventHandle event_handle, StreamHandle stream_handle) {
   });
 }
 
+Result cuEventSynchronize(EventHandle handle) {
+  return call_in_context(__func__, [&](const Context&) -> Result {
+    ++driver().synchronisations;
+    const Event* event = driver().events.find(handle);
+    if (event == nullptr) return invalid_handle;
+    if (event->capture != nullptr) return captured_event;
+    if (event->queue != nullptr) event->queue->finish(event->position);
+    return event->context->failure;
+  });
+}
+
 Result cuEventElapsedTime(float* milliseconds, EventHandle from_handle, EventHandle to_handle) {
   return call_in_context(__func__, [&](const Context&) -> Result {
     const Event *from = driver().events.find(from_handle), *to = driver().events.find(to_handle);
@@ -722,6 +733,13 @@ Result cuGetExportTable(const void** table, const void*) {
 void emulated_fail_call(const char* name, int nth, int result) {
   const std::lock_guard lock(driver().mutex);
   driver().planned_failures.push_back({name == nullptr ? "" : name, nth, result});
+}
+
+// Every call in the context of this device fails until its context is released.
+void emulated_lose_device(int device) {
+  const std::lock_guard lock(driver().mutex);
+  if (driver().has_device(device))
+    driver().contexts[static_cast<std::size_t>(device)]->failure = ecc_uncorrectable;
 }
 
 std::size_t emulated_live_objects() {

@@ -42,6 +42,23 @@ TEST_F(TilePlanCuda, CutsWhatTheGpuHasNoRoomFor) {
   }
 }
 
+TEST_F(TilePlanCuda, TilesOfAGpuThatDiesGoToTheOthers) {
+  PARALLAX_NEEDS_EMULATED_GPU();
+  emulated()->set_device_count(2);
+  const MatcherParameters parameters = small_block();
+  const SynthPair pair = synthesize({.size = {90, 60}, .disparities = 5});
+  const Margins m = margins(parameters, pair.left_view().format);
+  const TilePlan plan =
+      plan_tiles(parameters, gpu(), pair.left_view().format, {},
+                 {.largest = {m.left + m.right + 16 + m.alignment, m.top + m.bottom + 16 + m.alignment}});
+  ASSERT_GT(plan.tiles.size(), 5u);
+  Result whole = match(parameters, reference, views(pair)), tiled(pair.size());
+  match_in_tiles(plan, {gpu(0), gpu(1)}, views(pair), tiled.map(), [](std::size_t done, std::size_t) {
+    if (done == 2) emulated()->lose_device(1);
+  });
+  EXPECT_TRUE(same_bytes(whole, tiled));
+}
+
 TEST_F(TilePlanCuda, SaysWhenTheGpuHasNoRoomForASmallTile) {
   PARALLAX_NEEDS_EMULATED_GPU();
   emulated()->set_memory(5000);

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "partition/partition.h"
 #include "support.h"
 
 namespace parallax::test {
@@ -366,6 +367,30 @@ TEST_F(TileMatcherTest, OneTileIsTheUntiledMap) {
     match_in_tiles(plan, views(), tiled.map());
     EXPECT_TRUE(same_bytes(match(parameters, cpu(2), views()), tiled));
   }
+}
+
+TEST_F(TileMatcherTest, SeveralDevicesGiveTheBytesOfOne) {
+  Result alone({160, 96}, 0x33), shared({160, 96}, 0xCC);
+  match_in_tiles(plan_, views(), alone.map());
+  std::vector<std::size_t> progress;
+  match_in_tiles(plan_, {reference, cpu(1), cpu(2)}, views(), shared.map(),
+                 [&](std::size_t done, std::size_t total) {
+                   progress.push_back(done);
+                   EXPECT_EQ(total, plan_.tiles.size());
+                 });
+  EXPECT_TRUE(same_bytes(alone, shared));
+  ASSERT_EQ(progress.size(), plan_.tiles.size());
+  for (std::size_t i = 0; i < progress.size(); ++i) EXPECT_EQ(progress[i], i + 1);
+}
+
+TEST_F(TileMatcherTest, ATileThatFailsOnSeveralDevicesIsNamed) {
+  TilePlan plan = plan_;
+  plan.tile_memory_bytes = 1;
+  plan.tile_memory_bytes += partition::bytes_beside_matcher({plan.tiles[0].around.size, Depth::bits8});
+  expect_error(error_of([&] {
+                 match_in_tiles(plan, {cpu(1), cpu(2)}, views(), map_.map());
+               }),
+               ErrorCategory::memory, {"tile ", "1 byte"});
 }
 
 // Belief propagation changes few pixels at seams.

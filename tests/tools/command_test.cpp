@@ -6,6 +6,7 @@
 #include "support.h"
 #include "tools/command_fixture.h"
 #include "tools/parallax/calibration.h"
+#include "tools/parallax/command.h"
 #include "tools/picture_files.h"
 
 namespace parallax::test {
@@ -291,12 +292,34 @@ TEST_F(CommandTest, LeavesNothingHalfWritten) {
 TEST_F(CommandTest, SaysThatTheDiskIsFull) {
   make_pair();
   fs::create_symlink("/dev/full", folder_ / "full.pfm");
-  expect_refusal(pair_of_files + "--disparities 16 -o full.pfm", 1, {"full.pfm", "No space left"});
+  expect_refusal(pair_of_files + "--disparities 16 -o full.pfm", 75, {"full.pfm", "No space left"});
   for (const char* arguments : {"devices", "match --help"}) {
     const std::string command =
         std::string("'" PARALLAX_COMMAND "' ") + arguments + " >/dev/full 2>/dev/null";
-    EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1) << arguments;
+    EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 75) << arguments;
   }
+}
+
+TEST_F(CommandTest, TheExitStatusSaysWhetherARetryMayMendIt) {
+  const auto status_of = [](const auto& error) -> int {
+    try {
+      throw error;
+    } catch (...) {
+      return tool::current_failure().status;
+    }
+  };
+  EXPECT_EQ(status_of(tool::UsageError("x")), 2);
+  EXPECT_EQ(status_of(Error(ErrorCategory::argument, "x")), 2);
+  EXPECT_EQ(status_of(Error(ErrorCategory::file, "x")), 1);
+  EXPECT_EQ(status_of(Error(ErrorCategory::device, "x", true)), 75);
+  EXPECT_EQ(status_of(std::bad_alloc()), 75);
+  EXPECT_EQ(status_of(fs::filesystem_error("x", std::make_error_code(std::errc::io_error))), 75);
+  EXPECT_EQ(status_of(fs::filesystem_error("x", std::make_error_code(std::errc::permission_denied))), 1);
+  EXPECT_EQ(status_of(std::runtime_error("x")), 1);
+  EXPECT_EQ(tool::worse(0, 75), 75);
+  EXPECT_EQ(tool::worse(75, 0), 75);
+  EXPECT_EQ(tool::worse(75, 1), 1);
+  EXPECT_EQ(tool::worse(1, 75), 1);
 }
 
 TEST_F(CommandTest, BenchMeasuresSyntheticPairsWithoutData) {

@@ -176,7 +176,7 @@ TEST_F(SequenceTest, RefusesInputsThatMakeNoSequence) {
   EXPECT_TRUE(
       contains(run("match l other" + options).err, "names in l and other differ: pairing them in order"));
   fs::rename(folder_ / "other/b.ppm", folder_ / "other/1.ppm");
-  expect_refusal("match l other", 1, {"other has no 0.ppm", "same file names"});
+  expect_refusal("match l other", 1, {"other has no 0.ppm", "same names"});
   fs::remove(folder_ / "other/a.ppm");
   expect_refusal("match l other", 1, {"l contains 3 pictures, other 2"});
 }

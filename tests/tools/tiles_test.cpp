@@ -51,7 +51,7 @@ class TilesTest : public CommandTest {
   int plan(const std::string& options, const std::string& path = "plan.json") const {
     const Outcome outcome = run("plan pair/left.png pair/right.png " + options + " --plan " + path);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
-    return static_cast<int>(plan_in(path)["tiles"].size());
+    return plan_in(path)["tiles"].get<int>();
   }
   // Matches tiles of a plan, by one command.
   Outcome match_tiles(const std::string& path, const std::vector<int>& numbers) const {
@@ -78,17 +78,24 @@ class TilesTest : public CommandTest {
     return at == std::string::npos ? 0 : std::stoi(refused.err.substr(at + before.size()));
   }
 
-  json plan_in(const std::string& path) const { return json::parse(contents(folder_ / path)); }
-
-  std::string tile(int number) const {
-    char name[64];
-    std::snprintf(name, sizeof name, "d.pfm.tiles/tile-%06d.tiff", number);
-    return (folder_ / name).string();
+  // A line of a plan: its head, a cut or a pair.
+  json plan_in(const std::string& path, int line = 0) const {
+    std::istringstream lines(contents(folder_ / path));
+    std::string text;
+    for (int i = 0; i <= line; ++i) std::getline(lines, text);
+    return json::parse(text);
   }
-  int finished_tiles() const {
+
+  // A result of plan.json, or of a match in tiles.
+  std::string tile(int number, const std::string& folder = "plan.json.tiles") const {
+    char name[64];
+    std::snprintf(name, sizeof name, "tile-%06d.tiff", number);
+    return (folder_ / folder / name).string();
+  }
+  int finished_tiles(const std::string& folder = "plan.json.tiles") const {
     int count = 0;
     std::error_code missing;
-    for (const auto& entry : fs::directory_iterator(folder_ / "d.pfm.tiles", missing)) {
+    for (const auto& entry : fs::directory_iterator(folder_ / folder, missing)) {
       const std::string name = entry.path().filename().string();
       count += name.starts_with("tile-") && name.ends_with(".tiff");
     }
@@ -216,12 +223,15 @@ TEST_F(TilesTest, APlanIsMatchedTileByTileAndMerged) {
   EXPECT_FALSE(plan_in("plan.json")["request"]["parameters"]["disparities"].is_null());
   for (const int number : {0, 1, 1}) {
     const fs::path before = folder_ / "before.tiff";
-    if (fs::exists(tile(number))) fs::create_hard_link(tile(number), before);
+    const bool there = fs::exists(tile(number));
+    if (there) fs::create_hard_link(tile(number), before);
     const Outcome outcome = run("match --plan plan.json --tile " + std::to_string(number));
     ASSERT_EQ(outcome.status, 0) << outcome.err;
-    EXPECT_EQ(json::parse(outcome.out)["tile"], number);
-    // A process that reads the old file can continue.
-    EXPECT_FALSE(fs::exists(before) && fs::equivalent(before, tile(number)));
+    const json answer = json::parse(outcome.out);
+    EXPECT_EQ(answer["tile"], number);
+    // A tile that is done is not matched again.
+    EXPECT_EQ(answer.value("reused", false), there);
+    EXPECT_TRUE(!there || fs::equivalent(before, tile(number)));
   }
   const Outcome rest = match_tiles("plan.json", numbers_from(2, count));
   EXPECT_EQ(std::count(rest.out.begin(), rest.out.end(), '\n'), count - 2);
@@ -238,7 +248,7 @@ TEST_F(TilesTest, APlanIsMatchedTileByTileAndMerged) {
   expect_expected("d.pfm");
   ASSERT_EQ(run("merge plan.json").status, 0);
   expect_expected("d.pfm");
-  EXPECT_FALSE(fs::exists(folder_ / "d.pfm.tiles"));
+  EXPECT_EQ(finished_tiles(), 0);
 }
 
 TEST_F(TilesTest, APlanKeepsWhatIsConfigured) {
@@ -248,21 +258,24 @@ TEST_F(TilesTest, APlanKeepsWhatIsConfigured) {
       "plan pair/left.png pair/right.png " + options + " --plan p.json --configure no_such_tunable=1", 2,
       {"no_such_tunable"});
   plan(options);
-  const json before = plan_in("plan.json")["tile_memory_bytes"];
+  const json before = plan_in("plan.json", 1)["tile_memory_bytes"];
   const int count = plan(options + " --configure aligned=false");
-  EXPECT_GT(plan_in("plan.json")["tile_memory_bytes"], before);
+  EXPECT_GT(plan_in("plan.json", 1)["tile_memory_bytes"], before);
   match_tiles("plan.json", numbers_from(0, count));
   ASSERT_EQ(run("merge plan.json").status, 0);
   expect_expected("d.pfm");
 }
 
-TEST_F(TilesTest, MergeKeepsTilesAlone) {
+TEST_F(TilesTest, MergeKeepsTilesAndLogsAlone) {
   make_pair_of("150x110");
-  plan(block_ + "-o d.png", "p.json");
-  match_tiles("p.json", {0});
+  const int count = plan(block_ + "--tile-size 90x110 -o d.png", "p.json");
+  match_tiles("p.json", numbers_from(0, count));
   ASSERT_EQ(run("merge p.json --keep").status, 0);
-  for (const auto& entry : fs::directory_iterator(folder_ / "d.png.tiles"))
-    EXPECT_EQ(entry.path().filename(), "tile-000000.tiff");
+  for (const auto& entry : fs::directory_iterator(folder_ / "p.json.tiles")) {
+    const std::string name = entry.path().filename().string();
+    EXPECT_TRUE(name.starts_with("tile-00000") || name.starts_with("log-")) << name;
+  }
+  EXPECT_EQ(finished_tiles("p.json.tiles"), count);
 }
 
 // For example another merge of the plan, or a tile that a scheduler matches twice.
@@ -271,12 +284,13 @@ TEST_F(TilesTest, MergeRemovesNothingThatOthersUse) {
   const int count = plan(block_ + "--tile-size 90x60 -o d.pfm");
   match_tiles("plan.json", numbers_from(0, count));
   {
-    const tool::TileFolderLock other((folder_ / "d.pfm.tiles").string(), tool::TileFolderLock::Use::shared);
+    const tool::TileFolderLock other((folder_ / "plan.json.tiles").string(),
+                                     tool::TileFolderLock::Use::shared);
     ASSERT_EQ(run("merge plan.json").status, 0);
-    EXPECT_TRUE(fs::exists(folder_ / "d.pfm.tiles/tile-000000.tiff"));
+    EXPECT_EQ(finished_tiles(), count);
   }
   ASSERT_EQ(run("merge plan.json").status, 0);
-  EXPECT_FALSE(fs::exists(folder_ / "d.pfm.tiles"));
+  EXPECT_EQ(finished_tiles(), 0);
 }
 
 TEST_F(TilesTest, MergeNamesTilesThatAreNotThere) {
@@ -285,9 +299,10 @@ TEST_F(TilesTest, MergeNamesTilesThatAreNotThere) {
   plan(options_ + "-o d.pfm --iterations 3", "other.json");
   write(folder_ / "d.pfm", "what was here before");
   expect_refusal("merge plan.json", 1, {"tiles 0 to " + std::to_string(count - 1) + " are missing"});
-  match_tiles("plan.json", numbers_from(0, 4));
+  match_tiles("plan.json", {0, 2, 3});
   match_tiles("plan.json", numbers_from(5, count));
   match_tiles("other.json", {1});
+  fs::copy_file(tile(1, "other.json.tiles"), tile(1));
   const std::string whole = contents(tile(2));
   // A file of the right length whose directory says that pixels lie beyond its end.
   std::string astray = whole;
@@ -297,8 +312,9 @@ TEST_F(TilesTest, MergeNamesTilesThatAreNotThere) {
   for (const std::string& damaged :
        {astray, whole.substr(0, whole.size() - 1), whole.substr(0, whole.size() / 2), std::string()}) {
     write(tile(2), damaged);
-    expect_refusal("merge plan.json", 1,
-                   {"tile 4 is missing", "tile 2 is damaged", "tile 1 is from another plan", "d.pfm.tiles"});
+    expect_refusal(
+        "merge plan.json", 1,
+        {"tile 4 is missing", "tile 2 is damaged", "tile 1 is from another plan", "plan.json.tiles"});
   }
   EXPECT_EQ(contents(folder_ / "d.pfm"), "what was here before");
   match_tiles("plan.json", {1, 2, 4});
@@ -357,15 +373,16 @@ TEST_F(TilesTest, MergeRefusesATileWhoseStatusesAreDamaged) {
 // Files of tiles that are complete, with a few damaged pixels.
 TEST_F(TilesTest, DamagedPixelsOfATileAreFound) {
   make_pair_of("330x270");
-  fs::create_directory(folder_ / "d.pfm.tiles");
-  const std::string options = block_ + "--tile-size 330x270 -o d.pfm ";
-  plan(options, "d.pfm.tiles/plan.json");
-  match_tiles("d.pfm.tiles/plan.json", {0});
-  const std::string whole = contents(tile(0));
+  const std::string match = "match pair/left.png pair/right.png " + block_ + "--tile-size 330x270 -o d.pfm ";
+  // All is done but the last step.
+  fs::create_symlink("/dev/full", folder_ / "view.png");
+  ASSERT_EQ(run(match + "--image view.png").status, 75);
+  fs::remove(folder_ / "d.pfm");
+  const std::string path = tile(0, "d.pfm.tiles"), whole = contents(path);
   const std::size_t disparities = 1000, statuses = 330 * 270 * 4 + 10'000;
   const auto expect_damaged = [&](const std::string& bytes) {
     ASSERT_NE(bytes, whole);
-    write(tile(0), bytes);
+    write(path, bytes);
     expect_refusal("merge d.pfm.tiles/plan.json", 1, {"tile 0 is damaged"});
   };
   std::string two = whole;
@@ -381,31 +398,30 @@ TEST_F(TilesTest, DamagedPixelsOfATileAreFound) {
   expect_damaged(status);
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
   // Resuming the match computes the tile again.
-  const std::string match = "match pair/left.png pair/right.png ";
-  const Outcome outcome = run(match + options + "--resume --json");
+  const Outcome outcome = run(match + "--resume --json");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(json::parse(outcome.out)["tiles"]["matched"], 1);
-  ASSERT_EQ(run(match + block_ + "-o expected.pfm").status, 0);
+  ASSERT_EQ(run("match pair/left.png pair/right.png " + block_ + "-o expected.pfm").status, 0);
   expect_expected("d.pfm");
 }
 
 TEST_F(TilesTest, APipeInPlaceOfATileIsNotWaitedFor) {
   make_pair_of("150x110");
-  plan(block_ + "-o d.pfm", "p.json");
-  fs::create_directory(folder_ / "d.pfm.tiles");
+  plan(block_ + "--tile-size 90x110 -o d.pfm");
+  fs::create_directory(folder_ / "plan.json.tiles");
   ASSERT_EQ(::mkfifo(tile(0).c_str(), 0600), 0);
-  expect_refusal("merge p.json", 1, {"tile 0 is damaged"}, "timeout 20 env");
+  expect_refusal("merge plan.json", 1, {"tile 0 is damaged"}, "timeout 20 env");
 }
 
 TEST_F(TilesTest, ASecondMatchOfOneOutputIsToldOfTheFirst) {
   make_job();
   Background match(folder_, words("-o d.pfm"));
-  while (!match.has_ended() && finished_tiles() < 1) std::this_thread::yield();
+  while (!match.has_ended() && finished_tiles("d.pfm.tiles") < 1) std::this_thread::yield();
   match.pause();
   for (const std::string more : {"", "--resume"})
-    expect_refusal(words_ + "-o d.pfm " + more, 1, {"d.pfm.tiles", "another process"});
-  expect_refusal("match --plan d.pfm.tiles/plan.json --tile 0", 1, {"d.pfm.tiles", "another process"});
-  expect_refusal("merge d.pfm.tiles/plan.json", 1, {"d.pfm.tiles", "another process"});
+    expect_refusal(words_ + "-o d.pfm " + more, 75, {"d.pfm.tiles", "another process"});
+  expect_refusal("match --plan d.pfm.tiles/plan.json --tile 0", 75, {"d.pfm.tiles", "another process"});
+  expect_refusal("merge d.pfm.tiles/plan.json", 75, {"d.pfm.tiles", "another process"});
   match.go_on();
   EXPECT_EQ(match.wait(), 0) << contents(folder_ / "background.txt");
   expect_expected("d.pfm");
@@ -424,21 +440,20 @@ TEST_F(TilesTest, FilesOfTheUsersAreNotDeleted) {
     EXPECT_EQ(contents(folder_ / "d.pfm.tiles" / name), "mine");
     fs::remove(folder_ / "d.pfm.tiles" / name);
   }
-  plan(block_ + "-o d.pfm", "p.json");
-  match_tiles("p.json", {0});
-  for (const std::string& name : own) write(folder_ / "d.pfm.tiles" / name, "mine");
-  ASSERT_EQ(run("merge p.json").status, 0);
-  for (const std::string& name : own) EXPECT_EQ(contents(folder_ / "d.pfm.tiles" / name), "mine") << name;
+  match_tiles("plan.json", numbers_from(0, plan(block_ + "--tile-size 90x110 -o d.pfm")));
+  for (const std::string& name : own) write(folder_ / "plan.json.tiles" / name, "mine");
+  ASSERT_EQ(run("merge plan.json").status, 0);
+  for (const std::string& name : own) EXPECT_EQ(contents(folder_ / "plan.json.tiles" / name), "mine") << name;
   EXPECT_FALSE(fs::exists(tile(0)));
 }
 
 // The left picture guides the refinement after the tiles.
 TEST_F(TilesTest, MergeRefusesALeftPictureThatWasChanged) {
   make_pair_of("150x110");
-  plan(block_ + "--weighted-median 5 -o d.pfm", "p.json");
-  match_tiles("p.json", {0});
+  const int count = plan(block_ + "--tile-size 90x110 --weighted-median 5 -o d.pfm", "p.json");
+  match_tiles("p.json", numbers_from(0, count));
   write(folder_ / "pair/left.png", contents(folder_ / "pair/left.png") + " ");
-  expect_refusal("merge p.json", 1, {"left/bytes", "new plan"});
+  expect_refusal("merge p.json", 1, {"pair/left.png has changed", "new plan"});
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
 }
 
@@ -449,7 +464,7 @@ TEST_F(TilesTest, KilledAndResumedGivesTheSameBytes) {
   for (int moment = 0; moment < (sanitized ? 2 : 6); ++moment) {
     {
       Background match(folder_, words("-o d.pfm"));
-      while (!match.has_ended() && finished_tiles() < 3 * moment) std::this_thread::yield();
+      while (!match.has_ended() && finished_tiles("d.pfm.tiles") < 3 * moment) std::this_thread::yield();
       std::this_thread::sleep_for(std::chrono::milliseconds(moment));
     }
     // On a busy machine the match may end before it is killed.
@@ -461,7 +476,8 @@ TEST_F(TilesTest, KilledAndResumedGivesTheSameBytes) {
     std::map<std::string, std::uint64_t> before;
     for (int number = 0; number < 64; ++number) {
       struct stat about {};
-      if (::stat(tile(number).c_str(), &about) == 0) before[tile(number)] = about.st_ino;
+      const std::string path = tile(number, "d.pfm.tiles");
+      if (::stat(path.c_str(), &about) == 0) before[path] = about.st_ino;
     }
     if (fs::exists(folder_ / "d.pfm.tiles/plan.json"))
       expect_refusal(words_ + "-o d.pfm", 1, {"d.pfm.tiles", "--resume", "remove"});
@@ -482,9 +498,9 @@ TEST_F(TilesTest, ResumingAsksForTheSame) {
   make_job();
   {
     Background match(folder_, words("-o d.pfm"));
-    while (!match.has_ended() && finished_tiles() < 1) std::this_thread::yield();
+    while (!match.has_ended() && finished_tiles("d.pfm.tiles") < 1) std::this_thread::yield();
   }
-  ASSERT_GE(finished_tiles(), 1);
+  ASSERT_GE(finished_tiles("d.pfm.tiles"), 1);
   expect_refusal(words_ + "-o d.pfm --resume --iterations 3", 1,
                  {"parameters/iterations was 7, and is 3 now"});
   expect_refusal(words_ + "-o d.pfm --resume --max-memory 3G", 1, {"max_memory_bytes was 0"});
@@ -494,7 +510,7 @@ TEST_F(TilesTest, ResumingAsksForTheSame) {
                  {"plan.json", "not a readable tile plan", "make a new plan"});
   write(folder_ / "d.pfm.tiles/plan.json", plan);
   write(folder_ / "pair/right.png", contents(folder_ / "pair/right.png") + " ");
-  expect_refusal(words_ + "-o d.pfm --resume", 1, {"right/bytes was "});
+  expect_refusal(words_ + "-o d.pfm --resume", 1, {"pair/right.png has changed", "bytes"});
 }
 
 TEST_F(TilesTest, ATileThatFailsIsNamed) {
@@ -510,7 +526,7 @@ TEST_F(TilesTest, ATileThatFailsIsNamed) {
   const std::string match =
       "match pair/left.tiff right.tiff --method block --disparities 16 --tile-size 300x200 -o d.pfm";
   expect_refusal(match, 1, {"tile 2: ", "right.tiff is damaged at row", "d.pfm.tiles", "--resume"});
-  EXPECT_GT(finished_tiles(), 0);
+  EXPECT_GT(finished_tiles("d.pfm.tiles"), 0);
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
 }
 
@@ -603,10 +619,10 @@ TEST_F(TilesTest, RefusesWhatTilesDoNotHave) {
   const std::string plan = "plan pair/left.png pair/right.png --method block --disparities 16 ";
   expect_refusal(plan + "-o d.pfm --image v.png --plan p.json", 2, {"--image"});
   expect_refusal(plan + "-o d.pfm --json --plan p.json", 2, {"--json"});
-  fs::create_directory(folder_ / "own.pfm.tiles");
-  fs::copy(folder_ / "pair/left.png", folder_ / "own.pfm.tiles/tile-000000.tiff");
+  fs::create_directory(folder_ / "p.json.tiles");
+  fs::copy(folder_ / "pair/left.png", folder_ / "p.json.tiles/tile-000000.tiff");
   expect_refusal(
-      "plan own.pfm.tiles/tile-000000.tiff pair/right.png --disparities 16 -o own.pfm --plan p.json", 2,
+      "plan p.json.tiles/tile-000000.tiff pair/right.png --disparities 16 -o own.pfm --plan p.json", 2,
       {"is in the folder of the tiles"});
   expect_refusal(match + "-o d.pfm --image nowhere/v.png", 1, {"nowhere"});
   EXPECT_FALSE(fs::exists(folder_ / "d.pfm"));
@@ -629,31 +645,33 @@ TEST_F(TilesTest, RefusesPlansWithNumbersThatNoIntegerHolds) {
 TEST_F(TilesTest, RefusesPlansThatAreNone) {
   make_pair_of("150x110");
   plan(block_ + "--tile-size 90x60 -o d.pfm");
-  const json plan = plan_in("plan.json");
-  const auto expect_broken = [&](const json& broken, const std::vector<std::string>& words) {
-    write(folder_ / "broken.json", broken.dump());
+  std::vector<json> lines;
+  for (int line = 0; line < 3; ++line) lines.push_back(plan_in("plan.json", line));
+  const auto expect_broken = [&](const std::vector<json>& broken, const std::vector<std::string>& words) {
+    std::string text;
+    for (const json& line : broken) text += line.dump() + "\n";
+    write(folder_ / "broken.json", text);
     expect_refusal("merge broken.json", 1, words);
   };
-  json changed = plan;
-  changed["parallax_tile_plan"] = 7;
+  std::vector<json> changed = lines;
+  changed[0]["parallax_tile_plan"] = 7;
   expect_broken(changed, {"broken.json", "version 7"});
-  for (const auto& [key, value] : plan.items()) {
+  for (const auto& [key, value] : lines[0].items()) {
     if (key == "made_by") continue;
-    changed = plan;
-    changed.erase(key);
+    changed = lines;
+    changed[0].erase(key);
     expect_broken(changed, {"broken.json", key});
-    changed = plan;
-    changed[key] = json::array({"wrong"});
+    changed[0][key] = json::array({"wrong"});
     expect_broken(changed, {"broken.json"});
   }
-  changed = plan;
-  changed["tiles"][0]["inside"]["width"] = 1'000'000;
+  changed = lines;
+  changed[1]["rows"][0][1] = 1'000'000;
   expect_broken(changed, {"broken.json", "changed"});
-  changed = plan;
-  changed["request"]["parameters"]["colour"] = "red";
+  changed = lines;
+  changed[0]["request"]["parameters"]["colour"] = "red";
   expect_broken(changed, {"broken.json", "parameter is colour: choose one of"});
-  changed = plan;
-  changed["request"]["parameters"]["window"] = 8;
+  changed = lines;
+  changed[0]["request"]["parameters"]["window"] = 8;
   expect_broken(changed, {"broken.json", "window is 8: choose an odd number"});
   expect_refusal("merge text.png", 1, {"text.png", "not a readable tile plan"});
   expect_refusal("merge missing.json", 1, {"missing.json", "No such file"});
@@ -662,7 +680,10 @@ TEST_F(TilesTest, RefusesPlansThatAreNone) {
   expect_refusal("match --plan plan.json", 2, {"--tile"});
   expect_refusal("match --plan plan.json --tile 0 --window 5", 2, {"--window"});
   write(folder_ / "pair/left.png", contents(folder_ / "pair/left.png") + " ");
-  expect_refusal("match --plan plan.json --tile 0", 1, {"left/bytes", "new plan"});
+  const Outcome outcome = run("match --plan plan.json --tile 0");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_TRUE(contains(outcome.err, "pair/left.png has changed since the plan was made")) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["may_pass"], false);
 }
 
 }  // namespace

@@ -274,7 +274,7 @@ int bench_command(const Arguments& arguments) {
                                   "method in the figures of a public benchmark; see --suite NAME --help");
   options.add("--data DIR", data,
               "Folder with middlebury2003/, middlebury2014/ and papers/; default: $PARALLAX_DATA");
-  options.add("--device", devices, "Devices; default: cpu");
+  options.add("--device", devices, "Devices; cuda:all = every GPU; default: cpu");
   options.add("--threads N", threads, "Threads of the cpu device; 0 = one per core").range(0, 4096);
   add_configuration_option(options, configuration);
   options.add("--json FILE", json, "Also write the results to this file");
@@ -288,7 +288,7 @@ int bench_command(const Arguments& arguments) {
   if (!json.empty()) files.reads_pairs(data);
   files.writes(json);
   if (devices.empty()) devices = {"cpu"};
-  run_standard_suite(data, parse_devices(devices), threads, configuration, json);
+  run_standard_suite(data, parse_devices(join(devices, ",")), threads, configuration, json);
   return done;
 }
 

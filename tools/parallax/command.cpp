@@ -55,16 +55,6 @@ std::string join(const std::vector<std::string>& words, const std::string& separ
   return text;
 }
 
-std::vector<Device> parse_devices(const std::vector<std::string>& names) {
-  std::vector<Device> devices;
-  for (const std::string& text : names) {
-    const Device device = Device::parse(text);
-    const auto same = [&](const Device& other) { return other.text() == device.text(); };
-    if (std::none_of(devices.begin(), devices.end(), same)) devices.push_back(device);
-  }
-  return devices;
-}
-
 namespace {
 
 // Width of the terminal that messages go to; 0 = not a terminal.

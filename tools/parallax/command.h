@@ -21,22 +21,33 @@ using Arguments = std::vector<std::string>;
 
 // Exit statuses of every subcommand.
 inline constexpr int done = 0;
-inline constexpr int failed = 1;
+inline constexpr int failed = 1;  // and would fail again
 inline constexpr int wrong_use = 2;
+inline constexpr int failed_for_now = 75;  // EX_TEMPFAIL: for a reason that may pass, such as a full disk
 
-// Each once. \throws Error (argument)
-std::vector<Device> parse_devices(const std::vector<std::string>& names);
+struct CommandFailure {
+  std::string message;  // one line
+  int status;
+};
+// Of the exception that is being handled: call it in a catch block.
+CommandFailure current_failure();
+// The exit status of a command some of whose parts failed: a retry does not mend all if one would fail again.
+inline int worse(int status, int other) {
+  return status == done || (status == failed_for_now && other != done) ? other : status;
+}
 
 // Runs a command and turns its errors into a message and an exit status.
 int run_program(int count, char** values, int (*command)(const Arguments& arguments));
 
 int match_command(const Arguments& arguments);
+int batch_command(const Arguments& arguments);
 int check_command(const Arguments& arguments);
 int eval_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);
 int tune_command(const Arguments& arguments);
 int synth_command(const Arguments& arguments);
 int plan_command(const Arguments& arguments);
+int status_command(const Arguments& arguments);
 int merge_command(const Arguments& arguments);
 int rig_command(const Arguments& arguments);
 int rectify_command(const Arguments& arguments);

@@ -29,7 +29,8 @@ const char* remedy(int reason) {
 
 void fail_file(const std::string& what, const std::string& path, int reason) {
   throw Error(ErrorCategory::file,
-              "cannot " + what + " " + path + ": " + std::strerror(reason) + remedy(reason));
+              "cannot " + what + " " + path + ": " + std::strerror(reason) + remedy(reason),
+              may_pass(reason));
 }
 
 OutputFolders::~OutputFolders() {
@@ -47,6 +48,13 @@ void OutputFolders::make(const std::string& folder) {
   made_.insert(made_.end(), missing.rbegin(), missing.rend());
   fs::create_directories(folder, error);
   if (error) fail_file("make folder", folder, error.value());
+}
+
+void make_folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) fail_file("make folder", folder.string(), error.value());
 }
 
 void remove_file(const std::string& path) {

@@ -26,6 +26,9 @@ class OutputFolders {
   std::vector<std::string> made_;  // parents first
 };
 
+// Creates the folder of a file and its missing parents. \throws Error (file)
+void make_folder_of(const std::string& path);
+
 // Does nothing if there is no such file. \throws Error (file)
 void remove_file(const std::string& path);
 

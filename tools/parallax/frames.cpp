@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include <glob.h>
+
 #include "tools/parallax/command.h"
 #include "tools/parallax/number_pattern.h"
 #include "tools/parallax/video.h"
@@ -16,14 +18,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-enum class InputKind { picture, folder, pattern, video };
+enum class InputKind { picture, folder, pattern, glob, video };
+
+bool has_wildcards(const std::string& path) {
+  return path.find_first_of("*?[") != std::string::npos;
+}
 
 InputKind kind_of(const std::string& path) {
   std::error_code unknown;
   const fs::file_status status = fs::status(path, unknown);
   if (fs::is_directory(status)) return InputKind::folder;
   if (fs::is_regular_file(status) && is_video(path)) return InputKind::video;
-  return !fs::exists(status) && NumberPattern::parse(path) ? InputKind::pattern : InputKind::picture;
+  if (fs::exists(status)) return InputKind::picture;
+  if (has_wildcards(path)) return InputKind::glob;
+  return NumberPattern::parse(path) ? InputKind::pattern : InputKind::picture;
 }
 
 const char* kind_text(InputKind kind) {
@@ -32,6 +40,8 @@ const char* kind_text(InputKind kind) {
       return "a directory";
     case InputKind::pattern:
       return "a pattern";
+    case InputKind::glob:
+      return "a pattern with wildcards";
     case InputKind::video:
       return "a video";
     case InputKind::picture:
@@ -84,50 +94,76 @@ class PictureFrames : public FrameSource {
   PairForm form_;
 };
 
-// The pictures of a folder in numeric order: frame2 before frame10.
-std::vector<fs::path> list_pictures(const std::string& folder) {
-  std::vector<fs::path> pictures;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (is_picture_name(entry.path()) && !entry.path().filename().string().starts_with('.'))
-      pictures.push_back(entry.path());
-  std::sort(pictures.begin(), pictures.end(),
-            [](const fs::path& a, const fs::path& b) { return ::strverscmp(a.c_str(), b.c_str()) < 0; });
-  if (pictures.empty())
-    throw Error(ErrorCategory::file, folder + " contains no pictures: give another folder");
-  return pictures;
-}
+// The files of one side, and by what they are paired: in a folder their names, with wildcards what these stand for.
+struct Side {
+  struct File {
+    std::string key;
+    fs::path path;
+  };
 
-// Folders with the same file names are paired by name, which is also their order; folders with entirely
-// different names are paired in order. A partial overlap means that pictures are missing on each side.
-void check_names(const std::vector<fs::path>& left, const std::vector<fs::path>& right,
-                 const MatchRequest& request) {
-  std::set<fs::path> names;
-  for (const fs::path& path : right) names.insert(path.filename());
-  const auto missing = [&](const fs::path& path) { return !names.contains(path.filename()); };
-  const auto first = std::find_if(left.begin(), left.end(), missing);
-  if (first == left.end()) return;
-  if (!std::all_of(left.begin(), left.end(), missing))
-    throw Error(ErrorCategory::file, request.right + " has no " + first->filename().string() + ", which " +
-                                         request.left +
-                                         " has: use the same file names in both folders, or no name in both");
-  complain("names in " + request.left + " and " + request.right + " differ: pairing them in order, " +
-           left.front().filename().string() + " with " + right.front().filename().string() + " first");
-}
+  std::string name;
+  std::vector<File> files;
 
-std::vector<Frame> folder_frames(const MatchRequest& request) {
-  const std::vector<fs::path> left = list_pictures(request.left);
-  std::vector<fs::path> right(left.size());
-  if (!request.side_by_side) {
-    right = list_pictures(request.right);
-    if (left.size() != right.size())
-      throw Error(ErrorCategory::file,
-                  request.left + " contains " + std::to_string(left.size()) + " pictures, " + request.right +
-                      " " + std::to_string(right.size()) + ": give two folders with the same number");
-    check_names(left, right, request);
+  explicit Side(const std::string& text) : name(text) {
+    if (has_wildcards(text) && !fs::is_directory(text))
+      add_matches();
+    else
+      add_pictures();
+    // In numeric order: frame2 before frame10.
+    std::sort(files.begin(), files.end(),
+              [](const File& a, const File& b) { return ::strverscmp(a.key.c_str(), b.key.c_str()) < 0; });
   }
+
+ private:
+  void add_pictures() {
+    for (const auto& entry : fs::directory_iterator(name))
+      if (is_picture_name(entry.path()) && !entry.path().filename().string().starts_with('.'))
+        files.push_back({entry.path().filename(), entry.path()});
+    if (files.empty()) throw Error(ErrorCategory::file, name + " contains no pictures: give another folder");
+  }
+
+  void add_matches() {
+    glob_t found{};
+    const int status = ::glob(name.c_str(), GLOB_NOSORT | GLOB_NOESCAPE, nullptr, &found);
+    const std::unique_ptr<glob_t, void (*)(glob_t*)> guard(&found, ::globfree);
+    if (status == GLOB_NOSPACE) throw std::bad_alloc();
+    if (status != 0) throw Error(ErrorCategory::file, "no file matches " + name + ": check the pattern");
+    const std::size_t before = name.find_first_of("*?["), after = name.size() - 1 - name.find_last_of("*?]");
+    for (std::size_t i = 0; i < found.gl_pathc; ++i) {
+      const std::string path = found.gl_pathv[i];
+      files.push_back({path.substr(before, path.size() - before - after), path});
+    }
+  }
+};
+
+// Sides with the same keys are paired by key; sides with entirely different keys are paired in order. A partial overlap
+// means that pictures are missing on each side.
+void check_keys(const Side& left, const Side& right) {
+  if (left.files.size() != right.files.size())
+    throw Error(ErrorCategory::file, left.name + " contains " + std::to_string(left.files.size()) +
+                                         " pictures, " + right.name + " " +
+                                         std::to_string(right.files.size()) + ": give the same number");
+  std::set<std::string> keys;
+  for (const Side::File& file : right.files) keys.insert(file.key);
+  const auto missing = [&](const Side::File& file) { return !keys.contains(file.key); };
+  const auto first = std::find_if(left.files.begin(), left.files.end(), missing);
+  if (first == left.files.end()) return;
+  if (!std::all_of(left.files.begin(), left.files.end(), missing))
+    throw Error(ErrorCategory::file, right.name + " has no " + first->key + ", which " + left.name +
+                                         " has: use the same names on both sides, or no name on both");
+  complain("names in " + left.name + " and " + right.name + " differ: pairing them in order, " + first->key +
+           " with " + right.files.front().key + " first");
+}
+
+std::vector<Frame> listed_frames(const MatchRequest& request) {
+  const Side left(request.left);
+  std::optional<Side> right;
+  if (!request.side_by_side) check_keys(left, right.emplace(request.right));
   std::vector<Frame> frames;
-  for (std::size_t i = 0; i < left.size(); ++i)
-    frames.push_back({i, left[i], right[i], left[i].stem(), {}, {}});
+  for (std::size_t i = 0; i < left.files.size(); ++i) {
+    const fs::path& path = left.files[i].path;
+    frames.push_back({i, path, right ? right->files[i].path.string() : "", path.stem(), {}, {}});
+  }
   return frames;
 }
 
@@ -231,7 +267,8 @@ class VideoFrames : public FrameSource {
 std::unique_ptr<FrameSource> open_sequence(const MatchRequest& request) {
   switch (common_kind(request)) {
     case InputKind::folder:
-      return std::make_unique<PictureFrames>(folder_frames(request), PairForm(request));
+    case InputKind::glob:
+      return std::make_unique<PictureFrames>(listed_frames(request), PairForm(request));
     case InputKind::pattern:
       return std::make_unique<PictureFrames>(pattern_frames(request), PairForm(request));
     case InputKind::video:

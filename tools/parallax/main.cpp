@@ -12,6 +12,7 @@ int complete_commands(const Arguments& arguments);
 
 constexpr Command commands[] = {
     {"match", match_command, "match a rectified pair: disparity map, coloured picture, point cloud"},
+    {"batch", batch_command, "match many pairs of any size, with a table of results"},
     {"check", check_command, "say whether a pair is fit to be matched, and which range to search"},
 #ifdef PARALLAX_HAS_VIEW
     {"view", view_command, "show a pair and its map in a browser, and match again as parameters change"},
@@ -20,8 +21,9 @@ constexpr Command commands[] = {
     {"bench", bench_command, "measure time and error on standard pairs"},
     {"tune", tune_command, "find the fastest configuration for this machine, and remember it"},
     {"synth", synth_command, "render a synthetic pair with exact truth"},
-    {"plan", plan_command, "cut a pair larger than memory into tiles that are matched one by one"},
-    {"merge", merge_command, "merge the matched tiles of a plan into one map"},
+    {"plan", plan_command, "plan the match of many pairs, or of one larger than memory, for any scheduler"},
+    {"status", status_command, "show which tiles of a plan are done, missing or failed"},
+    {"merge", merge_command, "merge the matched tiles of a plan into maps"},
     {"rectify", rectify_command, "turn the pictures of two calibrated cameras into a rectified pair"},
     {"rig", rig_command, "show the calibration of two cameras, or convert it to another format"},
     {"devices", devices_command, "list the devices of this machine, and what runs on them"},

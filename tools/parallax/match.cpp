@@ -21,12 +21,12 @@ constexpr int labels_of_cost_files = 16;
 
 void add_input_options(Options& options, MatchRequest& request, const std::string& command) {
   options.group("Input");
-  const bool sequences = command != "plan";
   Option& left = options.add(
       "LEFT", request.left,
-      std::string("Left picture") +
-          (sequences ? "; for a sequence: a folder, a pattern such as left_%04d.png, or a video" : ""));
-  if (command != "view") left.required();
+      command == "plan"
+          ? "Left picture; for many pairs: a folder, or a pattern such as left_%04d.png"
+          : "Left picture; for a sequence: a folder, a pattern such as left_%04d.png, or a video");
+  if (command == "match") left.required();
   options.add("RIGHT", request.right, "Right picture, rectified with the left one unless --rig is given");
   options.add_flag("--side-by-side", request.side_by_side,
                    "LEFT contains both views side by side; leave out RIGHT");
@@ -67,7 +67,8 @@ void add_output_options(Options& options, MatchRequest& request, const std::stri
   const bool sequences = command == "match";
   options.add("-o,--output FILE", request.output,
               std::string("Disparity map: .pfm, .png (16 bits: 256 times the disparity, 0 = none) or .tiff") +
-                  (sequences ? "; for a sequence: a pattern such as d_%04d.pfm, or a folder" : ""));
+                  (sequences ? "; for a sequence: a pattern such as d_%04d.pfm, or a folder"
+                             : "; for many pairs: a folder, or a pattern such as {folder}/{name}.pfm"));
   options.add("--image FILE", request.image, "Coloured picture of the disparities (.png)");
   options.add("--video FILE", request.video, "Coloured video of a sequence (.avi or .mp4)");
   options
@@ -108,8 +109,6 @@ void add_depth_options(Options& options, MatchRequest& request) {
 
 void add_tile_options(Options& options, MatchRequest& request, const std::string& command) {
   options.group("Larger than memory");
-  if (command == "plan")
-    options.add("--plan FILE", request.plan, "Write the plan to this file (JSON)").required();
   options.add_memory("--max-memory", request.max_memory,
                      "Memory limit, such as 2G: a pair that needs more is matched in tiles; 0 = seven "
                      "eighths of the machine's memory");
@@ -136,8 +135,20 @@ void add_view_options(Options& options, MatchRequest& request) {
   add_search_options(options, request);
 }
 
+void add_plan_options(Options& options, MatchRequest& request) {
+  options.group("Plan");
+  options.add("--plan FILE", request.plan, "Write the plan to this file (JSON lines)").required();
+  options.add("--list FILE", request.list,
+              "Pairs, one a line: LEFT and RIGHT, or objects in a .jsonl file; - = standard input");
+  options.add_flag("--skip", request.skip,
+                   "Leave out pairs that are missing, unreadable or of different sizes");
+  options.add_flag("--no-hash", request.no_hash,
+                   "Do not read the pictures: they are known by size and time of change alone");
+}
+
 void add_match_options(Options& options, MatchRequest& request, const std::string& command) {
   add_input_options(options, request, command);
+  if (command == "plan") add_plan_options(options, request);
   add_rectify_options(options, request);
   add_repair_option(options, request);
   add_output_options(options, request, command);
@@ -222,6 +233,7 @@ void check_paths(const MatchRequest& request) {
     files.reads(path);
   for (const std::string& path : request.rig) files.reads(path);
   files.reads_once(request.cost_file);
+  if (request.list != "-") files.reads_once(request.list);
   for (const std::string& path : {request.output, request.image, request.depth, request.cloud, request.mesh,
                                   request.confidence, request.video, request.plan})
     if (!names_folder(path)) files.writes(path);
@@ -230,8 +242,9 @@ void check_paths(const MatchRequest& request) {
 const char* description_of(const std::string& command) {
   if (command == "view")
     return "Show a stereo pair and its disparity map in a browser, and match again as parameters change.";
-  return command == "match" ? "Match a rectified stereo pair, or a sequence of pairs."
-                            : "Cut a pair larger than memory into tiles.";
+  return command == "match"
+             ? "Match a rectified stereo pair, or a sequence of pairs."
+             : "Plan the match of many pairs, or of one larger than memory, as tiles for any scheduler.";
 }
 
 void check_energy(const MatchRequest& request) {
@@ -254,8 +267,12 @@ void check_truth(const MatchRequest& request, const std::string& command) {
     throw UsageError("--truth-scale needs --truth: give both");
 }
 
-// Whether cameras take the place of files.
+// Whether cameras or a list take the place of files.
 bool check_cameras(const MatchRequest& request, const std::string& command) {
+  if (!request.list.empty()) {
+    if (!request.left.empty()) throw UsageError("--list names the pairs: leave out " + request.left);
+    return true;
+  }
   if (request.cameras.empty()) {
     if (request.left.empty()) throw UsageError("LEFT is required; see 'parallax " + command + " --help'");
     return false;
@@ -312,7 +329,14 @@ void check_request(const MatchRequest& request, const std::string& command) {
   check_truth(request, command);
   check_paths(request);
   request.parameters.validate();
-  Device::parse(request.device);
+}
+
+void settle_devices(MatchRequest& request, const std::string& command) {
+  // Other commands use one.
+  if (command != "match") return static_cast<void>(Device::parse(request.device));
+  request.devices = parse_devices(request.device);
+  for (Device& device : request.devices) device.threads = request.threads;
+  request.device = request.devices.front().text();
 }
 
 }  // namespace
@@ -362,11 +386,14 @@ MatchRequest parse_match(const Arguments& given, const std::string& command,
   else
     add_match_options(options, request, command);
   if (add_more) add_more(options);
-  options.footer((command == "match"
-                      ? "--disparities auto searches the range that 'parallax check' recommends; for a "
-                        "sequence, that of the first frame in which it is found. "
-                      : "") +
-                 footer_of(command, request.method));
+  options.footer(
+      (command == "match"
+           ? "--disparities auto searches the range that 'parallax check' recommends; for a "
+             "sequence, that of the first frame in which it is found. --device takes several, such "
+             "as cuda:0,cuda:2 or cuda:all: frames and tiles go to whichever is free, and a single "
+             "pair that is not cut into tiles to the first. "
+           : "") +
+      footer_of(command, request.method));
   request.range_given = fixes_range(request.parameters);
   options.read(arguments);
   settle_method_options(options, request.parameters);
@@ -380,6 +407,7 @@ MatchRequest parse_match(const Arguments& given, const std::string& command,
   check_automatic_range(options, request, command);
   check_rig(options, request);
   check_request(request, command);
+  settle_devices(request, command);
   return request;
 }
 

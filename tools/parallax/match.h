@@ -41,7 +41,8 @@ struct MatchRequest {
   double frames_per_second = 0;  // for the video; 0 = as the input
   std::string method = default_method;
   std::string preset = "default";
-  std::string device = "auto";
+  std::string device = "auto";  // the first one where there are several
+  std::vector<Device> devices;  // of 'parallax match': frames and tiles go to whichever is free
   int threads = 0;
   std::size_t max_memory = 0;
   int repeat = 1;
@@ -58,7 +59,11 @@ struct MatchRequest {
   int padding = default_tile_padding;
   Size largest_tile;  // 0×0 = what memory allows
   bool resume = false;
-  std::string plan;  // for 'parallax plan': the output
+  // For 'parallax plan'.
+  std::string plan;      // the output
+  std::string list;      // of many pairs, in place of left and right
+  bool no_hash = false;  // of pictures
+  bool skip = false;     // pairs that cannot be matched
 };
 
 // --rig, --alpha and --zoom.

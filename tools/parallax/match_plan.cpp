@@ -115,12 +115,16 @@ void MatchPlan::find_range(const PicturePair& pictures, const std::string& name)
   write_message("searching the range of " + name + ": " + range_options(report.range) + "\n");
 }
 
-void MatchPlan::make(const ImageFormat& format) {
+void MatchPlan::settle(const ImageFormat& format) {
   format_ = format;
   read_masks(format.size);
   if (!request_.calibration.empty()) check_calibration_fits(calibration_, request_.calibration, format.size);
   settle_range(request_, calibration_, format.size);
   costs_ = read_costs_of(request_, format.size);
+}
+
+void MatchPlan::make(const ImageFormat& format) {
+  settle(format);
   const CompilationNotice notice;
   matcher_.emplace(request_.parameters, device_, format,
                    PlanLimits{request_.max_memory, request_.configuration});
@@ -143,9 +147,13 @@ MatchResult MatchPlan::make_result() const {
 }
 
 void MatchPlan::run(const PicturePair& pictures, MatchResult& result) {
+  matcher_->run(pair(pictures), map(result));
+}
+
+DisparityMap MatchPlan::map(MatchResult& result) const {
   DisparityMap map{result.disparity.view(), result.status.view()};
   if (!request_.confidence.empty()) map.confidence = result.confidence.view();
-  matcher_->run(pair(pictures), map);
+  return map;
 }
 
 StereoPair MatchPlan::pair(const PicturePair& pictures) const {

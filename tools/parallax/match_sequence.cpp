@@ -17,6 +17,7 @@
 #include "tools/parallax/number_pattern.h"
 #include "tools/parallax/pictures/colour.h"
 #include "tools/parallax/pipeline.h"
+#include "tools/parallax/several_devices.h"
 #include "tools/parallax/video.h"
 
 namespace parallax::tool {
@@ -162,7 +163,16 @@ class Summary {
   double seconds_ = 0;
 };
 
-// Frames go through a pipeline; the single plan matches one at a time.
+// Frames that are matched at once where there are several devices, beside those that are read or written.
+std::size_t frames_in_pool(const MatchRequest& request) {
+  constexpr std::size_t of_gpu = 8;
+  std::size_t count = 0;
+  if (request.devices.size() > 1)
+    for (const Device& device : request.devices) count += device.kind == DeviceKind::cuda ? of_gpu : 1;
+  return count;
+}
+
+// Frames go through a pipeline; the single plan matches one at a time, and the pool of several devices many.
 class Sequence {
  public:
   Sequence(const MatchRequest& request, FrameSource& source)
@@ -171,7 +181,7 @@ class Sequence {
         outputs_(request),
         names_(request, outputs_),
         plan_(request),
-        items_(pipeline_slots()) {}
+        items_(pipeline_slots() + frames_in_pool(request)) {}
 
   int run();
 
@@ -179,6 +189,7 @@ class Sequence {
   struct Item {
     Frame frame;
     MatchResult result;
+    std::optional<std::uint64_t> in_pool;  // its number there
     std::vector<StageTime> stages;
     PixelShares shares;
     Picture coloured;
@@ -189,12 +200,14 @@ class Sequence {
   bool rectify(Frame& frame);
   bool plan(Frame& frame);
   void match(Item& item);
+  void wait(Item& item);
   void write(Item& item) const;
   void finish(Item& item);
   void write_video(const Item& item);
   void show();
   void report();
   ordered_json to_json();
+  std::string device_names() const { return text(request_.devices); }
 
   const MatchRequest& request_;
   FrameSource& source_;
@@ -202,6 +215,8 @@ class Sequence {
   Names names_;
   MatchPlan plan_;
   std::vector<Item> items_;
+  std::optional<MatcherPool> pool_;  // of several devices
+  LostDeviceNotice notice_;
   OutputFolders folders_;
   std::unique_ptr<VideoWriter> video_;
   Summary summary_;
@@ -250,6 +265,11 @@ bool Sequence::plan(Frame& frame) {
     return false;
   }
   plan_.make(frame.pictures.left.view().format);
+  if (request_.devices.size() > 1)
+    pool_.emplace(plan_.request().parameters, request_.devices,
+                  PoolLimits{.max_memory_bytes = request_.max_memory,
+                             .waiting = static_cast<int>(items_.size()),
+                             .configuration = request_.configuration});
   summary_.begin();
   return true;
 }
@@ -264,8 +284,24 @@ void Sequence::match(Item& item) {
     return;
   }
   if (item.result.disparity.size() != format.size) item.result = plan_.make_result();
+  if (pool_) {
+    item.in_pool = pool_->submit(plan_.pair(item.frame.pictures), plan_.map(item.result));
+    return;
+  }
   plan_.run(item.frame.pictures, item.result);
   item.stages = plan_.matcher().stage_times();
+}
+
+// For a frame that several devices match.
+void Sequence::wait(Item& item) {
+  if (!item.in_pool) return;
+  try {
+    item.stages = pool_->wait(*std::exchange(item.in_pool, std::nullopt)).stage_times;
+  } catch (const PairError& error) {
+    throw Error(error.category(), "frame " + std::to_string(item.frame.number) + ": " + error.reason(),
+                error.may_pass());
+  }
+  notice_.tell(*pool_);
 }
 
 void Sequence::write(Item& item) const {
@@ -322,7 +358,7 @@ int Sequence::run() {
     return PipelineStage{one_at_a_time, [this, body](std::size_t slot) { (this->*body)(items_[slot]); }};
   };
   run_pipeline(items_.size(), [&](std::size_t slot) { return next(items_[slot]); },
-               {stage(false, &Sequence::decode), stage(true, &Sequence::match),
+               {stage(false, &Sequence::decode), stage(true, &Sequence::match), stage(true, &Sequence::wait),
                 stage(false, &Sequence::write), stage(true, &Sequence::finish)});
   show_progress("");
   if (video_) video_->finish();
@@ -338,15 +374,16 @@ void Sequence::report() {
   std::cerr << std::fixed << std::setprecision(1) << "matched " << summary_.done() << " of "
             << summary_.frames() << " frames";
   if (summary_.done() > 0)
-    std::cerr << " of " << text(plan_.format().size) << " by " << request_.method << " on "
-              << plan_.device().text() << ": " << summary_.frames_per_second() << " frames/s, "
-              << summary_.stopwatch().total() << " ms per match (median)";
+    std::cerr << " of " << text(plan_.format().size) << " by " << request_.method << " on " << device_names()
+              << ": " << summary_.frames_per_second() << " frames/s, " << summary_.stopwatch().total()
+              << " ms per match (median)";
   std::cerr << "\n";
 }
 
 ordered_json Sequence::to_json() {
-  ordered_json json{{"method", request_.method}, {"device", plan_.device().text()}};
+  ordered_json json{{"method", request_.method}, {"device", device_names()}};
   if (summary_.done() > 0) json = describe(plan_, summary_.stopwatch(), summary_.mean_shares());
+  json["device"] = device_names();
   json["frames"] = summary_.frames();
   json["failed"] = ordered_json::array();
   for (const Failure& failure : summary_.failures())

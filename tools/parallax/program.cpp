@@ -31,11 +31,19 @@ void occupy_closed_streams() {
     if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-int end_with(std::string message, int status) {
-  // Messages of libraries may have several lines.
+int failure_status(bool passes) {
+  return passes ? failed_for_now : failed;
+}
+
+// Messages of libraries may have several lines.
+std::string one_line(std::string message) {
   std::replace(message.begin(), message.end(), '\n', ' ');
-  complain(message);
-  return status;
+  return message;
+}
+
+int end_with(const CommandFailure& failure) {
+  complain(failure.message);
+  return failure.status;
 }
 
 int run(int (*command)(const Arguments&), const Arguments& arguments) {
@@ -43,24 +51,34 @@ int run(int (*command)(const Arguments&), const Arguments& arguments) {
     const int status = run_or_help(command, arguments);
     std::cout.flush();
     if (!std::cout)
-      return end_with("cannot write to standard output: free some space, or redirect it elsewhere", failed);
+      return end_with(
+          {"cannot write to standard output: free some space, or redirect it elsewhere", failed_for_now});
     return status;
-  } catch (const UsageError& error) {
-    return end_with(error.what(), wrong_use);
-  } catch (const Error& error) {
-    return end_with(error.what(), error.category() == ErrorCategory::argument ? wrong_use : failed);
-  } catch (const std::bad_alloc&) {
-    return end_with("out of memory: use smaller images or fewer disparities", failed);
-  } catch (const std::filesystem::filesystem_error& error) {
-    return end_with("cannot use " + error.path1().string() + ": " + error.code().message() +
-                        "; check its name, folder and permissions",
-                    failed);
-  } catch (const std::exception& error) {
-    return end_with(error.what(), failed);
+  } catch (...) {
+    return end_with(current_failure());
   }
 }
 
 }  // namespace
+
+CommandFailure current_failure() {
+  try {
+    throw;
+  } catch (const UsageError& error) {
+    return {one_line(error.what()), wrong_use};
+  } catch (const Error& error) {
+    return {error.what(),
+            error.category() == ErrorCategory::argument ? wrong_use : failure_status(error.may_pass())};
+  } catch (const std::bad_alloc&) {
+    return {"out of memory: use smaller images or fewer disparities", failed_for_now};
+  } catch (const std::filesystem::filesystem_error& error) {
+    return {one_line("cannot use " + error.path1().string() + ": " + error.code().message() +
+                     "; check its name, folder and permissions"),
+            failure_status(may_pass(error.code().value()))};
+  } catch (const std::exception& error) {
+    return {one_line(error.what()), failed};
+  }
+}
 
 int run_program(int count, char** values, int (*command)(const Arguments&)) {
   occupy_closed_streams();

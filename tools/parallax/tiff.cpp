@@ -219,6 +219,7 @@ void TiffReader::decode(int column, int row, int sample) {
   const auto x = static_cast<std::uint32_t>(column), y = static_cast<std::uint32_t>(row);
   const auto plane = static_cast<std::uint16_t>(sample);
   TIFF* file = file_->get();
+  errno = 0;
   const tmsize_t expected =
       tiled_ ? TIFFTileSize(file)
              : TIFFVStripSize(file,
@@ -227,9 +228,10 @@ void TiffReader::decode(int column, int row, int sample) {
       expected > static_cast<tmsize_t>(memory_bytes() / 2) ? -1
       : tiled_ ? TIFFReadEncodedTile(file, TIFFComputeTile(file, x, y, 0, plane), decoded_.get(), expected)
                : TIFFReadEncodedStrip(file, TIFFComputeStrip(file, y, plane), decoded_.get(), expected);
-  if (read != expected)
-    throw Error(ErrorCategory::file, file_->path() + " is damaged at row " + std::to_string(row) + " (" +
-                                         file_->complaint() + "): copy the file again");
+  if (read == expected) return;
+  if (may_pass(errno)) fail_file("read", file_->path(), errno);
+  throw Error(ErrorCategory::file, file_->path() + " is damaged at row " + std::to_string(row) + " (" +
+                                       file_->complaint() + "): copy the file again");
 }
 
 void TiffReader::copy_unit(const Rectangle& unit, const Rectangle& region, int sample, std::byte* pixels,

@@ -138,10 +138,10 @@ Stream make_stream(const SharedContext& context) {
   return {context, stream, driver().cuStreamDestroy_v2};
 }
 
-Event make_event(const SharedContext& context) {
+Event make_event(const SharedContext& context, unsigned flags) {
   const Current current(*context);
   EventHandle event = nullptr;
-  check(driver().cuEventCreate(&event, 0), "cuEventCreate");
+  check(driver().cuEventCreate(&event, flags), "cuEventCreate");
   return {context, event, driver().cuEventDestroy_v2};
 }
 
@@ -191,6 +191,12 @@ void synchronise(StreamHandle stream) {
   // Kernels may still be running.
   if (result != 0) driver().cuStreamSynchronize(stream);
   check(result, "cuStreamSynchronize");
+}
+
+void synchronise(EventHandle event, StreamHandle stream) {
+  const Result result = driver().cuEventSynchronize(event);
+  if (result != 0) driver().cuStreamSynchronize(stream);
+  check(result, "cuEventSynchronize");
 }
 
 std::size_t free_memory(const Context& context) {

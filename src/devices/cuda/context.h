@@ -109,7 +109,7 @@ struct Graph {
 };
 
 Stream make_stream(const SharedContext& context);
-Event make_event(const SharedContext& context);
+Event make_event(const SharedContext& context, unsigned flags = 0);
 DeviceMemory allocate(const SharedContext& context, std::size_t bytes);
 // Page-locked host memory, which the GPU transfers directly.
 PinnedMemory allocate_pinned(const SharedContext& context, std::size_t bytes);
@@ -119,6 +119,8 @@ Graph capture(const SharedContext& context, StreamHandle stream, const std::func
 bool captures(StreamHandle stream);
 // Waits for what is on the stream. After an error, too, no kernel runs that may read or write a caller's memory.
 void synchronise(StreamHandle stream);
+// The same for what came before an event of that stream. The thread sleeps if the event is a sleeping one.
+void synchronise(EventHandle event, StreamHandle stream);
 std::size_t free_memory(const Context& context);
 
 // Copies to the GPU of the current context, and waits: afterwards the values may be destroyed.

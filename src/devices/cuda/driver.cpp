@@ -8,6 +8,8 @@
 
 #include <dlfcn.h>
 
+#include "core/device_failure.h"
+
 namespace parallax::cuda {
 namespace {
 
@@ -118,10 +120,12 @@ void check(Result result, std::string_view call) {
   if (result == 0) return;
   const std::string message = "CUDA: " + std::string(call) + " failed: " + describe(result, driver());
   if (result == out_of_memory)
-    throw Error(ErrorCategory::memory, message +
-                                           ": free GPU memory (nvidia-smi shows what uses it), search "
-                                           "fewer disparities or match a smaller image");
-  throw Error(ErrorCategory::device, message + ": if it happens again, run it under compute-sanitizer");
+    throw Error(ErrorCategory::memory,
+                message +
+                    ": free GPU memory (nvidia-smi shows what uses it), search "
+                    "fewer disparities or match a smaller image",
+                true);
+  throw DeviceFailure(message + ": if it happens again, run it under compute-sanitizer");
 }
 
 }  // namespace parallax::cuda

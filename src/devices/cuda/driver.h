@@ -34,6 +34,8 @@ struct LaunchAttribute {
     int cooperative;
   } value;
 };
+// Of an event: a thread that waits for it sleeps; it takes no time.
+inline constexpr unsigned sleeping_event = 1, untimed_event = 2;
 inline constexpr int cooperative = 2, programmatic_serialization = 6;
 
 struct LaunchConfiguration {
@@ -122,6 +124,7 @@ enum FunctionAttribute { local_bytes_a_thread = 3, registers_a_thread = 4, dynam
   X(cuEventCreate, (EventHandle * event, unsigned flags))                                               \
   X(cuEventDestroy_v2, (EventHandle event))                                                             \
   X(cuEventRecord, (EventHandle event, StreamHandle stream))                                            \
+  X(cuEventSynchronize, (EventHandle event))                                                            \
   X(cuEventElapsedTime, (float* milliseconds, EventHandle from, EventHandle to))                        \
   X(cuModuleLoadData, (ModuleHandle * module, const void* image))                                       \
   X(cuModuleUnload, (ModuleHandle module))                                                              \

@@ -54,7 +54,7 @@ void Plan::allocate() {
   memory_ = cuda::allocate(context_, layout_.bytes());
   pinned_ = allocate_pinned(context_, host_layout_.bytes());
   stream_ = make_stream(context_);
-  matched_ = make_event(context_);
+  matched_ = make_event(context_, sleeping_event | untimed_event);
   copy_program_ = Program(context_, copy_map_cu, {});
   copy_map_ = copy_program_.kernel("copy_map");
   const Current current(*context_);
@@ -85,7 +85,7 @@ void Plan::run(const StereoPair& pair, const DisparityMap& map) {
   const RunningMap running{staged_map_.within_reach(map, host_memory()), map};
   clock.finish("upload");
   launch_from_host(from, running.from);
-  synchronise(stream_.get());
+  wait_for_match();
   clock.finish("match");
   running.copy(workers_);
   clock.finish("download");
@@ -105,7 +105,7 @@ void Plan::wait(int most_running) {
   const Current current(*context_);
   const RunningMap running = *running_;
   running_.reset();
-  synchronise(stream_.get());
+  wait_for_match();
   running.copy(workers_);
 }
 
@@ -154,6 +154,14 @@ void Plan::enqueue_finite(const StereoPair& pair, const FiniteMap& to, void* str
 // The next match waits for what is on the stream until now. Nothing can wait for a stream that is being captured.
 void Plan::end_match(StreamHandle stream) const {
   check(driver().cuEventRecord(matched_.get(), stream), "cuEventRecord");
+}
+
+// The match is the last one of the plan's own stream.
+void Plan::wait_for_match() const {
+  if (sleeps_)
+    synchronise(matched_.get(), stream_.get());
+  else
+    synchronise(stream_.get());
 }
 
 void Plan::record(const StereoPair& pair, const DisparityMap& map, ChangingLaunches& changing,

@@ -36,6 +36,7 @@ class Plan : public detail::Plan {
   int cost_labels() const final { return volume_labels_; }
   bool tells_confidence() const final { return tells_confidence_; }
   void allocate() final;
+  void sleep_while_waiting() final { sleeps_ = true; }
   void run(const StereoPair& pair, const DisparityMap& map) final;
   void start(const StereoPair& pair, const DisparityMap& map) final;
   void wait(int most_running) final;
@@ -89,6 +90,7 @@ class Plan : public detail::Plan {
   void launch(const StereoPair& pair, const DisparityMap& map, MemoryType type_of_costs, StreamHandle stream);
   void launch_from_host(const StereoPair& pair, const DisparityMap& map);
   void end_match(StreamHandle stream) const;
+  void wait_for_match() const;
 
   SharedContext context_;
   ImageFormat format_;
@@ -104,6 +106,7 @@ class Plan : public detail::Plan {
   PinnedMemory pinned_;
   Stream stream_;
   Event matched_;  // after the last match, on whatever stream
+  bool sleeps_ = false;
   std::optional<RunningMap> running_;
   Program copy_program_, finite_program_;
   Kernel copy_map_;

@@ -6,6 +6,8 @@
 
 #include <dlfcn.h>
 
+#include "core/device_failure.h"
+
 namespace parallax::opencl {
 namespace {
 
@@ -76,8 +78,9 @@ void check(cl_int result, std::string_view call) {
   const std::string message = "OpenCL: " + std::string(call) + " failed: " + describe(result);
   if (result == CL_MEM_OBJECT_ALLOCATION_FAILURE || result == CL_OUT_OF_HOST_MEMORY)
     throw Error(ErrorCategory::memory,
-                message + ": free memory of the device, search fewer disparities or match a smaller image");
-  throw Error(ErrorCategory::device, message + ": if it happens again, choose another device, and report it");
+                message + ": free memory of the device, search fewer disparities or match a smaller image",
+                true);
+  throw DeviceFailure(message + ": if it happens again, choose another device, and report it");
 }
 
 }  // namespace parallax::opencl

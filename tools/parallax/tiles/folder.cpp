@@ -15,15 +15,18 @@
 #include "tools/parallax/file_errors.h"
 #include "tools/parallax/output_files.h"
 #include "tools/parallax/tiff.h"
+#include "tools/parallax/tiles/log.h"
 
 namespace parallax::tool {
 namespace {
 
 namespace fs = std::filesystem;
 
-const char* const maps = R"(map\.\d+\.(pfm|tiff?))";
-// Names of tiles and of the plan, complete and temporary.
-const char* const others = R"(tile-\d{6,}\.tiff(\.\d+\.part)?|plan\.json|\.parallax-\d+(\.json)?)";
+// With the names of processes in them: HOST-PID.
+const char* const maps = R"(map\.[\w.-]+-\d+\.(pfm|tiff?))";
+const char* const parts = R"(tile-\d{6,}\.tiff\.[\w.-]+-\d+\.part|\.parallax-\d+(\.json)?)";
+const char* const logs = R"(log-[\w.-]+-\d+\.jsonl)";
+const char* const tiles = R"(tile-\d{6,}\.tiff)";
 
 // The files of a folder whose complete names match, or do not.
 std::vector<fs::path> find_files(const std::string& folder, const std::string& names, bool matching) {
@@ -32,20 +35,26 @@ std::vector<fs::path> find_files(const std::string& folder, const std::string& n
   std::vector<fs::path> files;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code unknown;
-    const bool matches = std::regex_match(entry->path().filename().string(), pattern) &&
-                         fs::is_regular_file(entry->status(unknown));
+    const bool matches =
+        std::regex_match(entry->path().filename().string(), pattern) && entry->is_regular_file(unknown);
     if (matches == matching) files.push_back(entry->path());
   }
   if (error) fail_file("read folder", folder, error.value());
   return files;
 }
 
-std::string all_names() {
-  return std::string(maps) + "|" + others;
+std::string any_of(std::initializer_list<const char*> names) {
+  std::string all;
+  for (const char* name : names) all += (all.empty() ? "" : "|") + std::string(name);
+  return all;
 }
 
-std::string description_of(const TileJob& job, const Tile& tile) {
-  return "tile " + std::to_string(tile.number) + " of plan " + job.fingerprint;
+std::string all_names() {
+  return any_of({maps, parts, logs, tiles, "plan\\.json"});
+}
+
+std::string description_of(const PairJob& job, const Tile& tile) {
+  return "tile " + std::to_string(job.number_of(tile)) + " of plan " + job.head->fingerprint;
 }
 
 // Of the bytes of rows, one after the other. Every step can be undone, so that no change within a row's eight
@@ -114,13 +123,14 @@ std::string checksum_of(TiffReader& file) {
 }
 
 // The format of a picture in a tile's file.
-TileState state_of_picture(const TileJob& job, const Tile& tile, int picture) {
-  std::optional<TiffReader> file = TiffReader::open(tile_path(job, tile.number), picture);
+TileState state_of_picture(const PairJob& job, const Tile& tile, int picture, bool pixels) {
+  std::optional<TiffReader> file = TiffReader::open(tile_path(job, tile), picture);
   if (!file || !file->is_complete()) return TileState::damaged;
   const std::string description = file->description();
   if (description.empty()) return TileState::damaged;
   if (!description.starts_with(description_of(job, tile) + ",")) return TileState::foreign;
   if (file->format() != format_of(picture, tile.inside.size)) return TileState::damaged;
+  if (!pixels) return TileState::done;
   try {
     return description == description_of(job, tile) + checksum_of(*file) ? TileState::done
                                                                          : TileState::damaged;
@@ -135,9 +145,9 @@ TileState state_of_picture(const TileJob& job, const Tile& tile, int picture) {
 }
 
 // A file checked earlier may since have been replaced by a process with another plan.
-void read_picture_rows(const TileJob& job, const Tile& tile, int picture, const Rectangle& region, void* rows,
+void read_picture_rows(const PairJob& job, const Tile& tile, int picture, const Rectangle& region, void* rows,
                        std::ptrdiff_t stride_bytes) {
-  const std::string path = tile_path(job, tile.number);
+  const std::string path = tile_path(job, tile);
   std::optional<TiffReader> file = TiffReader::open(path, picture);
   if (!file || file->format() != format_of(picture, tile.inside.size)) refuse_tile(path, "cannot be read");
   if (!file->description().starts_with(description_of(job, tile) + ","))
@@ -162,7 +172,7 @@ TileFolderLock::TileFolderLock(const std::string& folder, Use use)
   if (::flock(folder_, kind | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   ::close(folder_);
   throw Error(ErrorCategory::file,
-              folder + ": another process is matching there: wait until it ends, or give another -o");
+              folder + ": another process is matching there: wait until it ends, or give another -o", true);
 }
 
 bool TileFolderLock::take_alone() {
@@ -196,31 +206,58 @@ void remove_maps(const std::string& folder) {
   for (const fs::path& file : find_files(folder, maps, true)) remove_file(file.string());
 }
 
-std::string tile_path(const TileJob& job, int number) {
-  char name[32];
-  std::snprintf(name, sizeof name, "tile-%06d.tiff", number);
-  return (fs::path(job.folder) / name).string();
+void remove_leftovers(const std::string& folder) {
+  for (const fs::path& file : find_files(folder, any_of({maps, parts}), true)) remove_file(file.string());
 }
 
-TileState state_of(const TileJob& job, const Tile& tile) {
-  const std::string path = tile_path(job, tile.number);
+void remove_tiles(const PairJob& job) {
+  if (job.cut->untiled) return;
+  for (const Tile& tile : job.plan().tiles) remove_file(tile_path(job, tile));
+}
+
+std::vector<int> list_tiles(const std::string& folder) {
+  std::vector<int> numbers;
+  std::error_code missing;
+  if (!fs::exists(folder, missing)) return numbers;
+  constexpr std::size_t prefix = 5;  // "tile-"
+  for (const fs::path& file : find_files(folder, R"(tile-\d{6,9}\.tiff)", true))
+    numbers.push_back(std::stoi(file.filename().string().substr(prefix)));
+  return numbers;
+}
+
+std::vector<std::string> list_logs(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code missing;
+  if (!fs::exists(folder, missing)) return paths;
+  for (const fs::path& file : find_files(folder, logs, true)) paths.push_back(file.string());
+  return paths;
+}
+
+std::string tile_path(const PairJob& job, const Tile& tile) {
+  char name[32];
+  std::snprintf(name, sizeof name, "tile-%06d.tiff", job.number_of(tile));
+  return (fs::path(job.head->folder) / name).string();
+}
+
+TileState state_of(const PairJob& job, const Tile& tile, bool pixels) {
+  const std::string path = tile_path(job, tile);
   std::error_code unknown;
   const fs::file_status status = fs::status(path, unknown);
   if (!fs::exists(status)) return TileState::missing;
   // Opening a pipe would block.
   if (!fs::is_regular_file(status)) return TileState::damaged;
   for (const int picture : {disparities, statuses}) {
-    const TileState state = state_of_picture(job, tile, picture);
+    const TileState state = state_of_picture(job, tile, picture, pixels);
     if (state != TileState::done) return state;
   }
   return TileState::done;
 }
 
-void write_tile(const TileJob& job, const Tile& tile, View<const float> disparity,
+void write_tile(const PairJob& job, const Tile& tile, View<const float> disparity,
                 View<const std::uint8_t> status) {
-  const std::string path = tile_path(job, tile.number);
+  const std::string path = tile_path(job, tile);
   // Several processes may match the same tile: each writes its own file.
-  TemporaryFile part(path + "." + std::to_string(::getpid()) + ".part");
+  TemporaryFile part(path + "." + process_name() + ".part");
   const std::string description = description_of(job, tile);
   TiffWriter file(part.path(), tile.inside.size.pixels() * 5);
   write_picture(file, disparities, description, tile.inside.size, disparity.data, disparity.stride_bytes);
@@ -229,11 +266,11 @@ void write_tile(const TileJob& job, const Tile& tile, View<const float> disparit
   part.rename_to(path);
 }
 
-void read_tile(const TileJob& job, const Tile& tile, int first_row, const DisparityMap& rows) {
+void read_tile(const PairJob& job, const Tile& tile, int first_row, const DisparityMap& rows) {
   const Rectangle region{0, first_row - tile.inside.y, rows.disparity.size};
   read_picture_rows(job, tile, disparities, region, rows.disparity.data, rows.disparity.stride_bytes);
   read_picture_rows(job, tile, statuses, region, rows.status.data, rows.status.stride_bytes);
-  check_statuses(tile_path(job, tile.number), rows.status);
+  check_statuses(tile_path(job, tile), rows.status);
 }
 
 }  // namespace parallax::tool

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder of a match in tiles: its lock, its contents, and the results of tiles. A result is a file of two
+// The folder of the results of a job: its lock, its contents, and the results of tiles. A result is a file of two
 // pictures, disparities and statuses, with a checksum of their pixels.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tools/parallax/tiles/job.h"
 
@@ -36,6 +37,16 @@ void check_nothing_foreign(const std::string& folder);
 void remove_tile_folder(const std::string& folder);
 // Removes partial maps left by killed processes. \throws Error (file)
 void remove_maps(const std::string& folder);
+// Removes the results of tiles of a pair, and files that killed processes left. Others must not work there.
+// \throws Error (file)
+void remove_tiles(const PairJob& job);
+void remove_leftovers(const std::string& folder);
+
+// Whether the folder, where it exists, has results of tiles, by their numbers: one look at the folder instead of one at each
+// file. \throws Error (file)
+std::vector<int> list_tiles(const std::string& folder);
+// The paths of the logs. \throws Error (file)
+std::vector<std::string> list_logs(const std::string& folder);
 
 enum class TileState {
   done,
@@ -44,16 +55,16 @@ enum class TileState {
   foreign,  // from another plan
 };
 
-std::string tile_path(const TileJob& job, int number);
-// Reads all of the file.
-TileState state_of(const TileJob& job, const Tile& tile);
+std::string tile_path(const PairJob& job, const Tile& tile);
+// Reads all of the file, or, without `pixels`, what tells whether it is complete and of this job.
+TileState state_of(const PairJob& job, const Tile& tile, bool pixels = true);
 
 // Writes the file completely or not at all; replaces an existing one. \throws Error (file)
-void write_tile(const TileJob& job, const Tile& tile, View<const float> disparity,
+void write_tile(const PairJob& job, const Tile& tile, View<const float> disparity,
                 View<const std::uint8_t> status);
 
 // Fills `rows` with rows of the tile's map, from `first_row` of the full image on.
 // \throws Error (file)
-void read_tile(const TileJob& job, const Tile& tile, int first_row, const DisparityMap& rows);
+void read_tile(const PairJob& job, const Tile& tile, int first_row, const DisparityMap& rows);
 
 }  // namespace parallax::tool

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <future>
 #include <iomanip>
@@ -13,22 +14,27 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/parallax/command_files.h"
+#include "tools/parallax/content_hash.h"
 #include "tools/parallax/file_errors.h"
 #include "tools/parallax/memory.h"
 #include "tools/parallax/options.h"
 #include "tools/parallax/output_files.h"
 #include "tools/parallax/tiff.h"
 #include "tools/parallax/tiles/folder.h"
+#include "tools/parallax/tiles/log.h"
 #include "tools/parallax/tiles/plan.h"
+#include "tools/parallax/tiles/results.h"
 
 namespace parallax::tool {
 namespace {
 
 namespace fs = std::filesystem;
+using nlohmann::ordered_json;
 
 // A disparity map that is written row by row.
 class MapWriter {
@@ -112,16 +118,17 @@ std::unique_ptr<MapWriter> write_map(const std::string& path, Size size) {
 
 // As many rows as fit in memory beside the left picture: at least one, or there would be no plan. More than
 // this maximum do not make it faster.
-int rows_of_strips(const TileJob& job, std::size_t held_for_left) {
-  const std::size_t limit = memory_limit(job.request), taken = program_bytes(job.plan.device) + held_for_left;
-  const int rows = most_rows_to_stitch(job.plan, limit > taken ? limit - taken : 0);
+int rows_of_strips(const PairJob& job, std::size_t held_for_left) {
+  const std::size_t limit = memory_limit(job.head->request),
+                    taken = program_bytes(job.plan().device) + held_for_left;
+  const int rows = most_rows_to_stitch(job.plan(), limit > taken ? limit - taken : 0);
   return std::clamp(rows, 1, 1024);
 }
 
 class MapStitcher {
  public:
-  MapStitcher(const TileJob& job, const std::string& plan_path, const std::string& path)
-      : job_(job), plan_path_(plan_path), map_(write_map(path, job.plan.format.size)) {}
+  MapStitcher(const PairJob& job, const std::string& path)
+      : job_(job), map_(write_map(path, job.plan().format.size)) {}
 
   PixelShares run() {
     Strips strips;
@@ -142,23 +149,22 @@ class MapStitcher {
                     static_cast<double>(done) / size().height);
     };
     // First, so that the memory needed to open the picture is free again for the strips.
-    if (job_.plan.parameters.refine().is_guided()) open_left();
-    stitch(job_.plan, rows_of_strips(job_, left_ ? left_->memory().held : 0), strips);
+    if (job_.plan().parameters.refine().is_guided()) open_left();
+    stitch(job_.plan(), rows_of_strips(job_, left_ ? left_->memory().held : 0), strips);
     map_->close();
     show_progress("");
     return counter_.shares();
   }
 
  private:
-  Size size() const { return job_.plan.format.size; }
+  Size size() const { return job_.plan().format.size; }
 
   void open_left() {
-    check_inputs_unchanged(job_, plan_path_);
-    left_.emplace(job_.request.left);
+    check_unchanged(job_.left, job_.head->path, false);
+    left_.emplace(job_.left.path);
   }
 
-  const TileJob& job_;
-  const std::string& plan_path_;
+  const PairJob& job_;
   std::unique_ptr<MapWriter> map_;
   std::optional<PictureParts> left_;
   Picture left_rows_;
@@ -172,57 +178,109 @@ void pass_permissions_on(const std::string& target, const std::string& path) {
   if (exists && ::chmod(path.c_str(), about.st_mode & 07777) != 0) fail_file("write", path, errno);
 }
 
-// "3, 7 to 12", of numbers in order
-std::string text_of_numbers(const std::vector<int>& numbers) {
-  std::string text;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t last = i;
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    text += (text.empty() ? "" : ", ") + std::to_string(numbers[i]);
-    if (last > i) text += (last == i + 1 ? ", " : " to ") + std::to_string(numbers[last]);
-    i = last + 1;
-  }
-  return text;
-}
-
-// \throws Error (file) naming the tiles to match again
-void check_all_done(const TileJob& job) {
-  std::map<TileState, std::vector<int>> tiles;
-  for (const Tile& tile : job.plan.tiles) tiles[state_of(job, tile)].push_back(tile.number);
-  std::string message;
-  for (const auto& [state, what] : {std::pair{TileState::missing, "missing"},
-                                    {TileState::damaged, "damaged"},
-                                    {TileState::foreign, "from another plan"}}) {
-    const std::vector<int>& numbers = tiles[state];
-    if (numbers.empty()) continue;
-    message += (message.empty() ? "" : "; ") + std::string(numbers.size() == 1 ? "tile " : "tiles ") +
-               text_of_numbers(numbers) + (numbers.size() == 1 ? " is " : " are ") + what;
-  }
-  if (!message.empty())
-    throw Error(ErrorCategory::file, "in " + job.folder + ", " + message +
-                                         ": match them again with 'parallax match --plan FILE --tile K'");
-}
-
 // Paths in a plan may have become the same file since.
-void check_files(const TileJob& job, const std::string& plan_path) {
-  const MatchRequest& request = job.request;
+void check_files(const PairJob& job) {
   CommandFiles files;
-  for (const std::string& path : {request.left, request.right, request.left_mask, request.right_mask})
-    files.reads(path);
-  files.reads_once(plan_path);
-  files.writes(request.output);
+  for (const PlannedFile* file : {&job.left, &job.right, &job.left_mask, &job.right_mask})
+    files.reads(file->path);
+  files.reads_once(job.head->path);
+  files.writes(job.output);
+}
+
+class Merge {
+ public:
+  Merge(const JobFile& file, bool keep)
+      : file_(file), results_(file.head()), log_(file.head().folder), keep_(keep) {
+    // Without a folder all tiles are missing.
+    if (fs::is_directory(file.head().folder)) lock_.emplace(file.head().folder, TileFolderLock::Use::shared);
+  }
+
+  // The pairs from first to last. Returns an exit status.
+  int run(int first, int last) {
+    for (int number = first; number <= last; ++number) {
+      try {
+        merge(file_.pair(number));
+      } catch (...) {
+        const CommandFailure failure = current_failure();
+        show_progress("");
+        complain((file_.head().pairs > 1 ? "pair " + std::to_string(number) + ": " : "") + failure.message);
+        status_ = worse(status_, failure.status);
+      }
+    }
+    remove_results();
+    return status_;
+  }
+
+ private:
+  void merge(const PairJob& job) {
+    check_files(job);
+    if (results_.is_written(job, true)) {
+      written_.push_back(job.number);
+      return;
+    }
+    check_all_done(job);
+    make_folder_of(job.output);
+    const std::string start = time_text();
+    const auto begin = std::chrono::steady_clock::now();
+    const StitchedMap map = stitch_tiles(job);
+    ordered_json line{
+        {"milliseconds",
+         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count()},
+        {"host", host_name()},
+        {"start", start}};
+    add_map(line, job.number, fs::file_size(job.output), file_hash(job.output));
+    log_.add(line);
+    if (map.path != job.output) remove_file(map.path);
+    written_.push_back(job.number);
+    std::cerr << std::fixed << std::setprecision(1) << job.tiles() << " tiles make " << printable(job.output)
+              << ", " << 100 * map.shares.valid << " % of pixels have a disparity\n";
+  }
+
+  // \throws Error (file) naming the tiles to match again
+  void check_all_done(const PairJob& job) {
+    std::map<TileState, std::vector<int>> tiles;
+    for (const Tile& tile : job.plan().tiles)
+      tiles[results_.state(job, tile, true)].push_back(job.number_of(tile));
+    const std::string undone = describe_undone(tiles);
+    if (!undone.empty())
+      throw Error(ErrorCategory::file, "in " + job.head->folder + ", " + undone +
+                                           ": match them again with 'parallax match --plan FILE --tile K'");
+  }
+
+  // Other processes may still need them: the last one removes them.
+  void remove_results() {
+    if (keep_ || written_.empty() || !lock_ || !lock_->take_alone()) return;
+    for (const int number : written_) remove_tiles(file_.pair(number));
+    remove_leftovers(file_.head().folder);
+  }
+
+  const JobFile& file_;
+  JobResults results_;
+  JobLog log_;
+  bool keep_;
+  std::optional<TileFolderLock> lock_;
+  std::vector<int> written_;
+  int status_ = done;
+};
+
+// Two processes may merge the same tiles: each writes its own file. In the folder of the tiles where that is the output's own;
+// other folders may lie on another disk, from which a file cannot be renamed.
+std::string temporary_map(const PairJob& job, const std::string& output) {
+  const fs::path folder(job.head->folder);
+  if (folder == output + ".tiles") return (folder / ("map." + process_name())).string();
+  return (fs::path(output).parent_path() / (".parallax-" + process_name())).string();
 }
 
 }  // namespace
 
-StitchedMap stitch_tiles(const TileJob& job, const std::string& plan_path) {
-  const std::string& output = job.request.output;
+StitchedMap stitch_tiles(const PairJob& job) {
+  // The target of a link is replaced, not the link.
+  const std::string output = behind_links(job.output);
   const bool is_written_by_rows = has_extension(output, {".pfm", ".tif", ".tiff"});
   const std::string extension = is_written_by_rows ? fs::path(output).extension().string() : ".tiff";
-  // Two processes may merge the same tiles: each writes its own file.
-  const std::string map = (fs::path(job.folder) / ("map." + std::to_string(::getpid()) + extension)).string();
+  const std::string map = temporary_map(job, output) + extension;
   TemporaryFile temporary(map);
-  const PixelShares shares = MapStitcher(job, plan_path, map).run();
+  const PixelShares shares = MapStitcher(job, map).run();
   if (!is_written_by_rows) {
     write_output(output, encode_disparity(output, read_disparity(map).view()));
     temporary.forget();
@@ -230,33 +288,27 @@ StitchedMap stitch_tiles(const TileJob& job, const std::string& plan_path) {
   }
   pass_permissions_on(output, map);
   temporary.rename_to(output);
-  return {output, shares};
+  return {job.output, shares};
 }
 
 int merge_command(const Arguments& arguments) {
   std::string path;
   bool keep = false;
-  Options options("merge", "Merge the tiles of a plan into one map, once all are matched.");
+  int pair = -1;
+  std::vector<std::string> maps;
+  Options options("merge", "Merge the tiles of a plan into maps, of all pairs whose tiles are matched.");
   options.add("PLAN", path, "Plan written by 'parallax plan'").required();
-  options.add_flag("--keep", keep, "Keep the folder of the tiles");
+  options.add("--pair K", pair, "Only this pair, counted from 0");
+  options.add_flag("--keep", keep, "Keep the results of the tiles");
+  add_path_map_option(options, maps);
   options.read(arguments);
 
-  const TileJob job = read_job(path);
-  check_files(job, path);
-  // Without a folder all tiles are missing.
-  std::optional<TileFolderLock> lock;
-  if (fs::is_directory(job.folder)) lock.emplace(job.folder, TileFolderLock::Use::shared);
-  check_all_done(job);
-  const StitchedMap map = stitch_tiles(job, path);
-  // Other processes still need the folder: the last one removes it.
-  if (!keep && lock->take_alone())
-    remove_tile_folder(job.folder);
-  else if (map.path != job.request.output)
-    remove_file(map.path);
-  std::cerr << std::fixed << std::setprecision(1) << job.count() << " tiles make "
-            << printable(job.request.output) << ", " << 100 * map.shares.valid
-            << " % of pixels have a disparity\n";
-  return done;
+  const JobFile file(path, parse_path_maps(maps));
+  if (options.given("--pair") && (pair < 0 || pair >= file.head().pairs))
+    throw UsageError("--pair is " + std::to_string(pair) + ": this plan has pairs 0 to " +
+                     std::to_string(file.head().pairs - 1));
+  const bool all = !options.given("--pair");
+  return Merge(file, keep).run(all ? 0 : pair, all ? file.head().pairs - 1 : pair);
 }
 
 }  // namespace parallax::tool

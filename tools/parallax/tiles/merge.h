@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges the results of all tiles into the requested files.
+// Merges the results of all tiles of a pair into its map.
 #pragma once
 
 #include "tools/parallax/match_report.h"
@@ -13,8 +13,7 @@ struct StitchedMap {
   PixelShares shares;
 };
 
-// Merges the map strip by strip and writes the job's output, completely or not at all.
-// `plan_path`: the file of the job, for messages. \throws Error (file)
-StitchedMap stitch_tiles(const TileJob& job, const std::string& plan_path);
+// Merges the map strip by strip and writes the pair's output, completely or not at all. \throws Error (file)
+StitchedMap stitch_tiles(const PairJob& job);
 
 }  // namespace parallax::tool

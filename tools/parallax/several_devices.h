@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What commands that match on several devices say.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "parallax/matcher_pool.h"
+
+namespace parallax::tool {
+
+// "cuda:0, cuda:1"
+std::string text(const std::vector<Device>& devices);
+
+// Tells of each device that stopped working, once.
+class LostDeviceNotice {
+ public:
+  void tell(const MatcherPool& pool);
+
+ private:
+  std::size_t told_ = 0;
+};
+
+}  // namespace parallax::tool

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Logs of a job: each process appends a line of JSON for each tile and map that it finishes, or fails to, to a file of its own
+// in the folder of the results.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace parallax::tool {
+
+// "HOST-PID": in names of files that processes of several machines must not share.
+std::string process_name();
+std::string host_name();
+// In UTC, as 2026-11-25T04:00:00.123Z, which sorts as text.
+std::string time_text();
+
+class JobLog {
+ public:
+  explicit JobLog(const std::string& folder);
+  JobLog(const JobLog&) = delete;
+  JobLog& operator=(const JobLog&) = delete;
+  ~JobLog();
+
+  // A line is written at once. The result that it tells of is on the disk, so a failure is only complained of, once.
+  void add(const nlohmann::ordered_json& line);
+
+ private:
+  std::string path_;
+  int file_ = -1;
+  bool complained_ = false;
+};
+
+// What the last line about a tile says.
+struct TileRecord {
+  std::string start, host, device;
+  double milliseconds = 0;
+  std::string error;  // empty = matched
+  bool may_pass = false;
+};
+
+// A map that was written, by a match of an untiled pair or a merge.
+struct MapRecord {
+  std::string start;
+  std::uint64_t bytes = 0;
+  std::string hash;
+};
+
+struct JobRecords {
+  std::map<int, TileRecord> tiles;
+  std::map<int, MapRecord> maps;  // by pair
+};
+
+// Reads all logs of a folder; lines that are not complete are skipped. \throws Error (file)
+JobRecords read_logs(const std::string& folder);
+
+}  // namespace parallax::tool
